@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * attr: the few attribute macros this project uses. Headers only, freestanding.
+ */
+#ifndef MTRACE_COMMON_ATTR_H
+#define MTRACE_COMMON_ATTR_H
+
+#define MTRACE_EXPORT    __attribute__((visibility("default")))
+#define MTRACE_COLD      __attribute__((cold, noinline))
+#define MTRACE_NOINLINE  __attribute__((noinline))
+#define MTRACE_NODISCARD __attribute__((warn_unused_result))
+#define MTRACE_NORETURN  __attribute__((noreturn))
+#define MTRACE_PRINTF(format_index, first_index) \
+    __attribute__((format(printf, format_index, first_index)))
+
+#define mtrace_likely(condition)   __builtin_expect(!!(condition), 1)
+#define mtrace_unlikely(condition) __builtin_expect(!!(condition), 0)
+
+#endif

@@ -1,0 +1,419 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * log_format: the bytes of a log, shared by the collector that writes them, the recorder that packs
+ * them and the importer that reads them. docs/log-format.md explains the same in prose.
+ *
+ * Words
+ *   log      what one process image recorded: a raw file, a packed file, or a packed file plus the
+ *            live pool it was packed from. All numbers are little-endian.
+ *   segment  LOG_SEGMENT_BYTES of a raw file; begins with struct log_segment. Recycled.
+ *   event    a record in an EVENTS or SIDE segment; a whole number of 8-byte words.
+ *   node     one entry of the stack tree in a NODES segment: a caller's node plus one frame.
+ *   frame    of a packed file: one packed segment, samples, or the trailer (struct log_frame).
+ *   ticks    time in the unit of log_file.clock: TSC cycles or CLOCK_MONOTONIC nanoseconds.
+ *
+ * Raw file:     struct log_file padded to LOG_FILE_HEADER_BYTES, then segments 0, 1, 2, …
+ * Packed file:  the same header with form = LOG_FORM_PACKED, then log_frame + payload, repeated.
+ *               A frame begins at a multiple of 8 bytes.
+ *
+ * Invariants
+ *   LF-1  Everything below log_segment.committed_bytes was completely written before it was
+ * released there; readers load it with acquire order. Bytes above it mean nothing. LF-2
+ * (log_file.run_id, log_segment.sequence) names a filling of a segment once and for all. A packed
+ * frame and a raw segment with the same sequence hold the same events: a reader takes the frame if
+ * its checksum holds, else the segment. LF-3  A segment decodes alone, but for the ids it names:
+ * nodes, modules and threads are defined in NODES and DEFS segments, and were committed before an
+ * event could name them. LF-4  DEFS and NODES segments are never recycled; EVENTS and SIDE segments
+ * are. LF-5  The upper three bits of an event's kind give its length (log_event_words), so that a
+ *         reader can skip kinds it does not know. No length reaches beyond the segment.
+ *   LF-6  Within one EVENTS segment the times of a thread never decrease.
+ */
+#ifndef MTRACE_COMMON_LOG_FORMAT_H
+#define MTRACE_COMMON_LOG_FORMAT_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define LOG_MAGIC "mtrace\r\n" /* 8 bytes; \r\n shows a transfer in text mode */
+
+enum {
+    LOG_VERSION = 1, /* readers refuse a larger one */
+    LOG_FILE_HEADER_BYTES = 4096,
+    LOG_SEGMENT_BYTES = 65536,
+    LOG_SEGMENT_HEADER_BYTES = 128,
+    LOG_SEGMENT_PAYLOAD_BYTES = LOG_SEGMENT_BYTES - LOG_SEGMENT_HEADER_BYTES,
+    LOG_MAX_SEGMENTS = 1 << 20, /* 64 GiB of raw log */
+};
+
+enum log_form {
+    LOG_FORM_RAW = 1,
+    LOG_FORM_PACKED = 2
+};
+
+enum log_arch {
+    LOG_ARCH_X86_64 = 1,
+    LOG_ARCH_AARCH64 = 2
+};
+
+enum log_clock {
+    LOG_CLOCK_MONOTONIC = 1,
+    LOG_CLOCK_TSC = 2
+};
+
+/* Why events were dropped; index into log_file.dropped. */
+enum log_drop {
+    LOG_DROP_NO_SPACE,  /* pool exhausted and the file could not grow (disk, RLIMIT_FSIZE, seccomp)
+                         */
+    LOG_DROP_LIMIT,     /* MTRACE_MAX_LIVE reached */
+    LOG_DROP_NESTED,    /* no usable thread state and the side segment had no room */
+    LOG_DROP_NO_MEMORY, /* private memory of the collector could not be had */
+    LOG_DROP_REASONS = 8, /* slots in the header, the rest reserved */
+};
+
+/* How the process ended, as far as the writer of the word knew. */
+enum log_end {
+    LOG_END_UNKNOWN = 0,   /* no word: killed, crashed, or still running */
+    LOG_END_EXIT = 1,      /* exit() or return from main; value = status */
+    LOG_END_IMMEDIATE = 2, /* _exit, _Exit; value = status */
+    LOG_END_QUICK = 3,     /* quick_exit; value = status */
+    LOG_END_ABORT = 4,     /* abort(); value = SIGABRT */
+    LOG_END_SIGNAL = 5,    /* written by the recorder: value = signal number */
+    LOG_END_EXEC = 6,      /* the image was replaced */
+};
+
+/* log_file.flags */
+enum {
+    LOG_FLAG_FREE_BACKTRACES = 1 << 0, /* frees carry their stack */
+    LOG_FLAG_WEAK =
+        1 << 1, /* pool not beside the output or space not reserved: see docs/log-format.md */
+    LOG_FLAG_FOREIGN_MALLOC =
+        1 << 2, /* malloc of the program does not resolve to the collector: nothing recorded */
+    LOG_FLAG_STARTED_OFF = 1 << 3, /* MTRACE_DISABLE_BY_DEFAULT */
+    LOG_FLAG_SIDE_TRACING_OFF =
+        1 << 4, /* some allocations were not recorded because tracing was off at the time */
+};
+
+/*
+ * First bytes of every log. In a raw file it is live shared memory: fields marked (atomic) change
+ * while the program runs, all others are written once before the magic.
+ *
+ * The two stacks are Treiber stacks of segment indexes: low 32 bits index + 1 (0: empty), high 32
+ * bits a tag that every push and pop increments (no ABA). Links are log_segment.next.
+ */
+struct log_file {
+    char magic[8];    /* LOG_MAGIC, written last */
+    uint32_t version; /* LOG_VERSION */
+    uint32_t form;    /* enum log_form */
+    uint32_t arch;    /* enum log_arch */
+    uint32_t page_bytes;
+    uint32_t segment_bytes; /* LOG_SEGMENT_BYTES */
+    uint32_t clock;         /* enum log_clock */
+    uint64_t run_id;        /* random; the same in all files of one log */
+    uint64_t parent_run_id; /* of the process that forked or exec'd into this one; 0: none known */
+    uint32_t pid;
+    uint32_t parent_pid; /* of the parent in parent_run_id; 0 if none */
+    uint32_t
+        image; /* how many recorded images this pid had before (exec); part of the log's name */
+    uint32_t flags;              /* (atomic) LOG_FLAG_* */
+    uint64_t start_ticks;        /* three clocks read at one instant */
+    uint64_t start_monotonic_ns; /* CLOCK_MONOTONIC */
+    uint64_t start_unix_ns;      /* CLOCK_REALTIME */
+    uint64_t last_ticks; /* (atomic) a later reading of the same pair: gives the rate of ticks */
+    uint64_t last_monotonic_ns; /* (atomic) */
+    char collector_version[32]; /* NUL-padded */
+
+    _Atomic uint32_t n_segments;    /* segments whose space is reserved; only grows */
+    _Atomic uint32_t n_nodes;       /* node ids handed out so far, the reserved ones included */
+    _Atomic uint64_t next_sequence; /* of the next filling of a segment */
+    _Atomic uint64_t
+        free_stack; /* segments ready for use; pushed by the recorder, popped by the collector */
+    _Atomic uint64_t
+        sealed_stack; /* full segments; pushed by the collector, taken whole by the recorder */
+    _Atomic uint64_t
+        partial_stack; /* partly filled EVENTS segments of threads that ended; collector only */
+    _Atomic uint64_t
+        dropped[LOG_DROP_REASONS]; /* events that are in no segment, by enum log_drop */
+    _Atomic uint32_t recorder_pid; /* 0: no recorder packs this log */
+    _Atomic uint32_t end_kind;     /* enum log_end */
+    _Atomic int32_t end_value;     /* status or signal */
+    _Atomic uint32_t n_threads;    /* thread indexes handed out so far */
+    _Atomic uint32_t
+        unwind_mismatches; /* MTRACE_UNWINDER=check: stacks that differ from libunwind's */
+    _Atomic uint32_t unwind_checked; /* stacks compared */
+    uint64_t reserved[8];
+};
+
+/* ---- segments ------------------------------------------------------------------------------- */
+
+enum log_segment_kind {
+    LOG_SEGMENT_EVENTS = 1, /* event records of one thread at a time */
+    LOG_SEGMENT_SIDE = 2,   /* struct log_side_record, of any thread, in no order */
+    LOG_SEGMENT_DEFS = 3,   /* struct log_def records */
+    LOG_SEGMENT_NODES = 4,  /* struct log_node slots */
+};
+
+/*
+ * free -> filling -> sealed -> packed -> free. One atomic store each, release; partners load with
+ * acquire. The collector writes filling and sealed, the recorder packed and free.
+ */
+enum log_segment_state {
+    LOG_STATE_FREE = 0,
+    LOG_STATE_FILLING = 1,
+    LOG_STATE_SEALED = 2,
+    LOG_STATE_PACKED = 3, /* its frame is in the packed file */
+};
+
+struct log_segment {
+    _Atomic uint32_t state;           /* enum log_segment_state */
+    uint32_t kind;                    /* enum log_segment_kind */
+    uint64_t sequence;                /* LF-2; starts at 1 */
+    _Atomic uint32_t committed_bytes; /* EVENTS: payload bytes readable (LF-1) */
+    _Atomic uint32_t reserved_bytes;  /* SIDE, DEFS: payload bytes handed out by fetch_add, may
+                                         exceed the payload */
+    uint32_t thread;                  /* EVENTS: thread of the first record; 0 = none yet */
+    uint32_t index;                   /* of this segment in the file */
+    uint64_t base_ticks;              /* EVENTS: times are relative to this */
+    uint64_t base_monotonic_ns; /* CLOCK_MONOTONIC read together with base_ticks; 0: not read */
+    uint32_t first_node;        /* NODES: id of slot 0 */
+    _Atomic uint32_t next;      /* link of the stacks: index + 1, 0 = end */
+    uint64_t run_id; /* as in the file header: stale bytes of another file are not a segment */
+    uint32_t packed_bytes; /* DEFS, NODES: payload bytes already packed; recorder only */
+    uint32_t reserved32;
+    uint64_t reserved[7];
+};
+
+/* ---- events --------------------------------------------------------------------------------- */
+/*
+ * Word 0  bits 0-7 kind, 8-31 low 24 bits of the time, 32-63 node (or what the kind says)
+ * Word 1  bits 0-47 address, 48-63 high 16 bits of the time
+ * Time = current base + 40 bits; the base is log_segment.base_ticks until a TIME_BASE record.
+ * node: stack of the call; LOG_NODE_* when there is none.
+ */
+#define LOG_EVENT_KIND(length_class, number) (((length_class) << 5) | (number))
+
+enum log_event_kind {
+    /* two words */
+    LOG_FREE = LOG_EVENT_KIND(1, 0),   /* address was given back; stamped before the real free */
+    LOG_THREAD = LOG_EVENT_KIND(1, 1), /* node field: index of the thread of what follows */
+    LOG_TIME_BASE =
+        LOG_EVENT_KIND(1, 2), /* word 1: new base in ticks, all 64 bits; word 0 has no time */
+    LOG_TRACING = LOG_EVENT_KIND(1, 3), /* node field: 1 tracing starts, 0 stops */
+    LOG_EXEC_FAILED =
+        LOG_EVENT_KIND(1, 4), /* the LOG_END with LOG_END_EXEC before it did not happen */
+    /* three words */
+    LOG_ALLOC = LOG_EVENT_KIND(
+        2, 0), /* word 2: size 40 | slack 16 | LOG_CALL flags 8; stamped after the call */
+    LOG_MUNMAP = LOG_EVENT_KIND(2, 1), /* word 2: length */
+    LOG_BRK = LOG_EVENT_KIND(2, 2),    /* address: new break; word 2: old break */
+    LOG_FORK = LOG_EVENT_KIND(2, 3),   /* in the parent: word 2 = pid of the child */
+    LOG_MARK = LOG_EVENT_KIND(2, 4),   /* word 2: id of a LOG_DEF_MARKER */
+    LOG_END =
+        LOG_EVENT_KIND(2, 5), /* word 2: enum log_end | value << 32; also in the file header */
+    /* four words */
+    LOG_REALLOC = LOG_EVENT_KIND(3, 0), /* address: new; word 2 as ALLOC; word 3: old address 48 |
+                                           ticks since the call began 16 */
+    LOG_FAILURE = LOG_EVENT_KIND(3, 1), /* an allocation failed: word 2: call flags 8 | errno << 8;
+                                           word 3: size; address: 0 or realloc's old block */
+    LOG_HEAP_EXTENT =
+        LOG_EVENT_KIND(3, 2), /* address: start; word 2: end; word 3: enum log_heap_kind */
+    /* five words */
+    LOG_ALLOC_WIDE = LOG_EVENT_KIND(
+        4, 0), /* word 2: call flags 8 | alignment_log2 8; word 3: size; word 4: usable */
+    LOG_MALLOPT = LOG_EVENT_KIND(4, 1), /* word 2: parameter (malloc_trim: pad); word 3: value; word
+                                           4: result 32 | call 0 mallopt, 1 malloc_trim << 32 */
+    LOG_MREMAP = LOG_EVENT_KIND(
+        4, 2), /* address: new; word 2: old; word 3: old length; word 4: new length */
+    /* six words */
+    LOG_REALLOC_WIDE = LOG_EVENT_KIND(5, 0), /* word 2: call flags 8 | ticks since the call began
+                                                56; word 3: old; word 4: size; word 5: usable */
+    LOG_MMAP = LOG_EVENT_KIND(5, 1), /* word 2: length; word 3: prot 16 | flags 32 << 16; word 4: fd
+                                        32 | LOG_DEF_PATH id << 32, 0 = none; word 5: file offset */
+    /* class 6: eight words, none yet; class 7: length in words in bits 0-15 of word 2 */
+    LOG_CULLED = LOG_EVENT_KIND(7, 0), /* recorder only: node = stack; word 2: words 16 | n 48; word
+                                          3: bytes; word 4: free node 32 | thread 32 */
+};
+
+/* Words of an event of length class 0..6; class 7 says itself. */
+static inline unsigned log_event_words(unsigned kind)
+{
+    static const uint8_t words[8] = {1, 2, 3, 4, 5, 6, 8, 0};
+    return words[(kind >> 5) & 7];
+}
+
+enum {
+    LOG_EVENT_MIN_WORDS = 1,
+    LOG_EVENT_MAX_WORDS = 512
+};
+
+/* Low 5 bits of the call flags: which function the program called. Also kinds.kind of the database.
+ */
+enum log_call {
+    LOG_CALL_MALLOC = 0,
+    LOG_CALL_CALLOC = 1,
+    LOG_CALL_REALLOC = 2,
+    LOG_CALL_REALLOCARRAY = 3,
+    LOG_CALL_POSIX_MEMALIGN = 4,
+    LOG_CALL_ALIGNED_ALLOC = 5,
+    LOG_CALL_MEMALIGN = 6,
+    LOG_CALL_VALLOC = 7,
+    LOG_CALL_PVALLOC = 8,
+    LOG_CALL_MALLOCX = 9, /* jemalloc's own entry points */
+    LOG_CALL_RALLOCX = 10,
+    LOG_CALL_MASK = 31,
+    /* flags beside it, from glibc's chunk header */
+    LOG_CHUNK_KNOWN = 1 << 5,    /* the allocator is glibc's and the next two are meant */
+    LOG_CHUNK_MMAPPED = 1 << 6,  /* the block has a mapping of its own */
+    LOG_CHUNK_NON_MAIN = 1 << 7, /* in an arena other than the main one */
+};
+
+enum {
+    LOG_SIZE_BITS =
+        40, /* of a narrow event; larger sizes, slacks and all explicit alignments are WIDE */
+    LOG_SLACK_BITS = 16,
+    LOG_ADDRESS_BITS = 48,
+    LOG_TIME_BITS = 40,
+    LOG_DURATION_BITS = 16,
+};
+
+enum log_heap_kind {
+    LOG_HEAP_BRK = 1,
+    LOG_HEAP_ARENA = 2,
+    LOG_HEAP_OTHER = 3
+};
+
+/*
+ * SIDE segments: events of callers without usable thread state. A slot is reserved by fetch_add on
+ * reserved_bytes and is meant only when `valid` is LOG_SIDE_VALID, stored last with release order.
+ */
+#define LOG_SIDE_VALID 0x4d534944u
+
+struct log_side_record {
+    uint64_t words[6]; /* an event of at most six words, its 40 bits of time zero */
+    uint64_t ticks;    /* its absolute time */
+    uint32_t thread;   /* thread index, 0 if unknown */
+    _Atomic uint32_t valid;
+};
+
+/* ---- stack tree ----------------------------------------------------------------------------- */
+/*
+ * Node ids are dense. The first ones are reserved and have no slot content: they are the roots of
+ * the tree and say how a walk that hangs under them ended.
+ */
+enum {
+    LOG_NODE_NONE = 0,      /* no stack was taken */
+    LOG_NODE_COMPLETE = 1,  /* parent of outermost frames reached at the end of the stack */
+    LOG_NODE_TRUNCATED = 2, /* the walk stopped before the end (depth limit, no CFI, no memory) */
+    LOG_NODE_GUESSED = 3,   /* at least one step was guessed (frame pointer in code without CFI) */
+    LOG_NODE_FIRST = 8,     /* first id with a slot that means something */
+    LOG_NODES_PER_SEGMENT = LOG_SEGMENT_PAYLOAD_BYTES / 16,
+};
+
+/* A NODES slot. Slot i of a segment is node first_node + i. All zero: never committed. */
+struct log_node {
+    uint32_t parent;          /* node of the caller, or one of the roots */
+    uint32_t module;          /* LOG_DEF_MODULE id whose code this is; 0 = none (JIT) */
+    _Atomic uint64_t address; /* LOG_NODE_EXACT | code address; stored last, release */
+};
+
+#define LOG_NODE_EXACT \
+    (1ull << 63) /* an interrupted pc; else a return address, to be looked up one byte before */
+
+/* ---- definitions ---------------------------------------------------------------------------- */
+/*
+ * A record starts at a multiple of LOG_DEF_ALIGN. Space is reserved by fetch_add on reserved_bytes;
+ * `magic` is stored last, release. A reader that finds no magic tries the next multiple: a writer
+ * died there. Strings are bytes without NUL, `text_bytes` long, directly behind the fixed part.
+ */
+#define LOG_DEF_MAGIC 0x4d444546u
+
+enum {
+    LOG_DEF_ALIGN = 64,
+    LOG_DEF_MAX_BYTES = 8192
+};
+
+enum log_def_kind {
+    LOG_DEF_PROCESS = 1, /* text: executable path NUL argument NUL argument NUL … */
+    LOG_DEF_MODULE = 2,  /* id; a = load address (l_addr), b = start of the mapping, c = its length;
+                            extra = build-id length; text: build-id bytes, then path */
+    LOG_DEF_MODULE_END = 3,  /* id; unloaded at ticks */
+    LOG_DEF_THREAD = 4,      /* id = thread index; a = tid */
+    LOG_DEF_THREAD_NAME = 5, /* id; text: name */
+    LOG_DEF_THREAD_END = 6,  /* id */
+    LOG_DEF_PATH = 7,        /* id; text: path of a mapped file */
+    LOG_DEF_MARKER = 8,      /* id; text: name */
+    LOG_DEF_CHILD = 9,       /* a = pid, b = run_id of the child or 0; text: path of its log */
+    LOG_DEF_MESSAGE = 10,    /* text: one line of diagnostics of the collector */
+    LOG_DEF_SETTING = 11,    /* text: NAME=value in force */
+};
+
+struct log_def {
+    uint8_t kind; /* enum log_def_kind */
+    uint8_t reserved8;
+    uint16_t text_bytes;    /* behind this header */
+    _Atomic uint32_t magic; /* LOG_DEF_MAGIC, stored last */
+    uint32_t id;
+    uint32_t extra;
+    uint64_t ticks;
+    uint64_t a;
+    uint64_t b;
+    uint64_t c;
+};
+
+/* ---- packed files --------------------------------------------------------------------------- */
+
+#define LOG_FRAME_MAGIC 0x4652544du /* "MTRF" */
+
+enum log_frame_kind {
+    LOG_FRAME_SEGMENT = 1, /* a segment, or for DEFS and NODES the part [first_byte, first_byte +
+                              raw_bytes) of its payload */
+    LOG_FRAME_SAMPLES = 2, /* array of struct log_sample */
+    LOG_FRAME_TRAILER =
+        3, /* the struct log_file as it was when the log was finished; the last one counts */
+};
+
+enum log_codec {
+    LOG_CODEC_STORED = 0,  /* payload as in the segment */
+    LOG_CODEC_ZSTD = 1,    /* the same through zstd */
+    LOG_CODEC_COLUMNS = 2, /* EVENTS: columns of docs/log-format.md §packed, through zstd */
+};
+
+/* payload_bytes bytes follow, then zeros up to a multiple of 8. Any field out of range: the frame
+ * is damaged. */
+struct log_frame {
+    uint32_t magic;           /* LOG_FRAME_MAGIC */
+    uint32_t header_checksum; /* low 32 bits of XXH64 (seed 0) over this struct with this field 0 */
+    uint16_t kind;            /* enum log_frame_kind */
+    uint16_t codec;           /* enum log_codec */
+    uint32_t payload_bytes;   /* as stored */
+    uint32_t raw_bytes;       /* after decoding */
+    uint32_t first_byte;      /* DEFS, NODES: offset in the segment's payload */
+    uint64_t payload_checksum; /* XXH64 (seed 0) over the stored payload */
+    uint64_t run_id;
+    uint64_t n_events;          /* of an EVENTS or SIDE frame; for progress and totals */
+    struct log_segment segment; /* as in the raw file; state and links mean nothing */
+};
+
+enum log_sample_kind {
+    LOG_SAMPLE_MEMORY = 1,  /* a = rss, b = anonymous, c = file bytes */
+    LOG_SAMPLE_HEAP = 2,    /* a = start, b = end of a heap, c = enum log_heap_kind */
+    LOG_SAMPLE_MAPPING = 3, /* a = start, b = end of a mapping, c = its rss bytes */
+};
+
+/* Taken by the recorder from outside. */
+struct log_sample {
+    uint64_t monotonic_ns; /* CLOCK_MONOTONIC */
+    uint64_t kind;         /* enum log_sample_kind */
+    uint64_t a, b, c;
+};
+
+_Static_assert(sizeof(struct log_file) <= LOG_FILE_HEADER_BYTES, "header page");
+_Static_assert(sizeof(struct log_segment) == LOG_SEGMENT_HEADER_BYTES, "segment header");
+_Static_assert(sizeof(struct log_side_record) == 64, "side record");
+_Static_assert(sizeof(struct log_node) == 16, "node");
+_Static_assert(sizeof(struct log_def) == 48, "definition");
+_Static_assert(sizeof(struct log_frame) == 48 + LOG_SEGMENT_HEADER_BYTES, "frame");
+_Static_assert(sizeof(struct log_sample) == 40, "sample");
+
+#endif
