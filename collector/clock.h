@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * clock: the time stamps of events.
+ *
+ * Model:   ticks of the unit in log_file.clock. TSC when the kernel trusts it itself, otherwise
+ *          CLOCK_MONOTONIC. When the program forbids the TSC (PR_SET_TSC) ticks are computed from
+ *          CLOCK_MONOTONIC at the rate seen so far; when it forbids system calls, too, they are
+ *          the last ticks plus one.
+ * Invariants
+ *   CK-1 An end (free) is stamped by clock_ticks_before, before the real call; a begin
+ *        (allocation) by clock_ticks_after, after it. Then, whatever thread a block goes to,
+ *        its free is later than its allocation: rdtscp waits for all earlier instructions.
+ *   CK-2 The unit never changes once clock_init chose it.
+ * Threads: any. Signals: safe. Failure: none.
+ */
+#ifndef MTRACE_COLLECTOR_CLOCK_H
+#define MTRACE_COLLECTOR_CLOCK_H
+
+#include "common/attr.h"
+#include "common/log_format.h"
+
+#include <stdint.h>
+
+#if defined(__x86_64__)
+#    include <x86intrin.h>
+#endif
+
+enum clock_source {
+    CLOCK_SOURCE_TSC,       /* read the counter */
+    CLOCK_SOURCE_MONOTONIC, /* ask the vdso, unit nanoseconds */
+    CLOCK_SOURCE_CONVERTED, /* ask the kernel, unit TSC ticks */
+    CLOCK_SOURCE_LOGICAL,   /* last + 1 */
+};
+
+/* Written by clock_init and clock_forbid_* only. */
+extern enum clock_source g_clock_source;
+
+struct clock_instant {
+    uint64_t ticks;
+    uint64_t monotonic_ns;
+};
+
+/* Chooses the source; is_tsc_allowed = false for tests of the other path. */
+void clock_init(bool is_tsc_allowed);
+enum log_clock clock_unit(void);
+
+/* Both clocks, read together. monotonic_ns is 0 when it cannot be read any more. */
+struct clock_instant clock_now(void);
+
+/* The program is about to make reading the TSC a signal, or to lose all system calls but a few. */
+void clock_forbid_tsc(void);
+void clock_forbid_all(void);
+void clock_allow(void); /* it was refused */
+
+uint64_t clock_ticks_slow(void);
+
+static inline uint64_t clock_ticks_before(void)
+{
+#if defined(__x86_64__)
+    if (mtrace_likely(g_clock_source == CLOCK_SOURCE_TSC))
+        return __rdtsc();
+#endif
+    return clock_ticks_slow();
+}
+
+static inline uint64_t clock_ticks_after(void)
+{
+#if defined(__x86_64__)
+    unsigned processor;
+    if (mtrace_likely(g_clock_source == CLOCK_SOURCE_TSC))
+        return __rdtscp(&processor);
+#endif
+    return clock_ticks_slow();
+}
+
+#endif

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+#include "collector/definition.h"
+
+#include "collector/clock.h"
+#include "collector/segment.h"
+
+#include <string.h>
+
+static _Atomic(struct log_segment *) g_current; /* where records go now */
+
+void definition_forget(void)
+{
+    atomic_store_explicit(&g_current, NULL, memory_order_relaxed);
+}
+
+/* Replaces a full segment (or none); the loser of a race uses the winner's. */
+static struct log_segment *next_segment(struct log_segment *full)
+{
+    struct log_segment *fresh = segment_take(LOG_SEGMENT_DEFS);
+
+    if (!fresh)
+        return NULL;
+    if (!atomic_compare_exchange_strong_explicit(&g_current, &full, fresh, memory_order_acq_rel,
+                                                 memory_order_acquire)) {
+        segment_give_back(fresh);
+        return full;
+    }
+    return fresh;
+}
+
+/*
+ * A full segment is not sealed: a writer in it may still be about to store its magic. Readers take
+ * DEFS in any state but FREE.
+ */
+static unsigned char *reserve(uint32_t size_bytes)
+{
+    struct log_segment *segment = atomic_load_explicit(&g_current, memory_order_acquire);
+
+    for (unsigned attempt = 0; attempt < 8; attempt++) {
+        if (segment) {
+            uint32_t at = atomic_fetch_add_explicit(&segment->reserved_bytes, size_bytes,
+                                                    memory_order_relaxed);
+            if (at + size_bytes <= LOG_SEGMENT_PAYLOAD_BYTES)
+                return segment_payload(segment) + at;
+        }
+        segment = next_segment(segment);
+        if (!segment)
+            return NULL;
+    }
+    return NULL;
+}
+
+bool definition_write(const struct log_def *def, const void *text, size_t text_bytes,
+                      const void *more, size_t more_bytes)
+{
+    const size_t most = LOG_DEF_MAX_BYTES - sizeof(struct log_def);
+    struct log_def *out;
+    size_t size_bytes;
+
+    if (text_bytes > most)
+        text_bytes = most;
+    if (more_bytes > most - text_bytes)
+        more_bytes = most - text_bytes;
+    size_bytes = sizeof(*out) + text_bytes + more_bytes;
+    size_bytes = (size_bytes + LOG_DEF_ALIGN - 1) & ~(size_t)(LOG_DEF_ALIGN - 1);
+    out = (struct log_def *)(void *)reserve((uint32_t)size_bytes);
+    if (!out)
+        return false;
+    out->kind = def->kind;
+    out->text_bytes = (uint16_t)(text_bytes + more_bytes);
+    out->id = def->id;
+    out->extra = def->extra;
+    out->ticks = def->ticks ? def->ticks : clock_ticks_before();
+    out->a = def->a;
+    out->b = def->b;
+    out->c = def->c;
+    memcpy(out + 1, text, text_bytes);
+    memcpy((unsigned char *)(out + 1) + text_bytes, more, more_bytes);
+    /* Release: the record is whole before its magic is seen. */
+    atomic_store_explicit(&out->magic, LOG_DEF_MAGIC, memory_order_release);
+    return true;
+}
+
+bool definition_text(enum log_def_kind kind, uint32_t id, const char *text, size_t text_bytes)
+{
+    struct log_def def = {.kind = (uint8_t)kind, .id = id};
+
+    return definition_write(&def, text, text_bytes, NULL, 0);
+}

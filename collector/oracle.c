@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+#include "collector/oracle.h"
+
+#define UNW_LOCAL_ONLY
+#include "common/attr.h"
+
+#include <libunwind.h>
+
+MTRACE_EXPORT size_t mtrace_oracle_walk(uintptr_t *pcs, bool *exact, size_t max)
+{
+    unw_context_t context;
+    unw_cursor_t cursor;
+    size_t n_frames = 0;
+
+    if (unw_getcontext(&context) < 0 || unw_init_local(&cursor, &context) < 0)
+        return 0;
+    while (n_frames < max && unw_step(&cursor) > 0) {
+        unw_word_t pc;
+        if (unw_get_reg(&cursor, UNW_REG_IP, &pc) < 0 || pc == 0)
+            break;
+        pcs[n_frames] = (uintptr_t)pc;
+        /* after the step this is true for the frame outside a signal frame, which was interrupted
+         */
+        exact[n_frames++] = unw_is_signal_frame(&cursor) > 0;
+    }
+    return n_frames;
+}
+
+MTRACE_EXPORT size_t mtrace_oracle_walk_fast(uintptr_t *pcs, size_t max)
+{
+    int n_frames = unw_backtrace((void **)(void *)pcs, (int)max);
+
+    return n_frames > 0 ? (size_t)n_frames : 0;
+}

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: MIT */
+#include "collector/real.h"
+
+#include "collector/elf_lookup.h"
+#include "collector/fmt.h"
+#include "common/attr.h"
+
+#include <link.h>
+#include <stdatomic.h>
+#include <string.h>
+
+struct real g_real; /* written by real_init */
+
+static bool g_is_glibc_malloc;
+static bool g_is_malloc_ours;
+static const char *g_own_path = "";
+
+/* Every member of struct real and the name it stands for. */
+struct wanted {
+    const char *name;
+    void *member;
+};
+
+static const struct wanted g_wanted[] = {
+#define WANT(member)            \
+    {                           \
+#        member, &g_real.member \
+    }
+    WANT(malloc),
+    WANT(free),
+    WANT(calloc),
+    WANT(realloc),
+    WANT(reallocarray),
+    WANT(posix_memalign),
+    WANT(aligned_alloc),
+    WANT(memalign),
+    WANT(valloc),
+    WANT(pvalloc),
+    WANT(cfree),
+    WANT(free_sized),
+    WANT(free_aligned_sized),
+    WANT(malloc_usable_size),
+    WANT(mallocx),
+    WANT(rallocx),
+    WANT(dallocx),
+    WANT(sdallocx),
+    WANT(mallopt),
+    WANT(malloc_trim),
+    WANT(malloc_info),
+    WANT(mallinfo2),
+    WANT(mmap),
+    WANT(mmap64),
+    WANT(munmap),
+    WANT(mremap),
+    WANT(mprotect),
+    WANT(brk),
+    WANT(sbrk),
+    WANT(dlclose),
+    WANT(pthread_create),
+    WANT(pthread_setname_np),
+    WANT(prctl),
+    WANT(syscall),
+    WANT(chroot),
+    WANT(fork),
+    WANT(execve),
+    WANT(execvpe),
+    WANT(fexecve),
+    WANT(execveat),
+    WANT(posix_spawn),
+    WANT(posix_spawnp),
+    WANT(quick_exit),
+    WANT(abort),
+#undef WANT
+    {"_exit", &g_real.exit_immediately},
+    {"__deregister_frame", &g_real.deregister_frame},
+    {"__deregister_frame_info", &g_real.deregister_frame_info},
+};
+
+enum {
+    N_WANTED = sizeof(g_wanted) / sizeof(g_wanted[0])
+};
+
+static struct link_map *find_own(void)
+{
+    for (struct link_map *map = _r_debug.r_map; map; map = map->l_next)
+        if (map->l_ld == _DYNAMIC)
+            return map;
+    return NULL;
+}
+
+static bool is_libc(const struct link_map *map)
+{
+    struct elf_lookup object = elf_lookup_open(map);
+
+    return elf_lookup_find(&object, "gnu_get_libc_version") != NULL;
+}
+
+static void *find_behind(const struct link_map *map, const char *name, bool *ret_is_libc)
+{
+    for (map = map->l_next; map; map = map->l_next) {
+        struct elf_lookup object = elf_lookup_open(map);
+        const ElfW(Sym) *symbol = elf_lookup_find(&object, name);
+        if (!symbol)
+            continue;
+        if (ret_is_libc)
+            *ret_is_libc = is_libc(map);
+        return elf_lookup_resolve(&object, symbol);
+    }
+    return NULL;
+}
+
+/* The first definition in load order is what the program's own references bind to. */
+static bool is_first_definition(const struct link_map *own, const char *name)
+{
+    for (const struct link_map *map = _r_debug.r_map; map; map = map->l_next) {
+        struct elf_lookup object = elf_lookup_open(map);
+        if (elf_lookup_find(&object, name))
+            return map == own;
+    }
+    return false;
+}
+
+bool real_init(void)
+{
+    const struct link_map *own = find_own();
+
+    if (!own)
+        return false;
+    g_own_path = own->l_name;
+    g_is_malloc_ours = is_first_definition(own, "malloc");
+    /* malloc, the first of the table, is stored last: it says to other callers that all is there.
+     */
+    for (size_t i = N_WANTED; i-- > 1;)
+        memcpy(g_wanted[i].member, &(void *){find_behind(own, g_wanted[i].name, NULL)},
+               sizeof(void *));
+    void *found = find_behind(own, "malloc", &g_is_glibc_malloc);
+    atomic_signal_fence(memory_order_release);
+    memcpy(&g_real.malloc, &found, sizeof(found));
+    return found != NULL;
+}
+
+void *real_find(const char *name)
+{
+    const struct link_map *own = find_own();
+
+    return own ? find_behind(own, name, NULL) : NULL;
+}
+
+bool real_is_glibc_malloc(void)
+{
+    return g_is_glibc_malloc;
+}
+
+bool real_is_malloc_ours(void)
+{
+    return g_is_malloc_ours;
+}
+
+const char *real_own_path(void)
+{
+    return g_own_path;
+}
+
+void *real_find_in_vdso(const char *name)
+{
+    for (const struct link_map *map = _r_debug.r_map; map; map = map->l_next) {
+        struct elf_lookup object;
+        const ElfW(Sym) * symbol;
+        if (!fmt_after_prefix(map->l_name, "linux-vdso"))
+            continue;
+        object = elf_lookup_open(map);
+        symbol = elf_lookup_find(&object, name);
+        return symbol ? elf_lookup_resolve(&object, symbol) : NULL;
+    }
+    return NULL;
+}
+
+/* ---- before ld.so has relocated this object ---------------------------------------------------
+ * Nothing here may use the global offset table: only hidden symbols, reached relative to the pc.
+ */
+enum {
+    EARLY_HEADER_BYTES = 16
+};
+
+static const volatile void *const volatile g_relocated = &g_relocated;
+_Alignas(64) unsigned char g_real_early[REAL_EARLY_BYTES];
+static _Atomic size_t g_early_used;
+
+bool real_is_early(void)
+{
+    return g_relocated != &g_relocated;
+}
+
+void *real_early_allocate(size_t alignment, size_t size_bytes)
+{
+    size_t used = atomic_load_explicit(&g_early_used, memory_order_relaxed);
+    size_t start;
+
+    if (alignment < EARLY_HEADER_BYTES)
+        alignment = EARLY_HEADER_BYTES;
+    if (size_bytes > REAL_EARLY_BYTES || alignment > 64)
+        return NULL;
+    do {
+        start = (used + EARLY_HEADER_BYTES + alignment - 1) & ~(alignment - 1);
+        if (start + size_bytes > REAL_EARLY_BYTES)
+            return NULL;
+    } while (!atomic_compare_exchange_weak_explicit(&g_early_used, &used, start + size_bytes,
+                                                    memory_order_relaxed, memory_order_relaxed));
+    memcpy(g_real_early + start - sizeof(size_bytes), &size_bytes, sizeof(size_bytes));
+    return g_real_early + start;
+}
+
+void *real_early_reallocate(void *block, size_t size_bytes)
+{
+    void *moved = g_real.malloc ? g_real.malloc(size_bytes) : real_early_allocate(16, size_bytes);
+    size_t old_bytes;
+
+    if (!moved || !block)
+        return moved;
+    memcpy(&old_bytes, (unsigned char *)block - sizeof(old_bytes), sizeof(old_bytes));
+    memcpy(moved, block, old_bytes < size_bytes ? old_bytes : size_bytes);
+    return moved;
+}

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * real: the functions behind ours, the next definitions in load order.
+ *
+ * Model:   an own walk of the link map, because dlsym allocates, locks and leaves dlerror set. The
+ *          search begins behind our own object, as RTLD_NEXT would, so the program's own
+ *          jemalloc or tcmalloc stays the allocator.
+ * Invariants
+ *   RE-1 After real_init every member that the program's objects define is set, others are NULL.
+ *   RE-2 real_is_early: this object is not relocated yet (an IFUNC resolver of another object
+ *        allocates while ld.so works); only real_early_* may run then. Their blocks come from a
+ *        small static array and are never given to a real function.
+ * Threads: real_init once; constant afterwards. Signals: safe. Failure: a member stays NULL.
+ */
+#ifndef MTRACE_COLLECTOR_REAL_H
+#define MTRACE_COLLECTOR_REAL_H
+
+#include <malloc.h>
+#include <pthread.h>
+#include <spawn.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/types.h>
+
+struct real {
+    void *(*malloc)(size_t);
+    void (*free)(void *);
+    void *(*calloc)(size_t, size_t);
+    void *(*realloc)(void *, size_t);
+    void *(*reallocarray)(void *, size_t, size_t);
+    int (*posix_memalign)(void **, size_t, size_t);
+    void *(*aligned_alloc)(size_t, size_t);
+    void *(*memalign)(size_t, size_t);
+    void *(*valloc)(size_t);
+    void *(*pvalloc)(size_t);
+    void (*cfree)(void *);
+    void (*free_sized)(void *, size_t);
+    void (*free_aligned_sized)(void *, size_t, size_t);
+    size_t (*malloc_usable_size)(void *);
+
+    void *(*mallocx)(size_t, int);
+    void *(*rallocx)(void *, size_t, int);
+    void (*dallocx)(void *, int);
+    void (*sdallocx)(void *, size_t, int);
+
+    int (*mallopt)(int, int);
+    int (*malloc_trim)(size_t);
+    int (*malloc_info)(int, FILE *);
+    struct mallinfo2 (*mallinfo2)(void);
+
+    void *(*mmap)(void *, size_t, int, int, int, off_t);
+    void *(*mmap64)(void *, size_t, int, int, int, off_t);
+    int (*munmap)(void *, size_t);
+    void *(*mremap)(void *, size_t, size_t, int, ...);
+    int (*mprotect)(void *, size_t, int);
+    int (*brk)(void *);
+    void *(*sbrk)(intptr_t);
+
+    int (*dlclose)(void *);
+    void (*deregister_frame)(void *);
+    void *(*deregister_frame_info)(const void *);
+
+    int (*pthread_create)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+    int (*pthread_setname_np)(pthread_t, const char *);
+    int (*prctl)(int, ...);
+    long (*syscall)(long, ...);
+    int (*chroot)(const char *);
+
+    pid_t (*fork)(void);
+    int (*execve)(const char *, char *const[], char *const[]);
+    int (*execvpe)(const char *, char *const[], char *const[]);
+    int (*fexecve)(int, char *const[], char *const[]);
+    int (*execveat)(int, const char *, char *const[], char *const[], int);
+    int (*posix_spawn)(pid_t *, const char *, const posix_spawn_file_actions_t *,
+                       const posix_spawnattr_t *, char *const[], char *const[]);
+    int (*posix_spawnp)(pid_t *, const char *, const posix_spawn_file_actions_t *,
+                        const posix_spawnattr_t *, char *const[], char *const[]);
+    void (*exit_immediately)(int); /* _exit */
+    void (*quick_exit)(int);
+    void (*abort)(void);
+};
+
+extern struct real g_real;
+
+/* Fills g_real. False when not even malloc is there. */
+bool real_init(void);
+
+/* The next definition of any name behind this object, NULL if there is none. */
+void *real_find(const char *name);
+
+/* The real malloc is glibc's own: chunk headers can be read. */
+bool real_is_glibc_malloc(void);
+
+/* Calls of `malloc` by the program arrive at our wrapper. */
+bool real_is_malloc_ours(void);
+
+/* Path of this library as ld.so knows it. */
+const char *real_own_path(void);
+
+/* Address of a function of the vdso, NULL if there is none. */
+void *real_find_in_vdso(const char *name);
+
+bool real_is_early(void);
+void *real_early_allocate(size_t alignment, size_t size_bytes);
+void *real_early_reallocate(void *block, size_t size_bytes);
+
+enum {
+    REAL_EARLY_BYTES = 32768
+};
+
+extern unsigned char g_real_early[REAL_EARLY_BYTES] __attribute__((visibility("hidden")));
+
+static inline bool real_is_early_block(const void *block)
+{
+    return (uintptr_t)block - (uintptr_t)g_real_early < REAL_EARLY_BYTES;
+}
+
+#endif

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * side: the one segment that all callers without usable thread state share.
+ *
+ * Invariants: SD-1 a record is whole before its `valid` is stored; SD-2 a segment is sealed by the
+ *             writer that completes its last record, never while one is being written.
+ * Threads: any. Signals: safe, also nested. Failure: false.
+ */
+#ifndef MTRACE_COLLECTOR_SIDE_H
+#define MTRACE_COLLECTOR_SIDE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* An event of at most six words, with its time bits zero. */
+bool side_write(const uint64_t *words, unsigned n_words, uint64_t ticks, uint32_t thread);
+
+/* In a fork child. */
+void side_forget(void);
+
+#endif

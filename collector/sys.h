@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sys: every system call the collector makes, straight to the kernel.
+ *
+ * Invariants
+ *   SY-1 errno is never touched.
+ *   SY-2 After sys_forbid no system call is made; all functions answer -EPERM. (A seccomp filter
+ *        may end the process for a call that the program itself never makes.)
+ * Threads: any. Signals: safe.
+ * Failure: a negative errno value, as the kernel returns it.
+ */
+#ifndef MTRACE_COLLECTOR_SYS_H
+#define MTRACE_COLLECTOR_SYS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct sys_file_id {
+    uint64_t device;
+    uint64_t inode;
+    int64_t size_bytes;
+};
+
+void sys_forbid(void);
+void sys_allow(void); /* the filter was refused */
+bool sys_is_forbidden(void);
+
+long sys_open(const char *path, int flags, unsigned mode);
+long sys_close(int fd);
+long sys_read(int fd, void *buffer, size_t size_bytes);
+long sys_write(int fd, const void *buffer, size_t size_bytes);
+long sys_pwrite(int fd, const void *buffer, size_t size_bytes, uint64_t offset);
+long sys_fallocate(int fd, uint64_t offset, uint64_t size_bytes);
+long sys_file_id(int fd, struct sys_file_id *ret_id);
+long sys_unlink(const char *path);
+long sys_readlink(const char *path, char *buffer, size_t size_bytes);
+long sys_getcwd(char *buffer, size_t size_bytes);
+
+/* Private zeroed memory, or a shared mapping of a file; negative errno or the address. */
+long sys_map_private(size_t size_bytes);
+long sys_map_file(int fd, uint64_t offset, size_t size_bytes);
+/* Private zeroed memory in place of what is mapped there. */
+long sys_map_over(void *start, size_t size_bytes);
+long sys_unmap(void *start, size_t size_bytes);
+long sys_advise(void *start, size_t size_bytes, int advice);
+
+long sys_getpid(void);
+long sys_getppid(void);
+long sys_gettid(void);
+/* 0 when the process exists (also when it is not ours). */
+long sys_process_exists(long pid);
+long sys_thread_name(char ret_name[16]);
+/* The soft limit of RLIMIT_*; UINT64_MAX for none or unknown. */
+uint64_t sys_limit(int resource);
+/* Nanoseconds of a CLOCK_*, 0 when the kernel refuses. */
+uint64_t sys_clock_ns(int clock);
+long sys_random(void *buffer, size_t size_bytes);
+
+/* The 8 bytes at an address can be read now. */
+bool sys_is_readable(uintptr_t address);
+/* Copies our own memory without a fault: bytes copied, or negative errno. */
+long sys_copy_own(void *ret_bytes, uintptr_t address, size_t size_bytes);
+/* Blocks all signals of the thread; sys_unblock_signals with what it returned undoes it. */
+long sys_block_signals(uint64_t *ret_mask);
+long sys_unblock_signals(uint64_t mask);
+
+#endif

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * unwind: from a wrapper's call to the node of its stack.
+ *
+ * Model:   verified incremental unwinding. Each thread remembers its last captured stacks; a
+ * capture walks outwards from the wrapper by compact rules until it meets a remembered frame, then
+ *          verifies that frame's words, innermost to outermost, and takes its caller from memory.
+ *          A guessed step on the thread's own stack is verified like any other, because the
+ *          bounds that made its words readable do not change; elsewhere it is guessed anew. A frame
+ *          that rules cannot express restarts the capture in the interpreter (unwind_full.h).
+ * Invariants
+ *   UW-1 Nothing is written to the program's stack beyond our own frames; at most 512 bytes of
+ * those. UW-2 No address is loaded that was not just proven to be on the stack or in mapped, ours
+ * or loaded-module memory. UW-3 A returned stack is complete and right, or its root says truncated
+ * or guessed. UW-4 A cached rule or remembered frame is used only in the epoch (modules_epoch) it
+ * was made in. Threads: each its own struct unwind_memory. Signals: a nested capture of the same
+ * thread must not reach here; the guard (thread.h) sends it to the side segment. Failure: never
+ * outward; LOG_NODE_NONE at worst.
+ */
+#ifndef MTRACE_COLLECTOR_UNWIND_H
+#define MTRACE_COLLECTOR_UNWIND_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Where the program called a wrapper. */
+struct unwind_origin {
+    uintptr_t pc;  /* return address of the wrapper */
+    uintptr_t cfa; /* stack pointer just after the wrapper will have returned */
+    uintptr_t fp;  /* frame pointer register at the wrapper's entry */
+};
+
+/* A thread's remembered stacks; all zero is valid and empty. Lives inside struct thread. */
+struct unwind_memory {
+    void *state;         /* private mapping of unwind.c, made on first use */
+    uintptr_t stack_low; /* bounds of the thread's own stack, 0 when unknown */
+    uintptr_t stack_high;
+};
+
+struct unwind_settings {
+    uint32_t max_depth; /* innermost frames kept; 0 = no limit */
+};
+
+/* Once, before the first capture; again in a fork child, whose rule cache starts empty. */
+void unwind_init(const struct unwind_settings *settings);
+
+/* The node of the stack that called the wrapper. */
+uint32_t unwind_capture(struct unwind_memory *memory, const struct unwind_origin *origin);
+
+/* Gives the private mapping back; memory may be used again afterwards. */
+void unwind_memory_done(struct unwind_memory *memory);
+
+/* In a fork child: mappings are gone (MADV_DONTFORK); forget them without touching them. */
+void unwind_memory_forget(struct unwind_memory *memory);
+
+#endif
