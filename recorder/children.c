@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: MIT */
+#include "recorder/children.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/inotify.h>
+#include <unistd.h>
+
+static const char live_suffix[] = ".live";
+static const uint64_t look_every_ns = 50000000;
+
+/* A log that was seen; not yet adopted while its process has not finished making it. */
+struct child {
+    struct child *next;
+    char *live_path;
+    struct recording *recording; /* NULL: not adopted */
+    uint64_t look_due_ns;        /* next look whether the process is there */
+    bool is_refused;             /* it stays raw (CH-2) */
+    bool is_finished;            /* to be forgotten */
+};
+
+struct children {
+    char *folder;
+    char *prefix; /* file names of children begin with it */
+    struct recording_settings settings;
+    struct child *list;
+    struct recording_totals totals;
+    uint32_t n_logs;
+    int inotify_fd;
+};
+
+struct children *children_new(const char *path, const struct recording_settings *settings)
+{
+    struct children *children = calloc(1, sizeof(*children));
+    const char *slash = strrchr(path, '/');
+
+    if (!children)
+        return NULL;
+    children->settings = *settings;
+    children->inotify_fd = -1;
+    children->folder = slash == path ? strdup("/") : strndup(path, (size_t)(slash - path));
+    if (asprintf(&children->prefix, "%s.", slash + 1) < 0)
+        children->prefix = NULL;
+    if (!children->folder || !children->prefix) {
+        children_free(children);
+        return NULL;
+    }
+    children->inotify_fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+    if (children->inotify_fd >= 0
+        && inotify_add_watch(children->inotify_fd, children->folder, IN_CREATE | IN_ONLYDIR) < 0) {
+        close(children->inotify_fd);
+        children->inotify_fd = -1;
+    }
+    return children;
+}
+
+void children_free(struct children *children)
+{
+    struct child *next;
+
+    if (!children)
+        return;
+    for (struct child *child = children->list; child; child = next) {
+        next = child->next;
+        recording_free(child->recording);
+        free(child->live_path);
+        free(child);
+    }
+    if (children->inotify_fd >= 0)
+        close(children->inotify_fd);
+    free(children->folder);
+    free(children->prefix);
+    free(children);
+}
+
+/* ---- finding --------------------------------------------------------------------------------- */
+
+/* prefix, digits, a dot, digits, ".live" */
+static bool is_childs_log(const struct children *children, const char *name)
+{
+    size_t n_prefix = strlen(children->prefix);
+    const char *at = name + n_prefix;
+    size_t n;
+
+    if (strncmp(name, children->prefix, n_prefix) != 0)
+        return false;
+    n = strspn(at, "0123456789");
+    if (n == 0 || at[n] != '.')
+        return false;
+    at += n + 1;
+    n = strspn(at, "0123456789");
+    return n > 0 && strcmp(at + n, live_suffix) == 0;
+}
+
+static void note(struct children *children, const char *name)
+{
+    struct child *child;
+    char *path = NULL;
+
+    if (!is_childs_log(children, name) || asprintf(&path, "%s/%s", children->folder, name) < 0)
+        return;
+    for (child = children->list; child; child = child->next)
+        if (strcmp(child->live_path, path) == 0)
+            break;
+    if (child || !(child = calloc(1, sizeof(*child)))) {
+        free(path);
+        return;
+    }
+    child->live_path = path;
+    child->next = children->list;
+    children->list = child;
+}
+
+static void note_new(struct children *children)
+{
+    _Alignas(struct inotify_event) char events[4096];
+    ssize_t n;
+
+    while ((n = read(children->inotify_fd, events, sizeof(events))) > 0) {
+        for (char *at = events; at < events + n;) {
+            const struct inotify_event *event = (const struct inotify_event *)(void *)at;
+            if (event->len)
+                note(children, event->name);
+            at += sizeof(*event) + event->len;
+        }
+    }
+}
+
+static void note_all(struct children *children)
+{
+    DIR *folder = opendir(children->folder);
+    const struct dirent *entry;
+
+    if (!folder)
+        return;
+    while ((entry = readdir(folder)))
+        note(children, entry->d_name);
+    closedir(folder);
+}
+
+/* ---- living and dying ------------------------------------------------------------------------ */
+
+/* A process that is no more than its exit status counts as gone, unless threads of it go on. */
+static bool is_running(pid_t pid)
+{
+    char path[64];
+    char text[512];
+    const char *at;
+    char state;
+    long n_threads;
+    FILE *file;
+
+    (void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+    file = fopen(path, "re");
+    if (!file)
+        return false;
+    at = fgets(text, sizeof(text), file) ? strrchr(text, ')') : NULL;
+    fclose(file);
+    if (!at
+        || sscanf(at + 1, " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %ld",
+                  &state, &n_threads)
+               != 2)
+        return false;
+    return (state != 'Z' && state != 'X') || n_threads > 1;
+}
+
+static void finish(struct children *children, struct child *child)
+{
+    struct recording_totals totals;
+
+    if (recording_finish(child->recording, NULL, &totals, NULL) == 0) {
+        children->totals.n_events += totals.n_events;
+        children->totals.n_dropped += totals.n_dropped;
+        children->totals.n_culled += totals.n_culled;
+        children->totals.file_bytes += totals.file_bytes;
+        children->n_logs++;
+        child->is_finished = true;
+    } else {
+        child->is_refused = true;
+    }
+    recording_free(child->recording);
+    child->recording = NULL;
+}
+
+static void adopt(struct children *children, struct child *child)
+{
+    size_t n = strlen(child->live_path) - (sizeof(live_suffix) - 1);
+    char *path = strndup(child->live_path, n);
+    struct error err;
+
+    if (path
+        && recording_adopt(child->live_path, path, &children->settings, &child->recording, &err)
+               != 0
+        && err.code != ERROR_FORMAT)
+        child->is_refused =
+            true; /* the raw log stays; a format error may be one that is being made */
+    free(path);
+}
+
+static uint32_t step_child(struct children *children, struct child *child, uint64_t now_ns)
+{
+    uint32_t n_packed = 0;
+    bool is_over = false;
+
+    if (!child->recording)
+        adopt(children, child);
+    if (!child->recording)
+        return 0;
+    if (now_ns >= child->look_due_ns) {
+        child->look_due_ns = now_ns + look_every_ns;
+        is_over = !is_running(child->recording->pid);
+    }
+    (void)recording_step(child->recording, now_ns, &n_packed, NULL);
+    if (is_over)
+        finish(children, child);
+    return n_packed;
+}
+
+/* Frees what is finished: a build may have thousands of short processes. */
+static void forget_finished(struct children *children)
+{
+    for (struct child **link = &children->list; *link;) {
+        struct child *child = *link;
+        if (!child->is_finished) {
+            link = &child->next;
+            continue;
+        }
+        *link = child->next;
+        free(child->live_path);
+        free(child);
+    }
+}
+
+uint32_t children_step(struct children *children, uint64_t now_ns)
+{
+    uint32_t n_packed = 0;
+
+    if (children->inotify_fd >= 0)
+        note_new(children);
+    for (struct child *child = children->list; child; child = child->next)
+        if (!child->is_refused)
+            n_packed += step_child(children, child, now_ns);
+    forget_finished(children);
+    return n_packed;
+}
+
+uint32_t children_settle(struct children *children, uint64_t now_ns)
+{
+    uint32_t n_running = 0;
+
+    note_all(children);
+    for (struct child *child = children->list; child; child = child->next) {
+        if (child->is_refused)
+            continue;
+        child->look_due_ns = 0;
+        step_child(children, child, now_ns);
+        n_running += child->recording != NULL;
+    }
+    forget_finished(children);
+    return n_running;
+}
+
+void children_abandon(struct children *children)
+{
+    for (struct child *child = children->list; child; child = child->next)
+        if (child->recording)
+            recording_abandon(child->recording);
+}
+
+void children_get_totals(const struct children *children, struct recording_totals *ret_totals,
+                         uint32_t *ret_n_logs)
+{
+    *ret_totals = children->totals;
+    *ret_n_logs = children->n_logs;
+}

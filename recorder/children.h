@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * children: the logs of forked and executed processes, packed while they grow.
+ *
+ * Model:   each recorded child image makes a raw log FILE.PID.N.live beside FILE. inotify tells of
+ *          new ones; each becomes a recording of its own, finished when its process is gone.
+ * Without inotify the folder is read at the end only. Invariants CH-1 A log is finished only when
+ * nobody can write to it any more. CH-2 A log that cannot be packed stays as it is: raw logs can be
+ * imported. Threads: one.
+ */
+#ifndef MTRACE_RECORDER_CHILDREN_H
+#define MTRACE_RECORDER_CHILDREN_H
+
+#include "recorder/recording.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct children;
+
+/* `path` is FILE, absolute. NULL without memory. */
+struct children *children_new(const char *path, const struct recording_settings *settings);
+
+/* Finishes nothing: logs that are still open stay raw. Takes NULL. */
+void children_free(struct children *children);
+
+/* Does what is due; returns how many segments were moved. */
+uint32_t children_step(struct children *children, uint64_t now_ns);
+
+/* After the program ended: finds what inotify did not tell and finishes what is finished. Returns
+ * how many recorded processes are still running. */
+uint32_t children_settle(struct children *children, uint64_t now_ns);
+
+/* Lets those that still run go on without us. */
+void children_abandon(struct children *children);
+
+/* Sums over all finished logs. */
+void children_get_totals(const struct children *children, struct recording_totals *ret_totals,
+                         uint32_t *ret_n_logs);
+
+#endif

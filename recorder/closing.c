@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: MIT */
+#include "recorder/closing.h"
+
+#include "recorder/program.h"
+
+#include <inttypes.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static void say(const char *format, va_list args)
+{
+    char line[2048];
+
+    (void)vsnprintf(line, sizeof(line), format, args);
+    (void)fprintf(stderr, "mtrace-record: %s\n", line);
+}
+
+void closing_warn(const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    say(format, args);
+    va_end(args);
+}
+
+void closing_say(bool is_quiet, const char *format, ...)
+{
+    va_list args;
+
+    if (is_quiet)
+        return;
+    va_start(args, format);
+    say(format, args);
+    va_end(args);
+}
+
+/* 1234567 -> "1,234,567" */
+static const char *grouped(uint64_t value, char *text, size_t n_bytes)
+{
+    char digits[24];
+    int n = snprintf(digits, sizeof(digits), "%" PRIu64, value);
+    size_t used = 0;
+
+    for (int i = 0; i < n && used + 2 < n_bytes; i++) {
+        if (i && (n - i) % 3 == 0)
+            text[used++] = ',';
+        text[used++] = digits[i];
+    }
+    text[used] = '\0';
+    return text;
+}
+
+static const char *human_bytes(uint64_t value, char *text, size_t n_bytes)
+{
+    static const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB"};
+    double shown = (double)value;
+    size_t unit = 0;
+
+    for (; shown >= 1024 && unit + 1 < sizeof(units) / sizeof(*units); unit++)
+        shown /= 1024;
+    (void)snprintf(text, n_bytes, unit ? "%.1f %s" : "%.0f %s", shown, units[unit]);
+    return text;
+}
+
+/* What to do about the first reason for which events were dropped; "" if none were. */
+static const char *cure_of_drops(const struct recording_totals *totals)
+{
+    static const char *const cures[LOG_DROP_REASONS] = {
+        [LOG_DROP_NO_SPACE] = " (no room for the live log: make room, or see 'ulimit -f')",
+        [LOG_DROP_LIMIT] = " (the live log reached its limit: see --max-live)",
+        [LOG_DROP_NESTED] = " (in signal handlers and ending threads)",
+        [LOG_DROP_NO_MEMORY] = " (no memory for the collector: see 'ulimit -v')",
+    };
+
+    for (int i = 0; i < LOG_DROP_REASONS; i++)
+        if (totals->dropped[i])
+            return cures[i] ? cures[i] : "";
+    return "";
+}
+
+/* How many blocks were culled. */
+static void describe_culled(const struct closing *closing, char *text, size_t n_bytes)
+{
+    char culled[32];
+
+    text[0] = '\0';
+    if (closing->is_culling)
+        (void)snprintf(
+            text, n_bytes, ", %s blocks culled",
+            grouped(closing->totals.n_culled + closing->children.n_culled, culled, sizeof(culled)));
+}
+
+/* A wrapper that ends in exec is common, and what the user is after comes behind it. */
+static const char *what_was_missed(const struct closing *closing)
+{
+    return closing->totals.end_kind == LOG_END_EXEC && closing->n_children == 0
+               ? "; it went on as another program: --follow-children records that, too"
+               : "";
+}
+
+void closing_sum_up(const struct closing *closing)
+{
+    char culled[96];
+    char size[32];
+    char events[32];
+    char dropped[32];
+    char others[96] = "";
+
+    if (closing->n_children)
+        (void)snprintf(others, sizeof(others), " and %" PRIu32 " log%s of child processes",
+                       closing->n_children, closing->n_children == 1 ? "" : "s");
+    describe_culled(closing, culled, sizeof(culled));
+    closing_say(
+        closing->is_quiet, "%s%s: %s, %s events%s, %s dropped%s%s; next: mtrace-query %s",
+        closing->name, others,
+        human_bytes(closing->totals.file_bytes + closing->children.file_bytes, size, sizeof(size)),
+        grouped(closing->totals.n_events + closing->children.n_events, events, sizeof(events)),
+        culled,
+        grouped(closing->totals.n_dropped + closing->children.n_dropped, dropped, sizeof(dropped)),
+        cure_of_drops(&closing->totals), what_was_missed(closing), closing->name);
+}
+
+void closing_explain(const struct closing *closing)
+{
+    const char *reason = program_explain(closing->program);
+
+    if (closing->totals.flags & LOG_FLAG_FOREIGN_MALLOC)
+        reason = "it has a malloc of its own, which a preloaded library cannot see";
+    else if (!reason && closing->is_started_off)
+        reason =
+            "recording was never switched on; send the program the toggle signal, SIGUSR1 unless "
+            "--toggle-signal names another";
+    if (!reason)
+        reason = "the collector did not run in it; LD_DEBUG=libs shows what was loaded";
+    closing_warn("nothing was recorded of '%s': %s", closing->program, reason);
+}
+
+/* Runs one of our programs; false when it could not or failed. */
+static bool run(const char *path, char *const *argv)
+{
+    int status;
+    pid_t pid;
+
+    (void)fflush(stdout);
+    pid = fork();
+    if (pid == 0) {
+        sigset_t none;
+        sigemptyset(&none);
+        sigprocmask(SIG_SETMASK, &none, NULL);
+        signal(SIGPIPE, SIG_DFL);
+        execv(path, argv);
+        _exit(127);
+    }
+    return pid > 0 && waitpid(pid, &status, 0) == pid && WIFEXITED(status)
+           && WEXITSTATUS(status) == 0;
+}
+
+void closing_report(const char *path)
+{
+    char *import = program_find_sibling("mtrace-import");
+    char *query = program_find_sibling("mtrace-query");
+    size_t n = strlen(path);
+    char *database = NULL;
+
+    if (n > 4 && strcmp(path + n - 4, ".dat") == 0)
+        n -= 4;
+    if (!import || !query) {
+        closing_warn("no report: mtrace-import and mtrace-query are not beside mtrace-record");
+    } else if (asprintf(&database, "%.*s.db", (int)n, path) >= 0) {
+        char *const import_argv[] = {import, (char[]){"--force"}, (char *)(uintptr_t)path, database,
+                                     NULL};
+        char *const query_argv[] = {query, (char[]){"summary"}, database, NULL};
+        if (!run(import, import_argv) || !run(query, query_argv))
+            closing_warn("the report failed; the log is whole: mtrace-import %s", path);
+    }
+    free(database);
+    free(query);
+    free(import);
+}

@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: MIT */
+#include "recorder/live_log.h"
+
+#include "recorder/fault_point.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static size_t file_bytes(uint32_t n_segments)
+{
+    return LOG_FILE_HEADER_BYTES + (size_t)n_segments * LOG_SEGMENT_BYTES;
+}
+
+/* ---- creation -------------------------------------------------------------------------------- */
+
+/* fallocate, or zeros where the file system has none. */
+static int reserve(int fd, size_t n_bytes)
+{
+    static const char zeros[LOG_SEGMENT_BYTES];
+
+    if (fallocate(fd, 0, 0, (off_t)n_bytes) == 0)
+        return 0;
+    if (errno != EOPNOTSUPP && errno != ENOSYS)
+        return errno;
+    for (size_t done = 0; done < n_bytes;) {
+        size_t n = n_bytes - done < sizeof(zeros) ? n_bytes - done : sizeof(zeros);
+        ssize_t written = pwrite(fd, zeros, n, (off_t)done);
+        if (written < 0 && errno != EINTR)
+            return errno;
+        if (written > 0)
+            done += (size_t)written;
+    }
+    return 0;
+}
+
+static void fill_header(struct live_log *log, uint64_t run_id, uint32_t n_segments, uint32_t flags)
+{
+    struct log_file *file = log->file;
+
+    file->version = LOG_VERSION;
+    file->form = LOG_FORM_RAW;
+#if defined(__x86_64__)
+    file->arch = LOG_ARCH_X86_64;
+#elif defined(__aarch64__)
+    file->arch = LOG_ARCH_AARCH64;
+#endif
+    file->page_bytes = (uint32_t)sysconf(_SC_PAGESIZE);
+    file->segment_bytes = LOG_SEGMENT_BYTES;
+    file->run_id = run_id;
+    file->flags = flags;
+    atomic_store_explicit(&file->next_sequence, 1, memory_order_relaxed);
+    atomic_store_explicit(&file->recorder_pid, (uint32_t)getpid(), memory_order_relaxed);
+    atomic_store_explicit(&file->n_segments, n_segments, memory_order_release);
+    memcpy(file->magic, LOG_MAGIC, sizeof(file->magic));
+}
+
+static int create_at(const char *path, uint32_t n_segments, struct live_log *log)
+{
+    int failure;
+
+    log->mapped_bytes = file_bytes(n_segments);
+    log->fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (log->fd < 0)
+        return errno;
+    failure = reserve(log->fd, log->mapped_bytes);
+    if (failure == 0) {
+        log->file = mmap(NULL, log->mapped_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, log->fd, 0);
+        if (log->file != MAP_FAILED)
+            return 0;
+        failure = errno;
+    }
+    unlink(path);
+    close(log->fd);
+    log->file = NULL;
+    log->fd = -1;
+    return failure;
+}
+
+/* Failures that /dev/shm does not share: no shared mapping, no reservation. */
+static bool may_go_elsewhere(int failure)
+{
+    return failure == ENODEV || failure == EINVAL || failure == EOPNOTSUPP || failure == ENOSYS;
+}
+
+static int create_elsewhere(const char *path, uint64_t run_id, uint32_t n_segments,
+                            struct live_log *log)
+{
+    int failure;
+
+    log->link_path = log->path;
+    log->path = NULL;
+    if (asprintf(&log->path, "/dev/shm/mtrace-%016" PRIx64 ".live", run_id) < 0) {
+        log->path = NULL;
+        return ENOMEM;
+    }
+    failure = create_at(log->path, n_segments, log);
+    if (failure == 0 && symlink(log->path, path) != 0) {
+        free(log->link_path);
+        log->link_path = NULL;
+    }
+    return failure;
+}
+
+int live_log_create(const char *path, uint64_t run_id, uint32_t n_segments,
+                    struct live_log *ret_log, struct error *err)
+{
+    struct live_log log = {.fd = -1, .path = strdup(path)};
+    uint32_t flags = 0;
+    int failure = log.path ? create_at(path, n_segments, &log) : ENOMEM;
+
+    if (may_go_elsewhere(failure)) {
+        flags = LOG_FLAG_WEAK;
+        failure = create_elsewhere(path, run_id, n_segments, &log);
+    }
+    if (failure) {
+        live_log_close(&log);
+        return error_set_errno(err, failure, "cannot make the live log '%s' of %zu KiB", path,
+                               file_bytes(n_segments) / 1024);
+    }
+    log.n_mapped = log.n_unprepared = log.n_reserved = n_segments;
+    fill_header(&log, run_id, n_segments, flags);
+    live_log_prepare(&log, LIVE_LOG_FIRST_SEGMENTS);
+    *ret_log = log;
+    return 0;
+}
+
+/* ---- opening --------------------------------------------------------------------------------- */
+
+static uint32_t n_segments_now(const struct live_log *log, uint64_t size_bytes)
+{
+    uint64_t n_in_file = (size_bytes - LOG_FILE_HEADER_BYTES) / LOG_SEGMENT_BYTES;
+    uint32_t n = atomic_load_explicit(&log->file->n_segments, memory_order_acquire);
+
+    if (n > n_in_file)
+        n = (uint32_t)n_in_file;
+    return n < LOG_MAX_SEGMENTS ? n : LOG_MAX_SEGMENTS;
+}
+
+static int check_header(const struct log_file *file, const char *path, struct error *err)
+{
+    if (memcmp(file->magic, LOG_MAGIC, sizeof(file->magic)) != 0)
+        return error_set(err, ERROR_FORMAT, "'%s' is not a log of mtrace", path);
+    if (file->version > LOG_VERSION)
+        return error_set(err, ERROR_VERSION,
+                         "'%s' has log version %u, this program knows %u; use a newer mtrace", path,
+                         file->version, LOG_VERSION);
+    if (file->form != LOG_FORM_RAW || file->segment_bytes != LOG_SEGMENT_BYTES)
+        return error_set(err, ERROR_FORMAT, "'%s' is not a raw log", path);
+    return 0;
+}
+
+int live_log_open(const char *path, bool is_shared, struct live_log *ret_log, struct error *err)
+{
+    struct live_log log = {.fd = open(path, (is_shared ? O_RDWR : O_RDONLY) | O_CLOEXEC),
+                           .path = strdup(path),
+                           .mapped_bytes = LOG_FILE_HEADER_BYTES};
+    struct stat status;
+    int code;
+
+    if (log.fd < 0 || !log.path || fstat(log.fd, &status) != 0) {
+        code = error_set_errno(err, errno, "cannot open '%s'", path);
+    } else if (status.st_size < LOG_FILE_HEADER_BYTES) {
+        code = error_set(err, ERROR_FORMAT, "'%s' is too short for a log", path);
+    } else {
+        log.file = mmap(NULL, log.mapped_bytes, PROT_READ | PROT_WRITE,
+                        is_shared ? MAP_SHARED : MAP_PRIVATE, log.fd, 0);
+        if (log.file == MAP_FAILED) {
+            log.file = NULL;
+            code = error_set_errno(err, errno, "cannot map '%s'", path);
+        } else {
+            code = check_header(log.file, path, err);
+        }
+    }
+    if (code == 0 && !live_log_refresh(&log))
+        code = error_set_errno(err, errno, "cannot map '%s'", path);
+    if (code)
+        live_log_close(&log);
+    else
+        *ret_log = log;
+    return code;
+}
+
+void live_log_close(struct live_log *log)
+{
+    if (log->file)
+        munmap(log->file, log->mapped_bytes);
+    if (log->fd >= 0)
+        close(log->fd);
+    free(log->path);
+    free(log->link_path);
+    *log = (struct live_log){.fd = -1};
+}
+
+void live_log_remove(const struct live_log *log)
+{
+    unlink(log->path);
+    if (log->link_path)
+        unlink(log->link_path);
+}
+
+bool live_log_refresh(struct live_log *log)
+{
+    struct stat status;
+    uint32_t n_segments = atomic_load_explicit(&log->file->n_segments, memory_order_acquire);
+    void *moved;
+
+    if (n_segments <= log->n_mapped)
+        return true;
+    if (fstat(log->fd, &status) != 0 || status.st_size < LOG_FILE_HEADER_BYTES)
+        return false;
+    n_segments = n_segments_now(log, (uint64_t)status.st_size);
+    if (n_segments <= log->n_mapped)
+        return true;
+    moved = mremap(log->file, log->mapped_bytes, file_bytes(n_segments), MREMAP_MAYMOVE);
+    if (moved == MAP_FAILED)
+        return false;
+    log->file = moved;
+    log->mapped_bytes = file_bytes(n_segments);
+    log->n_mapped = n_segments;
+    return true;
+}
+
+/* ---- segments -------------------------------------------------------------------------------- */
+
+struct log_segment *live_log_segment(const struct live_log *log, uint32_t index)
+{
+    uint8_t *bytes = (uint8_t *)log->file + file_bytes(index);
+
+    return (struct log_segment *)(void *)bytes;
+}
+
+const void *live_log_payload(const struct log_segment *segment)
+{
+    return (const uint8_t *)segment + LOG_SEGMENT_HEADER_BYTES;
+}
+
+uint32_t live_log_readable_bytes(const struct log_segment *segment)
+{
+    uint32_t n_bytes = LOG_SEGMENT_PAYLOAD_BYTES;
+    uint32_t unit = 1;
+
+    switch (segment->kind) {
+    case LOG_SEGMENT_EVENTS:
+        n_bytes = atomic_load_explicit(&segment->committed_bytes, memory_order_acquire);
+        unit = sizeof(uint64_t);
+        break;
+    case LOG_SEGMENT_SIDE:
+        n_bytes = atomic_load_explicit(&segment->reserved_bytes, memory_order_acquire);
+        unit = sizeof(struct log_side_record);
+        break;
+    case LOG_SEGMENT_DEFS:
+        n_bytes = atomic_load_explicit(&segment->reserved_bytes, memory_order_acquire);
+        unit = LOG_DEF_ALIGN;
+        break;
+    case LOG_SEGMENT_NODES:
+        unit = sizeof(struct log_node);
+        break;
+    default:
+        return 0;
+    }
+    if (n_bytes > LOG_SEGMENT_PAYLOAD_BYTES)
+        n_bytes = LOG_SEGMENT_PAYLOAD_BYTES;
+    return n_bytes / unit * unit;
+}
+
+bool live_log_is_used(const struct live_log *log, const struct log_segment *segment)
+{
+    uint32_t state = atomic_load_explicit(&segment->state, memory_order_acquire);
+
+    return (state == LOG_STATE_FILLING || state == LOG_STATE_SEALED) && segment->sequence != 0
+           && segment->run_id == log->file->run_id;
+}
+
+/* LL-4: reading from the file, unlike from the mapping, gives zeros where there is nothing. */
+static bool is_hole(const struct live_log *log, uint32_t index)
+{
+    struct log_segment header;
+
+    if (index < log->n_reserved)
+        return false;
+    return pread(log->fd, &header, sizeof(header), (off_t)file_bytes(index)) != sizeof(header)
+           || header.sequence == 0;
+}
+
+uint32_t live_log_next_used(const struct live_log *log, uint32_t from)
+{
+    uint32_t i = from > log->n_unprepared ? from : log->n_unprepared;
+
+    while (i < log->n_mapped
+           && (is_hole(log, i) || !live_log_is_used(log, live_log_segment(log, i))))
+        i++;
+    return i;
+}
+
+uint32_t live_log_take_sealed(struct live_log *log, uint32_t *ret_indexes)
+{
+    uint64_t head;
+    uint32_t link;
+    uint32_t n = 0;
+
+    if ((uint32_t)atomic_load_explicit(&log->file->sealed_stack, memory_order_relaxed) == 0)
+        return 0;
+    /* acquire: partner is the collector's push, which releases the link and the segment */
+    head = atomic_exchange_explicit(&log->file->sealed_stack, 0, memory_order_acquire);
+    live_log_refresh(log);
+    for (link = (uint32_t)head; link != 0 && link <= log->n_mapped && n < log->n_mapped;) {
+        ret_indexes[n++] = link - 1;
+        link = atomic_load_explicit(&live_log_segment(log, link - 1)->next, memory_order_relaxed);
+    }
+    return n;
+}
+
+static void push_free(struct live_log *log, uint32_t index)
+{
+    struct log_segment *segment = live_log_segment(log, index);
+    uint64_t head = atomic_load_explicit(&log->file->free_stack, memory_order_relaxed);
+    uint64_t next_tag;
+
+    do {
+        atomic_store_explicit(&segment->next, (uint32_t)head, memory_order_relaxed);
+        next_tag = ((head >> 32) + 1) << 32;
+        /* release: partner is the collector's pop, which reads the link */
+    } while (!atomic_compare_exchange_weak_explicit(&log->file->free_stack, &head,
+                                                    next_tag | (index + 1), memory_order_release,
+                                                    memory_order_relaxed));
+}
+
+void live_log_recycle(struct live_log *log, uint32_t index)
+{
+    atomic_store_explicit(&live_log_segment(log, index)->state, LOG_STATE_FREE,
+                          memory_order_release);
+    fault_point("freed");
+    push_free(log, index);
+}
+
+void live_log_prepare(struct live_log *log, uint32_t n)
+{
+    for (; n > 0 && log->n_unprepared > 0; n--) {
+        uint32_t index = --log->n_unprepared;
+        live_log_segment(log, index)->index = index;
+        push_free(log, index);
+    }
+}
+
+void live_log_copy_header(const struct live_log *log, struct log_file *ret_file)
+{
+    memcpy(ret_file, log->file, sizeof(*ret_file));
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * options: the command line of mtrace-record, and the environment variables behind it.
+ *
+ * Model: an option wins over its variable, the variable over the default. What concerns the
+ *        collector is handed on as lines "NAME=value" and only when an option asked for it, so the
+ *        user's own variables stay his.
+ */
+#ifndef MTRACE_RECORDER_OPTIONS_H
+#define MTRACE_RECORDER_OPTIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum {
+    OPTIONS_SETTINGS_BYTES = 4096
+};
+
+struct options {
+    const char *output; /* pattern; NULL: not given */
+    const char *input;  /* --pack: the log to pack; NULL: record */
+    char **argv;        /* program and its arguments */
+    uint64_t cull_ms;   /* 0: keep everything */
+    uint64_t sample_ms;
+    bool has_output; /* given as an option, not by the environment */
+    bool force;
+    bool quiet;
+    bool follows_children;
+    bool waits_for_children;
+    bool is_compressed;
+    bool has_report;
+    bool starts_off;
+    char settings[OPTIONS_SETTINGS_BYTES]; /* for the collector, lines "NAME=value\n" */
+};
+
+/* Parses; ends the process for --help, --version, --usage and wrong usage. */
+void options_parse(int argc, char **argv, struct options *ret_options);
+
+#endif

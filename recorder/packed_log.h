@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * packed_log: the file that a recording leaves behind, written frame by frame.
+ *
+ * Model:   header page, then frames appended each with one write. A frame counts as written only
+ *          when all of it is; after a failed write (disk full) the next one goes to the same place.
+ * Invariants
+ *   PL-1 Everything below end_offset is whole frames.
+ *   PL-2 The file was made by us, under a lock that is held until packed_log_close; an existing
+ *        file is never opened for writing, but replaced when `force` says so.
+ * Threads: one.
+ */
+#ifndef MTRACE_RECORDER_PACKED_LOG_H
+#define MTRACE_RECORDER_PACKED_LOG_H
+
+#include "common/log_format.h"
+#include "support/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct packed_log {
+    char *path; /* owned */
+    int64_t end_offset;
+    int fd;
+    bool is_failing; /* the last write failed */
+};
+
+/* Makes `path`; ERROR_EXISTS when it is there, unless force replaces it. */
+int packed_log_create(const char *path, bool force, struct packed_log *ret_log, struct error *err);
+
+/* (Over)writes the header page: *file with form packed. */
+int packed_log_write_header(struct packed_log *log, const struct log_file *file, struct error *err);
+
+/* Appends a whole frame. On failure nothing was appended and the same frame may be tried again. */
+int packed_log_append(struct packed_log *log, const void *frame, size_t n_bytes, struct error *err);
+
+/* Cuts what a failed write may have left behind end_offset, and closes. The file stays. An all-zero
+ * log with fd -1 may be closed. */
+void packed_log_close(struct packed_log *log);
+
+/* Deletes the file. */
+void packed_log_remove(const struct packed_log *log);
+
+#endif

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * packing: moves the segments of a live log into a packed one.
+ *
+ * Model:   EVENTS and SIDE segments are packed whole when sealed and given back to the program.
+ *          DEFS and NODES segments stay; what was committed since the last time is packed as a
+ *          part. When the program is gone, packing_finish packs what is left by looking at every
+ *          segment's state; it does not trust the stacks of a process that was killed.
+ *
+ *              sealed --frame appended--> packed --> free (on the free stack)
+ *                 \--write failed: stays sealed, in `backlog`, tried again
+ *
+ * Invariants
+ *   PG-1 A segment's frame is in the file before its state is packed (LL-3), so at any instant each
+ *        event is in the packed file or in a segment, or in both under one sequence.
+ *   PG-2 packing_finish succeeded: everything is in the packed file and its trailer is the last
+ *        frame; the live log may be deleted.
+ * Threads: one.
+ */
+#ifndef MTRACE_RECORDER_PACKING_H
+#define MTRACE_RECORDER_PACKING_H
+
+#include "recorder/live_log.h"
+#include "recorder/packed_log.h"
+#include "support/error.h"
+#include "support/pack.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct cull;
+struct last_frees;
+
+/* A segment that waits to be packed. */
+struct packing_item {
+    uint64_t sequence;
+    uint32_t index;
+};
+
+struct packing {
+    struct live_log *live;
+    struct packed_log *packed;
+    struct pack *pack;
+    struct cull *cull;         /* NULL: nothing is culled */
+    struct last_frees *others; /* with cull; not NULL */
+    struct pack_settings settings;
+    struct packing_item *backlog;
+    uint32_t *taken; /* scratch, n_capacity as the backlog */
+    uint32_t n_backlog;
+    uint32_t n_capacity;
+    uint64_t n_events;
+    double ticks_per_ns; /* 0: not known yet */
+    bool has_header;     /* written since the program attached */
+    bool knows_frees;    /* others: what CU-3 asks for is known */
+    uint8_t frame[PACK_SEGMENT_MAX_BYTES];
+};
+
+/* The logs and the workspace stay the caller's; zstd_level 0 stores. */
+struct packing *packing_new(struct live_log *live, struct packed_log *packed, struct pack *pack,
+                            int zstd_level);
+
+/* From now on leaves out blocks that live up to max_ns; false without memory. */
+bool packing_start_culling(struct packing *packing, uint64_t max_ns);
+void packing_free(struct packing *packing);
+
+/* Packs all sealed segments; *ret_n_packed says how many. On failure the rest stays in the backlog.
+ */
+int packing_step(struct packing *packing, uint32_t *ret_n_packed, struct error *err);
+
+/* Packs what DEFS and NODES segments gained since the last call, if it is worth a frame. */
+int packing_step_definitions(struct packing *packing, struct error *err);
+
+/* Everything that is left, then the trailer: *file as it shall be read. */
+int packing_finish(struct packing *packing, const struct log_file *file, struct error *err);
+
+/* The trailer alone. */
+int packing_append_trailer(struct packing *packing, const struct log_file *file, struct error *err);
+
+/* Learns the rate of ticks from two readings of both clocks, and with it how far times are rounded:
+ * to the largest power of two ticks within 16 ns. Not at all while the readings are too near. */
+void packing_set_clock(struct packing *packing, const struct log_file *file);
+
+/* Appends samples, at most PACK_SAMPLES_MAX. */
+int packing_append_samples(struct packing *packing, const struct log_sample *samples, uint32_t n,
+                           struct error *err);
+
+#endif

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * program: the program to record: where it is, how it is started, and why it may record nothing.
+ *
+ * Model:   program_start forks at once, so that the pid is known for the log's name; the child
+ * waits for program_release, which tells it the settings for its collector, and then execs. A child
+ * that is never released exits without having run anything. Invariants PR-1 The program gets the
+ * signal mask, dispositions, limits and environment that this process was started with, plus
+ * LD_PRELOAD (the collector before the user's own) and the one variable MTRACE_RECORDER. Failure:
+ * ERROR_NOT_FOUND (exit status 127) and ERROR_EXEC (126) of the program itself.
+ */
+#ifndef MTRACE_RECORDER_PROGRAM_H
+#define MTRACE_RECORDER_PROGRAM_H
+
+#include "support/error.h"
+
+#include <signal.h>
+#include <stdbool.h>
+#include <sys/resource.h>
+#include <sys/types.h>
+
+/* What of our own state the program must not inherit; taken before we change it. */
+struct program_state {
+    sigset_t mask;
+    struct sigaction child_action, pipe_action, size_action;
+};
+
+struct program {
+    char *path;  /* owned */
+    char **argv; /* the caller's */
+    pid_t pid;
+    int settings_pipe; /* to the child */
+    int failure_pipe;  /* from the child: errno of exec, or closed by a successful one */
+    struct program_state state;
+};
+
+/* Finds argv[0] as execvp would and checks that it can be executed. */
+int program_find(char **argv, struct program *ret_program, struct error *err);
+
+/* Forks. `state` is what the program shall inherit. */
+int program_start(struct program *program, const struct program_state *state, struct error *err);
+
+/* Lets the child exec with these settings ("NAME=value\n"…, without MTRACE_TARGET_PID) and this
+ * library preloaded; NULL for no preload. */
+int program_release(struct program *program, const char *library, const char *settings,
+                    struct error *err);
+
+/* Frees what program_find allocated and closes the pipes; the process is not waited for. */
+void program_done(struct program *program);
+
+/* Why a program like this cannot be recorded, as the end of "nothing was recorded: "; NULL if it
+ * could. Static text. */
+const char *program_explain(const char *path);
+
+/* Path of libmtrace.so: in ../lib/mtrace beside the folder of this program, compiled in, or
+ * $MTRACE_LIBRARY. Owned by the caller. */
+int program_find_library(char **ret_path, struct error *err);
+
+/* Path of another program of ours, beside this one; owned by the caller, NULL if not there. */
+char *program_find_sibling(const char *name);
+
+#endif
