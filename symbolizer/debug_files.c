@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: MIT */
+#include "symbolizer/debug_files.h"
+
+#include "symbolizer/debian_package.h"
+#include "symbolizer/debug_search.h"
+
+#include <elfutils/libdwfl.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum {
+    LONGEST_PACKAGE = 128
+};
+
+const struct elf_image *debug_files_dwarf(const struct debug_files *files)
+{
+    if (files->debug.elf)
+        return &files->debug;
+    return files->object.elf && elf_image_has_dwarf(&files->object) ? &files->object : NULL;
+}
+
+int debug_files_add_note(struct debug_files *files, struct error *err, const char *format, ...)
+{
+    va_list args;
+    int length;
+
+    if (files->note)
+        return 0;
+    va_start(args, format);
+    length = vasprintf(&files->note, format, args);
+    va_end(args);
+    if (length >= 0)
+        return 0;
+    files->note = NULL;
+    return error_set(err, ERROR_NOMEM, "no memory for a note");
+}
+
+/* A file that was written to has another time, one that was replaced another inode. */
+static void identify(FILE *text, const char *role, const struct elf_image *image)
+{
+    struct stat status;
+
+    if (image->elf && image->fd >= 0 && fstat(image->fd, &status) == 0)
+        fprintf(text, "; %s %s %ju:%ju %jd %jd.%09ld %jd.%09ld", role, image->path,
+                (uintmax_t)status.st_dev, (uintmax_t)status.st_ino, (intmax_t)status.st_size,
+                (intmax_t)status.st_mtim.tv_sec, status.st_mtim.tv_nsec,
+                (intmax_t)status.st_ctim.tv_sec, status.st_ctim.tv_nsec);
+    else
+        fprintf(text, "; %s none", role);
+}
+
+int debug_files_identify(const struct debug_files *files, char **ret_identity, struct error *err)
+{
+    size_t size;
+    FILE *text = open_memstream(ret_identity, &size);
+
+    if (!text)
+        return error_set(err, ERROR_NOMEM, "no memory to identify debug files");
+    fprintf(text, "mtrace %s, libdw %s", MTRACE_VERSION, dwfl_version(NULL));
+    identify(text, "object", &files->object);
+    identify(text, "debug", &files->debug);
+    if (fclose(text) == 0)
+        return 0;
+    free(*ret_identity);
+    *ret_identity = NULL;
+    return error_set(err, ERROR_NOMEM, "no memory to identify debug files");
+}
+
+/* What to do for an object that is there, is the right one, and has no debug info. */
+static int note_stripped(struct debug_files *files, struct error *err)
+{
+    const char *path = files->object.path;
+    char package[LONGEST_PACKAGE];
+    char debug_package[LONGEST_PACKAGE];
+    bool is_in_main;
+
+    if (!debian_package_find(path, package, sizeof(package))
+        || !debian_package_debug_name(package, debug_package, sizeof(debug_package), &is_in_main))
+        return debug_files_add_note(files, err,
+                                    "no debug info; rebuild it with -g, or name the folder of "
+                                    "its debug file with --debug-dir");
+    if (is_in_main)
+        return debug_files_add_note(files, err, "no debug info; install %s", debug_package);
+    return debug_files_add_note(files, err,
+                                "no debug info of package %s; install %s from the archive of debug "
+                                "symbols, or set DEBUGINFOD_URLS",
+                                package, debug_package);
+}
+
+static int note_missing(struct debug_files *files, const char *path, const char *build_id,
+                        const struct elf_image *found, struct error *err)
+{
+    if (!found->elf)
+        return debug_files_add_note(files, err,
+                                    "'%s' is not here or not an ELF file; bring it and name its "
+                                    "root with --sysroot, or its debug file with --debug-dir",
+                                    path);
+    return debug_files_add_note(files, err,
+                                "'%s' was replaced since the recording (build-id %s, recorded %s); "
+                                "name the folder of the recorded one with --debug-dir",
+                                path, found->build_id ? found->build_id : "none", build_id);
+}
+
+static bool is_recorded(const struct elf_image *image, const char *build_id)
+{
+    return image->elf && (!build_id || elf_image_has_build_id(image, build_id));
+}
+
+static bool open_object(const struct symbolizer_options *options, const char *path,
+                        struct elf_image *ret_image)
+{
+    char full[PATH_MAX];
+
+    if (!strcmp(path, "[vdso]"))
+        return elf_image_open_vdso(ret_image);
+    *ret_image = ELF_IMAGE_NONE;
+    return (size_t)snprintf(full, sizeof(full), "%s%s", options->sysroot ? options->sysroot : "",
+                            path)
+               < sizeof(full)
+           && elf_image_open(full, ret_image);
+}
+
+/* A program that brings its own debug info needs no other file, one whose object is missing or was
+ * replaced still finds it by build-id. */
+static int find_debug(const struct debug_search *search, struct debug_files *files,
+                      const struct elf_image *found, struct error *err)
+{
+    if (search->object->elf && elf_image_has_dwarf(search->object))
+        return 0;
+    if (debug_search_dwarf(search, &files->debug))
+        return 0;
+    return files->object.elf ? note_stripped(files, err)
+                             : note_missing(files, search->path, search->build_id, found, err);
+}
+
+int debug_files_open(const struct symbolizer_options *options, const char *path,
+                     const char *build_id, struct debug_files *ret_files, struct error *err)
+{
+    struct debug_files *files = ret_files;
+    struct elf_image found;
+    struct debug_search search = {
+        .options = options, .path = path, .build_id = build_id, .object = &files->object};
+    int status;
+
+    files->object = files->debug = files->alternate = found = ELF_IMAGE_NONE;
+    files->note = NULL;
+    open_object(options, path, &found);
+    if (is_recorded(&found, build_id)) {
+        files->object = found;
+        found = ELF_IMAGE_NONE;
+        search.build_id = files->object.build_id;
+    }
+    status = find_debug(&search, files, &found, err);
+    elf_image_close(&found);
+    return status;
+}
+
+int debug_files_open_alternate(struct debug_files *files, const struct symbolizer_options *options,
+                               const char *dwarf_path, const char *name, const void *build_id,
+                               size_t build_id_size, struct error *err)
+{
+    struct debug_search search = {.options = options, .path = dwarf_path, .object = &files->object};
+    char *id = elf_image_format_build_id(build_id, build_id_size);
+    bool is_found;
+
+    if (!id)
+        return error_set(err, ERROR_NOMEM, "no memory for a build-id");
+    is_found = debug_search_alternate(&search, dwarf_path, name, id, &files->alternate);
+    free(id);
+    if (is_found)
+        return 0;
+    return debug_files_add_note(files, err,
+                                "'%s' needs '%s', which is not here; names are incomplete until "
+                                "the package of the first is installed whole",
+                                dwarf_path, name);
+}
+
+void debug_files_close(struct debug_files *files)
+{
+    elf_image_close(&files->alternate);
+    elf_image_close(&files->debug);
+    elf_image_close(&files->object);
+    free(files->note);
+    files->note = NULL;
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * debug_files: the ELF files that know about one object, found and checked.
+ *
+ * Model: `object` is the file that the program mapped, `debug` the file with its DWARF when that is
+ *        another one, `alternate` the file to which dwz moved what several debug files share.
+ *        Searched in this order, DIR being each --debug-dir and then /usr/lib/debug:
+ *          1. the object itself
+ *          2. DIR/.build-id/xx/yyyy.debug
+ *          3. the name in .gnu_debuglink: beside the object, in .debug beside it, in DIR/<its
+ *             folder>, in DIR
+ *          4. DIR/<path>.debug, DIR/<name>.debug, DIR/<name>
+ *          5. debuginfod
+ * Invariants
+ *   DG-1 a file is used only if its build-id is the recorded one; where one of both has no
+ *        build-id, only the file that .gnu_debuglink names and only with the checksum it states.
+ *   DG-2 note is NULL exactly if a file with DWARF was found.
+ * Failure: memory only; everything else is a note.
+ */
+#ifndef MTRACE_SYMBOLIZER_DEBUG_FILES_H
+#define MTRACE_SYMBOLIZER_DEBUG_FILES_H
+
+#include "support/error.h"
+#include "symbolizer/elf_image.h"
+#include "symbolizer/symbolizer.h"
+
+struct debug_files {
+    struct elf_image object;    /* elf is NULL: missing, or replaced since the recording */
+    struct elf_image debug;     /* elf is NULL: the object has its own DWARF, or there is none */
+    struct elf_image alternate; /* elf is NULL: not needed, or not found */
+    char *note;
+};
+
+int debug_files_open(const struct symbolizer_options *options, const char *path,
+                     const char *build_id, struct debug_files *ret_files, struct error *err);
+
+/* Opens what .gnu_debugaltlink names; notes it when it is not here. `build_id` is in bytes. */
+int debug_files_open_alternate(struct debug_files *files, const struct symbolizer_options *options,
+                               const char *dwarf_path, const char *name, const void *build_id,
+                               size_t build_id_size, struct error *err);
+
+/* The file with DWARF, NULL if there is none. */
+const struct elf_image *debug_files_dwarf(const struct debug_files *files);
+
+/* Writes which files these are, in which state, and what reads them, to be freed. */
+int debug_files_identify(const struct debug_files *files, char **ret_identity, struct error *err);
+
+/* Keeps the first note: what went wrong later follows from it. */
+int debug_files_add_note(struct debug_files *files, struct error *err, const char *format, ...)
+    MTRACE_PRINTF(3, 4);
+
+void debug_files_close(struct debug_files *files);
+
+#endif

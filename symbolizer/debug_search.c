@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: MIT */
+#include "symbolizer/debug_search.h"
+
+#include "common/attr.h"
+#include "symbolizer/debuginfod_client.h"
+
+#include <elfutils/libdwelf.h>
+#include <gelf.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What makes a file the right one. */
+struct wanted {
+    const char *build_id;     /* NULL: unknown */
+    const uint32_t *checksum; /* NULL: this place has none to offer */
+};
+
+static bool is_wanted(const struct elf_image *image, const struct wanted *wanted)
+{
+    uint32_t checksum;
+
+    if (wanted->build_id && image->build_id)
+        return elf_image_has_build_id(image, wanted->build_id);
+    return wanted->checksum && elf_image_checksum(image, &checksum)
+           && checksum == *wanted->checksum;
+}
+
+MTRACE_PRINTF(3, 4)
+
+static bool try_file(const struct wanted *wanted, struct elf_image *ret_image, const char *format,
+                     ...)
+{
+    char path[PATH_MAX];
+    va_list args;
+    int length;
+
+    va_start(args, format);
+    length = vsnprintf(path, sizeof(path), format, args);
+    va_end(args);
+    if (length < 0 || (size_t)length >= sizeof(path) || !elf_image_open(path, ret_image))
+        return false;
+    if (is_wanted(ret_image, wanted) && elf_image_has_dwarf(ret_image))
+        return true;
+    elf_image_close(ret_image);
+    return false;
+}
+
+static const char *sysroot_of(const struct debug_search *search)
+{
+    return search->options->sysroot ? search->options->sysroot : "";
+}
+
+/* One folder of debug files: --debug-dir as given, /usr/lib/debug below the sysroot. */
+typedef bool try_dir_fn(const struct debug_search *search, const struct wanted *wanted,
+                        const char *name, const char *dir, struct elf_image *ret_image);
+
+static bool each_dir(const struct debug_search *search, const struct wanted *wanted,
+                     const char *name, try_dir_fn *try_dir, struct elf_image *ret_image)
+{
+    const char *const *dirs = search->options->debug_dirs;
+    char system_dir[PATH_MAX];
+
+    for (; dirs && *dirs; dirs++)
+        if (try_dir(search, wanted, name, *dirs, ret_image))
+            return true;
+    if ((size_t)snprintf(system_dir, sizeof(system_dir), "%s/usr/lib/debug", sysroot_of(search))
+        >= sizeof(system_dir))
+        return false;
+    return try_dir(search, wanted, name, system_dir, ret_image);
+}
+
+static bool try_build_id(const struct debug_search *search, const struct wanted *wanted,
+                         const char *name, const char *dir, struct elf_image *ret_image)
+{
+    (void)search, (void)name;
+    return wanted->build_id && strlen(wanted->build_id) > 2
+           && try_file(wanted, ret_image, "%s/.build-id/%.2s/%s.debug", dir, wanted->build_id,
+                       wanted->build_id + 2);
+}
+
+/* Length of the folder part of the path, without the last slash. */
+static int folder_length(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash ? (int)(slash - path) : 0;
+}
+
+static const char *file_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash ? slash + 1 : path;
+}
+
+/* As it continues the name of another folder. */
+static const char *below_root(const char *path)
+{
+    return path + strspn(path, "/");
+}
+
+static bool try_link_in_dir(const struct debug_search *search, const struct wanted *wanted,
+                            const char *name, const char *dir, struct elf_image *ret_image)
+{
+    const char *path = below_root(search->path);
+
+    return try_file(wanted, ret_image, "%s/%.*s/%s", dir, folder_length(path), path, name)
+           || try_file(wanted, ret_image, "%s/%s", dir, name);
+}
+
+static bool try_link(const struct debug_search *search, struct elf_image *ret_image)
+{
+    GElf_Word checksum;
+    struct wanted wanted = {.build_id = search->build_id, .checksum = &checksum};
+    const char *name =
+        search->object->elf ? dwelf_elf_gnu_debuglink(search->object->elf, &checksum) : NULL;
+    const char *path = search->object->path;
+
+    if (!name || !*name || strchr(name, '/'))
+        return false;
+    return try_file(&wanted, ret_image, "%.*s/%s", folder_length(path), path, name)
+           || try_file(&wanted, ret_image, "%.*s/.debug/%s", folder_length(path), path, name)
+           || each_dir(search, &wanted, name, try_link_in_dir, ret_image);
+}
+
+static bool try_names(const struct debug_search *search, const struct wanted *wanted,
+                      const char *name, const char *dir, struct elf_image *ret_image)
+{
+    return try_file(wanted, ret_image, "%s/%s.debug", dir, below_root(search->path))
+           || try_file(wanted, ret_image, "%s/%s.debug", dir, name)
+           || try_file(wanted, ret_image, "%s/%s", dir, name);
+}
+
+static bool try_debuginfod(const struct debug_search *search, const struct wanted *wanted,
+                           struct elf_image *ret_image)
+{
+    char *path;
+    bool is_found;
+
+    if (!search->options->use_debuginfod || !wanted->build_id)
+        return false;
+    path = debuginfod_client_find(wanted->build_id);
+    is_found = path && try_file(wanted, ret_image, "%s", path);
+    free(path);
+    return is_found;
+}
+
+bool debug_search_dwarf(const struct debug_search *search, struct elf_image *ret_image)
+{
+    struct wanted wanted = {.build_id = search->build_id};
+
+    return each_dir(search, &wanted, NULL, try_build_id, ret_image) || try_link(search, ret_image)
+           || each_dir(search, &wanted, file_name(search->path), try_names, ret_image)
+           || try_debuginfod(search, &wanted, ret_image);
+}
+
+static bool try_alternate_name(const struct debug_search *search, const struct wanted *wanted,
+                               const char *name, const char *dir, struct elf_image *ret_image)
+{
+    (void)search;
+    return try_file(wanted, ret_image, "%s/.dwz/%s", dir, file_name(name))
+           || try_file(wanted, ret_image, "%s/%s", dir, file_name(name));
+}
+
+bool debug_search_alternate(const struct debug_search *search, const char *dwarf_path,
+                            const char *name, const char *build_id, struct elf_image *ret_image)
+{
+    struct wanted wanted = {.build_id = build_id};
+
+    if (each_dir(search, &wanted, name, try_build_id, ret_image))
+        return true;
+    if (name[0] == '/'
+            ? try_file(&wanted, ret_image, "%s%s", sysroot_of(search), name)
+            : try_file(&wanted, ret_image, "%.*s/%s", folder_length(dwarf_path), dwarf_path, name))
+        return true;
+    return each_dir(search, &wanted, name, try_alternate_name, ret_image)
+           || try_debuginfod(search, &wanted, ret_image);
+}

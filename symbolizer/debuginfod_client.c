@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+#include "symbolizer/debuginfod_client.h"
+
+#include <dlfcn.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/* As its manual debuginfod_find_debuginfo(3) declares them. */
+struct debuginfod_functions {
+    void *(*begin)(void);
+    int (*find_debuginfo)(void *client, const unsigned char *build_id, int build_id_size,
+                          char **path);
+    void (*end)(void *client);
+};
+
+/* The library stays open: it starts threads of its own through libcurl. */
+static bool load(struct debuginfod_functions *functions)
+{
+    void *library = dlopen("libdebuginfod.so.1", RTLD_LAZY | RTLD_LOCAL);
+
+    if (!library)
+        return false;
+    *(void **)&functions->begin = dlsym(library, "debuginfod_begin");
+    *(void **)&functions->find_debuginfo = dlsym(library, "debuginfod_find_debuginfo");
+    *(void **)&functions->end = dlsym(library, "debuginfod_end");
+    return functions->begin && functions->find_debuginfo && functions->end;
+}
+
+char *debuginfod_client_find(const char *build_id)
+{
+    const char *urls = getenv("DEBUGINFOD_URLS");
+    struct debuginfod_functions functions;
+    char *path = NULL;
+    void *client;
+    int fd;
+
+    if (!urls || !*urls || !load(&functions))
+        return NULL;
+    client = functions.begin();
+    if (!client)
+        return NULL;
+    /* Size 0: the id is hexadecimal text. */
+    fd = functions.find_debuginfo(client, (const unsigned char *)build_id, 0, &path);
+    functions.end(client);
+    if (fd < 0)
+        return NULL;
+    close(fd);
+    return path;
+}

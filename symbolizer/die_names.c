@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: MIT */
+#include "symbolizer/die_names.h"
+
+#include "symbolizer/demangle.h"
+
+#include <dwarf.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    FIRST_SLOTS = 256,
+    LONGEST_CHAIN = 16 /* of origins and specifications; compilers need three */
+};
+
+struct die_name_slot {
+    const void *die; /* NULL: empty */
+    struct function_name name;
+};
+
+void die_names_init(struct die_names *names)
+{
+    memset(names, 0, sizeof(*names));
+}
+
+void die_names_done(struct die_names *names)
+{
+    intern_done(&names->raw);
+    intern_done(&names->text);
+    free(names->full);
+    free(names->slots);
+    die_names_init(names);
+}
+
+static int no_memory(struct error *err)
+{
+    return error_set(err, ERROR_NOMEM, "no memory for the names of functions");
+}
+
+static int demangle_new(struct die_names *names, uint32_t number, struct error *err)
+{
+    const char *raw = intern_get(&names->raw, number);
+    char *text;
+    int64_t kept = INTERN_NOMEM;
+
+    if (number == names->n_full_allocated) {
+        size_t n_allocated = number ? (size_t)number * 2 : FIRST_SLOTS;
+        void *grown = realloc(names->full, n_allocated * sizeof(*names->full));
+        if (!grown)
+            return no_memory(err);
+        names->full = grown;
+        names->n_full_allocated = n_allocated;
+    }
+    names->full[number] = raw;
+    text = demangle_full(raw);
+    if (!text)
+        return 0;
+    kept = intern_add(&names->text, text, strlen(text));
+    free(text);
+    if (kept < 0)
+        return no_memory(err);
+    names->full[number] = intern_get(&names->text, (uint32_t)kept);
+    return 0;
+}
+
+int die_names_of_symbol(struct die_names *names, const char *raw, struct function_name *ret_name,
+                        struct error *err)
+{
+    uint32_t n_before = names->raw.n_strings;
+    int64_t number = intern_add(&names->raw, raw, strlen(raw));
+    int status = 0;
+
+    if (number < 0)
+        return no_memory(err);
+    if (number == n_before)
+        status = demangle_new(names, (uint32_t)number, err);
+    if (status)
+        return status;
+    ret_name->raw = intern_get(&names->raw, (uint32_t)number);
+    ret_name->full = names->full[number];
+    ret_name->is_plain = false;
+    return 0;
+}
+
+static const char *read_string(Dwarf_Die *die, unsigned name)
+{
+    Dwarf_Attribute attribute;
+    const char *text = dwarf_attr(die, name, &attribute) ? dwarf_formstring(&attribute) : NULL;
+
+    return text && *text ? text : NULL;
+}
+
+static bool follow(Dwarf_Die *die)
+{
+    Dwarf_Attribute attribute;
+
+    if (!dwarf_attr(die, DW_AT_abstract_origin, &attribute)
+        && !dwarf_attr(die, DW_AT_specification, &attribute))
+        return false;
+    return dwarf_formref_die(&attribute, die) != NULL;
+}
+
+static const char *find_raw(Dwarf_Die die, bool *ret_is_plain)
+{
+    const char *plain = NULL;
+
+    *ret_is_plain = false;
+    for (int i = 0; i < LONGEST_CHAIN; i++) {
+        const char *linkage = read_string(&die, DW_AT_linkage_name);
+        if (!linkage)
+            linkage = read_string(&die, DW_AT_MIPS_linkage_name);
+        if (linkage)
+            return linkage;
+        if (!plain)
+            plain = read_string(&die, DW_AT_name);
+        if (!follow(&die))
+            break;
+    }
+    *ret_is_plain = plain != NULL;
+    return plain;
+}
+
+static struct die_name_slot *find_slot(struct die_name_slot *slots, size_t n_slots, const void *die)
+{
+    size_t i = (size_t)(((uintptr_t)die * UINT64_C(0x9e3779b97f4a7c15)) >> 20) & (n_slots - 1);
+
+    while (slots[i].die && slots[i].die != die)
+        i = (i + 1) & (n_slots - 1);
+    return &slots[i];
+}
+
+static bool grow(struct die_names *names)
+{
+    size_t n_slots = names->n_slots ? names->n_slots * 2 : FIRST_SLOTS;
+    struct die_name_slot *slots = calloc(n_slots, sizeof(*slots));
+
+    if (!slots)
+        return false;
+    for (size_t i = 0; i < names->n_slots; i++)
+        if (names->slots[i].die)
+            *find_slot(slots, n_slots, names->slots[i].die) = names->slots[i];
+    free(names->slots);
+    names->slots = slots;
+    names->n_slots = n_slots;
+    return true;
+}
+
+/* The origin is the key where there is one: a function inlined in a thousand places has one name.
+ */
+static const void *key_of(Dwarf_Die *die)
+{
+    Dwarf_Die origin = *die;
+
+    return dwarf_hasattr(die, DW_AT_linkage_name) || !follow(&origin) ? die->addr : origin.addr;
+}
+
+int die_names_of_die(struct die_names *names, Dwarf_Die *die, struct function_name *ret_name,
+                     struct error *err)
+{
+    const void *key = key_of(die);
+    struct die_name_slot *slot;
+    const char *raw;
+    bool is_plain;
+    int status = 0;
+
+    if (names->n_used * 2 >= names->n_slots && !grow(names))
+        return no_memory(err);
+    slot = find_slot(names->slots, names->n_slots, key);
+    if (!slot->die) {
+        raw = find_raw(*die, &is_plain);
+        if (raw)
+            status = die_names_of_symbol(names, raw, &slot->name, err);
+        if (status)
+            return status;
+        slot->die = key;
+        slot->name.is_plain = is_plain;
+        names->n_used++;
+    }
+    *ret_name = slot->name;
+    return 0;
+}

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: MIT */
+#include "symbolizer/elf_image.h"
+
+#include <elf.h>
+#include <elfutils/libdwelf.h>
+#include <fcntl.h>
+#include <gelf.h>
+#include <lzma.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+enum {
+    LONGEST_BUILD_ID = 64,                   /* bytes; the linker's own are 8, 16 or 20 */
+    LARGEST_MINIDEBUGINFO = 64 * 1024 * 1024 /* unpacked */
+};
+
+char *elf_image_format_build_id(const void *bytes, size_t size)
+{
+    static const char digits[] = "0123456789abcdef";
+    const unsigned char *byte = bytes;
+    char *text = malloc(size * 2 + 1);
+
+    if (!text)
+        return NULL;
+    for (size_t i = 0; i < size; i++) {
+        text[2 * i] = digits[byte[i] >> 4];
+        text[2 * i + 1] = digits[byte[i] & 15];
+    }
+    text[2 * size] = '\0';
+    return text;
+}
+
+static char *read_build_id(Elf *elf)
+{
+    const void *bytes = NULL;
+    ssize_t size = dwelf_elf_gnu_build_id(elf, &bytes);
+
+    if (size <= 0 || size > LONGEST_BUILD_ID)
+        return NULL;
+    return elf_image_format_build_id(bytes, (size_t)size);
+}
+
+/* Takes over what is in `image` already, also on failure. */
+static bool finish_open(struct elf_image *image)
+{
+    GElf_Ehdr header;
+
+    if (image->elf && image->path && elf_kind(image->elf) == ELF_K_ELF
+        && gelf_getehdr(image->elf, &header)) {
+        image->build_id = read_build_id(image->elf);
+        return true;
+    }
+    elf_image_close(image);
+    return false;
+}
+
+static bool is_file(int fd)
+{
+    struct stat status;
+
+    return fd >= 0 && !fstat(fd, &status) && S_ISREG(status.st_mode);
+}
+
+bool elf_image_open(const char *path, struct elf_image *ret_image)
+{
+    *ret_image = ELF_IMAGE_NONE;
+    elf_version(EV_CURRENT);
+    /* A recording may name any path: a FIFO must not block, a device must not be touched. */
+    ret_image->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (!is_file(ret_image->fd)) {
+        elf_image_close(ret_image);
+        return false;
+    }
+    ret_image->elf = elf_begin(ret_image->fd, ELF_C_READ_MMAP_PRIVATE, NULL);
+    ret_image->path = strdup(path);
+    return finish_open(ret_image);
+}
+
+static bool open_memory(char *bytes, size_t size, const char *name, struct elf_image *ret_image)
+{
+    elf_version(EV_CURRENT);
+    ret_image->elf = elf_memory(bytes, size);
+    ret_image->path = strdup(name);
+    return finish_open(ret_image);
+}
+
+/* The vdso has no length of its own; its section headers come last. */
+static size_t vdso_size(const Elf64_Ehdr *header)
+{
+    return header->e_shoff + (size_t)header->e_shnum * header->e_shentsize;
+}
+
+bool elf_image_open_vdso(struct elf_image *ret_image)
+{
+    char *vdso = (char *)getauxval(AT_SYSINFO_EHDR);
+
+    *ret_image = ELF_IMAGE_NONE;
+    return vdso
+           && open_memory(vdso, vdso_size((const Elf64_Ehdr *)(void *)vdso), "[vdso]", ret_image);
+}
+
+static Elf_Data *section_data(Elf *elf, const char *wanted)
+{
+    Elf_Scn *section = NULL;
+    size_t names;
+    GElf_Shdr header;
+
+    if (elf_getshdrstrndx(elf, &names))
+        return NULL;
+    while ((section = elf_nextscn(elf, section))) {
+        const char *name =
+            gelf_getshdr(section, &header) ? elf_strptr(elf, names, header.sh_name) : NULL;
+        if (name && header.sh_type != SHT_NOBITS && !strcmp(name, wanted))
+            return elf_getdata(section, NULL);
+    }
+    return NULL;
+}
+
+/* The packed size says nothing about the unpacked one, so the buffer doubles until it fits. */
+static uint8_t *unpack(const Elf_Data *data, size_t *ret_size)
+{
+    lzma_ret status = LZMA_BUF_ERROR;
+    uint8_t *bytes = NULL;
+
+    for (size_t size = data->d_size * 4; status == LZMA_BUF_ERROR && size < LARGEST_MINIDEBUGINFO;
+         size *= 2) {
+        uint64_t memory_limit = UINT64_MAX;
+        size_t read = 0;
+        free(bytes);
+        bytes = malloc(size);
+        *ret_size = 0;
+        status = bytes ? lzma_stream_buffer_decode(&memory_limit, 0, NULL, data->d_buf, &read,
+                                                   data->d_size, bytes, ret_size, size)
+                       : LZMA_MEM_ERROR;
+    }
+    if (status == LZMA_OK)
+        return bytes;
+    free(bytes);
+    return NULL;
+}
+
+bool elf_image_open_minidebuginfo(const struct elf_image *image, struct elf_image *ret_image)
+{
+    Elf_Data *data = section_data(image->elf, ".gnu_debugdata");
+    uint8_t *bytes;
+    size_t size;
+
+    *ret_image = ELF_IMAGE_NONE;
+    bytes = data && data->d_buf && data->d_size ? unpack(data, &size) : NULL;
+    if (!bytes)
+        return false;
+    ret_image->memory = bytes;
+    return open_memory((char *)bytes, size, image->path, ret_image);
+}
+
+bool elf_image_has_dwarf(const struct elf_image *image)
+{
+    return section_data(image->elf, ".debug_info") || section_data(image->elf, ".zdebug_info");
+}
+
+bool elf_image_has_build_id(const struct elf_image *image, const char *build_id)
+{
+    return build_id && image->build_id && !strcmp(build_id, image->build_id);
+}
+
+bool elf_image_checksum(const struct elf_image *image, uint32_t *ret_checksum)
+{
+    unsigned char buffer[16 * 1024];
+    uLong checksum = crc32(0, NULL, 0);
+    off_t offset = 0;
+    ssize_t n_read;
+
+    while ((n_read = pread(image->fd, buffer, sizeof(buffer), offset)) > 0) {
+        checksum = crc32(checksum, buffer, (uInt)n_read);
+        offset += n_read;
+    }
+    *ret_checksum = (uint32_t)checksum;
+    return n_read == 0;
+}
+
+void elf_image_close(struct elf_image *image)
+{
+    if (image->elf)
+        elf_end(image->elf);
+    if (image->fd >= 0)
+        close(image->fd);
+    free(image->path);
+    free(image->build_id);
+    free(image->memory);
+    *image = ELF_IMAGE_NONE;
+}

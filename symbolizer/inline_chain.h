@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * inline_chain: the functions around positions of one compilation unit, inlined ones included.
+ *
+ * Model: one walk over the DIEs of the unit with all its positions at hand. A DIE whose address
+ *        ranges hold no position is skipped with everything below it. Each concrete function or
+ *        inlined call that holds one is a scope; a scope knows the scope around it.
+ * Invariants
+ *   IC-1 scopes[i].outer < i, or SCOPE_NONE for a function itself.
+ *   IC-2 innermost[k] is the deepest scope that holds positions[k]; of overlapping siblings, which
+ *        compilers do emit, the smaller one.
+ * Failure: memory only; a damaged unit gives fewer scopes.
+ */
+#ifndef MTRACE_SYMBOLIZER_INLINE_CHAIN_H
+#define MTRACE_SYMBOLIZER_INLINE_CHAIN_H
+
+#include "support/error.h"
+
+#include <elfutils/libdw.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define SCOPE_NONE UINT32_MAX
+#define FILE_NONE  UINT32_MAX
+
+struct scope {
+    Dwarf_Die die;
+    uint64_t size_bytes;
+    uint32_t outer;
+    uint32_t call_file; /* of an inlined call: where in the outer scope; FILE_NONE: unknown */
+    uint32_t call_line; /* 0: unknown */
+    uint32_t call_column;
+};
+
+struct inline_chain {
+    struct scope *scopes;
+    size_t n_scopes;
+    size_t n_scopes_allocated;
+    uint32_t *innermost; /* per position */
+    size_t n_allocated;
+};
+
+/* `addresses` ascend. Reuses the memory of the walk before. */
+int inline_chain_walk(struct inline_chain *chain, Dwarf_Die *unit, const uint64_t *addresses,
+                      size_t n_addresses, struct error *err);
+
+void inline_chain_done(struct inline_chain *chain);
+
+#endif

@@ -1,0 +1,447 @@
+/* SPDX-License-Identifier: MIT */
+#include "symbolizer/symbolizer.h"
+
+#include "symbolizer/debug_files.h"
+#include "symbolizer/die_names.h"
+#include "symbolizer/elf_symbols.h"
+#include "symbolizer/inline_chain.h"
+#include "symbolizer/unit_index.h"
+#include "symbolizer/unit_lines.h"
+
+#include <dwarf.h>
+#include <elfutils/libdw.h>
+#include <elfutils/libdwelf.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    /* libdw keeps every line table it decoded until the session ends, about 40 bytes a row; after
+     * this many a new session is begun. Beginning one costs less than a millisecond per thousand
+     * units. */
+    ROWS_PER_SESSION = 2 * 1000 * 1000
+};
+
+struct symbolizer {
+    const struct symbolizer_options *options;
+    struct debug_files files;
+    char *identity;
+    bool was_begun;  /* open_dwarf was called */
+    bool is_damaged; /* the DWARF cannot be used at all */
+    struct elf_image minidebuginfo;
+    struct elf_symbols symbols;
+    bool has_symbols; /* the tables were read: only when a position needs them */
+    Dwarf *dwarf;
+    Dwarf *alternate;
+    size_t n_rows; /* decoded in this session */
+    struct unit_index units;
+    struct unit_lines lines;
+    struct inline_chain chain;
+    struct die_names names;
+    struct intern sources;
+    struct symbolizer_level *levels;
+    size_t n_levels_allocated;
+};
+
+/* One call of symbolizer_run. */
+struct run {
+    struct symbolizer *symbolizer;
+    const struct symbolizer_position *positions;
+    size_t n_positions;
+    symbolizer_position_fn *on_position;
+    void *context;
+    struct error *err;
+    int32_t *units;      /* per position, UNIT_NONE */
+    uint32_t *order;     /* positions by unit, ascending inside each */
+    uint64_t *addresses; /* to look up, in that order */
+};
+
+static void end_session(struct symbolizer *s)
+{
+    if (s->dwarf)
+        dwarf_end(s->dwarf);
+    s->dwarf = NULL;
+    s->n_rows = 0;
+}
+
+static bool begin_session(struct symbolizer *s)
+{
+    const struct elf_image *image = debug_files_dwarf(&s->files);
+
+    s->dwarf = image ? dwarf_begin_elf(image->elf, DWARF_C_READ, NULL) : NULL;
+    if (s->dwarf && s->alternate)
+        dwarf_setalt(s->dwarf, s->alternate);
+    return s->dwarf != NULL;
+}
+
+const char *symbolizer_debug_path(const struct symbolizer *symbolizer)
+{
+    const struct elf_image *image = debug_files_dwarf(&symbolizer->files);
+
+    return image && !symbolizer->is_damaged ? image->path : NULL;
+}
+
+const char *symbolizer_note(const struct symbolizer *symbolizer)
+{
+    return symbolizer->files.note;
+}
+
+const char *symbolizer_identity(const struct symbolizer *symbolizer)
+{
+    return symbolizer->files.note ? NULL : symbolizer->identity;
+}
+
+static int open_alternate(struct symbolizer *s, const char *dwarf_path, struct error *err)
+{
+    const char *name;
+    const void *build_id;
+    ssize_t size = dwelf_dwarf_gnu_debugaltlink(s->dwarf, &name, &build_id);
+    int status;
+
+    if (size <= 0)
+        return 0;
+    status = debug_files_open_alternate(&s->files, s->options, dwarf_path, name, build_id,
+                                        (size_t)size, err);
+    if (status || !s->files.alternate.elf)
+        return status;
+    s->alternate = dwarf_begin_elf(s->files.alternate.elf, DWARF_C_READ, NULL);
+    if (s->alternate)
+        dwarf_setalt(s->dwarf, s->alternate);
+    return 0;
+}
+
+static int open_dwarf(struct symbolizer *s, struct error *err)
+{
+    const struct elf_image *image = debug_files_dwarf(&s->files);
+    int status;
+
+    s->was_begun = true;
+    if (!image)
+        return 0;
+    s->is_damaged = !begin_session(s);
+    if (s->is_damaged)
+        return debug_files_add_note(&s->files, err, "the debug info in '%s' is damaged (%s)",
+                                    image->path, dwarf_errmsg(-1));
+    status = open_alternate(s, image->path, err);
+    if (status == 0)
+        status = unit_index_init(&s->units, s->dwarf, err);
+    if (status == 0 && s->units.is_damaged)
+        status =
+            debug_files_add_note(&s->files, err, "the debug info in '%s' is damaged", image->path);
+    return status;
+}
+
+int symbolizer_open(const struct symbolizer_options *options, const char *path,
+                    const char *build_id, struct symbolizer **ret_symbolizer, struct error *err)
+{
+    struct symbolizer *s = calloc(1, sizeof(*s));
+    int status;
+
+    *ret_symbolizer = NULL;
+    if (!s)
+        return error_set(err, ERROR_NOMEM, "no memory to read '%s'", path);
+    s->minidebuginfo = ELF_IMAGE_NONE;
+    s->lines.sources = &s->sources;
+    s->options = options;
+    status = debug_files_open(options, path, build_id, &s->files, err);
+    if (status == 0)
+        status = debug_files_identify(&s->files, &s->identity, err);
+    if (status) {
+        symbolizer_close(s);
+        return status;
+    }
+    *ret_symbolizer = s;
+    return 0;
+}
+
+/* A stripped object still has .dynsym, and sometimes .gnu_debugdata. */
+static int add_object_symbols(struct symbolizer *s, struct error *err)
+{
+    const struct elf_image *object = &s->files.object;
+    int status;
+
+    if (!object->elf)
+        return 0;
+    status = elf_symbols_add(&s->symbols, object->elf, err);
+    if (status || elf_symbols_has_symtab(object->elf)
+        || !elf_image_open_minidebuginfo(object, &s->minidebuginfo))
+        return status;
+    return elf_symbols_add(&s->symbols, s->minidebuginfo.elf, err);
+}
+
+static int read_symbols(struct symbolizer *s, struct error *err)
+{
+    const struct elf_image *debug = &s->files.debug;
+    bool is_in_debug = debug->elf && elf_symbols_has_symtab(debug->elf);
+    int status =
+        is_in_debug ? elf_symbols_add(&s->symbols, debug->elf, err) : add_object_symbols(s, err);
+
+    s->has_symbols = true;
+    return status ? status : elf_symbols_sort(&s->symbols, err);
+}
+
+static uint64_t lookup_address(const struct symbolizer_position *position)
+{
+    return position->is_exact || position->offset == 0 ? position->offset : position->offset - 1;
+}
+
+static int find_symbol(struct run *run, uint64_t address, const struct elf_symbol **ret_symbol)
+{
+    struct symbolizer *s = run->symbolizer;
+    int status = s->has_symbols ? 0 : read_symbols(s, run->err);
+
+    *ret_symbol = status ? NULL : elf_symbols_find(&s->symbols, address);
+    return status;
+}
+
+static int name_by_symbol(struct run *run, uint64_t address, struct function_name *ret_name)
+{
+    const struct elf_symbol *symbol;
+    int status = find_symbol(run, address, &symbol);
+
+    if (status || !symbol)
+        return status;
+    return die_names_of_symbol(&run->symbolizer->names, symbol->name, ret_name, run->err);
+}
+
+/* Of a function in several pieces the first is the one with the entry. */
+static uint64_t entry_of(Dwarf_Die *function)
+{
+    Dwarf_Addr base;
+    Dwarf_Addr start;
+    Dwarf_Addr end;
+
+    if (dwarf_entrypc(function, &start) == 0 || dwarf_ranges(function, 0, &base, &start, &end) > 0)
+        return start;
+    return 0;
+}
+
+/* Compilers leave the linkage name away for functions that no other unit can name: members of
+ * local classes, lambdas, instances over them. The symbol table still has it. */
+static int name_by_entry(struct run *run, Dwarf_Die *function, struct function_name *name)
+{
+    const struct elf_symbol *symbol;
+    uint64_t entry = name->is_plain ? entry_of(function) : 0;
+    int status;
+
+    if (entry == 0)
+        return 0;
+    status = find_symbol(run, entry, &symbol);
+    if (status || !symbol || symbol->start != entry || symbol->name[0] != '_'
+        || (symbol->name[1] != 'Z' && symbol->name[1] != 'R'))
+        return status;
+    return die_names_of_symbol(&run->symbolizer->names, symbol->name, name, run->err);
+}
+
+/* The name of a scope; where debug info has none for the function itself, the symbol's. */
+static int find_name(struct run *run, uint32_t scope, uint64_t address,
+                     struct function_name *ret_name)
+{
+    struct symbolizer *s = run->symbolizer;
+    struct scope *found = scope == SCOPE_NONE ? NULL : &s->chain.scopes[scope];
+    int status;
+
+    memset(ret_name, 0, sizeof(*ret_name));
+    if (!found)
+        return name_by_symbol(run, address, ret_name);
+    status = die_names_of_die(&s->names, &found->die, ret_name, run->err);
+    if (status || found->outer != SCOPE_NONE)
+        return status;
+    return ret_name->raw ? name_by_entry(run, &found->die, ret_name)
+                         : name_by_symbol(run, address, ret_name);
+}
+
+static int push_level(struct run *run, size_t level, const struct function_name *name,
+                      const struct source_line *at)
+{
+    struct symbolizer *s = run->symbolizer;
+
+    if (level == s->n_levels_allocated) {
+        size_t n_allocated = level ? level * 2 : 16;
+        void *grown = realloc(s->levels, n_allocated * sizeof(*s->levels));
+        if (!grown)
+            return error_set(run->err, ERROR_NOMEM, "no memory for %zu inlined calls", n_allocated);
+        s->levels = grown;
+        s->n_levels_allocated = n_allocated;
+    }
+    s->levels[level] = (struct symbolizer_level){.function = name->full,
+                                                 .raw_name = name->raw,
+                                                 .source = at->source,
+                                                 .line = at->line,
+                                                 .column = at->column};
+    return 0;
+}
+
+/* From the innermost scope outwards; where each was called is where the next one stands. */
+static int report(struct run *run, uint32_t position, uint64_t address, uint32_t scope,
+                  struct source_line at)
+{
+    struct symbolizer *s = run->symbolizer;
+    size_t n_levels = 0;
+
+    do {
+        struct scope *inner = scope == SCOPE_NONE ? NULL : &s->chain.scopes[scope];
+        struct function_name name;
+        int status = find_name(run, scope, address, &name);
+        if (status == 0)
+            status = push_level(run, n_levels++, &name, &at);
+        if (status)
+            return status;
+        if (!inner || inner->outer == SCOPE_NONE)
+            break;
+        status = unit_lines_file(&s->lines, inner->call_file, &at.source, run->err);
+        if (status)
+            return status;
+        at.line = inner->call_line;
+        at.column = inner->call_column;
+        scope = inner->outer;
+    } while (true);
+    return run->on_position(run->context, position, s->levels, n_levels);
+}
+
+/* The DIE with the functions: of a skeleton unit that is the unit in its .dwo file. */
+static int find_split(struct run *run, Dwarf_Die *skeleton, Dwarf_Die *ret_unit)
+{
+    struct symbolizer *s = run->symbolizer;
+    uint8_t type = 0;
+    Dwarf_Die split;
+
+    *ret_unit = *skeleton;
+    if (dwarf_cu_info(skeleton->cu, NULL, &type, NULL, &split, NULL, NULL, NULL) != 0
+        || type != DW_UT_skeleton)
+        return 0;
+    if (split.addr && dwarf_tag(&split) != DW_TAG_invalid) {
+        *ret_unit = split;
+        return 0;
+    }
+    return debug_files_add_note(&s->files, run->err,
+                                "functions of '%s' are in .dwo files that are not where the "
+                                "compiler left them; restore them, or build without -gsplit-dwarf",
+                                debug_files_dwarf(&s->files)->path);
+}
+
+/* Positions that no unit knows: symbols only. */
+static int run_outside(struct run *run, size_t first, size_t n_positions)
+{
+    int status = 0;
+
+    for (size_t i = first; status == 0 && i < first + n_positions; i++)
+        status = report(run, run->order[i], run->addresses[i], SCOPE_NONE, (struct source_line){0});
+    return status;
+}
+
+static int run_unit(struct run *run, int32_t unit, size_t first, size_t n_positions)
+{
+    struct symbolizer *s = run->symbolizer;
+    const uint64_t *addresses = run->addresses + first;
+    Dwarf_Die skeleton;
+    Dwarf_Die die;
+    int status;
+
+    if (s->n_rows > ROWS_PER_SESSION) {
+        end_session(s);
+        begin_session(s);
+    }
+    if (!s->dwarf || !dwarf_offdie(s->dwarf, s->units.units[unit], &skeleton))
+        return run_outside(run, first, n_positions);
+    status = find_split(run, &skeleton, &die);
+    if (status == 0)
+        status = unit_lines_read(&s->lines, &skeleton, &die, run->err);
+    if (status == 0)
+        status = inline_chain_walk(&s->chain, &die, addresses, n_positions, run->err);
+    s->n_rows += s->lines.n_lines;
+    for (size_t i = 0; status == 0 && i < n_positions; i++) {
+        struct source_line at;
+        status = unit_lines_find(&s->lines, addresses[i], &at, run->err);
+        if (status == 0)
+            status = report(run, run->order[first + i], addresses[i], s->chain.innermost[i], at);
+    }
+    return status;
+}
+
+static int run_units(struct run *run)
+{
+    int status = 0;
+
+    for (size_t first = 0, end; status == 0 && first < run->n_positions; first = end) {
+        int32_t unit = run->units[run->order[first]];
+        for (end = first; end < run->n_positions && run->units[run->order[end]] == unit; end++)
+            ;
+        status = unit == UNIT_NONE ? run_outside(run, first, end - first)
+                                   : run_unit(run, unit, first, end - first);
+    }
+    return status;
+}
+
+/* Counting sort, which keeps the ascending order inside a unit. */
+static int sort_by_unit(struct run *run)
+{
+    const struct unit_index *index = &run->symbolizer->units;
+    size_t *ends = calloc(index->n_units + 2, sizeof(*ends));
+
+    if (!ends)
+        return error_set(run->err, ERROR_NOMEM, "no memory for %zu units", index->n_units);
+    for (size_t i = 0; i < run->n_positions; i++) {
+        run->units[i] = unit_index_find(index, lookup_address(&run->positions[i]));
+        ends[run->units[i] + 2]++;
+    }
+    for (size_t i = 1; i < index->n_units + 2; i++)
+        ends[i] += ends[i - 1];
+    for (size_t i = 0; i < run->n_positions; i++) {
+        size_t place = ends[run->units[i] + 1]++;
+        run->order[place] = (uint32_t)i;
+        run->addresses[place] = lookup_address(&run->positions[i]);
+    }
+    free(ends);
+    return 0;
+}
+
+int symbolizer_run(struct symbolizer *symbolizer, const struct symbolizer_position *positions,
+                   size_t n_positions, symbolizer_position_fn *on_position, void *context,
+                   struct error *err)
+{
+    struct run run = {.symbolizer = symbolizer,
+                      .positions = positions,
+                      .n_positions = n_positions,
+                      .on_position = on_position,
+                      .context = context,
+                      .err = err,
+                      .units = malloc(n_positions * sizeof(*run.units)),
+                      .order = malloc(n_positions * sizeof(*run.order)),
+                      .addresses = malloc(n_positions * sizeof(*run.addresses))};
+    int status = 0;
+
+    if (n_positions && (!run.units || !run.order || !run.addresses))
+        status = error_set(err, ERROR_NOMEM, "no memory for %zu positions", n_positions);
+    if (status == 0 && !symbolizer->was_begun)
+        status = open_dwarf(symbolizer, err);
+    if (status == 0)
+        status = sort_by_unit(&run);
+    if (status == 0)
+        status = run_units(&run);
+    free(run.units);
+    free(run.order);
+    free(run.addresses);
+    return status;
+}
+
+void symbolizer_close(struct symbolizer *symbolizer)
+{
+    struct symbolizer *s = symbolizer;
+
+    if (!s)
+        return;
+    end_session(s);
+    if (s->alternate)
+        dwarf_end(s->alternate);
+    unit_index_done(&s->units);
+    unit_lines_done(&s->lines);
+    inline_chain_done(&s->chain);
+    die_names_done(&s->names);
+    intern_done(&s->sources);
+    elf_symbols_done(&s->symbols);
+    elf_image_close(&s->minidebuginfo);
+    debug_files_close(&s->files);
+    free(s->levels);
+    free(s->identity);
+    free(s);
+}

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT */
+#include "symbolizer/unit_index.h"
+
+#include <dwarf.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int push_range(struct unit_index *index, const struct unit_range *range, struct error *err)
+{
+    if (index->n_ranges == index->n_allocated) {
+        size_t n_allocated = index->n_allocated ? index->n_allocated * 2 : 256;
+        void *grown = realloc(index->ranges, n_allocated * sizeof(*index->ranges));
+        if (!grown)
+            return error_set(err, ERROR_NOMEM, "no memory for %zu address ranges", n_allocated);
+        index->ranges = grown;
+        index->n_allocated = n_allocated;
+    }
+    index->ranges[index->n_ranges++] = *range;
+    return 0;
+}
+
+static int push_unit(struct unit_index *index, Dwarf_Off offset, struct error *err)
+{
+    if (index->n_units == index->n_units_allocated) {
+        size_t n_allocated = index->n_units_allocated ? index->n_units_allocated * 2 : 64;
+        void *grown = realloc(index->units, n_allocated * sizeof(*index->units));
+        if (!grown)
+            return error_set(err, ERROR_NOMEM, "no memory for %zu units", n_allocated);
+        index->units = grown;
+        index->n_units_allocated = n_allocated;
+    }
+    index->units[index->n_units++] = offset;
+    return 0;
+}
+
+static int add_unit(struct unit_index *index, Dwarf_Die *unit, struct error *err)
+{
+    struct unit_range range = {.unit = (int32_t)index->n_units};
+    size_t n_before = index->n_ranges;
+    Dwarf_Addr base;
+    ptrdiff_t cursor = 0;
+
+    while ((cursor = dwarf_ranges(unit, cursor, &base, &range.start, &range.end)) > 0) {
+        /* Code that the linker dropped is left at address 0. */
+        int status = range.start && range.start < range.end ? push_range(index, &range, err) : 0;
+        if (status)
+            return status;
+    }
+    return index->n_ranges > n_before ? push_unit(index, dwarf_dieoffset(unit), err) : 0;
+}
+
+static int compare(const void *a, const void *b)
+{
+    const struct unit_range *x = a;
+    const struct unit_range *y = b;
+
+    if (x->start != y->start)
+        return x->start < y->start ? -1 : 1;
+    if (x->end != y->end)
+        return x->end > y->end ? -1 : 1;
+    return (x->unit < y->unit) - (x->unit > y->unit);
+}
+
+static int sort(struct unit_index *index, struct error *err)
+{
+    uint64_t reach = 0;
+
+    if (index->n_ranges == 0)
+        return 0;
+    qsort(index->ranges, index->n_ranges, sizeof(*index->ranges), compare);
+    index->reach = malloc(index->n_ranges * sizeof(*index->reach));
+    if (!index->reach)
+        return error_set(err, ERROR_NOMEM, "no memory for %zu address ranges", index->n_ranges);
+    for (size_t i = 0; i < index->n_ranges; i++) {
+        if (index->ranges[i].end > reach)
+            reach = index->ranges[i].end;
+        index->reach[i] = reach;
+    }
+    return 0;
+}
+
+int unit_index_init(struct unit_index *ret_index, Dwarf *dwarf, struct error *err)
+{
+    Dwarf_CU *unit = NULL;
+    int status = 0;
+    int more = 0;
+
+    memset(ret_index, 0, sizeof(*ret_index));
+    while (status == 0) {
+        Dwarf_Die die;
+        more = dwarf_get_units(dwarf, unit, &unit, NULL, NULL, &die, NULL);
+        if (more != 0)
+            break;
+        if (dwarf_tag(&die) == DW_TAG_compile_unit || dwarf_tag(&die) == DW_TAG_skeleton_unit)
+            status = add_unit(ret_index, &die, err);
+    }
+    ret_index->is_damaged = more < 0;
+    if (status == 0)
+        status = sort(ret_index, err);
+    if (status)
+        unit_index_done(ret_index);
+    return status;
+}
+
+int32_t unit_index_find(const struct unit_index *index, uint64_t address)
+{
+    size_t low = 0;
+    size_t high = index->n_ranges;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (index->ranges[middle].start <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (; low > 0 && index->reach[low - 1] > address; low--)
+        if (index->ranges[low - 1].end > address)
+            return index->ranges[low - 1].unit;
+    return UNIT_NONE;
+}
+
+void unit_index_done(struct unit_index *index)
+{
+    free(index->ranges);
+    free(index->reach);
+    free(index->units);
+    memset(index, 0, sizeof(*index));
+}

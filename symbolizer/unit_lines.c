@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: MIT */
+#include "symbolizer/unit_lines.h"
+
+#include "symbolizer/source_path.h"
+
+#include <dwarf.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *read_directory(Dwarf_Die *skeleton)
+{
+    Dwarf_Attribute attribute;
+
+    return dwarf_formstring(dwarf_attr(skeleton, DW_AT_comp_dir, &attribute));
+}
+
+int unit_lines_read(struct unit_lines *lines, Dwarf_Die *skeleton, Dwarf_Die *unit,
+                    struct error *err)
+{
+    if (dwarf_getsrclines(skeleton, &lines->lines, &lines->n_lines) != 0)
+        lines->n_lines = 0;
+    if (dwarf_getsrcfiles(unit, &lines->files, &lines->n_files) != 0
+        && dwarf_getsrcfiles(skeleton, &lines->files, &lines->n_files) != 0)
+        lines->n_files = 0;
+    lines->directory = read_directory(skeleton);
+    if (lines->n_files > lines->n_paths_allocated) {
+        void *grown = realloc(lines->paths, lines->n_files * sizeof(*lines->paths));
+        if (!grown)
+            return error_set(err, ERROR_NOMEM, "no memory for %zu source files", lines->n_files);
+        lines->paths = grown;
+        lines->n_paths_allocated = lines->n_files;
+    }
+    if (lines->n_files)
+        memset(lines->paths, 0, lines->n_files * sizeof(*lines->paths));
+    return 0;
+}
+
+/* libdw's name for file 0 of a table that counts from 1. */
+static bool is_known(const char *path)
+{
+    return path && strcmp(path, "???") != 0;
+}
+
+/* libdw puts the directory in front unless both it and the file's folder are relative. */
+static const char *directory_for(const struct unit_lines *lines, const char *path)
+{
+    size_t length = lines->directory ? strlen(lines->directory) : 0;
+
+    if (length == 0 || (!strncmp(path, lines->directory, length) && path[length] == '/'))
+        return NULL;
+    return lines->directory;
+}
+
+static int keep_path(struct unit_lines *lines, const char *path, const char **ret_source,
+                     struct error *err)
+{
+    char normalized[PATH_MAX];
+    size_t length =
+        source_path_normalize(directory_for(lines, path), path, normalized, sizeof(normalized));
+    int64_t number;
+
+    *ret_source = NULL;
+    if (length == 0)
+        return 0;
+    number = intern_add(lines->sources, normalized, length);
+    if (number < 0)
+        return error_set(err, ERROR_NOMEM, "no memory for the names of source files");
+    *ret_source = intern_get(lines->sources, (uint32_t)number);
+    return 0;
+}
+
+int unit_lines_file(struct unit_lines *lines, size_t file, const char **ret_source,
+                    struct error *err)
+{
+    const char *path;
+    int status = 0;
+
+    *ret_source = NULL;
+    if (file >= lines->n_files)
+        return 0;
+    if (!lines->paths[file]) {
+        path = dwarf_filesrc(lines->files, file, NULL, NULL);
+        status = is_known(path) ? keep_path(lines, path, &lines->paths[file], err) : 0;
+    }
+    *ret_source = lines->paths[file];
+    return status;
+}
+
+static uint64_t address_of(Dwarf_Lines *lines, size_t row)
+{
+    Dwarf_Addr address = 0;
+
+    dwarf_lineaddr(dwarf_onesrcline(lines, row), &address);
+    return address;
+}
+
+static Dwarf_Line *find_row(const struct unit_lines *lines, uint64_t address)
+{
+    size_t low = 0;
+    size_t high = lines->n_lines;
+    Dwarf_Line *row;
+    bool is_end;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (address_of(lines->lines, middle) <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low == 0)
+        return NULL;
+    row = dwarf_onesrcline(lines->lines, low - 1);
+    return row && !dwarf_lineendsequence(row, &is_end) && !is_end ? row : NULL;
+}
+
+/* The row's own file table is the skeleton's; the split unit of a .dwo has another. */
+static int source_of_row(struct unit_lines *lines, Dwarf_Line *row, const char **ret_source,
+                         struct error *err)
+{
+    Dwarf_Files *files;
+    size_t file;
+    const char *path;
+
+    if (dwarf_line_file(row, &files, &file) == 0 && files == lines->files)
+        return unit_lines_file(lines, file, ret_source, err);
+    path = dwarf_linesrc(row, NULL, NULL);
+    return is_known(path) ? keep_path(lines, path, ret_source, err) : 0;
+}
+
+int unit_lines_find(struct unit_lines *lines, uint64_t address, struct source_line *ret_line,
+                    struct error *err)
+{
+    Dwarf_Line *row = find_row(lines, address);
+    int line = 0;
+    int column = 0;
+
+    memset(ret_line, 0, sizeof(*ret_line));
+    if (!row)
+        return 0;
+    if (dwarf_lineno(row, &line) == 0 && line > 0)
+        ret_line->line = (uint32_t)line;
+    if (dwarf_linecol(row, &column) == 0 && column > 0)
+        ret_line->column = (uint32_t)column;
+    return source_of_row(lines, row, &ret_line->source, err);
+}
+
+void unit_lines_done(struct unit_lines *lines)
+{
+    free(lines->paths);
+    memset(lines, 0, sizeof(*lines));
+}
