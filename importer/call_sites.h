@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * call_sites: the place in the user's own code that a person blames for a stack.
+ *
+ * Model: the innermost position of a stack, inlined ones included, that no rule skips. A rule is a
+ *        row of call_site_rules: a GLOB over the qualified name of the function (without return
+ *        type and parameters), the path of the object, or the path of the source. Each distinct
+ *        function, object and source is matched once, then each level of each frame, then the tree
+ *        is walked in preorder: a stack whose own frame is skipped has the call site of its caller.
+ * Invariants
+ *   CS-1 where the rules skip a whole stack its innermost position is the call site.
+ *   CS-2 two stacks have one call site exactly if function, source, line and object are the same.
+ * Failure: memory or the database.
+ */
+#ifndef MTRACE_IMPORTER_CALL_SITES_H
+#define MTRACE_IMPORTER_CALL_SITES_H
+
+#include "support/error.h"
+
+#include <sqlite3.h>
+
+/* Replaces call_sites and backtraces.call_site_id. Needs functions, sources, frame_lines and
+ * backtraces. The caller holds a transaction. */
+int call_sites_write(sqlite3 *db, struct error *err);
+
+#endif

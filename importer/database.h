@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * database: the SQLite file that an import makes, whole or not at all.
+ *
+ * Model:   a new database is written under another name beside its target, in one transaction and
+ *          without a journal, because an unfinished file is thrown away anyhow; database_commit
+ *          renames it over the target. An existing one (to symbolize again, to follow a log) is
+ *          changed in place, in one transaction with SQLite's own rollback journal.
+ * Invariants
+ *   DB-1 Until database_commit returns 0 the target is what it was before.
+ *   DB-2 After database_close nothing is left of an uncommitted database.
+ *   DB-3 Only a database of ours is ever changed in place, only a regular file replaced.
+ * Threads: a database is used by one thread at a time.
+ * Failure: every message names the target.
+ */
+#ifndef MTRACE_IMPORTER_DATABASE_H
+#define MTRACE_IMPORTER_DATABASE_H
+
+#include "support/error.h"
+
+#include <sqlite3.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct database;
+
+/* Creates an empty database with all tables; a transaction is open. An existing target is an error
+ * (ERROR_EXISTS) unless `replace`. The caller frees with database_close. */
+int database_create(const char *target, bool replace, struct database **ret, struct error *err);
+
+/* Opens a database of ours and begins a transaction. */
+int database_open(const char *target, struct database **ret, struct error *err);
+
+/* Ends the transaction and puts the file in its place. */
+int database_commit(struct database *database, struct error *err);
+
+/* NULL is fine. Without a commit before, nothing has happened (DB-1, DB-2). */
+void database_close(struct database *database);
+
+sqlite3 *database_sqlite(struct database *database);
+
+/* Whether `needed_bytes` more fit where `path` lies or will lie; ERROR_IO if not. */
+int database_check_space(const char *path, uint64_t needed_bytes, struct error *err);
+
+/* ---- statements: `db` is any connection; messages end with SQLite's own words ---- */
+
+int database_execute(sqlite3 *db, const char *sql, struct error *err);
+
+/* Finalize with sqlite3_finalize. */
+int database_prepare(sqlite3 *db, const char *sql, sqlite3_stmt **ret, struct error *err);
+
+/*
+ * Inserts one row: binds the values in order, steps and resets. A character of `types` per value:
+ *   i  int64_t            u  uint64_t           z  uint64_t, 0 means NULL
+ *   m  uint64_t, UINT64_MAX means NULL
+ *   o  int64_t, negative means NULL
+ *   t  const char *, NULL means NULL; must live until the call returns
+ *   n  no argument: NULL
+ */
+int database_insert(sqlite3_stmt *statement, struct error *err, const char *types, ...);
+
+/* Fills err with SQLite's last error on db; returns the code that fits (ERROR_IO when the disk is
+ * full, else ERROR_DATABASE). */
+int database_error(sqlite3 *db, struct error *err);
+
+#endif

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * definitions: everything the events refer to, under the ids of the database.
+ *
+ * Model:   all DEFS and NODES of all logs of a recording, merged: one table per word of the
+ *          database. Tables are 1-based: element 0 is all zero and unused, the id is the index,
+ *          n_* counts the elements 1..n. Id 0 means "none".
+ * Invariants
+ *   DF-1 backtraces are numbered in preorder: parent < id, and the subtree of a backtrace is
+ *        id..last_descendant.
+ *   DF-2 Two backtraces differ in parent, frame or status; two frames in object, offset or
+ *        is_exact (or label); two objects in path or build id.
+ *   DF-3 processes are in order of their start; the threads of a process have adjacent ids, the
+ *        last of them is the one with is_unknown.
+ *   DF-4 Backtrace DEFINITIONS_NO_BACKTRACE and DEFINITIONS_LOST_BACKTRACE exist always; their
+ *        frames carry the label that people read. Nodes whose parent the log lost hang under the
+ *        latter; everything under it is truncated.
+ * Threads: read-only after log_set_open, from any thread. All strings live as long as the set.
+ * Times:   ns since the start of the earliest process.
+ */
+#ifndef MTRACE_IMPORTER_DEFINITIONS_H
+#define MTRACE_IMPORTER_DEFINITIONS_H
+
+#include "common/log_format.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    DEFINITIONS_NO_BACKTRACE = 1,   /* no stack was taken */
+    DEFINITIONS_LOST_BACKTRACE = 2, /* the event names a node that the log does not hold */
+};
+
+enum definitions_status {
+    DEFINITIONS_COMPLETE = 0,
+    DEFINITIONS_TRUNCATED = 1,
+    DEFINITIONS_GUESSED = 2,
+};
+
+struct definitions_process {
+    const char *log_path;   /* as given, or as found through LOG_DEF_CHILD */
+    const char *executable; /* NULL if unknown */
+    const char *arguments;  /* n_arguments strings, one behind the other, each ends with NUL */
+    size_t n_arguments;
+    const char *end_kind; /* 'exit', 'signal', 'exec', 'running' or 'unknown' */
+    int32_t end_value;    /* exit status or signal number; 0 if end_kind has none */
+    bool has_end_value;
+    uint32_t parent; /* process id, 0: none in this set */
+    uint32_t pid;
+    uint32_t parent_pid;
+    uint32_t image; /* how many recorded images the pid had before */
+    uint64_t run_id;
+    uint64_t start_unix_ns;
+    uint64_t start_ns;
+    uint64_t last_ns; /* last instant the headers know; an event or sample may be later */
+    uint32_t arch;    /* enum log_arch */
+    uint32_t clock;   /* enum log_clock */
+    uint32_t page_bytes;
+    uint32_t flags; /* LOG_FLAG_* */
+    uint32_t unwind_mismatches;
+    uint32_t unwind_checked;
+    uint64_t dropped[LOG_DROP_REASONS]; /* by enum log_drop */
+    const char *collector_version;
+    uint32_t first_thread, n_threads; /* ids first_thread .. first_thread + n_threads - 1 */
+    uint64_t log_bytes;               /* sizes of its files */
+};
+
+struct definitions_thread {
+    uint32_t process;
+    uint32_t tid;
+    const char *name;  /* the last one it had; NULL if unknown */
+    uint64_t start_ns; /* of its definition */
+    uint64_t end_ns;   /* meant only with has_end */
+    bool has_end;
+    bool is_unknown; /* stands for threads the log does not name; write it only when used */
+};
+
+struct definitions_object {
+    const char *path;
+    const char *build_id; /* lower-case hex; NULL if unknown */
+};
+
+struct definitions_module {
+    uint32_t process;
+    uint32_t object;
+    uint64_t load_address;
+    uint64_t start_address;
+    uint64_t size_bytes;
+    uint64_t loaded_ns;
+    uint64_t unloaded_ns; /* meant only with is_unloaded */
+    bool is_unloaded;
+};
+
+struct definitions_frame {
+    uint64_t offset;   /* ELF virtual address; without an object the address itself */
+    uint32_t object;   /* 0: code outside any file */
+    bool is_exact;     /* an interrupted pc; else a return address */
+    const char *label; /* "[no backtrace]" and the like: shown as the function; else NULL */
+};
+
+struct definitions_backtrace {
+    uint32_t parent; /* 0: a root */
+    uint32_t last_descendant;
+    uint32_t frame;
+    uint32_t depth;  /* 1 at a root */
+    uint32_t status; /* enum definitions_status */
+};
+
+/* Messages of the collector and settings in force, in the order of the log. */
+struct definitions_text {
+    uint32_t process;
+    const char *text;
+};
+
+/* A name that the recording itself gives to a frame. */
+struct definitions_level {
+    uint32_t frame;
+    uint32_t inline_level; /* 0: innermost */
+    const char *function;  /* NULL: unknown, as source */
+    const char *source;
+    uint32_t line; /* 0: unknown */
+};
+
+struct definitions {
+    struct definitions_process *processes;
+    struct definitions_thread *threads;
+    struct definitions_object *objects;
+    struct definitions_module *modules;
+    struct definitions_frame *frames;
+    struct definitions_backtrace *backtraces;
+    size_t n_processes, n_threads, n_objects, n_modules, n_frames, n_backtraces;
+
+    struct definitions_text *messages; /* 0-based, these two */
+    struct definitions_text *settings;
+    size_t n_messages, n_settings;
+
+    /* Recordings of others; all zero for our own logs. */
+    const char *recorder;  /* "heaptrack"; NULL: our collector */
+    bool has_names;        /* frames have the names in `levels` or none; offsets are addresses */
+    bool has_no_addresses; /* those of events only tell blocks apart */
+    const struct definitions_level *levels; /* 0-based, by frame and inline level; not owned */
+    size_t n_levels;
+};
+
+/* 'complete', 'truncated' or 'guessed'. */
+const char *definitions_status_name(enum definitions_status status);
+
+#endif

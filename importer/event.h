@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * event: what the log reader hands to the pairing, in time order over all threads and processes.
+ *
+ * Model: one struct per thing that happened. A realloc is two events, because another thread can be
+ *        given the old address in between: REALLOC_BEGIN at its first stamp ends the old block,
+ *        REALLOC_END at its second begins the new one. A failed realloc is a FAILURE alone.
+ * Invariants
+ *   EV-1 time_ns never decreases from one event to the next. Stamps are finer than ns: at equal
+ *        stamps what ends a block (FREE, REALLOC_BEGIN, MUNMAP) comes before what another thread
+ *        begins. Events of one thread keep the order in which it made them.
+ *   EV-2 Every REALLOC_BEGIN is followed, not necessarily at once, by the REALLOC_END of the same
+ *        `pair`, and no two open pairs of a thread overlap.
+ *   EV-3 process, thread and node are final ids of the database (processes.process_id,
+ *        threads.thread_id, backtraces.backtrace_id). node is never 0: events without a stack
+ *        have the id of the synthetic stack "[no backtrace]". thread is never 0: threads the log
+ *        does not name have the process's is_unknown thread.
+ *   EV-4 An EVENT_END with LOG_END_UNKNOWN takes back the END before it: an exec that failed.
+ */
+#ifndef MTRACE_IMPORTER_EVENT_H
+#define MTRACE_IMPORTER_EVENT_H
+
+#include <stdint.h>
+
+enum event_kind {
+    EVENT_ALLOC,
+    EVENT_FREE,
+    EVENT_REALLOC_BEGIN, /* address = old block */
+    EVENT_REALLOC_END,   /* address = new block, old_address = old block */
+    EVENT_FAILURE,       /* size = asked for, value = errno, address = realloc's old block or 0 */
+    EVENT_MMAP,
+    EVENT_MUNMAP,      /* address, size = length */
+    EVENT_MREMAP,      /* old_address, old_size -> address, size */
+    EVENT_BRK,         /* address = new break, old_address = old */
+    EVENT_MALLOPT,     /* parameter, value, result; call 0 mallopt, 1 malloc_trim */
+    EVENT_MARKER,      /* value = marker id of the log, text */
+    EVENT_FORK,        /* value = pid of the child */
+    EVENT_TRACING,     /* value = 1 on, 0 off */
+    EVENT_HEAP_EXTENT, /* address..old_address (end), value = enum log_heap_kind */
+    EVENT_CULLED, /* n_culled blocks of size bytes in all, allocated and freed unseen; free_node */
+    EVENT_END,    /* value = enum log_end, result = status or signal */
+};
+
+/* A call that the recording does not name: no kind in the database. */
+#define EVENT_CALL_UNKNOWN 31
+
+struct event {
+    uint64_t time_ns; /* since the start of the earliest recorded process */
+    uint64_t address;
+    uint64_t size;   /* requested bytes; length of mappings */
+    uint64_t usable; /* ALLOC, REALLOC_END: usable bytes, >= size; 0 = unknown */
+    uint64_t old_address;
+    uint64_t old_size;
+    uint64_t pair; /* REALLOC_*: the same number in both halves, unique in the run */
+    uint64_t n_culled;
+    int64_t value;
+    int64_t parameter;
+    int64_t file_offset; /* MMAP */
+    const char *text; /* MMAP path, MARKER name; NULL if none; valid as long as the definitions */
+    uint32_t process;
+    uint32_t thread;
+    uint32_t node;
+    uint32_t free_node;      /* CULLED */
+    int32_t prot, flags, fd; /* MMAP */
+    int32_t result;          /* MALLOPT, END */
+    uint8_t kind;            /* enum event_kind */
+    uint8_t call;            /* enum log_call without flags; MALLOPT: 0 mallopt, 1 malloc_trim */
+    uint8_t chunk_flags;     /* LOG_CHUNK_* */
+    uint8_t alignment_log2;  /* 0: malloc's own */
+};
+
+#endif

@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: MIT */
+#include "importer/heap_pages.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    CHUNK_HEADER_BYTES = 8,
+    MAX_START_BYTES = 64 * 1024, /* more than that before the first block is not malloc's own */
+};
+
+int heap_pages_init(struct heap_pages *pages, struct heap_ranges *ranges,
+                    const uint32_t *page_bytes, struct error *err)
+{
+    *pages = (struct heap_pages){
+        .ranges = ranges,
+        .n_heaps = heap_ranges_count(ranges),
+        .page_bytes = page_bytes,
+    };
+    pages->states = calloc(pages->n_heaps + 1, sizeof *pages->states);
+    return pages->states ? 0 : error_set(err, ERROR_NOMEM, "out of memory for heap pages");
+}
+
+void heap_pages_done(struct heap_pages *pages)
+{
+    free(pages->pages);
+    free(pages->states);
+    *pages = (struct heap_pages){0};
+}
+
+static struct heap_page *find_slot(struct heap_page *pages, size_t n_slots, uint32_t heap,
+                                   uint64_t address)
+{
+    uint64_t hash = (address / 1024 + ((uint64_t)heap << 44)) * UINT64_C(0x9e3779b97f4a7c15);
+
+    for (size_t i = (size_t)(hash >> 32) & (n_slots - 1);; i = (i + 1) & (n_slots - 1)) {
+        struct heap_page *page = &pages[i];
+        if (page->heap == 0 || (page->heap == heap && page->address == address))
+            return page;
+    }
+}
+
+static int grow(struct heap_pages *pages, struct error *err)
+{
+    size_t n_slots = pages->n_slots ? pages->n_slots * 2 : 1024;
+    struct heap_page *larger = calloc(n_slots, sizeof *larger);
+
+    if (!larger)
+        return error_set(err, ERROR_NOMEM, "out of memory for %zu heap pages", n_slots);
+    for (size_t i = 0; i < pages->n_slots; i++) {
+        const struct heap_page *page = &pages->pages[i];
+        if (page->heap)
+            *find_slot(larger, n_slots, page->heap, page->address) = *page;
+    }
+    free(pages->pages);
+    pages->pages = larger;
+    pages->n_slots = n_slots;
+    return 0;
+}
+
+static int page_get(struct heap_pages *pages, uint32_t heap, uint64_t address,
+                    struct heap_page **ret, struct error *err)
+{
+    if (pages->n_pages * 4 >= pages->n_slots * 3) {
+        int code = grow(pages, err);
+        if (code)
+            return code;
+    }
+    *ret = find_slot(pages->pages, pages->n_slots, heap, address);
+    if ((*ret)->heap == 0) {
+        (*ret)->heap = heap;
+        (*ret)->address = address;
+        pages->n_pages++;
+    }
+    return 0;
+}
+
+static void live_on_page(struct heap_page *page, const struct allocation *allocation,
+                         uint64_t n_bytes)
+{
+    if (page->live_blocks++ == 0) {
+        page->owner_node = allocation->node;
+        page->example_id = allocation->allocation_id;
+    } else if (page->owner_node != allocation->node) {
+        page->owner_node = HEAP_PAGES_MIXED;
+    }
+    page->live_bytes += (uint32_t)n_bytes;
+}
+
+static int add_overhead(struct heap_pages *pages, uint32_t heap, uint64_t start, uint64_t end,
+                        uint64_t page_bytes, struct error *err)
+{
+    pages->states[heap].overhead_bytes += end - start;
+    for (uint64_t at = start; at < end;) {
+        uint64_t address = at / page_bytes * page_bytes;
+        uint64_t upto = address + page_bytes < end ? address + page_bytes : end;
+        struct heap_page *page;
+        int code = page_get(pages, heap, address, &page, err);
+        if (code)
+            return code;
+        page->overhead_bytes += (uint32_t)(upto - at);
+        at = upto;
+    }
+    return 0;
+}
+
+static void note_state(struct heap_state *state, const struct allocation *allocation,
+                       uint64_t usable_bytes)
+{
+    uint64_t end = allocation->address + usable_bytes;
+
+    state->live_bytes += allocation->size_bytes;
+    state->slack_bytes += usable_bytes - allocation->size_bytes;
+    if (end > state->topmost_end) {
+        state->topmost_end = end;
+        state->topmost_id = allocation->allocation_id;
+        state->topmost_node = allocation->node;
+    }
+}
+
+int heap_pages_add(struct heap_pages *pages, const struct allocation *allocation, struct error *err)
+{
+    if (allocation->heap == 0)
+        return 0;
+    const struct heap_range *range = heap_ranges_get(pages->ranges, allocation->heap);
+    uint64_t page_bytes = pages->page_bytes[range->process];
+    uint64_t usable = allocation->size_bytes;
+
+    if (allocation->slack_bytes != LIVE_BLOCK_SLACK_UNKNOWN)
+        usable += allocation->slack_bytes;
+    uint64_t end = allocation->address + usable;
+    note_state(&pages->states[allocation->heap], allocation, usable);
+    for (uint64_t at = allocation->address; at < end;) {
+        uint64_t address = at / page_bytes * page_bytes;
+        uint64_t upto = address + page_bytes < end ? address + page_bytes : end;
+        struct heap_page *page;
+        int code = page_get(pages, allocation->heap, address, &page, err);
+        if (code)
+            return code;
+        live_on_page(page, allocation, upto - at);
+        at = upto;
+    }
+    if (!range->is_glibc || allocation->address < range->start + CHUNK_HEADER_BYTES)
+        return 0;
+    return add_overhead(pages, allocation->heap, allocation->address - CHUNK_HEADER_BYTES,
+                        allocation->address, page_bytes, err);
+}
+
+/* ---- the six parts ---- */
+
+static int compare_pages(const void *left, const void *right)
+{
+    const struct heap_page *a = left, *b = right;
+
+    if (a->heap != b->heap)
+        return a->heap < b->heap ? -1 : 1;
+    return (a->address > b->address) - (a->address < b->address);
+}
+
+/* malloc's own structures in front of the lowest chunk. */
+static int add_start_overhead(struct heap_pages *pages, uint32_t heap, struct error *err)
+{
+    const struct heap_range *range = heap_ranges_get(pages->ranges, heap);
+    uint64_t first_header = range->lowest_block - CHUNK_HEADER_BYTES;
+
+    if (!range->is_glibc || pages->states[heap].topmost_end == 0 || first_header <= range->start
+        || first_header - range->start > MAX_START_BYTES)
+        return 0;
+    return add_overhead(pages, heap, range->start, first_header, pages->page_bytes[range->process],
+                        err);
+}
+
+/* HP-1 whatever the events claim: takes what is too much from the parts that are least certain. */
+static void fit_parts(struct heap_state *state, uint64_t used_bytes, uint64_t overhead_in_used)
+{
+    uint64_t claimed = state->live_bytes + state->slack_bytes + overhead_in_used;
+
+    if (claimed <= used_bytes) {
+        state->hole_bytes = used_bytes - claimed;
+        return;
+    }
+    uint64_t excess = claimed - used_bytes;
+    uint64_t *parts[] = {&state->overhead_bytes, &state->slack_bytes, &state->live_bytes};
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
+        uint64_t limit = i == 0 ? overhead_in_used : *parts[i];
+        uint64_t cut = excess < limit ? excess : limit;
+        *parts[i] -= cut;
+        excess -= cut;
+    }
+}
+
+/* Overhead lies in front of live blocks and of the lowest block ever seen: never in the top. */
+static void make_parts(struct heap_pages *pages, uint32_t heap, uint64_t n_used,
+                       uint64_t overhead_in_used, uint64_t moment_ns)
+{
+    const struct heap_range *range = heap_ranges_get(pages->ranges, heap);
+    struct heap_state *state = &pages->states[heap];
+    uint64_t page_bytes = pages->page_bytes[range->process];
+    uint64_t top = (state->topmost_end + page_bytes - 1) / page_bytes * page_bytes;
+    uint64_t end = heap_ranges_end_at(pages->ranges, heap, moment_ns);
+
+    if (top < range->start)
+        top = range->start;
+    if (end < top)
+        end = top;
+    state->extent_bytes = end - range->start;
+    state->top_bytes = end - top;
+    state->free_page_bytes =
+        top - range->start - n_used * page_bytes - (state->overhead_bytes - overhead_in_used);
+    fit_parts(state, n_used * page_bytes, overhead_in_used);
+}
+
+int heap_pages_finish(struct heap_pages *pages, const uint64_t *moment_ns, struct error *err)
+{
+    size_t n = 0, n_all = 0;
+
+    for (uint32_t heap = 1; heap <= pages->n_heaps; heap++) {
+        int code = add_start_overhead(pages, heap, err);
+        if (code)
+            return code;
+    }
+    for (size_t i = 0; i < pages->n_slots; i++) {
+        if (pages->pages[i].heap)
+            pages->pages[n_all++] = pages->pages[i];
+    }
+    if (n_all)
+        qsort(pages->pages, n_all, sizeof *pages->pages, compare_pages);
+    size_t i = 0;
+    for (uint32_t heap = 1; heap <= pages->n_heaps; heap++) {
+        uint64_t n_used = 0, overhead_in_used = 0;
+        for (; i < n_all && pages->pages[i].heap == heap; i++) {
+            if (pages->pages[i].live_blocks == 0)
+                continue;
+            n_used++;
+            overhead_in_used += pages->pages[i].overhead_bytes;
+            pages->pages[n++] = pages->pages[i];
+        }
+        make_parts(pages, heap, n_used, overhead_in_used,
+                   moment_ns[heap_ranges_get(pages->ranges, heap)->process]);
+    }
+    pages->n_pages = n;
+    return 0;
+}

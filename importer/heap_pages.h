@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * heap_pages: what lay on each page of the heaps at one moment, and the six parts of their
+ * footprint.
+ *
+ * Model:   the blocks that were live at the moment are added in any order. A block lives on the
+ * pages of [address, address + usable). Under glibc a chunk begins with 8 bytes of header right
+ *          before the block, and what lies between the start of a heap and the header of the lowest
+ *          block ever seen there is malloc's own (arena, thread cache): both are overhead.
+ * Invariants
+ *   HP-1 extent = live + slack + overhead + hole + free pages + top, exactly, for every heap.
+ *   HP-2 A used page holds a live byte; holes lie in used pages, top is whole pages above the last
+ *        used one, free pages are below it. Overhead is taken from whatever it lies in.
+ *   HP-3 A page has an owner when all its live blocks come from one stack.
+ *   HP-4 Memory: 48 bytes and a share of the hash table per used page, 100 per heap.
+ * When events were dropped, blocks may overlap; then overhead, slack and live are cut, in this
+ * order, so that HP-1 holds still. Threads: none. Failure: memory.
+ */
+#ifndef MTRACE_IMPORTER_HEAP_PAGES_H
+#define MTRACE_IMPORTER_HEAP_PAGES_H
+
+#include "importer/fates.h"
+#include "importer/heap_ranges.h"
+#include "support/error.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define HEAP_PAGES_MIXED UINT32_MAX
+
+struct heap_page {
+    uint64_t address; /* of the page */
+    uint64_t example_id;
+    uint32_t heap;       /* 0: the slot is empty */
+    uint32_t live_bytes; /* usable bytes of live blocks on this page */
+    uint32_t live_blocks;
+    uint32_t overhead_bytes;
+    uint32_t owner_node; /* HEAP_PAGES_MIXED: more than one stack */
+};
+
+struct heap_state {
+    uint64_t live_bytes, slack_bytes; /* of all its blocks */
+    uint64_t extent_bytes, overhead_bytes, hole_bytes, free_page_bytes, top_bytes;
+    uint64_t topmost_end; /* 0: no live block */
+    uint64_t topmost_id;
+    uint32_t topmost_node;
+};
+
+struct heap_pages {
+    struct heap_ranges *ranges;
+    struct heap_page *pages; /* a hash table; after heap_pages_finish sorted by heap and address */
+    size_t n_slots, n_pages;
+    struct heap_state *states; /* by heap id */
+    size_t n_heaps;
+    const uint32_t *page_bytes; /* by process */
+};
+
+/* The heaps must be made. page_bytes is kept, not copied. heap_pages_done also after a failure. */
+int heap_pages_init(struct heap_pages *pages, struct heap_ranges *ranges,
+                    const uint32_t *page_bytes, struct error *err);
+void heap_pages_done(struct heap_pages *pages);
+
+/* A block that was live; allocation->heap is its heap. Blocks of no heap are ignored. */
+int heap_pages_add(struct heap_pages *pages, const struct allocation *allocation,
+                   struct error *err);
+
+/* moment_ns[process]: when it was, to know how far the heaps reached. Afterwards pages[0..n_pages)
+ * are the used pages in order. */
+int heap_pages_finish(struct heap_pages *pages, const uint64_t *moment_ns, struct error *err);
+
+#endif

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * heap_ranges: which addresses of a process are heaps, and how far each reached when.
+ *
+ * Model:   pass 1 notes, per MiB of address space, which blocks were born there; extents of heaps
+ *          come from the collector and from the recorder's samples, where there are any. From both
+ *          heaps are made at the end: a non-main arena of glibc lies in 64 MiB of its own (a "heap"
+ *          of malloc's), the main arena is one brk heap and, when brk failed, parts elsewhere;
+ * blocks of other allocators make one heap per stretch without a wide gap. Invariants HR-1 Heaps of
+ * a process do not overlap and begin and end at pages. HR-2 A block with a mapping of its own
+ * belongs to no heap; every other block belongs to one. HR-3 Memory: 40 bytes per MiB of address
+ * space in which blocks were born, 32 per extent that differs from the one before. Threads: none.
+ * Failure: memory.
+ */
+#ifndef MTRACE_IMPORTER_HEAP_RANGES_H
+#define MTRACE_IMPORTER_HEAP_RANGES_H
+
+#include "common/log_format.h"
+#include "support/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct heap_range {
+    uint32_t heap_id; /* 1, 2, … over all processes */
+    uint32_t process;
+    enum log_heap_kind kind;
+    uint64_t start, end;   /* of all it ever held */
+    uint64_t lowest_block; /* address of the lowest block ever born there */
+    bool is_glibc;
+};
+
+struct heap_ranges;
+
+/* page_bytes[process], 1..n_processes; copied. */
+int heap_ranges_new(uint32_t n_processes, const uint32_t *page_bytes, struct heap_ranges **ret,
+                    struct error *err);
+
+/* NULL is fine. */
+void heap_ranges_free(struct heap_ranges *ranges);
+
+/* Whether the block lies in a heap at all (HR-2). `call` holds LOG_CHUNK_*. */
+bool heap_ranges_is_heap_block(uint8_t call, uint64_t usable_bytes);
+
+/* A block was born; usable_bytes is what it occupies. */
+int heap_ranges_born(struct heap_ranges *ranges, uint32_t process, uint8_t call, uint64_t address,
+                     uint64_t usable_bytes, struct error *err);
+
+/* A heap was seen to reach from start to end. */
+int heap_ranges_extent(struct heap_ranges *ranges, uint32_t process, uint64_t time_ns,
+                       uint64_t start, uint64_t end, enum log_heap_kind kind, struct error *err);
+
+/* Makes the heaps; nothing may be added afterwards. */
+int heap_ranges_finish(struct heap_ranges *ranges, struct error *err);
+
+size_t heap_ranges_count(const struct heap_ranges *ranges);
+
+/* heap_id 1..count. */
+const struct heap_range *heap_ranges_get(const struct heap_ranges *ranges, uint32_t heap_id);
+
+/* The heap of an address, 0 if none. */
+uint32_t heap_ranges_find(struct heap_ranges *ranges, uint32_t process, uint64_t address);
+
+/* The end of the heap as last seen at or before time_ns; 0 when it was not. */
+uint64_t heap_ranges_end_at(const struct heap_ranges *ranges, uint32_t heap_id, uint64_t time_ns);
+
+#endif

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * live_table: the live blocks of one process, found by address.
+ *
+ * Model:   blocks lie in pieces that never move; an open-addressing index of 4-byte slots leads
+ * from an address to its block. A slot holds the block's number and, in the bits that number leaves
+ * free, some bits of the address's hash, so that few probes touch a block in vain. Invariants LT-1
+ * An address is in the table at most once. LT-2 48 bytes per block and at most 16 for its slots (24
+ * while they grow), counted at the largest number of blocks that were live at once, and 50 KiB to
+ * begin with. LT-3 A block keeps its place until it is removed; its place is then reused. Threads:
+ * none; one user at a time. Failure: only live_table_add can fail: memory, or more than 2^29
+ * blocks.
+ */
+#ifndef MTRACE_IMPORTER_LIVE_TABLE_H
+#define MTRACE_IMPORTER_LIVE_TABLE_H
+
+#include "support/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Fields that do not fit a word of their own are spread over the spare bits of others; use the
+ * functions below for them. */
+struct live_block {
+    uint64_t address : 48;
+    uint64_t slack_low : 16;
+    uint64_t allocation_id : 40;
+    uint64_t alignment_log2 : 8; /* 0: malloc's own */
+    uint64_t call : 8;           /* enum log_call | LOG_CHUNK_* */
+    uint64_t births_high : 8;
+    uint64_t alloc_ns : 56;
+    uint64_t slack_high : 8;
+    uint64_t size : 48;
+    uint64_t slack_middle : 16;
+    uint32_t node;
+    uint32_t thread;
+    uint32_t births_low;
+    uint32_t chain; /* of pairing.c; 0: not reallocated so far */
+};
+
+_Static_assert(sizeof(struct live_block) == 48, "LT-2");
+
+#define LIVE_BLOCK_SLACK_UNKNOWN ((UINT64_C(1) << 40) - 1)
+
+/* Usable minus requested bytes; LIVE_BLOCK_SLACK_UNKNOWN when the log does not say. Larger ones are
+ * cut to one below that. */
+static inline uint64_t live_block_slack(const struct live_block *block)
+{
+    return (uint64_t)block->slack_low | (uint64_t)block->slack_middle << 16
+           | (uint64_t)block->slack_high << 32;
+}
+
+static inline void live_block_set_slack(struct live_block *block, uint64_t slack)
+{
+    block->slack_low = slack & 0xffff;
+    block->slack_middle = slack >> 16 & 0xffff;
+    block->slack_high = slack >> 32 & 0xff;
+}
+
+/* How many allocations its thread had made, this one included, modulo 2^40. */
+static inline uint64_t live_block_births(const struct live_block *block)
+{
+    return (uint64_t)block->births_low | (uint64_t)block->births_high << 32;
+}
+
+static inline void live_block_set_births(struct live_block *block, uint64_t births)
+{
+    block->births_low = (uint32_t)births;
+    block->births_high = births >> 32 & 0xff;
+}
+
+enum {
+    LIVE_TABLE_PIECE_BLOCKS = 1024
+};
+
+struct live_table {
+    struct live_block **pieces;
+    uint32_t *slots; /* 0 empty, 1 removed, else (tag << number_bits) + number + 2 */
+    size_t n_pieces, max_pieces;
+    size_t n_slots; /* a power of two, or 0 */
+    size_t n_blocks;
+    size_t n_removed;    /* slots that hold 1 */
+    uint32_t n_numbers;  /* block numbers ever given out */
+    uint32_t first_free; /* number + 1 of a place to reuse, linked through node */
+    unsigned number_bits;
+};
+
+void live_table_init(struct live_table *table);
+void live_table_done(struct live_table *table);
+
+/* NULL when the address is not live. */
+struct live_block *live_table_find(const struct live_table *table, uint64_t address);
+
+/* Fetches the first slot on the way to the address. */
+void live_table_expect(const struct live_table *table, uint64_t address);
+
+/* The block that the first slot on the way leads to, unread; most often the one of the address. */
+const struct live_block *live_table_guess(const struct live_table *table, uint64_t address);
+
+/* A block for an address that is not in the table; all but the address is zero. */
+int live_table_add(struct live_table *table, uint64_t address, struct live_block **ret_block,
+                   struct error *err);
+
+/* `block` is one of the table's; its content is lost. */
+void live_table_remove(struct live_table *table, struct live_block *block);
+
+/* Walks all blocks in no order: *cursor starts at 0; NULL at the end. Nothing may be added
+ * meanwhile; the block just returned may be removed. */
+struct live_block *live_table_next(const struct live_table *table, uint32_t *cursor);
+
+/* Asserts LT-1 and the counts; slow. */
+void live_table_check(const struct live_table *table);
+
+#endif

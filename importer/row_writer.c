@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: MIT */
+#include "importer/row_writer.h"
+
+#include "common/log_format.h"
+#include "importer/bulk_insert.h"
+
+#include <stdlib.h>
+
+struct row_writer {
+    struct bulk_insert *allocations;
+    struct bulk_insert *links;
+    struct bulk_insert *chains;
+    struct link_row *link_rows; /* ROW_BATCH_ROWS */
+};
+
+struct link_row {
+    uint64_t allocation_id, chain_id, position, realloc_from_id;
+};
+
+void row_batch_add(struct row_batch *batch, const struct allocation *allocation,
+                   const struct pairing_chain *chain)
+{
+    if (allocation->chain_id)
+        batch->links[batch->n_links++] = (uint32_t)batch->n_rows;
+    if (chain)
+        batch->chains[batch->n_chains++] = *chain;
+    batch->rows[batch->n_rows++] = *allocation;
+}
+
+static void result_unless(sqlite3_context *context, uint64_t value, uint64_t null_value)
+{
+    if (value != null_value)
+        sqlite3_result_int64(context, (sqlite3_int64)value);
+}
+
+static const char allocation_columns[] =
+    "allocation_rows(alloc_ns, lifetime_ns, address, size_bytes, slack_bytes, backtrace_id,"
+    " free_backtrace_id, thread_id, other_free_thread_id, call_code, ended_by, heap_id,"
+    " intervening_allocations)";
+
+/* SQLite asks for the columns of a row in order; UINT64_MAX is NULL in all of them. */
+static void allocation_column(const void *row, int column, sqlite3_context *context)
+{
+    const struct allocation *allocation = row;
+    uint64_t value = UINT64_MAX;
+
+    switch (column) {
+    case 0:
+        value = allocation->alloc_ns;
+        break;
+    case 1:
+        value = allocation->lifetime_ns;
+        break;
+    case 2:
+        value = allocation->address;
+        break;
+    case 3:
+        value = allocation->size_bytes;
+        break;
+    case 4:
+        if (allocation->slack_bytes != LIVE_BLOCK_SLACK_UNKNOWN)
+            value = allocation->slack_bytes;
+        break;
+    case 5:
+        value = allocation->node;
+        break;
+    case 6:
+        if (allocation->free_node)
+            value = allocation->free_node;
+        break;
+    case 7:
+        if (allocation->thread)
+            value = allocation->thread;
+        break;
+    case 8:
+        if (allocation->free_thread && allocation->free_thread != allocation->thread)
+            value = allocation->free_thread;
+        break;
+    case 9:
+        value = (allocation->call & LOG_CALL_MASK) + 32u * allocation->alignment_log2;
+        break;
+    case 10:
+        value = allocation->ended_by;
+        break;
+    case 11:
+        if (allocation->heap)
+            value = allocation->heap;
+        break;
+    default:
+        value = allocation->intervening;
+    }
+    result_unless(context, value, UINT64_MAX);
+}
+
+static void link_column(const void *row, int column, sqlite3_context *context)
+{
+    const struct link_row *link = row;
+    const uint64_t values[] = {link->allocation_id, link->chain_id, link->position,
+                               link->realloc_from_id};
+
+    result_unless(context, values[column], 0);
+}
+
+static const char chain_columns[] =
+    "realloc_chains(chain_id, process_id, first_backtrace_id, last_allocation_id,"
+    " last_backtrace_id, length, first_size_bytes, last_size_bytes, start_ns, end_ns,"
+    " copied_bytes, moves)";
+
+static void chain_column(const void *row, int column, sqlite3_context *context)
+{
+    const struct pairing_chain *chain = row;
+    const uint64_t values[] = {
+        chain->chain_id,  chain->process, chain->first_node,   chain->last_allocation_id,
+        chain->last_node, chain->length,  chain->first_size,   chain->last_size,
+        chain->start_ns,  chain->end_ns,  chain->copied_bytes, chain->moves};
+
+    result_unless(context, values[column], PAIRING_UNKNOWN);
+}
+
+int row_writer_new(sqlite3 *db, struct row_writer **ret, struct error *err)
+{
+    struct row_writer *writer = calloc(1, sizeof *writer);
+
+    if (writer)
+        writer->link_rows = malloc(ROW_BATCH_ROWS * sizeof *writer->link_rows);
+    if (!writer || !writer->link_rows) {
+        row_writer_free(writer);
+        return error_set(err, ERROR_NOMEM, "out of memory");
+    }
+    int code = bulk_insert_open(db, allocation_columns, 13, allocation_column,
+                                sizeof(struct allocation), &writer->allocations, err);
+    if (code == 0)
+        code = bulk_insert_open(db,
+                                "chain_rows(allocation_id, chain_id, chain_position,"
+                                " realloc_from_id)",
+                                4, link_column, sizeof(struct link_row), &writer->links, err);
+    if (code == 0)
+        code = bulk_insert_open(db, chain_columns, 12, chain_column, sizeof(struct pairing_chain),
+                                &writer->chains, err);
+    if (code) {
+        row_writer_free(writer);
+        return code;
+    }
+    *ret = writer;
+    return 0;
+}
+
+void row_writer_free(struct row_writer *writer)
+{
+    if (!writer)
+        return;
+    bulk_insert_close(writer->allocations);
+    bulk_insert_close(writer->links);
+    bulk_insert_close(writer->chains);
+    free(writer->link_rows);
+    free(writer);
+}
+
+static int write_links(struct row_writer *writer, const struct row_batch *batch, struct error *err)
+{
+    for (size_t i = 0; i < batch->n_links; i++) {
+        const struct allocation *row = &batch->rows[batch->links[i]];
+        writer->link_rows[i] = (struct link_row){
+            .allocation_id = row->allocation_id,
+            .chain_id = row->chain_id,
+            .position = row->chain_position,
+            .realloc_from_id = row->realloc_from_id,
+        };
+    }
+    return bulk_insert_rows(writer->links, writer->link_rows, batch->n_links, err);
+}
+
+int row_writer_write(struct row_writer *writer, const struct row_batch *batch, struct error *err)
+{
+    int code = bulk_insert_rows(writer->allocations, batch->rows, batch->n_rows, err);
+
+    if (code == 0 && batch->n_links)
+        code = write_links(writer, batch, err);
+    if (code == 0 && batch->n_chains)
+        code = bulk_insert_rows(writer->chains, batch->chains, batch->n_chains, err);
+    return code;
+}

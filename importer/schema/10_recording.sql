@@ -1,0 +1,60 @@
+-- mtrace database, schema 1: the names that users, commands, tests and exports may rely on.
+--
+-- Public: every table and view below whose name has no suffix. Their column names, units and NULLs are the contract.
+-- Private: tables that end in _rows. Their encoding may be changed where a measurement says so; the views above them keep their columns.
+-- Units: *_ns nanoseconds on CLOCK_MONOTONIC since the start of the earliest recorded process; *_bytes bytes, requested unless
+-- named usable or slack; *_address virtual addresses as integers. NULL: unknown, or did not happen; never a sentinel.
+-- A key is <singular>_id; a reference has the same name, prefixed where it plays a role.
+-- Works in stock sqlite3 3.40; loaded by:  cat importer/schema/*.sql | sqlite3 new.db
+
+PRAGMA application_id = 1836348003; -- 'mtrc'
+PRAGMA user_version = 1;
+
+CREATE TABLE meta (             -- facts about the recording and the import
+  -- Recording: 'collector.version', 'arch', 'page_size', 'clock' ('tsc' or 'monotonic'), 'pairing' ('address': a free names its block;
+  --   'size_and_stack': it only says of which size and stack the block was, and the youngest such block is taken),
+  --   'recorder' ('heaptrack'; no row: mtrace), 'names' ('recording': functions and lines came with it),
+  --   'free_backtraces' (1: frees have stacks), 'nodes' (distinct stacks), 'segments', 'log.bytes', 'processes'.
+  -- Events: 'events' (read), 'events.dropped' and one of 'events.dropped.no_space', '.limit', '.nested', '.no_memory' per reason (never in the log).
+  -- Damage: 'log.lost_bytes' (of segments that could not be read), 'log.damage' (text, a line for each of the first kinds found), 'log.damage.<kind>' (how often).
+  -- Anomalies: 'anomaly.unknown_free', 'anomaly.unknown_realloc' (address not live), 'anomaly.double_allocation' (born where a block was live: ended_by 3),
+  --   'anomaly.clock_inversion' (repaired), 'frees.untracked' (of blocks born while tracing was off).
+  -- Stacks: 'unwinder.checked', 'unwinder.mismatches' (MTRACE_UNWINDER=check).
+  -- Import: 'mtrace.version', 'schema.version', 'slim' (1: no allocation rows), 'allocations', 'import.seconds', 'symbols.seconds'.
+  -- Collector: 'message.<n>' (its diagnostics), 'setting.<NAME>' (of its environment).
+  key   TEXT PRIMARY KEY,
+  value ANY                     -- number or text
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE processes (        -- one recorded program image: fork makes a child, exec ends one and starts another
+  process_id        INTEGER PRIMARY KEY,
+  parent_process_id INTEGER,    -- NULL for the first
+  pid               INTEGER NOT NULL,
+  executable        TEXT,
+  command_line      TEXT,       -- JSON array of arguments
+  start_unix_ns     INTEGER,    -- wall clock at start_ns
+  start_ns          INTEGER NOT NULL,
+  end_ns            INTEGER NOT NULL, -- last known instant
+  duration_ns       INTEGER AS (end_ns - start_ns),
+  end_kind          TEXT,       -- 'exit', 'signal', 'exec', 'running', 'unknown' (log ends without a word). What is live at an exec is lost, not leaked
+  end_value         INTEGER,    -- exit status or signal number
+  peak_bytes        INTEGER,    -- highest sum of live requested bytes, first time it was reached
+  peak_blocks       INTEGER,    -- live blocks at that instant
+  peak_ns           INTEGER,
+  inherited_frees   INTEGER NOT NULL DEFAULT 0, -- frees of blocks that were born in the parent
+  events            INTEGER NOT NULL DEFAULT 0,
+  events_dropped    INTEGER NOT NULL DEFAULT 0
+) STRICT;
+
+CREATE TABLE threads (
+  thread_id  INTEGER PRIMARY KEY,
+  process_id INTEGER NOT NULL,
+  tid        INTEGER NOT NULL,
+  name       TEXT,
+  start_ns   INTEGER,
+  end_ns     INTEGER,
+  allocated_blocks INTEGER, allocated_bytes INTEGER,
+  freed_blocks INTEGER, freed_bytes INTEGER,   -- ended by this thread (free or realloc), whoever allocated them
+  leaked_blocks INTEGER, leaked_bytes INTEGER, -- allocated by this thread
+  peak_bytes INTEGER            -- highest sum of live bytes that this thread allocated
+) STRICT;

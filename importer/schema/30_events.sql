@@ -1,0 +1,97 @@
+-- Events: what the log said, each allocation one row from birth to death.
+
+CREATE TABLE kinds (kind INTEGER PRIMARY KEY, name TEXT NOT NULL) STRICT; -- 'malloc', 'calloc', 'realloc', 'aligned_alloc', … as called
+
+CREATE TABLE allocation_rows (  -- private: one heap block from birth to death; about 45 bytes a row, so nothing that most rows lack or that can be derived
+  allocation_id         INTEGER PRIMARY KEY, -- 1, 2, 3, … in time order over all processes
+  alloc_ns              INTEGER NOT NULL,
+  lifetime_ns           INTEGER, -- NULL: never ended
+  address               INTEGER,
+  size_bytes            INTEGER NOT NULL,
+  slack_bytes           INTEGER, -- usable minus requested
+  backtrace_id          INTEGER NOT NULL,
+  free_backtrace_id     INTEGER,
+  thread_id             INTEGER,
+  other_free_thread_id  INTEGER, -- NULL: ended by thread_id, or never, or nobody knows by whom
+  call_code             INTEGER NOT NULL, -- kind + 32 * alignment_log2 (0: malloc's own alignment)
+  ended_by              INTEGER NOT NULL, -- 0 nothing: leaked; 1 free; 2 realloc; 3 unseen: another block was born at its address, lifetime_ns is the longest possible; 4 exec
+  heap_id               INTEGER, -- NULL: a mapping of its own
+  intervening_allocations INTEGER -- the allocating thread's own other allocations between birth and death; NULL unless freed by free() in that thread
+) STRICT;
+
+CREATE TABLE chain_rows (       -- private: the allocations that are links of a chain of two or more
+  allocation_id   INTEGER PRIMARY KEY,
+  chain_id        INTEGER NOT NULL, -- first member's allocation_id
+  chain_position  INTEGER NOT NULL, -- 1 = first
+  realloc_from_id INTEGER        -- NULL for the first
+) STRICT;
+
+CREATE TABLE backtrace_allocations ( -- allocations by stack; filled by mtrace-import --index only
+  backtrace_id  INTEGER NOT NULL,
+  allocation_id INTEGER NOT NULL,
+  PRIMARY KEY (backtrace_id, allocation_id)
+) STRICT, WITHOUT ROWID;
+
+CREATE VIEW allocations AS      -- the public face of allocation_rows; columns that a query does not use cost nothing
+  SELECT a.allocation_id, t.process_id, a.thread_id, k.name AS kind, a.address, a.size_bytes, a.size_bytes + a.slack_bytes AS usable_bytes,
+         CASE WHEN a.call_code >= 32 THEN 1 << (a.call_code >> 5) END AS alignment, -- asked for; NULL: malloc's own
+         a.alloc_ns, a.alloc_ns + a.lifetime_ns AS free_ns, a.lifetime_ns,
+         CASE WHEN a.ended_by IN (1, 2) THEN coalesce(a.other_free_thread_id, a.thread_id) END AS free_thread_id,
+         a.backtrace_id, a.free_backtrace_id,
+         CASE a.ended_by WHEN 1 THEN 'free' WHEN 2 THEN 'realloc' WHEN 3 THEN 'unseen' WHEN 4 THEN 'exec' END AS ended_by,
+         a.ended_by = 0 AS is_leaked, a.intervening_allocations,
+         c.chain_id, c.chain_position, c.realloc_from_id, a.heap_id,
+         (SELECT max(m.marker_id) FROM markers m WHERE m.process_id = t.process_id AND m.at_ns <= a.alloc_ns) AS marker_id -- the last one set before
+  FROM allocation_rows a
+  LEFT JOIN kinds k ON k.kind = a.call_code & 31
+  LEFT JOIN threads t ON t.thread_id = a.thread_id
+  LEFT JOIN chain_rows c ON c.allocation_id = a.allocation_id;
+
+CREATE TABLE realloc_chains (   -- chains of two or more blocks
+  chain_id            INTEGER PRIMARY KEY, -- allocation_id of the first member
+  process_id          INTEGER NOT NULL,
+  first_backtrace_id  INTEGER NOT NULL,
+  last_allocation_id  INTEGER NOT NULL,
+  last_backtrace_id   INTEGER NOT NULL,
+  length              INTEGER NOT NULL,
+  first_size_bytes    INTEGER NOT NULL,
+  last_size_bytes     INTEGER NOT NULL,
+  start_ns            INTEGER NOT NULL,
+  end_ns              INTEGER,  -- NULL: leaked, or lost at exec
+  copied_bytes        INTEGER NOT NULL, -- sum of min(old, new) over the moves that changed the address
+  moves               INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE allocation_failures (failure_id INTEGER PRIMARY KEY, process_id INTEGER NOT NULL, thread_id INTEGER, at_ns INTEGER NOT NULL,
+  backtrace_id INTEGER, kind INTEGER NOT NULL, size_bytes INTEGER NOT NULL, errno INTEGER) STRICT;
+
+CREATE TABLE mmaps (            -- a piece of a mapping with one fate; pieces of one call share mmap_call_id and mapped_ns, their lengths sum to the call's
+  mmap_id            INTEGER PRIMARY KEY,
+  mmap_call_id       INTEGER NOT NULL,
+  process_id         INTEGER NOT NULL,
+  thread_id          INTEGER,
+  backtrace_id       INTEGER,
+  address            INTEGER NOT NULL,
+  length             INTEGER NOT NULL, -- bytes, whole pages
+  prot               INTEGER,
+  flags              INTEGER,
+  fd                 INTEGER,
+  file_offset        INTEGER,
+  path               TEXT,      -- of the file, or the name the kernel shows
+  mapped_ns          INTEGER NOT NULL,
+  unmapped_ns        INTEGER,
+  unmap_thread_id    INTEGER,
+  unmap_backtrace_id INTEGER,
+  remapped_from_id   INTEGER,   -- mremap links the pieces
+  peak_rss_bytes     INTEGER    -- highest sample, by length where one covers several pieces; NULL when not sampled
+) STRICT;
+
+CREATE TABLE mallopts (mallopt_id INTEGER PRIMARY KEY, process_id INTEGER NOT NULL, thread_id INTEGER, backtrace_id INTEGER, at_ns INTEGER NOT NULL,
+  call TEXT NOT NULL,           -- 'mallopt' or 'malloc_trim'
+  parameter INTEGER, parameter_name TEXT, value INTEGER, result INTEGER) STRICT;
+
+CREATE TABLE markers (marker_id INTEGER PRIMARY KEY, process_id INTEGER NOT NULL, thread_id INTEGER, at_ns INTEGER NOT NULL, name TEXT NOT NULL) STRICT;
+
+CREATE TABLE memory_samples (process_id INTEGER NOT NULL, at_ns INTEGER NOT NULL, rss_bytes INTEGER, anonymous_bytes INTEGER, file_bytes INTEGER,
+  heap_extent_bytes INTEGER,    -- of all heaps at the latest look at them, which is taken less often; NULL before the first
+  PRIMARY KEY (process_id, at_ns)) STRICT, WITHOUT ROWID;

@@ -1,0 +1,26 @@
+-- Heaps: who holds which page, at the peak and at the end.
+
+-- A page is used when it holds a live byte. Overhead is inside used or free pages and counted there only once.
+CREATE TABLE heaps (            -- blocks with a mapping of their own belong to no heap
+  heap_id INTEGER PRIMARY KEY, process_id INTEGER NOT NULL, kind TEXT NOT NULL, -- 'brk', 'arena', 'other' (another allocator, or unknown)
+  start_address INTEGER NOT NULL, end_address INTEGER NOT NULL) STRICT; -- of all it ever held
+
+CREATE TABLE heap_states (      -- the six parts sum to extent_bytes
+  snapshot_id INTEGER NOT NULL, heap_id INTEGER NOT NULL,
+  extent_bytes INTEGER NOT NULL,         -- from the heap's start to its end at that time as far as it was sampled, else to its topmost live block
+  live_bytes INTEGER NOT NULL,           -- requested
+  slack_bytes INTEGER NOT NULL,          -- usable minus requested
+  overhead_bytes INTEGER NOT NULL,       -- the allocator's headers and its own structures, where known
+  hole_bytes INTEGER NOT NULL,           -- free bytes in pages that hold a live byte
+  free_page_bytes INTEGER NOT NULL,      -- wholly free pages below the topmost live block
+  top_bytes INTEGER NOT NULL,            -- wholly free pages above the topmost live block: trimmable
+  topmost_allocation_id INTEGER,         -- the block that blocks trimming, and its stack
+  topmost_backtrace_id INTEGER,
+  PRIMARY KEY (snapshot_id, heap_id)) STRICT, WITHOUT ROWID;
+
+CREATE TABLE heap_pages (       -- pages that hold a live byte; a live extent is [address, address + usable)
+  snapshot_id INTEGER NOT NULL, page_address INTEGER NOT NULL, heap_id INTEGER NOT NULL,
+  live_bytes INTEGER NOT NULL, live_blocks INTEGER NOT NULL,
+  owner_backtrace_id INTEGER,            -- set when exactly one stack owns every live block of the page: it pins the page
+  example_allocation_id INTEGER,
+  PRIMARY KEY (snapshot_id, page_address)) STRICT, WITHOUT ROWID;

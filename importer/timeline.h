@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * timeline: how live and allocated sums of one process went over time, in at most
+ * TIMELINE_MAX_BUCKETS equal buckets.
+ *
+ * Model:   buckets begin at the start of the process and are 2^shift ns wide. When time leaves the
+ *          last one, neighbours are joined and buckets become twice as wide: no length of the
+ *          recording need be known, and none costs more memory.
+ * Invariants
+ *   TL-1 Bucket i covers [start + i * width, start + (i + 1) * width); times never decrease.
+ *   TL-2 peak and low of a bucket are taken over all its instants, also those without events.
+ *   TL-3 Sums over buckets equal the totals of the process.
+ * Threads: none.
+ * Failure: memory, at the first event only.
+ */
+#ifndef MTRACE_IMPORTER_TIMELINE_H
+#define MTRACE_IMPORTER_TIMELINE_H
+
+#include "support/error.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    TIMELINE_MAX_BUCKETS = 1024
+};
+
+struct timeline_bucket {
+    uint64_t live_bytes, live_blocks; /* at the end of the bucket */
+    uint64_t peak_bytes, low_bytes;
+    uint64_t allocated_blocks, allocated_bytes;
+    uint64_t freed_blocks, freed_bytes;
+};
+
+struct timeline {
+    struct timeline_bucket *buckets; /* NULL before the first event */
+    uint64_t start_ns;
+    unsigned shift;
+    size_t n_buckets; /* begun ones; the last may be open */
+};
+
+void timeline_init(struct timeline *timeline, uint64_t start_ns);
+void timeline_done(struct timeline *timeline);
+
+/* live_* held from the last instant told until now_ns, which lies after it: to be called when time
+ * goes on, before anything of now_ns is counted. */
+int timeline_advance(struct timeline *timeline, uint64_t now_ns, uint64_t live_bytes,
+                     uint64_t live_blocks, struct error *err);
+
+/* Count at the instant of the last timeline_advance. */
+void timeline_count_birth(struct timeline *timeline, uint64_t bytes);
+void timeline_count_end(struct timeline *timeline, uint64_t bytes);
+
+/* live_* held until end_ns, the last instant of the process, and at it. */
+int timeline_finish(struct timeline *timeline, uint64_t end_ns, uint64_t live_bytes,
+                    uint64_t live_blocks, struct error *err);
+
+#endif
