@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * column: what a value means, told by the name of its column.
+ *
+ * Model: names carry their units everywhere in the database (…_bytes, …_ns, …_share, …_address,
+ *        …_id), so a table for people needs no other description of its columns.
+ */
+#ifndef MTRACE_QUERIES_COLUMN_H
+#define MTRACE_QUERIES_COLUMN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum column_unit {
+    COLUMN_TEXT,
+    COLUMN_COUNT,
+    COLUMN_BYTES,
+    COLUMN_BYTES_PER_S,
+    COLUMN_TIME,
+    COLUMN_SHARE,
+    COLUMN_ADDRESS,
+    COLUMN_ID, /* a number that is a name: never grouped or scaled */
+    COLUMN_FUNCTION,
+    COLUMN_PATH,
+};
+
+struct sqlite3_stmt;
+
+enum column_unit column_unit_of(const char *name);
+
+/* The unit of a row of the view `summary`, which carries it as text. */
+enum column_unit column_unit_named(const char *unit);
+
+bool column_is_number(enum column_unit unit);
+
+/* Sizes, counts and intervals are wanted largest first; instants, addresses, names and ids in their
+ * order. */
+bool column_is_largest_first(const char *name);
+
+/* A value of a row as a person reads it, into text of size bytes. NULL is "-". wide: names and
+ * paths are not shortened. */
+void column_format(struct sqlite3_stmt *row, int column, enum column_unit unit, bool is_wide,
+                   char *ret_text, size_t size);
+
+#endif

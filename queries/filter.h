@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * filter: which allocations a question is about: the one grammar of all commands.
+ *
+ * Model: filter_parameters[] defines each parameter once: name, type, SQL and help. Option parsing,
+ *        help, name=value pairs and the compiler (filter_sql.h) all read it. A parameter is written
+ *        --size-min 4KiB or size_min=4KiB. Different parameters must all hold; a parameter that is
+ *        repeated holds when one of its values does, except where `is_conjunctive`.
+ * Scopes: a stack parameter is a property of the backtrace alone, a group parameter of the totals
+ * of process and backtrace: totals answer both. A row parameter needs every allocation read.
+ * Failure: ERROR_USAGE names the parameter, what was read, and what is allowed.
+ */
+#ifndef MTRACE_QUERIES_FILTER_H
+#define MTRACE_QUERIES_FILTER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct error;
+
+enum {
+    FILTER_MAX_VALUES = 64
+};
+
+enum filter_type {
+    FILTER_TIME,    /* since the start of the recording, or a share of it */
+    FILTER_INSTANT, /* the same, or "peak" or "end" */
+    FILTER_DURATION,
+    FILTER_DURATION_OR_SHARE,
+    FILTER_BYTES,
+    FILTER_COUNT,
+    FILTER_COUNT_OR_SHARE,
+    FILTER_ADDRESS,
+    FILTER_WORD, /* one of filter_words */
+    FILTER_TEXT,
+    FILTER_REGEX,
+};
+
+enum filter_scope {
+    FILTER_SCOPE_STACK,
+    FILTER_SCOPE_GROUP,
+    FILTER_SCOPE_ROW,
+};
+
+/* What else the condition reads beside allocation_rows AS a. */
+enum filter_need {
+    FILTER_NEEDS_PROCESS = 1, /* processes AS p */
+    FILTER_NEEDS_CHAIN =
+        2, /* chain_rows AS c, realloc_chains AS k; NULL for what was never reallocated */
+    FILTER_NEEDS_TOTALS = 4, /* backtrace_totals AS g */
+};
+
+struct filter_word {
+    const char *name;
+    const char *sql;
+    enum filter_scope scope;
+    unsigned needs;
+};
+
+struct filter_parameter {
+    const char *name;  /* size_min; NULL ends the table */
+    const char *value; /* SIZE, in help */
+    enum filter_type type;
+    enum filter_scope scope;
+    unsigned needs;
+    const char *sql; /* condition, with @ for the bound value, $FROM and $TO for the range; NULL:
+                        regex or word */
+    const char *share_sql; /* the same for a value in percent, where that is no time */
+    const struct filter_word *words;
+    const char *names_sql; /* what a text may be, one a row; NULL: anything */
+    const char *alias;     /* another name; NULL: none */
+    bool is_conjunctive;
+    const char *help;
+};
+
+extern const struct filter_parameter filter_parameters[];
+
+struct filter_value {
+    const struct filter_parameter *parameter;
+    const char *text; /* as written */
+    const struct filter_word *word;
+    int64_t number;
+    double share; /* of FILTER_…SHARE and times: when is_share */
+    bool is_share;
+    bool is_peak;
+    bool is_end;
+};
+
+struct filter {
+    struct filter_value values[FILTER_MAX_VALUES];
+    size_t n_values;
+};
+
+/* By name with "_" or "-", or by alias; NULL if there is none. */
+const struct filter_parameter *filter_find(const char *name, size_t length);
+
+/* text must live as long as the filter. */
+int filter_add(struct filter *filter, const struct filter_parameter *parameter, const char *text,
+               struct error *err);
+
+/* The widest scope that is used: ROW over GROUP over STACK. An empty filter is FILTER_SCOPE_STACK.
+ */
+enum filter_scope filter_scope_of(const struct filter *filter);
+
+enum filter_scope filter_value_scope(const struct filter_value *value);
+unsigned filter_value_needs(const struct filter_value *value);
+
+#endif

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * headline: what a person must know of a process before any figure: which one, how long, how it
+ * ended.
+ *
+ * Model: "server (pid 812), 4m12s, killed by SIGKILL: "leaked" means live at that instant".
+ */
+#ifndef MTRACE_QUERIES_HEADLINE_H
+#define MTRACE_QUERIES_HEADLINE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct error;
+struct query;
+
+/* Runs what for each process that the options ask for, in order of process_id, until it fails. */
+int headline_each_process(struct query *query,
+                          int (*what)(struct query *, int64_t process_id, struct error *),
+                          struct error *err);
+
+int headline_format(const struct query *query, int64_t process_id, char *ret_text, size_t size,
+                    struct error *err);
+
+#endif

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * import_first: a recording given in place of a database is imported to the database beside it.
+ *
+ * Model: run.dat -> run.db by the mtrace-import beside this program, or the one in PATH. A database
+ *        that is at least as new as the recording is taken as it is.
+ * Failure: ERROR_EXEC when mtrace-import cannot be run or fails; it has said why.
+ */
+#ifndef MTRACE_QUERIES_IMPORT_FIRST_H
+#define MTRACE_QUERIES_IMPORT_FIRST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct error;
+
+bool import_first_is_log(const char *path);
+
+/* ret_path: of the database. */
+int import_first_run(const char *log_path, char *ret_path, size_t size, struct error *err);
+
+#endif

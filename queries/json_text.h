@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT */
+/* json_text: a string as JSON writes it. Bytes that are no UTF-8 become U+FFFD, so that every
+ * reader takes the file. */
+#ifndef MTRACE_QUERIES_JSON_TEXT_H
+#define MTRACE_QUERIES_JSON_TEXT_H
+
+#include <stdio.h>
+
+/* With its quotes; NULL is "". */
+void json_text_put(FILE *out, const char *text);
+
+#endif

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+#include "queries/query.h"
+
+#include "queries/commands.h"
+#include "queries/export_job.h"
+#include "queries/filtered_totals.h"
+#include "queries/suppressions.h"
+#include "support/error.h"
+
+int64_t query_max_rows(const struct query *query)
+{
+    if (query->options->count > 0)
+        return query->options->count;
+    if (query->options->count == 0 || query->style.format != RENDER_TABLE)
+        return -1;
+    return QUERY_TABLE_ROWS;
+}
+
+bool query_show_sql(const struct query *query, struct sqlite3_stmt *stmt)
+{
+    char *sql;
+
+    if (!query->options->is_sql_shown)
+        return false;
+    sql = sqlite3_expanded_sql(stmt);
+    (void)fprintf(query->out, "%s;\n", sql ? sql : sqlite3_sql(stmt));
+    sqlite3_free(sql);
+    return true;
+}
+
+static int install_filters(struct query *query, struct error *err)
+{
+    const struct query_options *options = query->options;
+    bool reads_rows = options->command->filters == COMMAND_FILTERS_ROWS
+                      || export_job_reads_rows(options->export_format);
+
+    return reads_rows ? 0 : filtered_totals_install(query, err);
+}
+
+int query_open(struct query *query, struct error *err)
+{
+    const struct query_options *options = query->options;
+    int64_t n_processes = 0;
+    int rc;
+
+    if (!options->database_path)
+        return 0;
+    rc = rundb_open(&query->database, options->database_path, err);
+    if (rc == 0)
+        rc = rundb_load_views(&query->database, err);
+    if (rc == 0 && options->suppressions_path)
+        rc = suppressions_load(&query->database, options->suppressions_path, err);
+    if (rc == 0)
+        rc = install_filters(query, err);
+    if (rc == 0)
+        rc = rundb_lock(&query->database, err);
+    if (rc == 0)
+        rc = rundb_get_int64(&query->database, "SELECT count(*) FROM processes", &n_processes, err);
+    query->style.has_process = n_processes > 1;
+    return rc;
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * rundb: a recording's database, opened to be read.
+ *
+ * Model: the file is opened read-only and checked to be ours; today's views are loaded as TEMP
+ * views over its tables, so that an older database answers as a new one does. Then nothing but
+ *        reading is allowed any more.
+ * Invariants
+ *   DB-1 after rundb_lock no statement can change the file, attach another one, or make
+ * anything. DB-2 the first Ctrl-C ends the running statement with ERROR_INTERRUPTED. Threads: one
+ * database per process may be open when interrupts are wanted. Failure: ERROR_IO no such file, or a
+ * directory; ERROR_FORMAT not ours; ERROR_VERSION newer; ERROR_DATABASE damaged or locked.
+ */
+#ifndef MTRACE_QUERIES_RUNDB_H
+#define MTRACE_QUERIES_RUNDB_H
+
+#include <sqlite3.h>
+#include <stdarg.h>
+#include <stdint.h>
+
+struct error;
+
+enum {
+    RUNDB_APPLICATION_ID = 1836348003, /* PRAGMA application_id of the schema */
+    RUNDB_VERSION = 1                  /* PRAGMA user_version of the schema */
+};
+
+struct rundb {
+    struct sqlite3 *handle;
+    const char *path;
+};
+
+/* path must live as long as the database. On failure the database need not be closed. */
+int rundb_open(struct rundb *database, const char *path, struct error *err);
+
+/* An empty database in memory, for what needs SQL but no recording. */
+int rundb_open_memory(struct rundb *database, struct error *err);
+
+void rundb_close(struct rundb *database);
+
+/* Loads the embedded views as TEMP views. */
+int rundb_load_views(struct rundb *database, struct error *err);
+
+/* From here on only reading is allowed (DB-1). */
+int rundb_lock(struct rundb *database, struct error *err);
+
+/* Ends the running statement; may be called by a signal handler. */
+void rundb_interrupt(void);
+
+int rundb_run(struct rundb *database, const char *sql, struct error *err);
+
+/* Fails with ERROR_USAGE when the text is not exactly one statement. */
+int rundb_prepare(const struct rundb *database, const char *sql, struct sqlite3_stmt **ret_stmt,
+                  struct error *err);
+
+/* The next row: 1, the end: 0, or an error. */
+int rundb_step(const struct rundb *database, struct sqlite3_stmt *stmt, struct error *err);
+
+/* What SQLite said of the last failure. */
+int rundb_error(const struct rundb *database, const char *doing, struct error *err);
+
+/* The first column of the first row as a number; 0 when there is none or it is NULL. */
+int rundb_get_int64(const struct rundb *database, const char *sql, int64_t *ret_value,
+                    struct error *err);
+
+#endif

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * stack_selection: the stacks on which a frame matches, as ranges of preorder ids.
+ *
+ * Model: a regex runs once over each distinct function, source or module. Frames with a match are
+ *        looked up, then the nodes of the stack tree that stand on such a frame; everything below
+ *        such a node matches, too. The answer is a JSON array of disjoint, rising [first, last].
+ * Failure: ERROR_USAGE for a pattern that pcre2 refuses, with its reason and place.
+ */
+#ifndef MTRACE_QUERIES_STACK_SELECTION_H
+#define MTRACE_QUERIES_STACK_SELECTION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct rundb;
+struct error;
+
+/* Patterns of one frame: where several are given, all must match on the same one. Each is a list of
+ * alternatives; empty: anything. */
+struct stack_selection {
+    const char *functions[16];
+    size_t n_functions;
+    const char *sources[16];
+    size_t n_sources;
+    const char *libraries[16];
+    size_t n_libraries;
+};
+
+/* ret_ranges: sqlite3_free it. */
+int stack_selection_run(const struct rundb *database, const struct stack_selection *selection,
+                        char **ret_ranges, struct error *err);
+
+#endif

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+#include "queries/tree_title.h"
+
+#include "queries/query.h"
+#include "queries/shorten.h"
+#include "queries/stack_weights.h"
+#include "support/error.h"
+#include "support/units.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* "server (pid 812)", or how many processes. */
+static int format_processes(const struct query *query, char *text, size_t size, struct error *err)
+{
+    struct sqlite3_stmt *stmt;
+    int rc = rundb_prepare(&query->database,
+                           "SELECT executable, pid, count(*) OVER () FROM processes"
+                           " WHERE :process IN (0, process_id) ORDER BY process_id LIMIT 1",
+                           &stmt, err);
+
+    if (rc != 0)
+        return rc;
+    sqlite3_bind_int64(stmt, 1, query->options->process_id);
+    rc = rundb_step(&query->database, stmt, err);
+    text[0] = '\0';
+    if (rc == 1) {
+        const char *executable = (const char *)sqlite3_column_text(stmt, 0);
+        int n = sqlite3_column_int(stmt, 2);
+        int used = snprintf(text, size, "%s (pid %d", executable ? shorten_path(executable) : "?",
+                            sqlite3_column_int(stmt, 1));
+        if (used > 0 && (size_t)used < size)
+            (void)snprintf(text + used, size - (size_t)used, n > 1 ? " and %d more)" : ")", n - 1);
+    }
+    sqlite3_finalize(stmt);
+    if (rc == 0)
+        return error_set(err, ERROR_NOT_FOUND, "'%s' has no process %lld",
+                         query->options->database_path, (long long)query->options->process_id);
+    return rc < 0 ? rc : 0;
+}
+
+static void append_filters(const struct filter *filter, char *text, size_t size)
+{
+    for (size_t i = 0; i < filter->n_values; i++) {
+        size_t used = strlen(text);
+        (void)snprintf(text + used, size - used, "%s%s %s", i ? ", " : "; ",
+                       filter->values[i].parameter->name, filter->values[i].text);
+    }
+}
+
+int tree_title_format(const struct query *query, const struct stack_weights *weights,
+                      char *ret_text, size_t size, struct error *err)
+{
+    char processes[512];
+    char bytes[UNITS_TEXT_BYTES], blocks[UNITS_TEXT_BYTES], stacks[UNITS_TEXT_BYTES];
+    int rc = format_processes(query, processes, sizeof(processes), err);
+
+    if (rc != 0)
+        return rc;
+    (void)snprintf(
+        ret_text, size, "%s: %s, %s in %s %s of %s %s", processes,
+        stack_measure_title(weights->measure), units_format_bytes(weights->total_bytes, bytes),
+        units_format_count(weights->total_blocks, blocks),
+        weights->total_blocks == 1 ? "block" : "blocks",
+        units_format_count((int64_t)weights->n, stacks), weights->n == 1 ? "stack" : "stacks");
+    append_filters(&query->options->filter, ret_text, size);
+    return 0;
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tree_title: what a picture of stacks counts, in one line.
+ *
+ * Model: "server (pid 812): live at the peak, 9.8 KiB in 39 blocks of 7 stacks", and which filters
+ *        hold: "size_min 1KiB".
+ */
+#ifndef MTRACE_QUERIES_TREE_TITLE_H
+#define MTRACE_QUERIES_TREE_TITLE_H
+
+#include <stddef.h>
+
+struct error;
+struct query;
+struct stack_weights;
+
+int tree_title_format(const struct query *query, const struct stack_weights *weights,
+                      char *ret_text, size_t size, struct error *err);
+
+#endif

@@ -1,0 +1,37 @@
+-- SPDX-License-Identifier: MIT
+-- _builtin_suppressions: one row per suppression rule that holds for every program, with its reason.
+--
+-- Rules without a pattern look at where a block was made, not at who is on the stack: see _builtin_origins.
+CREATE VIEW _builtin_suppressions(
+  rule_id,           -- from 1001, so that a user's own rules win
+  rule,              -- as written, in the syntax of LeakSanitizer
+  pattern            -- the same as a GLOB over whole names; NULL: a rule of _builtin_origins
+) AS
+VALUES
+  -- The dynamic loader keeps link maps, search paths, scopes and TLS vectors for as long as the process lives.
+  (1001, 'leak:^_dl_map_object', '_dl_map_object*'),
+  (1002, 'leak:^_dl_new_object$', '_dl_new_object'),
+  (1003, 'leak:^_dl_check_map_versions$', '_dl_check_map_versions'),
+  (1004, 'leak:_dl_allocate_tls', '*_dl_allocate_tls*'),
+  (1005, 'leak:^_dl_init_paths$', '_dl_init_paths'),
+  (1006, 'leak:^add_to_global', 'add_to_global*'),
+  (1007, 'leak:^__tls_get_addr$', '__tls_get_addr'),
+  -- Locale, character set, time zone and name service tables are read once and kept.
+  (1008, 'leak:^setlocale$', 'setlocale'),
+  (1009, 'leak:^_nl_*locale', '_nl_*locale*'),
+  (1010, 'leak:^__gconv_', '__gconv_*'),
+  (1011, 'leak:^tzset_internal$', 'tzset_internal'),
+  (1012, 'leak:^__nss_', '__nss_*'),
+  -- Buffers of stdin, stdout and stderr are never freed.
+  (1013, 'leak:^_IO_file_doallocate$', '_IO_file_doallocate'),
+  -- Memory for exceptions thrown when no memory is left, made when libstdc++ starts, and the exception state of threads.
+  (1014, 'leak:^(anonymous namespace)::pool::pool', '(anonymous namespace)::pool::pool*'),
+  (1015, 'leak:^__cxa_get_globals', '__cxa_get_globals*'),
+  -- Types and interned strings of GLib live for ever by design.
+  (1016, 'leak:^g_type_register_', 'g_type_register_*'),
+  (1017, 'leak:^g_type_init', 'g_type_init*'),
+  (1018, 'leak:^g_intern_', 'g_intern_*'),
+  (1019, 'leak:^g_quark_', 'g_quark_*'),
+  -- The same for libraries without symbols.
+  (1020, 'made by the dynamic loader', NULL),
+  (1021, 'made by libstdc++ as it was loaded', NULL);

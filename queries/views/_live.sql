@@ -1,0 +1,23 @@
+-- SPDX-License-Identifier: MIT
+-- _live: one row per call site with all its blocks: what `live --at` shows once the totals are those of live blocks.
+CREATE VIEW _live(
+  process_id,        -- joins processes
+  bytes,             -- requested bytes
+  blocks,            -- blocks
+  share,             -- bytes as a share of the process's, 0 to 1
+  function,          -- function of the call site; NULL: unknown
+  source,            -- its source file; NULL: no debug information
+  line,              -- line in source
+  module,            -- file that holds the code; NULL: code outside any file
+  call_site_id       -- joins call_sites; NULL: the stack has no call site
+) AS
+WITH
+  site_totals AS (
+    SELECT t.process_id, b.call_site_id, sum(t.allocated_bytes) AS bytes, sum(t.allocated_blocks) AS blocks
+    FROM backtrace_totals AS t JOIN backtraces AS b ON b.backtrace_id = t.backtrace_id
+    GROUP BY t.process_id, b.call_site_id)
+SELECT t.process_id, t.bytes, t.blocks, 1.0 * t.bytes / nullif(sum(t.bytes) OVER (PARTITION BY t.process_id), 0),
+  s.function, s.source, s.line, s.module, t.call_site_id
+FROM site_totals AS t
+LEFT JOIN _sites AS s ON s.call_site_id = t.call_site_id
+ORDER BY t.bytes DESC, t.blocks DESC, t.process_id, t.call_site_id;

@@ -1,0 +1,25 @@
+-- SPDX-License-Identifier: MIT
+-- by_function: one row per function: what it allocates itself, and together with everything it calls.
+--
+-- self: the call site is in this function. inclusive: the function is anywhere on the stack, recursion counted once.
+CREATE VIEW by_function(
+  process_id,              -- joins processes
+  self_allocated_blocks,   -- blocks allocated itself
+  self_allocated_bytes,    -- requested bytes allocated itself
+  self_leaked_bytes,       -- bytes leaked itself
+  self_peak_bytes,         -- bytes live at the process's peak itself
+  self_temporary_blocks,   -- temporary blocks itself
+  inclusive_allocated_blocks, -- blocks allocated in and below it
+  inclusive_allocated_bytes, -- requested bytes allocated in and below it
+  inclusive_leaked_bytes,  -- bytes leaked in and below it
+  inclusive_peak_bytes,    -- bytes live at the process's peak in and below it
+  inclusive_temporary_blocks, -- temporary blocks in and below it
+  function,                -- demangled name
+  function_id              -- joins functions
+) AS
+SELECT t.process_id, t.self_allocated_blocks, t.self_allocated_bytes, t.self_leaked_bytes, t.self_peak_bytes,
+  t.self_temporary_blocks, t.total_allocated_blocks, t.total_allocated_bytes, t.total_leaked_bytes, t.total_peak_bytes,
+  t.total_temporary_blocks, f.name, t.function_id
+FROM function_totals AS t
+JOIN functions AS f ON f.function_id = t.function_id
+ORDER BY t.self_allocated_bytes DESC, t.total_allocated_bytes DESC, t.process_id, t.function_id;

@@ -1,0 +1,16 @@
+-- SPDX-License-Identifier: MIT
+-- flows: one row per pair of threads: who frees whose memory.
+CREATE VIEW flows(
+  process_id,        -- joins processes
+  blocks,            -- blocks that went from the one to the other
+  bytes,             -- their requested bytes
+  thread_id,         -- the thread that allocated; joins threads
+  thread,            -- its name
+  free_thread_id,    -- the thread that freed or reallocated; joins threads
+  free_thread        -- its name
+) AS
+SELECT f.process_id, f.blocks, f.bytes, f.thread_id, t.name, f.free_thread_id, e.name
+FROM thread_flows AS f
+LEFT JOIN threads AS t ON t.thread_id = f.thread_id
+LEFT JOIN threads AS e ON e.thread_id = f.free_thread_id
+ORDER BY f.thread_id = f.free_thread_id, f.bytes DESC, f.blocks DESC, f.process_id, f.thread_id, f.free_thread_id;

@@ -1,0 +1,122 @@
+-- SPDX-License-Identifier: MIT
+-- summary: one row per named figure of a process: what to look at first.
+--
+-- Units: 'bytes', 'blocks', 'ns', 'share' (0 to 1), 'count', 'text'. A figure that was not recorded is NULL.
+-- rss_at_peak_bytes is the memory sample nearest to the peak. It is the sum of its parts: what heaps take
+-- (rss_heaps_bytes), blocks and anonymous mappings of their own as far as anonymous memory is left for them
+-- (rss_mappings_bytes), pages of files (rss_files_bytes), and the rest: stacks, other allocators (rss_other_bytes).
+CREATE VIEW summary(
+  process_id,        -- joins processes
+  name,              -- of the figure
+  value,             -- number or text
+  unit               -- of value
+) AS
+WITH
+  totals AS (
+    SELECT process_id, count(*) AS stacks, sum(allocated_blocks) AS allocations, sum(allocated_bytes) AS allocated_bytes,
+      sum(freed_blocks) AS frees, sum(freed_bytes) AS freed_bytes, sum(leaked_blocks) AS leaked_blocks,
+      sum(leaked_bytes) AS leaked_bytes, sum(temporary_blocks) AS temporary_blocks,
+      sum(temporary_bytes) AS temporary_bytes, sum(culled_blocks) AS culled_blocks, sum(realloc_count) AS reallocs,
+      sum(realloc_copied_bytes) AS realloc_copied_bytes, sum(slack_bytes) AS slack_bytes,
+      sum(min(allocated_blocks, 1)) AS used_stacks
+    FROM backtrace_totals GROUP BY process_id),
+  ends AS (
+    SELECT t.process_id, sum(t.allocated_blocks) AS complete
+    FROM backtrace_totals AS t JOIN backtraces AS b ON b.backtrace_id = t.backtrace_id
+    WHERE b.status = 'complete' GROUP BY t.process_id),
+  suppressed AS (
+    SELECT process_id, sum(leaked_blocks) AS blocks, sum(leaked_bytes) AS bytes
+    FROM _leaked_stacks WHERE rule_id IS NOT NULL GROUP BY process_id),
+  heap AS (
+    SELECT n.process_id, n.reason, sum(h.extent_bytes) AS extent, sum(h.live_bytes) AS live, sum(h.slack_bytes) AS slack,
+      sum(h.overhead_bytes) AS overhead, sum(h.hole_bytes) AS holes, sum(h.free_page_bytes) AS free_pages,
+      sum(h.top_bytes) AS top
+    FROM heap_states AS h JOIN snapshots AS n ON n.snapshot_id = h.snapshot_id
+    WHERE n.reason IN ('peak', 'end') GROUP BY n.process_id, n.reason),
+  nearest AS (
+    SELECT m.*, row_number() OVER (
+        PARTITION BY m.process_id ORDER BY abs(m.at_ns - p.peak_ns), m.at_ns) AS place
+    FROM memory_samples AS m JOIN processes AS p ON p.process_id = m.process_id),
+  mapped AS (
+    SELECT m.process_id, sum(m.length) AS bytes
+    FROM mmaps AS m JOIN processes AS p ON p.process_id = m.process_id
+    WHERE m.mapped_ns <= p.peak_ns AND coalesce(m.unmapped_ns > p.peak_ns, 1) AND m.flags & 32
+    GROUP BY m.process_id),
+  own AS (
+    SELECT s.process_id, s.rss_bytes, s.file_bytes AS files, s.anonymous_bytes AS anonymous,
+      min(coalesce(nullif(s.heap_extent_bytes, 0), h.extent, 0), s.anonymous_bytes) AS heaps,
+      coalesce(m.bytes, 0) + coalesce(p.peak_bytes - h.live, 0) AS mapped
+    FROM nearest AS s
+    JOIN processes AS p ON p.process_id = s.process_id
+    LEFT JOIN mapped AS m ON m.process_id = s.process_id
+    LEFT JOIN heap AS h ON h.process_id = s.process_id AND h.reason = 'peak'
+    WHERE s.place = 1),
+  highest AS (
+    SELECT process_id, max(rss_bytes) AS rss_bytes FROM memory_samples GROUP BY process_id),
+  counts AS (
+    SELECT p.process_id, (SELECT count(*) FROM threads AS t WHERE t.process_id = p.process_id) AS threads,
+      (SELECT count(*) FROM allocation_failures AS f WHERE f.process_id = p.process_id) AS failures
+    FROM processes AS p)
+SELECT p.process_id, j.value ->> 0 AS name, j.value ->> 1 AS value, j.value ->> 2 AS unit
+FROM processes AS p
+JOIN counts AS c ON c.process_id = p.process_id
+LEFT JOIN totals AS t ON t.process_id = p.process_id
+LEFT JOIN ends AS e ON e.process_id = p.process_id
+LEFT JOIN suppressed AS s ON s.process_id = p.process_id
+LEFT JOIN heap AS h ON h.process_id = p.process_id AND h.reason = 'peak'
+LEFT JOIN heap AS i ON i.process_id = p.process_id AND i.reason = 'end'
+LEFT JOIN own AS o ON o.process_id = p.process_id
+LEFT JOIN highest AS x ON x.process_id = p.process_id
+CROSS JOIN json_each(json_array(
+  json_array('executable', p.executable, 'text'),
+  json_array('pid', p.pid, 'count'),
+  json_array('end_kind', p.end_kind, 'text'),
+  json_array('end_value', p.end_value, 'count'),
+  json_array('duration_ns', p.duration_ns, 'ns'),
+  json_array('threads', c.threads, 'count'),
+  json_array('allocations', coalesce(t.allocations, 0), 'blocks'),
+  json_array('allocated_bytes', coalesce(t.allocated_bytes, 0), 'bytes'),
+  json_array('frees', coalesce(t.frees, 0), 'blocks'),
+  json_array('freed_bytes', coalesce(t.freed_bytes, 0), 'bytes'),
+  json_array('reallocs', coalesce(t.reallocs, 0), 'count'),
+  json_array('realloc_copied_bytes', coalesce(t.realloc_copied_bytes, 0), 'bytes'),
+  json_array('failures', c.failures, 'count'),
+  json_array('inherited_frees', p.inherited_frees, 'blocks'),
+  json_array('peak_bytes', p.peak_bytes, 'bytes'),
+  json_array('peak_blocks', p.peak_blocks, 'blocks'),
+  json_array('peak_ns', p.peak_ns, 'ns'),
+  json_array('leaked_bytes', iif(p.end_kind IS 'exec', 0, coalesce(t.leaked_bytes, 0)), 'bytes'),
+  json_array('leaked_blocks', iif(p.end_kind IS 'exec', 0, coalesce(t.leaked_blocks, 0)), 'blocks'),
+  json_array('suppressed_bytes', coalesce(s.bytes, 0), 'bytes'),
+  json_array('suppressed_blocks', coalesce(s.blocks, 0), 'blocks'),
+  json_array('temporary_blocks', coalesce(t.temporary_blocks, 0), 'blocks'),
+  json_array('temporary_bytes', coalesce(t.temporary_bytes, 0), 'bytes'),
+  json_array('temporary_share', 1.0 * t.temporary_blocks / t.allocations, 'share'),
+  json_array('culled_blocks', coalesce(t.culled_blocks, 0), 'blocks'),
+  json_array('slack_bytes', coalesce(t.slack_bytes, 0), 'bytes'),
+  json_array('heap_at_peak_bytes', h.extent, 'bytes'),
+  json_array('heap_at_peak_live_bytes', h.live, 'bytes'),
+  json_array('heap_at_peak_slack_bytes', h.slack, 'bytes'),
+  json_array('heap_at_peak_overhead_bytes', h.overhead, 'bytes'),
+  json_array('heap_at_peak_hole_bytes', h.holes, 'bytes'),
+  json_array('heap_at_peak_free_page_bytes', h.free_pages, 'bytes'),
+  json_array('heap_at_peak_top_bytes', h.top, 'bytes'),
+  json_array('heap_at_end_bytes', i.extent, 'bytes'),
+  json_array('heap_at_end_live_bytes', i.live, 'bytes'),
+  json_array('heap_at_end_slack_bytes', i.slack, 'bytes'),
+  json_array('heap_at_end_overhead_bytes', i.overhead, 'bytes'),
+  json_array('heap_at_end_hole_bytes', i.holes, 'bytes'),
+  json_array('heap_at_end_free_page_bytes', i.free_pages, 'bytes'),
+  json_array('heap_at_end_top_bytes', i.top, 'bytes'),
+  json_array('rss_highest_bytes', x.rss_bytes, 'bytes'),
+  json_array('rss_at_peak_bytes', o.rss_bytes, 'bytes'),
+  json_array('rss_heaps_bytes', o.heaps, 'bytes'),
+  json_array('rss_mappings_bytes', min(o.mapped, o.anonymous - o.heaps), 'bytes'),
+  json_array('rss_files_bytes', o.files, 'bytes'),
+  json_array('rss_other_bytes', o.rss_bytes - o.heaps - min(o.mapped, o.anonymous - o.heaps) - o.files, 'bytes'),
+  json_array('events', p.events, 'count'),
+  json_array('events_dropped', p.events_dropped, 'count'),
+  json_array('stacks', coalesce(t.used_stacks, 0), 'count'),
+  json_array('complete_share', 1.0 * coalesce(e.complete, 0) / t.allocations, 'share')
+)) AS j
+ORDER BY p.process_id, j.key;
