@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: MIT
+# Sourced by cases:  . "$CASES/../fixture.sh"  makes run.db of tests/sql's fixtures: stacks and totals counted by hand.
+# shellcheck shell=sh
+
+source=$CASES/../../..
+
+# make_fixture DATABASE FACTS.sql…: the schema, the facts, the views.
+make_fixture() {
+    made=$1
+    shift
+    {
+        echo 'PRAGMA synchronous = OFF; BEGIN;'
+        cat "$source"/importer/schema/*.sql "$@"
+        echo 'COMMIT;'
+    } | sqlite3 -bail "$made" >/dev/null
+    "$source/tests/sql/load_views" sqlite3 "$source" "$made"
+}
+
+make_fixture run.db "$source/tests/sql/code.sql" "$source/tests/sql/totals.sql"

@@ -1,0 +1,4 @@
+. "$CASES/../lib.sh"
+sqlite3 other.db 'CREATE TABLE t(a)'
+complain mtrace-import other.db out.db
+ls

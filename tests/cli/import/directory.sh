@@ -1,0 +1,4 @@
+. "$CASES/../lib.sh"
+mkdir folder
+complain mtrace-import folder out.db
+ls

@@ -1,0 +1,4 @@
+. "$CASES/../lib.sh"
+: >empty.dat
+complain mtrace-import empty.dat out.db
+ls

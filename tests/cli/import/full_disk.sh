@@ -1,0 +1,8 @@
+# A file system of 64 KiB holds no database: the import says so and leaves nothing there.
+. "$CASES/../lib.sh"
+mkdir small
+mount -t tmpfs -o size=64k none small 2>/dev/null || { echo "skipped: mounting needs root"; exit 77; }
+trap 'umount small' EXIT
+make_log
+complain mtrace-import run.dat small/out.db
+ls small

@@ -1,0 +1,5 @@
+# Less than a header, but with the right magic.
+. "$CASES/../lib.sh"
+printf 'mtrace\r\n\001\000\000\000' >short.dat
+complain mtrace-import short.dat out.db
+ls

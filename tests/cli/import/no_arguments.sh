@@ -1,0 +1,2 @@
+. "$CASES/../lib.sh"
+complain mtrace-import

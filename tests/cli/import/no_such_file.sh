@@ -1,0 +1,4 @@
+# A log that does not exist.
+. "$CASES/../lib.sh"
+complain mtrace-import none.dat out.db
+ls

@@ -1,0 +1,2 @@
+. "$CASES/../lib.sh"
+complain mtrace-import --no-such-option run.dat

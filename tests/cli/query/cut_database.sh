@@ -1,0 +1,2 @@
+. "$CASES/../fixture.sh"
+head -c 20000 run.db > cut.db; mtrace-query leaks cut.db

@@ -1,0 +1,2 @@
+. "$CASES/../fixture.sh"
+mtrace-query describe heap_states

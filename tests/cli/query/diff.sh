@@ -1,0 +1,13 @@
+. "$CASES/../fixture.sh"
+make_fixture rows.db "$source/tests/sql/code.sql" "$CASES/../fixtures/rows.sql"
+mtrace-query diff rows.db --at 20ms --at 95ms
+mtrace-query diff rows.db --to 95ms --from 20ms --size-max 100 --format csv
+mtrace-query diff rows.db --at 95ms --at 20ms -n 1
+mtrace-query diff run.db rows.db
+mtrace-query diff run.db rows.db --measure allocated --by blocks --process 1 --format csv
+mtrace-query diff run.db run.db
+# Another build: folders and lines have moved, a function is new.
+cp run.db built.db
+sqlite3 built.db "UPDATE sources SET path = replace(path, '/opt/', '/home/'); UPDATE call_sites SET line = line + 5;
+  UPDATE functions SET name = 'Cache::grow' WHERE name = 'Cache::reserve'"
+mtrace-query diff run.db built.db

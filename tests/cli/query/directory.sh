@@ -1,0 +1,2 @@
+. "$CASES/../fixture.sh"
+mkdir d; mtrace-query leaks d

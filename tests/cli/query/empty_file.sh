@@ -1,0 +1,2 @@
+. "$CASES/../fixture.sh"
+: > empty.db; mtrace-query leaks empty.db

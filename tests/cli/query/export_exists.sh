@@ -1,0 +1,7 @@
+# SPDX-License-Identifier: MIT
+# shellcheck shell=sh
+. "$CASES/../fixture.sh"
+echo kept >out.txt
+mtrace-query export --to flamegraph.pl -o out.txt run.db || status=$?
+cat out.txt
+exit $status

@@ -1,0 +1,5 @@
+. "$CASES/../fixture.sh"
+make_fixture rows.db "$source/tests/sql/code.sql" "$CASES/../fixtures/rows.sql"
+ids() { mtrace-query allocations rows.db --format csv "$@" | cut -d, -f1 | tail -n +2 | tr "\n" " "; echo "$*"; }
+mtrace-query groups rows.db --size-min 100 --sort-by all.leaked_count --format csv
+mtrace-query groups rows.db --size-min 100 --sort-by only_matched.min_timestamp -n 1

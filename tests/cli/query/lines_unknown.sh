@@ -1,0 +1,2 @@
+. "$CASES/../fixture.sh"
+mtrace-query lines ession.c run.db

@@ -1,0 +1,5 @@
+. "$CASES/../fixture.sh"
+make_fixture rows.db "$source/tests/sql/code.sql" "$CASES/../fixtures/rows.sql"
+ids() { mtrace-query allocations rows.db --format csv "$@" | cut -d, -f1 | tail -n +2 | tr "\n" " "; echo "$*"; }
+mtrace-query live rows.db --at 45ms
+mtrace-query live rows.db --at peak --function-regex Cache

@@ -1,0 +1,3 @@
+. "$CASES/../lib.sh"
+complain mtrace-query none.db
+ls

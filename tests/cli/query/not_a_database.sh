@@ -1,0 +1,3 @@
+. "$CASES/../lib.sh"
+echo text >text.db
+complain mtrace-query text.db

@@ -1,0 +1,3 @@
+. "$CASES/../fixture.sh"
+mtrace-query peak run.db --format csv -o out.csv; cat out.csv | wc -l
+mtrace-query peak run.db --format csv -o out.csv

@@ -1,0 +1,2 @@
+. "$CASES/../fixture.sh"
+mtrace-query peak run.db --process 1

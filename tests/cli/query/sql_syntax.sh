@@ -1,0 +1,2 @@
+. "$CASES/../fixture.sh"
+mtrace-query sql run.db "SELEC 1"

@@ -1,0 +1,2 @@
+. "$CASES/../fixture.sh"
+mtrace-query summary run.db --format json --process 2

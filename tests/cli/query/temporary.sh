@@ -1,0 +1,2 @@
+. "$CASES/../fixture.sh"
+mtrace-query temporary run.db

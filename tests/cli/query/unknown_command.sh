@@ -1,0 +1,3 @@
+. "$CASES/../lib.sh"
+make_database
+complain mtrace-query leeks run.db

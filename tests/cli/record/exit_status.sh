@@ -1,0 +1,7 @@
+# The program's own exit status, 128 + N for a signal, 126 and 127 as a shell.
+. "$CASES/../lib.sh"
+status() { code=0; mtrace-record -o "$1.dat" -- sh -c "$2" 2>/dev/null || code=$?; echo "$code"; }
+status zero 'exit 0'
+status seven 'exit 7'
+status term 'kill -TERM $$'
+status kill 'kill -KILL $$'

@@ -1,0 +1,3 @@
+. "$CASES/../lib.sh"
+complain mtrace-record -o run.dat -- ./none
+ls

@@ -1,0 +1,5 @@
+# Nothing can be recorded in a static program: it runs, and the last line says why there is nothing.
+. "$CASES/../lib.sh"
+printf '#include <stdlib.h>\nint main(void) { return malloc(1) ? 5 : 6; }\n' >program.c
+gcc -static -o program program.c 2>/dev/null || { echo "skipped: no static C library"; exit 77; }
+complain mtrace-record -o run.dat -- ./program

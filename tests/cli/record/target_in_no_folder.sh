@@ -1,0 +1,2 @@
+. "$CASES/../lib.sh"
+complain mtrace-record -o nowhere/run.dat -- true

@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: MIT
+"""Every header compiles alone and may be included twice."""
+
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+import tree
+
+FLAGS = ["-std=c17", "-D_GNU_SOURCE", "-DMTRACE_CHECK_LEVEL=2", "-DMTRACE_VERSION=\"0\"", "-Wall", "-Wextra",
+         "-Werror", "-Wno-unused-function", "-fsyntax-only", "-x", "c", "-"]
+
+
+def check(root, compiler, path):
+    text = f'#include "{path}"\n#include "{path}"\nextern int headers_compile_alone;\n'
+    run = subprocess.run([compiler, "-I", root, *FLAGS], input=text, text=True, capture_output=True)
+    return [] if run.returncode == 0 else [f"{path}: does not compile alone", run.stderr.strip()]
+
+
+def main():
+    root, compiler = sys.argv[1:3]
+    paths = tree.sources(root, {".h"})
+    with ThreadPoolExecutor(2) as pool:
+        results = pool.map(lambda path: check(root, compiler, path), paths)
+    tree.finish("headers", len(paths), [line for result in results for line in result])
+
+
+main()

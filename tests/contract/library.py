@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: MIT
+"""What libmtrace.so shows to the program and asks of it: exported and imported names are golden lists, it needs
+nothing but libc and ld.so, and no function of it takes much of the program's stack.
+
+library.py ROOT libmtrace.so libmtrace-nop.so FOLDER_WITH_SU_FILES [--write]
+"""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import tree
+
+NEEDED = {"libc.so.6", "ld-linux-x86-64.so.2"}
+# Of a wrapper's way to the log, frame by frame; anything else is start, growth or a rare call.
+EVENT_PATH = {"malloc", "free", "calloc", "realloc", "reallocate", "record_alloc", "record_free", "record_realloc",
+              "write_draft", "capture_node", "capture_free_node", "thread_enter_slow", "side_write", "segment_take",
+              "begin_filling", "next_segment", "continue_segment", "make_room_slow", "stack_tree_child"}
+MOST_BYTES_ON_EVENT_PATH = 192
+MOST_BYTES_ANYWHERE = 1536
+
+
+def names(library, which):
+    lines = subprocess.run(["nm", "-D", which, library], check=True, capture_output=True, text=True).stdout
+    return sorted({re.sub(r"@.*", "", line.split()[-1]) for line in lines.splitlines()})
+
+
+def compare(what, found, path, write):
+    if write:
+        path.write_text("".join(f"{name}\n" for name in found))
+    wanted = path.read_text().split()
+    for name in sorted(set(found) - set(wanted)):
+        yield f"{what} now: {name} (not in {path.name})"
+    for name in sorted(set(wanted) - set(found)):
+        yield f"{what} no longer: {name} (still in {path.name})"
+
+
+def dynamic_section(library):
+    text = subprocess.run(["readelf", "-dW", library], check=True, capture_output=True, text=True).stdout
+    for name in re.findall(r"NEEDED.*\[(.*)\]", text):
+        if name not in NEEDED:
+            yield f"needs {name}"
+    if "STATIC_TLS" not in text:
+        yield "thread state is not initial-exec: the first event of a thread would allocate"
+    if "TEXTREL" in text:
+        yield "has text relocations"
+    if "NOW" not in text:
+        yield "binds lazily: the first call of a libc function would take ld.so's lock"
+
+
+def stack_usage(folder):
+    n_checked = 0
+    for path in sorted(Path(folder).rglob("*.su")):
+        for line in path.read_text().splitlines():
+            place, size_bytes, kind = line.split("\t")
+            function = place.split(":")[-1].split(".")[0]
+            most = MOST_BYTES_ON_EVENT_PATH if function in EVENT_PATH else MOST_BYTES_ANYWHERE
+            n_checked += 1
+            if int(size_bytes) > most:
+                yield f"{Path(place.split(':')[0]).name}: {function} takes {size_bytes} bytes of stack, bound {most}"
+            if kind.startswith("dynamic") and "bounded" not in kind:
+                yield f"{function} takes an unbounded amount of stack"
+    if n_checked == 0:
+        yield f"no .su files below {folder}"
+
+
+def main():
+    root, library, nop, su_folder = sys.argv[1:5]
+    write = "--write" in sys.argv
+    golden = Path(root) / "tests" / "contract"
+    exported = names(library, "--defined-only")
+    broken = list(compare("exports", exported, golden / "exports.golden", write))
+    broken += compare("imports", names(library, "--undefined-only"), golden / "imports.golden", write)
+    broken += [f"libmtrace-nop.so differs in {name}" for name in set(exported) ^ set(names(nop, "--defined-only"))]
+    broken += dynamic_section(library)
+    broken += stack_usage(su_folder)
+    tree.finish("library", len(exported), broken)
+
+
+main()

@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: MIT
+"""The workloads as test cases, and the SQL of what they say about themselves."""
+
+import sys
+from dataclasses import dataclass, field
+
+# A workload's own blocks have sizes that end in 777; the first process is the one that was started.
+OWN = "FROM allocations WHERE size_bytes % 1000 = 777 AND process_id = 1"
+
+SQL = {
+    "allocated": f"SELECT count(*) {OWN}",
+    "allocated_bytes": f"SELECT coalesce(sum(size_bytes), 0) {OWN}",
+    "freed": f"SELECT count(*) {OWN} AND free_ns IS NOT NULL",
+    "leaked_blocks": f"SELECT count(*) {OWN} AND is_leaked",
+    "leaked_bytes": f"SELECT coalesce(sum(size_bytes), 0) {OWN} AND is_leaked",
+    "freed_in_other_thread": f"SELECT count(*) {OWN} AND free_thread_id <> thread_id",
+    "threads": "SELECT count(*) FROM threads WHERE process_id = 1",
+    "failures": "SELECT count(*) FROM allocation_failures WHERE process_id = 1",
+    "failed": "SELECT count(*) FROM allocation_failures WHERE process_id = 1",
+    "chain_length": "SELECT max(length) FROM realloc_chains WHERE process_id = 1",
+    "mallopts": "SELECT count(*) FROM mallopts WHERE process_id = 1 AND call = 'mallopt'",
+    "malloc_trims": "SELECT count(*) FROM mallopts WHERE process_id = 1 AND call = 'malloc_trim'",
+    "results": "SELECT sum(result) FROM mallopts WHERE process_id = 1",
+    # PROT_READ and MAP_ANONYMOUS: the workload's alone.
+    "mapped_pages_live": "SELECT sum(length) / 4096 FROM mmaps WHERE prot = 1 AND flags & 32 AND unmapped_ns IS NULL",
+    "mmap_calls": "SELECT count(DISTINCT mmap_call_id) FROM mmaps WHERE prot = 1 AND flags & 32 "
+                  "AND remapped_from_id IS NULL",
+    "aligned_to_a_page": "SELECT count(*) FROM allocations WHERE alignment = 4096 AND is_leaked AND process_id = 1",
+    "with_culled": f"SELECT (SELECT count(*) {OWN}) + (SELECT sum(culled_blocks) FROM backtrace_totals)",
+    "with_culled_bytes": f"SELECT (SELECT sum(size_bytes) {OWN}) + (SELECT sum(culled_bytes) FROM backtrace_totals)",
+    "crossed": "SELECT count(*) FROM allocations WHERE size_bytes = 777 AND free_ns IS NOT NULL",
+    "deepest": "SELECT max(depth) >= 30000 FROM backtraces",
+}
+
+# When events are dropped (and counted), these are lower than the truth.
+LOWERED_BY_DROPS = {"allocated", "allocated_bytes", "freed", "leaked_blocks", "leaked_bytes"}
+
+
+@dataclass
+class Case:
+    argv: list
+    options: list = field(default_factory=list)  # of mtrace-record
+    env: dict = field(default_factory=dict)
+    expect: dict = field(default_factory=dict)  # beside, or instead of, what the workload says; None: do not compare
+    sql: dict = field(default_factory=dict)
+    end: tuple = None  # (end_kind, end_value) of the first process; None: do not compare
+    end_without_recorder: tuple = None
+    may_drop: bool = False
+    is_long: bool = False  # millions of events: not for readers in Python
+    anomalies: tuple = ()  # keys of meta that may be more than zero
+    least_events: int = 10
+    leaves: tuple = ()  # files the program leaves whose content differs from run to run
+
+
+def plain(name, **more):
+    return Case([name], **{"end": ("exit", 0), **more})
+
+
+CASES = {name: plain(name) for name in (
+    "threads", "short_threads", "cross_thread_free", "fork_alone", "spawn_children", "longjmp_out", "close_descriptors",
+    "chdir_away", "limit_address_space", "realloc_edges", "alignments", "mappings", "mallopt_calls",
+    "coroutines", "exceptions", "operators", "thread_ends", "signal_stack", "signal_storm")}
+
+CASES |= {
+    "fork_children": plain("fork_children"),
+    # Whoever takes a lock around fork, or unwinds with one held, hangs in a few of these.
+    "many_forks": Case(["fork_children", "fork", "200"], end=("exit", 0)),
+    "many_raw_forks": Case(["fork_children", "_Fork", "200"], end=("exit", 0)),
+    "raw_fork_children": Case(["fork_children", "_Fork"], end=("exit", 0)),
+    "before_and_after_main": plain("before_and_after_main", end=("exit", 3)),
+    "deep_recursion": plain("deep_recursion", expect={"deepest": 1}),
+    # Without following, the log ends with the first image: 100 blocks of round 0, lost at exec but not leaked.
+    "exec_again": plain("exec_again", end=("exec", None), expect={
+        "allocated": 100, "allocated_bytes": 77700, "freed": None, "leaked_blocks": 0, "leaked_bytes": 0}),
+    # The image after exec is privileged: the loader preloads nothing there, and the log ends with the first.
+    "privileged_exec": Case(["privileged_exec", "copy"], end=("exec", None), leaves=("copy",), expect={
+        "allocated": 10, "allocated_bytes": 17770, "freed": 0, "leaked_blocks": 0, "leaked_bytes": 0}),
+    "jemalloc_calls": plain("jemalloc_calls"),
+    "leak_c": plain("leak_c"),
+    "leak_cxx": plain("leak_cxx"),
+    # A log that has to grow cannot, where its path leads nowhere; what is lost is counted.
+    "chroot_away": plain("chroot_away", may_drop=True),
+    "seccomp_filter": plain("seccomp_filter", may_drop=True),
+    # The thread leaves by the bare system call: nobody sees it go.
+    "seccomp_strict": plain("seccomp_strict", end=None, may_drop=True),
+    "limit_file_size": plain("limit_file_size", may_drop=True),
+    "cancel_plugin": Case(["cancel_host", "@/cancel_plugin.so"], end=("exit", 0)),
+    "twin_libraries": Case(["twin_libraries", "@/twin_left.so", "@/twin_right.so"], end=("exit", 0)),
+    # Time stamps alone say who had the block first: as they are made, asked of the kernel, computed.
+    "handover": plain("handover", is_long=True),
+    "handover_monotonic": plain("handover", is_long=True, env={"MTRACE_CLOCK": "monotonic"}),
+    "handover_without_tsc": Case(["handover", "no_tsc"], is_long=True, end=("exit", 0)),
+    "handover_uncompressed": plain("handover", is_long=True, options=["--no-compress"]),
+    "crossed_frees": plain("crossed_frees"),
+    # Rows of temporary blocks are gone, those of blocks that changed hands are not.
+    "crossed_frees_culled": plain("crossed_frees", options=["--cull-temporary=1000"], expect={
+        "allocated": None, "allocated_bytes": None, "freed": None, "leaked_blocks": 0, "leaked_bytes": 0, "many_culled": 1},
+        sql={"many_culled": "SELECT sum(culled_blocks) > 50000 FROM backtrace_totals"}),
+    "handover_culled": plain("handover", is_long=True, options=["--cull-temporary=1000"], expect={
+        "allocated": None, "allocated_bytes": None, "freed": None}),
+    "threads_at_once": Case(["many_threads", "at_once"], end=("exit", 0)),
+    "threads_in_turn": Case(["many_threads", "in_turn"], end=("exit", 0), is_long=True),
+    "end_return": Case(["ends", "return"], end=("exit", 4)),
+    "end_exit": Case(["ends", "exit"], end=("exit", 1)),
+    "end_immediate": Case(["ends", "_exit"], end=("exit", 2)),
+    "end_quick": Case(["ends", "quick_exit"], end=("exit", 3)),
+    "end_abort": Case(["ends", "abort"], end=("signal", 6)),
+    "end_kill": Case(["ends", "kill"], end=("signal", 9), end_without_recorder=("unknown", None)),
+    "end_segv": Case(["ends", "segv"], end=("signal", 11), end_without_recorder=("unknown", None)),
+    "end_overflow": Case(["ends", "overflow"], end=("signal", 11), end_without_recorder=("unknown", None)),
+    "end_term": Case(["ends", "term"], end=("signal", 15), end_without_recorder=("unknown", None)),
+    "end_other_thread": Case(["ends", "thread"], end=("exit", 6)),
+    "no_free_stacks": Case(["threads"], options=["--no-free-backtraces"], end=("exit", 0)),
+    "uncompressed": Case(["threads"], options=["--no-compress"], end=("exit", 0)),
+}
+
+# What a bare LD_PRELOAD has to show, too; everything else differs only in who packs the log.
+WITHOUT_RECORDER = ("threads", "short_threads", "fork_alone", "fork_children", "spawn_children", "exec_again", "end_exit",
+                    "end_immediate", "end_quick", "end_abort", "end_kill", "chdir_away", "close_descriptors", "many_forks", "signal_storm",
+                    "seccomp_strict", "limit_file_size", "cancel_plugin", "leak_c")
+
+if __name__ == "__main__":  # for the CMakeLists.txt here and in ../preload
+    if sys.argv[1:] == ["--plain"]:
+        print(";".join(name for name, case in CASES.items() if not case.options and not case.is_long), end="")
+    else:
+        print(";".join([f"record.{name}" for name in CASES] + [f"preload.{name}" for name in WITHOUT_RECORDER]), end="")

@@ -1,0 +1,120 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""follow.py end|interrupt: mtrace-import --follow beside a program that allocates for some seconds.
+
+While it runs, the database is whole and grows, without rows. At the end of the recording, or after Ctrl-C, it holds
+what an import of the finished log holds, or a part of it that is consistent in itself.
+"""
+
+import signal
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "lib"))
+
+import harness  # noqa: E402
+from harness import Failure  # noqa: E402
+
+PROGRAM = """
+import time
+end = time.monotonic() + {seconds}
+keep = []
+while time.monotonic() < end:
+    keep.append([str(i) * 3 for i in range(200)])
+    del keep[:-20]
+    time.sleep(0.002)
+"""
+
+# Everything that totals say, but what depends on names.
+TOTALS = ("SELECT * FROM backtrace_totals ORDER BY 1, 2", "SELECT * FROM timeline ORDER BY 1, 2",
+          "SELECT * FROM free_sites ORDER BY 1, 2, 3", "SELECT * FROM snapshot_backtraces ORDER BY 1, 2")
+
+
+def look(path):
+    """(slim, allocations by totals, rows) of the database as it is now; None before the first."""
+    try:
+        db = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
+        with db:
+            return db.execute("SELECT (SELECT value FROM meta WHERE key = 'slim'), "
+                              "(SELECT coalesce(sum(allocated_blocks), 0) FROM backtrace_totals), "
+                              "(SELECT count(*) FROM allocation_rows)").fetchone()
+    except sqlite3.OperationalError as error:
+        if path.exists():
+            raise Failure(f"the database cannot be read while it is followed: {error}") from error
+        return None
+
+
+def wait_for(path, what, condition, follower):
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        seen = look(path)
+        if seen and condition(seen):
+            return seen
+        if follower.poll() is not None:
+            raise Failure(f"mtrace-import ended with {follower.returncode} before {what}: {follower.stderr.read()}")
+        time.sleep(0.05)
+    raise Failure(f"{what} did not come: {look(path)}")
+
+
+def end_of(process, what):
+    try:
+        _, said = process.communicate(timeout=100)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        raise Failure(f"{what} did not end") from None
+    if process.returncode != 0:
+        raise Failure(f"{what} ended with {process.returncode}: {said}")
+
+
+def check_end(tools, work, log, database, mode):
+    slim, allocations, rows = look(database)
+    if slim or rows != allocations or rows == 0:
+        raise Failure(f"at the end: slim {slim}, {allocations} allocations, {rows} rows")
+    if mode == "end":
+        again = harness.import_log(tools, log, work / "again.db", "--no-symbols")
+        followed = harness.Database(database)
+        for sql in TOTALS:
+            if again.rows(sql) != followed.rows(sql):
+                raise Failure(f"an import of the finished log differs: {sql}")
+
+
+def main(mode):
+    tools = harness.Tools.from_environment()
+    with tempfile.TemporaryDirectory() as folder:
+        work = Path(folder)
+        log, database = work / "run.dat", work / "run.db"
+        seconds = 8 if mode == "end" else 60
+        recorder = subprocess.Popen([tools.record, "-o", log, "--", sys.executable, "-c", PROGRAM.format(seconds=seconds)],
+                                    env=harness.environment({"PYTHONMALLOC": "malloc"}), stderr=subprocess.PIPE, text=True)
+        while not (log.exists() and log.stat().st_size > 4096) and recorder.poll() is None:
+            time.sleep(0.02)
+        follower = subprocess.Popen([tools.importer, "--follow", "--no-symbols", log, database], stderr=subprocess.PIPE,
+                                    text=True, env=harness.environment())
+        first = wait_for(database, "the first round", lambda seen: seen[0] == 1 and seen[1] > 0, follower)
+        second = wait_for(database, "a later round", lambda seen: seen[1] > first[1], follower)
+        if first[2] or (second[0] and second[2]):
+            raise Failure(f"rows while the log grows: {first}, {second}")
+        if mode == "interrupt":
+            follower.send_signal(signal.SIGINT)
+            end_of(follower, "mtrace-import after Ctrl-C")
+            recorder.send_signal(signal.SIGTERM)
+            recorder.communicate(timeout=100)
+        else:
+            end_of(recorder, "the recording")
+            end_of(follower, "mtrace-import")
+        check_end(tools, work, log, database, mode)
+        left = sorted(path.name for path in work.iterdir() if ".part" in path.name)
+        if left:
+            raise Failure(f"left behind: {left}")
+    print(f"{mode}: {first[1]} allocations in the first round, {second[1]} later")
+
+
+if __name__ == "__main__":
+    try:
+        main(sys.argv[1])
+    except Failure as failure:
+        sys.exit(f"follow: {failure}")

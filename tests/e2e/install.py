@@ -1,0 +1,70 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""install.py prefix|package CMAKE CPACK BUILD: what is installed works alone, from wherever it lies.
+
+prefix installs the build below a scratch directory; package makes the Debian package and unpacks it there. Then a
+program is recorded, imported and queried with nothing but the installed files in reach.
+"""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "lib"))
+
+import harness  # noqa: E402
+from harness import Failure, Skip  # noqa: E402
+
+FILES = ("bin/mtrace-record", "bin/mtrace-import", "bin/mtrace-query", "lib/mtrace/libmtrace.so",
+         "lib/mtrace/libmtrace-oracle.so", "share/man/man1/mtrace-record.1", "share/mtrace/views/leaks.sql",
+         "share/bash-completion/completions/mtrace-query", "share/doc/mtrace/LICENSE")
+
+
+def call(*argv, cwd=None):
+    run = subprocess.run([str(arg) for arg in argv], cwd=cwd, capture_output=True, text=True, errors="replace",
+                         timeout=300, env=harness.environment(), stdin=subprocess.DEVNULL)
+    if run.returncode != 0:
+        raise Failure(f"{' '.join(map(str, argv))} ended with {run.returncode}: {run.stdout}{run.stderr}")
+    return run.stdout
+
+
+def install(how, cmake, cpack, build, place):
+    if how == "prefix":
+        call(cmake, "--install", build, "--prefix", place / "usr")
+        return
+    if shutil.which("dpkg-shlibdeps") is None:
+        raise Skip("dpkg-shlibdeps is not installed")
+    call(cpack, "-G", "DEB", "-B", place / "package", "--config", Path(build) / "CPackConfig.cmake", cwd=build)
+    packages = list((place / "package").glob("*.deb"))
+    if len(packages) != 1:
+        raise Failure(f"one package was wanted, got {packages}")
+    call("dpkg", "-x", packages[0], place)
+    depends = call("dpkg", "-f", packages[0], "Depends")
+    if "libsqlite3-0" not in depends or "libc6" not in depends:
+        raise Failure(f"the package depends on {depends}")
+
+
+def main():
+    how, cmake, cpack, build = sys.argv[1:]
+    with harness.scratch() as scratch:
+        place = Path(scratch)
+        install(how, cmake, cpack, build, place)
+        prefix = place / "usr"
+        missing = [name for name in FILES if not (prefix / name).exists()]
+        if missing:
+            raise Failure(f"not installed: {missing}")
+        log, database = place / "run.dat", place / "run.db"
+        call(prefix / "bin/mtrace-record", "-o", log, "--", "ls", "/")
+        maps = call(prefix / "bin/mtrace-record", "-o", place / "maps.dat", "--", "cat", "/proc/self/maps")
+        if str(prefix / "lib/mtrace/libmtrace.so") not in maps:
+            raise Failure("mtrace-record preloads another libmtrace.so than the installed one")
+        call(prefix / "bin/mtrace-import", log, database)
+        summary = call(prefix / "bin/mtrace-query", database)
+        if "alloc" not in summary:
+            raise Failure(f"the summary shows nothing: {summary}")
+        if harness.Database(database).value("SELECT count(*) FROM allocations") < 10:
+            raise Failure("hardly anything was recorded")
+
+
+harness.main(main)

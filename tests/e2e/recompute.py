@@ -1,0 +1,377 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""recompute.py DATABASE…: every table of totals again from the rows alone, and every difference.
+
+Also checks what must hold between tables: chains, heaps, pages, mappings, function totals.
+Nothing here shares code with the importer. Without arguments: records and imports WORKLOADS first.
+"""
+
+import argparse
+import collections
+import os
+import sqlite3
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+WORKLOADS = ("threads", "cross_thread_free", "realloc_edges", "alignments", "mappings", "fork_children", "leak_cxx",
+             "short_threads", "exec_again")
+NEVER = None
+
+
+class Complaints:
+    def __init__(self, name):
+        self.name, self.n, self.n_compared = name, 0, 0
+
+    def __call__(self, text):
+        self.n += 1
+        if self.n <= 20:
+            print(f"{self.name}: {text}")
+
+    def equal(self, what, expected, found):
+        self.n_compared += 1
+        if expected != found:
+            self(f"{what}: rows say {expected}, the table {found}")
+
+    def same_table(self, what, expected, found):
+        for key in sorted(expected.keys() | found.keys(), key=str):
+            self.equal(f"{what} {key}", expected.get(key), found.get(key))
+
+
+def table(db, sql, n_key):
+    return {tuple(row[:n_key]): tuple(row[n_key:]) for row in db.execute(sql)}
+
+
+class Rows:
+    """All allocations, and the instants at which live sums of a process change."""
+
+    def __init__(self, db):
+        db.row_factory = sqlite3.Row
+        self.all = db.execute("SELECT * FROM allocations ORDER BY allocation_id").fetchall()
+        db.row_factory = None
+        self.by_process = collections.defaultdict(list)
+        for row in self.all:
+            self.by_process[row["process_id"]].append(row)
+
+    @staticmethod
+    def changes(rows):
+        """[(instant, bytes, blocks)] in order of time, one entry per instant."""
+        sums = collections.defaultdict(lambda: [0, 0])
+        for row in rows:
+            born = sums[row["alloc_ns"]]
+            born[0] += row["size_bytes"]
+            born[1] += 1
+            if row["free_ns"] is not None:
+                died = sums[row["free_ns"]]
+                died[0] -= row["size_bytes"]
+                died[1] -= 1
+        return [(at, *sums[at]) for at in sorted(sums)]
+
+    @classmethod
+    def peak(cls, rows):
+        """(bytes, blocks, instant) of the first highest sum; instant None when it is 0."""
+        live = blocks = 0
+        best = (0, 0, NEVER)
+        for at, n_bytes, n_blocks in cls.changes(rows):
+            live += n_bytes
+            blocks += n_blocks
+            if live > best[0]:
+                best = (live, blocks, at)
+        return best
+
+
+def live_at(row, at):
+    return row["alloc_ns"] <= at and (row["free_ns"] is None or row["free_ns"] > at)
+
+
+def check_processes(db, rows, complain):
+    found = table(db, "SELECT process_id, peak_bytes, peak_blocks, peak_ns FROM processes", 1)
+    expected = {(process,): Rows.peak(rows.by_process[process]) for (process,) in found}
+    complain.same_table("peak of process", expected, found)
+
+
+def stack_row(mine, peak_ns):
+    leaked = [row for row in mine if row["is_leaked"]]
+    ended = [row for row in mine if row["free_ns"] is not None]
+    temporary = [row for row in mine if row["intervening_allocations"] is not None and row["intervening_allocations"] <= 1]
+    at_peak = [row for row in mine if peak_ns is not None and live_at(row, peak_ns)]
+    own_peak = Rows.peak(mine)
+    total = lambda some: sum(row["size_bytes"] for row in some)
+    return (len(mine), total(mine), len(leaked), total(leaked),
+            min((row["alloc_ns"] for row in leaked), default=None), max((row["alloc_ns"] for row in leaked), default=None),
+            len(temporary), total(temporary), len(at_peak), total(at_peak),
+            own_peak[0], own_peak[2] if own_peak[0] else min(row["alloc_ns"] for row in mine),
+            min(row["alloc_ns"] for row in mine), max(row["alloc_ns"] for row in mine),
+            min(row["size_bytes"] for row in mine), max(row["size_bytes"] for row in mine),
+            sum((row["usable_bytes"] or row["size_bytes"]) - row["size_bytes"] for row in mine),
+            sum(row["lifetime_ns"] for row in ended),
+            sum(row["chain_position"] in (None, 1) for row in mine),
+            sum(row["realloc_from_id"] is not None for row in mine))
+
+
+def check_stacks(db, rows, complain):
+    found = table(db, """SELECT process_id, backtrace_id, allocated_blocks - culled_blocks, allocated_bytes - culled_bytes,
+        leaked_blocks, leaked_bytes, leaked_first_ns, leaked_last_ns, temporary_blocks, temporary_bytes,
+        peak_blocks, peak_bytes, own_peak_bytes, own_peak_ns, first_ns, last_ns, min_size_bytes, max_size_bytes, slack_bytes,
+        lifetime_sum_ns, chains_started, realloc_count FROM backtrace_totals WHERE culled_blocks = 0""", 2)
+    culled = {row for row in db.execute("SELECT process_id, backtrace_id FROM backtrace_totals WHERE culled_blocks > 0")}
+    peaks = dict(db.execute("SELECT process_id, peak_ns FROM processes"))
+    groups = collections.defaultdict(list)
+    for row in rows.all:
+        groups[row["process_id"], row["backtrace_id"]].append(row)
+    expected = {key: stack_row(mine, peaks[key[0]]) for key, mine in groups.items() if key not in culled}
+    complain.same_table("stack", expected, found)
+    complain.equal("freed = allocated - live", 0, db.execute(
+        """SELECT count(*) FROM backtrace_totals JOIN processes USING (process_id)
+           WHERE allocated_blocks - freed_blocks <> leaked_blocks AND end_kind <> 'exec'""").fetchone()[0])
+
+
+def check_chains_leaked(db, rows, complain):
+    by_id = {row["allocation_id"]: row for row in rows.all}
+    last_of = dict(db.execute("SELECT chain_id, last_allocation_id FROM realloc_chains"))
+    expected = collections.Counter()
+    for row in rows.all:
+        if row["chain_position"] not in (None, 1):
+            continue
+        last = by_id[last_of.get(row["chain_id"], row["allocation_id"])]
+        if last["is_leaked"]:
+            expected[row["process_id"], row["backtrace_id"]] += 1
+    found = table(db, "SELECT process_id, backtrace_id, chains_leaked FROM backtrace_totals WHERE chains_leaked > 0", 2)
+    complain.same_table("chains leaked", {key: (n,) for key, n in expected.items()}, found)
+
+
+def check_chains(db, rows, complain):
+    members = collections.defaultdict(list)
+    for row in rows.all:
+        if row["chain_id"] is not None:
+            members[row["chain_id"]].append(row)
+    expected, sums = {}, collections.defaultdict(lambda: [0] * 8)
+    for chain, mine in members.items():
+        complain.equal(f"positions of chain {chain}", list(range(1, len(mine) + 1)), [row["chain_position"] for row in mine])
+        complain.equal(f"links of chain {chain}", [None] + [row["allocation_id"] for row in mine[:-1]],
+                       [row["realloc_from_id"] for row in mine])
+        moved = [min(a["size_bytes"], b["size_bytes"]) for a, b in zip(mine, mine[1:]) if a["address"] != b["address"]]
+        first, last = mine[0], mine[-1]
+        expected[(chain,)] = (first["process_id"], first["backtrace_id"], last["allocation_id"], last["backtrace_id"], len(mine),
+                              first["size_bytes"], last["size_bytes"], first["alloc_ns"], last["free_ns"], sum(moved), len(moved))
+        entry = sums[first["process_id"], first["backtrace_id"]]
+        for i, value in enumerate((1, len(mine) - 1, len(moved), sum(moved), 0, first["size_bytes"], last["size_bytes"],
+                                   int(last["is_leaked"]))):
+            entry[i] += value
+        entry[4] = max(entry[4], len(mine))
+    complain.same_table("chain", expected, table(db, """SELECT chain_id, process_id, first_backtrace_id, last_allocation_id,
+        last_backtrace_id, length, first_size_bytes, last_size_bytes, start_ns, end_ns, copied_bytes, moves
+        FROM realloc_chains""", 1))
+    complain.same_table("chain totals", {key: tuple(value) for key, value in sums.items()}, table(db, """SELECT process_id,
+        first_backtrace_id, chains, reallocs, moves, copied_bytes, longest, first_bytes, last_bytes, leaked_chains
+        FROM chain_totals""", 2))
+    copied = collections.Counter()
+    for mine in members.values():
+        for before, row in zip(mine, mine[1:]):
+            if before["address"] != row["address"]:
+                copied[row["process_id"], row["backtrace_id"]] += min(before["size_bytes"], row["size_bytes"])
+    complain.same_table("copied", {key: (n,) for key, n in copied.items() if n}, table(db, """SELECT process_id, backtrace_id,
+        realloc_copied_bytes FROM backtrace_totals WHERE realloc_copied_bytes > 0""", 2))
+
+
+def count(rows, key):
+    """{key: (blocks, bytes)}; a None anywhere in the key leaves a row out."""
+    sums = collections.defaultdict(lambda: [0, 0])
+    for row in rows:
+        k = key(row)
+        if k is not None and None not in k:
+            sums[k][0] += 1
+            sums[k][1] += row["size_bytes"]
+    return {k: tuple(value) for k, value in sums.items()}
+
+
+def check_tallies(db, rows, complain):
+    culled = db.execute("SELECT coalesce(sum(culled_blocks), 0) FROM backtrace_totals").fetchone()[0]
+    if culled == 0:
+        freed = [row for row in rows.all if row["ended_by"] == "free"]
+        complain.same_table("free site", count(freed, lambda r: (r["process_id"], r["backtrace_id"], r["free_backtrace_id"])),
+                            table(db, "SELECT * FROM free_sites", 3))
+    ended = [row for row in rows.all if row["ended_by"] in ("free", "realloc")]
+    complain.same_table("flow", count(ended, lambda r: (r["process_id"], r["thread_id"], r["free_thread_id"])),
+                        table(db, "SELECT * FROM thread_flows", 3))
+
+
+def check_threads(db, rows, complain):
+    groups = collections.defaultdict(list)
+    for row in rows.all:
+        groups[row["thread_id"]].append(row)
+    allocated = count(rows.all, lambda r: (r["thread_id"],))
+    leaked = count([r for r in rows.all if r["is_leaked"]], lambda r: (r["thread_id"],))
+    freed = count([r for r in rows.all if r["ended_by"] in ("free", "realloc")], lambda r: (r["free_thread_id"],))
+    expected = {}
+    found = table(db, """SELECT thread_id, allocated_blocks, allocated_bytes, freed_blocks, freed_bytes, leaked_blocks,
+        leaked_bytes, peak_bytes FROM threads""", 1)
+    for (thread,) in found:
+        key = (thread,)
+        expected[key] = (*allocated.get(key, (0, 0)), *freed.get(key, (0, 0)), *leaked.get(key, (0, 0)),
+                         Rows.peak(groups[thread])[0])
+    if not db.execute("SELECT sum(culled_blocks) FROM backtrace_totals").fetchone()[0]:
+        complain.same_table("thread", expected, found)
+    complain.equal("rows of unknown threads", set(), {row["thread_id"] for row in rows.all} - {key[0] for key in found})
+
+
+def check_classes(db, rows, complain):
+    for process, start, end, *figures in db.execute("SELECT * FROM size_classes"):
+        mine = [r for r in rows.by_process[process] if start <= r["size_bytes"] <= end]
+        leaked = [r for r in mine if r["is_leaked"]]
+        temporary = [r for r in mine if r["intervening_allocations"] is not None and r["intervening_allocations"] <= 1]
+        total = lambda some: sum(r["size_bytes"] for r in some)
+        complain.equal(f"sizes {start}..{end} of {process}",
+                       [len(mine), total(mine), len(leaked), total(leaked), len(temporary),
+                        sum((r["usable_bytes"] or r["size_bytes"]) - r["size_bytes"] for r in mine)], figures)
+    for process, start, end, blocks, n_bytes in db.execute("SELECT * FROM lifetime_classes"):
+        mine = [r for r in rows.by_process[process] if r["free_ns"] is not None and start <= r["lifetime_ns"] < end]
+        complain.equal(f"lifetimes {start}..{end} of {process}", (len(mine), sum(r["size_bytes"] for r in mine)),
+                       (blocks, n_bytes))
+    ended = sum(r["free_ns"] is not None for r in rows.all)
+    complain.equal("blocks in size classes", len(rows.all),
+                   db.execute("SELECT coalesce(sum(allocated_blocks), 0) FROM size_classes").fetchone()[0])
+    complain.equal("blocks in lifetime classes", ended,
+                   db.execute("SELECT coalesce(sum(blocks), 0) FROM lifetime_classes").fetchone()[0])
+
+
+def check_timeline(db, rows, complain):
+    for (process,) in db.execute("SELECT process_id FROM processes").fetchall():
+        mine = rows.by_process[process]
+        changes = Rows.changes(mine)
+        births, ends = collections.Counter(), collections.Counter()
+        buckets = db.execute("SELECT * FROM timeline WHERE process_id = ? ORDER BY bucket", (process,)).fetchall()
+        if not buckets:
+            complain.equal(f"events of process {process} without a timeline", 0, len(mine))
+            continue
+        start_ns, width = buckets[0][2], buckets[0][3] - buckets[0][2]
+        for row in mine:
+            births[max(0, (row["alloc_ns"] - start_ns) // width)] += 1
+            if row["free_ns"] is not None:
+                ends[max(0, (row["free_ns"] - start_ns) // width)] += 1
+        live = i = 0
+        for _, bucket, start, end, live_bytes, _, peak, low, born, _, freed, _ in buckets:
+            values = [] if i < len(changes) and changes[i][0] <= start and bucket else [live]
+            while i < len(changes) and changes[i][0] < end:
+                live += changes[i][1]
+                values.append(live)
+                i += 1
+            complain.equal(f"timeline bucket {bucket} of {process}",
+                           (live, max(values, default=live), min(values, default=live), births[bucket], ends[bucket]),
+                           (live_bytes, peak, low, born, freed))
+        complain.equal(f"changes of {process} after its timeline", len(changes), i)
+
+
+def check_snapshots(db, rows, complain):
+    for (process,) in db.execute("SELECT process_id FROM processes").fetchall():
+        state = {}
+        for snapshot, at, reason in db.execute("SELECT snapshot_id, at_ns, reason FROM snapshots WHERE process_id = ?"
+                                               " ORDER BY snapshot_id", (process,)).fetchall():
+            found = table(db, f"SELECT backtrace_id, live_blocks, live_bytes FROM snapshot_backtraces"
+                              f" WHERE snapshot_id = {snapshot}", 1)
+            expected = count([r for r in rows.by_process[process] if live_at(r, at)], lambda r: (r["backtrace_id"],))
+            if reason == "regular":
+                state.update(found)
+                found = {key: value for key, value in state.items() if value[0]}
+            complain.same_table(f"snapshot {snapshot} ({reason}) of {process}, stack", expected, found)
+
+
+def check_heaps(db, rows, complain):
+    for row in db.execute("""SELECT snapshot_id, heap_id, extent_bytes, live_bytes + slack_bytes + overhead_bytes + hole_bytes
+            + free_page_bytes + top_bytes, live_bytes, slack_bytes, topmost_allocation_id, min(live_bytes, slack_bytes,
+            overhead_bytes, hole_bytes, free_page_bytes, top_bytes) FROM heap_states""").fetchall():
+        snapshot, heap, extent, parts, live, slack, topmost, least = row
+        complain.equal(f"six parts of heap {heap} at {snapshot}", extent, parts)
+        complain.equal(f"least part of heap {heap} at {snapshot} is negative", False, least < 0)
+        process, at = db.execute("SELECT process_id, at_ns FROM snapshots WHERE snapshot_id = ?", (snapshot,)).fetchone()
+        mine = [r for r in rows.by_process[process] if r["heap_id"] == heap and live_at(r, at)]
+        complain.equal(f"live and slack of heap {heap} at {snapshot}",
+                       (sum(r["size_bytes"] for r in mine), sum((r["usable_bytes"] or r["size_bytes"]) - r["size_bytes"] for r in mine)),
+                       (live, slack))
+        last = max(mine, key=lambda r: r["address"] + (r["usable_bytes"] or r["size_bytes"]), default=None)
+        complain.equal(f"topmost block of heap {heap} at {snapshot}", last and last["allocation_id"], topmost)
+    pages = collections.defaultdict(lambda: [0, 0, set()])
+    for snapshot, process, at, reason in db.execute("SELECT * FROM snapshots WHERE reason <> 'regular'").fetchall():
+        for r in rows.by_process[process]:
+            if r["heap_id"] is None or not live_at(r, at):
+                continue
+            end = r["address"] + (r["usable_bytes"] or r["size_bytes"])
+            for page in range(r["address"] // 4096 * 4096, end, 4096):
+                entry = pages[snapshot, page]
+                entry[0] += min(end, page + 4096) - max(r["address"], page)
+                entry[1] += 1
+                entry[2].add(r["backtrace_id"])
+    complain.same_table("page", {key: (n, blocks, stacks.pop() if len(stacks) == 1 else None)
+                                 for key, (n, blocks, stacks) in pages.items()},
+                        table(db, "SELECT snapshot_id, page_address, live_bytes, live_blocks, owner_backtrace_id FROM heap_pages", 2))
+
+
+def check_mappings(db, complain):
+    complain.equal("live mappings that overlap", 0, db.execute(
+        """SELECT count(*) FROM mmaps a JOIN mmaps b ON a.process_id = b.process_id AND a.mmap_id < b.mmap_id
+           AND a.address < b.address + b.length AND b.address < a.address + a.length
+           AND a.mapped_ns < coalesce(b.unmapped_ns, 1 << 62) AND b.mapped_ns < coalesce(a.unmapped_ns, 1 << 62)""").fetchone()[0])
+
+
+def check_functions(db, complain):
+    parents = dict(db.execute("SELECT backtrace_id, parent_backtrace_id FROM backtraces"))
+    frames = dict(db.execute("SELECT backtrace_id, frame_id FROM backtraces"))
+    levels = collections.defaultdict(set)
+    for frame, function in db.execute("SELECT frame_id, function_id FROM frame_lines WHERE function_id IS NOT NULL"):
+        levels[frame].add(function)
+    site = dict(db.execute("SELECT backtrace_id, function_id FROM backtraces JOIN call_sites USING (call_site_id)"))
+    expected = collections.defaultdict(lambda: [0] * 10)
+    for process, stack, *figures in db.execute("""SELECT process_id, backtrace_id, allocated_blocks, allocated_bytes,
+            leaked_bytes, peak_bytes, temporary_blocks FROM backtrace_totals""").fetchall():
+        seen, node = set(), stack
+        while node is not None:
+            seen |= levels[frames[node]]
+            node = parents[node]
+        for i, value in enumerate(figures):
+            if site.get(stack) is not None:
+                expected[process, site[stack]][i] += value
+            for function in seen:
+                expected[process, function][5 + i] += value
+    complain.same_table("function", {key: tuple(value) for key, value in expected.items()},
+                        table(db, "SELECT * FROM function_totals", 2))
+
+
+def check(path):
+    db = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
+    complain = Complaints(Path(path).name)
+    rows = Rows(db)
+    for part in (check_processes, check_stacks, check_chains_leaked, check_chains, check_tallies, check_threads, check_classes,
+                 check_timeline, check_snapshots, check_heaps):
+        part(db, rows, complain)
+    check_mappings(db, complain)
+    check_functions(db, complain)
+    print(f"{complain.name}: {len(rows.all)} allocations, {complain.n_compared} values compared, {complain.n} differ")
+    return complain.n
+
+
+def record(folder, name):
+    log, database = folder / f"{name}.dat", folder / f"{name}.db"
+    program = Path(os.environ["MTRACE_TEST_WORKLOADS"]) / name
+    for argv in ([os.environ["MTRACE_TEST_RECORD"], "--follow-children", "--wait", "-o", str(log), "--", str(program)],
+                 [os.environ["MTRACE_TEST_IMPORT"], str(log), str(database)]):
+        run = subprocess.run(argv, capture_output=True, text=True, errors="replace", timeout=400, cwd=folder)
+        if run.returncode != 0 and argv[0] == os.environ["MTRACE_TEST_IMPORT"]:
+            sys.exit(f"{' '.join(argv)} ended with {run.returncode}: {run.stderr}")
+    return database
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("database", nargs="*")
+    parser.add_argument("--record", action="append", default=[], help="a workload to record and import first")
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        databases = arguments.database + [record(Path(folder), name) for name in arguments.record]
+        if not databases:
+            databases = [record(Path(folder), name) for name in WORKLOADS]
+        sys.exit(1 if sum(check(path) for path in databases) else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,112 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""survive.py [--rounds N] [--threads N] [--mode record|preload] [--kill program|recorder|both] [--seed N]
+
+Kills a program with SIGKILL at random instants while it allocates and frees as fast as it can. The program counts its
+completed calls in shared memory, which outlives it: the import must show every one of them, and at most one more of
+each kind in each thread (a call that was complete for the log, but not yet counted when the signal came).
+
+ctest runs a few rounds of each; the full length is  tests/e2e/survive.py --rounds 300  with each --threads and --kill.
+"""
+
+import argparse
+import mmap
+import os
+import random
+import signal
+import struct
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "lib"))
+
+import harness  # noqa: E402
+from harness import Failure  # noqa: E402
+
+SLOT = struct.Struct("<QQQ40x")  # struct published of workloads/survive.c
+MAX_THREADS = 64
+LATEST_S = 0.12  # a round records millions of events each second
+
+
+def published(path):
+    """(allocated, freed, pid) of each thread."""
+    if not path.exists() or path.stat().st_size < MAX_THREADS * SLOT.size:
+        return [(0, 0, 0)] * MAX_THREADS
+    with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) as memory:
+        return [SLOT.unpack_from(memory, i * SLOT.size) for i in range(MAX_THREADS)]
+
+
+def start(tools, args, place):
+    counts = place / "counts"
+    program = [tools.workloads / "survive", counts, str(args.threads)]
+    argv, env = harness.record_argv(tools, args.mode, place / "run.dat", program)
+    process = subprocess.Popen([str(a) for a in argv], cwd=place, env=harness.environment(env), stdin=subprocess.DEVNULL,
+                               stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True)
+    deadline = time.monotonic() + 20
+    while published(counts)[args.threads - 1][0] == 0:
+        if process.poll() is not None:
+            raise Failure(f"the workload did not start: {process.stderr.read().decode(errors='replace')}")
+        if time.monotonic() > deadline:
+            os.killpg(process.pid, signal.SIGKILL)
+            raise Failure("the workload did not start within 20 s")
+        time.sleep(0.001)
+    return process, published(counts)[0][2]
+
+
+def kill(args, process, pid):
+    """Sends SIGKILL to whom the round wants dead, the program last, and waits for both."""
+    if args.kill in ("recorder", "both") and args.mode == "record":
+        os.kill(process.pid, signal.SIGKILL)
+        if args.kill == "recorder":  # the program goes on for a while without anybody who packs
+            time.sleep(0.02)
+    os.kill(pid, signal.SIGKILL)
+    process.communicate(timeout=400)
+    while Path(f"/proc/{pid}/stat").exists() and " Z " not in Path(f"/proc/{pid}/stat").read_text():
+        time.sleep(0.001)
+
+
+def check(database, args, counts):
+    dropped = database.value("SELECT sum(events_dropped) FROM processes")
+    if dropped:
+        raise Failure(f"{dropped} events were dropped, so nothing can be said; use fewer threads or a larger limit")
+    rows = {thread: (allocated, freed) for thread, allocated, freed in database.rows(
+        "SELECT (size_bytes - 777) / 3000, count(*), count(ended_by) FROM allocations WHERE size_bytes % 1000 = 777 "
+        "GROUP BY 1")}
+    for thread in range(args.threads):
+        for what, told, recorded in zip(("allocations", "frees"), counts[thread][:2], rows.get(thread, (0, 0))):
+            if not told <= recorded <= told + 1:
+                raise Failure(f"thread {thread} completed {told} {what}, the database has {recorded}")
+    return sum(a + f for a, f, _ in counts)
+
+
+def one_round(tools, args, place, randomness):
+    process, pid = start(tools, args, place)
+    time.sleep(randomness.uniform(0, LATEST_S))
+    kill(args, process, pid)
+    counts = published(place / "counts")
+    return check(harness.import_log(tools, place / "run.dat", place / "run.db", "--no-symbols"), args, counts)
+
+
+def main():
+    parser = argparse.ArgumentParser(description="kills a recorded program and counts what survived")
+    parser.add_argument("--rounds", type=int, default=300)
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--mode", choices=("record", "preload"), default="record")
+    parser.add_argument("--kill", choices=("program", "recorder", "both"), default="program")
+    parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(10**6))
+    args = parser.parse_args()
+    tools, randomness = harness.Tools.from_environment(), random.Random(args.seed)
+    total = 0
+    for number in range(args.rounds):
+        with harness.scratch() as place:
+            try:
+                total += one_round(tools, args, Path(place), randomness)
+            except Failure as how:
+                raise Failure(f"round {number} (--seed {args.seed}): {how}") from None
+    print(f"{args.rounds} rounds, {args.threads} threads, {args.kill} killed: {total} completed calls, none lost")
+
+
+if __name__ == "__main__":
+    harness.main(main)

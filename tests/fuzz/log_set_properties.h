@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * log_set_properties: what must hold of every log set that opens, whatever bytes it was made of.
+ *
+ * Model:   for the fuzz targets of readers; each check aborts, which is how a target reports.
+ * Failure: abort().
+ */
+#ifndef MTRACE_TESTS_FUZZ_LOG_SET_PROPERTIES_H
+#define MTRACE_TESTS_FUZZ_LOG_SET_PROPERTIES_H
+
+#include "importer/merge.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static inline void require(bool condition)
+{
+    if (!condition)
+        abort();
+}
+
+static inline void write_all(int fd, const void *bytes, size_t n)
+{
+    require(write(fd, bytes, n) == (ssize_t)n);
+}
+
+/* Definitions keep their invariants: preorder, frames and objects that exist, levels in order. */
+static inline void check_definitions(const struct definitions *definitions)
+{
+    const struct definitions_backtrace *tree = definitions->backtraces;
+
+    require(definitions->n_backtraces >= DEFINITIONS_LOST_BACKTRACE);
+    for (uint32_t i = 1; i <= definitions->n_backtraces; i++) {
+        require(tree[i].parent < i);
+        require(tree[i].last_descendant >= i);
+        require(tree[i].last_descendant <= definitions->n_backtraces);
+        require(tree[i].parent == 0
+                || tree[i].last_descendant <= tree[tree[i].parent].last_descendant);
+        require(tree[i].frame >= 1 && tree[i].frame <= definitions->n_frames);
+        require(definitions->frames[tree[i].frame].object <= definitions->n_objects);
+    }
+    for (size_t i = 0; i < definitions->n_levels; i++) {
+        const struct definitions_level *level = &definitions->levels[i];
+        require(level->frame >= 1 && level->frame <= definitions->n_frames);
+        require(i == 0 || level[-1].frame <= level->frame);
+        require(level->inline_level
+                == (i > 0 && level[-1].frame == level->frame ? level[-1].inline_level + 1 : 0));
+    }
+    for (size_t i = 1; i <= definitions->n_threads; i++)
+        require(definitions->threads[i].process <= definitions->n_processes);
+    for (size_t i = 1; i <= definitions->n_modules; i++)
+        require(definitions->objects[definitions->modules[i].object].path != NULL);
+}
+
+/* Events keep theirs; the sum tells two readings apart. */
+static inline uint64_t read_events(struct log_set *set)
+{
+    const struct definitions *definitions = log_set_definitions(set);
+    struct event_stream *stream;
+    struct event event;
+    uint64_t time_ns = 0;
+    uint64_t sum = 0;
+    int r;
+
+    require(event_stream_open(set, &stream, NULL) == 0);
+    while ((r = event_stream_next(stream, &event, NULL)) == 1) {
+        require(event.time_ns >= time_ns);
+        require(event.process >= 1 && event.process <= definitions->n_processes);
+        require(event.thread >= 1 && event.thread <= definitions->n_threads);
+        require(event.node >= 1 && event.node <= definitions->n_backtraces);
+        require(event.free_node <= definitions->n_backtraces);
+        require(!event.text || strlen(event.text) <= LOG_DEF_MAX_BYTES);
+        time_ns = event.time_ns;
+        sum = sum * 31 + event.address + event.size + event.kind;
+    }
+    require(r == 0);
+    event_stream_close(stream);
+    return sum;
+}
+
+#endif

@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: MIT
+"""What the end-to-end tests share: running a program untracked and recorded, importing, asking the database."""
+
+import hashlib
+import os
+import resource
+import signal
+import sqlite3
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+
+
+class Failure(Exception):
+    """The test failed; the text says how."""
+
+
+class Skip(Exception):
+    """The test cannot run here; the text says why."""
+
+
+@dataclass
+class Tools:
+    """Where the build put things; see the add_test lines."""
+    record: str = ""
+    importer: str = ""
+    query: str = ""
+    collector: str = ""
+    workloads: Path = Path(".")
+
+    @classmethod
+    def from_environment(cls):
+        get = os.environ.get
+        return cls(get("MTRACE_TEST_RECORD", ""), get("MTRACE_TEST_IMPORT", ""), get("MTRACE_TEST_QUERY", ""),
+                   get("MTRACE_TEST_COLLECTOR", ""), Path(get("MTRACE_TEST_WORKLOADS", ".")))
+
+
+@dataclass
+class Outcome:
+    """What a run showed to the outside."""
+    status: int  # exit status; -N when signal N ended it, 128+N when a parent passed that on
+    stdout: bytes
+    stderr: bytes
+    files: dict = field(default_factory=dict)  # name below the working directory -> digest
+
+
+def environment(extra=None):
+    """A small environment that is the same whoever starts the tests."""
+    env = {"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": "/nonexistent", "LC_ALL": "C.UTF-8", "TZ": "UTC",
+           "PYTHONHASHSEED": "0", "PERL_HASH_SEED": "0", "GIT_CONFIG_NOSYSTEM": "1", "DEBUGINFOD_URLS": ""}
+    for name in ("TMPDIR", "ASAN_OPTIONS", "UBSAN_OPTIONS"):
+        if name in os.environ:
+            env[name] = os.environ[name]
+    return {**env, **(extra or {})}
+
+
+def _limits():
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+
+
+def digest_files(directory):
+    found = {}
+    for path in sorted(Path(directory).rglob("*")):
+        name = str(path.relative_to(directory))
+        found[name] = hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() and not path.is_symlink() else "-"
+    return found
+
+
+def run(argv, cwd, env=None, stdin=b"", timeout=400):
+    """Runs a program to its end; a program that hangs is killed and is a failure."""
+    process = subprocess.Popen([str(arg) for arg in argv], cwd=cwd, env=environment(env), stdin=subprocess.PIPE,
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=_limits,
+                               start_new_session=True)
+    try:
+        stdout, stderr = process.communicate(stdin, timeout=timeout)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        stdout, stderr = process.communicate()
+        raise Failure(f"{argv} did not end within {timeout} s\n{stdout.decode(errors='replace')}"
+                      f"{stderr.decode(errors='replace')}") from None
+    return Outcome(process.returncode, stdout, stderr, digest_files(cwd))
+
+
+def same_status(untracked, tracked):
+    """mtrace-record passes on a signal as 128 + N, as a shell does."""
+    return tracked == untracked or (untracked < 0 and tracked == 128 - untracked)
+
+
+def without_our_lines(stderr):
+    """stderr of the program: mtrace-record's own lines begin with its name."""
+    return b"".join(line for line in stderr.splitlines(keepends=True) if not line.startswith(b"mtrace"))
+
+
+def check_unchanged(untracked, tracked):
+    """Everything the outside can see of a run is the same with and without recording."""
+    if not same_status(untracked.status, tracked.status):
+        raise Failure(f"exit status {tracked.status}, untracked {untracked.status}\n"
+                      + tracked.stderr.decode(errors="replace"))
+    for name, before, after in (("stdout", untracked.stdout, tracked.stdout),
+                                ("stderr", untracked.stderr, without_our_lines(tracked.stderr))):
+        if before != after:
+            raise Failure(f"{name} changed; untracked:\n{before[-3000:].decode(errors='replace')}\n"
+                          f"recorded:\n{after[-3000:].decode(errors='replace')}")
+    if untracked.files != tracked.files:
+        changed = {name for name in untracked.files.keys() | tracked.files.keys()
+                   if untracked.files.get(name) != tracked.files.get(name)}
+        raise Failure(f"the working directory differs in {sorted(changed)}")
+
+
+class Database:
+    """An imported recording."""
+
+    def __init__(self, path):
+        self.connection = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
+
+    def rows(self, sql, **parameters):
+        return self.connection.execute(sql, parameters).fetchall()
+
+    def value(self, sql, **parameters):
+        return self.rows(sql, **parameters)[0][0]
+
+
+def import_log(tools, log, target, *options):
+    """Imports and returns the database; its last words are part of any complaint."""
+    outcome = subprocess.run([tools.importer, *options, str(log), str(target)], capture_output=True, env=environment(),
+                             text=True, errors="replace", timeout=300, stdin=subprocess.DEVNULL)
+    if outcome.returncode != 0:
+        raise Failure(f"mtrace-import ended with {outcome.returncode}: {outcome.stderr}{outcome.stdout}")
+    return Database(target)
+
+
+def record_argv(tools, mode, log, argv, options=()):
+    """The command and environment that record argv: `record` by mtrace-record, `preload` by the library alone."""
+    if mode == "record":
+        return [tools.record, *options, "-o", log, "--", *argv], {}
+    return list(argv), {"LD_PRELOAD": tools.collector, "MTRACE_OUTPUT": str(log)}
+
+
+def scratch():
+    return tempfile.TemporaryDirectory(prefix="mtrace-e2e.")
+
+
+def main(test):
+    """Runs test() and turns what it raises into an exit status and a line."""
+    try:
+        test()
+    except Skip as why:
+        print(f"skipped: {why}")
+        sys.exit(77)
+    except Failure as how:
+        print(f"FAILED: {how}")
+        sys.exit(1)
+    print("passed")

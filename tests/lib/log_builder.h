@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * log_builder: writes logs record by record, raw or packed, as a collector and a recorder would.
+ *
+ * Model:   one builder makes one file. Every thread has a segment of its own that is written out
+ *          when it is full; a thread that ends leaves the rest of its segment to the next one.
+ *          Built twice with the same calls and different forms, a log has the same sequences, so a
+ *          raw one can serve as the live pool beside the packed one.
+ * Failure: a builder that cannot write prints why and exits: it serves tests and benchmarks.
+ */
+#ifndef MTRACE_TESTS_LIB_LOG_BUILDER_H
+#define MTRACE_TESTS_LIB_LOG_BUILDER_H
+
+#include "common/log_format.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct log_builder;
+
+/* Zero is a sensible value of each. */
+struct log_builder_options {
+    bool is_packed;
+    int zstd_level;       /* packed: 0 stores */
+    enum log_clock clock; /* 0: LOG_CLOCK_MONOTONIC */
+    uint32_t pid;         /* 0: 1000 */
+    uint32_t parent_pid;
+    uint32_t image;
+    uint64_t run_id; /* 0: 1 */
+    uint64_t parent_run_id;
+    uint64_t start_ticks; /* 0: start_ns */
+    uint64_t start_ns;    /* CLOCK_MONOTONIC; 0: one second */
+};
+
+struct log_builder *log_builder_open(const char *path, const struct log_builder_options *options);
+
+/* Writes what is open, the header and, in a packed file, the trailer. */
+void log_builder_close(struct log_builder *builder);
+
+/* The header, to be changed before close. */
+struct log_file *log_builder_header(struct log_builder *builder);
+
+/* Definitions. `def` is the fixed part without magic and text_bytes. */
+void log_builder_def(struct log_builder *builder, const struct log_def *def, const void *text,
+                     size_t text_bytes);
+void log_builder_process(struct log_builder *builder, const char *executable,
+                         const char *const *arguments);
+uint32_t log_builder_module(struct log_builder *builder, const char *path, const char *build_id,
+                            size_t build_id_bytes, uint64_t load_address, uint64_t ticks);
+uint32_t log_builder_thread(struct log_builder *builder, uint32_t tid, const char *name,
+                            uint64_t ticks);
+void log_builder_thread_end(struct log_builder *builder, uint32_t thread, uint64_t ticks);
+
+/* A stack node; address with LOG_NODE_EXACT if so. */
+uint32_t log_builder_node(struct log_builder *builder, uint32_t parent, uint32_t module,
+                          uint64_t address);
+
+/* Any event: the words with kind, node, address and what follows; the time is filled in. */
+void log_builder_event(struct log_builder *builder, uint32_t thread, uint64_t ticks,
+                       const uint64_t *words, size_t n_words);
+
+/* Common events. Sizes below 1 << LOG_SIZE_BITS. */
+void log_builder_malloc(struct log_builder *builder, uint32_t thread, uint64_t ticks,
+                        uint64_t address, uint64_t size_bytes, uint32_t node);
+void log_builder_free(struct log_builder *builder, uint32_t thread, uint64_t ticks,
+                      uint64_t address, uint32_t node);
+void log_builder_realloc(struct log_builder *builder, uint32_t thread, uint64_t begin_ticks,
+                         uint64_t end_ticks, uint64_t old_address, uint64_t address,
+                         uint64_t size_bytes, uint32_t node);
+
+/* The same events in the SIDE segment; n_words <= 6. */
+void log_builder_side(struct log_builder *builder, uint32_t thread, uint64_t ticks,
+                      const uint64_t *words, size_t n_words);
+
+/* Writes the thread's segment out although it is not full. */
+void log_builder_seal(struct log_builder *builder, uint32_t thread);
+
+/* Packed files only: a frame of samples. */
+void log_builder_samples(struct log_builder *builder, const struct log_sample *samples, size_t n);
+
+#endif

@@ -1,0 +1,2 @@
+-- The built-in rules need no data.
+.read code.sql

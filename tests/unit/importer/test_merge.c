@@ -1,0 +1,372 @@
+/* SPDX-License-Identifier: MIT */
+/* The order of events over segments, threads and processes. */
+#include "tests/lib/log_builder.h"
+#include "tests/lib/log_reading.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+/* clang-format off: cmocka.h wants the others before it */
+#include <cmocka.h>
+/* clang-format on */
+
+#define START_NS 1000000000ull /* of the builder's process */
+
+static struct log_builder *open_builder(const char *path, void **state)
+{
+    struct log_builder_options options = {.is_packed = *state != NULL, .zstd_level = 1};
+    return log_builder_open(path, &options);
+}
+
+static void test_two_threads_interleave(void **state)
+{
+    const char *path = log_reading_path("two");
+    struct log_builder *builder = open_builder(path, state);
+    uint32_t a = log_builder_thread(builder, 1000, "a", START_NS);
+    uint32_t b = log_builder_thread(builder, 1001, "b", START_NS + 5);
+    struct log_reading reading;
+
+    for (uint64_t i = 0; i < 20000; i++)
+        log_builder_malloc(builder, i % 2 ? b : a, START_NS + 10 * i, 0x1000 + 64 * i, i, 0);
+    log_builder_close(builder);
+
+    reading = log_reading_log(path);
+    assert_int_equal(reading.n_events, 20000);
+    for (uint64_t i = 0; i < 20000; i++) {
+        const struct event *event = &reading.events[i];
+        assert_int_equal(event->time_ns, 10 * i);
+        assert_int_equal(event->kind, EVENT_ALLOC);
+        assert_int_equal(event->thread, i % 2 ? 2 : 1);
+        assert_int_equal(event->process, 1);
+        assert_int_equal(event->address, 0x1000 + 64 * i);
+        assert_int_equal(event->size, i);
+        assert_true(event->usable >= i && event->usable < i + 32);
+        assert_int_equal(event->node, DEFINITIONS_NO_BACKTRACE);
+    }
+    free(reading.events);
+}
+
+/* Another thread gets the old address while the realloc is still at work. */
+static void test_realloc_is_two_events(void **state)
+{
+    const char *path = log_reading_path("realloc");
+    struct log_builder *builder = open_builder(path, state);
+    uint32_t a = log_builder_thread(builder, 1, NULL, START_NS);
+    uint32_t b = log_builder_thread(builder, 2, NULL, START_NS);
+    struct log_reading reading;
+
+    log_builder_malloc(builder, a, START_NS + 100, 0x1000, 10, 0);
+    log_builder_malloc(builder, b, START_NS + 500, 0x1000, 11, 0);
+    log_builder_realloc(builder, a, START_NS + 400, START_NS + 600, 0x1000, 0x2000, 20, 0);
+    log_builder_realloc(builder, b, START_NS + 700, START_NS + 700000, 0x1000, 0x3000, 21, 0);
+    log_builder_close(builder);
+
+    reading = log_reading_log(path);
+    assert_int_equal(reading.n_events, 6);
+    assert_int_equal(reading.events[1].kind, EVENT_REALLOC_BEGIN);
+    assert_int_equal(reading.events[1].time_ns, 400);
+    assert_int_equal(reading.events[1].address, 0x1000);
+    assert_int_equal(reading.events[2].kind, EVENT_ALLOC);
+    assert_int_equal(reading.events[2].thread, 2);
+    assert_int_equal(reading.events[3].kind, EVENT_REALLOC_END);
+    assert_int_equal(reading.events[3].time_ns, 600);
+    assert_int_equal(reading.events[3].address, 0x2000);
+    assert_int_equal(reading.events[3].old_address, 0x1000);
+    assert_int_equal(reading.events[3].size, 20);
+    assert_int_equal(reading.events[3].pair, reading.events[1].pair);
+    assert_int_equal(reading.events[5].time_ns, 700000);
+    assert_int_equal(reading.events[5].pair, reading.events[4].pair);
+    assert_int_not_equal(reading.events[5].pair, reading.events[3].pair);
+    free(reading.events);
+}
+
+static void test_at_equal_stamps_the_free_comes_first(void **state)
+{
+    for (int order = 0; order < 2; order++) {
+        const char *path = log_reading_path("equal");
+        struct log_builder *builder = open_builder(path, state);
+        uint32_t a = log_builder_thread(builder, 1, NULL, START_NS);
+        uint32_t b = log_builder_thread(builder, 2, NULL, START_NS);
+        struct log_reading reading;
+
+        if (order == 0)
+            log_builder_malloc(builder, a, START_NS + 9, 0x1000, 10, 0);
+        log_builder_free(builder, b, START_NS + 9, 0x1000, 0);
+        if (order == 1)
+            log_builder_malloc(builder, a, START_NS + 9, 0x1000, 10, 0);
+        log_builder_close(builder);
+
+        reading = log_reading_log(path);
+        assert_int_equal(reading.events[0].kind, EVENT_FREE);
+        assert_int_equal(reading.events[1].kind, EVENT_ALLOC);
+        free(reading.events);
+    }
+}
+
+static void test_a_thread_keeps_its_own_order(void **state)
+{
+    const char *path = log_reading_path("own");
+    struct log_builder *builder = open_builder(path, state);
+    uint32_t a = log_builder_thread(builder, 1, NULL, START_NS);
+    struct log_reading reading;
+
+    for (uint64_t i = 0; i < 30000; i++) {
+        log_builder_malloc(builder, a, START_NS + i / 100, 0x1000, i, 0);
+        log_builder_free(builder, a, START_NS + i / 100, 0x1000, 0);
+    }
+    log_builder_close(builder);
+
+    reading = log_reading_log(path);
+    assert_int_equal(reading.n_events, 60000);
+    for (size_t i = 0; i < 60000; i++)
+        assert_int_equal(reading.events[i].kind, i % 2 ? EVENT_FREE : EVENT_ALLOC);
+    free(reading.events);
+}
+
+static void test_time_needs_more_than_forty_bits(void **state)
+{
+    const char *path = log_reading_path("long");
+    struct log_builder *builder = open_builder(path, state);
+    uint32_t a = log_builder_thread(builder, 1, NULL, START_NS);
+    struct log_reading reading;
+
+    for (uint64_t i = 0; i < 100; i++)
+        log_builder_malloc(builder, a, START_NS + i * (1ull << 38), 0x1000 + i, 1, 0);
+    log_builder_close(builder);
+
+    reading = log_reading_log(path);
+    assert_int_equal(reading.n_events, 100);
+    for (uint64_t i = 0; i < 100; i++)
+        assert_int_equal(reading.events[i].time_ns, i * (1ull << 38));
+    free(reading.events);
+}
+
+/* Thousands of short threads share segments. */
+static void test_threads_hand_segments_over(void **state)
+{
+    const char *path = log_reading_path("handover");
+    struct log_builder *builder = open_builder(path, state);
+    struct log_reading reading;
+    struct log_set *set;
+
+    for (uint64_t i = 0; i < 5000; i++) {
+        uint32_t thread = log_builder_thread(builder, (uint32_t)(100 + i), NULL, START_NS + 10 * i);
+        log_builder_malloc(builder, thread, START_NS + 10 * i + 1, 0x1000 * i, i, 0);
+        log_builder_free(builder, thread, START_NS + 10 * i + 2, 0x1000 * i, 0);
+        log_builder_thread_end(builder, thread, START_NS + 10 * i + 3);
+    }
+    assert_true(log_builder_header(builder)->n_segments < 20);
+    log_builder_close(builder);
+
+    set = log_reading_open(path);
+    reading = log_reading_events(set);
+    assert_int_equal(log_reading_damages(set), 0);
+    assert_int_equal(reading.n_events, 10000);
+    for (uint32_t i = 0; i < 10000; i++) {
+        assert_int_equal(reading.events[i].thread, i / 2 + 1);
+        assert_int_equal(log_set_definitions(set)->threads[i / 2 + 1].tid, 100 + i / 2);
+        assert_int_equal(log_set_definitions(set)->threads[i / 2 + 1].end_ns, 10 * (i / 2) + 3);
+    }
+    free(reading.events);
+    log_set_close(set);
+}
+
+/* More threads at once than whole segments are kept of. */
+static void test_very_many_threads_at_once(void **state)
+{
+    enum {
+        N_THREADS = 1500,
+        N_EVENTS = 2000000
+    };
+
+    const char *path = log_reading_path("many");
+    struct log_builder *builder = open_builder(path, state);
+    struct event_stream *stream;
+    struct log_set *set;
+    struct event event;
+    uint64_t n = 0;
+
+    for (uint32_t i = 0; i < N_THREADS; i++)
+        log_builder_thread(builder, i, NULL, START_NS);
+    for (uint64_t i = 0; i < N_EVENTS; i++)
+        log_builder_malloc(builder, (uint32_t)(1 + i * 7919 % N_THREADS), START_NS + i, i << 4,
+                           i & 1023, 0);
+    log_builder_close(builder);
+
+    set = log_reading_open(path);
+    assert_int_equal(event_stream_open(set, &stream, NULL), 0);
+    for (; event_stream_next(stream, &event, NULL) == 1; n++) {
+        assert_int_equal(event.time_ns, n);
+        assert_int_equal(event.address, n << 4);
+        assert_int_equal(event.size, n & 1023);
+        assert_int_equal(event.thread, 1 + n * 7919 % N_THREADS);
+    }
+    assert_int_equal(n, N_EVENTS);
+    event_stream_close(stream);
+    assert_int_equal(log_reading_damages(set), 0);
+    log_set_close(set);
+}
+
+static void test_side_records_are_sorted_in(void **state)
+{
+    const char *path = log_reading_path("side");
+    struct log_builder *builder = open_builder(path, state);
+    uint32_t a = log_builder_thread(builder, 1, NULL, START_NS);
+    uint64_t alloc[] = {LOG_ALLOC, 0x7000, 24};
+    uint64_t move[] = {LOG_REALLOC, 0x9000, 48, 0x7000 | 30ull << LOG_ADDRESS_BITS};
+    uint64_t release[] = {LOG_FREE, 0x9000};
+    struct log_reading reading;
+
+    for (uint64_t i = 0; i < 100; i++)
+        log_builder_malloc(builder, a, START_NS + 10 * i, 0x100 * i, i, 0);
+    log_builder_side(builder, 0, START_NS + 901, release, 2);
+    log_builder_side(builder, a, START_NS + 505, alloc, 3);
+    log_builder_side(builder, a, START_NS + 545, move, 4);
+    log_builder_close(builder);
+
+    reading = log_reading_log(path);
+    assert_int_equal(reading.n_events, 104);
+    assert_int_equal(reading.events[51].address, 0x7000);
+    assert_int_equal(reading.events[51].time_ns, 505);
+    assert_int_equal(reading.events[51].thread, 1);
+    assert_int_equal(reading.events[53].kind, EVENT_REALLOC_BEGIN);
+    assert_int_equal(reading.events[53].time_ns, 515);
+    assert_int_equal(reading.events[57].kind, EVENT_REALLOC_END);
+    assert_int_equal(reading.events[57].time_ns, 545);
+    assert_int_equal(reading.events[94].kind, EVENT_FREE);
+    assert_int_equal(reading.events[94].thread, 2); /* the unknown one */
+    free(reading.events);
+}
+
+/* A TSC at 2.5 GHz and CLOCK_MONOTONIC tell one time. */
+static void test_processes_with_different_clocks(void **state)
+{
+    struct log_builder_options tsc = {.is_packed = *state != NULL,
+                                      .zstd_level = 1,
+                                      .clock = LOG_CLOCK_TSC,
+                                      .run_id = 2,
+                                      .pid = 2,
+                                      .start_ticks = 5000000000ull,
+                                      .start_ns = START_NS + 1000};
+    const char *paths[] = {log_reading_path("mono"), log_reading_path("tsc")};
+    struct log_builder *mono = open_builder(paths[0], state);
+    struct log_builder *other = log_builder_open(paths[1], &tsc);
+    uint32_t a = log_builder_thread(mono, 1, NULL, START_NS);
+    uint32_t b = log_builder_thread(other, 2, NULL, tsc.start_ticks);
+    struct log_reading reading;
+    struct log_set *set;
+
+    for (uint64_t i = 0; i < 1000; i++) {
+        log_builder_malloc(mono, a, START_NS + 2000 + 2000 * i, 0x1000 + i, 1, 0);
+        log_builder_malloc(other, b, tsc.start_ticks + (2000 + 2000 * i) * 5 / 2, 0x1000 + i, 2, 0);
+    }
+    log_builder_header(other)->last_ticks = tsc.start_ticks + 25000000000ull;
+    log_builder_header(other)->last_monotonic_ns = tsc.start_ns + 10000000000ull;
+    log_builder_close(mono);
+    log_builder_close(other);
+
+    assert_int_equal(log_set_open(paths, 2, NULL, &set, NULL), 0);
+    reading = log_reading_events(set);
+    assert_int_equal(reading.n_events, 2000);
+    for (uint64_t i = 0; i < 2000; i++) {
+        uint64_t expected = 2000 + 1000 * i;
+        assert_int_equal(reading.events[i].process, 1 + i % 2);
+        assert_in_range(reading.events[i].time_ns, expected - 1, expected);
+    }
+    assert_int_equal(log_set_definitions(set)->processes[2].start_ns, 1000);
+    assert_int_equal(log_set_definitions(set)->processes[2].last_ns, 10000001000);
+    free(reading.events);
+    log_set_close(set);
+}
+
+/* A time that runs backwards is moved, and counted; what was counted once is not counted again. */
+static void test_backward_time_is_repaired(void **state)
+{
+    const char *path = log_reading_path("backward");
+    struct log_builder *builder = open_builder(path, state);
+    uint32_t a = log_builder_thread(builder, 1, NULL, START_NS);
+    struct log_reading reading;
+    struct log_set *set;
+
+    log_builder_malloc(builder, a, START_NS + 500, 1, 1, 0);
+    log_builder_malloc(builder, a, START_NS + 400, 2, 1, 0);
+    log_builder_malloc(builder, a, START_NS + 600, 3, 1, 0);
+    log_builder_close(builder);
+
+    set = log_reading_open(path);
+    for (int pass = 0; pass < 3; pass++) {
+        reading = log_reading_events(set);
+        assert_int_equal(reading.n_events, 3);
+        assert_int_equal(reading.events[1].address, 2);
+        assert_int_equal(reading.events[1].time_ns, 500);
+        assert_int_equal(reading.events[2].time_ns, 600);
+        assert_int_equal(log_set_damage(set)->count[LOG_DAMAGE_TIME], 1);
+        assert_int_equal(log_reading_damages(set), 1);
+        free(reading.events);
+    }
+    log_set_close(set);
+}
+
+static void test_a_second_reading_is_the_same(void **state)
+{
+    const char *path = log_reading_path("again");
+    struct log_builder *builder = open_builder(path, state);
+    struct log_reading first, second;
+    struct event_stream *stream;
+    struct event event;
+    struct log_set *set;
+
+    for (uint32_t i = 0; i < 10; i++)
+        log_builder_thread(builder, i, NULL, START_NS);
+    for (uint64_t i = 0; i < 50000; i++)
+        log_builder_realloc(builder, (uint32_t)(1 + i % 10), START_NS + 7 * i,
+                            START_NS + 7 * i + i % 50, 1 + i, 2 + i, i, 0);
+    log_builder_close(builder);
+
+    set = log_reading_open(path);
+    assert_int_equal(event_stream_open(set, &stream, NULL), 0); /* one that is given up */
+    assert_int_equal(event_stream_next(stream, &event, NULL), 1);
+    event_stream_close(stream);
+    first = log_reading_events(set);
+    second = log_reading_events(set);
+    assert_int_equal(first.n_events, 100000);
+    assert_int_equal(second.n_events, first.n_events);
+    assert_memory_equal(first.events, second.events, first.n_events * sizeof(struct event));
+    free(first.events);
+    free(second.events);
+    log_set_close(set);
+}
+
+static void test_a_log_without_events(void **state)
+{
+    const char *path = log_reading_path("empty");
+    struct log_reading reading;
+
+    log_builder_close(open_builder(path, state));
+    reading = log_reading_log(path);
+    assert_int_equal(reading.n_events, 0);
+    free(reading.events);
+}
+
+#define RAW_AND_PACKED(test) cmocka_unit_test(test), cmocka_unit_test_prestate(test, &packed)
+
+int main(void)
+{
+    static int packed;
+    const struct CMUnitTest tests[] = {
+        RAW_AND_PACKED(test_two_threads_interleave),
+        RAW_AND_PACKED(test_realloc_is_two_events),
+        RAW_AND_PACKED(test_at_equal_stamps_the_free_comes_first),
+        RAW_AND_PACKED(test_a_thread_keeps_its_own_order),
+        RAW_AND_PACKED(test_time_needs_more_than_forty_bits),
+        RAW_AND_PACKED(test_threads_hand_segments_over),
+        RAW_AND_PACKED(test_very_many_threads_at_once),
+        RAW_AND_PACKED(test_side_records_are_sorted_in),
+        RAW_AND_PACKED(test_processes_with_different_clocks),
+        RAW_AND_PACKED(test_backward_time_is_repaired),
+        RAW_AND_PACKED(test_a_second_reading_is_the_same),
+        RAW_AND_PACKED(test_a_log_without_events),
+    };
+    return cmocka_run_group_tests(tests, log_reading_setup, log_reading_teardown);
+}

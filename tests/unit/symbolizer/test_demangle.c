@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+#include "symbolizer/demangle.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+/* clang-format off: cmocka.h wants the others before it */
+#include <cmocka.h>
+
+/* clang-format on */
+
+static void assert_demangled(char *(*demangle)(const char *), const char *raw, const char *expected)
+{
+    char *name = demangle(raw);
+
+    assert_string_equal(name ? name : "NULL", expected);
+    free(name);
+}
+
+static void cxx_and_rust_are_known(void **state)
+{
+    (void)state;
+    assert_demangled(demangle_full, "_Znwm", "operator new(unsigned long)");
+    assert_demangled(demangle_full, "_ZNKSt6vectorIiSaIiEE4sizeEv",
+                     "std::vector<int, std::allocator<int> >::size() const");
+    assert_demangled(demangle_full, "_Z3fooi.cold", "foo(int) [clone .cold]");
+    assert_demangled(demangle_full, "_ZN5alloc7raw_vec11finish_grow17h0123456789abcdefE",
+                     "alloc::raw_vec::finish_grow");
+    assert_demangled(demangle_full, "_RNvNtCs1234_7mycrate3foo3bar", "mycrate::foo::bar");
+}
+
+static void what_is_not_mangled_has_no_other_name(void **state)
+{
+    (void)state;
+    assert_demangled(demangle_full, "main", "NULL");
+    assert_demangled(demangle_full, "", "NULL");
+    assert_demangled(demangle_full, "_", "NULL");
+    assert_demangled(demangle_full, "_start", "NULL");
+    assert_demangled(demangle_full, "_Z", "NULL");
+    assert_demangled(demangle_full, "_ZN", "NULL");
+}
+
+static void qualified_names_have_no_types_around(void **state)
+{
+    (void)state;
+    assert_demangled(demangle_qualified, "_Z5makerIiESsv", "maker<int>");
+    assert_demangled(demangle_qualified, "_Znam", "operator new[]");
+    assert_demangled(demangle_qualified, "_ZNSt6vectorIiSaIiEE9push_backERKi",
+                     "std::vector<int, std::allocator<int> >::push_back");
+}
+
+/* Each substitution doubles the text: some 100 bytes stand for 2^40 parameters. */
+static void a_bomb_has_no_name(void **state)
+{
+    char raw[512] = "_Z1fI1aIi";
+    size_t used = strlen(raw);
+
+    (void)state;
+    for (int i = 0; i < 40; i++)
+        used += (size_t)snprintf(raw + used, sizeof(raw) - used, "S%c_S%c_E1aI", '0' + i % 10,
+                                 '0' + i % 10);
+    free(demangle_full(raw));
+    strcpy(raw, "_Z1fM1aS_");
+    used = strlen(raw);
+    for (int i = 0; i < 40; i++)
+        used +=
+            (size_t)snprintf(raw + used, sizeof(raw) - used, "MS%c_S%c_", '0' + i % 9, '0' + i % 9);
+    free(demangle_full(raw));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(cxx_and_rust_are_known),
+        cmocka_unit_test(what_is_not_mangled_has_no_other_name),
+        cmocka_unit_test(qualified_names_have_no_types_around),
+        cmocka_unit_test(a_bomb_has_no_name),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * mmap, munmap and mremap whose fate differs from piece to piece. Lengths are told apart from the C
+ * library's by their protection: PROT_READ alone.
+ */
+#include "tests/workloads/workload.h"
+
+#include <sys/mman.h>
+
+static size_t page_bytes;
+
+static char *map(void *where, size_t n_pages, int flags)
+{
+    char *pages = mmap(where, n_pages * page_bytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | flags,
+                       -1, 0);
+    if (pages == MAP_FAILED)
+        _exit(1);
+    return pages;
+}
+
+int main(void)
+{
+    page_bytes = (size_t)sysconf(_SC_PAGESIZE);
+
+    char *holed = map(NULL, 10, 0); /* pieces 3, 4, 3: the middle goes */
+    munmap(holed + 3 * page_bytes, 4 * page_bytes);
+
+    char *covered = map(NULL, 6, 0); /* pieces 2, 2 (covered by a new mapping), 2 */
+    map(covered + 2 * page_bytes, 2, MAP_FIXED);
+
+    char *grown = map(NULL, 4, 0); /* ends in mremap; 400 pages live on */
+    grown = mremap(grown, 4 * page_bytes, 400 * page_bytes, MREMAP_MAYMOVE);
+
+    char *shrunk = map(NULL, 8, 0); /* 5 live on */
+    shrunk = mremap(shrunk, 8 * page_bytes, 5 * page_bytes, 0);
+
+    char *first = map(NULL, 12, 0); /* one munmap over a mapping of two calls */
+    map(first + 6 * page_bytes, 6, MAP_FIXED);
+    munmap(first, 12 * page_bytes);
+
+    if (grown == MAP_FAILED || shrunk == MAP_FAILED)
+        return 1;
+    expect("mapped_pages_live", 3 + 3 + 4 + 2 + 400 + 5);
+    expect("mmap_calls", 7);
+    return 0;
+}

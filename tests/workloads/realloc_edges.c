@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+/* Every corner of realloc, and of the calls that get nothing to do; prints what each returned. */
+#include "tests/workloads/workload.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <string.h>
+
+static void show(const char *what, void *result)
+{
+    printf("%s: %s, errno %d\n", what, result != NULL ? "block" : "NULL", errno);
+    errno = 0;
+}
+
+static void *own_realloc(void *old, unsigned old_n, unsigned n)
+{
+    void *block = realloc(old, OWN_BYTES(n));
+    if (old != NULL)
+        own_count_free(OWN_BYTES(old_n));
+    own_count_alloc(OWN_BYTES(n));
+    return keep(block);
+}
+
+static void growing_chain(void)
+{
+    void *block = own_realloc(NULL, 0, 1);
+    for (unsigned n = 2; n <= 200; n++) {
+        block = own_realloc(block, n - 1, n);
+        if (n % 50 == 0)
+            own_malloc(0); /* in the way, so that the next step has to move */
+    }
+    own_free(block, 200);
+}
+
+static void shrinking_chain(void)
+{
+    void *block = own_malloc(300);
+    for (unsigned n = 299; n >= 290; n--)
+        block = own_realloc(block, n + 1, n);
+}
+
+int main(void)
+{
+    volatile size_t too_much = PTRDIFF_MAX;
+    errno = 0;
+    growing_chain();
+    shrinking_chain();
+
+    void *block = own_malloc(7);
+    memset(block, 'y', OWN_BYTES(7));
+    void *failed = realloc(block, too_much);
+    show("realloc of a block, too much", failed);
+    if (((char *)block)[OWN_BYTES(7) - 1] != 'y')
+        return 1;
+    show("realloc of a block to 0", realloc(block, 0));
+    own_count_free(OWN_BYTES(7));
+
+    void *zero = malloc(0);
+    show("malloc(0)", zero);
+    free(zero);
+    show("malloc, too much", malloc(too_much));
+    show("calloc, overflow", calloc(too_much, 16));
+    show("reallocarray of NULL, overflow", reallocarray(NULL, too_much, 16));
+    void *array = reallocarray(NULL, 2, 100);
+    show("reallocarray of NULL", array);
+    free(array);
+    void *empty = realloc(NULL, 0);
+    show("realloc of NULL to 0", empty);
+    free(empty);
+    errno = EAGAIN;
+    free(NULL);
+    free(malloc(10));
+    printf("errno after free: %s\n", errno == EAGAIN ? "kept" : "changed");
+    fflush(stdout);
+    expect_own();
+    expect("failures", 4);
+    expect("chain_length", 200);
+    return 0;
+}
