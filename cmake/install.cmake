@@ -1,0 +1,36 @@
+# What `cmake --install` and `cpack -G DEB` put where. libmtrace.so and its oracle live in a private
+# directory, because nobody links them; mtrace-record finds them by ../lib/mtrace from its own path.
+set(MTRACE_PRIVATE_LIBDIR lib/mtrace)
+
+foreach(program mtrace-record mtrace-import mtrace-query)
+  if(TARGET ${program})
+    install(TARGETS ${program} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  endif()
+  install(FILES docs/man/${program}.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+  install(FILES completions/${program} DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+endforeach()
+
+foreach(library mtrace mtrace_oracle)
+  if(TARGET ${library})
+    install(TARGETS ${library} LIBRARY DESTINATION ${MTRACE_PRIVATE_LIBDIR} NAMELINK_SKIP)
+  endif()
+endforeach()
+
+if(IS_DIRECTORY ${PROJECT_SOURCE_DIR}/queries/views)
+  install(DIRECTORY queries/views DESTINATION ${CMAKE_INSTALL_DATADIR}/mtrace FILES_MATCHING PATTERN "*.sql")
+endif()
+install(DIRECTORY importer/schema DESTINATION ${CMAKE_INSTALL_DATADIR}/mtrace FILES_MATCHING PATTERN "*.sql")
+install(FILES README.md CHANGELOG.md LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+
+set(CPACK_GENERATOR DEB)
+set(CPACK_PACKAGE_NAME mtrace)
+set(CPACK_PACKAGE_CONTACT "mtrace developers <mtrace@localhost>")
+set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+set(CPACK_STRIP_FILES OFF)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_SECTION devel)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+# A private directory: dpkg-shlibdeps must not look for packages that provide libmtrace.so.
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${CMAKE_BINARY_DIR}/collector)
+set(CPACK_DEBIAN_PACKAGE_SUGGESTS "sqlite3, libc6-dbg")
+include(CPack)

@@ -1,0 +1,24 @@
+# What every target of ours is built with. Nothing global: link mtrace_options (offline code) or
+# mtrace_warnings alone (code that runs inside the program under test).
+
+add_library(mtrace_warnings INTERFACE)
+target_compile_features(mtrace_warnings INTERFACE c_std_17)
+target_compile_definitions(mtrace_warnings INTERFACE _GNU_SOURCE MTRACE_VERSION="${PROJECT_VERSION}"
+                           MTRACE_CHECK_LEVEL=${MTRACE_CHECK_LEVEL})
+target_include_directories(mtrace_warnings INTERFACE ${PROJECT_SOURCE_DIR})
+target_compile_options(mtrace_warnings INTERFACE
+  $<$<COMPILE_LANGUAGE:C>:-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wstrict-prototypes
+    -Wmissing-prototypes -Wformat=2 -Wundef -Wvla -Wwrite-strings -Wcast-qual -Wnull-dereference
+    -Wimplicit-fallthrough -Wdouble-promotion>)
+
+add_library(mtrace_options INTERFACE)
+target_link_libraries(mtrace_options INTERFACE mtrace_warnings)
+if(MTRACE_SANITIZE)
+  target_compile_options(mtrace_options INTERFACE -fsanitize=${MTRACE_SANITIZE} -fno-omit-frame-pointer
+                         -fno-sanitize-recover=all)
+  target_link_options(mtrace_options INTERFACE -fsanitize=${MTRACE_SANITIZE})
+endif()
+if(MTRACE_COVERAGE)
+  target_compile_options(mtrace_options INTERFACE --coverage)
+  target_link_options(mtrace_options INTERFACE --coverage)
+endif()

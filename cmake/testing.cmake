@@ -1,0 +1,25 @@
+# How tests are registered. Names are kind.part.case, labels are the kind, exit status 77 means
+# "skipped" and a test that skips prints why.
+
+# mtrace_test(name LABEL kind [TIMEOUT s on an idle machine] [LABELS more…] COMMAND command…)
+function(mtrace_test name)
+  cmake_parse_arguments(arg "" "LABEL;TIMEOUT" "LABELS;COMMAND;ENVIRONMENT" ${ARGN})
+  if(NOT arg_TIMEOUT)
+    set(arg_TIMEOUT 60)
+  endif()
+  # Only what hangs shall fail: machines are busy, and sanitizers slow.
+  math(EXPR arg_TIMEOUT "${arg_TIMEOUT} * 5")
+  add_test(NAME ${name} COMMAND ${arg_COMMAND})
+  set_tests_properties(${name} PROPERTIES
+    LABELS "${arg_LABEL};${arg_LABELS}" SKIP_RETURN_CODE 77 TIMEOUT ${arg_TIMEOUT}
+    ENVIRONMENT "${arg_ENVIRONMENT}")
+endfunction()
+
+# mtrace_unit_test(stem LINK targets… [SOURCES more.c…]): test_<stem>.c with cmocka, as unit.<folder>.<stem>.
+function(mtrace_unit_test stem)
+  cmake_parse_arguments(arg "" "TIMEOUT" "LINK;SOURCES" ${ARGN})
+  get_filename_component(folder ${CMAKE_CURRENT_SOURCE_DIR} NAME)
+  add_executable(test_${stem} test_${stem}.c ${arg_SOURCES})
+  target_link_libraries(test_${stem} PRIVATE mtrace_options ${arg_LINK} PkgConfig::cmocka)
+  mtrace_test(unit.${folder}.${stem} LABEL unit TIMEOUT ${arg_TIMEOUT} COMMAND test_${stem})
+endfunction()
