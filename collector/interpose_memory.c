@@ -13,6 +13,7 @@
 #include "collector/modules.h"
 #include "collector/real.h"
 #include "collector/record.h"
+#include "collector/reentry.h"
 #include "common/attr.h"
 
 #include <errno.h>
@@ -29,6 +30,16 @@ static inline bool is_ready(void)
 static bool is_gathering(void)
 {
     return lifecycle_is_recording() && lifecycle_config()->gathers_mmaps;
+}
+
+/* Also what the allocator itself maps: its heap calls of its own are none, its mappings are. */
+static void record_mapping(enum log_event_kind kind, uintptr_t address, const uint64_t *words,
+                           unsigned n_words, const struct unwind_origin *origin)
+{
+    bool was_inside = reentry_pause();
+
+    record_event(kind, address, words, n_words, origin);
+    reentry_resume(was_inside);
 }
 
 /* ---- executable memory of the program's own (JIT) ----------------------------------------------
@@ -74,7 +85,7 @@ static void record_mmap(const void *start, size_t length, int protection, int fl
     words[3] = ((uint64_t)(unsigned)protection & 0xffff) | (uint64_t)(unsigned)flags << 16;
     words[4] = (uint64_t)(unsigned)fd | (is_file ? (uint64_t)mapped_path_id(fd) << 32 : 0);
     words[5] = (uint64_t)offset;
-    record_event(LOG_MMAP, (uintptr_t)start, words, 6, origin);
+    record_mapping(LOG_MMAP, (uintptr_t)start, words, 6, origin);
 }
 
 MTRACE_EXPORT void *mmap(void *start, size_t length, int protection, int flags, int fd,
@@ -125,7 +136,7 @@ MTRACE_EXPORT int munmap(void *start, size_t length)
         return -1;
     }
     if ((uintptr_t)start % 4096 == 0 && length != 0 && is_gathering())
-        record_event(LOG_MUNMAP, (uintptr_t)start, words, 3, &origin);
+        record_mapping(LOG_MUNMAP, (uintptr_t)start, words, 3, &origin);
     code_changes(start, length);
     result = g_real.munmap(start, length);
     code_changes(start, length);
@@ -151,7 +162,7 @@ MTRACE_EXPORT void *mremap(void *old, size_t old_length, size_t new_length, int 
     mapped = g_real.mremap(old, old_length, new_length, flags, wanted);
     code_changes(old, old_length);
     if (mapped != MAP_FAILED && is_gathering())
-        record_event(LOG_MREMAP, (uintptr_t)mapped, words, 5, &origin);
+        record_mapping(LOG_MREMAP, (uintptr_t)mapped, words, 5, &origin);
     return mapped;
 }
 
@@ -176,7 +187,7 @@ static void record_break(uintptr_t now, uintptr_t before, const struct unwind_or
     uint64_t words[3] = {0, 0, before};
 
     if (now != before && is_gathering())
-        record_event(LOG_BRK, now, words, 3, origin);
+        record_mapping(LOG_BRK, now, words, 3, origin);
 }
 
 MTRACE_EXPORT int brk(void *wanted)

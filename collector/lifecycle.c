@@ -14,6 +14,7 @@
 #include "collector/output.h"
 #include "collector/real.h"
 #include "collector/record.h"
+#include "collector/reentry.h"
 #include "collector/segment.h"
 #include "collector/stack_tree.h"
 #include "collector/sys.h"
@@ -216,7 +217,7 @@ bool lifecycle_is_ready_for_calls(void)
 {
     if (mtrace_likely(g_real.malloc != NULL))
         return true;
-    if (real_is_early() || !real_init())
+    if (real_is_early() || !real_init(reentry_guard))
         return false;
     /* Before the program's first block, so that the heap's first address is known. */
     lifecycle_is_recording();

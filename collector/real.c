@@ -7,6 +7,7 @@
 
 #include <link.h>
 #include <stdatomic.h>
+#include <stddef.h>
 #include <string.h>
 
 struct real g_real; /* written by real_init */
@@ -18,19 +19,18 @@ static const char *g_own_path = "";
 /* Every member of struct real and the name it stands for. */
 struct wanted {
     const char *name;
-    void *member;
+    size_t offset;
 };
 
 static const struct wanted g_wanted[] = {
-#define WANT(member)            \
-    {                           \
-#        member, &g_real.member \
+#define WANT(member)                           \
+    {                                          \
+#        member, offsetof(struct real, member) \
     }
     WANT(malloc),
     WANT(free),
     WANT(calloc),
     WANT(realloc),
-    WANT(reallocarray),
     WANT(posix_memalign),
     WANT(aligned_alloc),
     WANT(memalign),
@@ -71,9 +71,7 @@ static const struct wanted g_wanted[] = {
     WANT(quick_exit),
     WANT(abort),
 #undef WANT
-    {"_exit", &g_real.exit_immediately},
-    {"__deregister_frame", &g_real.deregister_frame},
-    {"__deregister_frame_info", &g_real.deregister_frame_info},
+    {"_exit", offsetof(struct real, exit_immediately)},
 };
 
 enum {
@@ -120,23 +118,27 @@ static bool is_first_definition(const struct link_map *own, const char *name)
     return false;
 }
 
-bool real_init(void)
+bool real_init(void (*adapt)(struct real *found))
 {
     const struct link_map *own = find_own();
+    struct real found = {0};
 
     if (!own)
         return false;
     g_own_path = own->l_name;
     g_is_malloc_ours = is_first_definition(own, "malloc");
-    /* malloc, the first of the table, is stored last: it says to other callers that all is there.
-     */
-    for (size_t i = N_WANTED; i-- > 1;)
-        memcpy(g_wanted[i].member, &(void *){find_behind(own, g_wanted[i].name, NULL)},
-               sizeof(void *));
-    void *found = find_behind(own, "malloc", &g_is_glibc_malloc);
+    for (size_t i = 0; i < N_WANTED; i++) {
+        void *function = find_behind(own, g_wanted[i].name, i == 0 ? &g_is_glibc_malloc : NULL);
+        memcpy((char *)&found + g_wanted[i].offset, &function, sizeof(function));
+    }
+    if (adapt && !g_is_glibc_malloc)
+        adapt(&found);
+    /* malloc, the first member, is stored last: it says to other callers that all is there. */
+    memcpy((char *)&g_real + sizeof(found.malloc), (char *)&found + sizeof(found.malloc),
+           sizeof(found) - sizeof(found.malloc));
     atomic_signal_fence(memory_order_release);
-    memcpy(&g_real.malloc, &found, sizeof(found));
-    return found != NULL;
+    g_real.malloc = found.malloc;
+    return found.malloc != NULL;
 }
 
 void *real_find(const char *name)

@@ -29,7 +29,6 @@ struct real {
     void (*free)(void *);
     void *(*calloc)(size_t, size_t);
     void *(*realloc)(void *, size_t);
-    void *(*reallocarray)(void *, size_t, size_t);
     int (*posix_memalign)(void **, size_t, size_t);
     void *(*aligned_alloc)(size_t, size_t);
     void *(*memalign)(size_t, size_t);
@@ -59,8 +58,6 @@ struct real {
     void *(*sbrk)(intptr_t);
 
     int (*dlclose)(void *);
-    void (*deregister_frame)(void *);
-    void *(*deregister_frame_info)(const void *);
 
     int (*pthread_create)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
     int (*pthread_setname_np)(pthread_t, const char *);
@@ -84,8 +81,11 @@ struct real {
 
 extern struct real g_real;
 
-/* Fills g_real. False when not even malloc is there. */
-bool real_init(void);
+/*
+ * Fills g_real. False when not even malloc is there. `adapt` (or NULL) may exchange members before
+ * anyone uses them; it is called when the allocator is not glibc's.
+ */
+bool real_init(void (*adapt)(struct real *found));
 
 /* The next definition of any name behind this object, NULL if there is none. */
 void *real_find(const char *name);

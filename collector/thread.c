@@ -133,7 +133,7 @@ MTRACE_COLD struct thread *thread_enter_slow(uint64_t previous_gate)
         return NULL;
     }
     generation = atomic_load_explicit(g_generation, memory_order_relaxed);
-    if (thread->generation == generation)
+    if (thread->generation == generation || thread->is_muted)
         return NULL; /* inside, or dead */
     if (thread->generation != 0 && was_closed && !thread->is_dead)
         return NULL; /* inside, in the parent process */

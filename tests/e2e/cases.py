@@ -76,6 +76,11 @@ CASES |= {
     "privileged_exec": Case(["privileged_exec", "copy"], end=("exec", None), leaves=("copy",), expect={
         "allocated": 10, "allocated_bytes": 17770, "freed": 0, "leaked_blocks": 0, "leaked_bytes": 0}),
     "jemalloc_calls": plain("jemalloc_calls"),
+    # One event for one call, whatever of its own exported functions the allocator calls meanwhile.
+    "nested_calls": plain("nested_calls"),
+    "jemalloc_allocator": plain("jemalloc_allocator"),
+    "tcmalloc_minimal_allocator": plain("tcmalloc_minimal_allocator"),
+    "mimalloc_allocator": plain("mimalloc_allocator"),
     "leak_c": plain("leak_c"),
     "leak_cxx": plain("leak_cxx"),
     # A log that has to grow cannot, where its path leads nowhere; what is lost is counted.

@@ -97,7 +97,7 @@ static void the_vdso_is_found(void **state)
 static void real_functions_are_the_next_definitions(void **state)
 {
     (void)state;
-    assert_true(real_init());
+    assert_true(real_init(NULL));
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) /* these bring their own */
     assert_true(real_is_glibc_malloc());
 #endif

@@ -1,0 +1,86 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""law.py RULE: what the collector promises to leave alone, measured on workloads with and without it.
+
+stack     each call takes at most 512 bytes of the program's stack, or what the real function takes and a frame of ours
+bindings  every `_Unwind_*` of a program that throws is bound to the library it was bound to without us
+"""
+
+import re
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "lib"))
+
+import harness  # noqa: E402
+from harness import Failure  # noqa: E402
+
+MOST_STACK_BYTES = 512
+WRAPPER_BYTES = 160  # below which the real function begins
+MOST_RARE_BYTES = 1024  # segment changes and the like
+
+
+def preloaded(tools, log):
+    return {"LD_PRELOAD": tools.collector, "MTRACE_OUTPUT": str(log)}
+
+
+def succeed(argv, place, env):
+    outcome = harness.run(argv, place, env)
+    if outcome.status != 0:
+        raise Failure(f"{argv} ended with {outcome.status}: {outcome.stderr.decode(errors='replace')}")
+    return outcome.stdout.decode()
+
+
+# ---- stack ----
+
+def depths(tools, place, env):
+    """call -> (bytes of 99 of 100 calls, bytes of the deepest)"""
+    lines = succeed([tools.workloads / "stack_use"], place, env).splitlines()
+    return {call: (int(typical), int(most)) for _, call, typical, most in map(str.split, lines)}
+
+
+def check_stack(tools, place):
+    without, tracked = depths(tools, place, {}), depths(tools, place, preloaded(tools, place / "run.dat"))
+    for call, (typical, most) in tracked.items():
+        real_typical, real_most = without[call]
+        print(f"{call}: {typical} bytes, at most {most}; untracked {real_typical}, at most {real_most}")
+        if typical > max(MOST_STACK_BYTES, real_typical + WRAPPER_BYTES):
+            raise Failure(f"{call} takes {typical} bytes of stack, untracked {real_typical}")
+        if most > max(MOST_RARE_BYTES, real_most + WRAPPER_BYTES):
+            raise Failure(f"a {call} took {most} bytes of stack, untracked {real_most}")
+
+
+# ---- bindings ----
+
+BINDING = re.compile(r"binding file (\S+) \[\d+\] to (\S+) \[\d+\]: \S+ symbol `(_Unwind_\w+)'")
+
+
+def bindings(argv, place, env):
+    """{(file, symbol, library it is bound to)} of the whole run, nothing bound late."""
+    place.mkdir()
+    succeed(argv, place, {**env, "LD_DEBUG": "bindings", "LD_DEBUG_OUTPUT": str(place / "ld"), "LD_BIND_NOW": "1"})
+    text = "".join(path.read_text(errors="replace") for path in place.glob("ld.*"))
+    return {(user, symbol, library) for user, library, symbol in BINDING.findall(text)}
+
+
+def check_bindings(tools, place):
+    cancel = [tools.workloads / "cancel_host", tools.workloads / "cancel_plugin.so"]
+    for name, argv in (("exceptions", [tools.workloads / "exceptions"]), ("cancel_host", cancel)):
+        without = bindings(argv, place / f"{name}.without", {})
+        for unwinder in ("fast", "check"):
+            env = {**preloaded(tools, place / f"{name}.dat"), "MTRACE_UNWINDER": unwinder}
+            tracked = bindings(argv, place / f"{name}.{unwinder}", env)
+            # The oracle may bind what it likes: nobody else sees it.
+            changed = {one for one in without ^ tracked if not re.search(r"mtrace-oracle|libunwind", one[0])}
+            if not without or changed:
+                raise Failure(f"{name}, {unwinder}: {len(without)} bindings untracked, {sorted(changed)} differ")
+        print(f"{name}: {len(without)} bindings of _Unwind_* are the same")
+
+
+def main():
+    tools = harness.Tools.from_environment()
+    with harness.scratch() as scratch:
+        {"stack": check_stack, "bindings": check_bindings}[sys.argv[1]](tools, Path(scratch))
+
+
+harness.main(main)
