@@ -5,8 +5,18 @@
 #include "common/attr.h"
 
 #include <libunwind.h>
+#include <pthread.h>
 
-MTRACE_EXPORT size_t mtrace_oracle_walk(uintptr_t *pcs, bool *exact, size_t max)
+/* libunwind asks the kernel whether addresses are mapped, by calls that are cancellation points. */
+static int forbid_cancel(void)
+{
+    int before = PTHREAD_CANCEL_ENABLE;
+
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+    return before;
+}
+
+static size_t walk(uintptr_t *pcs, bool *exact, size_t max)
 {
     unw_context_t context;
     unw_cursor_t cursor;
@@ -26,9 +36,20 @@ MTRACE_EXPORT size_t mtrace_oracle_walk(uintptr_t *pcs, bool *exact, size_t max)
     return n_frames;
 }
 
+MTRACE_EXPORT size_t mtrace_oracle_walk(uintptr_t *pcs, bool *exact, size_t max)
+{
+    int cancel_state = forbid_cancel();
+    size_t n_frames = walk(pcs, exact, max);
+
+    pthread_setcancelstate(cancel_state, &cancel_state);
+    return n_frames;
+}
+
 MTRACE_EXPORT size_t mtrace_oracle_walk_fast(uintptr_t *pcs, size_t max)
 {
+    int cancel_state = forbid_cancel();
     int n_frames = unw_backtrace((void **)(void *)pcs, (int)max);
 
+    pthread_setcancelstate(cancel_state, &cancel_state);
     return n_frames > 0 ? (size_t)n_frames : 0;
 }

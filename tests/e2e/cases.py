@@ -90,6 +90,8 @@ CASES |= {
     "seccomp_strict": plain("seccomp_strict", end=None, may_drop=True),
     "limit_file_size": plain("limit_file_size", may_drop=True),
     "cancel_plugin": Case(["cancel_host", "@/cancel_plugin.so"], end=("exit", 0)),
+    # libunwind's own system calls are cancellation points, in places where the program has none.
+    "cancel_plugin_checked": Case(["cancel_host", "@/cancel_plugin.so"], env={"MTRACE_UNWINDER": "check"}, end=("exit", 0)),
     "twin_libraries": Case(["twin_libraries", "@/twin_left.so", "@/twin_right.so"], end=("exit", 0)),
     # Time stamps alone say who had the block first: as they are made, asked of the kernel, computed.
     "handover": plain("handover", is_long=True),
