@@ -323,6 +323,10 @@ static void write_texts(const struct definitions *definitions, struct meta_write
         snprintf(key, sizeof key, "message.%04zu", i + 1);
         meta_text(meta, key, definitions->messages[i].text);
     }
+    for (size_t i = 0; i < definitions->n_suppressions; i++) {
+        snprintf(key, sizeof key, "suppression.%04zu", i + 1);
+        meta_text(meta, key, definitions->suppressions[i]);
+    }
     for (size_t i = 0; i < definitions->n_settings; i++) {
         const char *text = definitions->settings[i].text;
         const char *equals = strchr(text, '=');

@@ -141,6 +141,8 @@ struct definitions {
     bool has_no_addresses; /* those of events only tell blocks apart */
     const struct definitions_level *levels; /* 0-based, by frame and inline level; not owned */
     size_t n_levels;
+    const char *const *suppressions; /* the program's own rules, "leak:PATTERN"; not owned */
+    size_t n_suppressions;
 };
 
 /* 'complete', 'truncated' or 'guessed'. */

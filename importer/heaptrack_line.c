@@ -94,6 +94,21 @@ static bool parse_system(struct heaptrack_grammar *grammar, struct heaptrack_lin
     return true;
 }
 
+/* The collector writes the length in front since version 3, but its own reader and the tests of
+ * others do not: both are taken. */
+static bool parse_suppression(struct heaptrack_line *line)
+{
+    struct heaptrack_fields fields = line->fields;
+    uint64_t n;
+
+    if (heaptrack_line_field(&fields, &n) && fields.at < fields.end
+        && n == (uint64_t)(fields.end - fields.at - 1))
+        line->fields.at = fields.at + 1;
+    line->text = line->fields.at;
+    line->text_bytes = strnlen(line->text, (size_t)(line->fields.end - line->text));
+    return true;
+}
+
 static bool parse_module(struct heaptrack_grammar *grammar, struct heaptrack_line *line)
 {
     if (!take_text(grammar, true, line))
@@ -187,6 +202,9 @@ static bool parse_kind(struct heaptrack_grammar *grammar, char letter, struct he
     case 'A':
         line->kind = HEAPTRACK_ATTACHED;
         return true;
+    case 'S':
+        line->kind = HEAPTRACK_SUPPRESSION;
+        return parse_suppression(line);
     case 'm':
         line->kind = HEAPTRACK_MODULE;
         return parse_module(grammar, line);
@@ -215,7 +233,7 @@ static bool parse_kind(struct heaptrack_grammar *grammar, char letter, struct he
         line->kind = HEAPTRACK_MEMORY;
         return heaptrack_line_field(&line->fields, &line->a);
     default:
-        return letter == '#' || letter == 'S';
+        return letter == '#';
     }
 }
 

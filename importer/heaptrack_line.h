@@ -34,6 +34,7 @@ enum heaptrack_kind {
     HEAPTRACK_ARGUMENTS_MORE, /* an argument had a newline in it */
     HEAPTRACK_SYSTEM,         /* a page bytes */
     HEAPTRACK_ATTACHED,
+    HEAPTRACK_SUPPRESSION, /* text: a line of the program's __lsan_default_suppressions */
     HEAPTRACK_NO_MODULES,
     HEAPTRACK_MODULE, /* text path, a base; fields: address and size of each segment */
     HEAPTRACK_STRING,

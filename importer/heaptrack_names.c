@@ -109,6 +109,8 @@ int heaptrack_reader_finish(struct heaptrack_reader *reader, struct definitions 
                             struct error *err)
 {
     definitions->recorder = "heaptrack";
+    definitions->suppressions = reader->suppressions;
+    definitions->n_suppressions = reader->n_suppressions;
     definitions->has_no_addresses = !heaptrack_grammar_has_addresses(&reader->grammar);
     if (reader->grammar.is_raw)
         return 0;

@@ -33,6 +33,13 @@ struct heaptrack_info {
     uint32_t trace;
 };
 
+struct heaptrack_trace {
+    uint32_t root;    /* its outermost trace */
+    uint8_t n_frames; /* up to 255 */
+    bool has_short;   /* of a root: a stack below it was not cut, so none was */
+    bool has_long;    /* of a root: a stack below it is as long as one that was cut */
+};
+
 struct heaptrack_reader {
     const char *path;
     struct text_arena *arena;
@@ -45,11 +52,13 @@ struct heaptrack_reader {
     struct heaptrack_ip *ips;
     struct heaptrack_level *levels;
     struct heaptrack_info *infos;
+    struct heaptrack_trace *traces;
+    const char **suppressions;
     struct heaptrack_instant *instants;
     struct log_sample *samples;
     size_t strings_capacity, modules_capacity, ips_capacity, levels_capacity, infos_capacity;
-    size_t instants_capacity, samples_capacity;
-    size_t n_levels, n_instants, n_samples;
+    size_t instants_capacity, samples_capacity, traces_capacity, suppressions_capacity;
+    size_t n_levels, n_instants, n_samples, n_suppressions;
     uint32_t *current_modules; /* raw: what is mapped now, by place in the list */
     uint32_t *former_modules;
     size_t n_current, n_former, current_capacity, former_capacity;
@@ -72,6 +81,15 @@ int heaptrack_modules_line(struct heaptrack_reader *reader, const struct heaptra
 
 /* Behind the last line of a list: what is no longer in it was unloaded. */
 void heaptrack_modules_settle(struct heaptrack_reader *reader);
+
+/* The trace that was counted last, below `parent`. ERROR_NOMEM or 0. */
+int heaptrack_stacks_add(struct heaptrack_reader *reader, uint64_t parent);
+
+/* An allocation has this trace. */
+void heaptrack_stacks_use(struct heaptrack_reader *reader, uint64_t trace);
+
+/* Behind the last line: marks the stacks that heaptrack cut. */
+void heaptrack_stacks_settle(struct heaptrack_reader *reader);
 
 /* The module at an address, 0: none. */
 uint32_t heaptrack_modules_find(const struct heaptrack_reader *reader, uint64_t address);

@@ -14,6 +14,7 @@ enum {
     MESSAGE_BYTES = 128,
     DEFAULT_PAGE_BYTES = 4096,
     MAX_PAGE_BYTES = 1 << 20,
+    MAX_SUPPRESSIONS = 1000, /* the ids of built-in rules begin behind them */
 };
 
 static int out_of_memory(struct error *err)
@@ -153,6 +154,8 @@ static int add_trace(struct heaptrack_reader *reader, const struct heaptrack_lin
 {
     struct log_node node = {0};
 
+    if (heaptrack_stacks_add(reader, line->is_bad ? 0 : line->b) != 0)
+        return ERROR_NOMEM;
     if (line->is_bad)
         return 0;
     node.parent = line->b == 0               ? LOG_NODE_COMPLETE
@@ -182,7 +185,29 @@ static int add_info(struct heaptrack_reader *reader, const struct heaptrack_line
     infos[n - 1] = (struct heaptrack_info){
         .size = line->a,
         .trace = line->b < UINT32_MAX / 2 && !line->is_bad ? (uint32_t)line->b : UINT32_MAX};
+    heaptrack_stacks_use(reader, infos[n - 1].trace);
     return 0;
+}
+
+/* Rules of leaks alone: the program may have written comments and rules for other sanitizers. */
+static int add_suppression(struct heaptrack_reader *reader, struct heaptrack_line *line)
+{
+    static const char kind[] = "leak:";
+    size_t n_kind = sizeof(kind) - 1;
+    const char **rules;
+
+    if (line->text_bytes <= n_kind || memcmp(line->text, kind, n_kind) != 0)
+        return 0;
+    line->is_bad = reader->n_suppressions == MAX_SUPPRESSIONS;
+    if (line->is_bad)
+        return 0;
+    rules = growing_reserve(reader->suppressions, &reader->suppressions_capacity,
+                            reader->n_suppressions + 1, sizeof(*rules));
+    if (!rules)
+        return ERROR_NOMEM;
+    reader->suppressions = rules;
+    rules[reader->n_suppressions] = text_arena_copy(reader->arena, line->text, line->text_bytes);
+    return rules[reader->n_suppressions++] ? 0 : ERROR_NOMEM;
 }
 
 static int add_instant(struct heaptrack_reader *reader)
@@ -256,7 +281,13 @@ static int take_good(struct heaptrack_reader *reader, struct heaptrack_line *lin
     case HEAPTRACK_NO_MODULES:
     case HEAPTRACK_MODULE:
         return heaptrack_modules_line(reader, line);
+    case HEAPTRACK_SUPPRESSION:
+        return add_suppression(reader, line);
     case HEAPTRACK_ALLOC:
+        if (heaptrack_grammar_has_addresses(&reader->grammar))
+            heaptrack_stacks_use(reader, line->b);
+        reader->n_events++;
+        return 0;
     case HEAPTRACK_FREE:
         reader->n_events++;
         return 0;
@@ -346,6 +377,7 @@ static int read_definitions(struct heaptrack_reader *reader, struct log_damage_r
     r = r == 0 && more < 0 ? more : r;
     if (reader->is_listing_modules)
         heaptrack_modules_settle(reader);
+    heaptrack_stacks_settle(reader);
     if (r == 0 && add_damage(reader, damage, &text) != 0)
         r = out_of_memory(err);
     reader->input->files[0]->size_bytes = text.size_bytes;
@@ -366,6 +398,8 @@ static int split_arguments(struct heaptrack_reader *reader)
         return ERROR_NOMEM;
     names->arguments = text;
     names->n_arguments = 1;
+    if (!names->executable) /* an interpreted recording does not name it */
+        names->executable = text;
     for (char *space = text; (space = strchr(space, ' ')) != NULL; names->n_arguments++)
         *space++ = '\0';
     return 0;
@@ -446,6 +480,8 @@ void heaptrack_reader_close(struct heaptrack_reader *reader)
     free(reader->ips);
     free(reader->levels);
     free(reader->infos);
+    free(reader->traces);
+    free(reader->suppressions);
     free(reader->instants);
     free(reader->samples);
     free(reader->current_modules);

@@ -8,13 +8,15 @@
  *          Raw recordings and interpreted ones of version 0 name blocks by address. The other ones
  *          only say of which size and stack a freed block was: the youngest of those is taken.
  *          Time is told in ms: events are spread evenly between two instants, 1 ns apart at least.
- *          A stack is the text's: heaptrack keeps the innermost 62 frames and does not say so.
+ *          heaptrack keeps the innermost 62 frames and does not say so: stacks of that length
+ *          are truncated unless a shorter one begins at the same place.
  * Invariants
  *   HT-1 Events are those of event.h: ALLOC and FREE alone, of process 1 and its unknown thread,
  *        with EVENT_CALL_UNKNOWN and no usable size.
  *   HT-2 Both passes accept the same lines, so definitions hold all that events name.
- *   HT-3 Memory: the definitions, 16 bytes per instant and 40 per memory sample, and while events
- * are read 8 bytes per live block whose address is not known; HEAPTRACK_LINE_BYTES for the text.
+ *   HT-3 Memory: the definitions, 8 bytes per trace, 16 per instant and 40 per memory sample, and
+ *        while events are read 8 bytes per live block whose address is not known;
+ *        HEAPTRACK_LINE_BYTES for the text.
  * Threads: one at a time.
  * Failure: a line that makes no sense is left out and what the end of a cut file held is lost; each
  *          is one line of the damage report. Errors are memory, I/O and a newer format.

@@ -4,6 +4,7 @@
 #include "queries/commands.h"
 #include "queries/export_job.h"
 #include "queries/filtered_totals.h"
+#include "queries/recorder_notes.h"
 #include "queries/suppressions.h"
 #include "support/error.h"
 
@@ -57,5 +58,5 @@ int query_open(struct query *query, struct error *err)
     if (rc == 0)
         rc = rundb_get_int64(&query->database, "SELECT count(*) FROM processes", &n_processes, err);
     query->style.has_process = n_processes > 1;
-    return rc;
+    return rc == 0 ? recorder_notes_print(query, err) : rc;
 }

@@ -111,7 +111,8 @@ static const char setup_sql[] =
     "DROP VIEW temp.suppressions;"
     "CREATE TEMP VIEW suppressions(rule_id, rule, pattern) AS "
     "SELECT rule_id, rule, pattern FROM user_suppressions UNION ALL "
-    "SELECT rule_id + (SELECT count(*) FROM user_suppressions), rule, pattern FROM _builtin_suppressions";
+    "SELECT rule_id + (SELECT count(*) FROM user_suppressions), rule, pattern FROM"
+    " (SELECT * FROM _recorded_suppressions UNION ALL SELECT * FROM _builtin_suppressions)";
 
 int suppressions_load(struct rundb *database, const char *path, struct error *err)
 {

@@ -5,8 +5,9 @@
  * Model: a file in LeakSanitizer's syntax: one "leak:PATTERN" a line, "#" begins a comment, blank
  *        lines are skipped. A pattern may stand anywhere in the name of a function, source or
  *        module; "*" matches anything, "^" and "$" tie it to the name's ends. It becomes a GLOB, so
- *        that matching is SQL's own work (view suppressions). User rules go before the built-in
- * ones. Failure: ERROR_USAGE with file and line for what is no rule, and for an empty pattern,
+ *        that matching is SQL's own work (view suppressions). User rules go before the
+ *        recorded and the built-in ones.
+ * Failure: ERROR_USAGE with file and line for what is no rule, and for an empty pattern,
  * which would suppress everything.
  */
 #ifndef MTRACE_QUERIES_SUPPRESSIONS_H

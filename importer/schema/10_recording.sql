@@ -21,6 +21,7 @@ CREATE TABLE meta (             -- facts about the recording and the import
   --   'anomaly.clock_inversion' (repaired), 'frees.untracked' (of blocks born while tracing was off).
   -- Stacks: 'unwinder.checked', 'unwinder.mismatches' (MTRACE_UNWINDER=check).
   -- Import: 'mtrace.version', 'schema.version', 'slim' (1: no allocation rows), 'allocations', 'import.seconds', 'symbols.seconds'.
+  -- Program: 'suppression.<n>' (its own rules of what is no leak, as heaptrack records them: see the view suppressions).
   -- Collector: 'message.<n>' (its diagnostics), 'setting.<NAME>' (of its environment).
   key   TEXT PRIMARY KEY,
   value ANY                     -- number or text

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""heaptrack.py raw|interpreted|text WORKLOAD: a recording of heaptrack, imported, says what heaptrack_print says of it.
+"""heaptrack.py raw|interpreted PROGRAM | rules | text: a recording of heaptrack, imported, says what heaptrack's tools say.
 
-`text` reads the hand-made recordings of every format version in tests/fuzz/corpus/heaptrack instead.
-Environment: MTRACE_TEST_IMPORT, _WORKLOADS.
+PROGRAM is a workload, python3 or sqlite3. `rules` looks at a program's own suppressions, at stacks deeper than heaptrack
+keeps, and at the notes; `text` reads the hand-made recordings of every format version in tests/fuzz/corpus/heaptrack.
+Environment: MTRACE_TEST_IMPORT, _QUERY, _WORKLOADS.
 """
 
 import os
@@ -19,6 +20,15 @@ CORPUS = Path(__file__).resolve().parent.parent / "fuzz" / "corpus" / "heaptrack
 SKIPPED = 77
 TOTALS = """SELECT count(*), sum(CASE WHEN is_leaked THEN size_bytes ELSE 0 END),
   (SELECT peak_bytes FROM processes), (SELECT value FROM meta WHERE key = 'pairing') FROM allocations"""
+# Blocks whose free is the very next event, as heaptrack_interpret counts them. Times differ by 1 ns at least.
+NEXT_FREED = """WITH events(at_ns, id) AS (SELECT alloc_ns, allocation_id FROM allocations
+                   UNION ALL SELECT free_ns, -allocation_id FROM allocations WHERE free_ns IS NOT NULL)
+  SELECT count(*) FROM (SELECT id, lag(id) OVER (ORDER BY at_ns) AS before FROM events) WHERE id = -before AND id < 0"""
+PROGRAMS = {
+    "python3": ["python3", "-c", "import json; [json.loads(json.dumps({str(k): [k] * 3 for k in range(50)})) for i in range(300)]"],
+    "sqlite3": ["sqlite3", ":memory:", "CREATE TABLE t(a, b); WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 5000)"
+                " INSERT INTO t SELECT i, hex(randomblob(40)) FROM n; SELECT count(*), max(b) FROM t; SELECT b FROM t ORDER BY b LIMIT 1;"],
+}
 # Allocations, leaked bytes, peak, pairing; by hand from the text.
 TEXTS = {
     "raw3": (6, 16 + 24 + 8 + 8, 56, "address"),
@@ -72,7 +82,7 @@ def check_texts(folder):
 
 
 def printed(recording):
-    text = subprocess.run(["heaptrack_print", "-f", recording, "--disable-builtin-suppressions"], stdout=subprocess.PIPE,
+    text = subprocess.run(["heaptrack_print", "-f", recording, "--disable-builtin-suppressions", "--shorten-templates=0"], stdout=subprocess.PIPE,
                           stderr=subprocess.DEVNULL, text=True, check=False).stdout
     return int(re.search(r"calls to allocation functions: (\d+)", text)[1]), text
 
@@ -84,9 +94,12 @@ def bytes_of(text, what):
 
 
 def record(options, workload, folder):
-    program = Path(os.environ["MTRACE_TEST_WORKLOADS"]) / workload
-    subprocess.run(["heaptrack", *options, "-o", folder / "run", program], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                   check=False, cwd=folder)
+    argv = PROGRAMS.get(workload) or [Path(os.environ["MTRACE_TEST_WORKLOADS"]) / workload]
+    if not shutil.which(argv[0]):
+        print(f"{argv[0]} is not installed")
+        sys.exit(SKIPPED)
+    subprocess.run(["heaptrack", *options, "-o", folder / "run", *argv], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                   check=False, cwd=folder, env={**os.environ, "PYTHONMALLOC": "malloc"})
     found = sorted(folder.glob("run*.zst")) + sorted(folder.glob("run*.gz"))
     if not found:
         sys.exit("heaptrack wrote nothing")
@@ -94,20 +107,20 @@ def record(options, workload, folder):
 
 
 def interpret(raw, folder):
-    """heaptrack's own interpretation of a raw recording; None where its tool is not to be found."""
+    """heaptrack's own interpretation of a raw recording, and its count of temporary blocks; None without its tool."""
     tools = [path for pattern in ("lib/*/heaptrack/libexec", "lib/heaptrack/libexec") for path in Path("/usr").glob(pattern)]
     if not tools:
-        return None
+        return None, 0
     text = subprocess.run(["zstdcat" if raw.suffix == ".zst" else "zcat", raw], stdout=subprocess.PIPE, check=True).stdout
-    done = subprocess.run([tools[0] / "heaptrack_interpret"], input=text, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=True)
+    done = subprocess.run([tools[0] / "heaptrack_interpret"], input=text, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=True)
     (folder / "interpreted").write_bytes(done.stdout)
-    return folder / "interpreted"
+    return folder / "interpreted", int(re.search(rb"temporary allocations:\s+(\d+)", done.stderr)[1])
 
 
 def check_recording(how, workload, folder):
     recording = record(["--raw"] if how == "raw" else [], workload, folder)
     db, said = import_file(recording, folder)
-    theirs = interpret(recording, folder) if how == "raw" else recording
+    theirs, temporary = interpret(recording, folder) if how == "raw" else (recording, None)
     if theirs is None:
         print("heaptrack_interpret is not installed")
         sys.exit(SKIPPED)
@@ -120,13 +133,80 @@ def check_recording(how, workload, folder):
         wanted, tolerance = bytes_of(text, what)
         if abs(value - wanted) > tolerance:
             sys.exit(f"{what}: {value}, but heaptrack says {wanted}")
+    if temporary is None:
+        # heaptrack_print compares size and stack instead of blocks, which finds those of ours and more.
+        printed_temporary = int(re.search(r"temporary memory allocations: (\d+)", text)[1])
+        expect("temporary within heaptrack_print's", db.execute(NEXT_FREED).fetchone()[0] <= printed_temporary, True)
+    else:
+        expect("temporary", db.execute(NEXT_FREED).fetchone()[0], temporary)
     check_functions(db, text)
+
+
+# ---- a program's own rules, deep stacks, notes ----
+
+
+def asked(command, database):
+    done = subprocess.run([os.environ["MTRACE_TEST_QUERY"], command, database], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                          check=True)
+    return done.stdout, done.stderr
+
+
+def check_suppressions(recording, folder, db):
+    """heaptrack_print reads the rules only without the length that heaptrack itself writes in front of them."""
+    text = subprocess.run(["zstdcat" if recording.suffix == ".zst" else "zcat", recording], stdout=subprocess.PIPE, check=True).stdout
+    (folder / "plain").write_bytes(re.sub(rb"(?m)^S [0-9a-f]+ ", b"S ", text))
+    said = subprocess.run(["heaptrack_print", "-f", folder / "plain", "--disable-builtin-suppressions", "--print-suppressions", "1"],
+                          stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=True).stdout
+    theirs = {(f"leak:{pattern}", int(matches), leaked) for matches, leaked, pattern
+              in re.findall(r"^ +(\d+) +(\S+) (\S+)$", said.split("Suppressions used:")[1], re.M)}
+    ours = {(rule, blocks, f"{size / 1000:.2f}KB") for rule, blocks, size in db.execute(
+        "SELECT suppressed_by, sum(leaked_blocks), sum(leaked_bytes) FROM leaks WHERE suppressed_by IN"
+        " (SELECT value FROM meta WHERE key LIKE 'suppression.%') GROUP BY 1")}
+    expect("suppressed, by rule", ours, theirs)
+    expect("rules that matched", len(ours), 2)
+    shown, _ = asked("leaks", folder / "run.db")
+    for rule in ("leak:kept_for_ever", "leak:^ends_here$"):
+        expect(f"counted: {rule}", f" by {rule}" in shown, True)
+
+
+def check_deep(db):
+    expect("status of the deep stack", db.execute(
+        "SELECT b.status, b.depth FROM allocations a JOIN backtraces b USING (backtrace_id) WHERE a.size_bytes = 100777").fetchall(),
+        [("truncated", 62)])
+    expect("other stacks", db.execute(
+        "SELECT DISTINCT b.status FROM allocations a JOIN backtraces b USING (backtrace_id) WHERE a.size_bytes <> 100777").fetchall(),
+        [("complete",)])
+
+
+def check_notes(database, is_raw):
+    for command in ("threads", "flows", "temporary", "mmaps", "mallopts", "allocation-failures", "reallocs", "realloc-chains",
+                    "fragmentation", "pinning"):
+        _, said = asked(command, database)
+        expect(f"note of {command}", said.count("mtrace-query: note: "), 0 if is_raw and command == "pinning" else 1)
+    expect("note of leaks", "note:" in asked("leaks", database)[1], False)
+
+
+def check_rules(folder):
+    for options in ([], ["--raw"]):
+        recording = record(options, "heaptrack_rules", folder)
+        db, _ = import_file(recording, folder)
+        if not options:
+            check_suppressions(recording, folder, db)
+        expect("rules", [row[0] for row in db.execute("SELECT value FROM meta WHERE key LIKE 'suppression.%' ORDER BY key")],
+               ["leak:kept_for_ever", "leak:^ends_here$", "leak:never_matches"])
+        check_deep(db)
+        check_notes(folder / "run.db", bool(options))
+        recording.unlink()
 
 
 def check_functions(db, text):
     """The function that heaptrack ranks first by calls has as many calls here."""
     ranking = text.split("MOST CALLS TO ALLOCATION FUNCTIONS")[1].split("PEAK MEMORY")[0]
-    calls, function = re.search(r"\n(\d+) calls to allocation functions.*? from\n(\S+)\n", ranking, re.S).groups()
+    entries = re.findall(r"\n(\d+) calls to allocation functions with \S+ peak consumption from\n(.+)\n", ranking)
+    named = [entry for entry in entries if not entry[1].startswith("0x")]
+    if not named:
+        return
+    calls, function = named[0]
     got = db.execute(
         "SELECT max(t.total_allocated_blocks) FROM function_totals t JOIN functions f USING (function_id)"
         " WHERE f.name = ? OR f.name LIKE ? || '(%'", (function, function.split("(")[0])).fetchone()[0]
@@ -142,6 +222,8 @@ def main():
         elif not (shutil.which("heaptrack") and shutil.which("heaptrack_print")):
             print("heaptrack is not installed")
             sys.exit(SKIPPED)
+        elif how == "rules":
+            check_rules(Path(place))
         else:
             check_recording(how, sys.argv[2], Path(place))
 
