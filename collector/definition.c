@@ -6,54 +6,22 @@
 
 #include <string.h>
 
-static _Atomic(struct log_segment *) g_current; /* where records go now */
-
-void definition_forget(void)
-{
-    atomic_store_explicit(&g_current, NULL, memory_order_relaxed);
-}
-
-/* Replaces a full segment (or none); the loser of a race uses the winner's. */
-static struct log_segment *next_segment(struct log_segment *full)
-{
-    struct log_segment *fresh = segment_take(LOG_SEGMENT_DEFS);
-
-    if (!fresh)
-        return NULL;
-    if (!atomic_compare_exchange_strong_explicit(&g_current, &full, fresh, memory_order_acq_rel,
-                                                 memory_order_acquire)) {
-        segment_give_back(fresh);
-        return full;
-    }
-    return fresh;
-}
-
 /*
  * A full segment is not sealed: a writer in it may still be about to store its magic. Readers take
  * DEFS in any state but FREE.
  */
-static unsigned char *reserve(uint32_t size_bytes)
-{
-    struct log_segment *segment = atomic_load_explicit(&g_current, memory_order_acquire);
+static struct segment_shared g_shared = {.kind = LOG_SEGMENT_DEFS};
 
-    for (unsigned attempt = 0; attempt < 8; attempt++) {
-        if (segment) {
-            uint32_t at = atomic_fetch_add_explicit(&segment->reserved_bytes, size_bytes,
-                                                    memory_order_relaxed);
-            if (at + size_bytes <= LOG_SEGMENT_PAYLOAD_BYTES)
-                return segment_payload(segment) + at;
-        }
-        segment = next_segment(segment);
-        if (!segment)
-            return NULL;
-    }
-    return NULL;
+void definition_forget(void)
+{
+    atomic_store_explicit(&g_shared.current, NULL, memory_order_relaxed);
 }
 
 bool definition_write(const struct log_def *def, const void *text, size_t text_bytes,
                       const void *more, size_t more_bytes)
 {
     const size_t most = LOG_DEF_MAX_BYTES - sizeof(struct log_def);
+    struct log_segment *segment;
     struct log_def *out;
     size_t size_bytes;
 
@@ -63,7 +31,7 @@ bool definition_write(const struct log_def *def, const void *text, size_t text_b
         more_bytes = most - text_bytes;
     size_bytes = sizeof(*out) + text_bytes + more_bytes;
     size_bytes = (size_bytes + LOG_DEF_ALIGN - 1) & ~(size_t)(LOG_DEF_ALIGN - 1);
-    out = (struct log_def *)(void *)reserve((uint32_t)size_bytes);
+    out = segment_reserve(&g_shared, (uint32_t)size_bytes, &segment);
     if (!out)
         return false;
     out->kind = def->kind;

@@ -25,7 +25,7 @@ static uint32_t g_n_first;
 static struct segment_file g_where;
 
 static _Atomic(unsigned char *) g_chunks[MAX_CHUNKS]; /* behind the first mapping */
-static _Atomic uint32_t g_n_chunks;                   /* handed out to growers */
+static _Atomic uint32_t g_n_chunks;                   /* of them mapped */
 static _Atomic uint32_t g_drop_reason;
 static _Atomic uint32_t g_drops_until_retry; /* no growth is tried until it is 0 */
 static _Atomic uint32_t g_retry_interval;
@@ -159,6 +159,11 @@ long segment_reserve_space(int fd, uint64_t offset, uint64_t size_bytes, bool *r
     return reserve_by_writing(fd, offset, size_bytes);
 }
 
+static bool is_failure(long address)
+{
+    return address < 0 && address > -4096;
+}
+
 static long map_reserved(int fd, uint64_t offset, size_t size_bytes)
 {
     bool is_weak = false;
@@ -169,7 +174,7 @@ static long map_reserved(int fd, uint64_t offset, size_t size_bytes)
     if (is_weak)
         __atomic_fetch_or(&g_log->flags, LOG_FLAG_WEAK, __ATOMIC_RELAXED);
     result = sys_map_file(fd, offset, size_bytes);
-    if (result < 0 && result > -4096)
+    if (is_failure(result))
         return result;
     sys_advise((void *)(uintptr_t)result, size_bytes, MADV_DONTFORK);
     sys_advise((void *)(uintptr_t)result, size_bytes, MADV_DONTDUMP);
@@ -228,37 +233,40 @@ static void back_off(enum log_drop reason)
     atomic_store_explicit(&g_drop_reason, reason, memory_order_relaxed);
 }
 
+static bool is_beyond_limit(uint32_t first)
+{
+    return (uint64_t)(first + SEGMENT_CHUNK) * LOG_SEGMENT_BYTES > g_where.max_bytes
+           || first + SEGMENT_CHUNK > LOG_MAX_SEGMENTS;
+}
+
 /*
- * Each grower has a chunk of its own, so growers never wait for one another. A chunk that could not
- * be had is given back when no other grower came behind; else it stays a hole that no one uses.
+ * A chunk gets its number when its space is there, so the file has no holes. Growers may be after
+ * the same one; none waits: who comes second unmaps it and looks at what the first one added.
  */
 static bool grow_unblocked(void)
 {
     uint32_t waiting = atomic_load_explicit(&g_drops_until_retry, memory_order_relaxed);
-    uint32_t chunk;
-    uint32_t first;
+    uint32_t chunk = atomic_load_explicit(&g_n_chunks, memory_order_relaxed);
+    uint32_t first = g_n_first + chunk * SEGMENT_CHUNK;
     long address;
 
     if (waiting > 0) {
         atomic_store_explicit(&g_drops_until_retry, waiting - 1, memory_order_relaxed);
         return false;
     }
-    chunk = atomic_fetch_add_explicit(&g_n_chunks, 1, memory_order_relaxed);
-    first = g_n_first + chunk * SEGMENT_CHUNK;
-    if ((uint64_t)(first + SEGMENT_CHUNK) * LOG_SEGMENT_BYTES > g_where.max_bytes
-        || first + SEGMENT_CHUNK > LOG_MAX_SEGMENTS) {
-        address = -EDQUOT;
+    if (is_beyond_limit(first)) {
         back_off(LOG_DROP_LIMIT);
-    } else {
-        address = map_chunk(chunk);
-        if (address < 0 && address > -4096)
-            back_off(address == -ENOMEM ? LOG_DROP_NO_MEMORY : LOG_DROP_NO_SPACE);
-    }
-    if (address < 0 && address > -4096) {
-        uint32_t last = chunk + 1;
-        atomic_compare_exchange_strong_explicit(&g_n_chunks, &last, chunk, memory_order_relaxed,
-                                                memory_order_relaxed);
         return false;
+    }
+    address = map_chunk(chunk);
+    if (is_failure(address)) {
+        back_off(address == -ENOMEM ? LOG_DROP_NO_MEMORY : LOG_DROP_NO_SPACE);
+        return false;
+    }
+    if (!atomic_compare_exchange_strong_explicit(&g_n_chunks, &chunk, chunk + 1,
+                                                 memory_order_relaxed, memory_order_relaxed)) {
+        sys_unmap((void *)(uintptr_t)address, CHUNK_BYTES);
+        return true;
     }
     atomic_store_explicit(&g_retry_interval, 0, memory_order_relaxed);
     atomic_store_explicit(&g_chunks[chunk], (unsigned char *)(uintptr_t)address,
@@ -371,4 +379,42 @@ void segment_count_drop(enum log_drop reason)
 enum log_drop segment_drop_reason(void)
 {
     return (enum log_drop)atomic_load_explicit(&g_drop_reason, memory_order_relaxed);
+}
+
+/* ---- segments that many fill at once -----------------------------------------------------------
+ */
+
+/* Replaces a full segment (or none); the loser of a race uses the winner's. */
+static struct log_segment *replace(struct segment_shared *shared, struct log_segment *full)
+{
+    struct log_segment *fresh = segment_take(shared->kind);
+
+    if (!fresh)
+        return NULL;
+    if (!atomic_compare_exchange_strong_explicit(&shared->current, &full, fresh,
+                                                 memory_order_acq_rel, memory_order_acquire)) {
+        segment_give_back(fresh);
+        return full;
+    }
+    return fresh;
+}
+
+void *segment_reserve(struct segment_shared *shared, uint32_t size_bytes,
+                      struct log_segment **ret_segment)
+{
+    struct log_segment *segment = atomic_load_explicit(&shared->current, memory_order_acquire);
+
+    for (unsigned attempt = 0; attempt < 8; attempt++) {
+        if (segment) {
+            uint32_t at = atomic_fetch_add_explicit(&segment->reserved_bytes, size_bytes,
+                                                    memory_order_relaxed);
+            *ret_segment = segment;
+            if (at + size_bytes <= LOG_SEGMENT_PAYLOAD_BYTES)
+                return segment_payload(segment) + at;
+        }
+        segment = replace(shared, segment);
+        if (!segment)
+            return NULL;
+    }
+    return NULL;
 }

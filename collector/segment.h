@@ -11,7 +11,9 @@
  *        are still those of the log.
  *   SG-3 A new filling has a new sequence, committed_bytes 0, and for all kinds but EVENTS a zeroed
  *        payload, before its state is FILLING.
- *   SG-4 In a fork child the mappings do not exist; segment_forget is called before anything else.
+ *   SG-4 The file has no holes: a chunk counts only when its space and that of all before it is
+ *        reserved.
+ *   SG-5 In a fork child the mappings do not exist; segment_forget is called before anything else.
  * Threads: any. Signals: safe, also nested in themselves: no lock, no wait.
  * Failure: NULL; the caller counts what it drops with segment_count_drop(segment_drop_reason()).
  */
@@ -21,6 +23,7 @@
 #include "collector/sys.h"
 #include "common/log_format.h"
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -71,6 +74,19 @@ void segment_give_back(struct log_segment *segment);
 /* EVENTS segments with room left, of threads that ended; NULL if none. */
 void segment_put_partial(struct log_segment *segment);
 struct log_segment *segment_take_partial(void);
+
+/*
+ * A kind whose segments all callers fill together: room for a record is reserved by fetch_add in
+ * the current one, which is not sealed here when it is full, as others may still write to it.
+ */
+struct segment_shared {
+    _Atomic(struct log_segment *) current; /* NULL in a fork child, at first */
+    enum log_segment_kind kind;
+};
+
+/* Room for size_bytes, zeroed, and the segment it is in; NULL: none can be had. */
+void *segment_reserve(struct segment_shared *shared, uint32_t size_bytes,
+                      struct log_segment **ret_segment);
 
 /* Makes n more free segments now, because it will not be possible later (chroot, seccomp). */
 void segment_reserve_ahead(uint32_t n);

@@ -11,9 +11,8 @@
  *        live_log_refresh.
  *   LL-2 The file is never truncated or punched while it is mapped: the program would get SIGBUS.
  *   LL-3 A segment is put on the free stack only after its frame is in the packed file.
- *   LL-4 Space that the program could not reserve stays a hole of the file below n_mapped when
- *        another thread reserved space behind it. A hole is never touched through the mapping: on
- *        a full tmpfs that is SIGBUS. No stack leads into one.
+ *   LL-4 A hole of the file below n_mapped is never touched through the mapping: on a full tmpfs
+ *        that is SIGBUS. The collector makes none (SG-4 of segment.h), and no stack leads into one.
  * Threads: one here; the program's threads on the other side, by the atomics of log_format.h.
  */
 #ifndef MTRACE_RECORDER_LIVE_LOG_H

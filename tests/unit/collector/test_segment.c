@@ -5,13 +5,17 @@
 
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 /* clang-format off: cmocka.h wants the others before it */
 #include <cmocka.h>
@@ -203,6 +207,68 @@ static void a_segment_has_one_owner(void **state)
     assert_int_equal(n_left, N_SHARED);
 }
 
+enum {
+    N_GROWN = 1500
+};
+
+static atomic_bool g_is_over;
+static atomic_uint g_n_taken;
+
+/* Space comes and goes, as on a disk that others use. */
+static void *change_limit(void *large)
+{
+    const struct rlimit *old = large;
+    const struct rlimit none = {LOG_FILE_HEADER_BYTES, old->rlim_max};
+
+    while (!g_is_over) {
+        setrlimit(RLIMIT_FSIZE, &none);
+        sched_yield();
+        setrlimit(RLIMIT_FSIZE, old);
+        sched_yield();
+    }
+    return NULL;
+}
+
+static void *take_all(void *unused)
+{
+    (void)unused;
+    while (g_n_taken < N_GROWN) {
+        struct log_segment *segment = segment_take(LOG_SEGMENT_EVENTS);
+        if (!segment)
+            continue;
+        if (g_n_taken++ % 16 == 0)
+            memset(segment_payload(segment), 1, LOG_SEGMENT_PAYLOAD_BYTES);
+    }
+    return NULL;
+}
+
+/* A grower that gets no space leaves no gap for the one that gets some. */
+static void growth_leaves_no_holes(void **state)
+{
+    pthread_t threads[N_THREADS];
+    pthread_t changer;
+    struct rlimit old;
+    struct stat status;
+
+    (void)state;
+    log_fixture_open(&g_log, 1, 1024 * (uint64_t)MIB);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &old), 0);
+    assert_int_equal(pthread_create(&changer, NULL, change_limit, &old), 0);
+    for (unsigned i = 0; i < N_THREADS; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, take_all, NULL), 0);
+    for (unsigned i = 0; i < N_THREADS; i++)
+        pthread_join(threads[i], NULL);
+    g_is_over = true;
+    pthread_join(changer, NULL);
+    setrlimit(RLIMIT_FSIZE, &old);
+    for (uint32_t i = 0; i < g_log.file->n_segments; i++)
+        if (!segment_at(i))
+            fail_msg("segment %u of %u is a hole", i, g_log.file->n_segments);
+    assert_int_equal(stat(g_log.path, &status), 0);
+    assert_true((uint64_t)status.st_blocks * 512
+                >= (uint64_t)g_log.file->n_segments * LOG_SEGMENT_BYTES);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -215,6 +281,7 @@ int main(void)
         cmocka_unit_test_teardown(never_grows_into_another_file, close_log),
         cmocka_unit_test_teardown(holds_no_descriptor, close_log),
         cmocka_unit_test_teardown(a_segment_has_one_owner, close_log),
+        cmocka_unit_test_teardown(growth_leaves_no_holes, close_log),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
