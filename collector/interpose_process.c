@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * interpose_process: how processes begin and end: fork, exec*, posix_spawn*, _exit, quick_exit,
- * abort.
+ * interpose_process: how processes begin and end: fork and its kin, exec*, posix_spawn*,
+ * _exit, quick_exit, abort.
  *
  * exit() is not wrapped: a handler registered before main sees its status, and that of a return
  * from main, too (lifecycle.c). vfork cannot be wrapped, as it returns twice into its caller's
@@ -19,6 +19,7 @@
 #include "common/attr.h"
 
 #include <errno.h>
+#include <pty.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdarg.h>
@@ -49,27 +50,87 @@ static void record_child(pid_t pid, const struct unwind_origin *origin)
         lifecycle_define_child((uint32_t)pid);
 }
 
-MTRACE_EXPORT pid_t fork(void)
+/* What a forking handler needs that interrupted a recording of this thread. */
+static bool fork_begins(void)
 {
-    const struct unwind_origin origin = RECORD_ORIGIN();
-    bool is_nested;
-    pid_t pid;
+    bool is_nested = lifecycle_is_recording() && thread_is_nested();
 
-    if (!is_ready() || !g_real.fork) {
-        errno = ENOSYS;
-        return -1;
-    }
-    is_nested = lifecycle_is_recording() && thread_is_nested();
     if (is_nested)
         memory_inherit(true);
-    pid = g_real.fork();
+    return is_nested;
+}
+
+static pid_t forked(pid_t pid, bool is_nested, const struct unwind_origin *origin)
+{
     if (is_nested && pid == 0)
         segment_replace_mappings();
     else if (is_nested)
         memory_inherit(false);
     if (pid > 0)
-        record_child(pid, &origin);
+        record_child(pid, origin);
     return pid;
+}
+
+MTRACE_EXPORT pid_t fork(void)
+{
+    const struct unwind_origin origin = RECORD_ORIGIN();
+    bool is_nested;
+
+    if (!is_ready() || !g_real.fork) {
+        errno = ENOSYS;
+        return -1;
+    }
+    is_nested = fork_begins();
+    return forked(g_real.fork(), is_nested, &origin);
+}
+
+pid_t _Fork(void);
+
+MTRACE_EXPORT pid_t _Fork(void)
+{
+    const struct unwind_origin origin = RECORD_ORIGIN();
+    bool is_nested;
+
+    if (!is_ready() || !g_real._Fork) {
+        errno = ENOSYS;
+        return -1;
+    }
+    is_nested = fork_begins();
+    return forked(g_real._Fork(), is_nested, &origin);
+}
+
+/* libc forks by itself in here. */
+MTRACE_EXPORT int forkpty(int *ret_master, char *ret_name, const struct termios *terminal,
+                          const struct winsize *size)
+{
+    const struct unwind_origin origin = RECORD_ORIGIN();
+    bool is_nested;
+
+    if (!is_ready() || !g_real.forkpty) {
+        errno = ENOSYS;
+        return -1;
+    }
+    is_nested = fork_begins();
+    return forked(g_real.forkpty(ret_master, ret_name, terminal, size), is_nested, &origin);
+}
+
+/*
+ * This process ends inside the real one, where no wrapper sees it; the child goes on and returns.
+ * It is named by no record here, but its log says whose child it is.
+ */
+MTRACE_EXPORT int daemon(int keeps_directory, int keeps_descriptors)
+{
+    int result;
+
+    if (!is_ready() || !g_real.daemon) {
+        errno = ENOSYS;
+        return -1;
+    }
+    heap_extent_record();
+    lifecycle_end(LOG_END_IMMEDIATE, 0);
+    result = g_real.daemon(keeps_directory, keeps_descriptors);
+    lifecycle_goes_on();
+    return result;
 }
 
 typedef int spawn_function(pid_t *, const char *, const posix_spawn_file_actions_t *,

@@ -283,6 +283,13 @@ void lifecycle_exec_begins(void)
     lifecycle_end(LOG_END_EXEC, 0);
 }
 
+/* A child of the fork has a log of its own, or none: the parent's is not touched. */
+void lifecycle_goes_on(void)
+{
+    if (lifecycle_is_recording() && lifecycle_is_own_process())
+        atomic_store_explicit(&segment_log()->end_kind, LOG_END_UNKNOWN, memory_order_release);
+}
+
 void lifecycle_exec_failed(void)
 {
     if (!lifecycle_is_recording() || !lifecycle_is_own_process())

@@ -48,6 +48,9 @@ bool lifecycle_is_ready_for_calls(void);
 /* The word about the end of the process, in the header and as an event. */
 void lifecycle_end(enum log_end kind, int value);
 
+/* After lifecycle_end, when that was not the end after all. */
+void lifecycle_goes_on(void);
+
 /* Before and after a failed exec. */
 void lifecycle_exec_begins(void);
 void lifecycle_exec_failed(void);

@@ -22,7 +22,7 @@
     X(mallopt) X(malloc_trim) X(malloc_info) X(mallinfo2)                                          \
     X(mmap) X(mmap64) X(munmap) X(mremap) X(mprotect) X(brk) X(sbrk) X(dlclose)                    \
     X(pthread_create) X(pthread_setname_np) X(prctl) X(syscall) X(chroot)                          \
-    X(fork) X(posix_spawn) X(posix_spawnp)                                                         \
+    X(fork) X(_Fork) X(forkpty) X(daemon) X(posix_spawn) X(posix_spawnp)                           \
     X(execve) X(execv) X(execvp) X(execvpe) X(execl) X(execle) X(execlp) X(fexecve) X(execveat)    \
     X(_exit) X(_Exit) X(quick_exit) X(abort)
 

@@ -17,6 +17,7 @@
 
 #include <malloc.h>
 #include <pthread.h>
+#include <pty.h>
 #include <spawn.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -66,6 +67,9 @@ struct real {
     int (*chroot)(const char *);
 
     pid_t (*fork)(void);
+    pid_t (*_Fork)(void);
+    int (*forkpty)(int *, char *, const struct termios *, const struct winsize *);
+    int (*daemon)(int, int);
     int (*execve)(const char *, char *const[], char *const[]);
     int (*execvpe)(const char *, char *const[], char *const[]);
     int (*fexecve)(int, char *const[], char *const[]);

@@ -224,8 +224,10 @@ static bool has_orphans(void)
 /* The program has ended; its recorded children may not have. */
 static void settle_children(struct session *session)
 {
+    /* Before the look at their logs: of one that ends meanwhile the log is seen. */
+    bool has_others = session->options->waits_for_children && has_orphans();
     uint32_t n_running = children_settle(session->children, clock_ns());
-    bool is_waiting = session->options->waits_for_children && (n_running || has_orphans());
+    bool is_waiting = session->options->waits_for_children && (n_running || has_others);
     siginfo_t info;
 
     if (is_waiting)
@@ -233,7 +235,7 @@ static void settle_children(struct session *session)
     while (is_waiting) {
         const struct timespec pause = {.tv_nsec = MAX_SLEEP_NS};
         bool is_left = sigtimedwait(&session->signals, &info, &pause) == SIGINT;
-        bool has_others = has_orphans(); /* before the look at their logs: the last one is seen */
+        has_others = has_orphans();
         n_running = children_settle(session->children, clock_ns());
         is_waiting = !is_left && (n_running || has_others);
     }
