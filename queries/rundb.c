@@ -83,7 +83,8 @@ static int check_identity(const struct rundb *database, struct error *err)
 static int open_handle(struct rundb *database, const char *path, int flags, struct error *err)
 {
     database->path = path;
-    if (sqlite3_open_v2(path, &database->handle, flags, NULL) != SQLITE_OK) {
+    /* One thread uses the connection: a lock per value that is read would be for nobody. */
+    if (sqlite3_open_v2(path, &database->handle, flags | SQLITE_OPEN_NOMUTEX, NULL) != SQLITE_OK) {
         int rc = rundb_error(database, "opening", err);
         rundb_close(database);
         return rc;
@@ -91,7 +92,10 @@ static int open_handle(struct rundb *database, const char *path, int flags, stru
     sqlite3_extended_result_codes(database->handle, 0);
     sqlite3_busy_timeout(database->handle, 2000);
     interruptible = database->handle;
-    return rundb_run(database, "PRAGMA temp_store = MEMORY; PRAGMA cache_size = -65536", err);
+    return rundb_run(database,
+                     "PRAGMA temp_store = MEMORY; PRAGMA cache_size = -65536;"
+                     "PRAGMA mmap_size = 0x7fff0000",
+                     err);
 }
 
 int rundb_open(struct rundb *database, const char *path, struct error *err)

@@ -32,20 +32,24 @@ CREATE TABLE backtrace_allocations ( -- allocations by stack; filled by mtrace-i
   PRIMARY KEY (backtrace_id, allocation_id)
 ) STRICT, WITHOUT ROWID;
 
+-- Not joins but subqueries: SQLite leaves out those that a query does not use.
 CREATE VIEW allocations AS      -- the public face of allocation_rows; columns that a query does not use cost nothing
-  SELECT a.allocation_id, t.process_id, a.thread_id, k.name AS kind, a.address, a.size_bytes, a.size_bytes + a.slack_bytes AS usable_bytes,
+  SELECT a.allocation_id, (SELECT t.process_id FROM threads t WHERE t.thread_id = a.thread_id) AS process_id, a.thread_id,
+         (SELECT k.name FROM kinds k WHERE k.kind = a.call_code & 31) AS kind,
+         a.address, a.size_bytes, a.size_bytes + a.slack_bytes AS usable_bytes,
          CASE WHEN a.call_code >= 32 THEN 1 << (a.call_code >> 5) END AS alignment, -- asked for; NULL: malloc's own
          a.alloc_ns, a.alloc_ns + a.lifetime_ns AS free_ns, a.lifetime_ns,
          CASE WHEN a.ended_by IN (1, 2) THEN coalesce(a.other_free_thread_id, a.thread_id) END AS free_thread_id,
          a.backtrace_id, a.free_backtrace_id,
          CASE a.ended_by WHEN 1 THEN 'free' WHEN 2 THEN 'realloc' WHEN 3 THEN 'unseen' WHEN 4 THEN 'exec' END AS ended_by,
          a.ended_by = 0 AS is_leaked, a.intervening_allocations,
-         c.chain_id, c.chain_position, c.realloc_from_id, a.heap_id,
-         (SELECT max(m.marker_id) FROM markers m WHERE m.process_id = t.process_id AND m.at_ns <= a.alloc_ns) AS marker_id -- the last one set before
-  FROM allocation_rows a
-  LEFT JOIN kinds k ON k.kind = a.call_code & 31
-  LEFT JOIN threads t ON t.thread_id = a.thread_id
-  LEFT JOIN chain_rows c ON c.allocation_id = a.allocation_id;
+         (SELECT c.chain_id FROM chain_rows c WHERE c.allocation_id = a.allocation_id) AS chain_id,
+         (SELECT c.chain_position FROM chain_rows c WHERE c.allocation_id = a.allocation_id) AS chain_position,
+         (SELECT c.realloc_from_id FROM chain_rows c WHERE c.allocation_id = a.allocation_id) AS realloc_from_id,
+         a.heap_id,
+         (SELECT max(m.marker_id) FROM markers m WHERE m.at_ns <= a.alloc_ns AND m.process_id =
+           (SELECT t.process_id FROM threads t WHERE t.thread_id = a.thread_id)) AS marker_id -- the last one set before
+  FROM allocation_rows a;
 
 CREATE TABLE realloc_chains (   -- chains of two or more blocks
   chain_id            INTEGER PRIMARY KEY, -- allocation_id of the first member

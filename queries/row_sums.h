@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * row_sums: sums by process and stack, and by the stack that freed, in the making.
+ *
+ * Model: a sum is found by its ids in an array of places, because a scan looks for one with every
+ *        row; pairs of birth and free are hashed, but a sum remembers the pair that came last,
+ *        which is mostly the next, too.
+ * Invariants: RS-1 after row_sums_sort sums are in order of their ids, and so are pairs.
+ * Memory: with distinct stacks, and 4 bytes per stack of the file and process that has rows.
+ */
+#ifndef MTRACE_QUERIES_ROW_SUMS_H
+#define MTRACE_QUERIES_ROW_SUMS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Of the rows born with one stack in one process. */
+struct row_sum {
+    uint32_t process;
+    uint32_t backtrace;
+    uint32_t
+        last_free; /* index + 1 in frees of the pair that was counted last: mostly the next, too */
+    int64_t allocated_blocks, allocated_bytes;
+    int64_t freed_blocks, freed_bytes;
+    int64_t slack_bytes, lifetime_sum_ns;
+    int64_t first_ns, last_ns;
+    int64_t min_size_bytes, max_size_bytes;
+    int64_t temporary_blocks, temporary_bytes;
+    int64_t peak_blocks, peak_bytes;
+    int64_t leaked_blocks, leaked_bytes;
+    int64_t leaked_first_ns, leaked_last_ns;
+};
+
+/* Of these, what was freed from one stack. */
+struct free_sum {
+    uint32_t process;
+    uint32_t backtrace;
+    uint32_t free_backtrace;
+    int64_t blocks, bytes;
+};
+
+struct row_sums {
+    uint32_t **places; /* by process, then by backtrace: index + 1 of its sum; made when needed */
+    size_t n_processes, n_backtraces; /* highest id + 1 */
+    struct row_sum *births;
+    size_t n_births, births_capacity;
+    struct free_sum *frees;
+    size_t n_frees, frees_capacity;
+    uint32_t *slots; /* open addressing over frees: index + 1 */
+    size_t mask;
+};
+
+/* False: no memory. Call row_sums_done in any case. */
+bool row_sums_init(struct row_sums *sums, size_t n_processes, size_t n_backtraces);
+void row_sums_done(struct row_sums *sums);
+
+/* Hint: the sum will be needed. Ids may be any. */
+void row_sums_expect(const struct row_sums *sums, uint32_t process, size_t backtrace);
+
+/* The sum of a stack, made when it is new; NULL: no memory. process < n_processes, backtrace <
+ * n_backtraces; valid until the next call. */
+struct row_sum *row_sums_get(struct row_sums *sums, uint32_t process, uint32_t backtrace);
+
+/* Counts a block as freed from a stack; false: no memory. */
+bool row_sums_add_free(struct row_sums *sums, struct row_sum *sum, uint32_t free_backtrace,
+                       int64_t size_bytes);
+
+/* The end of counting: nothing may be added any more. */
+void row_sums_sort(struct row_sums *sums);
+
+#endif
