@@ -188,7 +188,8 @@ int facts_write_rows(struct facts *facts, bool slim, struct progress *progress, 
     for (int i = 0; code == 0 && i < FACTS_MOMENTS; i++)
         code = heap_pages_init(&facts->pages[i], facts->heaps, facts->page_bytes, err);
     if (code == 0 && !slim)
-        code = row_writer_new(facts->db, &writer, err);
+        code = row_writer_new(facts->db, facts->definitions->n_threads,
+                              heap_ranges_count(facts->heaps), &writer, err);
     if (code == 0)
         code = run_pump(facts, writer, progress, err);
     row_writer_free(writer);

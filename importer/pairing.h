@@ -19,7 +19,8 @@
  *   PA-1 Ids are dense, in order of birth; every id that was born is ended or left over once.
  *   PA-2 Of two blocks at one address of a process the first has ended when the second is born.
  *   PA-3 A block ended by realloc has the id that its successor names as realloc_from_id.
- *   PA-4 Memory: the live tables, 48 bytes per chain with a live block, one counter per thread.
+ *   PA-4 An end with an intervening count was made by the thread that allocated the block.
+ *   PA-5 Memory: the live tables, 48 bytes per chain with a live block, one counter per thread.
  * Threads: none.
  * Failure: memory, or what a function of the sink returned.
  */

@@ -33,63 +33,70 @@ static void result_unless(sqlite3_context *context, uint64_t value, uint64_t nul
         sqlite3_result_int64(context, (sqlite3_int64)value);
 }
 
+/* All but the last column in the order of the table: then SQLite makes the record where the values
+ * are, without copying them. */
 static const char allocation_columns[] =
-    "allocation_rows(alloc_ns, lifetime_ns, address, size_bytes, slack_bytes, backtrace_id,"
-    " free_backtrace_id, thread_id, other_free_thread_id, call_code, ended_by, heap_id,"
-    " intervening_allocations)";
+    "packed_allocation_rows(alloc_ns, lifetime_ns, address, size_bytes, slack_bytes, backtrace_id,"
+    " free_backtrace_id, ending, traits)";
 
-/* SQLite asks for the columns of a row in order; UINT64_MAX is NULL in all of them. */
+enum {
+    N_ALLOCATION_COLUMNS = 9
+};
+
+/* What most rows have becomes 0, which SQLite stores in no byte. The schema says where the bits
+ * are. */
+static int64_t pack_traits(const struct allocation *allocation)
+{
+    uint64_t thread = allocation->thread, kind = allocation->call & LOG_CALL_MASK;
+    uint64_t packed = allocation->ended_by | kind << 3 | (thread & 0xffff) << 8
+                      | (uint64_t)allocation->heap << 24 | thread >> 16 << 48
+                      | (uint64_t)allocation->alignment_log2 << 56;
+
+    return (int64_t)packed - 0x1000101;
+}
+
+/* Nobody but the allocating thread has an intervening count (PA-4), so both share a column. */
+static void result_ending(sqlite3_context *context, const struct allocation *allocation)
+{
+    if (allocation->intervening != PAIRING_UNKNOWN)
+        sqlite3_result_int64(context, (sqlite3_int64)allocation->intervening);
+    else if (allocation->free_thread && allocation->free_thread != allocation->thread)
+        sqlite3_result_int64(context, -(sqlite3_int64)allocation->free_thread);
+}
+
+/* SQLite asks for the columns of a row in order. */
 static void allocation_column(const void *row, int column, sqlite3_context *context)
 {
     const struct allocation *allocation = row;
-    uint64_t value = UINT64_MAX;
 
     switch (column) {
     case 0:
-        value = allocation->alloc_ns;
-        break;
+        sqlite3_result_int64(context, (sqlite3_int64)allocation->alloc_ns);
+        return;
     case 1:
-        value = allocation->lifetime_ns;
-        break;
+        result_unless(context, allocation->lifetime_ns, PAIRING_UNKNOWN);
+        return;
     case 2:
-        value = allocation->address;
-        break;
+        result_unless(context, allocation->address, UINT64_MAX);
+        return;
     case 3:
-        value = allocation->size_bytes;
-        break;
+        sqlite3_result_int64(context, (sqlite3_int64)allocation->size_bytes);
+        return;
     case 4:
-        if (allocation->slack_bytes != LIVE_BLOCK_SLACK_UNKNOWN)
-            value = allocation->slack_bytes;
-        break;
+        result_unless(context, allocation->slack_bytes, LIVE_BLOCK_SLACK_UNKNOWN);
+        return;
     case 5:
-        value = allocation->node;
-        break;
+        sqlite3_result_int64(context, allocation->node);
+        return;
     case 6:
-        if (allocation->free_node)
-            value = allocation->free_node;
-        break;
+        result_unless(context, allocation->free_node, 0);
+        return;
     case 7:
-        if (allocation->thread)
-            value = allocation->thread;
-        break;
-    case 8:
-        if (allocation->free_thread && allocation->free_thread != allocation->thread)
-            value = allocation->free_thread;
-        break;
-    case 9:
-        value = (allocation->call & LOG_CALL_MASK) + 32u * allocation->alignment_log2;
-        break;
-    case 10:
-        value = allocation->ended_by;
-        break;
-    case 11:
-        if (allocation->heap)
-            value = allocation->heap;
-        break;
+        result_ending(context, allocation);
+        return;
     default:
-        value = allocation->intervening;
+        sqlite3_result_int64(context, pack_traits(allocation));
     }
-    result_unless(context, value, UINT64_MAX);
 }
 
 static void link_column(const void *row, int column, sqlite3_context *context)
@@ -117,8 +124,12 @@ static void chain_column(const void *row, int column, sqlite3_context *context)
     result_unless(context, values[column], PAIRING_UNKNOWN);
 }
 
-int row_writer_new(sqlite3 *db, struct row_writer **ret, struct error *err)
+int row_writer_new(sqlite3 *db, uint64_t n_threads, uint64_t n_heaps, struct row_writer **ret,
+                   struct error *err)
 {
+    if (n_threads >> 24 || n_heaps >> 24)
+        return error_set(err, ERROR_FORMAT,
+                         "more than 16 million threads or heaps: use --slim, which has no rows");
     struct row_writer *writer = calloc(1, sizeof *writer);
 
     if (writer)
@@ -127,7 +138,7 @@ int row_writer_new(sqlite3 *db, struct row_writer **ret, struct error *err)
         row_writer_free(writer);
         return error_set(err, ERROR_NOMEM, "out of memory");
     }
-    int code = bulk_insert_open(db, allocation_columns, 13, allocation_column,
+    int code = bulk_insert_open(db, allocation_columns, N_ALLOCATION_COLUMNS, allocation_column,
                                 sizeof(struct allocation), &writer->allocations, err);
     if (code == 0)
         code = bulk_insert_open(db,

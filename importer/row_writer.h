@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * row_writer: allocations into allocation_rows, chain_rows and realloc_chains.
+ * row_writer: allocations into packed_allocation_rows, chain_rows and realloc_chains.
  *
  * Model:   rows come in batches, in order of id; each batch is one statement per table.
  * Invariants: RW-1 the first allocation has id 1 and each next one is one more: allocation_id is
  *             SQLite's own next rowid, so that it appends without looking for the key.
+ *             RW-2 thread and heap ids are below 2^24, for which packed_allocation_rows.traits
+ *             has room: row_writer_new fails with more.
  * Threads: those of the connection. A batch may be filled by another thread.
  * Failure: the database.
  */
@@ -36,7 +38,9 @@ void row_batch_add(struct row_batch *batch, const struct allocation *allocation,
 
 struct row_writer;
 
-int row_writer_new(sqlite3 *db, struct row_writer **ret, struct error *err);
+/* Ids of threads and heaps go up to n_threads and n_heaps (RW-2). */
+int row_writer_new(sqlite3 *db, uint64_t n_threads, uint64_t n_heaps, struct row_writer **ret,
+                   struct error *err);
 
 /* NULL is fine. */
 void row_writer_free(struct row_writer *writer);

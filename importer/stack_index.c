@@ -46,7 +46,7 @@ static int count_stacks(struct stack_index *index, struct error *err)
         return error_set(err, ERROR_NOMEM, "out of memory for an index of %zu stacks",
                          index->n_stacks);
     if (code == 0)
-        code = database_prepare(index->db, "SELECT backtrace_id FROM allocation_rows", &statement,
+        code = database_prepare(index->db, "SELECT backtrace_id FROM packed_allocation_rows", &statement,
                                 err);
     if (code)
         return code;
@@ -62,7 +62,7 @@ static int place_range(struct stack_index *index, size_t first, size_t last, str
 {
     sqlite3_stmt *statement = NULL;
     int step, code = database_prepare(index->db,
-                                      "SELECT allocation_id, backtrace_id FROM allocation_rows",
+                                      "SELECT allocation_id, backtrace_id FROM packed_allocation_rows",
                                       &statement, err);
 
     if (code)

@@ -2,22 +2,43 @@
 
 CREATE TABLE kinds (kind INTEGER PRIMARY KEY, name TEXT NOT NULL) STRICT; -- 'malloc', 'calloc', 'realloc', 'aligned_alloc', … as called
 
-CREATE TABLE allocation_rows (  -- private: one heap block from birth to death; about 45 bytes a row, so nothing that most rows lack or that can be derived
-  allocation_id         INTEGER PRIMARY KEY, -- 1, 2, 3, … in time order over all processes
-  alloc_ns              INTEGER NOT NULL,
-  lifetime_ns           INTEGER, -- NULL: never ended
-  address               INTEGER,
-  size_bytes            INTEGER NOT NULL,
-  slack_bytes           INTEGER, -- usable minus requested
-  backtrace_id          INTEGER NOT NULL,
-  free_backtrace_id     INTEGER,
-  thread_id             INTEGER,
-  other_free_thread_id  INTEGER, -- NULL: ended by thread_id, or never, or nobody knows by whom
-  call_code             INTEGER NOT NULL, -- kind + 32 * alignment_log2 (0: malloc's own alignment)
-  ended_by              INTEGER NOT NULL, -- 0 nothing: leaked; 1 free; 2 realloc; 3 unseen: another block was born at its address, lifetime_ns is the longest possible; 4 exec
-  heap_id               INTEGER, -- NULL: a mapping of its own
-  intervening_allocations INTEGER -- the allocating thread's own other allocations between birth and death; NULL unless freed by free() in that thread
+CREATE TABLE packed_allocation_rows ( -- private: one heap block from birth to death, to be read through allocation_rows; few columns, because each one costs the import time and a byte
+  alloc_ns          INTEGER NOT NULL,
+  lifetime_ns       INTEGER,    -- NULL: never ended
+  address           INTEGER,    -- NULL: the recording has no addresses
+  size_bytes        INTEGER NOT NULL,
+  slack_bytes       INTEGER,    -- usable minus requested; NULL: unknown
+  backtrace_id      INTEGER NOT NULL,
+  free_backtrace_id INTEGER,    -- NULL: not ended by a call, or frees have no stacks
+  ending            INTEGER,    -- freed by its own thread: intervening_allocations; ended by another one: minus its thread_id; else NULL
+  traits            INTEGER NOT NULL, -- minus 0x1000101, which is the commonest: ended_by (3 bits) | kind (5) | thread_id (16) | heap_id (24, 0: none) | thread_id above 65535 (8) | alignment_log2 (6)
+  allocation_id     INTEGER PRIMARY KEY -- last, so that SQLite takes rows in place
 ) STRICT;
+
+CREATE VIEW allocation_rows(    -- private: packed_allocation_rows, unpacked
+  allocation_id,                -- 1, 2, 3, … in time order over all processes
+  alloc_ns,                     -- of birth
+  lifetime_ns,                  -- NULL: never ended
+  address,                      -- NULL: the recording has no addresses
+  size_bytes,                   -- requested
+  slack_bytes,                  -- usable minus requested; NULL: unknown
+  backtrace_id,                 -- where it was allocated
+  free_backtrace_id,            -- where it was ended; NULL: not by a call, or frees have no stacks
+  thread_id,                    -- that allocated it
+  other_free_thread_id,         -- NULL: ended by thread_id, or never, or nobody knows by whom
+  call_code,                    -- kind + 32 * alignment_log2 (0: malloc's own alignment)
+  ended_by,                     -- 0 nothing: leaked; 1 free; 2 realloc; 3 unseen: another block was born at its address, lifetime_ns is the longest possible; 4 exec
+  heap_id,                      -- NULL: a mapping of its own
+  intervening_allocations       -- the allocating thread's own other allocations between birth and death; NULL unless freed by free() in that thread
+) AS
+  SELECT allocation_id, alloc_ns, lifetime_ns, address, size_bytes, slack_bytes, backtrace_id, free_backtrace_id,
+         (traits + 0x1000101 >> 8 & 0xffff) + (traits + 0x1000101 >> 32 & 0xff0000),
+         CASE WHEN ending < 0 THEN -ending END,
+         (traits + 0x1000101 >> 3 & 31) + (traits + 0x1000101 >> 51 & 2016),
+         traits + 0x1000101 & 7,
+         nullif(traits + 0x1000101 >> 24 & 0xffffff, 0),
+         CASE WHEN ending >= 0 THEN ending END
+  FROM packed_allocation_rows;
 
 CREATE TABLE chain_rows (       -- private: the allocations that are links of a chain of two or more
   allocation_id   INTEGER PRIMARY KEY,

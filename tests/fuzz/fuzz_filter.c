@@ -28,8 +28,8 @@ static const char rows_sql[] =
     "INSERT INTO frames VALUES (1, 1, 16, 0), (2, 1, 32, 0);"
     "INSERT INTO frame_lines VALUES (1, 0, 1, 1, 3, NULL), (2, 0, 2, NULL, NULL, NULL);"
     "INSERT INTO backtraces VALUES (1, NULL, 2, 1, 1, NULL, 'complete'), (2, 1, 2, 2, 2, NULL, 'complete');"
-    "INSERT INTO allocation_rows VALUES (1, 5, 10, 4096, 100, 12, 1, 2, 1, NULL, 1, 1, NULL, 0),"
-    " (2, 9, NULL, 8192, 4000, NULL, 2, NULL, 2, NULL, 2, 0, NULL, NULL);"
+    "INSERT INTO packed_allocation_rows VALUES (5, 10, 4096, 100, 12, 1, 2, 0, -16777208, 1),"
+    " (9, NULL, 8192, 4000, NULL, 2, NULL, NULL, -16776945, 2);"
     "INSERT INTO kinds VALUES (1, 'malloc'), (2, 'calloc');"
     "INSERT INTO markers VALUES (1, 1, 1, 3, 'loaded');";
 

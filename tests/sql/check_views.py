@@ -32,10 +32,10 @@ for name in names:
     columns = [row[0] for row in database.execute("SELECT name FROM pragma_table_info(?)", (name,))]
     if name != "suppressions" and columns[0] != "process_id":
         problems.append(f"{name} does not begin with process_id")
-    roots = {root for (root,) in database.execute("SELECT rootpage FROM sqlite_schema WHERE name = 'allocation_rows'")}
+    roots = {root for (root,) in database.execute("SELECT rootpage FROM sqlite_schema WHERE name = 'packed_allocation_rows'")}
     opened = {row[3] for row in database.execute(f"EXPLAIN SELECT * FROM {name}") if row[1] == "OpenRead" and row[4] == 0}
     if roots & opened:
-        problems.append(f"{name} opens allocation_rows")
+        problems.append(f"{name} opens packed_allocation_rows")
     if not re.search(r"ORDER BY", text):
         problems.append(f"{name} has no order")
 
