@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 enum {
@@ -303,6 +304,9 @@ const char *program_explain(const char *path)
                && (status.st_uid != geteuid() || (status.st_mode & S_ISGID))) {
         reason = "it is set-uid or set-gid, and such programs load no preloaded library; run it "
                  "under the account it changes to";
+    } else if (fd >= 0 && fgetxattr(fd, "security.capability", NULL, 0) > 0) {
+        reason = "it has file capabilities, and such programs load no preloaded library; run a "
+                 "copy of it, which has none";
     } else if (n >= (ssize_t)sizeof(start.header)
                && memcmp(start.header.e_ident, ELFMAG, SELFMAG) == 0) {
         reason = explain_elf(fd, &start.header);
