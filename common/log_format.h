@@ -376,7 +376,8 @@ enum log_frame_kind {
 enum log_codec {
     LOG_CODEC_STORED = 0,  /* payload as in the segment */
     LOG_CODEC_ZSTD = 1,    /* the same through zstd */
-    LOG_CODEC_COLUMNS = 2, /* EVENTS: columns of docs/log-format.md §packed, through zstd */
+    LOG_CODEC_COLUMNS = 2, /* EVENTS: columns of docs/log-format.md §packed */
+    LOG_CODEC_NODES = 3,   /* NODES: columns of the same section */
 };
 
 /* payload_bytes bytes follow, then zeros up to a multiple of 8. Any field out of range: the frame

@@ -1,26 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 #include "support/pack.h"
 
-#include "common/varint.h"
+#include "support/column_bytes.h"
 #include "support/columns.h"
+#include "support/node_columns.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
 #include <zstd.h>
 
-enum {
-    COLUMNS_HEADER_BYTES = 1 + COLUMN_COUNT * VARINT_MAX_BYTES,
-    BLOCK_MIN_BYTES = 256,
-    COLUMNS_MAX_BYTES = COLUMNS_HEADER_BYTES + COLUMN_COUNT * COLUMN_BYTES,
-};
-
 struct pack {
     ZSTD_CCtx *compressor;
     ZSTD_DCtx *decompressor;
+    struct column_coder *coder;
+    struct column_history event_history;
+    struct column_history node_history;
     struct columns columns;
-    uint8_t columns_bytes[COLUMN_COUNT][COLUMN_BYTES]; /* while encoding */
-    uint8_t decoded[COLUMNS_MAX_BYTES];                /* columns, out of zstd */
+    struct node_columns node_columns;
 };
 
 struct pack *pack_new(void)
@@ -31,7 +28,8 @@ struct pack *pack_new(void)
         return NULL;
     pack->compressor = ZSTD_createCCtx();
     pack->decompressor = ZSTD_createDCtx();
-    if (!pack->compressor || !pack->decompressor) {
+    pack->coder = column_coder_new();
+    if (!pack->compressor || !pack->decompressor || !pack->coder) {
         pack_free(pack);
         return NULL;
     }
@@ -44,6 +42,7 @@ void pack_free(struct pack *pack)
         return;
     ZSTD_freeCCtx(pack->compressor);
     ZSTD_freeDCtx(pack->decompressor);
+    column_coder_free(pack->coder);
     free(pack);
 }
 
@@ -74,12 +73,6 @@ static size_t seal_frame(struct log_frame *frame, uint8_t *out)
     return sizeof(*frame) + frame->payload_bytes + padding;
 }
 
-static void begin_frame(struct pack *pack, const struct pack_settings *settings)
-{
-    ZSTD_CCtx_reset(pack->compressor, ZSTD_reset_session_only);
-    ZSTD_CCtx_setParameter(pack->compressor, ZSTD_c_compressionLevel, settings->zstd_level);
-}
-
 /* Stored or through zstd, whatever is shorter. */
 static void put_plain(struct pack *pack, const struct pack_settings *settings,
                       struct log_frame *frame, const void *bytes, uint8_t *out)
@@ -88,7 +81,8 @@ static void put_plain(struct pack *pack, const struct pack_settings *settings,
     size_t n = 0;
 
     if (settings->zstd_level > 0 && n_bytes > 0) {
-        begin_frame(pack, settings);
+        ZSTD_CCtx_reset(pack->compressor, ZSTD_reset_session_only);
+        ZSTD_CCtx_setParameter(pack->compressor, ZSTD_c_compressionLevel, settings->zstd_level);
         n = ZSTD_compress2(pack->compressor, out + sizeof(*frame), n_bytes, bytes, n_bytes);
     }
     if (n > 0 && !ZSTD_isError(n)) {
@@ -101,66 +95,37 @@ static void put_plain(struct pack *pack, const struct pack_settings *settings,
     memcpy(out + sizeof(*frame), bytes, n_bytes);
 }
 
-static bool compress_part(struct pack *pack, const uint8_t *bytes, size_t n_bytes,
-                          ZSTD_EndDirective directive, ZSTD_outBuffer *out)
-{
-    ZSTD_inBuffer in = {bytes, n_bytes, 0};
-    size_t left = ZSTD_compressStream2(pack->compressor, out, &in, directive);
-
-    return !ZSTD_isError(left) && in.pos == in.size && (directive == ZSTD_e_continue || left == 0);
-}
-
-/* A zstd block ends with each column, so that each has an entropy table of its own; but tables
- * cost time, so a short column shares the block of the next. */
-static bool compress_columns(struct pack *pack, ZSTD_outBuffer *out)
-{
-    const struct columns *columns = &pack->columns;
-    size_t n_open = 0;
-
-    for (int i = 0; i < COLUMN_COUNT; i++) {
-        ZSTD_EndDirective directive = ZSTD_e_continue;
-        n_open += columns->n_bytes[i];
-        if (i == COLUMN_COUNT - 1)
-            directive = ZSTD_e_end;
-        else if (n_open >= BLOCK_MIN_BYTES)
-            directive = ZSTD_e_flush;
-        if (directive == ZSTD_e_flush)
-            n_open = 0;
-        if (!compress_part(pack, columns->bytes[i], columns->n_bytes[i], directive, out))
-            return false;
-    }
-    return true;
-}
-
 static bool put_columns(struct pack *pack, const struct pack_settings *settings,
                         struct log_frame *frame, const void *bytes, uint8_t *out)
 {
-    ZSTD_outBuffer buffer = {out + sizeof(*frame), frame->raw_bytes, 0};
-    uint8_t header[COLUMNS_HEADER_BYTES];
-    uint8_t *end = header;
-    size_t n_total = 0;
-
-    for (int i = 0; i < COLUMN_COUNT; i++)
-        pack->columns.bytes[i] = pack->columns_bytes[i];
     if (!columns_encode(&pack->columns, bytes, frame->raw_bytes / sizeof(uint64_t),
                         frame->segment.base_ticks, settings->time_shift))
         return false;
-    *end++ = (uint8_t)settings->time_shift;
-    for (int i = 0; i < COLUMN_COUNT; i++) {
-        end = varint_put(end, pack->columns.n_bytes[i]);
-        n_total += pack->columns.n_bytes[i];
-    }
-
-    begin_frame(pack, settings);
-    ZSTD_CCtx_setPledgedSrcSize(pack->compressor, n_total + (size_t)(end - header));
-    if (!compress_part(pack, header, (size_t)(end - header), ZSTD_e_continue, &buffer)
-        || !compress_columns(pack, &buffer))
-        return false;
     frame->codec = LOG_CODEC_COLUMNS;
     frame->n_events = pack->columns.n_events;
-    frame->payload_bytes = (uint32_t)buffer.pos;
+    frame->payload_bytes =
+        (uint32_t)column_bytes_put(pack->coder, &pack->event_history, settings->time_shift,
+                                   &pack->columns.encoded, out + sizeof(*frame), frame->raw_bytes);
+    if (frame->payload_bytes == 0)
+        return false;
     frame->segment.base_ticks &= ~((1ull << settings->time_shift) - 1);
     return true;
+}
+
+static uint32_t first_node(const struct log_frame *frame)
+{
+    return frame->segment.first_node + frame->first_byte / (uint32_t)sizeof(struct log_node);
+}
+
+static bool put_nodes(struct pack *pack, struct log_frame *frame, const void *bytes, uint8_t *out)
+{
+    node_columns_encode(&pack->node_columns, bytes, frame->raw_bytes / sizeof(struct log_node),
+                        first_node(frame));
+    frame->codec = LOG_CODEC_NODES;
+    frame->payload_bytes =
+        (uint32_t)column_bytes_put(pack->coder, &pack->node_history, 0, &pack->node_columns.encoded,
+                                   out + sizeof(*frame), frame->raw_bytes);
+    return frame->payload_bytes > 0;
 }
 
 static uint64_t count_side_records(const struct log_side_record *records, size_t n)
@@ -201,6 +166,9 @@ size_t pack_segment(struct pack *pack, const struct pack_settings *settings,
     if (segment->kind == LOG_SEGMENT_EVENTS && settings->zstd_level > 0 && n_bytes % 8 == 0
         && put_columns(pack, settings, &frame, payload, out))
         return seal_frame(&frame, out);
+    if (segment->kind == LOG_SEGMENT_NODES && settings->zstd_level > 0
+        && n_bytes % sizeof(struct log_node) == 0 && put_nodes(pack, &frame, payload, out))
+        return seal_frame(&frame, out);
     if (segment->kind == LOG_SEGMENT_EVENTS)
         frame.n_events = pack_count_events(payload, n_bytes / sizeof(uint64_t));
     else if (segment->kind == LOG_SEGMENT_SIDE)
@@ -229,9 +197,15 @@ static bool is_sound(const struct log_frame *frame)
         return false;
     if (frame->codec == LOG_CODEC_STORED && frame->payload_bytes != frame->raw_bytes)
         return false;
-    return frame->codec != LOG_CODEC_COLUMNS
-           || (frame->kind == LOG_FRAME_SEGMENT && frame->segment.kind == LOG_SEGMENT_EVENTS
-               && frame->raw_bytes % 8 == 0);
+    if (frame->codec != LOG_CODEC_COLUMNS && frame->codec != LOG_CODEC_NODES)
+        return true;
+    if (frame->kind != LOG_FRAME_SEGMENT)
+        return false;
+    return frame->codec == LOG_CODEC_COLUMNS
+               ? frame->segment.kind == LOG_SEGMENT_EVENTS
+                     && frame->raw_bytes % sizeof(uint64_t) == 0
+               : frame->segment.kind == LOG_SEGMENT_NODES
+                     && frame->raw_bytes % sizeof(struct log_node) == 0;
 }
 
 int pack_check_header(const struct log_frame *frame, int64_t offset, struct error *err)
@@ -248,44 +222,27 @@ size_t pack_frame_bytes(const struct log_frame *frame)
     return sizeof(*frame) + frame->payload_bytes + padding_bytes(frame->payload_bytes);
 }
 
-/* Sets bytes and n_bytes of the columns within pack->decoded; false if they do not fit in it. */
-static bool find_columns(struct pack *pack, size_t n_decoded, unsigned *ret_time_shift)
-{
-    struct columns *columns = &pack->columns;
-    const uint8_t *end = pack->decoded + n_decoded;
-    const uint8_t *in = pack->decoded;
-    uint8_t *bytes;
-
-    if (n_decoded == 0)
-        return false;
-    *ret_time_shift = *in++;
-    for (int i = 0; i < COLUMN_COUNT; i++) {
-        uint64_t n;
-        in = varint_get(in, end, &n);
-        if (!in || n > COLUMN_BYTES)
-            return false;
-        columns->n_bytes[i] = (size_t)n;
-    }
-    bytes = pack->decoded + (in - pack->decoded);
-    for (int i = 0; i < COLUMN_COUNT; i++) {
-        if (columns->n_bytes[i] > (size_t)(end - bytes))
-            return false;
-        columns->bytes[i] = bytes;
-        bytes += columns->n_bytes[i];
-    }
-    return bytes == end;
-}
-
 static bool unpack_columns(struct pack *pack, const struct log_frame *frame, const void *payload,
                            void *out)
 {
+    struct column_bytes columns;
     unsigned time_shift;
-    size_t n = ZSTD_decompressDCtx(pack->decompressor, pack->decoded, sizeof(pack->decoded),
-                                   payload, frame->payload_bytes);
 
-    return !ZSTD_isError(n) && find_columns(pack, n, &time_shift)
-           && columns_decode(&pack->columns, out, frame->raw_bytes / sizeof(uint64_t),
-                             frame->segment.base_ticks, time_shift);
+    return column_bytes_get(pack->coder, payload, frame->payload_bytes, &time_shift, &columns)
+           && columns_decode(&pack->columns.predictor, &columns, out,
+                             frame->raw_bytes / sizeof(uint64_t), frame->segment.base_ticks,
+                             time_shift);
+}
+
+static bool unpack_nodes(struct pack *pack, const struct log_frame *frame, const void *payload,
+                         void *out)
+{
+    struct column_bytes columns;
+    unsigned unused;
+
+    return column_bytes_get(pack->coder, payload, frame->payload_bytes, &unused, &columns)
+           && node_columns_decode(&pack->node_columns, &columns, out,
+                                  frame->raw_bytes / sizeof(struct log_node), first_node(frame));
 }
 
 static bool unpack_zstd(struct pack *pack, const struct log_frame *frame, const void *payload,
@@ -312,6 +269,9 @@ int pack_unpack(struct pack *pack, const struct log_frame *frame, const void *pa
         break;
     case LOG_CODEC_COLUMNS:
         is_good = unpack_columns(pack, frame, payload, out);
+        break;
+    case LOG_CODEC_NODES:
+        is_good = unpack_nodes(pack, frame, payload, out);
         break;
     default:
         return error_set_offset(err, ERROR_VERSION, offset,

@@ -3,8 +3,9 @@
  * Any bytes as a frame: unpacking gives an error or a payload within its bounds, and what came out
  * as events packs and unpacks to the same again.
  *
- * Input: byte 0 codec, byte 1 kind of segment, bytes 2-3 raw length in words, then the payload as
- * it is before zstd. Checksums and compression are done here: a fuzzer would never get past them.
+ * Input: byte 0 codec, byte 1 kind of segment, bytes 2-3 raw length in words, bytes 4-5 how much of
+ * the payload that follows is stored as it is; the rest goes through zstd. Checksums and
+ * compression are done here: a fuzzer would never get past them.
  */
 #include "support/pack.h"
 
@@ -14,7 +15,8 @@
 #include <zstd.h>
 
 enum {
-    HEAD_BYTES = 4
+    HEAD_BYTES = 6,
+    N_CODECS = 5, /* with one that does not exist */
 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -54,15 +56,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         pack = pack_new();
     if (!pack || size < HEAD_BYTES || size > PACK_PAYLOAD_MAX_BYTES / 2)
         return 0;
-    frame.codec = data[0] % 4;
+    frame.codec = data[0] % N_CODECS;
     frame.segment.kind = data[1] % 5;
     frame.raw_bytes = (uint32_t)(data[2] | data[3] << 8) * 8;
-    if (frame.codec == LOG_CODEC_STORED) {
+    n = (size_t)(data[4] | data[5] << 8);
+    if (n > size - HEAD_BYTES || frame.codec == LOG_CODEC_STORED)
         n = size - HEAD_BYTES;
-        memcpy(payload, data + HEAD_BYTES, n);
-    } else {
-        n = ZSTD_compress(payload, sizeof(payload), data + HEAD_BYTES, size - HEAD_BYTES, 1);
-    }
+    memcpy(payload, data + HEAD_BYTES, n);
+    if (HEAD_BYTES + n < size)
+        n += ZSTD_compress(payload + n, sizeof(payload) - n, data + HEAD_BYTES + n,
+                           size - HEAD_BYTES - n, 1);
     frame.payload_bytes = (uint32_t)n;
     complete(&frame, payload);
     if (pack_check_header(&frame, 0, NULL))

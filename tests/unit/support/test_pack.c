@@ -311,10 +311,34 @@ static void part_of_definitions_comes_back(void **state)
     fixture->n_frame = pack_segment(fixture->pack, &settings, &fixture->segment,
                                     fixture->words + 100, 800, 1600, fixture->frame);
     assert_int_equal(unpack_it(fixture, &frame), 0);
-    assert_int_equal(frame.codec, LOG_CODEC_ZSTD);
+    assert_int_equal(frame.codec, LOG_CODEC_NODES);
     assert_int_equal(frame.first_byte, 800);
     assert_int_equal(frame.raw_bytes, 1600);
     assert_memory_equal(fixture->back, fixture->words + 100, 1600);
+}
+
+/* Nodes as of a program: mostly the child of the one before, at places seen before. */
+static void nodes_are_small_and_come_back(void **state)
+{
+    struct fixture *fixture = *state;
+    struct pack_settings settings = {.zstd_level = 1};
+    struct log_node *nodes = (struct log_node *)(void *)fixture->words;
+    struct log_frame frame;
+
+    fixture->segment.kind = LOG_SEGMENT_NODES;
+    fixture->segment.first_node = 5000;
+    for (uint32_t i = 0; i < LOG_NODES_PER_SEGMENT; i++) {
+        nodes[i].parent = draw(fixture, 5) ? 4999 + i : 5000 + i - (uint32_t)draw(fixture, 300);
+        uint32_t place = (uint32_t)draw(fixture, 60);
+        nodes[i].module = place % 3;
+        nodes[i].address = 0x400000 + place * 7777ull;
+    }
+    fixture->n_frame = pack_segment(fixture->pack, &settings, &fixture->segment, nodes, 0,
+                                    LOG_SEGMENT_PAYLOAD_BYTES, fixture->frame);
+    assert_int_equal(unpack_it(fixture, &frame), 0);
+    assert_int_equal(frame.codec, LOG_CODEC_NODES);
+    assert_memory_equal(fixture->back, nodes, LOG_SEGMENT_PAYLOAD_BYTES);
+    assert_true(fixture->n_frame < LOG_NODES_PER_SEGMENT * 3);
 }
 
 static void every_damage_is_seen(void **state)
@@ -344,7 +368,7 @@ static void events_are_small(void **state)
         fixture->ticks += 60 + draw(fixture, 64);
         add(fixture, LOG_FREE, 2, 21, 0x5555555592a0);
     }
-    pack_it(fixture, 1, 5);
+    check_round_trip(fixture, 1, 5, LOG_CODEC_COLUMNS);
     assert_true(fixture->n_frame < fixture->n_words / 5 * 2);
 }
 
@@ -357,6 +381,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(latest_time_is_kept, set_up, tear_down),
         cmocka_unit_test_setup_teardown(events_are_counted, set_up, tear_down),
         cmocka_unit_test_setup_teardown(part_of_definitions_comes_back, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(nodes_are_small_and_come_back, set_up, tear_down),
         cmocka_unit_test_setup_teardown(every_damage_is_seen, set_up, tear_down),
         cmocka_unit_test_setup_teardown(events_are_small, set_up, tear_down),
     };
