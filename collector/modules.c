@@ -115,6 +115,17 @@ static struct build_id find_in_notes(const unsigned char *at, const unsigned cha
     return (struct build_id){NULL, 0};
 }
 
+/* Bytes of the file are mapped there, to be read. Between segments there may be nothing. */
+static bool is_loaded(const ElfW(Phdr) * programs, unsigned n, const ElfW(Phdr) * part)
+{
+    for (unsigned i = 0; i < n; i++)
+        if (programs[i].p_type == PT_LOAD && (programs[i].p_flags & PF_R)
+            && part->p_vaddr >= programs[i].p_vaddr && part->p_memsz <= programs[i].p_filesz
+            && part->p_vaddr - programs[i].p_vaddr <= programs[i].p_filesz - part->p_memsz)
+            return true;
+    return false;
+}
+
 /* The ELF header is the first thing mapped of a module, wherever the linker put it together. */
 static struct build_id find_build_id(const struct identity *identity, uintptr_t load_address)
 {
@@ -129,7 +140,7 @@ static struct build_id find_build_id(const struct identity *identity, uintptr_t 
         uintptr_t at = load_address + programs[i].p_vaddr;
         struct build_id id;
         if (programs[i].p_type != PT_NOTE || at < identity->start
-            || at + programs[i].p_memsz > identity->end)
+            || !is_loaded(programs, header->e_phnum, &programs[i]))
             continue;
         id = find_in_notes((const void *)at, (const void *)(at + programs[i].p_memsz));
         if (id.n_bytes && id.n_bytes <= MOST_BUILD_ID_BYTES)

@@ -29,6 +29,13 @@ SQL = {
     "with_culled": f"SELECT (SELECT count(*) {OWN}) + (SELECT sum(culled_blocks) FROM backtrace_totals)",
     "with_culled_bytes": f"SELECT (SELECT sum(size_bytes) {OWN}) + (SELECT sum(culled_bytes) FROM backtrace_totals)",
     "crossed": "SELECT count(*) FROM allocations WHERE size_bytes = 777 AND free_ns IS NOT NULL",
+    # Code in no file has no tables that we know: what is behind it is a guess, or not there.
+    "complete_through_jit": "SELECT count(*) FROM allocations a JOIN backtraces b ON b.backtrace_id = a.backtrace_id "
+                            "WHERE size_bytes IN (1777, 2777) AND status = 'complete'",
+    "jit_positions": "SELECT count(*) FROM frames WHERE object_id IS NULL AND object_offset <> 0",
+    # By the frame pointer the caller is found.
+    "called_through": "SELECT count(*) FROM allocations a WHERE size_bytes = 1777 AND EXISTS (SELECT 1 FROM stack_frames f "
+                      "WHERE f.backtrace_id = a.backtrace_id AND function = 'call_through')",
     "deepest": "SELECT max(depth) >= 30000 FROM backtraces",
 }
 
@@ -93,6 +100,9 @@ CASES |= {
     # libunwind's own system calls are cancellation points, in places where the program has none.
     "cancel_plugin_checked": Case(["cancel_host", "@/cancel_plugin.so"], env={"MTRACE_UNWINDER": "check"}, end=("exit", 0)),
     "twin_libraries": Case(["twin_libraries", "@/twin_left.so", "@/twin_right.so"], end=("exit", 0)),
+    "jit_code": plain("jit_code"),
+    "jit_code_in_gap": Case(["jit_code_in_gap", "0x8000000"], end=("exit", 0)),
+    "twins_with_gaps": Case(["twin_libraries", "@/gaps_left.so", "@/gaps_right.so"], end=("exit", 0)),
     # Time stamps alone say who had the block first: as they are made, asked of the kernel, computed.
     "handover": plain("handover", is_long=True),
     "handover_monotonic": plain("handover", is_long=True, env={"MTRACE_CLOCK": "monotonic"}),

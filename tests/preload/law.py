@@ -3,17 +3,19 @@
 """law.py RULE: what the collector promises to leave alone, measured on workloads with and without it.
 
 stack     each call takes at most 512 bytes of the program's stack, or what the real function takes and a frame of ours
+notes     a module whose notes lie where nothing is mapped is not read there
 bindings  every `_Unwind_*` of a program that throws is bound to the library it was bound to without us
 """
 
 import re
+import struct
 import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "lib"))
 
 import harness  # noqa: E402
-from harness import Failure  # noqa: E402
+from harness import Failure, Skip  # noqa: E402
 
 MOST_STACK_BYTES = 512
 WRAPPER_BYTES = 160  # below which the real function begins
@@ -77,10 +79,38 @@ def check_bindings(tools, place):
         print(f"{name}: {len(without)} bindings of _Unwind_* are the same")
 
 
+# ---- notes ----
+
+PT_LOAD, PT_NOTE = 1, 4
+
+
+def with_notes_in_a_gap(library, target):
+    """A copy whose note segments say that they are loaded between two others, where ld.so lets nobody read."""
+    data = bytearray(library.read_bytes())
+    first, size, n = struct.unpack_from("<Q", data, 32)[0], *struct.unpack_from("<HH", data, 54)
+    headers = [(at, struct.unpack_from("<I", data, at)[0]) for at in range(first, first + size * n, size)]
+    end = min(sum(struct.unpack_from("<QQQ", data, at + 16)[0::2]) for at, kind in headers if kind == PT_LOAD)
+    gap = (end + 0x1fff) & ~0xfff
+    for at, kind in headers:
+        if kind == PT_NOTE:
+            struct.pack_into("<QQ", data, at + 16, gap, gap)
+    target.write_bytes(data)
+    return any(kind == PT_NOTE for _, kind in headers)
+
+
+def check_notes(tools, place):
+    if not with_notes_in_a_gap(tools.workloads / "gaps_right.so", place / "moved.so"):
+        raise Skip("the linker made no notes")
+    argv = [tools.workloads / "twin_libraries", tools.workloads / "gaps_left.so", place / "moved.so"]
+    if succeed(argv, place, {}) != succeed(argv, place, preloaded(tools, place / "run.dat")):
+        raise Failure("the program said something else")
+    print("notes that are not mapped are passed over")
+
+
 def main():
     tools = harness.Tools.from_environment()
     with harness.scratch() as scratch:
-        {"stack": check_stack, "bindings": check_bindings}[sys.argv[1]](tools, Path(scratch))
+        {"stack": check_stack, "bindings": check_bindings, "notes": check_notes}[sys.argv[1]](tools, Path(scratch))
 
 
 harness.main(main)
