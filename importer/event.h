@@ -44,29 +44,50 @@ enum event_kind {
 /* A call that the recording does not name: no kind in the database. */
 #define EVENT_CALL_UNKNOWN 31
 
+/* Small, because an event crosses from one thread to another; what shares a place belongs to
+ * different kinds. */
 struct event {
     uint64_t time_ns; /* since the start of the earliest recorded process */
     uint64_t address;
-    uint64_t size;   /* requested bytes; length of mappings */
-    uint64_t usable; /* ALLOC, REALLOC_END: usable bytes, >= size; 0 = unknown */
+    uint64_t size; /* requested bytes; length of mappings */
     uint64_t old_address;
-    uint64_t old_size;
-    uint64_t pair; /* REALLOC_*: the same number in both halves, unique in the run */
-    uint64_t n_culled;
-    int64_t value;
-    int64_t parameter;
-    int64_t file_offset; /* MMAP */
-    const char *text; /* MMAP path, MARKER name; NULL if none; valid as long as the definitions */
+
+    union {
+        uint64_t usable; /* ALLOC, REALLOC_END: usable bytes, >= size; 0 = unknown */
+        int64_t value;   /* the others */
+    };
+
+    union {
+        uint64_t pair;    /* REALLOC_*: the same number in both halves, unique in the run */
+        const char *text; /* MMAP path, MARKER name; NULL if none; lives as long as definitions */
+    };
+
+    union {
+        uint64_t old_size;   /* MREMAP */
+        uint64_t n_culled;   /* CULLED */
+        int64_t parameter;   /* MALLOPT */
+        int64_t file_offset; /* MMAP */
+    };
+
     uint32_t process;
     uint32_t thread;
     uint32_t node;
-    uint32_t free_node;      /* CULLED */
-    int32_t prot, flags, fd; /* MMAP */
-    int32_t result;          /* MALLOPT, END */
-    uint8_t kind;            /* enum event_kind */
-    uint8_t call;            /* enum log_call without flags; MALLOPT: 0 mallopt, 1 malloc_trim */
-    uint8_t chunk_flags;     /* LOG_CHUNK_* */
-    uint8_t alignment_log2;  /* 0: malloc's own */
+
+    union {
+        uint32_t free_node; /* CULLED */
+        int32_t prot;       /* MMAP */
+    };
+
+    union {
+        int32_t result; /* MALLOPT, END */
+        int32_t flags;  /* MMAP */
+    };
+
+    int32_t fd;             /* MMAP */
+    uint8_t kind;           /* enum event_kind */
+    uint8_t call;           /* enum log_call without flags; MALLOPT: 0 mallopt, 1 malloc_trim */
+    uint8_t chunk_flags;    /* LOG_CHUNK_* */
+    uint8_t alignment_log2; /* 0: malloc's own */
 };
 
 #endif

@@ -120,7 +120,9 @@ int event_queue_next(struct event_queue *queue, const struct event_batch **ret, 
     if (queue->is_held) {
         queue->n_emptied++;
         queue->is_held = false;
-        pthread_cond_signal(&queue->has_empty);
+        /* Not for each batch: a thread that runs for longer is woken less often. */
+        if (queue->n_filled - queue->n_emptied <= EVENT_QUEUE_BATCHES / 2)
+            pthread_cond_signal(&queue->has_empty);
     }
     while (queue->n_filled == queue->n_emptied && !queue->is_finished)
         pthread_cond_wait(&queue->has_full, &queue->lock);

@@ -123,7 +123,8 @@ static void give_back(struct row_pump *pump, bool stop)
     pthread_mutex_lock(&pump->lock);
     pump->n_emptied++;
     pump->is_stopped = stop;
-    pthread_cond_signal(&pump->changed);
+    if (stop || pump->n_filled - pump->n_emptied <= N_BATCHES / 2) /* rather rarely than at once */
+        pthread_cond_signal(&pump->changed);
     pthread_mutex_unlock(&pump->lock);
 }
 

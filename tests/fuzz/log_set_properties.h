@@ -70,8 +70,10 @@ static inline uint64_t read_events(struct log_set *set)
         require(event.process >= 1 && event.process <= definitions->n_processes);
         require(event.thread >= 1 && event.thread <= definitions->n_threads);
         require(event.node >= 1 && event.node <= definitions->n_backtraces);
-        require(event.free_node <= definitions->n_backtraces);
-        require(!event.text || strlen(event.text) <= LOG_DEF_MAX_BYTES);
+        if (event.kind == EVENT_CULLED)
+            require(event.free_node <= definitions->n_backtraces);
+        if (event.kind == EVENT_MMAP || event.kind == EVENT_MARKER)
+            require(!event.text || strlen(event.text) <= LOG_DEF_MAX_BYTES);
         time_ns = event.time_ns;
         sum = sum * 31 + event.address + event.size + event.kind;
     }
