@@ -3,6 +3,7 @@
 #include "importer/bulk_insert.h"
 #include "importer/database.h"
 #include "importer/facts_parts.h"
+#include "importer/heap_pins.h"
 
 #include <stdlib.h>
 
@@ -237,12 +238,30 @@ static int write_heaps(struct facts *facts, struct error *err)
 {
     sqlite3_stmt *insert = NULL;
     int code =
-        database_prepare(facts->db, "INSERT INTO heaps VALUES (?, ?, ?, ?, ?)", &insert, err);
+        database_prepare(facts->db, "INSERT INTO heaps VALUES (?, ?, ?, ?, ?, ?, ?)", &insert, err);
 
     for (uint32_t id = 1; code == 0 && id <= heap_ranges_count(facts->heaps); id++) {
         const struct heap_range *heap = heap_ranges_get(facts->heaps, id);
-        code = database_insert(insert, err, "uutuu", (uint64_t)id, (uint64_t)heap->process,
-                               heap_kind_name(heap->kind), heap->start, heap->end);
+        code = database_insert(insert, err, "uutuuut", (uint64_t)id, (uint64_t)heap->process,
+                               heap_kind_name(heap->kind), heap->start, heap->end,
+                               heap->lowest_block, heap->is_glibc ? "glibc" : NULL);
+    }
+    sqlite3_finalize(insert);
+    return code;
+}
+
+/* Of several at one instant the last one holds. */
+static int write_extents(struct facts *facts, struct error *err)
+{
+    sqlite3_stmt *insert = NULL;
+    int code = database_prepare(facts->db, "INSERT OR REPLACE INTO heap_extents VALUES (?, ?, ?)",
+                                &insert, err);
+
+    for (size_t i = 0; code == 0 && i < heap_ranges_count_extents(facts->heaps); i++) {
+        struct heap_extent extent = heap_ranges_get_extent(facts->heaps, i);
+        if (extent.heap_id)
+            code = database_insert(insert, err, "uuu", (uint64_t)extent.heap_id, extent.time_ns,
+                                   extent.end);
     }
     sqlite3_finalize(insert);
     return code;
@@ -267,10 +286,12 @@ static int write_states(struct facts *facts, enum facts_moment moment, sqlite3_s
         uint64_t snapshot = snapshot_of(facts, moment, id);
         if (snapshot == 0)
             continue;
-        code = database_insert(insert, err, "uuuuuuuuuzz", snapshot, (uint64_t)id,
-                               state->extent_bytes, state->live_bytes, state->slack_bytes,
-                               state->overhead_bytes, state->hole_bytes, state->free_page_bytes,
-                               state->top_bytes, state->topmost_id, (uint64_t)state->topmost_node);
+        code = database_insert(
+            insert, err, "uuuuuuuuuzzuuuu", snapshot, (uint64_t)id, state->parts.extent_bytes,
+            state->parts.live_bytes, state->parts.slack_bytes, state->parts.overhead_bytes,
+            state->parts.hole_bytes, state->parts.free_page_bytes, state->parts.top_bytes,
+            state->topmost_id, (uint64_t)state->topmost_node, state->pages_to[0],
+            state->pages_to[1], state->pages_to[2], state->pages_to[3]);
     }
     return code;
 }
@@ -326,19 +347,41 @@ static int write_pages(struct facts *facts, enum facts_moment moment, struct err
     return code;
 }
 
+static int write_pins(struct facts *facts, enum facts_moment moment, sqlite3_stmt *insert,
+                      struct error *err)
+{
+    struct heap_pin *pins;
+    size_t n;
+    int code = heap_pins_make(&facts->pages[moment], &pins, &n, err);
+
+    for (size_t i = 0; code == 0 && i < n; i++)
+        code = database_insert(insert, err, "uuuuuu", snapshot_of(facts, moment, pins[i].heap),
+                               (uint64_t)pins[i].node, pins[i].n_pages, pins[i].live_bytes,
+                               pins[i].emptiest_bytes, pins[i].example_id);
+    free(pins);
+    return code;
+}
+
 static int write_moments(struct facts *facts, struct error *err)
 {
-    sqlite3_stmt *insert = NULL;
-    int code = database_prepare(facts->db,
-                                "INSERT INTO heap_states VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                                &insert, err);
+    sqlite3_stmt *states = NULL, *pins = NULL;
+    int code = database_prepare(
+        facts->db, "INSERT INTO heap_states VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        &states, err);
+
+    if (code == 0)
+        code = database_prepare(facts->db, "INSERT INTO heap_pins VALUES (?, ?, ?, ?, ?, ?)", &pins,
+                                err);
 
     for (int moment = 0; code == 0 && moment < FACTS_MOMENTS; moment++) {
-        code = write_states(facts, (enum facts_moment)moment, insert, err);
+        code = write_states(facts, (enum facts_moment)moment, states, err);
         if (code == 0)
             code = write_pages(facts, (enum facts_moment)moment, err);
+        if (code == 0)
+            code = write_pins(facts, (enum facts_moment)moment, pins, err);
     }
-    sqlite3_finalize(insert);
+    sqlite3_finalize(states);
+    sqlite3_finalize(pins);
     return code;
 }
 
@@ -380,5 +423,7 @@ int facts_write_tables(struct facts *facts, struct error *err)
                                  write_lifetimes, err);
     if (code == 0)
         code = write_heaps(facts, err);
+    if (code == 0)
+        code = write_extents(facts, err);
     return code ? code : write_moments(facts, err);
 }

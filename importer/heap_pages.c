@@ -4,11 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    CHUNK_HEADER_BYTES = 8,
-    MAX_START_BYTES = 64 * 1024, /* more than that before the first block is not malloc's own */
-};
-
 int heap_pages_init(struct heap_pages *pages, struct heap_ranges *ranges,
                     const uint32_t *page_bytes, struct error *err)
 {
@@ -90,7 +85,7 @@ static void live_on_page(struct heap_page *page, const struct allocation *alloca
 static int add_overhead(struct heap_pages *pages, uint32_t heap, uint64_t start, uint64_t end,
                         uint64_t page_bytes, struct error *err)
 {
-    pages->states[heap].overhead_bytes += end - start;
+    pages->states[heap].parts.overhead_bytes += end - start;
     for (uint64_t at = start; at < end;) {
         uint64_t address = at / page_bytes * page_bytes;
         uint64_t upto = address + page_bytes < end ? address + page_bytes : end;
@@ -109,8 +104,8 @@ static void note_state(struct heap_state *state, const struct allocation *alloca
 {
     uint64_t end = allocation->address + usable_bytes;
 
-    state->live_bytes += allocation->size_bytes;
-    state->slack_bytes += usable_bytes - allocation->size_bytes;
+    state->parts.live_bytes += allocation->size_bytes;
+    state->parts.slack_bytes += usable_bytes - allocation->size_bytes;
     if (end > state->topmost_end) {
         state->topmost_end = end;
         state->topmost_id = allocation->allocation_id;
@@ -140,9 +135,9 @@ int heap_pages_add(struct heap_pages *pages, const struct allocation *allocation
         live_on_page(page, allocation, upto - at);
         at = upto;
     }
-    if (!range->is_glibc || allocation->address < range->start + CHUNK_HEADER_BYTES)
+    if (!range->is_glibc || allocation->address < range->start + HEAP_PARTS_HEADER_BYTES)
         return 0;
-    return add_overhead(pages, allocation->heap, allocation->address - CHUNK_HEADER_BYTES,
+    return add_overhead(pages, allocation->heap, allocation->address - HEAP_PARTS_HEADER_BYTES,
                         allocation->address, page_bytes, err);
 }
 
@@ -161,53 +156,28 @@ static int compare_pages(const void *left, const void *right)
 static int add_start_overhead(struct heap_pages *pages, uint32_t heap, struct error *err)
 {
     const struct heap_range *range = heap_ranges_get(pages->ranges, heap);
-    uint64_t first_header = range->lowest_block - CHUNK_HEADER_BYTES;
 
-    if (!range->is_glibc || pages->states[heap].topmost_end == 0 || first_header <= range->start
-        || first_header - range->start > MAX_START_BYTES)
+    if (pages->states[heap].topmost_end == 0)
         return 0;
-    return add_overhead(pages, heap, range->start, first_header, pages->page_bytes[range->process],
-                        err);
+    return add_overhead(pages, heap, range->start,
+                        heap_parts_own_end(range->is_glibc, range->start, range->lowest_block),
+                        pages->page_bytes[range->process], err);
 }
 
-/* HP-1 whatever the events claim: takes what is too much from the parts that are least certain. */
-static void fit_parts(struct heap_state *state, uint64_t used_bytes, uint64_t overhead_in_used)
-{
-    uint64_t claimed = state->live_bytes + state->slack_bytes + overhead_in_used;
-
-    if (claimed <= used_bytes) {
-        state->hole_bytes = used_bytes - claimed;
-        return;
-    }
-    uint64_t excess = claimed - used_bytes;
-    uint64_t *parts[] = {&state->overhead_bytes, &state->slack_bytes, &state->live_bytes};
-    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
-        uint64_t limit = i == 0 ? overhead_in_used : *parts[i];
-        uint64_t cut = excess < limit ? excess : limit;
-        *parts[i] -= cut;
-        excess -= cut;
-    }
-}
-
-/* Overhead lies in front of live blocks and of the lowest block ever seen: never in the top. */
-static void make_parts(struct heap_pages *pages, uint32_t heap, uint64_t n_used,
-                       uint64_t overhead_in_used, uint64_t moment_ns)
+static void make_parts(struct heap_pages *pages, uint32_t heap, struct heap_count *count,
+                       uint64_t moment_ns)
 {
     const struct heap_range *range = heap_ranges_get(pages->ranges, heap);
     struct heap_state *state = &pages->states[heap];
-    uint64_t page_bytes = pages->page_bytes[range->process];
-    uint64_t top = (state->topmost_end + page_bytes - 1) / page_bytes * page_bytes;
-    uint64_t end = heap_ranges_end_at(pages->ranges, heap, moment_ns);
 
-    if (top < range->start)
-        top = range->start;
-    if (end < top)
-        end = top;
-    state->extent_bytes = end - range->start;
-    state->top_bytes = end - top;
-    state->free_page_bytes =
-        top - range->start - n_used * page_bytes - (state->overhead_bytes - overhead_in_used);
-    fit_parts(state, n_used * page_bytes, overhead_in_used);
+    count->start = range->start;
+    count->end = heap_ranges_end_at(pages->ranges, heap, moment_ns);
+    count->topmost_end = state->topmost_end;
+    count->live_bytes = state->parts.live_bytes;
+    count->slack_bytes = state->parts.slack_bytes;
+    count->overhead_bytes = state->parts.overhead_bytes;
+    count->page_bytes = pages->page_bytes[range->process];
+    state->parts = heap_parts_make(count);
 }
 
 int heap_pages_finish(struct heap_pages *pages, const uint64_t *moment_ns, struct error *err)
@@ -227,16 +197,18 @@ int heap_pages_finish(struct heap_pages *pages, const uint64_t *moment_ns, struc
         qsort(pages->pages, n_all, sizeof *pages->pages, compare_pages);
     size_t i = 0;
     for (uint32_t heap = 1; heap <= pages->n_heaps; heap++) {
-        uint64_t n_used = 0, overhead_in_used = 0;
+        uint32_t process = heap_ranges_get(pages->ranges, heap)->process;
+        struct heap_count count = {.n_used = 0};
         for (; i < n_all && pages->pages[i].heap == heap; i++) {
             if (pages->pages[i].live_blocks == 0)
                 continue;
-            n_used++;
-            overhead_in_used += pages->pages[i].overhead_bytes;
+            count.n_used++;
+            count.overhead_in_used += pages->pages[i].overhead_bytes;
+            pages->states[heap].pages_to[heap_parts_quarter(pages->pages[i].live_bytes,
+                                                            pages->page_bytes[process])]++;
             pages->pages[n++] = pages->pages[i];
         }
-        make_parts(pages, heap, n_used, overhead_in_used,
-                   moment_ns[heap_ranges_get(pages->ranges, heap)->process]);
+        make_parts(pages, heap, &count, moment_ns[process]);
     }
     pages->n_pages = n;
     return 0;

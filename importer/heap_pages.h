@@ -4,17 +4,14 @@
  * footprint.
  *
  * Model:   the blocks that were live at the moment are added in any order. A block lives on the
- * pages of [address, address + usable). Under glibc a chunk begins with 8 bytes of header right
- *          before the block, and what lies between the start of a heap and the header of the lowest
- *          block ever seen there is malloc's own (arena, thread cache): both are overhead.
+ * pages of [address, address + usable). What is overhead says support/heap_parts.h.
  * Invariants
- *   HP-1 extent = live + slack + overhead + hole + free pages + top, exactly, for every heap.
+ *   HP-1 The parts of every heap sum to its extent (PA-1).
  *   HP-2 A used page holds a live byte; holes lie in used pages, top is whole pages above the last
  *        used one, free pages are below it. Overhead is taken from whatever it lies in.
  *   HP-3 A page has an owner when all its live blocks come from one stack.
  *   HP-4 Memory: 48 bytes and a share of the hash table per used page, 100 per heap.
- * When events were dropped, blocks may overlap; then overhead, slack and live are cut, in this
- * order, so that HP-1 holds still. Threads: none. Failure: memory.
+ * Threads: none. Failure: memory.
  */
 #ifndef MTRACE_IMPORTER_HEAP_PAGES_H
 #define MTRACE_IMPORTER_HEAP_PAGES_H
@@ -22,6 +19,7 @@
 #include "importer/fates.h"
 #include "importer/heap_ranges.h"
 #include "support/error.h"
+#include "support/heap_parts.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -39,9 +37,9 @@ struct heap_page {
 };
 
 struct heap_state {
-    uint64_t live_bytes, slack_bytes; /* of all its blocks */
-    uint64_t extent_bytes, overhead_bytes, hole_bytes, free_page_bytes, top_bytes;
-    uint64_t topmost_end; /* 0: no live block */
+    struct heap_parts parts;
+    uint64_t pages_to[HEAP_PARTS_QUARTERS]; /* used pages by fill: to 25, 50, 75, 100 % */
+    uint64_t topmost_end;                   /* 0: no live block */
     uint64_t topmost_id;
     uint32_t topmost_node;
 };

@@ -392,6 +392,19 @@ uint32_t heap_ranges_find(struct heap_ranges *ranges, uint32_t process, uint64_t
     return ranges->heaps[low].heap_id;
 }
 
+size_t heap_ranges_count_extents(const struct heap_ranges *ranges)
+{
+    return ranges->n_extents;
+}
+
+struct heap_extent heap_ranges_get_extent(const struct heap_ranges *ranges, size_t index)
+{
+    const struct extent *extent = &ranges->extents[index];
+
+    return (struct heap_extent){
+        .heap_id = (uint32_t)extent->start, .time_ns = extent->time_ns, .end = extent->end};
+}
+
 uint64_t heap_ranges_end_at(const struct heap_ranges *ranges, uint32_t heap_id, uint64_t time_ns)
 {
     const struct heap_range *heap = heap_ranges_get(ranges, heap_id);

@@ -62,6 +62,16 @@ const struct heap_range *heap_ranges_get(const struct heap_ranges *ranges, uint3
 /* The heap of an address, 0 if none. */
 uint32_t heap_ranges_find(struct heap_ranges *ranges, uint32_t process, uint64_t address);
 
+/* What was seen of heaps, in order of process and time; heap_id 0: of none that is one. */
+struct heap_extent {
+    uint32_t heap_id;
+    uint64_t time_ns;
+    uint64_t end;
+};
+
+size_t heap_ranges_count_extents(const struct heap_ranges *ranges);
+struct heap_extent heap_ranges_get_extent(const struct heap_ranges *ranges, size_t index);
+
 /* The end of the heap as last seen at or before time_ns; 0 when it was not. */
 uint64_t heap_ranges_end_at(const struct heap_ranges *ranges, uint32_t heap_id, uint64_t time_ns);
 

@@ -35,6 +35,7 @@ struct command {
     bool is_argument_optional;
     bool has_measure; /* takes --measure and --by */
     bool has_tree;    /* takes --bottom-up and --min-share */
+    bool has_instant; /* about heaps: takes --at, once, whatever `filters` says */
     enum command_filters filters;
 };
 
@@ -53,6 +54,8 @@ int cmd_report_show_made(struct query *query, const char *source, const char *ma
                          struct error *err);
 
 int cmd_report_run(struct query *query, struct error *err);
+int cmd_holes_run(struct query *query, struct error *err);
+int cmd_heap_map_run(struct query *query, struct error *err);
 int cmd_groups_run(struct query *query, struct error *err);
 int cmd_leaks_run(struct query *query, struct error *err);
 int cmd_summary_run(struct query *query, struct error *err);

@@ -49,7 +49,7 @@ static int read_range(struct filter_sql *sql, struct error *err)
     return rc < 0 ? rc : 0;
 }
 
-static int64_t resolve(const struct filter_sql *sql, const struct filter_value *value)
+int64_t filter_sql_resolve(const struct filter_sql *sql, const struct filter_value *value)
 {
     int64_t duration_ns = sql->end_ns - sql->start_ns;
 
@@ -66,9 +66,9 @@ static void find_births(struct filter_sql *sql, const struct filter *filter)
     sql->to_ns = sql->end_ns;
     for (size_t i = 0; i < filter->n_values; i++) {
         if (strcmp(filter->values[i].parameter->name, "from") == 0)
-            sql->from_ns = resolve(sql, &filter->values[i]);
+            sql->from_ns = filter_sql_resolve(sql, &filter->values[i]);
         else if (strcmp(filter->values[i].parameter->name, "to") == 0)
-            sql->to_ns = resolve(sql, &filter->values[i]);
+            sql->to_ns = filter_sql_resolve(sql, &filter->values[i]);
     }
 }
 
@@ -84,7 +84,7 @@ static int bind_value(struct filter_sql *sql, const struct filter_value *value)
             return add_bound(sql, (struct filter_bound){.share = value->share, .is_share = true});
         return bind_number(sql, value->number);
     default:
-        return bind_number(sql, resolve(sql, value));
+        return bind_number(sql, filter_sql_resolve(sql, value));
     }
 }
 

@@ -49,6 +49,9 @@ int filter_sql_init(struct filter_sql *sql, const struct rundb *database,
                     struct error *err);
 void filter_sql_done(struct filter_sql *sql);
 
+/* The instant, span or number of a value that is neither text nor word. */
+int64_t filter_sql_resolve(const struct filter_sql *sql, const struct filter_value *value);
+
 /* "SELECT columns FROM allocation_rows AS a … WHERE …" followed by tail; sqlite3_free it, NULL: no
  * memory. extra_needs: what the columns read beside a. */
 char *filter_sql_rows(const struct filter_sql *sql, const char *columns, unsigned extra_needs,

@@ -28,8 +28,8 @@ static const char views_sql[] =
     " ON t.process_id = c.process_id AND t.backtrace_id = c.first_backtrace_id;"
     "CREATE TEMP VIEW snapshot_backtraces AS SELECT s.* FROM main.snapshot_backtraces AS s"
     " WHERE s.backtrace_id IN (SELECT backtrace_id FROM temp.backtrace_totals);"
-    "CREATE TEMP VIEW heap_pages AS SELECT h.* FROM main.heap_pages AS h"
-    " WHERE h.owner_backtrace_id IN (SELECT backtrace_id FROM temp.backtrace_totals);";
+    "CREATE TEMP VIEW heap_pins AS SELECT h.* FROM main.heap_pins AS h"
+    " WHERE h.backtrace_id IN (SELECT backtrace_id FROM temp.backtrace_totals);";
 
 /* Functions were summed over all stacks; here over the selected ones. A function's outermost nodes
  * cover its stacks once, however deep it recurses. */

@@ -4,6 +4,7 @@
 #include "queries/commands.h"
 #include "queries/export_job.h"
 #include "queries/filtered_totals.h"
+#include "queries/heap_tables.h"
 #include "queries/recorder_notes.h"
 #include "queries/suppressions.h"
 #include "support/error.h"
@@ -35,6 +36,8 @@ static int install_filters(struct query *query, struct error *err)
     bool reads_rows = options->command->filters == COMMAND_FILTERS_ROWS
                       || export_job_reads_rows(options->export_format);
 
+    if (options->command->has_instant)
+        return options->command->run == cmd_holes_run ? 0 : heap_tables_install(query, err);
     return reads_rows ? 0 : filtered_totals_install(query, err);
 }
 

@@ -379,10 +379,17 @@ static int find_command(struct parser *parser, int *ret_used, struct error *err)
 static int check_filters(const struct query_options *options, struct error *err)
 {
     const struct command *command = options->command;
+    int n_instants = 0;
 
     for (size_t i = 0; i < options->filter.n_values; i++) {
         const struct filter_value *value = &options->filter.values[i];
 
+        if (command->has_instant && value->parameter == filter_find("alive_at", 8)) {
+            if (++n_instants > 1)
+                return error_set(err, ERROR_USAGE, "%s shows one instant, but --at was given twice",
+                                 command->name);
+            continue;
+        }
         if (command->filters == COMMAND_FILTERS_NONE)
             return error_set(err, ERROR_USAGE, "%s takes no filters, but %s was given",
                              command->name, value->parameter->name);

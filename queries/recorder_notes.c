@@ -12,6 +12,11 @@ static const char no_threads[] =
 static const char no_chains[] = "heaptrack records a realloc as a free and an allocation: it has "
                                 "no chains";
 
+static const char no_addresses[] =
+    "this recording has no addresses, so heaps are unknown; 'heaptrack --raw' keeps them";
+static const char no_parts[] =
+    "heaptrack records no usable sizes and no heaps: slack, overhead and top are unknown";
+
 static const struct note {
     const char *command;
     const char *text;
@@ -26,12 +31,13 @@ static const struct note {
     {"allocation-failures", "heaptrack records no failed calls", false},
     {"reallocs", no_chains, false},
     {"realloc-chains", no_chains, false},
-    {"fragmentation",
-     "this recording has no addresses, so heaps are unknown; 'heaptrack --raw' keeps them", true},
-    {"fragmentation",
-     "heaptrack records no usable sizes and no heaps: slack, overhead and top are unknown", false},
-    {"pinning",
-     "this recording has no addresses, so heaps are unknown; 'heaptrack --raw' keeps them", true},
+    {"fragmentation", no_addresses, true},
+    {"fragmentation", no_parts, false},
+    {"pinning", no_addresses, true},
+    {"holes", no_addresses, true},
+    {"holes", no_parts, false},
+    {"heap-map", no_addresses, true},
+    {"heap-map", no_parts, false},
     {"block", "this recording has no addresses; 'heaptrack --raw' keeps them", true},
 };
 

@@ -10,8 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* "server (pid 812)", or how many processes. */
-static int format_processes(const struct query *query, char *text, size_t size, struct error *err)
+int tree_title_processes(const struct query *query, char *text, size_t size, struct error *err)
 {
     struct sqlite3_stmt *stmt;
     int rc = rundb_prepare(&query->database,
@@ -53,7 +52,7 @@ int tree_title_format(const struct query *query, const struct stack_weights *wei
 {
     char processes[512];
     char bytes[UNITS_TEXT_BYTES], blocks[UNITS_TEXT_BYTES], stacks[UNITS_TEXT_BYTES];
-    int rc = format_processes(query, processes, sizeof(processes), err);
+    int rc = tree_title_processes(query, processes, sizeof(processes), err);
 
     if (rc != 0)
         return rc;

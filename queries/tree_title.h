@@ -17,4 +17,7 @@ struct stack_weights;
 int tree_title_format(const struct query *query, const struct stack_weights *weights,
                       char *ret_text, size_t size, struct error *err);
 
+/* "server (pid 812)", or how many processes; ERROR_NOT_FOUND for a process that is none. */
+int tree_title_processes(const struct query *query, char *ret_text, size_t size, struct error *err);
+
 #endif

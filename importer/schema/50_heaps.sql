@@ -3,7 +3,12 @@
 -- A page is used when it holds a live byte. Overhead is inside used or free pages and counted there only once.
 CREATE TABLE heaps (            -- blocks with a mapping of their own belong to no heap
   heap_id INTEGER PRIMARY KEY, process_id INTEGER NOT NULL, kind TEXT NOT NULL, -- 'brk', 'arena', 'other' (another allocator, or unknown)
-  start_address INTEGER NOT NULL, end_address INTEGER NOT NULL) STRICT; -- of all it ever held
+  start_address INTEGER NOT NULL, end_address INTEGER NOT NULL, -- of all it ever held
+  lowest_block_address INTEGER, -- of any block ever born there
+  allocator TEXT) STRICT;       -- 'glibc': 8 bytes of header before each block are overhead, and so is what lies before the lowest one; NULL: unknown
+
+CREATE TABLE heap_extents (     -- how far a heap reached, when that was seen to change
+  heap_id INTEGER NOT NULL, at_ns INTEGER NOT NULL, end_address INTEGER NOT NULL, PRIMARY KEY (heap_id, at_ns)) STRICT, WITHOUT ROWID;
 
 CREATE TABLE heap_states (      -- the six parts sum to extent_bytes
   snapshot_id INTEGER NOT NULL, heap_id INTEGER NOT NULL,
@@ -16,6 +21,10 @@ CREATE TABLE heap_states (      -- the six parts sum to extent_bytes
   top_bytes INTEGER NOT NULL,            -- wholly free pages above the topmost live block: trimmable
   topmost_allocation_id INTEGER,         -- the block that blocks trimming, and its stack
   topmost_backtrace_id INTEGER,
+  pages_to_25 INTEGER NOT NULL DEFAULT 0, -- used pages whose live bytes are less than a quarter of the page
+  pages_to_50 INTEGER NOT NULL DEFAULT 0, -- at least a quarter and less than a half
+  pages_to_75 INTEGER NOT NULL DEFAULT 0, -- at least a half and less than three quarters
+  pages_to_100 INTEGER NOT NULL DEFAULT 0, -- the rest
   PRIMARY KEY (snapshot_id, heap_id)) STRICT, WITHOUT ROWID;
 
 CREATE TABLE heap_pages (       -- pages that hold a live byte; a live extent is [address, address + usable)
@@ -24,3 +33,9 @@ CREATE TABLE heap_pages (       -- pages that hold a live byte; a live extent is
   owner_backtrace_id INTEGER,            -- set when exactly one stack owns every live block of the page: it pins the page
   example_allocation_id INTEGER,
   PRIMARY KEY (snapshot_id, page_address)) STRICT, WITHOUT ROWID;
+
+CREATE TABLE heap_pins (        -- heap_pages with an owner, by owner
+  snapshot_id INTEGER NOT NULL, backtrace_id INTEGER NOT NULL, pages INTEGER NOT NULL, live_bytes INTEGER NOT NULL,
+  emptiest_bytes INTEGER NOT NULL,       -- live bytes of the page with fewest, the lowest of them
+  example_allocation_id INTEGER NOT NULL, -- a block in that page
+  PRIMARY KEY (snapshot_id, backtrace_id)) STRICT, WITHOUT ROWID;

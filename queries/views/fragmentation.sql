@@ -6,7 +6,7 @@
 -- Blocks with a mapping of their own are in no heap. A page's fill degree is its live bytes by the page size.
 CREATE VIEW fragmentation(
   process_id,        -- joins processes
-  at,                -- 'peak' or 'end'
+  at,                -- 'peak' or 'end'; with --at what was asked for
   at_ns,             -- that instant
   heap_id,           -- joins heaps
   kind,              -- 'brk', 'arena' or 'other'
@@ -30,23 +30,14 @@ CREATE VIEW fragmentation(
   module,            -- file that holds the code
   call_site_id       -- joins call_sites
 ) AS
-WITH
-  fills AS (
-    SELECT g.snapshot_id, g.heap_id, 4 * min(g.live_bytes, s.page_bytes - 1) / s.page_bytes AS quarter
-    FROM heap_pages AS g CROSS JOIN _page_size AS s),
-  pages AS MATERIALIZED (
-    SELECT snapshot_id, heap_id, sum(quarter = 0) AS to_25, sum(quarter = 1) AS to_50, sum(quarter = 2) AS to_75,
-      sum(quarter = 3) AS to_100
-    FROM fills GROUP BY snapshot_id, heap_id)
 SELECT n.process_id, n.reason, n.at_ns, h.heap_id, h.kind, t.extent_bytes, t.live_bytes, t.slack_bytes, t.overhead_bytes,
   t.hole_bytes, t.free_page_bytes, t.top_bytes, 1.0 * (t.extent_bytes - t.live_bytes) / nullif(t.extent_bytes, 0),
-  coalesce(g.to_25, 0), coalesce(g.to_50, 0), coalesce(g.to_75, 0), coalesce(g.to_100, 0),
+  t.pages_to_25, t.pages_to_50, t.pages_to_75, t.pages_to_100,
   t.topmost_allocation_id, t.topmost_backtrace_id, s.function, s.source, s.line, s.module, b.call_site_id
 FROM heap_states AS t
 JOIN snapshots AS n ON n.snapshot_id = t.snapshot_id
 JOIN heaps AS h ON h.heap_id = t.heap_id
-LEFT JOIN pages AS g ON g.snapshot_id = t.snapshot_id AND g.heap_id = t.heap_id
 LEFT JOIN backtraces AS b ON b.backtrace_id = t.topmost_backtrace_id
 LEFT JOIN _sites AS s ON s.call_site_id = b.call_site_id
-WHERE n.reason IN ('peak', 'end')
+WHERE n.reason <> 'regular'
 ORDER BY n.process_id, n.at_ns, n.snapshot_id, t.extent_bytes DESC, h.heap_id;

@@ -5,7 +5,7 @@
 -- Pages shared by several stacks are nobody's, also when these stacks have one call site.
 CREATE VIEW pinning(
   process_id,        -- joins processes
-  at,                -- 'peak' or 'end'
+  at,                -- 'peak' or 'end'; with --at what was asked for
   at_ns,             -- that instant
   pinned_pages,      -- pages whose live blocks all come from one stack of this call site
   would_free_bytes,  -- their size: what freeing the blocks would let malloc_trim return
@@ -18,19 +18,19 @@ CREATE VIEW pinning(
   call_site_id       -- joins call_sites; NULL: the stack has no call site
 ) AS
 WITH
-  pages AS (
-    SELECT g.snapshot_id, b.call_site_id, g.live_bytes, g.example_allocation_id, row_number() OVER (
-        PARTITION BY g.snapshot_id, b.call_site_id ORDER BY g.live_bytes, g.page_address) AS place
-    FROM heap_pages AS g JOIN backtraces AS b ON b.backtrace_id = g.owner_backtrace_id),
+  stacks AS (
+    SELECT g.*, b.call_site_id, row_number() OVER (
+        PARTITION BY g.snapshot_id, b.call_site_id ORDER BY g.emptiest_bytes, g.example_allocation_id) AS place
+    FROM heap_pins AS g JOIN backtraces AS b ON b.backtrace_id = g.backtrace_id),
   pinned AS (
-    SELECT snapshot_id, call_site_id, count(*) AS pages, sum(live_bytes) AS live_bytes,
+    SELECT snapshot_id, call_site_id, sum(pages) AS pages, sum(live_bytes) AS live_bytes,
       max(example_allocation_id) FILTER (WHERE place = 1) AS example_allocation_id
-    FROM pages GROUP BY snapshot_id, call_site_id)
+    FROM stacks GROUP BY snapshot_id, call_site_id)
 SELECT n.process_id, n.reason, n.at_ns, g.pages, g.pages * z.page_bytes, g.live_bytes, g.example_allocation_id,
   s.function, s.source, s.line, s.module, g.call_site_id
 FROM pinned AS g
 CROSS JOIN _page_size AS z
 JOIN snapshots AS n ON n.snapshot_id = g.snapshot_id
 LEFT JOIN _sites AS s ON s.call_site_id = g.call_site_id
-WHERE n.reason IN ('peak', 'end')
+WHERE n.reason <> 'regular'
 ORDER BY n.process_id, n.at_ns DESC, n.snapshot_id DESC, g.pages DESC, g.live_bytes, g.call_site_id;

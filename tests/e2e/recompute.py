@@ -307,6 +307,29 @@ def check_heaps(db, rows, complain):
                         table(db, "SELECT snapshot_id, page_address, live_bytes, live_blocks, owner_backtrace_id FROM heap_pages", 2))
 
 
+def check_heap_sums(db, complain):
+    """What is summed from heap_pages, and how far heaps reached."""
+    fills = collections.defaultdict(lambda: [0, 0, 0, 0])
+    pins = {}
+    for snapshot, heap, live, owner, example in db.execute(
+            "SELECT snapshot_id, heap_id, live_bytes, owner_backtrace_id, example_allocation_id FROM heap_pages ORDER BY page_address"):
+        fills[snapshot, heap][min(4 * live // 4096, 3)] += 1
+        if owner is not NEVER:
+            pages, all_live, least, block = pins.get((snapshot, owner), (0, 0, live + 1, None))
+            pins[snapshot, owner] = (pages + 1, all_live + live, *((live, example) if live < least else (least, block)))
+    found = table(db, "SELECT snapshot_id, heap_id, pages_to_25, pages_to_50, pages_to_75, pages_to_100 FROM heap_states", 2)
+    complain.same_table("fill of heap", {key: tuple(fills[key]) for key in found}, found)
+    complain.same_table("pin", pins, table(
+        db, "SELECT snapshot_id, backtrace_id, pages, live_bytes, emptiest_bytes, example_allocation_id FROM heap_pins", 2))
+    for snapshot, heap, end, seen in db.execute("""SELECT n.snapshot_id, h.heap_id, h.start_address + t.extent_bytes,
+            (SELECT e.end_address FROM heap_extents AS e WHERE e.heap_id = h.heap_id AND e.at_ns <= n.at_ns ORDER BY e.at_ns DESC LIMIT 1)
+            FROM heap_states AS t JOIN heaps AS h USING (heap_id) JOIN snapshots AS n USING (snapshot_id)""").fetchall():
+        complain.equal(f"end of heap {heap} at {snapshot} is below where it was seen", False, seen is not None and seen > end)
+    for heap, lowest in db.execute("SELECT heap_id, lowest_block_address FROM heaps").fetchall():
+        complain.equal(f"lowest block of heap {heap}",
+                       db.execute("SELECT min(address) FROM allocations WHERE heap_id = ?", (heap,)).fetchone()[0], lowest)
+
+
 def check_mappings(db, complain):
     complain.equal("live mappings that overlap", 0, db.execute(
         """SELECT count(*) FROM mmaps a JOIN mmaps b ON a.process_id = b.process_id AND a.mmap_id < b.mmap_id
@@ -344,6 +367,7 @@ def check(path):
     for part in (check_processes, check_stacks, check_chains_leaked, check_chains, check_tallies, check_threads, check_classes,
                  check_timeline, check_snapshots, check_heaps):
         part(db, rows, complain)
+    check_heap_sums(db, complain)
     check_mappings(db, complain)
     check_functions(db, complain)
     print(f"{complain.name}: {len(rows.all)} allocations, {complain.n_compared} values compared, {complain.n} differ")

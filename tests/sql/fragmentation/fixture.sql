@@ -3,13 +3,10 @@
 -- At the end 100 bytes (2.4 %) and 2048 (50 %): first and third class. Heap 2 is empty: no share, no topmost block, no pages.
 -- Regular snapshots are not shown.
 .read code.sql
-INSERT INTO heaps VALUES (1, 1, 'brk', 0x10000, 0x14000), (2, 1, 'arena', 0x20000, 0x20000);
+INSERT INTO heaps VALUES (1, 1, 'brk', 0x10000, 0x14000, 0x10010, 'glibc'), (2, 1, 'arena', 0x20000, 0x20000, NULL, 'glibc');
 INSERT INTO snapshots VALUES (1, 1, 60000000000, 'peak'), (2, 1, 100000000000, 'end'), (3, 1, 50000000000, 'regular');
 INSERT INTO heap_states VALUES
-  (1, 1, 16384, 6000, 200, 184, 1808, 4096, 4096, 77, 4),
-  (2, 1, 16384, 2100, 48, 0, 6044, 0, 8192, 78, 8),
-  (2, 2, 0, 0, 0, 0, 0, 0, 0, NULL, NULL),
-  (3, 1, 16384, 1, 0, 0, 4095, 12288, 0, 5, 4);
-INSERT INTO heap_pages VALUES
-  (1, 0x10000, 1, 4000, 10, 4, 70), (1, 0x12000, 1, 1024, 2, NULL, 77),
-  (2, 0x10000, 1, 100, 1, 4, 70), (2, 0x11000, 1, 2048, 1, 8, 78);
+  (1, 1, 16384, 6000, 200, 184, 1808, 4096, 4096, 77, 4, 0, 1, 0, 1),
+  (2, 1, 16384, 2100, 48, 0, 6044, 0, 8192, 78, 8, 1, 0, 1, 0),
+  (2, 2, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, 0, 0, 0, 0),
+  (3, 1, 16384, 1, 0, 0, 4095, 12288, 0, 5, 4, 1, 0, 0, 0);

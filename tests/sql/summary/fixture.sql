@@ -4,9 +4,11 @@
 -- 17 of 111 blocks have a complete stack. Process 2 was not sampled: NULL. Process 3 ended by exec: nothing leaked.
 .read code.sql
 .read totals.sql
-INSERT INTO heaps VALUES (1, 1, 'brk', 0x10000, 0x14000), (2, 1, 'arena', 0x20000, 0x21000);
+INSERT INTO heaps(heap_id, process_id, kind, start_address, end_address) VALUES
+  (1, 1, 'brk', 0x10000, 0x14000), (2, 1, 'arena', 0x20000, 0x21000);
 INSERT INTO snapshots VALUES (1, 1, 60000000000, 'peak'), (2, 1, 100000000000, 'end');
-INSERT INTO heap_states VALUES
+INSERT INTO heap_states(snapshot_id, heap_id, extent_bytes, live_bytes, slack_bytes, overhead_bytes, hole_bytes, free_page_bytes, top_bytes,
+  topmost_allocation_id, topmost_backtrace_id) VALUES
   (1, 1, 16384, 8000, 200, 184, 1808, 2096, 4096, 77, 4), (1, 2, 4096, 1000, 96, 0, 3000, 0, 0, 78, 8),
   (2, 1, 16384, 100, 12, 16, 3968, 0, 12288, 77, 4);
 INSERT INTO memory_samples VALUES (1, 50000000000, 60000, 40000, 15000, 20000), (1, 59000000000, 50000, 30000, 15000, 20000);

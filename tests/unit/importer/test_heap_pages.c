@@ -53,16 +53,16 @@ static void add(struct fixture *fixture, uint64_t id, uint64_t offset, uint64_t 
 }
 
 /* HP-1 */
-static const struct heap_state *finish(struct fixture *fixture)
+static const struct heap_parts *finish(struct fixture *fixture)
 {
     const uint64_t moment_ns[] = {0, 100};
-    const struct heap_state *state = &fixture->pages.states[1];
+    const struct heap_parts *parts = &fixture->pages.states[1].parts;
 
     assert_int_equal(heap_pages_finish(&fixture->pages, moment_ns, NULL), 0);
-    assert_int_equal(state->extent_bytes, state->live_bytes + state->slack_bytes
-                                              + state->overhead_bytes + state->hole_bytes
-                                              + state->free_page_bytes + state->top_bytes);
-    return state;
+    assert_int_equal(parts->extent_bytes, parts->live_bytes + parts->slack_bytes
+                                              + parts->overhead_bytes + parts->hole_bytes
+                                              + parts->free_page_bytes + parts->top_bytes);
+    return parts;
 }
 
 static void end(struct fixture *fixture)
@@ -82,7 +82,7 @@ static void six_parts(void **state)
     add(&fixture, 1, LOWEST, 60, 4, 7);
     add(&fixture, 2, 3 * PAGE - 16, 40, 0, 8);
     add(&fixture, 3, 3 * PAGE + 40, 24, 0, 9);
-    const struct heap_state *parts = finish(&fixture);
+    const struct heap_parts *parts = finish(&fixture);
     assert_int_equal(parts->extent_bytes, 10 * PAGE);
     assert_int_equal(parts->live_bytes, 124);
     assert_int_equal(parts->slack_bytes, 4);
@@ -90,8 +90,8 @@ static void six_parts(void **state)
                      LOWEST - 8 + 3 * 8); /* malloc's own, and three headers */
     assert_int_equal(parts->free_page_bytes, PAGE);
     assert_int_equal(parts->top_bytes, 6 * PAGE);
-    assert_int_equal(parts->topmost_id, 3);
-    assert_int_equal(parts->topmost_node, 9);
+    assert_int_equal(fixture.pages.states[1].topmost_id, 3);
+    assert_int_equal(fixture.pages.states[1].topmost_node, 9);
     end(&fixture);
 }
 
@@ -130,7 +130,7 @@ static void overlapping(void **state)
     begin(&fixture, LOG_CHUNK_KNOWN);
     for (uint64_t i = 0; i < 100; i++)
         add(&fixture, i + 1, LOWEST + i * 16, 3000, 8, 7);
-    const struct heap_state *parts = finish(&fixture);
+    const struct heap_parts *parts = finish(&fixture);
     assert_int_equal(parts->hole_bytes, 0);
     assert_true(parts->live_bytes <= 2 * PAGE);
     end(&fixture);
@@ -142,7 +142,7 @@ static void nothing_live(void **state)
 
     (void)state;
     begin(&fixture, LOG_CHUNK_KNOWN);
-    const struct heap_state *parts = finish(&fixture);
+    const struct heap_parts *parts = finish(&fixture);
     assert_int_equal(parts->top_bytes, 10 * PAGE);
     assert_int_equal(fixture.pages.n_pages, 0);
     end(&fixture);
