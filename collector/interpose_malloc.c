@@ -7,6 +7,7 @@
  */
 #include "collector/clock.h"
 #include "collector/lifecycle.h"
+#include "collector/modules.h"
 #include "collector/real.h"
 #include "collector/record.h"
 #include "common/attr.h"
@@ -63,6 +64,8 @@ MTRACE_EXPORT void *calloc(size_t n, size_t size)
         size_bytes = SIZE_MAX;
     if (!is_ready())
         return real_early_allocate(0, size_bytes);
+    if (mtrace_unlikely(modules_is_loader(origin.pc)) && lifecycle_is_recording())
+        modules_check_unloaded();
     return recorded(g_real.calloc(n, size), size_bytes, LOG_CALL_CALLOC, 0, &origin);
 }
 

@@ -291,6 +291,6 @@ MTRACE_EXPORT int dlclose(void *handle)
     result = g_real.dlclose(handle);
     if (lifecycle_is_recording())
         modules_check_unloaded();
-    modules_bump_epoch(); /* last: what is looked up from here on sees the module ended */
+    modules_bump_epoch();
     return result;
 }

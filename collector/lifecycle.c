@@ -129,6 +129,7 @@ static void describe(void)
 
 static bool begin_recording(const struct output_parent *parent)
 {
+    modules_init();
     capture_init(&g_lifecycle_config);
     record_init();
     if (!output_open(&g_lifecycle_config, parent)) {

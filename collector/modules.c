@@ -28,24 +28,37 @@ struct identity {
 };
 
 /*
- * Filled by the thread that got the index, then `state` READY with release. Never reused: a module
- * that was unloaded stays as ENDED.
+ * Filled by the thread that got the index, then `state` READY with release. A module that was
+ * unloaded is ENDED; the same file at the same place revives it, nothing else.
  */
 struct known {
     _Atomic uint32_t state;
     uint32_t id;
     struct identity identity;
+    uint64_t file; /* hash of path and build-id; 0: no build-id, another file may have the path */
 };
 
 enum known_state {
     KNOWN_UNUSED,
     KNOWN_READY,
     KNOWN_ENDED,
+    KNOWN_REVIVING,
 };
 
 static struct known g_known[MOST_MODULES];
 static _Atomic uint32_t g_n_known;
 _Atomic uint32_t g_modules_epoch;
+uintptr_t g_modules_loader_start, g_modules_loader_bytes;
+
+void modules_init(void)
+{
+    struct dl_find_object loader;
+
+    if (_dl_find_object((void *)_r_debug.r_ldbase, &loader) != 0)
+        return;
+    g_modules_loader_start = (uintptr_t)loader.dlfo_map_start;
+    g_modules_loader_bytes = (uintptr_t)loader.dlfo_map_end - g_modules_loader_start;
+}
 
 void modules_bump_epoch(void)
 {
@@ -170,46 +183,96 @@ static void append_path(const struct link_map *map, struct fmt *out)
     fmt_string(out, map->l_name);
 }
 
-static bool define(uint32_t id, const struct identity *identity)
+/* The words of a definition. */
+struct description {
+    struct build_id build_id;
+    struct fmt path; /* in borrowed memory */
+};
+
+static uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t n)
 {
-    const struct link_map *map = (const void *)identity->link_map;
-    struct build_id build_id = find_build_id(identity, map->l_addr);
-    struct fmt path = {memory_borrow(), MEMORY_BORROWED_BYTES, 0, false};
+    for (size_t i = 0; i < n; i++)
+        hash = (hash ^ ((const unsigned char *)bytes)[i]) * 0x100000001b3u;
+    return hash;
+}
+
+static uint64_t hash_file(const struct description *file)
+{
+    uint64_t hash = 0xcbf29ce484222325u;
+
+    if (file->build_id.n_bytes == 0)
+        return 0;
+    hash = hash_bytes(hash, file->build_id.bytes, file->build_id.n_bytes);
+    return hash_bytes(hash, file->path.text, file->path.size_bytes);
+}
+
+static bool define(const struct known *known, const struct description *file)
+{
+    const struct identity *identity = &known->identity;
     struct log_def def = {
         .kind = LOG_DEF_MODULE,
-        .id = id,
-        .extra = build_id.n_bytes,
-        .a = map->l_addr,
+        .id = known->id,
+        .extra = file->build_id.n_bytes,
+        .a = ((const struct link_map *)identity->link_map)->l_addr,
         .b = identity->start,
         .c = identity->end - identity->start,
     };
-    bool is_defined;
 
-    if (!path.text)
-        return false;
-    append_path(map, &path);
-    is_defined =
-        definition_write(&def, build_id.bytes, build_id.n_bytes, path.text, path.size_bytes);
-    memory_return(path.text);
-    return is_defined;
+    return definition_write(&def, file->build_id.bytes, file->build_id.n_bytes, file->path.text,
+                            file->path.size_bytes);
 }
 
-/* MO-1. Two threads may define the same module at the same time: two ids, both right. */
-static struct known *add_known(const struct identity *identity)
+/* A library opened and closed again and again needs one id, not one for each time. */
+static struct known *find_ended(const struct identity *identity, uint64_t file)
+{
+    uint32_t n = atomic_load_explicit(&g_n_known, memory_order_acquire);
+
+    for (uint32_t i = 0; file != 0 && i < n && i < MOST_MODULES; i++) {
+        uint32_t ended = KNOWN_ENDED;
+        if (atomic_load_explicit(&g_known[i].state, memory_order_acquire) == KNOWN_ENDED
+            && g_known[i].file == file && is_same(&g_known[i].identity, identity)
+            && atomic_compare_exchange_strong_explicit(&g_known[i].state, &ended, KNOWN_REVIVING,
+                                                       memory_order_acq_rel, memory_order_relaxed))
+            return &g_known[i];
+    }
+    return NULL;
+}
+
+static struct known *next_unused(const struct identity *identity, uint64_t file)
 {
     uint32_t index = atomic_fetch_add_explicit(&g_n_known, 1, memory_order_relaxed);
-    struct known *known;
 
     if (index >= MOST_MODULES) {
         atomic_store_explicit(&g_n_known, MOST_MODULES, memory_order_relaxed);
         return NULL;
     }
-    known = &g_known[index];
-    known->id = index + 1;
-    known->identity = *identity;
-    if (!define(known->id, identity))
+    g_known[index].id = index + 1;
+    g_known[index].identity = *identity;
+    g_known[index].file = file;
+    return &g_known[index];
+}
+
+/* MO-1. Two threads may define the same module at the same time: two ids, both right. */
+static struct known *add_known(const struct identity *identity)
+{
+    const struct link_map *map = (const void *)identity->link_map;
+    struct description file = {find_build_id(identity, map->l_addr),
+                               {memory_borrow(), MEMORY_BORROWED_BYTES, 0, false}};
+    struct known *known;
+    uint64_t hash;
+
+    if (!file.path.text)
         return NULL;
-    atomic_store_explicit(&known->state, KNOWN_READY, memory_order_release);
+    append_path(map, &file.path);
+    hash = hash_file(&file);
+    known = find_ended(identity, hash);
+    if (!known)
+        known = next_unused(identity, hash);
+    if (known && define(known, &file))
+        atomic_store_explicit(&known->state, KNOWN_READY, memory_order_release);
+    else
+        known = NULL;
+    memory_return(file.path.text);
     return known;
 }
 
@@ -248,6 +311,7 @@ static bool is_still_there(const struct known *known)
 void modules_check_unloaded(void)
 {
     uint32_t n = atomic_load_explicit(&g_n_known, memory_order_acquire);
+    bool is_any_gone = false;
 
     for (uint32_t i = 0; i < n && i < MOST_MODULES; i++) {
         struct log_def def = {.kind = LOG_DEF_MODULE_END, .id = i + 1};
@@ -255,8 +319,11 @@ void modules_check_unloaded(void)
         if (atomic_load_explicit(&g_known[i].state, memory_order_acquire) != KNOWN_READY
             || is_still_there(&g_known[i]))
             continue;
+        is_any_gone = true;
         if (atomic_compare_exchange_strong_explicit(&g_known[i].state, &ready, KNOWN_ENDED,
                                                     memory_order_acq_rel, memory_order_relaxed))
             definition_write(&def, NULL, 0, NULL, 0);
     }
+    if (is_any_gone)
+        modules_bump_epoch(); /* last: what is looked up from here on sees the module ended */
 }

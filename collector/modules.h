@@ -7,9 +7,13 @@
  *          _dl_find_object, never by dl_iterate_phdr, and defined in the log on first sight.
  * Invariants
  *   MO-1 A module's LOG_DEF_MODULE is committed before its id is returned.
- *   MO-2 modules_epoch changes (release) before and after code is unmapped: dlclose, munmap or
- * mprotect of executable memory, __deregister_frame. Whoever caches what an address means compares
- * it (acquire) once per capture. Threads: any. Signals: safe. Failure: modules_find returns id 0.
+ *   MO-2 modules_epoch changes (release) before and after code is unmapped by dlclose, munmap or
+ *        mprotect of executable memory. Whoever caches what an address means compares it (acquire)
+ *        once per capture.
+ *   MO-3 What libc unloads by itself (iconv_close) passes no wrapper: it is noticed, and the epoch
+ *        changes, before another module can be where it was: ld.so callocs the link map of each.
+ * Tables given to __register_frame are not used, so __deregister_frame changes nothing.
+ * Threads: any. Signals: safe. Failure: modules_find returns id 0.
  */
 #ifndef MTRACE_COLLECTOR_MODULES_H
 #define MTRACE_COLLECTOR_MODULES_H
@@ -41,8 +45,20 @@ static inline uint32_t modules_epoch(void)
 /* Code in some range is going away or went away. */
 void modules_bump_epoch(void);
 
-/* After a dlclose: writes the end of every module that is no longer where it was. */
+/* Writes the end of every module that is no longer where it was, and changes the epoch then. */
 void modules_check_unloaded(void);
+
+/* Finds ld.so. */
+void modules_init(void);
+
+/* Read by modules_is_loader only; written by modules_init. */
+extern uintptr_t g_modules_loader_start, g_modules_loader_bytes;
+
+/* The address is in ld.so: whoever callocs there may be about to load a module (MO-3). */
+static inline bool modules_is_loader(uintptr_t address)
+{
+    return address - g_modules_loader_start < g_modules_loader_bytes;
+}
 
 /* In a fork child: the log is another one, where no module is defined yet. */
 void modules_forget(void);

@@ -337,7 +337,7 @@ enum log_def_kind {
     LOG_DEF_PROCESS = 1, /* text: executable path NUL argument NUL argument NUL … */
     LOG_DEF_MODULE = 2,  /* id; a = load address (l_addr), b = start of the mapping, c = its length;
                             extra = build-id length; text: build-id bytes, then path */
-    LOG_DEF_MODULE_END = 3,  /* id; unloaded at ticks */
+    LOG_DEF_MODULE_END = 3,  /* id; unloaded at ticks; defined again: the same file came back */
     LOG_DEF_THREAD = 4,      /* id = thread index; a = tid */
     LOG_DEF_THREAD_NAME = 5, /* id; text: name */
     LOG_DEF_THREAD_END = 6,  /* id */

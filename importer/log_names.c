@@ -169,6 +169,7 @@ static int add_module(struct log_names *names, const struct log_def *def, const 
 
     if (!module)
         return ERROR_NOMEM;
+    module->is_unloaded = false; /* when it is defined again, it was opened again */
     if (module->is_defined)
         return 0;
     module->is_defined = true;

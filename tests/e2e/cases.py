@@ -29,6 +29,10 @@ SQL = {
     "with_culled": f"SELECT (SELECT count(*) {OWN}) + (SELECT sum(culled_blocks) FROM backtrace_totals)",
     "with_culled_bytes": f"SELECT (SELECT sum(size_bytes) {OWN}) + (SELECT sum(culled_bytes) FROM backtrace_totals)",
     "crossed": "SELECT count(*) FROM allocations WHERE size_bytes = 777 AND free_ns IS NOT NULL",
+    # Blocks whose innermost frame is in the module.
+    **{f"in_{module.lower().replace('-', '_')}":
+       "SELECT count(*) FROM allocations a JOIN backtraces b ON b.backtrace_id = a.backtrace_id JOIN frames USING (frame_id) "
+       f"JOIN objects USING (object_id) WHERE path LIKE '%/gconv/{module}.so'" for module in ("UTF-16", "UTF-32", "UNICODE")},
     # Code in no file has no tables that we know: what is behind it is a guess, or not there.
     "complete_through_jit": "SELECT count(*) FROM allocations a JOIN backtraces b ON b.backtrace_id = a.backtrace_id "
                             "WHERE size_bytes IN (1777, 2777) AND status = 'complete'",
@@ -100,6 +104,7 @@ CASES |= {
     # libunwind's own system calls are cancellation points, in places where the program has none.
     "cancel_plugin_checked": Case(["cancel_host", "@/cancel_plugin.so"], env={"MTRACE_UNWINDER": "check"}, end=("exit", 0)),
     "twin_libraries": Case(["twin_libraries", "@/twin_left.so", "@/twin_right.so"], end=("exit", 0)),
+    "converters": plain("converters"),
     "jit_code": plain("jit_code"),
     "jit_code_in_gap": Case(["jit_code_in_gap", "0x8000000"], end=("exit", 0)),
     "twins_with_gaps": Case(["twin_libraries", "@/gaps_left.so", "@/gaps_right.so"], end=("exit", 0)),
