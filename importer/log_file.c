@@ -40,6 +40,16 @@ int log_file_read_at(struct log_file_reader *file, void *bytes, size_t n_bytes, 
     return code;
 }
 
+int log_file_refresh(struct log_file_reader *file, struct error *err)
+{
+    struct stat status;
+
+    if ((file->fd >= 0 ? fstat(file->fd, &status) : stat(file->path, &status)) != 0)
+        return error_set_errno(err, errno, "cannot read '%s'", file->path);
+    file->size_bytes = (uint64_t)status.st_size;
+    return 0;
+}
+
 void log_file_rest(struct log_file_reader *file)
 {
     if (file->fd >= 0)

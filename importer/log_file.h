@@ -46,6 +46,7 @@ struct log_file_reader {
     const char *path;
     int fd; /* -1: opened for each read, because the set has very many files */
     uint64_t size_bytes;
+    uint64_t scanned_bytes; /* of a packed file: where the frames end that were listed */
     struct log_file header; /* of a packed file with a trailer: the trailer */
     bool has_trailer;       /* it is finished */
     uint64_t *samples;      /* offsets of LOG_FRAME_SAMPLES frames */
@@ -60,6 +61,9 @@ struct log_file_reader {
 int log_file_open(const char *path, struct text_arena *arena, struct log_file_reader **ret,
                   struct error *err);
 void log_file_close(struct log_file_reader *file);
+
+/* Takes the size that the file has by now. */
+int log_file_refresh(struct log_file_reader *file, struct error *err);
 
 /* From now on the file is opened for each read; for sets of very many files. */
 void log_file_rest(struct log_file_reader *file);

@@ -115,9 +115,12 @@ static int scan_files(struct log_input *input, struct log_scan *scan, struct err
     const struct log_file *header = &input->files[0]->header;
 
     clock_map_init(&input->clock, header->clock == LOG_CLOCK_MONOTONIC);
-    for (size_t i = 0; i < input->n_files; i++) {
+    /* The pool first: what its recorder packs meanwhile is in the other file when that is read. */
+    for (size_t i = input->n_files; i-- > 0;) {
         size_t first = scan->list.n;
-        int r = log_scan_file(scan, input->files[i], err);
+        int r = input->n_files > 1 ? log_file_refresh(input->files[i], err) : 0;
+        if (r == 0)
+            r = log_scan_file(scan, input->files[i], err);
         if (r != 0)
             return r;
         for (size_t k = first; k < scan->list.n; k++)
@@ -284,20 +287,51 @@ void log_input_close(struct log_input *input)
     clock_map_done(&input->clock);
     log_names_done(&input->names);
     log_segment_list_done(&input->segments);
+    log_segment_list_done(&input->grown);
     free(input);
+}
+
+static const struct log_segment_ref *find_grown(const struct log_input *input,
+                                                const struct log_segment_ref *raw)
+{
+    for (size_t i = 0; i < input->grown.n; i++)
+        if (input->grown.refs[i].sequence == raw->sequence
+            && input->grown.refs[i].raw_bytes >= raw->raw_bytes)
+            return &input->grown.refs[i];
+    return NULL;
+}
+
+/* Reads a segment of the pool that was recycled since it was listed: as much of it as was listed,
+ * because what others wrote since then is not in the list, either. ERROR_FORMAT: not found. */
+static int read_grown(struct log_input *input, const struct log_segment_ref *raw, struct pack *pack,
+                      void *payload, struct error *err)
+{
+    const struct log_segment_ref *ref = find_grown(input, raw);
+
+    if (!ref) {
+        int r = log_scan_grown(input->files[0], &input->grown, err);
+        if (r != 0)
+            return r;
+        ref = find_grown(input, raw);
+    }
+    return ref ? log_file_read(input->files[0], ref, pack, payload, err) : ERROR_FORMAT;
 }
 
 int log_input_read(struct log_input *input, size_t index, struct pack *pack, void *payload,
                    size_t *ret_index, struct error *err)
 {
     const struct log_segment_ref *refs = input->segments.refs;
+    size_t i = index;
     int r;
 
-    for (size_t i = index;; i++) {
+    for (;; i++) {
         r = log_file_read(input->files[refs[i].file], &refs[i], pack, payload, err);
         *ret_index = i;
         if (r != ERROR_FORMAT || i + 1 == input->segments.n
             || refs[i + 1].sequence != refs[index].sequence)
-            return r;
+            break;
     }
+    if (r == ERROR_FORMAT && input->is_growing && input->n_files > 1 && !refs[i].is_packed)
+        r = read_grown(input, &refs[i], pack, payload, err);
+    return r;
 }

@@ -8,7 +8,9 @@
  *          with the same sequence is the spare of the one before (LF-2).
  * Invariants
  *   LI-1 All files of a log have the same run_id.
- *   LI-2 DEFS and NODES were read out of whatever file holds them; where both do, bytes that one
+ *   LI-2 A segment that was listed in the pool is read, wherever it is by then: a recorder packs it
+ *        before it gives its place away.
+ *   LI-3 DEFS and NODES were read out of whatever file holds them; where both do, bytes that one
  *        lacks are taken from the other.
  * Threads: one at a time.
  */
@@ -34,6 +36,7 @@ struct log_input {
     struct clock_map clock;
     struct log_names names;
     struct log_segment_list segments;
+    struct log_segment_list grown; /* packed since then; only what LI-2 needed was looked for */
 };
 
 /* Opens the log that `path` is part of and reads all but its events. Close with log_input_close. */

@@ -224,6 +224,7 @@ static int scan_packed(struct log_scan *scan, struct log_file_reader *file, stru
     struct log_frame frame;
     size_t n;
 
+    file->scanned_bytes = offset;
     while (offset < file->size_bytes) {
         int r = log_file_read_at(file, &frame, sizeof(frame), offset, &n, err);
         uint64_t left = file->size_bytes - offset;
@@ -235,6 +236,7 @@ static int scan_packed(struct log_scan *scan, struct log_file_reader *file, stru
                 return r;
             continue;
         }
+        file->scanned_bytes = offset;
         if (n < sizeof(frame) || sizeof(frame) + frame.payload_bytes > left) {
             log_damage_add(scan->damage, LOG_DAMAGE_TRUNCATED, file->path, offset, left,
                            "file ends inside a frame");
@@ -244,8 +246,33 @@ static int scan_packed(struct log_scan *scan, struct log_file_reader *file, stru
         if (r != 0)
             return r;
         offset += pack_frame_bytes(&frame);
+        file->scanned_bytes = offset;
     }
     return 0;
+}
+
+int log_scan_grown(struct log_file_reader *file, struct log_segment_list *list, struct error *err)
+{
+    struct log_frame frame;
+    size_t n;
+    int r = log_file_refresh(file, err);
+
+    while (r == 0 && file->scanned_bytes < file->size_bytes) {
+        uint64_t offset = file->scanned_bytes;
+        r = log_file_read_at(file, &frame, sizeof(frame), offset, &n, err);
+        if (r != 0 || n < sizeof(frame) || pack_check_header(&frame, (int64_t)offset, NULL) != 0
+            || pack_frame_bytes(&frame) > file->size_bytes - offset)
+            break;
+        if (frame.kind == LOG_FRAME_SEGMENT && frame.first_byte == 0
+            && is_sound(&frame.segment, file->header.run_id)) {
+            struct log_segment_ref ref = make_ref(&frame.segment, offset);
+            ref.is_packed = true;
+            ref.raw_bytes = frame.raw_bytes & ~7u;
+            r = append_ref(list, &ref, err);
+        }
+        file->scanned_bytes = offset + pack_frame_bytes(&frame);
+    }
+    return r;
 }
 
 int log_scan_file(struct log_scan *scan, struct log_file_reader *file, struct error *err)

@@ -30,4 +30,8 @@ struct log_scan {
  */
 int log_scan_file(struct log_scan *scan, struct log_file_reader *file, struct error *err);
 
+/* Adds the segments of events that a packed file got since it was listed; up to the first frame
+ * that is not whole yet. */
+int log_scan_grown(struct log_file_reader *file, struct log_segment_list *list, struct error *err);
+
 #endif

@@ -534,6 +534,55 @@ static void test_packed_file_and_pool(void **state)
     free(bytes);
 }
 
+static void store_log(const char *path, uint8_t *bytes, size_t n)
+{
+    struct log_file *header = (struct log_file *)bytes;
+
+    header->recorder_pid = (uint32_t)getpid();
+    log_reading_store(path, bytes, n);
+}
+
+/* A recorder packs all segments and gives their places away while the log is read: behind the list,
+ * and, where `n_listed` bytes of the packed file were there before, in part before it. */
+static void check_recycling(size_t n_listed)
+{
+    const char *path = log_reading_path("pool");
+    const char *pool = log_reading_path("pool.live");
+    uint8_t *packed_bytes, *pool_bytes;
+    size_t n_packed, n_pool;
+
+    build_sequence(path, true);
+    build_sequence(pool, false);
+    n_packed = log_reading_load(path, &packed_bytes);
+    n_pool = log_reading_load(pool, &pool_bytes);
+    store_log(path, packed_bytes, n_listed ? n_listed : n_packed / 2);
+    store_log(pool, pool_bytes, n_pool);
+
+    struct log_set *set = log_reading_open(path);
+    assert_true(log_set_is_growing(set));
+    store_log(path, packed_bytes, n_packed);
+    for (size_t at = LOG_FILE_HEADER_BYTES; at < n_pool; at += LOG_SEGMENT_BYTES)
+        ((struct log_segment *)(pool_bytes + at))->sequence += 1000000;
+    store_log(pool, pool_bytes, n_pool);
+    struct log_reading reading = log_reading_events(set);
+    assert_int_equal(reading.n_events, N_SEQUENCE);
+    for (size_t i = 0; i < reading.n_events; i++)
+        assert_int_equal(reading.events[i].address, i + 1);
+    assert_int_equal(log_set_damage(set)->count[LOG_DAMAGE_CHECKSUM], 0);
+    free(reading.events);
+    log_set_close(set);
+    unlink(pool);
+    free(packed_bytes);
+    free(pool_bytes);
+}
+
+static void test_recycled_while_read(void **state)
+{
+    (void)state;
+    check_recycling(LOG_FILE_HEADER_BYTES);
+    check_recycling(0);
+}
+
 static int collect_sample(void *context, const struct log_set_sample *sample)
 {
     struct log_set_sample **at = context;
@@ -590,6 +639,7 @@ int main(void)
         RAW_AND_PACKED(test_truncation),
         cmocka_unit_test(test_flipped_bits_cost_one_frame),
         cmocka_unit_test(test_packed_file_and_pool),
+        cmocka_unit_test(test_recycled_while_read),
         cmocka_unit_test(test_samples),
     };
     return cmocka_run_group_tests(tests, log_reading_setup, log_reading_teardown);
