@@ -295,12 +295,10 @@ int main(int argc, char **argv)
                                  : import(&arguments, &progress, &err);
     free(cache_dir);
     free(arguments.debug_dirs);
-    if (code && interrupted)
-        code = ERROR_INTERRUPTED;
     if (code) {
         fprintf(stderr, "mtrace-import: %s\n", interrupted ? "interrupted" : err.text);
         if (code == ERROR_USAGE)
             fprintf(stderr, "Try 'mtrace-import --help' for more information.\n");
     }
-    return error_exit_status(code);
+    return code && interrupted ? 128 + interrupted : error_exit_status(code);
 }
