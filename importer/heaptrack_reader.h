@@ -14,9 +14,9 @@
  *   HT-1 Events are those of event.h: ALLOC and FREE alone, of process 1 and its unknown thread,
  *        with EVENT_CALL_UNKNOWN and no usable size.
  *   HT-2 Both passes accept the same lines, so definitions hold all that events name.
- *   HT-3 Memory: the definitions, 8 bytes per trace, 16 per instant and 40 per memory sample, and
- *        while events are read 8 bytes per live block whose address is not known;
- *        HEAPTRACK_LINE_BYTES for the text.
+ *   HT-3 Memory: the definitions, 8 bytes per trace, 16 per instant and 40 per memory sample,
+ *        HEAPTRACK_LINE_BYTES for the text, and while events are read 8 bytes per live block
+ *        whose address is not known.
  * Threads: one at a time.
  * Failure: a line that makes no sense is left out and what the end of a cut file held is lost; each
  *          is one line of the damage report. Errors are memory, I/O and a newer format.

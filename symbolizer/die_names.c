@@ -2,14 +2,14 @@
 #include "symbolizer/die_names.h"
 
 #include "symbolizer/demangle.h"
+#include "symbolizer/die_strings.h"
 
 #include <dwarf.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-    FIRST_SLOTS = 256,
-    LONGEST_CHAIN = 16 /* of origins and specifications; compilers need three */
+    FIRST_SLOTS = 256
 };
 
 struct die_name_slot {
@@ -28,6 +28,7 @@ void die_names_done(struct die_names *names)
     intern_done(&names->text);
     free(names->full);
     free(names->slots);
+    scope_names_done(&names->scopes);
     die_names_init(names);
 }
 
@@ -81,44 +82,6 @@ int die_names_of_symbol(struct die_names *names, const char *raw, struct functio
     return 0;
 }
 
-static const char *read_string(Dwarf_Die *die, unsigned name)
-{
-    Dwarf_Attribute attribute;
-    const char *text = dwarf_attr(die, name, &attribute) ? dwarf_formstring(&attribute) : NULL;
-
-    return text && *text ? text : NULL;
-}
-
-static bool follow(Dwarf_Die *die)
-{
-    Dwarf_Attribute attribute;
-
-    if (!dwarf_attr(die, DW_AT_abstract_origin, &attribute)
-        && !dwarf_attr(die, DW_AT_specification, &attribute))
-        return false;
-    return dwarf_formref_die(&attribute, die) != NULL;
-}
-
-static const char *find_raw(Dwarf_Die die, bool *ret_is_plain)
-{
-    const char *plain = NULL;
-
-    *ret_is_plain = false;
-    for (int i = 0; i < LONGEST_CHAIN; i++) {
-        const char *linkage = read_string(&die, DW_AT_linkage_name);
-        if (!linkage)
-            linkage = read_string(&die, DW_AT_MIPS_linkage_name);
-        if (linkage)
-            return linkage;
-        if (!plain)
-            plain = read_string(&die, DW_AT_name);
-        if (!follow(&die))
-            break;
-    }
-    *ret_is_plain = plain != NULL;
-    return plain;
-}
-
 static struct die_name_slot *find_slot(struct die_name_slot *slots, size_t n_slots, const void *die)
 {
     size_t i = (size_t)(((uintptr_t)die * UINT64_C(0x9e3779b97f4a7c15)) >> 20) & (n_slots - 1);
@@ -150,7 +113,27 @@ static const void *key_of(Dwarf_Die *die)
 {
     Dwarf_Die origin = *die;
 
-    return dwarf_hasattr(die, DW_AT_linkage_name) || !follow(&origin) ? die->addr : origin.addr;
+    return dwarf_hasattr(die, DW_AT_linkage_name) || !die_strings_follow(&origin) ? die->addr
+                                                                                  : origin.addr;
+}
+
+static int find_name(struct die_names *names, Dwarf_Die die, struct function_name *ret_name,
+                     struct error *err)
+{
+    bool is_plain;
+    const char *raw = die_strings_name(&die, &is_plain);
+    char *qualified = NULL;
+    int status = 0;
+
+    if (!raw)
+        return 0;
+    if (is_plain)
+        status = scope_names_qualify(&names->scopes, &die, raw, &qualified, err);
+    if (status == 0)
+        status = die_names_of_symbol(names, qualified ? qualified : raw, ret_name, err);
+    ret_name->is_plain = is_plain;
+    free(qualified);
+    return status;
 }
 
 int die_names_of_die(struct die_names *names, Dwarf_Die *die, struct function_name *ret_name,
@@ -158,23 +141,23 @@ int die_names_of_die(struct die_names *names, Dwarf_Die *die, struct function_na
 {
     const void *key = key_of(die);
     struct die_name_slot *slot;
-    const char *raw;
-    bool is_plain;
     int status = 0;
 
     if (names->n_used * 2 >= names->n_slots && !grow(names))
         return no_memory(err);
     slot = find_slot(names->slots, names->n_slots, key);
     if (!slot->die) {
-        raw = find_raw(*die, &is_plain);
-        if (raw)
-            status = die_names_of_symbol(names, raw, &slot->name, err);
+        status = find_name(names, *die, &slot->name, err);
         if (status)
             return status;
         slot->die = key;
-        slot->name.is_plain = is_plain;
         names->n_used++;
     }
     *ret_name = slot->name;
     return 0;
+}
+
+void die_names_forget_units(struct die_names *names)
+{
+    scope_names_forget(&names->scopes);
 }

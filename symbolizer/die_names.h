@@ -13,6 +13,7 @@
 
 #include "support/error.h"
 #include "support/intern.h"
+#include "symbolizer/scope_names.h"
 
 #include <elfutils/libdw.h>
 #include <stdbool.h>
@@ -22,7 +23,8 @@
 struct function_name {
     const char *raw;  /* NULL: the function has no name */
     const char *full; /* demangled; raw where that makes no sense */
-    bool is_plain;    /* raw is what the source calls it, without its scope and parameters */
+    bool is_plain; /* it has no linkage name: raw is what the source calls it, behind the names of
+                    * the scopes around it */
 };
 
 struct die_name_slot;
@@ -35,6 +37,7 @@ struct die_names {
     struct die_name_slot *slots; /* open addressing by DIE address */
     size_t n_slots;
     size_t n_used;
+    struct scope_names scopes;
 };
 
 void die_names_init(struct die_names *names);
@@ -42,6 +45,9 @@ void die_names_done(struct die_names *names);
 
 int die_names_of_die(struct die_names *names, Dwarf_Die *die, struct function_name *ret_name,
                      struct error *err);
+
+/* To be called before a Dwarf is ended; names stay. */
+void die_names_forget_units(struct die_names *names);
 
 /* The same for a name from a symbol table. */
 int die_names_of_symbol(struct die_names *names, const char *raw, struct function_name *ret_name,

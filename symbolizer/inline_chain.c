@@ -16,6 +16,7 @@ struct walk {
     const uint64_t *addresses;
     size_t n_addresses;
     struct error *err;
+    int status;
     bool is_thorough; /* look also where functions are rare: in types and in other functions */
 };
 
@@ -25,24 +26,25 @@ struct place {
     unsigned depth;
 };
 
-static int visit(struct walk *walk, Dwarf_Die *die, struct place place);
+static const unsigned char *visit(struct walk *walk, const struct die_entry *entry,
+                                  struct place place);
 
-static int visit_children(struct walk *walk, Dwarf_Die *die, struct place place)
+/* Each visit returns where the next DIE lies; NULL ends the walk: damage, or walk->status says why.
+ */
+static const unsigned char *visit_children(struct walk *walk, const struct die_entry *entry,
+                                           struct place place)
 {
-    Dwarf_Die child;
-    int status = 0;
+    struct die_reader *reader = &walk->chain->reader;
+    const unsigned char *at;
+    struct die_entry child;
 
-    if (place.depth >= DEEPEST || dwarf_child(die, &child) != 0)
-        return 0;
+    if (!entry->shape->has_children || place.depth >= DEEPEST)
+        return die_reader_behind(reader, entry);
+    at = die_reader_below(reader, entry);
     place.depth++;
-    while (status == 0) {
-        const void *before = child.addr;
-        status = visit(walk, &child, place);
-        /* A damaged DW_AT_sibling may point back. */
-        if (dwarf_siblingof(&child, &child) != 0 || child.addr <= before)
-            break;
-    }
-    return status;
+    while (at && die_reader_get(reader, at, &child))
+        at = visit(walk, &child, place);
+    return at ? die_reader_list_end(reader, at) : NULL;
 }
 
 static size_t lower_bound(const struct walk *walk, uint64_t address)
@@ -86,44 +88,69 @@ static bool claim_range(struct walk *walk, uint32_t scope, uint64_t start, uint6
     return has_any;
 }
 
-/* Most DIEs are declarations. Their abbreviation says so; dwarf_ranges would read all their
- * attributes three times to find out. */
-static bool has_addresses(Dwarf_Die *die)
+static bool keep_range(struct walk *walk, uint64_t start, uint64_t end)
 {
-    return dwarf_hasattr(die, DW_AT_low_pc) || dwarf_hasattr(die, DW_AT_ranges);
+    struct inline_chain *chain = walk->chain;
+
+    if (start >= end)
+        return true;
+    if (chain->n_ranges == chain->n_ranges_allocated) {
+        size_t n_allocated = chain->n_ranges_allocated ? chain->n_ranges_allocated * 2 : 16;
+        void *grown = realloc(chain->ranges, n_allocated * sizeof(*chain->ranges));
+        if (!grown)
+            return false;
+        chain->ranges = grown;
+        chain->n_ranges_allocated = n_allocated;
+    }
+    chain->ranges[chain->n_ranges++] = (struct code_range){start, end};
+    return true;
 }
 
-/* Bytes of the DIE's code when it holds a position, else 0. */
-static uint64_t relevant_size(const struct walk *walk, Dwarf_Die *die)
+static bool read_ranges(struct walk *walk, const struct die_entry *entry)
 {
+    Dwarf_Die die = die_reader_die(&walk->chain->reader, entry);
     Dwarf_Addr base;
     Dwarf_Addr start;
     Dwarf_Addr end;
+
+    walk->chain->n_ranges = 0;
+    if (die_reader_range(&walk->chain->reader, entry, &start, &end))
+        return keep_range(walk, start, end);
+    for (ptrdiff_t cursor = 0; (cursor = dwarf_ranges(&die, cursor, &base, &start, &end)) > 0;)
+        if (!keep_range(walk, start, end))
+            return false;
+    return true;
+}
+
+/* Bytes of the DIE's code when it holds a position, else 0. Leaves its ranges in the chain. */
+static uint64_t relevant_size(struct walk *walk, const struct die_entry *entry)
+{
+    const struct inline_chain *chain = walk->chain;
     uint64_t size = 0;
     bool holds_one = false;
 
-    if (!has_addresses(die))
+    if (!entry->shape->has_addresses)
         return 0;
-    for (ptrdiff_t cursor = 0; (cursor = dwarf_ranges(die, cursor, &base, &start, &end)) > 0;) {
-        size_t first = lower_bound(walk, start);
-        if (start >= end)
-            continue;
-        size += end - start;
-        holds_one |= first < walk->n_addresses && walk->addresses[first] < end;
+    if (!read_ranges(walk, entry)) {
+        walk->status = error_set(walk->err, ERROR_NOMEM, "no memory for address ranges");
+        return 0;
+    }
+    for (size_t i = 0; i < chain->n_ranges; i++) {
+        const struct code_range *range = &chain->ranges[i];
+        size_t first = lower_bound(walk, range->start);
+        size += range->end - range->start;
+        holds_one |= first < walk->n_addresses && walk->addresses[first] < range->end;
     }
     return holds_one ? size : 0;
 }
 
 static bool claim(struct walk *walk, uint32_t scope)
 {
-    Dwarf_Die *die = &walk->chain->scopes[scope].die;
-    Dwarf_Addr base;
-    Dwarf_Addr start;
-    Dwarf_Addr end;
+    const struct inline_chain *chain = walk->chain;
     bool has_any = false;
 
-    for (ptrdiff_t cursor = 0; (cursor = dwarf_ranges(die, cursor, &base, &start, &end)) > 0;)
-        has_any |= claim_range(walk, scope, start, end);
+    for (size_t i = 0; i < chain->n_ranges; i++)
+        has_any |= claim_range(walk, scope, chain->ranges[i].start, chain->ranges[i].end);
     return has_any;
 }
 
@@ -154,58 +181,70 @@ static uint32_t read_number(Dwarf_Die *die, unsigned name, uint32_t missing)
     return (uint32_t)value;
 }
 
-static int visit_code(struct walk *walk, Dwarf_Die *die, struct place place, bool is_inlined)
+static const unsigned char *visit_code(struct walk *walk, const struct die_entry *entry,
+                                       struct place place, bool is_inlined)
 {
-    struct scope scope = {.die = *die, .outer = is_inlined ? place.scope : SCOPE_NONE};
-    int status;
+    struct die_reader *reader = &walk->chain->reader;
+    struct scope scope = {.outer = is_inlined ? place.scope : SCOPE_NONE};
 
-    scope.size_bytes = relevant_size(walk, die);
+    scope.size_bytes = relevant_size(walk, entry);
     if (scope.size_bytes == 0)
-        return walk->is_thorough && !is_inlined ? visit_children(walk, die, place) : 0;
+        return walk->is_thorough && !is_inlined ? visit_children(walk, entry, place)
+                                                : die_reader_behind(reader, entry);
+    scope.die = die_reader_die(reader, entry);
     if (is_inlined) {
-        scope.call_file = read_number(die, DW_AT_call_file, FILE_NONE);
-        scope.call_line = read_number(die, DW_AT_call_line, 0);
-        scope.call_column = read_number(die, DW_AT_call_column, 0);
+        scope.call_file = read_number(&scope.die, DW_AT_call_file, FILE_NONE);
+        scope.call_line = read_number(&scope.die, DW_AT_call_line, 0);
+        scope.call_column = read_number(&scope.die, DW_AT_call_column, 0);
     }
-    status = push_scope(walk, &scope);
+    walk->status = push_scope(walk, &scope);
+    if (walk->status)
+        return NULL;
     place.scope = (uint32_t)walk->chain->n_scopes - 1;
-    if (status || !claim(walk, place.scope))
-        return status;
-    return visit_children(walk, die, place);
+    return claim(walk, place.scope) ? visit_children(walk, entry, place)
+                                    : die_reader_behind(reader, entry);
 }
 
 /* A block without addresses of its own only groups what is in it. */
-static int visit_block(struct walk *walk, Dwarf_Die *die, struct place place)
+static bool is_block_skipped(struct walk *walk, const struct die_entry *entry)
 {
-    if (has_addresses(die) && relevant_size(walk, die) == 0)
-        return 0;
-    return visit_children(walk, die, place);
+    return entry->shape->has_addresses && relevant_size(walk, entry) == 0;
 }
 
-static int visit(struct walk *walk, Dwarf_Die *die, struct place place)
+static bool is_entered(struct walk *walk, const struct die_entry *entry)
 {
-    switch (dwarf_tag(die)) {
-    case DW_TAG_subprogram:
-        return visit_code(walk, die, place, false);
-    case DW_TAG_inlined_subroutine:
-        return visit_code(walk, die, place, true);
+    switch (entry->shape->tag) {
     case DW_TAG_lexical_block:
     case DW_TAG_try_block:
     case DW_TAG_catch_block:
     case DW_TAG_with_stmt:
-        return visit_block(walk, die, place);
+        return !is_block_skipped(walk, entry);
     case DW_TAG_namespace:
     case DW_TAG_module:
-        return visit_children(walk, die, place);
+        return true;
     case DW_TAG_class_type:
     case DW_TAG_structure_type:
     case DW_TAG_union_type:
     case DW_TAG_enumeration_type:
     case DW_TAG_interface_type:
-        return walk->is_thorough ? visit_children(walk, die, place) : 0;
+        return walk->is_thorough;
     default:
-        return 0;
+        return false;
     }
+}
+
+static const unsigned char *visit(struct walk *walk, const struct die_entry *entry,
+                                  struct place place)
+{
+    const unsigned char *next;
+
+    if (entry->shape->tag == DW_TAG_subprogram || entry->shape->tag == DW_TAG_inlined_subroutine)
+        next = visit_code(walk, entry, place, entry->shape->tag == DW_TAG_inlined_subroutine);
+    else if (is_entered(walk, entry))
+        next = visit_children(walk, entry, place);
+    else
+        next = die_reader_behind(&walk->chain->reader, entry);
+    return walk->status ? NULL : next;
 }
 
 static int prepare(struct walk *walk)
@@ -234,26 +273,37 @@ static bool is_any_missing(const struct walk *walk)
     return false;
 }
 
+static int walk_unit(struct walk *walk, Dwarf_Die *unit)
+{
+    struct place place = {.scope = SCOPE_NONE};
+    struct die_entry entry;
+
+    walk->status = prepare(walk);
+    if (walk->status == 0 && die_reader_begin(&walk->chain->reader, unit, &entry))
+        visit_children(walk, &entry, place);
+    if (walk->status == 0 && walk->chain->reader.is_out_of_memory)
+        walk->status = error_set(walk->err, ERROR_NOMEM, "no memory for abbreviations");
+    return walk->status;
+}
+
 int inline_chain_walk(struct inline_chain *chain, Dwarf_Die *unit, const uint64_t *addresses,
                       size_t n_addresses, struct error *err)
 {
     struct walk walk = {
         .chain = chain, .addresses = addresses, .n_addresses = n_addresses, .err = err};
-    struct place place = {.scope = SCOPE_NONE};
-    int status = prepare(&walk);
+    int status = walk_unit(&walk, unit);
 
-    if (status == 0)
-        status = visit_children(&walk, unit, place);
     if (status || !is_any_missing(&walk))
         return status;
     /* rustc puts methods into their types, gcc nested functions into the outer one. */
     walk.is_thorough = true;
-    status = prepare(&walk);
-    return status ? status : visit_children(&walk, unit, place);
+    return walk_unit(&walk, unit);
 }
 
 void inline_chain_done(struct inline_chain *chain)
 {
+    die_reader_done(&chain->reader);
+    free(chain->ranges);
     free(chain->scopes);
     free(chain->innermost);
     memset(chain, 0, sizeof(*chain));

@@ -15,6 +15,7 @@
 #define MTRACE_SYMBOLIZER_INLINE_CHAIN_H
 
 #include "support/error.h"
+#include "symbolizer/die_reader.h"
 
 #include <elfutils/libdw.h>
 #include <stddef.h>
@@ -32,7 +33,14 @@ struct scope {
     uint32_t call_column;
 };
 
+struct code_range {
+    uint64_t start, end;
+};
+
 struct inline_chain {
+    struct die_reader reader;
+    struct code_range *ranges; /* of the DIE at hand */
+    size_t n_ranges, n_ranges_allocated;
     struct scope *scopes;
     size_t n_scopes;
     size_t n_scopes_allocated;

@@ -57,6 +57,7 @@ struct run {
 
 static void end_session(struct symbolizer *s)
 {
+    die_names_forget_units(&s->names);
     if (s->dwarf)
         dwarf_end(s->dwarf);
     s->dwarf = NULL;

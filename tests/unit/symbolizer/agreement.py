@@ -7,7 +7,8 @@ Instructions are drawn at random (the same ones each time), half of them asked f
 is confirmed when a tool says the same levels, files and lines, and each level's function is what one such tool says;
 the rest are printed, and more than 2 in 1000 of them fail the test. (A tool alone is no judge of names: addr2line
 takes the symbol's name for an inlined function that has no linkage name, llvm-symbolizer demangles in its own way.
-The outermost function may also be what nm says of the symbol that holds the address.) Function names are compared without clone suffixes (".cold",
+The outermost function may also be what nm says of the symbol that holds the address. Where a function has no linkage
+name the tools print its plain one, and we put the scopes around it in front.) Function names are compared without clone suffixes (".cold",
 ".part.0") and without spaces; a file agrees when it is the same path after folding "." and "..", or the end of it
 (addr2line and eu-addr2line join a relative directory twice).
 """
@@ -84,6 +85,11 @@ TOOLS = {
 }
 
 
+def is_same_function(ours, theirs):
+    is_plain = theirs.endswith("operator()") or not re.search(r"\)(const)?&*$", theirs)
+    return ours == theirs or (is_plain and ours.endswith("::" + theirs))
+
+
 def classify(ours, theirs):
     if len(ours) != len(theirs):
         return "levels"
@@ -92,7 +98,7 @@ def classify(ours, theirs):
     # Without a line the tools differ in whether they name the file of the unit.
     if any(o[1] != t[1] and o[2] and not t[1].endswith("/" + o[1]) for o, t in zip(ours, theirs)):
         return "file"
-    return "equal" if [o[0] for o in ours] == [t[0] for t in theirs] else "function"
+    return "equal" if all(is_same_function(o[0], t[0]) for o, t in zip(ours, theirs)) else "function"
 
 
 def symbols_by_page(path):
@@ -109,7 +115,7 @@ def symbols_by_page(path):
 
 def is_confirmed(ours, answers, kinds, symbols):
     judges = [answer for name, answer in answers.items() if kinds[name] in ("equal", "function")]
-    return bool(judges) and all(any(answer[i][0] == level[0] for answer in judges)
+    return bool(judges) and all(any(is_same_function(level[0], answer[i][0]) for answer in judges)
                                 or (i == len(ours) - 1 and level[0] in symbols) for i, level in enumerate(ours))
 
 
