@@ -138,7 +138,15 @@ static int create_first_file(const struct config *config, const char *pattern)
     return create_child_file(config);
 }
 
-static int create_in_fallback(const struct config *config)
+/* Where the first log may go: as asked for, to temporary files, into memory (LOG_FLAG_WEAK). */
+enum place {
+    PLACE_WANTED,
+    PLACE_TEMPORARY,
+    PLACE_MEMORY,
+    N_PLACES
+};
+
+static int create_in_folder(const struct config *config, const char *folder)
 {
     static char pattern[CONFIG_PATH_BYTES];
     struct fmt out = FMT_BUFFER(pattern);
@@ -147,32 +155,24 @@ static int create_in_fallback(const struct config *config)
     for (const char *c = config->output; *c; c++)
         if (*c == '/')
             base = c + 1;
-    fmt_string(&out, config->fallback_directory);
+    fmt_string(&out, folder);
     fmt_char(&out, '/');
     fmt_string(&out, base);
     return create_first_file(config, pattern);
 }
 
-static int create_file(const struct config *config, const struct output_parent *parent)
+static int create_at(const struct config *config, enum place place)
 {
-    struct fmt first = FMT_BUFFER(g_first);
-    int fd;
+    if (place == PLACE_WANTED)
+        return create_first_file(config, config->output);
+    return create_in_folder(config,
+                            place == PLACE_MEMORY ? "/dev/shm" : config->fallback_directory);
+}
 
-    g_image = 0;
-    if (parent->path) {
-        if (parent->path != g_first)
-            fmt_string(&first, parent->path);
-        return create_child_file(config);
-    }
-    fd = create_first_file(config, config->output);
-    if (fd >= 0)
-        return fd;
-    message(CONFIG_LEVEL_ERROR,
-            "cannot create the log, trying the directory for temporary files: ", g_path, fd);
-    fd = create_in_fallback(config);
-    if (fd >= 0)
-        message(CONFIG_LEVEL_ERROR, "the log is ", g_path, 0);
-    return fd;
+static void keep_from_children(struct log_file *file, uint64_t size_bytes)
+{
+    sys_advise(file, size_bytes, MADV_DONTFORK);
+    sys_advise(file, size_bytes, MADV_DONTDUMP);
 }
 
 static struct log_file *map_whole(int fd, uint64_t size_bytes)
@@ -181,8 +181,7 @@ static struct log_file *map_whole(int fd, uint64_t size_bytes)
 
     if (address < 0 && address > -4096)
         return NULL;
-    sys_advise((void *)(uintptr_t)address, size_bytes, MADV_DONTFORK);
-    sys_advise((void *)(uintptr_t)address, size_bytes, MADV_DONTDUMP);
+    keep_from_children((struct log_file *)(uintptr_t)address, size_bytes);
     return (struct log_file *)(uintptr_t)address;
 }
 
@@ -273,36 +272,85 @@ static bool open_pool(const struct config *config, const struct output_parent *p
     return true;
 }
 
+enum {
+    RAW_BYTES = LOG_FILE_HEADER_BYTES + SEGMENT_CHUNK * LOG_SEGMENT_BYTES /* of a new raw log */
+};
+
+/* Closes fd; negative errno, and the file is gone, when it cannot be a log. */
+static long reserve_and_map(int fd, struct log_file **ret_file, struct sys_file_id *ret_id)
+{
+    bool is_weak = false;
+    long result = segment_reserve_space(fd, 0, RAW_BYTES, &is_weak);
+
+    if (result >= 0)
+        result = sys_file_id(fd, ret_id);
+    if (result >= 0)
+        result = sys_map_file(fd, 0, RAW_BYTES);
+    sys_close(fd);
+    if (result < 0 && result > -4096) {
+        sys_unlink(g_path);
+        return result;
+    }
+    *ret_file = (struct log_file *)(uintptr_t)result;
+    keep_from_children(*ret_file, RAW_BYTES);
+    (*ret_file)->flags |= is_weak ? LOG_FLAG_WEAK : 0u;
+    return 0;
+}
+
+static struct log_file *make_first(const struct config *config, struct sys_file_id *ret_id,
+                                   bool *ret_is_elsewhere)
+{
+    for (unsigned place = PLACE_WANTED; place < N_PLACES; place++) {
+        struct log_file *file;
+        long result = create_at(config, (enum place)place);
+        if (result >= 0)
+            result = reserve_and_map((int)result, &file, ret_id);
+        if (result == 0) {
+            file->flags |= place == PLACE_MEMORY ? LOG_FLAG_WEAK : 0u;
+            *ret_is_elsewhere = place != PLACE_WANTED;
+            return file;
+        }
+        message(CONFIG_LEVEL_ERROR, "no log can be made here: ", g_path, result);
+    }
+    return NULL;
+}
+
+static struct log_file *make_later(const struct config *config, struct sys_file_id *ret_id)
+{
+    struct log_file *file;
+    long result = create_child_file(config);
+
+    if (result >= 0)
+        result = reserve_and_map((int)result, &file, ret_id);
+    if (result == 0)
+        return file;
+    message(CONFIG_LEVEL_ERROR, "no log can be made here: ", g_path, result);
+    return NULL;
+}
+
 static bool open_raw(const struct config *config, const struct output_parent *parent)
 {
-    const uint64_t size_bytes = LOG_FILE_HEADER_BYTES + (uint64_t)SEGMENT_CHUNK * LOG_SEGMENT_BYTES;
     struct segment_file where = {.path = g_path, .max_bytes = config->max_live_bytes};
-    struct log_file *file = NULL;
-    bool is_weak = false;
-    long result;
-    int fd = create_file(config, parent);
+    struct fmt first = FMT_BUFFER(g_first);
+    bool is_elsewhere = false;
+    struct log_file *file;
 
-    if (fd < 0) {
-        message(CONFIG_LEVEL_ERROR, "nothing is recorded, cannot create ", g_path, fd);
-        return false;
-    }
-    result = segment_reserve_space(fd, 0, size_bytes, &is_weak);
-    if (result >= 0)
-        result = sys_file_id(fd, &where.id);
-    if (result >= 0)
-        file = map_whole(fd, size_bytes);
-    sys_close(fd);
+    g_image = 0;
+    if (parent->path && parent->path != g_first)
+        fmt_string(&first, parent->path);
+    file =
+        parent->path ? make_later(config, &where.id) : make_first(config, &where.id, &is_elsewhere);
     if (!file) {
-        message(CONFIG_LEVEL_ERROR, "nothing is recorded, no space for ", g_path, result);
-        sys_unlink(g_path);
+        message(CONFIG_LEVEL_ERROR, "nothing is recorded", NULL, 0);
         return false;
     }
     fill_header(file, config, parent);
-    file->flags |= is_weak ? LOG_FLAG_WEAK : 0u;
     segment_attach(file, SEGMENT_CHUNK, &where);
     segment_add_free(0, SEGMENT_CHUNK);
     atomic_store_explicit(&file->n_segments, SEGMENT_CHUNK, memory_order_relaxed);
     publish_header(file);
+    if (is_elsewhere)
+        message(CONFIG_LEVEL_ERROR, "the log is not where it was asked for, but ", g_path, 0);
     return true;
 }
 
