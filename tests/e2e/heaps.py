@@ -1,0 +1,142 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""heaps.py figures|freed|instants SHAPE: what we say of heaps beside malloc's own figures, and beside what happens.
+
+figures   heap_figures asks mallinfo2 and malloc_info at an instant; our parts of that instant agree within 1 %
+freed     pinned_pages frees the blocks of sites and trims: the heap shrinks by what pinning promised, within 5 %
+instants  --at the time of the peak and of the end gives what the import computed; holes sum to the parts
+"""
+
+import csv
+import io
+import subprocess
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "lib"))
+
+import harness  # noqa: E402
+from harness import Failure  # noqa: E402
+
+PAGE = 4096
+
+
+class Run:
+    """A workload, recorded and imported, with the figures it printed."""
+
+    def __init__(self, place, *argv):
+        tools = harness.Tools.from_environment()
+        log = place / f"{'_'.join(argv)}.dat"
+        self.query_program, self.path = tools.query, log.with_suffix(".db")
+        command, env = harness.record_argv(tools, "record", log, [tools.workloads / argv[0], *argv[1:]])
+        outcome = harness.run(command, place, env)
+        if outcome.status != 0:
+            raise Failure(f"{argv} ended with {outcome.status}: {outcome.stderr.decode(errors='replace')}")
+        lines = [line.split() for line in outcome.stdout.decode().splitlines()]
+        self.figures = {line[1]: int(line[2]) for line in lines if line and line[0] == "figure"}
+        self.db = harness.import_log(tools, log, self.path)
+        if self.db.value("SELECT sum(events_dropped) FROM processes"):
+            raise Failure("events were dropped")
+
+    def at(self):
+        """The instant of the figures, as --at takes it."""
+        start_unix, start = self.db.rows("SELECT start_unix_ns, start_ns FROM processes")[0]
+        return f"{self.figures['at_unix_ns'] - start_unix + start}ns"
+
+    def ask(self, *argv):
+        out = subprocess.run([self.query_program, *argv, str(self.path), "--format", "csv"], capture_output=True, text=True,
+                             env=harness.environment(), timeout=100)
+        if out.returncode != 0:
+            raise Failure(f"{argv}: {out.stderr}")
+        return [{key: int(value) if value.lstrip("-").isdigit() else value for key, value in row.items()}
+                for row in csv.DictReader(io.StringIO(out.stdout))]
+
+
+def near(what, expected, found, share, at_least=0):
+    print(f"{what}: expected {expected}, found {found}, {100 * (found - expected) / max(expected, 1):+.2f} %")
+    if abs(found - expected) > max(share * expected, at_least):
+        raise Failure(f"{what} is {found}, expected {expected} within {100 * share:g} %")
+
+
+def total(rows, *columns):
+    return sum(row[column] for row in rows for column in columns)
+
+
+def figures(place, shape):
+    """malloc counts chunks in its thread caches as in use, and its own structures also where nothing is live."""
+    run = Run(place, "heap_figures", shape)
+    malloc = run.figures
+    heaps = [row for row in run.ask("fragmentation", "--at", run.at()) if row["extent_bytes"]]
+    near("bytes of all heaps", malloc["arena"], total(heaps, "extent_bytes"), 0.01)
+    own = 4096 * len(heaps)
+    near("bytes in use", malloc["uordblks"], total(heaps, "live_bytes", "slack_bytes", "overhead_bytes"), 0.01, own)
+    near("free bytes", malloc["fordblks"], total(heaps, "hole_bytes", "free_page_bytes", "top_bytes"), 0.01, own)
+    mapped = run.db.rows("SELECT count(*), coalesce(sum(usable_bytes + 16), 0) FROM allocations WHERE heap_id IS NULL"
+                         " AND alloc_ns <= :at AND ifnull(free_ns > :at, 1)", at=int(run.at()[:-2]))[0]
+    near("blocks with a mapping of their own", malloc["hblks"], mapped[0], 0)
+    near("their bytes", malloc["hblkhd"], mapped[1], 0)
+    near("pieces of arenas", malloc["subheaps"], sum(row["kind"] == "arena" for row in heaps), 0)
+
+
+def promised(run, name):
+    rows = [row for row in run.ask("pinning", "--at", run.at()) if row["function"] == name]
+    return total(rows, "would_free_bytes")
+
+
+def freed(place, shape):
+    """Pages that a and b share are nobody's: they come back only when both are freed."""
+    for sites in {"shared": ("a", "b", "ab")}.get(shape, ("a",)):
+        run = Run(place, "pinned_pages", shape, sites)
+        shrunk = run.figures["rss_before"] - run.figures["rss_after"]
+        bytes_of = sum(promised(run, f"site_{site}") for site in sites)
+        if sites == "ab":
+            used = run.ask("fragmentation", "--at", run.at())
+            pages = total(used, "pages_to_25", "pages_to_50", "pages_to_75", "pages_to_100")
+            alone = run.db.value("SELECT count(*) FROM allocations WHERE size_bytes = 40") // 2
+            near("promised for a and b alone, of all they hold", (pages - alone) * PAGE, bytes_of, 0.05)
+            bytes_of += alone * PAGE
+        if bytes_of < 50 * PAGE:
+            raise Failure(f"{shape}: only {bytes_of} bytes are promised")
+        near(f"{shape}, {sites} freed: RSS of the heap shrinks by", bytes_of, shrunk, 0.05)
+
+
+def without(rows, *columns):
+    return [{key: value for key, value in row.items() if key not in columns} for row in rows]
+
+
+def same_as_imported(run, command):
+    everything = run.ask(command)
+    for name, sql in (("peak", "SELECT peak_ns FROM processes"), ("end", "SELECT end_ns FROM processes")):
+        stored = [row for row in everything if row["at"] == name]
+        scanned = run.ask(command, "--at", f"{run.db.value(sql)}ns")
+        if not stored or without(stored, "at") != without(scanned, "at"):
+            raise Failure(f"{command} at {name}: imported\n{stored}\nscanned\n{scanned}")
+        if stored != run.ask(command, "--at", name):
+            raise Failure(f"{command} --at {name} is something else")
+        print(f"{command} at {name}: {len(stored)} rows agree")
+
+
+def holes_fit(run, at):
+    """HS-3: what is left of the last used page of a heap is no hole."""
+    holes = run.ask("holes", "--at", at)
+    for heap in run.ask("fragmentation", "--at", at):
+        mine = total([row for row in holes if row["heap_id"] == heap["heap_id"]], "bytes")
+        all_free = heap["hole_bytes"] + heap["free_page_bytes"]
+        if not 0 <= all_free - mine < PAGE:
+            raise Failure(f"heap {heap['heap_id']}: holes of {mine} bytes, but {all_free} are free below the top")
+
+
+def instants(place, shape):
+    run = Run(place, *{"arenas": ("heap_figures", "arenas"), "threads": ("threads",), "cxx": ("leak_cxx",)}[shape])
+    for command in ("fragmentation", "pinning"):
+        same_as_imported(run, command)
+    for at in ("peak", "end", "30%", "77%"):
+        holes_fit(run, at)
+
+
+def main():
+    with harness.scratch() as place:
+        {"figures": figures, "freed": freed, "instants": instants}[sys.argv[1]](Path(place), sys.argv[2])
+
+
+harness.main(main)

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * heap_figures SHAPE: makes a heap of a shape, waits, says what malloc says of it (mallinfo2,
+ * malloc_info), waits again, and frees what it can. Lines: "figure NAME VALUE".
+ *
+ * small    many small blocks, every third freed
+ * mmapped  large blocks with mappings of their own
+ * arenas   four threads with arenas of their own, with holes
+ * trimmed  most of the blocks freed, then malloc_trim
+ */
+#include "tests/workloads/workload.h"
+
+#include <inttypes.h>
+#include <malloc.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <string.h>
+#include <time.h>
+
+enum {
+    N_BLOCKS = 300000,
+    N_LARGE = 60,
+    N_THREADS = 4,
+    WAIT_US = 700000,
+};
+
+static void *blocks[N_BLOCKS];
+static pthread_barrier_t made, said;
+
+static void make_blocks(void **list, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        list[i] = keep(malloc(24 + i * 7919 % 400));
+}
+
+static void free_blocks(void **list, size_t n, size_t every)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (i / 40 % every == 0) {
+            free(list[i]);
+            list[i] = NULL;
+        }
+    }
+}
+
+static void say(const char *name, uint64_t value)
+{
+    char line[128];
+    int n = snprintf(line, sizeof line, "figure %s %" PRIu64 "\n", name, value);
+    (void)write(STDOUT_FILENO, line, (size_t)n);
+}
+
+/* Over all arenas, "subheaps" of malloc_info: the pieces of 64 MiB that arenas consist of. */
+static void say_subheaps(void)
+{
+    static char text[1 << 16];
+    static const char mark[] = "type=\"subheaps\" size=\"";
+    FILE *out = fmemopen(text, sizeof text, "w");
+    uint64_t n = 0;
+
+    malloc_info(0, out);
+    fclose(out);
+    for (const char *at = text; (at = strstr(at, mark)); at += sizeof mark)
+        n += strtoull(at + sizeof mark - 1, NULL, 10);
+    say("subheaps", n);
+}
+
+static void say_all(void)
+{
+    struct timespec now;
+    struct mallinfo2 info;
+
+    say_subheaps();
+    usleep(WAIT_US); /* until the recorder has looked how far the heaps reach */
+    info = mallinfo2();
+    clock_gettime(CLOCK_REALTIME, &now);
+    usleep(WAIT_US / 10);
+    say("at_unix_ns", (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec);
+    say("arena", info.arena);
+    say("uordblks", info.uordblks);
+    say("fordblks", info.fordblks);
+    say("hblks", info.hblks);
+    say("hblkhd", info.hblkhd);
+}
+
+static void *work(void *argument)
+{
+    void **list = calloc(N_BLOCKS / N_THREADS, sizeof *list);
+
+    (void)argument;
+    make_blocks(list, N_BLOCKS / N_THREADS);
+    free_blocks(list, N_BLOCKS / N_THREADS, 3);
+    pthread_barrier_wait(&made);
+    pthread_barrier_wait(&said);
+    return NULL;
+}
+
+static void use_threads(void)
+{
+    pthread_t threads[N_THREADS];
+
+    pthread_barrier_init(&made, NULL, N_THREADS + 1);
+    pthread_barrier_init(&said, NULL, N_THREADS + 1);
+    for (int i = 0; i < N_THREADS; i++)
+        pthread_create(&threads[i], NULL, work, NULL);
+    pthread_barrier_wait(&made);
+    say_all();
+    pthread_barrier_wait(&said);
+    for (int i = 0; i < N_THREADS; i++)
+        pthread_join(threads[i], NULL);
+}
+
+static void use_mappings(void)
+{
+    static void *large[N_LARGE];
+
+    for (size_t i = 0; i < N_LARGE; i++)
+        large[i] = keep(malloc(200000 + i * 12345));
+    say_all();
+    for (size_t i = 0; i < N_LARGE; i++)
+        free(large[i]);
+}
+
+int main(int argc, char **argv)
+{
+    const char *shape = argc > 1 ? argv[1] : "small";
+
+    if (strcmp(shape, "arenas") == 0) {
+        use_threads();
+    } else if (strcmp(shape, "mmapped") == 0) {
+        use_mappings();
+    } else {
+        make_blocks(blocks, N_BLOCKS);
+        free_blocks(blocks, N_BLOCKS, 3);
+        if (strcmp(shape, "trimmed") == 0) {
+            free_blocks(blocks, N_BLOCKS, 2);
+            free_blocks(blocks + 2 * N_BLOCKS / 3, N_BLOCKS / 3, 1);
+            malloc_trim(0);
+        }
+        say_all();
+        free_blocks(blocks, N_BLOCKS, 1);
+    }
+    return 0;
+}
