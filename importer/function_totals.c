@@ -19,6 +19,7 @@ struct node {
     uint32_t last_descendant;
     uint32_t frame;
     uint32_t site_function; /* 0: none */
+    uint32_t site_module;   /* as in tree.functions; 0: none */
 };
 
 struct function {
@@ -27,12 +28,13 @@ struct function {
 };
 
 struct tree {
-    struct node *nodes;        /* by backtrace id */
-    struct figures *sums;      /* by backtrace id: of all stacks up to it, of one process */
-    uint32_t *open;            /* nodes on the way to the current one, outermost first */
-    uint32_t *first_of_frame;  /* by frame id: index in frame_functions; one more at the end */
-    uint32_t *frame_functions; /* distinct functions of a frame's levels */
-    struct function *functions;
+    struct node *nodes;         /* by backtrace id */
+    struct figures *sums;       /* by backtrace id: of all stacks up to it, of one process */
+    uint32_t *open;             /* nodes on the way to the current one, outermost first */
+    uint32_t *first_of_frame;   /* by frame id: index in frame_functions; one more at the end */
+    uint32_t *frame_functions;  /* distinct functions of a frame's levels, and its module */
+    struct function *functions; /* by id; behind them modules: n_functions + object id */
+    size_t n_modules;
     size_t n_nodes, n_frames, n_functions, n_levels;
     size_t n_open;
 };
@@ -61,7 +63,12 @@ static int tree_new(sqlite3 *db, struct tree *tree, struct error *err)
         code = read_number(db, "SELECT coalesce(max(function_id), 0) FROM functions",
                            &tree->n_functions, err);
     if (code == 0)
-        code = read_number(db, "SELECT count(*) FROM frame_lines", &tree->n_levels, err);
+        code = read_number(db, "SELECT coalesce(max(object_id), 0) FROM objects", &tree->n_modules,
+                           err);
+    if (code == 0)
+        code = read_number(
+            db, "SELECT (SELECT count(*) FROM frame_lines) + (SELECT count(*) FROM frames)",
+            &tree->n_levels, err);
     if (code)
         return code;
     tree->nodes = calloc(tree->n_nodes + 1, sizeof *tree->nodes);
@@ -69,7 +76,7 @@ static int tree_new(sqlite3 *db, struct tree *tree, struct error *err)
     tree->open = calloc(tree->n_nodes + 1, sizeof *tree->open);
     tree->first_of_frame = calloc(tree->n_frames + 2, sizeof *tree->first_of_frame);
     tree->frame_functions = calloc(tree->n_levels + 1, sizeof *tree->frame_functions);
-    tree->functions = calloc(tree->n_functions + 1, sizeof *tree->functions);
+    tree->functions = calloc(tree->n_functions + tree->n_modules + 1, sizeof *tree->functions);
     if (tree->nodes && tree->sums && tree->open && tree->first_of_frame && tree->frame_functions
         && tree->functions)
         return 0;
@@ -100,11 +107,12 @@ static int end_read(sqlite3 *db, sqlite3_stmt *statement, int step, struct error
 static int read_nodes(sqlite3 *db, struct tree *tree, struct error *err)
 {
     sqlite3_stmt *statement = NULL;
-    int step, code = database_prepare(
-                  db,
-                  "SELECT b.backtrace_id, b.last_descendant_id, b.frame_id, s.function_id"
-                  " FROM backtraces b LEFT JOIN call_sites s ON s.call_site_id = b.call_site_id",
-                  &statement, err);
+    int step,
+        code = database_prepare(
+            db,
+            "SELECT b.backtrace_id, b.last_descendant_id, b.frame_id, s.function_id, s.object_id"
+            " FROM backtraces b LEFT JOIN call_sites s ON s.call_site_id = b.call_site_id",
+            &statement, err);
 
     if (code)
         return code;
@@ -113,6 +121,9 @@ static int read_nodes(sqlite3 *db, struct tree *tree, struct error *err)
         node->last_descendant = (uint32_t)sqlite3_column_int64(statement, 1);
         node->frame = (uint32_t)sqlite3_column_int64(statement, 2);
         node->site_function = (uint32_t)sqlite3_column_int64(statement, 3);
+        if (sqlite3_column_int64(statement, 4))
+            node->site_module =
+                (uint32_t)(tree->n_functions + (size_t)sqlite3_column_int64(statement, 4));
     }
     return end_read(db, statement, step, err);
 }
@@ -123,12 +134,15 @@ static int read_frames(sqlite3 *db, struct tree *tree, struct error *err)
     sqlite3_stmt *statement = NULL;
     size_t n = 0, frame = 0;
     int step, code = database_prepare(db,
-                                      "SELECT DISTINCT frame_id, function_id FROM frame_lines"
-                                      " WHERE function_id IS NOT NULL ORDER BY frame_id",
+                                      "SELECT frame_id, function_id FROM frame_lines"
+                                      " WHERE function_id IS NOT NULL UNION"
+                                      " SELECT frame_id, object_id + ? FROM frames"
+                                      " WHERE object_id IS NOT NULL ORDER BY frame_id",
                                       &statement, err);
 
     if (code)
         return code;
+    sqlite3_bind_int64(statement, 1, (sqlite3_int64)tree->n_functions);
     while ((step = sqlite3_step(statement)) == SQLITE_ROW) {
         size_t id = (size_t)sqlite3_column_int64(statement, 0);
         while (frame < id)
@@ -149,9 +163,11 @@ static int read_totals(sqlite3 *db, struct tree *tree, sqlite3_stmt *statement, 
     while ((step = sqlite3_step(statement)) == SQLITE_ROW) {
         size_t id = (size_t)sqlite3_column_int64(statement, 0);
         struct function *site = &tree->functions[tree->nodes[id].site_function];
+        struct function *module = &tree->functions[tree->nodes[id].site_module];
         for (int i = 0; i < N_FIGURES; i++) {
             tree->sums[id].value[i] = sqlite3_column_int64(statement, i + 1);
             site->self.value[i] += tree->sums[id].value[i];
+            module->self.value[i] += tree->sums[id].value[i];
         }
     }
     sqlite3_reset(statement);
@@ -206,37 +222,62 @@ static void walk(struct tree *tree)
         close_node(tree);
 }
 
-static int write_functions(struct tree *tree, int64_t process, sqlite3_stmt *insert,
-                           struct error *err)
+/* Where rows go: functions, or modules, which have ids behind them. */
+struct output {
+    sqlite3_stmt *insert;
+    size_t before_first, last; /* places in tree->functions */
+};
+
+static int write_rows(const struct tree *tree, int64_t process, const struct output *output,
+                      struct error *err)
 {
     int code = 0;
 
-    for (size_t id = 1; code == 0 && id <= tree->n_functions; id++) {
-        const int64_t *self = tree->functions[id].self.value;
-        const int64_t *total = tree->functions[id].total.value;
+    for (size_t i = output->before_first + 1; code == 0 && i <= output->last; i++) {
+        const int64_t *self = tree->functions[i].self.value;
+        const int64_t *total = tree->functions[i].total.value;
         if (total[0] || self[0])
-            code = database_insert(insert, err, "iuiiiiiiiiii", process, (uint64_t)id, self[0],
-                                   self[1], self[2], self[3], self[4], total[0], total[1], total[2],
-                                   total[3], total[4]);
+            code =
+                database_insert(output->insert, err, "iuiiiiiiiiii", process,
+                                (uint64_t)(i - output->before_first), self[0], self[1], self[2],
+                                self[3], self[4], total[0], total[1], total[2], total[3], total[4]);
     }
-    memset(tree->functions, 0, (tree->n_functions + 1) * sizeof *tree->functions);
     return code;
 }
 
 static int write_process(sqlite3 *db, struct tree *tree, int64_t process, sqlite3_stmt *select,
-                         sqlite3_stmt *insert, struct error *err)
+                         const struct output *outputs, struct error *err)
 {
     sqlite3_bind_int64(select, 1, process);
     int code = read_totals(db, tree, select, err);
     if (code)
         return code;
     walk(tree);
-    return write_functions(tree, process, insert, err);
+    for (int i = 0; code == 0 && i < 2; i++)
+        code = write_rows(tree, process, &outputs[i], err);
+    memset(tree->functions, 0, (tree->n_functions + tree->n_modules + 1) * sizeof *tree->functions);
+    return code;
+}
+
+static int prepare_outputs(sqlite3 *db, const struct tree *tree, struct output *outputs,
+                           struct error *err)
+{
+    int code = database_prepare(
+        db, "INSERT INTO function_totals VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        &outputs[0].insert, err);
+
+    outputs[0].last = outputs[1].before_first = tree->n_functions;
+    outputs[1].last = tree->n_functions + tree->n_modules;
+    return code ? code
+                : database_prepare(
+                    db, "INSERT INTO module_totals VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                    &outputs[1].insert, err);
 }
 
 static int write_processes(sqlite3 *db, struct tree *tree, struct error *err)
 {
-    sqlite3_stmt *processes = NULL, *select = NULL, *insert = NULL;
+    sqlite3_stmt *processes = NULL, *select = NULL;
+    struct output outputs[2] = {{.insert = NULL}, {.insert = NULL}};
     int code = database_prepare(db, "SELECT process_id FROM processes", &processes, err);
 
     if (code == 0)
@@ -246,14 +287,13 @@ static int write_processes(sqlite3 *db, struct tree *tree, struct error *err)
             " temporary_blocks FROM backtrace_totals WHERE process_id = ?",
             &select, err);
     if (code == 0)
-        code = database_prepare(
-            db, "INSERT INTO function_totals VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", &insert,
-            err);
+        code = prepare_outputs(db, tree, outputs, err);
     while (code == 0 && sqlite3_step(processes) == SQLITE_ROW)
-        code = write_process(db, tree, sqlite3_column_int64(processes, 0), select, insert, err);
+        code = write_process(db, tree, sqlite3_column_int64(processes, 0), select, outputs, err);
     sqlite3_finalize(processes);
     sqlite3_finalize(select);
-    sqlite3_finalize(insert);
+    sqlite3_finalize(outputs[0].insert);
+    sqlite3_finalize(outputs[1].insert);
     return code;
 }
 
@@ -267,7 +307,7 @@ int function_totals_write(sqlite3 *db, struct error *err)
     if (code == 0)
         code = read_frames(db, &tree, err);
     if (code == 0)
-        code = database_execute(db, "DELETE FROM function_totals", err);
+        code = database_execute(db, "DELETE FROM function_totals; DELETE FROM module_totals", err);
     if (code == 0)
         code = write_processes(db, &tree, err);
     tree_done(&tree);

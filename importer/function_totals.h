@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * function_totals: what each function allocated itself and with everything it called.
+ * function_totals: what each function, and each file of code, allocated itself and with everything
+ * it called.
  *
- * Model:   the totals of a stack count once for every function on it, inlined ones included,
+ * Model:   the totals of a stack count once for every function and file on it, inlined ones included,
  * however often it is there: at the outermost node of the function the whole subtree is counted.
  *          Preorder ids make a subtree a range, and sums over ranges differences of running sums.
  * Invariants: FT-1 rows that were there before are replaced. FT-2 self figures of all functions add

@@ -9,6 +9,7 @@
 #include "importer/function_totals.h"
 #include "importer/given_symbols.h"
 #include "importer/sample_stream.h"
+#include "importer/site_totals.h"
 #include "importer/stack_index.h"
 #include "support/embedded_sql.h"
 
@@ -314,7 +315,9 @@ static int write_all(struct import *import, struct import_result *result, struct
         code = stack_index_write(db, err);
     if (code == 0)
         code = write_names(import, db, err);
-    return code ? code : write_views(db, err);
+    if (code == 0)
+        code = write_views(db, err);
+    return code ? code : site_totals_write(db, err);
 }
 
 static int import_into(struct import *import, struct import_result *result, struct error *err)
@@ -376,6 +379,19 @@ static int write_call_sites(sqlite3 *db, struct error *err)
     return code ? code : function_totals_write(db, err);
 }
 
+/* mtrace-query reads such a database, but there is no place for what is written today. */
+static int check_tables(sqlite3 *db, const char *target, struct error *err)
+{
+    sqlite3_stmt *statement = NULL;
+
+    if (database_prepare(db, "SELECT 1 FROM site_totals, module_totals", &statement, NULL) != 0)
+        return error_set(err, ERROR_VERSION,
+                         "'%s' was made by an older mtrace-import; import the recording again",
+                         target);
+    sqlite3_finalize(statement);
+    return 0;
+}
+
 int import_resymbolize(const char *target, const struct symbols_options *symbols,
                        struct progress *progress, struct error *err)
 {
@@ -384,9 +400,13 @@ int import_resymbolize(const char *target, const struct symbols_options *symbols
 
     if (code)
         return code;
-    code = has_given_names(database_sqlite(database))
-               ? write_call_sites(database_sqlite(database), err)
-               : write_symbols(database_sqlite(database), symbols, progress, err);
+    code = check_tables(database_sqlite(database), target, err);
+    if (code == 0)
+        code = has_given_names(database_sqlite(database))
+                   ? write_call_sites(database_sqlite(database), err)
+                   : write_symbols(database_sqlite(database), symbols, progress, err);
+    if (code == 0)
+        code = site_totals_write(database_sqlite(database), err);
     if (code == 0)
         code = database_commit(database, err);
     database_close(database);

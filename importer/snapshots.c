@@ -187,7 +187,7 @@ int snapshots_finish(struct snapshots *snapshots, const struct totals *totals, u
     *ret_end_id = snapshots->last_id;
     for (uint32_t i = 0; code == 0 && i < process->n_stacks; i++) {
         const struct stack_totals *stack = totals_stack(process, i);
-        if (stack->live_blocks)
+        if (stack->live_blocks || stack->snapshot_blocks) /* also what ended since the last one */
             code = add_row(snapshots, stack->node, stack->live_bytes, stack->live_blocks, err);
     }
     return code ? code : write_rows(snapshots, err);

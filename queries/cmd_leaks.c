@@ -46,7 +46,7 @@ static const char rows_sql[] =
     " l.stacks, l.leaked_first_ns - p.start_ns, l.leaked_last_ns - p.start_ns, l.pattern,"
     " e.function, e.source, e.line, e.module, e.call_site_id"
     " FROM leaks AS l JOIN processes AS p ON p.process_id = l.process_id"
-    " LEFT JOIN _freed_in AS f ON f.process_id = l.process_id AND f.call_site_id = l.call_site_id"
+    " LEFT JOIN site_frees AS f ON f.process_id = l.process_id AND f.call_site_id = l.call_site_id"
     " LEFT JOIN _sites AS e ON e.call_site_id = f.free_call_site_id"
     " WHERE l.process_id = :process AND l.suppressed_by IS NULL"
     " ORDER BY l.pattern <> 'steady', l.leaked_bytes DESC, l.leaked_blocks DESC, l.call_site_id"
@@ -59,10 +59,10 @@ static const char totals_sql[] =
     " coalesce(sum(l.leaked_bytes) FILTER (WHERE l.rule_id IS NOT NULL), 0),"
     " (SELECT events_dropped FROM processes WHERE process_id = :process),"
     " (SELECT value FROM summary WHERE process_id = :process AND name = 'complete_share')"
-    " FROM _leaked_stacks AS l WHERE l.process_id = :process";
+    " FROM site_leaks AS l WHERE l.process_id = :process";
 
 static const char rules_sql[] =
-    "SELECT r.rule, sum(l.leaked_bytes), sum(l.leaked_blocks) FROM _leaked_stacks AS l"
+    "SELECT r.rule, sum(l.leaked_bytes), sum(l.leaked_blocks) FROM site_leaks AS l"
     " JOIN suppressions AS r ON r.rule_id = l.rule_id WHERE l.process_id = :process"
     " GROUP BY r.rule_id ORDER BY 2 DESC, r.rule_id";
 

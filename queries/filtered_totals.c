@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "queries/filtered_totals.h"
 
+#include "queries/commands.h"
 #include "queries/filter_sql.h"
 #include "queries/query.h"
 #include "queries/row_totals.h"
 #include "support/error.h"
+
+#include <string.h>
 
 /* Names as in the file, without its NOT NULL: a scan does not know everything. */
 static const char tables_sql[] =
@@ -93,6 +96,18 @@ static int select_totals(struct query *query, const struct filter_sql *filter, s
     return rc == 0 ? rundb_run(&query->database, views_sql, err) : rc;
 }
 
+/* The shape of leaks over time is the call site's own, whichever of its stacks are asked for; only
+ * the report that is about nothing else lays it anew. */
+static unsigned tables_to_compute(const struct query *query)
+{
+    const char *view = query->options->command->view;
+    unsigned tables = RUNDB_SITE_TOTALS | RUNDB_SITE_LEAKS | RUNDB_SITE_FREES | RUNDB_MODULE_TOTALS;
+
+    if (view && strcmp(view, "growth") == 0)
+        tables |= RUNDB_SNAPSHOT_SITES | RUNDB_SITE_GROWTH;
+    return tables;
+}
+
 static int install(struct query *query, const struct filter_sql *filter, struct error *err)
 {
     bool has_rows = filter_scope_of(&query->options->filter) == FILTER_SCOPE_ROW;
@@ -106,7 +121,9 @@ static int install(struct query *query, const struct filter_sql *filter, struct 
     if (rc == 0)
         rc = has_rows ? row_totals_fill(&query->database, filter, err)
                       : select_totals(query, filter, err);
-    return rc == 0 ? rundb_run(&query->database, functions_sql, err) : rc;
+    if (rc == 0)
+        rc = rundb_run(&query->database, functions_sql, err);
+    return rc == 0 ? rundb_compute(&query->database, tables_to_compute(query), err) : rc;
 }
 
 int filtered_totals_install(struct query *query, struct error *err)

@@ -147,10 +147,33 @@ static int load_view(struct rundb *database, const struct embedded_sql *view, st
 
 int rundb_load_views(struct rundb *database, struct error *err)
 {
+    int64_t has_totals = 0;
     int rc = 0;
 
     for (const struct embedded_sql *view = embedded_views; rc == 0 && view->name; view++)
         rc = load_view(database, view, err);
+    if (rc == 0)
+        rc = rundb_get_int64(database,
+                             "SELECT count(*) FROM main.sqlite_schema WHERE name = 'site_totals'",
+                             &has_totals, err);
+    return rc == 0 && !has_totals ? rundb_compute(database, RUNDB_MADE, err) : rc;
+}
+
+int rundb_compute(struct rundb *database, unsigned tables, struct error *err)
+{
+    static const char *const names[] = {"site_totals",   "site_leaks",        "site_frees",
+                                        "module_totals", "suppressed_stacks", "snapshot_sites",
+                                        "site_growth"};
+    int rc = 0;
+
+    for (size_t i = 0; rc == 0 && i < sizeof(names) / sizeof(names[0]); i++) {
+        char sql[128];
+
+        sqlite3_snprintf(sizeof(sql), sql, "CREATE TEMP VIEW IF NOT EXISTS %s AS SELECT * FROM _%s",
+                         names[i], names[i]);
+        if (tables & 1u << i)
+            rc = rundb_run(database, sql, err);
+    }
     return rc;
 }
 

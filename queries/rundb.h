@@ -25,6 +25,18 @@ enum {
     RUNDB_VERSION = 1                  /* PRAGMA user_version of the schema */
 };
 
+/* Tables that importers make of the view of the same name with an underscore in front. */
+enum rundb_made {
+    RUNDB_SITE_TOTALS = 1,
+    RUNDB_SITE_LEAKS = 2,
+    RUNDB_SITE_FREES = 4,
+    RUNDB_MODULE_TOTALS = 8,
+    RUNDB_SUPPRESSED_STACKS = 16,
+    RUNDB_SNAPSHOT_SITES = 32,
+    RUNDB_SITE_GROWTH = 64,
+    RUNDB_MADE = 127 /* all of them */
+};
+
 struct rundb {
     struct sqlite3 *handle;
     const char *path;
@@ -38,8 +50,12 @@ int rundb_open_memory(struct rundb *database, struct error *err);
 
 void rundb_close(struct rundb *database);
 
-/* Loads the embedded views as TEMP views. */
+/* Loads the embedded views as TEMP views; an older file's missing tables are computed. */
 int rundb_load_views(struct rundb *database, struct error *err);
+
+/* From here on these tables (enum rundb_made) are what their views answer, not what the file holds:
+ * what the views read was replaced. */
+int rundb_compute(struct rundb *database, unsigned tables, struct error *err);
 
 /* From here on only reading is allowed (DB-1). */
 int rundb_lock(struct rundb *database, struct error *err);

@@ -130,5 +130,7 @@ int suppressions_load(struct rundb *database, const char *path, struct error *er
         rc = read_rules(in, path, insert, err);
     sqlite3_finalize(insert);
     (void)fclose(in);
+    if (rc == 0)
+        rc = rundb_compute(database, RUNDB_SUPPRESSED_STACKS | RUNDB_SITE_LEAKS, err);
     return rc;
 }

@@ -56,3 +56,48 @@ CREATE TABLE chain_totals (process_id INTEGER NOT NULL, first_backtrace_id INTEG
   PRIMARY KEY (process_id, first_backtrace_id)) STRICT, WITHOUT ROWID;
 CREATE TABLE thread_flows (process_id INTEGER NOT NULL, thread_id INTEGER NOT NULL, free_thread_id INTEGER NOT NULL, blocks INTEGER NOT NULL, bytes INTEGER NOT NULL,
   PRIMARY KEY (process_id, thread_id, free_thread_id)) STRICT, WITHOUT ROWID; -- which thread ends whose blocks, its own included
+
+-- Of the totals above, by the place that a person blames: what reports by call site and by file read. Each is made, at the
+-- end of an import, of the view of the same name with an underscore in front.
+
+CREATE TABLE site_totals (      -- backtrace_totals summed by call site
+  process_id INTEGER NOT NULL,
+  call_site_id INTEGER,                                  -- NULL: stacks without one
+  stacks INTEGER NOT NULL,                               -- distinct stacks that allocated
+  complete_blocks INTEGER,                               -- allocated with a complete stack; NULL: none
+  allocated_blocks INTEGER NOT NULL, allocated_bytes INTEGER NOT NULL,
+  freed_blocks INTEGER NOT NULL, freed_bytes INTEGER NOT NULL,
+  leaked_blocks INTEGER NOT NULL, leaked_bytes INTEGER NOT NULL,
+  temporary_blocks INTEGER NOT NULL, temporary_bytes INTEGER NOT NULL,
+  peak_blocks INTEGER NOT NULL, peak_bytes INTEGER NOT NULL,
+  own_peak_bytes INTEGER NOT NULL,                       -- sum of the stacks' own peaks, which need not coincide
+  slack_bytes INTEGER NOT NULL, lifetime_sum_ns INTEGER NOT NULL,
+  realloc_count INTEGER NOT NULL, realloc_copied_bytes INTEGER NOT NULL,
+  culled_blocks INTEGER NOT NULL, culled_bytes INTEGER NOT NULL) STRICT;
+CREATE TABLE site_leaks (       -- leaks by call site and rule; what exec took away is no leak
+  process_id INTEGER NOT NULL,
+  call_site_id INTEGER,                                  -- NULL: stacks without one
+  rule_id INTEGER,                                       -- joins suppressions; NULL: the stacks that no rule names
+  stacks INTEGER NOT NULL, leaked_blocks INTEGER NOT NULL, leaked_bytes INTEGER NOT NULL,
+  leaked_first_ns INTEGER NOT NULL, leaked_last_ns INTEGER NOT NULL) STRICT;
+CREATE TABLE site_frees (       -- the call site that freed most of another's blocks
+  process_id INTEGER NOT NULL, call_site_id INTEGER, free_call_site_id INTEGER NOT NULL,
+  blocks INTEGER NOT NULL) STRICT;                       -- how many of them
+CREATE TABLE suppressed_stacks (process_id INTEGER NOT NULL, backtrace_id INTEGER NOT NULL,
+  rule_id INTEGER NOT NULL,                              -- the first rule that holds, of those the importer had; joins suppressions
+  PRIMARY KEY (process_id, backtrace_id)) STRICT, WITHOUT ROWID; -- stacks with leaks that are nobody's fault
+CREATE TABLE module_totals (    -- function_totals for files of code; self: the call site is in this file
+  process_id INTEGER NOT NULL, object_id INTEGER NOT NULL,
+  self_allocated_blocks INTEGER NOT NULL, self_allocated_bytes INTEGER NOT NULL, self_leaked_bytes INTEGER NOT NULL, self_peak_bytes INTEGER NOT NULL, self_temporary_blocks INTEGER NOT NULL,
+  total_allocated_blocks INTEGER NOT NULL, total_allocated_bytes INTEGER NOT NULL, total_leaked_bytes INTEGER NOT NULL, total_peak_bytes INTEGER NOT NULL, total_temporary_blocks INTEGER NOT NULL,
+  PRIMARY KEY (process_id, object_id)) STRICT, WITHOUT ROWID;
+CREATE TABLE snapshot_sites (   -- regular snapshots and the end by call site: what changed since the one before
+  snapshot_id INTEGER NOT NULL, call_site_id INTEGER, change_bytes INTEGER NOT NULL) STRICT;
+CREATE TABLE site_growth (      -- call sites whose live bytes changed from snapshot to snapshot, the peak left out
+  process_id INTEGER NOT NULL, call_site_id INTEGER,
+  snapshots INTEGER NOT NULL,                            -- of the process
+  changes INTEGER NOT NULL,                              -- snapshots at which the site's live bytes were others than before
+  from_bytes INTEGER NOT NULL, to_bytes INTEGER NOT NULL, -- live at the first and at the last snapshot
+  slope_bytes_per_s REAL,                                -- of the straight line through all snapshots
+  fit REAL,                                              -- how well it explains the changes (r squared), 0 to 1
+  largest_rise_bytes INTEGER NOT NULL) STRICT;           -- most that one interval added to what was never given back afterwards

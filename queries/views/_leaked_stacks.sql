@@ -18,5 +18,5 @@ SELECT t.process_id, t.backtrace_id, b.call_site_id, t.leaked_blocks, t.leaked_b
 FROM backtrace_totals AS t
 JOIN processes AS p ON p.process_id = t.process_id
 JOIN backtraces AS b ON b.backtrace_id = t.backtrace_id
-LEFT JOIN _suppressed_stacks AS s ON s.process_id = t.process_id AND s.backtrace_id = t.backtrace_id
+LEFT JOIN suppressed_stacks AS s ON s.process_id = t.process_id AND s.backtrace_id = t.backtrace_id
 WHERE t.leaked_blocks > 0 AND p.end_kind IS NOT 'exec';

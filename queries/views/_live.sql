@@ -11,13 +11,8 @@ CREATE VIEW _live(
   module,            -- file that holds the code; NULL: code outside any file
   call_site_id       -- joins call_sites; NULL: the stack has no call site
 ) AS
-WITH
-  site_totals AS (
-    SELECT t.process_id, b.call_site_id, sum(t.allocated_bytes) AS bytes, sum(t.allocated_blocks) AS blocks
-    FROM backtrace_totals AS t JOIN backtraces AS b ON b.backtrace_id = t.backtrace_id
-    GROUP BY t.process_id, b.call_site_id)
-SELECT t.process_id, t.bytes, t.blocks, 1.0 * t.bytes / nullif(sum(t.bytes) OVER (PARTITION BY t.process_id), 0),
+SELECT t.process_id, t.allocated_bytes, t.allocated_blocks, 1.0 * t.allocated_bytes / nullif(sum(t.allocated_bytes) OVER (PARTITION BY t.process_id), 0),
   s.function, s.source, s.line, s.module, t.call_site_id
 FROM site_totals AS t
 LEFT JOIN _sites AS s ON s.call_site_id = t.call_site_id
-ORDER BY t.bytes DESC, t.blocks DESC, t.process_id, t.call_site_id;
+ORDER BY t.allocated_bytes DESC, t.allocated_blocks DESC, t.process_id, t.call_site_id;

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
--- _suppressed_stacks: one row per leaking stack that a suppression rule names.
+-- _suppressed_stacks: one row per leaking stack that a suppression rule names, of which suppressed_stacks is made.
 CREATE VIEW _suppressed_stacks(
   process_id,        -- joins processes
   backtrace_id,      -- joins backtraces

@@ -12,16 +12,9 @@ CREATE VIEW hot(
   module,            -- file that holds the code; NULL: code outside any file
   call_site_id       -- joins call_sites; NULL: the stack has no call site
 ) AS
-WITH
-  -- The peaks of a site's stacks need not coincide: their sum is at least the site's own peak.
-  site_totals AS (
-    SELECT t.process_id, b.call_site_id, sum(t.allocated_blocks) AS allocated_blocks,
-      sum(t.allocated_bytes) AS allocated_bytes, sum(t.own_peak_bytes) AS own_peak_bytes,
-      sum(t.lifetime_sum_ns) AS lifetime_sum_ns, sum(t.freed_blocks - t.culled_blocks) AS timed_blocks
-    FROM backtrace_totals AS t JOIN backtraces AS b ON b.backtrace_id = t.backtrace_id
-    GROUP BY t.process_id, b.call_site_id)
+-- The peaks of a site's stacks need not coincide: their sum is at least the site's own peak.
 SELECT t.process_id, t.allocated_blocks, t.allocated_bytes, 1.0 * t.allocated_bytes / nullif(t.own_peak_bytes, 0),
-  t.lifetime_sum_ns / nullif(t.timed_blocks, 0), s.function, s.source, s.line, s.module, t.call_site_id
+  t.lifetime_sum_ns / nullif(t.freed_blocks - t.culled_blocks, 0), s.function, s.source, s.line, s.module, t.call_site_id
 FROM site_totals AS t
 LEFT JOIN _sites AS s ON s.call_site_id = t.call_site_id
 ORDER BY t.allocated_blocks DESC, t.allocated_bytes DESC, t.process_id, t.call_site_id;

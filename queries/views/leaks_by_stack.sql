@@ -2,7 +2,8 @@
 -- leaks_by_stack: one row per stack whose blocks were never freed by the end of their process.
 --
 -- pattern: 'once' is a single block; 'steady' are three or more whose births span at least a quarter of the process's
--- life, so that it will go on; 'burst' is everything else. When the process was killed or is still running, leaked
+-- life, so that it will go on, unless snapshots show that half of the bytes that the call site keeps came between two
+-- of them; 'burst' is everything else. When the process was killed or is still running, leaked
 -- means live at that instant (processes.end_kind). Steady leaks come first, then bytes; suppressed rows come last.
 CREATE VIEW leaks_by_stack(
   process_id,        -- joins processes
@@ -25,12 +26,14 @@ SELECT l.process_id, l.backtrace_id, l.leaked_bytes, l.leaked_blocks, 1.0 * l.le
   s.function, s.source, s.line, s.module, l.call_site_id, l.leaked_first_ns, l.leaked_last_ns,
   CASE
     WHEN l.leaked_blocks = 1 THEN 'once'
-    WHEN l.leaked_blocks >= 3 AND 4 * (l.leaked_last_ns - l.leaked_first_ns) >= p.duration_ns THEN 'steady'
+    WHEN l.leaked_blocks >= 3 AND 4 * (l.leaked_last_ns - l.leaked_first_ns) >= p.duration_ns
+      AND (g.snapshots >= 4 AND 2 * g.largest_rise_bytes >= g.to_bytes) IS NOT TRUE THEN 'steady'
     ELSE 'burst'
   END AS leak_pattern,
   e.label, r.rule AS suppressed_by
 FROM _leaked_stacks AS l
 JOIN processes AS p ON p.process_id = l.process_id
+LEFT JOIN site_growth AS g ON g.process_id = l.process_id AND g.call_site_id = l.call_site_id
 LEFT JOIN _sites AS s ON s.call_site_id = l.call_site_id
 LEFT JOIN _sites AS e ON e.call_site_id = (
   SELECT d.call_site_id

@@ -14,15 +14,10 @@ CREATE VIEW peak(
   module,            -- file that holds the code; NULL: code outside any file
   call_site_id       -- joins call_sites; NULL: the stack has no call site
 ) AS
-WITH
-  site_totals AS (
-    SELECT t.process_id, b.call_site_id, sum(t.peak_bytes) AS bytes, sum(t.peak_blocks) AS blocks
-    FROM backtrace_totals AS t JOIN backtraces AS b ON b.backtrace_id = t.backtrace_id
-    WHERE t.peak_blocks > 0
-    GROUP BY t.process_id, b.call_site_id)
-SELECT t.process_id, p.peak_ns, t.bytes, t.blocks, 1.0 * t.bytes / p.peak_bytes, s.function, s.source, s.line, s.module,
+SELECT t.process_id, p.peak_ns, t.peak_bytes, t.peak_blocks, 1.0 * t.peak_bytes / p.peak_bytes, s.function, s.source, s.line, s.module,
   t.call_site_id
 FROM site_totals AS t
 JOIN processes AS p ON p.process_id = t.process_id
 LEFT JOIN _sites AS s ON s.call_site_id = t.call_site_id
-ORDER BY t.bytes DESC, t.blocks DESC, t.process_id, t.call_site_id;
+WHERE t.peak_blocks > 0
+ORDER BY t.peak_bytes DESC, t.peak_blocks DESC, t.process_id, t.call_site_id;

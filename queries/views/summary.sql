@@ -13,20 +13,16 @@ CREATE VIEW summary(
 ) AS
 WITH
   totals AS (
-    SELECT process_id, count(*) AS stacks, sum(allocated_blocks) AS allocations, sum(allocated_bytes) AS allocated_bytes,
+    SELECT process_id, sum(allocated_blocks) AS allocations, sum(allocated_bytes) AS allocated_bytes,
       sum(freed_blocks) AS frees, sum(freed_bytes) AS freed_bytes, sum(leaked_blocks) AS leaked_blocks,
       sum(leaked_bytes) AS leaked_bytes, sum(temporary_blocks) AS temporary_blocks,
       sum(temporary_bytes) AS temporary_bytes, sum(culled_blocks) AS culled_blocks, sum(realloc_count) AS reallocs,
-      sum(realloc_copied_bytes) AS realloc_copied_bytes, sum(slack_bytes) AS slack_bytes,
-      sum(min(allocated_blocks, 1)) AS used_stacks
-    FROM backtrace_totals GROUP BY process_id),
-  ends AS (
-    SELECT t.process_id, sum(t.allocated_blocks) AS complete
-    FROM backtrace_totals AS t JOIN backtraces AS b ON b.backtrace_id = t.backtrace_id
-    WHERE b.status = 'complete' GROUP BY t.process_id),
+      sum(realloc_copied_bytes) AS realloc_copied_bytes, sum(slack_bytes) AS slack_bytes, sum(stacks) AS stacks,
+      sum(complete_blocks) AS complete
+    FROM site_totals GROUP BY process_id),
   suppressed AS (
     SELECT process_id, sum(leaked_blocks) AS blocks, sum(leaked_bytes) AS bytes
-    FROM _leaked_stacks WHERE rule_id IS NOT NULL GROUP BY process_id),
+    FROM site_leaks WHERE rule_id IS NOT NULL GROUP BY process_id),
   heap AS (
     SELECT n.process_id, n.reason, sum(h.extent_bytes) AS extent, sum(h.live_bytes) AS live, sum(h.slack_bytes) AS slack,
       sum(h.overhead_bytes) AS overhead, sum(h.hole_bytes) AS holes, sum(h.free_page_bytes) AS free_pages,
@@ -61,7 +57,6 @@ SELECT p.process_id, j.value ->> 0 AS name, j.value ->> 1 AS value, j.value ->> 
 FROM processes AS p
 JOIN counts AS c ON c.process_id = p.process_id
 LEFT JOIN totals AS t ON t.process_id = p.process_id
-LEFT JOIN ends AS e ON e.process_id = p.process_id
 LEFT JOIN suppressed AS s ON s.process_id = p.process_id
 LEFT JOIN heap AS h ON h.process_id = p.process_id AND h.reason = 'peak'
 LEFT JOIN heap AS i ON i.process_id = p.process_id AND i.reason = 'end'
@@ -116,7 +111,7 @@ CROSS JOIN json_each(json_array(
   json_array('rss_other_bytes', o.rss_bytes - o.heaps - min(o.mapped, o.anonymous - o.heaps) - o.files, 'bytes'),
   json_array('events', p.events, 'count'),
   json_array('events_dropped', p.events_dropped, 'count'),
-  json_array('stacks', coalesce(t.used_stacks, 0), 'count'),
-  json_array('complete_share', 1.0 * coalesce(e.complete, 0) / t.allocations, 'share')
+  json_array('stacks', coalesce(t.stacks, 0), 'count'),
+  json_array('complete_share', 1.0 * coalesce(t.complete, 0) / t.allocations, 'share')
 )) AS j
 ORDER BY p.process_id, j.key;

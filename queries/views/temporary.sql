@@ -16,13 +16,6 @@ CREATE VIEW temporary(
   module,            -- file that holds the code; NULL: code outside any file
   call_site_id       -- joins call_sites; NULL: the stack has no call site
 ) AS
-WITH
-  site_totals AS (
-    SELECT t.process_id, b.call_site_id, sum(t.temporary_blocks) AS temporary_blocks,
-      sum(t.temporary_bytes) AS temporary_bytes, sum(t.allocated_blocks) AS allocated_blocks,
-      sum(t.culled_blocks) AS culled_blocks
-    FROM backtrace_totals AS t JOIN backtraces AS b ON b.backtrace_id = t.backtrace_id
-    GROUP BY t.process_id, b.call_site_id)
 SELECT t.process_id, t.temporary_blocks, t.temporary_bytes, 1.0 * t.temporary_blocks / t.allocated_blocks,
   t.allocated_blocks, t.culled_blocks, s.function, s.source, s.line, s.module, t.call_site_id
 FROM site_totals AS t

@@ -14,6 +14,7 @@ make_fixture() {
         echo 'COMMIT;'
     } | sqlite3 -bail "$made" >/dev/null
     "$source/tests/sql/load_views" sqlite3 "$source" "$made"
+    sqlite3 -bail "$made" <"$source/tests/sql/made_tables.sql"
 }
 
 make_fixture run.db "$source/tests/sql/code.sql" "$source/tests/sql/totals.sql"

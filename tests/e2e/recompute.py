@@ -7,7 +7,9 @@ Nothing here shares code with the importer. Without arguments: records and impor
 """
 
 import argparse
+import bisect
 import collections
+import itertools
 import os
 import sqlite3
 import subprocess
@@ -273,8 +275,118 @@ def check_snapshots(db, rows, complain):
             expected = count([r for r in rows.by_process[process] if live_at(r, at)], lambda r: (r["backtrace_id"],))
             if reason == "regular":
                 state.update(found)
-                found = {key: value for key, value in state.items() if value[0]}
+                found = dict(state)
+            found = {key: value for key, value in found.items() if value[0]}
             complain.same_table(f"snapshot {snapshot} ({reason}) of {process}, stack", expected, found)
+
+
+def sums_by_site(db, rows, pick):
+    """{(process, site): [blocks, bytes, stacks]} of the rows that are picked."""
+    site_of = dict(db.execute("SELECT backtrace_id, call_site_id FROM backtraces"))
+    sums, stacks = collections.defaultdict(lambda: [0, 0]), collections.defaultdict(set)
+    for row in filter(pick, rows.all):
+        key = row["process_id"], site_of[row["backtrace_id"]]
+        sums[key][0] += 1
+        sums[key][1] += row["size_bytes"]
+        stacks[key].add(row["backtrace_id"])
+    return {key: (*value, len(stacks[key])) for key, value in sums.items()}
+
+
+def check_sites(db, rows, complain):
+    """Call sites from rows, and what rows cannot tell (culled blocks) from stacks."""
+    if not db.execute("SELECT sum(culled_blocks) FROM backtrace_totals").fetchone()[0]:
+        peaks = dict(db.execute("SELECT process_id, peak_ns FROM processes"))
+        complete = {stack for (stack,) in db.execute("SELECT backtrace_id FROM backtraces WHERE status = 'complete'")}
+        for what, columns, n, pick in (
+                ("allocated", "allocated_blocks, allocated_bytes, stacks", 3, lambda r: True),
+                ("leaked", "leaked_blocks, leaked_bytes", 2, lambda r: r["is_leaked"]),
+                ("temporary", "temporary_blocks, temporary_bytes", 2,
+                 lambda r: r["intervening_allocations"] is not None and r["intervening_allocations"] <= 1),
+                ("live at the peak", "peak_blocks, peak_bytes", 2,
+                 lambda r: peaks[r["process_id"]] is not None and live_at(r, peaks[r["process_id"]])),
+                ("with a complete stack", "complete_blocks", 1, lambda r: r["backtrace_id"] in complete),
+                ("moved", "realloc_count", 1, lambda r: r["realloc_from_id"] is not None)):
+            expected = {key: value[:n] for key, value in sums_by_site(db, rows, pick).items()}
+            found = table(db, f"SELECT process_id, call_site_id, {columns} FROM site_totals WHERE {columns.split(',')[0]} > 0", 2)
+            complain.same_table(f"{what} of site", expected, found)
+    figures = ("freed_blocks", "freed_bytes", "own_peak_bytes", "slack_bytes", "lifetime_sum_ns", "realloc_copied_bytes",
+               "culled_blocks", "culled_bytes")
+    expected = collections.defaultdict(lambda: [0] * len(figures))
+    for process, site, *values in db.execute(f"SELECT process_id, call_site_id, {', '.join(figures)} FROM backtrace_totals"
+                                             " JOIN backtraces USING (backtrace_id)").fetchall():
+        for i, value in enumerate(values):
+            expected[process, site][i] += value
+    complain.same_table("sums of site", {key: tuple(value) for key, value in expected.items()},
+                        table(db, f"SELECT process_id, call_site_id, {', '.join(figures)} FROM site_totals", 2))
+
+
+def check_leaks(db, rows, complain):
+    rules = {(process, stack): rule for process, stack, rule in db.execute("SELECT * FROM suppressed_stacks")}
+    site_of = dict(db.execute("SELECT backtrace_id, call_site_id FROM backtraces"))
+    lost = {process for (process,) in db.execute("SELECT process_id FROM processes WHERE end_kind = 'exec'")}
+    groups = collections.defaultdict(list)
+    for row in rows.all:
+        process, stack = row["process_id"], row["backtrace_id"]
+        if row["is_leaked"] and process not in lost:
+            groups[process, site_of[stack], rules.get((process, stack))].append(row)
+    expected = {key: (len({r["backtrace_id"] for r in mine}), len(mine), sum(r["size_bytes"] for r in mine),
+                      min(r["alloc_ns"] for r in mine), max(r["alloc_ns"] for r in mine)) for key, mine in groups.items()}
+    complain.same_table("leaks of site", expected, table(db, "SELECT * FROM site_leaks", 3))
+    freed = collections.defaultdict(collections.Counter)
+    for process, stack, free_stack, blocks in db.execute("SELECT process_id, backtrace_id, free_backtrace_id, blocks FROM free_sites"):
+        if site_of[free_stack] is not None:
+            freed[process, site_of[stack]][site_of[free_stack]] += blocks
+    expected = {key: min(((site, n) for site, n in sites.items()), key=lambda item: (-item[1], item[0]))
+                for key, sites in freed.items()}
+    complain.same_table("frees of site", expected, table(db, "SELECT * FROM site_frees", 2))
+
+
+def least_squares(points):
+    """(slope, r squared) of (x, y) pairs."""
+    n, mean_x, mean_y = len(points), sum(x for x, _ in points) / len(points), sum(y for _, y in points) / len(points)
+    xx = sum((x - mean_x) ** 2 for x, _ in points) / n
+    yy = sum((y - mean_y) ** 2 for _, y in points) / n
+    xy = sum((x - mean_x) * (y - mean_y) for x, y in points) / n
+    return xy / xx if xx else None, xy * xy / (xx * yy) if xx and yy else None
+
+
+def is_near(a, b):
+    return a == b if a is None or b is None else abs(a - b) <= 1e-6 * max(1, abs(a), abs(b))
+
+
+def check_growth(db, rows, complain):
+    """Levels of call sites at all snapshots but the peak, from rows."""
+    site_of = dict(db.execute("SELECT backtrace_id, call_site_id FROM backtraces"))
+    changes = table(db, "SELECT snapshot_id, call_site_id, change_bytes FROM snapshot_sites", 2)
+    growth = table(db, "SELECT * FROM site_growth", 2)
+    expected_changes, n_sites = {}, 0
+    for (process,) in db.execute("SELECT process_id FROM processes").fetchall():
+        snapshots = db.execute("SELECT snapshot_id, at_ns FROM snapshots WHERE process_id = ? AND reason <> 'peak'"
+                               " ORDER BY at_ns, snapshot_id", (process,)).fetchall()
+        instants = [at for _, at in snapshots]
+        changes_of = collections.defaultdict(lambda: [0] * (len(snapshots) + 1))
+        for row in rows.by_process[process]:
+            steps = changes_of[site_of[row["backtrace_id"]]]
+            steps[bisect.bisect_left(instants, row["alloc_ns"])] += row["size_bytes"]
+            if row["free_ns"] is not None:
+                steps[bisect.bisect_left(instants, row["free_ns"])] -= row["size_bytes"]
+        for site, (*steps, _) in changes_of.items():
+            level = list(itertools.accumulate(steps))
+            expected_changes.update({(snapshots[i][0], site): (step,) for i, step in enumerate(steps) if step})
+            if not any(steps):
+                continue
+            n_sites += 1
+            kept = [min(level[i:]) for i in range(len(level))]
+            slope, fit = least_squares([(at / 1e9, y) for (_, at), y in zip(snapshots, level)])
+            found = growth.get((process, site))
+            complain.equal(f"growth of site {site} of {process}",
+                           (len(snapshots), sum(map(bool, steps)), level[0], level[-1],
+                            max(now - before for before, now in zip([0, *kept], kept))),
+                           found and (*found[:4], found[6]))
+            complain.equal(f"line of site {site} of {process} ({slope}, {fit}) is {found and found[4:6]}", True,
+                           bool(found) and is_near(slope, found[4]) and is_near(fit, found[5]))
+    complain.equal("sites that changed", n_sites, len(growth))
+    complain.same_table("change at (snapshot, site)", expected_changes, changes)
 
 
 def check_heaps(db, rows, complain):
@@ -337,26 +449,30 @@ def check_mappings(db, complain):
 
 
 def check_functions(db, complain):
+    """Functions, and files of code, which are on a stack when a frame of it is theirs."""
     parents = dict(db.execute("SELECT backtrace_id, parent_backtrace_id FROM backtraces"))
     frames = dict(db.execute("SELECT backtrace_id, frame_id FROM backtraces"))
-    levels = collections.defaultdict(set)
-    for frame, function in db.execute("SELECT frame_id, function_id FROM frame_lines WHERE function_id IS NOT NULL"):
-        levels[frame].add(function)
-    site = dict(db.execute("SELECT backtrace_id, function_id FROM backtraces JOIN call_sites USING (call_site_id)"))
-    expected = collections.defaultdict(lambda: [0] * 10)
-    for process, stack, *figures in db.execute("""SELECT process_id, backtrace_id, allocated_blocks, allocated_bytes,
-            leaked_bytes, peak_bytes, temporary_blocks FROM backtrace_totals""").fetchall():
-        seen, node = set(), stack
-        while node is not None:
-            seen |= levels[frames[node]]
-            node = parents[node]
-        for i, value in enumerate(figures):
-            if site.get(stack) is not None:
-                expected[process, site[stack]][i] += value
-            for function in seen:
-                expected[process, function][5 + i] += value
-    complain.same_table("function", {key: tuple(value) for key, value in expected.items()},
-                        table(db, "SELECT * FROM function_totals", 2))
+    for what, owners, sites in (
+            ("function", "SELECT frame_id, function_id FROM frame_lines WHERE function_id IS NOT NULL", "function_id"),
+            ("module", "SELECT frame_id, object_id FROM frames WHERE object_id IS NOT NULL", "object_id")):
+        of_frame = collections.defaultdict(set)
+        for frame, owner in db.execute(owners):
+            of_frame[frame].add(owner)
+        site = dict(db.execute(f"SELECT backtrace_id, {sites} FROM backtraces JOIN call_sites USING (call_site_id)"))
+        expected = collections.defaultdict(lambda: [0] * 10)
+        for process, stack, *figures in db.execute("""SELECT process_id, backtrace_id, allocated_blocks, allocated_bytes,
+                leaked_bytes, peak_bytes, temporary_blocks FROM backtrace_totals""").fetchall():
+            seen, node = set(), stack
+            while node is not None:
+                seen |= of_frame[frames[node]]
+                node = parents[node]
+            for i, value in enumerate(figures):
+                if site.get(stack) is not None:
+                    expected[process, site[stack]][i] += value
+                for owner in seen:
+                    expected[process, owner][5 + i] += value
+        complain.same_table(what, {key: tuple(value) for key, value in expected.items()},
+                            table(db, f"SELECT * FROM {what}_totals", 2))
 
 
 def check(path):
@@ -364,7 +480,7 @@ def check(path):
     complain = Complaints(Path(path).name)
     rows = Rows(db)
     for part in (check_processes, check_stacks, check_chains_leaked, check_chains, check_tallies, check_threads, check_classes,
-                 check_timeline, check_snapshots, check_heaps):
+                 check_timeline, check_snapshots, check_sites, check_leaks, check_growth, check_heaps):
         part(db, rows, complain)
     check_heap_sums(db, complain)
     check_mappings(db, complain)

@@ -5,7 +5,7 @@
 -- Only changes are stored. Process 2 has too few snapshots.
 .read code.sql
 INSERT INTO snapshots VALUES (1, 1, 0, 'regular'), (2, 1, 10000000000, 'regular'), (3, 1, 20000000000, 'regular'),
-  (4, 1, 30000000000, 'peak'), (5, 1, 40000000000, 'end'), (6, 2, 10000000000, 'regular'), (7, 2, 20000000000, 'end');
+  (4, 1, 30000000000, 'regular'), (5, 1, 40000000000, 'end'), (6, 2, 10000000000, 'regular'), (7, 2, 20000000000, 'end');
 INSERT INTO snapshot_backtraces VALUES
   (1, 6, 100, 1), (2, 6, 200, 2), (3, 6, 300, 3), (4, 6, 400, 4), (5, 6, 500, 5),
   (2, 4, 10, 1), (4, 4, 20, 2), (4, 5, 10, 1), (5, 5, 20, 2), (5, 4, 20, 2),

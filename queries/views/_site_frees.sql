@@ -1,6 +1,8 @@
 -- SPDX-License-Identifier: MIT
--- _freed_in: one row per call site some of whose blocks were freed: the call site that freed most of them.
-CREATE VIEW _freed_in(
+-- _site_frees: one row per call site some of whose blocks were freed: the call site that freed most of them.
+--
+-- site_frees is made of it.
+CREATE VIEW _site_frees(
   process_id,        -- joins processes
   call_site_id,      -- where the blocks were born
   free_call_site_id, -- where most of them were freed

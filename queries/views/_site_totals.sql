@@ -1,0 +1,32 @@
+-- SPDX-License-Identifier: MIT
+-- _site_totals: one row per call site of a process: the sums of its stacks, of which site_totals is made.
+CREATE VIEW _site_totals(
+  process_id,        -- joins processes
+  call_site_id,      -- joins call_sites; NULL: stacks without a call site
+  stacks,            -- distinct stacks that allocated
+  complete_blocks,   -- blocks whose stack is complete
+  allocated_blocks,  -- this and all below: as in backtrace_totals
+  allocated_bytes,   -- requested bytes
+  freed_blocks,      -- ended blocks
+  freed_bytes,       -- their requested bytes
+  leaked_blocks,     -- never ended
+  leaked_bytes,      -- their requested bytes
+  temporary_blocks,  -- freed at once
+  temporary_bytes,   -- their requested bytes
+  peak_blocks,       -- live at the process's peak
+  peak_bytes,        -- their requested bytes
+  own_peak_bytes,    -- sum of the stacks' own peaks, which need not coincide
+  slack_bytes,       -- usable minus requested
+  lifetime_sum_ns,   -- of freed blocks, culled ones left out
+  realloc_count,     -- blocks born by realloc of another
+  realloc_copied_bytes, -- bytes of these that were moved
+  culled_blocks,     -- logged only as counts
+  culled_bytes       -- their requested bytes
+) AS
+SELECT t.process_id, b.call_site_id, sum(t.allocated_blocks > 0),
+  sum(t.allocated_blocks) FILTER (WHERE b.status = 'complete'), sum(t.allocated_blocks), sum(t.allocated_bytes),
+  sum(t.freed_blocks), sum(t.freed_bytes), sum(t.leaked_blocks), sum(t.leaked_bytes), sum(t.temporary_blocks),
+  sum(t.temporary_bytes), sum(t.peak_blocks), sum(t.peak_bytes), sum(t.own_peak_bytes), sum(t.slack_bytes),
+  sum(t.lifetime_sum_ns), sum(t.realloc_count), sum(t.realloc_copied_bytes), sum(t.culled_blocks), sum(t.culled_bytes)
+FROM backtrace_totals AS t JOIN backtraces AS b ON b.backtrace_id = t.backtrace_id
+GROUP BY t.process_id, b.call_site_id;
