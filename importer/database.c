@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "importer/database.h"
 
+#include "support/database_file.h"
 #include "support/embedded_sql.h"
 
 #include <errno.h>
@@ -18,7 +19,6 @@
 #define TEMPORARY_SUFFIX ".part-"
 
 enum {
-    APPLICATION_ID = 1836348003, /* 'mtrc', as schema/10_recording.sql sets it */
     SCHEMA_VERSION = 1,
     CACHE_KIB = 40 * 1024, /* rows are appended: more would only hold pages back from the disk */
     PAGE_BYTES = 16384,    /* a quarter of the writes of SQLite's own 4096, and fewer levels */
@@ -157,7 +157,7 @@ static int check_ours(sqlite3 *db, const char *path, struct error *err)
     int64_t application_id = 0, version = 0;
 
     if (read_pragma(db, "PRAGMA application_id", &application_id) != 0
-        || application_id != APPLICATION_ID)
+        || application_id != DATABASE_FILE_APPLICATION_ID)
         return error_set(err, ERROR_FORMAT, "'%s' is not a database of mtrace", path);
     if (read_pragma(db, "PRAGMA user_version", &version) != 0 || version > SCHEMA_VERSION)
         return error_set(err, ERROR_VERSION,
@@ -178,6 +178,11 @@ static int check_target(const char *target, bool replace, struct error *err)
                          target);
     if (!replace)
         return error_set(err, ERROR_EXISTS, "'%s' exists; use --force to replace it", target);
+    if (database_file_owner(target) == DATABASE_FILE_FOREIGN)
+        return error_set(err, ERROR_EXISTS,
+                         "'%s' exists and is not a database of mtrace; name another target or "
+                         "remove it",
+                         target);
     return 0;
 }
 

@@ -30,7 +30,7 @@ enum option_key {
 
 static const struct argp_option argp_options[] = {
     {"output", 'o', "FILE", 0, "The database, when it is not the last argument", 0},
-    {"force", 'f', 0, 0, "Overwrite an existing database", 0},
+    {"force", 'f', 0, 0, "Overwrite an existing database of mtrace", 0},
     {"only", KEY_ONLY, 0, 0, "Do not look for the logs of children", 0},
     {"slim", KEY_SLIM, 0, 0,
      "Keep totals, snapshots and heap pages, but no row for each allocation", 0},

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "queries/rundb.h"
 
+#include "support/database_file.h"
 #include "support/embedded_sql.h"
 #include "support/error.h"
 
@@ -68,7 +69,7 @@ static int check_identity(const struct rundb *database, struct error *err)
         rc = rundb_get_int64(database, "PRAGMA user_version", &version, err);
     if (rc != 0)
         return rc;
-    if (id != RUNDB_APPLICATION_ID)
+    if (id != DATABASE_FILE_APPLICATION_ID)
         return error_set(err, ERROR_FORMAT,
                          "'%s' is a database of another program; mtrace-import makes ours",
                          database->path);

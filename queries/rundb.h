@@ -21,8 +21,7 @@
 struct error;
 
 enum {
-    RUNDB_APPLICATION_ID = 1836348003, /* PRAGMA application_id of the schema */
-    RUNDB_VERSION = 1                  /* PRAGMA user_version of the schema */
+    RUNDB_VERSION = 1 /* PRAGMA user_version of the schema */
 };
 
 /* Tables that importers make of the view of the same name with an underscore in front. */
