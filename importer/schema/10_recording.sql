@@ -23,39 +23,40 @@ CREATE TABLE meta (             -- facts about the recording and the import
   -- Import: 'mtrace.version', 'schema.version', 'slim' (1: no allocation rows), 'allocations', 'import.seconds', 'symbols.seconds'.
   -- Program: 'suppression.<n>' (its own rules of what is no leak, as heaptrack records them: see the view suppressions).
   -- Collector: 'message.<n>' (its diagnostics), 'setting.<NAME>' (of its environment).
-  key   TEXT PRIMARY KEY,
-  value ANY                     -- number or text
+  key   TEXT PRIMARY KEY,               -- one of the above
+  value ANY                             -- number or text
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE processes (        -- one recorded program image: fork makes a child, exec ends one and starts another
-  process_id        INTEGER PRIMARY KEY,
-  parent_process_id INTEGER,    -- NULL for the first
-  pid               INTEGER NOT NULL,
-  executable        TEXT,
-  command_line      TEXT,       -- JSON array of arguments
-  start_unix_ns     INTEGER,    -- wall clock at start_ns
-  start_ns          INTEGER NOT NULL,
-  end_ns            INTEGER NOT NULL, -- last known instant
-  duration_ns       INTEGER AS (end_ns - start_ns),
-  end_kind          TEXT,       -- 'exit', 'signal', 'exec', 'running', 'unknown' (log ends without a word). What is live at an exec is lost, not leaked
-  end_value         INTEGER,    -- exit status or signal number
-  peak_bytes        INTEGER,    -- highest sum of live requested bytes, first time it was reached
-  peak_blocks       INTEGER,    -- live blocks at that instant
-  peak_ns           INTEGER,
+  process_id        INTEGER PRIMARY KEY, -- 1, 2, … in order of start
+  parent_process_id INTEGER,            -- NULL for the first
+  pid               INTEGER NOT NULL,   -- as the kernel numbered it; an exec keeps it
+  executable        TEXT,               -- path; NULL: not known
+  command_line      TEXT,               -- JSON array of arguments
+  start_unix_ns     INTEGER,            -- wall clock at start_ns
+  start_ns          INTEGER NOT NULL,   -- of the image; 0 for the first
+  end_ns            INTEGER NOT NULL,   -- last known instant
+  duration_ns       INTEGER AS (end_ns - start_ns), -- computed
+  end_kind          TEXT,               -- 'exit', 'signal', 'exec', 'running', 'unknown' (log ends without a word). What is live at an exec is lost, not leaked
+  end_value         INTEGER,            -- exit status or signal number
+  peak_bytes        INTEGER,            -- highest sum of live requested bytes, first time it was reached
+  peak_blocks       INTEGER,            -- live blocks at that instant
+  peak_ns           INTEGER,            -- NULL: nothing was ever live
   inherited_frees   INTEGER NOT NULL DEFAULT 0, -- frees of blocks that were born in the parent
-  events            INTEGER NOT NULL DEFAULT 0,
-  events_dropped    INTEGER NOT NULL DEFAULT 0
+  events            INTEGER NOT NULL DEFAULT 0, -- read from its log, a realloc once
+  events_dropped    INTEGER NOT NULL DEFAULT 0 -- never in the log, by its own count
 ) STRICT;
 
 CREATE TABLE threads (
-  thread_id  INTEGER PRIMARY KEY,
-  process_id INTEGER NOT NULL,
-  tid        INTEGER NOT NULL,
-  name       TEXT,
-  start_ns   INTEGER,
-  end_ns     INTEGER,
-  allocated_blocks INTEGER, allocated_bytes INTEGER,
-  freed_blocks INTEGER, freed_bytes INTEGER,   -- ended by this thread (free or realloc), whoever allocated them
+  thread_id  INTEGER PRIMARY KEY,       -- 1, 2, … in order of process and start
+  process_id INTEGER NOT NULL,          -- that it ran in
+  tid        INTEGER NOT NULL,          -- as the kernel numbered it
+  name       TEXT,                      -- NULL: none; '[unknown thread]': where the log does not say which one it was
+  start_ns   INTEGER,                   -- when it was first seen; NULL: not known
+  end_ns     INTEGER,                   -- NULL: it lived to the end of the process, or nobody saw it end
+  allocated_blocks INTEGER,             -- by this thread, reallocs included
+  allocated_bytes INTEGER,              -- by this thread, reallocs included
+  freed_blocks INTEGER, freed_bytes INTEGER, -- ended by this thread (free or realloc), whoever allocated them
   leaked_blocks INTEGER, leaked_bytes INTEGER, -- allocated by this thread
-  peak_bytes INTEGER            -- highest sum of live bytes that this thread allocated
+  peak_bytes INTEGER                    -- highest sum of live bytes that this thread allocated
 ) STRICT;

@@ -1,73 +1,73 @@
 -- Code: objects, frames, functions, lines, the stack tree, and the places people blame.
 
 CREATE TABLE objects (          -- an ELF file, whatever processes map it
-  object_id  INTEGER PRIMARY KEY,
-  path       TEXT NOT NULL,
-  build_id   TEXT,              -- lower-case hex
-  debug_path TEXT,              -- file that gave lines, NULL if none was found
-  debug_note TEXT               -- why lines are missing and what would cure it
+  object_id  INTEGER PRIMARY KEY,       -- 1, 2, …
+  path       TEXT NOT NULL,             -- as mapped; empty: not known
+  build_id   TEXT,                      -- lower-case hex
+  debug_path TEXT,                      -- file that gave lines, NULL if none was found
+  debug_note TEXT                       -- why lines are missing and what would cure it
 ) STRICT;
 
 CREATE TABLE modules (          -- an object mapped into a process for a while
-  module_id    INTEGER PRIMARY KEY,
-  process_id   INTEGER NOT NULL,
-  object_id    INTEGER NOT NULL,
-  load_address INTEGER NOT NULL,
-  size_bytes   INTEGER,
-  loaded_ns    INTEGER,
-  unloaded_ns  INTEGER
+  module_id    INTEGER PRIMARY KEY,     -- 1, 2, …
+  process_id   INTEGER NOT NULL,        -- that mapped it
+  object_id    INTEGER NOT NULL,        -- what was mapped
+  load_address INTEGER NOT NULL,        -- what is added to an ELF virtual address to have it in the process
+  size_bytes   INTEGER,                 -- from the first to the last mapped byte
+  loaded_ns    INTEGER,                 -- when it was first seen
+  unloaded_ns  INTEGER                  -- NULL: mapped to the end
 ) STRICT;
 
 CREATE TABLE frames (           -- a distinct code position, shared by all processes
-  frame_id      INTEGER PRIMARY KEY,
-  object_id     INTEGER,        -- NULL: code outside any file (JIT); then object_offset is the address
-  object_offset INTEGER NOT NULL, -- ELF virtual address inside the object
-  is_exact      INTEGER NOT NULL  -- 1: interrupted pc; 0: return address, looked up one byte before
+  frame_id      INTEGER PRIMARY KEY,    -- 1, 2, …
+  object_id     INTEGER,                -- NULL: code outside any file (JIT); then object_offset is the address
+  object_offset INTEGER NOT NULL,       -- ELF virtual address inside the object
+  is_exact      INTEGER NOT NULL        -- 1: interrupted pc; 0: return address, looked up one byte before
 ) STRICT;
 
 CREATE TABLE functions (
-  function_id INTEGER PRIMARY KEY,
-  name        TEXT NOT NULL,    -- demangled
-  raw_name    TEXT NOT NULL     -- as in the symbol table
+  function_id INTEGER PRIMARY KEY,      -- 1, 2, …
+  name        TEXT NOT NULL,            -- demangled
+  raw_name    TEXT NOT NULL             -- as in the symbol table
 ) STRICT;
 
 CREATE TABLE sources (
-  source_id INTEGER PRIMARY KEY,
-  path      TEXT NOT NULL
+  source_id INTEGER PRIMARY KEY,        -- 1, 2, …
+  path      TEXT NOT NULL               -- normalized; absolute where the debug information says so
 ) STRICT;
 
 CREATE TABLE frame_lines (      -- positions of a frame; every frame has level 0, also when nothing is known
-  frame_id      INTEGER NOT NULL,
-  inline_level  INTEGER NOT NULL, -- 0 innermost
-  function_id   INTEGER,
-  source_id     INTEGER,
-  line          INTEGER,
-  column_number INTEGER,
+  frame_id      INTEGER NOT NULL,       -- the position
+  inline_level  INTEGER NOT NULL,       -- 0 innermost
+  function_id   INTEGER,                -- NULL: no symbol covers it
+  source_id     INTEGER,                -- NULL: no line information
+  line          INTEGER,                -- from 1; NULL: no line information
+  column_number INTEGER,                -- from 1; NULL: not known
   PRIMARY KEY (frame_id, inline_level)
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE call_sites (       -- the place in the user's own code that a person blames
-  call_site_id INTEGER PRIMARY KEY,
-  function_id  INTEGER,
-  source_id    INTEGER,
-  line         INTEGER,
-  object_id    INTEGER
+  call_site_id INTEGER PRIMARY KEY,     -- 1, 2, …
+  function_id  INTEGER,                 -- NULL: no symbol covers it
+  source_id    INTEGER,                 -- NULL: no line information
+  line         INTEGER,                 -- from 1; NULL: no line information
+  object_id    INTEGER                  -- NULL: code outside any file
 ) STRICT;
 
 CREATE TABLE backtraces (       -- a node of the stack tree = a distinct stack, shared by all processes; preorder ids
-  backtrace_id        INTEGER PRIMARY KEY,
-  parent_backtrace_id INTEGER,  -- the caller's stack; NULL at the root
+  backtrace_id        INTEGER PRIMARY KEY, -- 1, 2, … in preorder: callees follow their caller
+  parent_backtrace_id INTEGER,          -- the caller's stack; NULL at the root
   last_descendant_id  INTEGER NOT NULL, -- the subtree is backtrace_id BETWEEN backtrace_id AND last_descendant_id
-  frame_id            INTEGER NOT NULL,
+  frame_id            INTEGER NOT NULL, -- the innermost
   depth               INTEGER NOT NULL, -- physical frames, 1 at the root
-  call_site_id        INTEGER,  -- innermost position that no skip rule names (call_site_rules); else the innermost
-  status              TEXT NOT NULL -- 'complete', 'truncated', 'guessed'
+  call_site_id        INTEGER,          -- innermost position that no skip rule names (call_site_rules); else the innermost
+  status              TEXT NOT NULL     -- 'complete', 'truncated', 'guessed'
 ) STRICT;
 
 CREATE TABLE call_site_rules (  -- what is skipped when looking for a call site: allocators, operator new, libc, std::, alloc::, …
-  rule    INTEGER PRIMARY KEY,
-  target  TEXT NOT NULL,        -- 'function', 'object' or 'source'
-  pattern TEXT NOT NULL         -- GLOB
+  rule    INTEGER PRIMARY KEY,          -- 1, 2, … in no order that matters
+  target  TEXT NOT NULL,                -- 'function', 'object' or 'source'
+  pattern TEXT NOT NULL                 -- GLOB
 ) STRICT;
 
 CREATE VIEW stack_frames AS     -- a stack as people read it, innermost first; made for WHERE backtrace_id = …

@@ -1,35 +1,38 @@
 -- Events: what the log said, each allocation one row from birth to death.
 
-CREATE TABLE kinds (kind INTEGER PRIMARY KEY, name TEXT NOT NULL) STRICT; -- 'malloc', 'calloc', 'realloc', 'aligned_alloc', … as called
+CREATE TABLE kinds (            -- what was called: 'malloc', 'calloc', 'realloc', 'aligned_alloc', …
+  kind INTEGER PRIMARY KEY,             -- number in call_code and allocation_failures
+  name TEXT NOT NULL                    -- of the function
+) STRICT;
 
 CREATE TABLE packed_allocation_rows ( -- private: one heap block from birth to death, to be read through allocation_rows; few columns, because each one costs the import time and a byte
-  alloc_ns          INTEGER NOT NULL,
-  lifetime_ns       INTEGER,    -- NULL: never ended
-  address           INTEGER,    -- NULL: the recording has no addresses
-  size_bytes        INTEGER NOT NULL,
-  slack_bytes       INTEGER,    -- usable minus requested; NULL: unknown
-  backtrace_id      INTEGER NOT NULL,
-  free_backtrace_id INTEGER,    -- NULL: not ended by a call, or frees have no stacks
-  ending            INTEGER,    -- freed by its own thread: intervening_allocations; ended by another one: minus its thread_id; else NULL
-  traits            INTEGER NOT NULL, -- minus 0x1000101, which is the commonest: ended_by (3 bits) | kind (5) | thread_id (16) | heap_id (24, 0: none) | thread_id above 65535 (8) | alignment_log2 (6)
+  alloc_ns          INTEGER NOT NULL,   -- of birth
+  lifetime_ns       INTEGER,            -- NULL: never ended
+  address           INTEGER,            -- NULL: the recording has no addresses
+  size_bytes        INTEGER NOT NULL,   -- requested
+  slack_bytes       INTEGER,            -- usable minus requested; NULL: unknown
+  backtrace_id      INTEGER NOT NULL,   -- where it was allocated
+  free_backtrace_id INTEGER,            -- NULL: not ended by a call, or frees have no stacks
+  ending            INTEGER,            -- freed by its own thread: intervening_allocations; ended by another one: minus its thread_id; else NULL
+  traits            INTEGER NOT NULL,   -- minus 0x1000101, which is the commonest: ended_by (3 bits) | kind (5) | thread_id (16) | heap_id (24, 0: none) | thread_id above 65535 (8) | alignment_log2 (6)
   allocation_id     INTEGER PRIMARY KEY -- last, so that SQLite takes rows in place
 ) STRICT;
 
 CREATE VIEW allocation_rows(    -- private: packed_allocation_rows, unpacked
-  allocation_id,                -- 1, 2, 3, … in time order over all processes
-  alloc_ns,                     -- of birth
-  lifetime_ns,                  -- NULL: never ended
-  address,                      -- NULL: the recording has no addresses
-  size_bytes,                   -- requested
-  slack_bytes,                  -- usable minus requested; NULL: unknown
-  backtrace_id,                 -- where it was allocated
-  free_backtrace_id,            -- where it was ended; NULL: not by a call, or frees have no stacks
-  thread_id,                    -- that allocated it
-  other_free_thread_id,         -- NULL: ended by thread_id, or never, or nobody knows by whom
-  call_code,                    -- kind + 32 * alignment_log2 (0: malloc's own alignment)
-  ended_by,                     -- 0 nothing: leaked; 1 free; 2 realloc; 3 unseen: another block was born at its address, lifetime_ns is the longest possible; 4 exec
-  heap_id,                      -- NULL: a mapping of its own
-  intervening_allocations       -- the allocating thread's own other allocations between birth and death; NULL unless freed by free() in that thread
+  allocation_id,                        -- 1, 2, 3, … in time order over all processes
+  alloc_ns,                             -- of birth
+  lifetime_ns,                          -- NULL: never ended
+  address,                              -- NULL: the recording has no addresses
+  size_bytes,                           -- requested
+  slack_bytes,                          -- usable minus requested; NULL: unknown
+  backtrace_id,                         -- where it was allocated
+  free_backtrace_id,                    -- where it was ended; NULL: not by a call, or frees have no stacks
+  thread_id,                            -- that allocated it
+  other_free_thread_id,                 -- NULL: ended by thread_id, or never, or nobody knows by whom
+  call_code,                            -- kind + 32 * alignment_log2 (0: malloc's own alignment)
+  ended_by,                             -- 0 nothing: leaked; 1 free; 2 realloc; 3 unseen: another block was born at its address, lifetime_ns is the longest possible; 4 exec
+  heap_id,                              -- NULL: a mapping of its own
+  intervening_allocations               -- the allocating thread's own other allocations between birth and death; NULL unless freed by free() in that thread
 ) AS
   SELECT allocation_id, alloc_ns, lifetime_ns, address, size_bytes, slack_bytes, backtrace_id, free_backtrace_id,
          (traits + 0x1000101 >> 8 & 0xffff) + (traits + 0x1000101 >> 32 & 0xff0000),
@@ -41,15 +44,15 @@ CREATE VIEW allocation_rows(    -- private: packed_allocation_rows, unpacked
   FROM packed_allocation_rows;
 
 CREATE TABLE chain_rows (       -- private: the allocations that are links of a chain of two or more
-  allocation_id   INTEGER PRIMARY KEY,
-  chain_id        INTEGER NOT NULL, -- first member's allocation_id
-  chain_position  INTEGER NOT NULL, -- 1 = first
-  realloc_from_id INTEGER        -- NULL for the first
+  allocation_id   INTEGER PRIMARY KEY,  -- the link
+  chain_id        INTEGER NOT NULL,     -- first member's allocation_id
+  chain_position  INTEGER NOT NULL,     -- 1 = first
+  realloc_from_id INTEGER               -- NULL for the first
 ) STRICT;
 
 CREATE TABLE backtrace_allocations ( -- allocations by stack; filled by mtrace-import --index only
-  backtrace_id  INTEGER NOT NULL,
-  allocation_id INTEGER NOT NULL,
+  backtrace_id  INTEGER NOT NULL,       -- where it was allocated
+  allocation_id INTEGER NOT NULL,       -- in order of birth within a stack
   PRIMARY KEY (backtrace_id, allocation_id)
 ) STRICT, WITHOUT ROWID;
 
@@ -74,49 +77,77 @@ CREATE VIEW allocations AS      -- the public face of allocation_rows; columns t
 
 CREATE TABLE realloc_chains (   -- chains of two or more blocks
   chain_id            INTEGER PRIMARY KEY, -- allocation_id of the first member
-  process_id          INTEGER NOT NULL,
-  first_backtrace_id  INTEGER NOT NULL,
-  last_allocation_id  INTEGER NOT NULL,
-  last_backtrace_id   INTEGER NOT NULL,
-  length              INTEGER NOT NULL,
-  first_size_bytes    INTEGER NOT NULL,
-  last_size_bytes     INTEGER NOT NULL,
-  start_ns            INTEGER NOT NULL,
-  end_ns              INTEGER,  -- NULL: leaked, or lost at exec
+  process_id          INTEGER NOT NULL, -- of all its members
+  first_backtrace_id  INTEGER NOT NULL, -- where the first member was allocated
+  last_allocation_id  INTEGER NOT NULL, -- of the last member
+  last_backtrace_id   INTEGER NOT NULL, -- where the last member was allocated
+  length              INTEGER NOT NULL, -- members, at least 2
+  first_size_bytes    INTEGER NOT NULL, -- requested for the first
+  last_size_bytes     INTEGER NOT NULL, -- requested for the last
+  start_ns            INTEGER NOT NULL, -- birth of the first
+  end_ns              INTEGER,          -- NULL: leaked, or lost at exec
   copied_bytes        INTEGER NOT NULL, -- sum of min(old, new) over the moves that changed the address
-  moves               INTEGER NOT NULL
+  moves               INTEGER NOT NULL  -- reallocs that changed the address
 ) STRICT;
 
-CREATE TABLE allocation_failures (failure_id INTEGER PRIMARY KEY, process_id INTEGER NOT NULL, thread_id INTEGER, at_ns INTEGER NOT NULL,
-  backtrace_id INTEGER, kind INTEGER NOT NULL, size_bytes INTEGER NOT NULL, errno INTEGER) STRICT;
+CREATE TABLE allocation_failures (
+  failure_id INTEGER PRIMARY KEY,       -- 1, 2, … in time order
+  process_id INTEGER NOT NULL,          -- that asked
+  thread_id INTEGER,                    -- that asked; NULL: not known
+  at_ns INTEGER NOT NULL,               -- when it failed
+  backtrace_id INTEGER,                 -- where it asked; NULL: not known
+  kind INTEGER NOT NULL,                -- what was called, see kinds
+  size_bytes INTEGER NOT NULL,          -- requested
+  errno INTEGER                         -- as the call left it
+) STRICT;
 
 CREATE TABLE mmaps (            -- a piece of a mapping with one fate; pieces of one call share mmap_call_id and mapped_ns, their lengths sum to the call's
-  mmap_id            INTEGER PRIMARY KEY,
-  mmap_call_id       INTEGER NOT NULL,
-  process_id         INTEGER NOT NULL,
-  thread_id          INTEGER,
-  backtrace_id       INTEGER,
-  address            INTEGER NOT NULL,
-  length             INTEGER NOT NULL, -- bytes, whole pages
-  prot               INTEGER,
-  flags              INTEGER,
-  fd                 INTEGER,
-  file_offset        INTEGER,
-  path               TEXT,      -- of the file, or the name the kernel shows
-  mapped_ns          INTEGER NOT NULL,
-  unmapped_ns        INTEGER,
-  unmap_thread_id    INTEGER,
-  unmap_backtrace_id INTEGER,
-  remapped_from_id   INTEGER,   -- mremap links the pieces
-  peak_rss_bytes     INTEGER    -- highest sample, by length where one covers several pieces; NULL when not sampled
+  mmap_id            INTEGER PRIMARY KEY, -- 1, 2, … in order of mapping and splitting
+  mmap_call_id       INTEGER NOT NULL,  -- mmap_id of the call's first piece
+  process_id         INTEGER NOT NULL,  -- that mapped it
+  thread_id          INTEGER,           -- that mapped it; NULL: not known
+  backtrace_id       INTEGER,           -- where it was mapped; NULL: not known
+  address            INTEGER NOT NULL,  -- of its first byte
+  length             INTEGER NOT NULL,  -- bytes, whole pages
+  prot               INTEGER,           -- PROT_* bits as asked for; NULL: mapped before the recording
+  flags              INTEGER,           -- MAP_* bits as asked for; NULL: mapped before the recording
+  fd                 INTEGER,           -- as passed; NULL: anonymous, or mapped before the recording
+  file_offset        INTEGER,           -- bytes; 0: anonymous, or mapped before the recording
+  path               TEXT,              -- of the file, or the name the kernel shows
+  mapped_ns          INTEGER NOT NULL,  -- when
+  unmapped_ns        INTEGER,           -- NULL: mapped to the end of the process
+  unmap_thread_id    INTEGER,           -- that unmapped, remapped or covered it; NULL: none, or not known
+  unmap_backtrace_id INTEGER,           -- where that was; NULL: none, or not known
+  remapped_from_id   INTEGER,           -- mremap links the pieces
+  peak_rss_bytes     INTEGER            -- highest sample, by length where one covers several pieces; NULL when not sampled
 ) STRICT;
 
-CREATE TABLE mallopts (mallopt_id INTEGER PRIMARY KEY, process_id INTEGER NOT NULL, thread_id INTEGER, backtrace_id INTEGER, at_ns INTEGER NOT NULL,
-  call TEXT NOT NULL,           -- 'mallopt' or 'malloc_trim'
-  parameter INTEGER, parameter_name TEXT, value INTEGER, result INTEGER) STRICT;
+CREATE TABLE mallopts (
+  mallopt_id INTEGER PRIMARY KEY,       -- 1, 2, … in time order
+  process_id INTEGER NOT NULL,          -- that called
+  thread_id INTEGER,                    -- that called; NULL: not known
+  backtrace_id INTEGER,                 -- where; NULL: not known
+  at_ns INTEGER NOT NULL,               -- when
+  call TEXT NOT NULL,                   -- 'mallopt' or 'malloc_trim'
+  parameter INTEGER,                    -- of mallopt: what to set; NULL: malloc_trim
+  parameter_name TEXT,                  -- 'M_…'; NULL: malloc_trim, or a number without a name
+  value INTEGER,                        -- of mallopt: to what; of malloc_trim: bytes to keep at the top
+  result INTEGER                        -- what the call returned: 1 done, 0 not
+) STRICT;
 
-CREATE TABLE markers (marker_id INTEGER PRIMARY KEY, process_id INTEGER NOT NULL, thread_id INTEGER, at_ns INTEGER NOT NULL, name TEXT NOT NULL) STRICT;
+CREATE TABLE markers (
+  marker_id INTEGER PRIMARY KEY,        -- 1, 2, … in time order
+  process_id INTEGER NOT NULL,          -- that set it
+  thread_id INTEGER,                    -- that set it; NULL: not known
+  at_ns INTEGER NOT NULL,               -- when
+  name TEXT NOT NULL                    -- as the program chose
+) STRICT;
 
-CREATE TABLE memory_samples (process_id INTEGER NOT NULL, at_ns INTEGER NOT NULL, rss_bytes INTEGER, anonymous_bytes INTEGER, file_bytes INTEGER,
-  heap_extent_bytes INTEGER,    -- of all heaps at the latest look at them, which is taken less often; NULL before the first
+CREATE TABLE memory_samples (
+  process_id INTEGER NOT NULL,          -- whose memory
+  at_ns INTEGER NOT NULL,               -- when the recorder looked
+  rss_bytes INTEGER,                    -- resident in all; the sum of the next two
+  anonymous_bytes INTEGER,              -- resident and not shared
+  file_bytes INTEGER,                   -- resident and of files or shared
+  heap_extent_bytes INTEGER,            -- of all heaps at the latest look at them, which is taken less often; NULL before the first
   PRIMARY KEY (process_id, at_ns)) STRICT, WITHOUT ROWID;

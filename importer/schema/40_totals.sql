@@ -5,99 +5,172 @@
 -- ended in exec has blocks that are neither.
 
 CREATE TABLE backtrace_totals (
-  process_id INTEGER NOT NULL, backtrace_id INTEGER NOT NULL,
-  allocated_blocks INTEGER NOT NULL, allocated_bytes INTEGER NOT NULL,
-  freed_blocks INTEGER NOT NULL, freed_bytes INTEGER NOT NULL,
-  leaked_blocks INTEGER NOT NULL, leaked_bytes INTEGER NOT NULL,
-  leaked_first_ns INTEGER, leaked_last_ns INTEGER,       -- birth of the first and last leaked block
-  temporary_blocks INTEGER NOT NULL, temporary_bytes INTEGER NOT NULL,   -- intervening_allocations <= 1
-  peak_blocks INTEGER NOT NULL, peak_bytes INTEGER NOT NULL,             -- live at the process's peak
-  own_peak_bytes INTEGER NOT NULL, own_peak_ns INTEGER NOT NULL,
-  first_ns INTEGER NOT NULL, last_ns INTEGER NOT NULL,   -- birth of the first and last block
-  min_size_bytes INTEGER NOT NULL, max_size_bytes INTEGER NOT NULL,
-  slack_bytes INTEGER NOT NULL,                          -- summed over all blocks
-  lifetime_sum_ns INTEGER NOT NULL,                      -- of freed blocks, culled ones left out
-  chains_started INTEGER NOT NULL, chains_leaked INTEGER NOT NULL,       -- chains, single blocks included, whose first member was born here
+  process_id INTEGER NOT NULL,          -- that ran the stack
+  backtrace_id INTEGER NOT NULL,        -- where the blocks were born
+  allocated_blocks INTEGER NOT NULL,    -- born here, reallocs and culled ones included
+  allocated_bytes INTEGER NOT NULL,     -- requested by them
+  freed_blocks INTEGER NOT NULL,        -- of them ended, by free, realloc or unseen
+  freed_bytes INTEGER NOT NULL,         -- requested by those
+  leaked_blocks INTEGER NOT NULL,       -- of them never ended
+  leaked_bytes INTEGER NOT NULL,        -- requested by those
+  leaked_first_ns INTEGER, leaked_last_ns INTEGER, -- birth of the first and last leaked block
+  temporary_blocks INTEGER NOT NULL, temporary_bytes INTEGER NOT NULL, -- intervening_allocations <= 1
+  peak_blocks INTEGER NOT NULL, peak_bytes INTEGER NOT NULL, -- live at the process's peak
+  own_peak_bytes INTEGER NOT NULL,      -- highest sum of its own live bytes
+  own_peak_ns INTEGER NOT NULL,         -- the first time that was reached
+  first_ns INTEGER NOT NULL, last_ns INTEGER NOT NULL, -- birth of the first and last block
+  min_size_bytes INTEGER NOT NULL,      -- smallest request
+  max_size_bytes INTEGER NOT NULL,      -- largest request
+  slack_bytes INTEGER NOT NULL,         -- summed over all blocks
+  lifetime_sum_ns INTEGER NOT NULL,     -- of freed blocks, culled ones left out
+  chains_started INTEGER NOT NULL, chains_leaked INTEGER NOT NULL, -- chains, single blocks included, whose first member was born here
   realloc_count INTEGER NOT NULL, realloc_copied_bytes INTEGER NOT NULL, -- blocks born here by realloc of another; min(old, new) of those that moved
-  culled_blocks INTEGER NOT NULL, culled_bytes INTEGER NOT NULL,         -- logged only as counts; included in allocated and freed
+  culled_blocks INTEGER NOT NULL, culled_bytes INTEGER NOT NULL, -- logged only as counts; included in allocated and freed
   PRIMARY KEY (process_id, backtrace_id)
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE function_totals (  -- recursion counted once; self: the call site is in this function
-  process_id INTEGER NOT NULL, function_id INTEGER NOT NULL,
-  self_allocated_blocks INTEGER NOT NULL, self_allocated_bytes INTEGER NOT NULL, self_leaked_bytes INTEGER NOT NULL, self_peak_bytes INTEGER NOT NULL, self_temporary_blocks INTEGER NOT NULL,
-  total_allocated_blocks INTEGER NOT NULL, total_allocated_bytes INTEGER NOT NULL, total_leaked_bytes INTEGER NOT NULL, total_peak_bytes INTEGER NOT NULL, total_temporary_blocks INTEGER NOT NULL,
+  process_id INTEGER NOT NULL,          -- that ran it
+  function_id INTEGER NOT NULL,         -- the function
+  self_allocated_blocks INTEGER NOT NULL, -- born where it is the call site
+  self_allocated_bytes INTEGER NOT NULL, -- requested by those
+  self_leaked_bytes INTEGER NOT NULL,   -- of them leaked
+  self_peak_bytes INTEGER NOT NULL,     -- of them live at the peak of the process
+  self_temporary_blocks INTEGER NOT NULL, -- of them temporary
+  total_allocated_blocks INTEGER NOT NULL, -- born with it anywhere on the stack
+  total_allocated_bytes INTEGER NOT NULL, -- requested by those
+  total_leaked_bytes INTEGER NOT NULL,  -- of them leaked
+  total_peak_bytes INTEGER NOT NULL,    -- of them live at the peak of the process
+  total_temporary_blocks INTEGER NOT NULL, -- of them temporary
   PRIMARY KEY (process_id, function_id)
 ) STRICT, WITHOUT ROWID;
 
-CREATE TABLE free_sites (process_id INTEGER NOT NULL, backtrace_id INTEGER NOT NULL, free_backtrace_id INTEGER NOT NULL, blocks INTEGER NOT NULL, bytes INTEGER NOT NULL,
-  PRIMARY KEY (process_id, backtrace_id, free_backtrace_id)) STRICT, WITHOUT ROWID; -- who frees what is born there; by free only
+CREATE TABLE free_sites (       -- who frees what is born there; by free only
+  process_id INTEGER NOT NULL,          -- of both
+  backtrace_id INTEGER NOT NULL,        -- where they were born
+  free_backtrace_id INTEGER NOT NULL,   -- where they were freed
+  blocks INTEGER NOT NULL,              -- at least 1
+  bytes INTEGER NOT NULL,               -- requested by them
+  PRIMARY KEY (process_id, backtrace_id, free_backtrace_id)) STRICT, WITHOUT ROWID;
 
-CREATE TABLE timeline (process_id INTEGER NOT NULL, bucket INTEGER NOT NULL, start_ns INTEGER NOT NULL, end_ns INTEGER NOT NULL,
-  live_bytes INTEGER NOT NULL, live_blocks INTEGER NOT NULL,             -- at end_ns
-  peak_bytes INTEGER NOT NULL, low_bytes INTEGER NOT NULL,               -- inside the bucket
-  allocated_blocks INTEGER NOT NULL, allocated_bytes INTEGER NOT NULL, freed_blocks INTEGER NOT NULL, freed_bytes INTEGER NOT NULL,
+CREATE TABLE timeline (
+  process_id INTEGER NOT NULL,          -- whose
+  bucket INTEGER NOT NULL,              -- 0, 1, 2, …
+  start_ns INTEGER NOT NULL,            -- included
+  end_ns INTEGER NOT NULL,              -- where the next begins; of the last, the end of the process
+  live_bytes INTEGER NOT NULL, live_blocks INTEGER NOT NULL, -- at end_ns
+  peak_bytes INTEGER NOT NULL, low_bytes INTEGER NOT NULL, -- inside the bucket
+  allocated_blocks INTEGER NOT NULL,    -- born inside the bucket
+  allocated_bytes INTEGER NOT NULL,     -- requested by those
+  freed_blocks INTEGER NOT NULL,        -- ended inside the bucket
+  freed_bytes INTEGER NOT NULL,         -- requested by those
   PRIMARY KEY (process_id, bucket)) STRICT, WITHOUT ROWID;
 
-CREATE TABLE snapshots (snapshot_id INTEGER PRIMARY KEY, process_id INTEGER NOT NULL, at_ns INTEGER NOT NULL, reason TEXT NOT NULL) STRICT; -- 'peak', 'end', 'regular' (up to 64)
-CREATE TABLE snapshot_backtraces (snapshot_id INTEGER NOT NULL, backtrace_id INTEGER NOT NULL, live_bytes INTEGER NOT NULL, live_blocks INTEGER NOT NULL,
-  PRIMARY KEY (snapshot_id, backtrace_id)) STRICT, WITHOUT ROWID;        -- stacks that changed since the one before; 'peak' and 'end' are complete
+CREATE TABLE snapshots (        -- moments at which what every stack has live was noted
+  snapshot_id INTEGER PRIMARY KEY,      -- 1, 2, …
+  process_id INTEGER NOT NULL,          -- whose
+  at_ns INTEGER NOT NULL,               -- all events of this instant included
+  reason TEXT NOT NULL                  -- 'peak', 'end', 'regular' (up to 64)
+) STRICT;
+CREATE TABLE snapshot_backtraces ( -- stacks that changed since the snapshot before; 'peak' and 'end' are complete
+  snapshot_id INTEGER NOT NULL,         -- the snapshot
+  backtrace_id INTEGER NOT NULL,        -- where the blocks were born
+  live_bytes INTEGER NOT NULL,          -- requested; 0: none any more
+  live_blocks INTEGER NOT NULL,         -- 0: none any more
+  PRIMARY KEY (snapshot_id, backtrace_id)) STRICT, WITHOUT ROWID;
 
-CREATE TABLE size_classes (process_id INTEGER NOT NULL, from_bytes INTEGER NOT NULL, to_bytes INTEGER NOT NULL, allocated_blocks INTEGER NOT NULL, allocated_bytes INTEGER NOT NULL,
-  leaked_blocks INTEGER NOT NULL, leaked_bytes INTEGER NOT NULL, temporary_blocks INTEGER NOT NULL, slack_bytes INTEGER NOT NULL, PRIMARY KEY (process_id, from_bytes)) STRICT, WITHOUT ROWID;
--- from_bytes and to_bytes are both inside the class.
-CREATE TABLE lifetime_classes (process_id INTEGER NOT NULL, from_ns INTEGER NOT NULL, to_ns INTEGER NOT NULL, blocks INTEGER NOT NULL, bytes INTEGER NOT NULL,
-  PRIMARY KEY (process_id, from_ns)) STRICT, WITHOUT ROWID;              -- freed blocks; to_ns is outside the class
-CREATE TABLE chain_totals (process_id INTEGER NOT NULL, first_backtrace_id INTEGER NOT NULL, -- realloc_chains by the stack where they began
-  chains INTEGER NOT NULL, reallocs INTEGER NOT NULL,                    -- reallocs: blocks after the first
-  moves INTEGER NOT NULL, copied_bytes INTEGER NOT NULL, longest INTEGER NOT NULL, -- longest: blocks of the longest chain
-  first_bytes INTEGER NOT NULL, last_bytes INTEGER NOT NULL,             -- summed over the chains
-  leaked_chains INTEGER NOT NULL,
+CREATE TABLE size_classes (     -- from_bytes and to_bytes are both inside the class
+  process_id INTEGER NOT NULL,          -- whose
+  from_bytes INTEGER NOT NULL,          -- smallest request of the class
+  to_bytes INTEGER NOT NULL,            -- largest request of the class
+  allocated_blocks INTEGER NOT NULL,    -- born
+  allocated_bytes INTEGER NOT NULL,     -- requested by those
+  leaked_blocks INTEGER NOT NULL,       -- of them never ended
+  leaked_bytes INTEGER NOT NULL,        -- requested by those
+  temporary_blocks INTEGER NOT NULL,    -- of them temporary
+  slack_bytes INTEGER NOT NULL,         -- usable minus requested, of all born
+  PRIMARY KEY (process_id, from_bytes)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE lifetime_classes ( -- freed blocks by lifetime; to_ns is outside the class
+  process_id INTEGER NOT NULL,          -- whose
+  from_ns INTEGER NOT NULL,             -- shortest lifetime of the class
+  to_ns INTEGER NOT NULL,               -- the first that is longer
+  blocks INTEGER NOT NULL,              -- ended after such a lifetime
+  bytes INTEGER NOT NULL,               -- requested by them
+  PRIMARY KEY (process_id, from_ns)) STRICT, WITHOUT ROWID;
+CREATE TABLE chain_totals (     -- realloc_chains by the stack where they began
+  process_id INTEGER NOT NULL,          -- whose
+  first_backtrace_id INTEGER NOT NULL,  -- where the first member was allocated
+  chains INTEGER NOT NULL,              -- at least 1
+  reallocs INTEGER NOT NULL,            -- blocks after the first
+  moves INTEGER NOT NULL,               -- reallocs that changed the address
+  copied_bytes INTEGER NOT NULL,        -- by those
+  longest INTEGER NOT NULL,             -- blocks of the longest chain
+  first_bytes INTEGER NOT NULL,         -- requested for the first blocks
+  last_bytes INTEGER NOT NULL,          -- requested for the last blocks
+  leaked_chains INTEGER NOT NULL,       -- whose last member leaked
   PRIMARY KEY (process_id, first_backtrace_id)) STRICT, WITHOUT ROWID;
-CREATE TABLE thread_flows (process_id INTEGER NOT NULL, thread_id INTEGER NOT NULL, free_thread_id INTEGER NOT NULL, blocks INTEGER NOT NULL, bytes INTEGER NOT NULL,
-  PRIMARY KEY (process_id, thread_id, free_thread_id)) STRICT, WITHOUT ROWID; -- which thread ends whose blocks, its own included
+CREATE TABLE thread_flows (     -- which thread ends whose blocks, its own included
+  process_id INTEGER NOT NULL,          -- of both
+  thread_id INTEGER NOT NULL,           -- that allocated
+  free_thread_id INTEGER NOT NULL,      -- that ended, by free or realloc
+  blocks INTEGER NOT NULL,              -- at least 1
+  bytes INTEGER NOT NULL,               -- requested by them
+  PRIMARY KEY (process_id, thread_id, free_thread_id)) STRICT, WITHOUT ROWID;
 
 -- Of the totals above, by the place that a person blames: what reports by call site and by file read. Each is made, at the
 -- end of an import, of the view of the same name with an underscore in front.
 
 CREATE TABLE site_totals (      -- backtrace_totals summed by call site
-  process_id INTEGER NOT NULL,
+  process_id INTEGER NOT NULL,                           -- whose
   call_site_id INTEGER,                                  -- NULL: stacks without one
   stacks INTEGER NOT NULL,                               -- distinct stacks that allocated
   complete_blocks INTEGER,                               -- allocated with a complete stack; NULL: none
-  allocated_blocks INTEGER NOT NULL, allocated_bytes INTEGER NOT NULL,
-  freed_blocks INTEGER NOT NULL, freed_bytes INTEGER NOT NULL,
-  leaked_blocks INTEGER NOT NULL, leaked_bytes INTEGER NOT NULL,
-  temporary_blocks INTEGER NOT NULL, temporary_bytes INTEGER NOT NULL,
-  peak_blocks INTEGER NOT NULL, peak_bytes INTEGER NOT NULL,
+  allocated_blocks INTEGER NOT NULL, allocated_bytes INTEGER NOT NULL, -- as in backtrace_totals, summed
+  freed_blocks INTEGER NOT NULL, freed_bytes INTEGER NOT NULL, -- as in backtrace_totals, summed
+  leaked_blocks INTEGER NOT NULL, leaked_bytes INTEGER NOT NULL, -- as in backtrace_totals, summed
+  temporary_blocks INTEGER NOT NULL, temporary_bytes INTEGER NOT NULL, -- as in backtrace_totals, summed
+  peak_blocks INTEGER NOT NULL, peak_bytes INTEGER NOT NULL, -- as in backtrace_totals, summed
   own_peak_bytes INTEGER NOT NULL,                       -- sum of the stacks' own peaks, which need not coincide
-  slack_bytes INTEGER NOT NULL, lifetime_sum_ns INTEGER NOT NULL,
-  realloc_count INTEGER NOT NULL, realloc_copied_bytes INTEGER NOT NULL,
-  culled_blocks INTEGER NOT NULL, culled_bytes INTEGER NOT NULL) STRICT;
+  slack_bytes INTEGER NOT NULL, lifetime_sum_ns INTEGER NOT NULL, -- as in backtrace_totals, summed
+  realloc_count INTEGER NOT NULL, realloc_copied_bytes INTEGER NOT NULL, -- as in backtrace_totals, summed
+  culled_blocks INTEGER NOT NULL, culled_bytes INTEGER NOT NULL -- as in backtrace_totals, summed
+) STRICT;
 CREATE TABLE site_leaks (       -- leaks by call site and rule; what exec took away is no leak
-  process_id INTEGER NOT NULL,
+  process_id INTEGER NOT NULL,                           -- whose
   call_site_id INTEGER,                                  -- NULL: stacks without one
   rule_id INTEGER,                                       -- joins suppressions; NULL: the stacks that no rule names
-  stacks INTEGER NOT NULL, leaked_blocks INTEGER NOT NULL, leaked_bytes INTEGER NOT NULL,
-  leaked_first_ns INTEGER NOT NULL, leaked_last_ns INTEGER NOT NULL) STRICT;
+  stacks INTEGER NOT NULL,                               -- with such leaks
+  leaked_blocks INTEGER NOT NULL, leaked_bytes INTEGER NOT NULL, -- never ended, and requested by those
+  leaked_first_ns INTEGER NOT NULL, leaked_last_ns INTEGER NOT NULL -- birth of the first and last of them
+) STRICT;
 CREATE TABLE site_frees (       -- the call site that freed most of another's blocks
-  process_id INTEGER NOT NULL, call_site_id INTEGER, free_call_site_id INTEGER NOT NULL,
-  blocks INTEGER NOT NULL) STRICT;                       -- how many of them
-CREATE TABLE suppressed_stacks (process_id INTEGER NOT NULL, backtrace_id INTEGER NOT NULL,
+  process_id INTEGER NOT NULL,                           -- of both
+  call_site_id INTEGER,                                  -- where they were born; NULL: stacks without one
+  free_call_site_id INTEGER NOT NULL,                    -- where most of them were freed
+  blocks INTEGER NOT NULL                                -- how many of them
+) STRICT;
+CREATE TABLE suppressed_stacks ( -- stacks with leaks that are nobody's fault
+  process_id INTEGER NOT NULL,                           -- whose
+  backtrace_id INTEGER NOT NULL,                         -- where the leaks were born
   rule_id INTEGER NOT NULL,                              -- the first rule that holds, of those the importer had; joins suppressions
-  PRIMARY KEY (process_id, backtrace_id)) STRICT, WITHOUT ROWID; -- stacks with leaks that are nobody's fault
+  PRIMARY KEY (process_id, backtrace_id)) STRICT, WITHOUT ROWID;
 CREATE TABLE module_totals (    -- function_totals for files of code; self: the call site is in this file
-  process_id INTEGER NOT NULL, object_id INTEGER NOT NULL,
-  self_allocated_blocks INTEGER NOT NULL, self_allocated_bytes INTEGER NOT NULL, self_leaked_bytes INTEGER NOT NULL, self_peak_bytes INTEGER NOT NULL, self_temporary_blocks INTEGER NOT NULL,
-  total_allocated_blocks INTEGER NOT NULL, total_allocated_bytes INTEGER NOT NULL, total_leaked_bytes INTEGER NOT NULL, total_peak_bytes INTEGER NOT NULL, total_temporary_blocks INTEGER NOT NULL,
+  process_id INTEGER NOT NULL, object_id INTEGER NOT NULL, -- that ran it, and the file
+  self_allocated_blocks INTEGER NOT NULL, self_allocated_bytes INTEGER NOT NULL, self_leaked_bytes INTEGER NOT NULL, self_peak_bytes INTEGER NOT NULL, self_temporary_blocks INTEGER NOT NULL, -- born where the call site is in it, and what became of them
+  total_allocated_blocks INTEGER NOT NULL, total_allocated_bytes INTEGER NOT NULL, total_leaked_bytes INTEGER NOT NULL, total_peak_bytes INTEGER NOT NULL, total_temporary_blocks INTEGER NOT NULL, -- born with it anywhere on the stack, and what became of them
   PRIMARY KEY (process_id, object_id)) STRICT, WITHOUT ROWID;
 CREATE TABLE snapshot_sites (   -- regular snapshots and the end by call site: what changed since the one before
-  snapshot_id INTEGER NOT NULL, call_site_id INTEGER, change_bytes INTEGER NOT NULL) STRICT;
+  snapshot_id INTEGER NOT NULL,                          -- the snapshot
+  call_site_id INTEGER,                                  -- where the blocks were born; NULL: stacks without one
+  change_bytes INTEGER NOT NULL                          -- of what is live since the snapshot before
+) STRICT;
 CREATE TABLE site_growth (      -- call sites whose live bytes changed from snapshot to snapshot, the peak left out
-  process_id INTEGER NOT NULL, call_site_id INTEGER,
+  process_id INTEGER NOT NULL, call_site_id INTEGER,     -- whose; NULL: stacks without one
   snapshots INTEGER NOT NULL,                            -- of the process
   changes INTEGER NOT NULL,                              -- snapshots at which the site's live bytes were others than before
   from_bytes INTEGER NOT NULL, to_bytes INTEGER NOT NULL, -- live at the first and at the last snapshot
   slope_bytes_per_s REAL,                                -- of the straight line through all snapshots
   fit REAL,                                              -- how well it explains the changes (r squared), 0 to 1
-  largest_rise_bytes INTEGER NOT NULL) STRICT;           -- most that one interval added to what was never given back afterwards
+  largest_rise_bytes INTEGER NOT NULL                    -- most that one interval added to what was never given back afterwards
+) STRICT;

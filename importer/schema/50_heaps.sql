@@ -2,25 +2,34 @@
 
 -- A page is used when it holds a live byte. Overhead is inside used or free pages and counted there only once.
 CREATE TABLE heaps (            -- blocks with a mapping of their own belong to no heap
-  heap_id INTEGER PRIMARY KEY, process_id INTEGER NOT NULL, kind TEXT NOT NULL, -- 'brk', 'arena', 'other' (another allocator, or unknown)
-  start_address INTEGER NOT NULL, end_address INTEGER NOT NULL, -- of all it ever held
-  lowest_block_address INTEGER, -- of any block ever born there
-  allocator TEXT) STRICT;       -- 'glibc': 8 bytes of header before each block are overhead, and so is what lies before the lowest one; NULL: unknown
+  heap_id INTEGER PRIMARY KEY,          -- 1, 2, …
+  process_id INTEGER NOT NULL,          -- whose
+  kind TEXT NOT NULL,                   -- 'brk', 'arena', 'other' (another allocator, or unknown)
+  start_address INTEGER NOT NULL,       -- lowest it ever had
+  end_address INTEGER NOT NULL,         -- first byte behind the highest it ever had
+  lowest_block_address INTEGER,         -- of any block ever born there
+  allocator TEXT                        -- 'glibc': 8 bytes of header before each block are overhead, and so is what lies before the lowest one; NULL: unknown
+) STRICT;
 
 CREATE TABLE heap_extents (     -- how far a heap reached, when that was seen to change
-  heap_id INTEGER NOT NULL, at_ns INTEGER NOT NULL, end_address INTEGER NOT NULL, PRIMARY KEY (heap_id, at_ns)) STRICT, WITHOUT ROWID;
+  heap_id INTEGER NOT NULL,             -- the heap
+  at_ns INTEGER NOT NULL,               -- since when
+  end_address INTEGER NOT NULL,         -- the first byte behind it
+  PRIMARY KEY (heap_id, at_ns)
+) STRICT, WITHOUT ROWID;
 
 CREATE TABLE heap_states (      -- the six parts sum to extent_bytes
-  snapshot_id INTEGER NOT NULL, heap_id INTEGER NOT NULL,
-  extent_bytes INTEGER NOT NULL,         -- from the heap's start to its end at that time as far as it was sampled, else to its topmost live block
-  live_bytes INTEGER NOT NULL,           -- requested
-  slack_bytes INTEGER NOT NULL,          -- usable minus requested
-  overhead_bytes INTEGER NOT NULL,       -- the allocator's headers and its own structures, where known
-  hole_bytes INTEGER NOT NULL,           -- free bytes in pages that hold a live byte
-  free_page_bytes INTEGER NOT NULL,      -- wholly free pages below the topmost live block
-  top_bytes INTEGER NOT NULL,            -- wholly free pages above the topmost live block: trimmable
-  topmost_allocation_id INTEGER,         -- the block that blocks trimming, and its stack
-  topmost_backtrace_id INTEGER,
+  snapshot_id INTEGER NOT NULL,         -- of the peak or the end
+  heap_id INTEGER NOT NULL,             -- the heap
+  extent_bytes INTEGER NOT NULL,        -- from the heap's start to its end at that time as far as it was sampled, else to its topmost live block
+  live_bytes INTEGER NOT NULL,          -- requested
+  slack_bytes INTEGER NOT NULL,         -- usable minus requested
+  overhead_bytes INTEGER NOT NULL,      -- the allocator's headers and its own structures, where known
+  hole_bytes INTEGER NOT NULL,          -- free bytes in pages that hold a live byte
+  free_page_bytes INTEGER NOT NULL,     -- wholly free pages below the topmost live block
+  top_bytes INTEGER NOT NULL,           -- wholly free pages above the topmost live block: trimmable
+  topmost_allocation_id INTEGER,        -- the block that blocks trimming, and its stack
+  topmost_backtrace_id INTEGER,         -- where that block was allocated; NULL: nothing is live
   pages_to_25 INTEGER NOT NULL DEFAULT 0, -- used pages whose live bytes are less than a quarter of the page
   pages_to_50 INTEGER NOT NULL DEFAULT 0, -- at least a quarter and less than a half
   pages_to_75 INTEGER NOT NULL DEFAULT 0, -- at least a half and less than three quarters
@@ -28,14 +37,20 @@ CREATE TABLE heap_states (      -- the six parts sum to extent_bytes
   PRIMARY KEY (snapshot_id, heap_id)) STRICT, WITHOUT ROWID;
 
 CREATE TABLE heap_pages (       -- pages that hold a live byte; a live extent is [address, address + usable)
-  snapshot_id INTEGER NOT NULL, page_address INTEGER NOT NULL, heap_id INTEGER NOT NULL,
-  live_bytes INTEGER NOT NULL, live_blocks INTEGER NOT NULL,
-  owner_backtrace_id INTEGER,            -- set when exactly one stack owns every live block of the page: it pins the page
-  example_allocation_id INTEGER,
+  snapshot_id INTEGER NOT NULL,         -- of the peak or the end
+  page_address INTEGER NOT NULL,        -- of its first byte
+  heap_id INTEGER NOT NULL,             -- that it belongs to
+  live_bytes INTEGER NOT NULL,          -- usable bytes of live blocks on this page
+  live_blocks INTEGER NOT NULL,         -- with a byte on this page
+  owner_backtrace_id INTEGER,           -- set when exactly one stack owns every live block of the page: it pins the page
+  example_allocation_id INTEGER,        -- one of its live blocks
   PRIMARY KEY (snapshot_id, page_address)) STRICT, WITHOUT ROWID;
 
 CREATE TABLE heap_pins (        -- heap_pages with an owner, by owner
-  snapshot_id INTEGER NOT NULL, backtrace_id INTEGER NOT NULL, pages INTEGER NOT NULL, live_bytes INTEGER NOT NULL,
-  emptiest_bytes INTEGER NOT NULL,       -- live bytes of the page with fewest, the lowest of them
+  snapshot_id INTEGER NOT NULL,         -- of the peak or the end
+  backtrace_id INTEGER NOT NULL,        -- the owner
+  pages INTEGER NOT NULL,               -- that it owns
+  live_bytes INTEGER NOT NULL,          -- on all of them
+  emptiest_bytes INTEGER NOT NULL,      -- live bytes of the page with fewest, the lowest of them
   example_allocation_id INTEGER NOT NULL, -- a block in that page
   PRIMARY KEY (snapshot_id, backtrace_id)) STRICT, WITHOUT ROWID;

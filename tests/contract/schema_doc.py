@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""schema_doc.py ROOT [--write]: docs/schema.md says what the SQL files say of every table, view and column; --write makes it."""
+"""schema_doc.py ROOT [--write]: docs/schema.md says what the SQL files say of every table, view and column, and that they say something
+of every column; --write makes it."""
 
 import re
 import sys
@@ -115,6 +116,11 @@ def main():
         page.write_text(text)
     elif not page.exists() or page.read_text() != text:
         broken.append("docs/schema.md is not current: run tests/contract/schema_doc.py . --write")
+    name = ""
+    for line in text.split("\n"):
+        name = line[4:] if line.startswith("### ") else name
+        if re.match(r"\| `.*` \|  \|$", line):
+            broken.append(f"{name}: no comment for {line[2:-5]}")
     tree.finish("tables and views", n_objects, broken)
 
 
