@@ -14,6 +14,7 @@ struct real g_real; /* written by real_init */
 
 static bool g_is_glibc_malloc;
 static bool g_is_malloc_ours;
+static bool g_is_new_foreign;
 static const char *g_own_path = "";
 
 /* Every member of struct real and the name it stands for. */
@@ -96,18 +97,54 @@ static bool is_libc(const struct link_map *map)
     return elf_lookup_find(&object, "gnu_get_libc_version") != NULL;
 }
 
-static void *find_behind(const struct link_map *map, const char *name, bool *ret_is_libc)
+/* The next object that defines it, and what at; NULL if there is none. */
+static const struct link_map *find_definer(const struct link_map *map, const char *name,
+                                           void **ret_address)
 {
     for (map = map->l_next; map; map = map->l_next) {
         struct elf_lookup object = elf_lookup_open(map);
         const ElfW(Sym) *symbol = elf_lookup_find(&object, name);
         if (!symbol)
             continue;
-        if (ret_is_libc)
-            *ret_is_libc = is_libc(map);
-        return elf_lookup_resolve(&object, symbol);
+        if (ret_address)
+            *ret_address = elf_lookup_resolve(&object, symbol);
+        return map;
     }
     return NULL;
+}
+
+static void *find_behind(const struct link_map *map, const char *name)
+{
+    void *address = NULL;
+
+    find_definer(map, name, &address);
+    return address;
+}
+
+static bool needs_cxx(const struct link_map *map)
+{
+    const char *strings = elf_lookup_open(map).strings;
+
+    for (const ElfW(Dyn) *at = map->l_ld; strings && at && at->d_tag != DT_NULL; at++)
+        if (at->d_tag == DT_NEEDED
+            && (fmt_after_prefix(strings + at->d_un.d_val, "libstdc++.so")
+                || fmt_after_prefix(strings + at->d_un.d_val, "libc++.so")))
+            return true;
+    return false;
+}
+
+/*
+ * The allocator's library has an operator new, too, which stands before that of the C++ library and
+ * calls no malloc by name; and not only the allocator is written in C++.
+ */
+static bool has_own_operators(const struct link_map *own, const struct link_map *allocator)
+{
+    if (find_definer(own, "_Znwm", NULL) != allocator)
+        return false;
+    for (const struct link_map *map = _r_debug.r_map; map; map = map->l_next)
+        if (map != allocator && needs_cxx(map))
+            return true;
+    return false;
 }
 
 /* The first definition in load order is what the program's own references bind to. */
@@ -124,14 +161,18 @@ static bool is_first_definition(const struct link_map *own, const char *name)
 bool real_init(void (*adapt)(struct real *found))
 {
     const struct link_map *own = find_own();
+    const struct link_map *allocator;
     struct real found = {0};
 
     if (!own)
         return false;
     g_own_path = own->l_name;
     g_is_malloc_ours = is_first_definition(own, "malloc");
+    allocator = find_definer(own, "malloc", NULL);
+    g_is_glibc_malloc = allocator && is_libc(allocator);
+    g_is_new_foreign = allocator && !g_is_glibc_malloc && has_own_operators(own, allocator);
     for (size_t i = 0; i < N_WANTED; i++) {
-        void *function = find_behind(own, g_wanted[i].name, i == 0 ? &g_is_glibc_malloc : NULL);
+        void *function = find_behind(own, g_wanted[i].name);
         memcpy((char *)&found + g_wanted[i].offset, &function, sizeof(function));
     }
     if (adapt && !g_is_glibc_malloc)
@@ -148,12 +189,17 @@ void *real_find(const char *name)
 {
     const struct link_map *own = find_own();
 
-    return own ? find_behind(own, name, NULL) : NULL;
+    return own ? find_behind(own, name) : NULL;
 }
 
 bool real_is_glibc_malloc(void)
 {
     return g_is_glibc_malloc;
+}
+
+bool real_is_new_foreign(void)
+{
+    return g_is_new_foreign;
 }
 
 bool real_is_malloc_ours(void)

@@ -97,6 +97,9 @@ void *real_find(const char *name);
 /* The real malloc is glibc's own: chunk headers can be read. */
 bool real_is_glibc_malloc(void);
 
+/* operator new of a C++ program is the allocator's own and does not arrive at our wrapper. */
+bool real_is_new_foreign(void);
+
 /* Calls of `malloc` by the program arrive at our wrapper. */
 bool real_is_malloc_ours(void);
 

@@ -93,6 +93,7 @@ enum {
     LOG_FLAG_STARTED_OFF = 1 << 3, /* MTRACE_DISABLE_BY_DEFAULT */
     LOG_FLAG_SIDE_TRACING_OFF =
         1 << 4, /* some allocations were not recorded because tracing was off at the time */
+    LOG_FLAG_FOREIGN_NEW = 1 << 5, /* operator new does not pass malloc: its blocks are missing */
 };
 
 /*
