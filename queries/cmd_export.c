@@ -175,6 +175,32 @@ int export_job_load_addresses(const struct export_job *job, int64_t **ret_addres
     return rc;
 }
 
+/* Rows are what --slim leaves out, and culled blocks never had one. */
+static int check_rows(const struct export_job *job, const struct export_format *format,
+                      struct error *err)
+{
+    const struct rundb *database = &job->query->database;
+    int64_t is_slim = 0;
+    int64_t n_culled = 0;
+    int rc =
+        rundb_get_int64(database, "SELECT max(value) FROM meta WHERE key = 'slim'", &is_slim, err);
+
+    if (rc == 0 && is_slim)
+        return error_set(err, ERROR_NOT_FOUND,
+                         "'%s' was imported without allocations, of which %s is made;"
+                         " import it again without --slim",
+                         job->query->options->database_path, format->name);
+    if (rc == 0)
+        rc = rundb_get_int64(database, "SELECT sum(culled_blocks) FROM backtrace_totals", &n_culled,
+                             err);
+    if (rc == 0 && n_culled > 0)
+        (void)fprintf(stderr,
+                      "mtrace-query: note: %lld culled blocks have no row and are left out of %s;"
+                      " totals have them\n",
+                      (long long)n_culled, format->name);
+    return rc;
+}
+
 /* Of formats that are made of totals; others show what they read. */
 static int show_totals(const struct export_job *job, struct error *err)
 {
@@ -196,6 +222,8 @@ static int run_format(struct export_job *job, const struct export_format *format
         rc = read_process(job, err);
     if (rc == 0 && job->query->options->is_sql_shown && !format->reads_rows)
         return show_totals(job, err);
+    if (rc == 0 && format->reads_rows)
+        rc = check_rows(job, format, err);
     if (rc == 0 && format->has_measure)
         rc = stack_measure_of(job->query, &measure, err);
     if (rc == 0)

@@ -81,20 +81,6 @@ static struct export_death pop(struct export_events *events)
 
 /* ---- births ---- */
 
-static int check_rows(const struct export_job *job, struct error *err)
-{
-    int64_t is_slim = 0;
-    int rc = rundb_get_int64(&job->query->database,
-                             "SELECT max(value) FROM meta WHERE key = 'slim'", &is_slim, err);
-
-    if (rc == 0 && is_slim)
-        return error_set(err, ERROR_NOT_FOUND,
-                         "'%s' was imported without allocations, of which this format is made;"
-                         " import it again without --slim",
-                         job->query->options->database_path);
-    return rc;
-}
-
 static int prepare(struct export_events *events, struct error *err)
 {
     const struct query *query = events->job->query;
@@ -152,9 +138,7 @@ int export_events_open(struct export_events *events, const struct export_job *jo
     int rc;
 
     *events = (struct export_events){.job = job};
-    rc = check_rows(job, err);
-    if (rc == 0)
-        rc = prepare(events, err);
+    rc = prepare(events, err);
     if (rc != 0 || query_show_sql(job->query, events->stmt))
         return rc;
     return read_birth(events, err);

@@ -3,10 +3,13 @@
  * json: one object whose members are tables, row by row: what is known of the recording, its code
  * and stacks, and the allocations that pass the filters.
  */
+#include "queries/compressed_stream.h"
 #include "queries/export_job.h"
-#include "queries/filter_sql.h"
+#include "queries/export_json_rows.h"
 #include "queries/query.h"
 #include "support/error.h"
+
+#include <errno.h>
 
 static const struct member {
     const char *name;
@@ -28,69 +31,50 @@ static const struct member {
                    " FROM backtraces ORDER BY backtrace_id"},
 };
 
-static int put_rows(const struct export_job *job, struct sqlite3_stmt *stmt, const char *name,
-                    struct error *err)
+static int put_rows(const struct export_job *job, FILE *out, struct sqlite3_stmt *stmt,
+                    const char *name, struct error *err)
 {
     const struct render_style style = {.format = RENDER_JSON};
 
     if (query_show_sql(job->query, stmt))
         return 0;
-    (void)fprintf(job->out, "%s\"%s\":", name == members[0].name ? "{" : ",", name);
-    return render_statement(&job->query->database, stmt, &style, -1, job->out, NULL, err);
+    (void)fprintf(out, "%s\"%s\":", name == members[0].name ? "{" : ",", name);
+    return render_statement(&job->query->database, stmt, &style, -1, out, NULL, err);
 }
 
-static int put_member(const struct export_job *job, const struct member *member, struct error *err)
+static int put_member(const struct export_job *job, FILE *out, const struct member *member,
+                      struct error *err)
 {
     struct sqlite3_stmt *stmt;
     int rc = rundb_prepare(&job->query->database, member->sql, &stmt, err);
 
     if (rc != 0)
         return rc;
-    rc = put_rows(job, stmt, member->name, err);
+    rc = put_rows(job, out, stmt, member->name, err);
     sqlite3_finalize(stmt);
     return rc;
 }
 
-/* Ids pass the filters, and each is read through the public view. */
-static int put_allocations(const struct export_job *job, struct error *err)
+static int put_allocations(const struct export_job *job, FILE *out, struct error *err)
 {
-    const struct query *query = job->query;
-    struct sqlite3_stmt *stmt = NULL;
-    struct filter_sql filter;
-    char *ids = NULL;
-    char *sql = NULL;
-    int rc = filter_sql_init(&filter, &query->database, &query->options->filter, job->process_id,
-                             query->options->site_id, err);
-
-    if (rc == 0) {
-        ids = filter_sql_rows(&filter, "a.allocation_id", 0, " ORDER BY a.allocation_id");
-        sql = ids ? sqlite3_mprintf("SELECT v.* FROM (%s) AS f CROSS JOIN allocations AS v"
-                                    " ON v.allocation_id = f.allocation_id",
-                                    ids)
-                  : NULL;
-        rc = sql ? rundb_prepare(&query->database, sql, &stmt, err)
-                 : error_set(err, ERROR_NOMEM, "no memory");
-    }
-    if (rc == 0) {
-        filter_sql_bind(&filter, stmt);
-        rc = put_rows(job, stmt, "allocations", err);
-    }
-    sqlite3_finalize(stmt);
-    sqlite3_free(ids);
-    sqlite3_free(sql);
-    filter_sql_done(&filter);
-    return rc;
+    if (!job->query->options->is_sql_shown)
+        (void)fputs(",\"allocations\":", out);
+    return export_json_rows_put(job, out, err);
 }
 
+/* Packed where the file's name ends so. */
 int export_json_run(struct export_job *job, struct error *err)
 {
-    int rc = 0;
+    FILE *out = compressed_stream_open(job->out, compressed_stream_kind_of(job->output_path));
+    int rc = out ? 0 : error_set(err, ERROR_NOMEM, "no memory to write json");
 
     for (size_t i = 0; rc == 0 && i < sizeof(members) / sizeof(members[0]); i++)
-        rc = put_member(job, &members[i], err);
+        rc = put_member(job, out, &members[i], err);
     if (rc == 0)
-        rc = put_allocations(job, err);
+        rc = put_allocations(job, out, err);
     if (rc == 0 && !job->query->options->is_sql_shown)
-        (void)fputs("}\n", job->out);
+        (void)fputs("}\n", out);
+    if (out && fclose(out) != 0 && rc == 0)
+        rc = export_job_write_error(job, errno, err);
     return rc;
 }

@@ -62,67 +62,104 @@ static void put_sample(const struct export_job *job, int64_t backtrace_id,
     (void)fputc(']', job->out);
 }
 
-/* The stacks that have something of the measure; their sum comes back. */
-static int put_samples(const struct export_job *job, const struct profile *profile,
-                       const struct stack_position **positions, bool is_weights, int64_t *ret_sum,
-                       struct error *err)
+/* Each profile writes its stacks twice, so that their totals are read once and kept. */
+struct stacks {
+    struct export_stack_totals *list;
+    size_t n, capacity;
+    const struct stack_position **positions; /* of the stack at hand */
+};
+
+static int keep_stack(struct stacks *stacks, const struct export_stack_totals *stack,
+                      struct error *err)
+{
+    if (stacks->n == stacks->capacity) {
+        size_t capacity = stacks->capacity ? 2 * stacks->capacity : 1024;
+        struct export_stack_totals *list = reallocarray(stacks->list, capacity, sizeof(*list));
+        if (!list)
+            return error_set(err, ERROR_NOMEM, "no memory for %zu stacks", capacity);
+        stacks->list = list;
+        stacks->capacity = capacity;
+    }
+    stacks->list[stacks->n++] = *stack;
+    return 0;
+}
+
+static int read_stacks(const struct export_job *job, struct stacks *stacks, struct error *err)
 {
     struct export_totals totals;
     struct export_stack_totals stack;
-    int64_t n = 0;
     int rc = export_totals_open(&totals, job, err);
 
-    *ret_sum = 0;
-    while (rc == 0 && (rc = export_totals_next(&totals, &stack, err)) == 1) {
-        int64_t weight = stack.totals[profile->total];
-        rc = 0;
-        if (weight <= 0)
-            continue;
-        if (is_weights)
-            (void)fprintf(job->out, "%s%" PRId64, n ? "," : "", weight);
-        else
-            put_sample(job, stack.backtrace_id, positions, n == 0);
-        n++;
-        *ret_sum += weight;
-    }
+    while (rc == 0 && (rc = export_totals_next(&totals, &stack, err)) == 1)
+        rc = keep_stack(stacks, &stack, err);
     export_totals_close(&totals);
     return rc;
 }
 
-static int put_profile(const struct export_job *job, const struct profile *profile,
-                       const struct stack_position **positions, struct error *err)
+/* The stacks that have something of the measure. */
+static void put_samples(const struct export_job *job, const struct stacks *stacks,
+                        enum export_total total)
+{
+    bool is_first = true;
+
+    for (size_t i = 0; i < stacks->n; i++) {
+        if (stacks->list[i].totals[total] <= 0)
+            continue;
+        put_sample(job, stacks->list[i].backtrace_id, stacks->positions, is_first);
+        is_first = false;
+    }
+}
+
+/* Their weights; the sum comes back. */
+static int64_t put_weights(const struct export_job *job, const struct stacks *stacks,
+                           enum export_total total)
+{
+    int64_t sum = 0;
+
+    for (size_t i = 0; i < stacks->n; i++) {
+        int64_t weight = stacks->list[i].totals[total];
+        if (weight <= 0)
+            continue;
+        (void)fprintf(job->out, "%s%" PRId64, sum ? "," : "", weight);
+        sum += weight;
+    }
+    return sum;
+}
+
+static void put_profile(const struct export_job *job, const struct profile *profile,
+                        const struct stacks *stacks)
 {
     int64_t sum;
-    int rc;
 
     (void)fprintf(job->out, "%s{\"type\":\"sampled\",\"name\":\"%s\",\"unit\":\"%s\",\"samples\":[",
                   profile == profiles ? "" : ",", profile->name, profile->unit);
-    rc = put_samples(job, profile, positions, false, &sum, err);
+    put_samples(job, stacks, profile->total);
     (void)fputs("],\"weights\":[", job->out);
-    if (rc == 0)
-        rc = put_samples(job, profile, positions, true, &sum, err);
+    sum = put_weights(job, stacks, profile->total);
     (void)fprintf(job->out, "],\"startValue\":0,\"endValue\":%" PRId64 "}\n", sum);
-    return rc;
 }
 
 int export_speedscope_run(struct export_job *job, struct error *err)
 {
-    const struct stack_position **positions;
-    int rc = 0;
+    struct stacks stacks = {.n = 0};
+    int rc = read_stacks(job, &stacks, err);
 
-    positions = calloc((size_t)job->stacks.max_positions + 1, sizeof(*positions));
-    if (!positions)
-        return error_set(err, ERROR_NOMEM, "no memory for stacks");
-    (void)fputs("{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\n"
-                "\"exporter\":\"mtrace " MTRACE_VERSION "\",\"name\":",
-                job->out);
-    json_text_put(job->out, job->command_line);
-    (void)fputs(",\n\"activeProfileIndex\":0,", job->out);
-    put_frames(job);
-    (void)fputs(",\n\"profiles\":[", job->out);
-    for (size_t i = 0; rc == 0 && i < sizeof(profiles) / sizeof(profiles[0]); i++)
-        rc = put_profile(job, &profiles[i], positions, err);
-    (void)fputs("]}\n", job->out);
-    free(positions);
+    stacks.positions = calloc((size_t)job->stacks.max_positions + 1, sizeof(*stacks.positions));
+    if (rc == 0 && !stacks.positions)
+        rc = error_set(err, ERROR_NOMEM, "no memory for stacks");
+    if (rc == 0) {
+        (void)fputs("{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\n"
+                    "\"exporter\":\"mtrace " MTRACE_VERSION "\",\"name\":",
+                    job->out);
+        json_text_put(job->out, job->command_line);
+        (void)fputs(",\n\"activeProfileIndex\":0,", job->out);
+        put_frames(job);
+        (void)fputs(",\n\"profiles\":[", job->out);
+        for (size_t i = 0; i < sizeof(profiles) / sizeof(profiles[0]); i++)
+            put_profile(job, &profiles[i], &stacks);
+        (void)fputs("]}\n", job->out);
+    }
+    free(stacks.positions);
+    free(stacks.list);
     return rc;
 }

@@ -146,6 +146,18 @@ def check_collapsed(tools, folder, path, db, filters, expected):
         same("distinct lines", len(lines), len({line.rsplit(" ", 1)[0] for line in lines}))
 
 
+def check_flamegraph_pl(tools, folder, path, db, filters, expected):
+    """Brendan Gregg's own, as it comes with NYTProf."""
+    script = Path("/usr/share/perl5/Devel/NYTProf/flamegraph.pl")
+    if not script.exists():
+        raise harness.Skip("flamegraph.pl is not installed (Debian has it in libdevel-nytprof-perl)")
+    out = export(tools, path, folder / "out.txt", "flamegraph.pl", [*filters, "--measure", "allocated"])
+    if not expected.bytes:
+        return  # it says that there is no input and fails
+    said = output_of([need("perl"), script, "--countname", "bytes", out], folder)
+    same("total of the picture", f"{expected.bytes:,}", re.search(r"<title>all \(([\d,]+) bytes, 100%\)", said)[1])
+
+
 # ---- pprof ----
 
 def varint(data, at):
@@ -344,11 +356,25 @@ def check_massif(tools, folder, path, db, filters, expected):
 
 # ---- json ----
 
+def check_view(db, allocations):
+    """Each has all that the view shows of it, under the same names in the same order."""
+    rows = {row[0]: row for row in db.rows("SELECT * FROM allocations")}
+    columns = [row[0] for row in db.rows("SELECT name FROM pragma_table_info('allocations')")]
+    for found in allocations:
+        same("members", columns, list(found))
+        same("allocation", rows[found["allocation_id"]], tuple(found.values()))
+
+
 def check_json(tools, folder, path, db, filters, expected):
     data = json.loads(export(tools, path, folder / "out.json", "json", filters).read_text())
     same("tables", {"meta", "processes", "threads", "modules", "frames", "backtraces", "allocations"}, set(data))
     same("allocations", [(row[0], row[2], row[3]) for row in expected.rows],
          [(row["alloc_ns"], row["size_bytes"], row["backtrace_id"]) for row in data["allocations"]])
+    check_view(db, data["allocations"])
+    for suffix, unpack in (("gz", ["zcat"]), ("zst", ["zstdcat"])):
+        packed = export(tools, path, folder / f"out.json.{suffix}", "json", filters)
+        same(f".{suffix}", (folder / "out.json").read_bytes(),
+             subprocess.run([need(unpack[0]), packed], capture_output=True, check=True).stdout)
     stacks = {row["backtrace_id"] for row in data["backtraces"]}
     frames = {row["frame_id"] for row in data["frames"]}
     if any(row["backtrace_id"] not in stacks for row in data["allocations"]):
@@ -357,7 +383,8 @@ def check_json(tools, folder, path, db, filters, expected):
         raise harness.Failure("a stack without its frame or its caller")
 
 
-FORMATS = {"heaptrack": check_heaptrack, "flamegraph.pl": check_collapsed, "pprof": check_pprof, "go_pprof": check_pprof_tool,
+FORMATS = {"heaptrack": check_heaptrack, "flamegraph.pl": check_collapsed, "flamegraph_pl": check_flamegraph_pl,
+           "pprof": check_pprof, "go_pprof": check_pprof_tool,
            "speedscope": check_speedscope, "dhat": check_dhat, "dh_view": check_dhat_viewer, "massif": check_massif, "json": check_json}
 
 

@@ -25,7 +25,7 @@ NEXT_FREED = """WITH events(at_ns, id) AS (SELECT alloc_ns, allocation_id FROM a
                    UNION ALL SELECT free_ns, -allocation_id FROM allocations WHERE free_ns IS NOT NULL)
   SELECT count(*) FROM (SELECT id, lag(id) OVER (ORDER BY at_ns) AS before FROM events) WHERE id = -before AND id < 0"""
 PROGRAMS = {
-    "python3": ["python3", "-c", "import json; [json.loads(json.dumps({str(k): [k] * 3 for k in range(50)})) for i in range(300)]"],
+    "python3": [sys.executable, "-c", "import json; [json.loads(json.dumps({str(k): [k] * 3 for k in range(50)})) for i in range(300)]"],
     "sqlite3": ["sqlite3", ":memory:", "CREATE TABLE t(a, b); WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 5000)"
                 " INSERT INTO t SELECT i, hex(randomblob(40)) FROM n; SELECT count(*), max(b) FROM t; SELECT b FROM t ORDER BY b LIMIT 1;"],
 }
