@@ -141,6 +141,10 @@ static int make_files(struct session *session, struct error *err)
     code =
         recording_create(session->path, session->program.pid, &settings, &session->recording, err);
     if (code == 0 && session->options->follows_children) {
+        if (session->recording->live.file->flags & LOG_FLAG_WEAK)
+            closing_warn("children will not be recorded: files beside '%s' cannot be mapped; "
+                         "choose another folder with -o",
+                         session->name);
         session->children = children_new(session->path, &settings);
         if (!session->children)
             code = error_set(err, ERROR_NOMEM, "not enough memory");
