@@ -32,6 +32,7 @@ struct command {
     const char *next_tail; /* what follows the file's name there */
     int (*run)(struct query *query, struct error *err);
     bool needs_database;
+    bool needs_rows; /* of allocations, whatever is asked: a slim import has none */
     bool is_argument_optional;
     bool has_measure; /* takes --measure and --by */
     bool has_tree;    /* takes --bottom-up and --min-share */

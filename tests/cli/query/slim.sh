@@ -1,0 +1,12 @@
+# A slim import has no rows: what needs them fails, instead of an empty answer; totals are all there.
+. "$CASES/../lib.sh"
+make_log
+mtrace-import --slim --no-symbols run.dat slim.db 2>said.txt
+for question in "leaks --from 50%" "hot --size-min 1KiB" "live --at peak" "tree --at peak" "diff --at 10% --at 90%" allocations \
+    "block 0x1" realloc-chains "groups --lifetime only_leaked" "by-function --thread 1" "export --to pprof --size-min 1"; do
+    # shellcheck disable=SC2086
+    complain mtrace-query $question slim.db
+done
+mtrace-query hot slim.db --format csv | grep -c sh
+mtrace-query leaks slim.db --function-regex nothing --format csv
+mtrace-query groups slim.db --lifetime all -n 1 --format csv | wc -l
