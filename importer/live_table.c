@@ -63,23 +63,31 @@ void live_table_done(struct live_table *table)
     live_table_init(table);
 }
 
-struct live_block *live_table_find(const struct live_table *table, uint64_t address)
+struct live_block *live_table_find(struct live_table *table, uint64_t address)
 {
     if (table->n_blocks == 0)
         return NULL;
     uint64_t hash = hash_of(address);
     uint32_t tag = tag_of(table, hash);
-    size_t mask = table->n_slots - 1;
+    size_t mask = table->n_slots - 1, vacant = SIZE_MAX;
+
+    table->sought = address;
 
     for (size_t i = home_of(table, hash);; i = (i + 1) & mask) {
         uint32_t slot = table->slots[i];
-        if (slot == SLOT_EMPTY)
+        if (slot == SLOT_EMPTY) {
+            table->sought_slot = vacant == SIZE_MAX ? i : vacant;
             return NULL;
+        }
+        if (slot == SLOT_REMOVED && vacant == SIZE_MAX)
+            vacant = i;
         if (tag_of(table, slot) != tag || !slot_is_used(table, slot))
             continue;
         struct live_block *block = block_at(table, number_in(table, slot));
-        if (block->address == address)
+        if (block->address == address) {
+            table->sought_slot = i;
             return block;
+        }
     }
 }
 
@@ -110,8 +118,9 @@ static size_t vacant_slot(const struct live_table *table, uint64_t hash)
 static void enter(struct live_table *table, uint32_t number, uint64_t address)
 {
     uint64_t hash = hash_of(address);
-    size_t i = vacant_slot(table, hash);
+    size_t i = table->sought == address ? table->sought_slot : vacant_slot(table, hash);
 
+    table->sought = 0;
     table->n_removed -= table->slots[i] == SLOT_REMOVED;
     table->slots[i] = tag_of(table, hash) + number + SLOT_FIRST;
 }
@@ -140,6 +149,7 @@ static int grow_slots(struct live_table *table, struct error *err)
     table->slots = slots;
     table->n_slots = n_slots;
     table->n_removed = 0;
+    table->sought = 0;
     while ((n_slots / 10 * 7 + SLOT_FIRST + 1) >> table->number_bits)
         table->number_bits++;
     reenter_all(table);
@@ -219,8 +229,11 @@ static size_t slot_of(const struct live_table *table, const struct live_block *b
 void live_table_remove(struct live_table *table, struct live_block *block)
 {
     size_t mask = table->n_slots - 1;
-    size_t i = slot_of(table, block);
+    size_t i = table->sought == block->address ? table->sought_slot : slot_of(table, block);
     uint32_t number = number_in(table, table->slots[i]);
+
+    MTRACE_ASSERT(block_at(table, number) == block);
+    table->sought = 0;
 
     table->slots[i] = SLOT_REMOVED;
     table->n_removed++;
@@ -247,7 +260,7 @@ struct live_block *live_table_next(const struct live_table *table, uint32_t *cur
     return NULL;
 }
 
-void live_table_check(const struct live_table *table)
+void live_table_check(struct live_table *table)
 {
     size_t n_blocks = 0, n_removed = 0;
     uint32_t cursor = 0;

@@ -84,13 +84,16 @@ struct live_table {
     uint32_t n_numbers;  /* block numbers ever given out */
     uint32_t first_free; /* number + 1 of a place to reuse, linked through node */
     unsigned number_bits;
+    uint64_t
+        sought; /* address found, or not, by the last live_table_find; 0: things changed since */
+    size_t sought_slot; /* where it is, or where it may be entered */
 };
 
 void live_table_init(struct live_table *table);
 void live_table_done(struct live_table *table);
 
-/* NULL when the address is not live. */
-struct live_block *live_table_find(const struct live_table *table, uint64_t address);
+/* NULL when the address is not live. Adding it or removing its block next is cheap. */
+struct live_block *live_table_find(struct live_table *table, uint64_t address);
 
 /* Fetches the first slot on the way to the address. */
 void live_table_expect(const struct live_table *table, uint64_t address);
@@ -110,6 +113,6 @@ void live_table_remove(struct live_table *table, struct live_block *block);
 struct live_block *live_table_next(const struct live_table *table, uint32_t *cursor);
 
 /* Asserts LT-1 and the counts; slow. */
-void live_table_check(const struct live_table *table);
+void live_table_check(struct live_table *table);
 
 #endif

@@ -6,15 +6,15 @@ CREATE TABLE kinds (            -- what was called: 'malloc', 'calloc', 'realloc
 ) STRICT;
 
 CREATE TABLE packed_allocation_rows ( -- private: one heap block from birth to death, to be read through allocation_rows; few columns, because each one costs the import time and a byte
-  alloc_ns          INTEGER NOT NULL,   -- of birth
+  alloc_ns          INTEGER,            -- of birth
   lifetime_ns       INTEGER,            -- NULL: never ended
   address           INTEGER,            -- NULL: the recording has no addresses
-  size_bytes        INTEGER NOT NULL,   -- requested
+  size_bytes        INTEGER,            -- requested
   slack_bytes       INTEGER,            -- usable minus requested; NULL: unknown
-  backtrace_id      INTEGER NOT NULL,   -- where it was allocated
+  backtrace_id      INTEGER,            -- where it was allocated
   free_backtrace_id INTEGER,            -- NULL: not ended by a call, or frees have no stacks
   ending            INTEGER,            -- freed by its own thread: intervening_allocations; ended by another one: minus its thread_id; else NULL
-  traits            INTEGER NOT NULL,   -- minus 0x1000101, which is the commonest: ended_by (3 bits) | kind (5) | thread_id (16) | heap_id (24, 0: none) | thread_id above 65535 (8) | alignment_log2 (6)
+  traits            INTEGER,            -- minus 0x1000101, which is the commonest: ended_by (3 bits) | kind (5) | thread_id (16) | heap_id (24, 0: none) | thread_id above 65535 (8) | alignment_log2 (6)
   allocation_id     INTEGER PRIMARY KEY -- last, so that SQLite takes rows in place
 ) STRICT;
 
