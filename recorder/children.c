@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "recorder/children.h"
 
+#include "recorder/running.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -145,30 +147,6 @@ static void note_all(struct children *children)
 
 /* ---- living and dying ------------------------------------------------------------------------ */
 
-/* A process that is no more than its exit status counts as gone, unless threads of it go on. */
-static bool is_running(pid_t pid)
-{
-    char path[64];
-    char text[512];
-    const char *at;
-    char state;
-    long n_threads;
-    FILE *file;
-
-    (void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-    file = fopen(path, "re");
-    if (!file)
-        return false;
-    at = fgets(text, sizeof(text), file) ? strrchr(text, ')') : NULL;
-    fclose(file);
-    if (!at
-        || sscanf(at + 1, " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %ld",
-                  &state, &n_threads)
-               != 2)
-        return false;
-    return (state != 'Z' && state != 'X') || n_threads > 1;
-}
-
 static void finish(struct children *children, struct child *child)
 {
     struct recording_totals totals;
@@ -213,7 +191,7 @@ static uint32_t step_child(struct children *children, struct child *child, uint6
         return 0;
     if (now_ns >= child->look_due_ns) {
         child->look_due_ns = now_ns + look_every_ns;
-        is_over = !is_running(child->recording->pid);
+        is_over = !running_is(child->recording->pid);
     }
     (void)recording_step(child->recording, now_ns, &n_packed, NULL);
     if (is_over)

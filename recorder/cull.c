@@ -11,8 +11,7 @@ enum {
     WORDS = LOG_SEGMENT_PAYLOAD_BYTES / 8,
     SLOTS = 8192,
     CULLED_WORDS = 5,
-    PAIR_WORDS = 5,   /* an allocation and a free */
-    MARGIN_NS = 1000, /* clocks of two cores may differ by this */
+    PAIR_WORDS = 5, /* an allocation and a free */
 };
 
 /* A block of this segment that is still allocated. */
@@ -230,7 +229,7 @@ const void *cull_temporary(struct cull *cull, const struct log_segment *segment,
     memset(cull->total_slots, 0, sizeof(cull->total_slots));
     cull->n_totals = 0;
     cull->max_ticks = (uint64_t)(max_ticks > 9e18 ? 9e18 : max_ticks);
-    cull->margin_ticks = (uint64_t)(MARGIN_NS * ticks_per_ns);
+    cull->margin_ticks = (uint64_t)(CULL_MARGIN_NS * ticks_per_ns);
     cull->others = others;
     if (!mark(cull, segment, words, n_words) || cull->n_totals == 0)
         return payload;

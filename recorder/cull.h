@@ -23,6 +23,10 @@
 
 #include <stdint.h>
 
+enum {
+    CULL_MARGIN_NS = 1000 /* clocks of two processors may differ by this */
+};
+
 struct cull;
 struct last_frees;
 

@@ -22,6 +22,7 @@ struct place {
 struct mark {
     uint64_t sequence;
     uint64_t base_ticks;
+    uint64_t last_ticks; /* of the last event read */
     uint32_t thread;
     uint32_t n_words;
 };
@@ -118,29 +119,42 @@ static bool read_on(struct last_frees *frees, struct mark *mark, const uint64_t 
         else if ((event[0] & 255) == LOG_THREAD)
             mark->thread = (uint32_t)(event[0] >> 32);
         else if (n > 1)
-            learn_event(frees, event, mark->base_ticks + time_of(event), mark->thread);
+            mark->last_ticks = mark->base_ticks + time_of(event);
+        if (n > 1)
+            learn_event(frees, event, mark->last_ticks, mark->thread);
         mark->n_words += n;
     }
     return true;
 }
 
-bool last_frees_read_events(struct last_frees *frees, const struct log_segment *segment,
-                            const void *payload, uint32_t n_bytes)
+/* Slots become valid in any order: all of them are looked at each time. Few segments are such. */
+static uint64_t read_side(struct last_frees *frees, const struct log_side_record *records, size_t n)
 {
-    struct mark mark = {.base_ticks = segment->base_ticks, .thread = segment->thread};
+    uint64_t last_ticks = 0;
 
-    return read_on(frees, &mark, payload, n_bytes / sizeof(uint64_t));
+    for (size_t i = 0; i < n; i++) {
+        if (atomic_load_explicit(&records[i].valid, memory_order_acquire) != LOG_SIDE_VALID)
+            continue;
+        learn_event(frees, records[i].words, records[i].ticks, records[i].thread);
+        if (records[i].ticks > last_ticks)
+            last_ticks = records[i].ticks;
+    }
+    return last_ticks;
 }
 
-/* Slots become valid in any order: all of them are looked at each time. Few segments are such. */
-static void read_side(struct last_frees *frees, const struct log_segment *segment)
+bool last_frees_read_payload(struct last_frees *frees, const struct log_segment *segment,
+                             const void *payload, uint32_t n_bytes, uint64_t *ret_last_ticks)
 {
-    const struct log_side_record *records = live_log_payload(segment);
-    size_t n = live_log_readable_bytes(segment) / sizeof(*records);
+    struct mark mark = {.base_ticks = segment->base_ticks, .thread = segment->thread};
+    bool is_sound = true;
 
-    for (size_t i = 0; i < n; i++)
-        if (atomic_load_explicit(&records[i].valid, memory_order_acquire) == LOG_SIDE_VALID)
-            learn_event(frees, records[i].words, records[i].ticks, records[i].thread);
+    if (segment->kind == LOG_SEGMENT_SIDE) {
+        *ret_last_ticks = read_side(frees, payload, n_bytes / sizeof(struct log_side_record));
+    } else {
+        is_sound = read_on(frees, &mark, payload, n_bytes / sizeof(uint64_t));
+        *ret_last_ticks = mark.last_ticks;
+    }
+    return is_sound;
 }
 
 static bool reserve(struct last_frees *frees, uint32_t n)
@@ -169,7 +183,8 @@ bool last_frees_read(struct last_frees *frees, const struct live_log *live)
         uint32_t n_words;
 
         if (segment->kind == LOG_SEGMENT_SIDE)
-            read_side(frees, segment);
+            (void)read_side(frees, live_log_payload(segment),
+                            live_log_readable_bytes(segment) / sizeof(struct log_side_record));
         if (segment->kind != LOG_SEGMENT_EVENTS)
             continue;
         n_words = live_log_readable_bytes(segment) / (uint32_t)sizeof(uint64_t);

@@ -32,9 +32,10 @@ void last_frees_free(struct last_frees *frees);
  * not sound: then no answer can be relied on any more. */
 bool last_frees_read(struct last_frees *frees, const struct live_log *live);
 
-/* Learns from one whole payload of events, by the way of --pack. */
-bool last_frees_read_events(struct last_frees *frees, const struct log_segment *segment,
-                            const void *payload, uint32_t n_bytes);
+/* Learns from one whole payload of EVENTS or SIDE, by the way of --pack; false when it is not
+ * sound. *ret_last_ticks is the time of its last event, 0 without any. */
+bool last_frees_read_payload(struct last_frees *frees, const struct log_segment *segment,
+                             const void *payload, uint32_t n_bytes, uint64_t *ret_last_ticks);
 
 /* The latest end of a block at `address`, or at one in the same place, by another thread; in ticks,
  * 0 = none. */

@@ -3,15 +3,16 @@
 
 #include "recorder/closing.h"
 #include "recorder/cull.h"
+#include "recorder/cull_frames.h"
 #include "recorder/frame_index.h"
 #include "recorder/live_log.h"
 #include "recorder/log_name.h"
 #include "recorder/packed_log.h"
 #include "recorder/packing.h"
+#include "recorder/running.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -72,10 +73,10 @@ static int check_not_growing(const struct source *source, struct error *err)
     bool is_ended =
         atomic_load_explicit(&source->live.file->end_kind, memory_order_relaxed) != LOG_END_UNKNOWN;
 
-    if (recorder > 0 && kill(recorder, 0) == 0)
+    if (recorder > 0 && running_is(recorder))
         return error_set(err, ERROR_EXISTS, "'%s' is being packed right now by process %d",
                          source->live.path, (int)recorder);
-    if (pid > 0 && !is_ended && kill(pid, 0) == 0)
+    if (pid > 0 && !is_ended && running_is(pid))
         return error_set(err, ERROR_EXISTS,
                          "'%s' is being written by process %d; wait until it has ended",
                          source->live.path, (int)pid);
@@ -133,45 +134,88 @@ static bool is_events(const struct log_frame *frame)
                || frame->segment.kind == LOG_SEGMENT_SIDE);
 }
 
-/* A frame as it is, or culled. */
-static int copy_frame(struct packing *packing, const struct log_frame *frame, uint32_t n_threads,
-                      struct error *err)
+/* A frame of events, culled; `payload` is its own. */
+static int append_culled(struct packing *packing, const struct log_frame *frame,
+                         const void *payload, struct error *err)
 {
-    static _Alignas(uint64_t) uint8_t payload[LOG_SEGMENT_PAYLOAD_BYTES];
-    const void *culled = payload;
     uint32_t n_bytes = frame->raw_bytes;
-    size_t n;
+    const void *culled = cull_temporary(packing->cull, &frame->segment, payload, packing->others,
+                                        packing->ticks_per_ns, &n_bytes);
+    size_t n = pack_segment(packing->pack, &packing->settings, &frame->segment, culled, 0, n_bytes,
+                            packing->frame);
 
-    packing->n_events += frame->n_events;
-    if (!packing->cull || !is_events(frame) || frame->segment.kind != LOG_SEGMENT_EVENTS
-        || n_threads > 1 || pack_unpack(packing->pack, frame, frame + 1, 0, payload, NULL) != 0)
-        return packed_log_append(packing->packed, frame, pack_frame_bytes(frame), err);
-    culled = cull_temporary(packing->cull, &frame->segment, payload, NULL, packing->ticks_per_ns,
-                            &n_bytes);
-    packing->n_events -= frame->n_events;
     packing->n_events += pack_count_events(culled, n_bytes / 8);
-    n = pack_segment(packing->pack, &packing->settings, &frame->segment, culled, 0, n_bytes,
-                     packing->frame);
     return packed_log_append(packing->packed, packing->frame, n, err);
 }
 
-/* Copies the frames and marks their segments in the (private) live log as packed. */
-static int copy_frames(struct source *source, struct packing *packing, uint32_t n_threads,
-                       struct error *err)
+/* Copies the frames as they are; with `culling` not those of events. */
+static int copy_frames(const struct source *source, struct packing *packing,
+                       struct cull_frames *culling, struct error *err)
+{
+    int code = 0;
+
+    for (size_t i = 0; code == 0 && i < source->frames.n_frames; i++) {
+        const struct log_frame *frame = frame_index_get(&source->frames, i);
+        const void *payload = NULL;
+        if (frame->kind == LOG_FRAME_TRAILER)
+            continue;
+        if (culling && is_events(frame) && frame->segment.kind == LOG_SEGMENT_EVENTS)
+            payload = cull_frames_get(culling, i);
+        if (payload) {
+            code = append_culled(packing, frame, payload, err);
+        } else {
+            packing->n_events += frame->n_events;
+            code = packed_log_append(packing->packed, frame, pack_frame_bytes(frame), err);
+        }
+    }
+    return code;
+}
+
+/* CU-3: what was dropped is not known either. */
+static bool is_complete(const struct log_file *file)
+{
+    struct recording_totals totals = {0};
+
+    recording_count_drops(file, &totals);
+    return totals.n_dropped == 0;
+}
+
+/* The same, culled where all frees are known; those of the live log are needed first. */
+static int cull_all_frames(struct source *source, struct packing *packing,
+                           const struct log_file *file, struct error *err)
+{
+    uint64_t margin_ticks = (uint64_t)(CULL_MARGIN_NS * packing->ticks_per_ns);
+    struct cull_frames *culling = malloc(sizeof(*culling));
+    bool is_culling = is_complete(file) && packing->ticks_per_ns > 0;
+    int code;
+
+    if (!culling
+        || !cull_frames_init(culling, &source->frames, packing->pack, packing->others,
+                             margin_ticks)) {
+        free(culling);
+        return error_set(err, ERROR_NOMEM, "not enough memory");
+    }
+    if (is_culling && source->has_live)
+        is_culling = last_frees_read(packing->others, &source->live);
+    code = copy_frames(source, packing, is_culling ? culling : NULL, err);
+    packing->knows_frees = is_culling && cull_frames_learn_all(culling);
+    cull_frames_done(culling);
+    free(culling);
+    return code;
+}
+
+/* Marks the segments of the (private) live log that a frame holds. */
+static int mark_packed(struct source *source, struct error *err)
 {
     uint64_t *sequences = calloc(source->frames.n_frames + 1, sizeof(*sequences));
     size_t n_sequences = 0;
-    int code = 0;
 
     if (!sequences)
         return error_set(err, ERROR_NOMEM, "not enough memory");
-    for (size_t i = 0; code == 0 && i < source->frames.n_frames; i++) {
+    for (size_t i = 0; i < source->frames.n_frames; i++) {
         const struct log_frame *frame = frame_index_get(&source->frames, i);
-        if (frame->kind == LOG_FRAME_TRAILER)
-            continue;
         if (is_events(frame))
             sequences[n_sequences++] = frame->segment.sequence;
-        code = copy_frame(packing, frame, n_threads, err);
     }
     qsort(sequences, n_sequences, sizeof(*sequences), by_value);
     for (uint32_t i = live_log_next_used(&source->live, 0); i < source->live.n_mapped;
@@ -183,7 +227,7 @@ static int copy_frames(struct source *source, struct packing *packing, uint32_t 
         segment->packed_bytes = 0; /* definitions once more as a whole: does no harm */
     }
     free(sequences);
-    return code;
+    return 0;
 }
 
 static void get_file(const struct source *source, struct log_file *ret_file)
@@ -202,8 +246,10 @@ static int write_all(struct source *source, struct packing *packing, struct erro
     get_file(source, &file);
     packing_set_clock(packing, &file);
     if (source->has_frames)
-        code = copy_frames(source, packing,
-                           atomic_load_explicit(&file.n_threads, memory_order_relaxed), err);
+        code = packing->cull ? cull_all_frames(source, packing, &file, err)
+                             : copy_frames(source, packing, NULL, err);
+    if (code == 0 && source->has_frames && source->has_live)
+        code = mark_packed(source, err);
     if (code)
         return code;
     return source->has_live ? packing_finish(packing, &file, err)

@@ -212,10 +212,12 @@ static int reserve(struct packing *packing, uint32_t n, struct error *err)
     return 0;
 }
 
-/* Adds what the program sealed to the backlog and sorts it. */
+/* Adds what the program sealed to the backlog, each thread's segments in their order: the stack has
+ * them in reverse, and none of them began before one of the same thread that was taken earlier. */
 static int take(struct packing *packing, struct error *err)
 {
     struct live_log *live = packing->live;
+    uint32_t n_before = packing->n_backlog;
     uint32_t n_taken;
     int code;
 
@@ -233,7 +235,8 @@ static int take(struct packing *packing, struct error *err)
                 (struct packing_item){segment->sequence, packing->taken[i]};
     }
     if (n_taken)
-        qsort(packing->backlog, packing->n_backlog, sizeof(*packing->backlog), by_sequence);
+        qsort(packing->backlog + n_before, packing->n_backlog - n_before, sizeof(*packing->backlog),
+              by_sequence);
     return 0;
 }
 
@@ -263,7 +266,7 @@ int packing_step(struct packing *packing, uint32_t *ret_n_packed, struct error *
         learn_frees(packing);
     if (packing->n_backlog && packing->settings.time_shift == 0)
         packing_set_clock(packing, live->file);
-    for (; code == 0 && n_done < packing->n_backlog; n_done++) {
+    for (; code == 0 && n_done < packing->n_backlog && n_done < PACKING_STEP_MAX; n_done++) {
         uint32_t index = packing->backlog[n_done].index;
         struct log_segment *segment = live_log_segment(live, index);
         code = append_events(packing, segment, err);

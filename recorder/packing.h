@@ -31,6 +31,10 @@
 struct cull;
 struct last_frees;
 
+enum {
+    PACKING_STEP_MAX = 64, /* segments of one step: some milliseconds */
+};
+
 /* A segment that waits to be packed. */
 struct packing_item {
     uint64_t sequence;
@@ -63,8 +67,8 @@ struct packing *packing_new(struct live_log *live, struct packed_log *packed, st
 bool packing_start_culling(struct packing *packing, uint64_t max_ns);
 void packing_free(struct packing *packing);
 
-/* Packs all sealed segments; *ret_n_packed says how many. On failure the rest stays in the backlog.
- */
+/* Packs sealed segments; *ret_n_packed says how many. When they are PACKING_STEP_MAX there may be
+ * more, and the caller can look at other things before. What is left stays in the backlog. */
 int packing_step(struct packing *packing, uint32_t *ret_n_packed, struct error *err);
 
 /* Packs what DEFS and NODES segments gained since the last call, if it is worth a frame. */

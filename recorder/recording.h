@@ -69,7 +69,8 @@ int recording_adopt(const char *live_path, const char *path,
                     const struct recording_settings *settings, struct recording **ret_recording,
                     struct error *err);
 
-/* Does what is due; *ret_n_packed segments were moved. A failure (disk full) may pass. */
+/* Does what is due; *ret_n_packed segments were moved, see packing_step. A failure (disk full) may
+ * pass. */
 int recording_step(struct recording *recording, uint64_t now_ns, uint32_t *ret_n_packed,
                    struct error *err);
 

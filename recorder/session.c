@@ -8,6 +8,7 @@
 #include "recorder/recording.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -152,6 +153,16 @@ static int make_files(struct session *session, struct error *err)
     return code;
 }
 
+/* Whenever we wake up, the program's threads would be interrupted for us. What we do can wait until
+ * their time slice is over; the pool lasts longer. */
+static void be_patient(void)
+{
+    const struct sched_param no_priority = {0};
+
+    if (sched_getscheduler(0) == SCHED_OTHER)
+        (void)sched_setscheduler(0, SCHED_BATCH, &no_priority);
+}
+
 static int start(struct session *session, struct error *err)
 {
     char *library = NULL;
@@ -170,6 +181,7 @@ static int start(struct session *session, struct error *err)
         code = make_files(session, err);
     if (code == 0)
         code = release(session, library, err);
+    be_patient();
     if (code && session->recording)
         recording_discard(session->recording);
     free(library);
@@ -200,7 +212,8 @@ static void adapt_sleep(struct session *session, uint32_t n_packed)
         session->sleep_ns = MAX_SLEEP_NS;
 }
 
-static void step(struct session *session)
+/* Returns how long to sleep. */
+static uint64_t step(struct session *session)
 {
     uint64_t now_ns = clock_ns();
     uint32_t n_packed = 0;
@@ -211,6 +224,7 @@ static void step(struct session *session)
     if (session->children)
         n_packed += children_step(session->children, now_ns);
     adapt_sleep(session, n_packed);
+    return n_packed >= PACKING_STEP_MAX ? 0 : session->sleep_ns;
 }
 
 /* A process that just outlived its parent may not have a log yet. With --wait all such become our
@@ -300,9 +314,8 @@ int session_run(const struct options *options, int *ret_status, struct error *er
     prepare_signals(&session);
     code = start(&session, err);
     if (code == 0) {
-        do
-            step(&session);
-        while (!sleep_until_signal(&session, session.sleep_ns));
+        while (!sleep_until_signal(&session, step(&session)))
+            ;
         finish(&session);
         *ret_status = exit_status(session.wait_status);
     }

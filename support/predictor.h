@@ -7,8 +7,8 @@
  *          the same guess of block_memory. The packer and the unpacker keep one each and tell it
  *          of every allocation and free in the same order. docs/log-format.md has the rules.
  * Invariants
- *   PR-1 Node 0 is no node; its head equals no event's, so comparing needs no look at the index.
- *   PR-2 n_nodes <= PREDICTOR_MAX_NODES; `last` and `before_last` are at most n_nodes.
+ *   PN-1 Node 0 is no node; its head equals no event's, so comparing needs no look at the index.
+ *   PN-2 n_nodes <= PREDICTOR_MAX_NODES; `last` and `before_last` are at most n_nodes.
  * Threads: one per predictor. Inline, as every event comes here.
  */
 #ifndef MTRACE_SUPPORT_PREDICTOR_H

@@ -38,21 +38,27 @@ def published(path):
         return [SLOT.unpack_from(memory, i * SLOT.size) for i in range(MAX_THREADS)]
 
 
-def start(tools, args, place):
+def start(tools, args, place, extra=None):
+    """The recorder and the pid of the program; both see the variables of `extra`, by which the recorder may end."""
     counts = place / "counts"
     program = [tools.workloads / "survive", counts, str(args.threads)]
     argv, env = harness.record_argv(tools, args.mode, place / "run.dat", program)
-    process = subprocess.Popen([str(a) for a in argv], cwd=place, env=harness.environment(env), stdin=subprocess.DEVNULL,
+    process = subprocess.Popen([str(a) for a in argv], cwd=place, env=harness.environment({**env, **(extra or {})}), stdin=subprocess.DEVNULL,
                                stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True)
     deadline = time.monotonic() + 20
     while published(counts)[args.threads - 1][0] == 0:
-        if process.poll() is not None:
+        if process.poll() is not None and not extra:
             raise Failure(f"the workload did not start: {process.stderr.read().decode(errors='replace')}")
         if time.monotonic() > deadline:
             os.killpg(process.pid, signal.SIGKILL)
             raise Failure("the workload did not start within 20 s")
         time.sleep(0.001)
     return process, published(counts)[0][2]
+
+
+def wait_until_gone(pid):
+    while Path(f"/proc/{pid}/stat").exists() and " Z " not in Path(f"/proc/{pid}/stat").read_text():
+        time.sleep(0.001)
 
 
 def kill(args, process, pid):
@@ -63,8 +69,7 @@ def kill(args, process, pid):
             time.sleep(0.02)
     os.kill(pid, signal.SIGKILL)
     process.communicate(timeout=400)
-    while Path(f"/proc/{pid}/stat").exists() and " Z " not in Path(f"/proc/{pid}/stat").read_text():
-        time.sleep(0.001)
+    wait_until_gone(pid)
 
 
 def check(database, args, counts):

@@ -188,11 +188,13 @@ static void free_elsewhere(struct fixture *fixture, uint64_t address, uint64_t t
 {
     struct log_segment segment = {.thread = 2, .base_ticks = ticks};
     const uint64_t words[] = {LOG_FREE, address};
+    uint64_t last_ticks;
 
     if (!fixture->others)
         fixture->others = last_frees_new();
     assert_non_null(fixture->others);
-    assert_true(last_frees_read_events(fixture->others, &segment, words, sizeof(words)));
+    assert_true(
+        last_frees_read_payload(fixture->others, &segment, words, sizeof(words), &last_ticks));
 }
 
 static void a_block_that_changed_hands_stays(void **state)
@@ -218,13 +220,15 @@ static void frees_of_the_thread_itself_do_not_matter(void **state)
     fixture->segment.thread = 1;
     fixture->time = 1000000;
     fixture->others = last_frees_new();
+    uint64_t last_ticks;
     for (int i = 0; i < 50; i++) {
         allocate(fixture, 9, 0x1000, 32);
         add(fixture, LOG_FREE, 10, 0x1000);
         fixture->time += 10;
     }
-    assert_true(last_frees_read_events(fixture->others, &fixture->segment, fixture->words,
-                                       fixture->n_words * 8));
+    assert_true(last_frees_read_payload(fixture->others, &fixture->segment, fixture->words,
+                                        fixture->n_words * 8, &last_ticks));
+    assert_int_equal(last_ticks, fixture->time - 10);
     assert_int_equal(cull(fixture, 1), 50);
 }
 

@@ -1,0 +1,62 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""repack.py WORKLOAD LEAST: `mtrace-record --pack --cull-temporary` of a packed log leaves blocks out, not totals.
+
+The log is culled at once and again what came out of it; both times every total is that of the log as it was recorded,
+and at least LEAST blocks are gone.
+"""
+
+import argparse
+import subprocess
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "lib"))
+
+import harness  # noqa: E402
+from harness import Failure  # noqa: E402
+
+# Every backtrace has an id in the log, which an import gives anew: they are told apart by what they did.
+TOTALS = """SELECT allocated_blocks, allocated_bytes, freed_blocks, freed_bytes, leaked_blocks, leaked_bytes
+FROM backtrace_totals ORDER BY 1, 2, 3, 4, 5, 6"""
+
+
+def run(tools, place, *arguments):
+    done = subprocess.run([str(tools.record), *map(str, arguments)], cwd=place, env=harness.environment(),
+                          stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=200)
+    if done.returncode != 0:
+        raise Failure(f"{arguments}: {done.stderr}")
+
+
+def look(tools, place, name):
+    """All totals, the rows, and what is gone."""
+    database = harness.import_log(tools, place / name, place / (name + ".db"), "--no-symbols")
+    return (list(database.rows(TOTALS)), database.value("SELECT count(*) FROM allocations"),
+            database.value("SELECT sum(culled_blocks) FROM backtrace_totals"))
+
+
+def main():
+    parser = argparse.ArgumentParser(description="culls a packed log")
+    parser.add_argument("workload")
+    parser.add_argument("least", type=int)
+    args = parser.parse_args()
+    tools = harness.Tools.from_environment()
+    with harness.scratch() as place:
+        place = Path(place)
+        run(tools, place, "-q", "-o", "run.dat", tools.workloads / args.workload)
+        run(tools, place, "-q", "-o", "culled.dat", "--cull-temporary", "100000", "--pack", "run.dat")
+        run(tools, place, "-q", "-o", "again.dat", "--cull-temporary", "100000", "--pack", "culled.dat")
+        totals, rows, culled = look(tools, place, "run.dat")
+        if culled != 0:
+            raise Failure(f"{culled} blocks are culled that should not be")
+        for name in ("culled.dat", "again.dat"):
+            new_totals, new_rows, new_culled = look(tools, place, name)
+            if new_totals != totals:
+                raise Failure(f"{name}: totals are not what they were")
+            if new_culled < args.least or new_rows + new_culled != rows:
+                raise Failure(f"{name}: {new_culled} of {rows} blocks culled, {new_rows} rows left; wanted {args.least}")
+        print(f"{args.workload}: {new_culled} of {rows} blocks culled, totals as before")
+
+
+if __name__ == "__main__":
+    harness.main(main)
