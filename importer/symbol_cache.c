@@ -73,6 +73,7 @@ static char *read_file(const char *path, size_t *ret_size)
         n = read(fd, bytes + n_read, (size_t)status.st_size - n_read);
         n_read += n > 0 ? (size_t)n : 0;
     }
+    (void)futimens(fd, NULL); /* of use: see symbol_cache_prune.h */
     close(fd);
     *ret_size = n_read;
     return bytes;

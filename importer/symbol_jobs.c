@@ -2,6 +2,7 @@
 #include "importer/symbol_jobs.h"
 
 #include "importer/symbol_cache.h"
+#include "importer/symbol_cache_prune.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -303,6 +304,9 @@ int symbol_jobs_run(struct symbol_job *jobs, size_t n_jobs, const struct symbols
     if (n_jobs)
         qsort(pool.order, n_jobs, sizeof(*pool.order), compare_size);
     status = run_pool(&pool, n_frames, err);
+    if (options->cache_dir)
+        symbol_cache_prune(options->cache_dir, SYMBOL_CACHE_MAX_BYTES, SYMBOL_CACHE_MAX_AGE_S,
+                           time(NULL));
     free(pool.order);
     for (size_t i = 0; status == 0 && i < n_jobs; i++) {
         if (jobs[i].err.code && err)

@@ -11,8 +11,11 @@
 #include <dwarf.h>
 #include <elfutils/libdw.h>
 #include <elfutils/libdwelf.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum {
     /* libdw keeps every line table it decoded until the session ends, about 40 bytes a row; after
@@ -25,6 +28,7 @@ struct symbolizer {
     const struct symbolizer_options *options;
     struct debug_files files;
     char *identity;
+    bool is_bare;    /* there is no debug info at all, and the note says so */
     bool was_begun;  /* open_dwarf was called */
     bool is_damaged; /* the DWARF cannot be used at all */
     struct elf_image minidebuginfo;
@@ -88,7 +92,7 @@ const char *symbolizer_note(const struct symbolizer *symbolizer)
 
 const char *symbolizer_identity(const struct symbolizer *symbolizer)
 {
-    return symbolizer->files.note ? NULL : symbolizer->identity;
+    return symbolizer->files.note && !symbolizer->is_bare ? NULL : symbolizer->identity;
 }
 
 static int open_alternate(struct symbolizer *s, const char *dwarf_path, struct error *err)
@@ -144,6 +148,7 @@ int symbolizer_open(const struct symbolizer_options *options, const char *path,
     s->lines.sources = &s->sources;
     s->options = options;
     status = debug_files_open(options, path, build_id, &s->files, err);
+    s->is_bare = s->files.note && s->files.object.elf;
     if (status == 0)
         status = debug_files_identify(&s->files, &s->identity, err);
     if (status) {
@@ -299,6 +304,25 @@ static int report(struct run *run, uint32_t position, uint64_t address, uint32_t
     return run->on_position(run->context, position, s->levels, n_levels);
 }
 
+/* Why split units are missing: libdw looks for .dwo files where the compiler left them, and up to
+ * 0.188 for nothing else. */
+static int note_split(struct symbolizer *s, struct error *err)
+{
+    const char *path = debug_files_dwarf(&s->files)->path;
+    char package[PATH_MAX];
+
+    if ((size_t)snprintf(package, sizeof(package), "%s.dwp", path) < sizeof(package)
+        && access(package, F_OK) == 0)
+        return debug_files_add_note(&s->files, err,
+                                    "functions of '%s' are in '%s', which libdw cannot read; keep "
+                                    "the .dwo files it was made of, or build without -gsplit-dwarf",
+                                    path, package);
+    return debug_files_add_note(&s->files, err,
+                                "functions of '%s' are in .dwo files that are not where the "
+                                "compiler left them; restore them, or build without -gsplit-dwarf",
+                                path);
+}
+
 /* The DIE with the functions: of a skeleton unit that is the unit in its .dwo file. */
 static int find_split(struct run *run, Dwarf_Die *skeleton, Dwarf_Die *ret_unit)
 {
@@ -314,10 +338,7 @@ static int find_split(struct run *run, Dwarf_Die *skeleton, Dwarf_Die *ret_unit)
         *ret_unit = split;
         return 0;
     }
-    return debug_files_add_note(&s->files, run->err,
-                                "functions of '%s' are in .dwo files that are not where the "
-                                "compiler left them; restore them, or build without -gsplit-dwarf",
-                                debug_files_dwarf(&s->files)->path);
+    return note_split(s, run->err);
 }
 
 /* Positions that no unit knows: symbols only. */

@@ -71,7 +71,8 @@ const char *symbolizer_debug_path(const struct symbolizer *symbolizer);
 const char *symbolizer_note(const struct symbolizer *symbolizer);
 
 /* Which files the answers come from, as text: equal identities give equal answers. NULL: answers
- * should not be kept, because something is missing or damaged that may be mended. */
+ * should not be kept, because something that is not among these files is missing or damaged and may
+ * be mended. An object without any debug info has one: the answers are those of its symbols. */
 const char *symbolizer_identity(const struct symbolizer *symbolizer);
 
 /* NULL is fine. */

@@ -132,8 +132,14 @@ def test_formats(scratch):
         # A .dwo is written beside the output.
         target = build(scratch / ("".join(flags) + ".so"), *flags)
         expect(" ".join(flags), ask(target, address_of(target, "fixture_other_unit")), True, target)
+    package = scratch / f"{target.name}.dwp"
+    if shutil.which("dwp"):
+        sh("dwp", "-e", target, "-o", package)
     for dwo in scratch.glob("*.dwo"):
         dwo.unlink()
+    if package.exists():
+        expect("a .dwp alone", ask(target, address_of(target, "fixture_other_unit")), True, target, r"\.dwp', which libdw cannot read")
+        package.unlink()
     expect("a lost .dwo", ask(target, address_of(target, "fixture_other_unit")), True, target, r"\.dwo.*-gsplit-dwarf")
 
 

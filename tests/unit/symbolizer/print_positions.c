@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * print_positions OBJECT [--debug-dir DIR] [--sysroot DIR] [--build-id HEX] [--quiet] < addresses
+ * print_positions OBJECT [--debug-dir DIR] [--sysroot DIR] [--build-id HEX] [--debuginfod]
+ * [--quiet] < addresses
  *
  * One position per line of input: hex offset, with a "-" in front when it is a return address.
  * Prints per position, in the order of input, "0xOFFSET", then two lines per level as addr2line
@@ -80,6 +81,8 @@ static int parse(int argc, char **argv, struct symbolizer_options *options, cons
     for (int i = 2; i < argc; i++) {
         if (!strcmp(argv[i], "--quiet"))
             printout->is_quiet = true;
+        else if (!strcmp(argv[i], "--debuginfod"))
+            options->use_debuginfod = true;
         else if (!strcmp(argv[i], "--debug-dir") && i + 1 < argc)
             dirs[0] = argv[++i];
         else if (!strcmp(argv[i], "--sysroot") && i + 1 < argc)
@@ -104,7 +107,7 @@ int main(int argc, char **argv)
 
     if (parse(argc, argv, &options, dirs, &printout)) {
         fprintf(stderr, "usage: print_positions OBJECT [--debug-dir DIR] [--sysroot DIR] "
-                        "[--build-id HEX] [--quiet] < addresses\n");
+                        "[--build-id HEX] [--debuginfod] [--quiet] < addresses\n");
         return 2;
     }
     read_positions(&positions);
