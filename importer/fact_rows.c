@@ -187,7 +187,8 @@ int facts_write_rows(struct facts *facts, bool slim, struct progress *progress, 
 
     facts->slim = slim;
     for (int i = 0; code == 0 && i < FACTS_MOMENTS; i++)
-        code = heap_pages_init(&facts->pages[i], facts->heaps, facts->page_bytes, err);
+        code = heap_pages_init(&facts->pages[i], facts->heaps, facts->page_bytes,
+                               facts->definitions->backtraces, err);
     if (code == 0 && !slim)
         code = row_writer_new(facts->db, facts->definitions->n_threads,
                               heap_ranges_count(facts->heaps), &writer, err);

@@ -321,7 +321,7 @@ static void page_column(const void *row, int column, sqlite3_context *context)
         page->heap,
         page->live_bytes,
         page->live_blocks,
-        page->owner_node == HEAP_PAGES_MIXED ? UINT64_MAX : page->owner_node,
+        page->common_frames == HEAP_PAGES_ONE_STACK ? page->owner_node : UINT64_MAX,
         page->example_id,
     };
     result_unless(context, values[column], UINT64_MAX);
@@ -355,9 +355,10 @@ static int write_pins(struct facts *facts, enum facts_moment moment, sqlite3_stm
     int code = heap_pins_make(&facts->pages[moment], &pins, &n, err);
 
     for (size_t i = 0; code == 0 && i < n; i++)
-        code = database_insert(insert, err, "uuuuuu", snapshot_of(facts, moment, pins[i].heap),
-                               (uint64_t)pins[i].node, pins[i].n_pages, pins[i].live_bytes,
-                               pins[i].emptiest_bytes, pins[i].example_id);
+        code = database_insert(insert, err, "uuuuuuu", snapshot_of(facts, moment, pins[i].heap),
+                               (uint64_t)pins[i].node, (uint64_t)pins[i].common_frames,
+                               pins[i].n_pages, pins[i].live_bytes, pins[i].emptiest_bytes,
+                               pins[i].example_id);
     free(pins);
     return code;
 }
@@ -370,8 +371,8 @@ static int write_moments(struct facts *facts, struct error *err)
         &states, err);
 
     if (code == 0)
-        code = database_prepare(facts->db, "INSERT INTO heap_pins VALUES (?, ?, ?, ?, ?, ?)", &pins,
-                                err);
+        code = database_prepare(facts->db, "INSERT INTO heap_pins VALUES (?, ?, ?, ?, ?, ?, ?)",
+                                &pins, err);
 
     for (int moment = 0; code == 0 && moment < FACTS_MOMENTS; moment++) {
         code = write_states(facts, (enum facts_moment)moment, states, err);

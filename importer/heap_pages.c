@@ -4,13 +4,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum {
+    MAX_COMMON_FRAMES = 254
+};
+
 int heap_pages_init(struct heap_pages *pages, struct heap_ranges *ranges,
-                    const uint32_t *page_bytes, struct error *err)
+                    const uint32_t *page_bytes, const struct definitions_backtrace *stacks,
+                    struct error *err)
 {
     *pages = (struct heap_pages){
         .ranges = ranges,
         .n_heaps = heap_ranges_count(ranges),
         .page_bytes = page_bytes,
+        .stacks = stacks,
     };
     pages->states = calloc(pages->n_heaps + 1, sizeof *pages->states);
     return pages->states ? 0 : error_set(err, ERROR_NOMEM, "out of memory for heap pages");
@@ -70,14 +76,33 @@ static int page_get(struct heap_pages *pages, uint32_t heap, uint64_t address,
     return 0;
 }
 
-static void live_on_page(struct heap_page *page, const struct allocation *allocation,
-                         uint64_t n_bytes)
+/* Innermost frames that the stack of another block leaves to those of the page. */
+static uint32_t common_frames(const struct definitions_backtrace *stacks,
+                              const struct heap_page *page, uint32_t other)
+{
+    uint32_t node = page->owner_node;
+    uint32_t most =
+        page->common_frames < MAX_COMMON_FRAMES ? page->common_frames : MAX_COMMON_FRAMES;
+    uint32_t n = 0;
+
+    if (!stacks)
+        return 0;
+    for (; n < most && node && other && stacks[node].frame == stacks[other].frame; n++) {
+        node = stacks[node].parent;
+        other = stacks[other].parent;
+    }
+    return n;
+}
+
+static void live_on_page(const struct heap_pages *pages, struct heap_page *page,
+                         const struct allocation *allocation, uint64_t n_bytes)
 {
     if (page->live_blocks++ == 0) {
         page->owner_node = allocation->node;
+        page->common_frames = HEAP_PAGES_ONE_STACK;
         page->example_id = allocation->allocation_id;
-    } else if (page->owner_node != allocation->node) {
-        page->owner_node = HEAP_PAGES_MIXED;
+    } else if (page->owner_node != allocation->node && page->common_frames) {
+        page->common_frames = common_frames(pages->stacks, page, allocation->node);
     }
     page->live_bytes += (uint32_t)n_bytes;
 }
@@ -132,7 +157,7 @@ int heap_pages_add(struct heap_pages *pages, const struct allocation *allocation
         int code = page_get(pages, allocation->heap, address, &page, err);
         if (code)
             return code;
-        live_on_page(page, allocation, upto - at);
+        live_on_page(pages, page, allocation, upto - at);
         at = upto;
     }
     if (!range->is_glibc || allocation->address < range->start + HEAP_PARTS_HEADER_BYTES)

@@ -9,13 +9,16 @@
  *   HP-1 The parts of every heap sum to its extent (PA-1).
  *   HP-2 A used page holds a live byte; holes lie in used pages, top is whole pages above the last
  *        used one, free pages are below it. Overhead is taken from whatever it lies in.
- *   HP-3 A page has an owner when all its live blocks come from one stack.
+ *   HP-3 A page has an owner when all its live blocks come from one stack. Of several stacks it is
+ *        known how many innermost frames they all share, up to 254: enough to see whether they have
+ *        one call site.
  *   HP-4 Memory: 48 bytes and a share of the hash table per used page, 100 per heap.
  * Threads: none. Failure: memory.
  */
 #ifndef MTRACE_IMPORTER_HEAP_PAGES_H
 #define MTRACE_IMPORTER_HEAP_PAGES_H
 
+#include "importer/definitions.h"
 #include "importer/fates.h"
 #include "importer/heap_ranges.h"
 #include "support/error.h"
@@ -24,7 +27,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define HEAP_PAGES_MIXED UINT32_MAX
+#define HEAP_PAGES_ONE_STACK UINT32_MAX
 
 struct heap_page {
     uint64_t address; /* of the page */
@@ -33,7 +36,8 @@ struct heap_page {
     uint32_t live_bytes; /* usable bytes of live blocks on this page */
     uint32_t live_blocks;
     uint32_t overhead_bytes;
-    uint32_t owner_node; /* HEAP_PAGES_MIXED: more than one stack */
+    uint32_t owner_node;    /* the stack of the block that was added first */
+    uint32_t common_frames; /* innermost ones that all stacks share; HEAP_PAGES_ONE_STACK */
 };
 
 struct heap_state {
@@ -51,11 +55,14 @@ struct heap_pages {
     struct heap_state *states; /* by heap id */
     size_t n_heaps;
     const uint32_t *page_bytes; /* by process */
+    const struct definitions_backtrace *stacks;
 };
 
-/* The heaps must be made. page_bytes is kept, not copied. heap_pages_done also after a failure. */
+/* The heaps must be made. page_bytes and stacks (by id; NULL: unknown) are kept, not copied.
+ * heap_pages_done also after a failure. */
 int heap_pages_init(struct heap_pages *pages, struct heap_ranges *ranges,
-                    const uint32_t *page_bytes, struct error *err);
+                    const uint32_t *page_bytes, const struct definitions_backtrace *stacks,
+                    struct error *err);
 void heap_pages_done(struct heap_pages *pages);
 
 /* A block that was live; allocation->heap is its heap. Blocks of no heap are ignored. */

@@ -8,6 +8,7 @@
 struct owned_page {
     uint32_t process;
     uint32_t node;
+    uint32_t common_frames; /* as in a pin */
     uint32_t heap;
     uint32_t live_bytes;
     uint64_t address;
@@ -22,6 +23,8 @@ static int compare(const void *left, const void *right)
         return a->process < b->process ? -1 : 1;
     if (a->node != b->node)
         return a->node < b->node ? -1 : 1;
+    if (a->common_frames != b->common_frames)
+        return a->common_frames < b->common_frames ? -1 : 1;
     if (a->live_bytes != b->live_bytes)
         return a->live_bytes < b->live_bytes ? -1 : 1;
     return (a->address > b->address) - (a->address < b->address);
@@ -33,13 +36,16 @@ static size_t collect(const struct heap_pages *pages, struct owned_page *owned)
 
     for (size_t i = 0; i < pages->n_pages; i++) {
         const struct heap_page *page = &pages->pages[i];
-        if (page->owner_node != HEAP_PAGES_MIXED)
-            owned[n++] = (struct owned_page){heap_ranges_get(pages->ranges, page->heap)->process,
-                                             page->owner_node,
-                                             page->heap,
-                                             page->live_bytes,
-                                             page->address,
-                                             page->example_id};
+        if (page->common_frames == 0)
+            continue;
+        owned[n++] = (struct owned_page){
+            .process = heap_ranges_get(pages->ranges, page->heap)->process,
+            .node = page->owner_node,
+            .common_frames = page->common_frames == HEAP_PAGES_ONE_STACK ? 0 : page->common_frames,
+            .heap = page->heap,
+            .live_bytes = page->live_bytes,
+            .address = page->address,
+            .example_id = page->example_id};
     }
     if (n)
         qsort(owned, n, sizeof *owned, compare);
@@ -52,9 +58,11 @@ static size_t sum_up(const struct owned_page *owned, size_t n_owned, struct heap
 
     for (size_t i = 0; i < n_owned; i++) {
         bool is_new = i == 0 || owned[i].process != owned[i - 1].process
-                      || owned[i].node != owned[i - 1].node;
+                      || owned[i].node != owned[i - 1].node
+                      || owned[i].common_frames != owned[i - 1].common_frames;
         if (is_new)
             pins[n++] = (struct heap_pin){.node = owned[i].node,
+                                          .common_frames = owned[i].common_frames,
                                           .heap = owned[i].heap,
                                           .emptiest_bytes = owned[i].live_bytes,
                                           .example_id = owned[i].example_id};

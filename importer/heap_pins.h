@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * heap_pins: the pages that have an owner (HP-3), summed by process and owner.
+ * heap_pins: the pages whose live blocks may have one call site (HP-3), summed by process and
+ * stack.
  *
  * Invariants
- *   HN-1 One pin per process and stack that owns a page; its pages sum to those of that owner.
+ *   HN-1 One pin per process, stack and number of frames that the stacks of a page share: 0 for
+ *        pages of this stack alone; a page whose stacks share no frame is in no pin.
  *   HN-2 Its example is a block in its page with the fewest live bytes, the lowest if several.
  * Failure: memory.
  */
@@ -18,14 +20,16 @@
 
 struct heap_pin {
     uint32_t node;
-    uint32_t heap; /* one of its process's heaps */
+    uint32_t common_frames; /* 0: all, there is one stack */
+    uint32_t heap;          /* one of its process's heaps */
     uint64_t n_pages;
     uint64_t live_bytes;
     uint64_t emptiest_bytes;
     uint64_t example_id;
 };
 
-/* After heap_pages_finish. Sorted by process and node; free() *ret, which is NULL after a failure.
+/* After heap_pages_finish. Sorted by process, node and common_frames; free() *ret, which is NULL
+ * after a failure.
  */
 int heap_pins_make(const struct heap_pages *pages, struct heap_pin **ret, size_t *ret_n,
                    struct error *err);

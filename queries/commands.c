@@ -109,8 +109,9 @@ const struct command commands[] = {
      .run = cmd_report_run},
     {.name = "fragmentation",
      .view = "fragmentation",
-     .columns = "process_id, at, kind, extent_bytes, live_bytes, slack_bytes, overhead_bytes, "
-                "hole_bytes, free_page_bytes, top_bytes, unused_share, " SITE_COLUMNS,
+     .columns = "process_id, at, heap_id, kind, extent_bytes, live_bytes, slack_bytes, "
+                "overhead_bytes, hole_bytes, free_page_bytes, top_bytes, unused_share, "
+                "topmost_backtrace_id, function, source, line, module",
      .help = "what each heap's memory is spent on, at peak and end, or --at TIME",
      .next = "pinning",
      .next_tail = "",
@@ -132,6 +133,7 @@ const struct command commands[] = {
      .next_tail = "-o heaps.svg",
      .needs_database = true,
      .has_instant = true,
+     .needs_rows = true,
      .run = cmd_holes_run},
     {.name = "heap-map",
      .help = "the heaps as a picture of their pages: -o heaps.svg, --at",

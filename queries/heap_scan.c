@@ -9,6 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum {
+    MAX_COMMON_FRAMES = 254 /* as the import counts them */
+};
+
 struct block {
     int64_t heap_id;
     uint64_t address, size_bytes, usable_bytes;
@@ -22,8 +26,19 @@ struct window {
     size_t n, capacity;
 };
 
+/* The stack tree by id. */
+struct tree {
+    struct tree_node {
+        uint32_t parent; /* 0: a root */
+        uint32_t frame;
+    } * nodes;
+
+    int64_t n;
+};
+
 struct scan {
     const struct rundb *database;
+    struct tree tree;
     const struct heap_scan_sink *sink;
     const struct heap_scan_heap *heap;
     struct heap_count count;
@@ -84,16 +99,37 @@ static struct heap_scan_page *get_page(struct scan *scan, uint64_t address)
     return &window->pages[index];
 }
 
-static void add_live(struct heap_scan_page *page, const struct block *block, uint64_t bytes)
+/* Innermost frames that two stacks share. */
+static int64_t common_frames(const struct tree *tree, int64_t a, int64_t b, int64_t most)
+{
+    int64_t n = 0;
+
+    if (most > MAX_COMMON_FRAMES)
+        most = MAX_COMMON_FRAMES;
+    while (n < most && a > 0 && b > 0 && a < tree->n && b < tree->n
+           && tree->nodes[a].frame == tree->nodes[b].frame) {
+        a = tree->nodes[a].parent;
+        b = tree->nodes[b].parent;
+        n++;
+    }
+    return n;
+}
+
+static void add_live(const struct scan *scan, struct heap_scan_page *page,
+                     const struct block *block, uint64_t bytes)
 {
     if (page->live_blocks++ == 0) {
         page->owner_backtrace_id = block->backtrace_id;
+        page->common_frames = HEAP_SCAN_ONE_STACK;
         page->example_allocation_id = block->allocation_id;
     } else if (page->owner_backtrace_id != block->backtrace_id) {
-        page->owner_backtrace_id = HEAP_SCAN_MIXED;
+        page->common_frames = common_frames(&scan->tree, page->owner_backtrace_id,
+                                            block->backtrace_id, page->common_frames);
     }
-    if (block->allocation_id < page->example_allocation_id)
+    if (block->allocation_id < page->example_allocation_id) {
         page->example_allocation_id = block->allocation_id;
+        page->owner_backtrace_id = block->backtrace_id;
+    }
     page->live_bytes += bytes;
 }
 
@@ -110,7 +146,7 @@ static int spread(struct scan *scan, uint64_t start, uint64_t end, const struct 
             return error_set(err, ERROR_NOMEM, "no memory for the pages of a block");
         upto = upto < end ? upto : end;
         if (block)
-            add_live(page, block, upto - at);
+            add_live(scan, page, block, upto - at);
         else
             page->overhead_bytes += upto - at;
         at = upto;
@@ -296,6 +332,31 @@ static int scan_heaps(struct scan *scan, struct sqlite3_stmt *heaps, struct sqli
     return rc;
 }
 
+static int read_tree(struct scan *scan, struct error *err)
+{
+    struct tree *tree = &scan->tree;
+    struct sqlite3_stmt *stmt = NULL;
+    int rc = rundb_get_int64(scan->database, "SELECT max(backtrace_id) + 1 FROM backtraces",
+                             &tree->n, err);
+
+    tree->nodes = calloc((size_t)(tree->n > 0 ? tree->n : 1), sizeof(*tree->nodes));
+    if (rc == 0 && !tree->nodes)
+        return error_set(err, ERROR_NOMEM, "no memory for %lld stacks", (long long)tree->n);
+    if (rc == 0)
+        rc = rundb_prepare(scan->database,
+                           "SELECT backtrace_id, ifnull(parent_backtrace_id, 0), frame_id"
+                           " FROM backtraces WHERE backtrace_id > 0",
+                           &stmt, err);
+    while (rc == 0 && (rc = rundb_step(scan->database, stmt, err)) == 1) {
+        struct tree_node *node = &tree->nodes[sqlite3_column_int64(stmt, 0)];
+        node->parent = (uint32_t)sqlite3_column_int64(stmt, 1);
+        node->frame = (uint32_t)sqlite3_column_int64(stmt, 2);
+        rc = 0;
+    }
+    sqlite3_finalize(stmt);
+    return rc;
+}
+
 int heap_scan_run(const struct rundb *database, const struct heap_scan_instant *instant,
                   const struct heap_scan_sink *sink, struct error *err)
 {
@@ -310,10 +371,13 @@ int heap_scan_run(const struct rundb *database, const struct heap_scan_instant *
         filter_sql_bind(instant->filter, rows);
         rc = prepare_heaps(database, instant, &heaps, err);
     }
+    if (rc == 0 && sink->page)
+        rc = read_tree(&scan, err);
     if (rc == 0)
         rc = scan_heaps(&scan, heaps, rows, err);
     sqlite3_finalize(heaps);
     sqlite3_finalize(rows);
     free(scan.window.pages);
+    free(scan.tree.nodes);
     return rc;
 }

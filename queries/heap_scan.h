@@ -13,7 +13,7 @@
  *   HS-2 For the instants that the file has, pages and parts are those of the file.
  *   HS-3 When no blocks overlap, the holes of a heap and what is left of its last used page are its
  *        hole_bytes + free_page_bytes.
- *   HS-4 Memory: with the largest block, not with the heaps.
+ *   HS-4 Memory: with the largest block and the stack tree, not with the heaps.
  */
 #ifndef MTRACE_QUERIES_HEAP_SCAN_H
 #define MTRACE_QUERIES_HEAP_SCAN_H
@@ -27,7 +27,7 @@ struct error;
 struct filter_sql;
 struct rundb;
 
-#define HEAP_SCAN_MIXED (-1) /* blocks of several stacks */
+#define HEAP_SCAN_ONE_STACK INT64_MAX
 
 /* One heap of a process that lives at the instant. */
 struct heap_scan_heap {
@@ -47,8 +47,9 @@ struct heap_scan_page {
     uint64_t live_bytes;
     uint64_t live_blocks;
     uint64_t overhead_bytes;
-    int64_t owner_backtrace_id;
-    int64_t example_allocation_id;
+    int64_t example_allocation_id; /* the block born first */
+    int64_t owner_backtrace_id;    /* its stack */
+    int64_t common_frames;         /* innermost ones of all blocks; HEAP_SCAN_ONE_STACK */
 };
 
 struct heap_scan_state {

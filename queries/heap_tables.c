@@ -5,6 +5,7 @@
 #include "queries/query.h"
 #include "support/error.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 /* Names and columns as in the file. */
@@ -17,18 +18,20 @@ static const char tables_sql[] =
     " pages_to_75 INTEGER, pages_to_100 INTEGER, PRIMARY KEY (snapshot_id, heap_id)) WITHOUT ROWID;"
     "CREATE TEMP TABLE heap_pages(snapshot_id INTEGER, page_address INTEGER, heap_id INTEGER, live_bytes INTEGER,"
     " live_blocks INTEGER, owner_backtrace_id INTEGER, example_allocation_id INTEGER,"
+    " any_backtrace_id INTEGER, common_frames INTEGER,"
     " PRIMARY KEY (snapshot_id, page_address)) WITHOUT ROWID;"
-    "CREATE TEMP TABLE heap_pins(snapshot_id INTEGER, backtrace_id INTEGER, pages INTEGER, live_bytes INTEGER,"
-    " emptiest_bytes INTEGER, example_allocation_id INTEGER, PRIMARY KEY (snapshot_id, backtrace_id)) WITHOUT ROWID;";
+    "CREATE TEMP TABLE heap_pins(snapshot_id INTEGER, backtrace_id INTEGER, common_frames INTEGER, pages INTEGER,"
+    " live_bytes INTEGER, emptiest_bytes INTEGER, example_allocation_id INTEGER,"
+    " PRIMARY KEY (snapshot_id, backtrace_id, common_frames)) WITHOUT ROWID;";
 
 /* The window of one owner begins with its emptiest page. */
 static const char pins_sql[] =
-    "INSERT INTO temp.heap_pins SELECT snapshot_id, owner_backtrace_id, pages, live_bytes, emptiest_bytes,"
-    " example_allocation_id FROM (SELECT snapshot_id, owner_backtrace_id, count(*) OVER every AS pages,"
+    "INSERT INTO temp.heap_pins SELECT snapshot_id, any_backtrace_id, common_frames, pages, live_bytes, emptiest_bytes,"
+    " example_allocation_id FROM (SELECT snapshot_id, any_backtrace_id, common_frames, count(*) OVER every AS pages,"
     " sum(live_bytes) OVER every AS live_bytes, live_bytes AS emptiest_bytes, example_allocation_id,"
-    " row_number() OVER (PARTITION BY snapshot_id, owner_backtrace_id ORDER BY live_bytes, page_address) AS place"
-    " FROM temp.heap_pages WHERE owner_backtrace_id IS NOT NULL"
-    " WINDOW every AS (PARTITION BY snapshot_id, owner_backtrace_id)) WHERE place = 1;";
+    " row_number() OVER (PARTITION BY snapshot_id, any_backtrace_id, common_frames ORDER BY live_bytes, page_address)"
+    " AS place FROM temp.heap_pages WHERE common_frames IS NOT NULL"
+    " WINDOW every AS (PARTITION BY snapshot_id, any_backtrace_id, common_frames)) WHERE place = 1;";
 
 /* What the file has, needs no scan. */
 static const char peak_sql[] =
@@ -37,7 +40,7 @@ static const char end_sql[] =
     "CREATE TEMP VIEW snapshots AS SELECT * FROM main.snapshots WHERE reason = 'end';";
 
 static const char selected_pins_sql[] =
-    "DELETE FROM temp.heap_pins WHERE backtrace_id NOT IN (SELECT backtrace_id FROM temp.backtrace_totals);";
+    "DELETE FROM temp.heap_pins WHERE common_frames > 0 OR backtrace_id NOT IN (SELECT backtrace_id FROM temp.backtrace_totals);";
 
 static bool is_instant(const struct filter_value *value)
 {
@@ -55,27 +58,23 @@ const struct filter_value *heap_tables_instant(const struct query *query)
     return NULL;
 }
 
-/* ---- what the file knows ---- */
+bool heap_tables_needs_rows(const struct query *query)
+{
+    const struct filter_value *value = heap_tables_instant(query);
+
+    return value && !value->is_peak && !value->is_end;
+}
 
 int heap_tables_compile(const struct query *query, const struct filter_value *value,
                         struct filter_sql *ret_filter, struct heap_scan_instant *ret_instant,
                         struct error *err)
 {
     struct filter only = {.values = {*value}, .n_values = 1};
-    int64_t is_slim = 0;
     int rc =
         filter_sql_init(ret_filter, &query->database, &only, query->options->process_id, 0, err);
 
-    if (rc == 0)
-        rc = rundb_get_int64(&query->database, "SELECT max(value) FROM meta WHERE key = 'slim'",
-                             &is_slim, err);
     if (rc != 0)
         return rc;
-    if (is_slim)
-        return error_set(err, ERROR_NOT_FOUND,
-                         "'%s' was imported with --slim: without rows of allocations only what"
-                         " fragmentation and pinning say of the peak and the end is known",
-                         query->options->database_path);
     ret_instant->filter = ret_filter;
     if (value->is_peak || value->is_end)
         (void)snprintf(ret_instant->at_sql, sizeof(ret_instant->at_sql), "%s",
@@ -105,13 +104,22 @@ static int insert(const struct tables *tables, struct sqlite3_stmt *into, const 
     return rc;
 }
 
+/* common_frames as in heap_pins; -1: nothing is common. */
 static int put_page(void *to, const struct heap_scan_heap *heap, const struct heap_scan_page *page,
                     struct error *err)
 {
-    const int64_t values[] = {
-        heap->process_id,           (int64_t)page->address,     heap->heap_id,
-        (int64_t)page->live_bytes,  (int64_t)page->live_blocks, page->owner_backtrace_id,
-        page->example_allocation_id};
+    bool is_one = page->common_frames == HEAP_SCAN_ONE_STACK;
+    const int64_t values[] = {heap->process_id,
+                              (int64_t)page->address,
+                              heap->heap_id,
+                              (int64_t)page->live_bytes,
+                              (int64_t)page->live_blocks,
+                              is_one ? page->owner_backtrace_id : -1,
+                              page->example_allocation_id,
+                              page->owner_backtrace_id,
+                              is_one                ? 0
+                              : page->common_frames ? page->common_frames
+                                                    : -1};
     const struct tables *tables = to;
 
     return insert(tables, tables->page, values, sizeof(values) / sizeof(values[0]), err);
@@ -167,7 +175,7 @@ static int fill(const struct query *query, const struct heap_scan_instant *insta
     const struct heap_scan_sink sink = {.to = &tables, .page = put_page, .end = put_state};
     int rc = rundb_prepare(&query->database,
                            "INSERT INTO temp.heap_pages VALUES (?1, ?2, ?3, ?4, ?5,"
-                           " nullif(?6, -1), ?7)", /* HEAP_SCAN_MIXED */
+                           " nullif(?6, -1), ?7, ?8, nullif(?9, -1))",
                            &tables.page, err);
 
     if (rc == 0)

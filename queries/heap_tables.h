@@ -18,8 +18,11 @@ struct query;
 /* The value of --at; NULL: none was given. */
 const struct filter_value *heap_tables_instant(const struct query *query);
 
-/* Compiles the instant of a value of alive_at; ERROR_NOT_FOUND when the file has no rows to see it
- * in. ret_filter: call filter_sql_done in any case; it must outlive the instant. */
+/* Whether --at asks for an instant that the file has no tables of. */
+bool heap_tables_needs_rows(const struct query *query);
+
+/* Compiles the instant of a value of alive_at. ret_filter: call filter_sql_done in any case; it
+ * must outlive the instant. */
 int heap_tables_compile(const struct query *query, const struct filter_value *value,
                         struct filter_sql *ret_filter, struct heap_scan_instant *ret_instant,
                         struct error *err);

@@ -49,7 +49,9 @@ static int check_rows(const struct query *query, struct error *err)
     int64_t is_slim = 0;
     int rc;
 
-    if (!options->command->needs_rows && filter_scope_of(&options->filter) != FILTER_SCOPE_ROW)
+    if (!options->command->needs_rows
+        && (options->command->has_instant ? !heap_tables_needs_rows(query)
+                                          : filter_scope_of(&options->filter) != FILTER_SCOPE_ROW))
         return 0;
     rc = rundb_get_int64(&query->database, "SELECT max(value) FROM meta WHERE key = 'slim'",
                          &is_slim, err);

@@ -46,11 +46,12 @@ CREATE TABLE heap_pages (       -- pages that hold a live byte; a live extent is
   example_allocation_id INTEGER,        -- one of its live blocks
   PRIMARY KEY (snapshot_id, page_address)) STRICT, WITHOUT ROWID;
 
-CREATE TABLE heap_pins (        -- heap_pages with an owner, by owner
-  snapshot_id INTEGER NOT NULL,         -- of the peak or the end
-  backtrace_id INTEGER NOT NULL,        -- the owner
-  pages INTEGER NOT NULL,               -- that it owns
-  live_bytes INTEGER NOT NULL,          -- on all of them
-  emptiest_bytes INTEGER NOT NULL,      -- live bytes of the page with fewest, the lowest of them
+CREATE TABLE heap_pins (        -- pages whose live blocks may all have one call site, by stack
+  snapshot_id INTEGER NOT NULL,          -- joins snapshots
+  backtrace_id INTEGER NOT NULL,         -- of a block in these pages
+  common_frames INTEGER NOT NULL,        -- 0: all their live blocks have this stack; else stacks that share this many innermost frames
+  pages INTEGER NOT NULL,                -- how many
+  live_bytes INTEGER NOT NULL,           -- usable bytes of the live blocks in these pages
+  emptiest_bytes INTEGER NOT NULL,       -- live bytes of the page with fewest, the lowest of them
   example_allocation_id INTEGER NOT NULL, -- a block in that page
-  PRIMARY KEY (snapshot_id, backtrace_id)) STRICT, WITHOUT ROWID;
+  PRIMARY KEY (snapshot_id, backtrace_id, common_frames)) STRICT, WITHOUT ROWID;

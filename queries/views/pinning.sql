@@ -1,13 +1,13 @@
 -- SPDX-License-Identifier: MIT
 -- pinning: one row per call site that alone keeps heap pages from being given back, at the peak and at the end.
 --
--- A page is pinned when all its live blocks come from one stack: without them malloc_trim could return the page.
--- Pages shared by several stacks are nobody's, also when these stacks have one call site.
+-- A page is pinned when all its live blocks come from one call site: without them malloc_trim could return the page.
+-- Pages with blocks of several call sites are nobody's: they come back only when all of these free theirs.
 CREATE VIEW pinning(
   process_id,        -- joins processes
   at,                -- 'peak' or 'end'; with --at what was asked for
   at_ns,             -- that instant
-  pinned_pages,      -- pages whose live blocks all come from one stack of this call site
+  pinned_pages,      -- pages whose live blocks all come from this call site
   would_free_bytes,  -- their size: what freeing the blocks would let malloc_trim return
   live_bytes,        -- what is live in them
   example_allocation_id, -- one block that pins a page, in the emptiest page
@@ -18,10 +18,22 @@ CREATE VIEW pinning(
   call_site_id       -- joins call_sites; NULL: the stack has no call site
 ) AS
 WITH
+  -- The frames that all stacks of a page share contain the call site when a stack without them has another one.
+  owned AS (
+    SELECT g.*, b.call_site_id
+    FROM heap_pins AS g JOIN backtraces AS b ON b.backtrace_id = g.backtrace_id
+    WHERE g.common_frames = 0 OR EXISTS (
+      WITH RECURSIVE up(backtrace_id, frames) AS (
+        SELECT b.parent_backtrace_id, 1
+        UNION ALL
+        SELECT (SELECT u.parent_backtrace_id FROM backtraces AS u WHERE u.backtrace_id = up.backtrace_id), frames + 1
+        FROM up WHERE frames < g.common_frames AND up.backtrace_id IS NOT NULL)
+      SELECT 1 FROM up LEFT JOIN backtraces AS a ON a.backtrace_id = up.backtrace_id
+      WHERE a.call_site_id IS NOT b.call_site_id)),
   stacks AS (
-    SELECT g.*, b.call_site_id, row_number() OVER (
-        PARTITION BY g.snapshot_id, b.call_site_id ORDER BY g.emptiest_bytes, g.example_allocation_id) AS place
-    FROM heap_pins AS g JOIN backtraces AS b ON b.backtrace_id = g.backtrace_id),
+    SELECT g.*, row_number() OVER (
+        PARTITION BY g.snapshot_id, g.call_site_id ORDER BY g.emptiest_bytes, g.example_allocation_id) AS place
+    FROM owned AS g),
   pinned AS (
     SELECT snapshot_id, call_site_id, sum(pages) AS pages, sum(live_bytes) AS live_bytes,
       max(example_allocation_id) FILTER (WHERE place = 1) AS example_allocation_id

@@ -85,11 +85,11 @@ def promised(run, name):
 
 def freed(place, shape):
     """Pages that a and b share are nobody's: they come back only when both are freed."""
-    for sites in {"shared": ("a", "b", "ab")}.get(shape, ("a",)):
+    for sites in {"shared": ("a", "b", "ab"), "callers": ("ab",)}.get(shape, ("a",)):
         run = Run(place, "pinned_pages", shape, sites)
         shrunk = run.figures["rss_before"] - run.figures["rss_after"]
-        bytes_of = sum(promised(run, f"site_{site}") for site in sites)
-        if sites == "ab":
+        bytes_of = sum(promised(run, f"site_{site}") for site in (sites if shape == "shared" else "a"))
+        if shape == "shared" and sites == "ab":
             used = run.ask("fragmentation", "--at", run.at())
             pages = total(used, "pages_to_25", "pages_to_50", "pages_to_75", "pages_to_100")
             alone = run.db.value("SELECT count(*) FROM allocations WHERE size_bytes = 40") // 2

@@ -432,7 +432,8 @@ def check_heap_sums(db, complain):
     found = table(db, "SELECT snapshot_id, heap_id, pages_to_25, pages_to_50, pages_to_75, pages_to_100 FROM heap_states", 2)
     complain.same_table("fill of heap", {key: tuple(fills[key]) for key in found}, found)
     complain.same_table("pin", pins, table(
-        db, "SELECT snapshot_id, backtrace_id, pages, live_bytes, emptiest_bytes, example_allocation_id FROM heap_pins", 2))
+        db, "SELECT snapshot_id, backtrace_id, pages, live_bytes, emptiest_bytes, example_allocation_id FROM heap_pins"
+            " WHERE common_frames = 0", 2))
     for snapshot, heap, end, seen in db.execute("""SELECT n.snapshot_id, h.heap_id, h.start_address + t.extent_bytes,
             (SELECT e.end_address FROM heap_extents AS e WHERE e.heap_id = h.heap_id AND e.at_ns <= n.at_ns ORDER BY e.at_ns DESC LIMIT 1)
             FROM heap_states AS t JOIN heaps AS h USING (heap_id) JOIN snapshots AS n USING (snapshot_id)""").fetchall():

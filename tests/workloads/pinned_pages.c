@@ -6,6 +6,7 @@
  *
  * scattered  blocks of site a, far apart in one heap
  * shared     pages with a block of a and one of b, and pages of a alone and of b alone
+ * callers    scattered, but made through two callers in turn, two on a page: many stacks, one site
  * top        blocks of a at the top of the heap, above free pages
  */
 #include "tests/workloads/workload.h"
@@ -42,6 +43,18 @@ SITE static void *filler(void)
     return keep(malloc(FILLER_BYTES));
 }
 
+SITE static void *through_left(void)
+{
+    void *block = site_a();
+    return keep(block);
+}
+
+SITE static void *through_right(void)
+{
+    void *block = site_a();
+    return keep(block);
+}
+
 static void fill(size_t group)
 {
     for (size_t i = 0; i < N_FILLERS; i++)
@@ -53,6 +66,15 @@ static void scatter(void)
     for (size_t i = 0; i < N_GROUPS; i++) {
         fill(i);
         of_a[i] = site_a();
+    }
+}
+
+static void call(void)
+{
+    for (size_t i = 0; i < N_GROUPS; i++) {
+        fill(i);
+        of_a[i] = through_left();
+        of_b[i] = through_right();
     }
 }
 
@@ -121,6 +143,8 @@ int main(int argc, char **argv)
     mallopt(M_TRIM_THRESHOLD, 1 << 30); /* the program trims, not free */
     if (strcmp(shape, "shared") == 0)
         share();
+    else if (strcmp(shape, "callers") == 0)
+        call();
     else if (strcmp(shape, "top") == 0)
         put_on_top();
     else

@@ -36,7 +36,7 @@ static void begin(struct fixture *fixture, uint8_t call)
     assert_int_equal(
         heap_ranges_extent(fixture->ranges, 1, 100, HEAP, HEAP + 10 * PAGE, LOG_HEAP_BRK, NULL), 0);
     assert_int_equal(heap_ranges_finish(fixture->ranges, NULL), 0);
-    assert_int_equal(heap_pages_init(&fixture->pages, fixture->ranges, page_bytes, NULL), 0);
+    assert_int_equal(heap_pages_init(&fixture->pages, fixture->ranges, page_bytes, NULL, NULL), 0);
 }
 
 static void add(struct fixture *fixture, uint64_t id, uint64_t offset, uint64_t size,
@@ -116,7 +116,8 @@ static void owners(void **state)
     assert_int_equal(pages[1].address, HEAP + 2 * PAGE);
     assert_int_equal(pages[1].owner_node, 8);
     assert_int_equal(pages[1].live_bytes, 16);
-    assert_int_equal(pages[2].owner_node, HEAP_PAGES_MIXED);
+    assert_true(pages[1].common_frames == HEAP_PAGES_ONE_STACK);
+    assert_int_equal(pages[2].common_frames, 0);
     assert_int_equal(pages[2].live_bytes, 48);
     end(&fixture);
 }

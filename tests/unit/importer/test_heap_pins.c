@@ -17,6 +17,18 @@
 
 static const uint32_t page_bytes[] = {0, 4096, 4096};
 
+/* 2 and 4 end in the same two frames, 50 and 51; 6 in 50 alone. Others are roots of their own. */
+static const struct definitions_backtrace stacks[] = {
+    [1] = {.frame = 51},
+    [2] = {.parent = 1, .frame = 50},
+    [3] = {.frame = 60},
+    [4] = {.parent = 5, .frame = 50},
+    [5] = {.parent = 3, .frame = 51},
+    [6] = {.parent = 3, .frame = 50},
+    [7] = {.frame = 70},
+    [8] = {.frame = 80},
+};
+
 struct fixture {
     struct heap_ranges *ranges;
     struct heap_pages pages;
@@ -32,7 +44,8 @@ static void begin(struct fixture *fixture)
                          0);
     }
     assert_int_equal(heap_ranges_finish(fixture->ranges, NULL), 0);
-    assert_int_equal(heap_pages_init(&fixture->pages, fixture->ranges, page_bytes, NULL), 0);
+    assert_int_equal(heap_pages_init(&fixture->pages, fixture->ranges, page_bytes, stacks, NULL),
+                     0);
 }
 
 static void add(struct fixture *fixture, uint32_t heap, uint64_t id, uint64_t offset, uint64_t size,
@@ -88,6 +101,34 @@ static void by_process_and_owner(void **state)
     end(&fixture);
 }
 
+/* Two pages of 2 and 4, one of which 6 joins; one where 7 leaves nothing in common. */
+static void frames_in_common(void **state)
+{
+    const uint64_t moments_ns[] = {0, 100, 100};
+    static const uint32_t nodes[][3] = {{2, 4, 4}, {2, 4, 6}, {2, 7, 2}, {2, 2, 4}};
+    struct fixture fixture;
+    struct heap_pin *pins;
+    size_t n;
+
+    (void)state;
+    begin(&fixture);
+    for (uint64_t page = 0; page < 4; page++) {
+        for (uint64_t i = 0; i < 3; i++)
+            add(&fixture, 1, page * 3 + i + 1, page * PAGE + i * 100, 100, nodes[page][i]);
+    }
+    assert_int_equal(heap_pages_finish(&fixture.pages, moments_ns, NULL), 0);
+    assert_int_equal(heap_pins_make(&fixture.pages, &pins, &n, NULL), 0);
+    assert_int_equal(n, 2);
+    assert_int_equal(pins[0].node, 2);
+    assert_int_equal(pins[0].common_frames, 1);
+    assert_int_equal(pins[0].n_pages, 1);
+    assert_int_equal(pins[1].common_frames, 2);
+    assert_int_equal(pins[1].n_pages, 2);
+    assert_int_equal(pins[1].example_id, 1);
+    free(pins);
+    end(&fixture);
+}
+
 static void nothing_live(void **state)
 {
     const uint64_t moments_ns[] = {0, 100, 100};
@@ -108,6 +149,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(by_process_and_owner),
+        cmocka_unit_test(frames_in_common),
         cmocka_unit_test(nothing_live),
     };
 
