@@ -29,28 +29,39 @@ static uint32_t hash(uint32_t parent, uint64_t key)
     return (uint32_t)(h ^ (h >> 32));
 }
 
+/* Slots keep the hash, so that growing and looking past others touch no nodes. */
+static bool grow_slots(struct call_tree *tree, uint32_t n_slots)
+{
+    struct call_slot *slots = calloc(n_slots, sizeof(*slots));
+
+    if (!slots)
+        return false;
+    for (uint32_t i = 0; tree->slots && i <= tree->mask; i++) {
+        uint32_t at = tree->slots[i].hash & (n_slots - 1);
+
+        if (!tree->slots[i].place)
+            continue;
+        while (slots[at].place)
+            at = (at + 1) & (n_slots - 1);
+        slots[at] = tree->slots[i];
+    }
+    free(tree->slots);
+    tree->slots = slots;
+    tree->mask = n_slots - 1;
+    return true;
+}
+
 static bool grow(struct call_tree *tree)
 {
     uint32_t capacity = tree->capacity ? 2 * tree->capacity : 1024;
     struct call_node *nodes = reallocarray(tree->nodes, capacity, sizeof(*nodes));
-    uint32_t *slots;
 
     if (!nodes)
         return false;
     tree->nodes = nodes;
-    slots = calloc(2 * (size_t)capacity, sizeof(*slots));
-    if (!slots)
+    if (!grow_slots(tree, 2 * capacity))
         return false;
-    free(tree->slots);
-    tree->slots = slots;
     tree->capacity = capacity;
-    tree->mask = 2 * capacity - 1;
-    for (uint32_t i = 0; i < tree->n; i++) {
-        uint32_t at = hash(nodes[i].parent, nodes[i].key) & tree->mask;
-        while (slots[at])
-            at = (at + 1) & tree->mask;
-        slots[at] = i + 1;
-    }
     return true;
 }
 
@@ -67,7 +78,7 @@ static uint32_t add_node(struct call_tree *tree, uint32_t parent, uint64_t key, 
         node->next_sibling = tree->nodes[parent].first_child;
         tree->nodes[parent].first_child = tree->n;
     }
-    tree->slots[slot] = tree->n + 1;
+    tree->slots[slot] = (struct call_slot){hash(parent, key), tree->n + 1};
     return tree->n++;
 }
 
@@ -76,13 +87,15 @@ static uint32_t get_child(struct call_tree *tree, uint32_t parent,
                           const struct stack_position *position)
 {
     uint64_t key = call_tree_key(position);
+    uint32_t wanted = hash(parent, key);
     uint32_t at, node;
 
     if (tree->n == tree->capacity && !grow(tree))
         return CALL_TREE_NONE;
-    for (at = hash(parent, key) & tree->mask; tree->slots[at]; at = (at + 1) & tree->mask) {
-        node = tree->slots[at] - 1;
-        if (tree->nodes[node].key == key && tree->nodes[node].parent == parent)
+    for (at = wanted & tree->mask; tree->slots[at].place; at = (at + 1) & tree->mask) {
+        node = tree->slots[at].place - 1;
+        if (tree->slots[at].hash == wanted && tree->nodes[node].key == key
+            && tree->nodes[node].parent == parent)
             return node;
     }
     node = add_node(tree, parent, key, at);

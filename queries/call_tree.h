@@ -36,11 +36,16 @@ struct call_node {
     int64_t total_bytes, total_blocks;
 };
 
+struct call_slot {
+    uint32_t hash;
+    uint32_t place; /* index of the node + 1; 0: free */
+};
+
 struct call_tree {
     struct call_node *nodes;
     uint32_t n;
     uint32_t capacity;
-    uint32_t *slots; /* (parent, key) -> index + 1 */
+    struct call_slot *slots; /* by (parent, key) */
     uint32_t mask;
 };
 
@@ -50,8 +55,8 @@ int call_tree_build(struct call_tree *tree, const struct stack_weights *weights,
 int call_tree_sort(struct call_tree *tree, bool is_by_blocks, struct error *err);
 void call_tree_done(struct call_tree *tree);
 
-/* What the options of a query ask for: its weights, built into a tree and sorted. Both must be done in
- * any case. */
+/* What the options of a query ask for: its weights, built into a tree and sorted. Both must be done
+ * in any case. */
 int call_tree_load(struct call_tree *tree, struct stack_weights *weights, const struct query *query,
                    struct error *err);
 

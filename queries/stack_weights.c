@@ -97,6 +97,34 @@ static int add_weight(struct stack_weights *weights, size_t *capacity, struct sq
     return 0;
 }
 
+static int compare_weights(const void *left, const void *right)
+{
+    const struct stack_weight *a = left, *b = right;
+
+    return (a->backtrace_id > b->backtrace_id) - (a->backtrace_id < b->backtrace_id);
+}
+
+/* One weight per stack, in order of ids: rows come so of each process, but a stack may have
+ * several. */
+static void merge_weights(struct stack_weights *weights)
+{
+    size_t n = 0;
+
+    if (weights->n > 0)
+        qsort(weights->list, weights->n, sizeof(*weights->list), compare_weights);
+    for (size_t i = 0; i < weights->n; i++) {
+        const struct stack_weight *weight = &weights->list[i];
+
+        if (n > 0 && weights->list[n - 1].backtrace_id == weight->backtrace_id) {
+            weights->list[n - 1].bytes += weight->bytes;
+            weights->list[n - 1].blocks += weight->blocks;
+        } else {
+            weights->list[n++] = *weight;
+        }
+    }
+    weights->n = n;
+}
+
 static int read_weights(struct stack_weights *weights, const struct query *query,
                         int64_t process_id, struct error *err)
 {
@@ -104,10 +132,10 @@ static int read_weights(struct stack_weights *weights, const struct query *query
     struct sqlite3_stmt *stmt = NULL;
     size_t capacity = 0;
     char *sql = sqlite3_mprintf(
-        "SELECT backtrace_id, sum(%s), sum(%s) FROM backtrace_totals"
+        "SELECT backtrace_id, %s, %s FROM backtrace_totals"
         " WHERE (%s <> 0 OR %s <> 0) AND :process IN (0, process_id) AND (:site = 0"
         " OR backtrace_id IN (SELECT backtrace_id FROM backtraces WHERE call_site_id = :site))"
-        " GROUP BY backtrace_id ORDER BY backtrace_id",
+        " ORDER BY process_id, backtrace_id",
         measure->bytes, measure->blocks, measure->bytes, measure->blocks);
     int rc = sql ? rundb_prepare(&query->database, sql, &stmt, err)
                  : error_set(err, ERROR_NOMEM, "no memory for a statement");
@@ -123,6 +151,7 @@ static int read_weights(struct stack_weights *weights, const struct query *query
             break;
     }
     sqlite3_finalize(stmt);
+    merge_weights(weights);
     return rc;
 }
 
@@ -222,58 +251,116 @@ static const char *name_of(const struct name_list *names, int64_t id)
     return id > 0 && id < names->n ? names->list[id] : NULL;
 }
 
-static void fill_position(struct stack_position *position, struct sqlite3_stmt *row,
-                          const struct code_names *names)
+/* A frame without levels has one that nothing is known of. */
+static struct stack_position *add_position(struct stack_weights *weights, size_t *capacity)
 {
-    position->frame_id = sqlite3_column_int64(row, 0);
-    position->inline_level = sqlite3_column_int(row, 1);
-    position->function_id = sqlite3_column_int64(row, 2);
-    position->source_id = sqlite3_column_int64(row, 3);
-    position->line = sqlite3_column_int64(row, 4);
-    position->object_id = sqlite3_column_int64(row, 5);
-    position->object_offset = sqlite3_column_int64(row, 6);
+    if (weights->n_positions == *capacity) {
+        size_t wanted = *capacity ? 2 * *capacity : 1024;
+        void *list = reallocarray(weights->positions, wanted, sizeof(*weights->positions));
+        if (!list)
+            return NULL;
+        weights->positions = list;
+        *capacity = wanted;
+    }
+    weights->positions[weights->n_positions] = (struct stack_position){.frame_id = 0};
+    return &weights->positions[weights->n_positions++];
+}
+
+static void fill_level(struct stack_position *position, struct sqlite3_stmt *level,
+                       const struct code_names *names)
+{
+    position->inline_level = sqlite3_column_int(level, 1);
+    position->function_id = sqlite3_column_int64(level, 2);
+    position->source_id = sqlite3_column_int64(level, 3);
+    position->line = sqlite3_column_int64(level, 4);
     position->function = name_of(&names->functions, position->function_id);
     position->raw_name = name_of(&names->raw_names, position->function_id);
     position->source = name_of(&names->sources, position->source_id);
-    position->module = name_of(&names->modules, position->object_id);
+}
+
+/* Two tables in the order of one key, read side by side: a join would look for each frame's levels.
+ */
+struct frame_reader {
+    const struct rundb *database;
+    struct sqlite3_stmt *frames, *levels;
+    int64_t level_frame; /* of the current row of levels; INT64_MAX: there are no more */
+};
+
+static int next_level(struct frame_reader *reader, struct error *err)
+{
+    int rc = rundb_step(reader->database, reader->levels, err);
+
+    reader->level_frame = rc == 1 ? sqlite3_column_int64(reader->levels, 0) : INT64_MAX;
+    return rc == 1 ? 0 : rc;
+}
+
+static int read_frame(struct frame_reader *reader, struct stack_weights *weights, size_t *capacity,
+                      const struct code_names *names, struct error *err)
+{
+    int64_t frame_id = sqlite3_column_int64(reader->frames, 0);
+    bool has_level = false;
+    int rc = 0;
+
+    while (rc == 0 && reader->level_frame < frame_id)
+        rc = next_level(reader, err);
+    while (rc == 0 && (!has_level || reader->level_frame == frame_id)) {
+        struct stack_position *position = add_position(weights, capacity);
+
+        if (!position)
+            return error_set(err, ERROR_NOMEM, "no memory for %zu frames", *capacity);
+        position->frame_id = frame_id;
+        position->object_id = sqlite3_column_int64(reader->frames, 1);
+        position->object_offset = sqlite3_column_int64(reader->frames, 2);
+        position->module = name_of(&names->modules, position->object_id);
+        has_level = true;
+        if (reader->level_frame != frame_id)
+            break;
+        fill_level(position, reader->levels, names);
+        rc = next_level(reader, err);
+    }
+    return rc;
+}
+
+static int read_frames(struct frame_reader *reader, struct stack_weights *weights,
+                       const struct code_names *names, struct error *err)
+{
+    size_t capacity = 0;
+    int64_t next_frame = 0;
+    int rc = next_level(reader, err);
+
+    while (rc == 0 && (rc = rundb_step(reader->database, reader->frames, err)) == 1) {
+        int64_t frame_id = sqlite3_column_int64(reader->frames, 0);
+
+        rc = 0;
+        if (frame_id >= weights->n_frames)
+            continue;
+        while (next_frame <= frame_id)
+            weights->first_position[next_frame++] = weights->n_positions;
+        rc = read_frame(reader, weights, &capacity, names, err);
+    }
+    while (rc == 0 && next_frame <= weights->n_frames)
+        weights->first_position[next_frame++] = weights->n_positions;
+    return rc;
 }
 
 static int read_positions(struct stack_weights *weights, const struct query *query,
                           const struct code_names *names, struct error *err)
 {
-    struct sqlite3_stmt *stmt;
-    size_t capacity = 0;
-    int64_t next_frame = 0;
-    int rc = rundb_prepare(
-        &query->database,
-        "SELECT fr.frame_id, ifnull(l.inline_level, 0), l.function_id, l.source_id, l.line,"
-        " fr.object_id, fr.object_offset FROM frames AS fr"
-        " LEFT JOIN frame_lines AS l ON l.frame_id = fr.frame_id"
-        " WHERE fr.frame_id > 0 ORDER BY fr.frame_id, l.inline_level",
-        &stmt, err);
+    struct frame_reader reader = {.database = &query->database};
+    int rc = rundb_prepare(reader.database,
+                           "SELECT frame_id, object_id, object_offset FROM frames"
+                           " WHERE frame_id > 0 ORDER BY frame_id",
+                           &reader.frames, err);
 
-    while (rc == 0 && (rc = rundb_step(&query->database, stmt, err)) == 1) {
-        int64_t frame = sqlite3_column_int64(stmt, 0);
-        rc = 0;
-        if (frame >= weights->n_frames)
-            continue;
-        if (weights->n_positions == capacity) {
-            size_t wanted = capacity ? 2 * capacity : 1024;
-            void *list = reallocarray(weights->positions, wanted, sizeof(*weights->positions));
-            if (!list) {
-                rc = error_set(err, ERROR_NOMEM, "no memory for %zu frames", wanted);
-                break;
-            }
-            weights->positions = list;
-            capacity = wanted;
-        }
-        while (next_frame <= frame)
-            weights->first_position[next_frame++] = weights->n_positions;
-        fill_position(&weights->positions[weights->n_positions++], stmt, names);
-    }
-    while (rc == 0 && next_frame <= weights->n_frames)
-        weights->first_position[next_frame++] = weights->n_positions;
-    sqlite3_finalize(stmt);
+    if (rc == 0)
+        rc = rundb_prepare(reader.database,
+                           "SELECT frame_id, inline_level, function_id, source_id, line"
+                           " FROM frame_lines ORDER BY frame_id, inline_level",
+                           &reader.levels, err);
+    if (rc == 0)
+        rc = read_frames(&reader, weights, names, err);
+    sqlite3_finalize(reader.frames);
+    sqlite3_finalize(reader.levels);
     return rc;
 }
 
