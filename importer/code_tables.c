@@ -103,8 +103,7 @@ static int write_threads(struct facts *facts, struct error *err)
             continue;
         code = database_insert(
             insert, err, "uuutmmuuuuuuu", (uint64_t)id, (uint64_t)thread->process,
-            (uint64_t)thread->tid, thread->is_unknown ? "[unknown thread]" : thread->name,
-            thread->is_unknown ? UINT64_MAX : thread->start_ns,
+            (uint64_t)thread->tid, thread->name, thread->is_unknown ? UINT64_MAX : thread->start_ns,
             thread->has_end ? thread->end_ns : UINT64_MAX, totals->allocated_blocks,
             totals->allocated_bytes, totals->freed_blocks, totals->freed_bytes,
             totals->leaked_blocks, totals->leaked_bytes, totals->peak_bytes);

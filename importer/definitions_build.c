@@ -147,10 +147,8 @@ static int fill_threads(struct build *build, size_t i)
     thread = add_thread(build);
     if (!thread)
         return ERROR_NOMEM;
-    *thread = (struct definitions_thread){.process = (uint32_t)i + 1,
-                                          .name = "[unknown thread]",
-                                          .start_ns = process->start_ns,
-                                          .is_unknown = true};
+    *thread = (struct definitions_thread){
+        .process = (uint32_t)i + 1, .start_ns = process->start_ns, .is_unknown = true};
     names->process = (uint32_t)i + 1;
     names->unknown_thread = (uint32_t)build->definitions->n_threads;
     return 0;

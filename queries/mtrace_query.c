@@ -106,6 +106,8 @@ static int answer(struct query *query, struct error *err)
     rc = query_open(query, err);
     if (rc == 0)
         rc = query->options->command->run(query, err);
+    if (rc == 0)
+        rc = query_note_culled(query, err);
     rc = close_output(query, rc, err);
     rundb_close(&query->database);
     return rc;

@@ -8,6 +8,7 @@
 #include "queries/recorder_notes.h"
 #include "queries/suppressions.h"
 #include "support/error.h"
+#include "support/units.h"
 
 int64_t query_max_rows(const struct query *query)
 {
@@ -86,4 +87,29 @@ int query_open(struct query *query, struct error *err)
         rc = rundb_get_int64(&query->database, "SELECT count(*) FROM processes", &n_processes, err);
     query->style.has_process = n_processes > 1;
     return rc == 0 ? recorder_notes_print(query, err) : rc;
+}
+
+int query_note_culled(const struct query *query, struct error *err)
+{
+    const struct query_options *options = query->options;
+    char text[UNITS_TEXT_BYTES];
+    char sql[128];
+    int64_t n_culled = 0;
+    int rc;
+
+    if (!options->database_path || export_job_reads_rows(options->export_format)
+        || (options->command->filters != COMMAND_FILTERS_ROWS
+            && filter_scope_of(&options->filter) != FILTER_SCOPE_ROW))
+        return 0; /* exports say so themselves */
+    sqlite3_snprintf(
+        sizeof(sql), sql,
+        "SELECT sum(culled_blocks) FROM main.backtrace_totals WHERE %lld IN (0, process_id)",
+        (long long)options->process_id);
+    rc = rundb_get_int64(&query->database, sql, &n_culled, err);
+    if (rc == 0 && n_culled > 0)
+        (void)fprintf(stderr,
+                      "mtrace-query: note: %s were culled: they are in totals, and not in this"
+                      " answer, which is made of rows\n",
+                      units_format_counted(n_culled, "block", text));
+    return rc;
 }

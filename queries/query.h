@@ -69,6 +69,10 @@ struct query {
  * behind them, locked. Close it in any case. */
 int query_open(struct query *query, struct error *err);
 
+/* After an answer that is made of rows: says on stderr how many blocks have none, because they were
+ * culled. Rows do not say that some are missing. */
+int query_note_culled(const struct query *query, struct error *err);
+
 /* Rows to show: -1 for all. */
 int64_t query_max_rows(const struct query *query);
 

@@ -51,7 +51,7 @@ CREATE TABLE threads (
   thread_id  INTEGER PRIMARY KEY,       -- 1, 2, … in order of process and start
   process_id INTEGER NOT NULL,          -- that it ran in
   tid        INTEGER NOT NULL,          -- as the kernel numbered it
-  name       TEXT,                      -- NULL: none; '[unknown thread]': where the log does not say which one it was
+  name       TEXT,                      -- NULL: none, or it stands for all threads that the log does not name
   start_ns   INTEGER,                   -- when it was first seen; NULL: not known
   end_ns     INTEGER,                   -- NULL: it lived to the end of the process, or nobody saw it end
   allocated_blocks INTEGER,             -- by this thread, reallocs included
