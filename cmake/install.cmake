@@ -10,7 +10,7 @@ foreach(program mtrace-record mtrace-import mtrace-query)
   install(FILES completions/${program} DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
 endforeach()
 
-foreach(library mtrace mtrace_oracle)
+foreach(library mtrace mtrace_new mtrace_oracle)
   if(TARGET ${library})
     install(TARGETS ${library} LIBRARY DESTINATION ${MTRACE_PRIVATE_LIBDIR} NAMELINK_SKIP)
   endif()

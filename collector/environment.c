@@ -27,18 +27,23 @@ static bool is_separator(char c)
     return c == ':' || c == ' ';
 }
 
+/* `base` begins with a slash, which the entry may lack. */
+static bool is_named(const char *entry, size_t length, const char *base)
+{
+    size_t base_length = fmt_length(base);
+
+    if (length == base_length - 1)
+        return memory_equal(entry, base + 1, length);
+    return length > base_length && memory_equal(entry + length - base_length, base, base_length);
+}
+
 /* An entry is ours when it is the path ld.so opened, or another name of the same file. */
 static bool is_ours(const char *entry, size_t length)
 {
     const char *own = real_own_path();
-    const char *base = "/libmtrace.so";
-    size_t base_length = fmt_length(base);
-
-    if (fmt_length(own) == length && memory_equal(own, entry, length))
-        return true;
-    if (length == base_length - 1)
-        return memory_equal(entry, base + 1, length);
-    return length > base_length && memory_equal(entry + length - base_length, base, base_length);
+    return (fmt_length(own) == length && memory_equal(own, entry, length))
+           || is_named(entry, length, "/libmtrace.so")
+           || is_named(entry, length, "/libmtrace-new.so");
 }
 
 bool environment_without_us(const char *preload, struct fmt *out)

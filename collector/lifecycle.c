@@ -123,8 +123,11 @@ static void describe(void)
     }
     if (real_is_new_foreign()) {
         __atomic_fetch_or(&log->flags, LOG_FLAG_FOREIGN_NEW, __ATOMIC_RELAXED);
-        message(CONFIG_LEVEL_WARN, "operator new is the allocator's own, its blocks are not seen",
-                NULL, 0);
+        message(
+            CONFIG_LEVEL_WARN,
+            "operator new is the allocator's own, its blocks are not seen; set MTRACE_LIBRARY to "
+            "libmtrace-new.so beside ",
+            real_own_path(), 0);
     }
     message(CONFIG_LEVEL_INFO, "recording into ", output_path(), 0);
 }

@@ -139,7 +139,9 @@ static bool needs_cxx(const struct link_map *map)
  */
 static bool has_own_operators(const struct link_map *own, const struct link_map *allocator)
 {
-    if (find_definer(own, "_Znwm", NULL) != allocator)
+    struct elf_lookup object = elf_lookup_open(own);
+
+    if (elf_lookup_find(&object, "_Znwm") || find_definer(own, "_Znwm", NULL) != allocator)
         return false;
     for (const struct link_map *map = _r_debug.r_map; map; map = map->l_next)
         if (map != allocator && needs_cxx(map))

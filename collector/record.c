@@ -285,9 +285,12 @@ static MTRACE_COLD void record_wide(struct thread *thread, const void *block,
 static MTRACE_COLD void alloc_aside(const void *block, size_t size_bytes, enum log_call call,
                                     size_t alignment)
 {
-    struct extent extent = extent_of(block, size_bytes, call);
+    struct extent extent;
     struct draft draft;
 
+    if (g_thread.is_muted)
+        return;
+    extent = extent_of(block, size_bytes, call);
     draft_alloc(&draft, block, &extent, alignment);
     write_side(&draft, clock_ticks_after());
 }

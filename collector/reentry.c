@@ -5,8 +5,7 @@
 
 static struct real g_behind; /* written by reentry_guard */
 
-/* False: inside already. */
-static bool enter(void)
+bool reentry_enter(void)
 {
     struct thread *thread = &g_thread;
 
@@ -19,7 +18,7 @@ static bool enter(void)
     return true;
 }
 
-static void leave(bool has_entered)
+void reentry_leave(bool has_entered)
 {
     struct thread *thread = &g_thread;
 
@@ -35,31 +34,31 @@ bool reentry_pause(void)
 {
     bool is_inside = g_thread.outer_gate != 0;
 
-    leave(is_inside);
+    reentry_leave(is_inside);
     return is_inside;
 }
 
 void reentry_resume(bool was_inside)
 {
     if (was_inside)
-        (void)enter();
+        (void)reentry_enter();
 }
 
 #define GUARD(result_type, name, parameters, arguments) \
     static result_type guard_##name parameters          \
     {                                                   \
-        bool has_entered = enter();                     \
+        bool has_entered = reentry_enter();             \
         result_type result = g_behind.name arguments;   \
-        leave(has_entered);                             \
+        reentry_leave(has_entered);                     \
         return result;                                  \
     }
 
 #define GUARD_VOID(name, parameters, arguments) \
     static void guard_##name parameters         \
     {                                           \
-        bool has_entered = enter();             \
+        bool has_entered = reentry_enter();     \
         g_behind.name arguments;                \
-        leave(has_entered);                     \
+        reentry_leave(has_entered);             \
     }
 
 GUARD(void *, malloc, (size_t size), (size))
@@ -75,6 +74,8 @@ GUARD_VOID(cfree, (void *block), (block))
 GUARD_VOID(free_sized, (void *block, size_t size), (block, size))
 GUARD_VOID(free_aligned_sized, (void *block, size_t alignment, size_t size),
            (block, alignment, size))
+/* tcmalloc's first call makes an object by operator new. */
+GUARD(size_t, malloc_usable_size, (void *block), (block))
 GUARD(void *, mallocx, (size_t size, int flags), (size, flags))
 GUARD(void *, rallocx, (void *old, size_t size, int flags), (old, size, flags))
 GUARD_VOID(dallocx, (void *block, int flags), (block, flags))
@@ -100,6 +101,7 @@ void reentry_guard(struct real *found)
     PUT(cfree);
     PUT(free_sized);
     PUT(free_aligned_sized);
+    PUT(malloc_usable_size);
     PUT(mallocx);
     PUT(rallocx);
     PUT(dallocx);

@@ -20,6 +20,11 @@
 /* For real_init: puts guards in the place of the allocator's functions. */
 void reentry_guard(struct real *found);
 
+/* Around any other function whose heap calls are not the program's own. enter: false: inside
+ * already, leave then does nothing. Nothing may unwind through. */
+bool reentry_enter(void);
+void reentry_leave(bool has_entered);
+
 /* Around what a guarded allocator does that is to be recorded; false: not inside a guard. */
 bool reentry_pause(void);
 void reentry_resume(bool was_inside);

@@ -262,6 +262,7 @@ enum log_call {
     LOG_CALL_PVALLOC = 8,
     LOG_CALL_MALLOCX = 9, /* jemalloc's own entry points */
     LOG_CALL_RALLOCX = 10,
+    LOG_CALL_NEW = 11, /* an operator new of an allocator that does not call malloc by name */
     LOG_CALL_MASK = 31,
     /* flags beside it, from glibc's chunk header */
     LOG_CHUNK_KNOWN = 1 << 5,    /* the allocator is glibc's and the next two are meant */

@@ -228,7 +228,7 @@ static int write_kinds(struct facts *facts, struct error *err)
         facts->db,
         "INSERT INTO kinds VALUES (0, 'malloc'), (1, 'calloc'), (2, 'realloc'),"
         " (3, 'reallocarray'), (4, 'posix_memalign'), (5, 'aligned_alloc'), (6, 'memalign'),"
-        " (7, 'valloc'), (8, 'pvalloc'), (9, 'mallocx'), (10, 'rallocx')",
+        " (7, 'valloc'), (8, 'pvalloc'), (9, 'mallocx'), (10, 'rallocx'), (11, 'new')",
         err);
 }
 

@@ -4,9 +4,11 @@
  *
  * Model:   each recorded child image makes a raw log FILE.PID.N.live beside FILE. inotify tells of
  *          new ones; each becomes a recording of its own, finished when its process is gone.
- * Without inotify the folder is read at the end only. Invariants CH-1 A log is finished only when
- * nobody can write to it any more. CH-2 A log that cannot be packed stays as it is: raw logs can be
- * imported. Threads: one.
+ *          Without inotify the folder is read at the end only.
+ * Invariants
+ *   CH-1 A log is finished only when nobody can write to it any more.
+ *   CH-2 A log that cannot be packed stays as it is: raw logs can be imported.
+ * Threads: one.
  */
 #ifndef MTRACE_RECORDER_CHILDREN_H
 #define MTRACE_RECORDER_CHILDREN_H

@@ -100,7 +100,8 @@ static void describe_culled(const struct closing *closing, char *text, size_t n_
 static const char *what_was_missed(const struct closing *closing)
 {
     if (closing->totals.flags & LOG_FLAG_FOREIGN_NEW)
-        return "; blocks of operator new are missing: its allocator's library has one of its own";
+        return "; blocks of operator new are missing: its allocator has one of its own; set "
+               "MTRACE_LIBRARY to the path of libmtrace-new.so";
     return closing->totals.end_kind == LOG_END_EXEC && closing->n_children == 0
                ? "; it went on as another program: --follow-children records that, too"
                : "";

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "recorder/program.h"
 
+#include "recorder/allocator.h"
+
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -338,17 +340,20 @@ static char *beside(const char *suffix)
     return resolved;
 }
 
-int program_find_library(char **ret_path, struct error *err)
+int program_find_library(const struct program *program, char **ret_path, struct error *err)
 {
     const char *wanted = getenv("MTRACE_LIBRARY");
+    bool is_plain = !allocator_has_operators(program->path, getenv("LD_PRELOAD"));
     char *path;
 
     if (wanted && *wanted)
         path = realpath(wanted, NULL);
     else
-        path = beside("../lib/mtrace/libmtrace.so");
+        path = beside(is_plain ? "../lib/mtrace/libmtrace.so" : "../lib/mtrace/libmtrace-new.so");
     if (!path && !wanted)
-        path = realpath(MTRACE_LIBRARY_PATH, NULL);
+        path = realpath(is_plain ? MTRACE_LIBRARY_DIR "libmtrace.so"
+                                 : MTRACE_LIBRARY_DIR "libmtrace-new.so",
+                        NULL);
     if (!path)
         return error_set(err, ERROR_IO,
                          "cannot find '%s'; set MTRACE_LIBRARY to the path of libmtrace.so",

@@ -92,6 +92,11 @@ CASES |= {
     "jemalloc_allocator": plain("jemalloc_allocator"),
     "tcmalloc_minimal_allocator": plain("tcmalloc_minimal_allocator"),
     "mimalloc_allocator": plain("mimalloc_allocator"),
+    # Operators that do not call malloc by name. mtrace-record chooses the library that sees them: no bare preload.
+    "jemalloc_operators": plain("jemalloc_operators", options=["--quiet"]),
+    "tcmalloc_minimal_operators": plain("tcmalloc_minimal_operators", options=["--quiet"]),
+    # Where new finds no memory, mimalloc aborts.
+    "mimalloc_operators": Case(["mimalloc_operators", "enough"], options=["--quiet"], end=("exit", 0)),
     "leak_c": plain("leak_c"),
     "leak_cxx": plain("leak_cxx"),
     # A log that has to grow cannot, where its path leads nowhere; what is lost is counted.
