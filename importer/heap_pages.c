@@ -2,7 +2,25 @@
 #include "importer/heap_pages.h"
 
 #include <stdlib.h>
-#include <string.h>
+
+/* A page while blocks are added. */
+struct page_cell {
+    uint64_t example_id : 40;
+    uint64_t live_blocks : 24;
+    uint32_t live_bytes;
+    uint32_t overhead_bytes;
+    uint32_t owner_node;
+    uint8_t common_frames;
+};
+
+/* Neighbours lie together: blocks of one moment fill most pages of a heap, and a page on its own
+ * would need its address and a share of a hash table. */
+struct heap_chunk {
+    uint64_t base;
+    uint64_t page_bytes;
+    uint32_t heap;
+    struct page_cell cells[HEAP_PAGES_CHUNK];
+};
 
 enum {
     MAX_COMMON_FRAMES = 254
@@ -24,61 +42,78 @@ int heap_pages_init(struct heap_pages *pages, struct heap_ranges *ranges,
 
 void heap_pages_done(struct heap_pages *pages)
 {
+    for (size_t i = 0; pages->chunks && i < pages->n_slots; i++)
+        free(pages->chunks[i]);
+    free(pages->chunks);
     free(pages->pages);
     free(pages->states);
     *pages = (struct heap_pages){0};
 }
 
-static struct heap_page *find_slot(struct heap_page *pages, size_t n_slots, uint32_t heap,
-                                   uint64_t address)
+static struct heap_chunk **find_slot(struct heap_chunk **chunks, size_t n_slots, uint32_t heap,
+                                     uint64_t base)
 {
-    uint64_t hash = (address / 1024 + ((uint64_t)heap << 44)) * UINT64_C(0x9e3779b97f4a7c15);
+    uint64_t hash = (base / 65536 + ((uint64_t)heap << 44)) * UINT64_C(0x9e3779b97f4a7c15);
+    size_t i = (size_t)(hash >> 32) & (n_slots - 1);
 
-    for (size_t i = (size_t)(hash >> 32) & (n_slots - 1);; i = (i + 1) & (n_slots - 1)) {
-        struct heap_page *page = &pages[i];
-        if (page->heap == 0 || (page->heap == heap && page->address == address))
-            return page;
-    }
+    while (chunks[i] && (chunks[i]->heap != heap || chunks[i]->base != base))
+        i = (i + 1) & (n_slots - 1);
+    return &chunks[i];
 }
 
 static int grow(struct heap_pages *pages, struct error *err)
 {
-    size_t n_slots = pages->n_slots ? pages->n_slots * 2 : 1024;
-    struct heap_page *larger = calloc(n_slots, sizeof *larger);
+    size_t n_slots = pages->n_slots ? pages->n_slots * 2 : 64;
+    struct heap_chunk **larger = calloc(n_slots, sizeof *larger);
 
     if (!larger)
-        return error_set(err, ERROR_NOMEM, "out of memory for %zu heap pages", n_slots);
+        return error_set(err, ERROR_NOMEM, "out of memory for %zu runs of heap pages", n_slots);
     for (size_t i = 0; i < pages->n_slots; i++) {
-        const struct heap_page *page = &pages->pages[i];
-        if (page->heap)
-            *find_slot(larger, n_slots, page->heap, page->address) = *page;
+        struct heap_chunk *chunk = pages->chunks[i];
+        if (chunk)
+            *find_slot(larger, n_slots, chunk->heap, chunk->base) = chunk;
     }
-    free(pages->pages);
-    pages->pages = larger;
+    free(pages->chunks);
+    pages->chunks = larger;
     pages->n_slots = n_slots;
     return 0;
 }
 
-static int page_get(struct heap_pages *pages, uint32_t heap, uint64_t address,
-                    struct heap_page **ret, struct error *err)
+static int chunk_new(struct heap_pages *pages, uint32_t heap, uint64_t base, uint64_t page_bytes,
+                     struct heap_chunk **ret, struct error *err)
 {
-    if (pages->n_pages * 4 >= pages->n_slots * 3) {
-        int code = grow(pages, err);
-        if (code)
-            return code;
-    }
-    *ret = find_slot(pages->pages, pages->n_slots, heap, address);
-    if ((*ret)->heap == 0) {
-        (*ret)->heap = heap;
-        (*ret)->address = address;
-        pages->n_pages++;
-    }
+    *ret = calloc(1, sizeof **ret);
+    if (!*ret)
+        return error_set(err, ERROR_NOMEM, "out of memory for heap pages");
+    (*ret)->base = base;
+    (*ret)->page_bytes = page_bytes;
+    (*ret)->heap = heap;
+    pages->n_chunks++;
     return 0;
+}
+
+/* address: of the page. */
+static int page_get(struct heap_pages *pages, uint32_t heap, uint64_t address, uint64_t page_bytes,
+                    struct page_cell **ret, struct error *err)
+{
+    uint64_t base = address / (HEAP_PAGES_CHUNK * page_bytes) * (HEAP_PAGES_CHUNK * page_bytes);
+    int code = 0;
+
+    if (pages->n_chunks * 4 >= pages->n_slots * 3)
+        code = grow(pages, err);
+    if (code)
+        return code;
+    struct heap_chunk **chunk = find_slot(pages->chunks, pages->n_slots, heap, base);
+    if (!*chunk)
+        code = chunk_new(pages, heap, base, page_bytes, chunk, err);
+    if (code == 0)
+        *ret = &(*chunk)->cells[(address - base) / page_bytes];
+    return code;
 }
 
 /* Innermost frames that the stack of another block leaves to those of the page. */
 static uint32_t common_frames(const struct definitions_backtrace *stacks,
-                              const struct heap_page *page, uint32_t other)
+                              const struct page_cell *page, uint32_t other)
 {
     uint32_t node = page->owner_node;
     uint32_t most =
@@ -94,15 +129,15 @@ static uint32_t common_frames(const struct definitions_backtrace *stacks,
     return n;
 }
 
-static void live_on_page(const struct heap_pages *pages, struct heap_page *page,
+static void live_on_page(const struct heap_pages *pages, struct page_cell *page,
                          const struct allocation *allocation, uint64_t n_bytes)
 {
     if (page->live_blocks++ == 0) {
         page->owner_node = allocation->node;
         page->common_frames = HEAP_PAGES_ONE_STACK;
-        page->example_id = allocation->allocation_id;
+        page->example_id = allocation->allocation_id & ((UINT64_C(1) << 40) - 1);
     } else if (page->owner_node != allocation->node && page->common_frames) {
-        page->common_frames = common_frames(pages->stacks, page, allocation->node);
+        page->common_frames = (uint8_t)common_frames(pages->stacks, page, allocation->node);
     }
     page->live_bytes += (uint32_t)n_bytes;
 }
@@ -114,8 +149,8 @@ static int add_overhead(struct heap_pages *pages, uint32_t heap, uint64_t start,
     for (uint64_t at = start; at < end;) {
         uint64_t address = at / page_bytes * page_bytes;
         uint64_t upto = address + page_bytes < end ? address + page_bytes : end;
-        struct heap_page *page;
-        int code = page_get(pages, heap, address, &page, err);
+        struct page_cell *page;
+        int code = page_get(pages, heap, address, page_bytes, &page, err);
         if (code)
             return code;
         page->overhead_bytes += (uint32_t)(upto - at);
@@ -153,8 +188,8 @@ int heap_pages_add(struct heap_pages *pages, const struct allocation *allocation
     for (uint64_t at = allocation->address; at < end;) {
         uint64_t address = at / page_bytes * page_bytes;
         uint64_t upto = address + page_bytes < end ? address + page_bytes : end;
-        struct heap_page *page;
-        int code = page_get(pages, allocation->heap, address, &page, err);
+        struct page_cell *page;
+        int code = page_get(pages, allocation->heap, address, page_bytes, &page, err);
         if (code)
             return code;
         live_on_page(pages, page, allocation, upto - at);
@@ -168,13 +203,14 @@ int heap_pages_add(struct heap_pages *pages, const struct allocation *allocation
 
 /* ---- the six parts ---- */
 
-static int compare_pages(const void *left, const void *right)
+static int compare_chunks(const void *left, const void *right)
 {
-    const struct heap_page *a = left, *b = right;
+    const struct heap_chunk *a = *(struct heap_chunk *const *)left;
+    const struct heap_chunk *b = *(struct heap_chunk *const *)right;
 
     if (a->heap != b->heap)
         return a->heap < b->heap ? -1 : 1;
-    return (a->address > b->address) - (a->address < b->address);
+    return (a->base > b->base) - (a->base < b->base);
 }
 
 /* malloc's own structures in front of the lowest chunk. */
@@ -205,36 +241,68 @@ static void make_parts(struct heap_pages *pages, uint32_t heap, struct heap_coun
     state->parts = heap_parts_make(count);
 }
 
+/* Moves the chunks to the front of their array, in order. */
+static size_t sort_chunks(struct heap_pages *pages)
+{
+    size_t n_used = 0, n = 0;
+
+    for (size_t i = 0; i < pages->n_slots; i++) {
+        struct heap_chunk *chunk = pages->chunks[i];
+        pages->chunks[i] = NULL;
+        if (chunk)
+            pages->chunks[n++] = chunk;
+    }
+    if (n)
+        qsort(pages->chunks, n, sizeof(struct heap_chunk *), compare_chunks);
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; k < HEAP_PAGES_CHUNK; k++)
+            n_used += pages->chunks[i]->cells[k].live_blocks > 0;
+    return n_used;
+}
+
+static void take_chunk(struct heap_pages *pages, const struct heap_chunk *chunk,
+                       struct heap_count *count)
+{
+    for (size_t k = 0; k < HEAP_PAGES_CHUNK; k++) {
+        const struct page_cell *cell = &chunk->cells[k];
+        if (cell->live_blocks == 0)
+            continue;
+        count->n_used++;
+        count->overhead_in_used += cell->overhead_bytes;
+        pages->states[chunk->heap]
+            .pages_to[heap_parts_quarter(cell->live_bytes, chunk->page_bytes)]++;
+        pages->pages[pages->n_pages++] = (struct heap_page){
+            .address = chunk->base + k * chunk->page_bytes,
+            .example_id = cell->example_id,
+            .live_blocks = cell->live_blocks,
+            .heap = chunk->heap,
+            .live_bytes = cell->live_bytes,
+            .owner_node = cell->owner_node,
+            .common_frames = cell->common_frames,
+        };
+    }
+}
+
 int heap_pages_finish(struct heap_pages *pages, const uint64_t *moment_ns, struct error *err)
 {
-    size_t n = 0, n_all = 0;
+    size_t i = 0;
 
     for (uint32_t heap = 1; heap <= pages->n_heaps; heap++) {
         int code = add_start_overhead(pages, heap, err);
         if (code)
             return code;
     }
-    for (size_t i = 0; i < pages->n_slots; i++) {
-        if (pages->pages[i].heap)
-            pages->pages[n_all++] = pages->pages[i];
-    }
-    if (n_all)
-        qsort(pages->pages, n_all, sizeof *pages->pages, compare_pages);
-    size_t i = 0;
+    pages->pages = malloc((sort_chunks(pages) + 1) * sizeof *pages->pages);
+    if (!pages->pages)
+        return error_set(err, ERROR_NOMEM, "out of memory for heap pages");
     for (uint32_t heap = 1; heap <= pages->n_heaps; heap++) {
-        uint32_t process = heap_ranges_get(pages->ranges, heap)->process;
         struct heap_count count = {.n_used = 0};
-        for (; i < n_all && pages->pages[i].heap == heap; i++) {
-            if (pages->pages[i].live_blocks == 0)
-                continue;
-            count.n_used++;
-            count.overhead_in_used += pages->pages[i].overhead_bytes;
-            pages->states[heap].pages_to[heap_parts_quarter(pages->pages[i].live_bytes,
-                                                            pages->page_bytes[process])]++;
-            pages->pages[n++] = pages->pages[i];
+        for (; i < pages->n_chunks && pages->chunks[i]->heap == heap; i++) {
+            take_chunk(pages, pages->chunks[i], &count);
+            free(pages->chunks[i]);
+            pages->chunks[i] = NULL;
         }
-        make_parts(pages, heap, &count, moment_ns[process]);
+        make_parts(pages, heap, &count, moment_ns[heap_ranges_get(pages->ranges, heap)->process]);
     }
-    pages->n_pages = n;
     return 0;
 }

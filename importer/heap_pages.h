@@ -12,7 +12,8 @@
  *   HP-3 A page has an owner when all its live blocks come from one stack. Of several stacks it is
  *        known how many innermost frames they all share, up to 254: enough to see whether they have
  *        one call site.
- *   HP-4 Memory: 48 bytes and a share of the hash table per used page, 100 per heap.
+ *   HP-4 Memory: 6 KiB for each run of HEAP_PAGES_CHUNK pages (a MiB) that holds a live byte, which
+ *        heap_pages_finish turns into 32 bytes per used page; 150 bytes per heap.
  * Threads: none. Failure: memory.
  */
 #ifndef MTRACE_IMPORTER_HEAP_PAGES_H
@@ -27,17 +28,21 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define HEAP_PAGES_ONE_STACK UINT32_MAX
+#define HEAP_PAGES_ONE_STACK UINT8_MAX
 
+enum {
+    HEAP_PAGES_CHUNK = 256
+};
+
+/* A used page. */
 struct heap_page {
-    uint64_t address; /* of the page */
-    uint64_t example_id;
-    uint32_t heap;       /* 0: the slot is empty */
-    uint32_t live_bytes; /* usable bytes of live blocks on this page */
-    uint32_t live_blocks;
-    uint32_t overhead_bytes;
-    uint32_t owner_node;    /* the stack of the block that was added first */
-    uint32_t common_frames; /* innermost ones that all stacks share; HEAP_PAGES_ONE_STACK */
+    uint64_t address;
+    uint64_t example_id : 40;
+    uint64_t live_blocks : 24;
+    uint32_t heap;
+    uint32_t live_bytes;   /* usable bytes of live blocks on this page */
+    uint32_t owner_node;   /* the stack of the block that was added first */
+    uint8_t common_frames; /* innermost ones that all stacks share, or HEAP_PAGES_ONE_STACK */
 };
 
 struct heap_state {
@@ -50,8 +55,10 @@ struct heap_state {
 
 struct heap_pages {
     struct heap_ranges *ranges;
-    struct heap_page *pages; /* a hash table; after heap_pages_finish sorted by heap and address */
-    size_t n_slots, n_pages;
+    struct heap_chunk **chunks; /* a hash table; until heap_pages_finish */
+    size_t n_slots, n_chunks;
+    struct heap_page *pages; /* after it, sorted by heap and address */
+    size_t n_pages;
     struct heap_state *states; /* by heap id */
     size_t n_heaps;
     const uint32_t *page_bytes; /* by process */

@@ -137,6 +137,35 @@ static void overlapping(void **state)
     end(&fixture);
 }
 
+/* Pages of many chunks, added from above: each comes once, in order, also where a block lies on
+ * both sides of a border between chunks. */
+static void many_chunks(void **state)
+{
+    enum {
+        N_PAGES = 40 * HEAP_PAGES_CHUNK
+    };
+
+    struct fixture fixture;
+
+    (void)state;
+    begin(&fixture, 0);
+    for (uint64_t i = N_PAGES; i-- > 0;)
+        if (i % 3 == 0)
+            add(&fixture, i + 1, i * PAGE + PAGE / 2, PAGE, 0, 7);
+    (void)finish(&fixture);
+    size_t n = 0;
+    for (uint64_t i = 0; i < N_PAGES; i++) {
+        if (i % 3 == 2)
+            continue;
+        const struct heap_page *page = &fixture.pages.pages[n++];
+        assert_int_equal(page->address, HEAP + i * PAGE);
+        assert_int_equal(page->live_bytes, PAGE / 2);
+        assert_int_equal(page->example_id, i - i % 3 + 1);
+    }
+    assert_int_equal(fixture.pages.n_pages, n + 1); /* the last block reaches farther */
+    end(&fixture);
+}
+
 static void nothing_live(void **state)
 {
     struct fixture fixture;
@@ -152,9 +181,8 @@ static void nothing_live(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(six_parts),
-        cmocka_unit_test(owners),
-        cmocka_unit_test(overlapping),
+        cmocka_unit_test(six_parts),    cmocka_unit_test(owners),
+        cmocka_unit_test(overlapping),  cmocka_unit_test(many_chunks),
         cmocka_unit_test(nothing_live),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
