@@ -38,6 +38,8 @@ static const char heaps_sql[] =
     " CROSS JOIN snapshots AS n ON n.process_id = f.process_id AND n.at_ns = f.at_ns AND n.reason = f.at"
     " CROSS JOIN _page_size AS z"
     " WHERE f.at = :at AND :process IN (0, f.process_id) AND f.extent_bytes > 0"
+    " AND f.extent_bytes >> 48 = 0 AND f.top_bytes BETWEEN 0 AND f.extent_bytes" /* a damaged file
+                                                                                  */
     " ORDER BY f.extent_bytes DESC, f.heap_id";
 
 static void read_topmost(struct heap_picture_heap *heap, struct sqlite3_stmt *row)
@@ -85,9 +87,8 @@ static int compare_heaps(const void *left, const void *right)
 static void add_heap(struct map *map, struct sqlite3_stmt *row)
 {
     struct heap_picture *picture = &map->picture;
-    int64_t page_bytes = sqlite3_column_int64(row, 19);
 
-    picture->page_bytes = page_bytes > 0 ? (uint64_t)page_bytes : 4096;
+    picture->page_bytes = heap_parts_page_bytes(sqlite3_column_int64(row, 19));
     if (map->n_all == 0 || map->at_ns != sqlite3_column_int64(row, 2))
         map->n_instants++;
     map->at_ns = sqlite3_column_int64(row, 2);
@@ -139,9 +140,12 @@ static void add_page(const struct heap_picture *picture, struct heap_picture_hea
 {
     static const struct where_columns place = {3, 4, 5, 6};
     uint64_t offset = (uint64_t)sqlite3_column_int64(row, 0) - heap->start;
-    struct heap_picture_cell *cell = &heap->cells[offset / picture->cell_bytes];
+    size_t index = (size_t)(offset / picture->cell_bytes);
+    struct heap_picture_cell *cell = &heap->cells[index];
     char where[HEAP_PICTURE_TEXT_BYTES];
 
+    if (index >= heap_picture_cells(picture, heap))
+        return; /* a damaged file */
     cell->live_bytes += (uint64_t)sqlite3_column_int64(row, 1);
     cell->live_blocks += (uint64_t)sqlite3_column_int64(row, 2);
     cell->n_used++;

@@ -216,9 +216,9 @@ static uint64_t part_bytes(const struct heap_picture_heap *heap, int part)
     return bytes;
 }
 
-static void put_bar(const struct heap_picture_heap *heap, uint64_t largest, double y, FILE *out)
+static void put_bar(const struct heap_picture_heap *heap, double y, FILE *out)
 {
-    double scale = (double)CELLS_WIDTH / (double)largest;
+    double scale = (double)CELLS_WIDTH / (double)heap->parts.extent_bytes;
     double x = LEFT;
 
     for (int i = 0; i < N_PARTS; i++) {
@@ -239,8 +239,7 @@ static void put_bar(const struct heap_picture_heap *heap, uint64_t largest, doub
     }
 }
 
-static void put_heap_head(const struct heap_picture_heap *heap, uint64_t largest, double y,
-                          FILE *out)
+static void put_heap_head(const struct heap_picture_heap *heap, double y, FILE *out)
 {
     char extent[UNITS_TEXT_BYTES], live[UNITS_TEXT_BYTES];
     double share = (double)heap->parts.live_bytes / (double)heap->parts.extent_bytes;
@@ -252,7 +251,7 @@ static void put_heap_head(const struct heap_picture_heap *heap, uint64_t largest
     (void)fprintf(out, " live, 0x%" PRIx64 " to 0x%" PRIx64 "</tspan></text>\n", heap->start,
                   heap->start + heap->parts.extent_bytes);
     put_label(out, MARGIN, y + 31, *heap->topmost ? heap->topmost : "no live block");
-    put_bar(heap, largest, y + 40, out);
+    put_bar(heap, y + 40, out);
 }
 
 static void put_range(const struct heap_picture *picture, const struct heap_picture_heap *heap,
@@ -387,18 +386,14 @@ void heap_picture_draw(const struct heap_picture *picture, FILE *out)
 {
     double y = HEAD_HEIGHT + HEAP_GAP;
     double height = y + (*picture->remark ? 30 : 0);
-    uint64_t largest = 1;
 
-    for (size_t i = 0; i < picture->n_heaps; i++) {
+    for (size_t i = 0; i < picture->n_heaps; i++)
         height += heap_height(picture, &picture->heaps[i]);
-        if (picture->heaps[i].parts.extent_bytes > largest)
-            largest = picture->heaps[i].parts.extent_bytes;
-    }
     svg_begin(out, PICTURE_WIDTH, (int)height, picture->title);
     put_head(picture, out);
     for (size_t i = 0; i < picture->n_heaps; i++) {
         const struct heap_picture_heap *heap = &picture->heaps[i];
-        put_heap_head(heap, largest, y, out);
+        put_heap_head(heap, y, out);
         put_cells(picture, heap, y + HEAP_HEAD_HEIGHT, out);
         y += heap_height(picture, heap);
         put_top(picture, heap, y - HEAP_GAP - TOP_HEIGHT, out);

@@ -9,8 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* As the import counts and takes them. */
+#define MAX_BLOCK_BYTES (UINT64_C(4) << 30)
+
 enum {
-    MAX_COMMON_FRAMES = 254 /* as the import counts them */
+    MAX_COMMON_FRAMES = 254
 };
 
 struct block {
@@ -211,7 +214,8 @@ static int add_block(struct scan *scan, const struct block *block, struct error 
     uint64_t chunk = block->address;
     int rc = 0;
 
-    if (block->address < heap->start || end < block->address || end > heap->end)
+    if (block->address < heap->start || end < block->address || end > heap->end
+        || block->usable_bytes > MAX_BLOCK_BYTES)
         return 0; /* a damaged file */
     if (scan->count.topmost_end == 0)
         rc = begin_blocks(scan, err);
@@ -285,7 +289,6 @@ static int scan_heap(struct scan *scan, struct sqlite3_stmt *rows, bool *is_row,
 
 static struct heap_scan_heap read_heap(struct sqlite3_stmt *row)
 {
-    int64_t page_bytes = sqlite3_column_int64(row, 8);
     struct heap_scan_heap heap = {.heap_id = sqlite3_column_int64(row, 0),
                                   .process_id = sqlite3_column_int64(row, 1),
                                   .at_ns = sqlite3_column_int64(row, 2),
@@ -294,7 +297,8 @@ static struct heap_scan_heap read_heap(struct sqlite3_stmt *row)
                                   .end_then = (uint64_t)sqlite3_column_int64(row, 5),
                                   .lowest_block = (uint64_t)sqlite3_column_int64(row, 6),
                                   .is_glibc = sqlite3_column_int(row, 7) != 0,
-                                  .page_bytes = page_bytes > 0 ? (uint64_t)page_bytes : 4096};
+                                  .page_bytes =
+                                      heap_parts_page_bytes(sqlite3_column_int64(row, 8))};
 
     (void)snprintf(heap.kind, sizeof(heap.kind), "%s", (const char *)sqlite3_column_text(row, 9));
     return heap;

@@ -55,6 +55,14 @@ uint64_t heap_parts_own_end(bool is_glibc, uint64_t start, uint64_t lowest_block
     return is_glibc && end > start && end - start <= MAX_OWN_BYTES ? end : start;
 }
 
+uint64_t heap_parts_page_bytes(int64_t page_bytes)
+{
+    bool is_power_of_two = (page_bytes & (page_bytes - 1)) == 0;
+
+    return is_power_of_two && page_bytes >= 4096 && page_bytes <= 1 << 20 ? (uint64_t)page_bytes
+                                                                          : 4096;
+}
+
 unsigned heap_parts_quarter(uint64_t live_bytes, uint64_t page_bytes)
 {
     if (live_bytes >= page_bytes)

@@ -46,6 +46,9 @@ struct heap_parts heap_parts_make(const struct heap_count *count);
 /* Where malloc's own structures in front of the lowest block end; `start` when there are none. */
 uint64_t heap_parts_own_end(bool is_glibc, uint64_t start, uint64_t lowest_block);
 
+/* What a recording says of its pages, when that can be; else 4096. */
+uint64_t heap_parts_page_bytes(int64_t page_bytes);
+
 /* 0 to 3: which quarter of a page is filled. */
 unsigned heap_parts_quarter(uint64_t live_bytes, uint64_t page_bytes);
 
