@@ -132,49 +132,48 @@ static void check_choice(struct argp_state *state, const char *what, const char 
     argp_error(state, "%s: '%s' is none of: %s", what, text, choices);
 }
 
-static error_t parse_collector_option(int key, char *arg, struct argp_state *state)
+/* What is handed on to the collector as a variable. */
+struct setting {
+    int key;
+    const char *option;
+    const char *variable;
+    const char *value;   /* of an option without argument */
+    const char *choices; /* the argument is one of these, separated by spaces */
+    uint64_t most;       /* the argument is a number up to this; 0: any text */
+};
+
+static const struct setting settings[] = {
+    {KEY_DISABLED, "--start-disabled", "MTRACE_DISABLE_BY_DEFAULT", .value = "1"},
+    {KEY_FOLLOW, "--follow-children", "MTRACE_FOLLOW_CHILDREN", .value = "1"},
+    {KEY_NO_FREE_BACKTRACES, "--no-free-backtraces", "MTRACE_BACKTRACES_ON_FREE", .value = "0"},
+    {KEY_ZERO, "--zero-memory", "MTRACE_ZERO_MEMORY", .value = "1"},
+    {KEY_NO_MMAPS, "--no-mmaps", "MTRACE_GATHER_MMAPS", .value = "0"},
+    {KEY_SIGNAL, "--toggle-signal", "MTRACE_SIGNAL_TOGGLE",
+     .choices = "SIGUSR1 SIGUSR2 SIGHUP SIGQUIT SIGPROF"},
+    {KEY_UNWINDER, "--unwinder", "MTRACE_UNWINDER",
+     .choices = "fast libunwind frame-pointer none check"},
+    {KEY_LOG, "--log-level", "MTRACE_LOG", .choices = "trace debug info warn error"},
+    {KEY_MAX_DEPTH, "--max-depth", "MTRACE_MAX_DEPTH", .most = UINT32_MAX},
+    {KEY_MAX_LIVE, "--max-live", "MTRACE_MAX_LIVE", .most = 0},
+    {KEY_LOGFILE, "--log-file", "MTRACE_LOGFILE", .most = 0},
+};
+
+static error_t parse_setting(int key, char *arg, struct argp_state *state)
 {
-    switch (key) {
-    case KEY_DISABLED:
-        ((struct options *)state->input)->starts_off = true;
-        add_setting(state, "MTRACE_DISABLE_BY_DEFAULT", "1");
-        return 0;
-    case KEY_SIGNAL:
-        check_choice(state, "--toggle-signal", arg, "SIGUSR1 SIGUSR2 SIGHUP SIGQUIT SIGPROF");
-        add_setting(state, "MTRACE_SIGNAL_TOGGLE", arg);
-        return 0;
-    case KEY_NO_FREE_BACKTRACES:
-        add_setting(state, "MTRACE_BACKTRACES_ON_FREE", "0");
-        return 0;
-    case KEY_UNWINDER:
-        check_choice(state, "--unwinder", arg, "fast libunwind frame-pointer none check");
-        add_setting(state, "MTRACE_UNWINDER", arg);
-        return 0;
-    case KEY_MAX_DEPTH:
-        parse_number(state, "--max-depth", arg, UINT32_MAX);
-        add_setting(state, "MTRACE_MAX_DEPTH", arg);
-        return 0;
-    case KEY_MAX_LIVE:
-        if (*arg < '0' || *arg > '9')
+    for (size_t i = 0; i < sizeof(settings) / sizeof(*settings); i++) {
+        const struct setting *setting = &settings[i];
+        if (setting->key != key)
+            continue;
+        if (setting->choices)
+            check_choice(state, setting->option, arg, setting->choices);
+        if (setting->most)
+            (void)parse_number(state, setting->option, arg, setting->most);
+        if (key == KEY_MAX_LIVE && (*arg < '0' || *arg > '9'))
             argp_error(state, "--max-live: '%s' is not a size such as 512MiB", arg);
-        add_setting(state, "MTRACE_MAX_LIVE", arg);
+        add_setting(state, setting->variable, setting->value ? setting->value : arg);
         return 0;
-    case KEY_ZERO:
-        add_setting(state, "MTRACE_ZERO_MEMORY", "1");
-        return 0;
-    case KEY_NO_MMAPS:
-        add_setting(state, "MTRACE_GATHER_MMAPS", "0");
-        return 0;
-    case KEY_LOG:
-        check_choice(state, "--log-level", arg, "trace debug info warn error");
-        add_setting(state, "MTRACE_LOG", arg);
-        return 0;
-    case KEY_LOGFILE:
-        add_setting(state, "MTRACE_LOGFILE", arg);
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
     }
+    return ARGP_ERR_UNKNOWN;
 }
 
 static error_t parse_arguments(int key, struct argp_state *state)
@@ -216,8 +215,10 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         return 0;
     case KEY_FOLLOW:
         options->follows_children = true;
-        add_setting(state, "MTRACE_FOLLOW_CHILDREN", "1");
-        return 0;
+        return parse_setting(key, arg, state);
+    case KEY_DISABLED:
+        options->starts_off = true;
+        return parse_setting(key, arg, state);
     case KEY_WAIT:
         options->waits_for_children = true;
         return 0;
@@ -243,7 +244,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     case ARGP_KEY_END:
         return parse_arguments(key, state);
     default:
-        return parse_collector_option(key, arg, state);
+        return parse_setting(key, arg, state);
     }
 }
 
