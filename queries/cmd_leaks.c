@@ -6,6 +6,7 @@
  */
 #include "queries/commands.h"
 #include "queries/headline.h"
+#include "queries/process_ranking.h"
 #include "queries/query.h"
 #include "queries/report_sql.h"
 #include "queries/shorten.h"
@@ -49,7 +50,7 @@ static const char rows_sql[] =
     " LEFT JOIN site_frees AS f ON f.process_id = l.process_id AND f.call_site_id = l.call_site_id"
     " LEFT JOIN _sites AS e ON e.call_site_id = f.free_call_site_id"
     " WHERE l.process_id = :process AND l.suppressed_by IS NULL"
-    " ORDER BY l.pattern <> 'steady', l.leaked_bytes DESC, l.leaked_blocks DESC, l.call_site_id"
+    " ORDER BY l.leaked_bytes DESC, l.leaked_blocks DESC, l.call_site_id"
     " LIMIT :count OFFSET :skip";
 
 static const char totals_sql[] =
@@ -76,6 +77,18 @@ static int prepare(const struct query *query, const char *sql, int64_t process_i
     return rc;
 }
 
+/* "15 % of stacks complete"; where nothing was allocated there is no share. */
+static const char *format_complete(struct sqlite3_stmt *row, char *ret_text)
+{
+    char share[UNITS_TEXT_BYTES];
+
+    if (sqlite3_column_type(row, 5) == SQLITE_NULL)
+        return "no stacks";
+    (void)snprintf(ret_text, CELL_BYTES, "%s of stacks complete",
+                   units_format_share(sqlite3_column_double(row, 5), share));
+    return ret_text;
+}
+
 static int print_totals(const struct query *query, int64_t process_id, int64_t *ret_n_sites,
                         struct error *err)
 {
@@ -84,7 +97,7 @@ static int print_totals(const struct query *query, int64_t process_id, int64_t *
     char blocks[UNITS_TEXT_BYTES];
     char suppressed[UNITS_TEXT_BYTES];
     char dropped[UNITS_TEXT_BYTES];
-    char share[UNITS_TEXT_BYTES];
+    char share[CELL_BYTES];
     int rc = prepare(query, totals_sql, process_id, &stmt, err);
 
     if (rc != 0)
@@ -94,15 +107,15 @@ static int print_totals(const struct query *query, int64_t process_id, int64_t *
         *ret_n_sites = sqlite3_column_int64(stmt, 2);
         (void)fprintf(query->out,
                       "leaked %s in %s block%s of %" PRId64
-                      " site%s; %s suppressed; %s events dropped; "
-                      "%s of stacks complete\n",
+                      " site%s%s; %s suppressed; %s events dropped; "
+                      "%s\n",
                       units_format_bytes(sqlite3_column_int64(stmt, 0), bytes),
                       units_format_count(sqlite3_column_int64(stmt, 1), blocks),
                       sqlite3_column_int64(stmt, 1) == 1 ? "" : "s", *ret_n_sites,
-                      *ret_n_sites == 1 ? "" : "s",
+                      *ret_n_sites == 1 ? "" : "s", *ret_n_sites > 1 ? ", most bytes first" : "",
                       units_format_bytes(sqlite3_column_int64(stmt, 3), suppressed),
                       units_format_count(sqlite3_column_int64(stmt, 4), dropped),
-                      units_format_share(sqlite3_column_double(stmt, 5), share));
+                      format_complete(stmt, share));
     }
     sqlite3_finalize(stmt);
     return rc < 0 ? rc : 0;
@@ -177,12 +190,15 @@ static void add_row(struct table *table, struct sqlite3_stmt *row)
 }
 
 /* The command that opens the first row, and a filter on its class or function. */
-static void print_next(const struct query *query, int64_t site_id, const char *function)
+static void print_next(const struct query *query, int64_t process_id, int64_t site_id,
+                       const char *function)
 {
     char text[CELL_BYTES];
 
-    (void)fprintf(query->out, "next: mtrace-query leaks %s --site %" PRId64,
-                  query->options->database_path, site_id);
+    (void)fprintf(query->out, "next: mtrace-query leaks %s", query->options->database_path);
+    if (query->style.has_process)
+        (void)fprintf(query->out, " --process %" PRId64, process_id);
+    (void)fprintf(query->out, " --site %" PRId64, site_id);
     shorten_function(function, text, sizeof(text));
     text[strcspn(text, ":<( ")] = '\0';
     if (*text)
@@ -195,7 +211,7 @@ static void add_columns(struct table *table)
     table_add_column(table, "bytes", true);
     table_add_column(table, "blocks", true);
     table_add_column(table, "of its own", true);
-    table_add_column(table, "when", false);
+    table_add_column(table, "pattern", false);
     table_add_column(table, "site", true);
     table_add_column(table, "where", false);
 }
@@ -243,7 +259,7 @@ static int print_sites(const struct query *query, int64_t process_id, int64_t n_
         (void)fprintf(query->out, "and %" PRId64 " more sites: -n 0\n",
                       n_sites - max_rows - query->options->skip);
     if (rc == 0 && site_id)
-        print_next(query, site_id, function);
+        print_next(query, process_id, site_id, function);
     return rc;
 }
 
@@ -267,14 +283,11 @@ static int print_rules(const struct query *query, int64_t process_id, struct err
 
 static int print_process(struct query *query, int64_t process_id, struct error *err)
 {
-    char text[CELL_BYTES];
     int64_t n_sites = 0;
-    int rc = headline_format(query, process_id, text, sizeof(text), err);
+    int rc = headline_print(query, process_id, err);
 
-    if (rc != 0)
-        return rc;
-    (void)fprintf(query->out, "%s  %s\n", query->options->database_path, text);
-    rc = print_totals(query, process_id, &n_sites, err);
+    if (rc == 0)
+        rc = print_totals(query, process_id, &n_sites, err);
     if (rc == 0 && n_sites > 0)
         rc = print_sites(query, process_id, n_sites, err);
     if (rc == 0)
@@ -311,5 +324,5 @@ int cmd_leaks_run(struct query *query, struct error *err)
     if (query->style.format != RENDER_TABLE || options->site_id || options->fail_if
         || options->is_sql_shown || options->sort_by || options->is_wide)
         return run_plain(query, err);
-    return headline_each_process(query, print_process, err);
+    return process_ranking_each(query, "leaked_bytes", print_process, err);
 }

@@ -5,6 +5,7 @@
  */
 #include "queries/commands.h"
 #include "queries/headline.h"
+#include "queries/process_ranking.h"
 #include "queries/query.h"
 #include "queries/report_sql.h"
 #include "queries/table.h"
@@ -202,10 +203,16 @@ static void print_rss(FILE *out, const struct figures *f)
 {
     struct texts t = {.n = 0};
 
+    char at[UNITS_TEXT_BYTES];
+
     if (!is_known(f, "rss_at_peak_bytes"))
         return;
-    (void)fprintf(out, "RSS peak    %s = %s heaps + %s own mappings + %s files + %s other\n",
+    (void)fprintf(out, "RSS peak    %s, the highest of %s\n",
+                  bytes(&t, number(f, "rss_highest_bytes")),
+                  counted(&t, number(f, "rss_samples"), "sample"));
+    (void)fprintf(out, "RSS split   %s at %s = %s heaps + %s own mappings + %s files + %s other\n",
                   bytes(&t, number(f, "rss_at_peak_bytes")),
+                  units_format_duration(number(f, "rss_at_peak_ns"), at),
                   bytes(&t, number(f, "rss_heaps_bytes")),
                   bytes(&t, number(f, "rss_mappings_bytes")),
                   bytes(&t, number(f, "rss_files_bytes")), bytes(&t, number(f, "rss_other_bytes")));
@@ -217,11 +224,13 @@ static void print_recording(FILE *out, const struct figures *f)
     char percent[UNITS_TEXT_BYTES];
 
     (void)fprintf(
-        out,
-        "recording   %s events of %s threads, %s dropped; %s stacks, %s of allocations with a complete one\n",
-        count(&t, number(f, "events")), count(&t, number(f, "threads")),
-        count(&t, number(f, "events_dropped")), count(&t, number(f, "stacks")),
-        units_format_share(share(f, "complete_share"), percent));
+        out, "recording   %s of %s, %s dropped; %s", counted(&t, number(f, "events"), "event"),
+        counted(&t, number(f, "threads"), "thread"), count(&t, number(f, "events_dropped")),
+        counted(&t, number(f, "stacks"), "stack"));
+    if (is_known(f, "complete_share"))
+        (void)fprintf(out, ", %s of allocations with a complete one",
+                      units_format_share(share(f, "complete_share"), percent));
+    (void)fputs("\n", out);
 }
 
 /* The first rows of a report: two figures and where. */
@@ -278,14 +287,12 @@ static int print_top(const struct query *query, const struct top *top, int64_t p
 static int print_process(struct query *query, int64_t process_id, struct error *err)
 {
     struct figures figures;
-    char text[CELL_BYTES];
-    int rc = headline_format(query, process_id, text, sizeof(text), err);
+    int rc = read_figures(query, process_id, &figures, err);
 
     if (rc == 0)
-        rc = read_figures(query, process_id, &figures, err);
+        rc = headline_print(query, process_id, err);
     if (rc != 0)
         return rc;
-    (void)fprintf(query->out, "%s  %s\n", query->options->database_path, text);
     print_totals(query->out, &figures);
     print_heap(query->out, &figures, "peak");
     print_heap(query->out, &figures, "end");
@@ -322,7 +329,7 @@ int cmd_summary_run(struct query *query, struct error *err)
 
     if (query->style.format != RENDER_TABLE || options->fail_if || options->is_sql_shown)
         return run_pivot(query, err);
-    rc = headline_each_process(query, print_process, err);
+    rc = process_ranking_each(query, "peak_bytes", print_process, err);
     if (rc == 0)
         rc = print_debug_notes(query, err);
     if (rc == 0)

@@ -5,6 +5,7 @@
  */
 #include "queries/commands.h"
 #include "queries/headline.h"
+#include "queries/process_ranking.h"
 #include "queries/query.h"
 #include "support/error.h"
 #include "support/units.h"
@@ -179,7 +180,7 @@ int cmd_timeline_run(struct query *query, struct error *err)
     if (query->style.format != RENDER_TABLE || options->is_wide || options->sort_by
         || options->fail_if || options->is_sql_shown || options->count >= 0 || options->skip > 0)
         return cmd_report_run(query, err);
-    rc = headline_each_process(query, print_process, err);
+    rc = process_ranking_each(query, "peak_bytes", print_process, err);
     if (rc == 0)
         (void)fprintf(query->out, "next: mtrace-query live %s --at TIME\n", options->database_path);
     return rc;

@@ -34,9 +34,10 @@ struct command {
     bool needs_database;
     bool needs_rows; /* of allocations, whatever is asked: a slim import has none */
     bool is_argument_optional;
-    bool has_measure; /* takes --measure and --by */
-    bool has_tree;    /* takes --bottom-up and --min-share */
-    bool has_instant; /* about heaps: takes --at, once, whatever `filters` says */
+    bool has_headline; /* its screen says itself what of the log was lost */
+    bool has_measure;  /* takes --measure and --by */
+    bool has_tree;     /* takes --bottom-up and --min-share */
+    bool has_instant;  /* about heaps: takes --at, once, whatever `filters` says */
     enum command_filters filters;
 };
 
@@ -69,6 +70,7 @@ int cmd_live_run(struct query *query, struct error *err);
 int cmd_tree_run(struct query *query, struct error *err);
 int cmd_flamegraph_run(struct query *query, struct error *err);
 int cmd_callers_run(struct query *query, struct error *err);
+int cmd_processes_run(struct query *query, struct error *err);
 int cmd_callees_run(struct query *query, struct error *err);
 int cmd_diff_run(struct query *query, struct error *err);
 int cmd_timeline_run(struct query *query, struct error *err);

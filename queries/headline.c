@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 #include "queries/headline.h"
 
+#include "queries/damage_note.h"
 #include "queries/query.h"
 #include "queries/shorten.h"
 #include "support/error.h"
 #include "support/units.h"
 
 #include <string.h>
+
+enum {
+    TEXT_BYTES = 1024
+};
 
 int headline_each_process(struct query *query,
                           int (*what)(struct query *, int64_t process_id, struct error *),
@@ -18,22 +23,45 @@ int headline_each_process(struct query *query,
         "SELECT process_id FROM processes WHERE :process IN (0, process_id) ORDER BY process_id",
         &stmt, err);
     int step = 0;
-    int64_t n = 0;
 
     if (rc != 0)
         return rc;
     sqlite3_bind_int64(stmt, 1, query->options->process_id);
-    while (rc == 0 && (step = rundb_step(&query->database, stmt, err)) == 1) {
+    while (rc == 0 && (step = rundb_step(&query->database, stmt, err)) == 1)
         rc = what(query, sqlite3_column_int64(stmt, 0), err);
-        n++;
-    }
     sqlite3_finalize(stmt);
-    if (step < 0)
-        return step;
-    if (rc == 0 && n == 0)
-        return error_set(err, ERROR_NOT_FOUND, "'%s' has no process %lld; processes lists them",
-                         query->options->database_path, (long long)query->options->process_id);
-    return rc;
+    return step < 0 ? step : rc;
+}
+
+void headline_filters(const struct query *query, char *ret_text, size_t size)
+{
+    const struct filter *filter = &query->options->filter;
+
+    ret_text[0] = '\0';
+    for (size_t i = 0; i < filter->n_values; i++) {
+        size_t used = strlen(ret_text);
+        (void)snprintf(ret_text + used, size - used, "%s%s %s", i ? ", " : "; ",
+                       filter->values[i].parameter->name, filter->values[i].text);
+    }
+}
+
+/* What the log has lost comes right below the headline. */
+int headline_print(struct query *query, int64_t process_id, struct error *err)
+{
+    char text[TEXT_BYTES];
+    char filters[TEXT_BYTES];
+    char damage[TEXT_BYTES];
+    int rc = headline_format(query, process_id, text, sizeof(text), err);
+
+    if (rc == 0)
+        rc = damage_note_format(query, damage, sizeof(damage), err);
+    if (rc != 0)
+        return rc;
+    headline_filters(query, filters, sizeof(filters));
+    (void)fprintf(query->out, "%s  %s%s\n", query->options->database_path, text, filters);
+    if (damage[0])
+        (void)fprintf(query->out, "%s\n", damage);
+    return 0;
 }
 
 static void format_end(const char *kind, int value, char *text, size_t size)
@@ -77,8 +105,13 @@ int headline_format(const struct query *query, int64_t process_id, char *ret_tex
 
         format_end((const char *)sqlite3_column_text(stmt, 3), sqlite3_column_int(stmt, 4), end,
                    sizeof(end));
-        (void)snprintf(ret_text, size, "%s (pid %d), %s, %s",
-                       executable ? shorten_path(executable) : "?", sqlite3_column_int(stmt, 1),
+        char process[64] = "";
+
+        if (query->style.has_process)
+            (void)snprintf(process, sizeof(process), "process %lld, ", (long long)process_id);
+        (void)snprintf(ret_text, size, "%s (%spid %d), %s, %s",
+                       executable ? shorten_path(executable) : "?", process,
+                       sqlite3_column_int(stmt, 1),
                        units_format_duration(sqlite3_column_int64(stmt, 2), duration), end);
     }
     sqlite3_finalize(stmt);

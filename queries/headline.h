@@ -19,6 +19,12 @@ int headline_each_process(struct query *query,
                           int (*what)(struct query *, int64_t process_id, struct error *),
                           struct error *err);
 
+/* "; from 50%, size_min 4KiB": the filters that the figures passed, "" without any. */
+void headline_filters(const struct query *query, char *ret_text, size_t size);
+
+/* The first line of a process's screen, with the filters; below it, what the log has lost. */
+int headline_print(struct query *query, int64_t process_id, struct error *err);
+
 int headline_format(const struct query *query, int64_t process_id, char *ret_text, size_t size,
                     struct error *err);
 

@@ -5,7 +5,8 @@
  * Model: run.dat -> run.db by the mtrace-import beside this program, or the one in PATH. A database
  *        that is at least as new as the recording and holds it is taken as it is.
  * Invariants: IF-1 nothing but a database of ours is ever replaced.
- * Failure: ERROR_EXISTS when another file has the database's name; ERROR_EXEC when mtrace-import cannot be run or fails; it has said why.
+ * Failure: ERROR_EXISTS when another file has the database's name; ERROR_EXEC when mtrace-import
+ * cannot be run or fails; it has said why.
  */
 #ifndef MTRACE_QUERIES_IMPORT_FIRST_H
 #define MTRACE_QUERIES_IMPORT_FIRST_H

@@ -2,6 +2,7 @@
 #include "queries/query.h"
 
 #include "queries/commands.h"
+#include "queries/damage_note.h"
 #include "queries/export_job.h"
 #include "queries/filtered_totals.h"
 #include "queries/heap_tables.h"
@@ -64,21 +65,84 @@ static int check_rows(const struct query *query, struct error *err)
     return rc;
 }
 
+static int count(const struct query *query, const char *sql, int64_t value, int64_t *ret_n,
+                 int64_t *ret_first, struct error *err)
+{
+    struct sqlite3_stmt *stmt;
+    int rc = rundb_prepare(&query->database, sql, &stmt, err);
+
+    if (rc != 0)
+        return rc;
+    sqlite3_bind_int64(stmt, 1, value);
+    rc = rundb_step(&query->database, stmt, err);
+    *ret_n = sqlite3_column_int64(stmt, 0);
+    *ret_first = sqlite3_column_int64(stmt, 1);
+    sqlite3_finalize(stmt);
+    return rc < 0 ? rc : 0;
+}
+
+/* --process takes a process_id or, where no other process had it, a pid. */
+static int resolve_process(struct query *query, struct error *err)
+{
+    const int64_t asked = query->options->process_id;
+    int64_t n = 0;
+    int64_t process_id = 0;
+    int rc = count(query, "SELECT count(*), process_id FROM processes WHERE process_id = ?1", asked,
+                   &n, &process_id, err);
+
+    if (rc == 0 && n == 0)
+        rc = count(query, "SELECT count(*), process_id FROM processes WHERE pid = ?1", asked, &n,
+                   &process_id, err);
+    if (rc == 0 && n != 1)
+        return error_set(err, ERROR_NOT_FOUND,
+                         n ? "'%s' has several processes with pid %lld; mtrace-query processes "
+                             "lists their ids"
+                           : "'%s' has no process %lld; mtrace-query processes lists them",
+                         query->options->database_path, (long long)asked);
+    query->resolved = *query->options;
+    query->resolved.process_id = process_id;
+    query->options = &query->resolved;
+    return rc;
+}
+
+static int check_site(const struct query *query, struct error *err)
+{
+    int64_t n = 0;
+    int64_t site_id;
+    int rc = count(query, "SELECT count(*), call_site_id FROM call_sites WHERE call_site_id = ?1",
+                   query->options->site_id, &n, &site_id, err);
+
+    if (rc == 0 && n == 0)
+        return error_set(
+            err, ERROR_NOT_FOUND,
+            "'%s' has no call site %lld; the column site of leaks, peak or hot has them",
+            query->options->database_path, (long long)query->options->site_id);
+    return rc;
+}
+
+static int check_ids(struct query *query, struct error *err)
+{
+    int rc = query->options->process_id ? resolve_process(query, err) : 0;
+
+    return rc == 0 && query->options->site_id ? check_site(query, err) : rc;
+}
+
 int query_open(struct query *query, struct error *err)
 {
-    const struct query_options *options = query->options;
     int64_t n_processes = 0;
     int rc;
 
-    if (!options->database_path)
+    if (!query->options->database_path)
         return 0;
-    rc = rundb_open(&query->database, options->database_path, err);
+    rc = rundb_open(&query->database, query->options->database_path, err);
+    if (rc == 0)
+        rc = check_ids(query, err);
     if (rc == 0)
         rc = check_rows(query, err);
     if (rc == 0)
         rc = rundb_load_views(&query->database, err);
-    if (rc == 0 && options->suppressions_path)
-        rc = suppressions_load(&query->database, options->suppressions_path, err);
+    if (rc == 0 && query->options->suppressions_path)
+        rc = suppressions_load(&query->database, query->options->suppressions_path, err);
     if (rc == 0)
         rc = install_filters(query, err);
     if (rc == 0)
@@ -86,6 +150,8 @@ int query_open(struct query *query, struct error *err)
     if (rc == 0)
         rc = rundb_get_int64(&query->database, "SELECT count(*) FROM processes", &n_processes, err);
     query->style.has_process = n_processes > 1;
+    if (rc == 0)
+        rc = damage_note_print(query, err);
     return rc == 0 ? recorder_notes_print(query, err) : rc;
 }
 

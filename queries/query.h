@@ -62,7 +62,8 @@ struct query {
     struct rundb database;
     struct render_style style;
     FILE *out;
-    int exit_status; /* of a question that was answered */
+    struct query_options resolved; /* the options, when opening has made a pid an id */
+    int exit_status;               /* of a question that was answered */
 };
 
 /* Opens the database of the options, if the command needs one, with today's views and the filters

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "queries/tree_title.h"
 
+#include "queries/headline.h"
 #include "queries/query.h"
 #include "queries/shorten.h"
 #include "queries/stack_weights.h"
@@ -38,15 +39,6 @@ int tree_title_processes(const struct query *query, char *text, size_t size, str
     return rc < 0 ? rc : 0;
 }
 
-static void append_filters(const struct filter *filter, char *text, size_t size)
-{
-    for (size_t i = 0; i < filter->n_values; i++) {
-        size_t used = strlen(text);
-        (void)snprintf(text + used, size - used, "%s%s %s", i ? ", " : "; ",
-                       filter->values[i].parameter->name, filter->values[i].text);
-    }
-}
-
 int tree_title_format(const struct query *query, const struct stack_weights *weights,
                       char *ret_text, size_t size, struct error *err)
 {
@@ -62,6 +54,6 @@ int tree_title_format(const struct query *query, const struct stack_weights *wei
         units_format_count(weights->total_blocks, blocks),
         weights->total_blocks == 1 ? "block" : "blocks",
         units_format_count((int64_t)weights->n, stacks), weights->n == 1 ? "stack" : "stacks");
-    append_filters(&query->options->filter, ret_text, size);
+    headline_filters(query, ret_text + strlen(ret_text), size - strlen(ret_text));
     return 0;
 }

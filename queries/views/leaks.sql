@@ -4,7 +4,7 @@
 -- pattern: 'once' is a single block; 'steady' are three or more whose births span at least a quarter of the process's
 -- life, so that it will go on, unless snapshots show that half of the bytes that the call site keeps came between two
 -- of them; 'burst' is everything else. When the process was killed or is still running, leaked
--- means live at that instant (processes.end_kind). Steady leaks come first, then bytes; suppressed rows come last.
+-- means live at that instant (processes.end_kind). Most bytes come first; suppressed rows come last.
 -- A call site some of whose stacks are suppressed has a row for each rule and one for the rest.
 CREATE VIEW leaks(
   process_id,        -- joins processes
@@ -40,5 +40,5 @@ LEFT JOIN site_growth AS g ON g.process_id = l.process_id AND g.call_site_id = l
 LEFT JOIN site_frees AS f ON f.process_id = l.process_id AND f.call_site_id = l.call_site_id
 LEFT JOIN _sites AS e ON e.call_site_id = f.free_call_site_id
 LEFT JOIN suppressions AS r ON r.rule_id = l.rule_id
-ORDER BY suppressed_by IS NOT NULL, leak_pattern <> 'steady', l.leaked_bytes DESC, l.leaked_blocks DESC, l.process_id,
+ORDER BY suppressed_by IS NOT NULL, l.leaked_bytes DESC, l.leaked_blocks DESC, l.process_id,
   l.call_site_id, l.rule_id;

@@ -44,5 +44,5 @@ LEFT JOIN _sites AS e ON e.call_site_id = (
   ORDER BY sum(f.blocks) DESC, d.call_site_id
   LIMIT 1)
 LEFT JOIN suppressions AS r ON r.rule_id = l.rule_id
-ORDER BY suppressed_by IS NOT NULL, leak_pattern <> 'steady', l.leaked_bytes DESC, l.leaked_blocks DESC, l.process_id,
+ORDER BY suppressed_by IS NOT NULL, l.leaked_bytes DESC, l.leaked_blocks DESC, l.process_id,
   l.backtrace_id;

@@ -2,8 +2,9 @@
 -- summary: one row per named figure of a process: what to look at first.
 --
 -- Units: 'bytes', 'blocks', 'ns', 'share' (0 to 1), 'count', 'text'. A figure that was not recorded is NULL.
--- rss_at_peak_bytes is the memory sample nearest to the peak. It is the sum of its parts: what heaps take
--- (rss_heaps_bytes), blocks and anonymous mappings of their own as far as anonymous memory is left for them
+-- rss_highest_bytes is the highest memory sample, rss_at_peak_bytes the one around the peak of live bytes with the most
+-- anonymous memory: the last before it or the first after it, taken at rss_at_peak_ns. It is the sum of its parts: what
+-- heaps took at the peak (rss_heaps_bytes), blocks and anonymous mappings of their own as far as anonymous memory is left for them
 -- (rss_mappings_bytes), pages of files (rss_files_bytes), and the rest: stacks, other allocators (rss_other_bytes).
 CREATE VIEW summary(
   process_id,        -- joins processes
@@ -29,18 +30,23 @@ WITH
       sum(h.top_bytes) AS top
     FROM heap_states AS h JOIN snapshots AS n ON n.snapshot_id = h.snapshot_id
     WHERE n.reason IN ('peak', 'end') GROUP BY n.process_id, n.reason),
+  around AS (
+    SELECT p.process_id,
+      (SELECT max(m.at_ns) FROM memory_samples AS m WHERE m.process_id = p.process_id AND m.at_ns <= p.peak_ns) AS before_ns,
+      (SELECT min(m.at_ns) FROM memory_samples AS m WHERE m.process_id = p.process_id AND m.at_ns >= p.peak_ns) AS after_ns
+    FROM processes AS p),
   nearest AS (
     SELECT m.*, row_number() OVER (
-        PARTITION BY m.process_id ORDER BY abs(m.at_ns - p.peak_ns), m.at_ns) AS place
-    FROM memory_samples AS m JOIN processes AS p ON p.process_id = m.process_id),
+        PARTITION BY m.process_id ORDER BY coalesce(m.anonymous_bytes, m.rss_bytes) DESC, m.at_ns) AS place
+    FROM around AS a JOIN memory_samples AS m ON m.process_id = a.process_id AND m.at_ns IN (a.before_ns, a.after_ns)),
   mapped AS (
     SELECT m.process_id, sum(m.length) AS bytes
     FROM mmaps AS m JOIN processes AS p ON p.process_id = m.process_id
     WHERE m.mapped_ns <= p.peak_ns AND coalesce(m.unmapped_ns > p.peak_ns, 1) AND m.flags & 32
     GROUP BY m.process_id),
   own AS (
-    SELECT s.process_id, s.rss_bytes, s.file_bytes AS files, s.anonymous_bytes AS anonymous,
-      min(coalesce(nullif(s.heap_extent_bytes, 0), h.extent, 0), s.anonymous_bytes) AS heaps,
+    SELECT s.process_id, s.at_ns, s.rss_bytes, s.file_bytes AS files, s.anonymous_bytes AS anonymous,
+      min(coalesce(h.extent, s.heap_extent_bytes, 0), s.anonymous_bytes) AS heaps,
       coalesce(m.bytes, 0) + coalesce(p.peak_bytes - h.live, 0) AS mapped
     FROM nearest AS s
     JOIN processes AS p ON p.process_id = s.process_id
@@ -48,7 +54,7 @@ WITH
     LEFT JOIN heap AS h ON h.process_id = s.process_id AND h.reason = 'peak'
     WHERE s.place = 1),
   highest AS (
-    SELECT process_id, max(rss_bytes) AS rss_bytes FROM memory_samples GROUP BY process_id),
+    SELECT process_id, max(rss_bytes) AS rss_bytes, count(*) AS samples FROM memory_samples GROUP BY process_id),
   counts AS (
     SELECT p.process_id, (SELECT count(*) FROM threads AS t WHERE t.process_id = p.process_id) AS threads,
       (SELECT count(*) FROM allocation_failures AS f WHERE f.process_id = p.process_id) AS failures
@@ -104,7 +110,9 @@ CROSS JOIN json_each(json_array(
   json_array('heap_at_end_free_page_bytes', i.free_pages, 'bytes'),
   json_array('heap_at_end_top_bytes', i.top, 'bytes'),
   json_array('rss_highest_bytes', x.rss_bytes, 'bytes'),
+  json_array('rss_samples', x.samples, 'count'),
   json_array('rss_at_peak_bytes', o.rss_bytes, 'bytes'),
+  json_array('rss_at_peak_ns', o.at_ns, 'ns'),
   json_array('rss_heaps_bytes', o.heaps, 'bytes'),
   json_array('rss_mappings_bytes', min(o.mapped, o.anonymous - o.heaps), 'bytes'),
   json_array('rss_files_bytes', o.files, 'bytes'),

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""help.py ROOT PROGRAM…: every long option of --help is in the man page, and the other way round; the shell completes them.
+"""help.py ROOT PROGRAM…: every long option of --help is in the man page, and the other way round; so is every command; the
+shell completes them.
 
 The filters of mtrace-query are options, too, but its page refers to --help for them.
 """
@@ -26,6 +27,14 @@ def in_page(path):
     return set(OPTION.findall(re.sub(r"\\f[BIRP]", " ", path.read_text()).replace("\\-", "-"))) - {"port"}
 
 
+def missing_commands(program, page):
+    """Commands of --help that the page does not name in bold."""
+    run = subprocess.run([program, "--help"], capture_output=True, text=True, timeout=200, stdin=subprocess.DEVNULL)
+    commands = re.findall(r"^  ([a-z-]+) .*", run.stdout.partition("Commands:\n")[2], re.M)
+    bold = " ".join(line for line in page.read_text().replace("\\-", "-").splitlines() if line.startswith(".B"))
+    return [command for command in commands if not re.search(rf"(?<![\w-]){command}(?![\w-])", bold)]
+
+
 def completed(root, program):
     """What bash offers after the program's name and two dashes."""
     name = Path(program).name
@@ -42,10 +51,12 @@ def check(root, program):
     page = in_page(Path(root) / "docs" / "man" / f"{name}.1")
     completion = completed(root, program)
     filters = options - page if name == "mtrace-query" else set()
+    commands = missing_commands(program, Path(root) / "docs" / "man" / f"{name}.1")
     page_gaps = sorted(options - page - filters)
     return ([f"{name}: --{o} is missing in the man page" for o in page_gaps]
             + [f"{name}: the man page has --{o}, --help has not" for o in sorted(page - options)]
             + [f"{name}: --{o} is not completed" for o in sorted(options - completion)]
+            + [f"{name}: the command {c} is missing in the man page" for c in commands]
             + [f"{name}: --{o} is completed, but not in --help" for o in sorted(completion - options)])
 
 
