@@ -318,9 +318,11 @@ void record_alloc(const void *block, size_t size_bytes, enum log_call call, size
         alloc_aside(block, size_bytes, call, alignment);
         return;
     }
-    ticks = clock_ticks_after();
     node = capture_node(thread, origin);
     extent = extent_of(block, size_bytes, call);
+    /* Waits for all loads before it: after the stack, so that its misses and the allocator's
+     * overlap. */
+    ticks = clock_ticks_after();
     if (mtrace_unlikely(!extent.is_narrow || alignment != 0)) {
         record_wide(thread, block, &extent, alignment, node, ticks);
     } else if ((out = begin_event(thread, &ticks, LOG_ALLOC | (uint64_t)node << 32,

@@ -3,6 +3,7 @@
 
 #include "collector/modules.h"
 #include "collector/stack_tree.h"
+#include "collector/unwind_cache.h"
 #include "collector/unwind_frames.h"
 #include "collector/unwind_full.h"
 #include "collector/unwind_step.h"
@@ -26,48 +27,70 @@ static uint32_t wanted_root(const struct unwind_record *record, bool is_tainted)
     return is_tainted ? LOG_NODE_GUESSED : LOG_NODE_COMPLETE;
 }
 
+/* pc, module and exact in one word; 0: they do not fit. */
+static inline uint64_t known_key(const struct unwind_frame *frame)
+{
+    if (mtrace_unlikely(frame->pc >> 48 != 0 || frame->module >> 15 != 0))
+        return 0;
+    return frame->pc | (uint64_t)frame->module << 48 | (uint64_t)(frame->flags & FRAME_EXACT) << 63;
+}
+
+/* By what is known of a frame before its caller's node is: so its line can be asked for early. */
+static inline struct unwind_known *known_pair(struct unwind_state *state,
+                                              const struct unwind_frame *frame)
+{
+    uint64_t hash = (frame->pc ^ frame->sp << 24) * 0x9e3779b97f4a7c15ull;
+
+    return &state->known[(hash >> (64 - UNWIND_KNOWN_BITS)) & ~(uint64_t)1];
+}
+
+static MTRACE_NOINLINE uint32_t child_in_tree(const struct unwind_frame *frame, uint32_t parent,
+                                              uint64_t key, struct unwind_known *pair)
+{
+    bool is_exact = (frame->flags & FRAME_EXACT) != 0;
+    uint32_t node = stack_tree_next(parent, frame->pc, frame->module, is_exact);
+
+    if (mtrace_likely(node != LOG_NODE_NONE))
+        return node;
+    node = stack_tree_search(parent, frame->pc, frame->module, is_exact);
+    if (node != LOG_NODE_NONE && node != parent + 1 && key != 0) {
+        pair[1] = pair[0];
+        pair[0] = (struct unwind_known){key, parent, node};
+    }
+    return node;
+}
+
+/* Most nodes are right behind their parents; only the others are worth being remembered here. */
 static inline uint32_t child_of(struct unwind_state *state, const struct unwind_frame *frame,
                                 uint32_t parent)
 {
-    uint64_t hash = (frame->pc ^ (uint64_t)parent << 32) * 0x9e3779b97f4a7c15ull;
-    struct unwind_known *known = &state->known[hash >> (64 - UNWIND_KNOWN_BITS)];
-    bool is_exact = (frame->flags & FRAME_EXACT) != 0;
-    uint32_t node;
+    uint64_t key = known_key(frame);
+    struct unwind_known *pair = known_pair(state, frame);
 
-    if (mtrace_likely(known->pc == frame->pc && known->parent == parent
-                      && known->module == frame->module && known->node != 0 && !is_exact))
-        return known->node;
-    node = stack_tree_child(parent, frame->pc, frame->module, is_exact);
-    if (!is_exact && node != LOG_NODE_NONE)
-        *known = (struct unwind_known){frame->pc, parent, frame->module, node};
-    return node;
+    if (pair[0].key == key && pair[0].parent == parent)
+        return pair[0].node;
+    if (pair[1].key == key && pair[1].parent == parent)
+        return pair[1].node;
+    return child_in_tree(frame, parent, key, pair);
 }
 
 static inline void intern(struct unwind_state *state, struct unwind_frame *frame, uint32_t parent)
 {
     uint32_t node = child_of(state, frame, parent);
 
-    frame->parent = parent;
-    frame->node = node;
-    if (mtrace_unlikely(node == LOG_NODE_NONE)) {
-        /* no room: hang it on the caller, and do not remember that */
-        frame->parent = LOG_NODE_NONE;
-        frame->node = parent;
-    }
+    /* no room: hang it on the caller */
+    frame->node = mtrace_likely(node != LOG_NODE_NONE) ? node : parent;
 }
 
 /*
- * Writes a frame just found into its slot; what the slot held before often names the node already.
- * Not copied as a whole: the last stores to it were narrower, and wider loads would wait for them.
+ * Writes a frame just found into the next slot. Not copied as a whole: the last stores to it were
+ * narrower, and wider loads would wait for them.
  */
 static inline uint32_t place(struct unwind_state *state, const struct unwind_frame *found,
                              uint32_t parent)
 {
     struct unwind_record *record = state->record;
-    size_t index = record->n_frames++;
-    struct unwind_frame *slot = &record->frames[index];
-    bool is_known = index < record->n_slots && slot->parent == parent
-                    && unwind_is_same_key(slot, found) && slot->module == found->module;
+    struct unwind_frame *slot = &record->frames[record->n_frames++];
 
     slot->pc = found->pc;
     slot->sp = found->sp;
@@ -75,10 +98,7 @@ static inline uint32_t place(struct unwind_state *state, const struct unwind_fra
     slot->module = found->module;
     slot->link = found->link;
     slot->flags = found->flags;
-    if (!is_known)
-        intern(state, slot, parent);
-    if (record->n_slots <= index)
-        record->n_slots = index + 1;
+    intern(state, slot, parent);
     return slot->node;
 }
 
@@ -91,7 +111,6 @@ static MTRACE_NOINLINE void move_below_root(struct unwind_state *state, uint32_t
         intern(state, &record->frames[i], parent);
         parent = record->frames[i].node;
     }
-    record->n_slots = record->n_frames;
     record->root = root;
 }
 
@@ -113,13 +132,17 @@ static bool place_fresh(struct unwind_state *state)
     struct unwind_record *record = state->record;
     struct unwind_fresh *fresh = &state->fresh;
     size_t n_kept = record->n_frames;
-    bool is_tainted = n_kept > 0 && record->frames[n_kept - 1].flags & FRAME_TAINTED;
+    bool is_tainted = false;
     uint32_t root;
     uint32_t node;
 
     if (!unwind_record_reserve(record, n_kept + fresh->n_frames))
         return false;
-    root = wanted_root(record, taint_fresh(fresh, is_tainted));
+    /* else no frame that was walked over or met is tainted */
+    if (mtrace_unlikely(!state->walk.is_trusted))
+        is_tainted =
+            taint_fresh(fresh, n_kept > 0 && record->frames[n_kept - 1].flags & FRAME_TAINTED);
+    root = wanted_root(record, is_tainted);
     if (root != record->root && n_kept > 0)
         move_below_root(state, root);
     record->root = root;
@@ -180,7 +203,6 @@ static MTRACE_COLD uint32_t give_up(struct unwind_state *state)
     struct module module;
 
     state->record->n_frames = 0;
-    state->record->n_slots = 0;
     modules_find(frame.pc - 1, &module);
     frame.module = module.id;
     intern(state, &frame, LOG_NODE_TRUNCATED);
@@ -274,27 +296,27 @@ static inline enum unwind_step step_on(struct unwind_state *state)
     at = &state->fresh.frames[state->fresh.n_frames++];
     if (mtrace_unlikely(at->sp < walk->low || at->sp >= walk->high))
         unwind_enter_segment(state, at->sp);
+    __builtin_prefetch(known_pair(state, at));
     return unwind_step_compact(state, at, at + 1);
 }
 
+/* From where the walk is, outwards to the first frame from which on the record is proven. */
 static MTRACE_NOINLINE uint32_t walk_on(struct unwind_state *state)
 {
     for (;;) {
-        enum unwind_step step = step_on(state);
-        enum unwind_verdict verdict;
+        enum unwind_verdict verdict = join(state);
+        enum unwind_step step;
 
+        if (verdict == VERDICT_WHOLE)
+            return finish(state);
+        step = verdict == VERDICT_FULL ? STEP_FULL : step_on(state);
         if (step == STEP_FULL)
             return capture_full(state);
-        if (step != STEP_CALLER) {
+        if (mtrace_unlikely(step != STEP_CALLER)) {
             state->walk.is_truncated = step == STEP_TRUNCATED;
             state->record->n_frames = 0;
             return finish(state);
         }
-        verdict = join(state);
-        if (verdict == VERDICT_FULL)
-            return capture_full(state);
-        if (verdict == VERDICT_WHOLE)
-            return finish(state);
     }
 }
 
@@ -348,34 +370,51 @@ static inline bool find_fp(const struct unwind_walk *walk, const struct unwind_r
     return true;
 }
 
-/* Another call of the same function, or of one that the same caller has called since. */
-static inline bool is_sibling(struct unwind_state *state, const struct unwind_origin *origin)
+/* The first step, of a frame with an ordinary rule; false: not that simple, nothing is changed. */
+static inline bool first_step(struct unwind_state *state, struct unwind_frame *frame,
+                              struct unwind_frame *caller)
 {
-    struct unwind_record *record = state->record;
-    struct unwind_frame found = {.pc = origin->pc, .sp = origin->cfa, .fp = origin->fp};
-    struct unwind_frame caller = {.fp = origin->fp};
-    struct unwind_frame *remembered;
     struct unwind_rule rule;
+    uintptr_t cfa;
 
-    if (!unwind_rule_find(origin->pc - 1, state->epoch, &rule) || rule.kind > UNWIND_RULE_FP
+    if (!unwind_cache_find(frame->pc - 1, state->epoch, &rule) || rule.kind > UNWIND_RULE_FP
         || rule.fp_kind == UNWIND_FP_AT_FP)
         return false;
-    caller.sp =
-        (rule.kind == UNWIND_RULE_SP ? found.sp : found.fp) + (uintptr_t)(intptr_t)rule.cfa_offset;
-    if (caller.sp < found.sp + sizeof(uintptr_t) || caller.sp > state->walk.high
-        || !find_fp(&state->walk, &rule, caller.sp, &caller.fp))
+    cfa = (rule.kind == UNWIND_RULE_SP ? frame->sp : frame->fp)
+          + (uintptr_t)(intptr_t)rule.cfa_offset;
+    caller->fp = frame->fp;
+    if (cfa < frame->sp + sizeof(uintptr_t) || cfa > state->walk.high
+        || !find_fp(&state->walk, &rule, cfa, &caller->fp))
         return false;
-    drop_inner(record, caller.sp);
+    caller->pc = *(const uintptr_t *)(cfa + (uintptr_t)ARCH_RA_AT_CFA);
+    caller->sp = cfa;
+    caller->flags = 0;
+    unwind_set_link(frame, &rule);
+    frame->module = rule.module;
+    return caller->pc != 0;
+}
+
+/*
+ * Another call of the same function, or of one that the same caller has called since. If it is
+ * neither, the walk goes on from the frame's caller.
+ */
+static inline bool is_sibling(struct unwind_state *state)
+{
+    struct unwind_record *record = state->record;
+    struct unwind_frame *frame = &state->fresh.frames[0];
+    struct unwind_frame *remembered;
+
+    if (!first_step(state, frame, frame + 1))
+        return false;
+    state->fresh.n_frames = 1;
+    drop_inner(record, frame[1].sp);
     if (record->n_frames == 0 || record->n_frames == record->capacity
         || record->root != LOG_NODE_COMPLETE)
         return false;
-    caller.pc = *(const uintptr_t *)(caller.sp + (uintptr_t)ARCH_RA_AT_CFA);
     remembered = &record->frames[record->n_frames - 1];
-    if (!unwind_is_same_frame(remembered, &caller) || !is_proven(state, record->n_frames - 1))
+    if (!unwind_is_same_frame(remembered, frame + 1) || !is_proven(state, record->n_frames - 1))
         return false;
-    unwind_set_link(&found, &rule);
-    found.module = rule.module;
-    place(state, &found, remembered->node);
+    place(state, frame, remembered->node);
     return true;
 }
 
@@ -431,7 +470,7 @@ static inline void begin(struct unwind_state *state, uintptr_t sp)
 void unwind_init(const struct unwind_settings *settings)
 {
     g_settings = *settings;
-    unwind_rule_init();
+    unwind_cache_init();
 }
 
 /* The thread's state, made or emptied as needed; NULL without memory. */
@@ -447,39 +486,33 @@ static MTRACE_COLD struct unwind_state *prepare(struct unwind_memory *memory, ui
     return state;
 }
 
-/* The innermost frame is not remembered as it is: walk from there. */
-static MTRACE_NOINLINE uint32_t capture_slow(struct unwind_state *state,
-                                             const struct unwind_origin *origin)
-{
-    enum unwind_verdict verdict;
-
-    state->origin = *origin;
-    state->fresh.frames[0] =
-        (struct unwind_frame){.pc = origin->pc, .sp = origin->cfa, .fp = origin->fp};
-    verdict = join(state);
-    if (verdict == VERDICT_WHOLE)
-        return result(state);
-    if (verdict == VERDICT_FULL)
-        return capture_full(state);
-    return walk_on(state);
-}
-
 /* Costs about 10 ns and 0.5 ns per frame while the stack is as before or has a sibling as its
  * innermost frame, 10 ns more per new frame. */
 uint32_t unwind_capture(struct unwind_memory *memory, const struct unwind_origin *origin)
 {
     struct unwind_state *state = memory->state;
     uint32_t epoch = modules_epoch();
+    struct unwind_frame *innermost;
 
+    unwind_cache_prefetch(origin->pc - 1);
     if (mtrace_unlikely(state == NULL || state->epoch != epoch)) {
         state = prepare(memory, epoch);
         if (state == NULL)
             return LOG_NODE_NONE;
     }
     begin(state, origin->cfa);
-    if (mtrace_likely(is_as_before(state, origin) || is_sibling(state, origin)))
+    innermost = &state->fresh.frames[0];
+    innermost->pc = origin->pc;
+    innermost->sp = origin->cfa;
+    innermost->fp = origin->fp;
+    innermost->flags = 0;
+    __builtin_prefetch(known_pair(state, innermost));
+    if (is_as_before(state, origin))
         return result(state);
-    return capture_slow(state, origin);
+    if (mtrace_likely(is_sibling(state)))
+        return result(state);
+    state->origin = *origin;
+    return walk_on(state);
 }
 
 void unwind_memory_done(struct unwind_memory *memory)

@@ -35,7 +35,6 @@ void unwind_state_reset(struct unwind_state *state, uint32_t epoch)
     state->epoch = epoch;
     for (unsigned i = 0; i < UNWIND_RECORDS; i++) {
         state->records[i].n_frames = 0;
-        state->records[i].n_slots = 0;
         state->records[i].anchor = 0;
         state->records[i].proven_high = 0;
     }
@@ -66,7 +65,7 @@ bool unwind_record_reserve(struct unwind_record *record, size_t n_frames)
 
     if (n_frames <= record->capacity)
         return true;
-    frames = grow(record->frames, record->n_slots, n_frames, &record->capacity);
+    frames = grow(record->frames, record->n_frames, n_frames, &record->capacity);
     if (frames == NULL)
         return false;
     record->frames = frames;

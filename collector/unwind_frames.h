@@ -15,8 +15,7 @@
  * Invariants
  *   UF-1 frames[i-1] of a record was the caller of frames[i] in the record's epoch.
  *   UF-2 frames[i].node was interned below frames[i-1].node, frames[0].node below the root.
- *   UF-3 Slots [n, n_slots) are former frames: their (parent, pc, module) -> node is still true.
- *   UF-4 FRAME_TAINTED is set in a frame iff its step or that of a frame outside it was guessed.
+ *   UF-3 FRAME_TAINTED is set in a frame iff its step or that of a frame outside it was guessed.
  */
 #ifndef MTRACE_COLLECTOR_UNWIND_FRAMES_H
 #define MTRACE_COLLECTOR_UNWIND_FRAMES_H
@@ -47,7 +46,6 @@ struct unwind_frame {
     uintptr_t sp;
     uintptr_t fp;
     uint32_t node;
-    uint32_t parent; /* the node that `node` was interned below */
     uint32_t module;
     int16_t link;   /* enum unwind_link */
     uint16_t flags; /* enum unwind_frame_flags */
@@ -56,7 +54,6 @@ struct unwind_frame {
 struct unwind_record {
     struct unwind_frame *frames;
     size_t n_frames;
-    size_t n_slots;
     size_t capacity;
     uintptr_t anchor;      /* highest sp of the innermost segment */
     uintptr_t proven_high; /* end of the pages from anchor's stack known to be readable */
@@ -75,7 +72,7 @@ enum {
     UNWIND_RECORDS = 4,    /* the thread's own stack, and three of others (handlers, coroutines) */
     UNWIND_MAX_JUMPS = 64, /* signal frames crossed in one stack */
     UNWIND_WINDOWS = 64,
-    UNWIND_KNOWN_BITS = 9,                  /* of the index into what was interned before */
+    UNWIND_KNOWN_BITS = 11,                 /* of the index into what was interned before */
     UNWIND_PRIVATE_STACK_BYTES = 64 * 1024, /* signal handlers of the program may run on it */
 };
 
@@ -87,10 +84,9 @@ struct unwind_window {
 
 /* A node that was interned before: saves the search in the tree that all threads share. */
 struct unwind_known {
-    uintptr_t pc; /* a return address */
+    uint64_t key; /* unwind_known_key; 0: empty */
     uint32_t parent;
-    uint32_t module;
-    uint32_t node; /* 0: empty */
+    uint32_t node;
 };
 
 struct unwind_walk {
@@ -123,7 +119,7 @@ struct unwind_state {
     struct unwind_rule_scratch scratch;
     struct unwind_rule_request request;
     struct unwind_window windows[UNWIND_WINDOWS];
-    struct unwind_known known[1 << UNWIND_KNOWN_BITS];
+    _Alignas(64) struct unwind_known known[1 << UNWIND_KNOWN_BITS];
     _Alignas(64) unsigned char private_stack[UNWIND_PRIVATE_STACK_BYTES];
 };
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "collector/unwind_rule.h"
 
-#include "collector/memory.h"
 #include "collector/modules.h"
 #include "collector/sys.h"
+#include "collector/unwind_cache.h"
 
 #include <elf.h>
 #include <sys/auxv.h>
@@ -13,13 +13,6 @@ enum {
     OP_DEREF = 0x06,
     OP_BREG0 = 0x70,
 };
-
-struct unwind_rule_entry *g_unwind_rule_cache;
-
-void unwind_rule_init(void)
-{
-    g_unwind_rule_cache = memory_map(sizeof(struct unwind_rule_entry) << UNWIND_RULE_CACHE_BITS);
-}
 
 /* ---- where a module's CFI is ---- */
 
@@ -261,77 +254,32 @@ struct unwind_rule unwind_rule_of_row(const struct cfi_row *row, uint32_t module
     return rule;
 }
 
-/* ---- the cache ---- */
-
-static void write_entry(struct unwind_rule_entry *entry, uintptr_t address, uint32_t epoch,
-                        struct unwind_rule rule)
-{
-    uint32_t sequence = atomic_load_explicit(&entry->sequence, memory_order_relaxed);
-
-    /* acquire: this writer's words come after those of the one before (its release below) */
-    if ((sequence & 1)
-        || !atomic_compare_exchange_strong_explicit(&entry->sequence, &sequence, sequence + 1,
-                                                    memory_order_acquire, memory_order_relaxed))
-        return;
-    /* a reader that sees one of the words below sees the odd sequence, too (its acquire fence) */
-    atomic_thread_fence(memory_order_release);
-    atomic_store_explicit(&entry->address, address, memory_order_relaxed);
-    atomic_store_explicit(&entry->epoch, epoch, memory_order_relaxed);
-    atomic_store_explicit(&entry->words[0], rule.module | (uint64_t)(uint32_t)rule.cfa_offset << 32,
-                          memory_order_relaxed);
-    atomic_store_explicit(&entry->words[1],
-                          (uint64_t)(uint16_t)rule.fp_offset | (uint64_t)rule.kind << 16
-                              | (uint64_t)rule.fp_kind << 24,
-                          memory_order_relaxed);
-    atomic_store_explicit(&entry->sequence, sequence + 2, memory_order_release);
-}
-
-/* The entry to overwrite: of this address, an empty one, one of an old epoch, or the first. */
-static struct unwind_rule_entry *choose_entry(uintptr_t address, uint32_t epoch)
-{
-    struct unwind_rule_entry *chosen = unwind_rule_entry(address, 0);
-
-    for (unsigned way = 0; way < UNWIND_RULE_CACHE_WAYS; way++) {
-        struct unwind_rule_entry *entry = unwind_rule_entry(address, way);
-        uint64_t key = atomic_load_explicit(&entry->address, memory_order_relaxed);
-        if (key == address || key == 0)
-            return entry;
-        if (atomic_load_explicit(&entry->epoch, memory_order_relaxed) != epoch)
-            chosen = entry;
-    }
-    return chosen;
-}
+/* ---- rules and the cache ---- */
 
 /* A rule of an older epoch still holds when the same module (by generation) is still there. */
 static bool renew(uintptr_t address, uint32_t epoch, struct unwind_rule *ret_rule)
 {
-    uint32_t entry_epoch;
     struct module module;
 
-    for (unsigned way = 0; way < UNWIND_RULE_CACHE_WAYS; way++) {
-        struct unwind_rule_entry *entry = unwind_rule_entry(address, way);
-        if (unwind_rule_read(entry, address, &entry_epoch, ret_rule) && ret_rule->module != 0
-            && modules_find(address, &module) && module.id == ret_rule->module) {
-            write_entry(entry, address, epoch, *ret_rule);
-            return true;
-        }
-    }
-    return false;
+    if (!unwind_cache_find_former(address, ret_rule) || !modules_find(address, &module)
+        || module.id != ret_rule->module)
+        return false;
+    unwind_cache_confirm(module.id, epoch);
+    return true;
 }
 
 struct unwind_rule unwind_rule_make_slow(uintptr_t address, uint32_t epoch, bool is_trusted,
                                          struct unwind_rule_scratch *scratch)
 {
-    struct unwind_rule rule = {.kind = UNWIND_RULE_GUESS};
+    struct unwind_rule rule;
     uint32_t module;
 
-    if (g_unwind_rule_cache != NULL && renew(address, epoch, &rule))
+    if (renew(address, epoch, &rule))
         return rule;
-    rule = (struct unwind_rule){.kind = UNWIND_RULE_GUESS};
     if (unwind_rule_find_row(address, epoch, is_trusted, scratch, &module) == CFI_FOUND)
         rule = unwind_rule_of_row(&scratch->row, module);
-    rule.module = module;
-    if (g_unwind_rule_cache != NULL)
-        write_entry(choose_entry(address, epoch), address, epoch, rule);
+    else
+        rule = (struct unwind_rule){.module = module, .kind = UNWIND_RULE_GUESS};
+    unwind_cache_put(address, epoch, &rule);
     return rule;
 }

@@ -10,6 +10,7 @@
 #ifndef MTRACE_COLLECTOR_UNWIND_STEP_H
 #define MTRACE_COLLECTOR_UNWIND_STEP_H
 
+#include "collector/unwind_cache.h"
 #include "collector/unwind_frames.h"
 #include "common/attr.h"
 
@@ -106,7 +107,7 @@ static inline enum unwind_step unwind_step_compact(struct unwind_state *state,
     struct unwind_rule rule;
     uintptr_t address = unwind_lookup_address(frame);
 
-    if (mtrace_unlikely(!unwind_rule_find(address, state->epoch, &rule)))
+    if (mtrace_unlikely(!unwind_cache_find(address, state->epoch, &rule)))
         rule = unwind_step_rule_slow(state, address);
     frame->module = rule.module;
     if (mtrace_likely(rule.kind <= UNWIND_RULE_DEREF))

@@ -20,6 +20,7 @@ enum {
 
 static const void *g_maps[N_MODULES];
 _Atomic uint32_t g_modules_epoch = 1;
+static uint32_t g_n_former; /* ids used up in former epochs */
 static struct plain_node *g_nodes;
 static uint32_t g_n_nodes = LOG_NODE_FIRST;
 static uint32_t g_capacity;
@@ -36,7 +37,7 @@ bool modules_find(uintptr_t address, struct module *ret_module)
     while (g_maps[index] != NULL && g_maps[index] != object.dlfo_link_map)
         index++;
     g_maps[index] = object.dlfo_link_map;
-    *ret_module = (struct module){modules_epoch() * N_MODULES + index + 1, (uintptr_t)object.dlfo_map_start,
+    *ret_module = (struct module){g_n_former + index + 1, (uintptr_t)object.dlfo_map_start,
                                   (uintptr_t)object.dlfo_map_end, object.dlfo_link_map->l_addr,
                                   object.dlfo_eh_frame};
     return true;
@@ -45,10 +46,18 @@ bool modules_find(uintptr_t address, struct module *ret_module)
 void modules_bump_epoch(void)
 {
     g_modules_epoch++; /* and with it all ids: an object at the same place may be another one */
+    for (uint32_t i = 0; i < N_MODULES && g_maps[i] != NULL; i++)
+        g_n_former++;
     memset(g_maps, 0, sizeof(g_maps));
 }
 
-uint32_t stack_tree_child(uint32_t parent, uintptr_t address, uint32_t module, bool is_exact)
+uint32_t stack_tree_next(uint32_t parent, uintptr_t address, uint32_t module, bool is_exact)
+{
+    (void)parent, (void)address, (void)module, (void)is_exact;
+    return LOG_NODE_NONE;
+}
+
+uint32_t stack_tree_search(uint32_t parent, uintptr_t address, uint32_t module, bool is_exact)
 {
     uint64_t hash = (address * 31 + parent * 7 + module * 3 + is_exact) * 0x9e3779b97f4a7c15ull;
     uint32_t *link = &g_buckets[hash >> 44];
@@ -64,7 +73,7 @@ uint32_t stack_tree_child(uint32_t parent, uintptr_t address, uint32_t module, b
         g_nodes = realloc(g_nodes, g_capacity * sizeof(*g_nodes));
         if (g_nodes == NULL)
             abort();
-        return stack_tree_child(parent, address, module, is_exact);
+        return stack_tree_search(parent, address, module, is_exact);
     }
     *link = g_n_nodes;
     g_nodes[g_n_nodes] = (struct plain_node){parent, module, address, is_exact, 0};

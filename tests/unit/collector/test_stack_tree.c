@@ -107,6 +107,34 @@ static void many_nodes_keep_their_ids(void **state)
     free(ids);
 }
 
+/* More children than fit where those of a parent are kept together, made between other nodes. */
+static void a_node_of_many_children_finds_them(void **state)
+{
+    enum {
+        N_CHILDREN = 20000
+    };
+
+    uint32_t *ids = malloc(N_CHILDREN * sizeof(*ids));
+    uint32_t hub = stack_tree_child(LOG_NODE_COMPLETE, 0x400000, 1, false);
+    uint32_t n_nodes;
+
+    (void)state;
+    assert_non_null(ids);
+    for (uint32_t i = 0; i < N_CHILDREN; i++) {
+        uint32_t below;
+        ids[i] = stack_tree_child(hub, 0x500000 + i * 8, 1, false);
+        below = stack_tree_child(ids[i], 0x600000, 1, false);
+        assert_int_equal(stack_tree_next(ids[i], 0x600000, 1, false), below);
+    }
+    n_nodes = g_log.file->n_nodes;
+    for (uint32_t i = 0; i < N_CHILDREN; i++) {
+        assert_int_equal(stack_tree_child(hub, 0x500000 + i * 8, 1, false), ids[i]);
+        assert_int_equal(node_in_log(ids[i])->parent, hub);
+    }
+    assert_int_equal(g_log.file->n_nodes, n_nodes);
+    free(ids);
+}
+
 static void *intern_all(void *ids)
 {
     uint32_t *own = ids;
@@ -165,6 +193,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(every_part_of_the_key_counts, open_log, close_log),
         cmocka_unit_test_setup_teardown(nodes_are_in_the_log, open_log, close_log),
         cmocka_unit_test_setup_teardown(many_nodes_keep_their_ids, open_log, close_log),
+        cmocka_unit_test_setup_teardown(a_node_of_many_children_finds_them, open_log, close_log),
         cmocka_unit_test_setup_teardown(threads_agree_on_what_a_node_is, open_log, close_log),
         cmocka_unit_test_setup_teardown(without_room_there_is_no_node_and_no_id_is_lost, open_small,
                                         close_log),
