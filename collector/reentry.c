@@ -2,19 +2,30 @@
 #include "collector/reentry.h"
 
 #include "collector/thread.h"
+#include "common/attr.h"
 
 static struct real g_behind; /* written by reentry_guard */
 
-bool reentry_enter(void)
+static void mute(struct thread *thread)
 {
-    struct thread *thread = &g_thread;
-
-    if (thread->is_muted)
-        return false;
     thread->outer_gate = thread->gate;
     thread->gate = THREAD_GATE_CLOSED;
     atomic_signal_fence(memory_order_seq_cst);
     thread->is_muted = true;
+}
+
+/* A guard whose frame is gone was left by longjmp (RY-2). */
+bool reentry_enter(void)
+{
+    struct thread *thread = &g_thread;
+    uintptr_t frame = (uintptr_t)__builtin_frame_address(0);
+
+    if (mtrace_unlikely(thread->outer_gate != 0 && frame >= thread->outer_frame))
+        reentry_leave(true);
+    if (thread->is_muted)
+        return false;
+    thread->outer_frame = frame;
+    mute(thread);
     return true;
 }
 
@@ -41,7 +52,7 @@ bool reentry_pause(void)
 void reentry_resume(bool was_inside)
 {
     if (was_inside)
-        (void)reentry_enter();
+        mute(&g_thread);
 }
 
 #define GUARD(result_type, name, parameters, arguments) \

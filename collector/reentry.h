@@ -6,7 +6,10 @@
  *          one runs, heap calls of the thread are the allocator's own business and not recorded.
  *          Programs with glibc's allocator, which never calls itself by name, have no guards.
  *          What a guarded allocator maps is recorded as always: reentry_pause.
- * Invariants: RY-1 outside of a guard outer_gate is 0; inside, the gate is closed and is_muted set.
+ * Invariants
+ *   RY-1 Outside of a guard outer_gate is 0; inside, the gate is closed and is_muted set.
+ *   RY-2 A guard that a signal handler left by longjmp ends with the next guarded call further out
+ *        on the stack.
  * Threads: each its own. Signals: a handler that allocates inside a guarded call (which such
  * allocators do not allow) is not recorded. Failure: none.
  */

@@ -54,7 +54,8 @@ struct thread {
     uintptr_t *walk;    /* scratch of the oracle's walks */
     void *exec_scratch; /* environment for an exec, of exec_scratch_bytes */
     size_t exec_scratch_bytes;
-    uint64_t outer_gate; /* what the gate was outside of the guarded call; reentry.h */
+    uint64_t outer_gate;   /* what the gate was outside of the guarded call; reentry.h */
+    uintptr_t outer_frame; /* of the guard */
 };
 
 extern _Thread_local struct thread g_thread __attribute__((tls_model("initial-exec")));

@@ -6,6 +6,8 @@
 #include "tests/workloads/workload.h"
 
 #include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
 #include <string.h>
 
 enum {
@@ -63,6 +65,22 @@ static void *use(void *first)
     return NULL;
 }
 
+static sigjmp_buf outside;
+
+static void jump(int number)
+{
+    (void)number;
+    siglongjmp(outside, 1);
+}
+
+/* Out of an allocator that is interrupted; only nested_allocator.c raises the signal. */
+static void leave_by_longjmp(void)
+{
+    signal(SIGUSR1, jump);
+    if (sigsetjmp(outside, 1) == 0)
+        free(keep(malloc(54321)));
+}
+
 int main(void)
 {
     pthread_t threads[N_THREADS];
@@ -71,6 +89,7 @@ int main(void)
             return 1;
     for (size_t i = 0; i < N_THREADS; i++)
         pthread_join(threads[i], NULL);
+    leave_by_longjmp();
     own_malloc(7);
     expect_own();
     return 0;
