@@ -4,13 +4,10 @@
 #include "common/attr.h"
 #include "common/invariant.h"
 #include "common/log_format.h"
+#include "importer/pending.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-enum {
-    MAX_PENDING = 64
-};
 
 /* A chain with at least one reallocation; its last block is live, or its realloc is open. */
 struct chain {
@@ -31,21 +28,6 @@ struct open_realloc {
     uint64_t old_size;
     uint64_t old_address;
     uint32_t chain;
-};
-
-/* A free that found no block, or a block that ended unseen: its partner may still come. */
-struct pending {
-    uint64_t time_ns;
-    uint64_t address;
-    uint32_t process; /* 0: unused */
-    uint32_t thread;  /* the free's; of an unseen end, the one of the new block */
-    uint32_t node;
-    struct live_block block; /* unseen ends only */
-};
-
-struct pending_list {
-    struct pending items[MAX_PENDING];
-    size_t n;
 };
 
 struct process {
@@ -171,33 +153,6 @@ static int chain_end(struct pairing *pairing, uint32_t process, const struct liv
 
 /* ---- what did not find its partner ---- */
 
-static void pending_remove(struct pending_list *list, struct pending *item)
-{
-    size_t index = (size_t)(item - list->items);
-
-    memmove(item, item + 1, (list->n - index - 1) * sizeof *item);
-    list->n--;
-}
-
-/* Oldest first, so that the one nearest in time before a birth is not stolen by a later one. */
-static struct pending *pending_find(struct pending_list *list, const struct event *event)
-{
-    for (size_t i = 0; i < list->n; i++) {
-        struct pending *item = &list->items[i];
-        if (item->address == event->address && item->process == event->process
-            && event->time_ns - item->time_ns <= PAIRING_INVERSION_NS
-            && item->thread != event->thread)
-            return item;
-    }
-    return NULL;
-}
-
-static struct pending *pending_push(struct pending_list *list)
-{
-    MTRACE_ASSERT(list->n < MAX_PENDING);
-    return &list->items[list->n++];
-}
-
 static void count_unknown_free(struct pairing *pairing, const struct pending *item)
 {
     struct process *process = &pairing->processes[item->process];
@@ -216,7 +171,7 @@ static void expire_frees(struct pairing *pairing, uint64_t now_ns)
     struct pending_list *list = &pairing->frees;
 
     while (list->n
-           && (list->n == MAX_PENDING || now_ns - list->items[0].time_ns > PAIRING_INVERSION_NS)) {
+           && (list->n == PENDING_MAX || now_ns - list->items[0].time_ns > PAIRING_INVERSION_NS)) {
         count_unknown_free(pairing, &list->items[0]);
         pending_remove(list, &list->items[0]);
     }
@@ -227,7 +182,7 @@ static void expire_unseen(struct pairing *pairing, uint64_t now_ns)
     struct pending_list *list = &pairing->unseen;
 
     while (list->n
-           && (list->n == MAX_PENDING || now_ns - list->items[0].time_ns > PAIRING_INVERSION_NS)) {
+           && (list->n == PENDING_MAX || now_ns - list->items[0].time_ns > PAIRING_INVERSION_NS)) {
         pairing->counts.double_allocations++;
         pending_remove(list, &list->items[0]);
     }
@@ -304,7 +259,7 @@ static MTRACE_COLD int free_at_birth(struct pairing *pairing, const struct event
                                      struct live_block *block, struct error *err)
 {
     expire_frees(pairing, event->time_ns);
-    struct pending *item = pending_find(&pairing->frees, event);
+    struct pending *item = pending_find(&pairing->frees, event, PAIRING_INVERSION_NS);
     if (!item)
         return 0;
     struct pairing_end end = {
@@ -364,7 +319,7 @@ static int on_free(struct pairing *pairing, const struct event *event, struct er
 {
     if (mtrace_unlikely(pairing->unseen.n > 0)) {
         expire_unseen(pairing, event->time_ns);
-        struct pending *item = pending_find(&pairing->unseen, event);
+        struct pending *item = pending_find(&pairing->unseen, event, PAIRING_INVERSION_NS);
         if (item)
             return explain(pairing, event, item, err);
     }
