@@ -220,6 +220,7 @@ static int draw(struct map *map, struct error *err)
     map->picture.title = title;
     map->picture.remark = remark;
     heap_picture_draw(&map->picture, map->query->out);
+    map->picture.title = map->picture.remark = ""; /* the texts end here */
     return 0;
 }
 
