@@ -21,10 +21,12 @@
 #include "collector/thread.h"
 #include "common/attr.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <sys/auxv.h>
 
 extern void *__libc_stack_end;
 
@@ -63,15 +65,44 @@ static char **initial_environment(void)
 /* ---- what the log says first -------------------------------------------------------------------
  */
 
+static bool is_file(const char *path, struct sys_file_id *ret_id)
+{
+    long fd = sys_open(path, O_PATH, 0);
+    bool is_known = fd >= 0 && sys_file_id((int)fd, ret_id) >= 0;
+
+    if (fd >= 0)
+        sys_close((int)fd);
+    return is_known;
+}
+
+/*
+ * The name the program was called by, where that is another name of the same file (redis-server is
+ * a link to redis-check-rdb); else the file's. A script's name is not that of its interpreter.
+ */
+static void name_executable(struct fmt *out)
+{
+    const char *called = (const char *)getauxval(AT_EXECFN);
+    struct sys_file_id own;
+    struct sys_file_id other;
+    long length;
+
+    if (called && *called == '/' && is_file("/proc/self/exe", &own) && is_file(called, &other)
+        && own.inode == other.inode && own.device == other.device) {
+        fmt_string(out, called);
+        return;
+    }
+    length = sys_readlink("/proc/self/exe", out->text, out->capacity_bytes - 1);
+    out->size_bytes = length > 0 ? (size_t)length : 0;
+}
+
 static void define_process(void)
 {
     static char text[LOG_DEF_MAX_BYTES - sizeof(struct log_def)];
     struct fmt out = FMT_BUFFER(text);
     struct log_def def = {.kind = LOG_DEF_PROCESS};
     char **arguments = initial_arguments();
-    long length = sys_readlink("/proc/self/exe", text, sizeof(text) - 1);
 
-    out.size_bytes = length > 0 ? (size_t)length : 0;
+    name_executable(&out);
     for (; *arguments && !out.is_cut; arguments++) {
         fmt_char(&out, '\0');
         fmt_string(&out, *arguments);

@@ -21,6 +21,7 @@
 
 #include <signal.h>
 
+#define FOLLOW_START_NS UINT64_C(10000000000) /* a log that is not there yet is waited for */
 #define FOLLOW_PAUSE_NS UINT64_C(2000000000)
 
 enum {

@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "recorder/options.h"
 
+#include "support/error.h"
+#include "support/units.h"
+
 #include <argp.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -121,6 +125,19 @@ static uint64_t parse_number(struct argp_state *state, const char *what, const c
     return value;
 }
 
+/* The collector gets bytes: it knows fewer units than a user may write. */
+static void add_size(struct argp_state *state, const char *what, const char *name, const char *text)
+{
+    struct error err = {0};
+    uint64_t size_bytes = 0;
+    char bytes[24];
+
+    if (units_parse_bytes(text, &size_bytes, &err) != 0)
+        argp_error(state, "%s: %s", what, err.text);
+    (void)snprintf(bytes, sizeof(bytes), "%" PRIu64, size_bytes);
+    add_setting(state, name, bytes);
+}
+
 static void check_choice(struct argp_state *state, const char *what, const char *text,
                          const char *choices)
 {
@@ -140,6 +157,7 @@ struct setting {
     const char *value;   /* of an option without argument */
     const char *choices; /* the argument is one of these, separated by spaces */
     uint64_t most;       /* the argument is a number up to this; 0: any text */
+    bool is_size;        /* the argument is a size with a unit */
 };
 
 static const struct setting settings[] = {
@@ -154,7 +172,7 @@ static const struct setting settings[] = {
      .choices = "fast libunwind frame-pointer none check"},
     {KEY_LOG, "--log-level", "MTRACE_LOG", .choices = "trace debug info warn error"},
     {KEY_MAX_DEPTH, "--max-depth", "MTRACE_MAX_DEPTH", .most = UINT32_MAX},
-    {KEY_MAX_LIVE, "--max-live", "MTRACE_MAX_LIVE", .most = 0},
+    {KEY_MAX_LIVE, "--max-live", "MTRACE_MAX_LIVE", .is_size = true},
     {KEY_LOGFILE, "--log-file", "MTRACE_LOGFILE", .most = 0},
 };
 
@@ -168,9 +186,10 @@ static error_t parse_setting(int key, char *arg, struct argp_state *state)
             check_choice(state, setting->option, arg, setting->choices);
         if (setting->most)
             (void)parse_number(state, setting->option, arg, setting->most);
-        if (key == KEY_MAX_LIVE && (*arg < '0' || *arg > '9'))
-            argp_error(state, "--max-live: '%s' is not a size such as 512MiB", arg);
-        add_setting(state, setting->variable, setting->value ? setting->value : arg);
+        if (setting->is_size)
+            add_size(state, setting->option, setting->variable, arg);
+        else
+            add_setting(state, setting->variable, setting->value ? setting->value : arg);
         return 0;
     }
     return ARGP_ERR_UNKNOWN;

@@ -9,26 +9,30 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+bool packed_log_is_recording(const char *path)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    bool is_locked = fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+
+    if (fd >= 0)
+        close(fd);
+    return is_locked;
+}
+
 /* With force: takes the old file's name away, so that whoever reads it keeps what he reads. */
 static int make_room(const char *path, bool force, struct error *err)
 {
     struct stat status;
-    int fd;
-    bool is_locked;
 
     if (lstat(path, &status) != 0)
         return 0;
+    if (packed_log_is_recording(path))
+        return error_set(err, ERROR_EXISTS, "'%s' is being recorded right now; choose another name",
+                         path);
     if (!force)
         return error_set(err, ERROR_EXISTS, "'%s' exists; use --force to replace it", path);
     if (!S_ISREG(status.st_mode) && !S_ISLNK(status.st_mode))
         return error_set(err, ERROR_EXISTS, "'%s' is not a regular file; choose another name",
-                         path);
-    fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    is_locked = fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
-    if (fd >= 0)
-        close(fd);
-    if (is_locked)
-        return error_set(err, ERROR_EXISTS, "'%s' is being recorded right now; choose another name",
                          path);
     if (unlink(path) != 0)
         return error_set_errno(err, errno, "cannot replace '%s'", path);

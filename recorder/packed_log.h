@@ -27,6 +27,9 @@ struct packed_log {
     bool is_failing; /* the last write failed */
 };
 
+/* Another recorder is at work on the log. */
+bool packed_log_is_recording(const char *path);
+
 /* Makes `path`; ERROR_EXISTS when it is there, unless force replaces it. */
 int packed_log_create(const char *path, bool force, struct packed_log *ret_log, struct error *err);
 

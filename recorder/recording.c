@@ -96,7 +96,7 @@ static int create_files(struct recording *recording, const char *path, bool forc
 
     if (!live_path)
         return error_set(err, ERROR_NOMEM, "not enough memory");
-    if (!force && access(live_path, F_OK) == 0) {
+    if (!force && access(live_path, F_OK) == 0 && !packed_log_is_recording(path)) {
         code = error_set(err, ERROR_EXISTS,
                          "'%s' is left over from another recording; save it with 'mtrace-record "
                          "--pack %s', or use --force to delete it",

@@ -31,7 +31,7 @@ CREATE TABLE processes (        -- one recorded program image: fork makes a chil
   process_id        INTEGER PRIMARY KEY, -- 1, 2, … in order of start
   parent_process_id INTEGER,            -- NULL for the first
   pid               INTEGER NOT NULL,   -- as the kernel numbered it; an exec keeps it
-  executable        TEXT,               -- path; NULL: not known
+  executable        TEXT,               -- path, by the name it was called with; NULL: not known
   command_line      TEXT,               -- JSON array of arguments
   start_unix_ns     INTEGER,            -- wall clock at start_ns
   start_ns          INTEGER NOT NULL,   -- of the image; 0 for the first

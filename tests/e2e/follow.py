@@ -88,12 +88,11 @@ def main(mode):
         work = Path(folder)
         log, database = work / "run.dat", work / "run.db"
         seconds = 8 if mode == "end" else 60
-        recorder = subprocess.Popen([tools.record, "-o", log, "--", sys.executable, "-c", PROGRAM.format(seconds=seconds)],
-                                    env=harness.environment({"PYTHONMALLOC": "malloc"}), stderr=subprocess.PIPE, text=True)
-        while not (log.exists() and log.stat().st_size > 4096) and recorder.poll() is None:
-            time.sleep(0.02)
+        # Before the log is there: it is waited for.
         follower = subprocess.Popen([tools.importer, "--follow", "--no-symbols", log, database], stderr=subprocess.PIPE,
                                     text=True, env=harness.environment())
+        recorder = subprocess.Popen([tools.record, "-o", log, "--", sys.executable, "-c", PROGRAM.format(seconds=seconds)],
+                                    env=harness.environment({"PYTHONMALLOC": "malloc"}), stderr=subprocess.PIPE, text=True)
         first = wait_for(database, "the first round", lambda seen: seen[0] == 1 and seen[1] > 0, follower)
         second = wait_for(database, "a later round", lambda seen: seen[1] > first[1], follower)
         if first[2] or (second[0] and second[2]):

@@ -1,0 +1,6 @@
+# A program that is called by a link has the link's name, as in ps; redis-server is one.
+. "$CASES/../lib.sh"
+ln -s /bin/sleep nap
+mtrace-record -q -o run.dat -- "$PWD/nap" 0
+mtrace-import run.dat run.db 2>/dev/null
+mtrace-query --format csv sql "SELECT executable LIKE '%/nap' AS is_nap FROM processes" run.db

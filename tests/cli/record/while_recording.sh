@@ -1,0 +1,9 @@
+# A second recording to the same file, while the first is at work.
+. "$CASES/../lib.sh"
+mkfifo begin
+mtrace-record -q -o run.dat -- sh -c 'echo >begin; read -r line <begin' &
+read -r line <begin
+complain mtrace-record -o run.dat -- /bin/true
+complain mtrace-record --force -o run.dat -- /bin/true
+echo >begin
+wait
