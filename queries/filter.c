@@ -56,6 +56,8 @@ static const struct filter_word arenas[] = {
         .needs = value_needs, .sql = expression " <= @", .help = what ", at most"           \
     }
 
+/* Ids are in order of time: filter_sql.c asks for a range of them where `from` and `to` are given.
+ */
 const struct filter_parameter filter_parameters[] = {
     {.name = "from",
      .value = "TIME",

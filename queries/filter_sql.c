@@ -4,7 +4,6 @@
 #include "queries/rundb.h"
 #include "queries/stack_selection.h"
 #include "support/error.h"
-#include "support/units.h"
 
 #include <string.h>
 
@@ -73,25 +72,88 @@ static void find_births(struct filter_sql *sql, const struct filter *filter)
     }
 }
 
-/* An instant that the run did not have is a mistake, not an empty answer; its end may be exceeded. */
-static int check_instants(const struct filter_sql *sql, const struct filter *filter,
-                          struct error *err)
+/* ---- the range of ids ---- */
+
+/* Ids are in order of time: the first that was born at ns or later, by bisection. */
+static int find_first_id(const struct filter_sql *sql, int64_t ns, int64_t *ret_id,
+                         struct error *err)
 {
-    char end[UNITS_TEXT_BYTES];
+    struct sqlite3_stmt *stmt;
+    int64_t low = 1;
+    int64_t high = 0;
+    int rc = rundb_get_int64(sql->database, "SELECT max(allocation_id) + 1 FROM allocation_rows",
+                             &high, err);
+
+    if (rc == 0)
+        rc = rundb_prepare(sql->database,
+                           "SELECT alloc_ns FROM allocation_rows WHERE allocation_id >= ?1"
+                           " ORDER BY allocation_id LIMIT 1",
+                           &stmt, err);
+    if (rc != 0)
+        return rc;
+    while (rc >= 0 && low < high) {
+        int64_t middle = low + (high - low) / 2;
+
+        sqlite3_bind_int64(stmt, 1, middle);
+        rc = rundb_step(sql->database, stmt, err);
+        if (rc == 0 || (rc == 1 && sqlite3_column_int64(stmt, 0) >= ns))
+            high = middle;
+        else
+            low = middle + 1;
+        sqlite3_reset(stmt);
+    }
+    sqlite3_finalize(stmt);
+    *ret_id = low;
+    return rc < 0 || rc > 1 ? rc : 0;
+}
+
+/* The births that pass `from`, `to` and `alive_at`: of repeated ones one must hold, and of instants
+ * all. */
+static void find_bounds(const struct filter_sql *sql, const struct filter *filter,
+                        int64_t *ret_first_ns, int64_t *ret_last_ns)
+{
+    int64_t first_ns = INT64_MAX;
+    int64_t last_ns = INT64_MIN;
+    int64_t instant_ns = INT64_MAX;
 
     for (size_t i = 0; i < filter->n_values; i++) {
         const struct filter_value *value = &filter->values[i];
-        bool is_birth = strcmp(value->parameter->name, "from") == 0;
+        const char *name = value->parameter->name;
+        int64_t ns = filter_sql_resolve(sql, value);
 
-        if ((is_birth || value->parameter->type == FILTER_INSTANT) && !value->is_peak
-            && !value->is_end && filter_sql_resolve(sql, value) > sql->end_ns)
-            return error_set(err, ERROR_USAGE, "%s: '%.100s' is after the end of the run at %s",
-                             value->parameter->name, value->text,
-                             units_format_duration(sql->end_ns, end));
+        if (strcmp(name, "from") == 0 && ns < first_ns)
+            first_ns = ns;
+        else if (strcmp(name, "to") == 0 && ns > last_ns)
+            last_ns = ns;
+        else if (strcmp(name, "alive_at") == 0 && !value->is_peak && !value->is_end
+                 && ns < instant_ns)
+            instant_ns = ns;
     }
-    if (sql->from_ns > sql->to_ns)
-        return error_set(err, ERROR_USAGE, "from is after to: nothing was born then");
-    return 0;
+    *ret_first_ns = first_ns == INT64_MAX ? INT64_MIN : first_ns;
+    *ret_last_ns = last_ns == INT64_MIN || last_ns > instant_ns ? instant_ns : last_ns;
+}
+
+static bool is_range_of_births(const struct filter_parameter *parameter)
+{
+    return strcmp(parameter->name, "from") == 0 || strcmp(parameter->name, "to") == 0;
+}
+
+/* All there is to say of `from` and `to`; `alive_at` has a condition besides. */
+static int append_ids(struct filter_sql *sql, const struct filter *filter, struct error *err)
+{
+    int64_t first_ns, last_ns, id;
+    int rc = 0;
+
+    find_bounds(sql, filter, &first_ns, &last_ns);
+    if (first_ns != INT64_MIN) {
+        rc = find_first_id(sql, first_ns, &id, err);
+        sqlite3_str_appendf(sql->row, " AND a.allocation_id >= ?%d", bind_number(sql, id));
+    }
+    if (rc == 0 && last_ns != INT64_MAX) {
+        rc = find_first_id(sql, last_ns + 1, &id, err);
+        sqlite3_str_appendf(sql->row, " AND a.allocation_id < ?%d", bind_number(sql, id));
+    }
+    return rc;
 }
 
 /* ---- conditions ---- */
@@ -129,6 +191,28 @@ static void append_template(struct filter_sql *sql, struct sqlite3_str *out, con
     }
 }
 
+/* One thread is compared; a set of them would be looked into with every row. */
+static bool append_only_thread(struct filter_sql *sql, struct sqlite3_str *out, const char *text)
+{
+    struct sqlite3_stmt *stmt;
+    int64_t n = 0;
+
+    if (rundb_prepare(sql->database,
+                      "SELECT count(*), max(thread_id) FROM threads"
+                      " WHERE ?1 IN (thread_id || '', tid || '', name)",
+                      &stmt, NULL)
+        != 0)
+        return false;
+    sqlite3_bind_text(stmt, 1, text, -1, SQLITE_STATIC);
+    if (rundb_step(sql->database, stmt, NULL) == 1)
+        n = sqlite3_column_int64(stmt, 0);
+    if (n == 1)
+        sqlite3_str_appendf(out, "a.thread_id = ?%d",
+                            bind_number(sql, sqlite3_column_int64(stmt, 1)));
+    sqlite3_finalize(stmt);
+    return n == 1;
+}
+
 static void append_condition(struct filter_sql *sql, struct sqlite3_str *out,
                              const struct filter_value *value)
 {
@@ -143,6 +227,8 @@ static void append_condition(struct filter_sql *sql, struct sqlite3_str *out,
         append_template(sql, out, parameter->sql, value->is_peak ? "p.peak_ns" : "p.end_ns");
         return;
     }
+    if (strcmp(parameter->name, "thread") == 0 && append_only_thread(sql, out, value->text))
+        return;
     sqlite3_snprintf(sizeof(placeholder), placeholder, "?%d", bind_value(sql, value));
     append_template(sql, out,
                     value->is_share && parameter->share_sql ? parameter->share_sql : parameter->sql,
@@ -298,11 +384,11 @@ int filter_sql_init(struct filter_sql *sql, const struct rundb *database,
     if (rc != 0)
         return rc;
     find_births(sql, filter);
-    rc = check_instants(sql, filter, err);
+    rc = append_ids(sql, filter, err);
     if (rc != 0)
         return rc;
     for (const struct filter_parameter *p = filter_parameters; p->name; p++) {
-        if (p->type != FILTER_REGEX)
+        if (p->type != FILTER_REGEX && !is_range_of_births(p))
             append_parameter(sql, filter, p);
     }
     if (site_id)

@@ -2,10 +2,14 @@
 #include "queries/row_sums.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 enum {
-    CACHE_LINE = 64
+    CACHE_LINE = 64,
+    USUAL_LINES = 2
 };
+
+_Static_assert(sizeof(struct row_sum) == 3 * CACHE_LINE, "sums begin with a line of the cache");
 
 bool row_sums_init(struct row_sums *sums, size_t n_processes, size_t n_backtraces)
 {
@@ -31,8 +35,8 @@ void row_sums_expect(const struct row_sums *sums, uint32_t process, size_t backt
 
     if (place) {
         const char *sum = (const char *)&sums->births[place - 1];
-        for (size_t at = 0; at < sizeof(struct row_sum); at += CACHE_LINE)
-            __builtin_prefetch(sum + at, 1);
+        for (size_t at = 0; at < USUAL_LINES; at++)
+            __builtin_prefetch(sum + at * CACHE_LINE, 1);
     }
 }
 
@@ -42,9 +46,12 @@ static struct row_sum *add_birth_sum(struct row_sums *sums, uint32_t process, ui
 {
     if (sums->n_births == sums->births_capacity) {
         size_t capacity = sums->births_capacity ? 2 * sums->births_capacity : 256;
-        struct row_sum *list = reallocarray(sums->births, capacity, sizeof(*list));
+        struct row_sum *list = aligned_alloc(CACHE_LINE, capacity * sizeof(*list));
         if (!list)
             return NULL;
+        if (sums->births)
+            memcpy(list, sums->births, sums->n_births * sizeof(*list));
+        free(sums->births);
         sums->births = list;
         sums->births_capacity = capacity;
     }
@@ -140,17 +147,32 @@ static uint32_t get_free_sum(struct row_sums *sums, const struct free_sum *pair)
     return append_free_sum(sums, pair, at) ? (uint32_t)sums->n_frees : 0;
 }
 
+/* What a sum counted for its pair goes into the table. */
+static bool flush_free(struct row_sums *sums, struct row_sum *sum)
+{
+    struct free_sum pair = {sum->process, sum->backtrace, sum->free_backtrace, 0, 0};
+    uint32_t place;
+
+    if (sum->free_blocks == 0)
+        return true;
+    place = get_free_sum(sums, &pair);
+    if (!place)
+        return false;
+    sums->frees[place - 1].blocks += sum->free_blocks;
+    sums->frees[place - 1].bytes += sum->free_bytes;
+    sum->free_blocks = 0;
+    sum->free_bytes = 0;
+    return true;
+}
+
 bool row_sums_add_free(struct row_sums *sums, struct row_sum *sum, uint32_t free_backtrace,
                        int64_t size_bytes)
 {
-    struct free_sum pair = {sum->process, sum->backtrace, free_backtrace, 0, 0};
-
-    if (!sum->last_free || sums->frees[sum->last_free - 1].free_backtrace != free_backtrace)
-        sum->last_free = get_free_sum(sums, &pair);
-    if (!sum->last_free)
+    if (sum->free_backtrace != free_backtrace && !flush_free(sums, sum))
         return false;
-    sums->frees[sum->last_free - 1].blocks++;
-    sums->frees[sum->last_free - 1].bytes += size_bytes;
+    sum->free_backtrace = free_backtrace;
+    sum->free_blocks++;
+    sum->free_bytes += size_bytes;
     return true;
 }
 
@@ -176,10 +198,15 @@ static int compare_births(const void *left, const void *right)
     return (a->backtrace > b->backtrace) - (a->backtrace < b->backtrace);
 }
 
-void row_sums_sort(struct row_sums *sums)
+bool row_sums_finish(struct row_sums *sums)
 {
+    for (size_t i = 0; i < sums->n_births; i++) {
+        if (!flush_free(sums, &sums->births[i]))
+            return false;
+    }
     if (sums->n_births > 0)
         qsort(sums->births, sums->n_births, sizeof(*sums->births), compare_births);
     if (sums->n_frees > 0)
         qsort(sums->frees, sums->n_frees, sizeof(*sums->frees), compare_frees);
+    return true;
 }

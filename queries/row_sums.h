@@ -3,9 +3,9 @@
  * row_sums: sums by process and stack, and by the stack that freed, in the making.
  *
  * Model: a sum is found by its ids in an array of places, because a scan looks for one with every
- *        row; pairs of birth and free are hashed, but a sum remembers the pair that came last,
- *        which is mostly the next, too.
- * Invariants: RS-1 after row_sums_sort sums are in order of their ids, and so are pairs.
+ *        row; pairs of birth and free are hashed, but a sum counts for the pair that came last,
+ *        which is mostly the next, too, until there is another.
+ * Invariants: RS-1 after row_sums_finish sums are in order of their ids, and so are pairs.
  * Memory: with distinct stacks, and 4 bytes per stack of the file and process that has rows.
  */
 #ifndef MTRACE_QUERIES_ROW_SUMS_H
@@ -15,21 +15,25 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Of the rows born with one stack in one process. */
+/* Of the rows born with one stack in one process. Sums begin with a line of the cache; most rows
+ * change two. */
 struct row_sum {
     uint32_t process;
     uint32_t backtrace;
-    uint32_t
-        last_free; /* index + 1 in frees of the pair that was counted last: mostly the next, too */
+    uint32_t free_backtrace; /* of the block that was freed last: mostly of the next, too */
     int64_t allocated_blocks, allocated_bytes;
-    int64_t freed_blocks, freed_bytes;
     int64_t slack_bytes, lifetime_sum_ns;
+    int64_t free_blocks, free_bytes; /* from free_backtrace, not yet in frees */
+    /* the second line of the cache */
     int64_t first_ns, last_ns;
     int64_t min_size_bytes, max_size_bytes;
     int64_t temporary_blocks, temporary_bytes;
     int64_t peak_blocks, peak_bytes;
+    /* the third: few blocks are never freed */
     int64_t leaked_blocks, leaked_bytes;
     int64_t leaked_first_ns, leaked_last_ns;
+    int64_t lost_blocks, lost_bytes; /* to exec; what is neither leaked nor lost was freed */
+    int64_t unused[2];
 };
 
 /* Of these, what was freed from one stack. */
@@ -66,7 +70,7 @@ struct row_sum *row_sums_get(struct row_sums *sums, uint32_t process, uint32_t b
 bool row_sums_add_free(struct row_sums *sums, struct row_sum *sum, uint32_t free_backtrace,
                        int64_t size_bytes);
 
-/* The end of counting: nothing may be added any more. */
-void row_sums_sort(struct row_sums *sums);
+/* The end of counting: nothing may be added any more. False: no memory. */
+bool row_sums_finish(struct row_sums *sums);
 
 #endif

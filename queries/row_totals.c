@@ -126,9 +126,10 @@ static void add_end(struct row_sum *sum, const struct row *row)
         sum->leaked_bytes += size;
         sum->leaked_first_ns = smaller(sum->leaked_first_ns, alloc_ns);
         sum->leaked_last_ns = larger(sum->leaked_last_ns, alloc_ns);
-    } else if (row->ended_by != ENDED_BY_EXEC) {
-        sum->freed_blocks++;
-        sum->freed_bytes += size;
+    } else if (row->ended_by == ENDED_BY_EXEC) {
+        sum->lost_blocks++;
+        sum->lost_bytes += size;
+    } else {
         sum->lifetime_sum_ns += row->lifetime_ns;
     }
     if (row->intervening != UNKNOWN && row->intervening <= TEMPORARY_INTERVENING) {
@@ -272,7 +273,11 @@ static int run_scan(struct scan *scan, const struct filter_sql *filter, struct e
     char *sql;
     int rc;
 
-    (void)snprintf(columns, sizeof(columns), ADD_ROW "(%s)", scanned_columns);
+    /* Only threads tell the process of a row; where there is one, 0 does. */
+    if (filter->is_of_one_process && !filter->is_restricted)
+        (void)snprintf(columns, sizeof(columns), ADD_ROW "(0%s)", strchr(scanned_columns, ','));
+    else
+        (void)snprintf(columns, sizeof(columns), ADD_ROW "(%s)", scanned_columns);
     sql = filter_sql_rows(filter, columns, 0, "");
     rc = sql ? rundb_prepare(scan->database, sql, &stmt, err)
              : error_set(err, ERROR_NOMEM, "no memory");
@@ -300,12 +305,26 @@ static int put_births(struct scan *scan, struct sqlite3_stmt *insert, struct err
 {
     for (size_t i = 0; i < scan->sums.n_births; i++) {
         const struct row_sum *s = &scan->sums.births[i];
-        const int64_t values[] = {
-            s->process,         s->backtrace,      s->allocated_blocks, s->allocated_bytes,
-            s->freed_blocks,    s->freed_bytes,    s->leaked_blocks,    s->leaked_bytes,
-            s->leaked_first_ns, s->leaked_last_ns, s->temporary_blocks, s->temporary_bytes,
-            s->peak_blocks,     s->peak_bytes,     s->first_ns,         s->last_ns,
-            s->min_size_bytes,  s->max_size_bytes, s->slack_bytes,      s->lifetime_sum_ns};
+        const int64_t values[] = {s->process,
+                                  s->backtrace,
+                                  s->allocated_blocks,
+                                  s->allocated_bytes,
+                                  s->allocated_blocks - s->leaked_blocks - s->lost_blocks,
+                                  s->allocated_bytes - s->leaked_bytes - s->lost_bytes,
+                                  s->leaked_blocks,
+                                  s->leaked_bytes,
+                                  s->leaked_first_ns,
+                                  s->leaked_last_ns,
+                                  s->temporary_blocks,
+                                  s->temporary_bytes,
+                                  s->peak_blocks,
+                                  s->peak_bytes,
+                                  s->first_ns,
+                                  s->last_ns,
+                                  s->min_size_bytes,
+                                  s->max_size_bytes,
+                                  s->slack_bytes,
+                                  s->lifetime_sum_ns};
 
         for (size_t v = 0; v < sizeof(values) / sizeof(values[0]); v++)
             sqlite3_bind_int64(insert, (int)v + 1, values[v]);
@@ -358,8 +377,9 @@ int row_totals_fill(struct rundb *database, const struct filter_sql *filter, str
 
     if (rc == 0)
         rc = scan_rows(&scan, filter, err);
-    if (rc == 0)
-        row_sums_sort(&scan.sums); /* SQLite appends what comes in order */
+    if (rc == 0 && !row_sums_finish(&scan.sums)) /* sorted: SQLite appends what comes in order */
+        rc = error_set(err, ERROR_NOMEM, "no memory for the totals of %zu stacks",
+                       scan.sums.n_births);
     if (rc == 0)
         rc = put(
             &scan,

@@ -91,6 +91,7 @@ def check_processes(db, rows, complain):
     found = table(db, "SELECT process_id, peak_bytes, peak_blocks, peak_ns FROM processes", 1)
     expected = {(process,): Rows.peak(rows.by_process[process]) for (process,) in found}
     complain.same_table("peak of process", expected, found)
+    complain.equal("ids that are not in order of time", 0, sum(a["alloc_ns"] > b["alloc_ns"] for a, b in zip(rows.all, rows.all[1:])))
 
 
 def stack_row(mine, peak_ns):
