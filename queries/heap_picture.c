@@ -338,7 +338,8 @@ static void put_cells(const struct heap_picture *picture, const struct heap_pict
 
     (void)fputs("<g class=\"cells\">\n", out);
     for (size_t i = 0; i < n;) {
-        double row_y = y + (double)(i / columns) * row_height(picture);
+        size_t row = i / columns;
+        double row_y = y + (double)row * row_height(picture);
 
         if (i % columns == 0 && (i / columns) % (row_height(picture) < 12 ? 2 : 1) == 0)
             (void)fprintf(
@@ -376,7 +377,7 @@ static void put_top(const struct heap_picture *picture, const struct heap_pictur
                   "<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">top</text>\n"
                   "<text class=\"strip\" x=\"%.1f\" y=\"%.1f\">%s</text>\n",
                   LEFT + 0.5, y + 1.5, width - 2, TOP_HEIGHT - 3, LEFT - 8, y + 13,
-                  LEFT + (width > CELLS_WIDTH / 2 ? 8 : width + 6), y + 13,
+                  LEFT + (width > 0.5 * CELLS_WIDTH ? 8 : width + 6), y + 13,
                   units_format_bytes((int64_t)heap->parts.top_bytes, bytes));
 }
 

@@ -332,6 +332,7 @@ static int scan_heaps(struct scan *scan, struct sqlite3_stmt *heaps, struct sqli
         struct heap_scan_heap heap = read_heap(heaps);
         begin_heap(scan, &heap);
         rc = scan_heap(scan, rows, &is_row, err);
+        scan->heap = NULL;
     }
     return rc;
 }
