@@ -62,5 +62,7 @@ int cmd_report_show_made(struct query *query, const char *source, const char *ma
 
 int cmd_report_run(struct query *query, struct error *err)
 {
-    return cmd_report_show(query, query->options->command->view, err);
+    const struct command *command = query->options->command;
+
+    return cmd_report_show(query, command->source ? command->source : command->view, err);
 }

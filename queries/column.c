@@ -8,6 +8,7 @@
 #include <sqlite3.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 static bool ends_with(const char *name, const char *suffix)
 {
@@ -25,6 +26,7 @@ static const struct {
     {"bytes_per_s", COLUMN_BYTES_PER_S},
     {"bytes", COLUMN_BYTES},
     {"length_bytes", COLUMN_BYTES},
+    {"_unix_ns", COLUMN_WALL_CLOCK},
     {"_ns", COLUMN_TIME},
     {"share", COLUMN_SHARE},
     {"share_of_site", COLUMN_SHARE},
@@ -105,6 +107,15 @@ bool column_is_largest_first(const char *name)
     }
 }
 
+static void format_wall_clock(int64_t unix_ns, char *text, size_t size)
+{
+    time_t seconds = (time_t)(unix_ns / 1000000000);
+    struct tm local;
+
+    if (!localtime_r(&seconds, &local) || strftime(text, size, "%F %T", &local) == 0)
+        (void)snprintf(text, size, "%" PRId64, unix_ns);
+}
+
 static void format_integer(int64_t value, enum column_unit unit, char *text, size_t size)
 {
     char number[UNITS_TEXT_BYTES];
@@ -118,6 +129,9 @@ static void format_integer(int64_t value, enum column_unit unit, char *text, siz
         break;
     case COLUMN_TIME:
         (void)snprintf(text, size, "%s", units_format_duration(value, number));
+        break;
+    case COLUMN_WALL_CLOCK:
+        format_wall_clock(value, text, size);
         break;
     case COLUMN_ADDRESS:
         (void)snprintf(text, size, "0x%" PRIx64, (uint64_t)value);

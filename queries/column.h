@@ -17,6 +17,7 @@ enum column_unit {
     COLUMN_BYTES,
     COLUMN_BYTES_PER_S,
     COLUMN_TIME,
+    COLUMN_WALL_CLOCK, /* nanoseconds since 1970; in tables the local time */
     COLUMN_SHARE,
     COLUMN_ADDRESS,
     COLUMN_ID, /* a number that is a name: never grouped or scaled */

@@ -1,10 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 #include "queries/commands.h"
 
+#include "queries/process_ranking.h"
+
 #include <stdio.h>
 #include <string.h>
 
 #define SITE_COLUMNS "function, source, line, module, call_site_id"
+
+static const char failures_source[] =
+    "(SELECT f.failure_id, f.process_id, f.thread_id, f.at_ns, f.backtrace_id, k.name AS kind,"
+    " f.size_bytes, f.errno FROM allocation_failures AS f LEFT JOIN kinds AS k ON k.kind = f.kind"
+    " ORDER BY f.failure_id)";
 
 const struct command commands[] = {
     {.name = "summary",
@@ -208,6 +215,7 @@ const struct command commands[] = {
      .has_measure = true,
      .run = cmd_diff_run},
     {.name = "processes",
+     .source = process_ranking_source,
      .columns =
          "process_id, pid, executable, leaked_bytes, leaked_blocks, peak_bytes, duration_ns, "
          "end_kind, end_value",
@@ -216,7 +224,7 @@ const struct command commands[] = {
      .next_tail = "--process ID",
      .filters = COMMAND_FILTERS_ALL,
      .needs_database = true,
-     .run = cmd_processes_run},
+     .run = cmd_report_run},
     {.name = "flows",
      .view = "flows",
      .help = "which thread frees whose memory",
@@ -249,6 +257,7 @@ const struct command commands[] = {
      .run = cmd_report_run},
     {.name = "allocation-failures",
      .view = "allocation_failures",
+     .source = failures_source,
      .help = "calls that got no memory",
      .needs_database = true,
      .run = cmd_report_run},

@@ -24,7 +24,8 @@ enum command_filters {
 
 struct command {
     const char *name;
-    const char *view;      /* the view or table it prints; NULL: none */
+    const char *view;   /* the view or table it prints; NULL: none */
+    const char *source; /* "(SELECT …)" that is shown in place of the view; NULL: the view itself */
     const char *columns;   /* of the view that a narrow table shows; NULL: all */
     const char *argument;  /* "ID", "NAME", … in help; NULL: takes none */
     const char *help;      /* one line */
@@ -70,7 +71,6 @@ int cmd_live_run(struct query *query, struct error *err);
 int cmd_tree_run(struct query *query, struct error *err);
 int cmd_flamegraph_run(struct query *query, struct error *err);
 int cmd_callers_run(struct query *query, struct error *err);
-int cmd_processes_run(struct query *query, struct error *err);
 int cmd_callees_run(struct query *query, struct error *err);
 int cmd_diff_run(struct query *query, struct error *err);
 int cmd_timeline_run(struct query *query, struct error *err);

@@ -4,6 +4,7 @@
 #include "queries/rundb.h"
 #include "queries/stack_selection.h"
 #include "support/error.h"
+#include "support/units.h"
 
 #include <string.h>
 
@@ -70,6 +71,27 @@ static void find_births(struct filter_sql *sql, const struct filter *filter)
         else if (strcmp(filter->values[i].parameter->name, "to") == 0)
             sql->to_ns = filter_sql_resolve(sql, &filter->values[i]);
     }
+}
+
+/* An instant that the run did not have is a mistake, not an empty answer; its end may be exceeded. */
+static int check_instants(const struct filter_sql *sql, const struct filter *filter,
+                          struct error *err)
+{
+    char end[UNITS_TEXT_BYTES];
+
+    for (size_t i = 0; i < filter->n_values; i++) {
+        const struct filter_value *value = &filter->values[i];
+        bool is_birth = strcmp(value->parameter->name, "from") == 0;
+
+        if ((is_birth || value->parameter->type == FILTER_INSTANT) && !value->is_peak
+            && !value->is_end && filter_sql_resolve(sql, value) > sql->end_ns)
+            return error_set(err, ERROR_USAGE, "%s: '%.100s' is after the end of the run at %s",
+                             value->parameter->name, value->text,
+                             units_format_duration(sql->end_ns, end));
+    }
+    if (sql->from_ns > sql->to_ns)
+        return error_set(err, ERROR_USAGE, "from is after to: nothing was born then");
+    return 0;
 }
 
 /* ---- the range of ids ---- */
@@ -384,7 +406,9 @@ int filter_sql_init(struct filter_sql *sql, const struct rundb *database,
     if (rc != 0)
         return rc;
     find_births(sql, filter);
-    rc = append_ids(sql, filter, err);
+    rc = check_instants(sql, filter, err);
+    if (rc == 0)
+        rc = append_ids(sql, filter, err);
     if (rc != 0)
         return rc;
     for (const struct filter_parameter *p = filter_parameters; p->name; p++) {

@@ -33,6 +33,8 @@ enum option_key {
     KEY_INVERT,
     KEY_MIN_SHARE,
     KEY_USAGE,
+    KEY_JSON,
+    KEY_CSV,
     KEY_FILTER = 0x1000, /* and the parameter's index */
 };
 
@@ -72,6 +74,8 @@ static const struct argp_option option_table[] = {
      3},
     {"fail-if", KEY_FAIL_IF, "EXPRESSION", 0,
      "print only rows for which it holds, and exit 3 if there are any", 3},
+    {"json", KEY_JSON, NULL, 0, "the same as --format json", 4},
+    {"csv", KEY_CSV, NULL, 0, "the same as --format csv", 4},
     {"format", KEY_FORMAT, "table|json|csv", 0,
      "json and csv have raw numbers: bytes and nanoseconds [table]", 4},
     {"output", KEY_OUTPUT, "FILE", 0, "write there instead of to stdout", 4},
@@ -244,6 +248,12 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
         break;
     case KEY_WIDE:
         options->is_wide = true;
+        break;
+    case KEY_JSON:
+        options->format = RENDER_JSON;
+        break;
+    case KEY_CSV:
+        options->format = RENDER_CSV;
         break;
     case KEY_SORT_BY:
         options->sort_by = text;

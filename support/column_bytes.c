@@ -13,7 +13,7 @@ enum {
     LEVEL = -20,
     HASH_LOG = 10,           /* few kilobytes to look for repetitions in */
     ENTROPY_MIN_BYTES = 128, /* a shorter column is stored */
-    ENTROPY_GAIN = 6,        /* it is worth the time when it saves one byte of so many */
+    ENTROPY_GAIN = 8,        /* it is worth the time when it saves one byte of so many */
     ENTROPY_PAUSE = 15,      /* if not, so many payloads pass until it is tried again */
 };
 

@@ -70,7 +70,18 @@ CREATE TABLE call_site_rules (  -- what is skipped when looking for a call site:
   pattern TEXT NOT NULL                 -- GLOB
 ) STRICT;
 
-CREATE VIEW stack_frames AS     -- a stack as people read it, innermost first; made for WHERE backtrace_id = …
+CREATE VIEW stack_frames(       -- a stack as people read it; made for WHERE backtrace_id = … ORDER BY frame, inline_level, which is innermost first
+  backtrace_id,  -- the stack
+  frame,         -- 0 innermost
+  inline_level,  -- 0 innermost of the positions that inlining left in one frame
+  function,      -- demangled name; NULL: unknown
+  source,        -- path as the debug information has it; NULL: none
+  line,          -- line in source
+  column_number, -- column in source
+  module,        -- path of the file that holds the code; NULL: code outside any file
+  object_offset, -- ELF virtual address inside the module
+  frame_id       -- joins frames
+) AS
   SELECT b.backtrace_id, b.depth - n.depth AS frame, l.inline_level, f.name AS function, s.path AS source, l.line, l.column_number,
          o.path AS module, fr.object_offset, n.frame_id
   FROM backtraces b
@@ -81,5 +92,4 @@ CREATE VIEW stack_frames AS     -- a stack as people read it, innermost first; m
   JOIN frame_lines l ON l.frame_id = n.frame_id
   LEFT JOIN functions f ON f.function_id = l.function_id
   LEFT JOIN sources s ON s.source_id = l.source_id
-  LEFT JOIN objects o ON o.object_id = fr.object_id
-  ORDER BY frame, l.inline_level;
+  LEFT JOIN objects o ON o.object_id = fr.object_id;

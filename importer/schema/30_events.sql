@@ -57,11 +57,34 @@ CREATE TABLE backtrace_allocations ( -- allocations by stack; filled by mtrace-i
 ) STRICT, WITHOUT ROWID;
 
 -- Not joins but subqueries: SQLite leaves out those that a query does not use.
-CREATE VIEW allocations AS      -- the public face of allocation_rows; columns that a query does not use cost nothing
+CREATE VIEW allocations(        -- the public face of allocation_rows: one heap block from birth to death; columns that a query does not use cost nothing
+  allocation_id,           -- in the order of birth
+  process_id,              -- that allocated it
+  thread_id,               -- that allocated it
+  kind,                    -- what was called: 'malloc', 'calloc', 'realloc', …
+  address,                 -- NULL: the recording has no addresses
+  size_bytes,              -- requested
+  usable_bytes,            -- that malloc really gave; NULL: unknown
+  alignment,               -- asked for; NULL: malloc's own
+  alloc_ns,                -- birth
+  free_ns,                 -- end; NULL: never ended
+  lifetime_ns,             -- from birth to end; NULL: never ended
+  free_thread_id,          -- that ended it; NULL: never ended, or not by a call
+  backtrace_id,            -- stack that allocated it, joins backtraces and stack_frames
+  free_backtrace_id,       -- stack that ended it; NULL: frees have no stacks, or it was not ended by a call
+  ended_by,                -- 'free', 'realloc', 'unseen' (its address was given out again), 'exec'; NULL: never ended
+  is_leaked,               -- 1: never ended while the process lived
+  intervening_allocations, -- others that its thread made before it freed it; NULL: another thread did, or never ended
+  chain_id,                -- joins realloc_chains; NULL: never reallocated
+  chain_position,          -- 1 for the first block of the chain
+  realloc_from_id,         -- allocation_id of the block that realloc made it of; NULL: none
+  heap_id,                 -- joins heaps; NULL: a mapping of its own
+  marker_id                -- the last marker before its birth; NULL: none
+) AS
   SELECT a.allocation_id, (SELECT t.process_id FROM threads t WHERE t.thread_id = a.thread_id) AS process_id, a.thread_id,
          (SELECT k.name FROM kinds k WHERE k.kind = a.call_code & 31) AS kind,
          a.address, a.size_bytes, a.size_bytes + a.slack_bytes AS usable_bytes,
-         CASE WHEN a.call_code >= 32 THEN 1 << (a.call_code >> 5) END AS alignment, -- asked for; NULL: malloc's own
+         CASE WHEN a.call_code >= 32 THEN 1 << (a.call_code >> 5) END AS alignment,
          a.alloc_ns, a.alloc_ns + a.lifetime_ns AS free_ns, a.lifetime_ns,
          CASE WHEN a.ended_by IN (1, 2) THEN coalesce(a.other_free_thread_id, a.thread_id) END AS free_thread_id,
          a.backtrace_id, a.free_backtrace_id,
@@ -72,7 +95,7 @@ CREATE VIEW allocations AS      -- the public face of allocation_rows; columns t
          (SELECT c.realloc_from_id FROM chain_rows c WHERE c.allocation_id = a.allocation_id) AS realloc_from_id,
          a.heap_id,
          (SELECT max(m.marker_id) FROM markers m WHERE m.at_ns <= a.alloc_ns AND m.process_id =
-           (SELECT t.process_id FROM threads t WHERE t.thread_id = a.thread_id)) AS marker_id -- the last one set before
+           (SELECT t.process_id FROM threads t WHERE t.thread_id = a.thread_id)) AS marker_id
   FROM allocation_rows a;
 
 CREATE TABLE realloc_chains (   -- chains of two or more blocks
