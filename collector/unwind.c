@@ -152,7 +152,10 @@ static bool place_fresh(struct unwind_state *state)
     return true;
 }
 
-/* With a depth limit: the node of the innermost frames alone, below TRUNCATED. */
+/*
+ * With a depth limit, of a stack that grew longer than it in several captures: the node of the
+ * innermost frames alone, below TRUNCATED. Those further out are remembered, but not proven.
+ */
 static MTRACE_NOINLINE uint32_t cut(struct unwind_state *state)
 {
     const struct unwind_record *record = state->record;
@@ -162,7 +165,7 @@ static MTRACE_NOINLINE uint32_t cut(struct unwind_state *state)
 
     if (window->node == whole)
         return window->cut_node;
-    for (size_t i = record->n_frames - g_settings.max_depth; i < record->n_frames; i++) {
+    for (size_t i = record->n_frames - state->n_wanted; i < record->n_frames; i++) {
         struct unwind_frame frame = record->frames[i];
         intern(state, &frame, node);
         node = frame.node;
@@ -179,7 +182,7 @@ static inline uint32_t result(struct unwind_state *state)
 
     if (mtrace_unlikely(root != record->root))
         move_below_root(state, root);
-    if (mtrace_unlikely(g_settings.max_depth != 0 && record->n_frames > g_settings.max_depth))
+    if (mtrace_unlikely(record->n_frames > state->n_wanted))
         return cut(state);
     return top->node;
 }
@@ -312,8 +315,8 @@ static MTRACE_NOINLINE uint32_t walk_on(struct unwind_state *state)
         step = verdict == VERDICT_FULL ? STEP_FULL : step_on(state);
         if (step == STEP_FULL)
             return capture_full(state);
-        if (mtrace_unlikely(step != STEP_CALLER)) {
-            state->walk.is_truncated = step == STEP_TRUNCATED;
+        if (mtrace_unlikely(step != STEP_CALLER || state->fresh.n_frames >= state->n_wanted)) {
+            state->walk.is_truncated = step != STEP_END;
             state->record->n_frames = 0;
             return finish(state);
         }
@@ -482,6 +485,7 @@ static MTRACE_COLD struct unwind_state *prepare(struct unwind_memory *memory, ui
         state = unwind_state_new(memory);
     if (state == NULL || !unwind_fresh_reserve(&state->fresh))
         return NULL;
+    state->n_wanted = g_settings.max_depth != 0 ? g_settings.max_depth : SIZE_MAX;
     unwind_state_reset(state, epoch);
     return state;
 }

@@ -117,12 +117,18 @@ const struct unwind_frame *unwind_last_frames(const struct unwind_memory *memory
     if (state == NULL || state->last_record == NULL)
         return NULL;
     *ret_n_frames = state->last_record->n_frames;
-    return state->last_record->frames;
+    if (*ret_n_frames <= state->n_wanted)
+        return state->last_record->frames;
+    *ret_n_frames = state->n_wanted;
+    return state->last_record->frames + state->last_record->n_frames - state->n_wanted;
 }
 
 uint32_t unwind_last_root(const struct unwind_memory *memory)
 {
     const struct unwind_state *state = memory->state;
 
-    return state != NULL && state->last_record != NULL ? state->last_record->root : LOG_NODE_NONE;
+    if (state == NULL || state->last_record == NULL)
+        return LOG_NODE_NONE;
+    return state->last_record->n_frames > state->n_wanted ? LOG_NODE_TRUNCATED
+                                                          : state->last_record->root;
 }

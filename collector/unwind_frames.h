@@ -13,7 +13,8 @@
  *   segment  a run of frames on one stack; crossing a signal frame may begin another.
  *
  * Invariants
- *   UF-1 frames[i-1] of a record was the caller of frames[i] in the record's epoch.
+ *   UF-1 frames[i-1] of a record was the caller of frames[i] in the record's epoch. With a limit on
+ *        depth, frames behind it may have changed since; they are proven before they count again.
  *   UF-2 frames[i].node was interned below frames[i-1].node, frames[0].node below the root.
  *   UF-3 FRAME_TAINTED is set in a frame iff its step or that of a frame outside it was guessed.
  */
@@ -108,6 +109,7 @@ struct unwind_state {
     const struct unwind_memory *memory;
     uint32_t epoch;
     bool is_on_private_stack;
+    size_t n_wanted; /* innermost frames of a stack; SIZE_MAX: all */
     uint64_t clock;
     struct unwind_record records[UNWIND_RECORDS];
     struct unwind_fresh fresh;
@@ -151,7 +153,8 @@ static inline bool unwind_fresh_push(struct unwind_fresh *fresh, const struct un
 /* Runs function(state) on the private stack, unless it is on it already. */
 void unwind_state_run(struct unwind_state *state, void (*function)(void *state));
 
-/* The frames of the last capture, outermost first; NULL if there was none. */
+/* The frames of the last capture, outermost first, those behind a limit left out; NULL if there was
+ * none. */
 const struct unwind_frame *unwind_last_frames(const struct unwind_memory *memory,
                                               size_t *ret_n_frames);
 /* What it hangs below: LOG_NODE_COMPLETE, _TRUNCATED or _GUESSED. */

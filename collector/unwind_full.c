@@ -223,6 +223,6 @@ void unwind_full_walk(struct unwind_state *state)
         result = step(state, &frame, &is_exact);
         if (!unwind_fresh_push(&state->fresh, &frame))
             result = STEP_TRUNCATED;
-    } while (result == STEP_CALLER);
+    } while (result == STEP_CALLER && state->fresh.n_frames < state->n_wanted);
     walk->is_truncated = result != STEP_END;
 }

@@ -3,6 +3,17 @@
 
 #include "collector/unwind_step.h"
 
+/* The outermost remembered frame has no caller, or it is the last one wanted and has one. */
+static bool ends_as_before(const struct unwind_state *state, enum unwind_step step)
+{
+    const struct unwind_record *record = state->record;
+
+    if (!record->is_truncated)
+        return step == STEP_END;
+    return step == STEP_TRUNCATED
+           || (step == STEP_CALLER && state->fresh.n_frames + record->n_frames >= state->n_wanted);
+}
+
 enum unwind_verdict unwind_verify_step(struct unwind_state *state, struct unwind_frame *frame,
                                        struct unwind_frame *outer)
 {
@@ -20,8 +31,7 @@ enum unwind_verdict unwind_verify_step(struct unwind_state *state, struct unwind
     if (step == STEP_FULL)
         return VERDICT_FULL;
     if (outer == NULL)
-        return step == (state->record->is_truncated ? STEP_TRUNCATED : STEP_END) ? VERDICT_WHOLE
-                                                                                 : VERDICT_DIFFERS;
+        return ends_as_before(state, step) ? VERDICT_WHOLE : VERDICT_DIFFERS;
     return step == STEP_CALLER && unwind_is_same_frame(outer, &caller) ? VERDICT_WHOLE
                                                                        : VERDICT_DIFFERS;
 }

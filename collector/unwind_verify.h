@@ -13,7 +13,7 @@
 #include "common/attr.h"
 
 enum unwind_verdict {
-    VERDICT_WHOLE,   /* every frame of the record is proven */
+    VERDICT_WHOLE,   /* every frame of the record is proven, or as many as are wanted */
     VERDICT_DIFFERS, /* the caller of the frame reached is another now */
     VERDICT_FULL,    /* a frame was reached that only the interpreter can step over */
 };
@@ -42,17 +42,29 @@ static inline bool unwind_is_same_frame(struct unwind_frame *remembered,
 enum unwind_verdict unwind_verify_step(struct unwind_state *state, struct unwind_frame *frame,
                                        struct unwind_frame *outer);
 
+/* The outermost of the remembered frames that is wanted, beside the fresh ones inside frames[i]. */
+static inline struct unwind_frame *unwind_verify_last(const struct unwind_state *state,
+                                                      struct unwind_frame *frames, size_t i)
+{
+    size_t n_fresh = state->fresh.n_frames;
+    size_t n_left = state->n_wanted > n_fresh ? state->n_wanted - n_fresh : 1;
+
+    return mtrace_likely(i < n_left) ? frames : &frames[i + 1 - n_left];
+}
+
 /*
- * Proves frames[*i - 1] from frames[*i], which is proven, and so on outwards. The addresses loaded
- * follow from the proven frame alone. Leaves in *i the outermost frame that is proven.
+ * Proves frames[*i - 1] from frames[*i], which is proven, and so on outwards, as far as a limit on
+ * depth wants it. The addresses loaded follow from the proven frame alone. Leaves in *i the
+ * outermost frame that is proven.
  */
 static inline enum unwind_verdict unwind_verify(struct unwind_state *state,
                                                 struct unwind_frame *frames, size_t *i)
 {
     struct unwind_frame *frame = &frames[*i];
+    struct unwind_frame *last = unwind_verify_last(state, frames, *i);
     enum unwind_verdict verdict = VERDICT_WHOLE;
 
-    while (frame != frames) {
+    while (frame != last) {
         struct unwind_frame *outer = frame - 1;
         int16_t link = frame->link;
         if (mtrace_likely(link > LINK_FULL)) {
@@ -74,8 +86,10 @@ static inline enum unwind_verdict unwind_verify(struct unwind_state *state,
         frame = outer;
     }
     *i = (size_t)(frame - frames);
-    if (frame != frames)
+    if (frame != last)
         return verdict;
+    if (mtrace_unlikely(frame != frames))
+        return VERDICT_WHOLE;
     if (mtrace_likely(frame->flags & FRAME_OUTERMOST && frame->link == LINK_STEP))
         return VERDICT_WHOLE;
     return unwind_verify_step(state, frame, NULL);

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Runs libraries of shapes and compares every stack with libunwind's, frame by frame.
- * Usage: run_shapes [--alone] LIBRARY…; exit status 1 if any stack differs. With --alone nothing is
- * compared: it is enough that every walk ends and that lies are noticed.
+ * Usage: run_shapes [--alone | --depth N] LIBRARY…; exit status 1 if any stack differs. With --alone
+ * nothing is compared: it is enough that every walk ends and that lies are noticed. With --depth
+ * longer stacks are to be cut.
  */
 #include "collector/modules.h"
 #include "collector/unwind.h"
+#include "collector/unwind_frames.h"
 #include "common/log_format.h"
 #include "tests/unwind/plain_modules.h"
 #include "tests/unwind/probe.h"
@@ -34,6 +36,7 @@ static __thread struct unwind_memory g_memory;
 static struct stack g_expected;
 static struct stack g_found;
 static bool g_is_alone;
+static size_t g_depth; /* 0: no limit */
 static unsigned long g_checked;
 static unsigned long g_different;
 static unsigned long g_incomplete;
@@ -102,6 +105,14 @@ static void show(const char *title, const struct stack *stack)
     }
 }
 
+/* What is to be found when only g_depth frames are wanted. */
+static void cut_expected(void)
+{
+    g_expected.is_complete = g_depth == 0 || g_expected.n_frames <= g_depth;
+    if (!g_expected.is_complete)
+        g_expected.n_frames = g_depth;
+}
+
 /* Called through a pointer by shapes; its own frame stands for the wrapper's. */
 __attribute__((noinline)) static void probe(void)
 {
@@ -117,12 +128,38 @@ __attribute__((noinline)) static void probe(void)
     if (g_is_alone)
         return;
     walk_with_libunwind(&origin, &g_expected);
-    if (is_same(&g_found, &g_expected) && g_found.is_complete)
+    cut_expected();
+    if (is_same(&g_found, &g_expected) && g_found.is_complete == g_expected.is_complete)
         return;
     if (g_different++ < MAX_SHOWN) {
         show("libunwind", &g_expected);
         show("ours", &g_found);
     }
+}
+
+/* A limit on depth ends the walk: of a deep stack met for the first time no more is remembered. */
+__attribute__((noinline)) static size_t count_remembered_at(int depth)
+{
+    size_t n_frames = 0;
+
+    if (depth > 0) {
+        n_frames = count_remembered_at(depth - 1);
+    } else {
+        probe();
+        n_frames = ((const struct unwind_state *)g_memory.state)->last_record->n_frames;
+    }
+    __asm__ volatile("" : "+r"(n_frames)); /* or the recursion becomes a loop */
+    return n_frames;
+}
+
+static bool stops_early(void)
+{
+    enum {
+        DEEP = 1000
+    };
+
+    unwind_memory_done(&g_memory);
+    return g_depth == 0 || count_remembered_at(DEEP) == g_depth;
 }
 
 static void set_stack_bounds(void)
@@ -159,11 +196,18 @@ static void run(const char *path)
 int main(int argc, char **argv)
 {
     struct unwind_settings settings = {0};
+    bool is_early;
 
     if (argc > 1 && strcmp(argv[1], "--alone") == 0) {
         g_is_alone = true;
         argc--;
         argv++;
+    }
+    if (argc > 2 && strcmp(argv[1], "--depth") == 0) {
+        settings.max_depth = (uint32_t)strtoul(argv[2], NULL, 10);
+        g_depth = settings.max_depth;
+        argc -= 2;
+        argv += 2;
     }
     unwind_init(&settings);
     for (int with_bounds = 0; with_bounds < 2; with_bounds++) {
@@ -172,10 +216,11 @@ int main(int argc, char **argv)
         for (int i = 1; i < argc; i++)
             run(argv[i]);
     }
+    is_early = stops_early();
     unwind_memory_done(&g_memory);
     printf("%lu stacks checked, %lu differ, %lu not complete\n", g_checked, g_different,
            g_incomplete);
     if (g_is_alone)
         return g_incomplete == 0;
-    return g_checked == 0 || g_different > 0 || g_incomplete > 0;
+    return g_checked == 0 || g_different > 0 || (g_depth == 0) != (g_incomplete == 0) || !is_early;
 }
