@@ -6,6 +6,7 @@
 #include "queries/commands.h"
 #include "queries/query.h"
 #include "queries/sql_docs.h"
+#include "queries/suggestion.h"
 #include "queries/table.h"
 #include "support/embedded_sql.h"
 #include "support/error.h"
@@ -89,16 +90,39 @@ int cmd_views_run(struct query *query, struct error *err)
         NULL, err);
 }
 
+/* What a person says is the command's name, by-module for by_module. */
+static const char *name_of(const char *name)
+{
+    const struct command *command = commands_find(name);
+    struct sql_object object;
+
+    return command && command->view && !sql_docs_find(name, &object) ? command->view : name;
+}
+
+static int fail_unknown(const char *name, struct error *err)
+{
+    struct suggestion suggestion = {.word = name};
+
+    for (const struct embedded_sql *view = embedded_views; view->name; view++) {
+        if (*view->name != '_')
+            suggestion_consider(&suggestion, view->name);
+    }
+    if (suggestion_best(&suggestion))
+        return error_set(err, ERROR_USAGE, "'%s' is no view or table; did you mean %s?", name,
+                         suggestion_best(&suggestion));
+    return error_set(err, ERROR_USAGE, "'%s' is no view or table; mtrace-query views lists them",
+                     name);
+}
+
 int cmd_describe_run(struct query *query, struct error *err)
 {
-    const char *name = query->options->arguments[0];
+    const char *name = name_of(query->options->arguments[0]);
     struct sql_object object;
     char text[DOC_BYTES];
     int rc;
 
     if (!sql_docs_find(name, &object))
-        return error_set(err, ERROR_USAGE,
-                         "'%s' is no view or table; mtrace-query views lists them", name);
+        return fail_unknown(name, err);
     if (query->style.format == RENDER_TABLE) {
         sql_docs_summary(&object, text, sizeof(text));
         (void)fprintf(query->out, "%s: %s\n", name, text);

@@ -195,7 +195,7 @@ static void print_next(const struct query *query, int64_t process_id, int64_t si
 {
     char text[CELL_BYTES];
 
-    (void)fprintf(query->out, "next: mtrace-query leaks %s", query->options->database_path);
+    (void)fprintf(query->out, "next: mtrace-query leaks %s", query->shell_path);
     if (query->style.has_process)
         (void)fprintf(query->out, " --process %" PRId64, process_id);
     (void)fprintf(query->out, " --site %" PRId64, site_id);
@@ -311,7 +311,7 @@ static int run_plain(struct query *query, struct error *err)
                               query->out, &n_rows, err);
     sqlite3_finalize(stmt);
     if (rc == 0 && n_rows > 0 && options->site_id && query->style.format == RENDER_TABLE)
-        (void)fprintf(query->out, "next: mtrace-query stack %s ID\n", options->database_path);
+        (void)fprintf(query->out, "next: mtrace-query stack %s ID\n", query->shell_path);
     if (rc == 0 && n_rows > 0 && options->fail_if)
         query->exit_status = QUERY_EXIT_FAIL_IF;
     return rc;

@@ -21,8 +21,7 @@ static void print_footer(const struct query *query, struct sqlite3_stmt *stmt, i
         (void)fprintf(query->out, "more rows: -n 0\n");
     if (n_rows > 0 && command->next)
         (void)fprintf(query->out, "next: mtrace-query %s %s%s%s\n", command->next,
-                      query->options->database_path, *command->next_tail ? " " : "",
-                      command->next_tail);
+                      query->shell_path, *command->next_tail ? " " : "", command->next_tail);
 }
 
 /* made_rows: what a source made of json_each(:made_rows) reads; NULL: it reads the database. */

@@ -334,6 +334,6 @@ int cmd_summary_run(struct query *query, struct error *err)
         rc = print_debug_notes(query, err);
     if (rc == 0)
         (void)fprintf(query->out, "next: mtrace-query leaks|peak|temporary|hot|fragmentation %s\n",
-                      options->database_path);
+                      query->shell_path);
     return rc;
 }

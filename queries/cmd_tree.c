@@ -223,7 +223,8 @@ static int print(struct printer *printer, const struct stack_weights *weights, s
     (void)fprintf(printer->query->out, "%s\n", title);
     print_children(printer, 0);
     (void)fprintf(printer->query->out, "next: mtrace-query %s %s %s\n",
-                  options->is_inverted ? "callers" : "callees", options->database_path, "FUNCTION");
+                  options->is_inverted ? "callers" : "callees", printer->query->shell_path,
+                  "FUNCTION");
     return 0;
 }
 

@@ -11,6 +11,8 @@
 #include "support/error.h"
 #include "support/units.h"
 
+#include <string.h>
+
 int64_t query_max_rows(const struct query *query)
 {
     if (query->options->count > 0)
@@ -127,6 +129,27 @@ static int check_ids(struct query *query, struct error *err)
     return rc == 0 && query->options->site_id ? check_site(query, err) : rc;
 }
 
+static void append(char *text, size_t *used, const char *more)
+{
+    for (; *more && *used + 1 < QUERY_SHELL_PATH_BYTES; more++)
+        text[(*used)++] = *more;
+    text[*used] = '\0';
+}
+
+/* In single quotes where a shell would read the name in another way. */
+static void quote_path(const char *path, char *text)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                "_-./+,:@%=";
+    bool is_plain = path[strspn(path, plain)] == '\0';
+    size_t used = 0;
+
+    append(text, &used, is_plain ? "" : "'");
+    for (const char *at = path; *at; at++)
+        append(text, &used, *at == '\'' ? "'\\''" : (char[]){*at, '\0'});
+    append(text, &used, is_plain ? "" : "'");
+}
+
 int query_open(struct query *query, struct error *err)
 {
     int64_t n_processes = 0;
@@ -134,6 +157,7 @@ int query_open(struct query *query, struct error *err)
 
     if (!query->options->database_path)
         return 0;
+    quote_path(query->options->database_path, query->shell_path);
     rc = rundb_open(&query->database, query->options->database_path, err);
     if (rc == 0)
         rc = check_ids(query, err);

@@ -21,6 +21,7 @@ struct error;
 
 enum {
     QUERY_MAX_ARGUMENTS = 4,
+    QUERY_SHELL_PATH_BYTES = 4 * 4096,
     QUERY_TABLE_ROWS = 20, /* shown when --count is not given */
     QUERY_EXIT_FAIL_IF = 3 /* --fail-if found a row */
 };
@@ -62,8 +63,9 @@ struct query {
     struct rundb database;
     struct render_style style;
     FILE *out;
-    struct query_options resolved; /* the options, when opening has made a pid an id */
-    int exit_status;               /* of a question that was answered */
+    struct query_options resolved;           /* the options, when opening has made a pid an id */
+    char shell_path[QUERY_SHELL_PATH_BYTES]; /* of the database, as the proposed commands have it */
+    int exit_status;                         /* of a question that was answered */
 };
 
 /* Opens the database of the options, if the command needs one, with today's views and the filters

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 #include "queries/query_options.h"
 
+#include "queries/command_help.h"
 #include "queries/commands.h"
 #include "queries/export_job.h"
 #include "queries/query.h"
+#include "queries/query_names.h"
 #include "support/error.h"
 #include "support/units.h"
 
 #include <argp.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum option_key {
     KEY_COUNT = 'n',
@@ -49,6 +50,7 @@ struct parser {
     struct query_options *options;
     const char *names[MAX_NAMES]; /* what is no option */
     int n_names;
+    bool is_help;
     int rc;
     struct error *err;
 };
@@ -234,6 +236,21 @@ static error_t parse_filter(struct parser *parser, int key, const char *text)
     return 0;
 }
 
+/* Of the command that is named before or behind it, else of all; "help" is as good as --help. */
+static void show_help(const struct parser *parser, struct argp_state *state)
+{
+    bool is_named_help = parser->n_names > 0 && strcmp(parser->names[0], "help") == 0;
+    const struct command *command =
+        parser->n_names > is_named_help ? commands_find(parser->names[is_named_help]) : NULL;
+
+    if (!parser->is_help && !(is_named_help && (command || parser->n_names == 1)))
+        return;
+    if (!command)
+        argp_state_help(state, stdout, ARGP_HELP_STD_HELP);
+    command_help_print(command, stdout);
+    exit(EXIT_SUCCESS);
+}
+
 static error_t parse_option(int key, char *text, struct argp_state *state)
 {
     struct parser *parser = state->input;
@@ -274,7 +291,10 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
         options->suppressions_path = text;
         break;
     case KEY_HELP:
-        argp_state_help(state, stdout, ARGP_HELP_STD_HELP);
+        parser->is_help = true;
+        break;
+    case ARGP_KEY_END:
+        show_help(parser, state);
         break;
     case KEY_USAGE:
         argp_state_help(state, stdout, ARGP_HELP_USAGE | ARGP_HELP_EXIT_OK);
@@ -302,171 +322,6 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
     return 0;
 }
 
-/* Help ends with the commands, from their own table. argp frees what it gets. */
-static char *add_commands(int key, const char *text, void *input)
-{
-    char *list = NULL;
-    size_t size = 0;
-    FILE *out;
-
-    (void)input;
-    if (key != ARGP_KEY_HELP_POST_DOC)
-        return (char *)(uintptr_t)text;
-    out = open_memstream(&list, &size);
-    if (!out)
-        return NULL;
-    (void)fputs("Commands:\n", out);
-    for (const struct command *command = commands; command->name; command++)
-        (void)fprintf(out, "  %s%s%s%*s%s\n", command->name, command->argument ? " " : "",
-                      command->argument ? command->argument : "",
-                      (int)(22 - strlen(command->name)
-                            - (command->argument ? strlen(command->argument) + 1 : 0)),
-                      "", command->help);
-    (void)fputs("\nTimes, sizes and shares in tables are rounded; json and csv are exact.\n"
-                "Exit status: 0 answered, 1 failed, 2 wrong usage, 3 --fail-if found rows.",
-                out);
-    return fclose(out) == 0 ? list : NULL;
-}
-
-static bool is_file(const char *name)
-{
-    return access(name, F_OK) == 0;
-}
-
-static bool looks_like_path(const char *name)
-{
-    return strpbrk(name, "./") != NULL;
-}
-
-static bool is_named_as_ours(const char *name)
-{
-    size_t length = strlen(name);
-
-    return length > 3
-           && (strcmp(name + length - 3, ".db") == 0
-               || (length > 4 && strcmp(name + length - 4, ".dat") == 0));
-}
-
-/* Which of the names is the database: the first file that is named like one, else the first that is
- * a file, else the first that looks like one. */
-static int find_database(const char *const *names, int n)
-{
-    for (int i = 0; i < n; i++) {
-        if (is_named_as_ours(names[i]) && is_file(names[i]))
-            return i;
-    }
-    for (int i = 0; i < n; i++) {
-        if (is_file(names[i]))
-            return i;
-    }
-    for (int i = 0; i < n; i++) {
-        if (looks_like_path(names[i]) && !strchr(names[i], ' '))
-            return i;
-    }
-    return 0;
-}
-
-static int find_command(struct parser *parser, int *ret_used, struct error *err)
-{
-    char list[1024];
-    const char *first = parser->n_names > 0 ? parser->names[0] : NULL;
-
-    *ret_used = 0;
-    if (!first)
-        return error_set(err, ERROR_USAGE, "no database is named");
-    parser->options->command = commands_find(first);
-    if (parser->options->command) {
-        *ret_used = 1;
-        return 0;
-    }
-    if (!is_file(first) && (parser->n_names > 1 || !looks_like_path(first)))
-        return error_set(err, ERROR_USAGE, "unknown command '%s'; commands: %s", first,
-                         commands_list(list, sizeof(list)));
-    parser->options->command = commands_find("summary");
-    return 0;
-}
-
-static int check_filters(const struct query_options *options, struct error *err)
-{
-    const struct command *command = options->command;
-    int n_instants = 0;
-
-    for (size_t i = 0; i < options->filter.n_values; i++) {
-        const struct filter_value *value = &options->filter.values[i];
-
-        if (command->has_instant && value->parameter == filter_find("alive_at", 8)) {
-            if (++n_instants > 1)
-                return error_set(err, ERROR_USAGE, "%s shows one instant, but --at was given twice",
-                                 command->name);
-            continue;
-        }
-        if (command->filters == COMMAND_FILTERS_NONE)
-            return error_set(err, ERROR_USAGE, "%s takes no filters, but %s was given",
-                             command->name, value->parameter->name);
-        if (command->filters == COMMAND_FILTERS_STACKS
-            && filter_value_scope(value) == FILTER_SCOPE_ROW)
-            return error_set(err, ERROR_USAGE,
-                             "%s takes filters of stacks and groups only, but %s was given",
-                             command->name, value->parameter->name);
-    }
-    return 0;
-}
-
-/* Options that only some commands understand. */
-static int check_options(const struct query_options *options, struct error *err)
-{
-    const struct command *command = options->command;
-    const char *option = options->measure ? "measure" : options->is_by_blocks ? "by" : NULL;
-
-    if (!option && (options->is_inverted || options->min_share >= 0) && !command->has_tree)
-        return error_set(err, ERROR_USAGE, "--%s is for tree and flamegraph, not for %s",
-                         options->is_inverted ? "bottom-up" : "min-share", command->name);
-    if (option && !command->has_measure)
-        return error_set(err, ERROR_USAGE, "--%s cannot be used with %s", option, command->name);
-    if (options->export_format && command->run != cmd_export_run)
-        return error_set(err, ERROR_USAGE, "--to %s is for export, not for %s",
-                         options->export_format, command->name);
-    return 0;
-}
-
-static int check_arguments(const struct query_options *options, struct error *err)
-{
-    const struct command *command = options->command;
-    int wanted = command->argument ? 1 : 0;
-
-    if (options->n_arguments < wanted && !command->is_argument_optional)
-        return error_set(err, ERROR_USAGE, "%s needs %s", command->name, command->argument);
-    if (options->n_arguments > wanted)
-        return error_set(err, ERROR_USAGE, "'%s' is one name too many for %s",
-                         options->arguments[wanted], command->name);
-    return 0;
-}
-
-static int assign_names(struct parser *parser, struct error *err)
-{
-    struct query_options *options = parser->options;
-    int used;
-    int database = -1;
-    int rc = find_command(parser, &used, err);
-
-    if (rc != 0)
-        return rc;
-    if (options->command->needs_database) {
-        if (used == parser->n_names)
-            return error_set(err, ERROR_USAGE, "%s needs a database", options->command->name);
-        database = used + find_database(parser->names + used, parser->n_names - used);
-        options->database_path = parser->names[database];
-    }
-    for (int i = used; i < parser->n_names && options->n_arguments < QUERY_MAX_ARGUMENTS; i++) {
-        if (i != database)
-            options->arguments[options->n_arguments++] = parser->names[i];
-    }
-    rc = check_arguments(options, err);
-    if (rc == 0)
-        rc = check_options(options, err);
-    return rc == 0 ? check_filters(options, err) : rc;
-}
-
 int query_options_parse(int argc, char **argv, struct query_options *ret_options, struct error *err)
 {
     struct option_list list;
@@ -475,14 +330,15 @@ int query_options_parse(int argc, char **argv, struct query_options *ret_options
         .parser = parse_option,
         .args_doc = "[COMMAND] run.db",
         .doc = "Answers questions about a recording. Without a command: summary.\v",
-        .help_filter = add_commands,
+        .help_filter = command_help_list,
     };
     struct parser parser = {.options = ret_options, .err = err};
 
     list_options(&list);
     *ret_options = (struct query_options){.count = -1, .min_share = -1};
     argp_err_exit_status = 2;
-    if (argp_parse(&argp, argc, argv, ARGP_NO_HELP, NULL, &parser) != 0)
+    if (argp_parse(&argp, argc, argv, ARGP_NO_HELP | ARGP_IN_ORDER, NULL, &parser) != 0)
         return error_set(err, ERROR_USAGE, "the command line cannot be read");
-    return parser.rc != 0 ? parser.rc : assign_names(&parser, err);
+    return parser.rc != 0 ? parser.rc
+                          : query_names_assign(ret_options, parser.names, parser.n_names, err);
 }

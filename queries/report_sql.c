@@ -30,6 +30,60 @@ static bool has_column(const struct report *report, const char *name)
     return false;
 }
 
+static const char *find_ending(const struct report *report, const char *ending)
+{
+    for (int i = 0; i < sqlite3_column_count(report->columns); i++) {
+        const char *name = sqlite3_column_name(report->columns, i);
+        size_t length = strlen(name);
+        if (length > strlen(ending) && strcmp(name + length - strlen(ending), ending) == 0)
+            return name;
+    }
+    return NULL;
+}
+
+/* Tables for people have shorter heads: they mean the first such column. NULL: none is meant. */
+static const char *column_of_head(const struct report *report, const char *head)
+{
+    if (has_column(report, head))
+        return head;
+    if (strcmp(head, "bytes") == 0)
+        return find_ending(report, "_bytes");
+    if (strcmp(head, "blocks") == 0)
+        return find_ending(report, "_blocks");
+    if (strcmp(head, "site") == 0)
+        return has_column(report, "call_site_id") ? "call_site_id" : NULL;
+    if (strcmp(head, "where") == 0)
+        return has_column(report, "function") ? "function" : NULL;
+    return NULL;
+}
+
+/* Heads stand for columns, outside of quotes. */
+static void append_expression(const struct report *report, struct sqlite3_str *sql,
+                              const char *text)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
+    char quote = '\0';
+
+    while (*text) {
+        size_t length = quote ? 0 : strspn(text, letters);
+        char *word = sqlite3_mprintf("%.*s", (int)length, text);
+        const char *column = length && word ? column_of_head(report, word) : NULL;
+
+        if (length == 0) {
+            quote = quote                           ? (*text == quote ? '\0' : quote)
+                    : *text == '\'' || *text == '"' ? *text
+                                                    : '\0';
+            length = 1;
+        }
+        if (column)
+            sqlite3_str_appendall(sql, column);
+        else
+            sqlite3_str_append(sql, text, (int)length);
+        sqlite3_free(word);
+        text += length;
+    }
+}
+
 static const char *list_columns(const struct report *report, char *text, size_t size)
 {
     size_t used = 0;
@@ -65,8 +119,11 @@ static int append_where(const struct report *report, struct sqlite3_str *sql, co
         rc = check_option(report, "site", "call_site_id", err);
         sqlite3_str_appendall(sql, " AND call_site_id = :site");
     }
-    if (options->fail_if)
-        sqlite3_str_appendf(sql, " AND (%s)", options->fail_if);
+    if (options->fail_if) {
+        sqlite3_str_appendall(sql, " AND (");
+        append_expression(report, sql, options->fail_if);
+        sqlite3_str_appendall(sql, ")");
+    }
     return rc;
 }
 
@@ -77,17 +134,19 @@ static int append_order(const struct report *report, struct sqlite3_str *sql, st
                                       "from_ns",    "at_ns"};
     const struct query_options *options = report->query->options;
     char message[MESSAGE_BYTES];
+    const char *column;
     bool is_dsc;
 
     if (!options->sort_by)
         return 0;
-    if (!has_column(report, options->sort_by))
+    column = column_of_head(report, options->sort_by);
+    if (!column)
         return error_set(err, ERROR_USAGE, "'%s' is not a sort key of %s; allowed: %s",
                          options->sort_by, report->name,
                          list_columns(report, message, sizeof(message)));
-    is_dsc = options->order == ORDER_DEFAULT ? column_is_largest_first(options->sort_by)
+    is_dsc = options->order == ORDER_DEFAULT ? column_is_largest_first(column)
                                              : options->order == ORDER_DSC;
-    sqlite3_str_appendf(sql, " ORDER BY \"%w\" %s", options->sort_by, is_dsc ? "DESC" : "ASC");
+    sqlite3_str_appendf(sql, " ORDER BY \"%w\" %s", column, is_dsc ? "DESC" : "ASC");
     for (size_t i = 0; i < sizeof(ids) / sizeof(ids[0]); i++) {
         if (has_column(report, ids[i]))
             sqlite3_str_appendf(sql, ", %s", ids[i]);
