@@ -16,8 +16,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "lib"))
 import harness  # noqa: E402
 from harness import Failure  # noqa: E402
 
-PROGRAM = "keep = [[str(i) for i in range(k % 1000)] for k in range(1500)]"
-BEFORE = b"what was there before"
+PROGRAM = "keep = [[str(i) for i in range(k % 1000)] for k in range(2000)]"
 
 
 def part_bytes(work):
@@ -30,7 +29,7 @@ def part_bytes(work):
 
 def interrupt(tools, log, work, number, least_bytes):
     target = work / "run.db"
-    target.write_bytes(BEFORE)
+    before = target.read_bytes()
     importer = subprocess.Popen([tools.importer, "--force", "--no-symbols", log, target], stderr=subprocess.PIPE, text=True,
                                 env=harness.environment())
     while importer.poll() is None:
@@ -44,7 +43,7 @@ def interrupt(tools, log, work, number, least_bytes):
         raise Failure(f"{number.name} at {least_bytes} bytes: exit status {importer.returncode}, {said}")
     if said != "mtrace-import: interrupted\n":
         raise Failure(f"{number.name}: said {said!r}")
-    if [path.name for path in work.iterdir()] != ["run.db"] or target.read_bytes() != BEFORE:
+    if [path.name for path in work.iterdir()] != ["run.db"] or target.read_bytes() != before:
         raise Failure(f"{number.name}: left {sorted(path.name for path in work.iterdir())}")
 
 
@@ -55,6 +54,7 @@ def main():
         work.mkdir()
         subprocess.run([tools.record, "-o", log, "--", sys.executable, "-c", PROGRAM], check=True, stderr=subprocess.DEVNULL,
                        env=harness.environment({"PYTHONMALLOC": "malloc"}))
+        harness.import_log(tools, log, work / "run.db", "--no-symbols", "--slim")
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             interrupt(tools, log, work, number, 0)
             interrupt(tools, log, work, number, 1 << 20)
