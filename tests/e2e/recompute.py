@@ -19,6 +19,8 @@ from pathlib import Path
 
 WORKLOADS = ("threads", "cross_thread_free", "realloc_edges", "alignments", "mappings", "fork_children", "leak_cxx",
              "short_threads", "exec_again")
+# Other threads make a hundred thousand rows while a child lives, and each row is looked at here in Python.
+ARGUMENTS = {"fork_children": ("fork", "2")}
 NEVER = None
 
 
@@ -493,8 +495,8 @@ def check(path):
 
 def record(folder, name):
     log, database = folder / f"{name}.dat", folder / f"{name}.db"
-    program = Path(os.environ["MTRACE_TEST_WORKLOADS"]) / name
-    for argv in ([os.environ["MTRACE_TEST_RECORD"], "--follow-children", "--wait", "-o", str(log), "--", str(program)],
+    program = [Path(os.environ["MTRACE_TEST_WORKLOADS"]) / name, *ARGUMENTS.get(name, ())]
+    for argv in ([os.environ["MTRACE_TEST_RECORD"], "--follow-children", "--wait", "-o", str(log), "--", *map(str, program)],
                  [os.environ["MTRACE_TEST_IMPORT"], str(log), str(database)]):
         run = subprocess.run(argv, capture_output=True, text=True, errors="replace", timeout=400, cwd=folder)
         if run.returncode != 0 and argv[0] == os.environ["MTRACE_TEST_IMPORT"]:
