@@ -37,7 +37,18 @@ struct relation {
     int64_t total_bytes, total_blocks;
 };
 
-/* The full name, the raw one, the short one, or its last part. */
+/* "Registry<..>::add" -> "Registry::add" */
+static void drop_arguments(char *text)
+{
+    static const char arguments[] = "<..>";
+    char *at = text;
+
+    while ((at = strstr(at, arguments)) != NULL)
+        memmove(at, at + strlen(arguments), strlen(at + strlen(arguments)) + 1);
+}
+
+/* The full name, the raw one, the short one, with or without arguments of templates, or its last
+ * part. */
 static bool is_name(const struct stack_position *position, const char *name)
 {
     char text[NAME_BYTES];
@@ -48,6 +59,8 @@ static bool is_name(const struct stack_position *position, const char *name)
     if (strcmp(position->function, name) == 0 || strcmp(position->raw_name, name) == 0)
         return true;
     shorten_function(position->function, text, sizeof(text));
+    if (!strchr(name, '<'))
+        drop_arguments(text);
     length = strlen(text);
     if (length < wanted || strcmp(text + length - wanted, name) != 0)
         return false;

@@ -9,3 +9,7 @@ mtrace-query callers run.db _start --format json
 sqlite3 run.db "UPDATE frame_lines SET function_id = 3 WHERE frame_id IN (3, 4)"
 mtrace-query callers clone run.db --process 1
 mtrace-query callees clone run.db --process 1
+# Arguments of templates need not be written.
+sqlite3 run.db "UPDATE functions SET name = 'app::Registry<std::vector<int>, 42>::add(int)' WHERE name LIKE 'Session::clone%'"
+mtrace-query callers Registry::add run.db
+mtrace-query callers 'app::Registry<..>::add' run.db -n 1
