@@ -15,6 +15,7 @@ struct site {
     int64_t source_id;
     int64_t line;
     int64_t object_id;
+    int64_t object_offset; /* of the call, where no function is known: else a module is one place */
 };
 
 enum target {
@@ -201,6 +202,7 @@ static size_t hash_site(const struct site *site)
     hash = hash * UINT64_C(0x9e3779b97f4a7c15) + (uint64_t)site->source_id;
     hash = hash * UINT64_C(0x9e3779b97f4a7c15) + (uint64_t)site->line;
     hash = hash * UINT64_C(0x9e3779b97f4a7c15) + (uint64_t)site->object_id;
+    hash = hash * UINT64_C(0x9e3779b97f4a7c15) + (uint64_t)site->object_offset;
     return (size_t)((hash * UINT64_C(0x9e3779b97f4a7c15)) >> 24);
 }
 
@@ -265,6 +267,8 @@ static int read_level(struct finder *finder, sqlite3_stmt *statement)
                  || is_skipped(finder, TARGET_SOURCE, site.source_id);
     int status = 0;
 
+    if (site.function_id == 0 && site.source_id == 0 && site.object_id != 0)
+        site.object_offset = sqlite3_column_int64(statement, 5);
     if (frame_id < 0 || frame_id >= finder->n_frames)
         return 0;
     frame = &finder->frames[frame_id];
@@ -287,9 +291,10 @@ static int give_id(struct finder *finder, uint32_t number, uint32_t *ret_id)
         return 0;
     *ret_id = finder->ids[number - 1] = ++finder->n_ids_given;
     site = &finder->sites[number - 1];
-    return database_insert(finder->insert, finder->err, "izzzz", (int64_t)*ret_id,
+    return database_insert(finder->insert, finder->err, "izzzzz", (int64_t)*ret_id,
                            (uint64_t)site->function_id, (uint64_t)site->source_id,
-                           (uint64_t)site->line, (uint64_t)site->object_id);
+                           (uint64_t)site->line, (uint64_t)site->object_id,
+                           (uint64_t)site->object_offset);
 }
 
 static int place_node(struct finder *finder, sqlite3_stmt *statement)
@@ -348,7 +353,7 @@ static int write_sites(struct finder *finder)
     if (status == 0)
         status = database_prepare(finder->db,
                                   "INSERT INTO call_sites(call_site_id, function_id, source_id, "
-                                  "line, object_id) VALUES (?, ?, ?, ?, ?)",
+                                  "line, object_id, object_offset) VALUES (?, ?, ?, ?, ?, ?)",
                                   &finder->insert, finder->err);
     if (status == 0)
         status = each_row(finder,
@@ -381,11 +386,12 @@ int call_sites_write(sqlite3 *db, struct error *err)
     int status = apply_rules(&finder);
 
     if (status == 0)
-        status = each_row(&finder,
-                          "SELECT l.frame_id, l.function_id, l.source_id, l.line, f.object_id "
-                          "FROM frame_lines AS l JOIN frames AS f ON f.frame_id = l.frame_id "
-                          "ORDER BY l.frame_id, l.inline_level",
-                          read_level);
+        status = each_row(
+            &finder,
+            "SELECT l.frame_id, l.function_id, l.source_id, l.line, f.object_id, f.object_offset "
+            "FROM frame_lines AS l JOIN frames AS f ON f.frame_id = l.frame_id "
+            "ORDER BY l.frame_id, l.inline_level",
+            read_level);
     if (status == 0)
         status = write_sites(&finder);
     done(&finder);

@@ -201,7 +201,7 @@ static void print_next(const struct query *query, int64_t process_id, int64_t si
     (void)fprintf(query->out, " --site %" PRId64, site_id);
     shorten_function(function, text, sizeof(text));
     text[strcspn(text, ":<( ")] = '\0';
-    if (*text)
+    if (*text && !strstr(text, "+0x"))
         (void)fprintf(query->out, "      filter: --function-regex %s", text);
     (void)fputs("\n", query->out);
 }

@@ -51,7 +51,8 @@ CREATE TABLE call_sites (       -- the place in the user's own code that a perso
   function_id  INTEGER,                 -- NULL: no symbol covers it
   source_id    INTEGER,                 -- NULL: no line information
   line         INTEGER,                 -- from 1; NULL: no line information
-  object_id    INTEGER                  -- NULL: code outside any file
+  object_id    INTEGER,                 -- NULL: code outside any file
+  object_offset INTEGER                 -- of the call, where neither function nor source is known; else NULL
 ) STRICT;
 
 CREATE TABLE backtraces (       -- a node of the stack tree = a distinct stack, shared by all processes; preorder ids

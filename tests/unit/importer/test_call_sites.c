@@ -125,9 +125,29 @@ static void test_no_unused_sites(void **state)
     sqlite3_finalize(statement);
 }
 
+/* Without symbols a module is not one place: the calls are. */
+static void test_calls_without_symbols(void **state)
+{
+    struct error err;
+    sqlite3_stmt *statement;
+
+    execute(*state, "UPDATE frame_lines SET function_id = NULL, source_id = NULL, line = NULL"
+                    " WHERE frame_id IN (2, 6)");
+    assert_int_equal(call_sites_write(*state, &err), 0);
+    sqlite3_prepare_v2(*state,
+                       "SELECT group_concat(backtrace_id || ' ' || object_offset, ', ') FROM"
+                       " (SELECT * FROM backtraces JOIN call_sites USING (call_site_id)"
+                       " ORDER BY backtrace_id) WHERE object_offset IS NOT NULL",
+                       -1, &statement, NULL);
+    assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
+    assert_string_equal((const char *)sqlite3_column_text(statement, 0), "2 32, 8 64");
+    sqlite3_finalize(statement);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_calls_without_symbols, open_tree, close_tree),
         cmocka_unit_test_setup_teardown(test_default_rules, open_tree, close_tree),
         cmocka_unit_test_setup_teardown(test_changed_rules_apply_again, open_tree, close_tree),
         cmocka_unit_test_setup_teardown(test_no_unused_sites, open_tree, close_tree),
