@@ -50,8 +50,11 @@ static MTRACE_NOINLINE uint32_t child_in_tree(const struct unwind_frame *frame, 
     bool is_exact = (frame->flags & FRAME_EXACT) != 0;
     uint32_t node = stack_tree_next(parent, frame->pc, frame->module, is_exact);
 
-    if (mtrace_likely(node != LOG_NODE_NONE))
+    if (mtrace_likely(node != LOG_NODE_NONE)) {
+        if (mtrace_likely(key != 0))
+            pair[1] = (struct unwind_known){key, parent, node};
         return node;
+    }
     node = stack_tree_search(parent, frame->pc, frame->module, is_exact);
     if (node != LOG_NODE_NONE && node != parent + 1 && key != 0) {
         pair[1] = pair[0];
@@ -60,7 +63,7 @@ static MTRACE_NOINLINE uint32_t child_in_tree(const struct unwind_frame *frame, 
     return node;
 }
 
-/* Most nodes are right behind their parents; only the others are worth being remembered here. */
+/* Most nodes are right behind their parents; they never displace the others, in pair[0]. */
 static inline uint32_t child_of(struct unwind_state *state, const struct unwind_frame *frame,
                                 uint32_t parent)
 {
