@@ -7,7 +7,8 @@
 #include <string.h>
 
 enum {
-    NARROWEST = 20 /* a cut column keeps at least this many characters */
+    SHORTEST_NAME = 4, /* of a function whose place is kept */
+    NARROWEST = 20     /* a cut column keeps at least this many characters */
 };
 
 void table_init(struct table *table)
@@ -168,6 +169,23 @@ static void pad(size_t n, FILE *out)
         (void)putc(' ', out);
 }
 
+/* "Session::clone  session.c:88  2 stacks": the name gives way, the place behind it is kept. */
+static void print_cut(const char *cell, size_t width, FILE *out)
+{
+    const char *place = strstr(cell, "  ");
+    const char *rest = place ? strstr(place + 2, "  ") : NULL;
+    int length = !place ? 0 : rest ? (int)(rest - place) : (int)strlen(place);
+    char text[TABLE_HEADING_BYTES] = "";
+
+    if (length < TABLE_HEADING_BYTES)
+        (void)snprintf(text, sizeof(text), "%.*s", length, place ? place : "");
+    if (table_text_width(text) + SHORTEST_NAME + 2 > width)
+        text[0] = '\0';
+    width -= 2 + table_text_width(text);
+    (void)fwrite(cell, 1, (size_t)(skip_characters(cell, width) - cell), out);
+    (void)fprintf(out, "..%s", text);
+}
+
 /* Prints one cell; blanks owed by empty or short cells are kept back until something follows. */
 static void print_cell(const char *cell, bool is_right, size_t width, size_t *owed, FILE *out)
 {
@@ -179,8 +197,7 @@ static void print_cell(const char *cell, bool is_right, size_t width, size_t *ow
     }
     if (length > width) {
         pad(*owed, out);
-        (void)fwrite(cell, 1, (size_t)(skip_characters(cell, width - 2) - cell), out);
-        (void)fputs("..", out);
+        print_cut(cell, width, out);
         *owed = 0;
         return;
     }

@@ -5,7 +5,7 @@
  * Model: rows are collected cell by cell, left to right, then printed once, when all widths are
  *        known. Columns are two blanks apart. When a line is too wide, first headings go over
  *        several lines, broken behind "_", then the widest left-aligned columns are cut and end
- *        in "..".
+ *        in ".."; in "function  file:line" it is the function that is cut.
  * Invariants: T-1 control characters never reach the output: names come from foreign binaries.
  *        T-2 no line ends in blanks. T-3 a character is one column wide, however many bytes it has.
  * Failure: out of memory is remembered and returned by table_print as ERROR_NOMEM.

@@ -7,6 +7,6 @@ for question in "leaks --from 50%" "hot --size-min 1KiB" "live --at peak" "tree 
     # shellcheck disable=SC2086
     complain mtrace-query $question slim.db
 done
-mtrace-query hot slim.db --format csv | grep -c sh
+mtrace-query hot slim.db --csv | grep -q sh && echo 'totals are there'
 mtrace-query leaks slim.db --function-regex nothing --format csv
 mtrace-query groups slim.db --lifetime all -n 1 --format csv | wc -l
