@@ -25,7 +25,8 @@ enum {
     HEAD_HEIGHT = 60,
     FOOT_HEIGHT = 30,
     TEXT_BYTES = 1024,
-    MAX_ROWS = 2000 /* what no viewer shows any more */
+    MODULES_MAX = 64, /* further ones have the hue of the last */
+    MAX_ROWS = 2000   /* what no viewer shows any more */
 };
 
 static const double default_min_share = 0.0005;
@@ -37,6 +38,12 @@ static const char style[] =
     "#frames g:hover rect{stroke:#000}#frames text{pointer-events:none}"
     ".button{cursor:pointer;fill:#06c}</style>\n"
     "<rect width=\"100%\" height=\"100%\" fill=\"#fcfcfc\"/>\n";
+
+/* Modules in the order in which they are drawn: the hues of any first few are far apart. */
+struct palette {
+    const char *modules[MODULES_MAX];
+    unsigned n_modules;
+};
 
 struct picture {
     struct query *query;
@@ -81,6 +88,18 @@ static int lay_out(struct picture *picture, struct error *err)
         }
     }
     return 0;
+}
+
+static double hue_of(struct palette *palette, const char *module)
+{
+    const double first = 0.07, golden_ratio = 0.618034;
+    unsigned i = 0;
+
+    while (i < palette->n_modules && strcmp(palette->modules[i], module) != 0)
+        i++;
+    if (i == palette->n_modules && i < MODULES_MAX)
+        palette->modules[palette->n_modules++] = module;
+    return first + golden_ratio * i - (int)(first + golden_ratio * i);
 }
 
 /* 0 to 1, the same for the same text. */
@@ -128,7 +147,7 @@ static void put_label(const struct picture *picture, const char *name, double x,
     (void)fputs("</text></g>\n", out);
 }
 
-static void put_frame(const struct picture *picture, uint32_t index)
+static void put_frame(const struct picture *picture, struct palette *palette, uint32_t index)
 {
     const struct call_node *node = &picture->tree->nodes[index];
     FILE *out = picture->query->out;
@@ -153,7 +172,8 @@ static void put_frame(const struct picture *picture, uint32_t index)
     }
     (void)fprintf(out, "</title><rect x=\"%.3f\" y=\"%.0f\" width=\"%.3f\" height=\"%d\" fill=\"",
                   x, y, width, ROW_HEIGHT - 1);
-    svg_put_colour(out, share_of(node->module ? shorten_path(node->module) : ""), index ? 0.55 : 0,
+    svg_put_colour(out, index ? hue_of(palette, node->module ? node->module : "") : 0,
+                   index ? 0.55 : 0,
                    0.64 + 0.16 * share_of(node->name)); /* neighbours of one module differ a bit */
     (void)fputs("\"/>", out);
     put_label(picture, name, x, width, y);
@@ -181,6 +201,7 @@ static void put_head(const struct picture *picture, const char *title)
 static int draw(const struct picture *picture, const char *title)
 {
     FILE *out = picture->query->out;
+    struct palette palette = {.n_modules = 0};
     int height = HEAD_HEIGHT + (int)picture->n_rows * ROW_HEIGHT + FOOT_HEIGHT;
 
     svg_begin(out, PICTURE_WIDTH, height, title);
@@ -189,7 +210,7 @@ static int draw(const struct picture *picture, const char *title)
                   FRAMES_WIDTH);
     for (uint32_t i = 0; i < picture->tree->n; i++) {
         if (is_shown(picture, i))
-            put_frame(picture, i);
+            put_frame(picture, &palette, i);
     }
     (void)fprintf(out, "</g>\n<text id=\"details\" x=\"%d\" y=\"%d\"></text>\n", MARGIN,
                   height - FOOT_HEIGHT / 3);
