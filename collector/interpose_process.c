@@ -39,12 +39,19 @@ static bool is_following(void)
 /* ---- children ----------------------------------------------------------------------------------
  */
 
+/* For the recorder, which says what it did not record. */
+static void count_child(void)
+{
+    atomic_fetch_add_explicit(&segment_log()->n_children, 1, memory_order_relaxed);
+}
+
 static void record_child(pid_t pid, const struct unwind_origin *origin)
 {
     uint64_t words[3] = {0, 0, (uint64_t)pid};
 
     if (!lifecycle_is_recording())
         return;
+    count_child();
     record_event(LOG_FORK, 0, words, 3, origin);
     if (is_following())
         lifecycle_define_child((uint32_t)pid);
@@ -192,6 +199,8 @@ static char *const *exec_begins(char *const *environment)
 
     if (is_own)
         lifecycle_exec_begins();
+    else if (lifecycle_is_recording()) /* a vfork child */
+        count_child();
     if (!is_following())
         return environment;
     if (!is_own)

@@ -143,7 +143,10 @@ struct log_file {
     _Atomic uint32_t
         unwind_mismatches; /* MTRACE_UNWINDER=check: stacks that differ from libunwind's */
     _Atomic uint32_t unwind_checked; /* stacks compared */
-    uint64_t reserved[8];
+    uint64_t max_rss_bytes; /* written by the recorder: ru_maxrss of the process; 0: not known */
+    _Atomic uint32_t n_children; /* processes started (fork, vfork and exec, posix_spawn) */
+    uint32_t reserved32;
+    uint64_t reserved[6];
 };
 
 /* ---- segments ------------------------------------------------------------------------------- */
@@ -180,9 +183,12 @@ struct log_segment {
     uint32_t first_node;        /* NODES: id of slot 0 */
     _Atomic uint32_t next;      /* link of the stacks: index + 1, 0 = end */
     uint64_t run_id; /* as in the file header: stale bytes of another file are not a segment */
-    uint32_t packed_bytes; /* DEFS, NODES: payload bytes already packed; recorder only */
+    /* DEFS, NODES; recorder only, see recorder/definition_parts.h */
+    uint32_t packed_bytes; /* payload bytes already packed */
+    uint32_t looked_bytes; /* payload bytes in use when it looked last */
+    uint32_t has_gaps;     /* something below packed_bytes was not there yet */
     uint32_t reserved32;
-    uint64_t reserved[7];
+    uint64_t reserved[6];
 };
 
 /* ---- events --------------------------------------------------------------------------------- */

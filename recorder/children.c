@@ -22,8 +22,10 @@ struct child {
     char *live_path;
     struct recording *recording; /* NULL: not adopted */
     uint64_t look_due_ns;        /* next look whether the process is there */
-    bool is_refused;             /* it stays raw (CH-2) */
-    bool is_finished;            /* to be forgotten */
+    struct recording_end end;
+    bool has_end;     /* `end` is known */
+    bool is_refused;  /* it stays raw (CH-2) */
+    bool is_finished; /* to be forgotten */
 };
 
 struct children {
@@ -33,10 +35,14 @@ struct children {
     struct child *list;
     struct recording_totals totals;
     uint32_t n_logs;
+    pid_t program_pid;
+    struct recording_end program_end;
+    bool is_program_over; /* program_end is known */
     int inotify_fd;
 };
 
-struct children *children_new(const char *path, const struct recording_settings *settings)
+struct children *children_new(const char *path, pid_t program_pid,
+                              const struct recording_settings *settings)
 {
     struct children *children = calloc(1, sizeof(*children));
     const char *slash = strrchr(path, '/');
@@ -44,6 +50,7 @@ struct children *children_new(const char *path, const struct recording_settings 
     if (!children)
         return NULL;
     children->settings = *settings;
+    children->program_pid = program_pid;
     children->inotify_fd = -1;
     children->folder = slash == path ? strdup("/") : strndup(path, (size_t)(slash - path));
     if (asprintf(&children->prefix, "%s.", slash + 1) < 0)
@@ -151,7 +158,8 @@ static void finish(struct children *children, struct child *child)
 {
     struct recording_totals totals;
 
-    if (recording_finish(child->recording, NULL, &totals, NULL) == 0) {
+    if (recording_finish(child->recording, child->has_end ? &child->end : NULL, &totals, NULL)
+        == 0) {
         children->totals.n_events += totals.n_events;
         children->totals.n_dropped += totals.n_dropped;
         children->totals.n_culled += totals.n_culled;
@@ -180,10 +188,27 @@ static void adopt(struct children *children, struct child *child)
     free(path);
 }
 
+/* Nobody can write to the log any more. Fills in how the process ended where that can be seen. */
+static bool is_over(const struct children *children, struct child *child)
+{
+    pid_t pid = child->recording->pid;
+
+    if (pid == children->program_pid) {
+        child->end = children->program_end;
+        child->has_end = children->is_program_over;
+        return children->is_program_over;
+    }
+    if (running_is(pid))
+        return false;
+    if (!child->has_end)
+        child->has_end = running_find_status(pid, &child->end.wait_status);
+    return true;
+}
+
 static uint32_t step_child(struct children *children, struct child *child, uint64_t now_ns)
 {
     uint32_t n_packed = 0;
-    bool is_over = false;
+    bool is_ended = false;
 
     if (!child->recording)
         adopt(children, child);
@@ -191,10 +216,10 @@ static uint32_t step_child(struct children *children, struct child *child, uint6
         return 0;
     if (now_ns >= child->look_due_ns) {
         child->look_due_ns = now_ns + look_every_ns;
-        is_over = !running_is(child->recording->pid);
+        is_ended = is_over(children, child);
     }
     (void)recording_step(child->recording, now_ns, &n_packed, NULL);
-    if (is_over)
+    if (is_ended)
         finish(children, child);
     return n_packed;
 }
@@ -225,6 +250,20 @@ uint32_t children_step(struct children *children, uint64_t now_ns)
             n_packed += step_child(children, child, now_ns);
     forget_finished(children);
     return n_packed;
+}
+
+void children_note_end(struct children *children, pid_t pid, const struct recording_end *end)
+{
+    if (pid == children->program_pid && !children->is_program_over) {
+        children->program_end = *end;
+        children->is_program_over = true;
+        return;
+    }
+    for (struct child *child = children->list; child; child = child->next)
+        if (child->recording && child->recording->pid == pid) {
+            child->end = *end;
+            child->has_end = true;
+        }
 }
 
 uint32_t children_settle(struct children *children, uint64_t now_ns)

@@ -8,6 +8,8 @@
  * Invariants
  *   CH-1 A log is finished only when nobody can write to it any more.
  *   CH-2 A log that cannot be packed stays as it is: raw logs can be imported.
+ *   CH-3 How a process ended is in its log if it is our child: the program's pid after exec, and
+ *        orphans of --wait. Of others it is seen only in the moment before their parent hears it.
  * Threads: one.
  */
 #ifndef MTRACE_RECORDER_CHILDREN_H
@@ -20,14 +22,19 @@
 
 struct children;
 
-/* `path` is FILE, absolute. NULL without memory. */
-struct children *children_new(const char *path, const struct recording_settings *settings);
+/* `path` is FILE, absolute; the program itself has `program_pid`, also when it executes another.
+ * NULL without memory. */
+struct children *children_new(const char *path, pid_t program_pid,
+                              const struct recording_settings *settings);
 
 /* Finishes nothing: logs that are still open stay raw. Takes NULL. */
 void children_free(struct children *children);
 
 /* Does what is due; returns how many segments were moved. */
 uint32_t children_step(struct children *children, uint64_t now_ns);
+
+/* How a process ended that was our child. Logs of the program's pid wait for that. */
+void children_note_end(struct children *children, pid_t pid, const struct recording_end *end);
 
 /* After the program ended: finds what inotify did not tell and finishes what is finished. Returns
  * how many recorded processes are still running. */

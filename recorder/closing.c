@@ -96,15 +96,26 @@ static void describe_culled(const struct closing *closing, char *text, size_t n_
             grouped(closing->totals.n_culled + closing->children.n_culled, culled, sizeof(culled)));
 }
 
-/* A wrapper that ends in exec is common, and what the user is after comes behind it. */
-static const char *what_was_missed(const struct closing *closing)
+/* A wrapper that ends in exec, or a script, is common, and what the user is after comes behind it. */
+static void describe_missed(const struct closing *closing, char *text, size_t n_bytes)
 {
+    uint32_t n_started = closing->follows_children ? 0 : closing->totals.n_started;
+    bool is_one = n_started == 1;
+
+    text[0] = '\0';
     if (closing->totals.flags & LOG_FLAG_FOREIGN_NEW)
-        return "; blocks of operator new are missing: its allocator has one of its own; set "
-               "MTRACE_LIBRARY to the path of libmtrace-new.so";
-    return closing->totals.end_kind == LOG_END_EXEC && closing->n_children == 0
-               ? "; it went on as another program: --follow-children records that, too"
-               : "";
+        (void)snprintf(text, n_bytes,
+                       "; blocks of operator new are missing: its allocator has one of its own; "
+                       "set MTRACE_LIBRARY to the path of libmtrace-new.so");
+    else if (closing->totals.end_kind == LOG_END_EXEC && closing->n_children == 0)
+        (void)snprintf(text, n_bytes,
+                       "; it went on as another program: --follow-children records that, too");
+    else if (n_started > 0)
+        (void)snprintf(text, n_bytes,
+                       "; it started %" PRIu32 " process%s that %s not recorded: "
+                       "--follow-children records %s, too",
+                       n_started, is_one ? "" : "es", is_one ? "is" : "are",
+                       is_one ? "that" : "those");
 }
 
 void closing_sum_up(const struct closing *closing)
@@ -114,11 +125,13 @@ void closing_sum_up(const struct closing *closing)
     char events[32];
     char dropped[32];
     char others[96] = "";
+    char missed[192];
 
     if (closing->n_children)
         (void)snprintf(others, sizeof(others), " and %" PRIu32 " log%s of child processes",
                        closing->n_children, closing->n_children == 1 ? "" : "s");
     describe_culled(closing, culled, sizeof(culled));
+    describe_missed(closing, missed, sizeof(missed));
     closing_say(
         closing->is_quiet, "%s%s: %s, %s events%s, %s dropped%s%s; next: mtrace-query %s",
         closing->name, others,
@@ -126,7 +139,7 @@ void closing_sum_up(const struct closing *closing)
         grouped(closing->totals.n_events + closing->children.n_events, events, sizeof(events)),
         culled,
         grouped(closing->totals.n_dropped + closing->children.n_dropped, dropped, sizeof(dropped)),
-        cure_of_drops(&closing->totals), what_was_missed(closing), closing->name);
+        cure_of_drops(&closing->totals), missed, closing->name);
 }
 
 void closing_explain(const struct closing *closing)

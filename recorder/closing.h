@@ -19,6 +19,7 @@ struct closing {
     uint32_t n_children; /* logs */
     bool is_started_off; /* recording waited for the toggle signal */
     bool is_culling;     /* --cull-temporary was given */
+    bool follows_children;
     bool is_quiet;
 };
 

@@ -124,7 +124,7 @@ int live_log_create(const char *path, uint64_t run_id, uint32_t n_segments,
         return error_set_errno(err, failure, "cannot make the live log '%s' of %zu KiB", path,
                                file_bytes(n_segments) / 1024);
     }
-    log.n_mapped = log.n_unprepared = log.n_reserved = n_segments;
+    log.n_mapped = log.n_unprepared = n_segments;
     fill_header(&log, run_id, n_segments, flags);
     live_log_prepare(&log, LIVE_LOG_FIRST_SEGMENTS);
     *ret_log = log;
@@ -278,23 +278,11 @@ bool live_log_is_used(const struct live_log *log, const struct log_segment *segm
            && segment->run_id == log->file->run_id;
 }
 
-/* LL-4: reading from the file, unlike from the mapping, gives zeros where there is nothing. */
-static bool is_hole(const struct live_log *log, uint32_t index)
-{
-    struct log_segment header;
-
-    if (index < log->n_reserved)
-        return false;
-    return pread(log->fd, &header, sizeof(header), (off_t)file_bytes(index)) != sizeof(header)
-           || header.sequence == 0;
-}
-
 uint32_t live_log_next_used(const struct live_log *log, uint32_t from)
 {
     uint32_t i = from > log->n_unprepared ? from : log->n_unprepared;
 
-    while (i < log->n_mapped
-           && (is_hole(log, i) || !live_log_is_used(log, live_log_segment(log, i))))
+    while (i < log->n_mapped && !live_log_is_used(log, live_log_segment(log, i)))
         i++;
     return i;
 }

@@ -11,8 +11,8 @@
  *        live_log_refresh.
  *   LL-2 The file is never truncated or punched while it is mapped: the program would get SIGBUS.
  *   LL-3 A segment is put on the free stack only after its frame is in the packed file.
- *   LL-4 A hole of the file below n_mapped is never touched through the mapping: on a full tmpfs
- *        that is SIGBUS. The collector makes none (SG-4 of segment.h), and no stack leads into one.
+ *   LL-4 Segments below n_segments have their space, as segment.h says (SG-4): to touch a hole on a
+ *        full tmpfs would be SIGBUS.
  * Threads: one here; the program's threads on the other side, by the atomics of log_format.h.
  */
 #ifndef MTRACE_RECORDER_LIVE_LOG_H
@@ -40,7 +40,6 @@ struct live_log {
     size_t mapped_bytes;
     uint32_t n_mapped;
     uint32_t n_unprepared; /* segments 0 .. n-1 of our pool were never on the free stack */
-    uint32_t n_reserved;   /* segments 0 .. n-1 are no holes */
     int fd;
 };
 
@@ -78,8 +77,7 @@ uint32_t live_log_readable_bytes(const struct log_segment *segment);
 /* Does the segment hold something of this log? */
 bool live_log_is_used(const struct live_log *log, const struct log_segment *segment);
 
-/* The first segment from `from` on that holds something, n_mapped when none does. Passes over the
- * holes that LL-4 is about. */
+/* The first segment from `from` on that holds something, n_mapped when none does. */
 uint32_t live_log_next_used(const struct live_log *log, uint32_t from);
 
 /* Takes all sealed segments off their stack; indexes into ret_indexes, which holds n_mapped.

@@ -224,7 +224,8 @@ static int mark_packed(struct source *source, struct error *err)
         if ((segment->kind == LOG_SEGMENT_EVENTS || segment->kind == LOG_SEGMENT_SIDE)
             && bsearch(&segment->sequence, sequences, n_sequences, sizeof(*sequences), by_value))
             atomic_store_explicit(&segment->state, LOG_STATE_PACKED, memory_order_relaxed);
-        segment->packed_bytes = 0; /* definitions once more as a whole: does no harm */
+        segment->packed_bytes = segment->has_gaps =
+            0; /* definitions once more as a whole: does no harm */
     }
     free(sequences);
     return 0;

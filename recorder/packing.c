@@ -12,7 +12,6 @@ enum {
     QUANTUM_NS = 16,      /* times of packed events are at most this coarse */
     RATE_MIN_NS = 100000, /* nearer readings give no rate */
     TIME_SHIFT_MAX = 8,
-    DEFINITIONS_MIN_BYTES = 8192, /* fewer new bytes wait for the next time */
 };
 
 struct packing *packing_new(struct live_log *live, struct packed_log *packed, struct pack *pack,
@@ -35,6 +34,7 @@ void packing_free(struct packing *packing)
         return;
     cull_free(packing->cull);
     last_frees_free(packing->others);
+    definition_parts_done(&packing->definitions);
     free(packing->backlog);
     free(packing->taken);
     free(packing);
@@ -119,67 +119,39 @@ static int append_events(struct packing *packing, const struct log_segment *segm
     return 0;
 }
 
-/* Bytes from packed_bytes on that are committed without a gap. */
-static uint32_t committed_definitions(const struct log_segment *segment, uint32_t n_bytes)
-{
-    const uint8_t *payload = live_log_payload(segment);
-    uint32_t at = segment->packed_bytes;
-
-    if (segment->kind == LOG_SEGMENT_NODES) {
-        const struct log_node *nodes = (const struct log_node *)(const void *)payload;
-        uint32_t i = at / (uint32_t)sizeof(*nodes);
-        while (i < n_bytes / sizeof(*nodes)
-               && atomic_load_explicit(&nodes[i].address, memory_order_acquire) != 0)
-            i++;
-        return i * (uint32_t)sizeof(*nodes);
-    }
-    while (at + sizeof(struct log_def) <= n_bytes) {
-        const struct log_def *def = (const struct log_def *)(const void *)(payload + at);
-        uint32_t size = (uint32_t)sizeof(*def) + def->text_bytes;
-        if (atomic_load_explicit(&def->magic, memory_order_acquire) != LOG_DEF_MAGIC)
-            break;
-        size = (size + LOG_DEF_ALIGN - 1) / LOG_DEF_ALIGN * LOG_DEF_ALIGN;
-        if (size > n_bytes - at)
-            break;
-        at += size;
-    }
-    return at;
-}
-
-/* The last part of a segment's slots may never have been used. */
-static uint32_t without_zeros(const struct log_segment *segment, uint32_t n_bytes)
-{
-    const uint64_t *words = live_log_payload(segment);
-    uint32_t least = segment->packed_bytes;
-
-    while (n_bytes > least && words[n_bytes / 8 - 1] == 0)
-        n_bytes -= 8;
-    return (n_bytes + LOG_DEF_ALIGN - 1) / LOG_DEF_ALIGN * LOG_DEF_ALIGN;
-}
-
+/* PG-3; is_last: the program is gone. On failure the part is tried again. */
 static int append_definitions(struct packing *packing, struct log_segment *segment, bool is_last,
                               struct error *err)
 {
-    uint32_t n_bytes = live_log_readable_bytes(segment);
-    uint32_t first = segment->packed_bytes;
+    const uint32_t packed_bytes = segment->packed_bytes;
+    uint32_t first;
     uint32_t end;
     size_t n;
     int code;
 
-    if (first > n_bytes || first % 8 != 0)
-        first = segment->packed_bytes = 0; /* overwritten by the program: start anew */
-    end = is_last ? without_zeros(segment, n_bytes) : committed_definitions(segment, n_bytes);
-    if (end > n_bytes)
-        end = n_bytes;
-    if (end <= first || (!is_last && end - first < DEFINITIONS_MIN_BYTES))
+    if (!(is_last ? definition_parts_last(segment, &first, &end)
+                  : definition_parts_next(packing->live, segment, &first, &end)))
         return 0;
     n = pack_segment(packing->pack, &packing->settings, segment,
                      (const uint8_t *)live_log_payload(segment) + first, first, end - first,
                      packing->frame);
     code = packed_log_append(packing->packed, packing->frame, n, err);
-    if (code == 0)
-        segment->packed_bytes = end;
+    if (code)
+        segment->packed_bytes = packed_bytes;
     fault_point("defined");
+    return code;
+}
+
+static int append_all_definitions(struct packing *packing, bool is_last, struct error *err)
+{
+    struct definition_parts *parts = &packing->definitions;
+    int code = 0;
+
+    if (!definition_parts_find(parts, packing->live))
+        return error_set(err, ERROR_NOMEM, "not enough memory");
+    for (size_t i = 0; code == 0 && i < parts->n; i++)
+        code = append_definitions(packing, live_log_segment(packing->live, parts->indexes[i]),
+                                  is_last, err);
     return code;
 }
 
@@ -262,6 +234,8 @@ int packing_step(struct packing *packing, uint32_t *ret_n_packed, struct error *
 
     if (code == 0)
         code = update_header(packing, err);
+    if (code == 0 && packing->n_backlog)
+        code = append_all_definitions(packing, false, err);
     if (packing->n_backlog)
         learn_frees(packing);
     if (packing->n_backlog && packing->settings.time_shift == 0)
@@ -284,26 +258,6 @@ int packing_step(struct packing *packing, uint32_t *ret_n_packed, struct error *
     return code;
 }
 
-static bool is_definitions(const struct log_segment *segment)
-{
-    return segment->kind == LOG_SEGMENT_DEFS || segment->kind == LOG_SEGMENT_NODES;
-}
-
-int packing_step_definitions(struct packing *packing, struct error *err)
-{
-    struct live_log *live = packing->live;
-    int code = 0;
-
-    live_log_refresh(live);
-    for (uint32_t i = live_log_next_used(live, 0); code == 0 && i < live->n_mapped;
-         i = live_log_next_used(live, i + 1)) {
-        struct log_segment *segment = live_log_segment(live, i);
-        if (is_definitions(segment))
-            code = append_definitions(packing, segment, false, err);
-    }
-    return code;
-}
-
 int packing_append_samples(struct packing *packing, const struct log_sample *samples, uint32_t n,
                            struct error *err)
 {
@@ -316,7 +270,7 @@ int packing_append_samples(struct packing *packing, const struct log_sample *sam
 
 /* ---- at the end ------------------------------------------------------------------------------ */
 
-/* All used segments, whatever stack they are on; replaces the backlog. */
+/* All used segments of events, whatever stack they are on; replaces the backlog. */
 static int collect_all(struct packing *packing, struct error *err)
 {
     struct live_log *live = packing->live;
@@ -328,8 +282,9 @@ static int collect_all(struct packing *packing, struct error *err)
     packing->n_backlog = 0;
     for (uint32_t i = live_log_next_used(live, 0); code == 0 && i < live->n_mapped;
          i = live_log_next_used(live, i + 1))
-        packing->backlog[packing->n_backlog++] =
-            (struct packing_item){live_log_segment(live, i)->sequence, i};
+        if (!definition_parts_is(live_log_segment(live, i)))
+            packing->backlog[packing->n_backlog++] =
+                (struct packing_item){live_log_segment(live, i)->sequence, i};
     if (packing->n_backlog)
         qsort(packing->backlog, packing->n_backlog, sizeof(*packing->backlog), by_sequence);
     return code;
@@ -361,12 +316,10 @@ int packing_finish(struct packing *packing, const struct log_file *file, struct 
     if (packing->settings.time_shift == 0)
         packing_set_clock(packing, file);
     learn_frees(packing);
+    if (code == 0)
+        code = append_all_definitions(packing, true, err);
     for (uint32_t i = 0; code == 0 && i < packing->n_backlog; i++) {
         struct log_segment *segment = live_log_segment(live, packing->backlog[i].index);
-        if (is_definitions(segment)) {
-            code = append_definitions(packing, segment, true, err);
-            continue;
-        }
         code = append_events(packing, segment, err);
         if (code == 0)
             atomic_store_explicit(&segment->state, LOG_STATE_PACKED, memory_order_release);

@@ -3,8 +3,8 @@
  * packing: moves the segments of a live log into a packed one.
  *
  * Model:   EVENTS and SIDE segments are packed whole when sealed and given back to the program.
- *          DEFS and NODES segments stay; what was committed since the last time is packed as a
- *          part. When the program is gone, packing_finish packs what is left by looking at every
+ *          DEFS and NODES segments stay; before events are packed, what was committed since the last
+ *          time is packed as a part. When the program is gone, packing_finish packs what is left by looking at every
  *          segment's state; it does not trust the stacks of a process that was killed.
  *
  *              sealed --frame appended--> packed --> free (on the free stack)
@@ -15,11 +15,14 @@
  *        event is in the packed file or in a segment, or in both under one sequence.
  *   PG-2 packing_finish succeeded: everything is in the packed file and its trailer is the last
  *        frame; the live log may be deleted.
+ *   PG-3 The definitions that events name are in frames before theirs, so that a packed file that is
+ *        cut anywhere has the stacks of the events it kept (LF-3).
  * Threads: one.
  */
 #ifndef MTRACE_RECORDER_PACKING_H
 #define MTRACE_RECORDER_PACKING_H
 
+#include "recorder/definition_parts.h"
 #include "recorder/live_log.h"
 #include "recorder/packed_log.h"
 #include "support/error.h"
@@ -48,6 +51,7 @@ struct packing {
     struct cull *cull;         /* NULL: nothing is culled */
     struct last_frees *others; /* with cull; not NULL */
     struct pack_settings settings;
+    struct definition_parts definitions;
     struct packing_item *backlog;
     uint32_t *taken; /* scratch, n_capacity as the backlog */
     uint32_t n_backlog;
@@ -70,9 +74,6 @@ void packing_free(struct packing *packing);
 /* Packs sealed segments; *ret_n_packed says how many. When they are PACKING_STEP_MAX there may be
  * more, and the caller can look at other things before. What is left stays in the backlog. */
 int packing_step(struct packing *packing, uint32_t *ret_n_packed, struct error *err);
-
-/* Packs what DEFS and NODES segments gained since the last call, if it is worth a frame. */
-int packing_step_definitions(struct packing *packing, struct error *err);
 
 /* Everything that is left, then the trailer: *file as it shall be read. */
 int packing_finish(struct packing *packing, const struct log_file *file, struct error *err);

@@ -19,7 +19,6 @@
 #    include <x86intrin.h>
 #endif
 
-static const uint64_t definitions_every_ns = 1000000000;
 static const uint64_t samples_every_ns = 1000000000;
 
 static uint64_t random_run_id(void)
@@ -204,10 +203,6 @@ int recording_step(struct recording *recording, uint64_t now_ns, uint32_t *ret_n
         recording->samples_flush_ns = now_ns + samples_every_ns;
         code = write_samples(recording, err);
     }
-    if (code == 0 && now_ns >= recording->definitions_due_ns) {
-        recording->definitions_due_ns = now_ns + definitions_every_ns;
-        code = packing_step_definitions(recording->packing, err);
-    }
     return code;
 }
 
@@ -219,6 +214,7 @@ static void complete_end(struct log_file *file, const struct recording_end *end)
 
     if (kind == LOG_END_EXEC)
         return;
+    file->max_rss_bytes = end->max_rss_bytes;
     if (WIFSIGNALED(status) && !(kind == LOG_END_ABORT && WTERMSIG(status) == SIGABRT)) {
         atomic_store_explicit(&file->end_kind, LOG_END_SIGNAL, memory_order_relaxed);
         atomic_store_explicit(&file->end_value, WTERMSIG(status), memory_order_relaxed);
@@ -260,6 +256,7 @@ static void take_totals(struct recording *recording, const struct log_file *file
         .file_bytes = (uint64_t)recording->packed.end_offset,
         .flags = file->flags,
         .n_threads = atomic_load_explicit(&file->n_threads, memory_order_relaxed),
+        .n_started = atomic_load_explicit(&file->n_children, memory_order_relaxed),
         .end_kind = atomic_load_explicit(&file->end_kind, memory_order_relaxed),
         .is_attached = file->start_ticks != 0,
     };

@@ -39,13 +39,15 @@ struct recording_totals {
     uint64_t file_bytes;
     uint32_t flags;     /* LOG_FLAG_* */
     uint32_t n_threads; /* that were recorded */
+    uint32_t n_started; /* processes that it started */
     uint32_t end_kind;  /* enum log_end */
     bool is_attached;   /* the collector ran at all */
 };
 
-/* How the process ended, as waitpid says; pass NULL when nobody can know. */
+/* How the process ended, as wait4 says; pass NULL when nobody can know. */
 struct recording_end {
     int wait_status;
+    uint64_t max_rss_bytes; /* 0: not known */
 };
 
 struct recording {
@@ -54,7 +56,6 @@ struct recording {
     struct pack *pack;
     struct packing *packing;
     struct samples samples;
-    uint64_t definitions_due_ns;
     uint64_t samples_due_ns;   /* next to be taken */
     uint64_t samples_flush_ns; /* next to be written */
     pid_t pid;

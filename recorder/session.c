@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -35,7 +36,7 @@ struct session {
     char *path; /* absolute */
     sigset_t signals;
     uint64_t sleep_ns;
-    int wait_status;
+    struct recording_end end;
     bool is_complaining; /* packing failed and was said to */
 };
 
@@ -76,6 +77,19 @@ static void hand_on(const struct session *session, const siginfo_t *info)
     kill(session->program.pid, info->si_signo);
 }
 
+/* waitpid without waiting, with what else is known of the one that ended. */
+static pid_t wait_for(pid_t pid, struct recording_end *ret_end)
+{
+    struct rusage usage;
+    int status;
+    pid_t ended = wait4(pid, &status, WNOHANG, &usage);
+
+    if (ended > 0)
+        *ret_end = (struct recording_end){.wait_status = status,
+                                          .max_rss_bytes = (uint64_t)usage.ru_maxrss * 1024};
+    return ended;
+}
+
 /* Sleeps up to ns; true when the program has ended. */
 static bool sleep_until_signal(struct session *session, uint64_t ns)
 {
@@ -85,8 +99,7 @@ static bool sleep_until_signal(struct session *session, uint64_t ns)
     int number = sigtimedwait(&session->signals, &info, &timeout);
 
     if (number == SIGCHLD)
-        return waitpid(session->program.pid, &session->wait_status, WNOHANG)
-               == session->program.pid;
+        return wait_for(session->program.pid, &session->end) == session->program.pid;
     if (number > 0)
         hand_on(session, &info);
     return false;
@@ -146,7 +159,7 @@ static int make_files(struct session *session, struct error *err)
             closing_warn("children will not be recorded: files beside '%s' cannot be mapped; "
                          "choose another folder with -o",
                          session->name);
-        session->children = children_new(session->path, &settings);
+        session->children = children_new(session->path, session->program.pid, &settings);
         if (!session->children)
             code = error_set(err, ERROR_NOMEM, "not enough memory");
     }
@@ -229,21 +242,24 @@ static uint64_t step(struct session *session)
 
 /* A process that just outlived its parent may not have a log yet. With --wait all such become our
  * children: are there any? Those that ended are gone then. */
-static bool has_orphans(void)
+static bool has_orphans(struct children *children)
 {
+    struct recording_end end;
     pid_t pid;
 
-    do
-        pid = waitpid(-1, NULL, WNOHANG);
-    while (pid > 0);
+    while ((pid = wait_for(-1, &end)) > 0)
+        children_note_end(children, pid, &end);
     return pid == 0;
 }
 
-/* The program has ended; its recorded children may not have. */
+/* The program has ended; its recorded children may not have. An image that exec put in its place has
+ * its pid. */
 static void settle_children(struct session *session)
 {
+    children_note_end(session->children, session->program.pid, &session->end);
+
     /* Before the look at their logs: of one that ends meanwhile the log is seen. */
-    bool has_others = session->options->waits_for_children && has_orphans();
+    bool has_others = session->options->waits_for_children && has_orphans(session->children);
     uint32_t n_running = children_settle(session->children, clock_ns());
     bool is_waiting = session->options->waits_for_children && (n_running || has_others);
     siginfo_t info;
@@ -253,7 +269,7 @@ static void settle_children(struct session *session)
     while (is_waiting) {
         const struct timespec pause = {.tv_nsec = MAX_SLEEP_NS};
         bool is_left = sigtimedwait(&session->signals, &info, &pause) == SIGINT;
-        has_others = has_orphans();
+        has_others = has_orphans(session->children);
         n_running = children_settle(session->children, clock_ns());
         is_waiting = !is_left && (n_running || has_others);
     }
@@ -280,14 +296,14 @@ static bool is_empty(const struct closing *closing)
 
 static void finish(struct session *session)
 {
-    const struct recording_end end = {.wait_status = session->wait_status};
     struct closing closing = {.name = session->name,
                               .program = session->program.path,
                               .is_started_off = session->options->starts_off,
                               .is_culling = session->options->cull_ms > 0,
+                              .follows_children = session->options->follows_children,
                               .is_quiet = session->options->quiet};
     struct error err;
-    int code = recording_finish(session->recording, &end, &closing.totals, &err);
+    int code = recording_finish(session->recording, &session->end, &closing.totals, &err);
 
     if (session->children) {
         settle_children(session);
@@ -317,7 +333,7 @@ int session_run(const struct options *options, int *ret_status, struct error *er
         while (!sleep_until_signal(&session, step(&session)))
             ;
         finish(&session);
-        *ret_status = exit_status(session.wait_status);
+        *ret_status = exit_status(session.end.wait_status);
     }
     recording_free(session.recording);
     children_free(session.children);

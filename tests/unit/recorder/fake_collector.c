@@ -26,6 +26,7 @@ void fake_collector_attach(struct fake_collector *fake, const char *path)
     file->pid = (uint32_t)getpid();
     file->start_ticks = file->start_monotonic_ns = 1000;
     fake->n_nodes = LOG_NODE_FIRST;
+    atomic_store(&file->n_nodes, LOG_NODE_FIRST);
 }
 
 void fake_collector_detach(struct fake_collector *fake)
@@ -76,13 +77,14 @@ static struct log_segment *take(struct fake_collector *fake, enum log_segment_ki
         segment = grow(fake);
     assert_int_equal(segment->state, LOG_STATE_FREE);
     segment->kind = kind;
-    segment->committed_bytes = segment->reserved_bytes = segment->packed_bytes = 0;
+    segment->committed_bytes = segment->reserved_bytes = 0;
+    segment->packed_bytes = segment->looked_bytes = segment->has_gaps = 0;
     segment->thread = 1;
     segment->base_ticks = 5000;
     segment->run_id = fake->log.file->run_id;
     segment->sequence = atomic_fetch_add(&fake->log.file->next_sequence, 1);
     if (kind == LOG_SEGMENT_NODES) {
-        segment->first_node = fake->n_nodes;
+        segment->first_node = fake->n_nodes / LOG_NODES_PER_SEGMENT * LOG_NODES_PER_SEGMENT;
         memset((uint8_t *)segment + LOG_SEGMENT_HEADER_BYTES, 0, LOG_SEGMENT_PAYLOAD_BYTES);
     }
     atomic_store(&segment->state, LOG_STATE_FILLING);
@@ -119,7 +121,7 @@ void fake_collector_event(struct fake_collector *fake)
     }
     used = fake->events->committed_bytes;
     words = (uint64_t *)(void *)((uint8_t *)fake->events + LOG_SEGMENT_HEADER_BYTES + used);
-    words[0] = LOG_FREE | (fake->n_events & 0xffff) << 8 | (uint64_t)LOG_NODE_FIRST << 32;
+    words[0] = LOG_FREE | (fake->n_events & 0xffff) << 8 | (uint64_t)(fake->n_nodes - 1) << 32;
     words[1] = ++fake->n_events * 16;
     atomic_store(&fake->events->committed_bytes, used + 16);
 }
@@ -139,5 +141,5 @@ void fake_collector_node(struct fake_collector *fake)
     i = fake->n_nodes - fake->nodes->first_node;
     nodes[i].parent = fake->n_nodes;
     atomic_store(&nodes[i].address, 0x1000 + fake->n_nodes);
-    fake->n_nodes++;
+    atomic_store(&fake->log.file->n_nodes, ++fake->n_nodes);
 }

@@ -25,6 +25,7 @@ enum {
 };
 
 static const uint64_t second_ns = 1000000000;
+static const pid_t program_pid = 1;
 static const struct recording_settings settings = {.zstd_level = 1};
 
 struct fixture {
@@ -34,6 +35,7 @@ struct fixture {
     char live_path[128];
     struct children *children;
     pid_t child;
+    pid_t ended; /* what child was */
 };
 
 static int set_up(void **state)
@@ -51,7 +53,7 @@ static int set_up(void **state)
     (void)snprintf(fixture->child_path, sizeof(fixture->child_path), "%s.%d.1", fixture->path,
                    (int)fixture->child);
     (void)snprintf(fixture->live_path, sizeof(fixture->live_path), "%s.live", fixture->child_path);
-    fixture->children = children_new(fixture->path, &settings);
+    fixture->children = children_new(fixture->path, program_pid, &settings);
     assert_non_null(fixture->children);
     *state = fixture;
     return 0;
@@ -63,6 +65,7 @@ static void end_child(struct fixture *fixture)
         kill(fixture->child, SIGKILL);
         waitpid(fixture->child, NULL, 0);
     }
+    fixture->ended = fixture->child;
     fixture->child = 0;
 }
 
@@ -134,6 +137,39 @@ static void a_childs_log_is_packed_while_it_runs(void **state)
     check_totals(fixture, 1, N_EVENTS);
 }
 
+static void check_end(const struct fixture *fixture, uint32_t kind, int value, uint64_t rss_bytes)
+{
+    struct frame_index frames;
+    struct log_file file;
+
+    assert_int_equal(frame_index_open(fixture->child_path, &frames, NULL), 0);
+    frame_index_get_file(&frames, &file);
+    assert_int_equal(file.end_kind, kind);
+    assert_int_equal(file.end_value, value);
+    assert_int_equal(file.max_rss_bytes, rss_bytes);
+    frame_index_done(&frames);
+}
+
+/* exec keeps the pid: only the recorder hears how that image ended, and waits for it. */
+static void the_end_of_an_executed_image_is_the_programs(void **state)
+{
+    const struct recording_end end = {.wait_status = SIGSEGV, .max_rss_bytes = 4096};
+    struct fixture *fixture = *state;
+
+    children_free(fixture->children);
+    fixture->children = children_new(fixture->path, fixture->child, &settings);
+    assert_non_null(fixture->children);
+    write_log(fixture, fixture->live_path);
+    children_step(fixture->children, second_ns);
+    end_child(fixture);
+    children_step(fixture->children, 2 * second_ns);
+    check_totals(fixture, 0, 0);
+    children_note_end(fixture->children, fixture->ended, &end);
+    assert_int_equal(children_settle(fixture->children, 3 * second_ns), 0);
+    check_totals(fixture, 1, N_EVENTS);
+    check_end(fixture, LOG_END_SIGNAL, SIGSEGV, 4096);
+}
+
 /* Nobody waited for it, but it writes nothing any more. */
 static void a_zombie_is_over(void **state)
 {
@@ -145,6 +181,7 @@ static void a_zombie_is_over(void **state)
     assert_int_equal(waitid(P_PID, (id_t)fixture->child, &info, WEXITED | WNOWAIT), 0);
     assert_int_equal(children_settle(fixture->children, second_ns), 0);
     check_totals(fixture, 1, N_EVENTS);
+    check_end(fixture, LOG_END_SIGNAL, SIGKILL, 0);
 }
 
 static void an_existing_target_stays_and_so_does_the_raw_log(void **state)
@@ -204,6 +241,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_childs_log_is_packed_while_it_runs, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(the_end_of_an_executed_image_is_the_programs, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(a_zombie_is_over, set_up, tear_down),
         cmocka_unit_test_setup_teardown(an_existing_target_stays_and_so_does_the_raw_log, set_up,
                                         tear_down),

@@ -2,7 +2,7 @@
 /*
  * The recorder is killed at every step of packing while a program fills the pool: whatever the
  * step, the packed file and the pool together hold every event, and --pack makes one log of them
- * that holds each exactly once.
+ * that holds each exactly once, and its stack before it.
  */
 #include "recorder/fault_point.h"
 #include "recorder/frame_index.h"
@@ -34,6 +34,7 @@ static const struct recording_settings settings = {.zstd_level = 1, .force = tru
 struct seen {
     uint8_t events[N_EVENTS + 1]; /* how often each was found */
     uint8_t nodes[LOG_NODE_FIRST + N_NODES];
+    bool is_live; /* the pool is read, in no order */
 };
 
 static char folder[] = "/tmp/mtrace-test-packing-XXXXXX";
@@ -135,6 +136,8 @@ static void see_payload(struct seen *seen, const struct log_segment *segment, co
         for (uint32_t i = 0; i < n_bytes / 8; i += 2) {
             assert_int_equal(words[i] & 255, LOG_FREE);
             assert_in_range(words[i + 1] / 16, 1, N_EVENTS);
+            if (!seen->is_live && !seen->nodes[words[i] >> 32]) /* PG-3 */
+                fail_msg("node %u comes behind an event that names it", (unsigned)(words[i] >> 32));
             seen->events[words[i + 1] / 16]++;
         }
     } else if (segment->kind == LOG_SEGMENT_NODES) {
@@ -177,6 +180,7 @@ static void see_live(struct seen *seen, const uint64_t *sequences, uint64_t n_se
 
     if (access(live_path, F_OK) != 0)
         return;
+    seen->is_live = true;
     assert_int_equal(live_log_open(live_path, false, &live, NULL), 0);
     for (uint32_t i = 0; i < live.n_mapped; i++) {
         const struct log_segment *segment = live_log_segment(&live, i);

@@ -1,0 +1,60 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""cut.py: a packed log that is cut anywhere has the stacks of the events it kept.
+
+A program of a second finds new stacks all the time. Its log, cut to a half and to nine tenths, is imported without the
+pool: hardly an event that is left may name a stack that is not.
+"""
+
+import subprocess
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "lib"))
+
+import harness  # noqa: E402
+from harness import Failure  # noqa: E402
+
+PROGRAM = """
+import ast, importlib, time
+names = ("argparse", "decimal", "difflib", "inspect", "json", "pydoc", "tarfile", "unittest", "xml.dom.minidom", "zipfile")
+end = time.monotonic() + 1
+i = 0
+while time.monotonic() < end:
+    source = open(importlib.import_module(names[i % len(names)]).__file__).read()
+    compile(ast.parse(source), "again", "exec")
+    i += 1
+"""
+LEAST_SHARE = 0.99
+LEAST_BLOCKS = 10000
+# Backtrace 2 stands for those that the log does not hold.
+STACKS = """SELECT coalesce(sum(t.allocated_blocks), 0), sum(iif(t.backtrace_id = 2, t.allocated_blocks, 0)),
+    count(*) FROM backtrace_totals AS t"""
+
+
+def look(tools, log):
+    database = harness.import_log(tools, log, log.with_suffix(".db"), "--no-symbols")
+    return database.rows(STACKS)[0]
+
+
+def main():
+    tools = harness.Tools.from_environment()
+    with harness.scratch() as place:
+        place = Path(place)
+        log = place / "run.dat"
+        done = subprocess.run([tools.record, "-q", "-o", log, sys.executable, "-c", PROGRAM], capture_output=True,
+                              env=harness.environment({"PYTHONMALLOC": "malloc"}), text=True, timeout=100)
+        if done.returncode != 0:
+            raise Failure(done.stderr)
+        whole = log.read_bytes()
+        for share in (0.5, 0.9, 0.97):
+            part = place / f"part{share}.dat"
+            part.write_bytes(whole[:int(len(whole) * share)])
+            blocks, lost, stacks = look(tools, part)
+            print(f"{share:.0%} of {len(whole)} bytes: {blocks} blocks of {stacks} stacks, {lost} without one")
+            if blocks < LEAST_BLOCKS or stacks < 100 or lost > (1 - LEAST_SHARE) * blocks:
+                raise Failure("too few have stacks")
+
+
+if __name__ == "__main__":
+    harness.main(main)
