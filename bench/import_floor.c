@@ -113,7 +113,8 @@ static size_t copy(sqlite3 *source, sqlite3 *target, struct seconds *seconds)
     sqlite3_stmt *select = prepare(source, "SELECT * FROM packed_allocation_rows");
     sqlite3_stmt *insert =
         prepare(target, "INSERT INTO packed_allocation_rows VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
-    size_t n = CHUNK_ROWS, n_all = 0;
+    size_t n = CHUNK_ROWS;
+    size_t n_all = 0;
 
     if (!rows)
         abort();
@@ -132,7 +133,8 @@ static size_t copy(sqlite3 *source, sqlite3 *target, struct seconds *seconds)
 
 int main(int argc, char **argv)
 {
-    sqlite3 *source, *target;
+    sqlite3 *source;
+    sqlite3 *target;
     struct seconds seconds = {0};
 
     if (argc != 3) {

@@ -49,7 +49,8 @@ int main(int argc, char **argv)
     struct rusage usage;
     uint64_t n = 0;
     double begin = seconds();
-    double opened, end;
+    double opened;
+    double end;
     int r;
 
     if (argc < 2) {

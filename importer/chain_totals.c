@@ -74,7 +74,8 @@ int chain_totals_add(struct chain_totals *totals, const struct pairing_chain *ch
 
 static int compare_entries(const void *left, const void *right)
 {
-    const struct chain_totals_entry *a = left, *b = right;
+    const struct chain_totals_entry *a = left;
+    const struct chain_totals_entry *b = right;
 
     if (a->process != b->process)
         return a->process < b->process ? -1 : 1;

@@ -175,7 +175,8 @@ static void backtrace_column(const void *row, int column, sqlite3_context *conte
 static int write_code(struct facts *facts, struct error *err)
 {
     const struct definitions *definitions = facts->definitions;
-    struct bulk_insert *frames = NULL, *backtraces = NULL;
+    struct bulk_insert *frames = NULL;
+    struct bulk_insert *backtraces = NULL;
     int code = bulk_insert_open(facts->db, "frames(object_id, object_offset, is_exact)", 3,
                                 frame_column, sizeof *definitions->frames, &frames, err);
 
@@ -198,7 +199,8 @@ static int write_code(struct facts *facts, struct error *err)
 /* Frames that stand for something that is no code carry their name in the definitions. */
 static int write_labels(struct facts *facts, struct error *err)
 {
-    sqlite3_stmt *function = NULL, *line = NULL;
+    sqlite3_stmt *function = NULL;
+    sqlite3_stmt *line = NULL;
     int code = database_prepare(facts->db, "INSERT INTO functions (name, raw_name) VALUES (?, ?)",
                                 &function, err);
 
@@ -288,7 +290,9 @@ static void write_dropped(struct facts *facts, struct meta_writer *meta)
 static void write_recording(struct facts *facts, struct meta_writer *meta)
 {
     const struct definitions_process *first = &facts->definitions->processes[1];
-    uint64_t log_bytes = 0, checked = 0, mismatches = 0;
+    uint64_t log_bytes = 0;
+    uint64_t checked = 0;
+    uint64_t mismatches = 0;
 
     for (uint32_t id = 1; id <= facts->definitions->n_processes; id++) {
         log_bytes += facts->definitions->processes[id].log_bytes;

@@ -154,7 +154,8 @@ static int read_pragma(sqlite3 *db, const char *sql, int64_t *ret_value)
 
 static int check_ours(sqlite3 *db, const char *path, struct error *err)
 {
-    int64_t application_id = 0, version = 0;
+    int64_t application_id = 0;
+    int64_t version = 0;
 
     if (read_pragma(db, "PRAGMA application_id", &application_id) != 0
         || application_id != DATABASE_FILE_APPLICATION_ID)

@@ -83,7 +83,8 @@ static uint64_t known_node(uint32_t node)
 
 int event_rows_event(struct event_rows *rows, const struct event *event, struct error *err)
 {
-    uint64_t process = event->process, thread = event->thread;
+    uint64_t process = event->process;
+    uint64_t thread = event->thread;
 
     switch (event->kind) {
     case EVENT_FAILURE:

@@ -132,7 +132,8 @@ static int consume(struct row_pump *pump, struct row_writer *writer, struct prog
                    struct error *err)
 {
     const struct row_batch *batch;
-    uint64_t n_done = 0, n_total = facts_n_allocations(pump->facts);
+    uint64_t n_done = 0;
+    uint64_t n_total = facts_n_allocations(pump->facts);
     int code = 0;
 
     while (code == 0 && (batch = wait_for_full(pump)) != NULL) {

@@ -36,7 +36,8 @@ struct stack_row {
 
 static int compare_stack_rows(const void *left, const void *right)
 {
-    const struct stack_row *a = left, *b = right;
+    const struct stack_row *a = left;
+    const struct stack_row *b = right;
 
     return (a->stack->node > b->stack->node) - (a->stack->node < b->stack->node);
 }
@@ -176,7 +177,8 @@ static int write_sizes(struct facts *facts, uint32_t process, sqlite3_stmt *inse
     int code = 0;
 
     for (unsigned i = 0; code == 0 && sizes && i < TOTALS_SIZE_CLASSES; i++) {
-        uint64_t from, to;
+        uint64_t from;
+        uint64_t to;
         if (sizes[i].allocated_blocks == 0)
             continue;
         totals_size_class_bounds(i, &from, &to);
@@ -195,7 +197,8 @@ static int write_lifetimes(struct facts *facts, uint32_t process, sqlite3_stmt *
     int code = 0;
 
     for (unsigned i = 0; code == 0 && lifetimes && i < TOTALS_LIFETIME_CLASSES; i++) {
-        uint64_t from, to;
+        uint64_t from;
+        uint64_t to;
         if (lifetimes[i].blocks == 0)
             continue;
         totals_lifetime_class_bounds(i, &from, &to);
@@ -304,7 +307,8 @@ struct page_row {
 /* The order of the key. */
 static int compare_page_rows(const void *left, const void *right)
 {
-    const struct page_row *a = left, *b = right;
+    const struct page_row *a = left;
+    const struct page_row *b = right;
 
     if (a->snapshot_id != b->snapshot_id)
         return a->snapshot_id < b->snapshot_id ? -1 : 1;
@@ -365,7 +369,8 @@ static int write_pins(struct facts *facts, enum facts_moment moment, sqlite3_stm
 
 static int write_moments(struct facts *facts, struct error *err)
 {
-    sqlite3_stmt *states = NULL, *pins = NULL;
+    sqlite3_stmt *states = NULL;
+    sqlite3_stmt *pins = NULL;
     int code = database_prepare(
         facts->db, "INSERT INTO heap_states VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         &states, err);

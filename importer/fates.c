@@ -133,7 +133,8 @@ static uint8_t *put_link(uint8_t *out, uint64_t id, const struct pairing_link *l
 int fates_born(struct fates *fates, const struct live_block *block, const struct pairing_link *link,
                struct error *err)
 {
-    uint8_t record[MAX_RECORD_BYTES], *out = record;
+    uint8_t record[MAX_RECORD_BYTES];
+    uint8_t *out = record;
     uint64_t slack = live_block_slack(block);
     unsigned head = block->call & BIRTH_CALL_BITS;
 
@@ -411,7 +412,10 @@ static int fill_input(struct fates *fates, struct error *err)
 static void read_birth(struct fates *fates, struct allocation *ret)
 {
     const uint8_t *in = fates->input_at;
-    uint64_t head = 0, delta = 0, slack = 0, alignment = 0;
+    uint64_t head = 0;
+    uint64_t delta = 0;
+    uint64_t slack = 0;
+    uint64_t alignment = 0;
 
     in = get(in, &head);
     in = get(in, &delta);

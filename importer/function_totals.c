@@ -107,12 +107,12 @@ static int end_read(sqlite3 *db, sqlite3_stmt *statement, int step, struct error
 static int read_nodes(sqlite3 *db, struct tree *tree, struct error *err)
 {
     sqlite3_stmt *statement = NULL;
-    int step,
-        code = database_prepare(
-            db,
-            "SELECT b.backtrace_id, b.last_descendant_id, b.frame_id, s.function_id, s.object_id"
-            " FROM backtraces b LEFT JOIN call_sites s ON s.call_site_id = b.call_site_id",
-            &statement, err);
+    int step;
+    int code = database_prepare(
+        db,
+        "SELECT b.backtrace_id, b.last_descendant_id, b.frame_id, s.function_id, s.object_id"
+        " FROM backtraces b LEFT JOIN call_sites s ON s.call_site_id = b.call_site_id",
+        &statement, err);
 
     if (code)
         return code;
@@ -132,13 +132,15 @@ static int read_nodes(sqlite3 *db, struct tree *tree, struct error *err)
 static int read_frames(sqlite3 *db, struct tree *tree, struct error *err)
 {
     sqlite3_stmt *statement = NULL;
-    size_t n = 0, frame = 0;
-    int step, code = database_prepare(db,
-                                      "SELECT frame_id, function_id FROM frame_lines"
-                                      " WHERE function_id IS NOT NULL UNION"
-                                      " SELECT frame_id, object_id + ? FROM frames"
-                                      " WHERE object_id IS NOT NULL ORDER BY frame_id",
-                                      &statement, err);
+    size_t n = 0;
+    size_t frame = 0;
+    int step;
+    int code = database_prepare(db,
+                                "SELECT frame_id, function_id FROM frame_lines"
+                                " WHERE function_id IS NOT NULL UNION"
+                                " SELECT frame_id, object_id + ? FROM frames"
+                                " WHERE object_id IS NOT NULL ORDER BY frame_id",
+                                &statement, err);
 
     if (code)
         return code;
@@ -276,7 +278,8 @@ static int prepare_outputs(sqlite3 *db, const struct tree *tree, struct output *
 
 static int write_processes(sqlite3 *db, struct tree *tree, struct error *err)
 {
-    sqlite3_stmt *processes = NULL, *select = NULL;
+    sqlite3_stmt *processes = NULL;
+    sqlite3_stmt *select = NULL;
     struct output outputs[2] = {{.insert = NULL}, {.insert = NULL}};
     int code = database_prepare(db, "SELECT process_id FROM processes", &processes, err);
 

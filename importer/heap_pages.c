@@ -244,7 +244,8 @@ static void make_parts(struct heap_pages *pages, uint32_t heap, struct heap_coun
 /* Moves the chunks to the front of their array, in order. */
 static size_t sort_chunks(struct heap_pages *pages)
 {
-    size_t n_used = 0, n = 0;
+    size_t n_used = 0;
+    size_t n = 0;
 
     for (size_t i = 0; i < pages->n_slots; i++) {
         struct heap_chunk *chunk = pages->chunks[i];

@@ -17,7 +17,8 @@ struct owned_page {
 
 static int compare(const void *left, const void *right)
 {
-    const struct owned_page *a = left, *b = right;
+    const struct owned_page *a = left;
+    const struct owned_page *b = right;
 
     if (a->process != b->process)
         return a->process < b->process ? -1 : 1;

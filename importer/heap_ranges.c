@@ -199,7 +199,8 @@ int heap_ranges_extent(struct heap_ranges *ranges, uint32_t process, uint64_t ti
 
 static int compare_units(const void *left, const void *right)
 {
-    const struct unit *a = left, *b = right;
+    const struct unit *a = left;
+    const struct unit *b = right;
 
     if (a->process != b->process)
         return a->process < b->process ? -1 : 1;
@@ -210,7 +211,8 @@ static int compare_units(const void *left, const void *right)
 
 static int compare_extents(const void *left, const void *right)
 {
-    const struct extent *a = left, *b = right;
+    const struct extent *a = left;
+    const struct extent *b = right;
 
     if (a->process != b->process)
         return a->process < b->process ? -1 : 1;
@@ -372,7 +374,8 @@ static bool holds(const struct heap_range *heap, uint32_t process, uint64_t addr
 
 uint32_t heap_ranges_find(struct heap_ranges *ranges, uint32_t process, uint64_t address)
 {
-    size_t low = 0, high = ranges->n_heaps;
+    size_t low = 0;
+    size_t high = ranges->n_heaps;
 
     if (high == 0)
         return 0;

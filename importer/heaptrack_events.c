@@ -69,7 +69,11 @@ static uint64_t next_time(struct heaptrack_events *events)
     const struct heaptrack_reader *reader = events->reader;
     const struct heaptrack_instant *instants = reader->instants;
     size_t at = events->next_instant;
-    uint64_t first, first_ns, n, length_ns, ns;
+    uint64_t first;
+    uint64_t first_ns;
+    uint64_t n;
+    uint64_t length_ns;
+    uint64_t ns;
 
     while (at < reader->n_instants && instants[at].n_events <= events->n_events)
         at++;

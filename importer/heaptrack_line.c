@@ -15,7 +15,8 @@ static int hex_digit(char c)
 bool heaptrack_line_field(struct heaptrack_fields *fields, uint64_t *ret)
 {
     uint64_t value = 0;
-    int n_digits = 0, digit;
+    int n_digits = 0;
+    int digit;
 
     while (fields->at < fields->end && *fields->at == ' ')
         fields->at++;

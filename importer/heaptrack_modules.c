@@ -80,8 +80,10 @@ static int add_module(struct heaptrack_reader *reader, const struct heaptrack_li
     struct heaptrack_fields fields = line->fields;
     const char *path = line->text;
     size_t n_path = line->text_bytes;
-    uint64_t start, size;
-    uint32_t module, *current;
+    uint64_t start;
+    uint64_t size;
+    uint32_t module;
+    uint32_t *current;
     int r = 0;
 
     if (n_path == 1 && *path == 'x') { /* the program itself */
@@ -117,7 +119,8 @@ int heaptrack_modules_line(struct heaptrack_reader *reader, const struct heaptra
 
 static int compare_ranges(const void *left, const void *right)
 {
-    const struct heaptrack_range *a = left, *b = right;
+    const struct heaptrack_range *a = left;
+    const struct heaptrack_range *b = right;
 
     return (a->start > b->start) - (a->start < b->start);
 }
@@ -139,7 +142,8 @@ void heaptrack_modules_settle(struct heaptrack_reader *reader)
 
 uint32_t heaptrack_modules_find(const struct heaptrack_reader *reader, uint64_t address)
 {
-    size_t low = 0, high = reader->n_ranges;
+    size_t low = 0;
+    size_t high = reader->n_ranges;
 
     while (low < high) {
         size_t middle = low + (high - low) / 2;

@@ -13,7 +13,8 @@ struct place {
 
 static int compare_places(const void *left, const void *right)
 {
-    const struct place *a = left, *b = right;
+    const struct place *a = left;
+    const struct place *b = right;
 
     if (a->object != b->object)
         return a->object < b->object ? -1 : 1;
@@ -46,7 +47,8 @@ static const struct heaptrack_ip *find_ip(const struct heaptrack_reader *reader,
                                           const struct definitions_frame *frame)
 {
     struct place wanted = {.offset = frame->offset, .object = frame->object};
-    size_t low = 0, high = reader->grammar.n_ips;
+    size_t low = 0;
+    size_t high = reader->grammar.n_ips;
 
     if (frame->label)
         return NULL;

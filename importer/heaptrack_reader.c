@@ -110,7 +110,9 @@ static int add_level(struct heaptrack_reader *reader, struct heaptrack_fields *f
 {
     struct heaptrack_level *levels = growing_reserve(reader->levels, &reader->levels_capacity,
                                                      reader->n_levels + 1, sizeof(*levels));
-    uint64_t function = 0, source = 0, line = 0;
+    uint64_t function = 0;
+    uint64_t source = 0;
+    uint64_t line = 0;
 
     if (!levels)
         return ERROR_NOMEM;
@@ -366,7 +368,8 @@ static int read_definitions(struct heaptrack_reader *reader, struct log_damage_r
     struct heaptrack_text text;
     char *bytes;
     size_t n_bytes;
-    int r = heaptrack_text_open(reader->path, &text, err), more = 0;
+    int r = heaptrack_text_open(reader->path, &text, err);
+    int more = 0;
 
     while (r == 0 && (more = heaptrack_text_next(&text, &bytes, &n_bytes, err)) == 1) {
         if (take_line(reader, &text, bytes, n_bytes) != 0)

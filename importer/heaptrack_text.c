@@ -122,7 +122,8 @@ static int decode(struct heaptrack_text *text, char *to, size_t room, size_t *re
 
 static int recognize(struct heaptrack_codec *codec, struct error *err)
 {
-    static const unsigned char gzip[] = {0x1f, 0x8b}, zstd[] = {0x28, 0xb5, 0x2f, 0xfd};
+    static const unsigned char gzip[] = {0x1f, 0x8b};
+    static const unsigned char zstd[] = {0x28, 0xb5, 0x2f, 0xfd};
     int r = fill_input(codec, err);
 
     if (r != 0)

@@ -89,7 +89,8 @@ static int read_events(struct import *import, struct event_queue *events,
     uint64_t n_total = log_set_estimated_events(import->logs);
     const struct event_batch *batch;
     uint64_t n_done = 0;
-    int more, code = 0;
+    int more;
+    int code = 0;
 
     while (code == 0 && (more = event_queue_next(events, &batch, err)) != 0) {
         if (more < 0)

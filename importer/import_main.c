@@ -151,7 +151,8 @@ static const struct argp argp = {
 
 static bool ends_with(const char *text, const char *suffix)
 {
-    size_t length = strlen(text), suffix_length = strlen(suffix);
+    size_t length = strlen(text);
+    size_t suffix_length = strlen(suffix);
 
     return length >= suffix_length && strcmp(text + length - suffix_length, suffix) == 0;
 }
@@ -219,7 +220,9 @@ static void warn(const struct import_result *result)
 
 static void say_done(const struct import_options *options, const struct import_result *result)
 {
-    char size[UNITS_TEXT_BYTES], allocations[UNITS_TEXT_BYTES], events[UNITS_TEXT_BYTES];
+    char size[UNITS_TEXT_BYTES];
+    char allocations[UNITS_TEXT_BYTES];
+    char events[UNITS_TEXT_BYTES];
     char seconds[UNITS_TEXT_BYTES];
 
     warn(result);

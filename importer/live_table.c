@@ -69,7 +69,8 @@ struct live_block *live_table_find(struct live_table *table, uint64_t address)
         return NULL;
     uint64_t hash = hash_of(address);
     uint32_t tag = tag_of(table, hash);
-    size_t mask = table->n_slots - 1, vacant = SIZE_MAX;
+    size_t mask = table->n_slots - 1;
+    size_t vacant = SIZE_MAX;
 
     table->sought = address;
 
@@ -262,7 +263,8 @@ struct live_block *live_table_next(const struct live_table *table, uint32_t *cur
 
 void live_table_check(struct live_table *table)
 {
-    size_t n_blocks = 0, n_removed = 0;
+    size_t n_blocks = 0;
+    size_t n_removed = 0;
     uint32_t cursor = 0;
     const struct live_block *block;
 

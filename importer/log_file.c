@@ -275,7 +275,8 @@ int log_file_read_samples(struct log_file_reader *file, uint64_t offset, struct 
 /* Does a line of /proc/PID/maps name the device and inode? */
 static bool maps_line_names(const char *line, const struct stat *status)
 {
-    unsigned major_number, minor_number;
+    unsigned major_number;
+    unsigned minor_number;
     unsigned long inode;
 
     return sscanf(line, "%*x-%*x %*s %*x %x:%x %lu", &major_number, &minor_number, &inode) == 3

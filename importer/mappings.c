@@ -38,7 +38,8 @@ static uint64_t whole_pages(const struct mappings *mappings, uint64_t length)
 /* Index of the first piece that ends above the address. */
 static size_t first_above(const struct mappings *mappings, uint64_t address)
 {
-    size_t low = 0, high = mappings->n_pieces;
+    size_t low = 0;
+    size_t high = mappings->n_pieces;
 
     while (low < high) {
         size_t middle = low + (high - low) / 2;

@@ -47,7 +47,8 @@ enum {
  * are. */
 static int64_t pack_traits(const struct allocation *allocation)
 {
-    uint64_t thread = allocation->thread, kind = allocation->call & LOG_CALL_MASK;
+    uint64_t thread = allocation->thread;
+    uint64_t kind = allocation->call & LOG_CALL_MASK;
     uint64_t packed = allocation->ended_by | kind << 3 | (thread & 0xffff) << 8
                       | (uint64_t)allocation->heap << 24 | thread >> 16 << 48
                       | (uint64_t)allocation->alignment_log2 << 56;

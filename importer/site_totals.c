@@ -29,10 +29,11 @@ static int read_max(sqlite3 *db, const char *sql, size_t *ret_n, struct error *e
 static int read_sites(sqlite3 *db, struct sites *sites, struct error *err)
 {
     sqlite3_stmt *statement = NULL;
-    int step, code = database_prepare(db,
-                                      "SELECT backtrace_id, call_site_id FROM backtraces"
-                                      " WHERE call_site_id IS NOT NULL",
-                                      &statement, err);
+    int step;
+    int code = database_prepare(db,
+                                "SELECT backtrace_id, call_site_id FROM backtraces"
+                                " WHERE call_site_id IS NOT NULL",
+                                &statement, err);
 
     if (code)
         return code;
@@ -110,7 +111,9 @@ static void forget_stacks(struct sites *sites)
 
 static int write_snapshots(sqlite3 *db, struct sites *sites, struct error *err)
 {
-    sqlite3_stmt *snapshots = NULL, *stacks = NULL, *insert = NULL;
+    sqlite3_stmt *snapshots = NULL;
+    sqlite3_stmt *stacks = NULL;
+    sqlite3_stmt *insert = NULL;
     int64_t last_process = 0;
     int code = database_prepare(db,
                                 "SELECT process_id, snapshot_id FROM snapshots"

@@ -109,7 +109,8 @@ static int add_row(struct snapshots *snapshots, uint32_t node, uint64_t live_byt
 
 static int compare_rows(const void *left, const void *right)
 {
-    const struct stack_row *a = left, *b = right;
+    const struct stack_row *a = left;
+    const struct stack_row *b = right;
 
     return (a->node > b->node) - (a->node < b->node);
 }

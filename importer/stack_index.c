@@ -34,8 +34,8 @@ static void index_column(const void *row, int column, sqlite3_context *context)
 static int count_stacks(struct stack_index *index, struct error *err)
 {
     sqlite3_stmt *statement = NULL;
-    int step,
-        code = database_prepare(index->db, "SELECT coalesce(max(backtrace_id), 0) FROM backtraces",
+    int step;
+    int code = database_prepare(index->db, "SELECT coalesce(max(backtrace_id), 0) FROM backtraces",
                                 &statement, err);
 
     if (code == 0 && sqlite3_step(statement) == SQLITE_ROW)
@@ -46,8 +46,8 @@ static int count_stacks(struct stack_index *index, struct error *err)
         return error_set(err, ERROR_NOMEM, "out of memory for an index of %zu stacks",
                          index->n_stacks);
     if (code == 0)
-        code = database_prepare(index->db, "SELECT backtrace_id FROM packed_allocation_rows", &statement,
-                                err);
+        code = database_prepare(index->db, "SELECT backtrace_id FROM packed_allocation_rows",
+                                &statement, err);
     if (code)
         return code;
     while ((step = sqlite3_step(statement)) == SQLITE_ROW)
@@ -61,9 +61,10 @@ static int count_stacks(struct stack_index *index, struct error *err)
 static int place_range(struct stack_index *index, size_t first, size_t last, struct error *err)
 {
     sqlite3_stmt *statement = NULL;
-    int step, code = database_prepare(index->db,
-                                      "SELECT allocation_id, backtrace_id FROM packed_allocation_rows",
-                                      &statement, err);
+    int step;
+    int code = database_prepare(index->db,
+                                "SELECT allocation_id, backtrace_id FROM packed_allocation_rows",
+                                &statement, err);
 
     if (code)
         return code;
@@ -82,7 +83,8 @@ static int write_range(struct stack_index *index, size_t first, size_t last,
 {
     static const size_t max_rows = BATCH_ROWS;
     struct index_row rows[BATCH_ROWS];
-    size_t n_rows = 0, entry = 0;
+    size_t n_rows = 0;
+    size_t entry = 0;
     int code = 0;
 
     for (size_t stack = first; code == 0 && stack < last; stack++) {

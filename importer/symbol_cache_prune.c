@@ -74,7 +74,8 @@ static void read_folder(DIR *folder, time_t max_age_s, time_t now, struct cache_
 
 static int compare_use(const void *left, const void *right)
 {
-    const struct cache_file *a = left, *b = right;
+    const struct cache_file *a = left;
+    const struct cache_file *b = right;
 
     return (a->used > b->used) - (a->used < b->used);
 }

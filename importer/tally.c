@@ -75,7 +75,8 @@ int tally_add(struct tally *tally, uint32_t process, uint32_t from, uint32_t to,
 
 static int compare_entries(const void *left, const void *right)
 {
-    const struct tally_entry *a = left, *b = right;
+    const struct tally_entry *a = left;
+    const struct tally_entry *b = right;
 
     if (a->process != b->process)
         return a->process < b->process ? -1 : 1;

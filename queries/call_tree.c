@@ -88,7 +88,8 @@ static uint32_t get_child(struct call_tree *tree, uint32_t parent,
 {
     uint64_t key = call_tree_key(position);
     uint32_t wanted = hash(parent, key);
-    uint32_t at, node;
+    uint32_t at;
+    uint32_t node;
 
     if (tree->n == tree->capacity && !grow(tree))
         return CALL_TREE_NONE;

@@ -52,7 +52,8 @@ static void drop_arguments(char *text)
 static bool is_name(const struct stack_position *position, const char *name)
 {
     char text[NAME_BYTES];
-    size_t length, wanted = strlen(name);
+    size_t length;
+    size_t wanted = strlen(name);
 
     if (!position->function)
         return false;
@@ -192,7 +193,9 @@ static void add_row(const struct relation *relation, const struct neighbour *nei
 static void print_title(const struct query *query, const struct relation *relation)
 {
     const struct stack_weights *weights = relation->weights;
-    char bytes[UNITS_TEXT_BYTES], blocks[UNITS_TEXT_BYTES], share[UNITS_TEXT_BYTES];
+    char bytes[UNITS_TEXT_BYTES];
+    char blocks[UNITS_TEXT_BYTES];
+    char share[UNITS_TEXT_BYTES];
 
     (void)fprintf(
         query->out, "%s of %s: %s, %s in %s %s, %s of all\n",

@@ -194,7 +194,8 @@ static void print_title(const struct query *query, const struct query_options *s
                         enum stack_measure measure, const struct diff *diff)
 {
     struct entry all = {0};
-    char bytes[UNITS_TEXT_BYTES], blocks[UNITS_TEXT_BYTES];
+    char bytes[UNITS_TEXT_BYTES];
+    char blocks[UNITS_TEXT_BYTES];
     bool is_of_instants = sides[0].database_path == sides[1].database_path;
 
     for (size_t i = 0; i < diff->n; i++) {
@@ -255,7 +256,8 @@ static int show(struct query *query, struct diff *diff, struct error *err)
 static size_t take_instants(struct filter *filter, const char *texts[2])
 {
     static const char *const names[] = {"alive_at", "from", "to"};
-    size_t n_kept = 0, n_taken = 0;
+    size_t n_kept = 0;
+    size_t n_taken = 0;
 
     for (size_t i = 0; i < filter->n_values; i++) {
         const char *name = filter->values[i].parameter->name;

@@ -115,7 +115,9 @@ static double share_of(const char *text)
 static void put_figures(const struct picture *picture, const struct call_node *node)
 {
     const struct call_node *all = &picture->tree->nodes[0];
-    char bytes[UNITS_TEXT_BYTES], blocks[UNITS_TEXT_BYTES], share[UNITS_TEXT_BYTES];
+    char bytes[UNITS_TEXT_BYTES];
+    char blocks[UNITS_TEXT_BYTES];
+    char share[UNITS_TEXT_BYTES];
     double part = picture->is_by_blocks ? (double)node->total_blocks / (double)all->total_blocks
                                         : (double)node->total_bytes / (double)all->total_bytes;
 

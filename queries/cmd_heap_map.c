@@ -77,7 +77,8 @@ static void read_heap(struct heap_picture_heap *heap, struct sqlite3_stmt *row, 
 
 static int compare_heaps(const void *left, const void *right)
 {
-    const struct heap_picture_heap *a = left, *b = right;
+    const struct heap_picture_heap *a = left;
+    const struct heap_picture_heap *b = right;
 
     if (a->snapshot_id != b->snapshot_id)
         return a->snapshot_id < b->snapshot_id ? -1 : 1;
@@ -185,8 +186,12 @@ static int read_pages(struct map *map, struct error *err)
 static int format_title(const struct map *map, char *text, size_t size, struct error *err)
 {
     bool is_named = strcmp(map->at, "peak") == 0 || strcmp(map->at, "end") == 0;
-    char processes[256], time[UNITS_TEXT_BYTES + 4] = "", bytes[UNITS_TEXT_BYTES];
-    char heaps[UNITS_TEXT_BYTES], live[UNITS_TEXT_BYTES], duration[UNITS_TEXT_BYTES];
+    char processes[256];
+    char time[UNITS_TEXT_BYTES + 4] = "";
+    char bytes[UNITS_TEXT_BYTES];
+    char heaps[UNITS_TEXT_BYTES];
+    char live[UNITS_TEXT_BYTES];
+    char duration[UNITS_TEXT_BYTES];
     int rc = tree_title_processes(map->query, processes, sizeof(processes), err);
 
     if (rc != 0)
@@ -203,7 +208,9 @@ static int format_title(const struct map *map, char *text, size_t size, struct e
 
 static int draw(struct map *map, struct error *err)
 {
-    char title[HEAP_PICTURE_TEXT_BYTES], remark[128] = "", bytes[UNITS_TEXT_BYTES];
+    char title[HEAP_PICTURE_TEXT_BYTES];
+    char remark[128] = "";
+    char bytes[UNITS_TEXT_BYTES];
     int64_t n_left = map->n_all - (int64_t)map->picture.n_heaps;
     int rc = format_title(map, title, sizeof(title), err);
 

@@ -207,7 +207,8 @@ static void print_line(const struct query *query, const struct file_sum *file, i
                        const char *text)
 {
     static const char *const none = "";
-    char own[UNITS_TEXT_BYTES], total[UNITS_TEXT_BYTES];
+    char own[UNITS_TEXT_BYTES];
+    char total[UNITS_TEXT_BYTES];
     const struct line_sum *line = has_figures(file, number) ? &file->lines[number] : NULL;
     bool is_by_blocks = query->options->is_by_blocks;
 

@@ -129,7 +129,8 @@ static void print_rows(const struct chart *chart, FILE *out)
 
 static void print_axis(const struct chart *chart, FILE *out)
 {
-    char start[UNITS_TEXT_BYTES], end[UNITS_TEXT_BYTES];
+    char start[UNITS_TEXT_BYTES];
+    char end[UNITS_TEXT_BYTES];
 
     (void)units_format_duration(chart->start_ns, start);
     (void)units_format_duration(chart->end_ns, end);
@@ -144,7 +145,10 @@ static int print_process(struct query *query, int64_t process_id, struct error *
 {
     struct chart chart = {.n_columns = (query->style.width ? query->style.width : DEFAULT_WIDTH)
                                        - LABEL_WIDTH - 3};
-    char headline[512], bytes[UNITS_TEXT_BYTES], at[UNITS_TEXT_BYTES], last[UNITS_TEXT_BYTES];
+    char headline[512];
+    char bytes[UNITS_TEXT_BYTES];
+    char at[UNITS_TEXT_BYTES];
+    char last[UNITS_TEXT_BYTES];
     int rc;
 
     if (chart.n_columns < MIN_COLUMNS)

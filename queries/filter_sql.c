@@ -163,7 +163,9 @@ static bool is_range_of_births(const struct filter_parameter *parameter)
 /* All there is to say of `from` and `to`; `alive_at` has a condition besides. */
 static int append_ids(struct filter_sql *sql, const struct filter *filter, struct error *err)
 {
-    int64_t first_ns, last_ns, id;
+    int64_t first_ns;
+    int64_t last_ns;
+    int64_t id;
     int rc = 0;
 
     find_bounds(sql, filter, &first_ns, &last_ns);

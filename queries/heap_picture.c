@@ -181,7 +181,9 @@ static void put_parts(FILE *out, double y)
 static void put_head(const struct heap_picture *picture, FILE *out)
 {
     uint64_t n_pages = picture->cell_bytes / picture->page_bytes;
-    char cell[UNITS_TEXT_BYTES], pages[UNITS_TEXT_BYTES], text[HEAP_PICTURE_TEXT_BYTES];
+    char cell[UNITS_TEXT_BYTES];
+    char pages[UNITS_TEXT_BYTES];
+    char text[HEAP_PICTURE_TEXT_BYTES];
 
     (void)fputs(style, out);
     for (int i = 0; i < N_SHADES; i++)
@@ -224,7 +226,8 @@ static void put_bar(const struct heap_picture_heap *heap, double y, FILE *out)
     for (int i = 0; i < N_PARTS; i++) {
         uint64_t n = part_bytes(heap, i);
         double width = (double)n * scale;
-        char bytes[UNITS_TEXT_BYTES], share[UNITS_TEXT_BYTES];
+        char bytes[UNITS_TEXT_BYTES];
+        char share[UNITS_TEXT_BYTES];
 
         if (width < 0.05)
             continue;
@@ -241,7 +244,8 @@ static void put_bar(const struct heap_picture_heap *heap, double y, FILE *out)
 
 static void put_heap_head(const struct heap_picture_heap *heap, double y, FILE *out)
 {
-    char extent[UNITS_TEXT_BYTES], live[UNITS_TEXT_BYTES];
+    char extent[UNITS_TEXT_BYTES];
+    char live[UNITS_TEXT_BYTES];
     double share = (double)heap->parts.live_bytes / (double)heap->parts.extent_bytes;
 
     (void)fprintf(

@@ -366,7 +366,8 @@ int heap_scan_run(const struct rundb *database, const struct heap_scan_instant *
                   const struct heap_scan_sink *sink, struct error *err)
 {
     struct scan scan = {.database = database, .sink = sink};
-    struct sqlite3_stmt *heaps = NULL, *rows = NULL;
+    struct sqlite3_stmt *heaps = NULL;
+    struct sqlite3_stmt *rows = NULL;
     char *sql = heap_scan_sql(instant->filter);
     int rc = sql ? rundb_prepare(database, sql, &rows, err)
                  : error_set(err, ERROR_NOMEM, "no memory for a statement");

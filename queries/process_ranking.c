@@ -31,7 +31,9 @@ static const char sites_sql[] =
 
 static int print_totals(const struct query *query, struct error *err)
 {
-    char leaked[UNITS_TEXT_BYTES], blocks[UNITS_TEXT_BYTES], peak[UNITS_TEXT_BYTES];
+    char leaked[UNITS_TEXT_BYTES];
+    char blocks[UNITS_TEXT_BYTES];
+    char peak[UNITS_TEXT_BYTES];
     char filters[CELL_BYTES];
     struct sqlite3_stmt *stmt = NULL;
     char *sql = sqlite3_mprintf("SELECT count(*), sum(leaked_bytes), sum(leaked_blocks),"

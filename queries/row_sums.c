@@ -180,7 +180,8 @@ bool row_sums_add_free(struct row_sums *sums, struct row_sum *sum, uint32_t free
 
 static int compare_frees(const void *left, const void *right)
 {
-    const struct free_sum *a = left, *b = right;
+    const struct free_sum *a = left;
+    const struct free_sum *b = right;
 
     if (a->process != b->process)
         return a->process < b->process ? -1 : 1;
@@ -191,7 +192,8 @@ static int compare_frees(const void *left, const void *right)
 
 static int compare_births(const void *left, const void *right)
 {
-    const struct row_sum *a = left, *b = right;
+    const struct row_sum *a = left;
+    const struct row_sum *b = right;
 
     if (a->process != b->process)
         return a->process < b->process ? -1 : 1;

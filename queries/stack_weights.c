@@ -99,7 +99,8 @@ static int add_weight(struct stack_weights *weights, size_t *capacity, struct sq
 
 static int compare_weights(const void *left, const void *right)
 {
-    const struct stack_weight *a = left, *b = right;
+    const struct stack_weight *a = left;
+    const struct stack_weight *b = right;
 
     return (a->backtrace_id > b->backtrace_id) - (a->backtrace_id < b->backtrace_id);
 }

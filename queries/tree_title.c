@@ -43,7 +43,9 @@ int tree_title_format(const struct query *query, const struct stack_weights *wei
                       char *ret_text, size_t size, struct error *err)
 {
     char processes[512];
-    char bytes[UNITS_TEXT_BYTES], blocks[UNITS_TEXT_BYTES], stacks[UNITS_TEXT_BYTES];
+    char bytes[UNITS_TEXT_BYTES];
+    char blocks[UNITS_TEXT_BYTES];
+    char stacks[UNITS_TEXT_BYTES];
     int rc = tree_title_processes(query, processes, sizeof(processes), err);
 
     if (rc != 0)

@@ -6,6 +6,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#undef error_set
+#undef error_set_errno
+#undef error_set_offset
+
 static int fill(struct error *err, enum error_code code, const char *format, va_list args)
 {
     if (err) {
