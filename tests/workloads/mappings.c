@@ -11,8 +11,8 @@ static size_t page_bytes;
 
 static char *map(void *where, size_t n_pages, int flags)
 {
-    char *pages = mmap(where, n_pages * page_bytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | flags,
-                       -1, 0);
+    char *pages =
+        mmap(where, n_pages * page_bytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | flags, -1, 0);
     if (pages == MAP_FAILED)
         _exit(1);
     return pages;

@@ -10,7 +10,8 @@ static size_t used_bytes;
 
 void *malloc(size_t size_bytes)
 {
-    size_t begin = __atomic_fetch_add(&used_bytes, (size_bytes + 31) & ~(size_t)15, __ATOMIC_RELAXED);
+    size_t begin =
+        __atomic_fetch_add(&used_bytes, (size_bytes + 31) & ~(size_t)15, __ATOMIC_RELAXED);
     if (begin + size_bytes + 16 > sizeof(arena))
         return NULL;
     memcpy(arena + begin, &size_bytes, sizeof(size_bytes));

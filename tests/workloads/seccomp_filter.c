@@ -12,7 +12,7 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 
-#define ALLOW(number) \
+#define ALLOW(number)                                    \
     BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (number), 0, 1), \
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
 

@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 
 #ifndef AT_MINSIGSTKSZ
-#define AT_MINSIGSTKSZ 51
+#    define AT_MINSIGSTKSZ 51
 #endif
 
 enum {
@@ -30,8 +30,8 @@ int main(void)
     size_t stack_bytes = (frame_bytes > 0 ? frame_bytes : 2048) + ROOM_BYTES;
     size_t page_bytes = (size_t)sysconf(_SC_PAGESIZE);
     size_t whole = (stack_bytes + page_bytes - 1) / page_bytes * page_bytes;
-    char *pages = mmap(NULL, page_bytes + whole, PROT_READ | PROT_WRITE,
-                       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    char *pages =
+        mmap(NULL, page_bytes + whole, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (pages == MAP_FAILED || mprotect(pages, page_bytes, PROT_NONE) != 0)
         return 1;
     stack_t stack = {.ss_sp = pages + page_bytes, .ss_size = stack_bytes};

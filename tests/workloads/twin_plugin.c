@@ -6,7 +6,7 @@
 #include "tests/workloads/workload.h"
 
 #ifndef TWIN
-#error "TWIN is the name of the function"
+#    error "TWIN is the name of the function"
 #endif
 #define TWIN_STRING_(name) #name
 #define TWIN_STRING(name)  TWIN_STRING_(name)

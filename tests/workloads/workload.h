@@ -15,7 +15,7 @@
 
 #define WORKLOAD_INLINE static inline __attribute__((always_inline, unused))
 
-#define OWN_BYTES(n) ((size_t)(n) * 1000 + 777)
+#define OWN_BYTES(n) ((size_t)(n)*1000 + 777)
 
 /* Relaxed atomics: the counts are read when all threads are done. */
 static struct {
