@@ -59,8 +59,8 @@ static int write_processes(struct facts *facts, struct error *err)
         facts->db,
         "INSERT INTO processes (process_id, parent_process_id, pid, executable, command_line,"
         " start_unix_ns, start_ns, end_ns, end_kind, end_value, peak_bytes, peak_blocks, peak_ns,"
-        " inherited_frees, events, events_dropped)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        " max_rss_bytes, inherited_frees, events, events_dropped)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         &insert, err);
 
     for (uint32_t id = 1; code == 0 && id <= facts->definitions->n_processes; id++) {
@@ -69,11 +69,11 @@ static int write_processes(struct facts *facts, struct error *err)
         char *arguments = command_line(process);
         uint64_t end_value = process->has_end_value ? (uint64_t)process->end_value : UINT64_MAX;
         code = database_insert(
-            insert, err, "uzuttzuutmuumuuu", (uint64_t)id, (uint64_t)process->parent,
+            insert, err, "uzuttzuutmuumzuuu", (uint64_t)id, (uint64_t)process->parent,
             (uint64_t)process->pid, process->executable, arguments, process->start_unix_ns,
             process->start_ns, facts->processes[id].last_ns,
             process->end_kind ? process->end_kind : "unknown", end_value, totals->peak_bytes,
-            totals->peak_blocks, totals->peak_ns, pairing_inherited_frees(facts->pairing, id),
+            totals->peak_blocks, totals->peak_ns, process->max_rss_bytes, pairing_inherited_frees(facts->pairing, id),
             facts->processes[id].n_events, dropped_events(process));
         sqlite3_free(arguments);
     }

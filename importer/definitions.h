@@ -57,7 +57,8 @@ struct definitions_process {
     uint32_t arch;    /* enum log_arch */
     uint32_t clock;   /* enum log_clock */
     uint32_t page_bytes;
-    uint32_t flags; /* LOG_FLAG_* */
+    uint32_t flags;         /* LOG_FLAG_* */
+    uint64_t max_rss_bytes; /* 0: not known */
     uint32_t unwind_mismatches;
     uint32_t unwind_checked;
     uint64_t dropped[LOG_DROP_REASONS]; /* by enum log_drop */

@@ -93,6 +93,7 @@ static void fill_process(const struct build *build, size_t i)
         .clock = header->clock,
         .page_bytes = header->page_bytes,
         .flags = header->flags,
+        .max_rss_bytes = header->max_rss_bytes,
         .unwind_mismatches = header->unwind_mismatches,
         .unwind_checked = header->unwind_checked,
         .collector_version = header->collector_version,

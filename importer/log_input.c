@@ -105,6 +105,7 @@ static void merge_header(struct log_file *header, const struct log_file *other)
         header->end_kind = other->end_kind;
         header->end_value = other->end_value;
     }
+    header->max_rss_bytes = later(header->max_rss_bytes, other->max_rss_bytes);
     header->unwind_checked = (uint32_t)later(header->unwind_checked, other->unwind_checked);
     header->unwind_mismatches =
         (uint32_t)later(header->unwind_mismatches, other->unwind_mismatches);

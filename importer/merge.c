@@ -120,12 +120,16 @@ static int open_source(struct event_stream *stream, struct loaded_segment *loade
     return r;
 }
 
+/* A segment of a log that is still written may have moved on since it was listed: nothing of that
+ * is lost, it belongs to a later state of the log than the one that is imported. */
 static void report_unreadable(struct event_stream *stream, const struct loaded_segment *loaded)
 {
     const struct log_input *input =
         stream->sources.set->inputs[stream->sources.set->order[loaded->place].input];
     const struct log_segment_ref *ref = &input->segments.refs[loaded->ref];
 
+    if (input->is_growing && !ref->is_packed)
+        return;
     log_damage_add(stream->sources.damage, LOG_DAMAGE_CHECKSUM, input->files[ref->file]->path,
                    ref->offset, ref->raw_bytes, "segment of events cannot be read");
 }

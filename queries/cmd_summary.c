@@ -205,9 +205,13 @@ static void print_rss(FILE *out, const struct figures *f)
 
     char at[UNITS_TEXT_BYTES];
 
+    if (is_known(f, "rss_max_bytes"))
+        (void)fprintf(out, "RSS peak    %s as the kernel counted\n",
+                      bytes(&t, number(f, "rss_max_bytes")));
     if (!is_known(f, "rss_at_peak_bytes"))
         return;
-    (void)fprintf(out, "RSS peak    %s, the highest of %s\n",
+    (void)fprintf(out, "%s %s, the highest of %s\n",
+                  is_known(f, "rss_max_bytes") ? "RSS sampled" : "RSS peak   ",
                   bytes(&t, number(f, "rss_highest_bytes")),
                   counted(&t, number(f, "rss_samples"), "sample"));
     (void)fprintf(out, "RSS split   %s at %s = %s heaps + %s own mappings + %s files + %s other\n",

@@ -70,7 +70,8 @@ static void format_end(const char *kind, int value, char *text, size_t size)
     const char *signal_name = sigabbrev_np(value);
 
     if (!kind || strcmp(kind, "unknown") == 0)
-        (void)snprintf(text, size, "the log ends without a word: %s", live);
+        (void)snprintf(text, size,
+                       "ended without a word (killed, or _exit by a raw system call): %s", live);
     else if (strcmp(kind, "exit") == 0)
         (void)snprintf(text, size, "exited with status %d", value);
     else if (strcmp(kind, "signal") == 0 && signal_name)

@@ -2,7 +2,7 @@
 -- summary: one row per named figure of a process: what to look at first.
 --
 -- Units: 'bytes', 'blocks', 'ns', 'share' (0 to 1), 'count', 'text'. A figure that was not recorded is NULL.
--- rss_highest_bytes is the highest memory sample, rss_at_peak_bytes the one around the peak of live bytes with the most
+-- rss_max_bytes is what the kernel counted at most (processes.max_rss_bytes), rss_highest_bytes the highest memory sample, rss_at_peak_bytes the one around the peak of live bytes with the most
 -- anonymous memory: the last before it or the first after it, taken at rss_at_peak_ns. It is the sum of its parts: what
 -- heaps took at the peak (rss_heaps_bytes), blocks and anonymous mappings of their own as far as anonymous memory is left for them
 -- (rss_mappings_bytes), pages of files (rss_files_bytes), and the rest: stacks, other allocators (rss_other_bytes).
@@ -110,6 +110,7 @@ CROSS JOIN json_each(json_array(
   json_array('heap_at_end_free_page_bytes', i.free_pages, 'bytes'),
   json_array('heap_at_end_top_bytes', i.top, 'bytes'),
   json_array('rss_highest_bytes', x.rss_bytes, 'bytes'),
+  json_array('rss_max_bytes', p.max_rss_bytes, 'bytes'),
   json_array('rss_samples', x.samples, 'count'),
   json_array('rss_at_peak_bytes', o.rss_bytes, 'bytes'),
   json_array('rss_at_peak_ns', o.at_ns, 'ns'),

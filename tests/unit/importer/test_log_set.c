@@ -583,6 +583,38 @@ static void test_recycled_while_read(void **state)
     check_recycling(0);
 }
 
+/* Segments that were given away, and whose frames cannot be found: as when the recorder culled them.
+ * The log is as it is at another moment, not damaged. */
+static void test_recycled_and_gone(void **state)
+{
+    const char *path = log_reading_path("pool");
+    const char *pool = log_reading_path("pool.live");
+    uint8_t *packed_bytes, *pool_bytes;
+    size_t n_packed, n_pool;
+
+    (void)state;
+    build_sequence(path, true);
+    build_sequence(pool, false);
+    n_packed = log_reading_load(path, &packed_bytes);
+    n_pool = log_reading_load(pool, &pool_bytes);
+    assert_true(n_packed > LOG_FILE_HEADER_BYTES);
+    store_log(path, packed_bytes, LOG_FILE_HEADER_BYTES);
+    store_log(pool, pool_bytes, n_pool);
+
+    struct log_set *set = log_reading_open(path);
+    for (size_t at = LOG_FILE_HEADER_BYTES; at < n_pool; at += LOG_SEGMENT_BYTES)
+        ((struct log_segment *)(pool_bytes + at))->sequence += 1000000;
+    store_log(pool, pool_bytes, n_pool);
+    struct log_reading reading = log_reading_events(set);
+    assert_int_equal(reading.n_events, 0);
+    assert_int_equal(log_set_damage(set)->lost_bytes, 0);
+    free(reading.events);
+    log_set_close(set);
+    unlink(pool);
+    free(packed_bytes);
+    free(pool_bytes);
+}
+
 static int collect_sample(void *context, const struct log_set_sample *sample)
 {
     struct log_set_sample **at = context;
@@ -640,6 +672,7 @@ int main(void)
         cmocka_unit_test(test_flipped_bits_cost_one_frame),
         cmocka_unit_test(test_packed_file_and_pool),
         cmocka_unit_test(test_recycled_while_read),
+        cmocka_unit_test(test_recycled_and_gone),
         cmocka_unit_test(test_samples),
     };
     return cmocka_run_group_tests(tests, log_reading_setup, log_reading_teardown);
