@@ -2,8 +2,10 @@
 /*
  * definition: writes struct log_def records into DEFS segments.
  *
- * Invariants: DE-1 a record is committed when its function returns true; only then may its id be
- *             used in an event. Threads: any. Signals: safe, also nested. Failure: false.
+ * Invariants
+ *   DE-1 A record is committed when its function returns true; only then may its id be used in an
+ *        event.
+ * Threads: any. Signals: safe, also nested. Failure: false.
  */
 #ifndef MTRACE_COLLECTOR_DEFINITION_H
 #define MTRACE_COLLECTOR_DEFINITION_H

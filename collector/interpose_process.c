@@ -91,7 +91,7 @@ MTRACE_EXPORT pid_t fork(void)
     return forked(g_real.fork(), is_nested, &origin);
 }
 
-pid_t _Fork(void);
+pid_t _Fork(void); /* not declared before glibc 2.34; NOLINT(readability-redundant-declaration) */
 
 MTRACE_EXPORT pid_t _Fork(void)
 {

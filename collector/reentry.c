@@ -92,6 +92,7 @@ GUARD(void *, rallocx, (void *old, size_t size, int flags), (old, size, flags))
 GUARD_VOID(dallocx, (void *block, int flags), (block, flags))
 GUARD_VOID(sdallocx, (void *block, size_t size, int flags), (block, size, flags))
 
+/* A list, however the macro counts. NOLINTNEXTLINE(readability-function-cognitive-complexity) */
 void reentry_guard(struct real *found)
 {
     g_behind = *found;

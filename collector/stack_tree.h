@@ -3,13 +3,16 @@
  * stack_tree: every distinct stack of the process as a node; lock-free interning.
  *
  * Model:   a node is (parent node, frame key) and its id; the frame key is (code address, module,
- * exact). The node itself is a 16-byte slot of a NODES segment of the log; the hash table beside it
- * is private memory. Roots are LOG_NODE_COMPLETE, _TRUNCATED, _GUESSED. Invariants ST-1 A node is
- * committed in the log before its id is returned to anyone. ST-2 The same key returns the same id
- * in all threads, but for races, where a key may get two ids; the importer merges them. ST-3 No
- * lock, no wait: a thread that loses a race uses the winner's work or its own. Threads: any.
- * Signals: safe, also nested in itself. Failure: stack_tree_search returns LOG_NODE_NONE when no
- * segment or memory is left; the caller uses the nearest ancestor it has.
+ *          exact). The node itself is a 16-byte slot of a NODES segment of the log; the hash table
+ *          beside it is private memory. Roots are LOG_NODE_COMPLETE, _TRUNCATED, _GUESSED.
+ * Invariants
+ *   ST-1 A node is committed in the log before its id is returned to anyone.
+ *   ST-2 The same key returns the same id in all threads, but for races, where a key may get two
+ *        ids; the importer merges them.
+ *   ST-3 No lock, no wait: a thread that loses a race uses the winner's work or its own.
+ * Threads: any. Signals: safe, also nested in itself.
+ * Failure: stack_tree_search returns LOG_NODE_NONE when no segment or memory is left; the caller
+ *          uses the nearest ancestor it has.
  */
 #ifndef MTRACE_COLLECTOR_STACK_TREE_H
 #define MTRACE_COLLECTOR_STACK_TREE_H

@@ -80,7 +80,7 @@ static struct unwind_cache_entry *choose_entry(struct unwind_cache *cache, uintp
 {
     size_t index = unwind_cache_index(cache, address);
 
-    for (size_t way = 0; way < 2 * UNWIND_CACHE_WAYS; way++) {
+    for (size_t way = 0; way < (size_t)2 * UNWIND_CACHE_WAYS; way++) {
         struct unwind_cache_entry *entry = &cache->entries[index ^ way];
         uint64_t key = atomic_load_explicit(&entry->key, memory_order_relaxed);
         if (key == 0 || key >> 16 == address)
@@ -146,7 +146,7 @@ bool unwind_cache_find_former(uintptr_t address, struct unwind_rule *ret_rule)
     if (cache == NULL)
         return false;
     index = unwind_cache_index(cache, address);
-    for (size_t way = 0; way < 2 * UNWIND_CACHE_WAYS; way++)
+    for (size_t way = 0; way < (size_t)2 * UNWIND_CACHE_WAYS; way++)
         if (unwind_cache_read(&cache->entries[index ^ way], address, &word)) {
             *ret_rule = unwind_cache_unpack(word);
             return ret_rule->module != 0;

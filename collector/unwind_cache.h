@@ -122,7 +122,7 @@ static inline bool unwind_cache_find(uintptr_t address, uint32_t epoch,
     if (mtrace_unlikely(cache == NULL))
         return false;
     index = unwind_cache_index(cache, address);
-    for (size_t way = 0; way < 2 * UNWIND_CACHE_WAYS; way++) {
+    for (size_t way = 0; way < (size_t)2 * UNWIND_CACHE_WAYS; way++) {
         if (!unwind_cache_read(&cache->entries[index ^ way], address, &word))
             continue;
         *ret_rule = unwind_cache_unpack(word);

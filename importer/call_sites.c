@@ -242,7 +242,7 @@ static int number_site(struct finder *finder, const struct site *site, uint32_t 
 {
     uint32_t *slot;
 
-    if (finder->n_sites * 2 >= finder->n_slots && !grow_sites(finder))
+    if ((size_t)finder->n_sites * 2 >= finder->n_slots && !grow_sites(finder))
         return no_memory(finder);
     slot = find_slot(finder, finder->slots, finder->n_slots, site);
     if (!*slot) {

@@ -13,16 +13,22 @@ static void result_unless(sqlite3_context *context, uint64_t value, uint64_t nul
         sqlite3_result_int64(context, (sqlite3_int64)value);
 }
 
+struct row_array {
+    const void *rows;
+    size_t row_bytes;
+    size_t n_rows;
+};
+
 /* Writes an array through bulk_insert in one go. */
 static int write_array(sqlite3 *db, const char *into, int n_columns, bulk_column_fn *column,
-                       const void *rows, size_t row_bytes, size_t n_rows, struct error *err)
+                       struct row_array array, struct error *err)
 {
     struct bulk_insert *bulk;
-    int code = bulk_insert_open(db, into, n_columns, column, row_bytes, &bulk, err);
+    int code = bulk_insert_open(db, into, n_columns, column, array.row_bytes, &bulk, err);
 
     if (code)
         return code;
-    code = bulk_insert_rows(bulk, rows, n_rows, err);
+    code = bulk_insert_rows(bulk, array.rows, array.n_rows, err);
     bulk_insert_close(bulk);
     return code;
 }
@@ -105,8 +111,8 @@ static int write_stacks(struct facts *facts, uint32_t process_id, struct error *
     for (uint32_t i = 0; i < process->n_stacks; i++)
         rows[i] = (struct stack_row){process_id, totals_stack(process, i)};
     qsort(rows, process->n_stacks, sizeof *rows, compare_stack_rows);
-    int code = write_array(facts->db, stack_columns, 28, stack_column, rows, sizeof *rows,
-                           process->n_stacks, err);
+    int code = write_array(facts->db, stack_columns, 28, stack_column,
+                           (struct row_array){rows, sizeof *rows, process->n_stacks}, err);
     free(rows);
     return code;
 }
@@ -125,8 +131,9 @@ static int write_tally(struct facts *facts, const char *into, struct tally *tall
                        struct error *err)
 {
     tally_sort(tally);
-    return write_array(facts->db, into, 5, tally_column, tally->entries, sizeof *tally->entries,
-                       tally->n_entries, err);
+    return write_array(facts->db, into, 5, tally_column,
+                       (struct row_array){tally->entries, sizeof *tally->entries, tally->n_entries},
+                       err);
 }
 
 static void chain_column(const void *row, int column, sqlite3_context *context)
@@ -146,8 +153,10 @@ static int write_chains(struct facts *facts, struct error *err)
     return write_array(facts->db,
                        "chain_totals(process_id, first_backtrace_id, chains, reallocs, moves,"
                        " copied_bytes, longest, first_bytes, last_bytes, leaked_chains)",
-                       10, chain_column, facts->chains->entries, sizeof *facts->chains->entries,
-                       facts->chains->n_entries, err);
+                       10, chain_column,
+                       (struct row_array){facts->chains->entries, sizeof *facts->chains->entries,
+                                          facts->chains->n_entries},
+                       err);
 }
 
 /* ---- timeline and classes ---- */
@@ -343,10 +352,11 @@ static int write_pages(struct facts *facts, enum facts_moment moment, struct err
         rows[i].snapshot_id = snapshot_of(facts, moment, pages->pages[i].heap);
     }
     qsort(rows, pages->n_pages, sizeof *rows, compare_page_rows);
-    int code = write_array(facts->db,
-                           "heap_pages(snapshot_id, page_address, heap_id, live_bytes,"
-                           " live_blocks, owner_backtrace_id, example_allocation_id)",
-                           7, page_column, rows, sizeof *rows, pages->n_pages, err);
+    int code =
+        write_array(facts->db,
+                    "heap_pages(snapshot_id, page_address, heap_id, live_bytes,"
+                    " live_blocks, owner_backtrace_id, example_allocation_id)",
+                    7, page_column, (struct row_array){rows, sizeof *rows, pages->n_pages}, err);
     free(rows);
     return code;
 }

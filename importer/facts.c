@@ -257,11 +257,15 @@ static MTRACE_COLD int rare_event(struct facts *facts, const struct event *event
             pairing_process_get(facts->pairing, event->process)->was_traced_late = true;
         return 0;
     case EVENT_CULLED: {
+        struct culled_blocks culled = {.process = event->process,
+                                       .thread = event->thread,
+                                       .node = event->node,
+                                       .free_node = known_node(event->free_node),
+                                       .n_blocks = event->n_culled,
+                                       .bytes = event->size,
+                                       .time_ns = event->time_ns};
         int code = pairing_event(facts->pairing, event, err);
-        return code ? code
-                    : totals_culled(facts->totals, event->process, event->thread, event->node,
-                                    known_node(event->free_node), event->n_culled, event->size,
-                                    event->time_ns, err);
+        return code ? code : totals_culled(facts->totals, &culled, err);
     }
     default:
         return event_rows_event(facts->event_rows, event, err);

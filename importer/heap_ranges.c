@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "importer/heap_ranges.h"
 
+#include "common/invariant.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -266,6 +268,7 @@ static int add_heap(struct heap_ranges *ranges, const struct unit *unit, struct 
         ranges->heaps = heaps;
         ranges->max_heaps = max_heaps;
     }
+    MTRACE_ASSERT(ranges->heaps);
     struct heap_range *heap = &ranges->heaps[ranges->n_heaps++];
     *heap = (struct heap_range){
         .heap_id = (uint32_t)ranges->n_heaps,

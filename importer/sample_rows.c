@@ -64,11 +64,12 @@ static int flush(struct sample_rows *rows, uint32_t id, struct error *err)
                            process->has_heaps ? process->heaps_bytes : UINT64_MAX);
 }
 
-int sample_rows_memory(struct sample_rows *rows, uint32_t id, uint64_t time_ns, uint64_t rss_bytes,
-                       uint64_t anonymous_bytes, uint64_t file_bytes, struct error *err)
+int sample_rows_memory(struct sample_rows *rows, uint32_t process_id, uint64_t time_ns,
+                       uint64_t rss_bytes, uint64_t anonymous_bytes, uint64_t file_bytes,
+                       struct error *err)
 {
-    struct process_samples *process = &rows->processes[id];
-    int code = flush(rows, id, err);
+    struct process_samples *process = &rows->processes[process_id];
+    int code = flush(rows, process_id, err);
 
     process->is_waiting = true;
     process->time_ns = time_ns;
@@ -78,11 +79,11 @@ int sample_rows_memory(struct sample_rows *rows, uint32_t id, uint64_t time_ns, 
     return code;
 }
 
-int sample_rows_heap(struct sample_rows *rows, uint32_t id, uint64_t time_ns, uint64_t extent_bytes,
-                     struct error *err)
+int sample_rows_heap(struct sample_rows *rows, uint32_t process_id, uint64_t time_ns,
+                     uint64_t extent_bytes, struct error *err)
 {
-    struct process_samples *process = &rows->processes[id];
-    int code = process->time_ns < time_ns ? flush(rows, id, err) : 0;
+    struct process_samples *process = &rows->processes[process_id];
+    int code = process->time_ns < time_ns ? flush(rows, process_id, err) : 0;
 
     if (!process->has_heaps || process->heaps_ns != time_ns)
         process->heaps_bytes = 0; /* a new look begins */

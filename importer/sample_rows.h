@@ -24,10 +24,10 @@ int sample_rows_new(sqlite3 *db, uint32_t n_processes, struct sample_rows **ret,
 void sample_rows_free(struct sample_rows *rows);
 
 /* Both in order of time within a process. */
-int sample_rows_memory(struct sample_rows *rows, uint32_t process, uint64_t time_ns,
+int sample_rows_memory(struct sample_rows *rows, uint32_t process_id, uint64_t time_ns,
                        uint64_t rss_bytes, uint64_t anonymous_bytes, uint64_t file_bytes,
                        struct error *err);
-int sample_rows_heap(struct sample_rows *rows, uint32_t process, uint64_t time_ns,
+int sample_rows_heap(struct sample_rows *rows, uint32_t process_id, uint64_t time_ns,
                      uint64_t extent_bytes, struct error *err);
 
 int sample_rows_finish(struct sample_rows *rows, struct error *err);

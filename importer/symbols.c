@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "importer/symbols.h"
 
+#include "common/invariant.h"
 #include "importer/call_sites.h"
 #include "importer/database.h"
 #include "importer/symbol_jobs.h"
@@ -111,6 +112,7 @@ static void add_position(struct symbols *symbols, size_t job, sqlite3_stmt *stat
     struct symbol_job *found = &symbols->jobs[job];
     size_t position = found->n_positions++;
 
+    MTRACE_ASSERT(found->positions);
     found->positions[position] =
         (struct symbolizer_position){.offset = (uint64_t)sqlite3_column_int64(statement, 2),
                                      .is_exact = sqlite3_column_int(statement, 3) != 0};

@@ -349,30 +349,29 @@ int totals_left(struct totals *totals, uint32_t process_id, const struct live_bl
     return 0;
 }
 
-int totals_culled(struct totals *totals, uint32_t process_id, uint32_t thread_id, uint32_t node,
-                  uint32_t free_node, uint64_t n_blocks, uint64_t bytes, uint64_t time_ns,
-                  struct error *err)
+int totals_culled(struct totals *totals, const struct culled_blocks *culled, struct error *err)
 {
-    struct process_totals *process = &totals->processes[process_id];
-    struct thread_totals *thread = &totals->threads[thread_id];
+    struct process_totals *process = &totals->processes[culled->process];
+    struct thread_totals *thread = &totals->threads[culled->thread];
     struct stack_totals *stack;
-    int code = stack_get(totals, process, node, &stack, err);
+    int code = stack_get(totals, process, culled->node, &stack, err);
 
     if (code)
         return code;
-    stack->culled_blocks += n_blocks;
-    stack->culled_bytes += bytes;
+    stack->culled_blocks += culled->n_blocks;
+    stack->culled_bytes += culled->bytes;
     if (stack->first_ns == TOTALS_NEVER)
-        stack->first_ns = time_ns;
-    if (stack->last_ns < time_ns)
-        stack->last_ns = time_ns;
-    thread->allocated_blocks += n_blocks;
-    thread->allocated_bytes += bytes;
-    thread->freed_blocks += n_blocks;
-    thread->freed_bytes += bytes;
-    if (free_node == 0)
+        stack->first_ns = culled->time_ns;
+    if (stack->last_ns < culled->time_ns)
+        stack->last_ns = culled->time_ns;
+    thread->allocated_blocks += culled->n_blocks;
+    thread->allocated_bytes += culled->bytes;
+    thread->freed_blocks += culled->n_blocks;
+    thread->freed_bytes += culled->bytes;
+    if (culled->free_node == 0)
         return 0;
-    return tally_add(&totals->free_sites, process_id, node, free_node, n_blocks, bytes, err);
+    return tally_add(&totals->free_sites, culled->process, culled->node, culled->free_node,
+                     culled->n_blocks, culled->bytes, err);
 }
 
 /* ---- classes ---- */

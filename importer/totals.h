@@ -123,10 +123,18 @@ int totals_explained(struct totals *totals, uint32_t process, const struct live_
 int totals_left(struct totals *totals, uint32_t process, const struct live_block *block,
                 enum pairing_ended_by ended_by, uint32_t chain_node, struct error *err);
 
-/* n_blocks blocks, `bytes` in all, that were born and freed unseen at time_ns or before. */
-int totals_culled(struct totals *totals, uint32_t process, uint32_t thread, uint32_t node,
-                  uint32_t free_node, uint64_t n_blocks, uint64_t bytes, uint64_t time_ns,
-                  struct error *err);
+/* Blocks that were born and freed unseen, at time_ns or before. */
+struct culled_blocks {
+    uint32_t process;
+    uint32_t thread;
+    uint32_t node;
+    uint32_t free_node; /* 0 not known */
+    uint64_t n_blocks;
+    uint64_t bytes; /* of all of them */
+    uint64_t time_ns;
+};
+
+int totals_culled(struct totals *totals, const struct culled_blocks *culled, struct error *err);
 
 /* Ends the last instant and settles all peaks (TO-3). Before totals_left. */
 void totals_finish(struct totals *totals);

@@ -158,7 +158,7 @@ static void print_children(struct printer *printer, uint32_t parent)
     parent = print_chain(printer, parent);
     folded = find_folded(printer, parent);
     child = first_shown(printer, nodes[parent].first_child);
-    if (length + 2 * BRANCH_WIDTH >= INDENT_BYTES && child != CALL_TREE_NONE) {
+    if (length + (size_t)2 * BRANCH_WIDTH >= INDENT_BYTES && child != CALL_TREE_NONE) {
         (void)fprintf(printer->query->out, "%s`- (deeper calls)\n", printer->indent);
         return;
     }

@@ -42,6 +42,8 @@ static const struct filter_word arenas[] = {
     {NULL, NULL, FILTER_SCOPE_STACK, 0},
 };
 
+/* What the macro makes are members and pasted strings, which take no parentheses. */
+/* NOLINTBEGIN(bugprone-macro-parentheses) */
 #define ROW .scope = FILTER_SCOPE_ROW
 #define RANGE(stem, value_name, value_type, value_scope, value_needs, expression, what)     \
     {.name = stem "_min",                                                                   \
@@ -55,6 +57,7 @@ static const struct filter_word arenas[] = {
         .name = stem "_max", .value = value_name, .type = value_type, .scope = value_scope, \
         .needs = value_needs, .sql = expression " <= @", .help = what ", at most"           \
     }
+/* NOLINTEND(bugprone-macro-parentheses) */
 
 /* Ids are in order of time: filter_sql.c asks for a range of them where `from` and `to` are given.
  */

@@ -165,7 +165,7 @@ static int append_ids(struct filter_sql *sql, const struct filter *filter, struc
 {
     int64_t first_ns;
     int64_t last_ns;
-    int64_t id;
+    int64_t id = 0;
     int rc = 0;
 
     find_bounds(sql, filter, &first_ns, &last_ns);

@@ -19,8 +19,6 @@
 static const char log_suffix[] = ".dat";
 static const char importer[] = "mtrace-import";
 
-extern char **environ;
-
 bool import_first_is_log(const char *path)
 {
     size_t length = strlen(path);

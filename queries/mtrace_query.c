@@ -33,10 +33,11 @@ static void watch_interrupts(void)
 static int terminal_width(int fd)
 {
     const char *columns = getenv("COLUMNS");
+    long width = columns ? strtol(columns, NULL, 10) : 0;
     struct winsize size;
 
-    if (columns && atoi(columns) > 0)
-        return atoi(columns);
+    if (width > 0 && width <= INT_MAX)
+        return (int)width;
     if (isatty(fd) && ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
         return size.ws_col;
     return 0;

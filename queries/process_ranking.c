@@ -75,7 +75,7 @@ static void add_site(struct table *table, struct sqlite3_stmt *row)
 /* Workers of one program leak at the same place: each alone is small. */
 static int print_sites(const struct query *query, struct error *err)
 {
-    struct sqlite3_stmt *stmt;
+    struct sqlite3_stmt *stmt = NULL;
     struct table table;
     int rc = rundb_prepare(&query->database, sites_sql, &stmt, err);
 
@@ -110,7 +110,7 @@ static int prepare_ranking(const struct query *query, const char *columns, const
 
 static int print_ranking(const struct query *query, const char *by, struct error *err)
 {
-    struct sqlite3_stmt *stmt;
+    struct sqlite3_stmt *stmt = NULL;
     int rc = prepare_ranking(query,
                              "process_id, pid, executable, leaked_bytes, leaked_blocks,"
                              " peak_bytes, duration_ns, end_kind, end_value",
@@ -128,7 +128,7 @@ static int print_first(struct query *query, const char *by, int64_t n_processes,
                        int (*print)(struct query *, int64_t, struct error *), struct error *err)
 {
     int64_t n_shown = query->options->count == 0 ? n_processes : PROCESS_RANKING_SCREENS;
-    struct sqlite3_stmt *stmt;
+    struct sqlite3_stmt *stmt = NULL;
     int step = 0;
     int rc = prepare_ranking(query, "process_id", by, n_shown, &stmt, err);
 

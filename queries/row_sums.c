@@ -9,7 +9,8 @@ enum {
     USUAL_LINES = 2
 };
 
-_Static_assert(sizeof(struct row_sum) == 3 * CACHE_LINE, "sums begin with a line of the cache");
+_Static_assert(sizeof(struct row_sum) == (size_t)3 * CACHE_LINE,
+               "sums begin with a line of the cache");
 
 bool row_sums_init(struct row_sums *sums, size_t n_processes, size_t n_backtraces)
 {

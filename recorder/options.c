@@ -106,7 +106,8 @@ static void add_setting(struct argp_state *state, const char *name, const char *
     if (used + n >= sizeof(options->settings))
         argp_error(state, "the options are too long");
     else
-        strcat(strcat(strcat(strcat(options->settings, name), "="), value), "\n");
+        (void)snprintf(options->settings + used, sizeof(options->settings) - used, "%s=%s\n", name,
+                       value);
 }
 
 static uint64_t parse_number(struct argp_state *state, const char *what, const char *text,

@@ -357,6 +357,19 @@ static size_t decode_raw_untimed(struct decoder *decoder, unsigned kind, uint64_
     return n;
 }
 
+/* The rest of an event that says its length itself, in its third word; 0: not one. */
+static size_t get_long(struct decoder *decoder, uint64_t *words, size_t n_left)
+{
+    size_t n = words[2] & 0xffff;
+
+    if (n < 3 || n > n_left || n > LOG_EVENT_MAX_WORDS)
+        return 0;
+    for (size_t i = 3; i < n; i++)
+        if (!get(decoder, COLUMN_RAW, &words[i]))
+            return 0;
+    return n;
+}
+
 static size_t decode_raw(struct decoder *decoder, uint64_t *words, size_t n_left)
 {
     uint64_t node;
@@ -376,15 +389,9 @@ static size_t decode_raw(struct decoder *decoder, uint64_t *words, size_t n_left
     for (size_t i = 2; i < (n ? n : 3); i++)
         if (!get(decoder, COLUMN_RAW, &words[i]))
             return 0;
-    if (n == 0) {
-        n = words[2] & 0xffff;
-        if (n < 3 || n > n_left || n > LOG_EVENT_MAX_WORDS)
-            return 0;
-        for (size_t i = 3; i < n; i++)
-            if (!get(decoder, COLUMN_RAW, &words[i]))
-                return 0;
-    }
-    if (!get_time(decoder, &time))
+    if (n == 0)
+        n = get_long(decoder, words, n_left);
+    if (n == 0 || !get_time(decoder, &time))
         return 0;
     store_head(words, kind | node << 32, address & address_mask, time);
     return n;

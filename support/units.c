@@ -190,8 +190,10 @@ static const char *read_number(const char *text, struct number *ret)
             return NULL;
     }
     if (*at == '.') {
-        for (at++; is_digit(*at); at++, any = true, scale /= 10)
+        for (at++; is_digit(*at); at++, any = true) {
             ret->fraction += scale * (*at - '0');
+            scale /= 10;
+        }
     }
     return any ? at : NULL;
 }
