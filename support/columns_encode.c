@@ -244,7 +244,7 @@ static unsigned put_new(struct encoder *encoder, uint64_t address, uint64_t usab
 {
     struct block_memory *blocks = &encoder->predictor->blocks;
     uint32_t guesses[BLOCK_NEW_GUESSES];
-    unsigned matches = (blocks->carved_end == address) << BLOCK_NEW_CARVED;
+    unsigned matches = (unsigned)(blocks->carved_end == address) << BLOCK_NEW_CARVED;
     unsigned first;
     bool is_new;
 
