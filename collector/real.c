@@ -194,6 +194,20 @@ void *real_find(const char *name)
     return own ? find_behind(own, name) : NULL;
 }
 
+void *real_find_in_allocator(const char *name)
+{
+    const struct link_map *own = find_own();
+    const struct link_map *allocator = own ? find_definer(own, "malloc", NULL) : NULL;
+    struct elf_lookup object;
+    const ElfW(Sym) * symbol;
+
+    if (!allocator)
+        return NULL;
+    object = elf_lookup_open(allocator);
+    symbol = elf_lookup_find(&object, name);
+    return symbol ? elf_lookup_resolve(&object, symbol) : NULL;
+}
+
 bool real_is_glibc_malloc(void)
 {
     return g_is_glibc_malloc;

@@ -94,6 +94,9 @@ bool real_init(void (*adapt)(struct real *found));
 /* The next definition of any name behind this object, NULL if there is none. */
 void *real_find(const char *name);
 
+/* The same in the library whose malloc is g_real.malloc only; NULL: not there. */
+void *real_find_in_allocator(const char *name);
+
 /* The real malloc is glibc's own: chunk headers can be read. */
 bool real_is_glibc_malloc(void);
 

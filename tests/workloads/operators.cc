@@ -50,6 +50,35 @@ unsigned long long too_much()
     }
     return n_failed;
 }
+
+/* A handler is code of the program: it allocates, and throws what it likes, as often as without mtrace. */
+unsigned long long n_handled;
+
+void throw_a_number()
+{
+    n_handled++;
+    void *block = keep(::operator new(OWN_BYTES(4)));
+    own_count_alloc(OWN_BYTES(4));
+    own_count_free(OWN_BYTES(4));
+    ::operator delete(block);
+    throw 7;
+}
+
+unsigned long long handled()
+{
+    volatile std::size_t size_bytes = PTRDIFF_MAX;
+    unsigned long long n_caught = 0;
+    std::set_new_handler(throw_a_number);
+    for (int i = 0; i < 10; i++) {
+        try {
+            keep(::operator new(size_bytes));
+        } catch (int) {
+            n_caught++;
+        }
+    }
+    std::set_new_handler(nullptr);
+    return n_caught;
+}
 } /* namespace */
 
 int main(int argc, char **)
@@ -59,6 +88,8 @@ int main(int argc, char **)
         aligned();
     }
     expect("failed", argc > 1 ? 0 : too_much());
+    expect("caught", argc > 1 ? 0 : handled());
+    expect("handled", n_handled);
     expect("misaligned", n_misaligned);
     expect("aligned_to_a_page", 100);
     expect_own();

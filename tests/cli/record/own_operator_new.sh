@@ -12,3 +12,10 @@ MTRACE_LIBRARY=$(dirname "$(command -v mtrace-record)")/../lib/mtrace/libmtrace.
 printf 'int main(void) { return 0; }\n' >plain.c
 gcc -o plain plain.c -Wl,--no-as-needed "$library"
 complain mtrace-record -o plain.dat -- ./plain
+# libstdc++'s operators call malloc by name and one another: the library passes them on, and records a block once.
+printf '#include <new>\nint main() { delete new (std::nothrow) int[7777]; delete[] new int[7777]; }\n' >nothrow.cc
+g++ -fno-builtin -o nothrow nothrow.cc
+MTRACE_LIBRARY=$(dirname "$(command -v mtrace-record)")/../lib/mtrace/libmtrace-new.so \
+    complain mtrace-record -o nothrow.dat -- ./nothrow
+mtrace-import nothrow.dat nothrow.db >import.txt 2>&1 || cat import.txt
+mtrace-query nothrow.db sql 'SELECT count(*) AS blocks, sum(is_leaked) AS leaked FROM allocations WHERE size_bytes = 31108'
