@@ -143,6 +143,7 @@ MTRACE_EXPORT int daemon(int keeps_directory, int keeps_descriptors)
 typedef int spawn_function(pid_t *, const char *, const posix_spawn_file_actions_t *,
                            const posix_spawnattr_t *, char *const[], char *const[]);
 
+/* What posix_spawn takes, and its caller. NOLINTNEXTLINE(readability-function-size) */
 static int spawn(spawn_function *real, pid_t *ret_pid, const char *path,
                  const posix_spawn_file_actions_t *actions, const posix_spawnattr_t *attributes,
                  char *const arguments[], char *const environment[],

@@ -57,6 +57,14 @@ static const char *column_of_head(const struct report *report, const char *head)
     return NULL;
 }
 
+/* The quote that is open behind a character, 0 for none. */
+static char quote_behind(char quote, char character)
+{
+    if (quote)
+        return character == quote ? '\0' : quote;
+    return character == '\'' || character == '"' ? character : '\0';
+}
+
 /* Heads stand for columns, outside of quotes. */
 static void append_expression(const struct report *report, struct sqlite3_str *sql,
                               const char *text)
@@ -70,9 +78,7 @@ static void append_expression(const struct report *report, struct sqlite3_str *s
         const char *column = length && word ? column_of_head(report, word) : NULL;
 
         if (length == 0) {
-            quote = quote                           ? (*text == quote ? '\0' : quote)
-                    : *text == '\'' || *text == '"' ? *text
-                                                    : '\0';
+            quote = quote_behind(quote, *text);
             length = 1;
         }
         if (column)
