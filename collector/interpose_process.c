@@ -288,6 +288,7 @@ static size_t count_arguments(va_list arguments)
 {
     size_t n = 1;
 
+    /* The list is the caller's. NOLINTNEXTLINE(clang-analyzer-valist.Uninitialized) */
     while (va_arg(arguments, char *))
         n++;
     return n;
@@ -330,6 +331,7 @@ static int exec_list(exec_function *exec, const char *path, const char *first, v
     if (!collect(&list, first, first ? count_arguments(counted) : 0, arguments))
         return -1;
     if (has_environment)
+        /* The list is the caller's. NOLINTNEXTLINE(clang-analyzer-valist.Uninitialized) */
         environment = va_arg(arguments, char *const *);
     result = exec(path, list.array, environment);
     release(&list);

@@ -57,6 +57,7 @@ static inline struct unwind_frame *unwind_verify_last(const struct unwind_state 
  * depth wants it. The addresses loaded follow from the proven frame alone. Leaves in *i the
  * outermost frame that is proven.
  */
+/* Whole, as it runs for each allocation. NOLINTNEXTLINE(readability-function-cognitive-complexity) */
 static inline enum unwind_verdict unwind_verify(struct unwind_state *state,
                                                 struct unwind_frame *frames, size_t *i)
 {

@@ -4,6 +4,7 @@
  * A stack counts once for each neighbour, however often the function recurses, and calls of the
  * function by itself are no neighbours.
  */
+#include "common/invariant.h"
 #include "queries/call_tree.h"
 #include "queries/commands.h"
 #include "queries/made_rows.h"
@@ -101,6 +102,7 @@ static int find_functions(struct relation *relation, const char *name, struct er
 
 static bool is_wanted(const struct relation *relation, const struct stack_position *position)
 {
+    MTRACE_ASSERT(position);
     return position->function_id && relation->is_wanted[position->function_id];
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "recorder/live_log.h"
 
+#include "common/invariant.h"
 #include "recorder/fault_point.h"
 
 #include <errno.h>
@@ -44,6 +45,7 @@ static void fill_header(struct live_log *log, uint64_t run_id, uint32_t n_segmen
 {
     struct log_file *file = log->file;
 
+    MTRACE_ASSERT(file);
     file->version = LOG_VERSION;
     file->form = LOG_FORM_RAW;
 #if defined(__x86_64__)
