@@ -68,13 +68,14 @@ static int write_processes(struct facts *facts, struct error *err)
         const struct process_totals *totals = &facts->totals->processes[id];
         char *arguments = command_line(process);
         uint64_t end_value = process->has_end_value ? (uint64_t)process->end_value : UINT64_MAX;
-        code = database_insert(
-            insert, err, "uzuttzuutmuumzuuu", (uint64_t)id, (uint64_t)process->parent,
-            (uint64_t)process->pid, process->executable, arguments, process->start_unix_ns,
-            process->start_ns, facts->processes[id].last_ns,
-            process->end_kind ? process->end_kind : "unknown", end_value, totals->peak_bytes,
-            totals->peak_blocks, totals->peak_ns, process->max_rss_bytes, pairing_inherited_frees(facts->pairing, id),
-            facts->processes[id].n_events, dropped_events(process));
+        code = database_insert(insert, err, "uzuttzuutmuumzuuu", (uint64_t)id,
+                               (uint64_t)process->parent, (uint64_t)process->pid,
+                               process->executable, arguments, process->start_unix_ns,
+                               process->start_ns, facts->processes[id].last_ns,
+                               process->end_kind ? process->end_kind : "unknown", end_value,
+                               totals->peak_bytes, totals->peak_blocks, totals->peak_ns,
+                               process->max_rss_bytes, pairing_inherited_frees(facts->pairing, id),
+                               facts->processes[id].n_events, dropped_events(process));
         sqlite3_free(arguments);
     }
     sqlite3_finalize(insert);
