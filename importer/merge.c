@@ -13,7 +13,7 @@ enum {
 };
 
 struct heap_entry {
-    uint64_t key; /* time << 1, | 1 unless the event ends a block */
+    uint64_t key; /* of key_of */
     struct segment_source *source;
 };
 
@@ -65,6 +65,7 @@ static void sift_up(struct event_stream *stream, size_t at)
     heap[at] = moving;
 }
 
+/* At one time the end of a block comes before the next block at its address. */
 static uint64_t key_of(const struct segment_source *source)
 {
     return source->time << 1 | !log_record_ends_block(&source->record, source->half);
@@ -167,6 +168,27 @@ static bool is_next_due(const struct event_stream *stream)
     return stream->next_due <= stream->heap[0].key >> 1;
 }
 
+/*
+ * The block that the first event of a segment ends may be the last of the segment before, at the
+ * same coarse time: a thread's own order comes first.
+ */
+static void keep_own_order(struct event_stream *stream)
+{
+    struct heap_entry *root = &stream->heap[0];
+    const struct segment_source *first = root->source;
+
+    root->source->is_at_first = false;
+    for (size_t i = 1; i < stream->n_heap; i++) {
+        const struct segment_source *other = stream->heap[i].source;
+        if (other->time == first->time && other->input == first->input
+            && other->record.thread == first->record.thread) {
+            root->key |= 1;
+            sift_down(stream, 0);
+            return;
+        }
+    }
+}
+
 static void emit(struct event_stream *stream, struct segment_source *source, struct event *ret)
 {
     segment_source_event(&stream->sources, source, ret);
@@ -227,6 +249,8 @@ int event_stream_next(struct event_stream *stream, struct event *ret_event, stru
         finish(stream);
         return 0;
     }
+    while (stream->heap[0].source->is_at_first)
+        keep_own_order(stream);
     emit(stream, stream->heap[0].source, ret_event);
     settle_root(stream);
     return 1;

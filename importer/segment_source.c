@@ -231,6 +231,7 @@ int segment_source_open(struct segment_sources *all, struct segment_source *sour
     } else {
         *ret_has_event = segment_source_advance(all, source);
     }
+    source->is_at_first = true;
     return r;
 }
 

@@ -40,6 +40,7 @@ struct segment_source {
     struct log_input *input;
     struct clock_cursor cursor;
     struct loaded_segment *loaded;
+    bool is_at_first;      /* `record` is the first event of the segment, and not looked at yet */
     uint32_t thread_index; /* log's and database's id of the thread asked for last */
     uint32_t thread;
     const uint64_t *payload_end; /* reader.end is before it while only a window is in memory */

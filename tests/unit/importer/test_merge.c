@@ -124,6 +124,30 @@ static void test_a_thread_keeps_its_own_order(void **state)
     free(reading.events);
 }
 
+/* Packed times are coarse: the last event of a segment and the first of the next can have one. */
+static void test_a_thread_keeps_its_own_order_over_segments(void **state)
+{
+    const char *path = log_reading_path("seals");
+    struct log_builder *builder = open_builder(path, state);
+    uint32_t a = log_builder_thread(builder, 1, NULL, START_NS);
+    struct log_reading reading;
+
+    log_builder_malloc(builder, a, START_NS + 9, 0x1000, 10, 0);
+    log_builder_seal(builder, a);
+    log_builder_realloc(builder, a, START_NS + 9, START_NS + 20, 0x1000, 0x2000, 20, 0);
+    log_builder_seal(builder, a);
+    log_builder_free(builder, a, START_NS + 20, 0x2000, 0);
+    log_builder_close(builder);
+
+    reading = log_reading_log(path);
+    assert_int_equal(reading.n_events, 4);
+    assert_int_equal(reading.events[0].kind, EVENT_ALLOC);
+    assert_int_equal(reading.events[1].kind, EVENT_REALLOC_BEGIN);
+    assert_int_equal(reading.events[2].kind, EVENT_REALLOC_END);
+    assert_int_equal(reading.events[3].kind, EVENT_FREE);
+    free(reading.events);
+}
+
 static void test_time_needs_more_than_forty_bits(void **state)
 {
     const char *path = log_reading_path("long");
@@ -359,6 +383,7 @@ int main(void)
         RAW_AND_PACKED(test_realloc_is_two_events),
         RAW_AND_PACKED(test_at_equal_stamps_the_free_comes_first),
         RAW_AND_PACKED(test_a_thread_keeps_its_own_order),
+        RAW_AND_PACKED(test_a_thread_keeps_its_own_order_over_segments),
         RAW_AND_PACKED(test_time_needs_more_than_forty_bits),
         RAW_AND_PACKED(test_threads_hand_segments_over),
         RAW_AND_PACKED(test_very_many_threads_at_once),
