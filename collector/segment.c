@@ -131,15 +131,23 @@ static struct log_segment *pop(_Atomic uint64_t *stack)
 /* ---- growth ------------------------------------------------------------------------------------
  */
 
-/* File systems without fallocate: write one byte to every page, which reserves it as well. */
-static long reserve_by_writing(int fd, uint64_t offset, uint64_t size_bytes)
+/*
+ * File systems without fallocate: zeros at the end of the file reserve it as well. Only there
+ * (map_chunk appends): another grower may have the same space already, and use it.
+ */
+static long reserve_by_writing(int fd, uint64_t end)
 {
-    long result = 0;
+    static const char zeros[4096];
+    struct sys_file_id now;
+    long result = sys_file_id(fd, &now);
 
-    for (uint64_t at = offset; at < offset + size_bytes && result >= 0; at += 4096)
-        do
-            result = sys_pwrite(fd, "", 1, at);
-        while (result == -EINTR);
+    while (result >= 0 && (uint64_t)now.size_bytes < end) {
+        uint64_t missing = end - (uint64_t)now.size_bytes;
+        result = sys_pwrite(fd, zeros, missing < sizeof(zeros) ? (size_t)missing : sizeof(zeros),
+                            (uint64_t)now.size_bytes);
+        if (result >= 0 || result == -EINTR)
+            result = sys_file_id(fd, &now);
+    }
     return result < 0 ? result : 0;
 }
 
@@ -156,7 +164,7 @@ long segment_reserve_space(int fd, uint64_t offset, uint64_t size_bytes, bool *r
     if (result != -EOPNOTSUPP)
         return result;
     *ret_is_weak = true;
-    return reserve_by_writing(fd, offset, size_bytes);
+    return reserve_by_writing(fd, offset + size_bytes);
 }
 
 static bool is_failure(long address)
@@ -189,7 +197,7 @@ static long map_chunk(uint32_t chunk)
     long result;
     int fd;
 
-    result = sys_open(g_where.path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0);
+    result = sys_open(g_where.path, O_RDWR | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0);
     if (result < 0)
         return result;
     fd = (int)result;
@@ -271,8 +279,9 @@ static bool grow_unblocked(void)
     atomic_store_explicit(&g_retry_interval, 0, memory_order_relaxed);
     atomic_store_explicit(&g_chunks[chunk], (unsigned char *)(uintptr_t)address,
                           memory_order_release);
-    segment_add_free(first, SEGMENT_CHUNK);
+    /* Before anyone can seal one: the recorder takes no segment behind the number. */
     raise_to(&g_log->n_segments, first + SEGMENT_CHUNK);
+    segment_add_free(first, SEGMENT_CHUNK);
     return true;
 }
 
