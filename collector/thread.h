@@ -107,6 +107,6 @@ void thread_set_stack(uintptr_t low, uintptr_t high);
 void thread_define_name(const struct thread *of, const char *name);
 
 /* g_thread of another thread of this process. */
-struct thread *thread_of(uintptr_t thread_pointer);
+struct thread *thread_of(uintptr_t other);
 
 #endif

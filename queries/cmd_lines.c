@@ -39,7 +39,7 @@ static bool is_path(const char *path, const char *wanted)
     size_t length = path ? strlen(path) : 0;
     size_t n = strlen(wanted);
 
-    if (length < n || strcmp(path + length - n, wanted) != 0)
+    if (!path || length < n || strcmp(path + length - n, wanted) != 0)
         return false;
     return length == n || path[length - n - 1] == '/';
 }
