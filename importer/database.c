@@ -55,6 +55,28 @@ int database_prepare(sqlite3 *db, const char *sql, sqlite3_stmt **ret, struct er
     return sqlite3_prepare_v2(db, sql, -1, ret, NULL) == SQLITE_OK ? 0 : database_error(db, err);
 }
 
+int database_get_number(sqlite3 *db, const char *sql, int64_t *ret_number, struct error *err)
+{
+    sqlite3_stmt *statement = NULL;
+    int code = database_prepare(db, sql, &statement, err);
+
+    if (code == 0 && sqlite3_step(statement) == SQLITE_ROW)
+        *ret_number = sqlite3_column_int64(statement, 0);
+    else if (code == 0)
+        code = database_error(db, err);
+    sqlite3_finalize(statement);
+    return code;
+}
+
+int database_get_count(sqlite3 *db, const char *sql, size_t *ret_count, struct error *err)
+{
+    int64_t number = 0;
+    int code = database_get_number(db, sql, &number, err);
+
+    *ret_count = (size_t)number;
+    return code;
+}
+
 static void bind_unsigned(sqlite3_stmt *statement, int index, uint64_t value, uint64_t null_value)
 {
     if (value == null_value)
@@ -138,29 +160,16 @@ int database_check_space(const char *path, uint64_t needed_bytes, struct error *
     return code;
 }
 
-static int read_pragma(sqlite3 *db, const char *sql, int64_t *ret_value)
-{
-    sqlite3_stmt *statement = NULL;
-    int result = sqlite3_prepare_v2(db, sql, -1, &statement, NULL);
-
-    if (result == SQLITE_OK && sqlite3_step(statement) == SQLITE_ROW) {
-        *ret_value = sqlite3_column_int64(statement, 0);
-        sqlite3_finalize(statement);
-        return 0;
-    }
-    sqlite3_finalize(statement);
-    return -1;
-}
-
 static int check_ours(sqlite3 *db, const char *path, struct error *err)
 {
     int64_t application_id = 0;
     int64_t version = 0;
 
-    if (read_pragma(db, "PRAGMA application_id", &application_id) != 0
+    if (database_get_number(db, "PRAGMA application_id", &application_id, NULL) != 0
         || application_id != DATABASE_FILE_APPLICATION_ID)
         return error_set(err, ERROR_FORMAT, "'%s' is not a database of mtrace", path);
-    if (read_pragma(db, "PRAGMA user_version", &version) != 0 || version > SCHEMA_VERSION)
+    if (database_get_number(db, "PRAGMA user_version", &version, NULL) != 0
+        || version > SCHEMA_VERSION)
         return error_set(err, ERROR_VERSION,
                          "'%s' was written by a newer mtrace (schema %" PRId64
                          ", this one knows up to %d); import the log again",

@@ -39,34 +39,21 @@ struct tree {
     size_t n_open;
 };
 
-static int read_number(sqlite3 *db, const char *sql, size_t *ret, struct error *err)
-{
-    sqlite3_stmt *statement = NULL;
-    int code = database_prepare(db, sql, &statement, err);
-
-    if (code == 0 && sqlite3_step(statement) == SQLITE_ROW)
-        *ret = (size_t)sqlite3_column_int64(statement, 0);
-    else if (code == 0)
-        code = database_error(db, err);
-    sqlite3_finalize(statement);
-    return code;
-}
-
 static int tree_new(sqlite3 *db, struct tree *tree, struct error *err)
 {
-    int code = read_number(db, "SELECT coalesce(max(backtrace_id), 0) FROM backtraces",
-                           &tree->n_nodes, err);
+    int code = database_get_count(db, "SELECT coalesce(max(backtrace_id), 0) FROM backtraces",
+                                  &tree->n_nodes, err);
     if (code == 0)
-        code =
-            read_number(db, "SELECT coalesce(max(frame_id), 0) FROM frames", &tree->n_frames, err);
+        code = database_get_count(db, "SELECT coalesce(max(frame_id), 0) FROM frames",
+                                  &tree->n_frames, err);
     if (code == 0)
-        code = read_number(db, "SELECT coalesce(max(function_id), 0) FROM functions",
-                           &tree->n_functions, err);
+        code = database_get_count(db, "SELECT coalesce(max(function_id), 0) FROM functions",
+                                  &tree->n_functions, err);
     if (code == 0)
-        code = read_number(db, "SELECT coalesce(max(object_id), 0) FROM objects", &tree->n_modules,
-                           err);
+        code = database_get_count(db, "SELECT coalesce(max(object_id), 0) FROM objects",
+                                  &tree->n_modules, err);
     if (code == 0)
-        code = read_number(
+        code = database_get_count(
             db, "SELECT (SELECT count(*) FROM frame_lines) + (SELECT count(*) FROM frames)",
             &tree->n_levels, err);
     if (code)

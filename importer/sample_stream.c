@@ -23,13 +23,9 @@ static struct log_file_reader *file_of(const struct sample_stream *stream, uint3
     return stream->set->inputs[process - 1]->files[0]; /* samples are never in a pool */
 }
 
-/* Those of a heaptrack recording are one frame, in memory already. */
-static int copy_heaptrack(struct sample_stream *stream, struct error *err)
+static int keep(struct sample_cursor *cursor, const struct log_sample *samples, size_t n,
+                struct error *err)
 {
-    struct sample_cursor *cursor = &stream->cursors[0];
-    size_t n;
-    const struct log_sample *samples = heaptrack_reader_samples(stream->set->heaptrack, &n);
-
     if (n == 0)
         return 0;
     cursor->samples = malloc(n * sizeof *samples);
@@ -38,6 +34,15 @@ static int copy_heaptrack(struct sample_stream *stream, struct error *err)
     memcpy(cursor->samples, samples, n * sizeof *samples);
     cursor->n_samples = n;
     return 0;
+}
+
+/* Those of a heaptrack recording are one frame, in memory already. */
+static int copy_heaptrack(struct sample_stream *stream, struct error *err)
+{
+    size_t n;
+    const struct log_sample *samples = heaptrack_reader_samples(stream->set->heaptrack, &n);
+
+    return keep(&stream->cursors[0], samples, n, err);
 }
 
 /* Puts the next frame that can be read in memory. */
@@ -54,15 +59,12 @@ static int next_frame(struct sample_stream *stream, uint32_t process, struct err
         size_t n = 0;
         int r = log_file_read_samples(file, file->samples[cursor->next_frame++], stream->pack,
                                       samples, &n, err);
-        if (r != 0 && r != ERROR_FORMAT)
-            return r;
-        if (r != 0 || n == 0)
+        if (r == ERROR_FORMAT)
             continue;
-        cursor->samples = malloc(n * sizeof *samples);
-        if (!cursor->samples)
-            return error_set(err, ERROR_NOMEM, "out of memory for samples");
-        memcpy(cursor->samples, samples, n * sizeof *samples);
-        cursor->n_samples = n;
+        if (r == 0)
+            r = keep(cursor, samples, n, err);
+        if (r != 0)
+            return r;
     }
     return 0;
 }

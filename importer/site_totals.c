@@ -10,21 +10,8 @@ struct sites {
     uint32_t *of_stack;       /* call site by backtrace id; 0: none */
     int64_t *stack_bytes;     /* live, as the last snapshot that names the stack says */
     int64_t *change_bytes;    /* by call site, of the snapshot that is being read */
-    size_t n_stacks, n_sites; /* highest id + 1 */
+    size_t n_stacks, n_sites; /* highest id */
 };
-
-static int read_max(sqlite3 *db, const char *sql, size_t *ret_n, struct error *err)
-{
-    sqlite3_stmt *statement = NULL;
-    int code = database_prepare(db, sql, &statement, err);
-
-    if (code == 0 && sqlite3_step(statement) == SQLITE_ROW)
-        *ret_n = (size_t)sqlite3_column_int64(statement, 0) + 1;
-    else if (code == 0)
-        code = database_error(db, err);
-    sqlite3_finalize(statement);
-    return code;
-}
 
 static int read_sites(sqlite3 *db, struct sites *sites, struct error *err)
 {
@@ -48,17 +35,17 @@ static int read_sites(sqlite3 *db, struct sites *sites, struct error *err)
 
 static int sites_new(sqlite3 *db, struct sites *sites, struct error *err)
 {
-    int code = read_max(db, "SELECT coalesce(max(backtrace_id), 0) FROM backtraces",
-                        &sites->n_stacks, err);
+    int code = database_get_count(db, "SELECT coalesce(max(backtrace_id), 0) FROM backtraces",
+                                  &sites->n_stacks, err);
 
     if (code == 0)
-        code = read_max(db, "SELECT coalesce(max(call_site_id), 0) FROM call_sites",
-                        &sites->n_sites, err);
+        code = database_get_count(db, "SELECT coalesce(max(call_site_id), 0) FROM call_sites",
+                                  &sites->n_sites, err);
     if (code)
         return code;
-    sites->of_stack = calloc(sites->n_stacks, sizeof *sites->of_stack);
-    sites->stack_bytes = calloc(sites->n_stacks, sizeof *sites->stack_bytes);
-    sites->change_bytes = calloc(sites->n_sites, sizeof *sites->change_bytes);
+    sites->of_stack = calloc(sites->n_stacks + 1, sizeof *sites->of_stack);
+    sites->stack_bytes = calloc(sites->n_stacks + 1, sizeof *sites->stack_bytes);
+    sites->change_bytes = calloc(sites->n_sites + 1, sizeof *sites->change_bytes);
     if (!sites->of_stack || !sites->stack_bytes || !sites->change_bytes)
         return error_set(err, ERROR_NOMEM, "out of memory for totals of %zu stacks",
                          sites->n_stacks);
@@ -77,7 +64,7 @@ static int write_snapshot(struct sites *sites, int64_t snapshot, sqlite3_stmt *i
 {
     int code = 0;
 
-    for (size_t site = 0; code == 0 && site < sites->n_sites; site++) {
+    for (size_t site = 0; code == 0 && site <= sites->n_sites; site++) {
         int64_t change = sites->change_bytes[site];
         sites->change_bytes[site] = 0;
         if (change == 0)
@@ -105,7 +92,7 @@ static int take_snapshot(sqlite3 *db, struct sites *sites, int64_t snapshot, sql
 
 static void forget_stacks(struct sites *sites)
 {
-    for (size_t i = 0; i < sites->n_stacks; i++)
+    for (size_t i = 0; i <= sites->n_stacks; i++)
         sites->stack_bytes[i] = 0;
 }
 

@@ -35,19 +35,17 @@ static int count_stacks(struct stack_index *index, struct error *err)
 {
     sqlite3_stmt *statement = NULL;
     int step;
-    int code = database_prepare(index->db, "SELECT coalesce(max(backtrace_id), 0) FROM backtraces",
-                                &statement, err);
+    int code = database_get_count(
+        index->db, "SELECT coalesce(max(backtrace_id), 0) FROM backtraces", &index->n_stacks, err);
 
-    if (code == 0 && sqlite3_step(statement) == SQLITE_ROW)
-        index->n_stacks = (size_t)sqlite3_column_int64(statement, 0);
-    sqlite3_finalize(statement);
+    if (code)
+        return code;
     index->counts = calloc(index->n_stacks + 1, sizeof *index->counts);
     if (!index->counts)
         return error_set(err, ERROR_NOMEM, "out of memory for an index of %zu stacks",
                          index->n_stacks);
-    if (code == 0)
-        code = database_prepare(index->db, "SELECT backtrace_id FROM packed_allocation_rows",
-                                &statement, err);
+    code = database_prepare(index->db, "SELECT backtrace_id FROM packed_allocation_rows",
+                            &statement, err);
     if (code)
         return code;
     while ((step = sqlite3_step(statement)) == SQLITE_ROW)

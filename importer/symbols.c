@@ -42,21 +42,6 @@ static int no_memory(struct symbols *symbols)
                      symbols->n_frames);
 }
 
-static int64_t count(struct symbols *symbols, const char *sql)
-{
-    sqlite3_stmt *statement;
-    int64_t n = -1;
-
-    if (database_prepare(symbols->db, sql, &statement, symbols->err))
-        return -1;
-    if (sqlite3_step(statement) == SQLITE_ROW)
-        n = sqlite3_column_int64(statement, 0);
-    else
-        database_error(symbols->db, symbols->err);
-    sqlite3_finalize(statement);
-    return n;
-}
-
 static char *copy_column(sqlite3_stmt *statement, int column)
 {
     const char *text = (const char *)sqlite3_column_text(statement, column);
@@ -85,14 +70,15 @@ static int end_read(struct symbols *symbols, sqlite3_stmt *statement, int step, 
 
 static int read_jobs(struct symbols *symbols)
 {
-    int64_t n_objects = count(symbols, "SELECT count(DISTINCT object_id) FROM frames");
     sqlite3_stmt *statement;
+    size_t n_objects;
     int step = SQLITE_DONE;
-    int status;
+    int status = database_get_count(symbols->db, "SELECT count(DISTINCT object_id) FROM frames",
+                                    &n_objects, symbols->err);
 
-    if (n_objects < 0)
-        return symbols->err->code;
-    symbols->jobs = calloc((size_t)n_objects + 1, sizeof(*symbols->jobs));
+    if (status)
+        return status;
+    symbols->jobs = calloc(n_objects + 1, sizeof(*symbols->jobs));
     if (!symbols->jobs)
         return no_memory(symbols);
     status = database_prepare(symbols->db,
@@ -186,12 +172,13 @@ static int compare_frames(const void *a, const void *b)
 
 static int read_all(struct symbols *symbols)
 {
-    int64_t n_frames = count(symbols, "SELECT count(*) FROM frames");
-    int status;
+    size_t n_frames;
+    int status =
+        database_get_count(symbols->db, "SELECT count(*) FROM frames", &n_frames, symbols->err);
 
-    if (n_frames < 0)
-        return symbols->err->code;
-    symbols->frames = calloc((size_t)n_frames + 1, sizeof(*symbols->frames));
+    if (status)
+        return status;
+    symbols->frames = calloc(n_frames + 1, sizeof(*symbols->frames));
     if (!symbols->frames)
         return no_memory(symbols);
     status = read_jobs(symbols);
