@@ -8,6 +8,7 @@
 #include "queries/commands.h"
 #include "queries/made_rows.h"
 #include "queries/query.h"
+#include "queries/query_open.h"
 #include "queries/shorten.h"
 #include "queries/stack_weights.h"
 #include "support/error.h"

@@ -105,7 +105,7 @@ static void add_heap(struct map *map, struct sqlite3_stmt *row)
 
 static int read_heaps(struct map *map, struct error *err)
 {
-    const struct filter_value *value = heap_tables_instant(map->query);
+    const struct filter_value *value = filter_instant(&map->query->options->filter);
     const struct rundb *database = &map->query->database;
     struct sqlite3_stmt *stmt = NULL;
     int rc = rundb_prepare(database, heaps_sql, &stmt, err);

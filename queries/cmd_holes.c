@@ -103,7 +103,7 @@ static int count_at_named(struct query *query, const char *name, struct made_row
 
 int cmd_holes_run(struct query *query, struct error *err)
 {
-    const struct filter_value *value = heap_tables_instant(query);
+    const struct filter_value *value = filter_instant(&query->options->filter);
     struct made_rows rows;
     int rc = 0;
 

@@ -13,22 +13,14 @@ static const char totals_sql[] =
     " (SELECT b.backtrace_id FROM backtraces AS b WHERE b.call_site_id = :site))"
     " GROUP BY t.backtrace_id ORDER BY t.backtrace_id";
 
-static bool has_instant(const struct filter *filter)
-{
-    for (size_t i = 0; i < filter->n_values; i++) {
-        if (filter->values[i].parameter == filter_find("alive_at", 8))
-            return true;
-    }
-    return false;
-}
-
 int export_totals_open(struct export_totals *totals, const struct export_job *job,
                        struct error *err)
 {
     const struct query_options *options = job->query->options;
     int rc;
 
-    *totals = (struct export_totals){.job = job, .has_instant = has_instant(&options->filter)};
+    *totals =
+        (struct export_totals){.job = job, .has_instant = filter_instant(&options->filter) != NULL};
     rc = rundb_prepare(&job->query->database, totals_sql, &totals->stmt, err);
     if (rc != 0)
         return rc;

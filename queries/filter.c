@@ -226,6 +226,17 @@ const struct filter_parameter *filter_find(const char *name, size_t length)
     return NULL;
 }
 
+const struct filter_value *filter_instant(const struct filter *filter)
+{
+    const struct filter_parameter *instant = filter_find("alive_at", strlen("alive_at"));
+
+    for (size_t i = 0; i < filter->n_values; i++) {
+        if (filter->values[i].parameter == instant)
+            return &filter->values[i];
+    }
+    return NULL;
+}
+
 static bool is_percent(const char *text)
 {
     return strchr(text, '%') != NULL;

@@ -95,6 +95,9 @@ struct filter {
 /* By name with "_" or "-", or by alias; NULL if there is none. */
 const struct filter_parameter *filter_find(const char *name, size_t length);
 
+/* The first instant that is asked for (alive_at); NULL: none. */
+const struct filter_value *filter_instant(const struct filter *filter);
+
 /* text must live as long as the filter. */
 int filter_add(struct filter *filter, const struct filter_parameter *parameter, const char *text,
                struct error *err);

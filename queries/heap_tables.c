@@ -47,20 +47,9 @@ static bool is_instant(const struct filter_value *value)
     return strcmp(value->parameter->name, "alive_at") == 0;
 }
 
-const struct filter_value *heap_tables_instant(const struct query *query)
-{
-    const struct filter *filter = &query->options->filter;
-
-    for (size_t i = 0; i < filter->n_values; i++) {
-        if (is_instant(&filter->values[i]))
-            return &filter->values[i];
-    }
-    return NULL;
-}
-
 bool heap_tables_needs_rows(const struct query *query)
 {
-    const struct filter_value *value = heap_tables_instant(query);
+    const struct filter_value *value = filter_instant(&query->options->filter);
 
     return value && !value->is_peak && !value->is_end;
 }
@@ -245,7 +234,7 @@ static int install_others(struct query *query, bool *ret_is_filtered, struct err
 
 int heap_tables_install(struct query *query, struct error *err)
 {
-    const struct filter_value *value = heap_tables_instant(query);
+    const struct filter_value *value = filter_instant(&query->options->filter);
     struct filter_sql filter = {0};
     struct heap_scan_instant instant;
     bool is_filtered;

@@ -15,9 +15,6 @@
 struct error;
 struct query;
 
-/* The value of --at; NULL: none was given. */
-const struct filter_value *heap_tables_instant(const struct query *query);
-
 /* Whether --at asks for an instant that the file has no tables of. */
 bool heap_tables_needs_rows(const struct query *query);
 

@@ -3,6 +3,7 @@
 #include "queries/commands.h"
 #include "queries/import_first.h"
 #include "queries/query.h"
+#include "queries/query_open.h"
 #include "queries/query_options.h"
 #include "support/error.h"
 

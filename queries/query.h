@@ -2,8 +2,8 @@
 /*
  * query: one question to one database: what was asked, and where the answer goes.
  *
- * Model: main fills a struct query from the command line, opens the database, and calls the
- *        command's run function (commands.h). Data goes to `out`, remarks to stderr.
+ * Model: main fills a struct query from the command line, opens the database (query_open.h), and
+ *        calls the command's run function (commands.h). Data goes to `out`, remarks to stderr.
  */
 #ifndef MTRACE_QUERIES_QUERY_H
 #define MTRACE_QUERIES_QUERY_H
@@ -67,14 +67,6 @@ struct query {
     char shell_path[QUERY_SHELL_PATH_BYTES]; /* of the database, as the proposed commands have it */
     int exit_status;                         /* of a question that was answered */
 };
-
-/* Opens the database of the options, if the command needs one, with today's views and the filters
- * behind them, locked. Close it in any case. */
-int query_open(struct query *query, struct error *err);
-
-/* After an answer that is made of rows: says on stderr how many blocks have none, because they were
- * culled. Rows do not say that some are missing. */
-int query_note_culled(const struct query *query, struct error *err);
 
 /* Rows to show: -1 for all. */
 int64_t query_max_rows(const struct query *query);

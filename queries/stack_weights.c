@@ -48,21 +48,10 @@ const char *stack_measure_title(enum stack_measure measure)
     return measures[measure].title;
 }
 
-static bool has_instant(const struct filter *filter)
-{
-    const struct filter_parameter *instant = filter_find("alive_at", strlen("alive_at"));
-
-    for (size_t i = 0; i < filter->n_values; i++) {
-        if (filter->values[i].parameter == instant)
-            return true;
-    }
-    return false;
-}
-
 int stack_measure_of(const struct query *query, enum stack_measure *ret_measure, struct error *err)
 {
     const struct query_options *options = query->options;
-    bool is_at = has_instant(&options->filter);
+    bool is_at = filter_instant(&options->filter) != NULL;
     int rc = 0;
 
     *ret_measure = is_at ? STACK_MEASURE_LIVE : STACK_MEASURE_PEAK;

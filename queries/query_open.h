@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * query_open: what comes before and after a command's run function.
+ *
+ * Model: opening checks that the database can answer what is asked, and puts filters, suppressions
+ *        and notes where the commands find them; commands include query.h alone.
+ */
+#ifndef MTRACE_QUERIES_QUERY_OPEN_H
+#define MTRACE_QUERIES_QUERY_OPEN_H
+
+struct error;
+struct query;
+
+/* Opens the database of the options, if the command needs one, with today's views and the filters
+ * behind them, locked. Close it in any case. */
+int query_open(struct query *query, struct error *err);
+
+/* After an answer that is made of rows: says on stderr how many blocks have none, because they were
+ * culled. Rows do not say that some are missing. */
+int query_note_culled(const struct query *query, struct error *err);
+
+#endif
