@@ -11,6 +11,7 @@
 #include "importer/merge.h"
 
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -80,6 +81,28 @@ static inline uint64_t read_events(struct log_set *set)
     require(r == 0);
     event_stream_close(stream);
     return sum;
+}
+
+/* The file opens and keeps all of the above, or is refused with one line. */
+static inline void check_log(int fd, log_set_sample_fn *on_sample)
+{
+    char path[32];
+    const char *paths[] = {path};
+    struct log_set_options options = {.only = true};
+    struct log_set *set;
+    struct error err = {0};
+
+    (void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+    if (log_set_open(paths, 1, &options, &set, &err) == 0) {
+        uint64_t sum;
+        check_definitions(log_set_definitions(set));
+        sum = read_events(set);
+        require(read_events(set) == sum);
+        require(log_set_read_samples(set, on_sample, NULL, &err) == 0);
+        log_set_close(set);
+    } else {
+        require(err.code != ERROR_NONE && err.text[0] != '\0' && !strchr(err.text, '\n'));
+    }
 }
 
 #endif
