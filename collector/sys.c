@@ -144,11 +144,6 @@ long sys_getpid(void)
     return call(SYS_getpid, 0, 0, 0, 0, 0, 0);
 }
 
-long sys_getppid(void)
-{
-    return call(SYS_getppid, 0, 0, 0, 0, 0, 0);
-}
-
 long sys_gettid(void)
 {
     return call(SYS_gettid, 0, 0, 0, 0, 0, 0);

@@ -46,7 +46,6 @@ long sys_unmap(void *start, size_t size_bytes);
 long sys_advise(void *start, size_t size_bytes, int advice);
 
 long sys_getpid(void);
-long sys_getppid(void);
 long sys_gettid(void);
 /* 0 when the process exists (also when it is not ours). */
 long sys_process_exists(long pid);

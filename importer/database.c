@@ -55,7 +55,7 @@ int database_prepare(sqlite3 *db, const char *sql, sqlite3_stmt **ret, struct er
     return sqlite3_prepare_v2(db, sql, -1, ret, NULL) == SQLITE_OK ? 0 : database_error(db, err);
 }
 
-int database_get_number(sqlite3 *db, const char *sql, int64_t *ret_number, struct error *err)
+static int get_number(sqlite3 *db, const char *sql, int64_t *ret_number, struct error *err)
 {
     sqlite3_stmt *statement = NULL;
     int code = database_prepare(db, sql, &statement, err);
@@ -71,7 +71,7 @@ int database_get_number(sqlite3 *db, const char *sql, int64_t *ret_number, struc
 int database_get_count(sqlite3 *db, const char *sql, size_t *ret_count, struct error *err)
 {
     int64_t number = 0;
-    int code = database_get_number(db, sql, &number, err);
+    int code = get_number(db, sql, &number, err);
 
     *ret_count = (size_t)number;
     return code;
@@ -165,11 +165,10 @@ static int check_ours(sqlite3 *db, const char *path, struct error *err)
     int64_t application_id = 0;
     int64_t version = 0;
 
-    if (database_get_number(db, "PRAGMA application_id", &application_id, NULL) != 0
+    if (get_number(db, "PRAGMA application_id", &application_id, NULL) != 0
         || application_id != DATABASE_FILE_APPLICATION_ID)
         return error_set(err, ERROR_FORMAT, "'%s' is not a database of mtrace", path);
-    if (database_get_number(db, "PRAGMA user_version", &version, NULL) != 0
-        || version > SCHEMA_VERSION)
+    if (get_number(db, "PRAGMA user_version", &version, NULL) != 0 || version > SCHEMA_VERSION)
         return error_set(err, ERROR_VERSION,
                          "'%s' was written by a newer mtrace (schema %" PRId64
                          ", this one knows up to %d); import the log again",

@@ -50,10 +50,7 @@ int database_execute(sqlite3 *db, const char *sql, struct error *err);
 /* Finalize with sqlite3_finalize. */
 int database_prepare(sqlite3 *db, const char *sql, sqlite3_stmt **ret, struct error *err);
 
-/* The number in the first row that `sql` gives; it must give one. */
-int database_get_number(sqlite3 *db, const char *sql, int64_t *ret_number, struct error *err);
-
-/* The same of a count, or of a highest id: it is not negative. */
+/* The count, or the highest id, in the first row that `sql` gives; it must give one. */
 int database_get_count(sqlite3 *db, const char *sql, size_t *ret_count, struct error *err);
 
 /*

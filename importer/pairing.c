@@ -501,8 +501,3 @@ uint64_t pairing_inherited_frees(const struct pairing *pairing, uint32_t process
 {
     return pairing->processes[process].inherited_frees;
 }
-
-const struct live_table *pairing_live_table(const struct pairing *pairing, uint32_t process)
-{
-    return &pairing->processes[process].live;
-}

@@ -139,7 +139,4 @@ const struct pairing_counts *pairing_counts_get(const struct pairing *pairing);
 /* Frees of blocks that were born in the process's parent. */
 uint64_t pairing_inherited_frees(const struct pairing *pairing, uint32_t process);
 
-/* Blocks now live in the process. */
-const struct live_table *pairing_live_table(const struct pairing *pairing, uint32_t process);
-
 #endif

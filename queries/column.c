@@ -70,23 +70,6 @@ enum column_unit column_unit_of(const char *name)
     return COLUMN_COUNT;
 }
 
-enum column_unit column_unit_named(const char *unit)
-{
-    static const struct {
-        const char *name;
-        enum column_unit unit;
-    } units[] = {
-        {"bytes", COLUMN_BYTES}, {"blocks", COLUMN_COUNT}, {"count", COLUMN_COUNT},
-        {"ns", COLUMN_TIME},     {"share", COLUMN_SHARE},  {"text", COLUMN_TEXT},
-    };
-
-    for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
-        if (strcmp(unit, units[i].name) == 0)
-            return units[i].unit;
-    }
-    return COLUMN_TEXT;
-}
-
 bool column_is_number(enum column_unit unit)
 {
     return unit != COLUMN_TEXT && unit != COLUMN_FUNCTION && unit != COLUMN_PATH;

@@ -29,9 +29,6 @@ struct sqlite3_stmt;
 
 enum column_unit column_unit_of(const char *name);
 
-/* The unit of a row of the view `summary`, which carries it as text. */
-enum column_unit column_unit_named(const char *unit);
-
 bool column_is_number(enum column_unit unit);
 
 /* Sizes, counts and intervals are wanted largest first; instants, addresses, names and ids in their
