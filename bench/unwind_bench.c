@@ -7,7 +7,7 @@
  * leaves   a call chain of three frames is left and entered anew between captures
  * Usage: unwind_bench [depth…]
  */
-#include "collector/unwind.h"
+#include "collector/unwind/unwind.h"
 
 #define UNW_LOCAL_ONLY
 #include <libunwind.h>

@@ -15,11 +15,15 @@ function(mtrace_test name)
     ENVIRONMENT "${arg_ENVIRONMENT}")
 endfunction()
 
-# mtrace_unit_test(stem LINK targets… [SOURCES more.c…]): test_<stem>.c with cmocka, as unit.<folder>.<stem>.
-function(mtrace_unit_test stem)
+# mtrace_unit_test([room/]stem LINK targets… [SOURCES more.c…]): room/test_<stem>.c with cmocka, as unit.<folder>.<stem>;
+# rooms are those of the folder whose <room>/<stem>.c is tested.
+function(mtrace_unit_test tested)
   cmake_parse_arguments(arg "" "TIMEOUT" "LINK;SOURCES" ${ARGN})
   get_filename_component(folder ${CMAKE_CURRENT_SOURCE_DIR} NAME)
-  add_executable(test_${stem} test_${stem}.c ${arg_SOURCES})
+  cmake_path(GET tested FILENAME stem)
+  cmake_path(GET tested PARENT_PATH room)
+  cmake_path(APPEND room test_${stem}.c OUTPUT_VARIABLE source)
+  add_executable(test_${stem} ${source} ${arg_SOURCES})
   target_link_libraries(test_${stem} PRIVATE mtrace_options ${arg_LINK} PkgConfig::cmocka)
   mtrace_test(unit.${folder}.${stem} LABEL unit TIMEOUT ${arg_TIMEOUT} COMMAND test_${stem})
 endfunction()

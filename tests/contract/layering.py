@@ -1,5 +1,10 @@
+#!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Includes obey the arrows of docs/architecture.md, and are written from the root of the tree."""
+"""layering.py ROOT [--write]: includes obey docs/architecture.md, and its pictures are what the includes say.
+
+The table of folders there says which folder may include which. A folder with rooms has a table of them, in order: a room
+may include itself and the rooms below it, no others. Each picture is drawn from the includes; --write draws them anew.
+"""
 
 import re
 import sys
@@ -7,35 +12,106 @@ from pathlib import Path
 
 import tree
 
-MAY_INCLUDE = {
-    "common": set(),
-    "collector": {"common"},
-    "support": {"common"},
-    "symbolizer": {"common", "support"},
-    "importer": {"common", "support", "symbolizer"},
-    "queries": {"common", "support"},
-    "recorder": {"common", "support"},
+INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
+FOLDER_ROW = re.compile(r"^\| `(\w+)/` \| [^|]+ \| ([^|]+) \| [^|]+ \|$", re.MULTILINE)
+ROOMS = re.compile(r"^### `(\w+)/`\n(.*?)(?=^##|\Z)", re.MULTILINE | re.DOTALL)
+ROOM_ROW = re.compile(r"^\| `([\w/]+)/` \| [^|]+ \|$", re.MULTILINE)
+PICTURE = re.compile(r"(?<=^```mermaid\n)(.*?)(?=^```$)", re.MULTILINE | re.DOTALL)
+
+# Arrows that point up, until they are cut.
+OWED = {
+    ("collector", "record", "life"),
+    ("importer", "facts", "tables"), ("importer", "facts", "command"), ("importer", "heaptrack", "events"),
+    ("queries", "database", "command_line"), ("queries", "database", "filter"), ("queries", "database", "text"),
+    ("queries", "database", "export"), ("queries", "database", "heap"), ("queries", "export", "command_line"),
+    ("queries", "filter", "command_line"), ("queries", "reports", "command_line"), ("queries", "text", "command_line"),
 }
-INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"')
 
 
-def check(root, path):
-    folder = path.parts[0]
-    for number, line in enumerate((Path(root) / path).read_text().splitlines(), 1):
-        match = INCLUDE.match(line)
-        if not match:
+def folder_of(path):
+    return path.split("/")[0]
+
+
+def room_of(path):
+    """The folder of a file below its top folder: "log" of importer/log/log_file.c, "" where there is none."""
+    return "/".join(path.split("/")[1:-1])
+
+
+def includes_of(root, paths):
+    """(file, line, included path) of every include that is written from the root of the tree."""
+    for path in paths:
+        text = (Path(root) / path).read_text()
+        for match in INCLUDE.finditer(text):
+            yield str(path), text.count("\n", 0, match.start()) + 1, match.group(1)
+
+
+def picture(rooms, arrows):
+    """A drawing of rooms, the uppermost first; an arrow that others imply is left out."""
+    reach = {}
+    for room in reversed(rooms):
+        direct = {to for start, to in arrows if start == room}
+        reach[room] = direct.union(*(reach.get(to, set()) for to in direct))
+    lines = ["flowchart TD\n"]
+    for start in rooms:
+        direct = [to for to in rooms if (start, to) in arrows]
+        for to in direct:
+            if not any(to in reach.get(other, set()) for other in direct if other != to):
+                lines.append(f"    {start.replace('/', '_')}[{start}/] --> {to.replace('/', '_')}[{to}/]\n")
+    return "".join(lines)
+
+
+def check_rooms(folder, section, includes):
+    rooms = ROOM_ROW.findall(section)
+    arrows = set()
+    for path, line, target in includes:
+        if folder_of(path) != folder or folder_of(target) != folder:
             continue
-        target = match.group(1)
+        start, to = room_of(path), room_of(target)
+        if start not in rooms or to not in rooms:
+            yield f"{path}:{line}: {start if start not in rooms else to}/ has no row in docs/architecture.md"
+        elif start != to:
+            if rooms.index(to) < rooms.index(start) and (folder, start, to) not in OWED:
+                yield f"{path}:{line}: {folder}/{start}/ may not include {target}"
+            arrows.add((start, to))
+    drawn = PICTURE.search(section)
+    if drawn is None or drawn.group(1) != picture(rooms, arrows):
+        yield f"docs/architecture.md: the picture of {folder}/ is not what the includes say: run tests/contract/layering.py . --write"
+    yield from (f"docs/architecture.md: {folder}/{room}/ has no file"
+                for room in rooms if not any(room_of(path) == room for path, _, _ in includes if folder_of(path) == folder))
+
+
+def redraw(text, includes):
+    def section(match):
+        folder, body = match.groups()
+        rooms = ROOM_ROW.findall(body)
+        arrows = {(room_of(path), room_of(target)) for path, _, target in includes
+                  if folder_of(path) == folder == folder_of(target) and room_of(path) != room_of(target)}
+        return f"### `{folder}/`\n" + PICTURE.sub(lambda _: picture(rooms, arrows), body)
+    return ROOMS.sub(section, text)
+
+
+def check_folders(root, allowed, includes):
+    for path, line, target in includes:
         if not (Path(root) / target).is_file():
-            yield f"{path}:{number}: \"{target}\" is not a path from the root of the tree"
-        elif target.split("/")[0] not in MAY_INCLUDE[folder] | {folder}:
-            yield f"{path}:{number}: {folder}/ may not include {target}"
+            yield f'{path}:{line}: "{target}" is not a path from the root of the tree'
+        elif folder_of(target) not in allowed[folder_of(path)] | {folder_of(path)}:
+            yield f"{path}:{line}: {folder_of(path)}/ may not include {target}"
 
 
 def main():
     root = sys.argv[1]
+    page = Path(root) / "docs" / "architecture.md"
+    text = page.read_text()
+    allowed = {folder: set(re.findall(r"\w+", names)) for folder, names in FOLDER_ROW.findall(text)}
     paths = tree.sources(root, {".c", ".h"})
-    tree.finish("includes", len(paths), [line for path in paths for line in check(root, path)])
+    includes = [found for found in includes_of(root, paths) if not found[2].endswith(".pb-c.h")]
+    if sys.argv[2:] == ["--write"]:
+        page.write_text(redraw(text, includes))
+        text = page.read_text()
+    broken = list(check_folders(root, allowed, includes))
+    for folder, section in ROOMS.findall(text):
+        broken += check_rooms(folder, section, includes)
+    tree.finish("includes", len(includes), broken)
 
 
 main()

@@ -5,8 +5,8 @@
  *
  * Input: the sections as a linker lays them out, the header first.
  */
-#include "collector/cfi.h"
-#include "collector/cfi_expression.h"
+#include "collector/unwind/cfi.h"
+#include "collector/unwind/cfi_expression.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -8,7 +8,7 @@
 #ifndef MTRACE_TESTS_FUZZ_LOG_SET_PROPERTIES_H
 #define MTRACE_TESTS_FUZZ_LOG_SET_PROPERTIES_H
 
-#include "importer/merge.h"
+#include "importer/events/merge.h"
 
 #include <stdint.h>
 #include <stdio.h>

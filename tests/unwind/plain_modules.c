@@ -4,8 +4,8 @@
  */
 #include "tests/unwind/plain_modules.h"
 
-#include "collector/modules.h"
-#include "collector/stack_tree.h"
+#include "collector/log/modules.h"
+#include "collector/log/stack_tree.h"
 #include "common/log_format.h"
 
 #include <dlfcn.h>

@@ -5,9 +5,9 @@
  * nothing is compared: it is enough that every walk ends and that lies are noticed. With --depth
  * longer stacks are to be cut.
  */
-#include "collector/modules.h"
-#include "collector/unwind.h"
-#include "collector/unwind_frames.h"
+#include "collector/log/modules.h"
+#include "collector/unwind/unwind.h"
+#include "collector/unwind/unwind_frames.h"
 #include "common/log_format.h"
 #include "tests/unwind/plain_modules.h"
 #include "tests/unwind/probe.h"

@@ -3,7 +3,7 @@
 #ifndef MTRACE_TESTS_UNIT_COLLECTOR_LOG_FIXTURE_H
 #define MTRACE_TESTS_UNIT_COLLECTOR_LOG_FIXTURE_H
 
-#include "collector/segment.h"
+#include "collector/log/segment.h"
 #include "common/log_format.h"
 
 #include <stdint.h>

@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * interpose_malloc: the allocator's functions as the program calls them.
+ *
+ * Each does what the real one does, result and errno included, and records it. Order: a free is
+ * recorded before the block is given back, an allocation after the program's block exists.
+ */
+#include "collector/platform/clock.h"
+#include "collector/life/lifecycle.h"
+#include "collector/log/modules.h"
+#include "collector/platform/real.h"
+#include "collector/record/record.h"
+#include "common/attr.h"
+
+#include <errno.h>
+#include <malloc.h>
+#include <stdlib.h>
+#include <string.h>
+
+static inline bool is_ready(void)
+{
+    return mtrace_likely(g_real.malloc != NULL) || lifecycle_is_ready_for_calls();
+}
+
+static inline void *recorded(void *block, size_t size, enum log_call call, size_t alignment,
+                             const struct unwind_origin *origin)
+{
+    if (mtrace_likely(block != NULL))
+        record_alloc(block, size, call, alignment, origin);
+    else
+        record_failure(NULL, size, call, errno, origin);
+    return block;
+}
+
+MTRACE_EXPORT void *malloc(size_t size)
+{
+    const struct unwind_origin origin = RECORD_ORIGIN();
+
+    if (!is_ready())
+        return real_early_allocate(0, size);
+    if (mtrace_unlikely(lifecycle_config()->zeroes_memory))
+        return recorded(g_real.calloc(1, size), size, LOG_CALL_MALLOC, 0, &origin);
+    return recorded(g_real.malloc(size), size, LOG_CALL_MALLOC, 0, &origin);
+}
+
+MTRACE_EXPORT void free(void *block)
+{
+    const struct unwind_origin origin = RECORD_ORIGIN();
+
+    /* The allocator's words before the block arrive while the stack is walked; never a fault. */
+    __builtin_prefetch((const char *)block - 2 * sizeof(size_t), 1);
+    if (mtrace_unlikely(!block || real_is_early_block(block) || !is_ready()))
+        return;
+    record_free(block, &origin);
+    g_real.free(block);
+}
+
+MTRACE_EXPORT void *calloc(size_t n, size_t size)
+{
+    const struct unwind_origin origin = RECORD_ORIGIN();
+    size_t size_bytes;
+
+    if (__builtin_mul_overflow(n, size, &size_bytes))
+        size_bytes = SIZE_MAX;
+    if (!is_ready())
+        return real_early_allocate(0, size_bytes);
+    if (mtrace_unlikely(modules_is_loader(origin.pc)) && lifecycle_is_recording())
+        modules_check_unloaded();
+    return recorded(g_real.calloc(n, size), size_bytes, LOG_CALL_CALLOC, 0, &origin);
+}
+
+/*
+ * realloc(p, 0) frees p in glibc and returns NULL: a free, stamped before the call. Of other
+ * allocators only the result tells: a block, or NULL and the old one is gone.
+ */
+static void record_reallocated(void *block, void *old, size_t size, enum log_call call,
+                               uint64_t began_ticks, const struct unwind_origin *origin)
+{
+    if (mtrace_likely(block && old))
+        record_realloc(block, old, size, call, began_ticks, origin);
+    else if (block)
+        record_alloc(block, size, call, 0, origin);
+    else if (size != 0 || !old)
+        record_failure(old, size, call, errno, origin);
+    else
+        record_free(old, origin);
+}
+
+static void *reallocate(void *old, size_t size, enum log_call call,
+                        const struct unwind_origin *origin)
+{
+    uint64_t began_ticks;
+    void *block;
+
+    if (mtrace_unlikely(real_is_early_block(old) || !is_ready()))
+        return real_early_reallocate(old, size);
+    if (mtrace_unlikely(size == 0 && old && real_is_glibc_malloc())) {
+        record_free(old, origin);
+        return g_real.realloc(old, 0);
+    }
+    began_ticks = clock_ticks_before();
+    block = g_real.realloc(old, size);
+    record_reallocated(block, old, size, call, began_ticks, origin);
+    return block;
+}
+
+MTRACE_EXPORT void *realloc(void *old, size_t size)
+{
+    const struct unwind_origin origin = RECORD_ORIGIN();
+
+    return reallocate(old, size, LOG_CALL_REALLOC, &origin);
+}
+
+MTRACE_EXPORT void *reallocarray(void *old, size_t n, size_t size)
+{
+    const struct unwind_origin origin = RECORD_ORIGIN();
+    size_t size_bytes;
+
+    if (__builtin_mul_overflow(n, size, &size_bytes)) {
+        errno = ENOMEM;
+        record_failure(old, SIZE_MAX, LOG_CALL_REALLOCARRAY, ENOMEM, &origin);
+        return NULL;
+    }
+    return reallocate(old, size_bytes, LOG_CALL_REALLOCARRAY, &origin);
+}
+
+MTRACE_EXPORT int posix_memalign(void **ret_block, size_t alignment, size_t size)
+{
+    const struct unwind_origin origin = RECORD_ORIGIN();
+    int error;
+
+    if (!is_ready()) {
+        *ret_block = real_early_allocate(alignment, size);
+        return *ret_block ? 0 : ENOMEM;
+    }
+    error = g_real.posix_memalign(ret_block, alignment, size);
+    if (error != 0)
+        record_failure(NULL, size, LOG_CALL_POSIX_MEMALIGN, error, &origin);
+    else if (*ret_block)
+        record_alloc(*ret_block, size, LOG_CALL_POSIX_MEMALIGN, alignment, &origin);
+    return error;
+}
+
+/* memalign rounds other alignments up to a power of two: what the block got is recorded. */
+static size_t power_of_two(size_t alignment)
+{
+    size_t power = 1;
+
+    while (power < alignment && power << 1)
+        power <<= 1;
+    return power;
+}
+
+MTRACE_EXPORT void *aligned_alloc(size_t alignment, size_t size)
+{
+    const struct unwind_origin origin = RECORD_ORIGIN();
+
+    if (!is_ready())
+        return real_early_allocate(alignment, size);
+    return recorded(g_real.aligned_alloc(alignment, size), size, LOG_CALL_ALIGNED_ALLOC,
+                    power_of_two(alignment), &origin);
+}
+
+MTRACE_EXPORT void *memalign(size_t alignment, size_t size)
+{
+    const struct unwind_origin origin = RECORD_ORIGIN();
+
+    if (!is_ready())
+        return real_early_allocate(alignment, size);
+    return recorded(g_real.memalign(alignment, size), size, LOG_CALL_MEMALIGN,
+                    power_of_two(alignment), &origin);
+}
+
+enum {
+    PAGE_BYTES = 4096
+};
+
+MTRACE_EXPORT void *valloc(size_t size)
+{
+    const struct unwind_origin origin = RECORD_ORIGIN();
+
+    if (!is_ready())
+        return NULL;
+    return recorded(g_real.valloc(size), size, LOG_CALL_VALLOC, PAGE_BYTES, &origin);
+}
+
+MTRACE_EXPORT void *pvalloc(size_t size)
+{
+    const struct unwind_origin origin = RECORD_ORIGIN();
+
+    if (!is_ready())
+        return NULL;
+    return recorded(g_real.pvalloc(size), size, LOG_CALL_PVALLOC, PAGE_BYTES, &origin);
+}
+
+/* The allocator may lack the three below: then a plain free is what they mean. */
+void cfree(void *block);
+void free_sized(void *block, size_t size);
+void free_aligned_sized(void *block, size_t alignment, size_t size);
+
+MTRACE_EXPORT void cfree(void *block)
+{
+    const struct unwind_origin origin = RECORD_ORIGIN();
+
+    if (!block || real_is_early_block(block) || !is_ready())
+        return;
+    record_free(block, &origin);
+    if (g_real.cfree)
+        g_real.cfree(block);
+    else
+        g_real.free(block);
+}
+
+MTRACE_EXPORT void free_sized(void *block, size_t size)
+{
+    const struct unwind_origin origin = RECORD_ORIGIN();
+
+    if (!block || real_is_early_block(block) || !is_ready())
+        return;
+    record_free(block, &origin);
+    if (g_real.free_sized)
+        g_real.free_sized(block, size);
+    else
+        g_real.free(block);
+}
+
+MTRACE_EXPORT void free_aligned_sized(void *block, size_t alignment, size_t size)
+{
+    const struct unwind_origin origin = RECORD_ORIGIN();
+
+    if (!block || real_is_early_block(block) || !is_ready())
+        return;
+    record_free(block, &origin);
+    if (g_real.free_aligned_sized)
+        g_real.free_aligned_sized(block, alignment, size);
+    else
+        g_real.free(block);
+}
+
+/*
+ * jemalloc's own entry points. Where it is absent they are never called: who looks for it with weak
+ * symbols looks for more than these; the ordinary functions then do what they mean.
+ */
+void *mallocx(size_t size, int flags);
+void *rallocx(void *old, size_t size, int flags);
+void dallocx(void *block, int flags);
+void sdallocx(void *block, size_t size, int flags);
+
+static size_t alignment_of_flags(int flags)
+{
+    return flags & 63 ? (size_t)1 << (flags & 63) : 0;
+}
+
+MTRACE_EXPORT void *mallocx(size_t size, int flags)
+{
+    const struct unwind_origin origin = RECORD_ORIGIN();
+    size_t alignment = alignment_of_flags(flags);
+
+    if (!is_ready())
+        return real_early_allocate(alignment, size);
+    if (!g_real.mallocx)
+        return recorded(alignment ? g_real.memalign(alignment, size) : g_real.calloc(1, size), size,
+                        LOG_CALL_MALLOCX, alignment, &origin);
+    return recorded(g_real.mallocx(size, flags), size, LOG_CALL_MALLOCX, alignment, &origin);
+}
+
+MTRACE_EXPORT void *rallocx(void *old, size_t size, int flags)
+{
+    const struct unwind_origin origin = RECORD_ORIGIN();
+    uint64_t began_ticks;
+    void *block;
+
+    if (real_is_early_block(old) || !is_ready() || !g_real.rallocx)
+        return reallocate(old, size, LOG_CALL_RALLOCX, &origin);
+    began_ticks = clock_ticks_before();
+    block = g_real.rallocx(old, size, flags);
+    record_reallocated(block, old, size, LOG_CALL_RALLOCX, began_ticks, &origin);
+    return block;
+}
+
+MTRACE_EXPORT void dallocx(void *block, int flags)
+{
+    const struct unwind_origin origin = RECORD_ORIGIN();
+
+    if (!block || real_is_early_block(block) || !is_ready())
+        return;
+    record_free(block, &origin);
+    if (g_real.dallocx)
+        g_real.dallocx(block, flags);
+    else
+        g_real.free(block);
+}
+
+MTRACE_EXPORT void sdallocx(void *block, size_t size, int flags)
+{
+    const struct unwind_origin origin = RECORD_ORIGIN();
+
+    if (!block || real_is_early_block(block) || !is_ready())
+        return;
+    record_free(block, &origin);
+    if (g_real.sdallocx)
+        g_real.sdallocx(block, size, flags);
+    else
+        g_real.free(block);
+}

@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * interpose_memory: address space and allocator settings: mmap and its kin, brk, mallopt,
+ * malloc_trim, malloc_info, mallinfo2, dlclose.
+ *
+ * dlopen is not wrapped: the real one looks at its return address to find the caller's search path
+ * ($ORIGIN, DT_RUNPATH) and namespace, and from here that would be ours. New modules are noticed
+ * when a stack first leads into them (modules.h); dlclose needs no caller and is where they end.
+ */
+#include "collector/record/heap_extent.h"
+#include "collector/life/lifecycle.h"
+#include "collector/record/mapped_path.h"
+#include "collector/log/modules.h"
+#include "collector/platform/real.h"
+#include "collector/record/record.h"
+#include "collector/record/reentry.h"
+#include "common/attr.h"
+
+#include <errno.h>
+#include <malloc.h>
+#include <stdarg.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+static inline bool is_ready(void)
+{
+    return mtrace_likely(g_real.malloc != NULL) || lifecycle_is_ready_for_calls();
+}
+
+static bool is_gathering(void)
+{
+    return lifecycle_is_recording() && lifecycle_config()->gathers_mmaps;
+}
+
+/* Also what the allocator itself maps: its heap calls of its own are none, its mappings are. */
+static void record_mapping(enum log_event_kind kind, uintptr_t address, const uint64_t *words,
+                           unsigned n_words, const struct unwind_origin *origin)
+{
+    bool was_inside = reentry_pause();
+
+    record_event(kind, address, words, n_words, origin);
+    reentry_resume(was_inside);
+}
+
+/* ---- executable memory of the program's own (JIT) ----------------------------------------------
+ */
+
+/* One range around all of it; only grows. Empty: low > high. */
+static _Atomic uintptr_t g_code_low = UINTPTR_MAX;
+static _Atomic uintptr_t g_code_high;
+
+static void note_code(uintptr_t start, size_t length, int protection)
+{
+    uintptr_t low = g_code_low;
+    uintptr_t high = g_code_high;
+
+    if (!(protection & PROT_EXEC))
+        return;
+    while (start < low && !atomic_compare_exchange_weak(&g_code_low, &low, start))
+        ;
+    while (start + length > high
+           && !atomic_compare_exchange_weak(&g_code_high, &high, start + length))
+        ;
+}
+
+/* Before and after such a range changes: what was cached about its addresses is void (MO-2). */
+static void code_changes(const void *start, size_t length)
+{
+    if ((uintptr_t)start < g_code_high && (uintptr_t)start + length > g_code_low)
+        modules_bump_epoch();
+}
+
+/* ---- mappings ----------------------------------------------------------------------------------
+ */
+
+static void record_mmap(const void *start, size_t length, int protection, int flags, int fd,
+                        off_t offset, const struct unwind_origin *origin)
+{
+    bool is_file = !(flags & MAP_ANONYMOUS) && fd >= 0;
+    uint64_t words[6] = {0, 0, length};
+
+    note_code((uintptr_t)start, length, protection);
+    if (!is_gathering())
+        return;
+    words[3] = ((uint64_t)(unsigned)protection & 0xffff) | (uint64_t)(unsigned)flags << 16;
+    words[4] = (uint64_t)(unsigned)fd | (is_file ? (uint64_t)mapped_path_id(fd) << 32 : 0);
+    words[5] = (uint64_t)offset;
+    record_mapping(LOG_MMAP, (uintptr_t)start, words, 6, origin);
+}
+
+MTRACE_EXPORT void *mmap(void *start, size_t length, int protection, int flags, int fd,
+                         off_t offset)
+{
+    const struct unwind_origin origin = RECORD_ORIGIN();
+    void *mapped;
+
+    if (!is_ready() || !g_real.mmap) {
+        errno = ENOMEM;
+        return MAP_FAILED;
+    }
+    if (flags & MAP_FIXED)
+        code_changes(start, length);
+    mapped = g_real.mmap(start, length, protection, flags, fd, offset);
+    if (mapped != MAP_FAILED)
+        record_mmap(mapped, length, protection, flags, fd, offset, &origin);
+    return mapped;
+}
+
+MTRACE_EXPORT void *mmap64(void *start, size_t length, int protection, int flags, int fd,
+                           off64_t offset)
+{
+    const struct unwind_origin origin = RECORD_ORIGIN();
+    void *mapped;
+
+    if (!is_ready() || !g_real.mmap64) {
+        errno = ENOMEM;
+        return MAP_FAILED;
+    }
+    if (flags & MAP_FIXED)
+        code_changes(start, length);
+    mapped = g_real.mmap64(start, length, protection, flags, fd, offset);
+    if (mapped != MAP_FAILED)
+        record_mmap(mapped, length, protection, flags, fd, offset, &origin);
+    return mapped;
+}
+
+/* Recorded before: another thread may get the range as soon as the kernel has it back. */
+MTRACE_EXPORT int munmap(void *start, size_t length)
+{
+    const struct unwind_origin origin = RECORD_ORIGIN();
+    uint64_t words[3] = {0, 0, length};
+    int result;
+
+    if (!is_ready() || !g_real.munmap) {
+        errno = EINVAL;
+        return -1;
+    }
+    if ((uintptr_t)start % 4096 == 0 && length != 0 && is_gathering())
+        record_mapping(LOG_MUNMAP, (uintptr_t)start, words, 3, &origin);
+    code_changes(start, length);
+    result = g_real.munmap(start, length);
+    code_changes(start, length);
+    return result;
+}
+
+MTRACE_EXPORT void *mremap(void *old, size_t old_length, size_t new_length, int flags, ...)
+{
+    const struct unwind_origin origin = RECORD_ORIGIN();
+    uint64_t words[5] = {0, 0, (uintptr_t)old, old_length, new_length};
+    va_list arguments;
+    void *wanted;
+    void *mapped;
+
+    va_start(arguments, flags);
+    wanted = va_arg(arguments, void *); /* meant with MREMAP_FIXED only, passed on in any case */
+    va_end(arguments);
+    if (!is_ready() || !g_real.mremap) {
+        errno = ENOMEM;
+        return MAP_FAILED;
+    }
+    code_changes(old, old_length);
+    mapped = g_real.mremap(old, old_length, new_length, flags, wanted);
+    code_changes(old, old_length);
+    if (mapped != MAP_FAILED && is_gathering())
+        record_mapping(LOG_MREMAP, (uintptr_t)mapped, words, 5, &origin);
+    return mapped;
+}
+
+MTRACE_EXPORT int mprotect(void *start, size_t length, int protection)
+{
+    int result;
+
+    if (!is_ready() || !g_real.mprotect) {
+        errno = ENOMEM;
+        return -1;
+    }
+    code_changes(start, length);
+    result = g_real.mprotect(start, length, protection);
+    code_changes(start, length);
+    if (result == 0)
+        note_code((uintptr_t)start, length, protection);
+    return result;
+}
+
+static void record_break(uintptr_t now, uintptr_t before, const struct unwind_origin *origin)
+{
+    uint64_t words[3] = {0, 0, before};
+
+    if (now != before && is_gathering())
+        record_mapping(LOG_BRK, now, words, 3, origin);
+}
+
+MTRACE_EXPORT int brk(void *wanted)
+{
+    const struct unwind_origin origin = RECORD_ORIGIN();
+    uintptr_t before;
+    int result;
+
+    if (!is_ready() || !g_real.brk || !g_real.sbrk) {
+        errno = ENOMEM;
+        return -1;
+    }
+    before = (uintptr_t)g_real.sbrk(0);
+    result = g_real.brk(wanted);
+    if (result == 0)
+        record_break((uintptr_t)wanted, before, &origin);
+    return result;
+}
+
+MTRACE_EXPORT void *sbrk(intptr_t increment)
+{
+    const struct unwind_origin origin = RECORD_ORIGIN();
+    void *before;
+
+    if (!is_ready() || !g_real.sbrk) {
+        errno = ENOMEM;
+        return (void *)-1;
+    }
+    before = g_real.sbrk(increment);
+    if (before != (void *)-1)
+        record_break((uintptr_t)before + (uintptr_t)increment, (uintptr_t)before, &origin);
+    return before;
+}
+
+/* ---- the allocator's settings and figures ------------------------------------------------------
+ */
+
+static void record_mallopt(uint64_t parameter, int64_t value, int result, unsigned call,
+                           const struct unwind_origin *origin)
+{
+    uint64_t words[5] = {0, 0, parameter, (uint64_t)value,
+                         (uint64_t)(uint32_t)result | (uint64_t)call << 32};
+
+    if (lifecycle_is_recording())
+        record_event(LOG_MALLOPT, 0, words, 5, origin);
+}
+
+MTRACE_EXPORT int mallopt(int parameter, int value)
+{
+    const struct unwind_origin origin = RECORD_ORIGIN();
+    int result;
+
+    if (!is_ready() || !g_real.mallopt)
+        return 0;
+    result = g_real.mallopt(parameter, value);
+    record_mallopt((uint64_t)(int64_t)parameter, value, result, 0, &origin);
+    return result;
+}
+
+MTRACE_EXPORT int malloc_trim(size_t pad)
+{
+    const struct unwind_origin origin = RECORD_ORIGIN();
+    int result;
+
+    if (!is_ready() || !g_real.malloc_trim)
+        return 0;
+    result = g_real.malloc_trim(pad);
+    record_mallopt(pad, 0, result, 1, &origin);
+    heap_extent_record();
+    return result;
+}
+
+MTRACE_EXPORT int malloc_info(int options, FILE *stream)
+{
+    if (!is_ready() || !g_real.malloc_info)
+        return ENOSYS;
+    heap_extent_record();
+    return g_real.malloc_info(options, stream);
+}
+
+MTRACE_EXPORT struct mallinfo2 mallinfo2(void)
+{
+    if (!is_ready() || !g_real.mallinfo2)
+        return (struct mallinfo2){0};
+    heap_extent_record();
+    return g_real.mallinfo2();
+}
+
+/* ---- modules -----------------------------------------------------------------------------------
+ */
+
+int dlclose(void *handle);
+
+MTRACE_EXPORT int dlclose(void *handle)
+{
+    int result;
+
+    if (!is_ready() || !g_real.dlclose)
+        return -1;
+    modules_bump_epoch();
+    result = g_real.dlclose(handle);
+    if (lifecycle_is_recording())
+        modules_check_unloaded();
+    modules_bump_epoch();
+    return result;
+}

@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * interpose_new: C++'s operators new and delete, for allocators that bring their own.
+ *
+ * libstdc++'s call malloc and free by name, so that libmtrace.so sees what they do. Those of
+ * jemalloc, tcmalloc and mimalloc call the inside of their allocator: libmtrace-new.so,
+ * libmtrace.so with this file, is preloaded for them. It records the operators of the library that
+ * has malloc; others are only passed on to, since what they call by name is recorded.
+ *
+ * Nothing may unwind through a guard. So an operator that throws is called outside of one, and only
+ * when the one that does not found no memory; and with a handler for new, which is code of the
+ * program that allocates, throws and jumps, no guard is put up at all. What such a handler ends by
+ * throwing is not recorded as a failure.
+ *
+ * Names: Itanium C++ ABI 5.1.5, mangled; [0] is the single object, [1] the array.
+ */
+#include "collector/life/lifecycle.h"
+#include "collector/platform/real.h"
+#include "collector/record/record.h"
+#include "collector/record/reentry.h"
+#include "common/attr.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum slot {
+    CREATE,
+    CREATE_QUIETLY,
+    CREATE_ALIGNED,
+    CREATE_ALIGNED_QUIETLY,
+    DESTROY,
+    DESTROY_SIZED,
+    DESTROY_QUIETLY,
+    DESTROY_ALIGNED,
+    DESTROY_SIZED_ALIGNED,
+    DESTROY_ALIGNED_QUIETLY,
+    N_SLOTS,
+};
+
+static const char *const g_names[2][N_SLOTS] = {
+    {"_Znwm", "_ZnwmRKSt9nothrow_t", "_ZnwmSt11align_val_t", "_ZnwmSt11align_val_tRKSt9nothrow_t",
+     "_ZdlPv", "_ZdlPvm", "_ZdlPvRKSt9nothrow_t", "_ZdlPvSt11align_val_t", "_ZdlPvmSt11align_val_t",
+     "_ZdlPvSt11align_val_tRKSt9nothrow_t"},
+    {"_Znam", "_ZnamRKSt9nothrow_t", "_ZnamSt11align_val_t", "_ZnamSt11align_val_tRKSt9nothrow_t",
+     "_ZdaPv", "_ZdaPvm", "_ZdaPvRKSt9nothrow_t", "_ZdaPvSt11align_val_t", "_ZdaPvmSt11align_val_t",
+     "_ZdaPvSt11align_val_tRKSt9nothrow_t"},
+};
+
+typedef void (*function)(void); /* of any type */
+
+struct operator
+{
+    function call;      /* NULL: nobody has it */
+    bool is_allocators; /* calls no malloc by name */
+};
+
+static struct operator g_found[2][N_SLOTS];
+static const char g_nothrow; /* std::nothrow is an empty object: any address will do */
+
+/* std::get_new_handler, the one that the allocator sees: NULL without a C++ library. */
+function _ZSt15get_new_handlerv(void) __attribute__((weak));
+
+static struct operator find(int kind, enum slot slot)
+{
+    void *address = real_find(g_names[kind][slot]);
+    struct operator found = {.is_allocators =
+                                 address && address == real_find_in_allocator(g_names[kind][slot])};
+
+    memcpy(&found.call, &address, sizeof(found.call));
+    return found;
+}
+
+/* What is there at the start is never unloaded; what comes later is looked for at each call. */
+__attribute__((constructor)) static void find_all(void)
+{
+    for (int kind = 0; kind < 2; kind++)
+        for (enum slot slot = 0; slot < N_SLOTS; slot++)
+            g_found[kind][slot] = find(kind, slot);
+}
+
+static struct operator get(int kind, enum slot slot)
+{
+    return mtrace_likely(g_found[kind][slot].call != NULL) ? g_found[kind][slot] : find(kind, slot);
+}
+
+static bool has_handler(void)
+{
+    return _ZSt15get_new_handlerv && _ZSt15get_new_handlerv();
+}
+
+/* ---- new ------------------------------------------------------------------------------------- */
+
+static void *call_new(function real, size_t size, size_t alignment)
+{
+    return alignment ? ((void *(*)(size_t, size_t))real)(size, alignment)
+                     : ((void *(*)(size_t))real)(size);
+}
+
+static void *call_new_quietly(function real, size_t size, size_t alignment)
+{
+    return alignment ? ((void *(*)(size_t, size_t, const void *))real)(size, alignment, &g_nothrow)
+                     : ((void *(*)(size_t, const void *))real)(size, &g_nothrow);
+}
+
+static void *recorded(void *block, size_t size, size_t alignment,
+                      const struct unwind_origin *origin)
+{
+    if (mtrace_unlikely(lifecycle_config()->zeroes_memory))
+        memset(block, 0, size);
+    record_alloc(block, size, LOG_CALL_NEW, alignment, origin);
+    return block;
+}
+
+static void *attempt(function real, size_t size, size_t alignment,
+                     const struct unwind_origin *origin)
+{
+    bool has_entered = !has_handler() && reentry_enter();
+    void *block = call_new_quietly(real, size, alignment);
+
+    reentry_leave(has_entered);
+    if (block)
+        return recorded(block, size, alignment, origin);
+    record_failure(NULL, size, LOG_CALL_NEW, ENOMEM, origin);
+    return NULL;
+}
+
+/* Alignment 0: the operator without. NULL: no memory. */
+static void *create_quietly(int kind, size_t size, size_t alignment,
+                            const struct unwind_origin *origin)
+{
+    struct operator real;
+
+    if (!lifecycle_is_ready_for_calls())
+        return real_early_allocate(alignment, size);
+    real = get(kind, alignment ? CREATE_ALIGNED_QUIETLY : CREATE_QUIETLY);
+    if (real.is_allocators)
+        return attempt(real.call, size, alignment, origin);
+    return real.call ? call_new_quietly(real.call, size, alignment) : NULL;
+}
+
+/* Runs the handler for new and throws std::bad_alloc, or finds memory. */
+static void *create(int kind, size_t size, size_t alignment, const struct unwind_origin *origin)
+{
+    struct operator real;
+    struct operator quiet;
+    void *block = NULL;
+
+    if (!lifecycle_is_ready_for_calls())
+        return real_early_allocate(alignment, size);
+    real = get(kind, alignment ? CREATE_ALIGNED : CREATE);
+    if (!real.call)
+        abort(); /* no C++ library is loaded: nobody could catch anything */
+    if (!real.is_allocators)
+        return call_new(real.call, size, alignment);
+    quiet = get(kind, alignment ? CREATE_ALIGNED_QUIETLY : CREATE_QUIETLY);
+    if (mtrace_likely(quiet.is_allocators) && !has_handler())
+        block = attempt(quiet.call, size, alignment, origin);
+    if (mtrace_likely(block != NULL))
+        return block;
+    block = call_new(real.call, size, alignment);
+    return block ? recorded(block, size, alignment, origin) : NULL;
+}
+
+/* ---- delete ---------------------------------------------------------------------------------- */
+
+static void call_delete(function real, enum slot slot, void *block, size_t size, size_t alignment)
+{
+    switch (slot) {
+    case DESTROY_SIZED:
+        ((void (*)(void *, size_t))real)(block, size);
+        break;
+    case DESTROY_QUIETLY:
+        ((void (*)(void *, const void *))real)(block, &g_nothrow);
+        break;
+    case DESTROY_ALIGNED:
+        ((void (*)(void *, size_t))real)(block, alignment);
+        break;
+    case DESTROY_SIZED_ALIGNED:
+        ((void (*)(void *, size_t, size_t))real)(block, size, alignment);
+        break;
+    case DESTROY_ALIGNED_QUIETLY:
+        ((void (*)(void *, size_t, const void *))real)(block, alignment, &g_nothrow);
+        break;
+    default:
+        ((void (*)(void *))real)(block);
+    }
+}
+
+/* Size and alignment: those that the operator of the slot has. */
+static void destroy(int kind, enum slot slot, void *block, size_t size, size_t alignment,
+                    const struct unwind_origin *origin)
+{
+    struct operator real;
+    bool has_entered;
+
+    if (!block || real_is_early_block(block) || !lifecycle_is_ready_for_calls())
+        return;
+    real = get(kind, slot);
+    if (real.call && !real.is_allocators) {
+        call_delete(real.call, slot, block, size, alignment);
+        return;
+    }
+    record_free(block, origin);
+    has_entered = reentry_enter();
+    if (real.call)
+        call_delete(real.call, slot, block, size, alignment);
+    else
+        g_real.free(block);
+    reentry_leave(has_entered);
+}
+
+/* ---- what the program calls ------------------------------------------------------------------ */
+
+/* One operator: its name, parameters, and what it does with them. */
+#define OPERATOR(result_type, name, parameters, ...)         \
+    result_type name parameters;                             \
+    MTRACE_EXPORT result_type name parameters                \
+    {                                                        \
+        const struct unwind_origin origin = RECORD_ORIGIN(); \
+        __VA_ARGS__;                                         \
+    }
+
+OPERATOR(void *, _Znwm, (size_t size), return create(0, size, 0, &origin))
+OPERATOR(void *, _ZnwmRKSt9nothrow_t, (size_t size, const void *nothrow), (void)nothrow;
+         return create_quietly(0, size, 0, &origin))
+OPERATOR(void *, _ZnwmSt11align_val_t, (size_t size, size_t alignment),
+         return create(0, size, alignment, &origin))
+OPERATOR(void *, _ZnwmSt11align_val_tRKSt9nothrow_t,
+         (size_t size, size_t alignment, const void *nothrow), (void)nothrow;
+         return create_quietly(0, size, alignment, &origin))
+OPERATOR(void, _ZdlPv, (void *block), destroy(0, DESTROY, block, 0, 0, &origin))
+OPERATOR(void, _ZdlPvm, (void *block, size_t size),
+         destroy(0, DESTROY_SIZED, block, size, 0, &origin))
+OPERATOR(void, _ZdlPvRKSt9nothrow_t, (void *block, const void *nothrow), (void)nothrow;
+         destroy(0, DESTROY_QUIETLY, block, 0, 0, &origin))
+OPERATOR(void, _ZdlPvSt11align_val_t, (void *block, size_t alignment),
+         destroy(0, DESTROY_ALIGNED, block, 0, alignment, &origin))
+OPERATOR(void, _ZdlPvmSt11align_val_t, (void *block, size_t size, size_t alignment),
+         destroy(0, DESTROY_SIZED_ALIGNED, block, size, alignment, &origin))
+OPERATOR(void, _ZdlPvSt11align_val_tRKSt9nothrow_t,
+         (void *block, size_t alignment, const void *nothrow), (void)nothrow;
+         destroy(0, DESTROY_ALIGNED_QUIETLY, block, 0, alignment, &origin))
+OPERATOR(void *, _Znam, (size_t size), return create(1, size, 0, &origin))
+OPERATOR(void *, _ZnamRKSt9nothrow_t, (size_t size, const void *nothrow), (void)nothrow;
+         return create_quietly(1, size, 0, &origin))
+OPERATOR(void *, _ZnamSt11align_val_t, (size_t size, size_t alignment),
+         return create(1, size, alignment, &origin))
+OPERATOR(void *, _ZnamSt11align_val_tRKSt9nothrow_t,
+         (size_t size, size_t alignment, const void *nothrow), (void)nothrow;
+         return create_quietly(1, size, alignment, &origin))
+OPERATOR(void, _ZdaPv, (void *block), destroy(1, DESTROY, block, 0, 0, &origin))
+OPERATOR(void, _ZdaPvm, (void *block, size_t size),
+         destroy(1, DESTROY_SIZED, block, size, 0, &origin))
+OPERATOR(void, _ZdaPvRKSt9nothrow_t, (void *block, const void *nothrow), (void)nothrow;
+         destroy(1, DESTROY_QUIETLY, block, 0, 0, &origin))
+OPERATOR(void, _ZdaPvSt11align_val_t, (void *block, size_t alignment),
+         destroy(1, DESTROY_ALIGNED, block, 0, alignment, &origin))
+OPERATOR(void, _ZdaPvmSt11align_val_t, (void *block, size_t size, size_t alignment),
+         destroy(1, DESTROY_SIZED_ALIGNED, block, size, alignment, &origin))
+OPERATOR(void, _ZdaPvSt11align_val_tRKSt9nothrow_t,
+         (void *block, size_t alignment, const void *nothrow), (void)nothrow;
+         destroy(1, DESTROY_ALIGNED_QUIETLY, block, 0, alignment, &origin))

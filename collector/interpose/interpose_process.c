@@ -1,0 +1,407 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * interpose_process: how processes begin and end: fork and its kin, exec*, posix_spawn*,
+ * _exit, quick_exit, abort.
+ *
+ * exit() is not wrapped: a handler registered before main sees its status, and that of a return
+ * from main, too (lifecycle.c). vfork cannot be wrapped, as it returns twice into its caller's
+ * frame; its child is recognised when it execs, because its pid is not the log's.
+ */
+#include "collector/life/environment.h"
+#include "collector/record/heap_extent.h"
+#include "collector/life/lifecycle.h"
+#include "collector/platform/memory.h"
+#include "collector/platform/real.h"
+#include "collector/record/record.h"
+#include "collector/log/segment.h"
+#include "collector/platform/sys.h"
+#include "collector/life/thread.h"
+#include "common/attr.h"
+
+#include <errno.h>
+#include <pty.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static inline bool is_ready(void)
+{
+    return mtrace_likely(g_real.malloc != NULL) || lifecycle_is_ready_for_calls();
+}
+
+static bool is_following(void)
+{
+    return lifecycle_is_recording() && lifecycle_config()->follows_children;
+}
+
+/* ---- children ----------------------------------------------------------------------------------
+ */
+
+/* For the recorder, which says what it did not record. */
+static void count_child(void)
+{
+    atomic_fetch_add_explicit(&segment_log()->n_children, 1, memory_order_relaxed);
+}
+
+static void record_child(pid_t pid, const struct unwind_origin *origin)
+{
+    uint64_t words[3] = {0, 0, (uint64_t)pid};
+
+    if (!lifecycle_is_recording())
+        return;
+    count_child();
+    record_event(LOG_FORK, 0, words, 3, origin);
+    if (is_following())
+        lifecycle_define_child((uint32_t)pid);
+}
+
+/* What a forking handler needs that interrupted a recording of this thread. */
+static bool fork_begins(void)
+{
+    bool is_nested = lifecycle_is_recording() && thread_is_nested();
+
+    if (is_nested)
+        memory_inherit(true);
+    return is_nested;
+}
+
+static pid_t forked(pid_t pid, bool is_nested, const struct unwind_origin *origin)
+{
+    if (is_nested && pid == 0)
+        segment_replace_mappings();
+    else if (is_nested)
+        memory_inherit(false);
+    if (pid > 0)
+        record_child(pid, origin);
+    return pid;
+}
+
+MTRACE_EXPORT pid_t fork(void)
+{
+    const struct unwind_origin origin = RECORD_ORIGIN();
+    bool is_nested;
+
+    if (!is_ready() || !g_real.fork) {
+        errno = ENOSYS;
+        return -1;
+    }
+    is_nested = fork_begins();
+    return forked(g_real.fork(), is_nested, &origin);
+}
+
+pid_t _Fork(void); /* not declared before glibc 2.34; NOLINT(readability-redundant-declaration) */
+
+MTRACE_EXPORT pid_t _Fork(void)
+{
+    const struct unwind_origin origin = RECORD_ORIGIN();
+    bool is_nested;
+
+    if (!is_ready() || !g_real._Fork) {
+        errno = ENOSYS;
+        return -1;
+    }
+    is_nested = fork_begins();
+    return forked(g_real._Fork(), is_nested, &origin);
+}
+
+/* libc forks by itself in here. */
+MTRACE_EXPORT int forkpty(int *ret_master, char *ret_name, const struct termios *terminal,
+                          const struct winsize *size)
+{
+    const struct unwind_origin origin = RECORD_ORIGIN();
+    bool is_nested;
+
+    if (!is_ready() || !g_real.forkpty) {
+        errno = ENOSYS;
+        return -1;
+    }
+    is_nested = fork_begins();
+    return forked(g_real.forkpty(ret_master, ret_name, terminal, size), is_nested, &origin);
+}
+
+/*
+ * This process ends inside the real one, where no wrapper sees it; the child goes on and returns.
+ * It is named by no record here, but its log says whose child it is.
+ */
+MTRACE_EXPORT int daemon(int keeps_directory, int keeps_descriptors)
+{
+    int result;
+
+    if (!is_ready() || !g_real.daemon) {
+        errno = ENOSYS;
+        return -1;
+    }
+    heap_extent_record();
+    lifecycle_end(LOG_END_IMMEDIATE, 0);
+    result = g_real.daemon(keeps_directory, keeps_descriptors);
+    lifecycle_goes_on();
+    return result;
+}
+
+typedef int spawn_function(pid_t *, const char *, const posix_spawn_file_actions_t *,
+                           const posix_spawnattr_t *, char *const[], char *const[]);
+
+/* What posix_spawn takes, and its caller. NOLINTNEXTLINE(readability-function-size) */
+static int spawn(spawn_function *real, pid_t *ret_pid, const char *path,
+                 const posix_spawn_file_actions_t *actions, const posix_spawnattr_t *attributes,
+                 char *const arguments[], char *const environment[],
+                 const struct unwind_origin *origin)
+{
+    char *const *passed = environment;
+    pid_t pid = 0;
+    int error;
+
+    if (is_following())
+        passed = environment_for_exec(environment);
+    error = real(&pid, path, actions, attributes, arguments, passed);
+    if (error != 0)
+        return error;
+    if (ret_pid)
+        *ret_pid = pid;
+    record_child(pid, origin);
+    return 0;
+}
+
+MTRACE_EXPORT int posix_spawn(pid_t *ret_pid, const char *path,
+                              const posix_spawn_file_actions_t *actions,
+                              const posix_spawnattr_t *attributes, char *const arguments[],
+                              char *const environment[])
+{
+    const struct unwind_origin origin = RECORD_ORIGIN();
+
+    if (!is_ready() || !g_real.posix_spawn)
+        return ENOSYS;
+    return spawn(g_real.posix_spawn, ret_pid, path, actions, attributes, arguments, environment,
+                 &origin);
+}
+
+MTRACE_EXPORT int posix_spawnp(pid_t *ret_pid, const char *file,
+                               const posix_spawn_file_actions_t *actions,
+                               const posix_spawnattr_t *attributes, char *const arguments[],
+                               char *const environment[])
+{
+    const struct unwind_origin origin = RECORD_ORIGIN();
+
+    if (!is_ready() || !g_real.posix_spawnp)
+        return ENOSYS;
+    return spawn(g_real.posix_spawnp, ret_pid, file, actions, attributes, arguments, environment,
+                 &origin);
+}
+
+/* ---- exec --------------------------------------------------------------------------------------
+ */
+
+/* What every exec does before (the environment to pass) and after it failed. */
+static char *const *exec_begins(char *const *environment)
+{
+    bool is_own = lifecycle_is_recording() && lifecycle_is_own_process();
+
+    if (is_own)
+        lifecycle_exec_begins();
+    else if (lifecycle_is_recording()) /* a vfork child */
+        count_child();
+    if (!is_following())
+        return environment;
+    if (!is_own)
+        lifecycle_define_child((uint32_t)sys_getpid());
+    return environment_for_exec(environment);
+}
+
+static int exec_failed(int result)
+{
+    lifecycle_exec_failed();
+    return result;
+}
+
+static int exec_path(const char *path, char *const arguments[], char *const environment[])
+{
+    if (!is_ready() || !g_real.execve) {
+        errno = ENOSYS;
+        return -1;
+    }
+    return exec_failed(g_real.execve(path, arguments, exec_begins(environment)));
+}
+
+static int exec_file(const char *file, char *const arguments[], char *const environment[])
+{
+    if (!is_ready() || !g_real.execvpe) {
+        errno = ENOSYS;
+        return -1;
+    }
+    return exec_failed(g_real.execvpe(file, arguments, exec_begins(environment)));
+}
+
+MTRACE_EXPORT int execve(const char *path, char *const arguments[], char *const environment[])
+{
+    return exec_path(path, arguments, environment);
+}
+
+MTRACE_EXPORT int execv(const char *path, char *const arguments[])
+{
+    return exec_path(path, arguments, environ);
+}
+
+MTRACE_EXPORT int execvp(const char *file, char *const arguments[])
+{
+    return exec_file(file, arguments, environ);
+}
+
+MTRACE_EXPORT int execvpe(const char *file, char *const arguments[], char *const environment[])
+{
+    return exec_file(file, arguments, environment);
+}
+
+MTRACE_EXPORT int fexecve(int fd, char *const arguments[], char *const environment[])
+{
+    if (!is_ready() || !g_real.fexecve) {
+        errno = ENOSYS;
+        return -1;
+    }
+    return exec_failed(g_real.fexecve(fd, arguments, exec_begins(environment)));
+}
+
+MTRACE_EXPORT int execveat(int directory, const char *path, char *const arguments[],
+                           char *const environment[], int flags)
+{
+    if (!is_ready() || !g_real.execveat) {
+        errno = ENOSYS;
+        return -1;
+    }
+    return exec_failed(
+        g_real.execveat(directory, path, arguments, exec_begins(environment), flags));
+}
+
+enum {
+    ARGUMENTS_ON_STACK = 128
+};
+
+/* The arguments of an execl* as an array; `local` if they fit, else a mapping of their own. */
+struct argument_list {
+    char *local[ARGUMENTS_ON_STACK];
+    char **array;
+    size_t array_bytes; /* of the mapping; 0 = local */
+};
+
+static size_t count_arguments(va_list arguments)
+{
+    size_t n = 1;
+
+    /* The list is the caller's. NOLINTNEXTLINE(clang-analyzer-valist.Uninitialized) */
+    while (va_arg(arguments, char *))
+        n++;
+    return n;
+}
+
+/* Leaves `arguments` behind the terminating NULL, where execle has its environment. */
+static bool collect(struct argument_list *list, const char *first, size_t n, va_list arguments)
+{
+    list->array = list->local;
+    list->array_bytes = 0;
+    if (n >= ARGUMENTS_ON_STACK) {
+        list->array_bytes = (n + 1) * sizeof(char *);
+        list->array = memory_map(list->array_bytes);
+        if (!list->array) {
+            errno = ENOMEM;
+            return false;
+        }
+    }
+    list->array[0] = (char *)(uintptr_t)first;
+    for (size_t i = 1; i <= n; i++)
+        list->array[i] = va_arg(arguments, char *);
+    return true;
+}
+
+static void release(const struct argument_list *list)
+{
+    if (list->array_bytes)
+        memory_unmap(list->array, list->array_bytes);
+}
+
+typedef int exec_function(const char *, char *const[], char *const[]);
+
+static int exec_list(exec_function *exec, const char *path, const char *first, va_list counted,
+                     va_list arguments, bool has_environment)
+{
+    struct argument_list list;
+    char *const *environment = environ;
+    int result;
+
+    if (!collect(&list, first, first ? count_arguments(counted) : 0, arguments))
+        return -1;
+    if (has_environment)
+        /* The list is the caller's. NOLINTNEXTLINE(clang-analyzer-valist.Uninitialized) */
+        environment = va_arg(arguments, char *const *);
+    result = exec(path, list.array, environment);
+    release(&list);
+    return result;
+}
+
+#define EXEC_LIST(exec, path, first, has_environment)                           \
+    va_list counted;                                                            \
+    va_list arguments;                                                          \
+    int result;                                                                 \
+    va_start(counted, first);                                                   \
+    va_start(arguments, first);                                                 \
+    result = exec_list(exec, path, first, counted, arguments, has_environment); \
+    va_end(counted);                                                            \
+    va_end(arguments);                                                          \
+    return result
+
+MTRACE_EXPORT int execl(const char *path, const char *first, ...)
+{
+    EXEC_LIST(exec_path, path, first, false);
+}
+
+MTRACE_EXPORT int execle(const char *path, const char *first, ...)
+{
+    EXEC_LIST(exec_path, path, first, true);
+}
+
+MTRACE_EXPORT int execlp(const char *file, const char *first, ...)
+{
+    EXEC_LIST(exec_file, file, first, false);
+}
+
+/* ---- ends --------------------------------------------------------------------------------------
+ */
+
+static MTRACE_NORETURN void end_immediately(int status)
+{
+    if (is_ready() && g_real.exit_immediately) {
+        heap_extent_record();
+        lifecycle_end(LOG_END_IMMEDIATE, status);
+        g_real.exit_immediately(status);
+    }
+    __builtin_trap();
+}
+
+MTRACE_EXPORT void _exit(int status)
+{
+    end_immediately(status);
+}
+
+MTRACE_EXPORT void _Exit(int status)
+{
+    end_immediately(status);
+}
+
+MTRACE_EXPORT void quick_exit(int status)
+{
+    if (is_ready() && g_real.quick_exit) {
+        heap_extent_record();
+        lifecycle_end(LOG_END_QUICK, status);
+        g_real.quick_exit(status);
+    }
+    __builtin_trap();
+}
+
+MTRACE_EXPORT void abort(void)
+{
+    if (is_ready() && g_real.abort) {
+        lifecycle_end(LOG_END_ABORT, SIGABRT);
+        g_real.abort();
+    }
+    __builtin_trap();
+}

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * interpose_thread: births and names of threads, and what a thread may forbid itself (TSC, system
+ * calls, its root directory).
+ */
+#include "collector/platform/clock.h"
+#include "collector/life/lifecycle.h"
+#include "collector/platform/real.h"
+#include "collector/log/segment.h"
+#include "collector/platform/sys.h"
+#include "collector/life/thread.h"
+#include "common/attr.h"
+
+#include <errno.h>
+#include <linux/seccomp.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static inline bool is_ready(void)
+{
+    return mtrace_likely(g_real.malloc != NULL) || lifecycle_is_ready_for_calls();
+}
+
+/* ---- births ------------------------------------------------------------------------------------
+ */
+
+enum {
+    N_STARTS = 256,
+    GUARD_BYTES = 8192, /* guard page, and what lies above the thread pointer */
+};
+
+/* What a new thread must know; taken by its creator, given back by itself. */
+struct start {
+    _Atomic bool is_taken;
+    void *(*routine)(void *);
+    void *argument;
+    size_t stack_bytes;
+};
+
+static struct start g_starts[N_STARTS];
+static _Atomic uint32_t g_next_start;
+
+static struct start *take_start(void)
+{
+    for (unsigned i = 0; i < N_STARTS; i++) {
+        uint32_t at = atomic_fetch_add_explicit(&g_next_start, 1, memory_order_relaxed) % N_STARTS;
+        if (!atomic_exchange_explicit(&g_starts[at].is_taken, true, memory_order_acquire))
+            return &g_starts[at];
+    }
+    return NULL;
+}
+
+static size_t stack_bytes_of(const pthread_attr_t *attributes)
+{
+    pthread_attr_t preset;
+    size_t stack_bytes = 0;
+
+    if (attributes) {
+        pthread_attr_getstacksize(attributes, &stack_bytes);
+    } else if (pthread_attr_init(&preset) == 0) {
+        pthread_attr_getstacksize(&preset, &stack_bytes);
+        pthread_attr_destroy(&preset);
+    }
+    return stack_bytes;
+}
+
+/*
+ * glibc puts the thread pointer at the top of the stack. The last call becomes a jump, so that no
+ * frame of ours is below the program's routine.
+ */
+static void *begin_thread(void *cookie)
+{
+    struct start *start = cookie;
+    void *(*routine)(void *) = start->routine;
+    void *argument = start->argument;
+    uintptr_t high = (uintptr_t)pthread_self();
+
+    if (start->stack_bytes > GUARD_BYTES)
+        thread_set_stack(high - start->stack_bytes + GUARD_BYTES, high);
+    atomic_store_explicit(&start->is_taken, false, memory_order_release);
+    return routine(argument);
+}
+
+MTRACE_EXPORT int pthread_create(pthread_t *ret_thread, const pthread_attr_t *attributes,
+                                 void *(*routine)(void *), void *argument)
+{
+    struct start *start;
+    int error;
+
+    if (!is_ready() || !g_real.pthread_create)
+        return EAGAIN;
+    start = lifecycle_is_recording() ? take_start() : NULL;
+    if (!start)
+        return g_real.pthread_create(ret_thread, attributes, routine, argument);
+    start->routine = routine;
+    start->argument = argument;
+    start->stack_bytes = stack_bytes_of(attributes);
+    error = g_real.pthread_create(ret_thread, attributes, begin_thread, start);
+    if (error != 0)
+        atomic_store_explicit(&start->is_taken, false, memory_order_release);
+    return error;
+}
+
+/* ---- names -------------------------------------------------------------------------------------
+ */
+
+MTRACE_EXPORT int pthread_setname_np(pthread_t target, const char *name)
+{
+    int error;
+
+    if (!is_ready() || !g_real.pthread_setname_np)
+        return ENOSYS;
+    error = g_real.pthread_setname_np(target, name);
+    if (error == 0 && lifecycle_is_recording())
+        thread_define_name(thread_of((uintptr_t)target), name);
+    return error;
+}
+
+/* ---- what is forbidden from now on -------------------------------------------------------------
+ */
+
+enum {
+    SEGMENTS_AHEAD = 64, /* 4 MiB: no segment can be made later */
+};
+
+static void before_seccomp(bool is_strict)
+{
+    if (!lifecycle_is_recording())
+        return;
+    segment_reserve_ahead(SEGMENTS_AHEAD);
+    if (is_strict)
+        clock_forbid_all();
+    sys_forbid();
+}
+
+static void seccomp_failed(void)
+{
+    sys_allow();
+    clock_allow();
+}
+
+static long prctl_seccomp(int option, const unsigned long *a)
+{
+    int result;
+
+    before_seccomp(a[0] == SECCOMP_MODE_STRICT);
+    result = g_real.prctl(option, a[0], a[1], a[2], a[3]);
+    if (result != 0)
+        seccomp_failed();
+    return result;
+}
+
+MTRACE_EXPORT int prctl(int option, ...)
+{
+    unsigned long a[4];
+    va_list arguments;
+    int result;
+
+    va_start(arguments, option);
+    for (unsigned i = 0; i < 4; i++)
+        a[i] = va_arg(arguments, unsigned long);
+    va_end(arguments);
+    if (!is_ready() || !g_real.prctl) {
+        errno = ENOSYS;
+        return -1;
+    }
+    if (option == PR_SET_SECCOMP)
+        return (int)prctl_seccomp(option, a);
+    if (option == PR_SET_TSC && a[0] == PR_TSC_SIGSEGV && lifecycle_is_recording())
+        clock_forbid_tsc();
+    result = g_real.prctl(option, a[0], a[1], a[2], a[3]);
+    if (option == PR_SET_NAME && result == 0 && lifecycle_is_recording())
+        thread_define_name(&g_thread, NULL);
+    return result;
+}
+
+MTRACE_EXPORT long syscall(long number, ...)
+{
+    long a[6];
+    va_list arguments;
+    bool is_seccomp = false;
+    long result;
+
+    va_start(arguments, number);
+    for (unsigned i = 0; i < 6; i++)
+        a[i] = va_arg(arguments, long);
+    va_end(arguments);
+    if (!is_ready() || !g_real.syscall) {
+        errno = ENOSYS;
+        return -1;
+    }
+    if (number == SYS_seccomp)
+        is_seccomp = a[0] == SECCOMP_SET_MODE_STRICT || a[0] == SECCOMP_SET_MODE_FILTER;
+    if (is_seccomp)
+        before_seccomp(a[0] == SECCOMP_SET_MODE_STRICT);
+    result = g_real.syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+    if (is_seccomp && result < 0)
+        seccomp_failed();
+    return result;
+}
+
+/* The log's path means nothing behind a new root: grow while it does. */
+MTRACE_EXPORT int chroot(const char *path)
+{
+    if (!is_ready() || !g_real.chroot) {
+        errno = ENOSYS;
+        return -1;
+    }
+    if (lifecycle_is_recording())
+        segment_reserve_ahead(SEGMENTS_AHEAD);
+    return g_real.chroot(path);
+}

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * nop: libmtrace-nop.so, the same exports as libmtrace.so with nothing behind them but a jump to
+ * the next definition: the baseline of every figure about overhead.
+ */
+#include "collector/platform/real.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#if !defined(__x86_64__)
+#    error "write the jump of this architecture here"
+#endif
+
+/* One family to a line. */
+/* clang-format off */
+#define NOP_NAMES(X)                                                                               \
+    X(malloc) X(free) X(calloc) X(realloc) X(reallocarray)                                         \
+    X(posix_memalign) X(aligned_alloc) X(memalign) X(valloc) X(pvalloc)                            \
+    X(cfree) X(free_sized) X(free_aligned_sized)                                                   \
+    X(mallocx) X(rallocx) X(dallocx) X(sdallocx)                                                   \
+    X(mallopt) X(malloc_trim) X(malloc_info) X(mallinfo2)                                          \
+    X(mmap) X(mmap64) X(munmap) X(mremap) X(mprotect) X(brk) X(sbrk) X(dlclose)                    \
+    X(pthread_create) X(pthread_setname_np) X(prctl) X(syscall) X(chroot)                          \
+    X(fork) X(_Fork) X(forkpty) X(daemon) X(posix_spawn) X(posix_spawnp)                           \
+    X(execve) X(execv) X(execvp) X(execvpe) X(execl) X(execle) X(execlp) X(fexecve) X(execveat)    \
+    X(_exit) X(_Exit) X(quick_exit) X(abort)
+
+/* clang-format on */
+
+enum nop_index {
+#define NOP_INDEX(name) NOP_##name,
+    NOP_NAMES(NOP_INDEX)
+#undef NOP_INDEX
+    N_NAMES
+};
+
+static const char *const g_names[] = {
+#define NOP_NAME(name) #name,
+    NOP_NAMES(NOP_NAME)
+#undef NOP_NAME
+};
+
+/* Used by the jumps below only. */
+extern void *g_nop_targets[N_NAMES];
+void *g_nop_targets[N_NAMES];
+void nop_resolve(void);
+
+static size_t answer_zero(void)
+{
+    return 0;
+}
+
+/* Called once, by the first jump that finds no target. */
+__attribute__((used)) void nop_resolve(void)
+{
+    size_t (*const absent)(void) = answer_zero;
+
+    for (size_t i = 0; i < N_NAMES; i++) {
+        void *target = real_find(g_names[i]);
+        if (!target)
+            memcpy(&target, &absent, sizeof(target));
+        g_nop_targets[i] = target;
+    }
+}
+
+/* All argument registers survive; after the return address and eight pushes the stack is aligned.
+ */
+__asm__(".text\n"
+        ".type nop_first_call, @function\n"
+        "nop_first_call:\n"
+        "    push %rbp\n    push %rdi\n    push %rsi\n    push %rdx\n"
+        "    push %rcx\n    push %r8\n    push %r9\n    push %rax\n"
+        "    call nop_resolve\n"
+        "    pop %rax\n    pop %r9\n    pop %r8\n    pop %rcx\n"
+        "    pop %rdx\n    pop %rsi\n    pop %rdi\n    pop %rbp\n"
+        "    ret\n");
+
+#define NOP_STRING(text)  #text
+#define NOP_EXPAND(value) NOP_STRING(value)
+
+/* __COUNTER__ counts as the enumeration does: each name once, in the same order. */
+#define NOP_JUMP(name) NOP_JUMP_AT(name, __COUNTER__)
+#define NOP_JUMP_AT(name, index)                                                                 \
+    __asm__(".globl " #name "\n"                                                                 \
+            ".type " #name ", @function\n" #name ":\n"                                           \
+            "    cmpq $0, g_nop_targets+8*" NOP_EXPAND(                                          \
+                index) "(%rip)\n"                                                                \
+                       "    jne 1f\n"                                                            \
+                       "    call nop_first_call\n"                                               \
+                       "1:  jmp *g_nop_targets+8*" NOP_EXPAND(index) "(%rip)\n"                  \
+                                                                     ".size " #name ", .-" #name \
+                                                                     "\n");
+
+NOP_NAMES(NOP_JUMP)

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * environment: the program sees the environment its user gave it.
+ *
+ * Model:   without following children, our entry of LD_PRELOAD and our private variables go: from
+ *          `environ`, which becomes a new array, and from the array that main's third argument
+ *          shows. That one keeps its length, because some programs look for the auxiliary vector
+ *          behind it: removed entries are replaced by copies of their neighbours.
+ *          With following, exec wrappers add what a new environment lacks.
+ * Invariants: EN-1 LD_PRELOAD is what it was before ours was put in front: "ours" -> unset,
+ *             "ours:" -> empty, "ours:a" -> "a". EN-2 all other variables stay, in their order.
+ * Failure: the environment stays as it is.
+ */
+#ifndef MTRACE_COLLECTOR_ENVIRONMENT_H
+#define MTRACE_COLLECTOR_ENVIRONMENT_H
+
+#include "collector/platform/fmt.h"
+
+#include <stddef.h>
+
+/* Once, from the constructor. `initial`: the kernel's array. */
+void environment_restore(char **initial);
+
+/*
+ * With following children: MTRACE_PARENT in `environ`, so that also programs which libc starts
+ * itself (system, popen) know whose children they are; and its new value in a fork child.
+ */
+void environment_announce(void);
+void environment_update(void);
+
+/* LD_PRELOAD's value without our entry into *out; false when nothing is left of it: unset. */
+bool environment_without_us(const char *preload, struct fmt *out);
+
+/*
+ * For exec with follow: an array like `wanted` whose program will be recorded, too; `wanted` itself
+ * when nothing is missing or no memory is left. Valid until the calling thread's next call.
+ */
+char *const *environment_for_exec(char *const *wanted);
+
+#endif

@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: MIT */
+#include "collector/life/output.h"
+
+#include "collector/platform/clock.h"
+#include "collector/platform/memory.h"
+#include "collector/log/message.h"
+#include "collector/log/segment.h"
+#include "collector/platform/sys.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+
+enum {
+    MOST_NAMES = 10000, /* tried before giving up on %n or .<pid>.<n> */
+    LOG_MODE = 0666,    /* less the umask, as any file the program makes */
+};
+
+static char g_path[CONFIG_PATH_BYTES];  /* of this log; written by output_open */
+static char g_first[CONFIG_PATH_BYTES]; /* of the first log of the run */
+static uint32_t g_image;
+
+const char *output_path(void)
+{
+    return g_path;
+}
+
+const char *output_first_path(void)
+{
+    return g_first;
+}
+
+static void make_absolute(const char *path, struct fmt *out)
+{
+    static char directory[CONFIG_PATH_BYTES]; /* only one thread opens the log */
+
+    if (*path != '/' && sys_getcwd(directory, sizeof(directory)) > 0) {
+        fmt_string(out, directory);
+        fmt_char(out, '/');
+    }
+    fmt_string(out, path);
+}
+
+static void child_name(const char *first, uint32_t pid, unsigned image, bool is_live,
+                       struct fmt *out)
+{
+    fmt_string(out, first);
+    fmt_char(out, '.');
+    fmt_decimal(out, pid);
+    fmt_char(out, '.');
+    fmt_decimal(out, image);
+    if (is_live)
+        fmt_string(out, ".live");
+}
+
+void output_child_path(const struct config *config, uint32_t pid, struct fmt *out)
+{
+    child_name(g_first, pid, 0, config->recorder_pid != 0, out);
+}
+
+static int create(const char *path)
+{
+    return (int)sys_open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, LOG_MODE);
+}
+
+/* A log whose writer has ended may be replaced; a running one, or any other file, may not. */
+static bool is_replaceable(const char *path)
+{
+    struct log_file header;
+    int fd = (int)sys_open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0);
+    long length;
+
+    if (fd < 0)
+        return false;
+    length = sys_read(fd, &header, sizeof(header));
+    sys_close(fd);
+    if (length < (long)sizeof(header) || !memory_equal(header.magic, LOG_MAGIC, 8))
+        return false;
+    return header.form == LOG_FORM_PACKED || header.pid == (uint32_t)sys_getpid()
+           || sys_process_exists(header.pid) == -ESRCH;
+}
+
+/* The recorder packed a live log of this name and removed it. */
+static bool is_packed_already(uint32_t pid, unsigned image)
+{
+    struct fmt path = FMT_BUFFER(g_path);
+    int fd;
+
+    child_name(g_first, pid, image, false, &path);
+    fd = (int)sys_open(g_path, O_PATH | O_NOFOLLOW, 0);
+    if (fd >= 0)
+        sys_close(fd);
+    return fd >= 0;
+}
+
+/* Of a child or later image: the first free image number. */
+static int create_child_file(const struct config *config)
+{
+    bool is_live = config->recorder_pid != 0;
+    uint32_t pid = (uint32_t)sys_getpid();
+    int fd = -EEXIST;
+
+    for (g_image = 0; g_image < MOST_NAMES && fd == -EEXIST; g_image++) {
+        struct fmt path = FMT_BUFFER(g_path);
+        if (is_live && is_packed_already(pid, g_image))
+            continue;
+        child_name(g_first, pid, g_image, is_live, &path);
+        fd = create(g_path);
+    }
+    g_image--;
+    return fd;
+}
+
+static int create_first_file(const struct config *config, const char *pattern)
+{
+    static char expanded[CONFIG_PATH_BYTES];
+    unsigned n_names = config_is_numbered(pattern) ? MOST_NAMES : 1;
+    int fd = -EEXIST;
+
+    for (unsigned number = 0; number < n_names && fd == -EEXIST; number++) {
+        struct fmt name = FMT_BUFFER(expanded);
+        struct fmt path = FMT_BUFFER(g_path);
+        config_expand(pattern, number, &name);
+        make_absolute(expanded, &path);
+        fd = create(g_path);
+    }
+    if (fd == -EEXIST && n_names == 1 && is_replaceable(g_path)) {
+        sys_unlink(g_path);
+        fd = create(g_path);
+    }
+    memcpy(g_first, g_path, sizeof(g_first));
+    if (fd != -EEXIST)
+        return fd;
+    message(CONFIG_LEVEL_INFO, "exists and is in use or no log, another name is taken: ", g_path,
+            0);
+    return create_child_file(config);
+}
+
+/* Where the first log may go: as asked for, to temporary files, into memory (LOG_FLAG_WEAK). */
+enum place {
+    PLACE_WANTED,
+    PLACE_TEMPORARY,
+    PLACE_MEMORY,
+    N_PLACES
+};
+
+static int create_in_folder(const struct config *config, const char *folder)
+{
+    static char pattern[CONFIG_PATH_BYTES];
+    struct fmt out = FMT_BUFFER(pattern);
+    const char *base = config->output;
+
+    for (const char *c = config->output; *c; c++)
+        if (*c == '/')
+            base = c + 1;
+    fmt_string(&out, folder);
+    fmt_char(&out, '/');
+    fmt_string(&out, base);
+    return create_first_file(config, pattern);
+}
+
+static int create_at(const struct config *config, enum place place)
+{
+    if (place == PLACE_WANTED)
+        return create_first_file(config, config->output);
+    return create_in_folder(config,
+                            place == PLACE_MEMORY ? "/dev/shm" : config->fallback_directory);
+}
+
+static void keep_from_children(struct log_file *file, uint64_t size_bytes)
+{
+    sys_advise(file, size_bytes, MADV_DONTFORK);
+    sys_advise(file, size_bytes, MADV_DONTDUMP);
+}
+
+static struct log_file *map_whole(int fd, uint64_t size_bytes)
+{
+    long address = sys_map_file(fd, 0, size_bytes);
+
+    if (address < 0 && address > -4096)
+        return NULL;
+    keep_from_children((struct log_file *)(uintptr_t)address, size_bytes);
+    return (struct log_file *)(uintptr_t)address;
+}
+
+static uint64_t random_id(void)
+{
+    uint64_t id = 0;
+
+    if (sys_random(&id, sizeof(id)) != (long)sizeof(id) || id == 0)
+        id = sys_clock_ns(CLOCK_REALTIME) * 0x9e3779b97f4a7c15u ^ (uint64_t)sys_getpid();
+    return id;
+}
+
+static uint32_t settings_flags(const struct config *config)
+{
+    return (config->has_free_backtraces ? LOG_FLAG_FREE_BACKTRACES : 0u)
+           | (config->is_disabled_by_default ? LOG_FLAG_STARTED_OFF : 0u);
+}
+
+static void fill_header(struct log_file *file, const struct config *config,
+                        const struct output_parent *parent)
+{
+    struct clock_instant now = clock_now();
+    struct fmt version = FMT_BUFFER(file->collector_version);
+
+    file->version = LOG_VERSION;
+    file->form = LOG_FORM_RAW;
+    file->arch = LOG_ARCH_X86_64;
+    file->page_bytes = 4096;
+    file->segment_bytes = LOG_SEGMENT_BYTES;
+    file->clock = (uint32_t)clock_unit();
+    if (file->run_id == 0)
+        file->run_id = random_id();
+    file->parent_run_id = parent->run_id;
+    file->parent_pid = parent->pid;
+    file->pid = (uint32_t)sys_getpid();
+    file->image = g_image;
+    file->flags |= settings_flags(config);
+    file->start_ticks = file->last_ticks = now.ticks;
+    file->start_monotonic_ns = file->last_monotonic_ns = now.monotonic_ns;
+    file->start_unix_ns = sys_clock_ns(CLOCK_REALTIME);
+    fmt_string(&version, MTRACE_VERSION);
+    atomic_store_explicit(&file->n_nodes, LOG_NODE_FIRST, memory_order_relaxed);
+    if (atomic_load_explicit(&file->next_sequence, memory_order_relaxed) == 0)
+        atomic_store_explicit(&file->next_sequence, 1, memory_order_relaxed);
+}
+
+/* OU-2; release: whoever sees the magic sees the header. */
+static void publish_header(struct log_file *file)
+{
+    uint64_t magic;
+
+    memcpy(&magic, LOG_MAGIC, sizeof(magic));
+    __atomic_store_n((uint64_t *)(void *)file->magic, magic, __ATOMIC_RELEASE);
+}
+
+/* The recorder's pool belongs to the first image that claims its pid field. */
+static bool open_pool(const struct config *config, const struct output_parent *parent)
+{
+    struct segment_file where = {.path = g_path, .max_bytes = config->max_live_bytes};
+    struct fmt path = FMT_BUFFER(g_path);
+    struct fmt first = FMT_BUFFER(g_first);
+    struct log_file *file = NULL;
+    uint32_t unclaimed = 0;
+    uint64_t n_segments;
+    int fd;
+
+    fmt_string(&path, config->pool);
+    fd = (int)sys_open(g_path, O_RDWR | O_NOFOLLOW, 0);
+    if (fd < 0)
+        return false;
+    make_absolute(config->output, &first);
+    if (sys_file_id(fd, &where.id) == 0 && where.id.size_bytes > LOG_FILE_HEADER_BYTES)
+        file = map_whole(fd, (uint64_t)where.id.size_bytes);
+    sys_close(fd);
+    if (!file)
+        return false;
+    if (!__atomic_compare_exchange_n(&file->pid, &unclaimed, (uint32_t)sys_getpid(), false,
+                                     __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+        sys_unmap(file, (size_t)where.id.size_bytes);
+        return false;
+    }
+    n_segments = ((uint64_t)where.id.size_bytes - LOG_FILE_HEADER_BYTES) / LOG_SEGMENT_BYTES;
+    if (n_segments > atomic_load_explicit(&file->n_segments, memory_order_relaxed))
+        n_segments = atomic_load_explicit(&file->n_segments, memory_order_relaxed);
+    fill_header(file, config, parent);
+    segment_attach(file, (uint32_t)n_segments, &where);
+    publish_header(file);
+    return true;
+}
+
+enum {
+    RAW_BYTES = LOG_FILE_HEADER_BYTES + SEGMENT_CHUNK * LOG_SEGMENT_BYTES /* of a new raw log */
+};
+
+/* Closes fd; negative errno, and the file is gone, when it cannot be a log. */
+static long reserve_and_map(int fd, struct log_file **ret_file, struct sys_file_id *ret_id)
+{
+    bool is_weak = false;
+    long result = segment_reserve_space(fd, 0, RAW_BYTES, &is_weak);
+
+    if (result >= 0)
+        result = sys_file_id(fd, ret_id);
+    if (result >= 0)
+        result = sys_map_file(fd, 0, RAW_BYTES);
+    sys_close(fd);
+    if (result < 0 && result > -4096) {
+        sys_unlink(g_path);
+        return result;
+    }
+    *ret_file = (struct log_file *)(uintptr_t)result;
+    keep_from_children(*ret_file, RAW_BYTES);
+    (*ret_file)->flags |= is_weak ? LOG_FLAG_WEAK : 0u;
+    return 0;
+}
+
+static struct log_file *make_first(const struct config *config, struct sys_file_id *ret_id,
+                                   bool *ret_is_elsewhere)
+{
+    for (unsigned place = PLACE_WANTED; place < N_PLACES; place++) {
+        struct log_file *file;
+        long result = create_at(config, (enum place)place);
+        if (result >= 0)
+            result = reserve_and_map((int)result, &file, ret_id);
+        if (result == 0) {
+            file->flags |= place == PLACE_MEMORY ? LOG_FLAG_WEAK : 0u;
+            *ret_is_elsewhere = place != PLACE_WANTED;
+            return file;
+        }
+        message(CONFIG_LEVEL_ERROR, "no log can be made here: ", g_path, result);
+    }
+    return NULL;
+}
+
+static struct log_file *make_later(const struct config *config, struct sys_file_id *ret_id)
+{
+    struct log_file *file;
+    long result = create_child_file(config);
+
+    if (result >= 0)
+        result = reserve_and_map((int)result, &file, ret_id);
+    if (result == 0)
+        return file;
+    message(CONFIG_LEVEL_ERROR, "no log can be made here: ", g_path, result);
+    return NULL;
+}
+
+static bool open_raw(const struct config *config, const struct output_parent *parent)
+{
+    struct segment_file where = {.path = g_path, .max_bytes = config->max_live_bytes};
+    struct fmt first = FMT_BUFFER(g_first);
+    bool is_elsewhere = false;
+    struct log_file *file;
+
+    g_image = 0;
+    if (parent->path && parent->path != g_first)
+        fmt_string(&first, parent->path);
+    file =
+        parent->path ? make_later(config, &where.id) : make_first(config, &where.id, &is_elsewhere);
+    if (!file) {
+        message(CONFIG_LEVEL_ERROR, "nothing is recorded", NULL, 0);
+        return false;
+    }
+    fill_header(file, config, parent);
+    segment_attach(file, SEGMENT_CHUNK, &where);
+    segment_add_free(0, SEGMENT_CHUNK);
+    atomic_store_explicit(&file->n_segments, SEGMENT_CHUNK, memory_order_relaxed);
+    publish_header(file);
+    if (is_elsewhere)
+        message(CONFIG_LEVEL_ERROR, "the log is not where it was asked for, but ", g_path, 0);
+    return true;
+}
+
+bool output_open(const struct config *config, const struct output_parent *parent)
+{
+    struct output_parent own_pool = {NULL, 0, 0};
+
+    if (!parent->path && config->pool[0]) {
+        if (open_pool(config, parent))
+            return true;
+        own_pool = *parent;
+        own_pool.path = g_first; /* someone else has the pool: be named after it */
+        parent = &own_pool;
+    }
+    return open_raw(config, parent);
+}

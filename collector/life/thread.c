@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: MIT */
+#include "collector/life/thread.h"
+
+#include "collector/log/definition.h"
+#include "collector/platform/fmt.h"
+#include "collector/life/lifecycle.h"
+#include "collector/platform/memory.h"
+#include "collector/record/record.h"
+#include "collector/log/segment.h"
+#include "collector/platform/sys.h"
+
+#include <pthread.h>
+#include <stddef.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+
+enum {
+    PAGE_BYTES = 4096,
+    KEY_ROUNDS = 4,        /* PTHREAD_DESTRUCTOR_ITERATIONS of glibc */
+    MOST_KEYS_INLINE = 32, /* glibc allocates for keys above */
+};
+
+extern void *__libc_stack_end;
+
+_Thread_local struct thread g_thread = {.gate = THREAD_GATE_CLOSED};
+
+static const _Atomic uint64_t g_no_generation; /* 0: every gate is closed */
+const _Atomic uint64_t *g_generation = &g_no_generation;
+
+static _Atomic uint64_t *g_wiped_word; /* the same word, writable; NULL before thread_init */
+static uint64_t g_last_generation = 1; /* inherited by fork children, so theirs are new */
+static pthread_key_t g_key;
+static bool g_has_key;
+
+static uintptr_t thread_pointer(void)
+{
+    return (uintptr_t)pthread_self();
+}
+
+struct thread *thread_of(uintptr_t other)
+{
+    return (struct thread *)(other + ((uintptr_t)&g_thread - thread_pointer()));
+}
+
+static bool is_main_thread(void)
+{
+    long id = sys_gettid();
+
+    return id > 0 && id == sys_getpid();
+}
+
+/* main's stack grows down from __libc_stack_end, at most to the limit that held at start. */
+static void find_main_stack(struct thread *thread)
+{
+    uint64_t limit = sys_limit(RLIMIT_STACK);
+    uintptr_t high = (uintptr_t)__libc_stack_end;
+
+    if (limit > (uint64_t)1 << 30)
+        limit = (uint64_t)1 << 30;
+    thread->unwind.stack_high = high;
+    thread->unwind.stack_low = high - limit;
+}
+
+void thread_set_stack(uintptr_t low, uintptr_t high)
+{
+    g_thread.unwind.stack_low = low;
+    g_thread.unwind.stack_high = high;
+}
+
+void thread_define_name(const struct thread *of, const char *name)
+{
+    char own_name[16] = "";
+
+    if (of->index == 0)
+        return;
+    if (!name && sys_thread_name(own_name) < 0)
+        return;
+    if (!name)
+        name = own_name;
+    definition_text(LOG_DEF_THREAD_NAME, of->index, name, fmt_length(name));
+}
+
+static void define(struct thread *thread)
+{
+    struct log_def def = {
+        .kind = LOG_DEF_THREAD,
+    };
+    long id = sys_gettid();
+
+    if (!segment_log())
+        return;
+    def.a = id > 0 ? (uint64_t)id : 0;
+    def.id = atomic_fetch_add_explicit(&segment_log()->n_threads, 1, memory_order_relaxed) + 1;
+    thread->index = definition_write(&def, NULL, 0, NULL, 0) ? def.id : 0;
+    thread_define_name(thread, NULL);
+}
+
+/* Threads of this process are unseen, or (after a fork) have fields about another process. */
+static void begin(struct thread *thread, uint64_t generation)
+{
+    if (thread->generation != 0 && thread->generation != generation)
+        unwind_memory_forget(&thread->unwind);
+    thread->cursor = thread->limit = NULL;
+    thread->segment = NULL;
+    thread->last_ticks = thread->base_ticks = 0;
+    thread->index = 0;
+    thread->is_dead = false;
+    thread->n_rounds = 0;
+    thread->walk = NULL;
+    thread->exec_scratch = NULL;
+    thread->exec_scratch_bytes = 0;
+    thread->generation = generation;
+    if (thread->unwind.stack_high == 0 && is_main_thread())
+        find_main_stack(thread);
+    define(thread);
+    if (g_has_key)
+        pthread_setspecific(g_key, thread);
+}
+
+bool thread_is_nested(void)
+{
+    return g_thread.generation != 0 && g_thread.gate == THREAD_GATE_CLOSED && !g_thread.is_dead;
+}
+
+MTRACE_COLD struct thread *thread_enter_slow(uint64_t previous_gate)
+{
+    struct thread *thread = &g_thread;
+    bool was_closed = previous_gate == THREAD_GATE_CLOSED;
+    uint64_t generation;
+
+    if (!lifecycle_is_recording()) {
+        thread->gate = previous_gate;
+        return NULL;
+    }
+    generation = atomic_load_explicit(g_generation, memory_order_relaxed);
+    if (thread->generation == generation || thread->is_muted)
+        return NULL; /* inside, or dead */
+    if (thread->generation != 0 && was_closed && !thread->is_dead)
+        return NULL; /* inside, in the parent process */
+    begin(thread, generation);
+    return thread;
+}
+
+static void end(struct thread *thread)
+{
+    struct log_def def = {.kind = LOG_DEF_THREAD_END, .id = thread->index};
+
+    thread->gate = THREAD_GATE_CLOSED;
+    atomic_signal_fence(memory_order_seq_cst);
+    thread->is_dead = true;
+    if (thread->segment)
+        record_put_segment(thread);
+    unwind_memory_done(&thread->unwind);
+    memory_unmap(thread->exec_scratch, thread->exec_scratch_bytes);
+    thread->exec_scratch = NULL;
+    if (thread->index)
+        definition_write(&def, NULL, 0, NULL, 0);
+}
+
+/*
+ * glibc calls destructors in up to four rounds as long as values are set again: by asking for the
+ * next round, all but the last destructors of the program still find a thread that is ready.
+ */
+static void destroy(void *value)
+{
+    struct thread *thread = value;
+
+    if (!lifecycle_is_recording() || thread->generation != *g_generation || thread->is_dead)
+        return;
+    if (++thread->n_rounds < KEY_ROUNDS)
+        pthread_setspecific(g_key, thread);
+    else
+        end(thread);
+}
+
+void thread_init(void)
+{
+    void *page = memory_map_inherited(PAGE_BYTES);
+
+    if (!page || sys_advise(page, PAGE_BYTES, MADV_WIPEONFORK) < 0)
+        return;
+    g_wiped_word = page;
+    g_has_key = pthread_key_create(&g_key, destroy) == 0 && g_key < MOST_KEYS_INLINE;
+}
+
+bool thread_has_generations(void)
+{
+    return g_wiped_word != NULL;
+}
+
+void thread_new_generation(void)
+{
+    atomic_store_explicit(g_wiped_word, ++g_last_generation, memory_order_release);
+    g_generation = g_wiped_word;
+}

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * thread: what the collector knows about the calling thread, and the gate through which a recording
+ * enters and leaves.
+ *
+ *              first event               thread_leave
+ *      unseen ────────────► inside ────────────────────► ready
+ *        │                    ▲                            │
+ *        │                    └──────── thread_enter ──────┤
+ *        │                                                 │ key destructor, last round
+ *        │ (child of fork: all threads are unseen again)   ▼
+ *        └───────────────────────────────────────────►   dead
+ *
+ *      inside + a nested call (signal handler, or ourselves)  -> the shared side segment
+ *      inside in the parent of a fork (the handler forked): as inside, until the handler returned
+ *      dead   + a call (a later destructor of the same round) -> the shared side segment
+ *      key destructor rounds before the last leave the thread ready ("dying"): others free there.
+ *
+ * Invariants
+ *   TH-1 gate == *g_generation exactly when the thread is ready and belongs to this process. A fork
+ *        child finds *g_generation 0 (MADV_WIPEONFORK), whatever call made it.
+ *   TH-2 Fields below `gate` are touched only between thread_enter and thread_leave.
+ *   TH-3 segment, if not NULL, is FILLING and only this thread writes it.
+ * Threads: each its own. Signals: a handler sees either side of the gate's one store.
+ */
+#ifndef MTRACE_COLLECTOR_THREAD_H
+#define MTRACE_COLLECTOR_THREAD_H
+
+#include "collector/unwind/unwind.h"
+#include "common/attr.h"
+#include "common/log_format.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+enum {
+    THREAD_GATE_CLOSED = 1 /* never a generation: those are 0 or >= 2 */
+};
+
+struct thread {
+    uint64_t gate;
+    uint64_t *cursor; /* next free word of the segment */
+    uint64_t *limit;  /* last word at which a record of any kind still fits */
+    struct log_segment *segment;
+    uint64_t base_ticks; /* times in the segment are relative to this now */
+    uint64_t last_ticks; /* of the last record: LF-6 */
+    struct unwind_memory unwind;
+    uint64_t generation; /* of the process that the fields are about; 0 = unseen */
+    uint32_t index;      /* in the log; 0 = not defined yet */
+    bool is_dead;
+    bool is_muted;      /* nested calls are our own oracle's or the allocator's: not recorded */
+    uint8_t n_rounds;   /* key destructor rounds seen */
+    uintptr_t *walk;    /* scratch of the oracle's walks */
+    void *exec_scratch; /* environment for an exec, of exec_scratch_bytes */
+    size_t exec_scratch_bytes;
+    uint64_t outer_gate;   /* what the gate was outside of the guarded call; reentry.h */
+    uintptr_t outer_frame; /* of the guard */
+};
+
+extern _Thread_local struct thread g_thread __attribute__((tls_model("initial-exec")));
+
+/* Points to the word that a fork wipes; never NULL. */
+extern const _Atomic uint64_t *g_generation;
+
+MTRACE_NODISCARD struct thread *thread_enter_slow(uint64_t previous_gate);
+
+/*
+ * The calling thread, now inside; NULL: record nothing, or into the side segment (record.h asks
+ * lifecycle.h). Fast path: two loads, one compare, one store.
+ */
+MTRACE_NODISCARD static inline struct thread *thread_enter(void)
+{
+    struct thread *thread = &g_thread;
+    uint64_t gate = thread->gate;
+
+    /* Closed before it is compared: a handler that forks in between finds it closed. */
+    thread->gate = THREAD_GATE_CLOSED;
+    atomic_signal_fence(memory_order_seq_cst);
+    if (mtrace_unlikely(gate != atomic_load_explicit(g_generation, memory_order_relaxed)))
+        return thread_enter_slow(gate);
+    return thread;
+}
+
+static inline void thread_leave(struct thread *thread)
+{
+    atomic_signal_fence(memory_order_seq_cst);
+    thread->gate = thread->generation;
+}
+
+/* The caller is a signal handler that interrupted a recording of this thread. */
+bool thread_is_nested(void);
+
+/* Makes the key whose destructor ends threads, and the wiped word. Once per process. */
+void thread_init(void);
+
+/* False: the kernel cannot wipe on fork, nothing can be recorded. */
+bool thread_has_generations(void);
+
+/* A new process generation begins (start, or in a fork child that is recorded). */
+void thread_new_generation(void);
+
+/* Bounds of the calling thread's stack, told by the pthread_create wrapper; main's are found. */
+void thread_set_stack(uintptr_t low, uintptr_t high);
+
+/* The thread got a name (NULL: ask the kernel). `of`: TLS of any living thread. */
+void thread_define_name(const struct thread *of, const char *name);
+
+/* g_thread of another thread of this process. */
+struct thread *thread_of(uintptr_t other);
+
+#endif

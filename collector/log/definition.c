@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+#include "collector/log/definition.h"
+
+#include "collector/platform/clock.h"
+#include "collector/log/segment.h"
+
+#include <string.h>
+
+/*
+ * A full segment is not sealed: a writer in it may still be about to store its magic. Readers take
+ * DEFS in any state but FREE.
+ */
+static struct segment_shared g_shared = {.kind = LOG_SEGMENT_DEFS};
+
+void definition_forget(void)
+{
+    atomic_store_explicit(&g_shared.current, NULL, memory_order_relaxed);
+}
+
+bool definition_write(const struct log_def *def, const void *text, size_t text_bytes,
+                      const void *more, size_t more_bytes)
+{
+    const size_t most = LOG_DEF_MAX_BYTES - sizeof(struct log_def);
+    struct log_segment *segment;
+    struct log_def *out;
+    size_t size_bytes;
+
+    if (text_bytes > most)
+        text_bytes = most;
+    if (more_bytes > most - text_bytes)
+        more_bytes = most - text_bytes;
+    size_bytes = sizeof(*out) + text_bytes + more_bytes;
+    size_bytes = (size_bytes + LOG_DEF_ALIGN - 1) & ~(size_t)(LOG_DEF_ALIGN - 1);
+    out = segment_reserve(&g_shared, (uint32_t)size_bytes, &segment);
+    if (!out)
+        return false;
+    out->kind = def->kind;
+    out->text_bytes = (uint16_t)(text_bytes + more_bytes);
+    out->id = def->id;
+    out->extra = def->extra;
+    out->ticks = def->ticks ? def->ticks : clock_ticks_before();
+    out->a = def->a;
+    out->b = def->b;
+    out->c = def->c;
+    memcpy(out + 1, text, text_bytes);
+    if (more_bytes) /* else `more` may be NULL */
+        memcpy((unsigned char *)(out + 1) + text_bytes, more, more_bytes);
+    /* Release: the record is whole before its magic is seen. */
+    atomic_store_explicit(&out->magic, LOG_DEF_MAGIC, memory_order_release);
+    return true;
+}
+
+bool definition_text(enum log_def_kind kind, uint32_t id, const char *text, size_t text_bytes)
+{
+    struct log_def def = {.kind = (uint8_t)kind, .id = id};
+
+    return definition_write(&def, text, text_bytes, NULL, 0);
+}

@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: MIT */
+#include "collector/log/modules.h"
+
+#include "collector/log/definition.h"
+#include "collector/platform/fmt.h"
+#include "collector/platform/memory.h"
+#include "collector/platform/sys.h"
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <link.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/auxv.h>
+
+enum {
+    MOST_MODULES = 4096,
+    MOST_BUILD_ID_BYTES = 64,
+};
+
+/* What tells a mapping from a later one at the same place. */
+struct identity {
+    uintptr_t start, end;
+    uintptr_t link_map;
+    uintptr_t dynamic;
+    uintptr_t eh_frame;
+};
+
+/*
+ * Filled by the thread that got the index, then `state` READY with release. A module that was
+ * unloaded is ENDED; the same file at the same place revives it, nothing else.
+ */
+struct known {
+    _Atomic uint32_t state;
+    uint32_t id;
+    struct identity identity;
+    uint64_t file; /* hash of path and build-id; 0: no build-id, another file may have the path */
+};
+
+enum known_state {
+    KNOWN_UNUSED,
+    KNOWN_READY,
+    KNOWN_ENDED,
+    KNOWN_REVIVING,
+};
+
+static struct known g_known[MOST_MODULES];
+static _Atomic uint32_t g_n_known;
+_Atomic uint32_t g_modules_epoch;
+uintptr_t g_modules_loader_start, g_modules_loader_bytes;
+
+void modules_init(void)
+{
+    struct dl_find_object loader;
+
+    if (_dl_find_object((void *)_r_debug.r_ldbase, &loader) != 0)
+        return;
+    g_modules_loader_start = (uintptr_t)loader.dlfo_map_start;
+    g_modules_loader_bytes = (uintptr_t)loader.dlfo_map_end - g_modules_loader_start;
+}
+
+void modules_bump_epoch(void)
+{
+    atomic_fetch_add_explicit(&g_modules_epoch, 1, memory_order_acq_rel);
+}
+
+void modules_forget(void)
+{
+    uint32_t n = atomic_load_explicit(&g_n_known, memory_order_relaxed);
+
+    for (uint32_t i = 0; i < n && i < MOST_MODULES; i++)
+        atomic_store_explicit(&g_known[i].state, KNOWN_UNUSED, memory_order_relaxed);
+    atomic_store_explicit(&g_n_known, 0, memory_order_relaxed);
+    modules_bump_epoch();
+}
+
+static struct identity identity_of(const struct dl_find_object *object)
+{
+    const struct link_map *map = object->dlfo_link_map;
+
+    return (struct identity){
+        .start = (uintptr_t)object->dlfo_map_start,
+        .end = (uintptr_t)object->dlfo_map_end,
+        .link_map = (uintptr_t)map,
+        .dynamic = map ? (uintptr_t)map->l_ld : 0,
+        .eh_frame = (uintptr_t)object->dlfo_eh_frame,
+    };
+}
+
+static bool is_same(const struct identity *a, const struct identity *b)
+{
+    return a->start == b->start && a->end == b->end && a->link_map == b->link_map
+           && a->dynamic == b->dynamic && a->eh_frame == b->eh_frame;
+}
+
+static struct known *find_known(const struct identity *identity)
+{
+    uint32_t n = atomic_load_explicit(&g_n_known, memory_order_acquire);
+
+    for (uint32_t i = n < MOST_MODULES ? n : MOST_MODULES; i-- > 0;)
+        if (atomic_load_explicit(&g_known[i].state, memory_order_acquire) == KNOWN_READY
+            && is_same(&g_known[i].identity, identity))
+            return &g_known[i];
+    return NULL;
+}
+
+/* ---- what a definition says --------------------------------------------------------------------
+ */
+
+struct build_id {
+    const unsigned char *bytes;
+    uint32_t n_bytes;
+};
+
+static struct build_id find_in_notes(const unsigned char *at, const unsigned char *end)
+{
+    while (end - at > (ptrdiff_t)sizeof(ElfW(Nhdr))) {
+        const ElfW(Nhdr) *note = (const void *)at;
+        const unsigned char *name = at + sizeof(*note);
+        const unsigned char *bytes = name + ((note->n_namesz + 3u) & ~3u);
+        if (bytes > end || note->n_descsz > (size_t)(end - bytes))
+            break;
+        if (note->n_type == NT_GNU_BUILD_ID && note->n_namesz == 4 && memory_equal(name, "GNU", 4))
+            return (struct build_id){bytes, note->n_descsz};
+        at = bytes + ((note->n_descsz + 3u) & ~3u);
+    }
+    return (struct build_id){NULL, 0};
+}
+
+/* Bytes of the file are mapped there, to be read. Between segments there may be nothing. */
+static bool is_loaded(const ElfW(Phdr) * programs, unsigned n, const ElfW(Phdr) * part)
+{
+    for (unsigned i = 0; i < n; i++)
+        if (programs[i].p_type == PT_LOAD && (programs[i].p_flags & PF_R)
+            && part->p_vaddr >= programs[i].p_vaddr && part->p_memsz <= programs[i].p_filesz
+            && part->p_vaddr - programs[i].p_vaddr <= programs[i].p_filesz - part->p_memsz)
+            return true;
+    return false;
+}
+
+/* The ELF header is the first thing mapped of a module, wherever the linker put it together. */
+static struct build_id find_build_id(const struct identity *identity, uintptr_t load_address)
+{
+    const ElfW(Ehdr) *header = (const void *)identity->start;
+    const ElfW(Phdr) * programs;
+
+    if (!memory_equal(header->e_ident, ELFMAG, SELFMAG)
+        || header->e_phoff + (uint64_t)header->e_phnum * sizeof(*programs) > 4096)
+        return (struct build_id){NULL, 0};
+    programs = (const void *)((uintptr_t)header + header->e_phoff);
+    for (unsigned i = 0; i < header->e_phnum; i++) {
+        uintptr_t at = load_address + programs[i].p_vaddr;
+        struct build_id id;
+        if (programs[i].p_type != PT_NOTE || at < identity->start
+            || !is_loaded(programs, header->e_phnum, &programs[i]))
+            continue;
+        id = find_in_notes((const void *)at, (const void *)(at + programs[i].p_memsz));
+        if (id.n_bytes && id.n_bytes <= MOST_BUILD_ID_BYTES)
+            return id;
+    }
+    return (struct build_id){NULL, 0};
+}
+
+static void append_path(const struct link_map *map, struct fmt *out)
+{
+    size_t room_bytes = out->capacity_bytes - 1;
+    long length = 0;
+
+    if (fmt_after_prefix(map->l_name, "linux-vdso")) {
+        fmt_string(out, "[vdso]");
+        return;
+    }
+    if (map->l_name[0] == '\0') {
+        length = sys_readlink("/proc/self/exe", out->text, room_bytes);
+        out->size_bytes = length > 0 ? (size_t)length : 0;
+        return;
+    }
+    if (map->l_name[0] != '/' && (length = sys_getcwd(out->text, room_bytes)) > 0) {
+        out->size_bytes = (size_t)length - 1; /* the kernel counts the NUL */
+        fmt_char(out, '/');
+    }
+    fmt_string(out, map->l_name);
+}
+
+/* The words of a definition. */
+struct description {
+    struct build_id build_id;
+    struct fmt path; /* in borrowed memory */
+};
+
+static uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        hash = (hash ^ ((const unsigned char *)bytes)[i]) * 0x100000001b3u;
+    return hash;
+}
+
+static uint64_t hash_file(const struct description *file)
+{
+    uint64_t hash = 0xcbf29ce484222325u;
+
+    if (file->build_id.n_bytes == 0)
+        return 0;
+    hash = hash_bytes(hash, file->build_id.bytes, file->build_id.n_bytes);
+    return hash_bytes(hash, file->path.text, file->path.size_bytes);
+}
+
+static bool define(const struct known *known, const struct description *file)
+{
+    const struct identity *identity = &known->identity;
+    struct log_def def = {
+        .kind = LOG_DEF_MODULE,
+        .id = known->id,
+        .extra = file->build_id.n_bytes,
+        .a = ((const struct link_map *)identity->link_map)->l_addr,
+        .b = identity->start,
+        .c = identity->end - identity->start,
+    };
+
+    return definition_write(&def, file->build_id.bytes, file->build_id.n_bytes, file->path.text,
+                            file->path.size_bytes);
+}
+
+/* A library opened and closed again and again needs one id, not one for each time. */
+static struct known *find_ended(const struct identity *identity, uint64_t file)
+{
+    uint32_t n = atomic_load_explicit(&g_n_known, memory_order_acquire);
+
+    for (uint32_t i = 0; file != 0 && i < n && i < MOST_MODULES; i++) {
+        uint32_t ended = KNOWN_ENDED;
+        if (atomic_load_explicit(&g_known[i].state, memory_order_acquire) == KNOWN_ENDED
+            && g_known[i].file == file && is_same(&g_known[i].identity, identity)
+            && atomic_compare_exchange_strong_explicit(&g_known[i].state, &ended, KNOWN_REVIVING,
+                                                       memory_order_acq_rel, memory_order_relaxed))
+            return &g_known[i];
+    }
+    return NULL;
+}
+
+static struct known *next_unused(const struct identity *identity, uint64_t file)
+{
+    uint32_t index = atomic_fetch_add_explicit(&g_n_known, 1, memory_order_relaxed);
+
+    if (index >= MOST_MODULES) {
+        atomic_store_explicit(&g_n_known, MOST_MODULES, memory_order_relaxed);
+        return NULL;
+    }
+    g_known[index].id = index + 1;
+    g_known[index].identity = *identity;
+    g_known[index].file = file;
+    return &g_known[index];
+}
+
+/* MO-1. Two threads may define the same module at the same time: two ids, both right. */
+static struct known *add_known(const struct identity *identity)
+{
+    const struct link_map *map = (const void *)identity->link_map;
+    struct description file = {find_build_id(identity, map->l_addr),
+                               {memory_borrow(), MEMORY_BORROWED_BYTES, 0, false}};
+    struct known *known;
+    uint64_t hash;
+
+    if (!file.path.text)
+        return NULL;
+    append_path(map, &file.path);
+    hash = hash_file(&file);
+    known = find_ended(identity, hash);
+    if (!known)
+        known = next_unused(identity, hash);
+    if (known && define(known, &file))
+        atomic_store_explicit(&known->state, KNOWN_READY, memory_order_release);
+    else
+        known = NULL;
+    memory_return(file.path.text);
+    return known;
+}
+
+bool modules_find(uintptr_t address, struct module *ret_module)
+{
+    struct dl_find_object object;
+    struct identity identity;
+    struct known *known;
+
+    *ret_module = (struct module){.id = 0};
+    if (_dl_find_object((void *)address, &object) != 0 || !object.dlfo_link_map)
+        return false;
+    identity = identity_of(&object);
+    known = find_known(&identity);
+    if (!known)
+        known = add_known(&identity);
+    ret_module->start = identity.start;
+    ret_module->end = identity.end;
+    ret_module->load_address = object.dlfo_link_map->l_addr;
+    ret_module->eh_frame_hdr = object.dlfo_eh_frame;
+    ret_module->id = known ? known->id : 0;
+    return true;
+}
+
+static bool is_still_there(const struct known *known)
+{
+    struct dl_find_object object;
+    struct identity identity;
+
+    if (_dl_find_object((void *)known->identity.start, &object) != 0 || !object.dlfo_link_map)
+        return false;
+    identity = identity_of(&object);
+    return is_same(&identity, &known->identity);
+}
+
+void modules_check_unloaded(void)
+{
+    uint32_t n = atomic_load_explicit(&g_n_known, memory_order_acquire);
+    bool is_any_gone = false;
+
+    for (uint32_t i = 0; i < n && i < MOST_MODULES; i++) {
+        struct log_def def = {.kind = LOG_DEF_MODULE_END, .id = i + 1};
+        uint32_t ready = KNOWN_READY;
+        if (atomic_load_explicit(&g_known[i].state, memory_order_acquire) != KNOWN_READY
+            || is_still_there(&g_known[i]))
+            continue;
+        is_any_gone = true;
+        if (atomic_compare_exchange_strong_explicit(&g_known[i].state, &ready, KNOWN_ENDED,
+                                                    memory_order_acq_rel, memory_order_relaxed))
+            definition_write(&def, NULL, 0, NULL, 0);
+    }
+    if (is_any_gone)
+        modules_bump_epoch(); /* last: what is looked up from here on sees the module ended */
+}

@@ -1,0 +1,429 @@
+/* SPDX-License-Identifier: MIT */
+#include "collector/log/segment.h"
+
+#include "collector/platform/clock.h"
+#include "common/attr.h"
+#include "common/invariant.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+
+enum {
+    MAX_CHUNKS = LOG_MAX_SEGMENTS / SEGMENT_CHUNK,
+    CHUNK_BYTES = SEGMENT_CHUNK * LOG_SEGMENT_BYTES,
+    RETRY_AFTER_DROPS_MAX = 1 << 16,
+    NO_ROOM_BYTES = 1 << 30,
+};
+
+/* All written by segment_attach and segment_forget, but g_chunks and the three below it. */
+static struct log_file *g_log;
+static unsigned char *g_first;
+static uint32_t g_n_first;
+static struct segment_file g_where;
+
+static _Atomic(unsigned char *) g_chunks[MAX_CHUNKS]; /* behind the first mapping */
+static _Atomic uint32_t g_n_chunks;                   /* of them mapped */
+static _Atomic uint32_t g_drop_reason;
+static _Atomic uint32_t g_drops_until_retry; /* no growth is tried until it is 0 */
+static _Atomic uint32_t g_retry_interval;
+
+struct log_file *segment_log(void)
+{
+    return g_log;
+}
+
+void segment_attach(struct log_file *file, uint32_t n_first, const struct segment_file *where)
+{
+    g_first = (unsigned char *)file + LOG_FILE_HEADER_BYTES;
+    g_n_first = n_first;
+    g_where = *where;
+    g_log = file;
+}
+
+void segment_forget(void)
+{
+    uint32_t n_chunks = atomic_load_explicit(&g_n_chunks, memory_order_relaxed);
+
+    for (uint32_t i = 0; i < n_chunks && i < MAX_CHUNKS; i++)
+        atomic_store_explicit(&g_chunks[i], NULL, memory_order_relaxed);
+    atomic_store_explicit(&g_n_chunks, 0, memory_order_relaxed);
+    atomic_store_explicit(&g_drops_until_retry, 0, memory_order_relaxed);
+    atomic_store_explicit(&g_retry_interval, 0, memory_order_relaxed);
+    g_log = NULL;
+    g_first = NULL;
+    g_n_first = 0;
+}
+
+void segment_replace_mappings(void)
+{
+    uint32_t n_chunks = atomic_load_explicit(&g_n_chunks, memory_order_relaxed);
+
+    if (!g_log)
+        return;
+    g_where.max_bytes = 0; /* the parent's file is not to grow from here */
+    sys_map_over(g_log, LOG_FILE_HEADER_BYTES + (size_t)g_n_first * LOG_SEGMENT_BYTES);
+    for (uint32_t i = 0; i < n_chunks && i < MAX_CHUNKS; i++) {
+        unsigned char *chunk = atomic_load_explicit(&g_chunks[i], memory_order_relaxed);
+        if (chunk)
+            sys_map_over(chunk, CHUNK_BYTES);
+    }
+}
+
+struct log_segment *segment_at(uint32_t index)
+{
+    unsigned char *chunk;
+    uint32_t later;
+
+    if (index < g_n_first)
+        return (struct log_segment *)(void *)(g_first + (size_t)index * LOG_SEGMENT_BYTES);
+    later = index - g_n_first;
+    if (later / SEGMENT_CHUNK >= MAX_CHUNKS)
+        return NULL;
+    /* Acquire: pairs with the release in map_chunk. */
+    chunk = atomic_load_explicit(&g_chunks[later / SEGMENT_CHUNK], memory_order_acquire);
+    if (!chunk)
+        return NULL;
+    return (struct log_segment *)(void *)(chunk
+                                          + (size_t)(later % SEGMENT_CHUNK) * LOG_SEGMENT_BYTES);
+}
+
+/* ---- the three stacks --------------------------------------------------------------------------
+ * Low half: index + 1 of the top. High half: a tag that every change increments.
+ */
+static uint64_t next_top(uint64_t old_top, uint32_t link)
+{
+    return ((old_top >> 32) + 1) << 32 | link;
+}
+
+/* The release of the CAS publishes what was written to the segment before. */
+static void push(_Atomic uint64_t *stack, struct log_segment *segment)
+{
+    uint64_t top = atomic_load_explicit(stack, memory_order_relaxed);
+
+    do {
+        atomic_store_explicit(&segment->next, (uint32_t)top, memory_order_relaxed);
+    } while (!atomic_compare_exchange_weak_explicit(stack, &top, next_top(top, segment->index + 1),
+                                                    memory_order_release, memory_order_relaxed));
+}
+
+/* A link read from a segment that another thread popped meanwhile is stale; then the tag differs.
+ */
+static struct log_segment *pop(_Atomic uint64_t *stack)
+{
+    uint64_t top = atomic_load_explicit(stack, memory_order_acquire);
+
+    while ((uint32_t)top != 0) {
+        struct log_segment *segment = segment_at((uint32_t)top - 1);
+        uint32_t link;
+        if (!segment)
+            return NULL;
+        link = atomic_load_explicit(&segment->next, memory_order_relaxed);
+        if (atomic_compare_exchange_weak_explicit(stack, &top, next_top(top, link),
+                                                  memory_order_acquire, memory_order_acquire))
+            return segment;
+    }
+    return NULL;
+}
+
+/* ---- growth ------------------------------------------------------------------------------------
+ */
+
+/*
+ * File systems without fallocate: zeros at the end of the file reserve it as well. Only there
+ * (map_chunk appends): another grower may have the same space already, and use it.
+ */
+static long reserve_by_writing(int fd, uint64_t end)
+{
+    static const char zeros[4096];
+    struct sys_file_id now;
+    long result = sys_file_id(fd, &now);
+
+    while (result >= 0 && (uint64_t)now.size_bytes < end) {
+        uint64_t missing = end - (uint64_t)now.size_bytes;
+        result = sys_pwrite(fd, zeros, missing < sizeof(zeros) ? (size_t)missing : sizeof(zeros),
+                            (uint64_t)now.size_bytes);
+        if (result >= 0 || result == -EINTR)
+            result = sys_file_id(fd, &now);
+    }
+    return result < 0 ? result : 0;
+}
+
+long segment_reserve_space(int fd, uint64_t offset, uint64_t size_bytes, bool *ret_is_weak)
+{
+    long result;
+
+    /* One byte more would send SIGXFSZ, and its default action ends the process. */
+    if (offset + size_bytes > sys_limit(RLIMIT_FSIZE))
+        return -EFBIG;
+    do
+        result = sys_fallocate(fd, offset, size_bytes);
+    while (result == -EINTR);
+    if (result != -EOPNOTSUPP)
+        return result;
+    *ret_is_weak = true;
+    return reserve_by_writing(fd, offset + size_bytes);
+}
+
+static bool is_failure(long address)
+{
+    return address < 0 && address > -4096;
+}
+
+static long map_reserved(int fd, uint64_t offset, size_t size_bytes)
+{
+    bool is_weak = false;
+    long result = segment_reserve_space(fd, offset, size_bytes, &is_weak);
+
+    if (result < 0)
+        return result;
+    if (is_weak)
+        __atomic_fetch_or(&g_log->flags, LOG_FLAG_WEAK, __ATOMIC_RELAXED);
+    result = sys_map_file(fd, offset, size_bytes);
+    if (is_failure(result))
+        return result;
+    sys_advise((void *)(uintptr_t)result, size_bytes, MADV_DONTFORK);
+    sys_advise((void *)(uintptr_t)result, size_bytes, MADV_DONTDUMP);
+    return result;
+}
+
+static long map_chunk(uint32_t chunk)
+{
+    uint64_t offset = LOG_FILE_HEADER_BYTES + (uint64_t)g_n_first * LOG_SEGMENT_BYTES
+                      + (uint64_t)chunk * CHUNK_BYTES;
+    struct sys_file_id id;
+    long result;
+    int fd;
+
+    result = sys_open(g_where.path, O_RDWR | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0);
+    if (result < 0)
+        return result;
+    fd = (int)result;
+    result = sys_file_id(fd, &id);
+    if (result == 0 && (id.device != g_where.id.device || id.inode != g_where.id.inode))
+        result = -ESTALE;
+    if (result == 0)
+        result = map_reserved(fd, offset, CHUNK_BYTES);
+    sys_close(fd);
+    return result;
+}
+
+static void raise_to(_Atomic uint32_t *value, uint32_t least)
+{
+    uint32_t now = atomic_load_explicit(value, memory_order_relaxed);
+
+    while (now < least
+           && !atomic_compare_exchange_weak_explicit(value, &now, least, memory_order_release,
+                                                     memory_order_relaxed))
+        ;
+}
+
+void segment_add_free(uint32_t first, uint32_t n)
+{
+    for (uint32_t index = first + n; index-- > first;) {
+        struct log_segment *segment = segment_at(index);
+        segment->index = index;
+        segment->run_id = g_log->run_id;
+        push(&g_log->free_stack, segment);
+    }
+}
+
+/* After a failure the next drops do not ask the kernel again: 1, 2, 4 … 65536 of them. */
+static void back_off(enum log_drop reason)
+{
+    uint32_t interval = atomic_load_explicit(&g_retry_interval, memory_order_relaxed);
+
+    interval = interval == 0 ? 1 : interval < RETRY_AFTER_DROPS_MAX ? interval * 2 : interval;
+    atomic_store_explicit(&g_retry_interval, interval, memory_order_relaxed);
+    atomic_store_explicit(&g_drops_until_retry, interval, memory_order_relaxed);
+    atomic_store_explicit(&g_drop_reason, reason, memory_order_relaxed);
+}
+
+static bool is_beyond_limit(uint32_t first)
+{
+    return (uint64_t)(first + SEGMENT_CHUNK) * LOG_SEGMENT_BYTES > g_where.max_bytes
+           || first + SEGMENT_CHUNK > LOG_MAX_SEGMENTS;
+}
+
+/*
+ * A chunk gets its number when its space is there, so the file has no holes. Growers may be after
+ * the same one; none waits: who comes second unmaps it and looks at what the first one added.
+ */
+static bool grow_unblocked(void)
+{
+    uint32_t waiting = atomic_load_explicit(&g_drops_until_retry, memory_order_relaxed);
+    uint32_t chunk = atomic_load_explicit(&g_n_chunks, memory_order_relaxed);
+    uint32_t first = g_n_first + chunk * SEGMENT_CHUNK;
+    long address;
+
+    if (waiting > 0) {
+        atomic_store_explicit(&g_drops_until_retry, waiting - 1, memory_order_relaxed);
+        return false;
+    }
+    if (is_beyond_limit(first)) {
+        back_off(LOG_DROP_LIMIT);
+        return false;
+    }
+    address = map_chunk(chunk);
+    if (is_failure(address)) {
+        back_off(address == -ENOMEM ? LOG_DROP_NO_MEMORY : LOG_DROP_NO_SPACE);
+        return false;
+    }
+    if (!atomic_compare_exchange_strong_explicit(&g_n_chunks, &chunk, chunk + 1,
+                                                 memory_order_relaxed, memory_order_relaxed)) {
+        sys_unmap((void *)(uintptr_t)address, CHUNK_BYTES);
+        return true;
+    }
+    atomic_store_explicit(&g_retry_interval, 0, memory_order_relaxed);
+    atomic_store_explicit(&g_chunks[chunk], (unsigned char *)(uintptr_t)address,
+                          memory_order_release);
+    /* Before anyone can seal one: the recorder takes no segment behind the number. */
+    raise_to(&g_log->n_segments, first + SEGMENT_CHUNK);
+    segment_add_free(first, SEGMENT_CHUNK);
+    return true;
+}
+
+/* A handler that forks in the middle would leave a mapping that no table knows. */
+static bool grow(void)
+{
+    uint64_t mask;
+    bool has_grown;
+    bool is_blocked = sys_block_signals(&mask) >= 0;
+
+    has_grown = grow_unblocked();
+    if (is_blocked)
+        sys_unblock_signals(mask);
+    return has_grown;
+}
+
+void segment_reserve_ahead(uint32_t n)
+{
+    for (uint32_t i = 0; g_log && i < n; i += SEGMENT_CHUNK)
+        if (!grow())
+            return;
+}
+
+/* ---- use ---------------------------------------------------------------------------------------
+ */
+
+static bool has_reservations(enum log_segment_kind kind)
+{
+    return kind == LOG_SEGMENT_SIDE || kind == LOG_SEGMENT_DEFS;
+}
+
+/* SG-3. Bytes of an earlier filling would look like valid records of the other kinds. */
+static void begin_filling(struct log_segment *segment, enum log_segment_kind kind)
+{
+    struct clock_instant now = clock_now();
+
+    atomic_store_explicit(&segment->state, LOG_STATE_FREE, memory_order_relaxed);
+    atomic_store_explicit(&segment->committed_bytes, 0, memory_order_relaxed);
+    /* A late writer of the SIDE filling that was here before must find no room (side.c). */
+    atomic_store_explicit(&segment->reserved_bytes, has_reservations(kind) ? 0 : NO_ROOM_BYTES,
+                          memory_order_relaxed);
+    if (kind != LOG_SEGMENT_EVENTS && segment->sequence != 0)
+        memset(segment_payload(segment), 0, LOG_SEGMENT_PAYLOAD_BYTES);
+    segment->kind = kind;
+    segment->thread = 0;
+    segment->base_ticks = now.ticks;
+    segment->base_monotonic_ns = now.monotonic_ns;
+    segment->first_node = 0;
+    segment->packed_bytes = segment->looked_bytes = segment->has_gaps = 0;
+    segment->run_id = g_log->run_id;
+    segment->sequence = atomic_fetch_add_explicit(&g_log->next_sequence, 1, memory_order_relaxed);
+    /* Release: a reader that sees FILLING sees the fields above. */
+    atomic_store_explicit(&segment->state, LOG_STATE_FILLING, memory_order_release);
+    if (now.monotonic_ns) {
+        __atomic_store_n(&g_log->last_ticks, now.ticks, __ATOMIC_RELAXED);
+        __atomic_store_n(&g_log->last_monotonic_ns, now.monotonic_ns, __ATOMIC_RELAXED);
+    }
+}
+
+struct log_segment *segment_take(enum log_segment_kind kind)
+{
+    struct log_segment *segment;
+
+    if (!g_log)
+        return NULL;
+    do
+        segment = pop(&g_log->free_stack);
+    while (!segment && grow());
+    if (segment)
+        begin_filling(segment, kind);
+    return segment;
+}
+
+void segment_seal(struct log_segment *segment)
+{
+    MTRACE_ASSERT(atomic_load(&segment->state) == LOG_STATE_FILLING);
+    atomic_store_explicit(&segment->state, LOG_STATE_SEALED, memory_order_release);
+    if (segment->kind == LOG_SEGMENT_EVENTS || segment->kind == LOG_SEGMENT_SIDE)
+        push(&g_log->sealed_stack, segment);
+}
+
+void segment_give_back(struct log_segment *segment)
+{
+    atomic_store_explicit(&segment->state, LOG_STATE_FREE, memory_order_release);
+    push(&g_log->free_stack, segment);
+}
+
+void segment_put_partial(struct log_segment *segment)
+{
+    push(&g_log->partial_stack, segment);
+}
+
+struct log_segment *segment_take_partial(void)
+{
+    return g_log ? pop(&g_log->partial_stack) : NULL;
+}
+
+void segment_count_drop(enum log_drop reason)
+{
+    if (g_log)
+        atomic_fetch_add_explicit(&g_log->dropped[reason], 1, memory_order_relaxed);
+}
+
+enum log_drop segment_drop_reason(void)
+{
+    return (enum log_drop)atomic_load_explicit(&g_drop_reason, memory_order_relaxed);
+}
+
+/* ---- segments that many fill at once -----------------------------------------------------------
+ */
+
+/* Replaces a full segment (or none); the loser of a race uses the winner's. */
+static struct log_segment *replace(struct segment_shared *shared, struct log_segment *full)
+{
+    struct log_segment *fresh = segment_take(shared->kind);
+
+    if (!fresh)
+        return NULL;
+    if (!atomic_compare_exchange_strong_explicit(&shared->current, &full, fresh,
+                                                 memory_order_acq_rel, memory_order_acquire)) {
+        segment_give_back(fresh);
+        return full;
+    }
+    return fresh;
+}
+
+void *segment_reserve(struct segment_shared *shared, uint32_t size_bytes,
+                      struct log_segment **ret_segment)
+{
+    struct log_segment *segment = atomic_load_explicit(&shared->current, memory_order_acquire);
+
+    for (unsigned attempt = 0; attempt < 8; attempt++) {
+        if (segment) {
+            uint32_t at = atomic_fetch_add_explicit(&segment->reserved_bytes, size_bytes,
+                                                    memory_order_relaxed);
+            *ret_segment = segment;
+            if (at + size_bytes <= LOG_SEGMENT_PAYLOAD_BYTES)
+                return segment_payload(segment) + at;
+        }
+        segment = replace(shared, segment);
+        if (!segment)
+            return NULL;
+    }
+    return NULL;
+}

@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: MIT */
+#include "collector/log/stack_tree.h"
+
+#include "collector/platform/memory.h"
+#include "collector/log/segment.h"
+#include "collector/platform/sys.h"
+#include "common/attr.h"
+
+#include <stdatomic.h>
+#include <stddef.h>
+#include <sys/mman.h>
+
+/*
+ * The table beside the log: entries of 8 bytes (hash high half, node id low half; 0 = empty), never
+ * removed. A node has a line by its parent, so that what hangs together lies together; when that
+ * line is full, the table is open addressing with linear probing from the hash. A node right behind
+ * its parent is in no table. At 3/4 full a table of twice the size takes over: with the 16-byte
+ * slot of the log that is at most 16 + 8 / (3/8) + 8 / (3/4) / 2 < 48 bytes per node, and the
+ * retired table gives its pages back.
+ */
+struct table {
+    uint32_t mask;      /* capacity - 1 */
+    _Atomic uint32_t n; /* entries */
+    _Alignas(64) _Atomic uint64_t entries[];
+};
+
+enum {
+    FIRST_CAPACITY = 1 << 12,
+    MOST_CAPACITY = 1 << 30,
+    MOST_NODE_SEGMENTS = 1 << 16, /* 4 GiB of nodes */
+    HUGE_PAGE_BYTES = 1 << 21,
+    LINE_ENTRIES = 64 / sizeof(uint64_t),
+    LINE_PARENT_BITS = 2, /* parents that differ only in these share a line */
+};
+
+static _Atomic(struct table *) g_table;
+static _Atomic bool g_is_growing;
+static _Atomic(struct log_segment *) g_node_segments[MOST_NODE_SEGMENTS];
+
+void stack_tree_forget(void)
+{
+    atomic_store_explicit(&g_table, NULL, memory_order_relaxed);
+    atomic_store_explicit(&g_is_growing, false, memory_order_relaxed);
+    for (size_t i = 0; i < MOST_NODE_SEGMENTS && atomic_load(&g_node_segments[i]); i++)
+        atomic_store_explicit(&g_node_segments[i], NULL, memory_order_relaxed);
+}
+
+/* ---- nodes in the log --------------------------------------------------------------------------
+ */
+
+static struct log_node *slot_of(uint32_t id)
+{
+    struct log_segment *segment =
+        atomic_load_explicit(&g_node_segments[id / LOG_NODES_PER_SEGMENT], memory_order_acquire);
+
+    if (!segment)
+        return NULL;
+    return (struct log_node *)(void *)segment_payload(segment) + id % LOG_NODES_PER_SEGMENT;
+}
+
+/* The segment of nodes ordinal * LOG_NODES_PER_SEGMENT and up is there afterwards, or false. */
+static MTRACE_COLD bool make_segment_slow(uint32_t ordinal)
+{
+    struct log_segment *none = NULL;
+    struct log_segment *fresh = segment_take(LOG_SEGMENT_NODES);
+
+    if (!fresh)
+        return false;
+    fresh->first_node = ordinal * LOG_NODES_PER_SEGMENT;
+    if (!atomic_compare_exchange_strong_explicit(&g_node_segments[ordinal], &none, fresh,
+                                                 memory_order_acq_rel, memory_order_acquire))
+        segment_give_back(fresh);
+    return true;
+}
+
+static bool has_room_for(uint32_t id)
+{
+    uint32_t ordinal = id / LOG_NODES_PER_SEGMENT;
+
+    if (ordinal >= MOST_NODE_SEGMENTS)
+        return false;
+    return atomic_load_explicit(&g_node_segments[ordinal], memory_order_acquire)
+           || make_segment_slow(ordinal);
+}
+
+/* A new id with its slot, or LOG_NODE_NONE. Ids are not used up while there is no room. */
+static uint32_t new_id(void)
+{
+    struct log_file *log = segment_log();
+    uint32_t id;
+
+    if (!log || !has_room_for(atomic_load_explicit(&log->n_nodes, memory_order_relaxed)))
+        return LOG_NODE_NONE;
+    id = atomic_fetch_add_explicit(&log->n_nodes, 1, memory_order_relaxed);
+    return has_room_for(id) ? id : LOG_NODE_NONE;
+}
+
+/* ST-1: the slot is whole before its address, and its address before the id leaves. */
+static uint32_t write_node(uint32_t parent, uint64_t address, uint32_t module)
+{
+    uint32_t id = new_id();
+    struct log_node *slot;
+
+    if (id == LOG_NODE_NONE)
+        return id;
+    slot = slot_of(id);
+    if (!slot)
+        return LOG_NODE_NONE;
+    slot->parent = parent;
+    slot->module = module;
+    atomic_store_explicit(&slot->address, address, memory_order_release);
+    return id;
+}
+
+/* ---- the table ---------------------------------------------------------------------------------
+ */
+
+static uint32_t hash_of(uint32_t parent, uint64_t address, uint32_t module)
+{
+    uint64_t hash = address * 0x9e3779b97f4a7c15u;
+
+    hash ^= ((uint64_t)parent << 32 | module) * 0xd6e8feb86659fd93u;
+    hash ^= hash >> 32;
+    hash *= 0xd6e8feb86659fd93u;
+    return (uint32_t)(hash >> 32);
+}
+
+static size_t table_bytes(uint32_t capacity)
+{
+    return sizeof(struct table) + (size_t)capacity * sizeof(uint64_t);
+}
+
+static struct table *table_new(uint32_t capacity)
+{
+    struct table *table = memory_map(table_bytes(capacity));
+
+    if (!table)
+        return NULL;
+    /* Its entries are all over it: with small pages most look-ups would walk the page tables. */
+    if (table_bytes(capacity) >= HUGE_PAGE_BYTES)
+        sys_advise(table, table_bytes(capacity), MADV_HUGEPAGE);
+    table->mask = capacity - 1;
+    return table;
+}
+
+/* Where an entry is looked for: first in the line of its parent, then from its hash onwards. */
+struct probe {
+    uint32_t at;
+    uint32_t n_probed;
+};
+
+static struct probe first_probe(const struct table *table, uint32_t parent)
+{
+    return (struct probe){(parent >> LINE_PARENT_BITS) * LINE_ENTRIES & table->mask, 0};
+}
+
+static void next_probe(const struct table *table, struct probe *probe, uint32_t hash)
+{
+    probe->at =
+        ++probe->n_probed == LINE_ENTRIES ? hash & table->mask : (probe->at + 1) & table->mask;
+}
+
+/* Used by one thread only, on a table that no one else sees yet. */
+static void copy_entry(struct table *to, uint64_t entry)
+{
+    const struct log_node *node = slot_of((uint32_t)entry);
+    struct probe probe = first_probe(to, node ? node->parent : 0);
+
+    while (atomic_load_explicit(&to->entries[probe.at], memory_order_relaxed))
+        next_probe(to, &probe, (uint32_t)(entry >> 32));
+    atomic_store_explicit(&to->entries[probe.at], entry, memory_order_relaxed);
+    atomic_fetch_add_explicit(&to->n, 1, memory_order_relaxed);
+}
+
+/*
+ * One thread copies, the others go on with the old table. What they add to it behind the copier's
+ * back is lost with it, and gets a second id when it is met again (ST-2 allows that).
+ */
+static MTRACE_COLD void grow_slow(struct table *old)
+{
+    uint32_t capacity = old->mask + 1;
+    struct table *bigger;
+
+    if (capacity >= MOST_CAPACITY
+        || atomic_exchange_explicit(&g_is_growing, true, memory_order_acquire))
+        return;
+    if (atomic_load_explicit(&g_table, memory_order_acquire) == old
+        && (bigger = table_new(capacity * 2))) {
+        for (uint32_t i = 0; i < capacity; i++) {
+            uint64_t entry = atomic_load_explicit(&old->entries[i], memory_order_relaxed);
+            if (entry)
+                copy_entry(bigger, entry);
+        }
+        atomic_store_explicit(&g_table, bigger, memory_order_release);
+        /* Readers still in the old table find zeros, which means absent. */
+        sys_advise((unsigned char *)old + 4096, table_bytes(capacity) - 4096, MADV_DONTNEED);
+    }
+    atomic_store_explicit(&g_is_growing, false, memory_order_release);
+}
+
+static struct table *first_table(void)
+{
+    struct table *none = NULL;
+    struct table *table = table_new(FIRST_CAPACITY);
+
+    if (table
+        && !atomic_compare_exchange_strong_explicit(&g_table, &none, table, memory_order_acq_rel,
+                                                    memory_order_acquire)) {
+        memory_unmap(table, table_bytes(FIRST_CAPACITY));
+        return none;
+    }
+    return table;
+}
+
+static inline bool is_node(uint32_t id, uint32_t parent, uint64_t address, uint32_t module)
+{
+    const struct log_node *slot = slot_of(id);
+
+    /* Acquire: pairs with write_node, so that the rest of a slot with this address is there. */
+    return slot && atomic_load_explicit(&slot->address, memory_order_acquire) == address
+           && slot->parent == parent && slot->module == module;
+}
+
+static bool is_crowded(const struct table *table)
+{
+    return atomic_load_explicit(&table->n, memory_order_relaxed) > (table->mask + 1) / 4 * 3;
+}
+
+/* Puts an entry where `probe` found none; else *ret_entry is who was faster. */
+static bool put_entry(struct table *table, uint32_t at, uint64_t entry, uint64_t *ret_entry)
+{
+    if (!atomic_compare_exchange_strong_explicit(&table->entries[at], ret_entry, entry,
+                                                 memory_order_acq_rel, memory_order_acquire))
+        return false;
+    atomic_fetch_add_explicit(&table->n, 1, memory_order_relaxed);
+    if (mtrace_unlikely(is_crowded(table)))
+        grow_slow(table);
+    return true;
+}
+
+/* A node that is not right behind its parent. own: its id if it was made already. */
+static MTRACE_NOINLINE uint32_t look_up(uint32_t parent, uint64_t address, uint32_t module,
+                                        uint32_t own)
+{
+    struct table *table = atomic_load_explicit(&g_table, memory_order_acquire);
+    uint32_t hash = hash_of(parent, address, module);
+    struct probe probe;
+
+    if (mtrace_unlikely(!table) && !(table = first_table()))
+        return LOG_NODE_NONE;
+    probe = first_probe(table, parent);
+    while (probe.n_probed <= table->mask) {
+        /* Acquire: pairs with the CAS above, so that the slot behind the id is readable. */
+        uint64_t entry = atomic_load_explicit(&table->entries[probe.at], memory_order_acquire);
+        if (!entry) {
+            if (!own && !(own = write_node(parent, address, module)))
+                return LOG_NODE_NONE;
+            if (put_entry(table, probe.at, (uint64_t)hash << 32 | own, &entry))
+                return own;
+        }
+        if (entry >> 32 == hash && is_node((uint32_t)entry, parent, address, module))
+            return (uint32_t)entry;
+        next_probe(table, &probe, hash);
+    }
+    return own ? own : write_node(parent, address, module);
+}
+
+/* Children have greater ids than their parents: the last node made has none yet. */
+static bool is_last_node(uint32_t id)
+{
+    const struct log_file *log = segment_log();
+
+    return log && atomic_load_explicit(&log->n_nodes, memory_order_relaxed) == id + 1;
+}
+
+uint32_t stack_tree_next(uint32_t parent, uintptr_t code_address, uint32_t module, bool is_exact)
+{
+    uint64_t address = code_address | (is_exact ? LOG_NODE_EXACT : 0);
+
+    return is_node(parent + 1, parent, address, module) ? parent + 1 : LOG_NODE_NONE;
+}
+
+/* A node right behind its parent is not in the table: stack_tree_next finds it. */
+uint32_t stack_tree_search(uint32_t parent, uintptr_t code_address, uint32_t module, bool is_exact)
+{
+    uint64_t address = code_address | (is_exact ? LOG_NODE_EXACT : 0);
+    uint32_t id = LOG_NODE_NONE;
+
+    if (is_last_node(parent) && (id = write_node(parent, address, module)) == parent + 1)
+        return id;
+    return look_up(parent, address, module, id);
+}

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: MIT */
+#include "collector/platform/clock.h"
+
+#include "collector/platform/fmt.h"
+#include "collector/platform/real.h"
+#include "collector/platform/sys.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <time.h>
+
+enum clock_source g_clock_source = CLOCK_SOURCE_MONOTONIC;
+
+static enum log_clock g_unit = LOG_CLOCK_MONOTONIC;
+static struct clock_instant g_first;      /* at clock_init */
+static struct clock_instant g_switch;     /* when the TSC was forbidden */
+static uint64_t g_ticks_per_second;       /* of g_first..g_switch */
+static enum clock_source g_source_before; /* clock_forbid_all */
+static int (*g_vdso_before)(clockid_t, struct timespec *);
+static _Atomic uint64_t g_logical_ticks;                    /* of the logical source */
+static int (*g_vdso_gettime)(clockid_t, struct timespec *); /* NULL: ask the kernel */
+
+static uint64_t monotonic_ns(void)
+{
+    struct timespec time;
+
+    if (g_vdso_gettime && g_vdso_gettime(CLOCK_MONOTONIC, &time) == 0)
+        return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
+    return sys_clock_ns(CLOCK_MONOTONIC);
+}
+
+/*
+ * The kernel keeps its clock source "tsc" only while the counters of all cores agree, and falls
+ * back by itself when its watchdog sees them drift. Under KVM the paravirtual clock is stable when
+ * the counter is invariant.
+ */
+static bool kernel_trusts_tsc(void)
+{
+#if defined(__x86_64__)
+    char name[32] = "";
+    unsigned a, b, c, d;
+    int fd = (int)sys_open("/sys/devices/system/clocksource/clocksource0/current_clocksource",
+                           O_RDONLY, 0);
+    long length;
+
+    if (fd < 0)
+        return false;
+    length = sys_read(fd, name, sizeof(name) - 1);
+    sys_close(fd);
+    if (length <= 0)
+        return false;
+    if (fmt_is_equal(name, "tsc\n") || fmt_is_equal(name, "hyperv_clocksource_tsc_page\n"))
+        return true;
+    __asm__("cpuid" : "=a"(a), "=b"(b), "=c"(c), "=d"(d) : "a"(0x80000007u), "c"(0));
+    return fmt_is_equal(name, "kvm-clock\n") && (d & 1u << 8);
+#else
+    return false;
+#endif
+}
+
+void clock_init(bool is_tsc_allowed)
+{
+    void *gettime = real_find_in_vdso("__vdso_clock_gettime");
+
+    memcpy(&g_vdso_gettime, &gettime, sizeof(gettime));
+    if (is_tsc_allowed && kernel_trusts_tsc()) {
+        g_clock_source = CLOCK_SOURCE_TSC;
+        g_unit = LOG_CLOCK_TSC;
+    } else {
+        g_clock_source = CLOCK_SOURCE_MONOTONIC;
+        g_unit = LOG_CLOCK_MONOTONIC;
+    }
+    g_first = clock_now();
+}
+
+enum log_clock clock_unit(void)
+{
+    return g_unit;
+}
+
+struct clock_instant clock_now(void)
+{
+    struct clock_instant now = {0, 0};
+
+    switch (g_clock_source) {
+    case CLOCK_SOURCE_TSC:
+        now.monotonic_ns = monotonic_ns();
+        now.ticks = clock_ticks_after();
+        break;
+    case CLOCK_SOURCE_MONOTONIC:
+        now.monotonic_ns = now.ticks = monotonic_ns();
+        break;
+    case CLOCK_SOURCE_CONVERTED:
+        now.ticks = clock_ticks_slow();
+        now.monotonic_ns = sys_clock_ns(CLOCK_MONOTONIC);
+        break;
+    case CLOCK_SOURCE_LOGICAL:
+        now.ticks = clock_ticks_slow();
+        break;
+    }
+    return now;
+}
+
+/* value * factor / divisor without losing the high bits of the product. */
+static uint64_t scale(uint64_t value, uint64_t factor, uint64_t divisor)
+{
+    __extension__ typedef unsigned __int128 wide;
+
+    return divisor ? (uint64_t)((wide)value * factor / divisor) : 0;
+}
+
+static uint64_t converted_ticks(void)
+{
+    uint64_t elapsed_ns = sys_clock_ns(CLOCK_MONOTONIC) - g_switch.monotonic_ns;
+
+    return g_switch.ticks + scale(elapsed_ns, g_ticks_per_second, 1000000000u);
+}
+
+uint64_t clock_ticks_slow(void)
+{
+    switch (g_clock_source) {
+    case CLOCK_SOURCE_MONOTONIC:
+        return monotonic_ns();
+    case CLOCK_SOURCE_CONVERTED:
+        return converted_ticks();
+    case CLOCK_SOURCE_LOGICAL:
+        return atomic_fetch_add_explicit(&g_logical_ticks, 1, memory_order_relaxed) + 1;
+    case CLOCK_SOURCE_TSC:
+        break;
+    }
+#if defined(__x86_64__)
+    return __rdtsc();
+#else
+    return monotonic_ns();
+#endif
+}
+
+/* The vdso reads the TSC, too: from here on only the kernel is asked. */
+void clock_forbid_tsc(void)
+{
+    uint64_t elapsed_ns;
+
+    if (g_clock_source != CLOCK_SOURCE_TSC && g_clock_source != CLOCK_SOURCE_MONOTONIC)
+        return;
+    g_switch = clock_now();
+    g_vdso_gettime = NULL;
+    if (g_clock_source == CLOCK_SOURCE_MONOTONIC)
+        return;
+    elapsed_ns = g_switch.monotonic_ns - g_first.monotonic_ns;
+    g_ticks_per_second = scale(g_switch.ticks - g_first.ticks, 1000000000u, elapsed_ns);
+    g_clock_source = CLOCK_SOURCE_CONVERTED;
+}
+
+void clock_forbid_all(void)
+{
+    if (g_clock_source == CLOCK_SOURCE_LOGICAL)
+        return;
+    atomic_store_explicit(&g_logical_ticks, clock_now().ticks, memory_order_relaxed);
+    g_source_before = g_clock_source;
+    g_vdso_before = g_vdso_gettime;
+    g_vdso_gettime = NULL;
+    g_clock_source = CLOCK_SOURCE_LOGICAL;
+}
+
+void clock_allow(void)
+{
+    if (g_clock_source != CLOCK_SOURCE_LOGICAL)
+        return;
+    g_vdso_gettime = g_vdso_before;
+    g_clock_source = g_source_before;
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * config: what the environment asks of the collector.
+ *
+ * Model: the variables MTRACE_* of the program's environment. Under mtrace-record the private
+ *        variable MTRACE_RECORDER holds newline-separated NAME=value assignments that win over
+ *        them, so that the user's own variables reach the program as they were.
+ * Invariants: CO-1 nothing points into the environment afterwards; CO-2 a value that makes no
+ *        sense leaves the default and sets bad_variable.
+ * Threads: read once at start, constant afterwards. Failure: none.
+ */
+#ifndef MTRACE_COLLECTOR_CONFIG_H
+#define MTRACE_COLLECTOR_CONFIG_H
+
+#include "collector/platform/fmt.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    CONFIG_PATH_BYTES = 4096
+};
+
+enum config_unwinder {
+    CONFIG_UNWINDER_FAST,
+    CONFIG_UNWINDER_LIBUNWIND,
+    CONFIG_UNWINDER_FRAME_POINTER,
+    CONFIG_UNWINDER_NONE,
+    CONFIG_UNWINDER_CHECK,
+};
+
+/* Messages of this level and below are shown. */
+enum config_level {
+    CONFIG_LEVEL_SILENT,
+    CONFIG_LEVEL_ERROR,
+    CONFIG_LEVEL_WARN,
+    CONFIG_LEVEL_INFO,
+    CONFIG_LEVEL_DEBUG,
+    CONFIG_LEVEL_TRACE,
+};
+
+struct config {
+    char output[CONFIG_PATH_BYTES];   /* pattern */
+    char log_file[CONFIG_PATH_BYTES]; /* pattern of the diagnostics file; "" = stderr */
+    char pool[CONFIG_PATH_BYTES];     /* live pool made by mtrace-record; "" = none */
+    char ancestor[CONFIG_PATH_BYTES]; /* log of the recorded process that exec'd us; "" = none */
+    char fallback_directory[CONFIG_PATH_BYTES]; /* TMPDIR or /tmp */
+    uint64_t ancestor_run_id;
+    uint32_t ancestor_pid;
+    uint32_t recorder_pid; /* 0 = bare preload */
+    uint32_t target_pid;   /* the process to record; 0 = any */
+    enum config_level level;
+    enum config_unwinder unwinder;
+    int toggle_signal;  /* 0 = none */
+    uint32_t max_depth; /* 0 = no limit */
+    uint64_t max_live_bytes;
+    bool is_disabled_by_default;
+    bool has_free_backtraces;
+    bool follows_children;
+    bool zeroes_memory;
+    bool gathers_mmaps;
+    bool may_use_tsc;
+    const char *bad_variable; /* name of one with a senseless value (static), or NULL */
+};
+
+/* Reads `environment` (NULL-terminated, may be NULL) into *ret_config. */
+void config_read(const char *const *environment, struct config *ret_config);
+
+/* Value of NAME in `environment`, or NULL. Not MTRACE_RECORDER's assignments. */
+const char *config_find(const char *const *environment, const char *name);
+
+/* Appends `pattern` with %e executable, %t unix seconds, %p pid, %n `number`, %% replaced. */
+void config_expand(const char *pattern, unsigned number, struct fmt *out);
+
+/* True when `pattern` contains %n. */
+bool config_is_numbered(const char *pattern);
+
+#endif

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: MIT */
+#include "collector/platform/memory.h"
+
+#include "collector/platform/sys.h"
+
+#include <stdatomic.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/mman.h>
+
+void *memory_map_inherited(size_t size_bytes)
+{
+    long address = sys_map_private(size_bytes);
+
+    return address < 0 && address > -4096 ? NULL : (void *)(uintptr_t)address;
+}
+
+enum {
+    N_REGIONS = 1024 /* what is mapped beyond that is not known to memory_inherit */
+};
+
+/* The live mappings of memory_map; start 0 = unused, taken by CAS. */
+static struct region {
+    _Atomic uintptr_t start;
+    size_t size_bytes;
+} g_regions[N_REGIONS];
+
+static void add_region(const void *start, size_t size_bytes)
+{
+    for (unsigned i = 0; i < N_REGIONS; i++) {
+        uintptr_t unused = 0;
+        if (atomic_load_explicit(&g_regions[i].start, memory_order_relaxed) == 0
+            && atomic_compare_exchange_strong_explicit(&g_regions[i].start, &unused,
+                                                       (uintptr_t)start, memory_order_acq_rel,
+                                                       memory_order_relaxed)) {
+            g_regions[i].size_bytes = size_bytes;
+            return;
+        }
+    }
+}
+
+static void remove_region(const void *start)
+{
+    for (unsigned i = 0; i < N_REGIONS; i++)
+        if (atomic_load_explicit(&g_regions[i].start, memory_order_relaxed) == (uintptr_t)start)
+            atomic_store_explicit(&g_regions[i].start, 0, memory_order_release);
+}
+
+void memory_inherit(bool is_inherited)
+{
+    for (unsigned i = 0; i < N_REGIONS; i++) {
+        uintptr_t start = atomic_load_explicit(&g_regions[i].start, memory_order_acquire);
+        if (start)
+            sys_advise((void *)start, g_regions[i].size_bytes,
+                       is_inherited ? MADV_DOFORK : MADV_DONTFORK);
+    }
+}
+
+void *memory_map(size_t size_bytes)
+{
+    void *start = memory_map_inherited(size_bytes);
+
+    if (start) {
+        sys_advise(start, size_bytes, MADV_DONTFORK);
+        sys_advise(start, size_bytes, MADV_DONTDUMP);
+        add_region(start, size_bytes);
+    }
+    return start;
+}
+
+void memory_unmap(void *start, size_t size_bytes)
+{
+    if (!start)
+        return;
+    remove_region(start);
+    sys_unmap(start, size_bytes);
+}
+
+/* One buffer is there always, also behind a seccomp filter; others are mapped. */
+static char g_borrowed[MEMORY_BORROWED_BYTES];
+static _Atomic bool g_is_borrowed;
+
+char *memory_borrow(void)
+{
+    if (!atomic_exchange_explicit(&g_is_borrowed, true, memory_order_acquire))
+        return g_borrowed;
+    return memory_map(MEMORY_BORROWED_BYTES);
+}
+
+void memory_return(char *borrowed)
+{
+    if (borrowed == g_borrowed)
+        atomic_store_explicit(&g_is_borrowed, false, memory_order_release);
+    else
+        memory_unmap(borrowed, MEMORY_BORROWED_BYTES);
+}
+
+void memory_forget(void)
+{
+    for (unsigned i = 0; i < N_REGIONS; i++)
+        atomic_store_explicit(&g_regions[i].start, 0, memory_order_relaxed);
+    atomic_store_explicit(&g_is_borrowed, false, memory_order_relaxed);
+}
+
+bool memory_equal(const void *a, const void *b, size_t size_bytes)
+{
+    const unsigned char *left = a;
+    const unsigned char *right = b;
+
+    for (size_t i = 0; i < size_bytes; i++)
+        if (left[i] != right[i])
+            return false;
+    return true;
+}
+
+/* Hidden by -fvisibility: these satisfy the calls that GCC makes for struct copies and loops. */
+void *memcpy(void *restrict to, const void *restrict from, size_t size_bytes)
+{
+#if defined(__x86_64__)
+    void *result = to;
+    __asm__ volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(size_bytes) : : "memory");
+    return result;
+#else
+    unsigned char *out = to;
+    const unsigned char *in = from;
+    for (size_t i = 0; i < size_bytes; i++) {
+        out[i] = in[i];
+        __asm__ volatile("" : : : "memory"); /* or this loop becomes a call of itself */
+    }
+    return to;
+#endif
+}
+
+void *memset(void *to, int value, size_t size_bytes)
+{
+#if defined(__x86_64__)
+    void *result = to;
+    __asm__ volatile("rep stosb" : "+D"(to), "+c"(size_bytes) : "a"(value) : "memory");
+    return result;
+#else
+    unsigned char *out = to;
+    for (size_t i = 0; i < size_bytes; i++) {
+        out[i] = (unsigned char)value;
+        __asm__ volatile("" : : : "memory");
+    }
+    return to;
+#endif
+}

@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: MIT */
+#include "collector/platform/real.h"
+
+#include "collector/platform/elf_lookup.h"
+#include "collector/platform/fmt.h"
+#include "common/attr.h"
+
+#include <link.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <string.h>
+
+struct real g_real; /* written by real_init */
+
+static bool g_is_glibc_malloc;
+static bool g_is_malloc_ours;
+static bool g_is_new_foreign;
+static const char *g_own_path = "";
+
+/* Every member of struct real and the name it stands for. */
+struct wanted {
+    const char *name;
+    size_t offset;
+};
+
+static const struct wanted g_wanted[] = {
+#define WANT(member)                           \
+    {                                          \
+#        member, offsetof(struct real, member) \
+    }
+    WANT(malloc),
+    WANT(free),
+    WANT(calloc),
+    WANT(realloc),
+    WANT(posix_memalign),
+    WANT(aligned_alloc),
+    WANT(memalign),
+    WANT(valloc),
+    WANT(pvalloc),
+    WANT(cfree),
+    WANT(free_sized),
+    WANT(free_aligned_sized),
+    WANT(malloc_usable_size),
+    WANT(mallocx),
+    WANT(rallocx),
+    WANT(dallocx),
+    WANT(sdallocx),
+    WANT(mallopt),
+    WANT(malloc_trim),
+    WANT(malloc_info),
+    WANT(mallinfo2),
+    WANT(mmap),
+    WANT(mmap64),
+    WANT(munmap),
+    WANT(mremap),
+    WANT(mprotect),
+    WANT(brk),
+    WANT(sbrk),
+    WANT(dlclose),
+    WANT(pthread_create),
+    WANT(pthread_setname_np),
+    WANT(prctl),
+    WANT(syscall),
+    WANT(chroot),
+    WANT(fork),
+    WANT(_Fork),
+    WANT(forkpty),
+    WANT(daemon),
+    WANT(execve),
+    WANT(execvpe),
+    WANT(fexecve),
+    WANT(execveat),
+    WANT(posix_spawn),
+    WANT(posix_spawnp),
+    WANT(quick_exit),
+    WANT(abort),
+#undef WANT
+    {"_exit", offsetof(struct real, exit_immediately)},
+};
+
+enum {
+    N_WANTED = sizeof(g_wanted) / sizeof(g_wanted[0])
+};
+
+static struct link_map *find_own(void)
+{
+    for (struct link_map *map = _r_debug.r_map; map; map = map->l_next)
+        if (map->l_ld == _DYNAMIC)
+            return map;
+    return NULL;
+}
+
+static bool is_libc(const struct link_map *map)
+{
+    struct elf_lookup object = elf_lookup_open(map);
+
+    return elf_lookup_find(&object, "gnu_get_libc_version") != NULL;
+}
+
+/* The next object that defines it, and what at; NULL if there is none. */
+static const struct link_map *find_definer(const struct link_map *map, const char *name,
+                                           void **ret_address)
+{
+    for (map = map->l_next; map; map = map->l_next) {
+        struct elf_lookup object = elf_lookup_open(map);
+        const ElfW(Sym) *symbol = elf_lookup_find(&object, name);
+        if (!symbol)
+            continue;
+        if (ret_address)
+            *ret_address = elf_lookup_resolve(&object, symbol);
+        return map;
+    }
+    return NULL;
+}
+
+static void *find_behind(const struct link_map *map, const char *name)
+{
+    void *address = NULL;
+
+    find_definer(map, name, &address);
+    return address;
+}
+
+static bool needs_cxx(const struct link_map *map)
+{
+    const char *strings = elf_lookup_open(map).strings;
+
+    for (const ElfW(Dyn) *at = map->l_ld; strings && at && at->d_tag != DT_NULL; at++)
+        if (at->d_tag == DT_NEEDED
+            && (fmt_after_prefix(strings + at->d_un.d_val, "libstdc++.so")
+                || fmt_after_prefix(strings + at->d_un.d_val, "libc++.so")))
+            return true;
+    return false;
+}
+
+/*
+ * The allocator's library has an operator new, too, which stands before that of the C++ library and
+ * calls no malloc by name; and not only the allocator is written in C++.
+ */
+static bool has_own_operators(const struct link_map *own, const struct link_map *allocator)
+{
+    struct elf_lookup object = elf_lookup_open(own);
+
+    if (elf_lookup_find(&object, "_Znwm") || find_definer(own, "_Znwm", NULL) != allocator)
+        return false;
+    for (const struct link_map *map = _r_debug.r_map; map; map = map->l_next)
+        if (map != allocator && needs_cxx(map))
+            return true;
+    return false;
+}
+
+/* The first definition in load order is what the program's own references bind to. */
+static bool is_first_definition(const struct link_map *own, const char *name)
+{
+    for (const struct link_map *map = _r_debug.r_map; map; map = map->l_next) {
+        struct elf_lookup object = elf_lookup_open(map);
+        if (elf_lookup_find(&object, name))
+            return map == own;
+    }
+    return false;
+}
+
+bool real_init(void (*adapt)(struct real *found))
+{
+    const struct link_map *own = find_own();
+    const struct link_map *allocator;
+    struct real found = {0};
+
+    if (!own)
+        return false;
+    g_own_path = own->l_name;
+    g_is_malloc_ours = is_first_definition(own, "malloc");
+    allocator = find_definer(own, "malloc", NULL);
+    g_is_glibc_malloc = allocator && is_libc(allocator);
+    g_is_new_foreign = allocator && !g_is_glibc_malloc && has_own_operators(own, allocator);
+    for (size_t i = 0; i < N_WANTED; i++) {
+        void *function = find_behind(own, g_wanted[i].name);
+        memcpy((char *)&found + g_wanted[i].offset, &function, sizeof(function));
+    }
+    if (adapt && !g_is_glibc_malloc)
+        adapt(&found);
+    /* malloc, the first member, is stored last: it says to other callers that all is there. */
+    memcpy((char *)&g_real + sizeof(found.malloc), (char *)&found + sizeof(found.malloc),
+           sizeof(found) - sizeof(found.malloc));
+    atomic_signal_fence(memory_order_release);
+    g_real.malloc = found.malloc;
+    return found.malloc != NULL;
+}
+
+void *real_find(const char *name)
+{
+    const struct link_map *own = find_own();
+
+    return own ? find_behind(own, name) : NULL;
+}
+
+void *real_find_in_allocator(const char *name)
+{
+    const struct link_map *own = find_own();
+    const struct link_map *allocator = own ? find_definer(own, "malloc", NULL) : NULL;
+    struct elf_lookup object;
+    const ElfW(Sym) * symbol;
+
+    if (!allocator)
+        return NULL;
+    object = elf_lookup_open(allocator);
+    symbol = elf_lookup_find(&object, name);
+    return symbol ? elf_lookup_resolve(&object, symbol) : NULL;
+}
+
+bool real_is_glibc_malloc(void)
+{
+    return g_is_glibc_malloc;
+}
+
+bool real_is_new_foreign(void)
+{
+    return g_is_new_foreign;
+}
+
+bool real_is_malloc_ours(void)
+{
+    return g_is_malloc_ours;
+}
+
+const char *real_own_path(void)
+{
+    return g_own_path;
+}
+
+void *real_find_in_vdso(const char *name)
+{
+    for (const struct link_map *map = _r_debug.r_map; map; map = map->l_next) {
+        struct elf_lookup object;
+        const ElfW(Sym) * symbol;
+        if (!fmt_after_prefix(map->l_name, "linux-vdso"))
+            continue;
+        object = elf_lookup_open(map);
+        symbol = elf_lookup_find(&object, name);
+        return symbol ? elf_lookup_resolve(&object, symbol) : NULL;
+    }
+    return NULL;
+}
+
+/* ---- before ld.so has relocated this object ---------------------------------------------------
+ * Nothing here may use the global offset table: only hidden symbols, reached relative to the pc.
+ */
+enum {
+    EARLY_HEADER_BYTES = 16
+};
+
+static const volatile void *const volatile g_relocated = &g_relocated;
+_Alignas(64) unsigned char g_real_early[REAL_EARLY_BYTES];
+static _Atomic size_t g_early_used;
+
+bool real_is_early(void)
+{
+    return g_relocated != &g_relocated;
+}
+
+void *real_early_allocate(size_t alignment, size_t size_bytes)
+{
+    size_t used = atomic_load_explicit(&g_early_used, memory_order_relaxed);
+    size_t start;
+
+    if (alignment < EARLY_HEADER_BYTES)
+        alignment = EARLY_HEADER_BYTES;
+    if (size_bytes > REAL_EARLY_BYTES || alignment > 64)
+        return NULL;
+    do {
+        start = (used + EARLY_HEADER_BYTES + alignment - 1) & ~(alignment - 1);
+        if (start + size_bytes > REAL_EARLY_BYTES)
+            return NULL;
+    } while (!atomic_compare_exchange_weak_explicit(&g_early_used, &used, start + size_bytes,
+                                                    memory_order_relaxed, memory_order_relaxed));
+    memcpy(g_real_early + start - sizeof(size_bytes), &size_bytes, sizeof(size_bytes));
+    return g_real_early + start;
+}
+
+void *real_early_reallocate(void *block, size_t size_bytes)
+{
+    void *moved = g_real.malloc ? g_real.malloc(size_bytes) : real_early_allocate(16, size_bytes);
+    size_t old_bytes;
+
+    if (!moved || !block)
+        return moved;
+    memcpy(&old_bytes, (unsigned char *)block - sizeof(old_bytes), sizeof(old_bytes));
+    memcpy(moved, block, old_bytes < size_bytes ? old_bytes : size_bytes);
+    return moved;
+}

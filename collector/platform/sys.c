@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: MIT */
+#include "collector/platform/sys.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <time.h>
+
+static _Atomic bool g_is_forbidden; /* set once, in any phase */
+
+void sys_forbid(void)
+{
+    atomic_store_explicit(&g_is_forbidden, true, memory_order_relaxed);
+}
+
+void sys_allow(void)
+{
+    atomic_store_explicit(&g_is_forbidden, false, memory_order_relaxed);
+}
+
+bool sys_is_forbidden(void)
+{
+    return atomic_load_explicit(&g_is_forbidden, memory_order_relaxed);
+}
+
+/* libc's syscall() would set errno and is a function the program may define itself. */
+static long call(long number, long a, long b, long c, long d, long e, long f)
+{
+    if (sys_is_forbidden())
+        return -EPERM;
+#if defined(__x86_64__)
+    long result;
+    register long r10 __asm__("r10") = d;
+    register long r8 __asm__("r8") = e;
+    register long r9 __asm__("r9") = f;
+    __asm__ volatile("syscall"
+                     : "=a"(result)
+                     : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
+                     : "rcx", "r11", "memory");
+    return result;
+#else
+#    error "write the system call of this architecture here"
+#endif
+}
+
+static long word(const void *pointer)
+{
+    return (long)(uintptr_t)pointer;
+}
+
+long sys_open(const char *path, int flags, unsigned mode)
+{
+    return call(SYS_openat, AT_FDCWD, word(path), flags | O_CLOEXEC, mode, 0, 0);
+}
+
+long sys_close(int fd)
+{
+    return call(SYS_close, fd, 0, 0, 0, 0, 0);
+}
+
+long sys_read(int fd, void *buffer, size_t size_bytes)
+{
+    return call(SYS_read, fd, word(buffer), (long)size_bytes, 0, 0, 0);
+}
+
+long sys_write(int fd, const void *buffer, size_t size_bytes)
+{
+    return call(SYS_write, fd, word(buffer), (long)size_bytes, 0, 0, 0);
+}
+
+long sys_pwrite(int fd, const void *buffer, size_t size_bytes, uint64_t offset)
+{
+    return call(SYS_pwrite64, fd, word(buffer), (long)size_bytes, (long)offset, 0, 0);
+}
+
+long sys_fallocate(int fd, uint64_t offset, uint64_t size_bytes)
+{
+    return call(SYS_fallocate, fd, 0, (long)offset, (long)size_bytes, 0, 0);
+}
+
+long sys_file_id(int fd, struct sys_file_id *ret_id)
+{
+    struct stat status = {0};
+    long result = call(SYS_fstat, fd, word(&status), 0, 0, 0, 0);
+
+    if (result < 0)
+        return result;
+    *ret_id = (struct sys_file_id){status.st_dev, status.st_ino, status.st_size};
+    return 0;
+}
+
+long sys_unlink(const char *path)
+{
+    return call(SYS_unlinkat, AT_FDCWD, word(path), 0, 0, 0, 0);
+}
+
+long sys_readlink(const char *path, char *buffer, size_t size_bytes)
+{
+    return call(SYS_readlinkat, AT_FDCWD, word(path), word(buffer), (long)size_bytes, 0, 0);
+}
+
+long sys_getcwd(char *buffer, size_t size_bytes)
+{
+    return call(SYS_getcwd, word(buffer), (long)size_bytes, 0, 0, 0, 0);
+}
+
+long sys_map_private(size_t size_bytes)
+{
+    return call(SYS_mmap, 0, (long)size_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+                -1, 0);
+}
+
+long sys_map_over(void *start, size_t size_bytes)
+{
+    return call(SYS_mmap, word(start), (long)size_bytes, PROT_READ | PROT_WRITE,
+                MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+}
+
+long sys_map_file(int fd, uint64_t offset, size_t size_bytes)
+{
+    return call(SYS_mmap, 0, (long)size_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
+                (long)offset);
+}
+
+long sys_unmap(void *start, size_t size_bytes)
+{
+    return call(SYS_munmap, word(start), (long)size_bytes, 0, 0, 0, 0);
+}
+
+long sys_advise(void *start, size_t size_bytes, int advice)
+{
+    return call(SYS_madvise, word(start), (long)size_bytes, advice, 0, 0, 0);
+}
+
+long sys_getpid(void)
+{
+    return call(SYS_getpid, 0, 0, 0, 0, 0, 0);
+}
+
+long sys_gettid(void)
+{
+    return call(SYS_gettid, 0, 0, 0, 0, 0, 0);
+}
+
+long sys_process_exists(long pid)
+{
+    long result = call(SYS_kill, pid, 0, 0, 0, 0, 0);
+
+    return result == -EPERM ? 0 : result;
+}
+
+long sys_thread_name(char ret_name[16])
+{
+    return call(SYS_prctl, PR_GET_NAME, word(ret_name), 0, 0, 0, 0);
+}
+
+uint64_t sys_limit(int resource)
+{
+    struct rlimit limit = {0};
+
+    if (call(SYS_prlimit64, 0, resource, 0, word(&limit), 0, 0) < 0
+        || limit.rlim_cur == RLIM_INFINITY)
+        return UINT64_MAX;
+    return limit.rlim_cur;
+}
+
+uint64_t sys_clock_ns(int clock)
+{
+    struct timespec time = {0};
+
+    if (call(SYS_clock_gettime, clock, word(&time), 0, 0, 0, 0) < 0)
+        return 0;
+    return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
+}
+
+long sys_random(void *buffer, size_t size_bytes)
+{
+    return call(SYS_getrandom, word(buffer), (long)size_bytes, 1 /* GRND_NONBLOCK */, 0, 0, 0);
+}
+
+/* The kernel reads the new mask before it looks at the (invalid) `how`: EFAULT or EINVAL. */
+bool sys_is_readable(uintptr_t address)
+{
+    return call(SYS_rt_sigprocmask, ~0L, (long)address, 0, sizeof(uint64_t), 0, 0) == -EINVAL;
+}
+
+long sys_copy_own(void *ret_bytes, uintptr_t address, size_t size_bytes)
+{
+    struct iovec to = {ret_bytes, size_bytes};
+    struct iovec from = {(void *)address, size_bytes};
+
+    return call(SYS_process_vm_readv, sys_getpid(), word(&to), 1, word(&from), 1, 0);
+}
+
+long sys_block_signals(uint64_t *ret_mask)
+{
+    uint64_t all = ~0ull;
+
+    return call(SYS_rt_sigprocmask, SIG_BLOCK, word(&all), word(ret_mask), sizeof(all), 0, 0);
+}
+
+long sys_unblock_signals(uint64_t mask)
+{
+    return call(SYS_rt_sigprocmask, SIG_SETMASK, word(&mask), 0, sizeof(mask), 0, 0);
+}

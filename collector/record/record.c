@@ -1,0 +1,453 @@
+/* SPDX-License-Identifier: MIT */
+#include "collector/record/record.h"
+
+#include "collector/record/capture.h"
+#include "collector/platform/clock.h"
+#include "collector/life/lifecycle.h"
+#include "collector/platform/real.h"
+#include "collector/log/segment.h"
+#include "collector/record/side.h"
+#include "common/invariant.h"
+
+enum {
+    TIME_BASE_WORDS = 2,
+    THREAD_WORDS = 2,
+    MOST_WORDS = 6, /* of an event written here */
+    /* Free words that a segment must have to be worth passing on to another thread. */
+    PARTIAL_WORDS = 64,
+    PREFETCH_WORDS = 24,
+};
+
+static const uint64_t g_address_mask = ((uint64_t)1 << LOG_ADDRESS_BITS) - 1;
+
+static bool g_has_chunk_headers; /* written by record_init */
+
+void record_init(void)
+{
+    g_has_chunk_headers = real_is_glibc_malloc();
+}
+
+/* ---- what the allocator says about a block -----------------------------------------------------
+ */
+
+struct usable {
+    size_t size_bytes; /* 0 = unknown */
+    unsigned flags;    /* LOG_CHUNK_* */
+};
+
+/*
+ * glibc keeps the size of a chunk in the word before the block; its low bits: 1 the chunk before is
+ * in use, 2 a mapping of its own, 4 not in the main arena. The size counts that word, and a mapped
+ * chunk has one word more.
+ */
+static inline struct usable usable_of(const void *block)
+{
+    struct usable usable = {0, 0};
+    size_t word;
+
+    if (!g_has_chunk_headers) {
+        if (g_real.malloc_usable_size)
+            usable.size_bytes = g_real.malloc_usable_size((void *)(uintptr_t)block);
+        return usable;
+    }
+    word = ((const size_t *)block)[-1];
+    usable.size_bytes = (word & ~(size_t)7) - (word & 2 ? 16 : 8);
+    usable.flags =
+        LOG_CHUNK_KNOWN | (word & 2 ? LOG_CHUNK_MMAPPED : 0) | (word & 4 ? LOG_CHUNK_NON_MAIN : 0);
+    return usable;
+}
+
+/* ---- room in the thread's segment --------------------------------------------------------------
+ */
+
+static uint64_t head_word(unsigned kind, uint32_t node, uint64_t delta)
+{
+    return kind | (delta & 0xffffff) << 8 | (uint64_t)node << 32;
+}
+
+/* LF-1: release pairs with the reader's acquire of committed_bytes. */
+static inline void commit(struct thread *thread, uint64_t *cursor)
+{
+    const unsigned char *payload = segment_payload(thread->segment);
+
+    thread->cursor = cursor;
+    atomic_store_explicit(&thread->segment->committed_bytes,
+                          (uint32_t)((const unsigned char *)cursor - payload),
+                          memory_order_release);
+}
+
+static void write_time_base(struct thread *thread, uint64_t ticks)
+{
+    uint64_t *out = thread->cursor;
+
+    out[0] = LOG_TIME_BASE;
+    out[1] = ticks;
+    commit(thread, out + TIME_BASE_WORDS);
+    thread->base_ticks = ticks;
+}
+
+static void use_segment(struct thread *thread, struct log_segment *segment)
+{
+    unsigned char *payload = segment_payload(segment);
+    uint32_t used = atomic_load_explicit(&segment->committed_bytes, memory_order_relaxed);
+
+    thread->segment = segment;
+    thread->cursor = (uint64_t *)(void *)(payload + used);
+    thread->limit =
+        (uint64_t *)(void *)(payload + LOG_SEGMENT_PAYLOAD_BYTES) - MOST_WORDS - TIME_BASE_WORDS;
+}
+
+/* A segment another thread began: from here on it is this thread's. */
+static void continue_segment(struct thread *thread, struct log_segment *segment)
+{
+    uint64_t ticks = clock_ticks_before();
+    uint64_t *out;
+
+    use_segment(thread, segment);
+    write_time_base(thread, ticks);
+    out = thread->cursor;
+    out[0] = head_word(LOG_THREAD, thread->index, 0);
+    out[1] = 0;
+    commit(thread, out + THREAD_WORDS);
+}
+
+static bool next_segment(struct thread *thread)
+{
+    struct log_segment *segment;
+
+    if (thread->segment) {
+        segment_seal(thread->segment);
+        thread->segment = NULL;
+        thread->cursor = thread->limit = NULL;
+    } else if ((segment = segment_take_partial())) {
+        continue_segment(thread, segment);
+        return true;
+    }
+    segment = segment_take(LOG_SEGMENT_EVENTS);
+    if (!segment)
+        return false;
+    segment->thread = thread->index;
+    use_segment(thread, segment);
+    thread->base_ticks = segment->base_ticks;
+    return true;
+}
+
+/* Room for one record and its 40 bits of time; *ticks may become later (RC-1 and RC-2 hold). */
+static MTRACE_COLD bool make_room_slow(struct thread *thread, uint64_t *ticks)
+{
+    if (*ticks < thread->last_ticks)
+        *ticks = thread->last_ticks;
+    if (thread->cursor > thread->limit || !thread->segment) {
+        if (!next_segment(thread)) {
+            segment_count_drop(segment_drop_reason());
+            return false;
+        }
+        if (*ticks < thread->base_ticks)
+            *ticks = thread->base_ticks;
+    }
+    if ((*ticks - thread->base_ticks) >> LOG_TIME_BITS)
+        write_time_base(thread, *ticks);
+    return true;
+}
+
+static inline bool make_room(struct thread *thread, uint64_t *ticks)
+{
+    if (mtrace_unlikely(thread->cursor > thread->limit || !thread->segment
+                        || *ticks < thread->last_ticks
+                        || (*ticks - thread->base_ticks) >> LOG_TIME_BITS)
+        && !make_room_slow(thread, ticks))
+        return false;
+    thread->last_ticks = *ticks;
+    return true;
+}
+
+void record_put_segment(struct thread *thread)
+{
+    struct log_segment *segment = thread->segment;
+    bool has_room = thread->limit > thread->cursor + PARTIAL_WORDS;
+
+    thread->segment = NULL;
+    thread->cursor = thread->limit = NULL;
+    if (has_room)
+        segment_put_partial(segment);
+    else
+        segment_seal(segment);
+}
+
+/* ---- writing -----------------------------------------------------------------------------------
+ */
+
+/* Room for n_words (at most MOST_WORDS), the first two of which get the time; NULL: counted. */
+static inline uint64_t *begin_event(struct thread *thread, uint64_t *ticks, uint64_t word0,
+                                    uint64_t word1)
+{
+    uint64_t *out;
+    uint64_t delta;
+
+    if (!make_room(thread, ticks))
+        return NULL;
+    out = thread->cursor;
+    /* The line after next: a recycled segment is in the recorder's cache, not in ours. */
+    __builtin_prefetch(out + PREFETCH_WORDS, 1);
+    delta = *ticks - thread->base_ticks;
+    out[0] = word0 | (delta & 0xffffff) << 8;
+    out[1] = word1 | (delta >> 24) << 48;
+    return out;
+}
+
+/* An event without its time: words[0] and [1] get it when it is written. */
+struct draft {
+    uint64_t words[MOST_WORDS];
+    unsigned n_words;
+};
+
+static void write_draft(struct thread *thread, const struct draft *draft, uint64_t ticks)
+{
+    uint64_t *out = begin_event(thread, &ticks, draft->words[0], draft->words[1]);
+
+    if (!out)
+        return;
+    for (unsigned i = 2; i < draft->n_words; i++)
+        out[i] = draft->words[i];
+    commit(thread, out + draft->n_words);
+}
+
+static MTRACE_COLD void write_side(const struct draft *draft, uint64_t ticks)
+{
+    if (!lifecycle_is_recording() || g_thread.is_muted)
+        return;
+    if (!side_write(draft->words, draft->n_words, ticks, g_thread.index))
+        segment_count_drop(LOG_DROP_NESTED);
+}
+
+static uint64_t address_word(const void *block)
+{
+    return (uintptr_t)block & g_address_mask;
+}
+
+/* What an allocation says in its third word; is_narrow: it can. */
+struct extent {
+    uint64_t size_bytes;
+    uint64_t usable_bytes;
+    uint64_t flags; /* enum log_call and LOG_CHUNK_* */
+    uint64_t narrow_word;
+    bool is_narrow;
+};
+
+static inline struct extent extent_of(const void *block, size_t size_bytes, unsigned call)
+{
+    struct usable usable = usable_of(block);
+    uint64_t slack = usable.size_bytes - size_bytes;
+    uint64_t flags = call | usable.flags;
+
+    return (struct extent){
+        .size_bytes = size_bytes,
+        .usable_bytes = usable.size_bytes,
+        .flags = flags,
+        .narrow_word =
+            size_bytes | slack << LOG_SIZE_BITS | flags << (LOG_SIZE_BITS + LOG_SLACK_BITS),
+        .is_narrow = size_bytes >> LOG_SIZE_BITS == 0 && slack >> LOG_SLACK_BITS == 0,
+    };
+}
+
+static void draft_alloc(struct draft *draft, const void *block, const struct extent *extent,
+                        size_t alignment)
+{
+    uint64_t *words = draft->words;
+
+    words[1] = address_word(block);
+    if (extent->is_narrow && alignment == 0) {
+        words[0] = LOG_ALLOC;
+        words[2] = extent->narrow_word;
+        draft->n_words = 3;
+        return;
+    }
+    words[0] = LOG_ALLOC_WIDE;
+    words[2] = extent->flags
+               | (alignment ? (uint64_t)__builtin_ctzll((unsigned long long)alignment) << 8 : 0);
+    words[3] = extent->size_bytes;
+    words[4] = extent->usable_bytes;
+    draft->n_words = 5;
+}
+
+static MTRACE_COLD void record_wide(struct thread *thread, const void *block,
+                                    const struct extent *extent, size_t alignment, uint32_t node,
+                                    uint64_t ticks)
+{
+    struct draft draft;
+
+    draft_alloc(&draft, block, extent, alignment);
+    draft.words[0] |= (uint64_t)node << 32;
+    write_draft(thread, &draft, ticks);
+}
+
+/* The thread is new, nested, dead, or of a process that does not record. */
+static MTRACE_COLD void alloc_aside(const void *block, size_t size_bytes, enum log_call call,
+                                    size_t alignment)
+{
+    struct extent extent;
+    struct draft draft;
+
+    if (g_thread.is_muted)
+        return;
+    extent = extent_of(block, size_bytes, call);
+    draft_alloc(&draft, block, &extent, alignment);
+    write_side(&draft, clock_ticks_after());
+}
+
+static inline bool is_tracing(void)
+{
+    return mtrace_likely(atomic_load_explicit(&g_lifecycle_is_tracing, memory_order_relaxed))
+           || (lifecycle_is_recording()
+               && atomic_load_explicit(&g_lifecycle_is_tracing, memory_order_relaxed));
+}
+
+void record_alloc(const void *block, size_t size_bytes, enum log_call call, size_t alignment,
+                  const struct unwind_origin *origin)
+{
+    struct thread *thread;
+    struct extent extent;
+    uint64_t ticks;
+    uint64_t *out;
+    uint32_t node;
+
+    if (!is_tracing())
+        return;
+    thread = thread_enter();
+    if (mtrace_unlikely(!thread)) {
+        alloc_aside(block, size_bytes, call, alignment);
+        return;
+    }
+    node = capture_node(thread, origin);
+    extent = extent_of(block, size_bytes, call);
+    /* Waits for all loads before it: after the stack, so that its misses and the allocator's
+     * overlap. */
+    ticks = clock_ticks_after();
+    if (mtrace_unlikely(!extent.is_narrow || alignment != 0)) {
+        record_wide(thread, block, &extent, alignment, node, ticks);
+    } else if ((out = begin_event(thread, &ticks, LOG_ALLOC | (uint64_t)node << 32,
+                                  address_word(block)))) {
+        out[2] = extent.narrow_word;
+        commit(thread, out + 3);
+    }
+    thread_leave(thread);
+}
+
+static MTRACE_COLD void free_aside(const void *block)
+{
+    struct draft draft = {.words = {LOG_FREE, address_word(block)}, .n_words = 2};
+
+    write_side(&draft, clock_ticks_before());
+}
+
+void record_free(const void *block, const struct unwind_origin *origin)
+{
+    struct thread *thread = thread_enter();
+    uint64_t ticks;
+    uint64_t *out;
+    uint32_t node;
+
+    if (mtrace_unlikely(!thread)) {
+        free_aside(block);
+        return;
+    }
+    node = capture_free_node(thread, origin);
+    ticks = clock_ticks_before();
+    out = begin_event(thread, &ticks, LOG_FREE | (uint64_t)node << 32, address_word(block));
+    if (mtrace_likely(out != NULL))
+        commit(thread, out + 2);
+    thread_leave(thread);
+}
+
+static MTRACE_NOINLINE void draft_realloc(struct draft *draft, const void *block, const void *old,
+                                          size_t size_bytes, unsigned call, uint64_t took_ticks)
+{
+    struct extent extent = extent_of(block, size_bytes, call);
+    uint64_t *words = draft->words;
+
+    words[1] = address_word(block);
+    if (extent.is_narrow && took_ticks >> LOG_DURATION_BITS == 0) {
+        words[0] = LOG_REALLOC;
+        words[2] = extent.narrow_word;
+        words[3] = address_word(old) | took_ticks << LOG_ADDRESS_BITS;
+        draft->n_words = 4;
+        return;
+    }
+    words[0] = LOG_REALLOC_WIDE;
+    words[2] = extent.flags | took_ticks << 8;
+    words[3] = address_word(old);
+    words[4] = extent.size_bytes;
+    words[5] = extent.usable_bytes;
+    draft->n_words = 6;
+}
+
+void record_realloc(const void *block, const void *old, size_t size_bytes, enum log_call call,
+                    uint64_t began_ticks, const struct unwind_origin *origin)
+{
+    struct draft draft;
+    struct thread *thread = thread_enter();
+    uint64_t ticks = clock_ticks_after();
+    uint32_t node;
+
+    if (mtrace_unlikely(!thread)) {
+        if (!lifecycle_is_recording())
+            return;
+        draft_realloc(&draft, block, old, size_bytes, call, ticks - began_ticks);
+        write_side(&draft, ticks);
+        return;
+    }
+    node = capture_node(thread, origin);
+    if (make_room(thread, &ticks)) {
+        draft_realloc(&draft, block, old, size_bytes, call, ticks - began_ticks);
+        draft.words[0] |= (uint64_t)node << 32;
+        write_draft(thread, &draft, ticks);
+    }
+    thread_leave(thread);
+}
+
+void record_failure(const void *old, size_t size_bytes, enum log_call call, int error,
+                    const struct unwind_origin *origin)
+{
+    uint64_t words[4] = {0, 0, (uint64_t)call | (uint64_t)(uint32_t)error << 8, size_bytes};
+
+    if (lifecycle_is_recording()
+        && atomic_load_explicit(&g_lifecycle_is_tracing, memory_order_relaxed))
+        record_event(LOG_FAILURE, (uintptr_t)old, words, 4, origin);
+}
+
+void record_event(enum log_event_kind kind, uint64_t address, const uint64_t *words,
+                  unsigned n_words, const struct unwind_origin *origin)
+{
+    struct draft draft = {.words = {kind, address & g_address_mask}, .n_words = n_words};
+    struct thread *thread = thread_enter();
+
+    for (unsigned i = 2; i < n_words; i++)
+        draft.words[i] = words[i];
+    if (mtrace_unlikely(!thread)) {
+        write_side(&draft, clock_ticks_after());
+        return;
+    }
+    uint64_t ticks = clock_ticks_after();
+    if (origin)
+        draft.words[0] |= (uint64_t)capture_node(thread, origin) << 32;
+    write_draft(thread, &draft, ticks);
+    thread_leave(thread);
+}
+
+void record_note(enum log_event_kind kind, uint32_t value)
+{
+    struct draft draft = {.words = {kind | (uint64_t)value << 32, 0}, .n_words = 2};
+    struct thread *thread = thread_enter();
+
+    if (!thread) {
+        write_side(&draft, clock_ticks_after());
+        return;
+    }
+    write_draft(thread, &draft, clock_ticks_after());
+    thread_leave(thread);
+}
+
+void record_forget(void)
+{
+    side_forget();
+}

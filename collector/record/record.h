@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * record: turns a call into an event of the calling thread's segment.
+ *
+ * Model:   a wrapper says what happened and where from (struct unwind_origin); this file takes the
+ *          stack, the time and the room, writes the words and commits them with one release store.
+ * Invariants
+ *   RC-1 record_free returns before the real free is called, record_alloc is called after the real
+ *        allocation: a block's events are committed in the order in which it changes hands.
+ *   RC-2 Times of a thread never decrease within its segment (LF-6).
+ *   RC-3 A caller without a usable thread state writes to the side segment; without room anywhere
+ *        the event is counted as dropped.
+ * Threads: any. Signals: safe. Failure: counted, never outward.
+ */
+#ifndef MTRACE_COLLECTOR_RECORD_H
+#define MTRACE_COLLECTOR_RECORD_H
+
+#include "collector/life/thread.h"
+#include "collector/unwind/unwind.h"
+#include "common/log_format.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Where the program called the wrapper that this is written in (built with frame pointers). */
+#define RECORD_ORIGIN()                                       \
+    {                                                         \
+        .pc = (uintptr_t)__builtin_return_address(0),         \
+        .cfa = (uintptr_t)__builtin_frame_address(0) + 16,    \
+        .fp = *(const uintptr_t *)__builtin_frame_address(0), \
+    }
+
+/* A new block; alignment 0: malloc's own. */
+void record_alloc(const void *block, size_t size_bytes, enum log_call call, size_t alignment,
+                  const struct unwind_origin *origin);
+
+void record_free(const void *block, const struct unwind_origin *origin);
+
+/* A realloc that gave `block` for `old` (not NULL); began_ticks was read before the real call. */
+void record_realloc(const void *block, const void *old, size_t size_bytes, enum log_call call,
+                    uint64_t began_ticks, const struct unwind_origin *origin);
+
+/* The call returned no block; old: realloc's block, still alive. error: errno of the caller. */
+void record_failure(const void *old, size_t size_bytes, enum log_call call, int error,
+                    const struct unwind_origin *origin);
+
+/* Any other event: words[2..n_words) and the address are given; stamped now. origin may be NULL. */
+void record_event(enum log_event_kind kind, uint64_t address, const uint64_t *words,
+                  unsigned n_words, const struct unwind_origin *origin);
+
+/* As record_event, for kinds whose node field says something else (LOG_TRACING…). */
+void record_note(enum log_event_kind kind, uint32_t value);
+
+/* The thread ends: its segment serves another one, or is sealed. */
+void record_put_segment(struct thread *thread);
+
+/* In a fork child. */
+void record_forget(void);
+
+/* The rules of usable sizes, once real_init has run. */
+void record_init(void);
+
+#endif

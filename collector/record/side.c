@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+#include "collector/record/side.h"
+
+#include "collector/log/segment.h"
+
+enum {
+    RECORD_BYTES = sizeof(struct log_side_record),
+    FULL_BYTES = LOG_SEGMENT_PAYLOAD_BYTES / RECORD_BYTES * RECORD_BYTES,
+};
+
+static struct segment_shared g_shared = {.kind = LOG_SEGMENT_SIDE};
+
+void side_forget(void)
+{
+    atomic_store_explicit(&g_shared.current, NULL, memory_order_relaxed);
+}
+
+bool side_write(const uint64_t *words, unsigned n_words, uint64_t ticks, uint32_t thread)
+{
+    struct log_segment *segment;
+    struct log_side_record *record = segment_reserve(&g_shared, RECORD_BYTES, &segment);
+    uint32_t done_bytes;
+
+    if (!record)
+        return false;
+    for (unsigned i = 0; i < n_words; i++)
+        record->words[i] = words[i];
+    record->ticks = ticks;
+    record->thread = thread;
+    atomic_store_explicit(&record->valid, LOG_SIDE_VALID, memory_order_release);
+    /* In a SIDE segment committed_bytes counts whole records, wherever they are (SD-2). */
+    done_bytes =
+        atomic_fetch_add_explicit(&segment->committed_bytes, RECORD_BYTES, memory_order_acq_rel);
+    if (done_bytes + RECORD_BYTES == FULL_BYTES)
+        segment_seal(segment);
+    return true;
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+#include "collector/unwind/oracle.h"
+
+#define UNW_LOCAL_ONLY
+#include "common/attr.h"
+
+#include <libunwind.h>
+#include <pthread.h>
+
+/* libunwind asks the kernel whether addresses are mapped, by calls that are cancellation points. */
+static int forbid_cancel(void)
+{
+    int before = PTHREAD_CANCEL_ENABLE;
+
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+    return before;
+}
+
+static size_t walk(uintptr_t *pcs, bool *exact, size_t max)
+{
+    unw_context_t context;
+    unw_cursor_t cursor;
+    size_t n_frames = 0;
+
+    if (unw_getcontext(&context) < 0 || unw_init_local(&cursor, &context) < 0)
+        return 0;
+    while (n_frames < max && unw_step(&cursor) > 0) {
+        unw_word_t pc;
+        if (unw_get_reg(&cursor, UNW_REG_IP, &pc) < 0 || pc == 0)
+            break;
+        pcs[n_frames] = (uintptr_t)pc;
+        /* after the step this is true for the frame outside a signal frame, which was interrupted
+         */
+        exact[n_frames++] = unw_is_signal_frame(&cursor) > 0;
+    }
+    return n_frames;
+}
+
+MTRACE_EXPORT size_t mtrace_oracle_walk(uintptr_t *pcs, bool *exact, size_t max)
+{
+    int cancel_state = forbid_cancel();
+    size_t n_frames = walk(pcs, exact, max);
+
+    pthread_setcancelstate(cancel_state, &cancel_state);
+    return n_frames;
+}
+
+MTRACE_EXPORT size_t mtrace_oracle_walk_fast(uintptr_t *pcs, size_t max)
+{
+    int cancel_state = forbid_cancel();
+    int n_frames = unw_backtrace((void **)(void *)pcs, (int)max);
+
+    pthread_setcancelstate(cancel_state, &cancel_state);
+    return n_frames > 0 ? (size_t)n_frames : 0;
+}

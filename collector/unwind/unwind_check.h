@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * unwind_check: MTRACE_UNWINDER=check. Compares our stacks with libunwind's and counts.
+ *
+ * A stack of ours that says of itself that it is truncated or guessed is not counted, neither as
+ * checked nor as different: libunwind guesses there, too. The first differences are described in
+ * messages.
+ * Threads: any. Signals: safe.
+ */
+#ifndef MTRACE_COLLECTOR_UNWIND_CHECK_H
+#define MTRACE_COLLECTOR_UNWIND_CHECK_H
+
+#include "collector/unwind/unwind.h"
+
+#include <stddef.h>
+
+/*
+ * Compares the last capture of this memory with libunwind's frames of the same stack, innermost
+ * first; is_exact[i] as in oracle.h.
+ */
+void unwind_check(const struct unwind_memory *memory, const uintptr_t *pcs, const bool *is_exact,
+                  size_t n_frames);
+
+#endif

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * unwind_rule: what one code address needs to find its frame's caller, in 12 bytes.
+ *
+ * Model:   a rule is made once from the module's CFI, and then found in unwind_cache.h. Stack
+ *          pointer, frame pointer and pc are all it knows; rows that need more are
+ *          UNWIND_RULE_FULL and go to the interpreter (unwind_full.h).
+ * Threads: any, with a scratch each. Signals: safe. Failure: UNWIND_RULE_GUESS, as for code without
+ * CFI.
+ */
+#ifndef MTRACE_COLLECTOR_UNWIND_RULE_H
+#define MTRACE_COLLECTOR_UNWIND_RULE_H
+
+#include "collector/unwind/cfi.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum unwind_rule_kind {
+    UNWIND_RULE_SP,     /* CFA = SP + cfa_offset */
+    UNWIND_RULE_FP,     /* CFA = FP + cfa_offset */
+    UNWIND_RULE_DEREF,  /* CFA = *(FP + cfa_offset): the function realigned its stack */
+    UNWIND_RULE_SIGNAL, /* SP, FP and pc at SP + cfa_offset, + fp_offset, and behind SP's word */
+    UNWIND_RULE_END,    /* outermost frame: the return address is undefined */
+    UNWIND_RULE_GUESS,  /* no CFI */
+    UNWIND_RULE_FULL,   /* needs other registers or expressions */
+};
+
+enum unwind_fp_kind {
+    UNWIND_FP_KEPT,
+    UNWIND_FP_AT_CFA, /* saved at CFA + fp_offset */
+    UNWIND_FP_AT_FP,  /* saved at FP + fp_offset */
+};
+
+struct unwind_rule {
+    uint32_t module; /* LOG_DEF_MODULE id of the code, 0 if none */
+    int32_t cfa_offset;
+    int16_t fp_offset;
+    uint8_t kind;    /* enum unwind_rule_kind */
+    uint8_t fp_kind; /* enum unwind_fp_kind */
+};
+
+/* Working memory for making rules and rows; too large for the program's stack. */
+struct unwind_rule_scratch {
+    struct cfi_scratch cfi;
+    struct cfi_row row;
+    uint32_t section_module; /* whose section it is, 0: none yet */
+    uint32_t section_epoch;
+    struct cfi_section section;
+};
+
+/*
+ * The row of a code address into scratch->row, and the module's id (0: none). is_trusted: the
+ * address is certainly on a stack, so its module cannot be unmapped meanwhile; else its CFI is read
+ * through copies.
+ */
+enum cfi_result unwind_rule_find_row(uintptr_t address, uint32_t epoch, bool is_trusted,
+                                     struct unwind_rule_scratch *scratch, uint32_t *ret_module);
+
+/* The rule that a row amounts to. */
+struct unwind_rule unwind_rule_of_row(const struct cfi_row *row, uint32_t module);
+
+/* Makes the rule of an address that is not in the cache, and caches it. */
+struct unwind_rule unwind_rule_make_slow(uintptr_t address, uint32_t epoch, bool is_trusted,
+                                         struct unwind_rule_scratch *scratch);
+
+#endif

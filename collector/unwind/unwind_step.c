@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT */
+#include "collector/unwind/unwind_step.h"
+
+#include "collector/platform/sys.h"
+
+enum {
+    PAGE_BYTES = 4096,
+    MAX_PROBED_PAGES = 4096, /* of one proof; a foreign stack larger than 16 MiB is cut */
+
+    LOWEST_CODE = 4096,
+};
+
+extern void *__libc_stack_end; /* of ld.so: the stack pointer at the program's entry */
+
+static uintptr_t page_end(uintptr_t address)
+{
+    return (address | (PAGE_BYTES - 1)) + 1;
+}
+
+bool unwind_enter_segment(struct unwind_state *state, uintptr_t sp)
+{
+    const struct unwind_memory *memory = state->memory;
+    struct unwind_walk *walk = &state->walk;
+
+    walk->low = sp;
+    walk->is_own_stack = sp >= memory->stack_low && sp < memory->stack_high;
+    if (walk->is_own_stack) {
+        walk->high = memory->stack_high;
+        return true;
+    }
+    walk->high = page_end(sp);
+    return sys_is_readable(sp & ~(uintptr_t)(sizeof(uintptr_t) - 1));
+}
+
+bool unwind_prove_slow(struct unwind_state *state, uintptr_t address)
+{
+    struct unwind_walk *walk = &state->walk;
+    uintptr_t last = address + sizeof(uintptr_t) - 1;
+
+    if (walk->is_own_stack || address < walk->low || last < address
+        || last - walk->high >= (uintptr_t)MAX_PROBED_PAGES * PAGE_BYTES)
+        return false;
+    while (walk->high <= last) {
+        if (!sys_is_readable(walk->high))
+            return false;
+        walk->high += PAGE_BYTES;
+    }
+    return true;
+}
+
+static void make_rule(void *argument)
+{
+    struct unwind_state *state = argument;
+    struct unwind_rule_request *request = &state->request;
+
+    request->rule = unwind_rule_make_slow(request->address, state->epoch, state->walk.is_trusted,
+                                          &state->scratch);
+}
+
+MTRACE_COLD struct unwind_rule unwind_step_rule_slow(struct unwind_state *state, uintptr_t address)
+{
+    state->request.address = address;
+    unwind_state_run(state, make_rule);
+    return state->request.rule;
+}
+
+/* The frame outside of which there is certainly nothing: ld.so's entry code has no CFI. */
+static bool is_program_entry(const struct unwind_frame *frame)
+{
+    return frame->sp == (uintptr_t)__libc_stack_end;
+}
+
+MTRACE_COLD enum unwind_step unwind_step_guess(struct unwind_state *state,
+                                               struct unwind_frame *frame,
+                                               struct unwind_frame *ret_caller)
+{
+    uintptr_t record = frame->fp;
+
+    frame->flags = (uint16_t)((frame->flags & FRAME_EXACT) | FRAME_USES_FP);
+    frame->link = LINK_STEP;
+    if (is_program_entry(frame)) {
+        frame->flags |= FRAME_OUTERMOST;
+        return STEP_END;
+    }
+    frame->flags |= FRAME_GUESSED;
+    state->walk.is_trusted = false;
+    if (record == 0)
+        return STEP_END;
+    if (record % sizeof(uintptr_t) != 0 || record < frame->sp
+        || !unwind_load(state, record, &ret_caller->fp)
+        || !unwind_load(state, record + sizeof(uintptr_t), &ret_caller->pc))
+        return STEP_TRUNCATED;
+    if (ret_caller->pc < LOWEST_CODE)
+        return ret_caller->pc == 0 ? STEP_END : STEP_TRUNCATED;
+    /* the bounds of our own stack do not change: its words can be verified like any others */
+    if (state->walk.is_own_stack)
+        frame->link = -2 * (int16_t)sizeof(uintptr_t);
+    ret_caller->sp = record + 2 * sizeof(uintptr_t);
+    ret_caller->flags = 0;
+    return STEP_CALLER;
+}
+
+MTRACE_COLD enum unwind_step unwind_step_signal(struct unwind_state *state,
+                                                struct unwind_frame *frame,
+                                                const struct unwind_rule *rule,
+                                                struct unwind_frame *ret_caller)
+{
+    struct unwind_walk *walk = &state->walk;
+    uintptr_t sp_word = frame->sp + (uintptr_t)(intptr_t)rule->cfa_offset;
+    uintptr_t fp_word = frame->sp + (uintptr_t)(intptr_t)rule->fp_offset;
+
+    frame->flags &= FRAME_EXACT;
+    frame->link = LINK_STEP;
+    if (walk->n_jumps == UNWIND_MAX_JUMPS || !unwind_load(state, sp_word, &ret_caller->sp)
+        || !unwind_load(state, sp_word + ARCH_SIGNAL_PC_BEHIND_SP, &ret_caller->pc)
+        || !unwind_load(state, fp_word, &ret_caller->fp))
+        return STEP_TRUNCATED;
+    if (walk->n_jumps++ == 0)
+        walk->first_segment_sp = frame->sp;
+    ret_caller->flags = FRAME_EXACT;
+    return unwind_enter_segment(state, ret_caller->sp) ? STEP_CALLER : STEP_TRUNCATED;
+}

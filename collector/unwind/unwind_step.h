@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * unwind_step: from one frame to its caller, with the stack words proven readable first.
+ *
+ * Invariants
+ *   US-1 A word is loaded only from [walk.low, walk.high): the thread's stack outside the segment's
+ *        first stack pointer, or pages of another stack that were probed.
+ *   US-2 The caller's sp is above the frame's, except across a signal frame; those are counted.
+ */
+#ifndef MTRACE_COLLECTOR_UNWIND_STEP_H
+#define MTRACE_COLLECTOR_UNWIND_STEP_H
+
+#include "collector/unwind/unwind_cache.h"
+#include "collector/unwind/unwind_frames.h"
+#include "common/attr.h"
+
+enum unwind_step {
+    STEP_CALLER,    /* *ret_caller is the caller */
+    STEP_END,       /* the frame is the outermost */
+    STEP_TRUNCATED, /* it has a caller that cannot be found */
+    STEP_FULL,      /* the interpreter must walk the stack from its innermost frame */
+};
+
+/* Begins a segment at a stack pointer; false when nothing is readable there. */
+bool unwind_enter_segment(struct unwind_state *state, uintptr_t sp);
+
+/* Makes [address, address + 8) readable for the walk by probing pages, or says no. */
+bool unwind_prove_slow(struct unwind_state *state, uintptr_t address);
+
+/* The rule for a frame that is not in the cache. */
+struct unwind_rule unwind_step_rule_slow(struct unwind_state *state, uintptr_t address);
+
+/* A step through code without CFI, by the frame pointer when it is plausible. */
+enum unwind_step unwind_step_guess(struct unwind_state *state, struct unwind_frame *frame,
+                                   struct unwind_frame *ret_caller);
+
+/* A step across a signal frame. */
+enum unwind_step unwind_step_signal(struct unwind_state *state, struct unwind_frame *frame,
+                                    const struct unwind_rule *rule,
+                                    struct unwind_frame *ret_caller);
+
+static inline bool unwind_load(struct unwind_state *state, uintptr_t address, uintptr_t *ret_word)
+{
+    struct unwind_walk *walk = &state->walk;
+
+    if (mtrace_unlikely(address < walk->low || address >= walk->high
+                        || walk->high - address < sizeof(uintptr_t))
+        && !unwind_prove_slow(state, address))
+        return false;
+    *ret_word = *(const uintptr_t *)address;
+    return true;
+}
+
+static inline uintptr_t unwind_lookup_address(const struct unwind_frame *frame)
+{
+    return frame->pc - !(frame->flags & FRAME_EXACT);
+}
+
+/* Sets what verifying the step again needs, from the rule and the CFA it gave. */
+static inline void unwind_set_link(struct unwind_frame *frame, const struct unwind_rule *rule)
+{
+    bool uses_fp = rule->kind != UNWIND_RULE_SP || rule->fp_kind == UNWIND_FP_AT_FP;
+
+    frame->flags = (uint16_t)((frame->flags & FRAME_EXACT) | (uses_fp ? FRAME_USES_FP : 0));
+    if (rule->kind > UNWIND_RULE_FP || rule->fp_kind == UNWIND_FP_AT_FP)
+        frame->link = LINK_STEP;
+    else if (rule->fp_kind == UNWIND_FP_KEPT)
+        frame->link = LINK_FP_KEPT;
+    else
+        frame->link = rule->fp_offset > LINK_FULL && rule->fp_offset != LINK_FP_KEPT
+                          ? rule->fp_offset
+                          : (int16_t)LINK_STEP;
+}
+
+/* The step of an ordinary rule: SP, FP or DEREF. */
+static inline enum unwind_step unwind_step_ordinary(struct unwind_state *state,
+                                                    struct unwind_frame *frame,
+                                                    const struct unwind_rule *rule,
+                                                    struct unwind_frame *ret_caller)
+{
+    uintptr_t cfa = (rule->kind == UNWIND_RULE_SP ? frame->sp : frame->fp)
+                    + (uintptr_t)(intptr_t)rule->cfa_offset;
+    uintptr_t fp = frame->fp;
+
+    unwind_set_link(frame, rule);
+    if (rule->kind == UNWIND_RULE_DEREF && !unwind_load(state, cfa, &cfa))
+        return STEP_TRUNCATED;
+    if (cfa <= frame->sp || !unwind_load(state, cfa + (uintptr_t)ARCH_RA_AT_CFA, &ret_caller->pc))
+        return STEP_TRUNCATED;
+    if (rule->fp_kind != UNWIND_FP_KEPT
+        && !unwind_load(state,
+                        (rule->fp_kind == UNWIND_FP_AT_CFA ? cfa : fp)
+                            + (uintptr_t)(intptr_t)rule->fp_offset,
+                        &fp))
+        return STEP_TRUNCATED;
+    ret_caller->sp = cfa;
+    ret_caller->fp = fp;
+    ret_caller->flags = 0;
+    return ret_caller->pc != 0 ? STEP_CALLER : STEP_END;
+}
+
+/* The caller of *frame by its rule; sets the frame's module, link and flags. */
+static inline enum unwind_step unwind_step_compact(struct unwind_state *state,
+                                                   struct unwind_frame *frame,
+                                                   struct unwind_frame *ret_caller)
+{
+    struct unwind_rule rule;
+    uintptr_t address = unwind_lookup_address(frame);
+
+    if (mtrace_unlikely(!unwind_cache_find(address, state->epoch, &rule)))
+        rule = unwind_step_rule_slow(state, address);
+    frame->module = rule.module;
+    if (mtrace_likely(rule.kind <= UNWIND_RULE_DEREF))
+        return unwind_step_ordinary(state, frame, &rule, ret_caller);
+    if (rule.kind == UNWIND_RULE_SIGNAL)
+        return unwind_step_signal(state, frame, &rule, ret_caller);
+    if (rule.kind == UNWIND_RULE_GUESS)
+        return unwind_step_guess(state, frame, ret_caller);
+    frame->flags &= FRAME_EXACT;
+    frame->link = LINK_STEP;
+    if (rule.kind == UNWIND_RULE_FULL)
+        return STEP_FULL;
+    frame->flags |= FRAME_OUTERMOST;
+    return STEP_END;
+}
+
+#endif

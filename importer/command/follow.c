@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT */
+#include "importer/command/follow.h"
+
+#include "common/log_format.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <time.h>
+#include <unistd.h>
+
+#define LOOK_NS UINT64_C(100000000)
+
+/* Sleeps for a while, or until a signal. */
+static void rest(uint64_t rest_ns, const volatile sig_atomic_t *interrupted)
+{
+    uint64_t until_ns = progress_now_ns() + rest_ns;
+
+    while (!*interrupted && progress_now_ns() < until_ns) {
+        struct timespec look = {.tv_nsec = (long)LOOK_NS};
+        nanosleep(&look, NULL);
+    }
+}
+
+/* Has a program begun to write? The recorder makes the file a moment before. */
+static bool has_begun(const char *path)
+{
+    struct log_file header;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd >= 0 ? pread(fd, &header, sizeof(header), 0) : -1;
+
+    if (fd >= 0)
+        close(fd);
+    return n == sizeof(header) && header.clock != 0;
+}
+
+/* Afterwards the first round says what is missing. */
+static void await_log(const char *path, const volatile sig_atomic_t *interrupted)
+{
+    uint64_t until_ns = progress_now_ns() + FOLLOW_START_NS;
+
+    while (!*interrupted && progress_now_ns() < until_ns && !has_begun(path))
+        rest(LOOK_NS, interrupted);
+}
+
+static uint64_t pause_after(uint64_t round_ns)
+{
+    uint64_t pause_ns = round_ns * FOLLOW_MIN_REST;
+
+    return pause_ns > FOLLOW_PAUSE_NS ? pause_ns : FOLLOW_PAUSE_NS;
+}
+
+int follow_run(const struct import_options *options, struct progress *progress,
+               volatile sig_atomic_t *interrupted, struct import_result *ret_result,
+               struct error *err)
+{
+    struct import_options round = *options;
+    int code = 0;
+
+    round.slim = true;
+    round.index = false;
+    await_log(round.logs[0], interrupted);
+    while (!*interrupted) {
+        uint64_t began_ns = progress_now_ns();
+        code = import_run(&round, progress, ret_result, err);
+        if (code == 0)
+            round.force = true; /* from now on the target is ours */
+        if (code || !ret_result->is_growing)
+            break;
+        rest(pause_after(progress_now_ns() - began_ns), interrupted);
+    }
+    if (code && *interrupted != SIGINT)
+        return code;
+    if (*interrupted && *interrupted != SIGINT)
+        return error_set(err, ERROR_INTERRUPTED, "interrupted");
+    *interrupted = 0;
+    round.slim = options->slim;
+    round.index = options->index;
+    return import_run(&round, progress, ret_result, err);
+}

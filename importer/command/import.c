@@ -1,0 +1,415 @@
+/* SPDX-License-Identifier: MIT */
+#include "importer/command/import.h"
+
+#include "common/attr.h"
+#include "importer/symbols/call_sites.h"
+#include "importer/tables/database.h"
+#include "importer/events/event_queue.h"
+#include "importer/facts/facts.h"
+#include "importer/symbols/function_totals.h"
+#include "importer/symbols/given_symbols.h"
+#include "importer/events/sample_stream.h"
+#include "importer/symbols/site_totals.h"
+#include "importer/tables/stack_index.h"
+#include "support/embedded_sql.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum {
+    DATABASE_BYTES_PER_EVENT = 28, /* half of a row and of what pass 1 puts aside; and totals */
+    SPILL_BYTES_PER_EVENT = 12,
+    LEAST_BYTES = 1 << 20,
+};
+
+struct import {
+    const struct import_options *options;
+    struct progress *progress;
+    struct log_set *logs;
+    struct database *database;
+    struct facts *facts;
+};
+
+/* ---- pass 1 ---- */
+
+struct sample_sink {
+    struct facts *facts;
+    struct error *err;
+};
+
+static int on_sample(void *context, const struct log_set_sample *sample)
+{
+    const struct sample_sink *sink = context;
+
+    switch (sample->kind) {
+    case LOG_SAMPLE_MEMORY:
+        return facts_memory_sample(sink->facts, sample->process, sample->time_ns, sample->a,
+                                   sample->b, sample->c, sink->err);
+    case LOG_SAMPLE_HEAP:
+        return facts_heap_sample(sink->facts, sample->process, sample->time_ns, sample->a,
+                                 sample->b, (enum log_heap_kind)sample->c, sink->err);
+    case LOG_SAMPLE_MAPPING:
+        facts_mapping_sample(sink->facts, sample->process, sample->time_ns, sample->a, sample->b,
+                             sample->c);
+        return 0;
+    default:
+        return 0;
+    }
+}
+
+static int read_samples(struct import *import, struct sample_stream *samples, uint32_t process,
+                        uint64_t until_ns, struct error *err)
+{
+    struct sample_sink sink = {import->facts, err};
+
+    return sample_stream_read(samples, process, until_ns, on_sample, &sink, err);
+}
+
+static int take_batch(struct import *import, struct sample_stream *samples,
+                      const struct event_batch *batch, struct error *err)
+{
+    int code = 0;
+
+    for (size_t i = 0; code == 0 && i < batch->n_events; i++) {
+        const struct event *event = &batch->events[i];
+        facts_expect(import->facts, batch->events + i, batch->n_events - i);
+        if (mtrace_unlikely(sample_stream_time(samples, event->process) <= event->time_ns))
+            code = read_samples(import, samples, event->process, event->time_ns, err);
+        if (code == 0)
+            code = facts_event(import->facts, event, err);
+    }
+    return code;
+}
+
+static int read_events(struct import *import, struct event_queue *events,
+                       struct sample_stream *samples, struct error *err)
+{
+    uint64_t n_total = log_set_estimated_events(import->logs);
+    const struct event_batch *batch;
+    uint64_t n_done = 0;
+    int more;
+    int code = 0;
+
+    while (code == 0 && (more = event_queue_next(events, &batch, err)) != 0) {
+        if (more < 0)
+            return more;
+        n_done += batch->n_events;
+        code = take_batch(import, samples, batch, err);
+        if (code == 0)
+            code = progress_update(import->progress, n_done, n_total, err);
+    }
+    return code;
+}
+
+static int read_log(struct import *import, struct error *err)
+{
+    size_t n_processes = log_set_definitions(import->logs)->n_processes;
+    struct event_queue *events = NULL;
+    struct sample_stream *samples = NULL;
+    int code = event_queue_open(import->logs, &events, err);
+
+    if (code == 0)
+        code = sample_stream_open(import->logs, &samples, err);
+    if (code == 0)
+        code = read_events(import, events, samples, err);
+    for (uint32_t id = 1; code == 0 && id <= n_processes; id++)
+        code = read_samples(import, samples, id, UINT64_MAX, err);
+    sample_stream_close(samples);
+    event_queue_close(events);
+    return code;
+}
+
+static int pass_1(struct import *import, struct error *err)
+{
+    progress_begin(import->progress, "reading", "events");
+    int code = read_log(import, err);
+
+    if (code == 0)
+        code = facts_finish(import->facts, err);
+    if (code == 0)
+        progress_end(import->progress, facts_n_events(import->facts));
+    return code;
+}
+
+static int pass_2(struct import *import, struct error *err)
+{
+    progress_begin(import->progress, "writing", "allocations");
+    int code = facts_write_rows(import->facts, import->options->slim, import->progress, err);
+    if (code == 0)
+        code = facts_write_tables(import->facts, err);
+    if (code == 0)
+        progress_end(import->progress, facts_n_allocations(import->facts));
+    return code;
+}
+
+/* ---- symbols and views ---- */
+
+static int on_symbols(void *context, uint64_t n_done, uint64_t n_total)
+{
+    return progress_update(context, n_done, n_total, NULL);
+}
+
+static int put_meta_seconds(sqlite3 *db, const char *key, double seconds, struct error *err)
+{
+    char sql[128];
+
+    snprintf(sql, sizeof sql, "INSERT OR REPLACE INTO meta VALUES ('%s', %.3f)", key, seconds);
+    return database_execute(db, sql, err);
+}
+
+static int write_symbols(sqlite3 *db, const struct symbols_options *options,
+                         struct progress *progress, struct error *err)
+{
+    struct symbols_options own = *options;
+    uint64_t began_ns = progress_now_ns();
+
+    own.on_progress = on_symbols;
+    own.progress_context = progress;
+    progress_begin(progress, "symbols", "positions");
+    int code = symbols_write(db, &own, err);
+    if (code == 0)
+        code = function_totals_write(db, err);
+    if (code == 0)
+        progress_end(progress, 0);
+    if (code == 0)
+        code = put_meta_seconds(db, "symbols.seconds", (double)(progress_now_ns() - began_ns) / 1e9,
+                                err);
+    return code;
+}
+
+/* Every frame has a level, and every stack a call site, also when nobody looks for names. */
+static int write_no_symbols(sqlite3 *db, struct error *err)
+{
+    int code = database_execute(
+        db,
+        "INSERT OR IGNORE INTO frame_lines (frame_id, inline_level) SELECT frame_id, 0 FROM frames",
+        err);
+    if (code == 0)
+        code = call_sites_write(db, err);
+    return code ? code : function_totals_write(db, err);
+}
+
+static int write_views(sqlite3 *db, struct error *err)
+{
+    for (const struct embedded_sql *view = embedded_views; view->name; view++) {
+        int code = database_execute(db, view->text, err);
+        if (code)
+            return code;
+    }
+    return 0;
+}
+
+static int write_names(struct import *import, sqlite3 *db, struct error *err)
+{
+    const struct definitions *definitions = log_set_definitions(import->logs);
+
+    if (import->options->no_symbols)
+        return write_no_symbols(db, err);
+    if (definitions->has_names) {
+        int code = given_symbols_write(db, definitions, err);
+        return code ? code : function_totals_write(db, err);
+    }
+    return write_symbols(db, &import->options->symbols, import->progress, err);
+}
+
+/* ---- what was wrong with the logs ---- */
+
+static const char *const damage_names[LOG_DAMAGE_KINDS] = {
+    [LOG_DAMAGE_TRUNCATED] = "truncated", [LOG_DAMAGE_CHECKSUM] = "checksum",
+    [LOG_DAMAGE_HEADER] = "header",       [LOG_DAMAGE_RECORD] = "record",
+    [LOG_DAMAGE_UNKNOWN] = "unknown",     [LOG_DAMAGE_NODE] = "node",
+    [LOG_DAMAGE_TIME] = "time",           [LOG_DAMAGE_MISSING_CHILD] = "missing_child",
+};
+
+static void describe_damage(const struct log_damage_report *report, char *text, size_t text_bytes)
+{
+    size_t length = 0;
+
+    text[0] = '\0';
+    for (size_t i = 0; i < report->n_kept; i++) {
+        const struct log_damage *damage = &report->kept[i];
+        int n =
+            snprintf(text + length, text_bytes - length,
+                     damage->bytes ? "%s'%s' at byte %" PRIu64 ": %s; %" PRIu64 " bytes lost"
+                                   : "%s'%s' at byte %" PRIu64 ": %s",
+                     length ? "\n" : "", damage->path, damage->offset, damage->what, damage->bytes);
+        if (n < 0 || (size_t)n >= text_bytes - length) {
+            text[length] = '\0'; /* whole lines only */
+            return;
+        }
+        length += (size_t)n;
+    }
+}
+
+static int write_log_meta(sqlite3 *db, const struct log_set *logs,
+                          const struct import_result *result, struct error *err)
+{
+    sqlite3_stmt *insert = NULL;
+    char key[64];
+    int code = database_prepare(db, "INSERT OR REPLACE INTO meta VALUES (?, ?)", &insert, err);
+
+    if (code == 0)
+        code = database_insert(insert, err, "tu", "segments", log_set_n_segments(logs));
+    if (code == 0)
+        code = database_insert(insert, err, "tu", "log.lost_bytes", result->damage.lost_bytes);
+    if (code == 0 && result->damage_text[0])
+        code = database_insert(insert, err, "tt", "log.damage", result->damage_text);
+    for (int kind = 0; code == 0 && kind < LOG_DAMAGE_KINDS; kind++) {
+        if (result->damage.count[kind] == 0)
+            continue;
+        snprintf(key, sizeof key, "log.damage.%s", damage_names[kind]);
+        code = database_insert(insert, err, "tu", key, result->damage.count[kind]);
+    }
+    sqlite3_finalize(insert);
+    return code;
+}
+
+static void take_result(struct import *import, struct import_result *result)
+{
+    const struct definitions *definitions = log_set_definitions(import->logs);
+
+    result->n_events = facts_n_events(import->facts);
+    result->n_allocations = facts_n_allocations(import->facts);
+    result->n_anomalies = facts_n_anomalies(import->facts);
+    result->n_processes = (uint32_t)definitions->n_processes;
+    for (size_t id = 1; id <= definitions->n_processes; id++) {
+        const struct definitions_process *process = &definitions->processes[id];
+        result->log_bytes += process->log_bytes;
+        for (int i = 0; i < LOG_DROP_REASONS; i++)
+            result->n_dropped += process->dropped[i];
+    }
+    result->is_growing = log_set_is_growing(import->logs);
+    if (definitions->n_processes)
+        result->foreign_malloc = (definitions->processes[1].flags & LOG_FLAG_FOREIGN_MALLOC) != 0;
+    result->damage = *log_set_damage(import->logs);
+    describe_damage(&result->damage, result->damage_text, sizeof result->damage_text);
+}
+
+/* ---- the whole ---- */
+
+static int check_space(const struct import *import, struct error *err)
+{
+    uint64_t n_events = log_set_estimated_events(import->logs);
+    uint64_t per_event =
+        SPILL_BYTES_PER_EVENT + (import->options->slim ? 0 : DATABASE_BYTES_PER_EVENT);
+
+    return database_check_space(import->options->target, LEAST_BYTES + n_events * per_event, err);
+}
+
+static int write_all(struct import *import, struct import_result *result, struct error *err)
+{
+    sqlite3 *db = database_sqlite(import->database);
+    int code = facts_new(db, log_set_definitions(import->logs), import->options->target,
+                         &import->facts, err);
+
+    if (code == 0)
+        code = pass_1(import, err);
+    if (code == 0)
+        code = pass_2(import, err);
+    if (code == 0) {
+        take_result(import, result);
+        code = write_log_meta(db, import->logs, result, err);
+    }
+    if (code == 0 && import->options->index)
+        code = stack_index_write(db, err);
+    if (code == 0)
+        code = write_names(import, db, err);
+    if (code == 0)
+        code = write_views(db, err);
+    return code ? code : site_totals_write(db, err);
+}
+
+static int import_into(struct import *import, struct import_result *result, struct error *err)
+{
+    uint64_t began_ns = progress_now_ns();
+    struct stat status;
+    int code = check_space(import, err);
+
+    if (code == 0)
+        code = database_create(import->options->target, import->options->force, &import->database,
+                               err);
+    if (code == 0)
+        code = write_all(import, result, err);
+    result->seconds = (double)(progress_now_ns() - began_ns) / 1e9;
+    if (code == 0)
+        code = put_meta_seconds(database_sqlite(import->database), "import.seconds",
+                                result->seconds, err);
+    facts_free(import->facts); /* its statements would keep the database open */
+    if (code == 0)
+        code = database_commit(import->database, err);
+    database_close(import->database);
+    if (code == 0 && stat(import->options->target, &status) == 0)
+        result->database_bytes = (uint64_t)status.st_size;
+    return code;
+}
+
+int import_run(const struct import_options *options, struct progress *progress,
+               struct import_result *ret_result, struct error *err)
+{
+    struct import import = {.options = options, .progress = progress};
+    struct log_set_options log_options = {.only = options->only};
+
+    memset(ret_result, 0, sizeof *ret_result);
+    int code = log_set_open(options->logs, options->n_logs, &log_options, &import.logs, err);
+    if (code)
+        return code;
+    code = import_into(&import, ret_result, err);
+    log_set_close(import.logs);
+    return code;
+}
+
+/* Names that came with the recording are all there is: addresses in it say nothing here. */
+static bool has_given_names(sqlite3 *db)
+{
+    sqlite3_stmt *statement = NULL;
+    bool has_names = false;
+
+    if (database_prepare(db, "SELECT 1 FROM meta WHERE key = 'names' AND value = 'recording'",
+                         &statement, NULL)
+        == 0)
+        has_names = sqlite3_step(statement) == SQLITE_ROW;
+    sqlite3_finalize(statement);
+    return has_names;
+}
+
+static int write_call_sites(sqlite3 *db, struct error *err)
+{
+    int code = call_sites_write(db, err);
+    return code ? code : function_totals_write(db, err);
+}
+
+/* mtrace-query reads such a database, but there is no place for what is written today. */
+static int check_tables(sqlite3 *db, const char *target, struct error *err)
+{
+    sqlite3_stmt *statement = NULL;
+
+    if (database_prepare(db, "SELECT 1 FROM site_totals, module_totals", &statement, NULL) != 0)
+        return error_set(err, ERROR_VERSION,
+                         "'%s' was made by an older mtrace-import; import the recording again",
+                         target);
+    sqlite3_finalize(statement);
+    return 0;
+}
+
+int import_resymbolize(const char *target, const struct symbols_options *symbols,
+                       struct progress *progress, struct error *err)
+{
+    struct database *database;
+    int code = database_open(target, &database, err);
+
+    if (code)
+        return code;
+    code = check_tables(database_sqlite(database), target, err);
+    if (code == 0)
+        code = has_given_names(database_sqlite(database))
+                   ? write_call_sites(database_sqlite(database), err)
+                   : write_symbols(database_sqlite(database), symbols, progress, err);
+    if (code == 0)
+        code = site_totals_write(database_sqlite(database), err);
+    if (code == 0)
+        code = database_commit(database, err);
+    database_close(database);
+    return code;
+}

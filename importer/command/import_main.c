@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: MIT */
+/* mtrace-import: the command. */
+#include "importer/command/follow.h"
+#include "importer/command/import.h"
+#include "support/units.h"
+
+#include <argp.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static volatile sig_atomic_t interrupted;
+
+enum option_key {
+    KEY_ONLY = 256,
+    KEY_NO_SYMBOLS,
+    KEY_RESYMBOLIZE,
+    KEY_FOLLOW,
+    KEY_DEBUG_DIR,
+    KEY_SYSROOT,
+    KEY_SLIM,
+    KEY_INDEX,
+    KEY_THREADS,
+};
+
+static const struct argp_option argp_options[] = {
+    {"output", 'o', "FILE", 0, "The database, when it is not the last argument", 0},
+    {"force", 'f', 0, 0, "Overwrite an existing database of mtrace", 0},
+    {"only", KEY_ONLY, 0, 0, "Do not look for the logs of children", 0},
+    {"slim", KEY_SLIM, 0, 0,
+     "Keep totals, snapshots and heap pages, but no row for each allocation", 0},
+    {"index", KEY_INDEX, 0, 0, "Also list the allocations of each stack, sorted", 0},
+    {"no-symbols", KEY_NO_SYMBOLS, 0, 0, "Leave functions and lines out", 0},
+    {"follow", KEY_FOLLOW, 0, 0,
+     "Keep up with a log that is still written: totals every few seconds, rows at its end or at "
+     "Ctrl-C",
+     0},
+    {"resymbolize", KEY_RESYMBOLIZE, 0, 0,
+     "Look up functions and lines anew in an existing database", 0},
+    {"debug-dir", KEY_DEBUG_DIR, "DIR", 0, "Look for separate debug files there, too; repeatable",
+     0},
+    {"sysroot", KEY_SYSROOT, "DIR", 0, "The programs and libraries of the recording are below DIR",
+     0},
+    {"threads", KEY_THREADS, "N", 0, "How many threads to use", 0},
+    {"version", 'V', 0, 0, "Print the version", -1},
+    {0},
+};
+
+struct arguments {
+    char **positional; /* points into argv */
+    size_t n_positional;
+    const char *output;
+    const char **debug_dirs; /* ends with NULL */
+    size_t n_debug_dirs;
+    bool resymbolize;
+    bool follow;
+    struct import_options import;
+};
+
+static int add_debug_dir(struct arguments *arguments, const char *folder)
+{
+    const char **larger = realloc(arguments->debug_dirs,
+                                  (arguments->n_debug_dirs + 2) * sizeof *arguments->debug_dirs);
+    if (!larger)
+        return ENOMEM;
+    arguments->debug_dirs = larger;
+    larger[arguments->n_debug_dirs++] = folder;
+    larger[arguments->n_debug_dirs] = NULL;
+    return 0;
+}
+
+static void parse_threads(const char *text, struct arguments *arguments, struct argp_state *state)
+{
+    char *end;
+    long n = strtol(text, &end, 10);
+
+    if (*text == '\0' || *end || n < 1 || n > 1024)
+        argp_error(state, "--threads is '%s', but must be a number from 1 to 1024", text);
+    arguments->import.symbols.n_threads = (unsigned)n;
+}
+
+static error_t parse_option(int key, char *value, struct argp_state *state)
+{
+    struct arguments *arguments = state->input;
+
+    switch (key) {
+    case 'o':
+        arguments->output = value;
+        return 0;
+    case 'f':
+        arguments->import.force = true;
+        return 0;
+    case KEY_ONLY:
+        arguments->import.only = true;
+        return 0;
+    case KEY_SLIM:
+        arguments->import.slim = true;
+        return 0;
+    case KEY_INDEX:
+        arguments->import.index = true;
+        return 0;
+    case KEY_NO_SYMBOLS:
+        arguments->import.no_symbols = true;
+        return 0;
+    case KEY_FOLLOW:
+        arguments->follow = true;
+        return 0;
+    case KEY_RESYMBOLIZE:
+        arguments->resymbolize = true;
+        return 0;
+    case KEY_DEBUG_DIR:
+        return add_debug_dir(arguments, value);
+    case KEY_SYSROOT:
+        arguments->import.symbols.symbolizer.sysroot = value;
+        return 0;
+    case KEY_THREADS:
+        parse_threads(value, arguments, state);
+        return 0;
+    case 'V':
+        puts("mtrace-import " MTRACE_VERSION);
+        exit(EXIT_SUCCESS);
+    case ARGP_KEY_ARGS:
+        arguments->positional = state->argv + state->next;
+        arguments->n_positional = (size_t)(state->argc - state->next);
+        return 0;
+    case ARGP_KEY_NO_ARGS:
+        argp_error(state, "no log was named");
+        return EINVAL;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp argp = {
+    argp_options,
+    parse_option,
+    "run.dat... [run.db]\n--resymbolize run.db",
+    "Turns the log of a run into one SQLite database.\v"
+    "The database defaults to the name of the log with .db. It is written whole or not at all. "
+    "Logs of children that the first log names are found by themselves.",
+    NULL,
+    NULL,
+    NULL};
+
+/* ---- names ---- */
+
+static bool ends_with(const char *text, const char *suffix)
+{
+    size_t length = strlen(text);
+    size_t suffix_length = strlen(suffix);
+
+    return length >= suffix_length && strcmp(text + length - suffix_length, suffix) == 0;
+}
+
+/* The log's name with .db in place of .dat, or of heaptrack's endings; malloc'd. */
+static char *default_target(const char *log)
+{
+    static const char *const endings[] = {".dat", ".zst", ".gz"};
+    size_t length = strlen(log);
+    char *target = NULL;
+
+    for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++) {
+        if (ends_with(log, endings[i])) {
+            length -= strlen(endings[i]);
+            break;
+        }
+    }
+    return asprintf(&target, "%.*s.db", (int)length, log) < 0 ? NULL : target;
+}
+
+/* Splits the positional arguments into logs and target; *ret_made is to be freed. */
+static int name_files(struct arguments *arguments, char **ret_made, struct error *err)
+{
+    struct import_options *import = &arguments->import;
+
+    import->logs = (const char *const *)arguments->positional;
+    import->n_logs = arguments->n_positional;
+    import->target = arguments->output;
+    if (!import->target && import->n_logs > 1
+        && ends_with(arguments->positional[import->n_logs - 1], ".db"))
+        import->target = arguments->positional[--import->n_logs];
+    if (!import->target)
+        import->target = *ret_made = default_target(import->logs[0]);
+    return import->target ? 0 : error_set(err, ERROR_NOMEM, "out of memory");
+}
+
+/* ---- what is said ---- */
+
+static void warn(const struct import_result *result)
+{
+    const char *line = result->damage_text;
+    unsigned n_lines = 0;
+
+    for (; *line && n_lines < 3; n_lines++) {
+        size_t length = strcspn(line, "\n");
+        fprintf(stderr, "mtrace-import: warning: %.*s\n", (int)length, line);
+        line += length + (line[length] == '\n');
+    }
+    if (*line || result->damage.lost_bytes)
+        fprintf(stderr,
+                "mtrace-import: warning: %" PRIu64
+                " bytes of the log could not be read; everything else was imported\n",
+                result->damage.lost_bytes);
+    if (result->is_growing)
+        fprintf(stderr, "mtrace-import: the log is still being written; the database shows it as "
+                        "it was now; --follow keeps up with it\n");
+    if (result->n_dropped)
+        fprintf(stderr,
+                "mtrace-import: warning: %" PRIu64
+                " events were dropped while recording; see 'events.dropped' in table meta\n",
+                result->n_dropped);
+    if (result->foreign_malloc)
+        fprintf(stderr, "mtrace-import: warning: the program brought its own malloc, so that "
+                        "nothing was recorded\n");
+    else if (result->n_events == 0)
+        fprintf(stderr, "mtrace-import: warning: the log holds no events\n");
+}
+
+static void say_done(const struct import_options *options, const struct import_result *result)
+{
+    char size[UNITS_TEXT_BYTES];
+    char allocations[UNITS_TEXT_BYTES];
+    char events[UNITS_TEXT_BYTES];
+    char seconds[UNITS_TEXT_BYTES];
+
+    warn(result);
+    fprintf(stderr, "%s: %s, %s allocations from %s events, %u process%s, in %s; mtrace-query %s\n",
+            options->target, units_format_bytes((int64_t)result->database_bytes, size),
+            units_format_count((int64_t)result->n_allocations, allocations),
+            units_format_count((int64_t)result->n_events, events), result->n_processes,
+            result->n_processes == 1 ? "" : "es",
+            units_format_duration((int64_t)(result->seconds * 1e9), seconds), options->target);
+}
+
+/* ---- running ---- */
+
+static void on_signal(int number)
+{
+    interrupted = number;
+}
+
+static void catch_signals(void)
+{
+    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+    struct sigaction action = {.sa_handler = on_signal};
+
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+        struct sigaction before;
+        if (sigaction(numbers[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
+            sigaction(numbers[i], &action, NULL);
+    }
+    signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error of write, not the end */
+}
+
+static int resymbolize(struct arguments *arguments, struct progress *progress, struct error *err)
+{
+    if (arguments->n_positional != 1)
+        return error_set(err, ERROR_USAGE, "--resymbolize takes one database");
+    return import_resymbolize(arguments->positional[0], &arguments->import.symbols, progress, err);
+}
+
+static int import(struct arguments *arguments, struct progress *progress, struct error *err)
+{
+    struct import_result result;
+    char *made = NULL;
+    int code = name_files(arguments, &made, err);
+
+    if (code == 0 && arguments->follow)
+        code = follow_run(&arguments->import, progress, &interrupted, &result, err);
+    else if (code == 0)
+        code = import_run(&arguments->import, progress, &result, err);
+    if (code == 0)
+        say_done(&arguments->import, &result);
+    free(made);
+    return code;
+}
+
+int main(int argc, char **argv)
+{
+    struct arguments arguments = {0};
+    struct progress progress;
+    struct error err = {0};
+    char *cache_dir;
+    int code;
+
+    argp_err_exit_status = 2;
+    if (argp_parse(&argp, argc, argv, 0, NULL, &arguments) != 0)
+        return 2;
+    catch_signals();
+    progress_init(&progress, isatty(STDERR_FILENO) ? stderr : NULL, &interrupted);
+    cache_dir = symbols_default_cache_dir();
+    arguments.import.symbols.cache_dir = cache_dir;
+    arguments.import.symbols.symbolizer.debug_dirs = arguments.debug_dirs;
+    arguments.import.symbols.symbolizer.use_debuginfod = getenv("DEBUGINFOD_URLS") != NULL;
+    code = arguments.resymbolize ? resymbolize(&arguments, &progress, &err)
+                                 : import(&arguments, &progress, &err);
+    free(cache_dir);
+    free(arguments.debug_dirs);
+    if (code) {
+        fprintf(stderr, "mtrace-import: %s\n", interrupted ? "interrupted" : err.text);
+        if (code == ERROR_USAGE)
+            fprintf(stderr, "Try 'mtrace-import --help' for more information.\n");
+    }
+    return code && interrupted ? 128 + interrupted : error_exit_status(code);
+}

@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: MIT */
+#include "importer/events/log_record.h"
+
+#include "common/log_format.h"
+#include "importer/stacks/definitions.h"
+
+#define ADDRESS_MASK ((1ull << LOG_ADDRESS_BITS) - 1)
+#define SIZE_MASK    ((1ull << LOG_SIZE_BITS) - 1)
+
+enum {
+    CULLED_WORDS = 5, /* those that are decoded */
+    SLACK_MASK = (1 << LOG_SLACK_BITS) - 1,
+};
+
+static unsigned kind_of(const uint64_t *words)
+{
+    return words[0] & 255;
+}
+
+static uint32_t node_of(const uint64_t *words)
+{
+    return (uint32_t)(words[0] >> 32);
+}
+
+static uint64_t address_of(const uint64_t *words)
+{
+    return words[1] & ADDRESS_MASK;
+}
+
+static uint64_t time_of(const uint64_t *words)
+{
+    return ((words[0] >> 8) & 0xffffff) | (words[1] >> LOG_ADDRESS_BITS) << 24;
+}
+
+/* Length of the record at `words` with `n_left` words behind it, 0 if it does not fit. */
+static size_t length_of(const uint64_t *words, size_t n_left)
+{
+    size_t n = log_event_words(kind_of(words));
+
+    if (n == 0) {
+        n = n_left > 2 ? words[2] & 0xffff : 0;
+        if (n < 3 || n > LOG_EVENT_MAX_WORDS)
+            return 0;
+    }
+    return n <= n_left ? n : 0;
+}
+
+static bool is_event(const uint64_t *words, size_t n_words)
+{
+    switch (kind_of(words)) {
+    case LOG_ALLOC:
+    case LOG_FREE:
+    case LOG_REALLOC:
+    case LOG_ALLOC_WIDE:
+    case LOG_REALLOC_WIDE:
+    case LOG_FAILURE:
+    case LOG_TRACING:
+    case LOG_EXEC_FAILED:
+    case LOG_MUNMAP:
+    case LOG_BRK:
+    case LOG_FORK:
+    case LOG_MARK:
+    case LOG_END:
+    case LOG_HEAP_EXTENT:
+    case LOG_MALLOPT:
+    case LOG_MREMAP:
+    case LOG_MMAP:
+        return true;
+    case LOG_CULLED:
+        return n_words >= CULLED_WORDS;
+    default:
+        return false;
+    }
+}
+
+enum log_record_found log_record_next(struct log_record_reader *reader, struct log_record *ret)
+{
+    while (reader->at < reader->end) {
+        const uint64_t *words = reader->at;
+        size_t n = length_of(words, (size_t)(reader->end - words));
+        if (n == 0)
+            return LOG_RECORD_DAMAGED;
+        reader->at = words + n;
+        if (is_event(words, n)) {
+            *ret = (struct log_record){.words = words,
+                                       .ticks = reader->base_ticks + time_of(words),
+                                       .thread = reader->thread};
+            return LOG_RECORD_FOUND;
+        }
+        if (kind_of(words) == LOG_THREAD)
+            reader->thread = node_of(words);
+        else if (kind_of(words) == LOG_TIME_BASE)
+            reader->base_ticks = words[1];
+        else
+            reader->n_unknown++;
+    }
+    return LOG_RECORD_NO_MORE;
+}
+
+static uint64_t old_address_of(const uint64_t *words)
+{
+    return words[3] & ADDRESS_MASK;
+}
+
+bool log_record_is_pair(const struct log_record *record)
+{
+    unsigned kind = kind_of(record->words);
+
+    return (kind == LOG_REALLOC || kind == LOG_REALLOC_WIDE) && address_of(record->words) != 0
+           && old_address_of(record->words) != 0;
+}
+
+uint64_t log_record_begin_ticks(const struct log_record *record)
+{
+    uint64_t duration = kind_of(record->words) == LOG_REALLOC ? record->words[3] >> LOG_ADDRESS_BITS
+                                                              : record->words[2] >> 8;
+    return duration < record->ticks ? record->ticks - duration : 0;
+}
+
+bool log_record_ends_block(const struct log_record *record, enum log_record_half half)
+{
+    switch (kind_of(record->words)) {
+    case LOG_FREE:
+    case LOG_MUNMAP:
+        return true;
+    case LOG_REALLOC:
+    case LOG_REALLOC_WIDE:
+        return half == LOG_RECORD_BEGIN || address_of(record->words) == 0;
+    default:
+        return false;
+    }
+}
+
+static uint32_t backtrace_of(const struct log_names *names, uint32_t node, uint64_t *n_lost)
+{
+    uint32_t id = log_names_backtrace(names, node);
+
+    if (id != 0)
+        return id;
+    if (node <= LOG_NODE_GUESSED)
+        return DEFINITIONS_NO_BACKTRACE;
+    ++*n_lost;
+    return DEFINITIONS_LOST_BACKTRACE;
+}
+
+static void set_call(struct event *event, uint64_t call_flags)
+{
+    event->call = call_flags & LOG_CALL_MASK;
+    event->chunk_flags = (uint8_t)(call_flags & 0xff & ~(uint64_t)LOG_CALL_MASK);
+}
+
+static void decode_narrow(const uint64_t *words, struct event *ret)
+{
+    ret->size = words[2] & SIZE_MASK;
+    ret->usable = ret->size + ((words[2] >> LOG_SIZE_BITS) & SLACK_MASK);
+    set_call(ret, words[2] >> (LOG_SIZE_BITS + LOG_SLACK_BITS));
+}
+
+static void decode_alloc_wide(const uint64_t *words, struct event *ret)
+{
+    ret->size = words[3];
+    ret->usable = words[4];
+    ret->alignment_log2 = (words[2] >> 8) & 0xff;
+    set_call(ret, words[2]);
+}
+
+/* Also what a realloc without an old or without a new block comes down to. */
+static void decode_realloc(const uint64_t *words, enum log_record_half half, struct event *ret)
+{
+    uint64_t old_address = old_address_of(words);
+
+    if (kind_of(words) == LOG_REALLOC) {
+        decode_narrow(words, ret);
+    } else {
+        ret->size = words[4];
+        ret->usable = words[5];
+        set_call(ret, words[2]);
+    }
+    ret->old_address = old_address;
+    if (half == LOG_RECORD_END) {
+        ret->kind = EVENT_REALLOC_END;
+    } else if (half == LOG_RECORD_BEGIN) {
+        ret->kind = EVENT_REALLOC_BEGIN;
+        ret->address = old_address;
+    } else if (ret->address == 0) {
+        ret->kind = EVENT_FREE;
+        ret->address = old_address;
+    } else {
+        ret->kind = EVENT_ALLOC;
+    }
+}
+
+static void decode_mmap(const uint64_t *words, const struct log_names *names, struct event *ret)
+{
+    uint32_t path = (uint32_t)(words[4] >> 32);
+
+    ret->kind = EVENT_MMAP;
+    ret->size = words[2];
+    ret->prot = (int32_t)(words[3] & 0xffff);
+    ret->flags = (int32_t)(uint32_t)(words[3] >> 16);
+    ret->fd = (int32_t)(uint32_t)words[4];
+    ret->file_offset = (int64_t)words[5];
+    ret->text = path ? log_names_find_text(names, LOG_DEF_PATH, path) : NULL;
+}
+
+static void decode_memory(const uint64_t *words, struct event *ret)
+{
+    switch (kind_of(words)) {
+    case LOG_MUNMAP:
+        ret->kind = EVENT_MUNMAP;
+        ret->size = words[2];
+        break;
+    case LOG_MREMAP:
+        ret->kind = EVENT_MREMAP;
+        ret->old_address = words[2];
+        ret->old_size = words[3];
+        ret->size = words[4];
+        break;
+    case LOG_BRK:
+        ret->kind = EVENT_BRK;
+        ret->old_address = words[2];
+        break;
+    case LOG_HEAP_EXTENT:
+        ret->kind = EVENT_HEAP_EXTENT;
+        ret->old_address = words[2];
+        ret->value = (int64_t)words[3];
+        break;
+    default: /* LOG_MALLOPT */
+        ret->kind = EVENT_MALLOPT;
+        ret->parameter = (int64_t)words[2];
+        ret->value = (int64_t)words[3];
+        ret->result = (int32_t)(uint32_t)words[4];
+        ret->call = (uint8_t)(words[4] >> 32);
+    }
+}
+
+static void decode_culled(const uint64_t *words, const struct log_names *names, uint64_t *n_lost,
+                          struct event *ret)
+{
+    ret->kind = EVENT_CULLED;
+    ret->address = 0;
+    ret->n_culled = words[2] >> 16;
+    ret->size = words[3];
+    ret->free_node = backtrace_of(names, (uint32_t)words[4], n_lost);
+    ret->thread = log_names_thread(names, (uint32_t)(words[4] >> 32));
+}
+
+/* What happened to the process rather than to memory. */
+static void decode_process(const uint64_t *words, const struct log_names *names, struct event *ret)
+{
+    switch (kind_of(words)) {
+    case LOG_FORK:
+        ret->kind = EVENT_FORK;
+        ret->value = (int64_t)words[2];
+        break;
+    case LOG_MARK:
+        ret->kind = EVENT_MARKER;
+        ret->value = (int64_t)words[2];
+        ret->text = log_names_find_text(names, LOG_DEF_MARKER, (uint32_t)words[2]);
+        break;
+    case LOG_TRACING:
+        ret->kind = EVENT_TRACING;
+        ret->value = node_of(words);
+        ret->node = DEFINITIONS_NO_BACKTRACE;
+        break;
+    case LOG_EXEC_FAILED:
+        ret->kind = EVENT_END;
+        ret->value = LOG_END_UNKNOWN;
+        break;
+    default: /* LOG_END */
+        ret->kind = EVENT_END;
+        ret->value = (uint32_t)words[2];
+        ret->result = (int32_t)(uint32_t)(words[2] >> 32);
+    }
+}
+
+void log_record_decode(const struct log_record *record, enum log_record_half half,
+                       const struct log_names *names, uint32_t thread, uint64_t *n_lost,
+                       struct event *ret)
+{
+    const uint64_t *words = record->words;
+
+    *ret =
+        (struct event){.process = names->process, .thread = thread, .address = address_of(words)};
+    if (kind_of(words) != LOG_TRACING)
+        ret->node = backtrace_of(names, node_of(words), n_lost);
+    switch (kind_of(words)) {
+    case LOG_ALLOC:
+        ret->kind = EVENT_ALLOC;
+        decode_narrow(words, ret);
+        break;
+    case LOG_FREE:
+        ret->kind = EVENT_FREE;
+        break;
+    case LOG_REALLOC:
+    case LOG_REALLOC_WIDE:
+        decode_realloc(words, half, ret);
+        break;
+    case LOG_ALLOC_WIDE:
+        ret->kind = EVENT_ALLOC;
+        decode_alloc_wide(words, ret);
+        break;
+    case LOG_FAILURE:
+        ret->kind = EVENT_FAILURE;
+        ret->size = words[3];
+        ret->value = (int64_t)((words[2] >> 8) & 0xffffffff);
+        set_call(ret, words[2]);
+        break;
+    case LOG_MMAP:
+        decode_mmap(words, names, ret);
+        break;
+    case LOG_MUNMAP:
+    case LOG_MREMAP:
+    case LOG_BRK:
+    case LOG_HEAP_EXTENT:
+    case LOG_MALLOPT:
+        decode_memory(words, ret);
+        break;
+    case LOG_CULLED:
+        decode_culled(words, names, n_lost, ret);
+        break;
+    default:
+        decode_process(words, names, ret);
+    }
+}

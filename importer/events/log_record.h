@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * log_record: the words of an EVENTS payload, or of a side record, as struct event.
+ *
+ * Model:   log_record_next walks a payload and stops at what an event is made of; time bases and
+ * thread switches are its state, kinds it does not know are skipped by their length (LF-5). A
+ * realloc record is two events; log_record_half says which one is meant. Invariants RC-1 No word
+ * outside [at, end) is read, whatever the words say. RC-2 A record that log_record_next returned
+ * has all the words its kind is decoded from. Threads: one per reader.
+ */
+#ifndef MTRACE_IMPORTER_LOG_RECORD_H
+#define MTRACE_IMPORTER_LOG_RECORD_H
+
+#include "importer/events/event.h"
+#include "importer/log/log_names.h"
+
+enum log_record_half {
+    LOG_RECORD_WHOLE,
+    LOG_RECORD_BEGIN, /* of a realloc: the old block ends */
+    LOG_RECORD_END,   /* the new one begins */
+};
+
+struct log_record {
+    const uint64_t *words;
+    uint64_t ticks;
+    uint32_t thread; /* of the log */
+};
+
+struct log_record_reader {
+    const uint64_t *at, *end;
+    uint64_t base_ticks;
+    uint32_t thread;
+    uint64_t n_unknown; /* records of kinds this version does not know */
+};
+
+enum log_record_found {
+    LOG_RECORD_FOUND,
+    LOG_RECORD_NO_MORE,
+    LOG_RECORD_DAMAGED, /* a length reaches beyond the payload; `at` is the place */
+};
+
+/* The next record that is an event. */
+enum log_record_found log_record_next(struct log_record_reader *reader, struct log_record *ret);
+
+/* Is it a realloc with an old and a new block, and so two events? */
+bool log_record_is_pair(const struct log_record *record);
+
+/* When the first half of a pair happened. */
+uint64_t log_record_begin_ticks(const struct log_record *record);
+
+/* Does the event end a block or a mapping? */
+bool log_record_ends_block(const struct log_record *record, enum log_record_half half);
+
+/* Fills everything but time_ns and pair. `thread` is the id of record->thread. n_lost counts nodes
+ * that the log does not hold. */
+void log_record_decode(const struct log_record *record, enum log_record_half half,
+                       const struct log_names *names, uint32_t thread, uint64_t *n_lost,
+                       struct event *ret);
+
+#endif

@@ -1,0 +1,449 @@
+/* SPDX-License-Identifier: MIT */
+#include "importer/events/log_set.h"
+
+#include "importer/stacks/definitions_build.h"
+#include "support/growing.h"
+#include "importer/log/log_family.h"
+#include "importer/events/log_set_parts.h"
+#include "importer/events/sample_stream.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    /* With more logs than that, files are opened for each read. */
+    MANY_LOGS = 128,
+    /* Bytes of a raw event, about. */
+    EVENT_BYTES = 20,
+};
+
+static int out_of_memory(struct error *err)
+{
+    return error_set(err, ERROR_NOMEM, "out of memory");
+}
+
+static struct log_input *find_run(const struct log_set *set, uint64_t run_id)
+{
+    for (size_t i = 0; i < set->n_inputs; i++)
+        if (set->inputs[i]->header.run_id == run_id)
+            return set->inputs[i];
+    return NULL;
+}
+
+static void rest_files(struct log_input *input)
+{
+    for (size_t i = 0; i < input->n_files; i++)
+        log_file_rest(input->files[i]);
+}
+
+/* Adds a log unless it is in the set (LS-1). */
+static int add_input(struct log_set *set, struct log_input *input, struct error *err)
+{
+    struct log_input **inputs;
+
+    if (find_run(set, input->header.run_id)) {
+        log_input_close(input);
+        return 0;
+    }
+    inputs = growing_reserve(set->inputs, &set->inputs_capacity, set->n_inputs + 1,
+                             sizeof(struct log_input *));
+    if (!inputs) {
+        log_input_close(input);
+        return out_of_memory(err);
+    }
+    set->inputs = inputs;
+    inputs[set->n_inputs++] = input;
+    if (set->n_inputs > MANY_LOGS)
+        rest_files(input);
+    return 0;
+}
+
+static int add_path(struct log_set *set, const char *path, struct error *err)
+{
+    struct log_input *input;
+    int r = log_input_open(path, &set->arena, set->pack, &set->damage, &input, err);
+
+    return r != 0 ? r : add_input(set, input, err);
+}
+
+/* The child's log beside its parent's; the caller frees it. */
+static char *beside(const char *parent_path, const char *child_path)
+{
+    const char *slash = strrchr(parent_path, '/');
+    const char *name = strrchr(child_path, '/');
+    char *path;
+    int n = slash ? (int)(slash - parent_path) + 1 : 0;
+
+    return asprintf(&path, "%.*s%s", n, parent_path, name ? name + 1 : child_path) < 0 ? NULL
+                                                                                       : path;
+}
+
+static bool is_child(const struct log_input *parent, const struct text_note *note,
+                     const struct log_input *input)
+{
+    if (note->run_id != 0)
+        return input->header.run_id == note->run_id;
+    return input->header.parent_run_id == parent->header.run_id && input->header.pid == note->pid;
+}
+
+/* Opens the file if it is the child's log; *ret stays NULL if it is not. Damage of a file that does
+ * not belong to the set is none of ours. */
+static int try_child(struct log_set *set, const struct log_input *parent,
+                     const struct text_note *note, const char *path, struct log_input **ret,
+                     struct error *err)
+{
+    struct log_damage_report before = set->damage;
+    struct log_input *input;
+    int r = log_input_open(path, &set->arena, set->pack, &set->damage, &input, NULL);
+
+    if (r == ERROR_NOMEM)
+        return out_of_memory(err);
+    if (r == 0 && is_child(parent, note, input)) {
+        *ret = input;
+        return 0;
+    }
+    if (r == 0)
+        log_input_close(input);
+    set->damage = before;
+    return 0;
+}
+
+static int add_child(struct log_set *set, const struct log_input *parent,
+                     const struct text_note *note, struct error *err)
+{
+    struct log_input *input = NULL;
+    char *path;
+    int r;
+
+    if (note->run_id != 0 && find_run(set, note->run_id))
+        return 0;
+    path = beside(log_input_path(parent), note->text);
+    if (!path)
+        return out_of_memory(err);
+    r = try_child(set, parent, note, path, &input, err);
+    if (r == 0 && !input)
+        r = try_child(set, parent, note, note->text, &input, err);
+    free(path);
+    if (r == 0 && input)
+        return add_input(set, input, err);
+    /* A child that never called the allocator has no log; only one known by its run must be there.
+     */
+    if (r == 0 && note->run_id != 0)
+        log_damage_add(&set->damage, LOG_DAMAGE_MISSING_CHILD, note->text, 0, 0,
+                       "log of a child process cannot be read");
+    return r;
+}
+
+/* The set grows while it is walked: children have children. */
+static int add_children(struct log_set *set, struct error *err)
+{
+    for (size_t i = 0; i < set->n_inputs; i++) {
+        const struct log_names *names = &set->inputs[i]->names;
+        for (size_t k = 1; k <= names->n_texts; k++) {
+            int r = 0;
+            if (names->texts[k].kind == LOG_DEF_CHILD)
+                r = add_child(set, set->inputs[i], &names->texts[k], err);
+            if (r != 0)
+                return r;
+        }
+    }
+    return 0;
+}
+
+/* Does the file's header say that a process of the set made it? */
+static bool is_descendant(struct log_set *set, const char *path)
+{
+    struct log_file_reader *file;
+    bool is_ours;
+
+    if (log_file_open(path, &set->arena, &file, NULL) != 0)
+        return false;
+    is_ours = find_run(set, file->header.parent_run_id) && !find_run(set, file->header.run_id);
+    log_file_close(file);
+    return is_ours;
+}
+
+/* Images after exec and children that no log names are found by their file's name. Each round finds
+ * at least one more generation. */
+static int add_family(struct log_set *set, const char *path, struct error *err)
+{
+    struct log_family family;
+    size_t n_before;
+    int r = log_family_find(path, &family) == 0 ? 0 : out_of_memory(err);
+
+    do {
+        n_before = set->n_inputs;
+        for (size_t i = 0; r == 0 && i < family.n; i++)
+            if (is_descendant(set, family.paths[i]))
+                r = add_path(set, family.paths[i], err);
+    } while (r == 0 && set->n_inputs > n_before);
+    log_family_done(&family);
+    return r;
+}
+
+static int compare_inputs(const void *left, const void *right)
+{
+    const struct log_file *a = &(*(struct log_input *const *)left)->header;
+    const struct log_file *b = &(*(struct log_input *const *)right)->header;
+
+    if (a->start_monotonic_ns != b->start_monotonic_ns)
+        return a->start_monotonic_ns < b->start_monotonic_ns ? -1 : 1;
+    if (a->pid != b->pid)
+        return a->pid < b->pid ? -1 : 1;
+    if (a->image != b->image)
+        return a->image < b->image ? -1 : 1;
+    return (a->run_id > b->run_id) - (a->run_id < b->run_id);
+}
+
+/* Logs of one machine have one tick rate: a log too short to know it borrows that of another. */
+static int finish_clocks(struct log_set *set, struct error *err)
+{
+    uint64_t rate = (1ull << 32) / 3; /* 3 GHz, when nothing is known */
+
+    for (size_t i = set->n_inputs; i-- > 0;) {
+        uint64_t known = clock_map_rate(&set->inputs[i]->clock);
+        if (known != 0)
+            rate = known;
+    }
+    for (size_t i = 0; i < set->n_inputs; i++)
+        if (clock_map_finish(&set->inputs[i]->clock, rate) != 0)
+            return out_of_memory(err);
+    return 0;
+}
+
+static uint64_t min_time(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* The first time of a SIDE segment is that of its earliest record. What cannot be read is reported
+ * when the events are. */
+static int find_side_time(struct log_set *set, struct log_input *input, size_t ref,
+                          uint64_t *ret_ticks, struct error *err)
+{
+    static _Thread_local uint64_t payload[LOG_SEGMENT_BYTES / sizeof(uint64_t)];
+    const struct log_side_record *records = (const struct log_side_record *)payload;
+    int r = log_input_read(input, ref, set->pack, payload, &ref, err);
+
+    *ret_ticks = r == 0 ? UINT64_MAX : 0;
+    if (r == ERROR_FORMAT)
+        return 0;
+    for (size_t i = 0; r == 0 && i < input->segments.refs[ref].raw_bytes / sizeof(*records); i++)
+        if (records[i].valid == LOG_SIDE_VALID)
+            *ret_ticks = min_time(*ret_ticks, records[i].ticks);
+    return r;
+}
+
+static int add_place(struct log_set *set, size_t input_index, size_t ref_index, struct error *err)
+{
+    struct log_input *input = set->inputs[input_index];
+    const struct log_segment_ref *ref = &input->segments.refs[ref_index];
+    const uint64_t slack = LOG_SET_SLACK_NS << CLOCK_MAP_FRACTION_BITS;
+    struct clock_cursor cursor = {0};
+    uint64_t ticks = ref->base_ticks;
+    struct segment_place *order =
+        growing_reserve(set->order, &set->order_capacity, set->n_order + 1, sizeof(*order));
+    uint64_t time;
+    int r = 0;
+
+    if (!order)
+        return out_of_memory(err);
+    set->order = order;
+    if (ref->kind == LOG_SEGMENT_SIDE)
+        r = find_side_time(set, input, ref_index, &ticks, err);
+    if (r != 0)
+        return r;
+    time = log_set_time(set, input, &cursor, ticks);
+    order[set->n_order++] = (struct segment_place){.first_time = time > slack ? time - slack : 0,
+                                                   .input = (uint32_t)input_index,
+                                                   .ref = (uint32_t)ref_index};
+    set->total_bytes += ref->raw_bytes;
+    return 0;
+}
+
+static int compare_places(const void *left, const void *right)
+{
+    const struct segment_place *a = left;
+    const struct segment_place *b = right;
+
+    if (a->first_time != b->first_time)
+        return a->first_time < b->first_time ? -1 : 1;
+    if (a->input != b->input)
+        return a->input < b->input ? -1 : 1;
+    return (a->ref > b->ref) - (a->ref < b->ref); /* by sequence, LI */
+}
+
+static int order_segments(struct log_set *set, struct error *err)
+{
+    for (size_t i = 0; i < set->n_inputs; i++) {
+        const struct log_segment_list *list = &set->inputs[i]->segments;
+        for (size_t k = 0; k < list->n; k++) {
+            int r = 0;
+            if (k == 0 || list->refs[k].sequence != list->refs[k - 1].sequence)
+                r = add_place(set, i, k, err);
+            if (r != 0)
+                return r;
+        }
+    }
+    if (set->n_order > 0)
+        qsort(set->order, set->n_order, sizeof(*set->order), compare_places);
+    return 0;
+}
+
+static int open_paths(struct log_set *set, const char *const *paths, size_t n_paths,
+                      const struct log_set_options *options, struct error *err)
+{
+    int r = 0;
+
+    for (size_t i = 0; r == 0 && i < n_paths; i++)
+        r = add_path(set, paths[i], err);
+    if (r != 0 || (options && options->only))
+        return r;
+    r = add_children(set, err);
+    for (size_t i = 0; r == 0 && i < n_paths; i++)
+        r = add_family(set, paths[i], err);
+    return r;
+}
+
+static int open_heaptrack(struct log_set *set, const char *path, struct error *err)
+{
+    struct log_input *input;
+    int r = heaptrack_reader_open(path, &set->arena, &set->damage, &set->heaptrack, &input, err);
+
+    if (r == 0)
+        r = add_input(set, input, err);
+    if (r == 0 && definitions_build(set->inputs, 1, 0, &set->damage, &set->definitions) != 0)
+        r = out_of_memory(err);
+    if (r == 0)
+        r = heaptrack_reader_finish(set->heaptrack, &set->definitions, err);
+    set->opening_damage = set->damage;
+    return r;
+}
+
+/* A recording of heaptrack is one process of its own. */
+static bool find_heaptrack(const char *const *paths, size_t n_paths, const char **ret)
+{
+    for (size_t i = 0; i < n_paths; i++) {
+        *ret = paths[i];
+        if (heaptrack_reader_recognizes(paths[i]))
+            return true;
+    }
+    return false;
+}
+
+static int fill(struct log_set *set, const char *const *paths, size_t n_paths,
+                const struct log_set_options *options, struct error *err)
+{
+    const char *heaptrack;
+    int r;
+
+    if (find_heaptrack(paths, n_paths, &heaptrack)) {
+        if (n_paths == 1)
+            return open_heaptrack(set, heaptrack, err);
+        return error_set(err, ERROR_USAGE,
+                         "'%s' is a heaptrack recording; import it into a database of its own",
+                         heaptrack);
+    }
+
+    set->pack = pack_new();
+    if (!set->pack)
+        return out_of_memory(err);
+    r = open_paths(set, paths, n_paths, options, err);
+    if (r != 0)
+        return r;
+    if (set->n_inputs == 0)
+        return error_set(err, ERROR_USAGE, "no log was named");
+    qsort(set->inputs, set->n_inputs, sizeof(struct log_input *), compare_inputs);
+    set->origin_ns = set->inputs[0]->header.start_monotonic_ns;
+    for (size_t i = 0; i < set->n_inputs; i++)
+        set->is_growing |= set->inputs[i]->is_growing;
+    r = finish_clocks(set, err);
+    if (r == 0
+        && definitions_build(set->inputs, set->n_inputs, set->origin_ns, &set->damage,
+                             &set->definitions)
+               != 0)
+        r = out_of_memory(err);
+    if (r == 0)
+        r = order_segments(set, err);
+    set->opening_damage = set->damage;
+    return r;
+}
+
+int log_set_open(const char *const *paths, size_t n_paths, const struct log_set_options *options,
+                 struct log_set **ret, struct error *err)
+{
+    struct log_set *set = calloc(1, sizeof(*set));
+    int r;
+
+    if (!set)
+        return out_of_memory(err);
+    r = fill(set, paths, n_paths, options, err);
+    if (r != 0) {
+        log_set_close(set);
+        return r;
+    }
+    *ret = set;
+    return 0;
+}
+
+void log_set_close(struct log_set *set)
+{
+    if (!set)
+        return;
+    heaptrack_reader_close(set->heaptrack);
+    for (size_t i = 0; i < set->n_inputs; i++)
+        log_input_close(set->inputs[i]);
+    free(set->inputs);
+    definitions_build_done(&set->definitions);
+    text_arena_done(&set->arena);
+    pack_free(set->pack);
+    free(set->order);
+    free(set);
+}
+
+const struct definitions *log_set_definitions(const struct log_set *set)
+{
+    return &set->definitions;
+}
+
+const struct log_damage_report *log_set_damage(const struct log_set *set)
+{
+    return &set->damage;
+}
+
+uint64_t log_set_estimated_events(const struct log_set *set)
+{
+    uint64_t n_events = 0;
+
+    if (set->heaptrack)
+        return heaptrack_reader_n_events(set->heaptrack);
+    for (size_t i = 0; i < set->n_order; i++) {
+        const struct log_segment_ref *ref =
+            &set->inputs[set->order[i].input]->segments.refs[set->order[i].ref];
+        n_events += ref->is_packed ? ref->n_events : ref->raw_bytes / EVENT_BYTES;
+    }
+    return n_events;
+}
+
+int log_set_read_samples(struct log_set *set, log_set_sample_fn *on_sample, void *context,
+                         struct error *err)
+{
+    struct sample_stream *stream = NULL;
+    int r = sample_stream_open(set, &stream, err);
+
+    for (uint32_t process = 1; r == 0 && process <= set->n_inputs; process++)
+        r = sample_stream_read(stream, process, UINT64_MAX, on_sample, context, err);
+    sample_stream_close(stream);
+    return r;
+}
+
+bool log_set_is_growing(const struct log_set *set)
+{
+    return set->is_growing;
+}
+
+uint64_t log_set_n_segments(const struct log_set *set)
+{
+    return set->n_order;
+}

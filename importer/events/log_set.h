@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * log_set: the logs of one recording, read as one: which files belong together, what they define,
+ * where their segments are, and what of them is damaged.
+ *
+ * Model:   the caller names one or several logs. Beside a packed file its live pool (PATH.live) is
+ *          used too, and the other way round. Logs of children are found through LOG_DEF_CHILD,
+ *          beside the parent's log first, then where the collector wrote them. Opening reads every
+ *          definition and an index of the segments; events are read by merge.h, segment by segment.
+ * Invariants
+ *   LS-1 A log enters once, by run_id, however often it was named or found.
+ *   LS-2 A (run_id, sequence) is read once: the packed frame if its checksum holds, else the raw
+ *        segment (LF-2).
+ *   LS-3 Memory: the definitions, and about 64 bytes per segment.
+ * Failure: a named file that is no log of ours is an error that says what it is. A child's log that
+ *          is missing or unreadable, and damage inside a log, is a line of the damage report.
+ */
+#ifndef MTRACE_IMPORTER_LOG_SET_H
+#define MTRACE_IMPORTER_LOG_SET_H
+
+#include "importer/stacks/definitions.h"
+#include "importer/log/log_damage.h"
+#include "support/error.h"
+
+struct log_set;
+
+struct log_set_options {
+    bool only; /* only the logs named, not those of their children */
+};
+
+/* Reads what `paths` name. Paths and options are copied. The caller frees with log_set_close. */
+int log_set_open(const char *const *paths, size_t n_paths, const struct log_set_options *options,
+                 struct log_set **ret, struct error *err);
+
+/* NULL is fine. Event streams of the set must be closed before. */
+void log_set_close(struct log_set *set);
+
+/* Owned by the set. */
+const struct definitions *log_set_definitions(const struct log_set *set);
+
+/* Owned by the set; complete only after an event stream was read to its end, because segments are
+ * decoded there. Reading the stream again adds nothing. */
+const struct log_damage_report *log_set_damage(const struct log_set *set);
+
+/* Events that the segment index announces, for progress and plans; exact for packed segments, an
+ * estimate for raw ones. */
+uint64_t log_set_estimated_events(const struct log_set *set);
+
+/* Did anybody still write to one of the logs when the set was opened? */
+bool log_set_is_growing(const struct log_set *set);
+
+/* Segments of events. */
+uint64_t log_set_n_segments(const struct log_set *set);
+
+/* A sample the recorder took from outside. */
+struct log_set_sample {
+    uint32_t process;
+    uint64_t time_ns;
+    enum log_sample_kind kind;
+    uint64_t a, b, c; /* as in struct log_sample */
+};
+
+typedef int log_set_sample_fn(void *context, const struct log_set_sample *sample);
+
+/* Hands out all samples, process by process, in order of time within each. Ends early with what
+ * on_sample returns unless it is 0. */
+int log_set_read_samples(struct log_set *set, log_set_sample_fn *on_sample, void *context,
+                         struct error *err);
+
+#endif

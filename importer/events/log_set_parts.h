@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * log_set_parts: the inside of a log_set, for the merge that reads its events.
+ *
+ * Model:   `order` lists every EVENTS and SIDE segment once, by the first time it can hold.
+ * Invariants
+ *   LP-1 No event of order[i] is before order[i].first_time, but for the first half of a realloc
+ *        that took longer than LOG_SET_SLACK_NS, and for damage.
+ * Threads: as log_set.h says.
+ */
+#ifndef MTRACE_IMPORTER_LOG_SET_PARTS_H
+#define MTRACE_IMPORTER_LOG_SET_PARTS_H
+
+#include "importer/heaptrack/heaptrack_reader.h"
+#include "importer/log/log_input.h"
+#include "importer/events/log_set.h"
+
+/* A realloc record stands where its call ended; the segment may have been begun during the call. */
+#define LOG_SET_SLACK_NS 1000000ull
+
+struct segment_place {
+    uint64_t first_time; /* ns since time 0 << CLOCK_MAP_FRACTION_BITS */
+    uint32_t input;
+    uint32_t ref; /* of its segments */
+};
+
+struct log_set {
+    struct text_arena arena;
+    struct log_input **inputs; /* by start of the process; its id is the index + 1 */
+    size_t n_inputs, inputs_capacity;
+    struct definitions definitions;
+    struct log_damage_report damage;
+    struct log_damage_report opening_damage; /* before any event was read */
+    bool is_growing;
+    bool is_damage_complete; /* a stream was read to its end */
+    uint64_t origin_ns;      /* CLOCK_MONOTONIC at time 0 */
+    struct segment_place *order;
+    size_t n_order, order_capacity;
+    uint64_t total_bytes;               /* payloads of `order` */
+    struct pack *pack;                  /* for reading on the caller's thread */
+    struct heaptrack_reader *heaptrack; /* its events and samples in place of segments; or NULL */
+};
+
+/* A time of a log since time 0, with CLOCK_MAP_FRACTION_BITS of a nanosecond. */
+static inline uint64_t log_set_time(const struct log_set *set, const struct log_input *input,
+                                    struct clock_cursor *cursor, uint64_t ticks)
+{
+    uint64_t origin = set->origin_ns << CLOCK_MAP_FRACTION_BITS;
+    uint64_t time = clock_map_fixed_ns(&input->clock, cursor, ticks);
+    return time > origin ? time - origin : 0;
+}
+
+#endif

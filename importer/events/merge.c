@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: MIT */
+#include "importer/events/merge.h"
+
+#include "support/growing.h"
+#include "importer/events/segment_source.h"
+
+#include <stdlib.h>
+
+enum {
+    /* Segments opened while so many are open are windowed: thousands of threads at once cost time,
+     * not space. */
+    MANY_SOURCES = 1024
+};
+
+struct heap_entry {
+    uint64_t key; /* of key_of */
+    struct segment_source *source;
+};
+
+struct event_stream {
+    struct segment_sources sources;
+    struct heaptrack_events *heaptrack; /* the whole stream, or NULL */
+    struct heap_entry *heap;
+    size_t n_heap, heap_capacity;
+    struct segment_source *spare;
+    size_t n_opened;    /* places of set->order */
+    uint64_t next_due;  /* first time of the next place, UINT64_MAX if there is none */
+    uint64_t last_time; /* handed out */
+    uint64_t opened_bytes;
+    struct log_damage_report ignored; /* takes the damage of a second reading */
+};
+
+static bool is_less(const struct heap_entry *a, const struct heap_entry *b)
+{
+    if (a->key != b->key)
+        return a->key < b->key;
+    return a->source->loaded->place < b->source->loaded->place;
+}
+
+static void sift_down(struct event_stream *stream, size_t at)
+{
+    struct heap_entry *heap = stream->heap;
+    struct heap_entry moving = heap[at];
+
+    for (size_t child = 2 * at + 1; child < stream->n_heap; child = 2 * at + 1) {
+        if (child + 1 < stream->n_heap && is_less(&heap[child + 1], &heap[child]))
+            child++;
+        if (!is_less(&heap[child], &moving))
+            break;
+        heap[at] = heap[child];
+        at = child;
+    }
+    heap[at] = moving;
+}
+
+static void sift_up(struct event_stream *stream, size_t at)
+{
+    struct heap_entry *heap = stream->heap;
+    struct heap_entry moving = heap[at];
+
+    while (at > 0 && is_less(&moving, &heap[(at - 1) / 2])) {
+        heap[at] = heap[(at - 1) / 2];
+        at = (at - 1) / 2;
+    }
+    heap[at] = moving;
+}
+
+/* At one time the end of a block comes before the next block at its address. */
+static uint64_t key_of(const struct segment_source *source)
+{
+    return source->time << 1 | !log_record_ends_block(&source->record, source->half);
+}
+
+static struct segment_source *new_source(struct event_stream *stream)
+{
+    struct segment_source *source = stream->spare;
+
+    if (!source)
+        return calloc(1, sizeof(*source));
+    stream->spare = source->next;
+    return source;
+}
+
+static void close_source(struct event_stream *stream, struct segment_source *source)
+{
+    segment_source_close(&stream->sources, source);
+    source->next = stream->spare;
+    stream->spare = source;
+}
+
+static int push_source(struct event_stream *stream, struct segment_source *source,
+                       struct error *err)
+{
+    struct heap_entry *heap =
+        growing_reserve(stream->heap, &stream->heap_capacity, stream->n_heap + 1, sizeof(*heap));
+
+    if (!heap)
+        return error_set(err, ERROR_NOMEM, "out of memory");
+    stream->heap = heap;
+    heap[stream->n_heap] = (struct heap_entry){.key = key_of(source), .source = source};
+    sift_up(stream, stream->n_heap++);
+    return 0;
+}
+
+/* Queues a segment that was read, unless it holds no event. */
+static int open_source(struct event_stream *stream, struct loaded_segment *loaded,
+                       struct error *err)
+{
+    struct segment_source *source = new_source(stream);
+    bool has_event;
+
+    if (!source) {
+        read_ahead_release(stream->sources.ahead, loaded);
+        return error_set(err, ERROR_NOMEM, "out of memory");
+    }
+    int r = segment_source_open(&stream->sources, source, loaded, stream->n_heap >= MANY_SOURCES,
+                                &has_event, err);
+    if (r == 0 && has_event)
+        return push_source(stream, source, err);
+    close_source(stream, source);
+    return r;
+}
+
+/* A segment of a log that is still written may have moved on since it was listed: nothing of that
+ * is lost, it belongs to a later state of the log than the one that is imported. */
+static void report_unreadable(struct event_stream *stream, const struct loaded_segment *loaded)
+{
+    const struct log_input *input =
+        stream->sources.set->inputs[stream->sources.set->order[loaded->place].input];
+    const struct log_segment_ref *ref = &input->segments.refs[loaded->ref];
+
+    if (input->is_growing && !ref->is_packed)
+        return;
+    log_damage_add(stream->sources.damage, LOG_DAMAGE_CHECKSUM, input->files[ref->file]->path,
+                   ref->offset, ref->raw_bytes, "segment of events cannot be read");
+}
+
+static int open_next(struct event_stream *stream, struct error *err)
+{
+    struct log_set *set = stream->sources.set;
+    struct loaded_segment *loaded = read_ahead_take(stream->sources.ahead);
+    const struct segment_place *place = &set->order[stream->n_opened];
+    int r;
+
+    if (!loaded) /* the reader ends early for one reason only */
+        return error_set(err, ERROR_NOMEM, "out of memory");
+    stream->opened_bytes += set->inputs[place->input]->segments.refs[place->ref].raw_bytes;
+    stream->n_opened++;
+    stream->next_due =
+        stream->n_opened < set->n_order ? set->order[stream->n_opened].first_time : UINT64_MAX;
+    if (loaded->result == 0)
+        return open_source(stream, loaded, err);
+    r = loaded->result;
+    if (r == ERROR_FORMAT) {
+        report_unreadable(stream, loaded);
+        r = 0;
+    } else if (err) {
+        *err = loaded->err;
+    }
+    read_ahead_release(stream->sources.ahead, loaded);
+    return r;
+}
+
+static bool is_next_due(const struct event_stream *stream)
+{
+    if (stream->n_heap == 0)
+        return stream->n_opened < stream->sources.set->n_order;
+    return stream->next_due <= stream->heap[0].key >> 1;
+}
+
+/*
+ * The block that the first event of a segment ends may be the last of the segment before, at the
+ * same coarse time: a thread's own order comes first.
+ */
+static void keep_own_order(struct event_stream *stream)
+{
+    struct heap_entry *root = &stream->heap[0];
+    const struct segment_source *first = root->source;
+
+    root->source->is_at_first = false;
+    for (size_t i = 1; i < stream->n_heap; i++) {
+        const struct segment_source *other = stream->heap[i].source;
+        if (other->time == first->time && other->input == first->input
+            && other->record.thread == first->record.thread) {
+            root->key |= 1;
+            sift_down(stream, 0);
+            return;
+        }
+    }
+}
+
+static void emit(struct event_stream *stream, struct segment_source *source, struct event *ret)
+{
+    segment_source_event(&stream->sources, source, ret);
+    if (source->time < stream->last_time)
+        stream->sources.n_backward++;
+    else
+        stream->last_time = source->time;
+    ret->time_ns = stream->last_time >> CLOCK_MAP_FRACTION_BITS;
+}
+
+/* The root of the heap moved on or ended. */
+static void settle_root(struct event_stream *stream)
+{
+    struct segment_source *source = stream->heap[0].source;
+
+    if (segment_source_advance(&stream->sources, source)) {
+        stream->heap[0].key = key_of(source);
+    } else {
+        close_source(stream, source);
+        stream->heap[0] = stream->heap[--stream->n_heap];
+    }
+    if (stream->n_heap > 1)
+        sift_down(stream, 0);
+}
+
+static void add_count(struct event_stream *stream, enum log_damage_kind kind, uint64_t n,
+                      const char *what)
+{
+    if (n == 0)
+        return;
+    log_damage_add(stream->sources.damage, kind, log_input_path(stream->sources.set->inputs[0]), 0,
+                   0, what);
+    stream->sources.damage->count[kind] += n - 1;
+}
+
+static void finish(struct event_stream *stream)
+{
+    add_count(stream, LOG_DAMAGE_NODE, stream->sources.n_lost_nodes,
+              "events whose stack the log does not hold");
+    add_count(stream, LOG_DAMAGE_TIME, stream->sources.n_backward,
+              "events whose time lies before the one before");
+    add_count(stream, LOG_DAMAGE_UNKNOWN, stream->sources.n_unknown, "records of an unknown kind");
+    stream->sources.n_lost_nodes = stream->sources.n_backward = stream->sources.n_unknown = 0;
+    stream->sources.set->is_damage_complete = true;
+    stream->sources.damage = &stream->ignored;
+}
+
+int event_stream_next(struct event_stream *stream, struct event *ret_event, struct error *err)
+{
+    if (stream->heaptrack)
+        return heaptrack_events_next(stream->heaptrack, ret_event, err);
+    while (is_next_due(stream)) {
+        int r = open_next(stream, err);
+        if (r != 0)
+            return r;
+    }
+    if (stream->n_heap == 0) {
+        finish(stream);
+        return 0;
+    }
+    while (stream->heap[0].source->is_at_first)
+        keep_own_order(stream);
+    emit(stream, stream->heap[0].source, ret_event);
+    settle_root(stream);
+    return 1;
+}
+
+int event_stream_open(struct log_set *set, struct event_stream **ret, struct error *err)
+{
+    struct event_stream *stream = calloc(1, sizeof(*stream));
+    int r;
+
+    if (!stream)
+        return error_set(err, ERROR_NOMEM, "out of memory");
+    stream->sources.set = set;
+    stream->next_due = set->n_order > 0 ? set->order[0].first_time : UINT64_MAX;
+    stream->sources.damage = &stream->ignored;
+    if (!set->is_damage_complete) {
+        set->damage = set->opening_damage;
+        stream->sources.damage = &set->damage;
+    }
+    r = set->heaptrack ? heaptrack_events_open(set->heaptrack, &stream->heaptrack, err)
+                       : read_ahead_open(set, &stream->sources.ahead, err);
+    if (r != 0) {
+        free(stream);
+        return r;
+    }
+    *ret = stream;
+    return 0;
+}
+
+void event_stream_close(struct event_stream *stream)
+{
+    if (!stream)
+        return;
+    for (size_t i = 0; i < stream->n_heap; i++)
+        close_source(stream, stream->heap[i].source);
+    while (stream->spare) {
+        struct segment_source *next = stream->spare->next;
+        free(stream->spare);
+        stream->spare = next;
+    }
+    if (stream->heaptrack)
+        heaptrack_events_close(stream->heaptrack);
+    else
+        read_ahead_close(stream->sources.ahead);
+    free(stream->heap);
+    free(stream);
+}
+
+double event_stream_progress(const struct event_stream *stream)
+{
+    uint64_t total = stream->sources.set->total_bytes;
+
+    if (stream->heaptrack)
+        return heaptrack_events_progress(stream->heaptrack);
+    return total == 0 ? 1.0 : (double)stream->opened_bytes / (double)total;
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * merge: the events of all segments of a set as one stream in order of time.
+ *
+ * Model:   every EVENTS segment is ordered in itself, a SIDE segment is sorted when it is opened. A
+ *          segment is opened when the merge reaches the first time it can hold, and closed behind
+ *          its last event, so about one segment per thread is in memory. A second thread reads and
+ *          unpacks ahead.
+ * Invariants: those of importer/events/event.h. An event that claims a time before the one handed out last
+ *          gets that one, and is counted as LOG_DAMAGE_TIME. Order between threads is that of the
+ *          stamps: whoever pairs must expect that a free and the birth of its block, made by
+ *          different threads, come in the wrong order when their stamps differ by little.
+ * Threads: a stream is used by one thread at a time; one stream per set at a time.
+ * Failure: damaged segments are skipped and reported (log_set_damage); errors are memory and I/O.
+ */
+#ifndef MTRACE_IMPORTER_MERGE_H
+#define MTRACE_IMPORTER_MERGE_H
+
+#include "importer/events/event.h"
+#include "importer/events/log_set.h"
+
+struct event_stream;
+
+/* Starts at the first event. May be opened again after close: the same events in the same order. */
+int event_stream_open(struct log_set *set, struct event_stream **ret, struct error *err);
+
+/* NULL is fine. */
+void event_stream_close(struct event_stream *stream);
+
+/* The next event into *ret_event: 1, 0 at the end, negative on failure. */
+int event_stream_next(struct event_stream *stream, struct event *ret_event, struct error *err);
+
+/* How much was read, 0 to 1, by bytes. */
+double event_stream_progress(const struct event_stream *stream);
+
+#endif

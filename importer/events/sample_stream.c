@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT */
+#include "importer/events/sample_stream.h"
+
+#include "importer/events/log_set_parts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct sample_cursor {
+    struct log_sample *samples; /* of one frame; NULL behind the last */
+    size_t n_samples, at;
+    size_t next_frame;
+};
+
+struct sample_stream {
+    struct log_set *set;
+    struct pack *pack;
+    struct sample_cursor *cursors; /* by process - 1 */
+};
+
+static struct log_file_reader *file_of(const struct sample_stream *stream, uint32_t process)
+{
+    return stream->set->inputs[process - 1]->files[0]; /* samples are never in a pool */
+}
+
+static int keep(struct sample_cursor *cursor, const struct log_sample *samples, size_t n,
+                struct error *err)
+{
+    if (n == 0)
+        return 0;
+    cursor->samples = malloc(n * sizeof *samples);
+    if (!cursor->samples)
+        return error_set(err, ERROR_NOMEM, "out of memory for samples");
+    memcpy(cursor->samples, samples, n * sizeof *samples);
+    cursor->n_samples = n;
+    return 0;
+}
+
+/* Those of a heaptrack recording are one frame, in memory already. */
+static int copy_heaptrack(struct sample_stream *stream, struct error *err)
+{
+    size_t n;
+    const struct log_sample *samples = heaptrack_reader_samples(stream->set->heaptrack, &n);
+
+    return keep(&stream->cursors[0], samples, n, err);
+}
+
+/* Puts the next frame that can be read in memory. */
+static int next_frame(struct sample_stream *stream, uint32_t process, struct error *err)
+{
+    static _Thread_local struct log_sample
+        samples[PACK_PAYLOAD_MAX_BYTES / sizeof(struct log_sample) + 1];
+    struct sample_cursor *cursor = &stream->cursors[process - 1];
+    struct log_file_reader *file = file_of(stream, process);
+
+    free(cursor->samples);
+    *cursor = (struct sample_cursor){.next_frame = cursor->next_frame};
+    while (!cursor->samples && cursor->next_frame < file->n_samples) {
+        size_t n = 0;
+        int r = log_file_read_samples(file, file->samples[cursor->next_frame++], stream->pack,
+                                      samples, &n, err);
+        if (r == ERROR_FORMAT)
+            continue;
+        if (r == 0)
+            r = keep(cursor, samples, n, err);
+        if (r != 0)
+            return r;
+    }
+    return 0;
+}
+
+int sample_stream_open(struct log_set *set, struct sample_stream **ret, struct error *err)
+{
+    struct sample_stream *stream = calloc(1, sizeof *stream);
+    int r = 0;
+
+    if (stream) {
+        stream->set = set;
+        stream->pack = pack_new();
+        stream->cursors = calloc(set->n_inputs + 1, sizeof *stream->cursors);
+    }
+    if (!stream || !stream->pack || !stream->cursors)
+        r = error_set(err, ERROR_NOMEM, "out of memory for samples");
+    for (uint32_t process = 1; r == 0 && process <= set->n_inputs; process++)
+        r = next_frame(stream, process, err);
+    if (r == 0 && set->heaptrack)
+        r = copy_heaptrack(stream, err);
+    if (r != 0) {
+        sample_stream_close(stream);
+        return r;
+    }
+    *ret = stream;
+    return 0;
+}
+
+void sample_stream_close(struct sample_stream *stream)
+{
+    if (!stream)
+        return;
+    for (size_t i = 0; stream->cursors && i < stream->set->n_inputs; i++)
+        free(stream->cursors[i].samples);
+    free(stream->cursors);
+    pack_free(stream->pack);
+    free(stream);
+}
+
+static uint64_t time_of(const struct sample_stream *stream, const struct log_sample *sample)
+{
+    uint64_t origin_ns = stream->set->origin_ns;
+
+    return sample->monotonic_ns > origin_ns ? sample->monotonic_ns - origin_ns : 0;
+}
+
+uint64_t sample_stream_time(const struct sample_stream *stream, uint32_t process)
+{
+    const struct sample_cursor *cursor = &stream->cursors[process - 1];
+
+    return cursor->samples ? time_of(stream, &cursor->samples[cursor->at]) : UINT64_MAX;
+}
+
+int sample_stream_read(struct sample_stream *stream, uint32_t process, uint64_t until_ns,
+                       log_set_sample_fn *on_sample, void *context, struct error *err)
+{
+    struct sample_cursor *cursor = &stream->cursors[process - 1];
+    int r = 0;
+
+    while (r == 0 && cursor->samples && sample_stream_time(stream, process) <= until_ns) {
+        const struct log_sample *from = &cursor->samples[cursor->at++];
+        struct log_set_sample sample = {.process = process,
+                                        .time_ns = time_of(stream, from),
+                                        .kind = (enum log_sample_kind)from->kind,
+                                        .a = from->a,
+                                        .b = from->b,
+                                        .c = from->c};
+        if (from->kind >= LOG_SAMPLE_MEMORY && from->kind <= LOG_SAMPLE_MAPPING)
+            r = on_sample(context, &sample);
+        if (r == 0 && cursor->at == cursor->n_samples)
+            r = next_frame(stream, process, err);
+    }
+    return r;
+}

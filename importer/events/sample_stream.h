@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sample_stream: what the recorder saw from outside, process by process, as events go on.
+ *
+ * Model:   a cursor per process over its frames of samples; one frame of it is in memory.
+ * Invariants
+ *   ST-1 The samples of a process come in the order in which they were taken.
+ *   ST-2 Memory: 32 bytes per process, and one frame for each that has samples left.
+ * Threads: one user; an event stream of the same set may be read meanwhile.
+ * Failure: memory and reading. Frames that are damaged are left out.
+ */
+#ifndef MTRACE_IMPORTER_SAMPLE_STREAM_H
+#define MTRACE_IMPORTER_SAMPLE_STREAM_H
+
+#include "importer/events/log_set.h"
+
+struct sample_stream;
+
+/* The set must live as long. Close with sample_stream_close. */
+int sample_stream_open(struct log_set *set, struct sample_stream **ret, struct error *err);
+
+/* NULL is fine. */
+void sample_stream_close(struct sample_stream *stream);
+
+/* When the next sample of the process was taken; UINT64_MAX behind its last. */
+uint64_t sample_stream_time(const struct sample_stream *stream, uint32_t process);
+
+/* Hands out the samples of the process up to until_ns. Ends early with what on_sample returns
+ * unless that is 0. */
+int sample_stream_read(struct sample_stream *stream, uint32_t process, uint64_t until_ns,
+                       log_set_sample_fn *on_sample, void *context, struct error *err);
+
+#endif

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: MIT */
+#include "importer/events/segment_source.h"
+
+#include "support/growing.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+enum {
+    WINDOW_BYTES = 16384,
+    WINDOW_WORDS = WINDOW_BYTES / sizeof(uint64_t),
+};
+
+/* One side record, or one half of it. */
+struct side_item {
+    uint64_t ticks;
+    uint32_t index;
+    enum log_record_half half;
+};
+
+static const struct log_segment_ref *ref_of(const struct segment_source *source)
+{
+    return &source->input->segments.refs[source->loaded->ref];
+}
+
+/* Where in its file a place of the payload is; of a packed segment, where the frame is. */
+static uint64_t file_offset(const struct segment_source *source, const uint64_t *at)
+{
+    const struct log_segment_ref *ref = ref_of(source);
+    uint64_t in_payload = (uint64_t)(at - source->loaded->payload) * sizeof(*at);
+
+    return ref->is_packed ? ref->offset : ref->offset + LOG_SEGMENT_HEADER_BYTES + in_payload;
+}
+
+static void set_time(struct segment_sources *all, struct segment_source *source, uint64_t ticks)
+{
+    uint64_t time = log_set_time(all->set, source->input, &source->cursor, ticks);
+
+    if (time >= source->time)
+        source->time = time;
+    else
+        all->n_backward++;
+}
+
+static void report_lost_rest(struct segment_sources *all, const struct segment_source *source)
+{
+    const struct log_segment_ref *ref = ref_of(source);
+
+    log_damage_add(all->damage, LOG_DAMAGE_RECORD, source->input->files[ref->file]->path,
+                   file_offset(source, source->reader.at),
+                   (uint64_t)(source->payload_end - source->reader.at) * sizeof(uint64_t),
+                   "record is longer than its segment");
+}
+
+/* Gives the memory of the payload back, but for the window [first, end) of words. */
+static void keep_window(struct segment_source *source, size_t first, size_t end)
+{
+    char *payload = (char *)source->loaded->payload;
+    size_t first_byte = first * sizeof(uint64_t) / WINDOW_BYTES * WINDOW_BYTES;
+    size_t end_byte = end * sizeof(uint64_t);
+
+    if (first_byte > 0)
+        madvise(payload, first_byte, MADV_DONTNEED);
+    if (end_byte < LOG_SEGMENT_BYTES)
+        madvise(payload + end_byte, LOG_SEGMENT_BYTES - end_byte, MADV_DONTNEED);
+    source->reader.end = source->loaded->payload + end;
+}
+
+/* Puts the next window in memory behind the current one; false if there is none. */
+static bool extend_window(struct segment_sources *all, struct segment_source *source)
+{
+    static _Thread_local uint64_t payload[LOG_SEGMENT_BYTES / sizeof(uint64_t)];
+    size_t n_words = (size_t)(source->payload_end - source->loaded->payload);
+    size_t at = (size_t)(source->reader.at - source->loaded->payload);
+    size_t begin = (size_t)(source->reader.end - source->loaded->payload);
+    size_t end = begin + WINDOW_WORDS < n_words ? begin + WINDOW_WORDS : n_words;
+
+    if (begin == n_words || read_ahead_again(all->ahead, source->loaded, payload, NULL) != 0)
+        return false;
+    memcpy(source->loaded->payload + begin, payload + begin, (end - begin) * sizeof(*payload));
+    keep_window(source, at, end);
+    return true;
+}
+
+/* The next record of the source, also behind its window. */
+static enum log_record_found next_record(struct segment_sources *all, struct segment_source *source)
+{
+    enum log_record_found found = log_record_next(&source->reader, &source->record);
+
+    while (found != LOG_RECORD_FOUND && extend_window(all, source))
+        found = log_record_next(&source->reader, &source->record);
+    if (found == LOG_RECORD_NO_MORE && source->reader.at < source->payload_end)
+        found = LOG_RECORD_DAMAGED; /* the rest could not be read again */
+    return found;
+}
+
+static bool advance_side(struct segment_sources *all, struct segment_source *source)
+{
+    const struct log_side_record *records = (const struct log_side_record *)source->loaded->payload;
+    const struct side_item *item = &source->items[source->next_item];
+
+    if (source->next_item == source->n_items)
+        return false;
+    source->next_item++;
+    source->record = (struct log_record){.words = records[item->index].words,
+                                         .ticks = records[item->index].ticks,
+                                         .thread = records[item->index].thread};
+    source->half = item->half;
+    set_time(all, source, item->ticks);
+    return true;
+}
+
+bool segment_source_advance(struct segment_sources *all, struct segment_source *source)
+{
+    enum log_record_found found;
+
+    if (source->items)
+        return advance_side(all, source);
+    if (source->half == LOG_RECORD_BEGIN) {
+        source->half = LOG_RECORD_END;
+        set_time(all, source, source->record.ticks);
+        return true;
+    }
+    found = next_record(all, source);
+    if (found == LOG_RECORD_DAMAGED)
+        report_lost_rest(all, source);
+    if (found != LOG_RECORD_FOUND)
+        return false;
+    source->half = log_record_is_pair(&source->record) ? LOG_RECORD_BEGIN : LOG_RECORD_WHOLE;
+    set_time(all, source,
+             source->half == LOG_RECORD_BEGIN ? log_record_begin_ticks(&source->record)
+                                              : source->record.ticks);
+    return true;
+}
+
+static int compare_items(const void *left, const void *right)
+{
+    const struct side_item *a = left;
+    const struct side_item *b = right;
+
+    if (a->ticks != b->ticks)
+        return a->ticks < b->ticks ? -1 : 1;
+    if (a->index != b->index)
+        return a->index < b->index ? -1 : 1;
+    return (a->half > b->half) - (a->half < b->half);
+}
+
+static bool add_item(struct segment_source *source, uint64_t ticks, uint32_t index,
+                     enum log_record_half half)
+{
+    struct side_item *items = growing_reserve(source->items, &source->items_capacity,
+                                              source->n_items + 1, sizeof(*items));
+
+    if (!items)
+        return false;
+    source->items = items;
+    items[source->n_items++] = (struct side_item){.ticks = ticks, .index = index, .half = half};
+    return true;
+}
+
+/* A side record as an event, if it is one. */
+static bool read_side_record(const struct log_side_record *side, struct log_record *ret)
+{
+    struct log_record_reader reader = {.at = side->words,
+                                       .end = side->words + sizeof(side->words) / sizeof(uint64_t)};
+
+    if (side->valid != LOG_SIDE_VALID || log_record_next(&reader, ret) != LOG_RECORD_FOUND
+        || ret->words != side->words)
+        return false;
+    ret->ticks = side->ticks;
+    return true;
+}
+
+static int open_side(struct segment_source *source, size_t n_bytes, struct error *err)
+{
+    const struct log_side_record *records = (const struct log_side_record *)source->loaded->payload;
+    bool has_memory = true;
+
+    for (uint32_t i = 0; has_memory && i < n_bytes / sizeof(*records); i++) {
+        struct log_record record;
+        if (!read_side_record(&records[i], &record))
+            continue;
+        if (log_record_is_pair(&record))
+            has_memory = add_item(source, log_record_begin_ticks(&record), i, LOG_RECORD_BEGIN)
+                         && add_item(source, record.ticks, i, LOG_RECORD_END);
+        else
+            has_memory = add_item(source, record.ticks, i, LOG_RECORD_WHOLE);
+    }
+    if (!has_memory)
+        return error_set(err, ERROR_NOMEM, "out of memory");
+    if (source->n_items > 1)
+        qsort(source->items, source->n_items, sizeof(*source->items), compare_items);
+    return 0;
+}
+
+static void take(struct segment_sources *all, struct segment_source *source,
+                 struct loaded_segment *loaded)
+{
+    const struct log_segment_ref *ref;
+
+    memset(source, 0, sizeof(*source));
+    source->loaded = loaded;
+    source->input = all->set->inputs[all->set->order[loaded->place].input];
+    ref = ref_of(source);
+    source->reader = (struct log_record_reader){
+        .at = loaded->payload,
+        .end = loaded->payload + ref->raw_bytes / sizeof(uint64_t),
+        .base_ticks = ref->base_ticks,
+        .thread = ref->thread,
+    };
+    source->payload_end = source->reader.end;
+    source->thread_index = ref->thread;
+    source->thread = log_names_thread(&source->input->names, ref->thread);
+}
+
+int segment_source_open(struct segment_sources *all, struct segment_source *source,
+                        struct loaded_segment *loaded, bool is_windowed, bool *ret_has_event,
+                        struct error *err)
+{
+    const struct log_segment_ref *ref;
+    int r = 0;
+
+    take(all, source, loaded);
+    ref = ref_of(source);
+    if (is_windowed && ref->kind == LOG_SEGMENT_EVENTS && ref->raw_bytes > WINDOW_BYTES)
+        keep_window(source, 0, WINDOW_WORDS);
+    if (ref->kind == LOG_SEGMENT_SIDE) {
+        r = open_side(source, ref->raw_bytes, err);
+        *ret_has_event = source->items && segment_source_advance(all, source);
+    } else {
+        *ret_has_event = segment_source_advance(all, source);
+    }
+    source->is_at_first = true;
+    return r;
+}
+
+void segment_source_close(struct segment_sources *all, struct segment_source *source)
+{
+    all->n_unknown += source->reader.n_unknown;
+    read_ahead_release(all->ahead, source->loaded);
+    free(source->items);
+    source->items = NULL;
+}
+
+void segment_source_event(struct segment_sources *all, struct segment_source *source,
+                          struct event *ret)
+{
+    const struct log_record *record = &source->record;
+
+    if (record->thread != source->thread_index) {
+        source->thread_index = record->thread;
+        source->thread = log_names_thread(&source->input->names, record->thread);
+    }
+    log_record_decode(record, source->half, &source->input->names, source->thread,
+                      &all->n_lost_nodes, ret);
+    if (source->half != LOG_RECORD_WHOLE)
+        ret->pair = (uint64_t)source->loaded->place * LOG_SEGMENT_BYTES
+                    + (uint64_t)(record->words - source->loaded->payload) + 1;
+}

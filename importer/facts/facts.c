@@ -1,0 +1,389 @@
+/* SPDX-License-Identifier: MIT */
+#include "importer/facts/facts.h"
+
+#include "common/attr.h"
+#include "importer/tables/database.h"
+#include "importer/facts/facts_parts.h"
+
+#include <malloc.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* How many events ahead a slot of the live table, and then a block, are fetched. */
+enum {
+    EXPECT_BLOCK = 4,
+    EXPECT_SLOT = 10,
+};
+
+/* A stack that was not taken is no stack of a free. */
+static uint32_t known_node(uint32_t node)
+{
+    return node == DEFINITIONS_NO_BACKTRACE ? 0 : node;
+}
+
+/* ---- what pairing tells ---- */
+
+static uint64_t occupied_bytes(const struct live_block *block)
+{
+    uint64_t slack = live_block_slack(block);
+
+    return block->size + (slack == LIVE_BLOCK_SLACK_UNKNOWN ? 0 : slack);
+}
+
+static int on_born(void *context, uint32_t process, const struct live_block *block,
+                   const struct pairing_link *link, struct error *err)
+{
+    struct facts *facts = context;
+    int code = totals_born(facts->totals, process, block, link, err);
+
+    timeline_count_birth(&facts->processes[process].timeline, block->size);
+    if (code == 0 && !facts->definitions->has_no_addresses)
+        code = heap_ranges_born(facts->heaps, process, block->call, block->address,
+                                occupied_bytes(block), err);
+    return code ? code : fates_born(facts->fates, block, link, err);
+}
+
+static int on_ended(void *context, uint32_t process, const struct live_block *block,
+                    const struct pairing_end *end, struct error *err)
+{
+    struct facts *facts = context;
+    int code = totals_ended(facts->totals, process, block, end, err);
+
+    timeline_count_end(&facts->processes[process].timeline, block->size);
+    return code ? code : fates_ended(facts->fates, block, end, err);
+}
+
+static int on_explained(void *context, uint32_t process, const struct live_block *block,
+                        const struct pairing_end *end, struct error *err)
+{
+    struct facts *facts = context;
+    int code = totals_explained(facts->totals, process, block, end, err);
+
+    return code ? code : fates_ended(facts->fates, block, end, err);
+}
+
+static int on_chain_ended(void *context, const struct pairing_chain *chain, struct error *err)
+{
+    struct facts *facts = context;
+    bool leaked = chain->end_ns == PAIRING_UNKNOWN
+                  && !pairing_process_get(facts->pairing, chain->process)->ended_in_exec;
+    int code = chain_totals_add(facts->chains, chain, leaked, err);
+
+    return code ? code : fates_chain_ended(facts->fates, chain, err);
+}
+
+static int on_left(void *context, uint32_t process, const struct live_block *block,
+                   enum pairing_ended_by ended_by, uint32_t chain_node, struct error *err)
+{
+    struct facts *facts = context;
+    struct pairing_end end = {.intervening = PAIRING_UNKNOWN, .ended_by = ended_by};
+    int code = totals_left(facts->totals, process, block, ended_by, chain_node, err);
+
+    if (code == 0 && ended_by == PAIRING_EXEC)
+        code = fates_ended(facts->fates, block, &end, err);
+    return code;
+}
+
+/* ---- making and freeing ---- */
+
+/* A process that runs the executable of its parent under another pid came from fork; everything
+ * else began with an empty heap. */
+static bool is_forked(const struct definitions *definitions, uint32_t process)
+{
+    const struct definitions_process *child = &definitions->processes[process];
+    if (child->parent == 0)
+        return false;
+    const struct definitions_process *parent = &definitions->processes[child->parent];
+    return child->pid != parent->pid && child->executable && parent->executable
+           && strcmp(child->executable, parent->executable) == 0;
+}
+
+static void process_begin(struct facts *facts, uint32_t id)
+{
+    const struct definitions_process *process = &facts->definitions->processes[id];
+    struct process_facts *own = &facts->processes[id];
+    struct pairing_process *traits = pairing_process_get(facts->pairing, id);
+
+    own->last_ns = process->last_ns > process->start_ns ? process->last_ns : process->start_ns;
+    timeline_init(&own->timeline, process->start_ns);
+    mappings_init(&own->mappings, id, facts->page_bytes[id], &facts->last_mapping_id,
+                  event_rows_mapping, facts->event_rows);
+    snapshots_plan(facts->snapshots, id, process->start_ns, process->last_ns);
+    traits->is_forked = is_forked(facts->definitions, id);
+    traits->was_traced_late =
+        (process->flags & (LOG_FLAG_STARTED_OFF | LOG_FLAG_SIDE_TRACING_OFF)) != 0;
+    traits->ended_in_exec = process->end_kind && strcmp(process->end_kind, "exec") == 0;
+}
+
+/* The header of a damaged log may say anything. */
+static uint32_t plausible_page_bytes(uint32_t page_bytes)
+{
+    bool is_power_of_two = (page_bytes & (page_bytes - 1)) == 0;
+
+    return is_power_of_two && page_bytes >= 4096 && page_bytes <= 1 << 20 ? page_bytes : 4096;
+}
+
+static int make_arrays(struct facts *facts, size_t n, struct error *err)
+{
+    facts->processes = calloc(n + 1, sizeof *facts->processes);
+    facts->page_bytes = calloc(n + 1, sizeof *facts->page_bytes);
+    facts->chains = chain_totals_new();
+    for (int i = 0; i < FACTS_MOMENTS; i++)
+        facts->moments_ns[i] = calloc(n + 1, sizeof **facts->moments_ns);
+    if (!facts->processes || !facts->page_bytes || !facts->chains
+        || !facts->moments_ns[FACTS_AT_PEAK] || !facts->moments_ns[FACTS_AT_END])
+        return error_set(err, ERROR_NOMEM, "out of memory for %zu processes", n);
+    for (size_t i = 1; i <= n; i++) {
+        facts->page_bytes[i] = plausible_page_bytes(facts->definitions->processes[i].page_bytes);
+    }
+    return 0;
+}
+
+static int make_parts(struct facts *facts, const char *target, struct error *err)
+{
+    const struct definitions *definitions = facts->definitions;
+    uint32_t n_processes = (uint32_t)definitions->n_processes;
+    uint32_t n_threads = (uint32_t)definitions->n_threads;
+    struct pairing_sink sink = {facts, on_born, on_ended, on_explained, on_chain_ended, on_left};
+    int code = make_arrays(facts, n_processes, err);
+
+    if (code == 0)
+        code = pairing_new(n_processes, n_threads, &sink, &facts->pairing, err);
+    if (code == 0)
+        code = totals_new(n_processes, n_threads, (uint32_t)definitions->n_backtraces,
+                          &facts->totals, err);
+    if (code == 0)
+        code = heap_ranges_new(n_processes, facts->page_bytes, &facts->heaps, err);
+    if (code == 0)
+        code = fates_new(target, &facts->fates, err);
+    if (code == 0)
+        code = snapshots_new(facts->db, n_processes, &facts->snapshots, err);
+    if (code == 0)
+        code = event_rows_new(facts->db, &facts->event_rows, err);
+    if (code == 0)
+        code = sample_rows_new(facts->db, n_processes, &facts->sample_rows, err);
+    return code;
+}
+
+int facts_new(sqlite3 *db, const struct definitions *definitions, const char *target,
+              struct facts **ret, struct error *err)
+{
+    struct facts *facts = calloc(1, sizeof *facts);
+
+    if (!facts)
+        return error_set(err, ERROR_NOMEM, "out of memory");
+    facts->db = db;
+    facts->definitions = definitions;
+    int code = make_parts(facts, target, err);
+    if (code) {
+        facts_free(facts);
+        return code;
+    }
+    for (uint32_t id = 1; id <= definitions->n_processes; id++)
+        process_begin(facts, id);
+    *ret = facts;
+    return 0;
+}
+
+void facts_free(struct facts *facts)
+{
+    if (!facts)
+        return;
+    for (size_t i = 0; facts->processes && i <= facts->definitions->n_processes; i++) {
+        timeline_done(&facts->processes[i].timeline);
+        mappings_done(&facts->processes[i].mappings);
+    }
+    for (int i = 0; i < FACTS_MOMENTS; i++) {
+        heap_pages_done(&facts->pages[i]);
+        free(facts->moments_ns[i]);
+    }
+    sample_rows_free(facts->sample_rows);
+    event_rows_free(facts->event_rows);
+    snapshots_free(facts->snapshots);
+    fates_free(facts->fates);
+    heap_ranges_free(facts->heaps);
+    totals_free(facts->totals);
+    pairing_free(facts->pairing);
+    chain_totals_free(facts->chains);
+    free(facts->page_bytes);
+    free(facts->processes);
+    free(facts);
+}
+
+/* ---- events ---- */
+
+/* A new instant begins: what was live until now counts for the timeline and for snapshots. */
+static int advance(struct facts *facts, const struct event *event, struct error *err)
+{
+    struct process_facts *process = &facts->processes[event->process];
+    const struct process_totals *totals = &facts->totals->processes[event->process];
+    int code = timeline_advance(&process->timeline, event->time_ns, totals->live_bytes,
+                                totals->live_blocks, err);
+
+    if (event->time_ns > process->last_ns)
+        process->last_ns = event->time_ns;
+    if (code == 0)
+        code =
+            snapshots_advance(facts->snapshots, facts->totals, event->process, event->time_ns, err);
+    return code;
+}
+
+/* The program moved the break itself: its heap reaches from the lowest one seen to this. */
+static int break_moved(struct facts *facts, const struct event *event, struct error *err)
+{
+    struct process_facts *process = &facts->processes[event->process];
+    uint64_t lower = event->old_address < event->address ? event->old_address : event->address;
+
+    if (process->lowest_break == 0 || lower < process->lowest_break)
+        process->lowest_break = lower;
+    return heap_ranges_extent(facts->heaps, event->process, event->time_ns, process->lowest_break,
+                              event->address, LOG_HEAP_BRK, err);
+}
+
+static MTRACE_COLD int rare_event(struct facts *facts, const struct event *event, struct error *err)
+{
+    switch (event->kind) {
+    case EVENT_MMAP:
+    case EVENT_MUNMAP:
+    case EVENT_MREMAP:
+        return mappings_event(&facts->processes[event->process].mappings, event, err);
+    case EVENT_HEAP_EXTENT:
+        return heap_ranges_extent(facts->heaps, event->process, event->time_ns, event->address,
+                                  event->old_address, (enum log_heap_kind)event->value, err);
+    case EVENT_BRK:
+        return break_moved(facts, event, err);
+    case EVENT_TRACING:
+        if (event->value == 0)
+            pairing_process_get(facts->pairing, event->process)->was_traced_late = true;
+        return 0;
+    case EVENT_CULLED: {
+        struct culled_blocks culled = {.process = event->process,
+                                       .thread = event->thread,
+                                       .node = event->node,
+                                       .free_node = known_node(event->free_node),
+                                       .n_blocks = event->n_culled,
+                                       .bytes = event->size,
+                                       .time_ns = event->time_ns};
+        int code = pairing_event(facts->pairing, event, err);
+        return code ? code : totals_culled(facts->totals, &culled, err);
+    }
+    default:
+        return event_rows_event(facts->event_rows, event, err);
+    }
+}
+
+void facts_expect(struct facts *facts, const struct event *events, size_t n_events)
+{
+    if (n_events > EXPECT_SLOT)
+        pairing_expect_slot(facts->pairing, &events[EXPECT_SLOT]);
+    if (n_events > EXPECT_BLOCK) {
+        const struct event *event = &events[EXPECT_BLOCK];
+        if (event->kind == EVENT_ALLOC || event->kind == EVENT_REALLOC_END)
+            totals_expect(facts->totals, event->process, event->node);
+        else
+            pairing_expect_block(facts->pairing, event);
+    }
+}
+
+int facts_event(struct facts *facts, const struct event *event, struct error *err)
+{
+    /* A realloc arrives as two events, but is one in the log. */
+    if (event->kind != EVENT_REALLOC_END) {
+        facts->n_events++;
+        facts->processes[event->process].n_events++;
+    }
+    if (totals_advance(facts->totals, event->process, event->time_ns)) {
+        int code = advance(facts, event, err);
+        if (code)
+            return code;
+    }
+    switch (event->kind) {
+    case EVENT_ALLOC:
+    case EVENT_REALLOC_END:
+        return pairing_event(facts->pairing, event, err);
+    case EVENT_FREE:
+    case EVENT_REALLOC_BEGIN:
+        if (mtrace_unlikely(event->node == DEFINITIONS_NO_BACKTRACE)) {
+            struct event bare = *event;
+            bare.node = 0;
+            return pairing_event(facts->pairing, &bare, err);
+        }
+        return pairing_event(facts->pairing, event, err);
+    default:
+        return rare_event(facts, event, err);
+    }
+}
+
+int facts_memory_sample(struct facts *facts, uint32_t process, uint64_t time_ns, uint64_t rss_bytes,
+                        uint64_t anonymous_bytes, uint64_t file_bytes, struct error *err)
+{
+    return sample_rows_memory(facts->sample_rows, process, time_ns, rss_bytes, anonymous_bytes,
+                              file_bytes, err);
+}
+
+int facts_heap_sample(struct facts *facts, uint32_t process, uint64_t time_ns, uint64_t start,
+                      uint64_t end, enum log_heap_kind kind, struct error *err)
+{
+    int code =
+        sample_rows_heap(facts->sample_rows, process, time_ns, end > start ? end - start : 0, err);
+
+    return code ? code : heap_ranges_extent(facts->heaps, process, time_ns, start, end, kind, err);
+}
+
+void facts_mapping_sample(struct facts *facts, uint32_t process, uint64_t time_ns, uint64_t start,
+                          uint64_t end, uint64_t rss_bytes)
+{
+    mappings_sample(&facts->processes[process].mappings, time_ns, start, end, rss_bytes);
+}
+
+/* ---- the end of pass 1 ---- */
+
+static int finish_process(struct facts *facts, uint32_t id, struct error *err)
+{
+    struct process_facts *process = &facts->processes[id];
+    const struct process_totals *totals = &facts->totals->processes[id];
+    int code = timeline_finish(&process->timeline, process->last_ns, totals->live_bytes,
+                               totals->live_blocks, err);
+
+    facts->moments_ns[FACTS_AT_PEAK][id] = totals->peak_ns;
+    facts->moments_ns[FACTS_AT_END][id] = process->last_ns;
+    if (code == 0) /* nothing changed since its last event, but time went on */
+        code = snapshots_advance(facts->snapshots, facts->totals, id, process->last_ns, err);
+    if (code == 0)
+        code = snapshots_finish(facts->snapshots, facts->totals, id, process->last_ns,
+                                &process->peak_snapshot_id, &process->end_snapshot_id, err);
+    return code ? code : mappings_finish(&process->mappings, err);
+}
+
+int facts_finish(struct facts *facts, struct error *err)
+{
+    totals_finish(facts->totals);
+    int code = pairing_finish(facts->pairing, err);
+    malloc_trim(0); /* the live blocks are gone; the second pass has large tables of its own */
+
+    for (uint32_t id = 1; code == 0 && id <= facts->definitions->n_processes; id++)
+        code = finish_process(facts, id, err);
+    if (code == 0)
+        code = sample_rows_finish(facts->sample_rows, err);
+    if (code == 0)
+        code = heap_ranges_finish(facts->heaps, err);
+    return code;
+}
+
+uint64_t facts_n_allocations(const struct facts *facts)
+{
+    return pairing_counts_get(facts->pairing)->allocations;
+}
+
+uint64_t facts_n_events(const struct facts *facts)
+{
+    return facts->n_events;
+}
+
+uint64_t facts_n_anomalies(const struct facts *facts)
+{
+    const struct pairing_counts *counts = pairing_counts_get(facts->pairing);
+
+    return counts->unknown_frees + counts->unknown_reallocs + counts->double_allocations
+           + counts->clock_inversions;
+}

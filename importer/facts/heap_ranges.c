@@ -1,0 +1,426 @@
+/* SPDX-License-Identifier: MIT */
+#include "importer/facts/heap_ranges.h"
+
+#include "common/invariant.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define UNIT_BYTES      (UINT64_C(1) << 20)
+#define ARENA_BYTES     (UINT64_C(64) << 20) /* HEAP_MAX_SIZE of glibc on 64 bits */
+#define MAIN_GAP_BYTES  (UINT64_C(64) << 20)
+#define OTHER_GAP_BYTES (UINT64_C(2) << 20)
+#define MAX_BLOCK_BYTES \
+    (UINT64_C(4) << 30) /* no heap gives more in one piece; a damaged log may say so */
+#define OWN_MAPPING_BYTES \
+    (UINT64_C(32) << 20) /* of an allocator that does not say: larger ones have their own */
+
+/* Where a block may lie, by what its chunk says. */
+enum unit_class {
+    UNIT_MAIN,
+    UNIT_ARENA,
+    UNIT_OTHER
+};
+
+struct unit {
+    uint64_t number; /* address / UNIT_BYTES */
+    uint64_t lowest; /* block address */
+    uint64_t highest_end;
+    uint32_t process; /* 0: slot is empty */
+    uint32_t class;
+};
+
+struct extent {
+    uint64_t time_ns;
+    uint64_t start, end;
+    uint32_t process;
+    uint32_t kind;
+};
+
+struct heap_ranges {
+    uint32_t n_processes;
+    uint32_t *page_bytes;
+    struct unit *units; /* open addressing; sorted by heap_ranges_finish */
+    size_t n_slots, n_units;
+    struct unit *last; /* the unit of the block before */
+    struct extent *extents;
+    size_t n_extents, max_extents;
+    struct heap_range *heaps; /* by id - 1: by process, then address */
+    size_t n_heaps, max_heaps;
+    size_t found; /* index of the heap found last */
+};
+
+int heap_ranges_new(uint32_t n_processes, const uint32_t *page_bytes, struct heap_ranges **ret,
+                    struct error *err)
+{
+    struct heap_ranges *ranges = calloc(1, sizeof *ranges);
+
+    if (ranges)
+        ranges->page_bytes = calloc((size_t)n_processes + 1, sizeof *page_bytes);
+    if (!ranges || !ranges->page_bytes) {
+        free(ranges);
+        return error_set(err, ERROR_NOMEM, "out of memory for heaps");
+    }
+    ranges->n_processes = n_processes;
+    for (uint32_t i = 1; i <= n_processes; i++)
+        ranges->page_bytes[i] = page_bytes[i] ? page_bytes[i] : 4096;
+    *ret = ranges;
+    return 0;
+}
+
+void heap_ranges_free(struct heap_ranges *ranges)
+{
+    if (!ranges)
+        return;
+    free(ranges->page_bytes);
+    free(ranges->units);
+    free(ranges->extents);
+    free(ranges->heaps);
+    free(ranges);
+}
+
+bool heap_ranges_is_heap_block(uint8_t call, uint64_t usable_bytes)
+{
+    if (usable_bytes >= MAX_BLOCK_BYTES)
+        return false;
+    if (call & LOG_CHUNK_KNOWN)
+        return !(call & LOG_CHUNK_MMAPPED);
+    return usable_bytes < OWN_MAPPING_BYTES;
+}
+
+static enum unit_class class_of(uint8_t call)
+{
+    if (!(call & LOG_CHUNK_KNOWN))
+        return UNIT_OTHER;
+    return call & LOG_CHUNK_NON_MAIN ? UNIT_ARENA : UNIT_MAIN;
+}
+
+/* ---- pass 1 ---- */
+
+static struct unit *find_slot(struct unit *units, size_t n_slots, uint32_t process, uint32_t class,
+                              uint64_t number)
+{
+    uint64_t hash = (number * 4 + class + ((uint64_t)process << 40)) * UINT64_C(0x9e3779b97f4a7c15);
+
+    for (size_t i = (size_t)(hash >> 32) & (n_slots - 1);; i = (i + 1) & (n_slots - 1)) {
+        struct unit *unit = &units[i];
+        if (unit->process == 0
+            || (unit->process == process && unit->number == number && unit->class == class))
+            return unit;
+    }
+}
+
+static int grow_units(struct heap_ranges *ranges, struct error *err)
+{
+    size_t n_slots = ranges->n_slots ? ranges->n_slots * 2 : 256;
+    struct unit *units = calloc(n_slots, sizeof *units);
+
+    if (!units)
+        return error_set(err, ERROR_NOMEM, "out of memory for heaps");
+    for (size_t i = 0; i < ranges->n_slots; i++) {
+        const struct unit *unit = &ranges->units[i];
+        if (unit->process)
+            *find_slot(units, n_slots, unit->process, unit->class, unit->number) = *unit;
+    }
+    free(ranges->units);
+    ranges->units = units;
+    ranges->n_slots = n_slots;
+    ranges->last = NULL;
+    return 0;
+}
+
+static int touch_unit(struct heap_ranges *ranges, uint32_t process, enum unit_class class,
+                      uint64_t number, struct unit **ret, struct error *err)
+{
+    if (ranges->n_units * 4 >= ranges->n_slots * 3) {
+        int code = grow_units(ranges, err);
+        if (code)
+            return code;
+    }
+    struct unit *unit = find_slot(ranges->units, ranges->n_slots, process, class, number);
+    if (unit->process == 0) {
+        *unit = (struct unit){
+            .number = number, .lowest = UINT64_MAX, .process = process, .class = class};
+        ranges->n_units++;
+    }
+    *ret = unit;
+    return 0;
+}
+
+int heap_ranges_born(struct heap_ranges *ranges, uint32_t process, uint8_t call, uint64_t address,
+                     uint64_t usable_bytes, struct error *err)
+{
+    uint64_t end = address + (usable_bytes ? usable_bytes : 1);
+    enum unit_class class = class_of(call);
+    struct unit *unit = ranges->last;
+
+    if (!heap_ranges_is_heap_block(call, usable_bytes))
+        return 0;
+    for (uint64_t number = address / UNIT_BYTES; number <= (end - 1) / UNIT_BYTES; number++) {
+        if (!unit || unit->number != number || unit->process != process || unit->class != class) {
+            int code = touch_unit(ranges, process, class, number, &unit, err);
+            if (code)
+                return code;
+        }
+        if (address < unit->lowest)
+            unit->lowest = address;
+        if (end > unit->highest_end)
+            unit->highest_end = end;
+    }
+    ranges->last = unit;
+    return 0;
+}
+
+int heap_ranges_extent(struct heap_ranges *ranges, uint32_t process, uint64_t time_ns,
+                       uint64_t start, uint64_t end, enum log_heap_kind kind, struct error *err)
+{
+    for (size_t i = ranges->n_extents; i-- > 0 && i + 64 > ranges->n_extents;) {
+        const struct extent *before = &ranges->extents[i];
+        if (before->process == process && before->start == start) {
+            if (before->end == end)
+                return 0; /* nothing new */
+            break;
+        }
+    }
+    if (start >= end)
+        return 0;
+    if (ranges->n_extents == ranges->max_extents) {
+        size_t max_extents = ranges->max_extents ? ranges->max_extents * 2 : 64;
+        struct extent *extents = realloc(ranges->extents, max_extents * sizeof *extents);
+        if (!extents)
+            return error_set(err, ERROR_NOMEM, "out of memory for extents of heaps");
+        ranges->extents = extents;
+        ranges->max_extents = max_extents;
+    }
+    ranges->extents[ranges->n_extents++] = (struct extent){
+        .time_ns = time_ns, .start = start, .end = end, .process = process, .kind = kind};
+    return 0;
+}
+
+/* ---- making heaps ---- */
+
+static int compare_units(const void *left, const void *right)
+{
+    const struct unit *a = left;
+    const struct unit *b = right;
+
+    if (a->process != b->process)
+        return a->process < b->process ? -1 : 1;
+    if (a->number != b->number)
+        return a->number < b->number ? -1 : 1;
+    return (a->class > b->class) - (a->class < b->class);
+}
+
+static int compare_extents(const void *left, const void *right)
+{
+    const struct extent *a = left;
+    const struct extent *b = right;
+
+    if (a->process != b->process)
+        return a->process < b->process ? -1 : 1;
+    return (a->time_ns > b->time_ns) - (a->time_ns < b->time_ns);
+}
+
+static void sort_units(struct heap_ranges *ranges)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < ranges->n_slots; i++) {
+        if (ranges->units[i].process)
+            ranges->units[n++] = ranges->units[i];
+    }
+    if (n)
+        qsort(ranges->units, n, sizeof *ranges->units, compare_units);
+}
+
+static uint64_t page_floor(const struct heap_ranges *ranges, uint32_t process, uint64_t address)
+{
+    return address / ranges->page_bytes[process] * ranges->page_bytes[process];
+}
+
+static uint64_t page_ceiling(const struct heap_ranges *ranges, uint32_t process, uint64_t address)
+{
+    return page_floor(ranges, process, address + ranges->page_bytes[process] - 1);
+}
+
+/* Whether the block addresses of a unit belong to the heap that ends below it so far. */
+static bool continues(const struct heap_range *heap, const struct unit *unit)
+{
+    if (heap->process != unit->process)
+        return false;
+    if (heap->kind == LOG_HEAP_ARENA || unit->class == UNIT_ARENA)
+        return heap->kind == LOG_HEAP_ARENA && unit->class == UNIT_ARENA
+               && heap->start / ARENA_BYTES == unit->lowest / ARENA_BYTES;
+    if (unit->lowest < heap->end)
+        return true; /* HR-1: two kinds of blocks in one place are one heap */
+    if (heap->is_glibc != (unit->class == UNIT_MAIN))
+        return false;
+    return unit->lowest - heap->end < (unit->class == UNIT_MAIN ? MAIN_GAP_BYTES : OTHER_GAP_BYTES);
+}
+
+static int add_heap(struct heap_ranges *ranges, const struct unit *unit, struct error *err)
+{
+    if (ranges->n_heaps == ranges->max_heaps) {
+        size_t max_heaps = ranges->max_heaps ? ranges->max_heaps * 2 : 16;
+        struct heap_range *heaps = realloc(ranges->heaps, max_heaps * sizeof *heaps);
+        if (!heaps)
+            return error_set(err, ERROR_NOMEM, "out of memory for %zu heaps", max_heaps);
+        ranges->heaps = heaps;
+        ranges->max_heaps = max_heaps;
+    }
+    MTRACE_ASSERT(ranges->heaps);
+    struct heap_range *heap = &ranges->heaps[ranges->n_heaps++];
+    *heap = (struct heap_range){
+        .heap_id = (uint32_t)ranges->n_heaps,
+        .process = unit->process,
+        .kind = unit->class == UNIT_ARENA ? LOG_HEAP_ARENA : LOG_HEAP_OTHER,
+        .start = page_floor(ranges, unit->process, unit->lowest),
+        .end = page_ceiling(ranges, unit->process, unit->highest_end),
+        .lowest_block = unit->lowest,
+        .is_glibc = unit->class != UNIT_OTHER,
+    };
+    if (heap->kind == LOG_HEAP_ARENA)
+        heap->start = unit->lowest / ARENA_BYTES * ARENA_BYTES;
+    return 0;
+}
+
+/* glibc takes the main arena from brk as long as it can, and brk lies below all mappings. */
+static void name_brk_heaps(struct heap_ranges *ranges)
+{
+    for (size_t i = 0; i < ranges->n_heaps; i++) {
+        struct heap_range *heap = &ranges->heaps[i];
+        bool is_first = i == 0 || heap[-1].process != heap->process;
+        if (is_first && heap->is_glibc && heap->kind == LOG_HEAP_OTHER)
+            heap->kind = LOG_HEAP_BRK;
+    }
+}
+
+static struct heap_range *heap_of_extent(struct heap_ranges *ranges, const struct extent *extent)
+{
+    for (size_t i = 0; i < ranges->n_heaps; i++) {
+        struct heap_range *heap = &ranges->heaps[i];
+        if (heap->process == extent->process && heap->start < extent->end
+            && extent->start < heap->end)
+            return heap;
+    }
+    return NULL;
+}
+
+/* What was seen from outside knows the true bounds, as far as the neighbours leave room (HR-1). */
+static void apply_extents(struct heap_ranges *ranges)
+{
+    for (size_t i = 0; i < ranges->n_extents; i++) {
+        struct extent *extent = &ranges->extents[i];
+        struct heap_range *heap = heap_of_extent(ranges, extent);
+        if (!heap) {
+            extent->start = 0;
+            continue;
+        }
+        struct heap_range *last = &ranges->heaps[ranges->n_heaps - 1];
+        uint64_t start = page_floor(ranges, extent->process, extent->start);
+        uint64_t end = page_ceiling(ranges, extent->process, extent->end);
+        if (heap > ranges->heaps && heap[-1].process == heap->process && start < heap[-1].end)
+            start = heap[-1].end;
+        if (heap < last && heap[1].process == heap->process && end > heap[1].start)
+            end = heap[1].start;
+        extent->start = heap->heap_id; /* from now on it is known which one it means */
+        extent->end = end;
+        if (start < heap->start)
+            heap->start = start;
+        if (end > heap->end)
+            heap->end = end;
+        if (extent->kind == LOG_HEAP_BRK)
+            heap->kind = LOG_HEAP_BRK;
+    }
+}
+
+int heap_ranges_finish(struct heap_ranges *ranges, struct error *err)
+{
+    sort_units(ranges);
+    for (size_t i = 0; i < ranges->n_units; i++) {
+        const struct unit *unit = &ranges->units[i];
+        struct heap_range *heap = ranges->n_heaps ? &ranges->heaps[ranges->n_heaps - 1] : NULL;
+        if (heap && continues(heap, unit)) {
+            uint64_t end = page_ceiling(ranges, unit->process, unit->highest_end);
+            heap->end = end > heap->end ? end : heap->end;
+            heap->lowest_block =
+                unit->lowest < heap->lowest_block ? unit->lowest : heap->lowest_block;
+            continue;
+        }
+        int code = add_heap(ranges, unit, err);
+        if (code)
+            return code;
+    }
+    name_brk_heaps(ranges);
+    apply_extents(ranges);
+    if (ranges->n_extents)
+        qsort(ranges->extents, ranges->n_extents, sizeof *ranges->extents, compare_extents);
+    return 0;
+}
+
+/* ---- asking ---- */
+
+size_t heap_ranges_count(const struct heap_ranges *ranges)
+{
+    return ranges->n_heaps;
+}
+
+const struct heap_range *heap_ranges_get(const struct heap_ranges *ranges, uint32_t heap_id)
+{
+    return &ranges->heaps[heap_id - 1];
+}
+
+static bool holds(const struct heap_range *heap, uint32_t process, uint64_t address)
+{
+    return heap->process == process && heap->start <= address && address < heap->end;
+}
+
+uint32_t heap_ranges_find(struct heap_ranges *ranges, uint32_t process, uint64_t address)
+{
+    size_t low = 0;
+    size_t high = ranges->n_heaps;
+
+    if (high == 0)
+        return 0;
+    if (holds(&ranges->heaps[ranges->found], process, address))
+        return ranges->heaps[ranges->found].heap_id;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        const struct heap_range *heap = &ranges->heaps[middle];
+        if (heap->process < process || (heap->process == process && heap->end <= address))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low == ranges->n_heaps || !holds(&ranges->heaps[low], process, address))
+        return 0;
+    ranges->found = low;
+    return ranges->heaps[low].heap_id;
+}
+
+size_t heap_ranges_count_extents(const struct heap_ranges *ranges)
+{
+    return ranges->n_extents;
+}
+
+struct heap_extent heap_ranges_get_extent(const struct heap_ranges *ranges, size_t index)
+{
+    const struct extent *extent = &ranges->extents[index];
+
+    return (struct heap_extent){
+        .heap_id = (uint32_t)extent->start, .time_ns = extent->time_ns, .end = extent->end};
+}
+
+uint64_t heap_ranges_end_at(const struct heap_ranges *ranges, uint32_t heap_id, uint64_t time_ns)
+{
+    const struct heap_range *heap = heap_ranges_get(ranges, heap_id);
+    uint64_t end = 0;
+
+    for (size_t i = 0; i < ranges->n_extents; i++) {
+        const struct extent *extent = &ranges->extents[i];
+        if (extent->process == heap->process && extent->start == heap_id
+            && extent->time_ns <= time_ns)
+            end = extent->end;
+    }
+    return end;
+}

@@ -1,0 +1,435 @@
+/* SPDX-License-Identifier: MIT */
+#include "importer/facts/totals.h"
+
+#include "common/attr.h"
+#include "common/invariant.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    STACKS_PER_PIECE = 256
+};
+
+int totals_new(uint32_t n_processes, uint32_t n_threads, uint32_t n_nodes, struct totals **ret,
+               struct error *err)
+{
+    struct totals *totals = calloc(1, sizeof *totals);
+
+    if (totals) {
+        totals->processes = calloc((size_t)n_processes + 1, sizeof *totals->processes);
+        totals->threads = calloc((size_t)n_threads + 1, sizeof *totals->threads);
+    }
+    if (!totals || !totals->processes || !totals->threads) {
+        totals_free(totals);
+        return error_set(err, ERROR_NOMEM, "out of memory for totals of %u processes", n_processes);
+    }
+    totals->n_processes = n_processes;
+    totals->n_threads = n_threads;
+    totals->n_nodes = n_nodes;
+    tally_init(&totals->free_sites);
+    tally_init(&totals->flows);
+    for (uint32_t i = 0; i <= n_processes; i++) {
+        totals->processes[i].now_ns = TOTALS_NEVER;
+        totals->processes[i].peak_ns = TOTALS_NEVER;
+    }
+    *ret = totals;
+    return 0;
+}
+
+static void process_done(struct process_totals *process, uint32_t n_nodes)
+{
+    for (uint32_t i = 0; process->pages && i <= n_nodes / TOTALS_NODES_PER_PAGE; i++)
+        free(process->pages[i]);
+    for (uint32_t i = 0; i < process->n_pieces; i++)
+        free(process->pieces[i]);
+    free(process->pages);
+    free(process->pieces);
+    free(process->sizes);
+    free(process->lifetimes);
+}
+
+void totals_free(struct totals *totals)
+{
+    if (!totals)
+        return;
+    for (uint32_t i = 0; totals->processes && i <= totals->n_processes; i++)
+        process_done(&totals->processes[i], totals->n_nodes);
+    free(totals->processes);
+    free(totals->threads);
+    tally_done(&totals->free_sites);
+    tally_done(&totals->flows);
+    free(totals);
+}
+
+/* ---- finding the stack ---- */
+
+static MTRACE_COLD int out_of_memory(struct error *err)
+{
+    return error_set(err, ERROR_NOMEM, "out of memory for totals of stacks");
+}
+
+static int process_begin(struct totals *totals, struct process_totals *process, struct error *err)
+{
+    process->pages =
+        calloc((size_t)totals->n_nodes / TOTALS_NODES_PER_PAGE + 1, sizeof *process->pages);
+    process->sizes = calloc(TOTALS_SIZE_CLASSES, sizeof *process->sizes);
+    process->lifetimes = calloc(TOTALS_LIFETIME_CLASSES, sizeof *process->lifetimes);
+    return process->pages && process->sizes && process->lifetimes ? 0 : out_of_memory(err);
+}
+
+static int add_piece(struct process_totals *process, struct error *err)
+{
+    if (process->n_pieces == process->max_pieces) {
+        uint32_t max_pieces = process->max_pieces ? process->max_pieces * 2 : 8;
+        struct stack_totals **pieces = realloc(process->pieces, max_pieces * sizeof *pieces);
+        if (!pieces)
+            return out_of_memory(err);
+        process->pieces = pieces;
+        process->max_pieces = max_pieces;
+    }
+    process->pieces[process->n_pieces] = calloc(STACKS_PER_PIECE, sizeof **process->pieces);
+    if (!process->pieces[process->n_pieces])
+        return out_of_memory(err);
+    process->n_pieces++;
+    return 0;
+}
+
+struct stack_totals *totals_stack(const struct process_totals *process, uint32_t number)
+{
+    return &process->pieces[number / STACKS_PER_PIECE][number % STACKS_PER_PIECE];
+}
+
+static MTRACE_COLD int stack_new(struct totals *totals, struct process_totals *process,
+                                 uint32_t node, struct stack_totals **ret, struct error *err)
+{
+    int code = process->pages ? 0 : process_begin(totals, process, err);
+    if (code)
+        return code;
+    uint32_t **page = &process->pages[node / TOTALS_NODES_PER_PAGE];
+    if (!*page)
+        *page = calloc(TOTALS_NODES_PER_PAGE, sizeof **page);
+    if (!*page)
+        return out_of_memory(err);
+    if (process->n_stacks == process->n_pieces * STACKS_PER_PIECE) {
+        code = add_piece(process, err);
+        if (code)
+            return code;
+    }
+    struct stack_totals *stack = totals_stack(process, process->n_stacks++);
+    (*page)[node % TOTALS_NODES_PER_PAGE] = process->n_stacks;
+    stack->node = node;
+    stack->first_ns = TOTALS_NEVER;
+    stack->min_size = UINT64_MAX;
+    stack->leaked_first_ns = TOTALS_NEVER;
+    stack->leaked_last_ns = TOTALS_NEVER;
+    *ret = stack;
+    return 0;
+}
+
+static struct stack_totals *stack_find(const struct process_totals *process, uint32_t node)
+{
+    if (!process->pages)
+        return NULL;
+    const uint32_t *page = process->pages[node / TOTALS_NODES_PER_PAGE];
+    uint32_t number = page ? page[node % TOTALS_NODES_PER_PAGE] : 0;
+    return number ? totals_stack(process, number - 1) : NULL;
+}
+
+static int stack_get(struct totals *totals, struct process_totals *process, uint32_t node,
+                     struct stack_totals **ret, struct error *err)
+{
+    MTRACE_ASSERT(node <= totals->n_nodes);
+    *ret = stack_find(process, node);
+    return *ret ? 0 : stack_new(totals, process, node, ret, err);
+}
+
+/* ---- peaks ---- */
+
+static void compare_with_peak(struct process_totals *process)
+{
+    if (process->live_bytes > process->peak_bytes) {
+        process->peak_bytes = process->live_bytes;
+        process->peak_blocks = process->live_blocks;
+        process->peak_ns = process->now_ns;
+        process->peak_epoch = process->now_ns + 1;
+    }
+}
+
+bool totals_advance(struct totals *totals, uint32_t process_id, uint64_t time_ns)
+{
+    struct process_totals *process = &totals->processes[process_id];
+
+    if (process->now_ns == time_ns)
+        return false;
+    if (process->now_ns != TOTALS_NEVER)
+        compare_with_peak(process);
+    process->now_ns = time_ns;
+    return true;
+}
+
+void totals_settle(const struct process_totals *process, struct stack_totals *stack,
+                   uint64_t now_ns)
+{
+    if (stack->changed_ns == now_ns)
+        return;
+    if (process->peak_epoch > stack->changed_ns) {
+        stack->peak_bytes = stack->live_bytes;
+        stack->peak_blocks = stack->live_blocks;
+    }
+    if (stack->live_bytes > stack->own_peak_bytes) {
+        stack->own_peak_bytes = stack->live_bytes;
+        stack->own_peak_ns = stack->changed_ns;
+    }
+    stack->changed_ns = now_ns;
+}
+
+static void thread_settle(struct thread_totals *thread, uint64_t now_ns)
+{
+    if (thread->changed_ns == now_ns)
+        return;
+    if (thread->live_bytes > thread->peak_bytes)
+        thread->peak_bytes = thread->live_bytes;
+    thread->changed_ns = now_ns;
+}
+
+void totals_finish(struct totals *totals)
+{
+    for (uint32_t id = 1; id <= totals->n_processes; id++) {
+        struct process_totals *process = &totals->processes[id];
+        totals_advance(totals, id, TOTALS_NEVER - 1);
+        for (uint32_t i = 0; i < process->n_stacks; i++)
+            totals_settle(process, totals_stack(process, i), TOTALS_NEVER - 1);
+    }
+    for (uint32_t id = 1; id <= totals->n_threads; id++)
+        thread_settle(&totals->threads[id], TOTALS_NEVER - 1);
+}
+
+/* ---- births and ends ---- */
+
+void totals_expect(const struct totals *totals, uint32_t process, uint32_t node)
+{
+    const struct stack_totals *stack = stack_find(&totals->processes[process], node);
+
+    if (stack) {
+        __builtin_prefetch(stack, 1);
+        __builtin_prefetch((const char *)stack + 64, 1);
+        __builtin_prefetch((const char *)stack + 128, 1);
+    }
+}
+
+static uint64_t known_slack(const struct live_block *block)
+{
+    uint64_t slack = live_block_slack(block);
+
+    return slack == LIVE_BLOCK_SLACK_UNKNOWN ? 0 : slack;
+}
+
+static void count_birth(struct process_totals *process, struct thread_totals *thread,
+                        const struct live_block *block)
+{
+    struct size_class_totals *class = &process->sizes[totals_size_class(block->size)];
+
+    process->n_births++;
+    process->live_bytes += block->size;
+    process->live_blocks++;
+    thread_settle(thread, block->alloc_ns);
+    thread->live_bytes += block->size;
+    thread->allocated_bytes += block->size;
+    thread->allocated_blocks++;
+    class->allocated_blocks++;
+    class->allocated_bytes += block->size;
+    class->slack_bytes += known_slack(block);
+}
+
+int totals_born(struct totals *totals, uint32_t process_id, const struct live_block *block,
+                const struct pairing_link *link, struct error *err)
+{
+    struct process_totals *process = &totals->processes[process_id];
+    struct stack_totals *stack;
+    int code = stack_get(totals, process, block->node, &stack, err);
+
+    if (code)
+        return code;
+    totals_settle(process, stack, block->alloc_ns);
+    stack->live_bytes += block->size;
+    stack->live_blocks++;
+    stack->allocated_bytes += block->size;
+    stack->allocated_blocks++;
+    stack->slack_bytes += known_slack(block);
+    if (stack->first_ns == TOTALS_NEVER)
+        stack->first_ns = block->alloc_ns;
+    stack->last_ns = block->alloc_ns;
+    if (block->size < stack->min_size)
+        stack->min_size = block->size;
+    if (block->size > stack->max_size)
+        stack->max_size = block->size;
+    if (link) {
+        stack->realloc_count++;
+        stack->realloc_copied_bytes += link->copied_bytes;
+    } else {
+        stack->chains_started++;
+    }
+    count_birth(process, &totals->threads[block->thread], block);
+    return 0;
+}
+
+static int tally_end(struct totals *totals, uint32_t process, const struct live_block *block,
+                     const struct pairing_end *end, struct error *err)
+{
+    int code = 0;
+
+    if (end->thread) {
+        struct thread_totals *ender = &totals->threads[end->thread];
+        ender->freed_blocks++;
+        ender->freed_bytes += block->size;
+        code = tally_add(&totals->flows, process, block->thread, end->thread, 1, block->size, err);
+    }
+    if (code == 0 && end->node && end->ended_by == PAIRING_FREED)
+        code = tally_add(&totals->free_sites, process, block->node, end->node, 1, block->size, err);
+    return code;
+}
+
+int totals_ended(struct totals *totals, uint32_t process_id, const struct live_block *block,
+                 const struct pairing_end *end, struct error *err)
+{
+    struct process_totals *process = &totals->processes[process_id];
+    struct thread_totals *thread = &totals->threads[block->thread];
+    struct stack_totals *stack = stack_find(process, block->node);
+    uint64_t lifetime = end->time_ns - block->alloc_ns;
+    struct lifetime_class_totals *class = &process->lifetimes[totals_lifetime_class(lifetime)];
+
+    totals_settle(process, stack, end->time_ns);
+    stack->live_bytes -= block->size;
+    stack->live_blocks--;
+    stack->lifetime_sum_ns += lifetime;
+    if (end->intervening <= 1) {
+        stack->temporary_blocks++;
+        stack->temporary_bytes += block->size;
+        process->sizes[totals_size_class(block->size)].temporary_blocks++;
+    }
+    process->n_ends++;
+    process->live_bytes -= block->size;
+    process->live_blocks--;
+    thread_settle(thread, end->time_ns);
+    thread->live_bytes -= block->size;
+    class->blocks++;
+    class->bytes += block->size;
+    return tally_end(totals, process_id, block, end, err);
+}
+
+int totals_explained(struct totals *totals, uint32_t process, const struct live_block *block,
+                     const struct pairing_end *end, struct error *err)
+{
+    return tally_end(totals, process, block, end, err);
+}
+
+int totals_left(struct totals *totals, uint32_t process_id, const struct live_block *block,
+                enum pairing_ended_by ended_by, uint32_t chain_node, struct error *err)
+{
+    struct process_totals *process = &totals->processes[process_id];
+    struct stack_totals *stack = stack_find(process, block->node);
+    struct size_class_totals *class = &process->sizes[totals_size_class(block->size)];
+    struct thread_totals *thread = &totals->threads[block->thread];
+
+    (void)err;
+    if (ended_by != PAIRING_LEAKED)
+        return 0;
+    stack->leaked_blocks++;
+    stack->leaked_bytes += block->size;
+    if (stack->leaked_first_ns == TOTALS_NEVER || block->alloc_ns < stack->leaked_first_ns)
+        stack->leaked_first_ns = block->alloc_ns;
+    if (stack->leaked_last_ns == TOTALS_NEVER || block->alloc_ns > stack->leaked_last_ns)
+        stack->leaked_last_ns = block->alloc_ns;
+    thread->leaked_blocks++;
+    thread->leaked_bytes += block->size;
+    class->leaked_blocks++;
+    class->leaked_bytes += block->size;
+    stack_find(process, chain_node)->chains_leaked++;
+    return 0;
+}
+
+int totals_culled(struct totals *totals, const struct culled_blocks *culled, struct error *err)
+{
+    struct process_totals *process = &totals->processes[culled->process];
+    struct thread_totals *thread = &totals->threads[culled->thread];
+    struct stack_totals *stack;
+    int code = stack_get(totals, process, culled->node, &stack, err);
+
+    if (code)
+        return code;
+    stack->culled_blocks += culled->n_blocks;
+    stack->culled_bytes += culled->bytes;
+    if (stack->first_ns == TOTALS_NEVER)
+        stack->first_ns = culled->time_ns;
+    if (stack->last_ns < culled->time_ns)
+        stack->last_ns = culled->time_ns;
+    thread->allocated_blocks += culled->n_blocks;
+    thread->allocated_bytes += culled->bytes;
+    thread->freed_blocks += culled->n_blocks;
+    thread->freed_bytes += culled->bytes;
+    if (culled->free_node == 0)
+        return 0;
+    return tally_add(&totals->free_sites, culled->process, culled->node, culled->free_node,
+                     culled->n_blocks, culled->bytes, err);
+}
+
+/* ---- classes ---- */
+
+/* Sizes: 0; then steps of 16 up to 128; then four steps per doubling. */
+unsigned totals_size_class(uint64_t size_bytes)
+{
+    if (size_bytes <= 128)
+        return (unsigned)((size_bytes + 15) / 16);
+    uint64_t last = size_bytes - 1; /* 128..: classes end at a power of two, which is included */
+    unsigned log2 = 63 - (unsigned)__builtin_clzll(last);
+    return 9 + (log2 - 7) * 4 + (unsigned)(last >> (log2 - 2) & 3);
+}
+
+void totals_size_class_bounds(unsigned index, uint64_t *ret_from, uint64_t *ret_to)
+{
+    if (index <= 8) {
+        *ret_from = index ? (uint64_t)(index - 1) * 16 + 1 : 0;
+        *ret_to = (uint64_t)index * 16;
+        return;
+    }
+    unsigned log2 = 7 + (index - 9) / 4;
+    uint64_t step = UINT64_C(1) << (log2 - 2);
+    *ret_from = (UINT64_C(1) << log2) + step * ((index - 9) % 4) + 1;
+    *ret_to = *ret_from + step - 1;
+}
+
+static const uint64_t lifetime_steps[] = {1, 2, 5};
+
+enum {
+    FIRST_LIFETIME_NS = 100 /* class 0 ends here */
+};
+
+void totals_lifetime_class_bounds(unsigned index, uint64_t *ret_from, uint64_t *ret_to)
+{
+    uint64_t bounds[2] = {0, 0};
+
+    for (unsigned i = 0; i < 2; i++) {
+        unsigned step = index + i; /* bound 0 is 0, bound 1 is 100 ns, then 200, 500, 1000, … */
+        uint64_t bound = FIRST_LIFETIME_NS;
+        for (unsigned decade = 0; step && decade < (step - 1) / 3; decade++)
+            bound *= 10;
+        bounds[i] = step ? bound * lifetime_steps[(step - 1) % 3] : 0;
+    }
+    *ret_from = bounds[0];
+    *ret_to = index == TOTALS_LIFETIME_CLASSES - 1 ? INT64_MAX : bounds[1];
+}
+
+unsigned totals_lifetime_class(uint64_t lifetime_ns)
+{
+    uint64_t decade = FIRST_LIFETIME_NS;
+    unsigned index = 0;
+
+    while (index < TOTALS_LIFETIME_CLASSES - 1) {
+        if (lifetime_ns < decade * lifetime_steps[index % 3])
+            return index;
+        if (++index % 3 == 0)
+            decade *= 10;
+    }
+    return index;
+}

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * totals: what pass 1 counts per process, stack, thread and class while blocks are born and end.
+ *
+ * Model:   a process has live sums now and at its peak, a struct stack_totals for each stack that
+ *          allocates, and histograms. An instant is all events of one time_ns of a process: sums
+ * are compared with a peak when time goes on, never in the middle of an instant, so that every peak
+ * is a sum of "live at T" that can be computed from rows, too.
+ *
+ *          Live-at-the-peak of a stack costs nothing when the peak rises: a stack notes the instant
+ *          of its last change, and before the next change (or at the end) looks whether a peak came
+ *          at or after it. If so, what is live until now is what was live at that peak.
+ * Invariants
+ *   TO-1 Per process: allocated = live + ended, in blocks and bytes, for each stack and in sum.
+ *   TO-2 peak_ns is the first instant at which live_bytes was highest.
+ *   TO-3 After totals_finish the peaks of the stacks of a process add up to those of the process.
+ *   TO-4 Memory: 248 bytes per process and stack that allocates, 4 per stack of its neighbourhood,
+ *        32 per pair of tallies, 80 per thread.
+ * Threads: none.
+ * Failure: memory.
+ */
+#ifndef MTRACE_IMPORTER_TOTALS_H
+#define MTRACE_IMPORTER_TOTALS_H
+
+#include "importer/pairing/pairing.h"
+#include "importer/facts/tally.h"
+#include "support/error.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define TOTALS_NEVER UINT64_MAX
+
+/* Of one stack in one process; the row of backtrace_totals in the making. */
+struct stack_totals {
+    uint64_t live_bytes, live_blocks;
+    uint64_t changed_ns; /* instant of the last change of live_* */
+    uint64_t own_peak_bytes, own_peak_ns;
+    uint64_t peak_bytes, peak_blocks; /* at the peak of the process; final after totals_finish */
+    uint64_t allocated_bytes, allocated_blocks;
+    uint64_t first_ns, last_ns;
+    uint64_t min_size, max_size;
+    uint64_t slack_bytes;
+    uint64_t lifetime_sum_ns;
+    uint64_t temporary_bytes, temporary_blocks;
+    uint64_t realloc_count, realloc_copied_bytes;
+    uint64_t chains_started, chains_leaked;
+    uint64_t leaked_blocks, leaked_bytes;
+    uint64_t leaked_first_ns, leaked_last_ns; /* TOTALS_NEVER: nothing leaked */
+    uint64_t culled_bytes, culled_blocks;
+    uint64_t snapshot_bytes, snapshot_blocks; /* as the last snapshot said; snapshots.c */
+    uint32_t node;
+};
+
+struct thread_totals {
+    uint64_t allocated_bytes, allocated_blocks;
+    uint64_t freed_bytes, freed_blocks; /* ended by this thread, whoever allocated them */
+    uint64_t leaked_bytes, leaked_blocks;
+    uint64_t live_bytes, peak_bytes; /* of what this thread allocated */
+    uint64_t changed_ns;
+};
+
+enum {
+    TOTALS_SIZE_CLASSES = 192,
+    TOTALS_LIFETIME_CLASSES = 40,
+    TOTALS_NODES_PER_PAGE = 1024,
+};
+
+struct size_class_totals {
+    uint64_t allocated_blocks, allocated_bytes, leaked_blocks, leaked_bytes, temporary_blocks,
+        slack_bytes;
+};
+
+struct lifetime_class_totals {
+    uint64_t blocks, bytes;
+};
+
+struct process_totals {
+    uint64_t
+        now_ns; /* the instant that live_* may still change in; TOTALS_NEVER before the first */
+    uint64_t live_bytes, live_blocks;
+    uint64_t peak_bytes, peak_blocks;
+    uint64_t peak_ns;    /* TOTALS_NEVER: nothing was ever live */
+    uint64_t peak_epoch; /* peak_ns + 1, 0 before the first: comes after changed_ns < peak_epoch */
+    uint64_t n_births, n_ends;
+    struct stack_totals **pieces; /* of TOTALS_STACKS_PER_PIECE */
+    uint32_t **pages;             /* node / TOTALS_NODES_PER_PAGE -> stack number + 1 per node */
+    uint32_t n_stacks;
+    uint32_t n_pieces, max_pieces;
+    struct size_class_totals *sizes;         /* TOTALS_SIZE_CLASSES */
+    struct lifetime_class_totals *lifetimes; /* TOTALS_LIFETIME_CLASSES */
+};
+
+struct totals {
+    struct process_totals *processes; /* by id */
+    struct thread_totals *threads;    /* by id */
+    uint32_t n_processes, n_threads, n_nodes;
+    struct tally free_sites; /* from: stack of birth, to: stack of free; freed by free() only */
+    struct tally flows;      /* from: allocating thread, to: ending thread */
+};
+
+int totals_new(uint32_t n_processes, uint32_t n_threads, uint32_t n_nodes, struct totals **ret,
+               struct error *err);
+
+/* NULL is fine. */
+void totals_free(struct totals *totals);
+
+/* To be called with the time of each event before it is counted: when that begins a new instant,
+ * the one before is compared with the peak. Returns whether it did. */
+bool totals_advance(struct totals *totals, uint32_t process, uint64_t time_ns);
+
+/* Hint: the stack will be needed. */
+void totals_expect(const struct totals *totals, uint32_t process, uint32_t node);
+
+int totals_born(struct totals *totals, uint32_t process, const struct live_block *block,
+                const struct pairing_link *link, struct error *err);
+int totals_ended(struct totals *totals, uint32_t process, const struct live_block *block,
+                 const struct pairing_end *end, struct error *err);
+
+/* The block was counted as ended already; now it is known by whom. */
+int totals_explained(struct totals *totals, uint32_t process, const struct live_block *block,
+                     const struct pairing_end *end, struct error *err);
+int totals_left(struct totals *totals, uint32_t process, const struct live_block *block,
+                enum pairing_ended_by ended_by, uint32_t chain_node, struct error *err);
+
+/* Blocks that were born and freed unseen, at time_ns or before. */
+struct culled_blocks {
+    uint32_t process;
+    uint32_t thread;
+    uint32_t node;
+    uint32_t free_node; /* 0 not known */
+    uint64_t n_blocks;
+    uint64_t bytes; /* of all of them */
+    uint64_t time_ns;
+};
+
+int totals_culled(struct totals *totals, const struct culled_blocks *culled, struct error *err);
+
+/* Ends the last instant and settles all peaks (TO-3). Before totals_left. */
+void totals_finish(struct totals *totals);
+
+/* number < n_stacks, in order of the first birth. */
+struct stack_totals *totals_stack(const struct process_totals *process, uint32_t number);
+
+/* Brings the peaks of the stack up to date; for whoever reads them before the end. */
+void totals_settle(const struct process_totals *process, struct stack_totals *stack,
+                   uint64_t now_ns);
+
+/* Bounds of a class: from..to, both included, for sizes; from <= lifetime < to for lifetimes. */
+void totals_size_class_bounds(unsigned index, uint64_t *ret_from, uint64_t *ret_to);
+void totals_lifetime_class_bounds(unsigned index, uint64_t *ret_from, uint64_t *ret_to);
+unsigned totals_size_class(uint64_t size_bytes);
+unsigned totals_lifetime_class(uint64_t lifetime_ns);
+
+#endif

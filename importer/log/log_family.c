@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT */
+#include "importer/log/log_family.h"
+
+#include "support/growing.h"
+#include "support/error.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define POOL_SUFFIX ".live"
+
+static size_t without_pool_suffix(const char *path, size_t n)
+{
+    size_t n_suffix = sizeof(POOL_SUFFIX) - 1;
+    return n > n_suffix && memcmp(path + n - n_suffix, POOL_SUFFIX, n_suffix) == 0 ? n - n_suffix
+                                                                                   : n;
+}
+
+/* n without ".<digits>" at the end, or n. */
+static size_t without_number(const char *path, size_t n)
+{
+    size_t at = n;
+
+    while (at > 0 && isdigit((unsigned char)path[at - 1]))
+        at--;
+    return at < n && at > 1 && path[at - 1] == '.' && path[at - 2] != '/' ? at - 1 : n;
+}
+
+size_t log_family_first_bytes(const char *path)
+{
+    size_t n = without_pool_suffix(path, strlen(path));
+    size_t image = without_number(path, n);
+    size_t pid = without_number(path, image);
+
+    return image < n && pid < image ? pid : n;
+}
+
+static bool is_member(const char *name, const char *first, size_t n_first)
+{
+    return strncmp(name, first, n_first) == 0 && name[n_first] == '.'
+           && log_family_first_bytes(name) == n_first
+           && without_pool_suffix(name, strlen(name)) > n_first;
+}
+
+static int add(struct log_family *family, const char *path, int folder_bytes, const char *name)
+{
+    char **paths = growing_reserve(family->paths, &family->capacity, family->n + 1, sizeof(char *));
+
+    if (!paths)
+        return ERROR_NOMEM;
+    family->paths = paths;
+    if (asprintf(&paths[family->n], "%.*s%s", folder_bytes, path, name) < 0)
+        return ERROR_NOMEM;
+    family->n++;
+    return 0;
+}
+
+static int compare_paths(const void *left, const void *right)
+{
+    return strcmp(*(char *const *)left, *(char *const *)right);
+}
+
+int log_family_find(const char *path, struct log_family *ret)
+{
+    const char *slash = strrchr(path, '/');
+    int folder_bytes = slash ? (int)(slash - path) + 1 : 0;
+    size_t n_first = log_family_first_bytes(path) - (size_t)folder_bytes;
+    char *folder_path = slash ? strndup(path, (size_t)folder_bytes) : strdup(".");
+    DIR *folder = folder_path ? opendir(folder_path) : NULL;
+    const struct dirent *entry;
+    int r = folder_path ? 0 : ERROR_NOMEM;
+
+    memset(ret, 0, sizeof(*ret));
+    while (r == 0 && folder && (entry = readdir(folder)))
+        if (is_member(entry->d_name, path + folder_bytes, n_first))
+            r = add(ret, path, folder_bytes, entry->d_name);
+    if (folder)
+        closedir(folder);
+    free(folder_path);
+    if (ret->n > 1)
+        qsort(ret->paths, ret->n, sizeof(char *), compare_paths);
+    return r;
+}
+
+void log_family_done(struct log_family *family)
+{
+    for (size_t i = 0; i < family->n; i++)
+        free(family->paths[i]);
+    free(family->paths);
+}

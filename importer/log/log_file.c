@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: MIT */
+#include "importer/log/log_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+enum {
+    SNIFF_BYTES = 64
+};
+
+int log_file_read_at(struct log_file_reader *file, void *bytes, size_t n_bytes, uint64_t offset,
+                     size_t *ret_n, struct error *err)
+{
+    int fd = file->fd >= 0 ? file->fd : open(file->path, O_RDONLY | O_CLOEXEC);
+    size_t n_read = 0;
+    int code = 0;
+
+    if (fd < 0)
+        return error_set_errno(err, errno, "cannot open '%s'", file->path);
+    while (n_read < n_bytes) {
+        ssize_t n = pread(fd, (char *)bytes + n_read, n_bytes - n_read, (off_t)(offset + n_read));
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            code = error_set_errno(err, errno, "cannot read '%s'", file->path);
+        if (n <= 0)
+            break;
+        n_read += (size_t)n;
+    }
+    if (fd != file->fd)
+        close(fd);
+    *ret_n = n_read;
+    return code;
+}
+
+int log_file_refresh(struct log_file_reader *file, struct error *err)
+{
+    struct stat status;
+
+    if ((file->fd >= 0 ? fstat(file->fd, &status) : stat(file->path, &status)) != 0)
+        return error_set_errno(err, errno, "cannot read '%s'", file->path);
+    file->size_bytes = (uint64_t)status.st_size;
+    return 0;
+}
+
+void log_file_rest(struct log_file_reader *file)
+{
+    if (file->fd >= 0)
+        close(file->fd);
+    file->fd = -1;
+}
+
+static bool is_text(const char *bytes, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        unsigned char c = (unsigned char)bytes[i];
+        if (c < ' ' && c != '\n' && c != '\t' && c != '\r')
+            return false;
+    }
+    return true;
+}
+
+static bool begins_with(const char *bytes, size_t n, const char *prefix, size_t n_prefix)
+{
+    return n >= n_prefix && memcmp(bytes, prefix, n_prefix) == 0;
+}
+
+/* The file has not our magic: says what it is. */
+static int refuse(const char *path, const char *bytes, size_t n, struct error *err)
+{
+    unsigned version;
+    static const char zeros[SNIFF_BYTES];
+
+    if (begins_with(bytes, n, "SQLite format 3", 16))
+        return error_set(err, ERROR_FORMAT,
+                         "'%s' is a database, not a log; open it with mtrace-query", path);
+    if (begins_with(bytes, n, "mtrace", 6))
+        return error_set(err, ERROR_FORMAT,
+                         "'%s' was changed by a transfer in text mode; copy it in binary mode",
+                         path);
+    if (begins_with(bytes, n, "\x28\xb5\x2f\xfd", 4) || begins_with(bytes, n, "\x1f\x8b", 2))
+        return error_set(err, ERROR_FORMAT,
+                         "'%s' is compressed from outside, not a log; decompress it first", path);
+    if (begins_with(bytes, n,
+                    "\x7f"
+                    "ELF",
+                    4))
+        return error_set(err, ERROR_FORMAT,
+                         "'%s' is a program, not a log; record it with mtrace-record", path);
+    if (is_text(bytes, n) && sscanf(bytes, "v %x ", &version) == 1)
+        return error_set(err, ERROR_FORMAT, "'%s' is a heaptrack recording, not a log", path);
+    if (is_text(bytes, n))
+        return error_set(err, ERROR_FORMAT, "'%s' is text, not a log", path);
+    if (begins_with(zeros, sizeof(zeros), bytes, n))
+        return error_set_offset(err, ERROR_FORMAT, 0,
+                                "'%s' has no header; its program ended before it was written",
+                                path);
+    return error_set_offset(err, ERROR_FORMAT, 0, "'%s' is not a log of mtrace", path);
+}
+
+static int check_range(const struct log_file_reader *file, const char *name, uint32_t value,
+                       uint32_t low, uint32_t high, size_t offset, struct error *err)
+{
+    if (value >= low && value <= high)
+        return 0;
+    return error_set_offset(err, ERROR_FORMAT, (int64_t)offset,
+                            "'%s' has a damaged header: %s is %" PRIu32, file->path, name, value);
+}
+
+static int check_header(const struct log_file_reader *file, struct error *err)
+{
+    const struct log_file *header = &file->header;
+    int r;
+
+    if (header->version > LOG_VERSION)
+        return error_set(err, ERROR_VERSION,
+                         "'%s' has log version %" PRIu32
+                         ", this mtrace reads up to %d; use a newer "
+                         "mtrace-import",
+                         file->path, header->version, LOG_VERSION);
+    r = check_range(file, "version", header->version, 1, LOG_VERSION,
+                    offsetof(struct log_file, version), err);
+    if (r == 0)
+        r = check_range(file, "form", header->form, LOG_FORM_RAW, LOG_FORM_PACKED,
+                        offsetof(struct log_file, form), err);
+    if (r == 0)
+        r = check_range(file, "segment size", header->segment_bytes, LOG_SEGMENT_BYTES,
+                        LOG_SEGMENT_BYTES, offsetof(struct log_file, segment_bytes), err);
+    if (r == 0 && header->clock == 0 && header->start_ticks == 0)
+        return error_set(err, ERROR_FORMAT,
+                         "'%s' holds nothing yet: its program has not begun to record", file->path);
+    if (r == 0)
+        r = check_range(file, "clock", header->clock, LOG_CLOCK_MONOTONIC, LOG_CLOCK_TSC,
+                        offsetof(struct log_file, clock), err);
+    return r;
+}
+
+static int read_header(struct log_file_reader *file, struct error *err)
+{
+    size_t n;
+    int r = log_file_read_at(file, &file->header, sizeof(file->header), 0, &n, err);
+
+    if (r != 0)
+        return r;
+    if (n == 0)
+        return error_set(err, ERROR_FORMAT, "'%s' is empty", file->path);
+    if (!begins_with(file->header.magic, n, LOG_MAGIC, sizeof(file->header.magic)))
+        return refuse(file->path, file->header.magic, n < SNIFF_BYTES ? n : SNIFF_BYTES, err);
+    if (n < sizeof(file->header))
+        return error_set_offset(err, ERROR_FORMAT, (int64_t)n, "'%s' is cut inside its header",
+                                file->path);
+    return check_header(file, err);
+}
+
+static int open_regular(struct log_file_reader *file, struct error *err)
+{
+    struct stat status;
+
+    file->fd = open(file->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (file->fd < 0)
+        return error_set_errno(err, errno, "cannot open '%s'", file->path);
+    if (fstat(file->fd, &status) != 0)
+        return error_set_errno(err, errno, "cannot read '%s'", file->path);
+    if (S_ISDIR(status.st_mode))
+        return error_set(err, ERROR_FORMAT, "'%s' is a directory; name the log inside it",
+                         file->path);
+    if (!S_ISREG(status.st_mode))
+        return error_set(err, ERROR_FORMAT, "'%s' is not a regular file; copy the log into one",
+                         file->path);
+    file->size_bytes = (uint64_t)status.st_size;
+    return read_header(file, err);
+}
+
+int log_file_open(const char *path, struct text_arena *arena, struct log_file_reader **ret,
+                  struct error *err)
+{
+    struct log_file_reader *file = calloc(1, sizeof(*file));
+    int r;
+
+    if (!file)
+        return error_set(err, ERROR_NOMEM, "out of memory");
+    file->fd = -1;
+    file->path = text_arena_copy(arena, path, strlen(path));
+    r = file->path ? open_regular(file, err) : error_set(err, ERROR_NOMEM, "out of memory");
+    if (r != 0) {
+        log_file_close(file);
+        return r;
+    }
+    *ret = file;
+    return 0;
+}
+
+void log_file_close(struct log_file_reader *file)
+{
+    if (!file)
+        return;
+    if (file->fd >= 0)
+        close(file->fd);
+    free(file->samples);
+    free(file);
+}
+
+/* A raw payload that the file cuts short reads as zeros behind its end. */
+static int read_raw(struct log_file_reader *file, const struct log_segment_ref *ref, void *payload,
+                    struct error *err)
+{
+    struct log_segment now;
+    size_t n;
+    int r = log_file_read_at(file, payload, ref->raw_bytes, ref->offset + LOG_SEGMENT_HEADER_BYTES,
+                             &n, err);
+
+    if (r != 0)
+        return r;
+    memset((char *)payload + n, 0, ref->raw_bytes - n);
+    /* A recorder at work may have given the segment away since it was listed. */
+    r = log_file_read_at(file, &now, sizeof(now), ref->offset, &n, err);
+    if (r == 0 && n == sizeof(now) && now.sequence != ref->sequence)
+        return error_set_offset(err, ERROR_FORMAT, (int64_t)ref->offset,
+                                "'%s' recycled a segment while it was read", file->path);
+    return r;
+}
+
+static int read_frame(struct log_file_reader *file, uint64_t offset, struct pack *pack,
+                      struct log_frame *ret_frame, void *payload, struct error *err)
+{
+    static _Thread_local uint64_t stored[PACK_PAYLOAD_MAX_BYTES / sizeof(uint64_t)];
+    size_t n;
+    int r = log_file_read_at(file, ret_frame, sizeof(*ret_frame), offset, &n, err);
+
+    if (r == 0 && n < sizeof(*ret_frame))
+        return error_set_offset(err, ERROR_FORMAT, (int64_t)offset, "'%s' is cut", file->path);
+    if (r == 0)
+        r = pack_check_header(ret_frame, (int64_t)offset, err);
+    if (r == 0)
+        r = log_file_read_at(file, stored, ret_frame->payload_bytes, offset + sizeof(*ret_frame),
+                             &n, err);
+    if (r == 0 && n < ret_frame->payload_bytes)
+        return error_set_offset(err, ERROR_FORMAT, (int64_t)offset, "'%s' is cut", file->path);
+    return r != 0 ? r : pack_unpack(pack, ret_frame, stored, (int64_t)offset, payload, err);
+}
+
+int log_file_read(struct log_file_reader *file, const struct log_segment_ref *ref,
+                  struct pack *pack, void *payload, struct error *err)
+{
+    struct log_frame frame;
+    int r;
+
+    if (!ref->is_packed)
+        return read_raw(file, ref, payload, err);
+    r = read_frame(file, ref->offset, pack, &frame, payload, err);
+    if (r == 0 && (frame.raw_bytes & ~7u) != ref->raw_bytes)
+        return error_set_offset(err, ERROR_FORMAT, (int64_t)ref->offset,
+                                "'%s' changed while it was read", file->path);
+    return r;
+}
+
+int log_file_read_samples(struct log_file_reader *file, uint64_t offset, struct pack *pack,
+                          struct log_sample *samples, size_t *ret_n, struct error *err)
+{
+    struct log_frame frame;
+    int r = read_frame(file, offset, pack, &frame, samples, err);
+
+    if (r == 0)
+        *ret_n = frame.raw_bytes / sizeof(*samples);
+    return r;
+}
+
+/* Does a line of /proc/PID/maps name the device and inode? */
+static bool maps_line_names(const char *line, const struct stat *status)
+{
+    unsigned major_number;
+    unsigned minor_number;
+    unsigned long inode;
+
+    return sscanf(line, "%*x-%*x %*s %*x %x:%x %lu", &major_number, &minor_number, &inode) == 3
+           && inode == status->st_ino && major_number == major(status->st_dev)
+           && minor_number == minor(status->st_dev);
+}
+
+bool log_file_is_live(const struct log_file_reader *file)
+{
+    char path[32];
+    char line[512];
+    struct stat status;
+    bool is_found = false;
+    FILE *maps;
+
+    if (file->header.form != LOG_FORM_RAW || stat(file->path, &status) != 0)
+        return false;
+    (void)snprintf(path, sizeof(path), "/proc/%" PRIu32 "/maps", file->header.pid);
+    maps = fopen(path, "re");
+    if (!maps)
+        return false;
+    while (!is_found && fgets(line, sizeof(line), maps))
+        is_found = maps_line_names(line, &status);
+    fclose(maps);
+    return is_found;
+}

@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: MIT */
+#include "importer/log/log_input.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static int out_of_memory(struct error *err)
+{
+    return error_set(err, ERROR_NOMEM, "out of memory");
+}
+
+static bool is_pool_path(const char *path)
+{
+    size_t n = strlen(path);
+    size_t n_suffix = strlen(LOG_INPUT_POOL_SUFFIX);
+    return n > n_suffix && strcmp(path + n - n_suffix, LOG_INPUT_POOL_SUFFIX) == 0;
+}
+
+/* The name of the other file of a log; the caller frees it. */
+static char *partner_path(const char *path)
+{
+    size_t n = strlen(path);
+    char *partner;
+
+    if (is_pool_path(path))
+        return strndup(path, n - strlen(LOG_INPUT_POOL_SUFFIX));
+    return asprintf(&partner, "%s%s", path, LOG_INPUT_POOL_SUFFIX) < 0 ? NULL : partner;
+}
+
+static void add_file(struct log_input *input, struct log_file_reader *file)
+{
+    input->files[input->n_files++] = file;
+}
+
+/* The packed file comes first. A pool left by another run is not ours. */
+static void add_partner(struct log_input *input, struct log_file_reader *partner)
+{
+    if (partner->header.run_id != input->files[0]->header.run_id
+        || partner->header.form == input->files[0]->header.form) {
+        log_file_close(partner);
+        return;
+    }
+    add_file(input, partner);
+    if (input->files[0]->header.form == LOG_FORM_RAW) {
+        input->files[1] = input->files[0];
+        input->files[0] = partner;
+    }
+}
+
+/* One of the two files is enough: a packed file that was cut inside its header, or never begun, is
+ * no loss while the pool is there. */
+static int open_files(struct log_input *input, const char *path, struct log_damage_report *damage,
+                      struct text_arena *arena, struct error *err)
+{
+    struct log_file_reader *named = NULL;
+    struct log_file_reader *partner = NULL;
+    char *other = partner_path(path);
+    int r;
+
+    if (!other)
+        return out_of_memory(err);
+    r = log_file_open(path, arena, &named, err);
+    if (log_file_open(other, arena, &partner, NULL) != 0)
+        partner = NULL;
+    if (r == 0) {
+        add_file(input, named);
+        if (partner)
+            add_partner(input, partner);
+    } else if (partner && (r == ERROR_FORMAT || r == ERROR_IO)) {
+        /* The pool's file of a log that was packed to its end is gone; nothing is lost with it. */
+        const char *copy =
+            access(path, F_OK) == 0 ? text_arena_copy(arena, path, strlen(path)) : NULL;
+        if (copy)
+            log_damage_add(damage, LOG_DAMAGE_HEADER, copy, 0, 0,
+                           "file cannot be used; read the other file of the log");
+        add_file(input, partner);
+        r = 0;
+    } else {
+        log_file_close(partner);
+    }
+    free(other);
+    return r;
+}
+
+static uint64_t later(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* Every counter only grows, and the word about the end is written once. */
+static void merge_header(struct log_file *header, const struct log_file *other)
+{
+    header->flags |= other->flags;
+    if (other->last_monotonic_ns > header->last_monotonic_ns) {
+        header->last_monotonic_ns = other->last_monotonic_ns;
+        header->last_ticks = other->last_ticks;
+    }
+    for (int i = 0; i < LOG_DROP_REASONS; i++)
+        header->dropped[i] = later(header->dropped[i], other->dropped[i]);
+    if (header->end_kind == LOG_END_UNKNOWN) {
+        header->end_kind = other->end_kind;
+        header->end_value = other->end_value;
+    }
+    header->max_rss_bytes = later(header->max_rss_bytes, other->max_rss_bytes);
+    header->unwind_checked = (uint32_t)later(header->unwind_checked, other->unwind_checked);
+    header->unwind_mismatches =
+        (uint32_t)later(header->unwind_mismatches, other->unwind_mismatches);
+}
+
+static int scan_files(struct log_input *input, struct log_scan *scan, struct error *err)
+{
+    const struct log_file *header = &input->files[0]->header;
+
+    clock_map_init(&input->clock, header->clock == LOG_CLOCK_MONOTONIC);
+    /* The pool first: what its recorder packs meanwhile is in the other file when that is read. */
+    for (size_t i = input->n_files; i-- > 0;) {
+        size_t first = scan->list.n;
+        int r = input->n_files > 1 ? log_file_refresh(input->files[i], err) : 0;
+        if (r == 0)
+            r = log_scan_file(scan, input->files[i], err);
+        if (r != 0)
+            return r;
+        for (size_t k = first; k < scan->list.n; k++)
+            scan->list.refs[k].file = (uint8_t)i;
+    }
+    memcpy(&input->header, header, sizeof(*header));
+    if (input->n_files > 1)
+        merge_header(&input->header, &input->files[1]->header);
+    if (clock_map_add(&input->clock, header->start_ticks, header->start_monotonic_ns) != 0
+        || clock_map_add(&input->clock, input->header.last_ticks, input->header.last_monotonic_ns)
+               != 0)
+        return out_of_memory(err);
+    return 0;
+}
+
+static int compare_refs(const void *left, const void *right)
+{
+    const struct log_segment_ref *a = left;
+    const struct log_segment_ref *b = right;
+
+    if (a->sequence != b->sequence)
+        return a->sequence < b->sequence ? -1 : 1;
+    if (a->file != b->file)
+        return a->file < b->file ? -1 : 1;
+    return (a->offset > b->offset) - (a->offset < b->offset);
+}
+
+static bool is_definition(const struct log_segment_ref *ref)
+{
+    return ref->kind == LOG_SEGMENT_DEFS || ref->kind == LOG_SEGMENT_NODES;
+}
+
+/* Lays the parts of one DEFS or NODES segment over each other: what is zero in one, the other may
+ * have. */
+static int assemble(struct log_input *input, struct log_segment_ref *refs, size_t n,
+                    struct log_scan *scan, uint64_t *image, uint32_t *ret_bytes, struct error *err)
+{
+    static _Thread_local uint64_t part[LOG_SEGMENT_BYTES / sizeof(uint64_t)];
+    uint32_t end = 0;
+
+    memset(image, 0, LOG_SEGMENT_BYTES);
+    for (size_t i = 0; i < n; i++) {
+        struct log_file_reader *file = input->files[refs[i].file];
+        int r = log_file_read(file, &refs[i], scan->pack, part, err);
+        uint64_t *at = image + refs[i].first_byte / sizeof(*image);
+        if (r == ERROR_FORMAT)
+            log_damage_add(scan->damage, LOG_DAMAGE_CHECKSUM, file->path, refs[i].offset,
+                           refs[i].raw_bytes, "definitions cannot be read");
+        else if (r != 0)
+            return r;
+        for (uint32_t k = 0; r == 0 && k < refs[i].raw_bytes / sizeof(*part); k++)
+            at[k] = at[k] ? at[k] : part[k];
+        if (refs[i].first_byte + refs[i].raw_bytes > end)
+            end = refs[i].first_byte + refs[i].raw_bytes;
+    }
+    *ret_bytes = end;
+    return 0;
+}
+
+static int read_definition(struct log_input *input, struct log_segment_ref *refs, size_t n,
+                           struct log_scan *scan, struct error *err)
+{
+    static _Thread_local uint64_t image[LOG_SEGMENT_BYTES / sizeof(uint64_t)];
+    uint64_t n_unknown = 0;
+    uint32_t n_bytes;
+    int r = assemble(input, refs, n, scan, image, &n_bytes, err);
+
+    if (r != 0)
+        return r;
+    if (refs->kind == LOG_SEGMENT_DEFS)
+        r = log_names_add_defs(&input->names, image, n_bytes, &n_unknown);
+    else
+        r = log_names_add_nodes(&input->names, image, n_bytes, refs->first_node);
+    if (n_unknown > 0)
+        log_damage_add(scan->damage, LOG_DAMAGE_UNKNOWN, log_input_path(input), refs->offset, 0,
+                       "definitions of an unknown kind");
+    return r == 0 ? 0 : out_of_memory(err);
+}
+
+/* Reads the definitions and takes their segments off the list. */
+static int read_definitions(struct log_input *input, struct log_scan *scan, struct error *err)
+{
+    struct log_segment_ref *refs = scan->list.refs;
+    size_t n_kept = 0;
+    size_t next;
+
+    if (scan->list.n > 0)
+        qsort(refs, scan->list.n, sizeof(*refs), compare_refs);
+    for (size_t i = 0; i < scan->list.n; i = next) {
+        next = i + 1;
+        if (!is_definition(&refs[i])) {
+            refs[n_kept++] = refs[i];
+            continue;
+        }
+        while (next < scan->list.n && refs[next].sequence == refs[i].sequence
+               && refs[next].kind == refs[i].kind && refs[next].first_node == refs[i].first_node)
+            next++;
+        int r = read_definition(input, &refs[i], next - i, scan, err);
+        if (r != 0)
+            return r;
+    }
+    scan->list.n = n_kept;
+    return 0;
+}
+
+static bool is_running(uint32_t pid)
+{
+    return pid != 0 && pid <= INT32_MAX && (kill((pid_t)pid, 0) == 0 || errno == EPERM);
+}
+
+/* A recorder removes the pool behind the trailer; without one a raw log is finished when nobody
+ * maps it any more. */
+static bool is_being_written(const struct log_input *input)
+{
+    for (size_t i = 0; i < input->n_files; i++)
+        if (log_file_is_live(input->files[i]) || is_running(input->files[i]->header.recorder_pid))
+            return true;
+    return false;
+}
+
+static int fill(struct log_input *input, const char *path, struct text_arena *arena,
+                struct pack *pack, struct log_damage_report *damage, struct error *err)
+{
+    struct log_scan scan = {.clock = &input->clock, .damage = damage, .pack = pack};
+    int r;
+
+    log_names_init(&input->names, arena);
+    r = open_files(input, path, damage, arena, err);
+    if (r == 0)
+        input->is_growing = is_being_written(input); /* before: what ends meanwhile is read again */
+    if (r == 0)
+        r = scan_files(input, &scan, err);
+    if (r == 0)
+        r = read_definitions(input, &scan, err);
+    for (size_t i = 0; i < input->n_files; i++)
+        input->is_growing &= !input->files[i]->has_trailer;
+    input->segments = scan.list;
+    return r;
+}
+
+int log_input_open(const char *path, struct text_arena *arena, struct pack *pack,
+                   struct log_damage_report *damage, struct log_input **ret, struct error *err)
+{
+    struct log_input *input = calloc(1, sizeof(*input));
+    int r;
+
+    if (!input)
+        return out_of_memory(err);
+    r = fill(input, path, arena, pack, damage, err);
+    if (r != 0) {
+        log_input_close(input);
+        return r;
+    }
+    *ret = input;
+    return 0;
+}
+
+void log_input_close(struct log_input *input)
+{
+    if (!input)
+        return;
+    for (size_t i = 0; i < input->n_files; i++)
+        log_file_close(input->files[i]);
+    clock_map_done(&input->clock);
+    log_names_done(&input->names);
+    log_segment_list_done(&input->segments);
+    log_segment_list_done(&input->grown);
+    free(input);
+}
+
+static const struct log_segment_ref *find_grown(const struct log_input *input,
+                                                const struct log_segment_ref *raw)
+{
+    for (size_t i = 0; i < input->grown.n; i++)
+        if (input->grown.refs[i].sequence == raw->sequence
+            && input->grown.refs[i].raw_bytes >= raw->raw_bytes)
+            return &input->grown.refs[i];
+    return NULL;
+}
+
+/* Reads a segment of the pool that was recycled since it was listed: as much of it as was listed,
+ * because what others wrote since then is not in the list, either. ERROR_FORMAT: not found. */
+static int read_grown(struct log_input *input, const struct log_segment_ref *raw, struct pack *pack,
+                      void *payload, struct error *err)
+{
+    const struct log_segment_ref *ref = find_grown(input, raw);
+
+    if (!ref) {
+        int r = log_scan_grown(input->files[0], &input->grown, err);
+        if (r != 0)
+            return r;
+        ref = find_grown(input, raw);
+    }
+    return ref ? log_file_read(input->files[0], ref, pack, payload, err) : ERROR_FORMAT;
+}
+
+int log_input_read(struct log_input *input, size_t index, struct pack *pack, void *payload,
+                   size_t *ret_index, struct error *err)
+{
+    const struct log_segment_ref *refs = input->segments.refs;
+    size_t i = index;
+    int r;
+
+    for (;; i++) {
+        r = log_file_read(input->files[refs[i].file], &refs[i], pack, payload, err);
+        *ret_index = i;
+        if (r != ERROR_FORMAT || i + 1 == input->segments.n
+            || refs[i + 1].sequence != refs[index].sequence)
+            break;
+    }
+    if (r == ERROR_FORMAT && input->is_growing && input->n_files > 1 && !refs[i].is_packed)
+        r = read_grown(input, &refs[i], pack, payload, err);
+    return r;
+}

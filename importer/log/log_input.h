@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * log_input: one log with everything that was found out about it: its file or files, where its
+ * segments are, its clock, and what it defines.
+ *
+ * Model:   a log is a raw file, a packed file, or a packed file and its live pool. `segments` holds
+ *          the EVENTS and SIDE segments of all of them in order of (sequence, file); what follows
+ *          with the same sequence is the spare of the one before (LF-2).
+ * Invariants
+ *   LI-1 All files of a log have the same run_id.
+ *   LI-2 A segment that was listed in the pool is read, wherever it is by then: a recorder packs it
+ *        before it gives its place away.
+ *   LI-3 DEFS and NODES were read out of whatever file holds them; where both do, bytes that one
+ *        lacks are taken from the other.
+ * Threads: one at a time.
+ */
+#ifndef MTRACE_IMPORTER_LOG_INPUT_H
+#define MTRACE_IMPORTER_LOG_INPUT_H
+
+#include "importer/log/clock_map.h"
+#include "importer/log/log_file.h"
+#include "importer/log/log_names.h"
+#include "importer/log/log_scan.h"
+
+#define LOG_INPUT_POOL_SUFFIX ".live"
+
+enum {
+    LOG_INPUT_FILES = 2
+};
+
+struct log_input {
+    struct log_file_reader *files[LOG_INPUT_FILES];
+    size_t n_files;
+    bool is_growing;        /* its process or its recorder had not finished it when it was opened */
+    struct log_file header; /* the latest of each field that its files know */
+    struct clock_map clock;
+    struct log_names names;
+    struct log_segment_list segments;
+    struct log_segment_list grown; /* packed since then; only what LI-2 needed was looked for */
+};
+
+/* Opens the log that `path` is part of and reads all but its events. Close with log_input_close. */
+int log_input_open(const char *path, struct text_arena *arena, struct pack *pack,
+                   struct log_damage_report *damage, struct log_input **ret, struct error *err);
+void log_input_close(struct log_input *input);
+
+/* The file that people know the log by. */
+static inline const char *log_input_path(const struct log_input *input)
+{
+    return input->files[0]->path;
+}
+
+/* Reads the payload of segments.refs[index], or of its spare when it is damaged; *ret_index says
+ * which. ERROR_FORMAT when neither can be read. */
+int log_input_read(struct log_input *input, size_t index, struct pack *pack, void *payload,
+                   size_t *ret_index, struct error *err);
+
+#endif

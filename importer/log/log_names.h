@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * log_names: what the DEFS and NODES of one log say, under the log's own ids, and which ids of the
+ * database those became.
+ *
+ * Model:   payloads are parsed into notes; nothing is trusted, everything may come in any order and
+ *          several times. When all logs are read the definitions are merged (definitions_build.h),
+ *          which fills the ids of the database in; events then look them up here.
+ * Invariants
+ *   LN-1 Memory grows with the definitions that are really in the log, never with the size of an
+ * id. LN-2 The node pages are parsed content until log_names_forget_nodes, ids of the database
+ * after stack_merge_log. Threads: read-only once merged. Failure: ERROR_NOMEM.
+ */
+#ifndef MTRACE_IMPORTER_LOG_NAMES_H
+#define MTRACE_IMPORTER_LOG_NAMES_H
+
+#include "common/log_format.h"
+#include "importer/log/id_table.h"
+#include "importer/log/text_arena.h"
+
+enum {
+    LOG_NAMES_PAGE = 4096, /* nodes of a page */
+};
+
+struct thread_note {
+    uint32_t index; /* of the log */
+    uint32_t tid;
+    uint64_t start_ticks, end_ticks;
+    const char *name;
+    bool has_start, has_end;
+    uint32_t id; /* of the database */
+};
+
+struct module_note {
+    uint32_t index;
+    bool is_defined; /* else only its end was seen */
+    bool is_unloaded;
+    uint64_t load_address, start_address, size_bytes;
+    uint64_t load_ticks, unload_ticks;
+    const char *path;
+    const char *build_id; /* lower-case hex or NULL */
+    uint32_t object;      /* id of the database */
+};
+
+struct text_note {
+    uint32_t index;
+    uint8_t kind;    /* LOG_DEF_PATH, MARKER, MESSAGE, SETTING, CHILD */
+    uint32_t pid;    /* CHILD */
+    uint64_t run_id; /* CHILD */
+    const char *text;
+};
+
+/* A NODES slot as parsed; address 0: not in the log. */
+struct node_note {
+    uint32_t parent;
+    uint32_t module;
+    uint64_t address; /* with LOG_NODE_EXACT */
+};
+
+struct log_names {
+    struct text_arena *arena; /* of the set; every text is in it */
+    const char *executable;   /* NULL until LOG_DEF_PROCESS */
+    const char *arguments;    /* strings one behind the other, each with its NUL */
+    size_t n_arguments;
+
+    struct thread_note *threads; /* 1-based, as the ids of the tables below */
+    struct module_note *modules;
+    struct text_note *texts;
+    size_t n_threads, threads_capacity;
+    size_t n_modules, modules_capacity;
+    size_t n_texts, texts_capacity;
+    struct id_table thread_table, module_table, text_table;
+
+    struct node_note **node_pages;
+    uint32_t **backtrace_pages; /* node -> backtrace id */
+    size_t n_pages, node_pages_capacity, backtrace_pages_capacity;
+    size_t n_nodes;
+
+    uint32_t process;        /* id of the database */
+    uint32_t unknown_thread; /* stands for threads that no note names */
+};
+
+void log_names_init(struct log_names *names, struct text_arena *arena);
+void log_names_done(struct log_names *names);
+
+/* Parses n_bytes of a DEFS payload from its start. ret_n_unknown counts records of kinds not known.
+ */
+int log_names_add_defs(struct log_names *names, const void *payload, size_t n_bytes,
+                       uint64_t *ret_n_unknown);
+
+/* Parses n_bytes of a NODES payload whose first slot is first_node. */
+int log_names_add_nodes(struct log_names *names, const void *payload, size_t n_bytes,
+                        uint32_t first_node);
+
+/* The note of a module, made when there is none yet; NULL without memory. */
+struct module_note *log_names_add_module(struct log_names *names, uint32_t index);
+
+/* Frees the parsed nodes; what remains is node -> backtrace. */
+void log_names_forget_nodes(struct log_names *names);
+
+/* NULL if the log does not define it. */
+const struct module_note *log_names_find_module(const struct log_names *names, uint32_t index);
+const struct thread_note *log_names_find_thread(const struct log_names *names, uint32_t index);
+const char *log_names_find_text(const struct log_names *names, enum log_def_kind kind,
+                                uint32_t index);
+
+/* Thread id of the database; the unknown thread when the log does not define it. */
+uint32_t log_names_thread(const struct log_names *names, uint32_t index);
+
+/* The parsed node, NULL if the log does not hold it. */
+static inline struct node_note *log_names_find_node(const struct log_names *names, uint32_t node)
+{
+    size_t page = node / LOG_NAMES_PAGE;
+    struct node_note *note;
+
+    if (page >= names->n_pages || !names->node_pages[page])
+        return NULL;
+    note = &names->node_pages[page][node % LOG_NAMES_PAGE];
+    return note->address != 0 ? note : NULL;
+}
+
+/* Backtrace id of a node, 0 if the log does not hold it. */
+static inline uint32_t log_names_backtrace(const struct log_names *names, uint32_t node)
+{
+    size_t page = node / LOG_NAMES_PAGE;
+
+    if (page >= names->n_pages || !names->backtrace_pages[page])
+        return 0;
+    return names->backtrace_pages[page][node % LOG_NAMES_PAGE];
+}
+
+#endif

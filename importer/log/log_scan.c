@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: MIT */
+#include "importer/log/log_scan.h"
+
+#include "support/growing.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    RESYNC_BYTES = 1 << 16
+};
+
+void log_segment_list_done(struct log_segment_list *list)
+{
+    free(list->refs);
+    memset(list, 0, sizeof(*list));
+}
+
+static int append_ref(struct log_segment_list *list, const struct log_segment_ref *ref,
+                      struct error *err)
+{
+    struct log_segment_ref *refs =
+        growing_reserve(list->refs, &list->capacity, list->n + 1, sizeof(*refs));
+
+    if (!refs)
+        return error_set(err, ERROR_NOMEM, "out of memory");
+    list->refs = refs;
+    list->refs[list->n++] = *ref;
+    return 0;
+}
+
+static bool is_zero(const void *bytes, size_t n)
+{
+    const char *p = bytes;
+    return n == 0 || (p[0] == 0 && memcmp(p, p + 1, n - 1) == 0);
+}
+
+/* Payload bytes of a raw segment that its header calls written. */
+static uint32_t written_bytes(const struct log_segment *segment)
+{
+    uint32_t n = LOG_SEGMENT_PAYLOAD_BYTES;
+
+    if (segment->kind == LOG_SEGMENT_EVENTS)
+        n = segment->committed_bytes;
+    else if (segment->kind != LOG_SEGMENT_NODES)
+        n = segment->reserved_bytes;
+    return n < LOG_SEGMENT_PAYLOAD_BYTES ? n & ~7u : LOG_SEGMENT_PAYLOAD_BYTES;
+}
+
+static bool is_sound(const struct log_segment *segment, uint64_t run_id)
+{
+    return segment->run_id == run_id && segment->sequence != 0
+           && segment->kind >= LOG_SEGMENT_EVENTS && segment->kind <= LOG_SEGMENT_NODES
+           && segment->state <= LOG_STATE_PACKED
+           && (segment->kind != LOG_SEGMENT_EVENTS
+               || segment->committed_bytes <= LOG_SEGMENT_PAYLOAD_BYTES);
+}
+
+static struct log_segment_ref make_ref(const struct log_segment *segment, uint64_t offset)
+{
+    return (struct log_segment_ref){.sequence = segment->sequence,
+                                    .offset = offset,
+                                    .base_ticks = segment->base_ticks,
+                                    .first_node = segment->first_node,
+                                    .thread = segment->thread,
+                                    .kind = (uint8_t)segment->kind};
+}
+
+static int add_segment(struct log_scan *scan, const struct log_segment *segment,
+                       const struct log_segment_ref *ref, struct error *err)
+{
+    if (clock_map_add(scan->clock, segment->base_ticks, segment->base_monotonic_ns) != 0)
+        return error_set(err, ERROR_NOMEM, "out of memory");
+    return ref->raw_bytes > 0 ? append_ref(&scan->list, ref, err) : 0;
+}
+
+static int scan_raw_segment(struct log_scan *scan, struct log_file_reader *file, uint64_t offset,
+                            const struct log_segment *segment, struct error *err)
+{
+    struct log_segment_ref ref = make_ref(segment, offset);
+    uint64_t left = file->size_bytes - offset - LOG_SEGMENT_HEADER_BYTES;
+
+    if (segment->sequence == 0)
+        return 0; /* reserved, never used */
+    if (!is_sound(segment, file->header.run_id)) {
+        log_damage_add(scan->damage, LOG_DAMAGE_HEADER, file->path, offset, LOG_SEGMENT_BYTES,
+                       "segment header makes no sense");
+        return 0;
+    }
+    ref.raw_bytes = written_bytes(segment);
+    if (ref.raw_bytes > left) {
+        log_damage_add(scan->damage, LOG_DAMAGE_TRUNCATED, file->path, file->size_bytes,
+                       ref.raw_bytes - left, "file ends inside a segment");
+        ref.raw_bytes = (uint32_t)left & ~7u;
+    }
+    return add_segment(scan, segment, &ref, err);
+}
+
+static int scan_raw(struct log_scan *scan, struct log_file_reader *file, struct error *err)
+{
+    uint64_t announced_bytes =
+        LOG_FILE_HEADER_BYTES + (uint64_t)file->header.n_segments * LOG_SEGMENT_BYTES;
+    uint64_t offset = LOG_FILE_HEADER_BYTES;
+    struct log_segment segment;
+    size_t n;
+
+    for (; offset < file->size_bytes; offset += LOG_SEGMENT_BYTES) {
+        int r = log_file_read_at(file, &segment, sizeof(segment), offset, &n, err);
+        if (r == 0 && n < sizeof(segment))
+            break;
+        if (r == 0 && !is_zero(&segment, sizeof(segment)))
+            r = scan_raw_segment(scan, file, offset, &segment, err);
+        if (r != 0)
+            return r;
+    }
+    if (announced_bytes > file->size_bytes)
+        log_damage_add(scan->damage, LOG_DAMAGE_TRUNCATED, file->path, file->size_bytes,
+                       announced_bytes - file->size_bytes, "file ends before its last segment");
+    return 0;
+}
+
+static int add_samples(struct log_file_reader *file, uint64_t offset, struct error *err)
+{
+    uint64_t *samples = growing_reserve(file->samples, &file->samples_capacity, file->n_samples + 1,
+                                        sizeof(*samples));
+
+    if (!samples)
+        return error_set(err, ERROR_NOMEM, "out of memory");
+    file->samples = samples;
+    file->samples[file->n_samples++] = offset;
+    return 0;
+}
+
+/* The trailer is a later copy of the header; one that is not of this log is damage. */
+static int take_trailer(struct log_scan *scan, struct log_file_reader *file, uint64_t offset,
+                        struct error *err)
+{
+    static _Thread_local uint64_t payload[PACK_PAYLOAD_MAX_BYTES / sizeof(uint64_t)];
+    const struct log_file *trailer = (const struct log_file *)payload;
+    struct log_segment_ref ref = {
+        .offset = offset, .is_packed = true, .raw_bytes = sizeof(*trailer)};
+    int r = log_file_read(file, &ref, scan->pack, payload, err);
+
+    if (r != 0 && r != ERROR_FORMAT)
+        return r;
+    if (r == ERROR_FORMAT || trailer->run_id != file->header.run_id
+        || trailer->clock != file->header.clock) {
+        log_damage_add(scan->damage, LOG_DAMAGE_CHECKSUM, file->path, offset, sizeof(*trailer),
+                       "trailer cannot be read");
+        return 0;
+    }
+    memcpy(&file->header, trailer, sizeof(*trailer));
+    file->has_trailer = true;
+    return 0;
+}
+
+static int scan_frame(struct log_scan *scan, struct log_file_reader *file, uint64_t offset,
+                      const struct log_frame *frame, struct error *err)
+{
+    struct log_segment_ref ref = make_ref(&frame->segment, offset);
+
+    if (frame->kind == LOG_FRAME_SAMPLES)
+        return add_samples(file, offset, err);
+    if (frame->kind == LOG_FRAME_TRAILER)
+        return take_trailer(scan, file, offset, err);
+    if (frame->kind != LOG_FRAME_SEGMENT) {
+        log_damage_add(scan->damage, LOG_DAMAGE_UNKNOWN, file->path, offset, 0,
+                       "frame of an unknown kind");
+        return 0;
+    }
+    ref.is_packed = true;
+    ref.raw_bytes = frame->raw_bytes & ~7u;
+    ref.first_byte = frame->first_byte;
+    ref.n_events = frame->n_events > LOG_SEGMENT_BYTES ? 0 : (uint32_t)frame->n_events;
+    if (!is_sound(&frame->segment, file->header.run_id) || frame->first_byte % 8 != 0
+        || (uint64_t)frame->first_byte + frame->raw_bytes > LOG_SEGMENT_PAYLOAD_BYTES) {
+        log_damage_add(scan->damage, LOG_DAMAGE_HEADER, file->path, offset, pack_frame_bytes(frame),
+                       "segment header of a frame makes no sense");
+        return 0;
+    }
+    return add_segment(scan, &frame->segment, &ref, err);
+}
+
+/* The next offset behind a broken frame where a sound frame header is, or the end of the file. */
+static int resync(struct log_file_reader *file, uint64_t offset, uint64_t *ret_offset,
+                  struct error *err)
+{
+    static _Thread_local uint64_t window[RESYNC_BYTES / sizeof(uint64_t)];
+    struct log_frame frame;
+    size_t n;
+
+    for (;;) {
+        int r = log_file_read_at(file, window, sizeof(window), offset, &n, err);
+        *ret_offset = file->size_bytes;
+        if (r != 0 || n < sizeof(frame))
+            return r;
+        for (size_t i = 0; i + sizeof(frame) <= n; i += 8) {
+            memcpy(&frame, (const char *)window + i, sizeof(frame));
+            if (frame.magic != LOG_FRAME_MAGIC || pack_check_header(&frame, 0, NULL) != 0)
+                continue;
+            *ret_offset = offset + i;
+            return 0;
+        }
+        offset += (n - sizeof(frame) + 8) & ~(size_t)7;
+    }
+}
+
+static int skip_damage(struct log_scan *scan, struct log_file_reader *file, uint64_t *offset,
+                       struct error *err)
+{
+    uint64_t next;
+    int r = resync(file, *offset + 8, &next, err);
+
+    if (r == 0)
+        log_damage_add(scan->damage, LOG_DAMAGE_HEADER, file->path, *offset, next - *offset,
+                       "frame header does not match its checksum");
+    *offset = next;
+    return r;
+}
+
+static int scan_packed(struct log_scan *scan, struct log_file_reader *file, struct error *err)
+{
+    uint64_t offset = LOG_FILE_HEADER_BYTES;
+    struct log_frame frame;
+    size_t n;
+
+    file->scanned_bytes = offset;
+    while (offset < file->size_bytes) {
+        int r = log_file_read_at(file, &frame, sizeof(frame), offset, &n, err);
+        uint64_t left = file->size_bytes - offset;
+        if (r != 0)
+            return r;
+        if (n == sizeof(frame) && pack_check_header(&frame, (int64_t)offset, NULL) != 0) {
+            r = skip_damage(scan, file, &offset, err);
+            if (r != 0)
+                return r;
+            continue;
+        }
+        file->scanned_bytes = offset;
+        if (n < sizeof(frame) || sizeof(frame) + frame.payload_bytes > left) {
+            log_damage_add(scan->damage, LOG_DAMAGE_TRUNCATED, file->path, offset, left,
+                           "file ends inside a frame");
+            return 0;
+        }
+        r = scan_frame(scan, file, offset, &frame, err);
+        if (r != 0)
+            return r;
+        offset += pack_frame_bytes(&frame);
+        file->scanned_bytes = offset;
+    }
+    return 0;
+}
+
+int log_scan_grown(struct log_file_reader *file, struct log_segment_list *list, struct error *err)
+{
+    struct log_frame frame;
+    size_t n;
+    int r = log_file_refresh(file, err);
+
+    while (r == 0 && file->scanned_bytes < file->size_bytes) {
+        uint64_t offset = file->scanned_bytes;
+        r = log_file_read_at(file, &frame, sizeof(frame), offset, &n, err);
+        if (r != 0 || n < sizeof(frame) || pack_check_header(&frame, (int64_t)offset, NULL) != 0
+            || pack_frame_bytes(&frame) > file->size_bytes - offset)
+            break;
+        if (frame.kind == LOG_FRAME_SEGMENT && frame.first_byte == 0
+            && is_sound(&frame.segment, file->header.run_id)) {
+            struct log_segment_ref ref = make_ref(&frame.segment, offset);
+            ref.is_packed = true;
+            ref.raw_bytes = frame.raw_bytes & ~7u;
+            r = append_ref(list, &ref, err);
+        }
+        file->scanned_bytes = offset + pack_frame_bytes(&frame);
+    }
+    return r;
+}
+
+int log_scan_file(struct log_scan *scan, struct log_file_reader *file, struct error *err)
+{
+    return file->header.form == LOG_FORM_RAW ? scan_raw(scan, file, err)
+                                             : scan_packed(scan, file, err);
+}

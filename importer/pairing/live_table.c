@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: MIT */
+#include "importer/pairing/live_table.h"
+
+#include "common/attr.h"
+#include "common/invariant.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    SLOT_EMPTY = 0,
+    SLOT_REMOVED = 1,
+    SLOT_FIRST = 2,
+    MIN_SLOTS = 256,
+    MAX_BLOCKS = 1 << 29, /* so that a number leaves a slot one bit */
+};
+
+static uint64_t hash_of(uint64_t address)
+{
+    uint64_t mixed = address * UINT64_C(0x9e3779b97f4a7c15);
+    return mixed ^ mixed >> 29;
+}
+
+static struct live_block *block_at(const struct live_table *table, uint32_t number)
+{
+    return &table->pieces[number / LIVE_TABLE_PIECE_BLOCKS][number % LIVE_TABLE_PIECE_BLOCKS];
+}
+
+/* The bits of a slot that the number leaves free. The home slot comes from the upper half of the
+ * hash, the tag from the lower one. */
+static uint32_t tag_of(const struct live_table *table, uint64_t hash)
+{
+    return (uint32_t)(hash & 0xffffffffu) >> table->number_bits << table->number_bits;
+}
+
+static size_t home_of(const struct live_table *table, uint64_t hash)
+{
+    return (size_t)(hash >> 32) & (table->n_slots - 1);
+}
+
+static uint32_t number_in(const struct live_table *table, uint32_t slot)
+{
+    return (slot & ((UINT32_C(1) << table->number_bits) - 1)) - SLOT_FIRST;
+}
+
+static bool slot_is_used(const struct live_table *table, uint32_t slot)
+{
+    return (slot & ((UINT32_C(1) << table->number_bits) - 1)) >= SLOT_FIRST;
+}
+
+void live_table_init(struct live_table *table)
+{
+    memset(table, 0, sizeof *table);
+    table->number_bits = 8;
+}
+
+void live_table_done(struct live_table *table)
+{
+    for (size_t i = 0; i < table->n_pieces; i++)
+        free(table->pieces[i]);
+    free(table->pieces);
+    free(table->slots);
+    live_table_init(table);
+}
+
+struct live_block *live_table_find(struct live_table *table, uint64_t address)
+{
+    if (table->n_blocks == 0)
+        return NULL;
+    uint64_t hash = hash_of(address);
+    uint32_t tag = tag_of(table, hash);
+    size_t mask = table->n_slots - 1;
+    size_t vacant = SIZE_MAX;
+
+    table->sought = address;
+
+    for (size_t i = home_of(table, hash);; i = (i + 1) & mask) {
+        uint32_t slot = table->slots[i];
+        if (slot == SLOT_EMPTY) {
+            table->sought_slot = vacant == SIZE_MAX ? i : vacant;
+            return NULL;
+        }
+        if (slot == SLOT_REMOVED && vacant == SIZE_MAX)
+            vacant = i;
+        if (tag_of(table, slot) != tag || !slot_is_used(table, slot))
+            continue;
+        struct live_block *block = block_at(table, number_in(table, slot));
+        if (block->address == address) {
+            table->sought_slot = i;
+            return block;
+        }
+    }
+}
+
+void live_table_expect(const struct live_table *table, uint64_t address)
+{
+    if (table->n_slots)
+        __builtin_prefetch(&table->slots[home_of(table, hash_of(address))], 1);
+}
+
+const struct live_block *live_table_guess(const struct live_table *table, uint64_t address)
+{
+    if (table->n_slots == 0)
+        return NULL;
+    uint32_t slot = table->slots[home_of(table, hash_of(address))];
+    return slot_is_used(table, slot) ? block_at(table, number_in(table, slot)) : NULL;
+}
+
+/* The first slot on the address's way that may be filled. */
+static size_t vacant_slot(const struct live_table *table, uint64_t hash)
+{
+    size_t i = home_of(table, hash);
+
+    while (slot_is_used(table, table->slots[i]))
+        i = (i + 1) & (table->n_slots - 1);
+    return i;
+}
+
+static void enter(struct live_table *table, uint32_t number, uint64_t address)
+{
+    uint64_t hash = hash_of(address);
+    size_t i = table->sought == address ? table->sought_slot : vacant_slot(table, hash);
+
+    table->sought = 0;
+    table->n_removed -= table->slots[i] == SLOT_REMOVED;
+    table->slots[i] = tag_of(table, hash) + number + SLOT_FIRST;
+}
+
+/* Free places are told from live blocks by address 0, which no block has. */
+static void reenter_all(struct live_table *table)
+{
+    for (uint32_t number = 0; number < table->n_numbers; number++) {
+        uint64_t address = block_at(table, number)->address;
+        if (address)
+            enter(table, number, address);
+    }
+}
+
+/* Makes room for one more block: twice the slots, or the same number without removed ones. */
+static int grow_slots(struct live_table *table, struct error *err)
+{
+    size_t n_slots = table->n_slots ? table->n_slots : MIN_SLOTS;
+
+    while ((table->n_blocks + 1) * 2 > n_slots)
+        n_slots *= 2;
+    uint32_t *slots = calloc(n_slots, sizeof *slots);
+    if (!slots)
+        return error_set(err, ERROR_NOMEM, "out of memory for %zu live blocks", table->n_blocks);
+    free(table->slots);
+    table->slots = slots;
+    table->n_slots = n_slots;
+    table->n_removed = 0;
+    table->sought = 0;
+    while ((n_slots / 10 * 7 + SLOT_FIRST + 1) >> table->number_bits)
+        table->number_bits++;
+    reenter_all(table);
+    return 0;
+}
+
+static int add_piece(struct live_table *table, struct error *err)
+{
+    if (table->n_pieces == table->max_pieces) {
+        size_t max_pieces = table->max_pieces ? table->max_pieces * 2 : 16;
+        struct live_block **pieces = realloc(table->pieces, max_pieces * sizeof *pieces);
+        if (!pieces)
+            return error_set(err, ERROR_NOMEM, "out of memory for live blocks");
+        table->pieces = pieces;
+        table->max_pieces = max_pieces;
+    }
+    struct live_block *piece = calloc(LIVE_TABLE_PIECE_BLOCKS, sizeof *piece);
+    if (!piece)
+        return error_set(err, ERROR_NOMEM, "out of memory for live blocks");
+    table->pieces[table->n_pieces++] = piece;
+    return 0;
+}
+
+static int take_number(struct live_table *table, uint32_t *ret_number, struct error *err)
+{
+    if (table->first_free) {
+        *ret_number = table->first_free - 1;
+        table->first_free = block_at(table, *ret_number)->node;
+        if (table->first_free) /* freed long ago, maybe; the next birth will need it */
+            __builtin_prefetch(block_at(table, table->first_free - 1), 1);
+        return 0;
+    }
+    if (table->n_numbers == MAX_BLOCKS)
+        return error_set(err, ERROR_NOMEM, "more than %d blocks live at once", MAX_BLOCKS);
+    if (table->n_numbers == table->n_pieces * LIVE_TABLE_PIECE_BLOCKS) {
+        int code = add_piece(table, err);
+        if (code)
+            return code;
+    }
+    *ret_number = table->n_numbers++;
+    return 0;
+}
+
+int live_table_add(struct live_table *table, uint64_t address, struct live_block **ret_block,
+                   struct error *err)
+{
+    if ((table->n_blocks + table->n_removed + 1) * 10 > table->n_slots * 7) {
+        int code = grow_slots(table, err);
+        if (code)
+            return code;
+    }
+    uint32_t number = 0;
+    int code = take_number(table, &number, err);
+    if (code)
+        return code;
+    struct live_block *block = block_at(table, number);
+    memset(block, 0, sizeof *block);
+    block->address = address & ((UINT64_C(1) << 48) - 1);
+    enter(table, number, block->address);
+    table->n_blocks++;
+    *ret_block = block;
+    return 0;
+}
+
+/* The slot that leads to `block`, which is known to be in the table. */
+static size_t slot_of(const struct live_table *table, const struct live_block *block)
+{
+    size_t i = home_of(table, hash_of(block->address));
+
+    for (;; i = (i + 1) & (table->n_slots - 1)) {
+        uint32_t slot = table->slots[i];
+        if (slot_is_used(table, slot) && block_at(table, number_in(table, slot)) == block)
+            return i;
+    }
+}
+
+void live_table_remove(struct live_table *table, struct live_block *block)
+{
+    size_t mask = table->n_slots - 1;
+    size_t i = table->sought == block->address ? table->sought_slot : slot_of(table, block);
+    uint32_t number = number_in(table, table->slots[i]);
+
+    MTRACE_ASSERT(block_at(table, number) == block);
+    table->sought = 0;
+
+    table->slots[i] = SLOT_REMOVED;
+    table->n_removed++;
+    /* Nobody's way leads past an empty slot, so removed ones before it can be empty, too. */
+    if (table->slots[(i + 1) & mask] == SLOT_EMPTY) {
+        for (; table->slots[i] == SLOT_REMOVED; i = (i - 1) & mask) {
+            table->slots[i] = SLOT_EMPTY;
+            table->n_removed--;
+        }
+    }
+    block->address = 0;
+    block->node = table->first_free;
+    table->first_free = number + 1;
+    table->n_blocks--;
+}
+
+struct live_block *live_table_next(const struct live_table *table, uint32_t *cursor)
+{
+    while (*cursor < table->n_numbers) {
+        struct live_block *block = block_at(table, (*cursor)++);
+        if (block->address)
+            return block;
+    }
+    return NULL;
+}
+
+void live_table_check(struct live_table *table)
+{
+    size_t n_blocks = 0;
+    size_t n_removed = 0;
+    uint32_t cursor = 0;
+    const struct live_block *block;
+
+    while ((block = live_table_next(table, &cursor)) != NULL) {
+        MTRACE_CHECK(live_table_find(table, block->address) == block);
+        n_blocks++;
+    }
+    for (size_t i = 0; i < table->n_slots; i++)
+        n_removed += table->slots[i] == SLOT_REMOVED;
+    MTRACE_CHECK(n_blocks == table->n_blocks);
+    MTRACE_CHECK(n_removed == table->n_removed);
+    (void)n_blocks;
+    (void)n_removed;
+}

@@ -1,0 +1,503 @@
+/* SPDX-License-Identifier: MIT */
+#include "importer/pairing/pairing.h"
+
+#include "common/attr.h"
+#include "common/invariant.h"
+#include "common/log_format.h"
+#include "importer/pairing/pending.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A chain with at least one reallocation; its last block is live, or its realloc is open. */
+struct chain {
+    uint64_t chain_id;
+    uint64_t start_ns;
+    uint64_t first_size;
+    uint64_t copied_bytes;
+    uint32_t length;
+    uint32_t moves;
+    uint32_t first_node;
+    uint32_t next_free; /* of an unused one: index of the next, 0 = none */
+};
+
+/* Between the two halves of a realloc. */
+struct open_realloc {
+    uint64_t pair;
+    uint64_t old_id; /* 0: the old block was not known */
+    uint64_t old_size;
+    uint64_t old_address;
+    uint32_t chain;
+};
+
+struct process {
+    struct live_table live;
+    struct pairing_process traits;
+    uint64_t inherited_frees;
+};
+
+struct pairing {
+    struct pairing_sink sink;
+    struct pairing_counts counts;
+    struct process *processes; /* by id */
+    uint64_t *births;          /* by thread id */
+    uint32_t n_processes, n_threads;
+    struct chain *chains; /* 1-based */
+    uint32_t n_chains, max_chains, free_chain;
+    struct open_realloc *open;
+    size_t n_open, max_open;
+    struct pending_list frees;
+    struct pending_list unseen;
+};
+
+int pairing_new(uint32_t n_processes, uint32_t n_threads, const struct pairing_sink *sink,
+                struct pairing **ret, struct error *err)
+{
+    struct pairing *pairing = calloc(1, sizeof *pairing);
+
+    if (pairing) {
+        pairing->processes = calloc((size_t)n_processes + 1, sizeof *pairing->processes);
+        pairing->births = calloc((size_t)n_threads + 1, sizeof *pairing->births);
+    }
+    if (!pairing || !pairing->processes || !pairing->births) {
+        pairing_free(pairing);
+        return error_set(err, ERROR_NOMEM, "out of memory for %u processes and %u threads",
+                         n_processes, n_threads);
+    }
+    pairing->sink = *sink;
+    pairing->n_processes = n_processes;
+    pairing->n_threads = n_threads;
+    for (uint32_t i = 0; i <= n_processes; i++)
+        live_table_init(&pairing->processes[i].live);
+    *ret = pairing;
+    return 0;
+}
+
+void pairing_free(struct pairing *pairing)
+{
+    if (!pairing)
+        return;
+    for (uint32_t i = 0; pairing->processes && i <= pairing->n_processes; i++)
+        live_table_done(&pairing->processes[i].live);
+    free(pairing->processes);
+    free(pairing->births);
+    free(pairing->chains);
+    free(pairing->open);
+    free(pairing);
+}
+
+struct pairing_process *pairing_process_get(struct pairing *pairing, uint32_t process)
+{
+    return &pairing->processes[process].traits;
+}
+
+/* ---- chains ---- */
+
+static int chain_new(struct pairing *pairing, const struct live_block *first, uint32_t *ret_chain,
+                     struct error *err)
+{
+    uint32_t index = pairing->free_chain;
+
+    if (index) {
+        pairing->free_chain = pairing->chains[index].next_free;
+    } else {
+        if (pairing->n_chains + 1 >= pairing->max_chains) {
+            uint32_t max_chains = pairing->max_chains ? pairing->max_chains * 2 : 256;
+            struct chain *chains = realloc(pairing->chains, max_chains * sizeof *chains);
+            if (!chains)
+                return error_set(err, ERROR_NOMEM, "out of memory for %u chains", max_chains);
+            pairing->chains = chains;
+            pairing->max_chains = max_chains;
+        }
+        index = ++pairing->n_chains;
+    }
+    pairing->chains[index] = (struct chain){
+        .chain_id = first->allocation_id,
+        .start_ns = first->alloc_ns,
+        .first_size = first->size,
+        .length = 1,
+        .first_node = first->node,
+    };
+    *ret_chain = index;
+    return 0;
+}
+
+static void chain_free(struct pairing *pairing, uint32_t index)
+{
+    pairing->chains[index].next_free = pairing->free_chain;
+    pairing->free_chain = index;
+}
+
+/* The chain of a block that ended for good, at end_ns or never. */
+static int chain_end(struct pairing *pairing, uint32_t process, const struct live_block *last,
+                     uint64_t end_ns, struct error *err)
+{
+    const struct chain *chain = &pairing->chains[last->chain];
+    struct pairing_chain told = {
+        .chain_id = chain->chain_id,
+        .last_allocation_id = last->allocation_id,
+        .length = chain->length,
+        .first_size = chain->first_size,
+        .last_size = last->size,
+        .start_ns = chain->start_ns,
+        .end_ns = end_ns,
+        .copied_bytes = chain->copied_bytes,
+        .moves = chain->moves,
+        .process = process,
+        .first_node = chain->first_node,
+        .last_node = last->node,
+    };
+    chain_free(pairing, last->chain);
+    return pairing->sink.chain_ended(pairing->sink.context, &told, err);
+}
+
+/* ---- what did not find its partner ---- */
+
+static void count_unknown_free(struct pairing *pairing, const struct pending *item)
+{
+    struct process *process = &pairing->processes[item->process];
+
+    if (process->traits.is_forked)
+        process->inherited_frees++;
+    else if (process->traits.was_traced_late)
+        pairing->counts.untracked_frees++;
+    else
+        pairing->counts.unknown_frees++;
+}
+
+/* Gives up on what is older than an inversion can be, and on the oldest if the list is full. */
+static void expire_frees(struct pairing *pairing, uint64_t now_ns)
+{
+    struct pending_list *list = &pairing->frees;
+
+    while (list->n
+           && (list->n == PENDING_MAX || now_ns - list->items[0].time_ns > PAIRING_INVERSION_NS)) {
+        count_unknown_free(pairing, &list->items[0]);
+        pending_remove(list, &list->items[0]);
+    }
+}
+
+static void expire_unseen(struct pairing *pairing, uint64_t now_ns)
+{
+    struct pending_list *list = &pairing->unseen;
+
+    while (list->n
+           && (list->n == PENDING_MAX || now_ns - list->items[0].time_ns > PAIRING_INVERSION_NS)) {
+        pairing->counts.double_allocations++;
+        pending_remove(list, &list->items[0]);
+    }
+}
+
+/* ---- births and ends ---- */
+
+static int end_block(struct pairing *pairing, uint32_t process, struct live_block *block,
+                     const struct pairing_end *end, struct error *err)
+{
+    int code = pairing->sink.ended(pairing->sink.context, process, block, end, err);
+
+    if (code == 0 && block->chain && end->ended_by != PAIRING_REALLOCATED)
+        code = chain_end(pairing, process, block, end->time_ns, err);
+    live_table_remove(&pairing->processes[process].live, block);
+    return code;
+}
+
+static int free_block(struct pairing *pairing, const struct event *event, struct live_block *block,
+                      struct error *err)
+{
+    struct pairing_end end = {
+        .time_ns = event->time_ns,
+        .intervening = PAIRING_UNKNOWN,
+        .thread = event->thread,
+        .node = event->node,
+        .ended_by = PAIRING_FREED,
+    };
+    if (event->thread == block->thread)
+        end.intervening =
+            (pairing->births[event->thread] - live_block_births(block)) & ((UINT64_C(1) << 40) - 1);
+    return end_block(pairing, event->process, block, &end, err);
+}
+
+/* A block is born where `block` is still live. */
+static MTRACE_COLD int end_unseen(struct pairing *pairing, const struct event *event,
+                                  struct live_block *block, struct error *err)
+{
+    struct pairing_end end = {
+        .time_ns = event->time_ns,
+        .intervening = PAIRING_UNKNOWN,
+        .ended_by = PAIRING_UNSEEN,
+    };
+    expire_unseen(pairing, event->time_ns);
+    struct pending *item = pending_push(&pairing->unseen);
+    item->time_ns = event->time_ns;
+    item->address = event->address;
+    item->process = event->process;
+    item->thread = event->thread;
+    item->block = *block;
+    return end_block(pairing, event->process, block, &end, err);
+}
+
+/* The free that explains an unseen end came late. */
+static MTRACE_COLD int explain(struct pairing *pairing, const struct event *event,
+                               struct pending *item, struct error *err)
+{
+    struct pairing_end end = {
+        .time_ns = item->time_ns,
+        .intervening = PAIRING_UNKNOWN,
+        .thread = event->thread,
+        .node = event->node,
+        .ended_by = PAIRING_FREED,
+    };
+    struct live_block block = item->block;
+
+    pending_remove(&pairing->unseen, item);
+    pairing->counts.clock_inversions++;
+    return pairing->sink.explained(pairing->sink.context, event->process, &block, &end, err);
+}
+
+/* The free of the block just born was stamped before the birth. */
+static MTRACE_COLD int free_at_birth(struct pairing *pairing, const struct event *event,
+                                     struct live_block *block, struct error *err)
+{
+    expire_frees(pairing, event->time_ns);
+    struct pending *item = pending_find(&pairing->frees, event, PAIRING_INVERSION_NS);
+    if (!item)
+        return 0;
+    struct pairing_end end = {
+        .time_ns = event->time_ns,
+        .intervening = PAIRING_UNKNOWN,
+        .thread = item->thread,
+        .node = item->node,
+        .ended_by = PAIRING_FREED,
+    };
+    pending_remove(&pairing->frees, item);
+    pairing->counts.clock_inversions++;
+    return end_block(pairing, event->process, block, &end, err);
+}
+
+static void fill_block(struct pairing *pairing, const struct event *event, struct live_block *block)
+{
+    uint64_t slack = LIVE_BLOCK_SLACK_UNKNOWN;
+
+    if (event->usable >= event->size && event->usable) {
+        slack = event->usable - event->size;
+        if (slack >= LIVE_BLOCK_SLACK_UNKNOWN)
+            slack = LIVE_BLOCK_SLACK_UNKNOWN - 1;
+    }
+    block->allocation_id = ++pairing->counts.allocations & ((UINT64_C(1) << 40) - 1);
+    block->alignment_log2 = event->alignment_log2;
+    block->call = (uint8_t)(event->call | event->chunk_flags);
+    block->alloc_ns = event->time_ns & ((UINT64_C(1) << 56) - 1);
+    block->size = event->size & ((UINT64_C(1) << 48) - 1);
+    block->node = event->node;
+    block->thread = event->thread;
+    live_block_set_slack(block, slack);
+    live_block_set_births(block, ++pairing->births[event->thread]);
+}
+
+static int give_birth(struct pairing *pairing, const struct event *event, uint32_t chain,
+                      const struct pairing_link *link, struct error *err)
+{
+    struct live_table *live = &pairing->processes[event->process].live;
+    struct live_block *block = live_table_find(live, event->address);
+    int code = 0;
+
+    if (mtrace_unlikely(block != NULL))
+        code = end_unseen(pairing, event, block, err);
+    if (code == 0)
+        code = live_table_add(live, event->address, &block, err);
+    if (code)
+        return code;
+    fill_block(pairing, event, block);
+    block->chain = chain;
+    code = pairing->sink.born(pairing->sink.context, event->process, block, link, err);
+    if (code == 0 && mtrace_unlikely(pairing->frees.n > 0))
+        code = free_at_birth(pairing, event, block, err);
+    return code;
+}
+
+static int on_free(struct pairing *pairing, const struct event *event, struct error *err)
+{
+    if (mtrace_unlikely(pairing->unseen.n > 0)) {
+        expire_unseen(pairing, event->time_ns);
+        struct pending *item = pending_find(&pairing->unseen, event, PAIRING_INVERSION_NS);
+        if (item)
+            return explain(pairing, event, item, err);
+    }
+    struct live_block *block =
+        live_table_find(&pairing->processes[event->process].live, event->address);
+    if (mtrace_likely(block != NULL))
+        return free_block(pairing, event, block, err);
+    expire_frees(pairing, event->time_ns);
+    struct pending *item = pending_push(&pairing->frees);
+    item->time_ns = event->time_ns;
+    item->address = event->address;
+    item->process = event->process;
+    item->thread = event->thread;
+    item->node = event->node;
+    return 0;
+}
+
+/* ---- realloc ---- */
+
+static int open_new(struct pairing *pairing, const struct event *event, struct open_realloc **ret,
+                    struct error *err)
+{
+    if (pairing->n_open == pairing->max_open) {
+        size_t max_open = pairing->max_open ? pairing->max_open * 2 : 16;
+        struct open_realloc *open = realloc(pairing->open, max_open * sizeof *open);
+        if (!open)
+            return error_set(err, ERROR_NOMEM, "out of memory for %zu open reallocs", max_open);
+        pairing->open = open;
+        pairing->max_open = max_open;
+    }
+    *ret = &pairing->open[pairing->n_open++];
+    **ret = (struct open_realloc){.pair = event->pair, .old_address = event->address};
+    return 0;
+}
+
+static int on_realloc_begin(struct pairing *pairing, const struct event *event, struct error *err)
+{
+    struct open_realloc *open = NULL;
+    struct process *process = &pairing->processes[event->process];
+    struct live_block *block = live_table_find(&process->live, event->address);
+    int code = open_new(pairing, event, &open, err);
+
+    if (code)
+        return code;
+    if (!block) {
+        if (event->address && !process->traits.is_forked && !process->traits.was_traced_late)
+            pairing->counts.unknown_reallocs++;
+        return 0;
+    }
+    open->old_id = block->allocation_id;
+    open->old_size = block->size;
+    if (block->chain == 0) {
+        uint32_t chain = 0;
+        code = chain_new(pairing, block, &chain, err);
+        if (code)
+            return code;
+        block->chain = chain;
+    }
+    open->chain = block->chain;
+    struct pairing_end end = {
+        .time_ns = event->time_ns,
+        .intervening = PAIRING_UNKNOWN,
+        .thread = event->thread,
+        .node = event->node,
+        .ended_by = PAIRING_REALLOCATED,
+    };
+    return end_block(pairing, event->process, block, &end, err);
+}
+
+static struct open_realloc take_open(struct pairing *pairing, uint64_t pair)
+{
+    for (size_t i = pairing->n_open; i-- > 0;) {
+        if (pairing->open[i].pair == pair) {
+            struct open_realloc open = pairing->open[i];
+            pairing->open[i] = pairing->open[--pairing->n_open];
+            return open;
+        }
+    }
+    return (struct open_realloc){.pair = pair};
+}
+
+static int on_realloc_end(struct pairing *pairing, const struct event *event, struct error *err)
+{
+    struct open_realloc open = take_open(pairing, event->pair);
+
+    if (open.old_id == 0)
+        return event->address ? give_birth(pairing, event, 0, NULL, err) : 0;
+    struct chain *chain = &pairing->chains[open.chain];
+    if (event->address == 0) {
+        chain_free(pairing, open.chain);
+        return 0;
+    }
+    bool moved = event->address != open.old_address;
+    struct pairing_link link = {
+        .chain_id = chain->chain_id,
+        .chain_position = ++chain->length,
+        .realloc_from_id = open.old_id,
+    };
+    if (moved)
+        link.copied_bytes = open.old_size < event->size ? open.old_size : event->size;
+    chain->copied_bytes += link.copied_bytes;
+    chain->moves += moved;
+    return give_birth(pairing, event, open.chain, &link, err);
+}
+
+/* ---- from outside ---- */
+
+int pairing_event(struct pairing *pairing, const struct event *event, struct error *err)
+{
+    MTRACE_ASSERT(event->process <= pairing->n_processes && event->thread <= pairing->n_threads);
+    switch (event->kind) {
+    case EVENT_ALLOC:
+        return give_birth(pairing, event, 0, NULL, err);
+    case EVENT_FREE:
+        return on_free(pairing, event, err);
+    case EVENT_REALLOC_BEGIN:
+        return on_realloc_begin(pairing, event, err);
+    case EVENT_REALLOC_END:
+        return on_realloc_end(pairing, event, err);
+    case EVENT_CULLED:
+        pairing->births[event->thread] += event->n_culled;
+        return 0;
+    default:
+        return 0;
+    }
+}
+
+void pairing_expect_slot(const struct pairing *pairing, const struct event *event)
+{
+    live_table_expect(&pairing->processes[event->process].live, event->address);
+}
+
+void pairing_expect_block(const struct pairing *pairing, const struct event *event)
+{
+    const struct live_block *block =
+        live_table_guess(&pairing->processes[event->process].live, event->address);
+
+    if (block)
+        __builtin_prefetch(block, 1);
+}
+
+static int tell_left(struct pairing *pairing, uint32_t process, struct error *err)
+{
+    enum pairing_ended_by ended_by =
+        pairing->processes[process].traits.ended_in_exec ? PAIRING_EXEC : PAIRING_LEAKED;
+    const struct live_table *live = &pairing->processes[process].live;
+    const struct live_block *block;
+    uint32_t cursor = 0;
+    int code = 0;
+
+    while (code == 0 && (block = live_table_next(live, &cursor)) != NULL) {
+        uint32_t chain_node = block->chain ? pairing->chains[block->chain].first_node : block->node;
+        code = pairing->sink.left(pairing->sink.context, process, block, ended_by, chain_node, err);
+        if (code == 0 && block->chain)
+            code = chain_end(pairing, process, block, PAIRING_UNKNOWN, err);
+    }
+    return code;
+}
+
+int pairing_finish(struct pairing *pairing, struct error *err)
+{
+    expire_frees(pairing, UINT64_MAX);
+    expire_unseen(pairing, UINT64_MAX);
+    for (uint32_t process = 1; process <= pairing->n_processes; process++) {
+        int code = tell_left(pairing, process, err);
+        live_table_done(&pairing->processes[process].live);
+        if (code)
+            return code;
+    }
+    return 0;
+}
+
+const struct pairing_counts *pairing_counts_get(const struct pairing *pairing)
+{
+    return &pairing->counts;
+}
+
+uint64_t pairing_inherited_frees(const struct pairing *pairing, uint32_t process)
+{
+    return pairing->processes[process].inherited_frees;
+}

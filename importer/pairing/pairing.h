@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * pairing: from events to allocations: which free ends which block, which blocks form a chain.
+ *
+ * Model:   blocks are found by (process, address). Each ALLOC and REALLOC_END that gave a block is
+ *          one allocation, numbered from 1 in the order of events. What happens to it is told to a
+ *          sink at once: born, ended, and at the end of the recording, left over.
+ *          A chain is made when its first block is reallocated and told when its last one ends.
+ *
+ * What the log gets wrong or lacks
+ *   inversion   a free and the next birth at its address, made by different threads, stamped in the
+ *               wrong order by clocks that differ: repaired when no more than
+ *               PAIRING_INVERSION_NS lie between them.
+ *   unseen end  a block is born where another one is live: that one ended unseen, at that instant
+ *               at the latest.
+ *   unknown     a free or realloc of an address where nothing is live. In a fork child it is an
+ *               inherited block, in a process that was not traced all the time an untracked one.
+ * Invariants
+ *   PA-1 Ids are dense, in order of birth; every id that was born is ended or left over once.
+ *   PA-2 Of two blocks at one address of a process the first has ended when the second is born.
+ *   PA-3 A block ended by realloc has the id that its successor names as realloc_from_id.
+ *   PA-4 An end with an intervening count was made by the thread that allocated the block.
+ *   PA-5 Memory: the live tables, 48 bytes per chain with a live block, one counter per thread.
+ * Threads: none.
+ * Failure: memory, or what a function of the sink returned.
+ */
+#ifndef MTRACE_IMPORTER_PAIRING_H
+#define MTRACE_IMPORTER_PAIRING_H
+
+#include "importer/events/event.h"
+#include "importer/pairing/live_table.h"
+#include "support/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define PAIRING_INVERSION_NS UINT64_C(10000)
+#define PAIRING_UNKNOWN      UINT64_MAX
+
+/* allocation_rows.ended_by */
+enum pairing_ended_by {
+    PAIRING_LEAKED = 0,
+    PAIRING_FREED = 1,
+    PAIRING_REALLOCATED = 2,
+    PAIRING_UNSEEN = 3, /* ended, but the log does not say how; the time is the latest possible */
+    PAIRING_EXEC = 4,   /* live when the process image was replaced */
+};
+
+/* What a block born by realloc of another one has beside the block itself. */
+struct pairing_link {
+    uint64_t chain_id; /* allocation_id of the chain's first block */
+    uint64_t chain_position;
+    uint64_t realloc_from_id;
+    uint64_t copied_bytes; /* min(old, new) when the address changed, else 0 */
+};
+
+struct pairing_end {
+    uint64_t time_ns;
+    uint64_t intervening; /* PAIRING_UNKNOWN unless freed by free() in its own thread */
+    uint32_t thread;      /* 0: not known */
+    uint32_t node;        /* 0: not known */
+    enum pairing_ended_by ended_by;
+};
+
+/* Two or more blocks, told with the end of the last one. */
+struct pairing_chain {
+    uint64_t chain_id;
+    uint64_t last_allocation_id;
+    uint64_t length;
+    uint64_t first_size, last_size;
+    uint64_t start_ns;
+    uint64_t end_ns; /* PAIRING_UNKNOWN: leaked, or lost at exec */
+    uint64_t copied_bytes;
+    uint64_t moves;
+    uint32_t process;
+    uint32_t first_node, last_node;
+};
+
+/* Blocks are those of the live table: valid during the call. Each returns 0 or an error code. */
+struct pairing_sink {
+    void *context;
+    /* link is NULL for a block that no realloc of a known block made. */
+    int (*born)(void *context, uint32_t process, const struct live_block *block,
+                const struct pairing_link *link, struct error *err);
+    /* end->time_ns never decreases within a process. */
+    int (*ended)(void *context, uint32_t process, const struct live_block *block,
+                 const struct pairing_end *end, struct error *err);
+    /* A block told as ended unseen was freed after all: end says when it was told and by whom. */
+    int (*explained)(void *context, uint32_t process, const struct live_block *block,
+                     const struct pairing_end *end, struct error *err);
+    int (*chain_ended)(void *context, const struct pairing_chain *chain, struct error *err);
+    /* At the end of the recording; ended_by is PAIRING_LEAKED or PAIRING_EXEC, chain_node the stack
+     * of the first block of its chain (its own without one). */
+    int (*left)(void *context, uint32_t process, const struct live_block *block,
+                enum pairing_ended_by ended_by, uint32_t chain_node, struct error *err);
+};
+
+struct pairing_counts {
+    uint64_t allocations;
+    uint64_t unknown_frees;
+    uint64_t unknown_reallocs;
+    uint64_t untracked_frees; /* unknown, in a process that was not traced all the time */
+    uint64_t double_allocations;
+    uint64_t clock_inversions;
+};
+
+struct pairing_process {
+    bool is_forked;       /* unknown blocks are inherited ones */
+    bool was_traced_late; /* unknown blocks are untracked ones */
+    bool ended_in_exec;
+};
+
+struct pairing;
+
+/* Ids of processes and threads are 1..n. The sink is copied. */
+int pairing_new(uint32_t n_processes, uint32_t n_threads, const struct pairing_sink *sink,
+                struct pairing **ret, struct error *err);
+
+/* NULL is fine. */
+void pairing_free(struct pairing *pairing);
+
+/* May be changed until pairing_finish, which reads ended_in_exec. Valid as long as the pairing. */
+struct pairing_process *pairing_process_get(struct pairing *pairing, uint32_t process);
+
+/* Takes ALLOC, FREE, REALLOC_* and CULLED; other kinds mean nothing to it. */
+int pairing_event(struct pairing *pairing, const struct event *event, struct error *err);
+
+/* Hints that the event will come: its slot of the live table is fetched, then, when that is there,
+ * the block it most likely ends. */
+void pairing_expect_slot(const struct pairing *pairing, const struct event *event);
+void pairing_expect_block(const struct pairing *pairing, const struct event *event);
+
+/* Tells the sink what is left and forgets it; afterwards only counts can be asked for. */
+int pairing_finish(struct pairing *pairing, struct error *err);
+
+const struct pairing_counts *pairing_counts_get(const struct pairing *pairing);
+
+/* Frees of blocks that were born in the process's parent. */
+uint64_t pairing_inherited_frees(const struct pairing *pairing, uint32_t process);
+
+#endif

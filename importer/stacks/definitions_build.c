@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: MIT */
+#include "importer/stacks/definitions_build.h"
+
+#include "support/growing.h"
+#include "importer/stacks/stack_merge.h"
+#include "support/error.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct build {
+    struct definitions *definitions;
+    struct log_input *const *inputs;
+    size_t n_inputs;
+    uint64_t origin_ns;
+    struct log_damage_report *damage;
+    struct stack_merge stacks;
+    struct id_table objects;
+    size_t threads_capacity, objects_capacity, modules_capacity;
+    size_t messages_capacity, settings_capacity;
+};
+
+static uint64_t since_origin(const struct build *build, uint64_t monotonic_ns)
+{
+    return monotonic_ns > build->origin_ns ? monotonic_ns - build->origin_ns : 0;
+}
+
+static uint64_t time_of(const struct build *build, const struct log_input *input, uint64_t ticks)
+{
+    return since_origin(build, clock_map_ns(&input->clock, ticks));
+}
+
+static void set_end(struct definitions_process *process, const struct log_input *input)
+{
+    uint32_t end_kind = input->header.end_kind;
+
+    process->has_end_value = true;
+    process->end_value = input->header.end_value;
+    switch (end_kind) {
+    case LOG_END_EXIT:
+    case LOG_END_IMMEDIATE:
+    case LOG_END_QUICK:
+        process->end_kind = "exit";
+        return;
+    case LOG_END_ABORT:
+        process->end_value = SIGABRT;
+        process->end_kind = "signal";
+        return;
+    case LOG_END_SIGNAL:
+        process->end_kind = "signal";
+        return;
+    default:
+        process->has_end_value = false;
+        process->end_value = 0;
+    }
+    process->end_kind = end_kind == LOG_END_EXEC ? "exec" : "unknown";
+    for (size_t i = 0; end_kind == LOG_END_UNKNOWN && i < input->n_files; i++)
+        if (log_file_is_live(input->files[i]))
+            process->end_kind = "running";
+}
+
+static uint32_t find_parent(const struct build *build, size_t child)
+{
+    uint64_t run_id = build->inputs[child]->header.parent_run_id;
+
+    for (size_t i = 0; run_id != 0 && i < build->n_inputs; i++)
+        if (i != child && build->inputs[i]->header.run_id == run_id)
+            return (uint32_t)i + 1;
+    return 0;
+}
+
+static void fill_process(const struct build *build, size_t i)
+{
+    const struct log_input *input = build->inputs[i];
+    const struct log_file *header = &input->header;
+    struct definitions_process *process = &build->definitions->processes[i + 1];
+
+    *process = (struct definitions_process){
+        .log_path = log_input_path(input),
+        .executable = input->names.executable,
+        .arguments = input->names.arguments,
+        .n_arguments = input->names.n_arguments,
+        .parent = find_parent(build, i),
+        .pid = header->pid,
+        .parent_pid = header->parent_pid,
+        .image = header->image,
+        .run_id = header->run_id,
+        .start_unix_ns = header->start_unix_ns,
+        .start_ns = since_origin(build, header->start_monotonic_ns),
+        .last_ns = since_origin(build, header->last_monotonic_ns),
+        .arch = header->arch,
+        .clock = header->clock,
+        .page_bytes = header->page_bytes,
+        .flags = header->flags,
+        .max_rss_bytes = header->max_rss_bytes,
+        .unwind_mismatches = header->unwind_mismatches,
+        .unwind_checked = header->unwind_checked,
+        .collector_version = header->collector_version,
+    };
+    if (process->last_ns < process->start_ns)
+        process->last_ns = process->start_ns;
+    for (int k = 0; k < LOG_DROP_REASONS; k++)
+        process->dropped[k] = header->dropped[k];
+    for (size_t k = 0; k < input->n_files; k++)
+        process->log_bytes += input->files[k]->size_bytes;
+    set_end(process, input);
+}
+
+static struct definitions_thread *add_thread(struct build *build)
+{
+    struct definitions *definitions = build->definitions;
+    struct definitions_thread *threads =
+        growing_reserve(definitions->threads, &build->threads_capacity, definitions->n_threads + 2,
+                        sizeof(*threads));
+
+    if (!threads)
+        return NULL;
+    definitions->threads = threads;
+    return &threads[++definitions->n_threads];
+}
+
+static int fill_threads(struct build *build, size_t i)
+{
+    struct log_input *input = build->inputs[i];
+    struct log_names *names = &input->names;
+    struct definitions_process *process = &build->definitions->processes[i + 1];
+    struct definitions_thread *thread;
+
+    process->first_thread = (uint32_t)build->definitions->n_threads + 1;
+    process->n_threads = (uint32_t)names->n_threads + 1;
+    for (size_t k = 1; k <= names->n_threads; k++) {
+        struct thread_note *note = &names->threads[k];
+        thread = add_thread(build);
+        if (!thread)
+            return ERROR_NOMEM;
+        note->id = (uint32_t)build->definitions->n_threads;
+        *thread = (struct definitions_thread){
+            .process = (uint32_t)i + 1,
+            .tid = note->tid,
+            .name = note->name,
+            .start_ns =
+                note->has_start ? time_of(build, input, note->start_ticks) : process->start_ns,
+            .end_ns = note->has_end ? time_of(build, input, note->end_ticks) : 0,
+            .has_end = note->has_end,
+        };
+    }
+    thread = add_thread(build);
+    if (!thread)
+        return ERROR_NOMEM;
+    *thread = (struct definitions_thread){
+        .process = (uint32_t)i + 1, .start_ns = process->start_ns, .is_unknown = true};
+    names->process = (uint32_t)i + 1;
+    names->unknown_thread = (uint32_t)build->definitions->n_threads;
+    return 0;
+}
+
+static bool is_same_text(const char *a, const char *b)
+{
+    return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+static bool object_equals(const void *context, uint32_t id, const void *key)
+{
+    const struct definitions_object *object = &((const struct definitions *)context)->objects[id];
+    const struct definitions_object *wanted = key;
+    return is_same_text(object->path, wanted->path)
+           && is_same_text(object->build_id, wanted->build_id);
+}
+
+static uint64_t hash_text(const char *text)
+{
+    uint64_t hash = 0;
+
+    while (text && *text)
+        hash = id_table_hash(hash, (unsigned char)*text++);
+    return hash;
+}
+
+/* 0 without memory. */
+static uint32_t intern_object(struct build *build, const struct definitions_object *object)
+{
+    struct definitions *definitions = build->definitions;
+    uint64_t hash = id_table_hash(hash_text(object->path), hash_text(object->build_id));
+    uint32_t id = id_table_find(&build->objects, hash, object_equals, definitions, object);
+    struct definitions_object *objects;
+
+    if (id)
+        return id;
+    objects = growing_reserve(definitions->objects, &build->objects_capacity,
+                              definitions->n_objects + 2, sizeof(*objects));
+    if (!objects)
+        return 0;
+    definitions->objects = objects;
+    id = (uint32_t)definitions->n_objects + 1;
+    if (id_table_add(&build->objects, hash, id) != 0)
+        return 0;
+    objects[id] = *object;
+    definitions->n_objects++;
+    return id;
+}
+
+/* The main program has no name of its own in the link map. */
+static const char *object_path(const struct log_names *names, const struct module_note *note)
+{
+    if (note->path[0] != '\0')
+        return note->path;
+    return names->executable ? names->executable : "[unknown]";
+}
+
+static int fill_module(struct build *build, struct log_input *input, struct module_note *note)
+{
+    struct definitions *definitions = build->definitions;
+    struct definitions_object object = {.path = object_path(&input->names, note),
+                                        .build_id = note->build_id};
+    struct definitions_module *modules =
+        growing_reserve(definitions->modules, &build->modules_capacity, definitions->n_modules + 2,
+                        sizeof(*modules));
+
+    if (!modules)
+        return ERROR_NOMEM;
+    definitions->modules = modules;
+    note->object = intern_object(build, &object);
+    if (note->object == 0)
+        return ERROR_NOMEM;
+    modules[++definitions->n_modules] = (struct definitions_module){
+        .process = input->names.process,
+        .object = note->object,
+        .load_address = note->load_address,
+        .start_address = note->start_address,
+        .size_bytes = note->size_bytes,
+        .loaded_ns = time_of(build, input, note->load_ticks),
+        .unloaded_ns = note->is_unloaded ? time_of(build, input, note->unload_ticks) : 0,
+        .is_unloaded = note->is_unloaded,
+    };
+    return 0;
+}
+
+static int add_text(struct definitions_text **texts, size_t *n, size_t *capacity, uint32_t process,
+                    const char *text)
+{
+    struct definitions_text *array = growing_reserve(*texts, capacity, *n + 1, sizeof(*array));
+
+    if (!array)
+        return ERROR_NOMEM;
+    *texts = array;
+    array[(*n)++] = (struct definitions_text){.process = process, .text = text};
+    return 0;
+}
+
+static int fill_texts(struct build *build, const struct log_names *names)
+{
+    struct definitions *definitions = build->definitions;
+
+    for (size_t k = 1; k <= names->n_texts; k++) {
+        const struct text_note *note = &names->texts[k];
+        int r = 0;
+        if (note->kind == LOG_DEF_MESSAGE)
+            r = add_text(&definitions->messages, &definitions->n_messages,
+                         &build->messages_capacity, names->process, note->text);
+        else if (note->kind == LOG_DEF_SETTING)
+            r = add_text(&definitions->settings, &definitions->n_settings,
+                         &build->settings_capacity, names->process, note->text);
+        if (r != 0)
+            return r;
+    }
+    return 0;
+}
+
+static int fill_log(struct build *build, size_t i)
+{
+    struct log_input *input = build->inputs[i];
+    struct log_names *names = &input->names;
+    uint64_t n_lost = 0;
+    int r;
+
+    fill_process(build, i);
+    r = fill_threads(build, i);
+    for (size_t k = 1; r == 0 && k <= names->n_modules; k++)
+        if (names->modules[k].is_defined)
+            r = fill_module(build, input, &names->modules[k]);
+    if (r == 0)
+        r = fill_texts(build, names);
+    if (r == 0)
+        r = stack_merge_log(&build->stacks, names, &n_lost);
+    log_names_forget_nodes(names);
+    if (n_lost == 0)
+        return r;
+    log_damage_add(build->damage, LOG_DAMAGE_NODE, log_input_path(input), 0, 0,
+                   "stack nodes whose parent or module the log does not define");
+    build->damage->count[LOG_DAMAGE_NODE] += n_lost - 1;
+    return r;
+}
+
+static int number_stacks(struct build *build)
+{
+    uint32_t *numbers;
+    int r = stack_merge_number(&build->stacks, build->definitions, &numbers);
+
+    if (r != 0)
+        return r;
+    for (size_t i = 0; i < build->n_inputs; i++)
+        stack_merge_renumber(&build->inputs[i]->names, numbers);
+    free(numbers);
+    return 0;
+}
+
+int definitions_build(struct log_input *const *inputs, size_t n_inputs, uint64_t origin_ns,
+                      struct log_damage_report *damage, struct definitions *ret)
+{
+    struct build build = {.definitions = ret,
+                          .inputs = inputs,
+                          .n_inputs = n_inputs,
+                          .origin_ns = origin_ns,
+                          .damage = damage};
+    int r = ERROR_NOMEM;
+
+    memset(ret, 0, sizeof(*ret));
+    ret->processes = calloc(n_inputs + 1, sizeof(*ret->processes));
+    if (ret->processes) {
+        ret->n_processes = n_inputs;
+        r = stack_merge_init(&build.stacks);
+    }
+    for (size_t i = 0; r == 0 && i < n_inputs; i++)
+        r = fill_log(&build, i);
+    if (r == 0)
+        r = number_stacks(&build);
+    stack_merge_done(&build.stacks);
+    id_table_done(&build.objects);
+    return r;
+}
+
+void definitions_build_done(struct definitions *definitions)
+{
+    free(definitions->processes);
+    free(definitions->threads);
+    free(definitions->objects);
+    free(definitions->modules);
+    free(definitions->frames);
+    free(definitions->backtraces);
+    free(definitions->messages);
+    free(definitions->settings);
+    memset(definitions, 0, sizeof(*definitions));
+}

@@ -1,0 +1,399 @@
+/* SPDX-License-Identifier: MIT */
+#include "importer/symbols/call_sites.h"
+
+#include "importer/tables/database.h"
+#include "symbolizer/demangle.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A place as call_sites states it. Ids; 0 is NULL. */
+struct site {
+    int64_t function_id;
+    int64_t source_id;
+    int64_t line;
+    int64_t object_id;
+    int64_t object_offset; /* of the call, where no function is known: else a module is one place */
+};
+
+enum target {
+    TARGET_FUNCTION,
+    TARGET_OBJECT,
+    TARGET_SOURCE,
+    N_TARGETS
+};
+
+struct rules {
+    char **patterns;
+    size_t n_patterns;
+};
+
+/* What a frame offers to its stacks, as numbers of sites. */
+struct frame_site {
+    uint32_t unskipped; /* innermost level that no rule skips; 0: there is none */
+    uint32_t innermost;
+};
+
+struct finder {
+    sqlite3 *db;
+    struct error *err;
+    struct rules rules[N_TARGETS];
+    bool *is_skipped[N_TARGETS]; /* by id */
+    int64_t n_ids[N_TARGETS];    /* highest id + 1 */
+    struct site *sites;          /* number - 1 */
+    uint32_t n_sites;
+    size_t n_sites_allocated;
+    uint32_t *slots; /* open addressing over sites: number, 0 = empty */
+    size_t n_slots;
+    struct frame_site *frames; /* by frame_id */
+    int64_t n_frames;
+    uint32_t *inherited;     /* by backtrace_id: innermost site that is not skipped; 0: none */
+    uint32_t *call_site_ids; /* by backtrace_id */
+    int64_t n_nodes;
+    uint32_t *ids; /* by number of a site - 1: its call_site_id, 0: no stack has it */
+    uint32_t n_ids_given;
+    sqlite3_stmt *insert;
+};
+
+static int no_memory(struct finder *finder)
+{
+    return error_set(finder->err, ERROR_NOMEM, "no memory to find the call sites");
+}
+
+static int database_failure(struct finder *finder)
+{
+    return database_error(finder->db, finder->err);
+}
+
+/* Calls on_row for each row; its result, when not 0, ends the reading. */
+typedef int row_fn(struct finder *finder, sqlite3_stmt *statement);
+
+static int each_row(struct finder *finder, const char *sql, row_fn *on_row)
+{
+    sqlite3_stmt *statement;
+    int step = SQLITE_DONE;
+    int status = database_prepare(finder->db, sql, &statement, finder->err);
+
+    if (status)
+        return status;
+    while (status == 0 && (step = sqlite3_step(statement)) == SQLITE_ROW)
+        status = on_row(finder, statement);
+    if (status == 0 && step != SQLITE_DONE)
+        status = database_failure(finder);
+    sqlite3_finalize(statement);
+    return status;
+}
+
+/* ---- rules ---- */
+
+static int read_rule(struct finder *finder, sqlite3_stmt *statement)
+{
+    static const char *const names[N_TARGETS] = {"function", "object", "source"};
+    const char *target = (const char *)sqlite3_column_text(statement, 0);
+    const char *pattern = (const char *)sqlite3_column_text(statement, 1);
+
+    for (size_t i = 0; target && pattern && i < N_TARGETS; i++) {
+        struct rules *rules = &finder->rules[i];
+        void *grown;
+        if (strcmp(names[i], target) != 0)
+            continue;
+        grown = realloc(rules->patterns, (rules->n_patterns + 1) * sizeof(*rules->patterns));
+        if (!grown)
+            return no_memory(finder);
+        rules->patterns = grown;
+        rules->patterns[rules->n_patterns] = strdup(pattern);
+        if (!rules->patterns[rules->n_patterns++])
+            return no_memory(finder);
+    }
+    return 0;
+}
+
+static bool is_matched(const struct rules *rules, const char *text)
+{
+    for (size_t i = 0; i < rules->n_patterns; i++)
+        if (sqlite3_strglob(rules->patterns[i], text) == 0)
+            return true;
+    return false;
+}
+
+static void mark(struct finder *finder, enum target target, sqlite3_stmt *statement,
+                 const char *text)
+{
+    int64_t id = sqlite3_column_int64(statement, 0);
+
+    if (text && id >= 0 && id < finder->n_ids[target])
+        finder->is_skipped[target][id] = is_matched(&finder->rules[target], text);
+}
+
+static int mark_function(struct finder *finder, sqlite3_stmt *statement)
+{
+    const char *raw_name = (const char *)sqlite3_column_text(statement, 1);
+    char *qualified = raw_name ? demangle_qualified(raw_name) : NULL;
+
+    mark(finder, TARGET_FUNCTION, statement, qualified ? qualified : raw_name);
+    free(qualified);
+    return 0;
+}
+
+static int mark_object(struct finder *finder, sqlite3_stmt *statement)
+{
+    mark(finder, TARGET_OBJECT, statement, (const char *)sqlite3_column_text(statement, 1));
+    return 0;
+}
+
+static int mark_source(struct finder *finder, sqlite3_stmt *statement)
+{
+    mark(finder, TARGET_SOURCE, statement, (const char *)sqlite3_column_text(statement, 1));
+    return 0;
+}
+
+static int read_sizes(struct finder *finder, sqlite3_stmt *statement)
+{
+    for (int i = 0; i < N_TARGETS; i++) {
+        finder->n_ids[i] = sqlite3_column_int64(statement, i) + 1;
+        finder->is_skipped[i] = calloc((size_t)finder->n_ids[i], sizeof(bool));
+        if (!finder->is_skipped[i])
+            return no_memory(finder);
+    }
+    finder->n_frames = sqlite3_column_int64(statement, N_TARGETS) + 1;
+    finder->n_nodes = sqlite3_column_int64(statement, N_TARGETS + 1) + 1;
+    finder->frames = calloc((size_t)finder->n_frames, sizeof(*finder->frames));
+    finder->inherited = calloc((size_t)finder->n_nodes, sizeof(*finder->inherited));
+    finder->call_site_ids = calloc((size_t)finder->n_nodes, sizeof(*finder->call_site_ids));
+    return finder->frames && finder->inherited && finder->call_site_ids ? 0 : no_memory(finder);
+}
+
+/* Ids are dense and small, as the importer gives them out. */
+static int apply_rules(struct finder *finder)
+{
+    int status =
+        each_row(finder, "SELECT target, pattern FROM call_site_rules ORDER BY rule", read_rule);
+
+    if (status == 0)
+        status = each_row(finder,
+                          "SELECT ifnull((SELECT max(function_id) FROM functions), 0),"
+                          " ifnull((SELECT max(object_id) FROM objects), 0),"
+                          " ifnull((SELECT max(source_id) FROM sources), 0),"
+                          " ifnull((SELECT max(frame_id) FROM frames), 0),"
+                          " ifnull((SELECT max(backtrace_id) FROM backtraces), 0)",
+                          read_sizes);
+    if (status == 0)
+        status = each_row(finder, "SELECT function_id, raw_name FROM functions", mark_function);
+    if (status == 0)
+        status = each_row(finder, "SELECT object_id, path FROM objects", mark_object);
+    if (status == 0)
+        status = each_row(finder, "SELECT source_id, path FROM sources", mark_source);
+    return status;
+}
+
+static bool is_skipped(const struct finder *finder, enum target target, int64_t id)
+{
+    return id > 0 && id < finder->n_ids[target] && finder->is_skipped[target][id];
+}
+
+/* ---- sites ---- */
+
+static size_t hash_site(const struct site *site)
+{
+    uint64_t hash = (uint64_t)site->function_id;
+
+    hash = hash * UINT64_C(0x9e3779b97f4a7c15) + (uint64_t)site->source_id;
+    hash = hash * UINT64_C(0x9e3779b97f4a7c15) + (uint64_t)site->line;
+    hash = hash * UINT64_C(0x9e3779b97f4a7c15) + (uint64_t)site->object_id;
+    hash = hash * UINT64_C(0x9e3779b97f4a7c15) + (uint64_t)site->object_offset;
+    return (size_t)((hash * UINT64_C(0x9e3779b97f4a7c15)) >> 24);
+}
+
+static uint32_t *find_slot(const struct finder *finder, uint32_t *slots, size_t n_slots,
+                           const struct site *site)
+{
+    size_t i = hash_site(site) & (n_slots - 1);
+
+    while (slots[i] && memcmp(&finder->sites[slots[i] - 1], site, sizeof(*site)) != 0)
+        i = (i + 1) & (n_slots - 1);
+    return &slots[i];
+}
+
+static bool grow_sites(struct finder *finder)
+{
+    size_t n_allocated = finder->n_sites_allocated ? finder->n_sites_allocated * 2 : 1024;
+    struct site *sites = realloc(finder->sites, n_allocated * sizeof(*sites));
+    uint32_t *slots = calloc(n_allocated * 2, sizeof(*slots));
+
+    if (sites) {
+        finder->sites = sites;
+        finder->n_sites_allocated = n_allocated;
+    }
+    if (!sites || !slots) {
+        free(slots);
+        return false;
+    }
+    for (uint32_t i = 0; i < finder->n_sites; i++)
+        *find_slot(finder, slots, n_allocated * 2, &sites[i]) = i + 1;
+    free(finder->slots);
+    finder->slots = slots;
+    finder->n_slots = n_allocated * 2;
+    return true;
+}
+
+static int number_site(struct finder *finder, const struct site *site, uint32_t *ret_number)
+{
+    uint32_t *slot;
+
+    if ((size_t)finder->n_sites * 2 >= finder->n_slots && !grow_sites(finder))
+        return no_memory(finder);
+    slot = find_slot(finder, finder->slots, finder->n_slots, site);
+    if (!*slot) {
+        finder->sites[finder->n_sites++] = *site;
+        *slot = finder->n_sites;
+    }
+    *ret_number = *slot;
+    return 0;
+}
+
+/* Levels come innermost first. */
+static int read_level(struct finder *finder, sqlite3_stmt *statement)
+{
+    int64_t frame_id = sqlite3_column_int64(statement, 0);
+    struct site site = {.function_id = sqlite3_column_int64(statement, 1),
+                        .source_id = sqlite3_column_int64(statement, 2),
+                        .line = sqlite3_column_int64(statement, 3),
+                        .object_id = sqlite3_column_int64(statement, 4)};
+    struct frame_site *frame;
+    bool skips = is_skipped(finder, TARGET_FUNCTION, site.function_id)
+                 || is_skipped(finder, TARGET_OBJECT, site.object_id)
+                 || is_skipped(finder, TARGET_SOURCE, site.source_id);
+    int status = 0;
+
+    if (site.function_id == 0 && site.source_id == 0 && site.object_id != 0)
+        site.object_offset = sqlite3_column_int64(statement, 5);
+    if (frame_id < 0 || frame_id >= finder->n_frames)
+        return 0;
+    frame = &finder->frames[frame_id];
+    if (!frame->innermost)
+        status = number_site(finder, &site, &frame->innermost);
+    if (status == 0 && !frame->unskipped && !skips)
+        status = number_site(finder, &site, &frame->unskipped);
+    return status;
+}
+
+/* ---- stacks ---- */
+
+/* Ids are given out at the first use, so that call_sites has no row that nobody needs. */
+static int give_id(struct finder *finder, uint32_t number, uint32_t *ret_id)
+{
+    const struct site *site;
+
+    *ret_id = number ? finder->ids[number - 1] : 0;
+    if (number == 0 || *ret_id)
+        return 0;
+    *ret_id = finder->ids[number - 1] = ++finder->n_ids_given;
+    site = &finder->sites[number - 1];
+    return database_insert(finder->insert, finder->err, "izzzzz", (int64_t)*ret_id,
+                           (uint64_t)site->function_id, (uint64_t)site->source_id,
+                           (uint64_t)site->line, (uint64_t)site->object_id,
+                           (uint64_t)site->object_offset);
+}
+
+static int place_node(struct finder *finder, sqlite3_stmt *statement)
+{
+    int64_t id = sqlite3_column_int64(statement, 0);
+    int64_t parent = sqlite3_column_int64(statement, 1);
+    int64_t frame_id = sqlite3_column_int64(statement, 2);
+    struct frame_site frame = {0};
+    uint32_t number;
+
+    if (id < 0)
+        return 0;
+    if (frame_id >= 0 && frame_id < finder->n_frames)
+        frame = finder->frames[frame_id];
+    /* Preorder: a parent has the lower id and was here before. */
+    number = frame.unskipped             ? frame.unskipped
+             : parent > 0 && parent < id ? finder->inherited[parent]
+                                         : 0;
+    finder->inherited[id] = number;
+    return give_id(finder, number ? number : frame.innermost, &finder->call_site_ids[id]);
+}
+
+static void call_site_of(sqlite3_context *context, int n_values, sqlite3_value **values)
+{
+    const struct finder *finder = sqlite3_user_data(context);
+    int64_t id = sqlite3_value_int64(values[0]);
+
+    (void)n_values;
+    if (id > 0 && id < finder->n_nodes && finder->call_site_ids[id])
+        sqlite3_result_int64(context, finder->call_site_ids[id]);
+}
+
+/* One statement for all rows; the function lives only as long as it. */
+static int write_nodes(struct finder *finder)
+{
+    static const char name[] = "mtrace_call_site";
+    int status;
+
+    if (sqlite3_create_function(finder->db, name, 1, SQLITE_UTF8 | SQLITE_DIRECTONLY, finder,
+                                call_site_of, NULL, NULL))
+        return database_failure(finder);
+    status = database_execute(finder->db,
+                              "UPDATE backtraces SET call_site_id = mtrace_call_site(backtrace_id)",
+                              finder->err);
+    sqlite3_create_function(finder->db, name, 1, SQLITE_UTF8, NULL, NULL, NULL, NULL);
+    return status;
+}
+
+static int write_sites(struct finder *finder)
+{
+    int status = database_execute(finder->db, "DELETE FROM call_sites", finder->err);
+
+    finder->ids = calloc((size_t)finder->n_sites + 1, sizeof(*finder->ids));
+    if (status == 0 && !finder->ids)
+        status = no_memory(finder);
+    if (status == 0)
+        status = database_prepare(finder->db,
+                                  "INSERT INTO call_sites(call_site_id, function_id, source_id, "
+                                  "line, object_id, object_offset) VALUES (?, ?, ?, ?, ?, ?)",
+                                  &finder->insert, finder->err);
+    if (status == 0)
+        status = each_row(finder,
+                          "SELECT backtrace_id, parent_backtrace_id, frame_id FROM backtraces "
+                          "ORDER BY backtrace_id",
+                          place_node);
+    return status ? status : write_nodes(finder);
+}
+
+static void done(struct finder *finder)
+{
+    for (size_t target = 0; target < N_TARGETS; target++) {
+        for (size_t i = 0; i < finder->rules[target].n_patterns; i++)
+            free(finder->rules[target].patterns[i]);
+        free(finder->rules[target].patterns);
+        free(finder->is_skipped[target]);
+    }
+    sqlite3_finalize(finder->insert);
+    free(finder->sites);
+    free(finder->slots);
+    free(finder->frames);
+    free(finder->inherited);
+    free(finder->call_site_ids);
+    free(finder->ids);
+}
+
+int call_sites_write(sqlite3 *db, struct error *err)
+{
+    struct finder finder = {.db = db, .err = err};
+    int status = apply_rules(&finder);
+
+    if (status == 0)
+        status = each_row(
+            &finder,
+            "SELECT l.frame_id, l.function_id, l.source_id, l.line, f.object_id, f.object_offset "
+            "FROM frame_lines AS l JOIN frames AS f ON f.frame_id = l.frame_id "
+            "ORDER BY l.frame_id, l.inline_level",
+            read_level);
+    if (status == 0)
+        status = write_sites(&finder);
+    done(&finder);
+    return status;
+}

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: MIT */
+#include "importer/symbols/site_totals.h"
+
+#include "importer/tables/database.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+
+struct sites {
+    uint32_t *of_stack;       /* call site by backtrace id; 0: none */
+    int64_t *stack_bytes;     /* live, as the last snapshot that names the stack says */
+    int64_t *change_bytes;    /* by call site, of the snapshot that is being read */
+    size_t n_stacks, n_sites; /* highest id */
+};
+
+static int read_sites(sqlite3 *db, struct sites *sites, struct error *err)
+{
+    sqlite3_stmt *statement = NULL;
+    int step;
+    int code = database_prepare(db,
+                                "SELECT backtrace_id, call_site_id FROM backtraces"
+                                " WHERE call_site_id IS NOT NULL",
+                                &statement, err);
+
+    if (code)
+        return code;
+    while ((step = sqlite3_step(statement)) == SQLITE_ROW)
+        sites->of_stack[sqlite3_column_int64(statement, 0)] =
+            (uint32_t)sqlite3_column_int64(statement, 1);
+    if (step != SQLITE_DONE)
+        code = database_error(db, err);
+    sqlite3_finalize(statement);
+    return code;
+}
+
+static int sites_new(sqlite3 *db, struct sites *sites, struct error *err)
+{
+    int code = database_get_count(db, "SELECT coalesce(max(backtrace_id), 0) FROM backtraces",
+                                  &sites->n_stacks, err);
+
+    if (code == 0)
+        code = database_get_count(db, "SELECT coalesce(max(call_site_id), 0) FROM call_sites",
+                                  &sites->n_sites, err);
+    if (code)
+        return code;
+    sites->of_stack = calloc(sites->n_stacks + 1, sizeof *sites->of_stack);
+    sites->stack_bytes = calloc(sites->n_stacks + 1, sizeof *sites->stack_bytes);
+    sites->change_bytes = calloc(sites->n_sites + 1, sizeof *sites->change_bytes);
+    if (!sites->of_stack || !sites->stack_bytes || !sites->change_bytes)
+        return error_set(err, ERROR_NOMEM, "out of memory for totals of %zu stacks",
+                         sites->n_stacks);
+    return read_sites(db, sites, err);
+}
+
+static void sites_done(struct sites *sites)
+{
+    free(sites->of_stack);
+    free(sites->stack_bytes);
+    free(sites->change_bytes);
+}
+
+static int write_snapshot(struct sites *sites, int64_t snapshot, sqlite3_stmt *insert,
+                          struct error *err)
+{
+    int code = 0;
+
+    for (size_t site = 0; code == 0 && site <= sites->n_sites; site++) {
+        int64_t change = sites->change_bytes[site];
+        sites->change_bytes[site] = 0;
+        if (change == 0)
+            continue;
+        code = database_insert(insert, err, "izi", snapshot, (uint64_t)site, change);
+    }
+    return code;
+}
+
+static int take_snapshot(sqlite3 *db, struct sites *sites, int64_t snapshot, sqlite3_stmt *stacks,
+                         struct error *err)
+{
+    int step;
+
+    sqlite3_bind_int64(stacks, 1, snapshot);
+    while ((step = sqlite3_step(stacks)) == SQLITE_ROW) {
+        int64_t stack = sqlite3_column_int64(stacks, 0);
+        int64_t live_bytes = sqlite3_column_int64(stacks, 1);
+        sites->change_bytes[sites->of_stack[stack]] += live_bytes - sites->stack_bytes[stack];
+        sites->stack_bytes[stack] = live_bytes;
+    }
+    sqlite3_reset(stacks);
+    return step == SQLITE_DONE ? 0 : database_error(db, err);
+}
+
+static void forget_stacks(struct sites *sites)
+{
+    for (size_t i = 0; i <= sites->n_stacks; i++)
+        sites->stack_bytes[i] = 0;
+}
+
+static int write_snapshots(sqlite3 *db, struct sites *sites, struct error *err)
+{
+    sqlite3_stmt *snapshots = NULL;
+    sqlite3_stmt *stacks = NULL;
+    sqlite3_stmt *insert = NULL;
+    int64_t last_process = 0;
+    int code = database_prepare(db,
+                                "SELECT process_id, snapshot_id FROM snapshots"
+                                " WHERE reason <> 'peak' ORDER BY process_id, at_ns, snapshot_id",
+                                &snapshots, err);
+
+    if (code == 0)
+        code = database_prepare(
+            db, "SELECT backtrace_id, live_bytes FROM snapshot_backtraces WHERE snapshot_id = ?",
+            &stacks, err);
+    if (code == 0)
+        code = database_prepare(db, "INSERT INTO snapshot_sites VALUES (?, ?, ?)", &insert, err);
+    while (code == 0 && sqlite3_step(snapshots) == SQLITE_ROW) {
+        int64_t process = sqlite3_column_int64(snapshots, 0);
+        int64_t snapshot = sqlite3_column_int64(snapshots, 1);
+        if (process != last_process)
+            forget_stacks(sites);
+        last_process = process;
+        code = take_snapshot(db, sites, snapshot, stacks, err);
+        if (code == 0)
+            code = write_snapshot(sites, snapshot, insert, err);
+    }
+    sqlite3_finalize(snapshots);
+    sqlite3_finalize(stacks);
+    sqlite3_finalize(insert);
+    return code;
+}
+
+static int write_snapshot_sites(sqlite3 *db, struct error *err)
+{
+    struct sites sites = {.of_stack = NULL};
+    int code = sites_new(db, &sites, err);
+
+    if (code == 0)
+        code = write_snapshots(db, &sites, err);
+    sites_done(&sites);
+    return code;
+}
+
+int site_totals_write(sqlite3 *db, struct error *err)
+{
+    int code = database_execute(
+        db,
+        "DELETE FROM site_totals; DELETE FROM site_leaks; DELETE FROM site_frees;"
+        "DELETE FROM suppressed_stacks; DELETE FROM snapshot_sites; DELETE FROM site_growth;"
+        "INSERT INTO site_totals SELECT * FROM _site_totals;"
+        "INSERT INTO site_frees SELECT * FROM _site_frees;"
+        "INSERT INTO suppressed_stacks SELECT * FROM _suppressed_stacks;"
+        "INSERT INTO site_leaks SELECT * FROM _site_leaks;",
+        err);
+
+    if (code == 0)
+        code = write_snapshot_sites(db, err);
+    return code ? code
+                : database_execute(db, "INSERT INTO site_growth SELECT * FROM _site_growth", err);
+}

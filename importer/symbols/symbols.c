@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: MIT */
+#include "importer/symbols/symbols.h"
+
+#include "common/invariant.h"
+#include "importer/symbols/call_sites.h"
+#include "importer/tables/database.h"
+#include "importer/symbols/symbol_jobs.h"
+#include "importer/symbols/symbol_rows.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct symbols {
+    sqlite3 *db;
+    struct error *err;
+    struct symbol_job *jobs; /* ascending by object_id */
+    size_t n_jobs;
+    struct symbol_frame *frames; /* ascending by object and offset, then by frame_id */
+    size_t n_frames;
+    struct intern kept_names; /* of frames outside any object */
+};
+
+char *symbols_default_cache_dir(void)
+{
+    const char *cache = getenv("XDG_CACHE_HOME");
+    const char *home = getenv("HOME");
+    char *path = NULL;
+    int length = -1;
+
+    if (cache && cache[0] == '/')
+        length = asprintf(&path, "%s/mtrace", cache);
+    else if (home && home[0] == '/' && access(home, W_OK) == 0) /* accounts of services have none */
+        length = asprintf(&path, "%s/.cache/mtrace", home);
+    return length < 0 ? NULL : path;
+}
+
+static int no_memory(struct symbols *symbols)
+{
+    return error_set(symbols->err, ERROR_NOMEM, "no memory for the symbols of %zu frames",
+                     symbols->n_frames);
+}
+
+static char *copy_column(sqlite3_stmt *statement, int column)
+{
+    const char *text = (const char *)sqlite3_column_text(statement, column);
+
+    return text ? strdup(text) : NULL;
+}
+
+static int read_job(struct symbols *symbols, sqlite3_stmt *statement)
+{
+    struct symbol_job *job = &symbols->jobs[symbols->n_jobs++];
+
+    job->object_id = sqlite3_column_int64(statement, 0);
+    job->path = copy_column(statement, 1);
+    job->build_id = copy_column(statement, 2);
+    job->positions = calloc((size_t)sqlite3_column_int64(statement, 3), sizeof(*job->positions));
+    return job->path && job->positions ? 0 : no_memory(symbols);
+}
+
+static int end_read(struct symbols *symbols, sqlite3_stmt *statement, int step, int status)
+{
+    if (status == 0 && step != SQLITE_DONE)
+        status = database_error(symbols->db, symbols->err);
+    sqlite3_finalize(statement);
+    return status;
+}
+
+static int read_jobs(struct symbols *symbols)
+{
+    sqlite3_stmt *statement;
+    size_t n_objects;
+    int step = SQLITE_DONE;
+    int status = database_get_count(symbols->db, "SELECT count(DISTINCT object_id) FROM frames",
+                                    &n_objects, symbols->err);
+
+    if (status)
+        return status;
+    symbols->jobs = calloc(n_objects + 1, sizeof(*symbols->jobs));
+    if (!symbols->jobs)
+        return no_memory(symbols);
+    status = database_prepare(symbols->db,
+                              "SELECT o.object_id, o.path, o.build_id, count(*) "
+                              "FROM frames AS f JOIN objects AS o ON o.object_id = f.object_id "
+                              "GROUP BY 1 ORDER BY 1",
+                              &statement, symbols->err);
+    if (status)
+        return status;
+    while (status == 0 && (step = sqlite3_step(statement)) == SQLITE_ROW)
+        status = read_job(symbols, statement);
+    return end_read(symbols, statement, step, status);
+}
+
+static void add_position(struct symbols *symbols, size_t job, sqlite3_stmt *statement)
+{
+    struct symbol_job *found = &symbols->jobs[job];
+    size_t position = found->n_positions++;
+
+    MTRACE_ASSERT(found->positions);
+    found->positions[position] =
+        (struct symbolizer_position){.offset = (uint64_t)sqlite3_column_int64(statement, 2),
+                                     .is_exact = sqlite3_column_int(statement, 3) != 0};
+    symbols->frames[symbols->n_frames++] =
+        (struct symbol_frame){.frame_id = sqlite3_column_int64(statement, 0),
+                              .job = found,
+                              .position = (uint32_t)position};
+}
+
+/* Offsets are unsigned and SQLite's integers are not: the upper half sorts behind the lower. */
+static int read_frames(struct symbols *symbols)
+{
+    sqlite3_stmt *statement;
+    size_t job = 0;
+    int step;
+    int status = database_prepare(
+        symbols->db,
+        "SELECT frame_id, f.object_id, object_offset, is_exact FROM frames AS f "
+        "JOIN objects AS o ON o.object_id = f.object_id "
+        "ORDER BY f.object_id, object_offset < 0, object_offset, is_exact, frame_id",
+        &statement, symbols->err);
+
+    if (status)
+        return status;
+    while ((step = sqlite3_step(statement)) == SQLITE_ROW) {
+        while (symbols->jobs[job].object_id < sqlite3_column_int64(statement, 1))
+            job++;
+        add_position(symbols, job, statement);
+    }
+    return end_read(symbols, statement, step, 0);
+}
+
+static int keep_name(struct symbols *symbols, sqlite3_stmt *statement)
+{
+    const char *name = (const char *)sqlite3_column_text(statement, 1);
+    int64_t number = name ? intern_add(&symbols->kept_names, name, strlen(name)) : SYMBOL_NONE;
+
+    if (number < 0)
+        return no_memory(symbols);
+    symbols->frames[symbols->n_frames++] = (struct symbol_frame){
+        .frame_id = sqlite3_column_int64(statement, 0), .job = NULL, .position = (uint32_t)number};
+    return 0;
+}
+
+static int read_frames_outside(struct symbols *symbols)
+{
+    sqlite3_stmt *statement;
+    int step = SQLITE_DONE;
+    int status = database_prepare(
+        symbols->db,
+        "SELECT f.frame_id, g.raw_name FROM frames AS f "
+        "LEFT JOIN objects AS o ON o.object_id = f.object_id "
+        "LEFT JOIN frame_lines AS l ON l.frame_id = f.frame_id AND l.inline_level = 0 "
+        "LEFT JOIN functions AS g ON g.function_id = l.function_id WHERE o.object_id IS NULL",
+        &statement, symbols->err);
+
+    if (status)
+        return status;
+    while (status == 0 && (step = sqlite3_step(statement)) == SQLITE_ROW)
+        status = keep_name(symbols, statement);
+    return end_read(symbols, statement, step, status);
+}
+
+static int compare_frames(const void *a, const void *b)
+{
+    const struct symbol_frame *x = a;
+    const struct symbol_frame *y = b;
+
+    return (x->frame_id > y->frame_id) - (x->frame_id < y->frame_id);
+}
+
+static int read_all(struct symbols *symbols)
+{
+    size_t n_frames;
+    int status =
+        database_get_count(symbols->db, "SELECT count(*) FROM frames", &n_frames, symbols->err);
+
+    if (status)
+        return status;
+    symbols->frames = calloc(n_frames + 1, sizeof(*symbols->frames));
+    if (!symbols->frames)
+        return no_memory(symbols);
+    status = read_jobs(symbols);
+    if (status == 0)
+        status = read_frames(symbols);
+    if (status == 0)
+        status = read_frames_outside(symbols);
+    qsort(symbols->frames, symbols->n_frames, sizeof(*symbols->frames), compare_frames);
+    return status;
+}
+
+int symbols_write(sqlite3 *db, const struct symbols_options *options, struct error *err)
+{
+    struct symbols symbols = {.db = db, .err = err};
+    int status = read_all(&symbols);
+
+    if (status == 0)
+        status = symbol_jobs_run(symbols.jobs, symbols.n_jobs, options, err);
+    if (status == 0)
+        status = symbol_rows_write(db, symbols.jobs, symbols.n_jobs, symbols.frames,
+                                   symbols.n_frames, &symbols.kept_names, err);
+    if (status == 0)
+        status = call_sites_write(db, err);
+    for (size_t i = 0; i < symbols.n_jobs; i++)
+        symbol_job_done(&symbols.jobs[i]);
+    free(symbols.jobs);
+    free(symbols.frames);
+    intern_done(&symbols.kept_names);
+    return status;
+}

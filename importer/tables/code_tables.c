@@ -1,0 +1,374 @@
+/* SPDX-License-Identifier: MIT */
+/* Processes, threads and code as the log defines them, and the facts about the import itself. */
+#include "importer/tables/bulk_insert.h"
+#include "importer/tables/database.h"
+#include "importer/facts/facts_parts.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- processes and threads ---- */
+
+static int add_json_string(sqlite3_str *out, const char *text, size_t length)
+{
+    sqlite3_str_appendchar(out, 1, '"');
+    for (size_t i = 0; i < length; i++) {
+        unsigned char byte = (unsigned char)text[i];
+        if (byte == '"' || byte == '\\')
+            sqlite3_str_appendf(out, "\\%c", byte);
+        else if (byte < 0x20 || byte == 0x7f)
+            sqlite3_str_appendf(out, "\\u%04x", byte);
+        else
+            sqlite3_str_appendchar(out, 1, (char)byte);
+    }
+    sqlite3_str_appendchar(out, 1, '"');
+    return sqlite3_str_errcode(out);
+}
+
+/* The arguments as a JSON array; NULL when none are known or memory is lacking. */
+static char *command_line(const struct definitions_process *process)
+{
+    if (process->n_arguments == 0)
+        return NULL;
+    sqlite3_str *out = sqlite3_str_new(NULL);
+    const char *argument = process->arguments;
+    for (size_t i = 0; i < process->n_arguments; i++) {
+        size_t length = strlen(argument);
+        sqlite3_str_appendchar(out, 1, i ? ',' : '[');
+        add_json_string(out, argument, length);
+        argument += length + 1;
+    }
+    sqlite3_str_appendchar(out, 1, ']');
+    return sqlite3_str_finish(out);
+}
+
+static uint64_t dropped_events(const struct definitions_process *process)
+{
+    uint64_t n = 0;
+
+    for (int i = 0; i < LOG_DROP_REASONS; i++)
+        n += process->dropped[i];
+    return n;
+}
+
+static int write_processes(struct facts *facts, struct error *err)
+{
+    sqlite3_stmt *insert = NULL;
+    int code = database_prepare(
+        facts->db,
+        "INSERT INTO processes (process_id, parent_process_id, pid, executable, command_line,"
+        " start_unix_ns, start_ns, end_ns, end_kind, end_value, peak_bytes, peak_blocks, peak_ns,"
+        " max_rss_bytes, inherited_frees, events, events_dropped)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        &insert, err);
+
+    for (uint32_t id = 1; code == 0 && id <= facts->definitions->n_processes; id++) {
+        const struct definitions_process *process = &facts->definitions->processes[id];
+        const struct process_totals *totals = &facts->totals->processes[id];
+        char *arguments = command_line(process);
+        uint64_t end_value = process->has_end_value ? (uint64_t)process->end_value : UINT64_MAX;
+        code = database_insert(insert, err, "uzuttzuutmuumzuuu", (uint64_t)id,
+                               (uint64_t)process->parent, (uint64_t)process->pid,
+                               process->executable, arguments, process->start_unix_ns,
+                               process->start_ns, facts->processes[id].last_ns,
+                               process->end_kind ? process->end_kind : "unknown", end_value,
+                               totals->peak_bytes, totals->peak_blocks, totals->peak_ns,
+                               process->max_rss_bytes, pairing_inherited_frees(facts->pairing, id),
+                               facts->processes[id].n_events, dropped_events(process));
+        sqlite3_free(arguments);
+    }
+    sqlite3_finalize(insert);
+    return code;
+}
+
+static bool thread_is_used(const struct facts *facts, uint32_t id)
+{
+    const struct thread_totals *totals = &facts->totals->threads[id];
+
+    return !facts->definitions->threads[id].is_unknown || totals->allocated_blocks
+           || totals->freed_blocks;
+}
+
+static int write_threads(struct facts *facts, struct error *err)
+{
+    sqlite3_stmt *insert = NULL;
+    int code = database_prepare(
+        facts->db, "INSERT INTO threads VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", &insert,
+        err);
+
+    for (uint32_t id = 1; code == 0 && id <= facts->definitions->n_threads; id++) {
+        const struct definitions_thread *thread = &facts->definitions->threads[id];
+        const struct thread_totals *totals = &facts->totals->threads[id];
+        if (!thread_is_used(facts, id))
+            continue;
+        code = database_insert(
+            insert, err, "uuutmmuuuuuuu", (uint64_t)id, (uint64_t)thread->process,
+            (uint64_t)thread->tid, thread->name, thread->is_unknown ? UINT64_MAX : thread->start_ns,
+            thread->has_end ? thread->end_ns : UINT64_MAX, totals->allocated_blocks,
+            totals->allocated_bytes, totals->freed_blocks, totals->freed_bytes,
+            totals->leaked_blocks, totals->leaked_bytes, totals->peak_bytes);
+    }
+    sqlite3_finalize(insert);
+    return code;
+}
+
+/* ---- code ---- */
+
+static int write_objects(struct facts *facts, struct error *err)
+{
+    sqlite3_stmt *insert = NULL;
+    int code = database_prepare(facts->db, "INSERT INTO objects VALUES (?, ?, ?, NULL, NULL)",
+                                &insert, err);
+
+    for (size_t id = 1; code == 0 && id <= facts->definitions->n_objects; id++) {
+        const struct definitions_object *object = &facts->definitions->objects[id];
+        code = database_insert(insert, err, "utt", (uint64_t)id, object->path ? object->path : "",
+                               object->build_id);
+    }
+    sqlite3_finalize(insert);
+    return code;
+}
+
+static int write_modules(struct facts *facts, struct error *err)
+{
+    sqlite3_stmt *insert = NULL;
+    int code = database_prepare(facts->db, "INSERT INTO modules VALUES (?, ?, ?, ?, ?, ?, ?)",
+                                &insert, err);
+
+    for (size_t id = 1; code == 0 && id <= facts->definitions->n_modules; id++) {
+        const struct definitions_module *module = &facts->definitions->modules[id];
+        code = database_insert(insert, err, "uuuuuum", (uint64_t)id, (uint64_t)module->process,
+                               (uint64_t)module->object, module->load_address, module->size_bytes,
+                               module->loaded_ns,
+                               module->is_unloaded ? module->unloaded_ns : UINT64_MAX);
+    }
+    sqlite3_finalize(insert);
+    return code;
+}
+
+static void frame_column(const void *row, int column, sqlite3_context *context)
+{
+    const struct definitions_frame *frame = row;
+
+    if (column == 0 && frame->object)
+        sqlite3_result_int64(context, frame->object);
+    else if (column == 1)
+        sqlite3_result_int64(context, (sqlite3_int64)frame->offset);
+    else if (column == 2)
+        sqlite3_result_int64(context, frame->is_exact);
+}
+
+static void backtrace_column(const void *row, int column, sqlite3_context *context)
+{
+    const struct definitions_backtrace *backtrace = row;
+    const uint64_t values[] = {backtrace->parent, backtrace->last_descendant, backtrace->frame,
+                               backtrace->depth};
+
+    if (column == 4)
+        sqlite3_result_text(context,
+                            definitions_status_name((enum definitions_status)backtrace->status), -1,
+                            SQLITE_STATIC);
+    else if (column > 0 || values[0])
+        sqlite3_result_int64(context, (sqlite3_int64)values[column]);
+}
+
+static int write_code(struct facts *facts, struct error *err)
+{
+    const struct definitions *definitions = facts->definitions;
+    struct bulk_insert *frames = NULL;
+    struct bulk_insert *backtraces = NULL;
+    int code = bulk_insert_open(facts->db, "frames(object_id, object_offset, is_exact)", 3,
+                                frame_column, sizeof *definitions->frames, &frames, err);
+
+    if (code == 0)
+        code = bulk_insert_rows(frames, definitions->frames + 1, definitions->n_frames, err);
+    if (code == 0)
+        code = bulk_insert_open(facts->db,
+                                "backtraces(parent_backtrace_id, last_descendant_id, frame_id,"
+                                " depth, status)",
+                                5, backtrace_column, sizeof *definitions->backtraces, &backtraces,
+                                err);
+    if (code == 0)
+        code = bulk_insert_rows(backtraces, definitions->backtraces + 1, definitions->n_backtraces,
+                                err);
+    bulk_insert_close(frames);
+    bulk_insert_close(backtraces);
+    return code;
+}
+
+/* Frames that stand for something that is no code carry their name in the definitions. */
+static int write_labels(struct facts *facts, struct error *err)
+{
+    sqlite3_stmt *function = NULL;
+    sqlite3_stmt *line = NULL;
+    int code = database_prepare(facts->db, "INSERT INTO functions (name, raw_name) VALUES (?, ?)",
+                                &function, err);
+
+    if (code == 0)
+        code =
+            database_prepare(facts->db,
+                             "INSERT INTO frame_lines (frame_id, inline_level, function_id) VALUES"
+                             " (?, 0, ?)",
+                             &line, err);
+    for (size_t id = 1; code == 0 && id <= facts->definitions->n_frames; id++) {
+        const char *label = facts->definitions->frames[id].label;
+        if (!label)
+            continue;
+        code = database_insert(function, err, "tt", label, label);
+        if (code == 0)
+            code = database_insert(line, err, "uu", (uint64_t)id,
+                                   (uint64_t)sqlite3_last_insert_rowid(facts->db));
+    }
+    sqlite3_finalize(function);
+    sqlite3_finalize(line);
+    return code;
+}
+
+static int write_kinds(struct facts *facts, struct error *err)
+{
+    return database_execute(
+        facts->db,
+        "INSERT INTO kinds VALUES (0, 'malloc'), (1, 'calloc'), (2, 'realloc'),"
+        " (3, 'reallocarray'), (4, 'posix_memalign'), (5, 'aligned_alloc'), (6, 'memalign'),"
+        " (7, 'valloc'), (8, 'pvalloc'), (9, 'mallocx'), (10, 'rallocx'), (11, 'new')",
+        err);
+}
+
+/* ---- meta ---- */
+
+struct meta_writer {
+    sqlite3_stmt *insert;
+    struct error *err;
+    int code; /* of the first failure */
+};
+
+static void meta_number(struct meta_writer *meta, const char *key, uint64_t value)
+{
+    if (meta->code == 0)
+        meta->code = database_insert(meta->insert, meta->err, "tu", key, value);
+}
+
+static void meta_text(struct meta_writer *meta, const char *key, const char *value)
+{
+    if (meta->code == 0)
+        meta->code = database_insert(meta->insert, meta->err, "tt", key, value);
+}
+
+static void write_anomalies(struct facts *facts, struct meta_writer *meta)
+{
+    const struct pairing_counts *counts = pairing_counts_get(facts->pairing);
+
+    meta_number(meta, "allocations", counts->allocations);
+    meta_number(meta, "anomaly.unknown_free", counts->unknown_frees);
+    meta_number(meta, "anomaly.unknown_realloc", counts->unknown_reallocs);
+    meta_number(meta, "anomaly.double_allocation", counts->double_allocations);
+    meta_number(meta, "anomaly.clock_inversion", counts->clock_inversions);
+    meta_number(meta, "frees.untracked", counts->untracked_frees);
+}
+
+static void write_dropped(struct facts *facts, struct meta_writer *meta)
+{
+    static const char *const names[LOG_DROP_REASONS] = {
+        [LOG_DROP_NO_SPACE] = "events.dropped.no_space",
+        [LOG_DROP_LIMIT] = "events.dropped.limit",
+        [LOG_DROP_NESTED] = "events.dropped.nested",
+        [LOG_DROP_NO_MEMORY] = "events.dropped.no_memory",
+    };
+    uint64_t all = 0;
+
+    for (int reason = 0; reason < LOG_DROP_REASONS; reason++) {
+        uint64_t n = 0;
+        for (uint32_t id = 1; id <= facts->definitions->n_processes; id++)
+            n += facts->definitions->processes[id].dropped[reason];
+        if (names[reason])
+            meta_number(meta, names[reason], n);
+        all += n;
+    }
+    meta_number(meta, "events.dropped", all);
+}
+
+static void write_recording(struct facts *facts, struct meta_writer *meta)
+{
+    const struct definitions_process *first = &facts->definitions->processes[1];
+    uint64_t log_bytes = 0;
+    uint64_t checked = 0;
+    uint64_t mismatches = 0;
+
+    for (uint32_t id = 1; id <= facts->definitions->n_processes; id++) {
+        log_bytes += facts->definitions->processes[id].log_bytes;
+        checked += facts->definitions->processes[id].unwind_checked;
+        mismatches += facts->definitions->processes[id].unwind_mismatches;
+    }
+    meta_text(meta, "collector.version", first->collector_version);
+    if (facts->definitions->recorder)
+        meta_text(meta, "recorder", facts->definitions->recorder);
+    else
+        meta_text(meta, "arch", first->arch == LOG_ARCH_AARCH64 ? "aarch64" : "x86_64");
+    if (facts->definitions->has_names)
+        meta_text(meta, "names", "recording");
+    meta_number(meta, "page_size", facts->page_bytes[1]);
+    meta_text(meta, "clock", first->clock == LOG_CLOCK_TSC ? "tsc" : "monotonic");
+    meta_text(meta, "pairing", facts->definitions->has_no_addresses ? "size_and_stack" : "address");
+    meta_number(meta, "free_backtraces", (first->flags & LOG_FLAG_FREE_BACKTRACES) != 0);
+    meta_number(meta, "processes", facts->definitions->n_processes);
+    meta_number(meta, "nodes", facts->definitions->n_backtraces);
+    meta_number(meta, "log.bytes", log_bytes);
+    meta_number(meta, "events", facts->n_events);
+    meta_number(meta, "unwinder.checked", checked);
+    meta_number(meta, "unwinder.mismatches", mismatches);
+}
+
+static void write_texts(const struct definitions *definitions, struct meta_writer *meta)
+{
+    char key[64];
+
+    for (size_t i = 0; i < definitions->n_messages; i++) {
+        snprintf(key, sizeof key, "message.%04zu", i + 1);
+        meta_text(meta, key, definitions->messages[i].text);
+    }
+    for (size_t i = 0; i < definitions->n_suppressions; i++) {
+        snprintf(key, sizeof key, "suppression.%04zu", i + 1);
+        meta_text(meta, key, definitions->suppressions[i]);
+    }
+    for (size_t i = 0; i < definitions->n_settings; i++) {
+        const char *text = definitions->settings[i].text;
+        const char *equals = strchr(text, '=');
+        if (definitions->settings[i].process != 1 || !equals)
+            continue;
+        snprintf(key, sizeof key, "setting.%.*s", (int)(equals - text), text);
+        meta_text(meta, key, equals + 1);
+    }
+}
+
+static int write_meta(struct facts *facts, struct error *err)
+{
+    struct meta_writer meta = {.err = err};
+
+    meta.code =
+        database_prepare(facts->db, "INSERT OR REPLACE INTO meta VALUES (?, ?)", &meta.insert, err);
+    meta_text(&meta, "mtrace.version", MTRACE_VERSION);
+    meta_number(&meta, "schema.version", 1);
+    meta_number(&meta, "slim", facts->slim);
+    if (facts->definitions->n_processes)
+        write_recording(facts, &meta);
+    write_anomalies(facts, &meta);
+    write_dropped(facts, &meta);
+    write_texts(facts->definitions, &meta);
+    sqlite3_finalize(meta.insert);
+    return meta.code;
+}
+
+int code_tables_write(struct facts *facts, struct error *err)
+{
+    int (*const writers[])(struct facts *, struct error *) = {
+        write_kinds,   write_processes, write_threads, write_objects,
+        write_modules, write_code,      write_labels,  write_meta};
+
+    for (size_t i = 0; i < sizeof writers / sizeof writers[0]; i++) {
+        int code = writers[i](facts, err);
+        if (code)
+            return code;
+    }
+    return 0;
+}

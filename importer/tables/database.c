@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: MIT */
+#include "importer/tables/database.h"
+
+#include "support/database_file.h"
+#include "support/embedded_sql.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <libgen.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#define TEMPORARY_SUFFIX ".part-"
+
+enum {
+    SCHEMA_VERSION = 1,
+    CACHE_KIB = 40 * 1024, /* rows are appended: more would only hold pages back from the disk */
+    PAGE_BYTES = 16384,    /* a quarter of the writes of SQLite's own 4096, and fewer levels */
+};
+
+struct database {
+    sqlite3 *db;
+    char *target;
+    char *temporary; /* NULL: the target itself is open */
+};
+
+int database_error(sqlite3 *db, struct error *err)
+{
+    int full = sqlite3_errcode(db) == SQLITE_FULL || sqlite3_system_errno(db) == ENOSPC;
+    const char *file = sqlite3_db_filename(db, "main");
+    const char *name = file ? file : "";
+    const char *suffix = strstr(name, TEMPORARY_SUFFIX); /* the message names the target */
+    int length = (int)(suffix ? (size_t)(suffix - name) : strlen(name));
+
+    if (full)
+        return error_set(err, ERROR_IO, "cannot write '%.*s': no space left on device", length,
+                         name);
+    return error_set(err, ERROR_DATABASE, "cannot write '%.*s': %s", length, name,
+                     sqlite3_errmsg(db));
+}
+
+int database_execute(sqlite3 *db, const char *sql, struct error *err)
+{
+    return sqlite3_exec(db, sql, NULL, NULL, NULL) == SQLITE_OK ? 0 : database_error(db, err);
+}
+
+int database_prepare(sqlite3 *db, const char *sql, sqlite3_stmt **ret, struct error *err)
+{
+    return sqlite3_prepare_v2(db, sql, -1, ret, NULL) == SQLITE_OK ? 0 : database_error(db, err);
+}
+
+static int get_number(sqlite3 *db, const char *sql, int64_t *ret_number, struct error *err)
+{
+    sqlite3_stmt *statement = NULL;
+    int code = database_prepare(db, sql, &statement, err);
+
+    if (code == 0 && sqlite3_step(statement) == SQLITE_ROW)
+        *ret_number = sqlite3_column_int64(statement, 0);
+    else if (code == 0)
+        code = database_error(db, err);
+    sqlite3_finalize(statement);
+    return code;
+}
+
+int database_get_count(sqlite3 *db, const char *sql, size_t *ret_count, struct error *err)
+{
+    int64_t number = 0;
+    int code = get_number(db, sql, &number, err);
+
+    *ret_count = (size_t)number;
+    return code;
+}
+
+static void bind_unsigned(sqlite3_stmt *statement, int index, uint64_t value, uint64_t null_value)
+{
+    if (value == null_value)
+        sqlite3_bind_null(statement, index);
+    else
+        sqlite3_bind_int64(statement, index, (sqlite3_int64)value);
+}
+
+static void bind_not_negative(sqlite3_stmt *statement, int index, int64_t value)
+{
+    if (value < 0)
+        sqlite3_bind_null(statement, index);
+    else
+        sqlite3_bind_int64(statement, index, value);
+}
+
+static void bind_text(sqlite3_stmt *statement, int index, const char *text)
+{
+    if (text)
+        sqlite3_bind_text(statement, index, text, -1, SQLITE_STATIC);
+    else
+        sqlite3_bind_null(statement, index);
+}
+
+int database_insert(sqlite3_stmt *statement, struct error *err, const char *types, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, types);
+    for (int i = 1; types[i - 1]; i++) {
+        switch (types[i - 1]) {
+        case 'i':
+            sqlite3_bind_int64(statement, i, va_arg(arguments, int64_t));
+            break;
+        case 'u':
+            sqlite3_bind_int64(statement, i, (sqlite3_int64)va_arg(arguments, uint64_t));
+            break;
+        case 'z':
+            bind_unsigned(statement, i, va_arg(arguments, uint64_t), 0);
+            break;
+        case 'm':
+            bind_unsigned(statement, i, va_arg(arguments, uint64_t), UINT64_MAX);
+            break;
+        case 'o':
+            bind_not_negative(statement, i, va_arg(arguments, int64_t));
+            break;
+        case 't':
+            bind_text(statement, i, va_arg(arguments, const char *));
+            break;
+        default:
+            sqlite3_bind_null(statement, i);
+        }
+    }
+    va_end(arguments);
+    int step = sqlite3_step(statement);
+    int code = step == SQLITE_DONE ? 0 : database_error(sqlite3_db_handle(statement), err);
+    sqlite3_reset(statement);
+    return code;
+}
+
+/* ---- files ---- */
+
+int database_check_space(const char *path, uint64_t needed_bytes, struct error *err)
+{
+    struct statvfs room;
+    char *copy = strdup(path);
+
+    if (!copy)
+        return error_set(err, ERROR_NOMEM, "out of memory");
+    const char *folder = dirname(copy);
+    int code = 0;
+    if (statvfs(folder, &room) != 0) {
+        code = error_set_errno(err, errno, "cannot write to '%s'", folder);
+    } else if ((uint64_t)room.f_bavail * room.f_frsize < needed_bytes) {
+        code = error_set(err, ERROR_IO,
+                         "not enough room in '%s': about %" PRIu64 " MiB needed, %" PRIu64
+                         " MiB free; give a target on another disk, or use --slim",
+                         folder, needed_bytes >> 20, (uint64_t)room.f_bavail * room.f_frsize >> 20);
+    }
+    free(copy);
+    return code;
+}
+
+static int check_ours(sqlite3 *db, const char *path, struct error *err)
+{
+    int64_t application_id = 0;
+    int64_t version = 0;
+
+    if (get_number(db, "PRAGMA application_id", &application_id, NULL) != 0
+        || application_id != DATABASE_FILE_APPLICATION_ID)
+        return error_set(err, ERROR_FORMAT, "'%s' is not a database of mtrace", path);
+    if (get_number(db, "PRAGMA user_version", &version, NULL) != 0 || version > SCHEMA_VERSION)
+        return error_set(err, ERROR_VERSION,
+                         "'%s' was written by a newer mtrace (schema %" PRId64
+                         ", this one knows up to %d); import the log again",
+                         path, version, SCHEMA_VERSION);
+    return 0;
+}
+
+static int check_target(const char *target, bool replace, struct error *err)
+{
+    struct stat status;
+
+    if (lstat(target, &status) != 0)
+        return 0;
+    if (!S_ISREG(status.st_mode) && !S_ISLNK(status.st_mode))
+        return error_set(err, ERROR_EXISTS, "'%s' is not a regular file; name another target",
+                         target);
+    if (!replace)
+        return error_set(err, ERROR_EXISTS, "'%s' exists; use --force to replace it", target);
+    if (database_file_owner(target) == DATABASE_FILE_FOREIGN)
+        return error_set(err, ERROR_EXISTS,
+                         "'%s' exists and is not a database of mtrace; name another target or "
+                         "remove it",
+                         target);
+    return 0;
+}
+
+/* A name beside the target that nobody has; the file is made, so that it is ours. */
+static int make_temporary(struct database *database, struct error *err)
+{
+    for (unsigned attempt = 0; attempt < 100; attempt++) {
+        free(database->temporary);
+        database->temporary = NULL;
+        if (asprintf(&database->temporary, "%s" TEMPORARY_SUFFIX "%ld-%u", database->target,
+                     (long)getpid(), attempt)
+            < 0) {
+            database->temporary = NULL;
+            return error_set(err, ERROR_NOMEM, "out of memory");
+        }
+        int fd = open(database->temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (fd >= 0) {
+            close(fd);
+            return 0;
+        }
+        if (errno != EEXIST)
+            break;
+    }
+    int code = error_set_errno(err, errno, "cannot create '%s'", database->target);
+    free(database->temporary);
+    database->temporary = NULL; /* not ours: nothing to remove */
+    return code;
+}
+
+static int create_tables(sqlite3 *db, struct error *err)
+{
+    for (const struct embedded_sql *sql = embedded_schema; sql->name; sql++) {
+        int code = database_execute(db, sql->text, err);
+        if (code)
+            return code;
+    }
+    return 0;
+}
+
+static int begin_new(struct database *database, struct error *err)
+{
+    char pragmas[256];
+
+    if (sqlite3_open_v2(database->temporary, &database->db,
+                        SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL)
+        != SQLITE_OK)
+        return database_error(database->db, err);
+    snprintf(pragmas, sizeof pragmas,
+             "PRAGMA page_size = %d; PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;"
+             "PRAGMA locking_mode = EXCLUSIVE; PRAGMA cache_size = -%d;"
+             "PRAGMA temp_store = MEMORY; BEGIN",
+             PAGE_BYTES, CACHE_KIB);
+    int code = database_execute(database->db, pragmas, err);
+    return code ? code : create_tables(database->db, err);
+}
+
+static int database_new(const char *target, struct database **ret, struct error *err)
+{
+    struct database *database = calloc(1, sizeof *database);
+
+    if (database)
+        database->target = strdup(target);
+    if (!database || !database->target) {
+        free(database);
+        return error_set(err, ERROR_NOMEM, "out of memory");
+    }
+    *ret = database;
+    return 0;
+}
+
+int database_create(const char *target, bool replace, struct database **ret, struct error *err)
+{
+    struct database *database;
+    int code = check_target(target, replace, err);
+
+    if (code == 0)
+        code = database_new(target, &database, err);
+    if (code)
+        return code;
+    code = make_temporary(database, err);
+    if (code == 0)
+        code = begin_new(database, err);
+    if (code) {
+        database_close(database);
+        return code;
+    }
+    *ret = database;
+    return 0;
+}
+
+int database_open(const char *target, struct database **ret, struct error *err)
+{
+    struct database *database;
+    struct stat status;
+    int code;
+
+    if (stat(target, &status) != 0)
+        return error_set_errno(err, errno, "cannot open '%s'", target);
+    code = database_new(target, &database, err);
+    if (code)
+        return code;
+    if (sqlite3_open_v2(target, &database->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL)
+        != SQLITE_OK)
+        code =
+            error_set(err, ERROR_IO, "cannot open '%s': %s", target, sqlite3_errmsg(database->db));
+    if (code == 0)
+        code = check_ours(database->db, target, err);
+    if (code == 0)
+        code = database_execute(database->db, "BEGIN IMMEDIATE", err);
+    if (code) {
+        database_close(database);
+        return code;
+    }
+    *ret = database;
+    return 0;
+}
+
+int database_commit(struct database *database, struct error *err)
+{
+    int code = database_execute(database->db, "COMMIT", err);
+
+    if (code || !database->temporary)
+        return code;
+    if (sqlite3_close(database->db) != SQLITE_OK)
+        return database_error(database->db, err);
+    database->db = NULL;
+    if (rename(database->temporary, database->target) != 0)
+        return error_set_errno(err, errno, "cannot create '%s'", database->target);
+    free(database->temporary);
+    database->temporary = NULL;
+    return 0;
+}
+
+void database_close(struct database *database)
+{
+    if (!database)
+        return;
+    sqlite3_close_v2(database->db); /* rolls back what is open */
+    if (database->temporary)
+        unlink(database->temporary);
+    free(database->temporary);
+    free(database->target);
+    free(database);
+}
+
+sqlite3 *database_sqlite(struct database *database)
+{
+    return database->db;
+}

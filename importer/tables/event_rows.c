@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT */
+#include "importer/tables/event_rows.h"
+
+#include "common/log_format.h"
+#include "importer/tables/database.h"
+#include "importer/stacks/definitions.h"
+
+#include <malloc.h>
+#include <stdlib.h>
+
+struct event_rows {
+    sqlite3_stmt *failure;
+    sqlite3_stmt *mallopt;
+    sqlite3_stmt *marker;
+    sqlite3_stmt *mapping;
+};
+
+int event_rows_new(sqlite3 *db, struct event_rows **ret, struct error *err)
+{
+    struct event_rows *rows = calloc(1, sizeof *rows);
+
+    if (!rows)
+        return error_set(err, ERROR_NOMEM, "out of memory");
+
+    const struct {
+        const char *sql;
+        sqlite3_stmt **statement;
+    } all[] = {
+        {"INSERT INTO allocation_failures VALUES (NULL, ?, ?, ?, ?, ?, ?, ?)", &rows->failure},
+        {"INSERT INTO mallopts VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?)", &rows->mallopt},
+        {"INSERT INTO markers VALUES (NULL, ?, ?, ?, ?)", &rows->marker},
+        {"INSERT INTO mmaps VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+         &rows->mapping},
+    };
+
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+        int code = database_prepare(db, all[i].sql, all[i].statement, err);
+        if (code) {
+            event_rows_free(rows);
+            return code;
+        }
+    }
+    *ret = rows;
+    return 0;
+}
+
+void event_rows_free(struct event_rows *rows)
+{
+    if (!rows)
+        return;
+    sqlite3_finalize(rows->failure);
+    sqlite3_finalize(rows->mallopt);
+    sqlite3_finalize(rows->marker);
+    sqlite3_finalize(rows->mapping);
+    free(rows);
+}
+
+static const char *mallopt_parameter_name(int64_t parameter)
+{
+    static const struct {
+        int parameter;
+        const char *name;
+    } names[] = {
+        {M_MXFAST, "M_MXFAST"},       {M_TRIM_THRESHOLD, "M_TRIM_THRESHOLD"},
+        {M_TOP_PAD, "M_TOP_PAD"},     {M_MMAP_THRESHOLD, "M_MMAP_THRESHOLD"},
+        {M_MMAP_MAX, "M_MMAP_MAX"},   {M_CHECK_ACTION, "M_CHECK_ACTION"},
+        {M_PERTURB, "M_PERTURB"},     {M_ARENA_TEST, "M_ARENA_TEST"},
+        {M_ARENA_MAX, "M_ARENA_MAX"},
+    };
+
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        if (names[i].parameter == parameter)
+            return names[i].name;
+    }
+    return NULL;
+}
+
+/* A stack that was not taken is no stack. */
+static uint64_t known_node(uint32_t node)
+{
+    return node == DEFINITIONS_NO_BACKTRACE ? 0 : node;
+}
+
+int event_rows_event(struct event_rows *rows, const struct event *event, struct error *err)
+{
+    uint64_t process = event->process;
+    uint64_t thread = event->thread;
+
+    switch (event->kind) {
+    case EVENT_FAILURE:
+        return database_insert(rows->failure, err, "uzuzuui", process, thread, event->time_ns,
+                               known_node(event->node), (uint64_t)(event->call & LOG_CALL_MASK),
+                               event->size, event->value);
+    case EVENT_MALLOPT:
+        if (event->call)
+            return database_insert(rows->mallopt, err, "uzzutnnii", process, thread,
+                                   known_node(event->node), event->time_ns, "malloc_trim",
+                                   event->parameter, (int64_t)event->result);
+        return database_insert(rows->mallopt, err, "uzzutitii", process, thread,
+                               known_node(event->node), event->time_ns, "mallopt", event->parameter,
+                               mallopt_parameter_name(event->parameter), event->value,
+                               (int64_t)event->result);
+    case EVENT_MARKER:
+        return database_insert(rows->marker, err, "uzut", process, thread, event->time_ns,
+                               event->text ? event->text : "");
+    default:
+        return 0;
+    }
+}
+
+int event_rows_mapping(void *context, const struct mapping *piece, struct error *err)
+{
+    const struct event_rows *rows = context;
+
+    /* What was mapped before the recording, and is seen by mremap only, has -1 for what we do not
+     * know, as have anonymous mappings for their descriptor. */
+    return database_insert(rows->mapping, err, "uuuzzuuoooitumzzzm", piece->mmap_id, piece->call_id,
+                           (uint64_t)piece->process, (uint64_t)piece->thread,
+                           known_node(piece->node), piece->address, piece->length,
+                           (int64_t)piece->prot, (int64_t)piece->flags, (int64_t)piece->fd,
+                           piece->file_offset, piece->path, piece->mapped_ns, piece->unmapped_ns,
+                           (uint64_t)piece->unmap_thread, known_node(piece->unmap_node),
+                           piece->remapped_from_id, piece->peak_rss_bytes);
+}

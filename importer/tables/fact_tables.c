@@ -1,0 +1,445 @@
+/* SPDX-License-Identifier: MIT */
+/* The tables of totals, timeline and heaps. */
+#include "importer/tables/bulk_insert.h"
+#include "importer/tables/database.h"
+#include "importer/facts/facts_parts.h"
+#include "importer/facts/heap_pins.h"
+
+#include <stdlib.h>
+
+static void result_unless(sqlite3_context *context, uint64_t value, uint64_t null_value)
+{
+    if (value != null_value)
+        sqlite3_result_int64(context, (sqlite3_int64)value);
+}
+
+struct row_array {
+    const void *rows;
+    size_t row_bytes;
+    size_t n_rows;
+};
+
+/* Writes an array through bulk_insert in one go. */
+static int write_array(sqlite3 *db, const char *into, int n_columns, bulk_column_fn *column,
+                       struct row_array array, struct error *err)
+{
+    struct bulk_insert *bulk;
+    int code = bulk_insert_open(db, into, n_columns, column, array.row_bytes, &bulk, err);
+
+    if (code)
+        return code;
+    code = bulk_insert_rows(bulk, array.rows, array.n_rows, err);
+    bulk_insert_close(bulk);
+    return code;
+}
+
+/* ---- stacks ---- */
+
+struct stack_row {
+    uint32_t process;
+    const struct stack_totals *stack;
+};
+
+static int compare_stack_rows(const void *left, const void *right)
+{
+    const struct stack_row *a = left;
+    const struct stack_row *b = right;
+
+    return (a->stack->node > b->stack->node) - (a->stack->node < b->stack->node);
+}
+
+static const char stack_columns[] =
+    "backtrace_totals(process_id, backtrace_id, allocated_blocks, allocated_bytes, freed_blocks,"
+    " freed_bytes, leaked_blocks, leaked_bytes, leaked_first_ns, leaked_last_ns,"
+    " temporary_blocks, temporary_bytes, peak_blocks, peak_bytes, own_peak_bytes, own_peak_ns,"
+    " first_ns, last_ns, min_size_bytes, max_size_bytes, slack_bytes, lifetime_sum_ns,"
+    " chains_started, chains_leaked, realloc_count, realloc_copied_bytes, culled_blocks,"
+    " culled_bytes)";
+
+/* A stack of which only counts were logged has no sizes: their mean stands in. */
+static uint64_t least_size(const struct stack_totals *stack)
+{
+    if (stack->min_size != UINT64_MAX)
+        return stack->min_size;
+    return stack->culled_blocks ? stack->culled_bytes / stack->culled_blocks : 0;
+}
+
+static void stack_column(const void *row, int column, sqlite3_context *context)
+{
+    const struct stack_row *stack_row = row;
+    const struct stack_totals *stack = stack_row->stack;
+    const uint64_t values[] = {
+        stack_row->process,
+        stack->node,
+        stack->allocated_blocks + stack->culled_blocks,
+        stack->allocated_bytes + stack->culled_bytes,
+        stack->allocated_blocks + stack->culled_blocks - stack->live_blocks,
+        stack->allocated_bytes + stack->culled_bytes - stack->live_bytes,
+        stack->leaked_blocks,
+        stack->leaked_bytes,
+        stack->leaked_first_ns,
+        stack->leaked_last_ns,
+        stack->temporary_blocks,
+        stack->temporary_bytes,
+        stack->peak_blocks,
+        stack->peak_bytes,
+        stack->own_peak_bytes,
+        stack->own_peak_bytes ? stack->own_peak_ns : stack->first_ns,
+        stack->first_ns,
+        stack->last_ns,
+        least_size(stack),
+        stack->max_size ? stack->max_size : least_size(stack),
+        stack->slack_bytes,
+        stack->lifetime_sum_ns,
+        stack->chains_started,
+        stack->chains_leaked,
+        stack->realloc_count,
+        stack->realloc_copied_bytes,
+        stack->culled_blocks,
+        stack->culled_bytes,
+    };
+    result_unless(context, values[column], TOTALS_NEVER);
+}
+
+static int write_stacks(struct facts *facts, uint32_t process_id, struct error *err)
+{
+    const struct process_totals *process = &facts->totals->processes[process_id];
+    struct stack_row *rows = malloc((process->n_stacks + 1) * sizeof *rows);
+
+    if (!rows)
+        return error_set(err, ERROR_NOMEM, "out of memory for totals of stacks");
+    for (uint32_t i = 0; i < process->n_stacks; i++)
+        rows[i] = (struct stack_row){process_id, totals_stack(process, i)};
+    qsort(rows, process->n_stacks, sizeof *rows, compare_stack_rows);
+    int code = write_array(facts->db, stack_columns, 28, stack_column,
+                           (struct row_array){rows, sizeof *rows, process->n_stacks}, err);
+    free(rows);
+    return code;
+}
+
+/* ---- tallies and chains ---- */
+
+static void tally_column(const void *row, int column, sqlite3_context *context)
+{
+    const struct tally_entry *entry = row;
+    const uint64_t values[] = {entry->process, entry->from, entry->to, entry->blocks, entry->bytes};
+
+    sqlite3_result_int64(context, (sqlite3_int64)values[column]);
+}
+
+static int write_tally(struct facts *facts, const char *into, struct tally *tally,
+                       struct error *err)
+{
+    tally_sort(tally);
+    return write_array(facts->db, into, 5, tally_column,
+                       (struct row_array){tally->entries, sizeof *tally->entries, tally->n_entries},
+                       err);
+}
+
+static void chain_column(const void *row, int column, sqlite3_context *context)
+{
+    const struct chain_totals_entry *entry = row;
+    const uint64_t values[] = {entry->process,      entry->first_node,  entry->chains,
+                               entry->reallocs,     entry->moves,       entry->copied_bytes,
+                               entry->longest,      entry->first_bytes, entry->last_bytes,
+                               entry->leaked_chains};
+
+    sqlite3_result_int64(context, (sqlite3_int64)values[column]);
+}
+
+static int write_chains(struct facts *facts, struct error *err)
+{
+    chain_totals_sort(facts->chains);
+    return write_array(facts->db,
+                       "chain_totals(process_id, first_backtrace_id, chains, reallocs, moves,"
+                       " copied_bytes, longest, first_bytes, last_bytes, leaked_chains)",
+                       10, chain_column,
+                       (struct row_array){facts->chains->entries, sizeof *facts->chains->entries,
+                                          facts->chains->n_entries},
+                       err);
+}
+
+/* ---- timeline and classes ---- */
+
+static int write_timeline(struct facts *facts, uint32_t process, sqlite3_stmt *insert,
+                          struct error *err)
+{
+    const struct timeline *timeline = &facts->processes[process].timeline;
+    int code = 0;
+
+    for (size_t i = 0; code == 0 && timeline->buckets && i < timeline->n_buckets; i++) {
+        const struct timeline_bucket *bucket = &timeline->buckets[i];
+        uint64_t start_ns = timeline->start_ns + ((uint64_t)i << timeline->shift);
+        code = database_insert(insert, err, "uuuuuuuuuuuu", (uint64_t)process, (uint64_t)i,
+                               start_ns, start_ns + (UINT64_C(1) << timeline->shift),
+                               bucket->live_bytes, bucket->live_blocks, bucket->peak_bytes,
+                               bucket->low_bytes, bucket->allocated_blocks, bucket->allocated_bytes,
+                               bucket->freed_blocks, bucket->freed_bytes);
+    }
+    return code;
+}
+
+static int write_sizes(struct facts *facts, uint32_t process, sqlite3_stmt *insert,
+                       struct error *err)
+{
+    const struct size_class_totals *sizes = facts->totals->processes[process].sizes;
+    int code = 0;
+
+    for (unsigned i = 0; code == 0 && sizes && i < TOTALS_SIZE_CLASSES; i++) {
+        uint64_t from;
+        uint64_t to;
+        if (sizes[i].allocated_blocks == 0)
+            continue;
+        totals_size_class_bounds(i, &from, &to);
+        code = database_insert(insert, err, "uuuuuuuuu", (uint64_t)process, from, to,
+                               sizes[i].allocated_blocks, sizes[i].allocated_bytes,
+                               sizes[i].leaked_blocks, sizes[i].leaked_bytes,
+                               sizes[i].temporary_blocks, sizes[i].slack_bytes);
+    }
+    return code;
+}
+
+static int write_lifetimes(struct facts *facts, uint32_t process, sqlite3_stmt *insert,
+                           struct error *err)
+{
+    const struct lifetime_class_totals *lifetimes = facts->totals->processes[process].lifetimes;
+    int code = 0;
+
+    for (unsigned i = 0; code == 0 && lifetimes && i < TOTALS_LIFETIME_CLASSES; i++) {
+        uint64_t from;
+        uint64_t to;
+        if (lifetimes[i].blocks == 0)
+            continue;
+        totals_lifetime_class_bounds(i, &from, &to);
+        code = database_insert(insert, err, "uuuuu", (uint64_t)process, from, to,
+                               lifetimes[i].blocks, lifetimes[i].bytes);
+    }
+    return code;
+}
+
+typedef int process_table_fn(struct facts *facts, uint32_t process, sqlite3_stmt *insert,
+                             struct error *err);
+
+static int write_per_process(struct facts *facts, const char *sql, process_table_fn *write,
+                             struct error *err)
+{
+    sqlite3_stmt *insert = NULL;
+    int code = database_prepare(facts->db, sql, &insert, err);
+
+    for (uint32_t id = 1; code == 0 && id <= facts->definitions->n_processes; id++)
+        code = write(facts, id, insert, err);
+    sqlite3_finalize(insert);
+    return code;
+}
+
+/* ---- heaps ---- */
+
+static const char *heap_kind_name(enum log_heap_kind kind)
+{
+    switch (kind) {
+    case LOG_HEAP_BRK:
+        return "brk";
+    case LOG_HEAP_ARENA:
+        return "arena";
+    default:
+        return "other";
+    }
+}
+
+static int write_heaps(struct facts *facts, struct error *err)
+{
+    sqlite3_stmt *insert = NULL;
+    int code =
+        database_prepare(facts->db, "INSERT INTO heaps VALUES (?, ?, ?, ?, ?, ?, ?)", &insert, err);
+
+    for (uint32_t id = 1; code == 0 && id <= heap_ranges_count(facts->heaps); id++) {
+        const struct heap_range *heap = heap_ranges_get(facts->heaps, id);
+        code = database_insert(insert, err, "uutuuut", (uint64_t)id, (uint64_t)heap->process,
+                               heap_kind_name(heap->kind), heap->start, heap->end,
+                               heap->lowest_block, heap->is_glibc ? "glibc" : NULL);
+    }
+    sqlite3_finalize(insert);
+    return code;
+}
+
+/* Of several at one instant the last one holds. */
+static int write_extents(struct facts *facts, struct error *err)
+{
+    sqlite3_stmt *insert = NULL;
+    int code = database_prepare(facts->db, "INSERT OR REPLACE INTO heap_extents VALUES (?, ?, ?)",
+                                &insert, err);
+
+    for (size_t i = 0; code == 0 && i < heap_ranges_count_extents(facts->heaps); i++) {
+        struct heap_extent extent = heap_ranges_get_extent(facts->heaps, i);
+        if (extent.heap_id)
+            code = database_insert(insert, err, "uuu", (uint64_t)extent.heap_id, extent.time_ns,
+                                   extent.end);
+    }
+    sqlite3_finalize(insert);
+    return code;
+}
+
+static uint64_t snapshot_of(const struct facts *facts, enum facts_moment moment, uint32_t heap)
+{
+    const struct process_facts *process =
+        &facts->processes[heap_ranges_get(facts->heaps, heap)->process];
+
+    return moment == FACTS_AT_PEAK ? process->peak_snapshot_id : process->end_snapshot_id;
+}
+
+static int write_states(struct facts *facts, enum facts_moment moment, sqlite3_stmt *insert,
+                        struct error *err)
+{
+    const struct heap_pages *pages = &facts->pages[moment];
+    int code = 0;
+
+    for (uint32_t id = 1; code == 0 && id <= pages->n_heaps; id++) {
+        const struct heap_state *state = &pages->states[id];
+        uint64_t snapshot = snapshot_of(facts, moment, id);
+        if (snapshot == 0)
+            continue;
+        code = database_insert(
+            insert, err, "uuuuuuuuuzzuuuu", snapshot, (uint64_t)id, state->parts.extent_bytes,
+            state->parts.live_bytes, state->parts.slack_bytes, state->parts.overhead_bytes,
+            state->parts.hole_bytes, state->parts.free_page_bytes, state->parts.top_bytes,
+            state->topmost_id, (uint64_t)state->topmost_node, state->pages_to[0],
+            state->pages_to[1], state->pages_to[2], state->pages_to[3]);
+    }
+    return code;
+}
+
+struct page_row {
+    uint64_t snapshot_id;
+    const struct heap_page *page;
+};
+
+/* The order of the key. */
+static int compare_page_rows(const void *left, const void *right)
+{
+    const struct page_row *a = left;
+    const struct page_row *b = right;
+
+    if (a->snapshot_id != b->snapshot_id)
+        return a->snapshot_id < b->snapshot_id ? -1 : 1;
+    return (a->page->address > b->page->address) - (a->page->address < b->page->address);
+}
+
+static void page_column(const void *row, int column, sqlite3_context *context)
+{
+    const struct page_row *page_row = row;
+    const struct heap_page *page = page_row->page;
+    const uint64_t values[] = {
+        page_row->snapshot_id,
+        page->address,
+        page->heap,
+        page->live_bytes,
+        page->live_blocks,
+        page->common_frames == HEAP_PAGES_ONE_STACK ? page->owner_node : UINT64_MAX,
+        page->example_id,
+    };
+    result_unless(context, values[column], UINT64_MAX);
+}
+
+static int write_pages(struct facts *facts, enum facts_moment moment, struct error *err)
+{
+    const struct heap_pages *pages = &facts->pages[moment];
+    struct page_row *rows = malloc((pages->n_pages + 1) * sizeof *rows);
+
+    if (!rows)
+        return error_set(err, ERROR_NOMEM, "out of memory for %zu heap pages", pages->n_pages);
+    for (size_t i = 0; i < pages->n_pages; i++) {
+        rows[i].page = &pages->pages[i];
+        rows[i].snapshot_id = snapshot_of(facts, moment, pages->pages[i].heap);
+    }
+    qsort(rows, pages->n_pages, sizeof *rows, compare_page_rows);
+    int code =
+        write_array(facts->db,
+                    "heap_pages(snapshot_id, page_address, heap_id, live_bytes,"
+                    " live_blocks, owner_backtrace_id, example_allocation_id)",
+                    7, page_column, (struct row_array){rows, sizeof *rows, pages->n_pages}, err);
+    free(rows);
+    return code;
+}
+
+static int write_pins(struct facts *facts, enum facts_moment moment, sqlite3_stmt *insert,
+                      struct error *err)
+{
+    struct heap_pin *pins;
+    size_t n;
+    int code = heap_pins_make(&facts->pages[moment], &pins, &n, err);
+
+    for (size_t i = 0; code == 0 && i < n; i++)
+        code = database_insert(insert, err, "uuuuuuu", snapshot_of(facts, moment, pins[i].heap),
+                               (uint64_t)pins[i].node, (uint64_t)pins[i].common_frames,
+                               pins[i].n_pages, pins[i].live_bytes, pins[i].emptiest_bytes,
+                               pins[i].example_id);
+    free(pins);
+    return code;
+}
+
+static int write_moments(struct facts *facts, struct error *err)
+{
+    sqlite3_stmt *states = NULL;
+    sqlite3_stmt *pins = NULL;
+    int code = database_prepare(
+        facts->db, "INSERT INTO heap_states VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        &states, err);
+
+    if (code == 0)
+        code = database_prepare(facts->db, "INSERT INTO heap_pins VALUES (?, ?, ?, ?, ?, ?, ?)",
+                                &pins, err);
+
+    for (int moment = 0; code == 0 && moment < FACTS_MOMENTS; moment++) {
+        code = write_states(facts, (enum facts_moment)moment, states, err);
+        if (code == 0)
+            code = write_pages(facts, (enum facts_moment)moment, err);
+        if (code == 0)
+            code = write_pins(facts, (enum facts_moment)moment, pins, err);
+    }
+    sqlite3_finalize(states);
+    sqlite3_finalize(pins);
+    return code;
+}
+
+/* ---- all ---- */
+
+static int write_totals(struct facts *facts, struct error *err)
+{
+    int code = 0;
+
+    for (uint32_t id = 1; code == 0 && id <= facts->definitions->n_processes; id++)
+        code = write_stacks(facts, id, err);
+    if (code == 0)
+        code = write_tally(facts,
+                           "free_sites(process_id, backtrace_id, free_backtrace_id, blocks,"
+                           " bytes)",
+                           &facts->totals->free_sites, err);
+    if (code == 0)
+        code =
+            write_tally(facts, "thread_flows(process_id, thread_id, free_thread_id, blocks, bytes)",
+                        &facts->totals->flows, err);
+    return code ? code : write_chains(facts, err);
+}
+
+int facts_write_tables(struct facts *facts, struct error *err)
+{
+    int code = code_tables_write(facts, err);
+
+    if (code == 0)
+        code = write_totals(facts, err);
+    if (code == 0)
+        code = write_per_process(facts,
+                                 "INSERT INTO timeline VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                                 write_timeline, err);
+    if (code == 0)
+        code = write_per_process(
+            facts, "INSERT INTO size_classes VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", write_sizes, err);
+    if (code == 0)
+        code = write_per_process(facts, "INSERT INTO lifetime_classes VALUES (?, ?, ?, ?, ?)",
+                                 write_lifetimes, err);
+    if (code == 0)
+        code = write_heaps(facts, err);
+    if (code == 0)
+        code = write_extents(facts, err);
+    return code ? code : write_moments(facts, err);
+}

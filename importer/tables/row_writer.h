@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * row_writer: allocations into packed_allocation_rows, chain_rows and realloc_chains.
+ *
+ * Model:   rows come in batches, in order of id; each batch is one statement per table.
+ * Invariants: RW-1 the first allocation has id 1 and each next one is one more: allocation_id is
+ *             SQLite's own next rowid, so that it appends without looking for the key.
+ *             RW-2 thread and heap ids are below 2^24, for which packed_allocation_rows.traits
+ *             has room: row_writer_new fails with more.
+ * Threads: those of the connection. A batch may be filled by another thread.
+ * Failure: the database.
+ */
+#ifndef MTRACE_IMPORTER_ROW_WRITER_H
+#define MTRACE_IMPORTER_ROW_WRITER_H
+
+#include "importer/pairing/fates.h"
+#include "support/error.h"
+
+#include <sqlite3.h>
+#include <stddef.h>
+
+enum {
+    ROW_BATCH_ROWS = 1024
+};
+
+struct row_batch {
+    size_t n_rows;
+    size_t n_links;
+    size_t n_chains;
+    struct allocation rows[ROW_BATCH_ROWS];
+    uint32_t links[ROW_BATCH_ROWS]; /* indexes of rows that belong to a chain */
+    struct pairing_chain chains[ROW_BATCH_ROWS];
+};
+
+/* Appends to the batch, which has room; chain may be NULL. */
+void row_batch_add(struct row_batch *batch, const struct allocation *allocation,
+                   const struct pairing_chain *chain);
+
+struct row_writer;
+
+/* Ids of threads and heaps go up to n_threads and n_heaps (RW-2). */
+int row_writer_new(sqlite3 *db, uint64_t n_threads, uint64_t n_heaps, struct row_writer **ret,
+                   struct error *err);
+
+/* NULL is fine. */
+void row_writer_free(struct row_writer *writer);
+
+int row_writer_write(struct row_writer *writer, const struct row_batch *batch, struct error *err);
+
+#endif

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: MIT */
+#include "queries/database/import_first.h"
+
+#include "common/log_format.h"
+#include "queries/database/rundb.h"
+#include "support/database_file.h"
+#include "support/error.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static const char log_suffix[] = ".dat";
+static const char importer[] = "mtrace-import";
+
+bool import_first_is_log(const char *path)
+{
+    size_t length = strlen(path);
+
+    return length > strlen(log_suffix)
+           && strcmp(path + length - strlen(log_suffix), log_suffix) == 0;
+}
+
+static bool is_newer(const struct stat *database, const struct stat *log)
+{
+    return database->st_mtim.tv_sec > log->st_mtim.tv_sec
+           || (database->st_mtim.tv_sec == log->st_mtim.tv_sec
+               && database->st_mtim.tv_nsec >= log->st_mtim.tv_nsec);
+}
+
+/* False for what is no log of mtrace, as heaptrack's. */
+static bool read_header(const char *path, struct log_file *ret_header)
+{
+    FILE *file = fopen(path, "re");
+    bool is_read = file && fread(ret_header, sizeof(*ret_header), 1, file) == 1;
+
+    if (file)
+        (void)fclose(file);
+    return is_read && memcmp(ret_header->magic, LOG_MAGIC, sizeof(ret_header->magic)) == 0;
+}
+
+static int count_processes(const struct rundb *database, const struct log_file *header,
+                           int64_t *ret_n, struct error *err)
+{
+    char sql[128];
+
+    (void)snprintf(sql, sizeof(sql),
+                   "SELECT count(*) FROM processes WHERE pid = %" PRIu32
+                   " AND start_unix_ns = %" PRIu64,
+                   header->pid, header->start_unix_ns);
+    return rundb_get_int64(database, sql, ret_n, err);
+}
+
+/* A log that was moved here keeps its time and may be older than the database of another run. */
+static int holds(const char *database_path, const char *log_path, bool *ret_holds,
+                 struct error *err)
+{
+    struct rundb database;
+    struct log_file header;
+    int64_t n = 0;
+    int rc;
+
+    *ret_holds = true;
+    if (!read_header(log_path, &header))
+        return 0;
+    rc = rundb_open(&database, database_path, err);
+    if (rc != 0)
+        return rc;
+    rc = count_processes(&database, &header, &n, err);
+    rundb_close(&database);
+    *ret_holds = n > 0;
+    return rc;
+}
+
+static int check_database(const char *database_path, const char *log_path, bool *ret_is_current,
+                          struct error *err)
+{
+    struct stat log;
+    struct stat database;
+
+    *ret_is_current = false;
+    if (stat(log_path, &log) != 0)
+        return error_set_errno(err, errno, "cannot open '%s'", log_path);
+    switch (database_file_owner(database_path)) {
+    case DATABASE_FILE_ABSENT:
+        return 0;
+    case DATABASE_FILE_FOREIGN:
+        return error_set(err, ERROR_EXISTS,
+                         "'%s' exists and is not a database of mtrace; use mtrace-import %s and "
+                         "the name of another database",
+                         database_path, log_path);
+    case DATABASE_FILE_OURS:
+        break;
+    }
+    if (stat(database_path, &database) != 0 || !is_newer(&database, &log))
+        return 0;
+    return holds(database_path, log_path, ret_is_current, err);
+}
+
+/* The program beside this one; its bare name, to be looked for in PATH, when there is none. */
+static void find_importer(char *path, size_t size)
+{
+    ssize_t length = readlink("/proc/self/exe", path, size - 1);
+    char *slash;
+
+    path[length > 0 ? length : 0] = '\0';
+    slash = strrchr(path, '/');
+    if (slash && (size_t)(slash + 1 - path) + sizeof(importer) <= size) {
+        memcpy(slash + 1, importer, sizeof(importer));
+        if (access(path, X_OK) == 0)
+            return;
+    }
+    memcpy(path, importer, sizeof(importer));
+}
+
+static int run_importer(const char *log_path, const char *database_path, struct error *err)
+{
+    char program[PATH_MAX];
+    char force[] = "--force";
+    char *const arguments[] = {program, force, (char *)(uintptr_t)log_path,
+                               (char *)(uintptr_t)database_path, NULL};
+    pid_t pid;
+    int status;
+    int rc;
+
+    find_importer(program, sizeof(program));
+    rc = posix_spawnp(&pid, program, NULL, NULL, arguments, environ);
+    if (rc != 0)
+        return error_set_errno(err, rc, "cannot run '%s' to import '%s'", program, log_path);
+    while (waitpid(pid, &status, 0) < 0) {
+        if (errno != EINTR)
+            return error_set_errno(err, errno, "cannot wait for '%s'", program);
+    }
+    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
+        return error_set(err, ERROR_EXEC, "'%s' was not imported", log_path);
+    return 0;
+}
+
+int import_first_run(const char *log_path, char *ret_path, size_t size, struct error *err)
+{
+    int length = (int)(strlen(log_path) - strlen(log_suffix));
+    bool is_current;
+    int rc;
+
+    if (snprintf(ret_path, size, "%.*s.db", length, log_path) >= (int)size)
+        return error_set(err, ERROR_USAGE, "the name '%.200s' is too long", log_path);
+    rc = check_database(ret_path, log_path, &is_current, err);
+    if (rc != 0 || is_current)
+        return rc;
+    (void)fprintf(stderr, "importing %s to %s\n", log_path, ret_path);
+    return run_importer(log_path, ret_path, err);
+}

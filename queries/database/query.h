@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * query: one question to one database: what was asked, and where the answer goes.
+ *
+ * Model: main fills a struct query from the command line, opens the database (query_open.h), and
+ *        calls the command's run function (commands.h). Data goes to `out`, remarks to stderr.
+ */
+#ifndef MTRACE_QUERIES_QUERY_H
+#define MTRACE_QUERIES_QUERY_H
+
+#include "queries/filter/filter.h"
+#include "queries/text/render.h"
+#include "queries/database/rundb.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+struct command;
+struct error;
+
+enum {
+    QUERY_MAX_ARGUMENTS = 4,
+    QUERY_SHELL_PATH_BYTES = 4 * 4096,
+    QUERY_TABLE_ROWS = 20, /* shown when --count is not given */
+    QUERY_EXIT_FAIL_IF = 3 /* --fail-if found a row */
+};
+
+enum query_order {
+    ORDER_DEFAULT,
+    ORDER_ASC,
+    ORDER_DSC,
+};
+
+struct query_options {
+    const struct command *command;
+    const char *database_path;                  /* NULL for commands that need none */
+    const char *arguments[QUERY_MAX_ARGUMENTS]; /* of the command, e.g. a stack's id */
+    int n_arguments;
+    enum render_format format;
+    int64_t count; /* rows wanted; -1: the format's default; 0: all */
+    int64_t skip;
+    int64_t process_id; /* 0: all */
+    int64_t site_id;    /* 0: all */
+    const char *sort_by;
+    enum query_order order;
+    const char *fail_if;
+    const char *suppressions_path;
+    const char *output_path;   /* NULL: stdout */
+    const char *export_format; /* of export; NULL: not given */
+    const char *measure; /* what stacks weigh (stack_weights.h); NULL: the command's default */
+    bool is_by_blocks;   /* blocks count, not bytes */
+    bool is_inverted;    /* innermost functions first */
+    double min_share;    /* smaller nodes are folded; negative: the command's default */
+    struct filter filter;
+    bool is_forced;
+    bool is_wide;
+    bool is_sql_shown;
+};
+
+struct query {
+    const struct query_options *options;
+    struct rundb database;
+    struct render_style style;
+    FILE *out;
+    struct query_options resolved;           /* the options, when opening has made a pid an id */
+    char shell_path[QUERY_SHELL_PATH_BYTES]; /* of the database, as the proposed commands have it */
+    int exit_status;                         /* of a question that was answered */
+};
+
+/* Rows to show: -1 for all. */
+int64_t query_max_rows(const struct query *query);
+
+/* Prints the statement with its literals instead of running it, when that was asked for; true if
+ * so. */
+bool query_show_sql(const struct query *query, struct sqlite3_stmt *stmt);
+
+#endif

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: MIT */
+#include "queries/database/query_open.h"
+
+#include "queries/command_line/commands.h"
+#include "queries/database/damage_note.h"
+#include "queries/export/export_job.h"
+#include "queries/filter/filtered_totals.h"
+#include "queries/heap/heap_tables.h"
+#include "queries/database/query.h"
+#include "queries/database/recorder_notes.h"
+#include "queries/database/suppressions.h"
+#include "support/error.h"
+#include "support/units.h"
+
+#include <string.h>
+
+static int install_filters(struct query *query, struct error *err)
+{
+    const struct query_options *options = query->options;
+    bool reads_rows = options->command->filters == COMMAND_FILTERS_ROWS
+                      || export_job_reads_rows(options->export_format);
+
+    if (options->command->has_instant) /* with needs_rows it goes through the rows itself */
+        return options->command->needs_rows ? 0 : heap_tables_install(query, err);
+    return reads_rows ? 0 : filtered_totals_install(query, err);
+}
+
+/* The one place that knows: to a slim import every question about rows would be answered by none.
+ */
+static int check_rows(const struct query *query, struct error *err)
+{
+    const struct query_options *options = query->options;
+    int64_t is_slim = 0;
+    int rc;
+
+    if (!options->command->needs_rows
+        && (options->command->has_instant ? !heap_tables_needs_rows(query)
+                                          : filter_scope_of(&options->filter) != FILTER_SCOPE_ROW))
+        return 0;
+    rc = rundb_get_int64(&query->database, "SELECT max(value) FROM meta WHERE key = 'slim'",
+                         &is_slim, err);
+    if (rc == 0 && is_slim)
+        return error_set(err, ERROR_NOT_FOUND,
+                         "'%s' was imported with --slim or --follow, without the blocks that this "
+                         "question is about; import the log again without --slim",
+                         options->database_path);
+    return rc;
+}
+
+static int count(const struct query *query, const char *sql, int64_t value, int64_t *ret_n,
+                 int64_t *ret_first, struct error *err)
+{
+    struct sqlite3_stmt *stmt;
+    int rc = rundb_prepare(&query->database, sql, &stmt, err);
+
+    if (rc != 0)
+        return rc;
+    sqlite3_bind_int64(stmt, 1, value);
+    rc = rundb_step(&query->database, stmt, err);
+    *ret_n = sqlite3_column_int64(stmt, 0);
+    *ret_first = sqlite3_column_int64(stmt, 1);
+    sqlite3_finalize(stmt);
+    return rc < 0 ? rc : 0;
+}
+
+/* --process takes a process_id or, where no other process had it, a pid. */
+static int resolve_process(struct query *query, struct error *err)
+{
+    const int64_t asked = query->options->process_id;
+    int64_t n = 0;
+    int64_t process_id = 0;
+    int rc = count(query, "SELECT count(*), process_id FROM processes WHERE process_id = ?1", asked,
+                   &n, &process_id, err);
+
+    if (rc == 0 && n == 0)
+        rc = count(query, "SELECT count(*), process_id FROM processes WHERE pid = ?1", asked, &n,
+                   &process_id, err);
+    if (rc == 0 && n != 1)
+        return error_set(err, ERROR_NOT_FOUND,
+                         n ? "'%s' has several processes with pid %lld; mtrace-query processes "
+                             "lists their ids"
+                           : "'%s' has no process %lld; mtrace-query processes lists them",
+                         query->options->database_path, (long long)asked);
+    query->resolved = *query->options;
+    query->resolved.process_id = process_id;
+    query->options = &query->resolved;
+    return rc;
+}
+
+static int check_site(const struct query *query, struct error *err)
+{
+    int64_t n = 0;
+    int64_t site_id;
+    int rc = count(query, "SELECT count(*), call_site_id FROM call_sites WHERE call_site_id = ?1",
+                   query->options->site_id, &n, &site_id, err);
+
+    if (rc == 0 && n == 0)
+        return error_set(
+            err, ERROR_NOT_FOUND,
+            "'%s' has no call site %lld; the column site of leaks, peak or hot has them",
+            query->options->database_path, (long long)query->options->site_id);
+    return rc;
+}
+
+static int check_ids(struct query *query, struct error *err)
+{
+    int rc = query->options->process_id ? resolve_process(query, err) : 0;
+
+    return rc == 0 && query->options->site_id ? check_site(query, err) : rc;
+}
+
+static void append(char *text, size_t *used, const char *more)
+{
+    for (; *more && *used + 1 < QUERY_SHELL_PATH_BYTES; more++)
+        text[(*used)++] = *more;
+    text[*used] = '\0';
+}
+
+/* In single quotes where a shell would read the name in another way. */
+static void quote_path(const char *path, char *text)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                "_-./+,:@%=";
+    bool is_plain = path[strspn(path, plain)] == '\0';
+    size_t used = 0;
+
+    append(text, &used, is_plain ? "" : "'");
+    for (const char *at = path; *at; at++)
+        append(text, &used, *at == '\'' ? "'\\''" : (char[]){*at, '\0'});
+    append(text, &used, is_plain ? "" : "'");
+}
+
+int query_open(struct query *query, struct error *err)
+{
+    int64_t n_processes = 0;
+    int rc;
+
+    if (!query->options->database_path)
+        return 0;
+    quote_path(query->options->database_path, query->shell_path);
+    rc = rundb_open(&query->database, query->options->database_path, err);
+    if (rc == 0)
+        rc = check_ids(query, err);
+    if (rc == 0)
+        rc = check_rows(query, err);
+    if (rc == 0)
+        rc = rundb_load_views(&query->database, err);
+    if (rc == 0 && query->options->suppressions_path)
+        rc = suppressions_load(&query->database, query->options->suppressions_path, err);
+    if (rc == 0)
+        rc = install_filters(query, err);
+    if (rc == 0)
+        rc = rundb_lock(&query->database, err);
+    if (rc == 0)
+        rc = rundb_get_int64(&query->database, "SELECT count(*) FROM processes", &n_processes, err);
+    query->style.has_process = n_processes > 1;
+    if (rc == 0)
+        rc = damage_note_print(query, err);
+    return rc == 0 ? recorder_notes_print(query, err) : rc;
+}
+
+int query_note_culled(const struct query *query, struct error *err)
+{
+    const struct query_options *options = query->options;
+    char text[UNITS_TEXT_BYTES];
+    char sql[128];
+    int64_t n_culled = 0;
+    int rc;
+
+    if (!options->database_path || export_job_reads_rows(options->export_format)
+        || (options->command->filters != COMMAND_FILTERS_ROWS
+            && filter_scope_of(&options->filter) != FILTER_SCOPE_ROW))
+        return 0; /* exports say so themselves */
+    sqlite3_snprintf(
+        sizeof(sql), sql,
+        "SELECT sum(culled_blocks) FROM main.backtrace_totals WHERE %lld IN (0, process_id)",
+        (long long)options->process_id);
+    rc = rundb_get_int64(&query->database, sql, &n_culled, err);
+    if (rc == 0 && n_culled > 0)
+        (void)fprintf(stderr,
+                      "mtrace-query: note: %s were culled: they are in totals, and not in this"
+                      " answer, which is made of rows\n",
+                      units_format_counted(n_culled, "block", text));
+    return rc;
+}

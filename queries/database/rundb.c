@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: MIT */
+#include "queries/database/rundb.h"
+
+#include "support/database_file.h"
+#include "support/embedded_sql.h"
+#include "support/error.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* Set by the signal handler's caller and read there: a plain pointer would be a race. */
+static _Atomic(struct sqlite3 *) interruptible;
+
+void rundb_interrupt(void)
+{
+    struct sqlite3 *handle = interruptible;
+
+    if (handle)
+        sqlite3_interrupt(handle);
+}
+
+int rundb_error(const struct rundb *database, const char *doing, struct error *err)
+{
+    switch (sqlite3_errcode(database->handle)) {
+    case SQLITE_INTERRUPT:
+        return error_set(err, ERROR_INTERRUPTED, "interrupted while %s '%s'", doing,
+                         database->path);
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+        return error_set(err, ERROR_DATABASE,
+                         "'%s' is being written; try again when that has ended", database->path);
+    case SQLITE_NOTADB:
+        return error_set(err, ERROR_FORMAT,
+                         "'%s' is not an mtrace database; mtrace-import makes one", database->path);
+    case SQLITE_CORRUPT:
+        return error_set(err, ERROR_FORMAT, "'%s' is damaged; import the recording again",
+                         database->path);
+    case SQLITE_NOMEM:
+        return error_set(err, ERROR_NOMEM, "no memory left while %s '%s'", doing, database->path);
+    default:
+        return error_set(err, ERROR_DATABASE, "%s '%s': %s", doing, database->path,
+                         sqlite3_errmsg(database->handle));
+    }
+}
+
+static int check_file(const char *path, struct error *err)
+{
+    struct stat status;
+
+    if (stat(path, &status) != 0)
+        return error_set_errno(err, errno, "cannot open '%s'", path);
+    if (S_ISDIR(status.st_mode))
+        return error_set(err, ERROR_FORMAT,
+                         "'%s' is a directory; name a database that mtrace-import made", path);
+    if (status.st_size == 0)
+        return error_set(err, ERROR_FORMAT, "'%s' is empty; mtrace-import makes databases", path);
+    return 0;
+}
+
+static int check_identity(const struct rundb *database, struct error *err)
+{
+    int64_t id = 0;
+    int64_t version = 0;
+    int rc = rundb_get_int64(database, "PRAGMA application_id", &id, err);
+
+    if (rc == 0)
+        rc = rundb_get_int64(database, "PRAGMA user_version", &version, err);
+    if (rc != 0)
+        return rc;
+    if (id != DATABASE_FILE_APPLICATION_ID)
+        return error_set(err, ERROR_FORMAT,
+                         "'%s' is a database of another program; mtrace-import makes ours",
+                         database->path);
+    if (version > RUNDB_VERSION)
+        return error_set(
+            err, ERROR_VERSION,
+            "'%s' has schema %lld, this mtrace-query reads up to %d; use a newer mtrace-query",
+            database->path, (long long)version, RUNDB_VERSION);
+    return 0;
+}
+
+static int open_handle(struct rundb *database, const char *path, int flags, struct error *err)
+{
+    database->path = path;
+    /* One thread uses the connection: a lock per value that is read would be for nobody. */
+    if (sqlite3_open_v2(path, &database->handle, flags | SQLITE_OPEN_NOMUTEX, NULL) != SQLITE_OK) {
+        int rc = rundb_error(database, "opening", err);
+        rundb_close(database);
+        return rc;
+    }
+    sqlite3_extended_result_codes(database->handle, 0);
+    sqlite3_busy_timeout(database->handle, 2000);
+    interruptible = database->handle;
+    return rundb_run(database,
+                     "PRAGMA temp_store = MEMORY; PRAGMA cache_size = -65536;"
+                     "PRAGMA mmap_size = 0x7fff0000",
+                     err);
+}
+
+int rundb_open(struct rundb *database, const char *path, struct error *err)
+{
+    int rc;
+
+    *database = (struct rundb){0};
+    rc = check_file(path, err);
+    if (rc != 0)
+        return rc;
+    rc = open_handle(database, path, SQLITE_OPEN_READONLY, err);
+    if (rc == 0)
+        rc = check_identity(database, err);
+    if (rc != 0)
+        rundb_close(database);
+    return rc;
+}
+
+int rundb_open_memory(struct rundb *database, struct error *err)
+{
+    *database = (struct rundb){0};
+    return open_handle(database, ":memory:", SQLITE_OPEN_READWRITE, err);
+}
+
+void rundb_close(struct rundb *database)
+{
+    interruptible = NULL;
+    sqlite3_close(database->handle);
+    database->handle = NULL;
+}
+
+/* "CREATE VIEW" -> "CREATE TEMP VIEW": temporary names win over those in the file. */
+static int load_view(struct rundb *database, const struct embedded_sql *view, struct error *err)
+{
+    static const char create[] = "\nCREATE VIEW ";
+    const char *at = strstr(view->text, create);
+    char *sql;
+    int rc;
+
+    if (!at)
+        return error_set(err, ERROR_BUG, "view '%s' has no CREATE VIEW", view->name);
+    sql = sqlite3_mprintf("CREATE TEMP VIEW %s", at + strlen(create));
+    if (!sql)
+        return error_set(err, ERROR_NOMEM, "no memory for view '%s'", view->name);
+    rc = rundb_run(database, sql, err);
+    sqlite3_free(sql);
+    return rc;
+}
+
+int rundb_load_views(struct rundb *database, struct error *err)
+{
+    int64_t has_totals = 0;
+    int rc = 0;
+
+    for (const struct embedded_sql *view = embedded_views; rc == 0 && view->name; view++)
+        rc = load_view(database, view, err);
+    if (rc == 0)
+        rc = rundb_get_int64(database,
+                             "SELECT count(*) FROM main.sqlite_schema WHERE name = 'site_totals'",
+                             &has_totals, err);
+    return rc == 0 && !has_totals ? rundb_compute(database, RUNDB_MADE, err) : rc;
+}
+
+int rundb_compute(struct rundb *database, unsigned tables, struct error *err)
+{
+    static const char *const names[] = {"site_totals",   "site_leaks",        "site_frees",
+                                        "module_totals", "suppressed_stacks", "snapshot_sites",
+                                        "site_growth"};
+    int rc = 0;
+
+    for (size_t i = 0; rc == 0 && i < sizeof(names) / sizeof(names[0]); i++) {
+        char sql[128];
+
+        sqlite3_snprintf(sizeof(sql), sql, "CREATE TEMP VIEW IF NOT EXISTS %s AS SELECT * FROM _%s",
+                         names[i], names[i]);
+        if (tables & 1u << i)
+            rc = rundb_run(database, sql, err);
+    }
+    return rc;
+}
+
+/* Reading, functions and PRAGMA functions that describe tables; sqlite3_set_authorizer calls it at
+ * prepare. */
+static int authorize(void *context, int action, const char *first, const char *second,
+                     const char *schema, const char *trigger)
+{
+    (void)context;
+    (void)schema;
+    (void)trigger;
+    switch (action) {
+    case SQLITE_SELECT:
+    case SQLITE_READ:
+    case SQLITE_RECURSIVE:
+        return SQLITE_OK;
+    case SQLITE_FUNCTION:
+        return second && strcmp(second, "load_extension") == 0 ? SQLITE_DENY : SQLITE_OK;
+    case SQLITE_PRAGMA:
+        return first && (strncmp(first, "table_", 6) == 0 || strncmp(first, "index_", 6) == 0)
+                   ? SQLITE_OK
+                   : SQLITE_DENY;
+    default:
+        return SQLITE_DENY;
+    }
+}
+
+int rundb_lock(struct rundb *database, struct error *err)
+{
+    /* A table-valued function is connected at its first use, which looks like making a table. */
+    int rc = rundb_run(database,
+                       "SELECT count(*) FROM json_each('[]'), pragma_table_info('meta');"
+                       "PRAGMA query_only = 1",
+                       err);
+
+    if (rc != 0)
+        return rc;
+    sqlite3_limit(database->handle, SQLITE_LIMIT_EXPR_DEPTH, 200);
+    sqlite3_limit(database->handle, SQLITE_LIMIT_ATTACHED, 0);
+    sqlite3_set_authorizer(database->handle, authorize, NULL);
+    return 0;
+}
+
+int rundb_run(struct rundb *database, const char *sql, struct error *err)
+{
+    if (sqlite3_exec(database->handle, sql, NULL, NULL, NULL) != SQLITE_OK)
+        return rundb_error(database, "reading", err);
+    return 0;
+}
+
+int rundb_prepare(const struct rundb *database, const char *sql, struct sqlite3_stmt **ret_stmt,
+                  struct error *err)
+{
+    const char *tail = NULL;
+
+    *ret_stmt = NULL;
+    if (sqlite3_prepare_v2(database->handle, sql, -1, ret_stmt, &tail) != SQLITE_OK) {
+        if (sqlite3_errcode(database->handle) == SQLITE_AUTH)
+            return error_set(err, ERROR_USAGE, "only reading is allowed: %s",
+                             sqlite3_errmsg(database->handle));
+        if (sqlite3_errcode(database->handle) == SQLITE_ERROR)
+            return error_set(err, ERROR_USAGE, "cannot run the statement: %s",
+                             sqlite3_errmsg(database->handle));
+        return rundb_error(database, "reading", err);
+    }
+    tail += strspn(tail, " \t\r\n;");
+    if (!*ret_stmt || *tail) {
+        sqlite3_finalize(*ret_stmt);
+        *ret_stmt = NULL;
+        return error_set(err, ERROR_USAGE, "one SELECT is expected, found %s",
+                         *tail ? "more" : "none");
+    }
+    return 0;
+}
+
+int rundb_step(const struct rundb *database, struct sqlite3_stmt *stmt, struct error *err)
+{
+    switch (sqlite3_step(stmt)) {
+    case SQLITE_ROW:
+        return 1;
+    case SQLITE_DONE:
+        return 0;
+    default:
+        return rundb_error(database, "reading", err);
+    }
+}
+
+int rundb_get_int64(const struct rundb *database, const char *sql, int64_t *ret_value,
+                    struct error *err)
+{
+    struct sqlite3_stmt *stmt;
+    int rc;
+
+    /* Not database_prepare: what fails here is the file, not what a person typed. */
+    if (sqlite3_prepare_v2(database->handle, sql, -1, &stmt, NULL) != SQLITE_OK)
+        return rundb_error(database, "reading", err);
+    rc = rundb_step(database, stmt, err);
+    if (rc >= 0)
+        *ret_value = rc == 1 ? sqlite3_column_int64(stmt, 0) : 0;
+    sqlite3_finalize(stmt);
+    return rc < 0 ? rc : 0;
+}

@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: MIT */
+/* export --to FORMAT: the recording, or what passes the filters, in the format of another tool. */
+#include "queries/command_line/commands.h"
+#include "queries/export/export_job.h"
+#include "queries/export/export_totals.h"
+#include "queries/database/query.h"
+#include "support/error.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const struct export_format {
+    const char *name;
+    int (*run)(struct export_job *job, struct error *err);
+    bool reads_rows;
+    bool is_of_one_process; /* the format has one clock and one address space */
+    bool is_binary;
+    bool has_measure; /* one figure for each stack: --measure says which */
+} formats[] = {
+    {"flamegraph.pl", export_collapsed_run, .has_measure = true},
+    {"heaptrack", export_heaptrack_run, .reads_rows = true, .is_of_one_process = true},
+    {"pprof", export_pprof_run, .is_binary = true},
+    {"speedscope", export_speedscope_run, .reads_rows = false},
+    {"dhat", export_dhat_run, .reads_rows = true, .is_of_one_process = true},
+    {"massif", export_massif_run, .reads_rows = true, .is_of_one_process = true},
+    {"json", export_json_run, .reads_rows = true},
+};
+
+enum {
+    N_FORMATS = sizeof(formats) / sizeof(formats[0])
+};
+
+static const char format_list[] =
+    "flamegraph.pl, heaptrack, pprof, speedscope, dhat, massif or json";
+
+static const struct export_format *find_format(const char *name)
+{
+    for (size_t i = 0; name && i < N_FORMATS; i++) {
+        if (strcmp(formats[i].name, name) == 0)
+            return &formats[i];
+    }
+    return NULL;
+}
+
+bool export_job_has_format(const char *name)
+{
+    return find_format(name) != NULL;
+}
+
+bool export_job_reads_rows(const char *format)
+{
+    const struct export_format *found = find_format(format);
+
+    return found && found->reads_rows;
+}
+
+static int check_format(const struct query *query, const struct export_format **ret_format,
+                        struct error *err)
+{
+    const struct query_options *options = query->options;
+    const struct export_format *format = find_format(options->export_format);
+
+    *ret_format = format;
+    if (!options->export_format)
+        return error_set(err, ERROR_USAGE, "export needs --to FORMAT: %s", format_list);
+    if (!format)
+        return error_set(err, ERROR_USAGE, "--to '%.100s': %s is expected", options->export_format,
+                         format_list);
+    if ((options->measure || options->is_by_blocks) && !format->has_measure)
+        return error_set(err, ERROR_USAGE, "--%s is for flamegraph.pl; %s has all there is",
+                         options->measure ? "measure" : "by", format->name);
+    if (format->is_binary && !options->output_path && isatty(STDOUT_FILENO))
+        return error_set(err, ERROR_USAGE, "%s is no text to look at; name a file with -o FILE",
+                         format->name);
+    return 0;
+}
+
+static int choose_process(struct export_job *job, const struct export_format *format,
+                          struct error *err)
+{
+    const struct rundb *database = &job->query->database;
+    int64_t n = 0;
+    int64_t first = 0;
+    int rc = rundb_get_int64(database, "SELECT count(*) FROM processes", &n, err);
+
+    if (rc == 0)
+        rc = rundb_get_int64(database, "SELECT min(process_id) FROM processes", &first, err);
+    job->process_id = job->query->options->process_id;
+    if (rc != 0 || job->process_id != 0)
+        return rc;
+    if (n == 1)
+        job->process_id = first;
+    if (n > 1 && format->is_of_one_process)
+        return error_set(err, ERROR_USAGE,
+                         "'%s' has %lld processes and %s holds one; choose it with --process ID",
+                         job->query->options->database_path, (long long)n, format->name);
+    return 0;
+}
+
+int export_job_write_error(const struct export_job *job, int os_errno, struct error *err)
+{
+    return error_set_errno(err, os_errno ? os_errno : EIO, "cannot write '%s'",
+                           job->output_path ? job->output_path : "stdout");
+}
+
+static char *copy_text(struct sqlite3_stmt *row, int column)
+{
+    const char *text = (const char *)sqlite3_column_text(row, column);
+
+    return strdup(text ? text : "");
+}
+
+/* Of the chosen process, else of the first. */
+static int read_process(struct export_job *job, struct error *err)
+{
+    const struct rundb *database = &job->query->database;
+    struct sqlite3_stmt *stmt;
+    int rc = rundb_prepare(database,
+                           "SELECT pid, start_unix_ns, start_ns, end_ns, executable,"
+                           " (SELECT group_concat(value, ' ') FROM json_each(command_line))"
+                           " FROM processes WHERE ?1 IN (0, process_id) ORDER BY process_id",
+                           &stmt, err);
+
+    if (rc != 0)
+        return rc;
+    sqlite3_bind_int64(stmt, 1, job->process_id);
+    rc = rundb_step(database, stmt, err);
+    if (rc == 1) {
+        job->pid = sqlite3_column_int64(stmt, 0);
+        job->start_unix_ns = sqlite3_column_int64(stmt, 1);
+        job->start_ns = sqlite3_column_int64(stmt, 2);
+        job->end_ns = sqlite3_column_int64(stmt, 3);
+        job->executable = copy_text(stmt, 4);
+        job->command_line = copy_text(stmt, 5);
+        rc = job->executable && job->command_line ? 0 : error_set(err, ERROR_NOMEM, "no memory");
+    } else if (rc == 0) {
+        rc = error_set(err, ERROR_NOT_FOUND, "'%s' has no process %lld",
+                       job->query->options->database_path, (long long)job->process_id);
+    }
+    sqlite3_finalize(stmt);
+    return rc;
+}
+
+int export_job_load_addresses(const struct export_job *job, int64_t **ret_addresses, int64_t *ret_n,
+                              struct error *err)
+{
+    const struct rundb *database = &job->query->database;
+    struct sqlite3_stmt *stmt;
+    int64_t n = 0;
+    int64_t *addresses;
+    int rc = rundb_get_int64(database, "SELECT max(object_id) + 1 FROM objects", &n, err);
+
+    *ret_addresses = NULL;
+    *ret_n = n;
+    if (rc != 0)
+        return rc;
+    addresses = calloc((size_t)n + 1, sizeof(*addresses));
+    if (!addresses)
+        return error_set(err, ERROR_NOMEM, "no memory for %lld modules", (long long)n);
+    *ret_addresses = addresses;
+    rc = rundb_prepare(database,
+                       "SELECT object_id, min(load_address) FROM modules"
+                       " WHERE process_id = ?1 AND object_id > 0 GROUP BY object_id",
+                       &stmt, err);
+    if (rc != 0)
+        return rc;
+    sqlite3_bind_int64(stmt, 1, job->process_id);
+    while ((rc = rundb_step(database, stmt, err)) == 1) {
+        if (sqlite3_column_int64(stmt, 0) < n)
+            addresses[sqlite3_column_int64(stmt, 0)] = sqlite3_column_int64(stmt, 1);
+    }
+    sqlite3_finalize(stmt);
+    return rc;
+}
+
+/* Rows are what --slim leaves out, and culled blocks never had one. */
+static int check_rows(const struct export_job *job, const struct export_format *format,
+                      struct error *err)
+{
+    const struct rundb *database = &job->query->database;
+    int64_t is_slim = 0;
+    int64_t n_culled = 0;
+    int rc =
+        rundb_get_int64(database, "SELECT max(value) FROM meta WHERE key = 'slim'", &is_slim, err);
+
+    if (rc == 0 && is_slim)
+        return error_set(err, ERROR_NOT_FOUND,
+                         "'%s' was imported without allocations, of which %s is made;"
+                         " import it again without --slim",
+                         job->query->options->database_path, format->name);
+    if (rc == 0)
+        rc = rundb_get_int64(database, "SELECT sum(culled_blocks) FROM backtrace_totals", &n_culled,
+                             err);
+    if (rc == 0 && n_culled > 0)
+        (void)fprintf(stderr,
+                      "mtrace-query: note: %lld culled blocks have no row and are left out of %s;"
+                      " totals have them\n",
+                      (long long)n_culled, format->name);
+    return rc;
+}
+
+/* Of formats that are made of totals; others show what they read. */
+static int show_totals(const struct export_job *job, struct error *err)
+{
+    struct export_totals totals;
+    int rc = export_totals_open(&totals, job, err);
+
+    if (rc == 0)
+        (void)query_show_sql(job->query, totals.stmt);
+    export_totals_close(&totals);
+    return rc;
+}
+
+static int run_format(struct export_job *job, const struct export_format *format, struct error *err)
+{
+    enum stack_measure measure = STACK_MEASURE_ALLOCATED;
+    int rc = choose_process(job, format, err);
+
+    if (rc == 0)
+        rc = read_process(job, err);
+    if (rc == 0 && job->query->options->is_sql_shown && !format->reads_rows)
+        return show_totals(job, err);
+    if (rc == 0 && format->reads_rows)
+        rc = check_rows(job, format, err);
+    if (rc == 0 && format->has_measure)
+        rc = stack_measure_of(job->query, &measure, err);
+    if (rc == 0)
+        rc = stack_weights_load(&job->stacks, job->query, job->process_id, measure, err);
+    return rc == 0 ? format->run(job, err) : rc;
+}
+
+int cmd_export_run(struct query *query, struct error *err)
+{
+    const struct export_format *format;
+    struct export_job job = {
+        .query = query, .out = query->out, .output_path = query->options->output_path};
+    int rc = check_format(query, &format, err);
+
+    if (rc == 0) {
+        rc = run_format(&job, format, err);
+        stack_weights_done(&job.stacks);
+    }
+    free(job.command_line);
+    free(job.executable);
+    return rc;
+}

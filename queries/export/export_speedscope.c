@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * speedscope: its JSON file format, a sampled profile for each measure over shared frames.
+ *
+ * A sample is a stack, outermost frame first, and its weight is what the stack has of the measure.
+ */
+#include "queries/export/export_job.h"
+#include "queries/export/export_totals.h"
+#include "queries/text/json_text.h"
+#include "queries/database/query.h"
+#include "support/error.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+static const struct profile {
+    const char *name;
+    const char *unit;
+    enum export_total total;
+} profiles[] = {
+    {"live bytes", "bytes", EXPORT_LIVE_BYTES},
+    {"live blocks", "none", EXPORT_LIVE_BLOCKS},
+    {"bytes at the peak", "bytes", EXPORT_PEAK_BYTES},
+    {"blocks at the peak", "none", EXPORT_PEAK_BLOCKS},
+    {"allocated bytes", "bytes", EXPORT_ALLOCATED_BYTES},
+    {"allocated blocks", "none", EXPORT_ALLOCATED_BLOCKS},
+    {"temporary bytes", "bytes", EXPORT_TEMPORARY_BYTES},
+    {"temporary blocks", "none", EXPORT_TEMPORARY_BLOCKS},
+};
+
+/* Every position is a frame, under its index. */
+static void put_frames(const struct export_job *job)
+{
+    const struct stack_weights *stacks = &job->stacks;
+
+    (void)fputs("\"shared\":{\"frames\":[", job->out);
+    for (size_t i = 0; i < stacks->n_positions; i++) {
+        const struct stack_position *position = &stacks->positions[i];
+        const char *name = position->function ? position->function : position->module;
+
+        (void)fputs(i ? ",\n{\"name\":" : "\n{\"name\":", job->out);
+        json_text_put(job->out, name ? name : "??");
+        if (position->source || position->module) {
+            (void)fputs(",\"file\":", job->out);
+            json_text_put(job->out, position->source ? position->source : position->module);
+        }
+        if (position->line > 0)
+            (void)fprintf(job->out, ",\"line\":%" PRId64, position->line);
+        (void)fputc('}', job->out);
+    }
+    (void)fputs("]}", job->out);
+}
+
+static void put_sample(const struct export_job *job, int64_t backtrace_id,
+                       const struct stack_position **positions, bool is_first)
+{
+    size_t n = stack_weights_positions(&job->stacks, backtrace_id, positions);
+
+    (void)fputs(is_first ? "\n[" : ",\n[", job->out);
+    for (size_t i = 0; i < n; i++)
+        (void)fprintf(job->out, "%s%td", i ? "," : "", positions[i] - job->stacks.positions);
+    (void)fputc(']', job->out);
+}
+
+/* Each profile writes its stacks twice, so that their totals are read once and kept. */
+struct stacks {
+    struct export_stack_totals *list;
+    size_t n, capacity;
+    const struct stack_position **positions; /* of the stack at hand */
+};
+
+static int keep_stack(struct stacks *stacks, const struct export_stack_totals *stack,
+                      struct error *err)
+{
+    if (stacks->n == stacks->capacity) {
+        size_t capacity = stacks->capacity ? 2 * stacks->capacity : 1024;
+        struct export_stack_totals *list = reallocarray(stacks->list, capacity, sizeof(*list));
+        if (!list)
+            return error_set(err, ERROR_NOMEM, "no memory for %zu stacks", capacity);
+        stacks->list = list;
+        stacks->capacity = capacity;
+    }
+    stacks->list[stacks->n++] = *stack;
+    return 0;
+}
+
+static int read_stacks(const struct export_job *job, struct stacks *stacks, struct error *err)
+{
+    struct export_totals totals;
+    struct export_stack_totals stack;
+    int rc = export_totals_open(&totals, job, err);
+
+    while (rc == 0 && (rc = export_totals_next(&totals, &stack, err)) == 1)
+        rc = keep_stack(stacks, &stack, err);
+    export_totals_close(&totals);
+    return rc;
+}
+
+/* The stacks that have something of the measure. */
+static void put_samples(const struct export_job *job, const struct stacks *stacks,
+                        enum export_total total)
+{
+    bool is_first = true;
+
+    for (size_t i = 0; i < stacks->n; i++) {
+        if (stacks->list[i].totals[total] <= 0)
+            continue;
+        put_sample(job, stacks->list[i].backtrace_id, stacks->positions, is_first);
+        is_first = false;
+    }
+}
+
+/* Their weights; the sum comes back. */
+static int64_t put_weights(const struct export_job *job, const struct stacks *stacks,
+                           enum export_total total)
+{
+    int64_t sum = 0;
+
+    for (size_t i = 0; i < stacks->n; i++) {
+        int64_t weight = stacks->list[i].totals[total];
+        if (weight <= 0)
+            continue;
+        (void)fprintf(job->out, "%s%" PRId64, sum ? "," : "", weight);
+        sum += weight;
+    }
+    return sum;
+}
+
+static void put_profile(const struct export_job *job, const struct profile *profile,
+                        const struct stacks *stacks)
+{
+    int64_t sum;
+
+    (void)fprintf(job->out, "%s{\"type\":\"sampled\",\"name\":\"%s\",\"unit\":\"%s\",\"samples\":[",
+                  profile == profiles ? "" : ",", profile->name, profile->unit);
+    put_samples(job, stacks, profile->total);
+    (void)fputs("],\"weights\":[", job->out);
+    sum = put_weights(job, stacks, profile->total);
+    (void)fprintf(job->out, "],\"startValue\":0,\"endValue\":%" PRId64 "}\n", sum);
+}
+
+int export_speedscope_run(struct export_job *job, struct error *err)
+{
+    struct stacks stacks = {.n = 0};
+    int rc = read_stacks(job, &stacks, err);
+
+    stacks.positions = calloc((size_t)job->stacks.max_positions + 1, sizeof(*stacks.positions));
+    if (rc == 0 && !stacks.positions)
+        rc = error_set(err, ERROR_NOMEM, "no memory for stacks");
+    if (rc == 0) {
+        (void)fputs("{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\n"
+                    "\"exporter\":\"mtrace " MTRACE_VERSION "\",\"name\":",
+                    job->out);
+        json_text_put(job->out, job->command_line);
+        (void)fputs(",\n\"activeProfileIndex\":0,", job->out);
+        put_frames(job);
+        (void)fputs(",\n\"profiles\":[", job->out);
+        for (size_t i = 0; i < sizeof(profiles) / sizeof(profiles[0]); i++)
+            put_profile(job, &profiles[i], &stacks);
+        (void)fputs("]}\n", job->out);
+    }
+    free(stacks.positions);
+    free(stacks.list);
+    return rc;
+}

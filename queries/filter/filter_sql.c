@@ -1,0 +1,522 @@
+/* SPDX-License-Identifier: MIT */
+#include "queries/filter/filter_sql.h"
+
+#include "queries/database/rundb.h"
+#include "queries/filter/stack_selection.h"
+#include "support/error.h"
+#include "support/units.h"
+
+#include <string.h>
+
+static int add_bound(struct filter_sql *sql, struct filter_bound bound)
+{
+    if (sql->n_bound == FILTER_SQL_MAX_BOUND) {
+        sqlite3_free(bound.text);
+        return (int)sql->n_bound; /* filter_add allows fewer values than there are places */
+    }
+    sql->bound[sql->n_bound++] = bound;
+    return (int)sql->n_bound;
+}
+
+static int bind_number(struct filter_sql *sql, int64_t number)
+{
+    return add_bound(sql, (struct filter_bound){.number = number});
+}
+
+/* ---- the range of time ---- */
+
+static int read_range(struct filter_sql *sql, struct error *err)
+{
+    struct sqlite3_stmt *stmt;
+    int64_t n_processes;
+    int rc = rundb_prepare(
+        sql->database,
+        "SELECT min(start_ns), max(end_ns), count(*), max(process_id),"
+        " (SELECT count(*) FROM processes) FROM processes WHERE ?1 IN (0, process_id)",
+        &stmt, err);
+
+    if (rc != 0)
+        return rc;
+    sqlite3_bind_int64(stmt, 1, sql->process_id);
+    rc = rundb_step(sql->database, stmt, err);
+    sql->start_ns = sqlite3_column_int64(stmt, 0);
+    sql->end_ns = sqlite3_column_int64(stmt, 1);
+    n_processes = sqlite3_column_int64(stmt, 2);
+    sql->is_of_one_process = n_processes == 1;
+    sql->is_restricted = n_processes < sqlite3_column_int64(stmt, 4);
+    if (sql->is_of_one_process && sql->process_id == 0)
+        sql->process_id = sqlite3_column_int64(stmt, 3);
+    sqlite3_finalize(stmt);
+    return rc < 0 ? rc : 0;
+}
+
+int64_t filter_sql_resolve(const struct filter_sql *sql, const struct filter_value *value)
+{
+    int64_t duration_ns = sql->end_ns - sql->start_ns;
+
+    if (!value->is_share)
+        return value->number;
+    if (value->parameter->type == FILTER_DURATION_OR_SHARE)
+        return (int64_t)(value->share * (double)duration_ns);
+    return sql->start_ns + (int64_t)(value->share * (double)duration_ns);
+}
+
+static void find_births(struct filter_sql *sql, const struct filter *filter)
+{
+    sql->from_ns = sql->start_ns;
+    sql->to_ns = sql->end_ns;
+    for (size_t i = 0; i < filter->n_values; i++) {
+        if (strcmp(filter->values[i].parameter->name, "from") == 0)
+            sql->from_ns = filter_sql_resolve(sql, &filter->values[i]);
+        else if (strcmp(filter->values[i].parameter->name, "to") == 0)
+            sql->to_ns = filter_sql_resolve(sql, &filter->values[i]);
+    }
+}
+
+/* An instant that the run did not have is a mistake, not an empty answer; its end may be exceeded. */
+static int check_instants(const struct filter_sql *sql, const struct filter *filter,
+                          struct error *err)
+{
+    char end[UNITS_TEXT_BYTES];
+
+    for (size_t i = 0; i < filter->n_values; i++) {
+        const struct filter_value *value = &filter->values[i];
+        bool is_birth = strcmp(value->parameter->name, "from") == 0;
+
+        if ((is_birth || value->parameter->type == FILTER_INSTANT) && !value->is_peak
+            && !value->is_end && filter_sql_resolve(sql, value) > sql->end_ns)
+            return error_set(err, ERROR_USAGE, "%s: '%.100s' is after the end of the run at %s",
+                             value->parameter->name, value->text,
+                             units_format_duration(sql->end_ns, end));
+    }
+    if (sql->from_ns > sql->to_ns)
+        return error_set(err, ERROR_USAGE, "from is after to: nothing was born then");
+    return 0;
+}
+
+/* ---- the range of ids ---- */
+
+/* Ids are in order of time: the first that was born at ns or later, by bisection. */
+static int find_first_id(const struct filter_sql *sql, int64_t ns, int64_t *ret_id,
+                         struct error *err)
+{
+    struct sqlite3_stmt *stmt;
+    int64_t low = 1;
+    int64_t high = 0;
+    int rc = rundb_get_int64(sql->database, "SELECT max(allocation_id) + 1 FROM allocation_rows",
+                             &high, err);
+
+    if (rc == 0)
+        rc = rundb_prepare(sql->database,
+                           "SELECT alloc_ns FROM allocation_rows WHERE allocation_id >= ?1"
+                           " ORDER BY allocation_id LIMIT 1",
+                           &stmt, err);
+    if (rc != 0)
+        return rc;
+    while (rc >= 0 && low < high) {
+        int64_t middle = low + (high - low) / 2;
+
+        sqlite3_bind_int64(stmt, 1, middle);
+        rc = rundb_step(sql->database, stmt, err);
+        if (rc == 0 || (rc == 1 && sqlite3_column_int64(stmt, 0) >= ns))
+            high = middle;
+        else
+            low = middle + 1;
+        sqlite3_reset(stmt);
+    }
+    sqlite3_finalize(stmt);
+    *ret_id = low;
+    return rc < 0 || rc > 1 ? rc : 0;
+}
+
+/* The births that pass `from`, `to` and `alive_at`: of repeated ones one must hold, and of instants
+ * all. */
+static void find_bounds(const struct filter_sql *sql, const struct filter *filter,
+                        int64_t *ret_first_ns, int64_t *ret_last_ns)
+{
+    int64_t first_ns = INT64_MAX;
+    int64_t last_ns = INT64_MIN;
+    int64_t instant_ns = INT64_MAX;
+
+    for (size_t i = 0; i < filter->n_values; i++) {
+        const struct filter_value *value = &filter->values[i];
+        const char *name = value->parameter->name;
+        int64_t ns = filter_sql_resolve(sql, value);
+
+        if (strcmp(name, "from") == 0 && ns < first_ns)
+            first_ns = ns;
+        else if (strcmp(name, "to") == 0 && ns > last_ns)
+            last_ns = ns;
+        else if (strcmp(name, "alive_at") == 0 && !value->is_peak && !value->is_end
+                 && ns < instant_ns)
+            instant_ns = ns;
+    }
+    *ret_first_ns = first_ns == INT64_MAX ? INT64_MIN : first_ns;
+    *ret_last_ns = last_ns == INT64_MIN || last_ns > instant_ns ? instant_ns : last_ns;
+}
+
+static bool is_range_of_births(const struct filter_parameter *parameter)
+{
+    return strcmp(parameter->name, "from") == 0 || strcmp(parameter->name, "to") == 0;
+}
+
+/* All there is to say of `from` and `to`; `alive_at` has a condition besides. */
+static int append_ids(struct filter_sql *sql, const struct filter *filter, struct error *err)
+{
+    int64_t first_ns;
+    int64_t last_ns;
+    int64_t id = 0;
+    int rc = 0;
+
+    find_bounds(sql, filter, &first_ns, &last_ns);
+    if (first_ns != INT64_MIN) {
+        rc = find_first_id(sql, first_ns, &id, err);
+        sqlite3_str_appendf(sql->row, " AND a.allocation_id >= ?%d", bind_number(sql, id));
+    }
+    if (rc == 0 && last_ns != INT64_MAX) {
+        rc = find_first_id(sql, last_ns + 1, &id, err);
+        sqlite3_str_appendf(sql->row, " AND a.allocation_id < ?%d", bind_number(sql, id));
+    }
+    return rc;
+}
+
+/* ---- conditions ---- */
+
+static int bind_value(struct filter_sql *sql, const struct filter_value *value)
+{
+    switch (value->parameter->type) {
+    case FILTER_TEXT:
+        return add_bound(sql, (struct filter_bound){.text = sqlite3_mprintf("%s", value->text)});
+    case FILTER_COUNT_OR_SHARE:
+        if (value->is_share)
+            return add_bound(sql, (struct filter_bound){.share = value->share, .is_share = true});
+        return bind_number(sql, value->number);
+    default:
+        return bind_number(sql, filter_sql_resolve(sql, value));
+    }
+}
+
+/* Copies a template; "@" becomes the value, $FROM and $TO the range. */
+static void append_template(struct filter_sql *sql, struct sqlite3_str *out, const char *text,
+                            const char *value)
+{
+    for (const char *at = text; *at; at++) {
+        if (*at == '@') {
+            sqlite3_str_appendall(out, value);
+        } else if (strncmp(at, "$FROM", 5) == 0) {
+            sqlite3_str_appendf(out, "?%d", bind_number(sql, sql->from_ns));
+            at += 4;
+        } else if (strncmp(at, "$TO", 3) == 0) {
+            sqlite3_str_appendf(out, "?%d", bind_number(sql, sql->to_ns));
+            at += 2;
+        } else {
+            sqlite3_str_appendchar(out, 1, *at);
+        }
+    }
+}
+
+/* One thread is compared; a set of them would be looked into with every row. */
+static bool append_only_thread(struct filter_sql *sql, struct sqlite3_str *out, const char *text)
+{
+    struct sqlite3_stmt *stmt;
+    int64_t n = 0;
+
+    if (rundb_prepare(sql->database,
+                      "SELECT count(*), max(thread_id) FROM threads"
+                      " WHERE ?1 IN (thread_id || '', tid || '', name)",
+                      &stmt, NULL)
+        != 0)
+        return false;
+    sqlite3_bind_text(stmt, 1, text, -1, SQLITE_STATIC);
+    if (rundb_step(sql->database, stmt, NULL) == 1)
+        n = sqlite3_column_int64(stmt, 0);
+    if (n == 1)
+        sqlite3_str_appendf(out, "a.thread_id = ?%d",
+                            bind_number(sql, sqlite3_column_int64(stmt, 1)));
+    sqlite3_finalize(stmt);
+    return n == 1;
+}
+
+static void append_condition(struct filter_sql *sql, struct sqlite3_str *out,
+                             const struct filter_value *value)
+{
+    const struct filter_parameter *parameter = value->parameter;
+    char placeholder[16];
+
+    if (value->word) {
+        append_template(sql, out, value->word->sql, "");
+        return;
+    }
+    if (value->is_peak || value->is_end) {
+        append_template(sql, out, parameter->sql, value->is_peak ? "p.peak_ns" : "p.end_ns");
+        return;
+    }
+    if (strcmp(parameter->name, "thread") == 0 && append_only_thread(sql, out, value->text))
+        return;
+    sqlite3_snprintf(sizeof(placeholder), placeholder, "?%d", bind_value(sql, value));
+    append_template(sql, out,
+                    value->is_share && parameter->share_sql ? parameter->share_sql : parameter->sql,
+                    placeholder);
+}
+
+static struct sqlite3_str *text_of(struct filter_sql *sql, const struct filter_value *value)
+{
+    switch (filter_value_scope(value)) {
+    case FILTER_SCOPE_ROW:
+        return sql->row;
+    case FILTER_SCOPE_GROUP:
+        return sql->group;
+    default:
+        return sql->stack;
+    }
+}
+
+/* " AND (one value OR another)": values of a parameter that differ in scope (words) stay apart. */
+static void append_parameter(struct filter_sql *sql, const struct filter *filter,
+                             const struct filter_parameter *parameter)
+{
+    struct sqlite3_str *out = NULL;
+
+    for (size_t i = 0; i < filter->n_values; i++) {
+        const struct filter_value *value = &filter->values[i];
+
+        if (value->parameter != parameter)
+            continue;
+        sql->needs |= filter_value_scope(value) == FILTER_SCOPE_ROW ? filter_value_needs(value) : 0;
+        if (out && out == text_of(sql, value)) {
+            sqlite3_str_appendall(out, parameter->is_conjunctive ? " AND " : " OR ");
+        } else {
+            if (out)
+                sqlite3_str_appendall(out, ")");
+            out = text_of(sql, value);
+            sqlite3_str_appendall(out, " AND (");
+        }
+        append_condition(sql, out, value);
+    }
+    if (out)
+        sqlite3_str_appendall(out, ")");
+}
+
+/* A name that the recording does not have is a mistake, not an empty answer. */
+static int check_name(const struct filter_sql *sql, const struct filter_value *value,
+                      struct error *err)
+{
+    char list[320] = "";
+    size_t used = 0;
+    struct sqlite3_stmt *stmt;
+    int rc = rundb_prepare(sql->database, value->parameter->names_sql, &stmt, err);
+
+    if (rc != 0)
+        return rc;
+    while ((rc = rundb_step(sql->database, stmt, err)) == 1) {
+        const char *name = (const char *)sqlite3_column_text(stmt, 0);
+        if (strcmp(name, value->text) == 0)
+            break;
+        if (used + strlen(name) + 3 < sizeof(list)) {
+            sqlite3_snprintf((int)(sizeof(list) - used), list + used, "%s%s", used ? ", " : "",
+                             name);
+            used += strlen(list + used);
+        }
+    }
+    sqlite3_finalize(stmt);
+    if (rc == 0)
+        return error_set(err, ERROR_USAGE, "%s: '%.100s' is none of %s", value->parameter->name,
+                         value->text, used ? list : "those recorded: there are none");
+    return rc < 0 ? rc : 0;
+}
+
+static int check_names(const struct filter_sql *sql, const struct filter *filter, struct error *err)
+{
+    int rc = 0;
+
+    for (size_t i = 0; rc == 0 && i < filter->n_values; i++) {
+        if (filter->values[i].parameter->names_sql)
+            rc = check_name(sql, &filter->values[i], err);
+    }
+    return rc;
+}
+
+/* ---- regular expressions ---- */
+
+static size_t collect(const struct filter *filter, const char *name, const char **ret_patterns,
+                      size_t max)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < filter->n_values && n < max; i++) {
+        if (strcmp(filter->values[i].parameter->name, name) == 0)
+            ret_patterns[n++] = filter->values[i].text;
+    }
+    return n;
+}
+
+static int append_selection(struct filter_sql *sql, const struct stack_selection *selection,
+                            bool is_negative, struct error *err)
+{
+    char *ranges;
+    int rc;
+
+    if (selection->n_functions + selection->n_sources + selection->n_libraries == 0)
+        return 0;
+    rc = stack_selection_run(sql->database, selection, &ranges, err);
+    if (rc != 0)
+        return rc;
+    sqlite3_str_appendf(
+        sql->stack,
+        " AND b.backtrace_id %s (SELECT n.backtrace_id FROM json_each(?%d) AS r CROSS JOIN backtraces AS n"
+        " ON n.backtrace_id BETWEEN r.value ->> 0 AND r.value ->> 1)",
+        is_negative ? "NOT IN" : "IN", add_bound(sql, (struct filter_bound){.text = ranges}));
+    return 0;
+}
+
+static int append_regexes(struct filter_sql *sql, const struct filter *filter, struct error *err)
+{
+    const size_t max = sizeof(((struct stack_selection *)NULL)->functions) / sizeof(char *);
+    struct stack_selection frame = {.n_functions = 0};
+    struct stack_selection library = {.n_functions = 0};
+    struct stack_selection no_function = {.n_functions = 0};
+    struct stack_selection no_source = {.n_functions = 0};
+    int rc;
+
+    frame.n_functions = collect(filter, "function_regex", frame.functions, max);
+    frame.n_sources = collect(filter, "source_regex", frame.sources, max);
+    library.n_libraries = collect(filter, "library_regex", library.libraries, max);
+    no_function.n_functions =
+        collect(filter, "negative_function_regex", no_function.functions, max);
+    no_source.n_sources = collect(filter, "negative_source_regex", no_source.sources, max);
+    rc = append_selection(sql, &frame, false, err);
+    if (rc == 0)
+        rc = append_selection(sql, &library, false, err);
+    if (rc == 0)
+        rc = append_selection(sql, &no_function, true, err);
+    return rc == 0 ? append_selection(sql, &no_source, true, err) : rc;
+}
+
+int filter_sql_init(struct filter_sql *sql, const struct rundb *database,
+                    const struct filter *filter, int64_t process_id, int64_t site_id,
+                    struct error *err)
+{
+    int rc;
+
+    *sql = (struct filter_sql){.database = database, .process_id = process_id};
+    sql->stack = sqlite3_str_new(database->handle);
+    sql->group = sqlite3_str_new(database->handle);
+    sql->row = sqlite3_str_new(database->handle);
+    rc = read_range(sql, err);
+    if (rc == 0)
+        rc = check_names(sql, filter, err);
+    if (rc != 0)
+        return rc;
+    find_births(sql, filter);
+    rc = check_instants(sql, filter, err);
+    if (rc == 0)
+        rc = append_ids(sql, filter, err);
+    if (rc != 0)
+        return rc;
+    for (const struct filter_parameter *p = filter_parameters; p->name; p++) {
+        if (p->type != FILTER_REGEX && !is_range_of_births(p))
+            append_parameter(sql, filter, p);
+    }
+    if (site_id)
+        sqlite3_str_appendf(sql->stack, " AND b.call_site_id = ?%d", bind_number(sql, site_id));
+    return append_regexes(sql, filter, err);
+}
+
+void filter_sql_done(struct filter_sql *sql)
+{
+    struct sqlite3_str *const texts[] = {sql->stack, sql->group, sql->row};
+
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+        sqlite3_free(sqlite3_str_finish(texts[i]));
+    for (size_t i = 0; i < sql->n_bound; i++)
+        sqlite3_free(sql->bound[i].text);
+}
+
+/* ---- statements ---- */
+
+static const char *value_of(struct sqlite3_str *text)
+{
+    const char *value = sqlite3_str_value(text);
+
+    return value ? value : "";
+}
+
+static void append_stacks(const struct filter_sql *sql, const char *column, struct sqlite3_str *out)
+{
+    if (sqlite3_str_length(sql->stack) > 0)
+        sqlite3_str_appendf(out,
+                            " AND %s IN (SELECT b.backtrace_id FROM backtraces AS b WHERE 1%s)",
+                            column, value_of(sql->stack));
+}
+
+/* The one process that is asked for drives the scan; of several, each row's thread tells which. */
+static void append_from(const struct filter_sql *sql, unsigned needs, struct sqlite3_str *out)
+{
+    bool needs_process = needs & FILTER_NEEDS_PROCESS;
+
+    sqlite3_str_appendall(out, " FROM ");
+    if (needs_process && sql->is_of_one_process)
+        sqlite3_str_appendall(out, "processes AS p CROSS JOIN ");
+    sqlite3_str_appendall(out, "allocation_rows AS a");
+    if (needs_process && !sql->is_of_one_process)
+        sqlite3_str_appendall(out, " CROSS JOIN threads AS h ON h.thread_id = a.thread_id"
+                                   " CROSS JOIN processes AS p ON p.process_id = h.process_id");
+    if (needs & FILTER_NEEDS_CHAIN)
+        sqlite3_str_appendall(out, " LEFT JOIN chain_rows AS c ON c.allocation_id = a.allocation_id"
+                                   " LEFT JOIN realloc_chains AS k ON k.chain_id = c.chain_id");
+}
+
+char *filter_sql_rows(const struct filter_sql *sql, const char *columns, unsigned extra_needs,
+                      const char *tail)
+{
+    struct sqlite3_str *out = sqlite3_str_new(sql->database->handle);
+    bool has_groups = sqlite3_str_length(sql->group) > 0;
+    unsigned needs = sql->needs | extra_needs | (has_groups ? FILTER_NEEDS_PROCESS : 0u);
+
+    sqlite3_str_appendf(out, "SELECT %s", columns);
+    append_from(sql, needs, out);
+    sqlite3_str_appendf(out, " WHERE 1%s", value_of(sql->row));
+    if (sql->process_id && needs & FILTER_NEEDS_PROCESS)
+        sqlite3_str_appendf(out, " AND p.process_id = %lld", (long long)sql->process_id);
+    if (sql->is_restricted)
+        sqlite3_str_appendf(
+            out, " AND a.thread_id IN (SELECT thread_id FROM threads WHERE process_id = %lld)",
+            (long long)sql->process_id);
+    append_stacks(sql, "a.backtrace_id", out);
+    if (has_groups)
+        sqlite3_str_appendf(
+            out,
+            " AND (p.process_id, a.backtrace_id) IN"
+            " (SELECT g.process_id, g.backtrace_id FROM main.backtrace_totals AS g WHERE 1%s)",
+            value_of(sql->group));
+    sqlite3_str_appendall(out, tail);
+    return sqlite3_str_finish(out);
+}
+
+char *filter_sql_totals(const struct filter_sql *sql, const char *columns)
+{
+    struct sqlite3_str *out = sqlite3_str_new(sql->database->handle);
+
+    sqlite3_str_appendf(out, "SELECT %s FROM main.backtrace_totals AS g WHERE 1%s", columns,
+                        value_of(sql->group));
+    if (sql->process_id)
+        sqlite3_str_appendf(out, " AND g.process_id = %lld", (long long)sql->process_id);
+    append_stacks(sql, "g.backtrace_id", out);
+    return sqlite3_str_finish(out);
+}
+
+void filter_sql_bind(const struct filter_sql *sql, struct sqlite3_stmt *stmt)
+{
+    int n_parameters = sqlite3_bind_parameter_count(stmt);
+
+    for (int i = 0; i < (int)sql->n_bound && i < n_parameters; i++) {
+        const struct filter_bound *bound = &sql->bound[i];
+
+        if (bound->text)
+            sqlite3_bind_text(stmt, i + 1, bound->text, -1, SQLITE_TRANSIENT);
+        else if (bound->is_share)
+            sqlite3_bind_double(stmt, i + 1, bound->share);
+        else
+            sqlite3_bind_int64(stmt, i + 1, bound->number);
+    }
+}

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: MIT */
+#include "queries/filter/filtered_totals.h"
+
+#include "queries/command_line/commands.h"
+#include "queries/filter/filter_sql.h"
+#include "queries/database/query.h"
+#include "queries/filter/row_totals.h"
+#include "support/error.h"
+
+#include <string.h>
+
+/* Names as in the file, without its NOT NULL: a scan does not know everything. */
+static const char tables_sql[] =
+    "CREATE TEMP TABLE backtrace_totals(process_id INTEGER, backtrace_id INTEGER, allocated_blocks INTEGER,"
+    " allocated_bytes INTEGER, freed_blocks INTEGER, freed_bytes INTEGER, leaked_blocks INTEGER, leaked_bytes INTEGER,"
+    " leaked_first_ns INTEGER, leaked_last_ns INTEGER, temporary_blocks INTEGER, temporary_bytes INTEGER,"
+    " peak_blocks INTEGER, peak_bytes INTEGER, own_peak_bytes INTEGER, own_peak_ns INTEGER, first_ns INTEGER,"
+    " last_ns INTEGER, min_size_bytes INTEGER, max_size_bytes INTEGER, slack_bytes INTEGER, lifetime_sum_ns INTEGER,"
+    " chains_started INTEGER, chains_leaked INTEGER, realloc_count INTEGER, realloc_copied_bytes INTEGER,"
+    " culled_blocks INTEGER, culled_bytes INTEGER, PRIMARY KEY (process_id, backtrace_id)) WITHOUT ROWID;";
+
+static const char frees_table_sql[] =
+    "CREATE TEMP TABLE free_sites(process_id INTEGER, backtrace_id INTEGER, free_backtrace_id INTEGER, blocks INTEGER,"
+    " bytes INTEGER, PRIMARY KEY (process_id, backtrace_id, free_backtrace_id)) WITHOUT ROWID;";
+
+/* The other totals, by the stacks that were selected. */
+static const char views_sql[] =
+    "CREATE TEMP VIEW free_sites AS SELECT f.* FROM main.free_sites AS f JOIN temp.backtrace_totals AS t"
+    " ON t.process_id = f.process_id AND t.backtrace_id = f.backtrace_id;"
+    "CREATE TEMP VIEW chain_totals AS SELECT c.* FROM main.chain_totals AS c JOIN temp.backtrace_totals AS t"
+    " ON t.process_id = c.process_id AND t.backtrace_id = c.first_backtrace_id;"
+    "CREATE TEMP VIEW snapshot_backtraces AS SELECT s.* FROM main.snapshot_backtraces AS s"
+    " WHERE s.backtrace_id IN (SELECT backtrace_id FROM temp.backtrace_totals);"
+    "CREATE TEMP VIEW heap_pins AS SELECT h.* FROM main.heap_pins AS h"
+    " WHERE h.common_frames = 0 AND h.backtrace_id IN (SELECT backtrace_id FROM temp.backtrace_totals);";
+
+/* Functions were summed over all stacks; here over the selected ones. A function's outermost nodes
+ * cover its stacks once, however deep it recurses. */
+static const char functions_sql[] =
+    "CREATE TEMP VIEW function_totals AS"
+    " WITH nodes AS (SELECT DISTINCT l.function_id, b.backtrace_id, b.last_descendant_id"
+    "   FROM frame_lines AS l JOIN backtraces AS b ON b.frame_id = l.frame_id WHERE l.function_id IS NOT NULL),"
+    " covered AS (SELECT *, max(last_descendant_id) OVER (PARTITION BY function_id ORDER BY backtrace_id"
+    "   ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS covered_id FROM nodes),"
+    " outermost AS MATERIALIZED (SELECT * FROM covered WHERE covered_id IS NULL OR backtrace_id > covered_id),"
+    " total AS MATERIALIZED (SELECT t.process_id, o.function_id, sum(t.allocated_blocks) AS allocated_blocks,"
+    "   sum(t.allocated_bytes) AS allocated_bytes, sum(t.leaked_bytes) AS leaked_bytes, sum(t.peak_bytes) AS peak_bytes,"
+    "   sum(t.temporary_blocks) AS temporary_blocks"
+    "   FROM processes AS p CROSS JOIN outermost AS o CROSS JOIN temp.backtrace_totals AS t"
+    "   ON t.process_id = p.process_id AND t.backtrace_id BETWEEN o.backtrace_id AND o.last_descendant_id GROUP BY 1, 2),"
+    " self AS MATERIALIZED (SELECT t.process_id, c.function_id, sum(t.allocated_blocks) AS allocated_blocks,"
+    "   sum(t.allocated_bytes) AS allocated_bytes, sum(t.leaked_bytes) AS leaked_bytes, sum(t.peak_bytes) AS peak_bytes,"
+    "   sum(t.temporary_blocks) AS temporary_blocks"
+    "   FROM temp.backtrace_totals AS t JOIN backtraces AS b ON b.backtrace_id = t.backtrace_id"
+    "   JOIN call_sites AS c ON c.call_site_id = b.call_site_id GROUP BY 1, 2)"
+    " SELECT t.process_id, t.function_id, ifnull(s.allocated_blocks, 0) AS self_allocated_blocks,"
+    "   ifnull(s.allocated_bytes, 0) AS self_allocated_bytes, ifnull(s.leaked_bytes, 0) AS self_leaked_bytes,"
+    "   ifnull(s.peak_bytes, 0) AS self_peak_bytes, ifnull(s.temporary_blocks, 0) AS self_temporary_blocks,"
+    "   t.allocated_blocks AS total_allocated_blocks, t.allocated_bytes AS total_allocated_bytes,"
+    "   t.leaked_bytes AS total_leaked_bytes, t.peak_bytes AS total_peak_bytes,"
+    "   t.temporary_blocks AS total_temporary_blocks"
+    " FROM total AS t LEFT JOIN self AS s ON s.process_id = t.process_id AND s.function_id = t.function_id;";
+
+static int show(const struct query *query, const struct filter_sql *filter, char *sql,
+                struct error *err)
+{
+    struct sqlite3_stmt *stmt = NULL;
+    int rc = sql ? rundb_prepare(&query->database, sql, &stmt, err)
+                 : error_set(err, ERROR_NOMEM, "no memory");
+
+    if (rc == 0) {
+        (void)fputs("-- What the totals below are made of:\n", query->out);
+        filter_sql_bind(filter, stmt);
+        (void)query_show_sql(query, stmt);
+    }
+    sqlite3_finalize(stmt);
+    sqlite3_free(sql);
+    return rc;
+}
+
+static int select_totals(struct query *query, const struct filter_sql *filter, struct error *err)
+{
+    struct sqlite3_stmt *stmt = NULL;
+    char *select = filter_sql_totals(filter, "g.*");
+    char *insert = select ? sqlite3_mprintf("INSERT INTO temp.backtrace_totals %s", select) : NULL;
+    int rc = insert ? rundb_prepare(&query->database, insert, &stmt, err)
+                    : error_set(err, ERROR_NOMEM, "no memory");
+
+    if (rc == 0) {
+        filter_sql_bind(filter, stmt);
+        rc = rundb_step(&query->database, stmt, err);
+    }
+    sqlite3_finalize(stmt);
+    sqlite3_free(select);
+    sqlite3_free(insert);
+    return rc == 0 ? rundb_run(&query->database, views_sql, err) : rc;
+}
+
+/* The shape of leaks over time is the call site's own, whichever of its stacks are asked for; only
+ * the report that is about nothing else lays it anew. */
+static unsigned tables_to_compute(const struct query *query)
+{
+    const char *view = query->options->command->view;
+    unsigned tables = RUNDB_SITE_TOTALS | RUNDB_SITE_LEAKS | RUNDB_SITE_FREES | RUNDB_MODULE_TOTALS;
+
+    if (view && strcmp(view, "growth") == 0)
+        tables |= RUNDB_SNAPSHOT_SITES | RUNDB_SITE_GROWTH;
+    return tables;
+}
+
+static int install(struct query *query, const struct filter_sql *filter, struct error *err)
+{
+    bool has_rows = filter_scope_of(&query->options->filter) == FILTER_SCOPE_ROW;
+    int rc = rundb_run(&query->database, tables_sql, err);
+
+    if (rc == 0 && query->options->is_sql_shown)
+        return show(query, filter,
+                    has_rows ? row_totals_sql(filter) : filter_sql_totals(filter, "g.*"), err);
+    if (rc == 0 && has_rows)
+        rc = rundb_run(&query->database, frees_table_sql, err);
+    if (rc == 0)
+        rc = has_rows ? row_totals_fill(&query->database, filter, err)
+                      : select_totals(query, filter, err);
+    if (rc == 0)
+        rc = rundb_run(&query->database, functions_sql, err);
+    return rc == 0 ? rundb_compute(&query->database, tables_to_compute(query), err) : rc;
+}
+
+int filtered_totals_install(struct query *query, struct error *err)
+{
+    const struct query_options *options = query->options;
+    struct filter_sql filter;
+    int rc;
+
+    if (options->filter.n_values == 0)
+        return 0;
+    rc = filter_sql_init(&filter, &query->database, &options->filter, options->process_id, 0, err);
+    if (rc == 0)
+        rc = install(query, &filter, err);
+    filter_sql_done(&filter);
+    return rc;
+}

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: MIT */
+#define PCRE2_CODE_UNIT_WIDTH 8
+#include "queries/filter/stack_selection.h"
+
+#include "queries/database/rundb.h"
+#include "support/error.h"
+
+#include <pcre2.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Ids that were selected; ids are small and dense. */
+struct id_set {
+    unsigned char *is_member;
+    size_t size;
+};
+
+static int id_set_init(struct id_set *set, const struct rundb *database, const char *max_sql,
+                       struct error *err)
+{
+    int64_t max = 0;
+    int rc = rundb_get_int64(database, max_sql, &max, err);
+
+    if (rc != 0)
+        return rc;
+    set->size = (size_t)max + 1;
+    set->is_member = calloc(set->size, 1);
+    return set->is_member ? 0 : error_set(err, ERROR_NOMEM, "no memory for %zu ids", set->size);
+}
+
+static bool id_set_has(const struct id_set *set, int64_t id)
+{
+    return id >= 0 && (size_t)id < set->size && set->is_member[id];
+}
+
+static int compile(const char *pattern, pcre2_code **ret_code, struct error *err)
+{
+    int reason;
+    PCRE2_SIZE offset;
+    PCRE2_UCHAR text[128];
+
+    *ret_code = pcre2_compile((PCRE2_SPTR)pattern, PCRE2_ZERO_TERMINATED,
+                              PCRE2_UTF | PCRE2_MATCH_INVALID_UTF, &reason, &offset, NULL);
+    if (*ret_code) {
+        (void)pcre2_jit_compile(*ret_code, PCRE2_JIT_COMPLETE);
+        return 0;
+    }
+    (void)pcre2_get_error_message(reason, text, sizeof(text));
+    return error_set(err, ERROR_USAGE, "'%s' is not a regular expression: %s at character %zu",
+                     pattern, (char *)text, (size_t)offset + 1);
+}
+
+static bool matches(const pcre2_code *code, pcre2_match_data *data, const char *text)
+{
+    return text
+           && pcre2_match(code, (PCRE2_SPTR)text, PCRE2_ZERO_TERMINATED, 0, 0, data, NULL) >= 0;
+}
+
+/* Adds the ids of the rows (id, text, other text) of which a text matches. */
+static int select_matching(const struct rundb *database, const char *sql, const char *pattern,
+                           struct id_set *set, struct error *err)
+{
+    struct sqlite3_stmt *stmt = NULL;
+    pcre2_match_data *data = NULL;
+    pcre2_code *code;
+    int rc = compile(pattern, &code, err);
+
+    if (rc != 0)
+        return rc;
+    data = pcre2_match_data_create_from_pattern(code, NULL);
+    rc = data ? rundb_prepare(database, sql, &stmt, err)
+              : error_set(err, ERROR_NOMEM, "no memory for a regex");
+    while (rc == 0 && (rc = rundb_step(database, stmt, err)) == 1) {
+        int64_t id = sqlite3_column_int64(stmt, 0);
+        if (matches(code, data, (const char *)sqlite3_column_text(stmt, 1))
+            || matches(code, data, (const char *)sqlite3_column_text(stmt, 2)))
+            set->is_member[id] = 1;
+        rc = 0;
+    }
+    sqlite3_finalize(stmt);
+    pcre2_match_data_free(data);
+    pcre2_code_free(code);
+    return rc;
+}
+
+/* What one kind of pattern selects. Without patterns everything passes, named or not. */
+struct part {
+    const char *max_sql;
+    const char *text_sql;
+    const char *const *patterns;
+    size_t n_patterns;
+    struct id_set set;
+};
+
+static int select_part(const struct rundb *database, struct part *part, struct error *err)
+{
+    int rc = part->n_patterns ? id_set_init(&part->set, database, part->max_sql, err) : 0;
+
+    for (size_t i = 0; rc == 0 && i < part->n_patterns; i++)
+        rc = select_matching(database, part->text_sql, part->patterns[i], &part->set, err);
+    return rc;
+}
+
+static bool passes(const struct part *part, int64_t id)
+{
+    return part->n_patterns == 0 || id_set_has(&part->set, id);
+}
+
+static int select_frames(const struct rundb *database, const struct part *parts,
+                         struct id_set *frames, struct error *err)
+{
+    struct sqlite3_stmt *stmt;
+    int rc = rundb_prepare(
+        database,
+        "SELECT l.frame_id, ifnull(l.function_id, -1), ifnull(l.source_id, -1),"
+        " ifnull(f.object_id, -1) FROM frame_lines AS l JOIN frames AS f ON f.frame_id = l.frame_id",
+        &stmt, err);
+
+    if (rc != 0)
+        return rc;
+    while ((rc = rundb_step(database, stmt, err)) == 1) {
+        if (passes(&parts[0], sqlite3_column_int64(stmt, 1))
+            && passes(&parts[1], sqlite3_column_int64(stmt, 2))
+            && passes(&parts[2], sqlite3_column_int64(stmt, 3)))
+            frames->is_member[sqlite3_column_int64(stmt, 0)] = 1;
+    }
+    sqlite3_finalize(stmt);
+    return rc;
+}
+
+/* In preorder a subtree that begins inside the last one is part of it. */
+static int collect_ranges(const struct rundb *database, const struct id_set *frames,
+                          char **ret_ranges, struct error *err)
+{
+    struct sqlite3_str *text;
+    struct sqlite3_stmt *stmt;
+    int64_t covered = -1;
+    int rc = rundb_prepare(
+        database,
+        "SELECT backtrace_id, last_descendant_id, frame_id FROM backtraces ORDER BY backtrace_id",
+        &stmt, err);
+
+    if (rc != 0)
+        return rc;
+    text = sqlite3_str_new(database->handle);
+    sqlite3_str_appendchar(text, 1, '[');
+    while ((rc = rundb_step(database, stmt, err)) == 1) {
+        int64_t id = sqlite3_column_int64(stmt, 0);
+        if (id <= covered || !id_set_has(frames, sqlite3_column_int64(stmt, 2)))
+            continue;
+        sqlite3_str_appendf(text, "%s[%lld,%lld]", covered < 0 ? "" : ",", (long long)id,
+                            (long long)sqlite3_column_int64(stmt, 1));
+        covered = sqlite3_column_int64(stmt, 1);
+    }
+    sqlite3_finalize(stmt);
+    sqlite3_str_appendchar(text, 1, ']');
+    *ret_ranges = sqlite3_str_finish(text);
+    return rc == 0 && !*ret_ranges
+               ? error_set(err, ERROR_NOMEM, "no memory for the ranges of a regex")
+               : rc;
+}
+
+int stack_selection_run(const struct rundb *database, const struct stack_selection *selection,
+                        char **ret_ranges, struct error *err)
+{
+    struct part parts[] = {
+        {"SELECT max(function_id) FROM functions",
+         "SELECT function_id, name, raw_name FROM functions",
+         selection->functions,
+         selection->n_functions,
+         {NULL, 0}},
+        {"SELECT max(source_id) FROM sources",
+         "SELECT source_id, path, NULL FROM sources",
+         selection->sources,
+         selection->n_sources,
+         {NULL, 0}},
+        {"SELECT max(object_id) FROM objects",
+         "SELECT object_id, path, NULL FROM objects",
+         selection->libraries,
+         selection->n_libraries,
+         {NULL, 0}},
+    };
+    struct id_set frames = {NULL, 0};
+    int rc = 0;
+
+    *ret_ranges = NULL;
+    for (size_t i = 0; rc == 0 && i < sizeof(parts) / sizeof(parts[0]); i++)
+        rc = select_part(database, &parts[i], err);
+    if (rc == 0)
+        rc = id_set_init(&frames, database, "SELECT max(frame_id) FROM frames", err);
+    if (rc == 0)
+        rc = select_frames(database, parts, &frames, err);
+    if (rc == 0)
+        rc = collect_ranges(database, &frames, ret_ranges, err);
+    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+        free(parts[i].set.is_member);
+    free(frames.is_member);
+    return rc;
+}

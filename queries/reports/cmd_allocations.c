@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * allocations: the blocks that pass the filters, one row each; block ADDRESS: every block that ever
+ * covered an address. Rows are found and sorted first, by id alone, and only those that are shown
+ * are read in full.
+ */
+#include "queries/command_line/commands.h"
+#include "queries/filter/filter_sql.h"
+#include "queries/database/query.h"
+#include "support/error.h"
+
+#include <string.h>
+
+static const char narrow_columns[] =
+    "v.process_id, v.allocation_id, v.alloc_ns, v.lifetime_ns, v.size_bytes, v.address, v.kind, v.ended_by,"
+    " v.backtrace_id, s.function, s.source, s.line, s.module, b.call_site_id";
+static const char all_columns[] = "v.*, s.function, s.source, s.line, s.module, b.call_site_id";
+
+/* What --sort-by may be, as a person says it and as the columns are named. */
+static const struct sort_key {
+    const char *name;
+    const char *column;
+    bool is_largest_first;
+} sort_keys[] = {
+    {"timestamp", "a.alloc_ns", false},   {"alloc_ns", "a.alloc_ns", false},
+    {"address", "a.address", false},      {"size", "a.size_bytes", true},
+    {"size_bytes", "a.size_bytes", true}, {"lifetime_ns", "a.lifetime_ns", true},
+};
+
+static int find_sort_key(const char *name, const struct sort_key **ret_key, struct error *err)
+{
+    *ret_key = &sort_keys[0];
+    if (!name)
+        return 0;
+    for (size_t i = 0; i < sizeof(sort_keys) / sizeof(sort_keys[0]); i++) {
+        if (strcmp(sort_keys[i].name, name) == 0) {
+            *ret_key = &sort_keys[i];
+            return 0;
+        }
+    }
+    return error_set(err, ERROR_USAGE,
+                     "'%s' is not a sort key of allocations; allowed: timestamp, address, size,"
+                     " lifetime_ns",
+                     name);
+}
+
+/* "WITH found AS (SELECT a.allocation_id … LIMIT …) SELECT … ORDER BY …" */
+static char *make_statement(const struct query *query, const struct filter_sql *filter,
+                            const struct sort_key *key, const char *condition)
+{
+    const struct query_options *options = query->options;
+    bool is_dsc =
+        options->order == ORDER_DEFAULT ? key->is_largest_first : options->order == ORDER_DSC;
+    bool is_narrow = query->style.format == RENDER_TABLE && !options->is_wide;
+    const char *direction = is_dsc ? "DESC" : "ASC";
+    char *tail = sqlite3_mprintf("%s ORDER BY %s %s, a.allocation_id LIMIT :count OFFSET :skip",
+                                 condition, key->column, direction);
+    char *found = tail ? filter_sql_rows(filter, "a.allocation_id", 0, tail) : NULL;
+    char *sql = found ? sqlite3_mprintf(
+                    "WITH found AS MATERIALIZED (%s) SELECT %s FROM found AS f"
+                    " JOIN allocations AS v ON v.allocation_id = f.allocation_id"
+                    " JOIN allocation_rows AS a ON a.allocation_id = f.allocation_id"
+                    " LEFT JOIN backtraces AS b ON b.backtrace_id = v.backtrace_id"
+                    " LEFT JOIN _sites AS s ON s.call_site_id = b.call_site_id"
+                    " ORDER BY %s %s, v.allocation_id",
+                    found, is_narrow ? narrow_columns : all_columns, key->column, direction)
+                      : NULL;
+
+    sqlite3_free(tail);
+    sqlite3_free(found);
+    return sql;
+}
+
+static int render(struct query *query, struct sqlite3_stmt *stmt, struct error *err)
+{
+    int64_t max_rows = query_max_rows(query);
+    int64_t n_rows = 0;
+    int rc = 0;
+
+    sqlite3_bind_int64(stmt, sqlite3_bind_parameter_index(stmt, ":count"),
+                       max_rows < 0 ? -1 : max_rows + 1);
+    sqlite3_bind_int64(stmt, sqlite3_bind_parameter_index(stmt, ":skip"), query->options->skip);
+    if (query_show_sql(query, stmt))
+        return 0;
+    rc =
+        render_statement(&query->database, stmt, &query->style, max_rows, query->out, &n_rows, err);
+    if (rc != 0 || query->style.format != RENDER_TABLE)
+        return rc;
+    if (n_rows == 0)
+        (void)fprintf(stderr, "no allocations\n");
+    if (max_rows >= 0 && n_rows == max_rows && sqlite3_step(stmt) == SQLITE_ROW)
+        (void)fprintf(query->out, "more rows: -n 0\n");
+    if (n_rows > 0)
+        (void)fprintf(query->out, "next: mtrace-query stack %s ID\n", query->shell_path);
+    return 0;
+}
+
+static int run(struct query *query, const struct filter *filter, const char *condition,
+               struct error *err)
+{
+    const struct query_options *options = query->options;
+    const struct sort_key *key;
+    struct filter_sql sql;
+    struct sqlite3_stmt *stmt = NULL;
+    char *text = NULL;
+    int rc = find_sort_key(options->sort_by, &key, err);
+
+    if (rc != 0)
+        return rc;
+    rc =
+        filter_sql_init(&sql, &query->database, filter, options->process_id, options->site_id, err);
+    if (rc == 0)
+        text = make_statement(query, &sql, key, condition);
+    if (rc == 0)
+        rc = text ? rundb_prepare(&query->database, text, &stmt, err)
+                  : error_set(err, ERROR_NOMEM, "no memory");
+    if (rc == 0) {
+        filter_sql_bind(&sql, stmt);
+        rc = render(query, stmt, err);
+    }
+    sqlite3_finalize(stmt);
+    sqlite3_free(text);
+    filter_sql_done(&sql);
+    return rc;
+}
+
+int cmd_allocations_run(struct query *query, struct error *err)
+{
+    return run(query, &query->options->filter, "", err);
+}
+
+/* A block covers [address, address + usable); one of 0 bytes covers its own address. */
+int cmd_block_run(struct query *query, struct error *err)
+{
+    static const struct filter_parameter address = {.name = "block", .type = FILTER_ADDRESS};
+    struct filter parsed = {.n_values = 0};
+    char condition[160];
+    int rc = filter_add(&parsed, &address, query->options->arguments[0], err);
+
+    if (rc != 0)
+        return rc;
+    sqlite3_snprintf(
+        sizeof(condition), condition,
+        " AND a.address <= %lld AND a.address + max(1, a.size_bytes + ifnull(a.slack_bytes, 0)) > %lld",
+        (long long)parsed.values[0].number, (long long)parsed.values[0].number);
+    return run(query, &query->options->filter, condition, err);
+}

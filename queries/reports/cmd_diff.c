@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * diff A.db B.db: how two runs differ; diff run.db --at A --at B (or --from A --to B): how two
+ * instants of one run differ. Each side is a question of its own; call sites are matched by
+ * function and file name, because lines, addresses and folders move between builds. What grew or
+ * shrank most comes first.
+ */
+#include "queries/command_line/commands.h"
+#include "queries/text/made_rows.h"
+#include "queries/database/query.h"
+#include "queries/database/query_open.h"
+#include "queries/text/shorten.h"
+#include "queries/stacks/stack_weights.h"
+#include "support/error.h"
+#include "support/units.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* What one call site weighs on one side, later on both. */
+struct entry {
+    char *function, *source, *module; /* NULL: unknown */
+    int64_t line;
+    int64_t bytes[2], blocks[2]; /* before, after */
+};
+
+struct diff {
+    struct entry *list;
+    size_t n, capacity;
+};
+
+/* ---- one side ---- */
+
+static char *copy_column(struct sqlite3_stmt *row, int column, bool *is_failed)
+{
+    const char *text = (const char *)sqlite3_column_text(row, column);
+    char *copy = text ? strdup(text) : NULL;
+
+    *is_failed = *is_failed || (text && !copy);
+    return copy;
+}
+
+static int add_entry(struct diff *diff, struct sqlite3_stmt *row, int side, struct error *err)
+{
+    struct entry *entry;
+    bool is_failed = false;
+
+    if (diff->n == diff->capacity) {
+        size_t capacity = diff->capacity ? 2 * diff->capacity : 256;
+        struct entry *list = reallocarray(diff->list, capacity, sizeof(*list));
+        if (!list)
+            return error_set(err, ERROR_NOMEM, "no memory for %zu call sites", capacity);
+        diff->list = list;
+        diff->capacity = capacity;
+    }
+    entry = &diff->list[diff->n++];
+    *entry = (struct entry){.line = sqlite3_column_int64(row, 2)};
+    entry->function = copy_column(row, 0, &is_failed);
+    entry->source = copy_column(row, 1, &is_failed);
+    entry->module = copy_column(row, 3, &is_failed);
+    entry->bytes[side] = sqlite3_column_int64(row, 4);
+    entry->blocks[side] = sqlite3_column_int64(row, 5);
+    return is_failed ? error_set(err, ERROR_NOMEM, "no memory for a call site") : 0;
+}
+
+static int read_entries(const struct query *query, enum stack_measure measure, int side,
+                        struct diff *diff, struct error *err)
+{
+    const char *name = measure == STACK_MEASURE_LIVE ? "allocated" : stack_measure_name(measure);
+    struct sqlite3_stmt *stmt = NULL;
+    char *sql =
+        sqlite3_mprintf("SELECT s.function, s.source, s.line, s.module, sum(t.%s_bytes),"
+                        " sum(t.%s_blocks) FROM backtrace_totals AS t"
+                        " JOIN backtraces AS b ON b.backtrace_id = t.backtrace_id"
+                        " LEFT JOIN _sites AS s ON s.call_site_id = b.call_site_id"
+                        " WHERE :process IN (0, t.process_id) AND :site IN (0, b.call_site_id)"
+                        " GROUP BY b.call_site_id",
+                        name, name);
+    int rc = sql ? rundb_prepare(&query->database, sql, &stmt, err)
+                 : error_set(err, ERROR_NOMEM, "no memory for a statement");
+
+    sqlite3_free(sql);
+    if (rc != 0)
+        return rc;
+    sqlite3_bind_int64(stmt, 1, query->options->process_id);
+    sqlite3_bind_int64(stmt, 2, query->options->site_id);
+    while (rc == 0 && (rc = rundb_step(&query->database, stmt, err)) == 1)
+        rc = add_entry(diff, stmt, side, err);
+    sqlite3_finalize(stmt);
+    return rc;
+}
+
+static int read_side(const struct query_options *options, enum stack_measure measure, int side,
+                     struct diff *diff, struct error *err)
+{
+    struct query query = {.options = options};
+    int rc = query_open(&query, err);
+
+    if (rc == 0)
+        rc = read_entries(&query, measure, side, diff, err);
+    rundb_close(&query.database);
+    return rc;
+}
+
+/* ---- both ---- */
+
+static int compare_text(const char *a, const char *b)
+{
+    return strcmp(a ? a : "", b ? b : "");
+}
+
+/* Function and file; where there is no source, the module is the file. */
+static int compare_places(const void *left, const void *right)
+{
+    const struct entry *a = left;
+    const struct entry *b = right;
+    const char *file_a = a->source ? a->source : a->module;
+    const char *file_b = b->source ? b->source : b->module;
+    int functions = compare_text(a->function, b->function);
+
+    return functions ? functions
+                     : compare_text(file_a ? shorten_path(file_a) : "",
+                                    file_b ? shorten_path(file_b) : "");
+}
+
+static int64_t change_bytes(const struct entry *entry)
+{
+    return entry->bytes[1] - entry->bytes[0];
+}
+
+static int64_t change_blocks(const struct entry *entry)
+{
+    return entry->blocks[1] - entry->blocks[0];
+}
+
+static int compare_magnitudes(int64_t a, int64_t b)
+{
+    int64_t size_a = a < 0 ? -a : a;
+    int64_t size_b = b < 0 ? -b : b;
+
+    if (size_a != size_b)
+        return size_a > size_b ? -1 : 1;
+    return a == b ? 0 : a > b ? -1 : 1;
+}
+
+static int compare_changes(const void *left, const void *right, void *by_blocks)
+{
+    const struct entry *a = left;
+    const struct entry *b = right;
+    int bytes = compare_magnitudes(change_bytes(a), change_bytes(b));
+    int blocks = compare_magnitudes(change_blocks(a), change_blocks(b));
+    bool is_by_blocks = *(const bool *)by_blocks;
+    int first = is_by_blocks ? blocks : bytes;
+    int second = is_by_blocks ? bytes : blocks;
+
+    return first ? first : second ? second : compare_places(left, right);
+}
+
+static void free_entry(struct entry *entry)
+{
+    free(entry->function);
+    free(entry->source);
+    free(entry->module);
+}
+
+/* Entries of one place become one; it stands at the line it has afterwards. */
+static void merge(struct diff *diff)
+{
+    size_t n = 0;
+
+    if (diff->n > 0)
+        qsort(diff->list, diff->n, sizeof(*diff->list), compare_places);
+    for (size_t i = 0; i < diff->n; i++) {
+        struct entry *entry = &diff->list[i];
+        struct entry *last = n ? &diff->list[n - 1] : NULL;
+
+        if (!last || compare_places(last, entry) != 0) {
+            diff->list[n++] = *entry;
+            continue;
+        }
+        if (entry->blocks[1] > last->blocks[1])
+            last->line = entry->line;
+        for (int side = 0; side < 2; side++) {
+            last->bytes[side] += entry->bytes[side];
+            last->blocks[side] += entry->blocks[side];
+        }
+        free_entry(entry);
+    }
+    diff->n = n;
+}
+
+/* ---- the answer ---- */
+
+static void print_title(const struct query *query, const struct query_options *sides,
+                        enum stack_measure measure, const struct diff *diff)
+{
+    struct entry all = {0};
+    char bytes[UNITS_TEXT_BYTES];
+    char blocks[UNITS_TEXT_BYTES];
+    bool is_of_instants = sides[0].database_path == sides[1].database_path;
+
+    for (size_t i = 0; i < diff->n; i++) {
+        for (int side = 0; side < 2; side++) {
+            all.bytes[side] += diff->list[i].bytes[side];
+            all.blocks[side] += diff->list[i].blocks[side];
+        }
+    }
+    (void)fprintf(query->out, "%s, from %s to %s: %s%s in %s%s %s\n", stack_measure_title(measure),
+                  is_of_instants ? sides[0].filter.values[sides[0].filter.n_values - 1].text
+                                 : sides[0].database_path,
+                  is_of_instants ? sides[1].filter.values[sides[1].filter.n_values - 1].text
+                                 : sides[1].database_path,
+                  change_bytes(&all) > 0 ? "+" : "", units_format_bytes(change_bytes(&all), bytes),
+                  change_blocks(&all) > 0 ? "+" : "",
+                  units_format_count(change_blocks(&all), blocks),
+                  llabs((long long)change_blocks(&all)) == 1 ? "block" : "blocks");
+}
+
+static int show(struct query *query, struct diff *diff, struct error *err)
+{
+    bool is_by_blocks = query->options->is_by_blocks;
+    struct made_rows rows;
+    int rc;
+
+    if (diff->n > 0)
+        qsort_r(diff->list, diff->n, sizeof(*diff->list), compare_changes, &is_by_blocks);
+    made_rows_init(&rows, "change_bytes,change_blocks,before_bytes,after_bytes,before_blocks,"
+                          "after_blocks,function,source,line,module");
+    for (size_t i = 0; i < diff->n; i++) {
+        const struct entry *entry = &diff->list[i];
+        if (change_bytes(entry) == 0 && change_blocks(entry) == 0)
+            continue;
+        made_rows_begin(&rows);
+        made_rows_add_int64(&rows, change_bytes(entry));
+        made_rows_add_int64(&rows, change_blocks(entry));
+        made_rows_add_int64(&rows, entry->bytes[0]);
+        made_rows_add_int64(&rows, entry->bytes[1]);
+        made_rows_add_int64(&rows, entry->blocks[0]);
+        made_rows_add_int64(&rows, entry->blocks[1]);
+        made_rows_add_text(&rows, entry->function);
+        made_rows_add_text(&rows, entry->source);
+        if (entry->line > 0)
+            made_rows_add_int64(&rows, entry->line);
+        else
+            made_rows_add_null(&rows);
+        made_rows_add_text(&rows, entry->module);
+        made_rows_end(&rows);
+    }
+    rc = made_rows_show(&rows, query, err);
+    made_rows_done(&rows);
+    return rc;
+}
+
+/* ---- the question ---- */
+
+/* Moves the instants out of the filters: --at twice, or --from and --to. */
+static size_t take_instants(struct filter *filter, const char *texts[2])
+{
+    static const char *const names[] = {"alive_at", "from", "to"};
+    size_t n_kept = 0;
+    size_t n_taken = 0;
+
+    for (size_t i = 0; i < filter->n_values; i++) {
+        const char *name = filter->values[i].parameter->name;
+        bool is_instant = false;
+
+        for (size_t k = 0; k < sizeof(names) / sizeof(names[0]); k++)
+            is_instant = is_instant || strcmp(name, names[k]) == 0;
+        if (!is_instant) {
+            filter->values[n_kept++] = filter->values[i];
+            continue;
+        }
+        if (strcmp(name, "from") == 0 && n_taken == 1)
+            texts[1] = texts[0]; /* --to B --from A */
+        if (n_taken < 2)
+            texts[strcmp(name, "from") == 0 ? 0 : n_taken] = filter->values[i].text;
+        n_taken++;
+    }
+    filter->n_values = n_kept;
+    return n_taken;
+}
+
+static int prepare_instants(const struct query *query, struct query_options *sides,
+                            enum stack_measure *ret_measure, struct error *err)
+{
+    const struct filter_parameter *instant = filter_find("alive_at", strlen("alive_at"));
+    const char *texts[2] = {NULL, NULL};
+    int rc;
+
+    if (take_instants(&sides[0].filter, texts) != 2)
+        return error_set(err, ERROR_USAGE,
+                         "diff needs two databases, or two instants: --at A --at B");
+    if (query->options->measure && strcmp(query->options->measure, "live") != 0)
+        return error_set(err, ERROR_USAGE, "diff of two instants counts live blocks, not %s ones",
+                         query->options->measure);
+    sides[1].filter = sides[0].filter;
+    *ret_measure = STACK_MEASURE_LIVE;
+    rc = filter_add(&sides[0].filter, instant, texts[0], err);
+    return rc == 0 ? filter_add(&sides[1].filter, instant, texts[1], err) : rc;
+}
+
+static int prepare_runs(const struct query *query, struct query_options *sides,
+                        enum stack_measure *ret_measure, struct error *err)
+{
+    int rc = stack_measure_of(query, ret_measure, err);
+
+    if (rc == 0 && !query->options->measure && *ret_measure != STACK_MEASURE_LIVE)
+        *ret_measure = STACK_MEASURE_LEAKED; /* allocations minus frees */
+    sides[1].database_path = query->options->arguments[0];
+    return rc;
+}
+
+int cmd_diff_run(struct query *query, struct error *err)
+{
+    static const struct command side_command = {
+        .name = "diff", .filters = COMMAND_FILTERS_ALL, .needs_database = true};
+    struct query_options sides[2] = {*query->options, *query->options};
+    struct diff diff = {0};
+    enum stack_measure measure = STACK_MEASURE_LEAKED;
+    int rc = query->options->n_arguments == 0 ? prepare_instants(query, sides, &measure, err)
+                                              : prepare_runs(query, sides, &measure, err);
+
+    for (int side = 0; rc == 0 && side < 2; side++) {
+        sides[side].command = &side_command;
+        sides[side].is_sql_shown = false;
+        rc = read_side(&sides[side], measure, side, &diff, err);
+    }
+    if (rc == 0) {
+        merge(&diff);
+        if (query->style.format == RENDER_TABLE && !query->options->is_sql_shown)
+            print_title(query, sides, measure, &diff);
+        rc = show(query, &diff, err);
+    }
+    for (size_t i = 0; i < diff.n; i++)
+        free_entry(&diff.list[i]);
+    free(diff.list);
+    return rc;
+}

@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * leaks: for people, a screen per process: how it ended, totals, and each call site with what kind
+ * of leak it is and where its other blocks are freed. As json, csv, with --site or --fail-if it is
+ * the plain view without what is suppressed.
+ */
+#include "queries/command_line/commands.h"
+#include "queries/text/headline.h"
+#include "queries/reports/process_ranking.h"
+#include "queries/database/query.h"
+#include "queries/text/report_sql.h"
+#include "queries/text/shorten.h"
+#include "queries/text/table.h"
+#include "queries/text/where.h"
+#include "support/error.h"
+#include "support/units.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+enum {
+    CELL_BYTES = 1024
+};
+
+enum leak_column {
+    LEAKED_BYTES,
+    LEAKED_BLOCKS,
+    SHARE_OF_SITE,
+    FUNCTION,
+    SOURCE,
+    LINE,
+    MODULE,
+    CALL_SITE_ID,
+    STACKS,
+    FIRST_NS, /* since the process began */
+    LAST_NS,
+    PATTERN,
+    FREE_FUNCTION,
+    FREE_SOURCE,
+    FREE_LINE,
+    FREE_MODULE,
+    FREE_SITE_ID,
+};
+
+static const char rows_sql[] =
+    "SELECT l.leaked_bytes, l.leaked_blocks, l.share_of_site, l.function, l.source, l.line, l.module, l.call_site_id,"
+    " l.stacks, l.leaked_first_ns - p.start_ns, l.leaked_last_ns - p.start_ns, l.pattern,"
+    " e.function, e.source, e.line, e.module, e.call_site_id"
+    " FROM leaks AS l JOIN processes AS p ON p.process_id = l.process_id"
+    " LEFT JOIN site_frees AS f ON f.process_id = l.process_id AND f.call_site_id = l.call_site_id"
+    " LEFT JOIN _sites AS e ON e.call_site_id = f.free_call_site_id"
+    " WHERE l.process_id = :process AND l.suppressed_by IS NULL"
+    " ORDER BY l.leaked_bytes DESC, l.leaked_blocks DESC, l.call_site_id"
+    " LIMIT :count OFFSET :skip";
+
+static const char totals_sql[] =
+    "SELECT coalesce(sum(l.leaked_bytes) FILTER (WHERE l.rule_id IS NULL), 0),"
+    " coalesce(sum(l.leaked_blocks) FILTER (WHERE l.rule_id IS NULL), 0),"
+    " count(DISTINCT ifnull(l.call_site_id, 0)) FILTER (WHERE l.rule_id IS NULL),"
+    " coalesce(sum(l.leaked_bytes) FILTER (WHERE l.rule_id IS NOT NULL), 0),"
+    " (SELECT events_dropped FROM processes WHERE process_id = :process),"
+    " (SELECT value FROM summary WHERE process_id = :process AND name = 'complete_share')"
+    " FROM site_leaks AS l WHERE l.process_id = :process";
+
+static const char rules_sql[] =
+    "SELECT r.rule, sum(l.leaked_bytes), sum(l.leaked_blocks) FROM site_leaks AS l"
+    " JOIN suppressions AS r ON r.rule_id = l.rule_id WHERE l.process_id = :process"
+    " GROUP BY r.rule_id ORDER BY 2 DESC, r.rule_id";
+
+static int prepare(const struct query *query, const char *sql, int64_t process_id,
+                   struct sqlite3_stmt **ret, struct error *err)
+{
+    int rc = rundb_prepare(&query->database, sql, ret, err);
+
+    if (rc == 0)
+        sqlite3_bind_int64(*ret, sqlite3_bind_parameter_index(*ret, ":process"), process_id);
+    return rc;
+}
+
+/* "15 % of stacks complete"; where nothing was allocated there is no share. */
+static const char *format_complete(struct sqlite3_stmt *row, char *ret_text)
+{
+    char share[UNITS_TEXT_BYTES];
+
+    if (sqlite3_column_type(row, 5) == SQLITE_NULL)
+        return "no stacks";
+    (void)snprintf(ret_text, CELL_BYTES, "%s of stacks complete",
+                   units_format_share(sqlite3_column_double(row, 5), share));
+    return ret_text;
+}
+
+static int print_totals(const struct query *query, int64_t process_id, int64_t *ret_n_sites,
+                        struct error *err)
+{
+    struct sqlite3_stmt *stmt;
+    char bytes[UNITS_TEXT_BYTES];
+    char blocks[UNITS_TEXT_BYTES];
+    char suppressed[UNITS_TEXT_BYTES];
+    char dropped[UNITS_TEXT_BYTES];
+    char share[CELL_BYTES];
+    int rc = prepare(query, totals_sql, process_id, &stmt, err);
+
+    if (rc != 0)
+        return rc;
+    rc = rundb_step(&query->database, stmt, err);
+    if (rc == 1) {
+        *ret_n_sites = sqlite3_column_int64(stmt, 2);
+        (void)fprintf(query->out,
+                      "leaked %s in %s block%s of %" PRId64
+                      " site%s%s; %s suppressed; %s events dropped; "
+                      "%s\n",
+                      units_format_bytes(sqlite3_column_int64(stmt, 0), bytes),
+                      units_format_count(sqlite3_column_int64(stmt, 1), blocks),
+                      sqlite3_column_int64(stmt, 1) == 1 ? "" : "s", *ret_n_sites,
+                      *ret_n_sites == 1 ? "" : "s", *ret_n_sites > 1 ? ", most bytes first" : "",
+                      units_format_bytes(sqlite3_column_int64(stmt, 3), suppressed),
+                      units_format_count(sqlite3_column_int64(stmt, 4), dropped),
+                      format_complete(stmt, share));
+    }
+    sqlite3_finalize(stmt);
+    return rc < 0 ? rc : 0;
+}
+
+/* "steady 7.4 MiB/min", "burst 0.2 s to 0.9 s", "once at 0.2 s". */
+static void format_when(struct sqlite3_stmt *row, char *text, size_t size)
+{
+    const char *pattern = (const char *)sqlite3_column_text(row, PATTERN);
+    int64_t first_ns = sqlite3_column_int64(row, FIRST_NS);
+    int64_t last_ns = sqlite3_column_int64(row, LAST_NS);
+    char first[UNITS_TEXT_BYTES];
+    char last[UNITS_TEXT_BYTES];
+
+    units_format_duration(first_ns, first);
+    units_format_duration(last_ns, last);
+    if (strcmp(pattern, "steady") == 0) {
+        double per_minute =
+            (double)sqlite3_column_int64(row, LEAKED_BYTES) * 6e10 / (double)(last_ns - first_ns);
+        (void)snprintf(text, size, "steady %s/min", units_format_bytes((int64_t)per_minute, last));
+    } else if (strcmp(first, last) == 0) {
+        (void)snprintf(text, size, "%s at %s", pattern, first);
+    } else {
+        (void)snprintf(text, size, "%s %s to %s", pattern, first, last);
+    }
+}
+
+static void add_where(struct table *table, struct sqlite3_stmt *row)
+{
+    static const struct where_columns columns = {FUNCTION, SOURCE, LINE, MODULE};
+    char text[CELL_BYTES];
+    size_t used;
+
+    where_format(row, &columns, text, sizeof(text));
+    used = strlen(text);
+    if (sqlite3_column_int64(row, STACKS) > 1)
+        (void)snprintf(text + used, sizeof(text) - used, "  %" PRId64 " stacks",
+                       (int64_t)sqlite3_column_int64(row, STACKS));
+    table_add_cell(table, text);
+}
+
+static void add_freed_in(struct table *table, struct sqlite3_stmt *row)
+{
+    static const struct where_columns columns = {FREE_FUNCTION, FREE_SOURCE, FREE_LINE,
+                                                 FREE_MODULE};
+    static const char said[] = "the others are freed in ";
+    char text[CELL_BYTES];
+
+    if (sqlite3_column_type(row, FREE_SITE_ID) == SQLITE_NULL)
+        return;
+    for (size_t i = 0; i < 5; i++)
+        table_add_cell(table, "");
+    (void)snprintf(text, sizeof(text), "%s", said);
+    where_format(row, &columns, text + strlen(said), sizeof(text) - strlen(said));
+    table_add_cell(table, text);
+}
+
+static void add_row(struct table *table, struct sqlite3_stmt *row)
+{
+    char text[CELL_BYTES];
+
+    table_add_cell(table, units_format_bytes(sqlite3_column_int64(row, LEAKED_BYTES), text));
+    table_add_cell(table, units_format_count(sqlite3_column_int64(row, LEAKED_BLOCKS), text));
+    table_add_cell(table, units_format_share(sqlite3_column_double(row, SHARE_OF_SITE), text));
+    format_when(row, text, sizeof(text));
+    table_add_cell(table, text);
+    (void)snprintf(text, sizeof(text), "%" PRId64,
+                   (int64_t)sqlite3_column_int64(row, CALL_SITE_ID));
+    table_add_cell(table, text);
+    add_where(table, row);
+    add_freed_in(table, row);
+}
+
+/* The command that opens the first row, and a filter on its class or function. */
+static void print_next(const struct query *query, int64_t process_id, int64_t site_id,
+                       const char *function)
+{
+    char text[CELL_BYTES];
+
+    (void)fprintf(query->out, "next: mtrace-query leaks %s", query->shell_path);
+    if (query->style.has_process)
+        (void)fprintf(query->out, " --process %" PRId64, process_id);
+    (void)fprintf(query->out, " --site %" PRId64, site_id);
+    shorten_function(function, text, sizeof(text));
+    text[strcspn(text, ":<( ")] = '\0';
+    if (*text && !strstr(text, "+0x"))
+        (void)fprintf(query->out, "      filter: --function-regex %s", text);
+    (void)fputs("\n", query->out);
+}
+
+static void add_columns(struct table *table)
+{
+    table_add_column(table, "bytes", true);
+    table_add_column(table, "blocks", true);
+    table_add_column(table, "of its own", true);
+    table_add_column(table, "pattern", false);
+    table_add_column(table, "site", true);
+    table_add_column(table, "where", false);
+}
+
+/* Prints the rows of a process, ret_site and ret_function are the first row's. */
+static int print_rows(const struct query *query, struct sqlite3_stmt *stmt, int64_t *ret_site,
+                      char *ret_function, struct error *err)
+{
+    struct table table;
+    int64_t n_rows = 0;
+    int rc;
+
+    table_init(&table);
+    add_columns(&table);
+    while ((rc = rundb_step(&query->database, stmt, err)) == 1) {
+        if (n_rows++ == 0) {
+            const char *function = (const char *)sqlite3_column_text(stmt, FUNCTION);
+            *ret_site = sqlite3_column_int64(stmt, CALL_SITE_ID);
+            (void)snprintf(ret_function, CELL_BYTES, "%s", function ? function : "");
+        }
+        add_row(&table, stmt);
+    }
+    if (rc == 0 && n_rows > 0)
+        rc = table_print(&table, query->style.width, query->style.is_coloured, query->out, err);
+    table_done(&table);
+    return rc;
+}
+
+static int print_sites(const struct query *query, int64_t process_id, int64_t n_sites,
+                       struct error *err)
+{
+    struct sqlite3_stmt *stmt;
+    char function[CELL_BYTES] = "";
+    int64_t site_id = 0;
+    int64_t max_rows = query_max_rows(query);
+    int rc = prepare(query, rows_sql, process_id, &stmt, err);
+
+    if (rc != 0)
+        return rc;
+    sqlite3_bind_int64(stmt, sqlite3_bind_parameter_index(stmt, ":count"), max_rows);
+    sqlite3_bind_int64(stmt, sqlite3_bind_parameter_index(stmt, ":skip"), query->options->skip);
+    rc = print_rows(query, stmt, &site_id, function, err);
+    sqlite3_finalize(stmt);
+    if (rc == 0 && max_rows >= 0 && n_sites > max_rows + query->options->skip)
+        (void)fprintf(query->out, "and %" PRId64 " more sites: -n 0\n",
+                      n_sites - max_rows - query->options->skip);
+    if (rc == 0 && site_id)
+        print_next(query, process_id, site_id, function);
+    return rc;
+}
+
+static int print_rules(const struct query *query, int64_t process_id, struct error *err)
+{
+    struct sqlite3_stmt *stmt;
+    char bytes[UNITS_TEXT_BYTES];
+    char blocks[UNITS_TEXT_BYTES];
+    int rc = prepare(query, rules_sql, process_id, &stmt, err);
+
+    if (rc != 0)
+        return rc;
+    while ((rc = rundb_step(&query->database, stmt, err)) == 1)
+        (void)fprintf(query->out, "suppressed: %s in %s by %s\n",
+                      units_format_bytes(sqlite3_column_int64(stmt, 1), bytes),
+                      units_format_counted(sqlite3_column_int64(stmt, 2), "block", blocks),
+                      sqlite3_column_text(stmt, 0));
+    sqlite3_finalize(stmt);
+    return rc;
+}
+
+static int print_process(struct query *query, int64_t process_id, struct error *err)
+{
+    int64_t n_sites = 0;
+    int rc = headline_print(query, process_id, err);
+
+    if (rc == 0)
+        rc = print_totals(query, process_id, &n_sites, err);
+    if (rc == 0 && n_sites > 0)
+        rc = print_sites(query, process_id, n_sites, err);
+    if (rc == 0)
+        rc = print_rules(query, process_id, err);
+    return rc;
+}
+
+/* The plain view; below a site, its stacks. */
+static int run_plain(struct query *query, struct error *err)
+{
+    const struct query_options *options = query->options;
+    const char *view = options->site_id ? "leaks_by_stack" : "leaks";
+    struct sqlite3_stmt *stmt;
+    int64_t n_rows = 0;
+    int rc = report_sql_prepare(query, view, "leaks", "suppressed_by IS NULL", &stmt, err);
+
+    if (rc != 0)
+        return rc;
+    if (!query_show_sql(query, stmt))
+        rc = render_statement(&query->database, stmt, &query->style, query_max_rows(query),
+                              query->out, &n_rows, err);
+    sqlite3_finalize(stmt);
+    if (rc == 0 && n_rows > 0 && options->site_id && query->style.format == RENDER_TABLE)
+        (void)fprintf(query->out, "next: mtrace-query stack %s ID\n", query->shell_path);
+    if (rc == 0 && n_rows > 0 && options->fail_if)
+        query->exit_status = QUERY_EXIT_FAIL_IF;
+    return rc;
+}
+
+int cmd_leaks_run(struct query *query, struct error *err)
+{
+    const struct query_options *options = query->options;
+
+    if (query->style.format != RENDER_TABLE || options->site_id || options->fail_if
+        || options->is_sql_shown || options->sort_by || options->is_wide)
+        return run_plain(query, err);
+    return process_ranking_each(query, "leaked_bytes", print_process, err);
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/* sql STATEMENT: a SELECT of the user's own, with the same renderers; nothing can be changed
+ * (database.h). */
+#include "queries/command_line/commands.h"
+#include "queries/database/query.h"
+#include "support/error.h"
+
+int cmd_sql_run(struct query *query, struct error *err)
+{
+    struct sqlite3_stmt *stmt;
+    int64_t max_rows = query->options->count > 0 ? query->options->count : -1;
+    int64_t n_rows = 0;
+    int rc = rundb_prepare(&query->database, query->options->arguments[0], &stmt, err);
+
+    if (rc != 0)
+        return rc;
+    for (int64_t i = 0; rc == 0 && i < query->options->skip; i++) {
+        int step = rundb_step(&query->database, stmt, err);
+        if (step == 0)
+            max_rows = 0; /* a finished statement would begin anew */
+        if (step != 1) {
+            rc = step;
+            break;
+        }
+    }
+    if (rc == 0)
+        rc = render_statement(&query->database, stmt, &query->style, max_rows, query->out, &n_rows,
+                              err);
+    sqlite3_finalize(stmt);
+    return rc;
+}

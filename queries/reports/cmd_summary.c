@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * summary: the one screen to look at first. As json and csv one object or row per process, whose
+ * columns are the figures of the view `summary`; --fail-if sees these columns, too.
+ */
+#include "queries/command_line/commands.h"
+#include "queries/text/headline.h"
+#include "queries/reports/process_ranking.h"
+#include "queries/database/query.h"
+#include "queries/text/report_sql.h"
+#include "queries/text/table.h"
+#include "queries/text/where.h"
+#include "support/error.h"
+#include "support/units.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+enum {
+    CELL_BYTES = 1024,
+    MAX_FIGURES = 96,
+    TOP_ROWS = 5
+};
+
+/* ---- programs: one row per process ---- */
+
+/* "(SELECT process_id, max(value) FILTER (WHERE name = 'x') AS x, … FROM summary GROUP BY
+ * process_id)" */
+static int pivot_source(const struct query *query, char **ret_source, struct error *err)
+{
+    struct sqlite3_stmt *stmt;
+    struct sqlite3_str *sql;
+    int rc = rundb_prepare(
+        &query->database,
+        "SELECT name FROM summary WHERE process_id = (SELECT min(process_id) FROM processes)",
+        &stmt, err);
+
+    if (rc != 0)
+        return rc;
+    sql = sqlite3_str_new(query->database.handle);
+    sqlite3_str_appendall(sql, "(SELECT process_id");
+    while ((rc = rundb_step(&query->database, stmt, err)) == 1)
+        sqlite3_str_appendf(sql, ", max(value) FILTER (WHERE name = '%s') AS %s",
+                            sqlite3_column_text(stmt, 0), sqlite3_column_text(stmt, 0));
+    sqlite3_str_appendall(sql, " FROM summary GROUP BY process_id)");
+    sqlite3_finalize(stmt);
+    *ret_source = sqlite3_str_finish(sql);
+    return rc == 0 && !*ret_source ? error_set(err, ERROR_NOMEM, "no memory for a statement") : rc;
+}
+
+static int run_pivot(struct query *query, struct error *err)
+{
+    struct sqlite3_stmt *stmt = NULL;
+    char *source = NULL;
+    int64_t n_rows = 0;
+    int rc = pivot_source(query, &source, err);
+
+    if (rc == 0)
+        rc = report_sql_prepare(query, source, "summary", NULL, &stmt, err);
+    if (rc == 0 && !query_show_sql(query, stmt))
+        rc = render_statement(&query->database, stmt, &query->style, query_max_rows(query),
+                              query->out, &n_rows, err);
+    sqlite3_finalize(stmt);
+    sqlite3_free(source);
+    if (rc == 0 && query->options->fail_if && n_rows > 0)
+        query->exit_status = QUERY_EXIT_FAIL_IF;
+    return rc;
+}
+
+/* ---- people: one screen per process ---- */
+
+/* The figures of one process by name. */
+struct figures {
+    struct {
+        char name[48];
+        int64_t value;
+        double share;
+        bool is_known;
+    } list[MAX_FIGURES];
+
+    size_t n;
+};
+
+static int read_figures(const struct query *query, int64_t process_id, struct figures *figures,
+                        struct error *err)
+{
+    struct sqlite3_stmt *stmt;
+    int rc =
+        rundb_prepare(&query->database,
+                      "SELECT name, value FROM summary WHERE process_id = :process", &stmt, err);
+
+    if (rc != 0)
+        return rc;
+    figures->n = 0;
+    sqlite3_bind_int64(stmt, 1, process_id);
+    while ((rc = rundb_step(&query->database, stmt, err)) == 1 && figures->n < MAX_FIGURES) {
+        size_t i = figures->n++;
+        (void)snprintf(figures->list[i].name, sizeof(figures->list[i].name), "%s",
+                       sqlite3_column_text(stmt, 0));
+        figures->list[i].value = sqlite3_column_int64(stmt, 1);
+        figures->list[i].share = sqlite3_column_double(stmt, 1);
+        figures->list[i].is_known = sqlite3_column_type(stmt, 1) != SQLITE_NULL;
+    }
+    sqlite3_finalize(stmt);
+    return rc < 0 ? rc : 0;
+}
+
+static size_t find_figure(const struct figures *figures, const char *name)
+{
+    size_t i = 0;
+
+    while (i < figures->n && strcmp(figures->list[i].name, name) != 0)
+        i++;
+    return i;
+}
+
+static int64_t number(const struct figures *figures, const char *name)
+{
+    size_t i = find_figure(figures, name);
+
+    return i < figures->n ? figures->list[i].value : 0;
+}
+
+static double share(const struct figures *figures, const char *name)
+{
+    size_t i = find_figure(figures, name);
+
+    return i < figures->n ? figures->list[i].share : 0;
+}
+
+static bool is_known(const struct figures *figures, const char *name)
+{
+    size_t i = find_figure(figures, name);
+
+    return i < figures->n && figures->list[i].is_known;
+}
+
+/* Texts of one line: each call has a buffer of its own until the line is printed. */
+struct texts {
+    char list[8][UNITS_TEXT_BYTES];
+    size_t n;
+};
+
+static const char *bytes(struct texts *texts, int64_t value)
+{
+    return units_format_bytes(value, texts->list[texts->n++ % 8]);
+}
+
+static const char *count(struct texts *texts, int64_t value)
+{
+    return units_format_count(value, texts->list[texts->n++ % 8]);
+}
+
+static const char *counted(struct texts *texts, int64_t value, const char *noun)
+{
+    return units_format_counted(value, noun, texts->list[texts->n++ % 8]);
+}
+
+static void print_totals(FILE *out, const struct figures *f)
+{
+    struct texts t = {.n = 0};
+    char peak[UNITS_TEXT_BYTES];
+    char percent[UNITS_TEXT_BYTES];
+
+    (void)fprintf(out, "allocated   %s in %s; %s, %s\n", bytes(&t, number(f, "allocated_bytes")),
+                  counted(&t, number(f, "allocations"), "block"),
+                  counted(&t, number(f, "reallocs"), "realloc"),
+                  counted(&t, number(f, "failures"), "failure"));
+    (void)fprintf(out, "freed       %s in %s; %s of a parent process\n",
+                  bytes(&t, number(f, "freed_bytes")), counted(&t, number(f, "frees"), "block"),
+                  counted(&t, number(f, "inherited_frees"), "block"));
+    (void)fprintf(
+        out, "leaked      %s in %s, of these %s suppressed\n", bytes(&t, number(f, "leaked_bytes")),
+        counted(&t, number(f, "leaked_blocks"), "block"), bytes(&t, number(f, "suppressed_bytes")));
+    (void)fprintf(out, "temporary   %s, %s of all\n",
+                  counted(&t, number(f, "temporary_blocks"), "block"),
+                  units_format_share(share(f, "temporary_share"), percent));
+    (void)fprintf(out, "peak        %s in %s at %s\n", bytes(&t, number(f, "peak_bytes")),
+                  counted(&t, number(f, "peak_blocks"), "block"),
+                  units_format_duration(number(f, "peak_ns"), peak));
+}
+
+/* "heap at peak  12 MiB = 8 MiB live + …" */
+static void print_heap(FILE *out, const struct figures *f, const char *at)
+{
+    static const char *const parts[] = {"live", "slack", "overhead", "hole", "free_page", "top"};
+    static const char *const words[] = {"live", "slack", "overhead", "holes", "free pages", "top"};
+    struct texts t = {.n = 0};
+    char name[64];
+
+    (void)snprintf(name, sizeof(name), "heap_at_%s_bytes", at);
+    if (!is_known(f, name))
+        return;
+    (void)fprintf(out, "heap %-4s   %s =", at, bytes(&t, number(f, name)));
+    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+        (void)snprintf(name, sizeof(name), "heap_at_%s_%s_bytes", at, parts[i]);
+        (void)fprintf(out, "%s %s %s", i ? " +" : "", bytes(&t, number(f, name)), words[i]);
+    }
+    (void)fputs("\n", out);
+}
+
+static void print_rss(FILE *out, const struct figures *f)
+{
+    struct texts t = {.n = 0};
+
+    char at[UNITS_TEXT_BYTES];
+
+    if (is_known(f, "rss_max_bytes"))
+        (void)fprintf(out, "RSS peak    %s as the kernel counted\n",
+                      bytes(&t, number(f, "rss_max_bytes")));
+    if (!is_known(f, "rss_at_peak_bytes"))
+        return;
+    (void)fprintf(out, "%s %s, the highest of %s\n",
+                  is_known(f, "rss_max_bytes") ? "RSS sampled" : "RSS peak   ",
+                  bytes(&t, number(f, "rss_highest_bytes")),
+                  counted(&t, number(f, "rss_samples"), "sample"));
+    (void)fprintf(out, "RSS split   %s at %s = %s heaps + %s own mappings + %s files + %s other\n",
+                  bytes(&t, number(f, "rss_at_peak_bytes")),
+                  units_format_duration(number(f, "rss_at_peak_ns"), at),
+                  bytes(&t, number(f, "rss_heaps_bytes")),
+                  bytes(&t, number(f, "rss_mappings_bytes")),
+                  bytes(&t, number(f, "rss_files_bytes")), bytes(&t, number(f, "rss_other_bytes")));
+}
+
+static void print_recording(FILE *out, const struct figures *f)
+{
+    struct texts t = {.n = 0};
+    char percent[UNITS_TEXT_BYTES];
+
+    (void)fprintf(
+        out, "recording   %s of %s, %s dropped; %s", counted(&t, number(f, "events"), "event"),
+        counted(&t, number(f, "threads"), "thread"), count(&t, number(f, "events_dropped")),
+        counted(&t, number(f, "stacks"), "stack"));
+    if (is_known(f, "complete_share"))
+        (void)fprintf(out, ", %s of allocations with a complete one",
+                      units_format_share(share(f, "complete_share"), percent));
+    (void)fputs("\n", out);
+}
+
+/* The first rows of a report: two figures and where. */
+static const struct top {
+    const char *title;
+    const char *command;
+    const char *sql; /* bytes, blocks, function, source, line, module */
+} tops[] = {
+    {"leaked", "leaks",
+     "SELECT leaked_bytes, leaked_blocks, function, source, line, module FROM leaks"
+     " WHERE process_id = :process AND suppressed_by IS NULL LIMIT :count"},
+    {"live at the peak", "peak",
+     "SELECT bytes, blocks, function, source, line, module FROM peak WHERE process_id = :process LIMIT :count"},
+    {"temporary", "temporary",
+     "SELECT temporary_bytes, temporary_blocks, function, source, line, module FROM temporary"
+     " WHERE process_id = :process LIMIT :count"},
+    {"allocated most often", "hot",
+     "SELECT allocated_bytes, allocated_blocks, function, source, line, module FROM hot"
+     " WHERE process_id = :process LIMIT :count"},
+};
+
+static int print_top(const struct query *query, const struct top *top, int64_t process_id,
+                     struct error *err)
+{
+    static const struct where_columns where = {2, 3, 4, 5};
+    struct sqlite3_stmt *stmt;
+    struct table table;
+    char text[CELL_BYTES];
+    int rc = rundb_prepare(&query->database, top->sql, &stmt, err);
+
+    if (rc != 0)
+        return rc;
+    sqlite3_bind_int64(stmt, 1, process_id);
+    sqlite3_bind_int64(stmt, 2, TOP_ROWS);
+    table_init(&table);
+    table_add_column(&table, "bytes", true);
+    table_add_column(&table, "blocks", true);
+    table_add_column(&table, top->title, false);
+    while ((rc = rundb_step(&query->database, stmt, err)) == 1) {
+        table_add_cell(&table, units_format_bytes(sqlite3_column_int64(stmt, 0), text));
+        table_add_cell(&table, units_format_count(sqlite3_column_int64(stmt, 1), text));
+        where_format(stmt, &where, text, sizeof(text));
+        table_add_cell(&table, text);
+    }
+    sqlite3_finalize(stmt);
+    if (rc == 0 && table.n_cells > 0) {
+        (void)fputs("\n", query->out);
+        rc = table_print(&table, query->style.width, query->style.is_coloured, query->out, err);
+    }
+    table_done(&table);
+    return rc;
+}
+
+static int print_process(struct query *query, int64_t process_id, struct error *err)
+{
+    struct figures figures;
+    int rc = read_figures(query, process_id, &figures, err);
+
+    if (rc == 0)
+        rc = headline_print(query, process_id, err);
+    if (rc != 0)
+        return rc;
+    print_totals(query->out, &figures);
+    print_heap(query->out, &figures, "peak");
+    print_heap(query->out, &figures, "end");
+    print_rss(query->out, &figures);
+    print_recording(query->out, &figures);
+    for (size_t i = 0; rc == 0 && i < sizeof(tops) / sizeof(tops[0]); i++)
+        rc = print_top(query, &tops[i], process_id, err);
+    (void)fputs("\n", query->out);
+    return rc;
+}
+
+/* Modules whose lines are missing, with what cures it. */
+static int print_debug_notes(const struct query *query, struct error *err)
+{
+    struct sqlite3_stmt *stmt;
+    int rc = rundb_prepare(
+        &query->database,
+        "SELECT path, debug_note FROM objects WHERE debug_note IS NOT NULL ORDER BY path", &stmt,
+        err);
+
+    if (rc != 0)
+        return rc;
+    while ((rc = rundb_step(&query->database, stmt, err)) == 1)
+        (void)fprintf(query->out, "no lines in %s: %s\n", sqlite3_column_text(stmt, 0),
+                      sqlite3_column_text(stmt, 1));
+    sqlite3_finalize(stmt);
+    return rc;
+}
+
+int cmd_summary_run(struct query *query, struct error *err)
+{
+    const struct query_options *options = query->options;
+    int rc;
+
+    if (query->style.format != RENDER_TABLE || options->fail_if || options->is_sql_shown)
+        return run_pivot(query, err);
+    rc = process_ranking_each(query, "peak_bytes", print_process, err);
+    if (rc == 0)
+        rc = print_debug_notes(query, err);
+    if (rc == 0)
+        (void)fprintf(query->out, "next: mtrace-query leaks|peak|temporary|hot|fragmentation %s\n",
+                      query->shell_path);
+    return rc;
+}

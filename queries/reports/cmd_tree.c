@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tree: who allocated what, as a call tree. A branch stands for its only child's place, so that
+ * long calls of one another do not run out of the screen; what is smaller than --min-share is
+ * folded into one line. As json and csv: every node that is not folded, with its parent.
+ */
+#include "queries/stacks/call_tree.h"
+#include "queries/command_line/commands.h"
+#include "queries/text/made_rows.h"
+#include "queries/database/query.h"
+#include "queries/text/shorten.h"
+#include "queries/stacks/stack_weights.h"
+#include "queries/stacks/tree_title.h"
+#include "support/error.h"
+#include "support/units.h"
+
+#include <string.h>
+
+enum {
+    NAME_BYTES = 1024,
+    INDENT_BYTES = 512,
+    BRANCH_WIDTH = 3,
+    FIGURE_WIDTH = 11
+};
+
+static const double default_min_share = 0.01;
+
+struct printer {
+    struct query *query;
+    const struct call_tree *tree;
+    bool is_by_blocks;
+    double min_weight;
+    char indent[INDENT_BYTES];
+};
+
+static int64_t weight_of(const struct printer *printer, const struct call_node *node)
+{
+    return printer->is_by_blocks ? node->total_blocks : node->total_bytes;
+}
+
+static bool is_shown(const struct printer *printer, const struct call_node *node)
+{
+    return (double)weight_of(printer, node) >= printer->min_weight && weight_of(printer, node) > 0;
+}
+
+/* ---- people ---- */
+
+static void print_figures(const struct printer *printer, int64_t bytes, int64_t blocks)
+{
+    const struct call_node *all = &printer->tree->nodes[0];
+    int64_t weight = printer->is_by_blocks ? blocks : bytes;
+    int64_t total = weight_of(printer, all);
+    char figure[UNITS_TEXT_BYTES];
+    char share[UNITS_TEXT_BYTES];
+
+    (void)fprintf(printer->query->out, "%*s %7s  ", FIGURE_WIDTH,
+                  printer->is_by_blocks ? units_format_count(blocks, figure)
+                                        : units_format_bytes(bytes, figure),
+                  units_format_share(total ? (double)weight / (double)total : 0, share));
+}
+
+static void print_node(const struct printer *printer, const struct call_node *node,
+                       const char *branch)
+{
+    FILE *out = printer->query->out;
+    char name[NAME_BYTES];
+    int width = printer->query->style.width;
+    int room = width - FIGURE_WIDTH - 10 - (int)strlen(printer->indent) - (int)strlen(branch);
+
+    if (node->name == node->module)
+        (void)snprintf(name, sizeof(name), "%s", shorten_path(node->name));
+    else if (printer->query->style.is_wide)
+        (void)snprintf(name, sizeof(name), "%s", node->name);
+    else
+        shorten_function(node->name, name, sizeof(name));
+    print_figures(printer, node->total_bytes, node->total_blocks);
+    (void)fprintf(out, "%s%s", printer->indent, branch);
+    for (char *c = name; *c; c++) { /* foreign text */
+        if ((unsigned char)*c < 0x20 || *c == 0x7f)
+            *c = '?';
+    }
+    if (width > 0 && room > 8 && (int)strlen(name) > room)
+        (void)fprintf(out, "%.*s..\n", room - 2, name);
+    else
+        (void)fprintf(out, "%s\n", name);
+}
+
+/* What is below a node and not shown. */
+struct folded {
+    int64_t bytes, blocks;
+    uint32_t n;
+};
+
+static uint32_t first_shown(const struct printer *printer, uint32_t child)
+{
+    while (child != CALL_TREE_NONE && !is_shown(printer, &printer->tree->nodes[child]))
+        child = printer->tree->nodes[child].next_sibling;
+    return child;
+}
+
+static struct folded find_folded(const struct printer *printer, uint32_t parent)
+{
+    struct folded folded = {0};
+
+    for (uint32_t child = printer->tree->nodes[parent].first_child; child != CALL_TREE_NONE;
+         child = printer->tree->nodes[child].next_sibling) {
+        const struct call_node *node = &printer->tree->nodes[child];
+        if (is_shown(printer, node))
+            continue;
+        folded.n++;
+        folded.bytes += node->total_bytes;
+        folded.blocks += node->total_blocks;
+    }
+    return folded;
+}
+
+static void print_folded(const struct printer *printer, const struct folded *folded)
+{
+    char count[UNITS_TEXT_BYTES];
+
+    if (folded->n == 0 || (printer->is_by_blocks ? folded->blocks : folded->bytes) == 0)
+        return;
+    print_figures(printer, folded->bytes, folded->blocks);
+    (void)fprintf(printer->query->out, "%s`- (%s smaller)\n", printer->indent,
+                  units_format_count(folded->n, count));
+}
+
+static void indent(struct printer *printer, const char *by)
+{
+    size_t used = strlen(printer->indent);
+
+    (void)snprintf(printer->indent + used, sizeof(printer->indent) - used, "%s", by);
+}
+
+/* Goes down while there is one way only, so that long calls stay on one level. */
+static uint32_t print_chain(const struct printer *printer, uint32_t parent)
+{
+    const struct call_node *nodes = printer->tree->nodes;
+
+    while (parent != 0 && nodes[parent].self_blocks == 0) {
+        uint32_t child = nodes[parent].first_child;
+        if (child == CALL_TREE_NONE || nodes[child].next_sibling != CALL_TREE_NONE)
+            break;
+        print_node(printer, &nodes[child], "");
+        parent = child;
+    }
+    return parent;
+}
+
+/* As deep as the tree branches, at most as the indent is long. */
+static void print_children(struct printer *printer, uint32_t parent)
+{
+    const struct call_node *nodes = printer->tree->nodes;
+    size_t length = strlen(printer->indent);
+    struct folded folded;
+    uint32_t child;
+
+    parent = print_chain(printer, parent);
+    folded = find_folded(printer, parent);
+    child = first_shown(printer, nodes[parent].first_child);
+    if (length + (size_t)2 * BRANCH_WIDTH >= INDENT_BYTES && child != CALL_TREE_NONE) {
+        (void)fprintf(printer->query->out, "%s`- (deeper calls)\n", printer->indent);
+        return;
+    }
+    for (uint32_t next; child != CALL_TREE_NONE; child = next) {
+        next = first_shown(printer, nodes[child].next_sibling);
+        bool is_last = next == CALL_TREE_NONE && folded.n == 0;
+
+        print_node(printer, &nodes[child], is_last ? "`- " : "|- ");
+        indent(printer, is_last ? "   " : "|  ");
+        print_children(printer, child);
+        printer->indent[length] = '\0';
+    }
+    print_folded(printer, &folded);
+}
+
+/* ---- programs ---- */
+
+static int show_rows(const struct printer *printer, struct error *err)
+{
+    struct made_rows rows;
+    int rc;
+
+    made_rows_init(&rows, "node_id,parent_node_id,depth,bytes,blocks,self_bytes,self_blocks,"
+                          "function,module");
+    for (uint32_t i = 0; i < printer->tree->n; i++) {
+        const struct call_node *node = &printer->tree->nodes[i];
+        if (!is_shown(printer, node))
+            continue;
+        made_rows_begin(&rows);
+        made_rows_add_int64(&rows, i);
+        if (node->parent == CALL_TREE_NONE)
+            made_rows_add_null(&rows);
+        else
+            made_rows_add_int64(&rows, node->parent);
+        made_rows_add_int64(&rows, node->depth);
+        made_rows_add_int64(&rows, node->total_bytes);
+        made_rows_add_int64(&rows, node->total_blocks);
+        made_rows_add_int64(&rows, node->self_bytes);
+        made_rows_add_int64(&rows, node->self_blocks);
+        made_rows_add_text(&rows, node->name == node->module ? NULL : node->name);
+        made_rows_add_text(&rows, node->module);
+        made_rows_end(&rows);
+    }
+    rc = made_rows_show(&rows, printer->query, err);
+    made_rows_done(&rows);
+    return rc;
+}
+
+static int print(struct printer *printer, const struct stack_weights *weights, struct error *err)
+{
+    const struct query_options *options = printer->query->options;
+    double min_share = options->min_share < 0 ? default_min_share : options->min_share;
+    char title[NAME_BYTES];
+    int rc;
+
+    printer->min_weight = min_share * (double)weight_of(printer, &printer->tree->nodes[0]);
+    if (printer->query->style.format != RENDER_TABLE)
+        return show_rows(printer, err);
+    rc = tree_title_format(printer->query, weights, title, sizeof(title), err);
+    if (rc != 0)
+        return rc;
+    (void)fprintf(printer->query->out, "%s\n", title);
+    print_children(printer, 0);
+    (void)fprintf(printer->query->out, "next: mtrace-query %s %s %s\n",
+                  options->is_inverted ? "callers" : "callees", printer->query->shell_path,
+                  "FUNCTION");
+    return 0;
+}
+
+int cmd_tree_run(struct query *query, struct error *err)
+{
+    const struct query_options *options = query->options;
+    struct stack_weights weights = {0};
+    struct call_tree tree = {0};
+    struct printer printer = {.query = query, .tree = &tree, .is_by_blocks = options->is_by_blocks};
+    int rc = call_tree_load(&tree, &weights, query, err);
+
+    if (rc == 0)
+        rc = print(&printer, &weights, err);
+    call_tree_done(&tree);
+    stack_weights_done(&weights);
+    return rc;
+}

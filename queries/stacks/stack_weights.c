@@ -1,0 +1,479 @@
+/* SPDX-License-Identifier: MIT */
+#include "queries/stacks/stack_weights.h"
+
+#include "queries/database/query.h"
+#include "support/error.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const struct measure {
+    const char *name;
+    const char *title;
+    const char *bytes; /* of backtrace_totals */
+    const char *blocks;
+} measures[] = {
+    [STACK_MEASURE_PEAK] = {"peak", "live at the peak", "peak_bytes", "peak_blocks"},
+    [STACK_MEASURE_LEAKED] = {"leaked", "leaked", "leaked_bytes", "leaked_blocks"},
+    [STACK_MEASURE_ALLOCATED] = {"allocated", "allocated", "allocated_bytes", "allocated_blocks"},
+    [STACK_MEASURE_FREED] = {"freed", "freed", "freed_bytes", "freed_blocks"},
+    [STACK_MEASURE_TEMPORARY] = {"temporary", "temporary", "temporary_bytes", "temporary_blocks"},
+    [STACK_MEASURE_LIVE] = {"live", "live", "allocated_bytes", "allocated_blocks"},
+};
+
+enum {
+    N_MEASURES = sizeof(measures) / sizeof(measures[0])
+};
+
+int stack_measure_parse(const char *text, enum stack_measure *ret_measure, struct error *err)
+{
+    for (int i = 0; i < N_MEASURES; i++) {
+        if (strcmp(measures[i].name, text) == 0) {
+            *ret_measure = (enum stack_measure)i;
+            return 0;
+        }
+    }
+    return error_set(
+        err, ERROR_USAGE,
+        "--measure '%s': peak, leaked, allocated, freed, temporary or live is expected", text);
+}
+
+const char *stack_measure_name(enum stack_measure measure)
+{
+    return measures[measure].name;
+}
+
+const char *stack_measure_title(enum stack_measure measure)
+{
+    return measures[measure].title;
+}
+
+int stack_measure_of(const struct query *query, enum stack_measure *ret_measure, struct error *err)
+{
+    const struct query_options *options = query->options;
+    bool is_at = filter_instant(&options->filter) != NULL;
+    int rc = 0;
+
+    *ret_measure = is_at ? STACK_MEASURE_LIVE : STACK_MEASURE_PEAK;
+    if (options->measure)
+        rc = stack_measure_parse(options->measure, ret_measure, err);
+    if (rc == 0 && *ret_measure == STACK_MEASURE_LIVE && !is_at)
+        return error_set(err, ERROR_USAGE,
+                         "--measure live needs --at TIME: a time, a percentage of the run, peak"
+                         " or end");
+    return rc;
+}
+
+/* ---- weights ---- */
+
+static int add_weight(struct stack_weights *weights, size_t *capacity, struct sqlite3_stmt *row,
+                      struct error *err)
+{
+    struct stack_weight *weight;
+
+    if (weights->n == *capacity) {
+        size_t wanted = *capacity ? 2 * *capacity : 1024;
+        struct stack_weight *list = reallocarray(weights->list, wanted, sizeof(*list));
+        if (!list)
+            return error_set(err, ERROR_NOMEM, "no memory for %zu stacks", wanted);
+        weights->list = list;
+        *capacity = wanted;
+    }
+    weight = &weights->list[weights->n++];
+    weight->backtrace_id = sqlite3_column_int64(row, 0);
+    weight->bytes = sqlite3_column_int64(row, 1);
+    weight->blocks = sqlite3_column_int64(row, 2);
+    return 0;
+}
+
+static int compare_weights(const void *left, const void *right)
+{
+    const struct stack_weight *a = left;
+    const struct stack_weight *b = right;
+
+    return (a->backtrace_id > b->backtrace_id) - (a->backtrace_id < b->backtrace_id);
+}
+
+/* One weight per stack, in order of ids: rows come so of each process, but a stack may have
+ * several. */
+static void merge_weights(struct stack_weights *weights)
+{
+    size_t n = 0;
+
+    if (weights->n > 0)
+        qsort(weights->list, weights->n, sizeof(*weights->list), compare_weights);
+    for (size_t i = 0; i < weights->n; i++) {
+        const struct stack_weight *weight = &weights->list[i];
+
+        if (n > 0 && weights->list[n - 1].backtrace_id == weight->backtrace_id) {
+            weights->list[n - 1].bytes += weight->bytes;
+            weights->list[n - 1].blocks += weight->blocks;
+        } else {
+            weights->list[n++] = *weight;
+        }
+    }
+    weights->n = n;
+}
+
+static int read_weights(struct stack_weights *weights, const struct query *query,
+                        int64_t process_id, struct error *err)
+{
+    const struct measure *measure = &measures[weights->measure];
+    struct sqlite3_stmt *stmt = NULL;
+    size_t capacity = 0;
+    char *sql = sqlite3_mprintf(
+        "SELECT backtrace_id, %s, %s FROM backtrace_totals"
+        " WHERE (%s <> 0 OR %s <> 0) AND :process IN (0, process_id) AND (:site = 0"
+        " OR backtrace_id IN (SELECT backtrace_id FROM backtraces WHERE call_site_id = :site))"
+        " ORDER BY process_id, backtrace_id",
+        measure->bytes, measure->blocks, measure->bytes, measure->blocks);
+    int rc = sql ? rundb_prepare(&query->database, sql, &stmt, err)
+                 : error_set(err, ERROR_NOMEM, "no memory for a statement");
+
+    sqlite3_free(sql);
+    if (rc != 0)
+        return rc;
+    sqlite3_bind_int64(stmt, 1, process_id);
+    sqlite3_bind_int64(stmt, 2, query->options->site_id);
+    while ((rc = rundb_step(&query->database, stmt, err)) == 1) {
+        rc = add_weight(weights, &capacity, stmt, err);
+        if (rc != 0)
+            break;
+    }
+    sqlite3_finalize(stmt);
+    merge_weights(weights);
+    return rc;
+}
+
+/* ---- the stack tree ---- */
+
+static int read_nodes(struct stack_weights *weights, const struct query *query, struct error *err)
+{
+    struct sqlite3_stmt *stmt;
+    int rc = rundb_get_int64(&query->database, "SELECT max(backtrace_id) + 1 FROM backtraces",
+                             &weights->n_nodes, err);
+
+    if (rc != 0 || weights->n_nodes <= 0)
+        return rc;
+    weights->nodes = calloc((size_t)weights->n_nodes, sizeof(*weights->nodes));
+    if (!weights->nodes)
+        return error_set(err, ERROR_NOMEM, "no memory for %lld stacks",
+                         (long long)weights->n_nodes);
+    rc = rundb_prepare(&query->database,
+                       "SELECT backtrace_id, ifnull(parent_backtrace_id, 0), frame_id"
+                       " FROM backtraces WHERE backtrace_id > 0",
+                       &stmt, err);
+    while (rc == 0 && (rc = rundb_step(&query->database, stmt, err)) == 1) {
+        struct stack_node *node = &weights->nodes[sqlite3_column_int64(stmt, 0)];
+        int64_t parent_id = sqlite3_column_int64(stmt, 1);
+
+        /* Ids are in preorder; a damaged file must not send us in circles. */
+        node->parent_id =
+            parent_id > 0 && parent_id < sqlite3_column_int64(stmt, 0) ? parent_id : 0;
+        node->frame_id = sqlite3_column_int64(stmt, 2);
+        rc = 0;
+    }
+    sqlite3_finalize(stmt);
+    return rc;
+}
+
+/* ---- code ---- */
+
+/* Strings by id, while positions are read. */
+struct name_list {
+    char **list;
+    int64_t n;
+};
+
+static char *keep_name(struct stack_weights *weights, size_t *capacity, const char *text)
+{
+    char *copy;
+
+    if (weights->n_names == *capacity) {
+        size_t wanted = *capacity ? 2 * *capacity : 256;
+        char **names = reallocarray(weights->names, wanted, sizeof(*names));
+        if (!names)
+            return NULL;
+        weights->names = names;
+        *capacity = wanted;
+    }
+    copy = strdup(text ? text : "");
+    if (copy)
+        weights->names[weights->n_names++] = copy;
+    return copy;
+}
+
+static int read_names(struct stack_weights *weights, const struct query *query, const char *table,
+                      const char *id, const char *name, struct name_list *ret_list,
+                      size_t *capacity, struct error *err)
+{
+    struct sqlite3_stmt *stmt = NULL;
+    char *sql = sqlite3_mprintf("SELECT %s, %s, (SELECT max(%s) + 1 FROM %s) FROM %s WHERE %s > 0",
+                                id, name, id, table, table, id);
+    int rc = sql ? rundb_prepare(&query->database, sql, &stmt, err)
+                 : error_set(err, ERROR_NOMEM, "no memory for a statement");
+
+    sqlite3_free(sql);
+    *ret_list = (struct name_list){0};
+    while (rc == 0 && (rc = rundb_step(&query->database, stmt, err)) == 1) {
+        char *text = keep_name(weights, capacity, (const char *)sqlite3_column_text(stmt, 1));
+        if (!ret_list->list) {
+            ret_list->n = sqlite3_column_int64(stmt, 2);
+            ret_list->list = calloc((size_t)ret_list->n, sizeof(*ret_list->list));
+        }
+        if (!text || !ret_list->list) {
+            rc = error_set(err, ERROR_NOMEM, "no memory for the names of %s", table);
+            break;
+        }
+        ret_list->list[sqlite3_column_int64(stmt, 0)] = text;
+        rc = 0;
+    }
+    sqlite3_finalize(stmt);
+    return rc;
+}
+
+struct code_names {
+    struct name_list functions, raw_names, sources, modules;
+};
+
+static const char *name_of(const struct name_list *names, int64_t id)
+{
+    return id > 0 && id < names->n ? names->list[id] : NULL;
+}
+
+/* A frame without levels has one that nothing is known of. */
+static struct stack_position *add_position(struct stack_weights *weights, size_t *capacity)
+{
+    if (weights->n_positions == *capacity) {
+        size_t wanted = *capacity ? 2 * *capacity : 1024;
+        void *list = reallocarray(weights->positions, wanted, sizeof(*weights->positions));
+        if (!list)
+            return NULL;
+        weights->positions = list;
+        *capacity = wanted;
+    }
+    weights->positions[weights->n_positions] = (struct stack_position){.frame_id = 0};
+    return &weights->positions[weights->n_positions++];
+}
+
+static void fill_level(struct stack_position *position, struct sqlite3_stmt *level,
+                       const struct code_names *names)
+{
+    position->inline_level = sqlite3_column_int(level, 1);
+    position->function_id = sqlite3_column_int64(level, 2);
+    position->source_id = sqlite3_column_int64(level, 3);
+    position->line = sqlite3_column_int64(level, 4);
+    position->function = name_of(&names->functions, position->function_id);
+    position->raw_name = name_of(&names->raw_names, position->function_id);
+    position->source = name_of(&names->sources, position->source_id);
+}
+
+/* Two tables in the order of one key, read side by side: a join would look for each frame's levels.
+ */
+struct frame_reader {
+    const struct rundb *database;
+    struct sqlite3_stmt *frames, *levels;
+    int64_t level_frame; /* of the current row of levels; INT64_MAX: there are no more */
+};
+
+static int next_level(struct frame_reader *reader, struct error *err)
+{
+    int rc = rundb_step(reader->database, reader->levels, err);
+
+    reader->level_frame = rc == 1 ? sqlite3_column_int64(reader->levels, 0) : INT64_MAX;
+    return rc == 1 ? 0 : rc;
+}
+
+static int read_frame(struct frame_reader *reader, struct stack_weights *weights, size_t *capacity,
+                      const struct code_names *names, struct error *err)
+{
+    int64_t frame_id = sqlite3_column_int64(reader->frames, 0);
+    bool has_level = false;
+    int rc = 0;
+
+    while (rc == 0 && reader->level_frame < frame_id)
+        rc = next_level(reader, err);
+    while (rc == 0 && (!has_level || reader->level_frame == frame_id)) {
+        struct stack_position *position = add_position(weights, capacity);
+
+        if (!position)
+            return error_set(err, ERROR_NOMEM, "no memory for %zu frames", *capacity);
+        position->frame_id = frame_id;
+        position->object_id = sqlite3_column_int64(reader->frames, 1);
+        position->object_offset = sqlite3_column_int64(reader->frames, 2);
+        position->module = name_of(&names->modules, position->object_id);
+        has_level = true;
+        if (reader->level_frame != frame_id)
+            break;
+        fill_level(position, reader->levels, names);
+        rc = next_level(reader, err);
+    }
+    return rc;
+}
+
+static int read_frames(struct frame_reader *reader, struct stack_weights *weights,
+                       const struct code_names *names, struct error *err)
+{
+    size_t capacity = 0;
+    int64_t next_frame = 0;
+    int rc = next_level(reader, err);
+
+    while (rc == 0 && (rc = rundb_step(reader->database, reader->frames, err)) == 1) {
+        int64_t frame_id = sqlite3_column_int64(reader->frames, 0);
+
+        rc = 0;
+        if (frame_id >= weights->n_frames)
+            continue;
+        while (next_frame <= frame_id)
+            weights->first_position[next_frame++] = weights->n_positions;
+        rc = read_frame(reader, weights, &capacity, names, err);
+    }
+    while (rc == 0 && next_frame <= weights->n_frames)
+        weights->first_position[next_frame++] = weights->n_positions;
+    return rc;
+}
+
+static int read_positions(struct stack_weights *weights, const struct query *query,
+                          const struct code_names *names, struct error *err)
+{
+    struct frame_reader reader = {.database = &query->database};
+    int rc = rundb_prepare(reader.database,
+                           "SELECT frame_id, object_id, object_offset FROM frames"
+                           " WHERE frame_id > 0 ORDER BY frame_id",
+                           &reader.frames, err);
+
+    if (rc == 0)
+        rc = rundb_prepare(reader.database,
+                           "SELECT frame_id, inline_level, function_id, source_id, line"
+                           " FROM frame_lines ORDER BY frame_id, inline_level",
+                           &reader.levels, err);
+    if (rc == 0)
+        rc = read_frames(&reader, weights, names, err);
+    sqlite3_finalize(reader.frames);
+    sqlite3_finalize(reader.levels);
+    return rc;
+}
+
+static int read_code(struct stack_weights *weights, const struct query *query, struct error *err)
+{
+    struct code_names names = {0};
+    size_t capacity = 0;
+    int rc = rundb_get_int64(&query->database, "SELECT ifnull(max(frame_id), 0) + 1 FROM frames",
+                             &weights->n_frames, err);
+
+    if (rc != 0)
+        return rc;
+    weights->first_position =
+        calloc((size_t)weights->n_frames + 1, sizeof(*weights->first_position));
+    if (!weights->first_position)
+        return error_set(err, ERROR_NOMEM, "no memory for %lld frames",
+                         (long long)weights->n_frames);
+    rc = read_names(weights, query, "functions", "function_id", "name", &names.functions, &capacity,
+                    err);
+    if (rc == 0)
+        rc = read_names(weights, query, "functions", "function_id", "raw_name", &names.raw_names,
+                        &capacity, err);
+    if (rc == 0)
+        rc = read_names(weights, query, "sources", "source_id", "path", &names.sources, &capacity,
+                        err);
+    if (rc == 0)
+        rc = read_names(weights, query, "objects", "object_id", "path", &names.modules, &capacity,
+                        err);
+    if (rc == 0)
+        rc = read_positions(weights, query, &names, err);
+    free(names.functions.list);
+    free(names.raw_names.list);
+    free(names.sources.list);
+    free(names.modules.list);
+    return rc;
+}
+
+/* ---- stacks ---- */
+
+const struct stack_position *stack_weights_frame(const struct stack_weights *weights,
+                                                 int64_t frame_id, size_t *ret_n)
+{
+    *ret_n = 0;
+    if (frame_id <= 0 || frame_id >= weights->n_frames)
+        return NULL;
+    *ret_n = weights->first_position[frame_id + 1] - weights->first_position[frame_id];
+    return weights->positions + weights->first_position[frame_id];
+}
+
+static bool is_node(const struct stack_weights *weights, int64_t id)
+{
+    return id > 0 && id < weights->n_nodes;
+}
+
+static size_t count_positions(const struct stack_weights *weights, int64_t id)
+{
+    size_t total = 0;
+
+    for (size_t n; is_node(weights, id); id = weights->nodes[id].parent_id) {
+        (void)stack_weights_frame(weights, weights->nodes[id].frame_id, &n);
+        total += n;
+    }
+    return total;
+}
+
+size_t stack_weights_positions(const struct stack_weights *weights, int64_t backtrace_id,
+                               const struct stack_position **ret_positions)
+{
+    size_t total = count_positions(weights, backtrace_id);
+    size_t at = total;
+
+    for (int64_t id = backtrace_id; is_node(weights, id); id = weights->nodes[id].parent_id) {
+        size_t n;
+        const struct stack_position *frame =
+            stack_weights_frame(weights, weights->nodes[id].frame_id, &n);
+        for (size_t i = 0; i < n; i++)
+            ret_positions[--at] = &frame[i];
+    }
+    return total;
+}
+
+/* Leaves out what has no stack in the tree (W-2). */
+static void measure_stacks(struct stack_weights *weights)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < weights->n; i++) {
+        size_t n_positions = count_positions(weights, weights->list[i].backtrace_id);
+        if (n_positions > weights->max_positions)
+            weights->max_positions = n_positions;
+        if (n_positions == 0)
+            continue;
+        weights->total_bytes += weights->list[i].bytes;
+        weights->total_blocks += weights->list[i].blocks;
+        weights->list[n++] = weights->list[i];
+    }
+    weights->n = n;
+}
+
+int stack_weights_load(struct stack_weights *weights, const struct query *query, int64_t process_id,
+                       enum stack_measure measure, struct error *err)
+{
+    int rc;
+
+    *weights = (struct stack_weights){.measure = measure};
+    rc = read_weights(weights, query, process_id, err);
+    if (rc == 0)
+        rc = read_nodes(weights, query, err);
+    if (rc == 0)
+        rc = read_code(weights, query, err);
+    if (rc == 0)
+        measure_stacks(weights);
+    return rc;
+}
+
+void stack_weights_done(struct stack_weights *weights)
+{
+    for (size_t i = 0; i < weights->n_names; i++)
+        free(weights->names[i]);
+    free(weights->names);
+    free(weights->list);
+    free(weights->nodes);
+    free(weights->positions);
+    free(weights->first_position);
+    *weights = (struct stack_weights){0};
+}

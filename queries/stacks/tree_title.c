@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+#include "queries/stacks/tree_title.h"
+
+#include "queries/text/headline.h"
+#include "queries/database/query.h"
+#include "queries/text/shorten.h"
+#include "queries/stacks/stack_weights.h"
+#include "support/error.h"
+#include "support/units.h"
+
+#include <stdio.h>
+#include <string.h>
+
+int tree_title_processes(const struct query *query, char *text, size_t size, struct error *err)
+{
+    struct sqlite3_stmt *stmt;
+    int rc = rundb_prepare(&query->database,
+                           "SELECT executable, pid, count(*) OVER () FROM processes"
+                           " WHERE :process IN (0, process_id) ORDER BY process_id LIMIT 1",
+                           &stmt, err);
+
+    if (rc != 0)
+        return rc;
+    sqlite3_bind_int64(stmt, 1, query->options->process_id);
+    rc = rundb_step(&query->database, stmt, err);
+    text[0] = '\0';
+    if (rc == 1) {
+        const char *executable = (const char *)sqlite3_column_text(stmt, 0);
+        int n = sqlite3_column_int(stmt, 2);
+        int used = snprintf(text, size, "%s (pid %d", executable ? shorten_path(executable) : "?",
+                            sqlite3_column_int(stmt, 1));
+        if (used > 0 && (size_t)used < size)
+            (void)snprintf(text + used, size - (size_t)used, n > 1 ? " and %d more)" : ")", n - 1);
+    }
+    sqlite3_finalize(stmt);
+    if (rc == 0)
+        return error_set(err, ERROR_NOT_FOUND, "'%s' has no process %lld",
+                         query->options->database_path, (long long)query->options->process_id);
+    return rc < 0 ? rc : 0;
+}
+
+int tree_title_format(const struct query *query, const struct stack_weights *weights,
+                      char *ret_text, size_t size, struct error *err)
+{
+    char processes[512];
+    char bytes[UNITS_TEXT_BYTES];
+    char blocks[UNITS_TEXT_BYTES];
+    char stacks[UNITS_TEXT_BYTES];
+    int rc = tree_title_processes(query, processes, sizeof(processes), err);
+
+    if (rc != 0)
+        return rc;
+    (void)snprintf(
+        ret_text, size, "%s: %s, %s in %s %s of %s %s", processes,
+        stack_measure_title(weights->measure), units_format_bytes(weights->total_bytes, bytes),
+        units_format_count(weights->total_blocks, blocks),
+        weights->total_blocks == 1 ? "block" : "blocks",
+        units_format_count((int64_t)weights->n, stacks), weights->n == 1 ? "stack" : "stacks");
+    headline_filters(query, ret_text + strlen(ret_text), size - strlen(ret_text));
+    return 0;
+}

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: MIT */
+#include "queries/text/headline.h"
+
+#include "queries/database/damage_note.h"
+#include "queries/database/query.h"
+#include "queries/text/shorten.h"
+#include "support/error.h"
+#include "support/units.h"
+
+#include <string.h>
+
+enum {
+    TEXT_BYTES = 1024
+};
+
+int headline_each_process(struct query *query,
+                          int (*what)(struct query *, int64_t process_id, struct error *),
+                          struct error *err)
+{
+    struct sqlite3_stmt *stmt;
+    int rc = rundb_prepare(
+        &query->database,
+        "SELECT process_id FROM processes WHERE :process IN (0, process_id) ORDER BY process_id",
+        &stmt, err);
+    int step = 0;
+
+    if (rc != 0)
+        return rc;
+    sqlite3_bind_int64(stmt, 1, query->options->process_id);
+    while (rc == 0 && (step = rundb_step(&query->database, stmt, err)) == 1)
+        rc = what(query, sqlite3_column_int64(stmt, 0), err);
+    sqlite3_finalize(stmt);
+    return step < 0 ? step : rc;
+}
+
+void headline_filters(const struct query *query, char *ret_text, size_t size)
+{
+    const struct filter *filter = &query->options->filter;
+
+    ret_text[0] = '\0';
+    for (size_t i = 0; i < filter->n_values; i++) {
+        size_t used = strlen(ret_text);
+        (void)snprintf(ret_text + used, size - used, "%s%s %s", i ? ", " : "; ",
+                       filter->values[i].parameter->name, filter->values[i].text);
+    }
+}
+
+/* What the log has lost comes right below the headline. */
+int headline_print(struct query *query, int64_t process_id, struct error *err)
+{
+    char text[TEXT_BYTES];
+    char filters[TEXT_BYTES];
+    char damage[TEXT_BYTES];
+    int rc = headline_format(query, process_id, text, sizeof(text), err);
+
+    if (rc == 0)
+        rc = damage_note_format(query, damage, sizeof(damage), err);
+    if (rc != 0)
+        return rc;
+    headline_filters(query, filters, sizeof(filters));
+    (void)fprintf(query->out, "%s  %s%s\n", query->options->database_path, text, filters);
+    if (damage[0])
+        (void)fprintf(query->out, "%s\n", damage);
+    return 0;
+}
+
+static void format_end(const char *kind, int value, char *text, size_t size)
+{
+    static const char live[] = "\"leaked\" means live at that instant";
+    const char *signal_name = sigabbrev_np(value);
+
+    if (!kind || strcmp(kind, "unknown") == 0)
+        (void)snprintf(text, size,
+                       "ended without a word (killed, or _exit by a raw system call): %s", live);
+    else if (strcmp(kind, "exit") == 0)
+        (void)snprintf(text, size, "exited with status %d", value);
+    else if (strcmp(kind, "signal") == 0 && signal_name)
+        (void)snprintf(text, size, "killed by SIG%s: %s", signal_name, live);
+    else if (strcmp(kind, "signal") == 0)
+        (void)snprintf(text, size, "killed by signal %d: %s", value, live);
+    else if (strcmp(kind, "exec") == 0)
+        (void)snprintf(text, size, "replaced by exec: what was live then is not a leak");
+    else
+        (void)snprintf(text, size, "still running: %s", live);
+}
+
+int headline_format(const struct query *query, int64_t process_id, char *ret_text, size_t size,
+                    struct error *err)
+{
+    struct sqlite3_stmt *stmt;
+    int rc =
+        rundb_prepare(&query->database,
+                      "SELECT executable, pid, duration_ns, end_kind, end_value FROM processes "
+                      "WHERE process_id = :process",
+                      &stmt, err);
+
+    if (rc != 0)
+        return rc;
+    sqlite3_bind_int64(stmt, 1, process_id);
+    rc = rundb_step(&query->database, stmt, err);
+    ret_text[0] = '\0';
+    if (rc == 1) {
+        const char *executable = (const char *)sqlite3_column_text(stmt, 0);
+        char duration[UNITS_TEXT_BYTES];
+        char end[128];
+
+        format_end((const char *)sqlite3_column_text(stmt, 3), sqlite3_column_int(stmt, 4), end,
+                   sizeof(end));
+        char process[64] = "";
+
+        if (query->style.has_process)
+            (void)snprintf(process, sizeof(process), "process %lld, ", (long long)process_id);
+        (void)snprintf(ret_text, size, "%s (%spid %d), %s, %s",
+                       executable ? shorten_path(executable) : "?", process,
+                       sqlite3_column_int(stmt, 1),
+                       units_format_duration(sqlite3_column_int64(stmt, 2), duration), end);
+    }
+    sqlite3_finalize(stmt);
+    return rc < 0 ? rc : 0;
+}

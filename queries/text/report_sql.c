@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: MIT */
+#include "queries/text/report_sql.h"
+
+#include "queries/text/column.h"
+#include "queries/command_line/commands.h"
+#include "queries/database/query.h"
+#include "support/error.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    MESSAGE_BYTES = 384
+};
+
+/* A report's own columns, seen through a statement that is prepared and never run. */
+struct report {
+    const struct query *query;
+    const char *source;
+    const char *name;
+    struct sqlite3_stmt *columns;
+};
+
+static bool has_column(const struct report *report, const char *name)
+{
+    for (int i = 0; i < sqlite3_column_count(report->columns); i++) {
+        if (strcmp(sqlite3_column_name(report->columns, i), name) == 0)
+            return true;
+    }
+    return false;
+}
+
+static const char *find_ending(const struct report *report, const char *ending)
+{
+    for (int i = 0; i < sqlite3_column_count(report->columns); i++) {
+        const char *name = sqlite3_column_name(report->columns, i);
+        size_t length = strlen(name);
+        if (length > strlen(ending) && strcmp(name + length - strlen(ending), ending) == 0)
+            return name;
+    }
+    return NULL;
+}
+
+/* Tables for people have shorter heads: they mean the first such column. NULL: none is meant. */
+static const char *column_of_head(const struct report *report, const char *head)
+{
+    if (has_column(report, head))
+        return head;
+    if (strcmp(head, "bytes") == 0)
+        return find_ending(report, "_bytes");
+    if (strcmp(head, "blocks") == 0)
+        return find_ending(report, "_blocks");
+    if (strcmp(head, "site") == 0)
+        return has_column(report, "call_site_id") ? "call_site_id" : NULL;
+    if (strcmp(head, "where") == 0)
+        return has_column(report, "function") ? "function" : NULL;
+    return NULL;
+}
+
+/* The quote that is open behind a character, 0 for none. */
+static char quote_behind(char quote, char character)
+{
+    if (quote)
+        return character == quote ? '\0' : quote;
+    return character == '\'' || character == '"' ? character : '\0';
+}
+
+/* Heads stand for columns, outside of quotes. */
+static void append_expression(const struct report *report, struct sqlite3_str *sql,
+                              const char *text)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
+    char quote = '\0';
+
+    while (*text) {
+        size_t length = quote ? 0 : strspn(text, letters);
+        char *word = sqlite3_mprintf("%.*s", (int)length, text);
+        const char *column = length && word ? column_of_head(report, word) : NULL;
+
+        if (length == 0) {
+            quote = quote_behind(quote, *text);
+            length = 1;
+        }
+        if (column)
+            sqlite3_str_appendall(sql, column);
+        else
+            sqlite3_str_append(sql, text, (int)length);
+        sqlite3_free(word);
+        text += length;
+    }
+}
+
+static const char *list_columns(const struct report *report, char *text, size_t size)
+{
+    size_t used = 0;
+
+    text[0] = '\0';
+    for (int i = 0; i < sqlite3_column_count(report->columns) && used < size; i++)
+        used += (size_t)snprintf(text + used, size - used, "%s%s", i ? ", " : "",
+                                 sqlite3_column_name(report->columns, i));
+    return text;
+}
+
+static int check_option(const struct report *report, const char *option, const char *column,
+                        struct error *err)
+{
+    if (has_column(report, column))
+        return 0;
+    return error_set(err, ERROR_USAGE, "'%s' cannot be restricted by --%s: it has no %s",
+                     report->name, option, column);
+}
+
+static int append_where(const struct report *report, struct sqlite3_str *sql, const char *condition,
+                        struct error *err)
+{
+    const struct query_options *options = report->query->options;
+    int rc = 0;
+
+    sqlite3_str_appendf(sql, " WHERE %s", condition ? condition : "1");
+    if (options->process_id) {
+        rc = check_option(report, "process", "process_id", err);
+        sqlite3_str_appendall(sql, " AND process_id = :process");
+    }
+    if (rc == 0 && options->site_id) {
+        rc = check_option(report, "site", "call_site_id", err);
+        sqlite3_str_appendall(sql, " AND call_site_id = :site");
+    }
+    if (options->fail_if) {
+        sqlite3_str_appendall(sql, " AND (");
+        append_expression(report, sql, options->fail_if);
+        sqlite3_str_appendall(sql, ")");
+    }
+    return rc;
+}
+
+static int append_order(const struct report *report, struct sqlite3_str *sql, struct error *err)
+{
+    static const char *const ids[] = {"process_id", "backtrace_id", "call_site_id", "function_id",
+                                      "object_id",  "heap_id",      "thread_id",    "from_bytes",
+                                      "from_ns",    "at_ns"};
+    const struct query_options *options = report->query->options;
+    char message[MESSAGE_BYTES];
+    const char *column;
+    bool is_dsc;
+
+    if (!options->sort_by)
+        return 0;
+    column = column_of_head(report, options->sort_by);
+    if (!column)
+        return error_set(err, ERROR_USAGE, "'%s' is not a sort key of %s; allowed: %s",
+                         options->sort_by, report->name,
+                         list_columns(report, message, sizeof(message)));
+    is_dsc = options->order == ORDER_DEFAULT ? column_is_largest_first(column)
+                                             : options->order == ORDER_DSC;
+    sqlite3_str_appendf(sql, " ORDER BY \"%w\" %s", column, is_dsc ? "DESC" : "ASC");
+    for (size_t i = 0; i < sizeof(ids) / sizeof(ids[0]); i++) {
+        if (has_column(report, ids[i]))
+            sqlite3_str_appendf(sql, ", %s", ids[i]);
+    }
+    return 0;
+}
+
+static void bind(const struct query_options *options, struct sqlite3_stmt *stmt, int64_t max_rows)
+{
+    const struct {
+        const char *name;
+        int64_t value;
+    } values[] = {
+        {":process", options->process_id},
+        {":site", options->site_id},
+        {":count", max_rows < 0 ? -1 : max_rows + 1},
+        {":skip", options->skip},
+    };
+
+    for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
+        int index = sqlite3_bind_parameter_index(stmt, values[i].name);
+        if (index)
+            sqlite3_bind_int64(stmt, index, values[i].value);
+    }
+}
+
+static const char *shown_columns(const struct report *report)
+{
+    const struct query *query = report->query;
+
+    if (query->style.format != RENDER_TABLE || query->options->is_wide
+        || query->options->is_sql_shown)
+        return "*";
+    if (*report->source == '(')
+        return query->options->command->columns ? query->options->command->columns : "*";
+    for (const struct command *command = commands; command->name; command++) {
+        if (command->columns && command->view && strcmp(command->view, report->source) == 0)
+            return command->columns;
+    }
+    return "*";
+}
+
+static int prepare(const struct report *report, const char *condition,
+                   struct sqlite3_stmt **ret_stmt, struct error *err)
+{
+    const struct query_options *options = report->query->options;
+    struct sqlite3_str *sql = sqlite3_str_new(report->query->database.handle);
+    int rc;
+    char *text;
+
+    sqlite3_str_appendf(sql, "SELECT %s FROM %s", shown_columns(report), report->source);
+    rc = append_where(report, sql, condition, err);
+    if (rc == 0)
+        rc = append_order(report, sql, err);
+    sqlite3_str_appendall(sql, " LIMIT :count OFFSET :skip");
+    text = sqlite3_str_finish(sql);
+    if (rc == 0 && !text)
+        rc = error_set(err, ERROR_NOMEM, "no memory for a statement");
+    if (rc == 0)
+        rc = rundb_prepare(&report->query->database, text, ret_stmt, err);
+    sqlite3_free(text);
+    if (rc == ERROR_USAGE && options->fail_if && *ret_stmt == NULL && err) {
+        char message[MESSAGE_BYTES];
+        return error_set(err, ERROR_USAGE, "--fail-if '%s': %s; columns: %s", options->fail_if,
+                         sqlite3_errmsg(report->query->database.handle),
+                         list_columns(report, message, sizeof(message)));
+    }
+    if (rc == 0)
+        bind(options, *ret_stmt, query_max_rows(report->query));
+    return rc;
+}
+
+int report_sql_prepare(const struct query *query, const char *source, const char *name,
+                       const char *condition, struct sqlite3_stmt **ret_stmt, struct error *err)
+{
+    struct report report = {query, source, name, NULL};
+    char *sql = sqlite3_mprintf("SELECT * FROM %s", source);
+    int rc;
+
+    *ret_stmt = NULL;
+    if (!sql)
+        return error_set(err, ERROR_NOMEM, "no memory for a statement");
+    rc = rundb_prepare(&query->database, sql, &report.columns, err);
+    sqlite3_free(sql);
+    if (rc != 0)
+        return rc;
+    rc = prepare(&report, condition, ret_stmt, err);
+    sqlite3_finalize(report.columns);
+    return rc;
+}

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT */
+#include "queries/text/svg.h"
+
+#include "queries/database/query.h"
+#include "support/error.h"
+
+#include <stddef.h>
+#include <string.h>
+#include <unistd.h>
+
+int svg_check_output(const struct query *query, struct error *err)
+{
+    if (query->style.format != RENDER_TABLE)
+        return error_set(err, ERROR_USAGE, "a picture has no other format than SVG");
+    if (isatty(fileno(query->out)))
+        return error_set(err, ERROR_USAGE,
+                         "a picture is no text for a terminal; name a file with -o picture.svg");
+    return 0;
+}
+
+void svg_begin(FILE *out, int width, int height, const char *title)
+{
+    (void)fprintf(out,
+                  "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+                  "<svg xmlns=\"http://www.w3.org/2000/svg\" version=\"1.1\" width=\"%d\""
+                  " height=\"%d\" viewBox=\"0 0 %d %d\">\n<title>",
+                  width, height, width, height);
+    svg_put_text(out, title);
+    (void)fputs("</title>\n", out);
+}
+
+void svg_end(FILE *out)
+{
+    (void)fputs("</svg>\n", out);
+}
+
+/* The length of a well-formed UTF-8 character that XML allows; 0: there is none. */
+static size_t character_length(const unsigned char *text)
+{
+    static const struct {
+        unsigned char mask, value, shift;
+        unsigned smallest;
+    } forms[] = {{0x80, 0x00, 0, 0x20},
+                 {0xe0, 0xc0, 6, 0x80},
+                 {0xf0, 0xe0, 12, 0x800},
+                 {0xf8, 0xf0, 18, 0x10000}};
+
+    for (size_t length = 1; length <= sizeof(forms) / sizeof(forms[0]); length++) {
+        unsigned code;
+
+        if ((text[0] & forms[length - 1].mask) != forms[length - 1].value)
+            continue;
+        code = text[0] & ~(unsigned)forms[length - 1].mask & 0xff;
+        for (size_t i = 1; i < length; i++) {
+            if ((text[i] & 0xc0) != 0x80)
+                return 0;
+            code = code << 6 | (text[i] & 0x3f);
+        }
+        return code < forms[length - 1].smallest || code == 0x7f || code > 0x10ffff
+                       || (code >= 0xd800 && code < 0xe000) || (code & 0xfffe) == 0xfffe
+                   ? 0
+                   : length;
+    }
+    return 0;
+}
+
+void svg_put_text(FILE *out, const char *text)
+{
+    for (size_t length; *text; text += length) {
+        length = character_length((const unsigned char *)text);
+        if (length == 0) {
+            (void)putc(*text == '\n' ? '\n' : '?', out);
+            length = 1;
+        } else if (*text == '<') {
+            (void)fputs("&lt;", out);
+        } else if (*text == '>') {
+            (void)fputs("&gt;", out);
+        } else if (*text == '&') {
+            (void)fputs("&amp;", out);
+        } else if (*text == '"') {
+            (void)fputs("&quot;", out);
+        } else {
+            (void)fwrite(text, 1, length, out);
+        }
+    }
+}
+
+void svg_put_script(FILE *out, const char *name)
+{
+    for (const struct embedded_sql *file = embedded_pictures; file->name; file++) {
+        if (strcmp(file->name, name) == 0)
+            (void)fprintf(out, "<script type=\"text/javascript\"><![CDATA[\n%s]]></script>\n",
+                          file->text);
+    }
+}
+
+static int channel(double hue, double low, double high)
+{
+    double value;
+
+    hue -= hue >= 1 ? 1 : hue < 0 ? -1 : 0;
+    if (hue < 1.0 / 6)
+        value = low + (high - low) * 6 * hue;
+    else if (hue < 1.0 / 2)
+        value = high;
+    else if (hue < 2.0 / 3)
+        value = low + (high - low) * (4 - 6 * hue);
+    else
+        value = low;
+    return (int)(value * 255 + 0.5);
+}
+
+void svg_put_colour(FILE *out, double hue, double saturation, double lightness)
+{
+    double high = lightness < 0.5 ? lightness * (1 + saturation)
+                                  : lightness + saturation - lightness * saturation;
+    double low = 2 * lightness - high;
+
+    (void)fprintf(out, "#%02x%02x%02x", channel(hue + 1.0 / 3, low, high), channel(hue, low, high),
+                  channel(hue - 1.0 / 3, low, high));
+}

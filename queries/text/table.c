@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: MIT */
+#include "queries/text/table.h"
+
+#include "support/error.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    SHORTEST_NAME = 4, /* of a function whose place is kept */
+    NARROWEST = 20     /* a cut column keeps at least this many characters */
+};
+
+void table_init(struct table *table)
+{
+    *table = (struct table){0};
+}
+
+void table_done(struct table *table)
+{
+    for (size_t i = 0; i < table->n_cells; i++)
+        free(table->cells[i]);
+    for (size_t i = 0; i < table->n_columns; i++)
+        free(table->headings[i]);
+    free(table->cells);
+    *table = (struct table){0};
+}
+
+static bool is_continuation(char c)
+{
+    return ((unsigned char)c & 0xc0) == 0x80;
+}
+
+size_t table_text_width(const char *text)
+{
+    size_t width = 0;
+
+    for (; *text; text++)
+        width += !is_continuation(*text);
+    return width;
+}
+
+static char *copy_printable(const char *text)
+{
+    char *copy = strdup(text);
+
+    for (char *c = copy; c && *c; c++) {
+        if ((unsigned char)*c < 0x20 || *c == 0x7f)
+            *c = '?';
+    }
+    return copy;
+}
+
+void table_add_cell(struct table *table, const char *text)
+{
+    if (table->is_failed)
+        return;
+    if (table->n_cells == table->capacity) {
+        size_t capacity = table->capacity ? 2 * table->capacity : 256;
+        char **cells = reallocarray(table->cells, capacity, sizeof(*cells));
+        if (!cells) {
+            table->is_failed = true;
+            return;
+        }
+        table->cells = cells;
+        table->capacity = capacity;
+    }
+    table->cells[table->n_cells] = copy_printable(text);
+    if (!table->cells[table->n_cells])
+        table->is_failed = true;
+    else
+        table->n_cells++;
+}
+
+void table_add_column(struct table *table, const char *heading, bool is_right)
+{
+    if (table->n_columns == TABLE_MAX_COLUMNS)
+        return;
+    table->headings[table->n_columns] = copy_printable(heading);
+    if (!table->headings[table->n_columns])
+        table->is_failed = true;
+    table->is_right[table->n_columns++] = is_right;
+}
+
+void table_align_left(struct table *table, size_t column)
+{
+    if (column < table->n_columns)
+        table->is_right[column] = false;
+}
+
+void table_end_row(struct table *table)
+{
+    while (!table->is_failed && table->n_cells % table->n_columns)
+        table_add_cell(table, "");
+}
+
+/* The part of a heading that stays together: up to and with the next "_". */
+static size_t piece_length(const char *heading)
+{
+    size_t length = strcspn(heading, "_");
+
+    return heading[length] ? length + 1 : length;
+}
+
+static size_t widest_piece(const char *heading)
+{
+    size_t widest = 0;
+
+    for (size_t length; *heading; heading += length) {
+        length = piece_length(heading);
+        if (length > widest)
+            widest = length;
+    }
+    return widest;
+}
+
+static void measure(const struct table *table, bool is_broken, size_t *widths)
+{
+    for (size_t i = 0; i < table->n_columns; i++)
+        widths[i] =
+            is_broken ? widest_piece(table->headings[i]) : table_text_width(table->headings[i]);
+    for (size_t i = 0; i < table->n_cells; i++) {
+        size_t width = table_text_width(table->cells[i]);
+        if (width > widths[i % table->n_columns])
+            widths[i % table->n_columns] = width;
+    }
+}
+
+static size_t sum_widths(const struct table *table, const size_t *widths)
+{
+    size_t total = TABLE_GAP * (table->n_columns - 1);
+
+    for (size_t i = 0; i < table->n_columns; i++)
+        total += widths[i];
+    return total;
+}
+
+/* Takes one character at a time from the widest column that may be cut. */
+static void fit(const struct table *table, size_t *widths, size_t width)
+{
+    size_t total = sum_widths(table, widths);
+
+    while (total > width) {
+        size_t widest = table->n_columns;
+        for (size_t i = 0; i < table->n_columns; i++) {
+            if (!table->is_right[i] && widths[i] > NARROWEST
+                && (widest == table->n_columns || widths[i] > widths[widest]))
+                widest = i;
+        }
+        if (widest == table->n_columns)
+            return;
+        widths[widest]--;
+        total--;
+    }
+}
+
+static const char *skip_characters(const char *text, size_t n)
+{
+    for (; *text && n; n--) {
+        for (text++; is_continuation(*text);)
+            text++;
+    }
+    return text;
+}
+
+static void pad(size_t n, FILE *out)
+{
+    for (; n; n--)
+        (void)putc(' ', out);
+}
+
+/* "Session::clone  session.c:88  2 stacks": the name gives way, the place behind it is kept. */
+static void print_cut(const char *cell, size_t width, FILE *out)
+{
+    const char *place = strstr(cell, "  ");
+    const char *rest = place ? strstr(place + 2, "  ") : NULL;
+    int length = !place ? 0 : rest ? (int)(rest - place) : (int)strlen(place);
+    char text[TABLE_HEADING_BYTES] = "";
+
+    if (length < TABLE_HEADING_BYTES)
+        (void)snprintf(text, sizeof(text), "%.*s", length, place ? place : "");
+    if (table_text_width(text) + SHORTEST_NAME + 2 > width)
+        text[0] = '\0';
+    width -= 2 + table_text_width(text);
+    (void)fwrite(cell, 1, (size_t)(skip_characters(cell, width) - cell), out);
+    (void)fprintf(out, "..%s", text);
+}
+
+/* Prints one cell; blanks owed by empty or short cells are kept back until something follows. */
+static void print_cell(const char *cell, bool is_right, size_t width, size_t *owed, FILE *out)
+{
+    size_t length = table_text_width(cell);
+
+    if (length == 0) {
+        *owed += width;
+        return;
+    }
+    if (length > width) {
+        pad(*owed, out);
+        print_cut(cell, width, out);
+        *owed = 0;
+        return;
+    }
+    pad(*owed + (is_right ? width - length : 0), out);
+    (void)fputs(cell, out);
+    *owed = is_right ? 0 : width - length;
+}
+
+/* The length of the first line of a heading that is broken to fit. */
+static size_t heading_line_length(const char *heading, size_t width)
+{
+    size_t length = piece_length(heading);
+
+    while (heading[length] && length + piece_length(heading + length) <= width)
+        length += piece_length(heading + length);
+    return length;
+}
+
+static size_t count_heading_lines(const char *heading, size_t width)
+{
+    size_t n = 0;
+
+    for (; *heading; n++)
+        heading += heading_line_length(heading, width);
+    return n;
+}
+
+/* Line `line` of a heading that has n_lines in all columns together; headings end on the last line.
+ */
+static void copy_heading_line(const char *heading, size_t width, size_t line, size_t n_lines,
+                              char *text, size_t size)
+{
+    size_t first = n_lines - count_heading_lines(heading, width);
+    size_t length;
+
+    text[0] = '\0';
+    if (line < first)
+        return;
+    for (; line > first; line--)
+        heading += heading_line_length(heading, width);
+    length = heading_line_length(heading, width);
+    (void)snprintf(text, size, "%.*s", (int)length, heading);
+}
+
+static void print_headings(const struct table *table, const size_t *widths, bool is_coloured,
+                           FILE *out)
+{
+    char text[TABLE_HEADING_BYTES];
+    size_t n_lines = 0;
+
+    for (size_t c = 0; c < table->n_columns; c++) {
+        size_t n = count_heading_lines(table->headings[c], widths[c]);
+        if (n > n_lines)
+            n_lines = n;
+    }
+    for (size_t line = 0; line < n_lines; line++) {
+        size_t owed = 0;
+
+        (void)fputs(is_coloured ? "\033[2m" : "", out);
+        for (size_t c = 0; c < table->n_columns; c++) {
+            copy_heading_line(table->headings[c], widths[c], line, n_lines, text, sizeof(text));
+            print_cell(text, table->is_right[c], widths[c], &owed, out);
+            owed += TABLE_GAP;
+        }
+        (void)fputs(is_coloured ? "\033[0m\n" : "\n", out);
+    }
+}
+
+int table_print(const struct table *table, int width, bool is_coloured, FILE *out,
+                struct error *err)
+{
+    size_t widths[TABLE_MAX_COLUMNS];
+
+    if (table->is_failed)
+        return error_set(err, ERROR_NOMEM, "no memory for a table of %zu cells", table->n_cells);
+    if (table->n_columns == 0)
+        return 0;
+    measure(table, false, widths);
+    if (width > 0 && sum_widths(table, widths) > (size_t)width)
+        measure(table, true, widths);
+    if (width > 0)
+        fit(table, widths, (size_t)width);
+    print_headings(table, widths, is_coloured, out);
+    for (size_t i = 0; i < table->n_cells; i += table->n_columns) {
+        size_t owed = 0;
+
+        for (size_t c = 0; c < table->n_columns && i + c < table->n_cells; c++) {
+            print_cell(table->cells[i + c], table->is_right[c], widths[c], &owed, out);
+            owed += TABLE_GAP;
+        }
+        (void)putc('\n', out);
+    }
+    return 0;
+}

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+/* What the program sees of its environment. */
+#include "collector/life/environment.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+/* clang-format off: cmocka.h wants the others before it */
+#include <cmocka.h>
+
+/* clang-format on */
+
+static void assert_left(const char *preload, const char *expected)
+{
+    char text[256] = "";
+    struct fmt out = FMT_BUFFER(text);
+    bool is_any_left = environment_without_us(preload, &out);
+
+    assert_int_equal(is_any_left, expected != NULL);
+    if (expected)
+        assert_string_equal(text, expected);
+}
+
+static void our_entry_leaves_what_was_there(void **state)
+{
+    (void)state;
+    assert_left("/usr/lib/mtrace/libmtrace.so", NULL);
+    assert_left("libmtrace.so", NULL);
+    assert_left("/x/libmtrace.so:", "");
+    assert_left("/x/libmtrace.so:liba.so", "liba.so");
+    assert_left("/x/libmtrace.so liba.so:libb.so", "liba.so:libb.so");
+    assert_left("liba.so", "liba.so");
+    assert_left("/x/notlibmtrace.so", "/x/notlibmtrace.so");
+}
+
+/* The array of main's third argument keeps its length: no NULL comes early. */
+static void variables_go_and_others_stay_in_order(void **state)
+{
+    char preload[] = "LD_PRELOAD=/x/libmtrace.so:liba.so";
+    char recorder[] = "MTRACE_RECORDER=MTRACE_OUTPUT=x";
+    char *initial[] = {(char[]){"A=1"}, preload, recorder, (char[]){"MTRACE_OUTPUT=y"},
+                       (char[]){"B=2"}, NULL};
+    char **old = environ;
+
+    (void)state;
+    environ = initial;
+    environment_restore(initial);
+    assert_ptr_not_equal(environ, initial);
+    assert_string_equal(environ[0], "A=1");
+    assert_string_equal(environ[1], "LD_PRELOAD=liba.so");
+    assert_string_equal(environ[2], "MTRACE_OUTPUT=y");
+    assert_string_equal(environ[3], "B=2");
+    assert_null(environ[4]);
+    for (unsigned i = 0; i < 4; i++)
+        assert_string_equal(initial[i], environ[i]);
+    assert_string_equal(initial[4], "B=2");
+    assert_null(initial[5]);
+    environ = old;
+}
+
+static void a_program_that_changed_environ_keeps_its_own(void **state)
+{
+    char *initial[] = {(char[]){"LD_PRELOAD=/x/libmtrace.so"}, (char[]){"A=1"}, NULL};
+    char *other[] = {(char[]){"C=3"}, NULL};
+    char **old = environ;
+
+    (void)state;
+    environ = other;
+    environment_restore(initial);
+    assert_ptr_equal(environ, other);
+    assert_string_equal(initial[0], "A=1");
+    environ = old;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(our_entry_leaves_what_was_there),
+        cmocka_unit_test(variables_go_and_others_stay_in_order),
+        cmocka_unit_test(a_program_that_changed_environ_keeps_its_own),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: MIT */
+/* The pool: taking, giving, growing, and what happens when there is no space. */
+#include "collector/log/segment.h"
+#include "tests/unit/collector/log_fixture.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+/* clang-format off: cmocka.h wants the others before it */
+#include <cmocka.h>
+
+/* clang-format on */
+
+enum {
+    MIB = 1 << 20
+};
+
+static struct log_fixture g_log;
+
+static int close_log(void **state)
+{
+    (void)state;
+    log_fixture_close(&g_log);
+    return 0;
+}
+
+static void filling_is_fresh(void **state)
+{
+    struct log_segment *segment;
+    struct log_segment *again;
+
+    (void)state;
+    log_fixture_open(&g_log, 1, 0);
+    segment = segment_take(LOG_SEGMENT_EVENTS);
+    assert_non_null(segment);
+    assert_int_equal(segment->state, LOG_STATE_FILLING);
+    assert_int_equal(segment->sequence, 1);
+    assert_int_equal(segment->run_id, LOG_FIXTURE_RUN_ID);
+    memset(segment_payload(segment), 0xab, LOG_SEGMENT_PAYLOAD_BYTES);
+    segment->committed_bytes = 4096;
+    segment_give_back(segment);
+
+    again = segment_take(LOG_SEGMENT_DEFS);
+    assert_ptr_equal(again, segment);
+    assert_int_equal(again->sequence, 2);
+    assert_int_equal(again->committed_bytes, 0);
+    assert_int_equal(again->reserved_bytes, 0);
+    for (size_t i = 0; i < LOG_SEGMENT_PAYLOAD_BYTES; i++)
+        assert_int_equal(segment_payload(again)[i], 0);
+}
+
+static void events_leave_no_room_for_late_side_writers(void **state)
+{
+    struct log_segment *segment;
+
+    (void)state;
+    log_fixture_open(&g_log, 1, 0);
+    segment = segment_take(LOG_SEGMENT_EVENTS);
+    assert_true(segment->reserved_bytes >= LOG_SEGMENT_PAYLOAD_BYTES);
+}
+
+static void sealed_segments_reach_the_recorder(void **state)
+{
+    struct log_segment *events;
+    struct log_segment *defs;
+
+    (void)state;
+    log_fixture_open(&g_log, 2, 0);
+    events = segment_take(LOG_SEGMENT_EVENTS);
+    defs = segment_take(LOG_SEGMENT_DEFS);
+    segment_seal(events);
+    segment_seal(defs);
+    assert_int_equal(events->state, LOG_STATE_SEALED);
+    /* LF-4: definitions are never handed over for reuse. */
+    assert_int_equal((uint32_t)g_log.file->sealed_stack, events->index + 1);
+    assert_int_equal(events->next, 0);
+}
+
+static void grows_by_chunks_of_reserved_space(void **state)
+{
+    (void)state;
+    log_fixture_open(&g_log, 1, 16 * MIB);
+    for (unsigned i = 0; i < 1 + 2 * SEGMENT_CHUNK; i++) {
+        struct log_segment *segment = segment_take(LOG_SEGMENT_EVENTS);
+        assert_non_null(segment);
+        memset(segment_payload(segment), 1, LOG_SEGMENT_PAYLOAD_BYTES);
+    }
+    assert_int_equal(g_log.file->n_segments, 1 + 2 * SEGMENT_CHUNK);
+}
+
+static void stops_at_max_live(void **state)
+{
+    (void)state;
+    log_fixture_open(&g_log, 1, (uint64_t)(1 + SEGMENT_CHUNK) * LOG_SEGMENT_BYTES);
+    for (unsigned i = 0; i < 1 + SEGMENT_CHUNK; i++)
+        assert_non_null(segment_take(LOG_SEGMENT_EVENTS));
+    assert_null(segment_take(LOG_SEGMENT_EVENTS));
+    assert_int_equal(segment_drop_reason(), LOG_DROP_LIMIT);
+}
+
+/* Going past the limit would be SIGXFSZ, whose default action ends the test. */
+static void stops_before_the_file_size_limit(void **state)
+{
+    struct rlimit old;
+    struct rlimit small;
+
+    (void)state;
+    log_fixture_open(&g_log, 1, 16 * MIB);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &old), 0);
+    small = (struct rlimit){LOG_FILE_HEADER_BYTES + 3 * LOG_SEGMENT_BYTES, old.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+    assert_non_null(segment_take(LOG_SEGMENT_EVENTS));
+    assert_null(segment_take(LOG_SEGMENT_EVENTS));
+    assert_int_equal(segment_drop_reason(), LOG_DROP_NO_SPACE);
+    setrlimit(RLIMIT_FSIZE, &old);
+    /* The first retry is free, so space that came back is used again soon. */
+    assert_null(segment_take(LOG_SEGMENT_EVENTS));
+    assert_non_null(segment_take(LOG_SEGMENT_EVENTS));
+}
+
+static void never_grows_into_another_file(void **state)
+{
+    int fd;
+
+    (void)state;
+    log_fixture_open(&g_log, 1, 16 * MIB);
+    assert_non_null(segment_take(LOG_SEGMENT_EVENTS));
+    unlink(g_log.path);
+    fd = open(g_log.path, O_CREAT | O_EXCL | O_RDWR, 0600);
+    assert_true(fd >= 0);
+    assert_null(segment_take(LOG_SEGMENT_EVENTS));
+    assert_int_equal(lseek(fd, 0, SEEK_END), 0);
+    close(fd);
+}
+
+static void holds_no_descriptor(void **state)
+{
+    int before = dup(0);
+
+    (void)state;
+    close(before);
+    log_fixture_open(&g_log, 1, 16 * MIB);
+    for (unsigned i = 0; i < 3 * SEGMENT_CHUNK; i++)
+        assert_non_null(segment_take(LOG_SEGMENT_EVENTS));
+    assert_int_equal(dup(0), before);
+    close(before);
+}
+
+enum {
+    N_THREADS = 4,
+    N_ROUNDS = 20000,
+    N_SHARED = 3
+};
+
+static _Atomic uint32_t g_owners[64];
+static _Atomic uint32_t g_n_conflicts;
+
+/* Every segment is held by one thread at a time, also while the stacks are contended. */
+static void *take_and_give(void *unused)
+{
+    (void)unused;
+    for (unsigned i = 0; i < N_ROUNDS; i++) {
+        struct log_segment *segment = segment_take(LOG_SEGMENT_EVENTS);
+        if (!segment)
+            continue;
+        if (atomic_fetch_add(&g_owners[segment->index], 1) != 0)
+            atomic_fetch_add(&g_n_conflicts, 1);
+        atomic_fetch_sub(&g_owners[segment->index], 1);
+        if (i % 3 == 0) {
+            segment_put_partial(segment);
+            segment = segment_take_partial();
+            if (!segment)
+                continue;
+        }
+        segment_give_back(segment);
+    }
+    return NULL;
+}
+
+static void a_segment_has_one_owner(void **state)
+{
+    pthread_t threads[N_THREADS];
+    unsigned n_left = 0;
+
+    (void)state;
+    log_fixture_open(&g_log, N_SHARED, 0);
+    for (unsigned i = 0; i < N_THREADS; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, take_and_give, NULL), 0);
+    for (unsigned i = 0; i < N_THREADS; i++)
+        pthread_join(threads[i], NULL);
+    assert_int_equal(g_n_conflicts, 0);
+    while (segment_take_partial())
+        n_left++;
+    while (segment_take(LOG_SEGMENT_EVENTS))
+        n_left++;
+    assert_int_equal(n_left, N_SHARED);
+}
+
+enum {
+    N_GROWN = 1500
+};
+
+static atomic_bool g_is_over;
+static atomic_uint g_n_taken;
+
+/* Space comes and goes, as on a disk that others use. */
+static void *change_limit(void *large)
+{
+    const struct rlimit *old = large;
+    const struct rlimit none = {LOG_FILE_HEADER_BYTES, old->rlim_max};
+
+    while (!g_is_over) {
+        setrlimit(RLIMIT_FSIZE, &none);
+        sched_yield();
+        setrlimit(RLIMIT_FSIZE, old);
+        sched_yield();
+    }
+    return NULL;
+}
+
+static void *take_all(void *unused)
+{
+    (void)unused;
+    while (g_n_taken < N_GROWN) {
+        struct log_segment *segment = segment_take(LOG_SEGMENT_EVENTS);
+        if (!segment)
+            continue;
+        if (g_n_taken++ % 16 == 0)
+            memset(segment_payload(segment), 1, LOG_SEGMENT_PAYLOAD_BYTES);
+    }
+    return NULL;
+}
+
+/* A grower that gets no space leaves no gap for the one that gets some. */
+static void growth_leaves_no_holes(void **state)
+{
+    pthread_t threads[N_THREADS];
+    pthread_t changer;
+    struct rlimit old;
+    struct stat status;
+
+    (void)state;
+    log_fixture_open(&g_log, 1, 1024 * (uint64_t)MIB);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &old), 0);
+    /* A limit that changes between the look at it and the reservation sends the signal. */
+    assert_true(signal(SIGXFSZ, SIG_IGN) != SIG_ERR);
+    assert_int_equal(pthread_create(&changer, NULL, change_limit, &old), 0);
+    for (unsigned i = 0; i < N_THREADS; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, take_all, NULL), 0);
+    for (unsigned i = 0; i < N_THREADS; i++)
+        pthread_join(threads[i], NULL);
+    g_is_over = true;
+    pthread_join(changer, NULL);
+    setrlimit(RLIMIT_FSIZE, &old);
+    signal(SIGXFSZ, SIG_DFL);
+    for (uint32_t i = 0; i < g_log.file->n_segments; i++)
+        if (!segment_at(i))
+            fail_msg("segment %u of %u is a hole", i, g_log.file->n_segments);
+    assert_int_equal(stat(g_log.path, &status), 0);
+    assert_true((uint64_t)status.st_blocks * 512
+                >= (uint64_t)g_log.file->n_segments * LOG_SEGMENT_BYTES);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(filling_is_fresh, close_log),
+        cmocka_unit_test_teardown(events_leave_no_room_for_late_side_writers, close_log),
+        cmocka_unit_test_teardown(sealed_segments_reach_the_recorder, close_log),
+        cmocka_unit_test_teardown(grows_by_chunks_of_reserved_space, close_log),
+        cmocka_unit_test_teardown(stops_at_max_live, close_log),
+        cmocka_unit_test_teardown(stops_before_the_file_size_limit, close_log),
+        cmocka_unit_test_teardown(never_grows_into_another_file, close_log),
+        cmocka_unit_test_teardown(holds_no_descriptor, close_log),
+        cmocka_unit_test_teardown(a_segment_has_one_owner, close_log),
+        cmocka_unit_test_teardown(growth_leaves_no_holes, close_log),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: MIT */
+/* Cached rules: what is found is what was put, in the epochs in which its module was there. */
+#include "collector/unwind/unwind_cache.h"
+
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+/* clang-format off: cmocka.h wants the others before it */
+#include <cmocka.h>
+
+/* clang-format on */
+
+enum {
+    EPOCH = 7,
+    MODULE = 3,
+    N_MANY = 50000,
+    N_TURNS = 200000
+};
+
+static int start(void **state)
+{
+    (void)state;
+    unwind_cache_init();
+    return 0;
+}
+
+static void assert_same_rule(const struct unwind_rule *a, const struct unwind_rule *b)
+{
+    assert_int_equal(a->module, b->module);
+    assert_int_equal(a->cfa_offset, b->cfa_offset);
+    assert_int_equal(a->fp_offset, b->fp_offset);
+    assert_int_equal(a->kind, b->kind);
+    assert_int_equal(a->fp_kind, b->fp_kind);
+}
+
+static void every_field_comes_back(void **state)
+{
+    static const struct unwind_rule rules[] = {
+        {MODULE, 16, -16, UNWIND_RULE_FP, UNWIND_FP_AT_CFA},
+        {4096, (1 << 29) - 8, INT16_MIN, UNWIND_RULE_SIGNAL, UNWIND_FP_AT_FP},
+        {1, -(1 << 29), INT16_MAX, UNWIND_RULE_DEREF, UNWIND_FP_KEPT},
+        {1, 0, 0, UNWIND_RULE_FULL, 0},
+        {1, 0, 0, UNWIND_RULE_END, 0},
+        {0, 0, 0, UNWIND_RULE_GUESS, 0},
+    };
+    struct unwind_rule found;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++) {
+        unwind_cache_put(0x7fff12345678 + i, EPOCH, &rules[i]);
+        assert_true(unwind_cache_find(0x7fff12345678 + i, EPOCH, &found));
+        assert_same_rule(&found, &rules[i]);
+    }
+}
+
+/* UC-1 */
+static void rules_hold_in_epochs_in_which_their_module_was_seen(void **state)
+{
+    struct unwind_rule rule = {MODULE, 16, 0, UNWIND_RULE_SP, UNWIND_FP_KEPT};
+    struct unwind_rule found;
+
+    (void)state;
+    unwind_cache_put(0x1000, EPOCH, &rule);
+    assert_false(unwind_cache_find(0x1000, EPOCH + 1, &found));
+    assert_true(unwind_cache_find_former(0x1000, &found));
+    assert_same_rule(&found, &rule);
+    unwind_cache_confirm(MODULE, EPOCH + 1);
+    assert_true(unwind_cache_find(0x1000, EPOCH + 1, &found));
+    rule.module = MODULE + 1; /* another module at the same place */
+    unwind_cache_put(0x1000, EPOCH + 2, &rule);
+    assert_true(unwind_cache_find(0x1000, EPOCH + 2, &found));
+    assert_int_equal(found.module, MODULE + 1);
+}
+
+static void code_without_a_module_is_looked_up_in_each_epoch(void **state)
+{
+    struct unwind_rule rule = {.kind = UNWIND_RULE_GUESS};
+    struct unwind_rule found;
+
+    (void)state;
+    unwind_cache_put(0x1000, 0x12345678, &rule);
+    unwind_cache_put(0x2000, 0x12345679, &rule);
+    assert_true(unwind_cache_find(0x1000, 0x12345678, &found));
+    assert_false(unwind_cache_find(0x1000, 0x12345679, &found));
+    assert_false(unwind_cache_find(0x1000, 0x22345678, &found));
+    assert_false(unwind_cache_find_former(0x1000, &found));
+}
+
+static void what_does_not_fit_is_not_cached(void **state)
+{
+    struct unwind_rule far = {MODULE, 1 << 29, 0, UNWIND_RULE_SP, UNWIND_FP_KEPT};
+    struct unwind_rule many = {UNWIND_CACHE_MODULES, 8, 0, UNWIND_RULE_SP, UNWIND_FP_KEPT};
+    struct unwind_rule rule = {MODULE, 8, 0, UNWIND_RULE_SP, UNWIND_FP_KEPT};
+    struct unwind_rule found;
+
+    (void)state;
+    unwind_cache_put(0x1000, EPOCH, &far);
+    unwind_cache_put(0x2000, EPOCH, &many);
+    unwind_cache_put((uintptr_t)1 << 48 | 0x3000, EPOCH, &rule);
+    assert_false(unwind_cache_find(0x1000, EPOCH, &found));
+    assert_false(unwind_cache_find(0x2000, EPOCH, &found));
+    assert_false(unwind_cache_find((uintptr_t)1 << 48 | 0x3000, EPOCH, &found));
+    assert_false(unwind_cache_find(0x3000, EPOCH, &found));
+    assert_false(unwind_cache_find(0, 0, &found)); /* a call of NULL */
+}
+
+/* Far more than the first cache holds: it grows, and what is found is never another's. */
+static void many_rules_are_kept(void **state)
+{
+    uint32_t n_found = 0;
+
+    (void)state;
+    for (int turn = 0; turn < 2; turn++)
+        for (uint32_t i = 0; i < N_MANY; i++) {
+            uintptr_t address = 0x400000 + (uintptr_t)i * 13;
+            struct unwind_rule rule = {MODULE, (int32_t)i * 8, 0, UNWIND_RULE_SP, UNWIND_FP_KEPT};
+            struct unwind_rule found;
+            if (unwind_cache_find(address, EPOCH, &found)) {
+                assert_int_equal(found.cfa_offset, rule.cfa_offset);
+                n_found += turn > 0;
+            } else {
+                unwind_cache_put(address, EPOCH, &rule);
+            }
+        }
+    assert_true(n_found > N_MANY / 4 * 3);
+}
+
+/* Two addresses whose rules say which they are, put by turns until one evicts the other. */
+static void *put_and_find(void *seed)
+{
+    uintptr_t at = *(uint32_t *)seed;
+
+    for (uint32_t i = 0; i < N_TURNS; i++) {
+        struct unwind_rule rule = {MODULE, 0, 0, UNWIND_RULE_SP, UNWIND_FP_KEPT};
+        struct unwind_rule found;
+        at = at * 1103515245 + 12345;
+        rule.cfa_offset = (int32_t)(at >> 8 & 63) * 8;
+        if (unwind_cache_find(0x400000 + (at >> 8 & 63), EPOCH, &found)) {
+            if (found.cfa_offset != rule.cfa_offset)
+                return seed; /* the rule of another address */
+        } else {
+            unwind_cache_put(0x400000 + (at >> 8 & 63), EPOCH, &rule);
+        }
+    }
+    return NULL;
+}
+
+/* UC-2: 64 addresses in two lines, put by four threads. */
+static void threads_never_see_half_an_entry(void **state)
+{
+    pthread_t threads[4];
+    uint32_t seeds[4] = {1, 22, 333, 4444};
+
+    (void)state;
+    for (unsigned i = 0; i < 4; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, put_and_find, &seeds[i]), 0);
+    for (unsigned i = 0; i < 4; i++) {
+        void *complaint;
+        pthread_join(threads[i], &complaint);
+        assert_null(complaint);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(every_field_comes_back, start),
+        cmocka_unit_test_setup(rules_hold_in_epochs_in_which_their_module_was_seen, start),
+        cmocka_unit_test_setup(code_without_a_module_is_looked_up_in_each_epoch, start),
+        cmocka_unit_test_setup(what_does_not_fit_is_not_cached, start),
+        cmocka_unit_test_setup(many_rules_are_kept, start),
+        cmocka_unit_test_setup(threads_never_see_half_an_entry, start),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

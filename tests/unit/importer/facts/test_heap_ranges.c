@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT */
+#include "importer/facts/heap_ranges.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+/* clang-format off: cmocka.h wants the others before it */
+#include <cmocka.h>
+
+/* clang-format on */
+
+#define MAIN_HEAP UINT64_C(0x555555560000)
+#define ARENA     UINT64_C(0x7f0000000000)
+#define MIB       (UINT64_C(1) << 20)
+
+enum {
+    MAIN = LOG_CHUNK_KNOWN,
+    IN_ARENA = LOG_CHUNK_KNOWN | LOG_CHUNK_NON_MAIN,
+    OWN_MAPPING = LOG_CHUNK_KNOWN | LOG_CHUNK_MMAPPED,
+    FOREIGN = 0,
+};
+
+static const uint32_t page_bytes[] = {0, 4096, 4096};
+
+static struct heap_ranges *new_ranges(void)
+{
+    struct heap_ranges *ranges;
+
+    assert_int_equal(heap_ranges_new(2, page_bytes, &ranges, NULL), 0);
+    return ranges;
+}
+
+static void born(struct heap_ranges *ranges, uint32_t process, int call, uint64_t address,
+                 uint64_t bytes)
+{
+    assert_int_equal(heap_ranges_born(ranges, process, (uint8_t)call, address, bytes, NULL), 0);
+}
+
+static void check(const struct heap_ranges *ranges, uint32_t id, uint32_t process,
+                  enum log_heap_kind kind, uint64_t start, uint64_t end)
+{
+    const struct heap_range *heap = heap_ranges_get(ranges, id);
+
+    assert_int_equal(heap->heap_id, id);
+    assert_int_equal(heap->process, process);
+    assert_int_equal(heap->kind, kind);
+    assert_int_equal(heap->start, start);
+    assert_int_equal(heap->end, end);
+}
+
+/* HR-1, HR-2: the main arena over a gap, an arena in its own 64 MiB, and nothing for own mappings.
+ */
+static void glibc(void **state)
+{
+    struct heap_ranges *ranges = new_ranges();
+
+    (void)state;
+    born(ranges, 1, MAIN, MAIN_HEAP + 0x290, 100);
+    born(ranges, 1, MAIN, MAIN_HEAP + 20 * MIB, 100);
+    born(ranges, 1, IN_ARENA, ARENA + 0x8c0, 100);
+    born(ranges, 1, IN_ARENA, ARENA + 64 * MIB + 0x30, 5000);
+    born(ranges, 1, OWN_MAPPING, ARENA + 128 * MIB + 16, 1000000);
+    born(ranges, 2, MAIN, MAIN_HEAP + 0x290, 100);
+    assert_int_equal(heap_ranges_finish(ranges, NULL), 0);
+    assert_int_equal(heap_ranges_count(ranges), 4);
+    check(ranges, 1, 1, LOG_HEAP_BRK, MAIN_HEAP, MAIN_HEAP + 20 * MIB + 4096);
+    check(ranges, 2, 1, LOG_HEAP_ARENA, ARENA, ARENA + 4096);
+    check(ranges, 3, 1, LOG_HEAP_ARENA, ARENA + 64 * MIB, ARENA + 64 * MIB + 8192);
+    check(ranges, 4, 2, LOG_HEAP_BRK, MAIN_HEAP, MAIN_HEAP + 4096);
+    assert_int_equal(heap_ranges_find(ranges, 1, MAIN_HEAP + 10 * MIB), 1);
+    assert_int_equal(heap_ranges_find(ranges, 1, ARENA + 0x8c0), 2);
+    assert_int_equal(heap_ranges_find(ranges, 2, MAIN_HEAP), 4);
+    assert_int_equal(heap_ranges_find(ranges, 2, ARENA), 0);
+    assert_int_equal(heap_ranges_find(ranges, 1, MAIN_HEAP - 1), 0);
+    assert_int_equal(heap_ranges_find(ranges, 1, ARENA + 128 * MIB + 16), 0);
+    assert_int_equal(heap_ranges_get(ranges, 1)->lowest_block, MAIN_HEAP + 0x290);
+    heap_ranges_free(ranges);
+}
+
+/* Blocks of an allocator that says nothing: one heap per stretch. */
+static void foreign(void **state)
+{
+    struct heap_ranges *ranges = new_ranges();
+
+    (void)state;
+    for (uint64_t i = 0; i < 4; i++)
+        born(ranges, 1, FOREIGN, ARENA + i * MIB, 64);
+    born(ranges, 1, FOREIGN, ARENA + 100 * MIB, 64);
+    assert_int_equal(heap_ranges_finish(ranges, NULL), 0);
+    assert_int_equal(heap_ranges_count(ranges), 2);
+    check(ranges, 1, 1, LOG_HEAP_OTHER, ARENA, ARENA + 3 * MIB + 4096);
+    check(ranges, 2, 1, LOG_HEAP_OTHER, ARENA + 100 * MIB, ARENA + 100 * MIB + 4096);
+    heap_ranges_free(ranges);
+}
+
+/* What was seen from outside: true bounds, and how far the heap reached when. */
+static void extents(void **state)
+{
+    struct heap_ranges *ranges = new_ranges();
+
+    (void)state;
+    born(ranges, 1, MAIN, MAIN_HEAP + 0x290, 100);
+    for (uint64_t i = 1; i <= 3; i++)
+        assert_int_equal(heap_ranges_extent(ranges, 1, i * 1000, MAIN_HEAP, MAIN_HEAP + i * MIB,
+                                            LOG_HEAP_BRK, NULL),
+                         0);
+    assert_int_equal(heap_ranges_extent(ranges, 1, 5000, 0x1000, 0x2000, LOG_HEAP_BRK, NULL), 0);
+    assert_int_equal(heap_ranges_finish(ranges, NULL), 0);
+    assert_int_equal(heap_ranges_count(ranges), 1);
+    check(ranges, 1, 1, LOG_HEAP_BRK, MAIN_HEAP, MAIN_HEAP + 3 * MIB);
+    assert_int_equal(heap_ranges_end_at(ranges, 1, 999), 0);
+    assert_int_equal(heap_ranges_end_at(ranges, 1, 1000), MAIN_HEAP + MIB);
+    assert_int_equal(heap_ranges_end_at(ranges, 1, 2999), MAIN_HEAP + 2 * MIB);
+    assert_int_equal(heap_ranges_end_at(ranges, 1, 9999), MAIN_HEAP + 3 * MIB);
+    heap_ranges_free(ranges);
+}
+
+/* No log can make a block cover all pages there are. */
+static void implausible(void **state)
+{
+    (void)state;
+    assert_true(heap_ranges_is_heap_block(MAIN, 1 << 30));
+    assert_false(heap_ranges_is_heap_block(MAIN, UINT64_C(1) << 40));
+    assert_false(heap_ranges_is_heap_block(OWN_MAPPING, 100));
+    assert_false(heap_ranges_is_heap_block(FOREIGN, UINT64_C(64) << 20));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(glibc),
+        cmocka_unit_test(foreign),
+        cmocka_unit_test(extents),
+        cmocka_unit_test(implausible),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT */
+#include "importer/facts/timeline.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+/* clang-format off: cmocka.h wants the others before it */
+#include <cmocka.h>
+
+/* clang-format on */
+
+#define START UINT64_C(1000000)
+
+/* One block of 10 bytes is born every 100 ns and freed 50 ns later. */
+static void run(struct timeline *timeline, uint64_t n_blocks)
+{
+    uint64_t live = 0;
+
+    for (uint64_t i = 0; i < n_blocks; i++) {
+        assert_int_equal(timeline_advance(timeline, START + i * 100, live, live / 10, NULL), 0);
+        timeline_count_birth(timeline, 10);
+        live += 10;
+        assert_int_equal(timeline_advance(timeline, START + i * 100 + 50, live, live / 10, NULL),
+                         0);
+        timeline_count_end(timeline, 10);
+        live -= 10;
+    }
+    assert_int_equal(timeline_finish(timeline, START + n_blocks * 100, live, live / 10, NULL), 0);
+}
+
+/* TL-1, TL-3: whatever the length, sums are complete and the buckets cover all of it. */
+static void any_length(void **state)
+{
+    (void)state;
+    for (uint64_t n_blocks = 1; n_blocks < 3000000; n_blocks = n_blocks * 5 + 1) {
+        struct timeline timeline;
+        uint64_t allocated = 0, freed = 0;
+        timeline_init(&timeline, START);
+        run(&timeline, n_blocks);
+        assert_true(timeline.n_buckets <= TIMELINE_MAX_BUCKETS);
+        assert_int_equal(n_blocks * 100 >> timeline.shift, timeline.n_buckets - 1);
+        for (size_t i = 0; i < timeline.n_buckets; i++) {
+            const struct timeline_bucket *bucket = &timeline.buckets[i];
+            allocated += bucket->allocated_blocks;
+            freed += bucket->freed_bytes;
+            assert_int_equal(bucket->low_bytes, 0);
+            if (i + 1 < timeline.n_buckets) /* the last has perhaps no event in it */
+                assert_int_equal(bucket->peak_bytes, 10);
+        }
+        assert_int_equal(allocated, n_blocks);
+        assert_int_equal(freed, n_blocks * 10);
+        timeline_done(&timeline);
+    }
+}
+
+/* TL-2: what was live goes on through buckets without events. */
+static void quiet(void **state)
+{
+    struct timeline timeline;
+
+    (void)state;
+    timeline_init(&timeline, START);
+    assert_int_equal(timeline_advance(&timeline, START, 0, 0, NULL), 0);
+    timeline_count_birth(&timeline, 70);
+    assert_int_equal(timeline_advance(&timeline, START + 5 * 1024 + 1, 70, 1, NULL), 0);
+    timeline_count_end(&timeline, 70);
+    assert_int_equal(timeline_finish(&timeline, START + 6 * 1024 + 1, 0, 0, NULL), 0);
+    assert_int_equal(timeline.n_buckets, 7);
+    assert_int_equal(timeline.buckets[0].low_bytes, 0);
+    for (int i = 1; i < 5; i++) {
+        assert_int_equal(timeline.buckets[i].live_bytes, 70);
+        assert_int_equal(timeline.buckets[i].low_bytes, 70);
+        assert_int_equal(timeline.buckets[i].peak_bytes, 70);
+    }
+    assert_int_equal(timeline.buckets[5].peak_bytes, 70);
+    assert_int_equal(timeline.buckets[5].live_bytes, 0);
+    assert_int_equal(timeline.buckets[6].peak_bytes, 0);
+    timeline_done(&timeline);
+}
+
+/* Stamps of other threads may lie before the start. */
+static void before_the_start(void **state)
+{
+    struct timeline timeline;
+
+    (void)state;
+    timeline_init(&timeline, START);
+    assert_int_equal(timeline_advance(&timeline, START - 500, 0, 0, NULL), 0);
+    timeline_count_birth(&timeline, 5);
+    assert_int_equal(timeline.buckets[0].allocated_bytes, 5);
+    timeline_done(&timeline);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(any_length),
+        cmocka_unit_test(quiet),
+        cmocka_unit_test(before_the_start),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: MIT */
+/* Ticks to nanoseconds: the rate, its drift, disturbed readings, and never backwards. */
+#include "importer/log/clock_map.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+/* clang-format off: cmocka.h wants the others before it */
+#include <cmocka.h>
+/* clang-format on */
+
+#define SECOND 1000000000ull
+
+static struct clock_map make(const struct clock_pair *pairs, size_t n, uint64_t default_rate)
+{
+    struct clock_map map;
+
+    clock_map_init(&map, false);
+    for (size_t i = 0; i < n; i++)
+        assert_int_equal(clock_map_add(&map, pairs[i].ticks, pairs[i].ns), 0);
+    assert_int_equal(clock_map_finish(&map, default_rate), 0);
+    return map;
+}
+
+static void test_monotonic_is_itself(void **state)
+{
+    struct clock_map map;
+    struct clock_cursor cursor = {0};
+
+    (void)state;
+    clock_map_init(&map, true);
+    assert_int_equal(clock_map_add(&map, 5, 500), 0);
+    assert_int_equal(clock_map_finish(&map, 1), 0);
+    assert_int_equal(clock_map_ns(&map, 12345), 12345);
+    assert_int_equal(clock_map_fixed_ns(&map, &cursor, 3), 3 << CLOCK_MAP_FRACTION_BITS);
+    assert_true(clock_map_ns(&map, UINT64_MAX) < UINT64_MAX);
+    clock_map_done(&map);
+}
+
+/* 2.5 ticks per ns between two readings a minute apart, and beyond both. */
+static void test_two_pairs(void **state)
+{
+    const struct clock_pair pairs[] = {{5000 * SECOND, 100 * SECOND},
+                                       {5150 * SECOND, 160 * SECOND}};
+    struct clock_map map = make(pairs, 2, 1);
+
+    (void)state;
+    assert_int_equal(clock_map_ns(&map, 5000 * SECOND), 100 * SECOND);
+    assert_in_range(clock_map_ns(&map, 5075 * SECOND), 130 * SECOND - 20, 130 * SECOND);
+    assert_in_range(clock_map_ns(&map, 5150 * SECOND), 160 * SECOND - 20, 160 * SECOND);
+    assert_in_range(clock_map_ns(&map, 5300 * SECOND), 220 * SECOND - 40, 220 * SECOND);
+    assert_in_range(clock_map_ns(&map, 4900 * SECOND), 60 * SECOND, 60 * SECOND + 40);
+    assert_int_equal(clock_map_ns(&map, 0), 0);
+    clock_map_done(&map);
+}
+
+/* The order of ticks inside a nanosecond survives. */
+static void test_fractions(void **state)
+{
+    const struct clock_pair pairs[] = {{SECOND, SECOND}, {4 * SECOND, 2 * SECOND}};
+    struct clock_map map = make(pairs, 2, 1);
+    struct clock_cursor cursor = {0};
+
+    (void)state;
+    for (uint64_t ticks = SECOND; ticks < SECOND + 1000; ticks++)
+        assert_true(clock_map_fixed_ns(&map, &cursor, ticks)
+                    < clock_map_fixed_ns(&map, &cursor, ticks + 1));
+    clock_map_done(&map);
+}
+
+/* The rate changes by 100 ppm half way, as a clock being slewed does. */
+static void test_drift_is_followed(void **state)
+{
+    struct clock_pair pairs[201];
+    struct clock_map map;
+
+    (void)state;
+    for (uint64_t i = 0; i <= 200; i++) {
+        pairs[i].ticks = SECOND + i * SECOND;
+        pairs[i].ns = SECOND + i * SECOND / 2 + (i > 100 ? (i - 100) * 50000 : 0);
+    }
+    map = make(pairs, 201, 1);
+    for (uint64_t i = 0; i <= 200; i++) {
+        uint64_t ns = clock_map_ns(&map, pairs[i].ticks);
+        assert_in_range(ns, pairs[i].ns - 60000, pairs[i].ns + 60000);
+    }
+    clock_map_done(&map);
+}
+
+/* A reading interrupted for 5 ms between its clocks does not bend the map by as much. */
+static void test_late_readings_are_left_out(void **state)
+{
+    struct clock_pair pairs[1000];
+    struct clock_map map;
+
+    (void)state;
+    for (uint64_t i = 0; i < 1000; i++) {
+        pairs[i].ticks = SECOND + i * SECOND / 50; /* 25 a second at 2 ticks per ns */
+        pairs[i].ns = SECOND + i * SECOND / 100 + (i % 7 == 3 ? 5000000 : 0);
+    }
+    map = make(pairs, 1000, 1);
+    for (uint64_t i = 0; i < 1000; i++) {
+        uint64_t right = SECOND + i * SECOND / 100;
+        assert_in_range(clock_map_ns(&map, pairs[i].ticks), right - 1000, right + 1000);
+    }
+    clock_map_done(&map);
+}
+
+/* Whatever the pairs are, time does not run backwards, and knots stay few. */
+static void test_never_backwards(void **state)
+{
+    uint64_t random = 1;
+
+    (void)state;
+    for (int round = 0; round < 200; round++) {
+        struct clock_pair pairs[50];
+        struct clock_cursor cursor = {0};
+        struct clock_map map;
+        uint64_t before = 0;
+        for (size_t i = 0; i < 50; i++) {
+            random = random * 6364136223846793005u + 1442695040888963407u;
+            pairs[i].ticks = random >> (round % 60);
+            random = random * 6364136223846793005u + 1442695040888963407u;
+            pairs[i].ns = random >> (round * 7 % 60);
+        }
+        map = make(pairs, 50, 1);
+        assert_in_range(map.n_knots, 1, 51);
+        for (uint64_t i = 0; i < 2000; i++) {
+            uint64_t time =
+                clock_map_fixed_ns(&map, &cursor, (UINT64_MAX >> (round % 60)) / 2000 * i);
+            assert_true(time >= before);
+            before = time;
+        }
+        clock_map_done(&map);
+    }
+}
+
+static void test_borrowed_rate(void **state)
+{
+    const struct clock_pair pair = {SECOND, 7 * SECOND};
+    struct clock_map map = make(&pair, 1, 1ull << 31); /* half a ns per tick */
+
+    (void)state;
+    assert_int_equal(clock_map_ns(&map, SECOND), 7 * SECOND);
+    assert_int_equal(clock_map_ns(&map, SECOND + 1000), 7 * SECOND + 500);
+    clock_map_done(&map);
+}
+
+static void test_no_pairs_at_all(void **state)
+{
+    struct clock_map map = make(NULL, 0, 1ull << 32);
+
+    (void)state;
+    assert_int_equal(clock_map_ns(&map, 1000), 1001);
+    clock_map_done(&map);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_monotonic_is_itself),
+        cmocka_unit_test(test_two_pairs),
+        cmocka_unit_test(test_fractions),
+        cmocka_unit_test(test_drift_is_followed),
+        cmocka_unit_test(test_late_readings_are_left_out),
+        cmocka_unit_test(test_never_backwards),
+        cmocka_unit_test(test_borrowed_rate),
+        cmocka_unit_test(test_no_pairs_at_all),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

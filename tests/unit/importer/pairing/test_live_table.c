@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT */
+#include "importer/pairing/live_table.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+/* clang-format off: cmocka.h wants the others before it */
+#include <cmocka.h>
+
+/* clang-format on */
+
+static uint64_t address_of(uint32_t number)
+{
+    return UINT64_C(0x7f0000000000) + (uint64_t)number * 16;
+}
+
+static void wide_fields(void **state)
+{
+    struct live_block block = {0};
+
+    (void)state;
+    live_block_set_slack(&block, 0x1234567890);
+    live_block_set_births(&block, 0xfedcba9876);
+    assert_int_equal(live_block_slack(&block), 0x1234567890);
+    assert_int_equal(live_block_births(&block), 0xfedcba9876);
+    assert_int_equal(block.address, 0);
+    assert_int_equal(block.size, 0);
+    assert_int_equal(block.alloc_ns, 0);
+}
+
+/* Against a plain array, with blocks that come and go at random. */
+static void random_blocks(void **state)
+{
+    enum {
+        ADDRESSES = 20000,
+        STEPS = 400000
+    };
+
+    static uint64_t ids[ADDRESSES];
+    struct live_table table;
+    uint64_t seed = 7;
+    size_t n_live = 0;
+
+    (void)state;
+    live_table_init(&table);
+    for (uint64_t step = 1; step <= STEPS; step++) {
+        seed = seed * UINT64_C(6364136223846793005) + 1442695040888963407u;
+        /* The number of addresses in use swells and shrinks. */
+        uint32_t span = step / 50000 % 2 ? 100 : ADDRESSES;
+        uint32_t number = (uint32_t)(seed >> 33) % span;
+        struct live_block *block = live_table_find(&table, address_of(number));
+        assert_int_equal(block ? block->allocation_id : 0, ids[number]);
+        if (block) {
+            live_table_remove(&table, block);
+            ids[number] = 0;
+            n_live--;
+        } else {
+            assert_int_equal(live_table_add(&table, address_of(number), &block, NULL), 0);
+            ids[number] = step;
+            block->allocation_id = step & 0xffffff;
+            n_live++;
+        }
+        assert_int_equal(table.n_blocks, n_live);
+    }
+    live_table_check(&table);
+    uint32_t cursor = 0;
+    while (live_table_next(&table, &cursor))
+        n_live--;
+    assert_int_equal(n_live, 0);
+    live_table_done(&table);
+}
+
+/* One address again and again must not fill the slots with traces of it. */
+static void one_address(void **state)
+{
+    struct live_table table;
+
+    (void)state;
+    live_table_init(&table);
+    for (int i = 0; i < 1000000; i++) {
+        struct live_block *block;
+        assert_int_equal(live_table_add(&table, 0x1000, &block, NULL), 0);
+        live_table_remove(&table, block);
+    }
+    assert_int_equal(table.n_pieces, 1);
+    assert_true(table.n_slots <= 256);
+    live_table_done(&table);
+}
+
+static void memory_per_block(void **state)
+{
+    struct live_table table;
+
+    (void)state;
+    live_table_init(&table);
+    for (uint32_t i = 0; i < 1000000; i++) {
+        struct live_block *block;
+        assert_int_equal(live_table_add(&table, address_of(i), &block, NULL), 0);
+        if (i < 10000)
+            continue;
+        size_t n_bytes = table.n_pieces * LIVE_TABLE_PIECE_BLOCKS * sizeof(struct live_block)
+                         + table.n_slots * sizeof *table.slots;
+        assert_true(n_bytes <= table.n_blocks * 64 + 50 * 1024); /* LT-2 */
+    }
+    live_table_done(&table);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(wide_fields),
+        cmocka_unit_test(random_blocks),
+        cmocka_unit_test(one_address),
+        cmocka_unit_test(memory_per_block),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

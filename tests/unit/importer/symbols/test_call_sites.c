@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: MIT */
+/* The call sites of a stack tree that fits on a page, worked out by hand. */
+#include "importer/symbols/call_sites.h"
+#include "support/embedded_sql.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+/* cmocka needs the four above */
+#include <cmocka.h>
+#include <stdio.h>
+#include <string.h>
+
+/*
+ * Objects: 1 the program, 2 libc. Stacks, callers first:
+ *   1 main                              site main:10
+ *   2   make_list                       site make_list:20
+ *   3     push_back inlined in grow     site grow:31 (level 1)
+ *   4       malloc of libc              site grow:31, inherited through a skipped frame
+ *   5   malloc of libc                  site main:10
+ *   6 start_thread of libc              skipped to the root: its own innermost position
+ *   7   malloc of libc                  the same: its own, CS-1
+ *   8   worker                          site worker:40
+ *   9     std::string maker<...>()      not std::, only returns one
+ */
+static const char rows[] =
+    "INSERT INTO objects(object_id, path) VALUES (1, '/opt/app/program'),"
+    " (2, '/lib/x86_64-linux-gnu/libc.so.6');"
+    "INSERT INTO functions VALUES (1, 'main', 'main'), (2, 'make_list()', '_Z9make_listv'),"
+    " (3, 'std::vector<int, std::allocator<int> >::push_back(int const&)',"
+    "  '_ZNSt6vectorIiSaIiEE9push_backERKi'), (4, 'grow()', '_Z4growv'),"
+    " (5, 'malloc', '__libc_malloc'), (6, 'start_thread', 'start_thread'),"
+    " (7, 'worker', 'worker'), (8, 'std::string maker<int>()', '_Z5makerIiESsv');"
+    "INSERT INTO sources VALUES (1, '/src/main.cc'), (2, '/usr/include/c++/12/bits/stl_vector.h');"
+    "INSERT INTO frames VALUES (1, 1, 16, 0), (2, 1, 32, 0), (3, 1, 48, 0), (4, 2, 16, 0),"
+    " (5, 2, 32, 0), (6, 1, 64, 0), (7, 1, 80, 0);"
+    "INSERT INTO frame_lines VALUES (1, 0, 1, 1, 10, 3), (2, 0, 2, 1, 20, NULL),"
+    " (3, 0, 3, 2, 900, NULL), (3, 1, 4, 1, 31, NULL), (4, 0, 5, NULL, NULL, NULL),"
+    " (5, 0, 6, NULL, NULL, NULL), (6, 0, 7, 1, 40, NULL), (7, 0, 8, 1, 50, NULL);"
+    "INSERT INTO backtraces(backtrace_id, parent_backtrace_id, last_descendant_id, frame_id, depth,"
+    " status) VALUES (1, NULL, 5, 1, 1, 'complete'), (2, 1, 4, 2, 2, 'complete'),"
+    " (3, 2, 4, 3, 3, 'complete'), (4, 3, 4, 4, 4, 'complete'), (5, 1, 5, 4, 2, 'complete'),"
+    " (6, NULL, 9, 5, 1, 'complete'), (7, 6, 7, 4, 2, 'complete'), (8, 6, 9, 6, 2, 'complete'),"
+    " (9, 8, 9, 7, 3, 'complete');";
+
+static void execute(sqlite3 *db, const char *sql)
+{
+    assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+}
+
+static int open_tree(void **state)
+{
+    sqlite3 *db;
+
+    assert_int_equal(sqlite3_open(":memory:", &db), SQLITE_OK);
+    for (const struct embedded_sql *file = embedded_schema; file->name; file++)
+        execute(db, file->text);
+    execute(db, rows);
+    *state = db;
+    return 0;
+}
+
+static int close_tree(void **state)
+{
+    return sqlite3_close(*state);
+}
+
+/* "backtrace_id function line" per stack. */
+static void assert_sites(sqlite3 *db, const char *expected)
+{
+    sqlite3_stmt *statement;
+    const char *found;
+
+    assert_int_equal(
+        sqlite3_prepare_v2(db,
+                           "SELECT group_concat(backtrace_id || ' ' || f.raw_name || ' '"
+                           " || ifnull(c.line, '-'), ', ') FROM backtraces"
+                           " JOIN call_sites AS c USING (call_site_id)"
+                           " LEFT JOIN functions AS f USING (function_id) ORDER BY 1",
+                           -1, &statement, NULL),
+        SQLITE_OK);
+    assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
+    found = (const char *)sqlite3_column_text(statement, 0);
+    assert_string_equal(found, expected);
+    sqlite3_finalize(statement);
+}
+
+static void test_default_rules(void **state)
+{
+    struct error err;
+
+    assert_int_equal(call_sites_write(*state, &err), 0);
+    assert_sites(*state, "1 main 10, 2 _Z9make_listv 20, 3 _Z4growv 31, 4 _Z4growv 31, 5 main 10, "
+                         "6 start_thread -, 7 __libc_malloc -, 8 worker 40, 9 _Z5makerIiESsv 50");
+}
+
+static void test_changed_rules_apply_again(void **state)
+{
+    struct error err;
+
+    assert_int_equal(call_sites_write(*state, &err), 0);
+    execute(*state, "DELETE FROM call_site_rules;"
+                    "INSERT INTO call_site_rules(target, pattern) VALUES ('function', 'grow'),"
+                    " ('source', '/usr/include/*'), ('object', '*/libc.so.*')");
+    assert_int_equal(call_sites_write(*state, &err), 0);
+    assert_sites(
+        *state, "1 main 10, 2 _Z9make_listv 20, 3 _Z9make_listv 20, 4 _Z9make_listv 20, 5 main 10, "
+                "6 start_thread -, 7 __libc_malloc -, 8 worker 40, 9 _Z5makerIiESsv 50");
+}
+
+static void test_no_unused_sites(void **state)
+{
+    struct error err;
+    sqlite3_stmt *statement;
+
+    assert_int_equal(call_sites_write(*state, &err), 0);
+    sqlite3_prepare_v2(*state,
+                       "SELECT count(*), (SELECT count(DISTINCT call_site_id) FROM backtraces)"
+                       " FROM call_sites",
+                       -1, &statement, NULL);
+    assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
+    assert_int_equal(sqlite3_column_int(statement, 0), 7);
+    assert_int_equal(sqlite3_column_int(statement, 1), 7);
+    sqlite3_finalize(statement);
+}
+
+/* Without symbols a module is not one place: the calls are. */
+static void test_calls_without_symbols(void **state)
+{
+    struct error err;
+    sqlite3_stmt *statement;
+
+    execute(*state, "UPDATE frame_lines SET function_id = NULL, source_id = NULL, line = NULL"
+                    " WHERE frame_id IN (2, 6)");
+    assert_int_equal(call_sites_write(*state, &err), 0);
+    sqlite3_prepare_v2(*state,
+                       "SELECT group_concat(backtrace_id || ' ' || object_offset, ', ') FROM"
+                       " (SELECT * FROM backtraces JOIN call_sites USING (call_site_id)"
+                       " ORDER BY backtrace_id) WHERE object_offset IS NOT NULL",
+                       -1, &statement, NULL);
+    assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
+    assert_string_equal((const char *)sqlite3_column_text(statement, 0), "2 32, 8 64");
+    sqlite3_finalize(statement);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_calls_without_symbols, open_tree, close_tree),
+        cmocka_unit_test_setup_teardown(test_default_rules, open_tree, close_tree),
+        cmocka_unit_test_setup_teardown(test_changed_rules_apply_again, open_tree, close_tree),
+        cmocka_unit_test_setup_teardown(test_no_unused_sites, open_tree, close_tree),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+/* Recursion and inlining count once; self goes to the call site. */
+#include "importer/tables/database.h"
+#include "importer/symbols/function_totals.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+/* clang-format off: cmocka.h wants the others before it */
+#include <cmocka.h>
+
+/* clang-format on */
+
+/* main (1) calls itself (2), which calls work (3); helper is inlined into work. Stack 4 is main
+ * calling helper itself, with a call site of its own. */
+static const char code[] =
+    "INSERT INTO processes (process_id, pid, start_ns, end_ns) VALUES (1, 1, 0, 9);"
+    "INSERT INTO functions VALUES (1, 'main', 'main'), (2, 'work', 'work'), (3, 'helper', 'helper');"
+    "INSERT INTO frames VALUES (1, NULL, 1, 0), (2, NULL, 2, 0), (3, NULL, 3, 0), (4, NULL, 4, 0);"
+    "INSERT INTO frame_lines (frame_id, inline_level, function_id) VALUES (1, 0, 1), (2, 0, 1),"
+    " (3, 0, 3), (3, 1, 2), (4, 0, 3);"
+    "INSERT INTO call_sites (call_site_id, function_id) VALUES (1, 1), (2, 3), (3, 3);"
+    "INSERT INTO backtraces VALUES (1, NULL, 4, 1, 1, 1, 'complete'), (2, 1, 3, 2, 2, 1,"
+    " 'complete'), (3, 2, 3, 3, 3, 2, 'complete'), (4, 1, 4, 4, 2, 3, 'complete');";
+
+/* Stack n has n blocks of 10 bytes, of which one is leaked; 5 bytes at the peak; n temporary. */
+static const char totals[] =
+    "INSERT INTO backtrace_totals SELECT 1, backtrace_id, backtrace_id, backtrace_id * 10, 0, 0, 1,"
+    " 10, 0, 0, backtrace_id, 0, 1, 5, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 FROM backtraces;";
+
+static const char *ask(sqlite3 *db, const char *sql)
+{
+    static char text[256];
+    sqlite3_stmt *statement;
+
+    assert_int_equal(database_prepare(db, sql, &statement, NULL), 0);
+    assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
+    snprintf(text, sizeof text, "%s", (const char *)sqlite3_column_text(statement, 0));
+    sqlite3_finalize(statement);
+    return text;
+}
+
+static void by_hand(void **state)
+{
+    struct database *database;
+    char target[64];
+
+    (void)state;
+    snprintf(target, sizeof target, "test_function_totals_%ld.db", (long)getpid());
+    assert_int_equal(database_create(target, true, &database, NULL), 0);
+    sqlite3 *db = database_sqlite(database);
+    assert_int_equal(database_execute(db, code, NULL), 0);
+    assert_int_equal(database_execute(db, totals, NULL), 0);
+    for (int again = 0; again < 2; again++) { /* FT-1 */
+        assert_int_equal(function_totals_write(db, NULL), 0);
+        assert_string_equal(
+            ask(db,
+                "SELECT group_concat(function_id || ':' || self_allocated_blocks || ',' ||"
+                " self_allocated_bytes || ',' || self_leaked_bytes || ',' || self_peak_bytes ||"
+                " ',' || self_temporary_blocks, ' ') FROM function_totals ORDER BY function_id"),
+            "1:3,30,20,10,3 2:0,0,0,0,0 3:7,70,20,10,7");
+        assert_string_equal(
+            ask(db,
+                "SELECT group_concat(function_id || ':' || total_allocated_blocks || ',' ||"
+                " total_allocated_bytes || ',' || total_leaked_bytes || ',' || total_peak_bytes ||"
+                " ',' || total_temporary_blocks, ' ') FROM function_totals ORDER BY function_id"),
+            "1:10,100,40,20,10 2:3,30,10,5,3 3:7,70,20,10,7");
+    }
+    database_close(database);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(by_hand),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
