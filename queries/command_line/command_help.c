@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "queries/command_line/command_help.h"
 
-#include "queries/command_line/commands.h"
+#include "queries/library/commands.h"
 
 #include <argp.h>
 #include <stdint.h>

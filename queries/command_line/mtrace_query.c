@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* mtrace-query: answers questions about a recording. */
-#include "queries/command_line/commands.h"
-#include "queries/database/import_first.h"
-#include "queries/database/query.h"
-#include "queries/database/query_open.h"
+#include "queries/command_line/import_first.h"
 #include "queries/command_line/query_options.h"
+#include "queries/library/commands.h"
+#include "queries/question/query.h"
+#include "queries/question/query_open.h"
 #include "support/error.h"
 
 #include <errno.h>
@@ -127,7 +127,7 @@ int main(int argc, char **argv)
 {
     struct error err = {0};
     struct query_options options;
-    struct query query = {.options = &options};
+    struct query query = {.options = &options, .commands = commands};
     char database_path[PATH_MAX];
     int rc;
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "queries/command_line/query_names.h"
 
-#include "queries/command_line/commands.h"
-#include "queries/database/query.h"
-#include "queries/command_line/suggestion.h"
+#include "queries/library/commands.h"
+#include "queries/question/query.h"
+#include "queries/text/suggestion.h"
 #include "support/error.h"
 
 #include <string.h>
@@ -64,7 +64,8 @@ static int fail_unknown(const char *name, struct error *err)
 /* "run.db leaks" is meant as "leaks run.db". */
 static void put_command_first(const char **names, int n_names)
 {
-    if (n_names > 1 && !commands_find(names[0]) && is_file(names[0]) && commands_find(names[1])) {
+    if (n_names > 1 && !command_find(commands, names[0]) && is_file(names[0])
+        && command_find(commands, names[1])) {
         const char *database = names[0];
         names[0] = names[1];
         names[1] = database;
@@ -79,7 +80,7 @@ static int find_command(struct query_options *options, const char *const *names,
     *ret_used = 0;
     if (!first)
         return error_set(err, ERROR_USAGE, "no database is named");
-    options->command = commands_find(first);
+    options->command = command_find(commands, first);
     if (options->command) {
         *ret_used = 1;
         return 0;
@@ -88,7 +89,7 @@ static int find_command(struct query_options *options, const char *const *names,
         return fail_unknown(names[1], err);
     if (!is_file(first) && (n_names > 1 || !looks_like_path(first)))
         return fail_unknown(first, err);
-    options->command = commands_find("summary");
+    options->command = command_find(commands, "summary");
     return 0;
 }
 
@@ -129,7 +130,7 @@ static int check_options(const struct query_options *options, struct error *err)
                          options->is_inverted ? "bottom-up" : "min-share", command->name);
     if (option && !command->has_measure)
         return error_set(err, ERROR_USAGE, "--%s cannot be used with %s", option, command->name);
-    if (options->export_format && command->run != cmd_export_run)
+    if (options->export_format && !command->has_format)
         return error_set(err, ERROR_USAGE, "--to %s is for export, not for %s",
                          options->export_format, command->name);
     return 0;

@@ -2,10 +2,10 @@
 #include "queries/command_line/query_options.h"
 
 #include "queries/command_line/command_help.h"
-#include "queries/command_line/commands.h"
-#include "queries/export/export_job.h"
-#include "queries/database/query.h"
 #include "queries/command_line/query_names.h"
+#include "queries/export/cmd_export.h"
+#include "queries/library/commands.h"
+#include "queries/question/query.h"
 #include "support/error.h"
 #include "support/units.h"
 
@@ -218,7 +218,7 @@ static bool is_format(const struct parser *parser, const struct filter_parameter
 {
     if (strcmp(parameter->name, "to") != 0 || (*text >= '0' && *text <= '9'))
         return false;
-    return export_job_has_format(text)
+    return cmd_export_has_format(text)
            || (parser->n_names > 0 && strcmp(parser->names[0], "export") == 0);
 }
 
@@ -240,8 +240,9 @@ static error_t parse_filter(struct parser *parser, int key, const char *text)
 static void show_help(const struct parser *parser, struct argp_state *state)
 {
     bool is_named_help = parser->n_names > 0 && strcmp(parser->names[0], "help") == 0;
-    const struct command *command =
-        parser->n_names > is_named_help ? commands_find(parser->names[is_named_help]) : NULL;
+    const struct command *command = parser->n_names > is_named_help
+                                        ? command_find(commands, parser->names[is_named_help])
+                                        : NULL;
 
     if (!parser->is_help && !(is_named_help && (command || parser->n_names == 1)))
         return;

@@ -262,6 +262,14 @@ int rundb_step(const struct rundb *database, struct sqlite3_stmt *stmt, struct e
     }
 }
 
+void rundb_show_sql(struct sqlite3_stmt *stmt, FILE *out)
+{
+    char *sql = sqlite3_expanded_sql(stmt);
+
+    (void)fprintf(out, "%s;\n", sql ? sql : sqlite3_sql(stmt));
+    sqlite3_free(sql);
+}
+
 int rundb_get_int64(const struct rundb *database, const char *sql, int64_t *ret_value,
                     struct error *err)
 {

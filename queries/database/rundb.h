@@ -17,6 +17,7 @@
 #include <sqlite3.h>
 #include <stdarg.h>
 #include <stdint.h>
+#include <stdio.h>
 
 struct error;
 
@@ -70,6 +71,9 @@ int rundb_prepare(const struct rundb *database, const char *sql, struct sqlite3_
 
 /* The next row: 1, the end: 0, or an error. */
 int rundb_step(const struct rundb *database, struct sqlite3_stmt *stmt, struct error *err);
+
+/* Prints the statement with its literals. */
+void rundb_show_sql(struct sqlite3_stmt *stmt, FILE *out);
 
 /* What SQLite said of the last failure. */
 int rundb_error(const struct rundb *database, const char *doing, struct error *err);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* export --to FORMAT: the recording, or what passes the filters, in the format of another tool. */
-#include "queries/command_line/commands.h"
+#include "queries/export/cmd_export.h"
+
 #include "queries/export/export_job.h"
 #include "queries/export/export_totals.h"
-#include "queries/database/query.h"
+#include "queries/question/query.h"
+#include "queries/question/query_open.h"
 #include "support/error.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -44,16 +44,16 @@ static const struct export_format *find_format(const char *name)
     return NULL;
 }
 
-bool export_job_has_format(const char *name)
+bool cmd_export_has_format(const char *name)
 {
     return find_format(name) != NULL;
 }
 
-bool export_job_reads_rows(const char *format)
+int cmd_export_install(struct query *query, struct error *err)
 {
-    const struct export_format *found = find_format(format);
+    const struct export_format *format = find_format(query->options->export_format);
 
-    return found && found->reads_rows;
+    return format && format->reads_rows ? 0 : query_install_filters(query, err);
 }
 
 static int check_format(const struct query *query, const struct export_format **ret_format,
@@ -99,85 +99,8 @@ static int choose_process(struct export_job *job, const struct export_format *fo
     return 0;
 }
 
-int export_job_write_error(const struct export_job *job, int os_errno, struct error *err)
-{
-    return error_set_errno(err, os_errno ? os_errno : EIO, "cannot write '%s'",
-                           job->output_path ? job->output_path : "stdout");
-}
-
-static char *copy_text(struct sqlite3_stmt *row, int column)
-{
-    const char *text = (const char *)sqlite3_column_text(row, column);
-
-    return strdup(text ? text : "");
-}
-
-/* Of the chosen process, else of the first. */
-static int read_process(struct export_job *job, struct error *err)
-{
-    const struct rundb *database = &job->query->database;
-    struct sqlite3_stmt *stmt;
-    int rc = rundb_prepare(database,
-                           "SELECT pid, start_unix_ns, start_ns, end_ns, executable,"
-                           " (SELECT group_concat(value, ' ') FROM json_each(command_line))"
-                           " FROM processes WHERE ?1 IN (0, process_id) ORDER BY process_id",
-                           &stmt, err);
-
-    if (rc != 0)
-        return rc;
-    sqlite3_bind_int64(stmt, 1, job->process_id);
-    rc = rundb_step(database, stmt, err);
-    if (rc == 1) {
-        job->pid = sqlite3_column_int64(stmt, 0);
-        job->start_unix_ns = sqlite3_column_int64(stmt, 1);
-        job->start_ns = sqlite3_column_int64(stmt, 2);
-        job->end_ns = sqlite3_column_int64(stmt, 3);
-        job->executable = copy_text(stmt, 4);
-        job->command_line = copy_text(stmt, 5);
-        rc = job->executable && job->command_line ? 0 : error_set(err, ERROR_NOMEM, "no memory");
-    } else if (rc == 0) {
-        rc = error_set(err, ERROR_NOT_FOUND, "'%s' has no process %lld",
-                       job->query->options->database_path, (long long)job->process_id);
-    }
-    sqlite3_finalize(stmt);
-    return rc;
-}
-
-int export_job_load_addresses(const struct export_job *job, int64_t **ret_addresses, int64_t *ret_n,
-                              struct error *err)
-{
-    const struct rundb *database = &job->query->database;
-    struct sqlite3_stmt *stmt;
-    int64_t n = 0;
-    int64_t *addresses;
-    int rc = rundb_get_int64(database, "SELECT max(object_id) + 1 FROM objects", &n, err);
-
-    *ret_addresses = NULL;
-    *ret_n = n;
-    if (rc != 0)
-        return rc;
-    addresses = calloc((size_t)n + 1, sizeof(*addresses));
-    if (!addresses)
-        return error_set(err, ERROR_NOMEM, "no memory for %lld modules", (long long)n);
-    *ret_addresses = addresses;
-    rc = rundb_prepare(database,
-                       "SELECT object_id, min(load_address) FROM modules"
-                       " WHERE process_id = ?1 AND object_id > 0 GROUP BY object_id",
-                       &stmt, err);
-    if (rc != 0)
-        return rc;
-    sqlite3_bind_int64(stmt, 1, job->process_id);
-    while ((rc = rundb_step(database, stmt, err)) == 1) {
-        if (sqlite3_column_int64(stmt, 0) < n)
-            addresses[sqlite3_column_int64(stmt, 0)] = sqlite3_column_int64(stmt, 1);
-    }
-    sqlite3_finalize(stmt);
-    return rc;
-}
-
 /* Rows are what --slim leaves out, and culled blocks never had one. */
-static int check_rows(const struct export_job *job, const struct export_format *format,
-                      struct error *err)
+static int check_rows(struct export_job *job, const struct export_format *format, struct error *err)
 {
     const struct rundb *database = &job->query->database;
     int64_t is_slim = 0;
@@ -185,6 +108,7 @@ static int check_rows(const struct export_job *job, const struct export_format *
     int rc =
         rundb_get_int64(database, "SELECT max(value) FROM meta WHERE key = 'slim'", &is_slim, err);
 
+    job->query->is_culled_noted = true;
     if (rc == 0 && is_slim)
         return error_set(err, ERROR_NOT_FOUND,
                          "'%s' was imported without allocations, of which %s is made;"
@@ -219,7 +143,7 @@ static int run_format(struct export_job *job, const struct export_format *format
     int rc = choose_process(job, format, err);
 
     if (rc == 0)
-        rc = read_process(job, err);
+        rc = export_job_read_process(job, err);
     if (rc == 0 && job->query->options->is_sql_shown && !format->reads_rows)
         return show_totals(job, err);
     if (rc == 0 && format->reads_rows)

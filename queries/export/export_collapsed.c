@@ -6,7 +6,7 @@
  * become ':' and blanks.
  */
 #include "queries/export/export_job.h"
-#include "queries/database/query.h"
+#include "queries/question/query.h"
 #include "support/error.h"
 
 #include <inttypes.h>

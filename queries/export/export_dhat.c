@@ -7,8 +7,8 @@
  */
 #include "queries/export/export_events.h"
 #include "queries/export/export_job.h"
+#include "queries/question/query.h"
 #include "queries/text/json_text.h"
-#include "queries/database/query.h"
 #include "support/error.h"
 
 #include <inttypes.h>

@@ -3,7 +3,7 @@
 
 #include "queries/export/export_job.h"
 #include "queries/filter/filter_sql.h"
-#include "queries/database/query.h"
+#include "queries/question/query.h"
 #include "support/error.h"
 
 #include <stdlib.h>

@@ -5,11 +5,11 @@
  * Strings, positions, stacks and kinds of blocks are numbered in the order in which the first block
  * needs them, each defined just before. All numbers but those of comments are hexadecimal.
  */
-#include "queries/text/compressed_stream.h"
 #include "queries/export/export_events.h"
 #include "queries/export/export_job.h"
 #include "queries/export/id_pairs.h"
-#include "queries/database/query.h"
+#include "queries/question/query.h"
+#include "queries/text/compressed_stream.h"
 #include "support/error.h"
 
 #include <errno.h>

@@ -15,7 +15,6 @@
 
 #include "queries/stacks/stack_weights.h"
 
-#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -35,10 +34,8 @@ struct export_job {
     int64_t start_ns, end_ns;
 };
 
-bool export_job_has_format(const char *name);
-
-/* True when the format that was asked for is made of rows: totals need not be made anew. */
-bool export_job_reads_rows(const char *format);
+/* Fills in what is said of the chosen process, else of the first. */
+int export_job_read_process(struct export_job *job, struct error *err);
 
 /* What a packed output says of a failed write. */
 int export_job_write_error(const struct export_job *job, int os_errno, struct error *err);

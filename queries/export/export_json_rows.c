@@ -3,8 +3,8 @@
 
 #include "queries/export/export_job.h"
 #include "queries/filter/filter_sql.h"
+#include "queries/question/query.h"
 #include "queries/text/json_text.h"
-#include "queries/database/query.h"
 #include "support/error.h"
 
 #include <errno.h>

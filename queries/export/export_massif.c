@@ -8,7 +8,7 @@
  */
 #include "queries/export/export_events.h"
 #include "queries/export/export_job.h"
-#include "queries/database/query.h"
+#include "queries/question/query.h"
 #include "support/error.h"
 
 #include <inttypes.h>

@@ -6,11 +6,11 @@
  * joined: so every string, function, location and sample is packed and written by itself, and the
  * profile is never in memory.
  */
-#include "queries/text/compressed_stream.h"
 #include "queries/export/export_job.h"
 #include "queries/export/export_totals.h"
 #include "queries/export/id_pairs.h"
-#include "queries/database/query.h"
+#include "queries/question/query.h"
+#include "queries/text/compressed_stream.h"
 #include "support/error.h"
 
 #include <errno.h>

@@ -2,7 +2,7 @@
 #include "queries/export/export_totals.h"
 
 #include "queries/export/export_job.h"
-#include "queries/database/query.h"
+#include "queries/question/query.h"
 
 /* backtrace_totals is the filtered table in front of the file's, where there are filters. */
 static const char totals_sql[] =

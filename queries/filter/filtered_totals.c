@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "queries/filter/filtered_totals.h"
 
-#include "queries/command_line/commands.h"
+#include "queries/database/rundb.h"
 #include "queries/filter/filter_sql.h"
-#include "queries/database/query.h"
 #include "queries/filter/row_totals.h"
 #include "support/error.h"
-
-#include <string.h>
 
 /* Names as in the file, without its NOT NULL: a scan does not know everything. */
 static const char tables_sql[] =
@@ -61,82 +58,79 @@ static const char functions_sql[] =
     "   t.temporary_blocks AS total_temporary_blocks"
     " FROM total AS t LEFT JOIN self AS s ON s.process_id = t.process_id AND s.function_id = t.function_id;";
 
-static int show(const struct query *query, const struct filter_sql *filter, char *sql,
+static int show(const struct rundb *database, const struct filter_sql *filter, char *sql, FILE *out,
                 struct error *err)
 {
     struct sqlite3_stmt *stmt = NULL;
-    int rc = sql ? rundb_prepare(&query->database, sql, &stmt, err)
-                 : error_set(err, ERROR_NOMEM, "no memory");
+    int rc =
+        sql ? rundb_prepare(database, sql, &stmt, err) : error_set(err, ERROR_NOMEM, "no memory");
 
     if (rc == 0) {
-        (void)fputs("-- What the totals below are made of:\n", query->out);
+        (void)fputs("-- What the totals below are made of:\n", out);
         filter_sql_bind(filter, stmt);
-        (void)query_show_sql(query, stmt);
+        rundb_show_sql(stmt, out);
     }
     sqlite3_finalize(stmt);
     sqlite3_free(sql);
     return rc;
 }
 
-static int select_totals(struct query *query, const struct filter_sql *filter, struct error *err)
+static int select_totals(struct rundb *database, const struct filter_sql *filter, struct error *err)
 {
     struct sqlite3_stmt *stmt = NULL;
     char *select = filter_sql_totals(filter, "g.*");
     char *insert = select ? sqlite3_mprintf("INSERT INTO temp.backtrace_totals %s", select) : NULL;
-    int rc = insert ? rundb_prepare(&query->database, insert, &stmt, err)
+    int rc = insert ? rundb_prepare(database, insert, &stmt, err)
                     : error_set(err, ERROR_NOMEM, "no memory");
 
     if (rc == 0) {
         filter_sql_bind(filter, stmt);
-        rc = rundb_step(&query->database, stmt, err);
+        rc = rundb_step(database, stmt, err);
     }
     sqlite3_finalize(stmt);
     sqlite3_free(select);
     sqlite3_free(insert);
-    return rc == 0 ? rundb_run(&query->database, views_sql, err) : rc;
+    return rc == 0 ? rundb_run(database, views_sql, err) : rc;
 }
 
 /* The shape of leaks over time is the call site's own, whichever of its stacks are asked for; only
  * the report that is about nothing else lays it anew. */
-static unsigned tables_to_compute(const struct query *query)
-{
-    const char *view = query->options->command->view;
-    unsigned tables = RUNDB_SITE_TOTALS | RUNDB_SITE_LEAKS | RUNDB_SITE_FREES | RUNDB_MODULE_TOTALS;
+enum {
+    ALWAYS = RUNDB_SITE_TOTALS | RUNDB_SITE_LEAKS | RUNDB_SITE_FREES | RUNDB_MODULE_TOTALS,
+    OVER_TIME = RUNDB_SNAPSHOT_SITES | RUNDB_SITE_GROWTH
+};
 
-    if (view && strcmp(view, "growth") == 0)
-        tables |= RUNDB_SNAPSHOT_SITES | RUNDB_SITE_GROWTH;
-    return tables;
+static int fill(struct rundb *database, const struct filter_sql *filter, bool has_rows,
+                struct error *err)
+{
+    int rc = has_rows ? rundb_run(database, frees_table_sql, err) : 0;
+
+    if (rc == 0)
+        rc = has_rows ? row_totals_fill(database, filter, err)
+                      : select_totals(database, filter, err);
+    return rc == 0 ? rundb_run(database, functions_sql, err) : rc;
 }
 
-static int install(struct query *query, const struct filter_sql *filter, struct error *err)
+int filtered_totals_install(struct rundb *database, const struct filter *filter, int64_t process_id,
+                            bool is_over_time, FILE *show_sql, struct error *err)
 {
-    bool has_rows = filter_scope_of(&query->options->filter) == FILTER_SCOPE_ROW;
-    int rc = rundb_run(&query->database, tables_sql, err);
-
-    if (rc == 0 && query->options->is_sql_shown)
-        return show(query, filter,
-                    has_rows ? row_totals_sql(filter) : filter_sql_totals(filter, "g.*"), err);
-    if (rc == 0 && has_rows)
-        rc = rundb_run(&query->database, frees_table_sql, err);
-    if (rc == 0)
-        rc = has_rows ? row_totals_fill(&query->database, filter, err)
-                      : select_totals(query, filter, err);
-    if (rc == 0)
-        rc = rundb_run(&query->database, functions_sql, err);
-    return rc == 0 ? rundb_compute(&query->database, tables_to_compute(query), err) : rc;
-}
-
-int filtered_totals_install(struct query *query, struct error *err)
-{
-    const struct query_options *options = query->options;
-    struct filter_sql filter;
+    bool has_rows = filter_scope_of(filter) == FILTER_SCOPE_ROW;
+    struct filter_sql sql;
     int rc;
 
-    if (options->filter.n_values == 0)
+    if (filter->n_values == 0)
         return 0;
-    rc = filter_sql_init(&filter, &query->database, &options->filter, options->process_id, 0, err);
+    rc = filter_sql_init(&sql, database, filter, process_id, 0, err);
     if (rc == 0)
-        rc = install(query, &filter, err);
-    filter_sql_done(&filter);
+        rc = rundb_run(database, tables_sql, err);
+    if (rc == 0 && show_sql) {
+        rc = show(database, &sql, has_rows ? row_totals_sql(&sql) : filter_sql_totals(&sql, "g.*"),
+                  show_sql, err);
+    } else if (rc == 0) {
+        rc = fill(database, &sql, has_rows, err);
+        if (rc == 0)
+            rc = rundb_compute(database, is_over_time ? ALWAYS | OVER_TIME : ALWAYS, err);
+    }
+    filter_sql_done(&sql);
     return rc;
 }

@@ -9,11 +9,18 @@
 #ifndef MTRACE_QUERIES_FILTERED_TOTALS_H
 #define MTRACE_QUERIES_FILTERED_TOTALS_H
 
-struct error;
-struct query;
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
 
-/* Between rundb_load_views and rundb_lock; does nothing without filters. With --show-sql it
- * prints the statement that stands behind the totals. */
-int filtered_totals_install(struct query *query, struct error *err);
+struct error;
+struct filter;
+struct rundb;
+
+/* Between rundb_load_views and rundb_lock; does nothing without filters. process_id 0: all.
+ * is_over_time: the shape of growth is laid anew, too. show_sql: not NULL: prints the statement that
+ * stands behind the totals there, and leaves them empty. */
+int filtered_totals_install(struct rundb *database, const struct filter *filter, int64_t process_id,
+                            bool is_over_time, FILE *show_sql, struct error *err);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "queries/filter/row_totals.h"
 
+#include "queries/database/rundb.h"
 #include "queries/filter/filter_sql.h"
 #include "queries/filter/row_sums.h"
-#include "queries/database/rundb.h"
 #include "support/error.h"
 
 #include <stdbool.h>

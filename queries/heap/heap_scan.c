@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "queries/heap/heap_scan.h"
 
-#include "queries/filter/filter_sql.h"
 #include "queries/database/rundb.h"
+#include "queries/filter/filter_sql.h"
 #include "support/error.h"
 
 #include <stdio.h>

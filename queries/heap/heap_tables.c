@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "queries/heap/heap_tables.h"
 
-#include "queries/filter/filtered_totals.h"
-#include "queries/database/query.h"
+#include "queries/question/query.h"
+#include "queries/question/query_open.h"
 #include "support/error.h"
 
 #include <stdbool.h>
@@ -45,13 +45,6 @@ static const char selected_pins_sql[] =
 static bool is_instant(const struct filter_value *value)
 {
     return strcmp(value->parameter->name, "alive_at") == 0;
-}
-
-bool heap_tables_needs_rows(const struct query *query)
-{
-    const struct filter_value *value = filter_instant(&query->options->filter);
-
-    return value && !value->is_peak && !value->is_end;
 }
 
 int heap_tables_compile(const struct query *query, const struct filter_value *value,
@@ -226,7 +219,7 @@ static int install_others(struct query *query, bool *ret_is_filtered, struct err
             others.filter.values[others.filter.n_values++] = asked->filter.values[i];
     }
     query->options = &others;
-    rc = filtered_totals_install(query, err);
+    rc = query_install_filters(query, err);
     query->options = asked;
     *ret_is_filtered = others.filter.n_values > 0;
     return rc;

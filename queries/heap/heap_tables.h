@@ -15,16 +15,13 @@
 struct error;
 struct query;
 
-/* Whether --at asks for an instant that the file has no tables of. */
-bool heap_tables_needs_rows(const struct query *query);
-
 /* Compiles the instant of a value of alive_at. ret_filter: call filter_sql_done in any case; it
  * must outlive the instant. */
 int heap_tables_compile(const struct query *query, const struct filter_value *value,
                         struct filter_sql *ret_filter, struct heap_scan_instant *ret_instant,
                         struct error *err);
 
-/* For commands with has_instant: puts the tables in place when --at asks for it, and the other
+/* The install function (command.h) of commands about heaps: puts the tables in place when --at asks for it, and the other
  * filters behind the totals. */
 int heap_tables_install(struct query *query, struct error *err);
 

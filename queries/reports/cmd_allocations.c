@@ -4,9 +4,9 @@
  * covered an address. Rows are found and sorted first, by id alone, and only those that are shown
  * are read in full.
  */
-#include "queries/command_line/commands.h"
 #include "queries/filter/filter_sql.h"
-#include "queries/database/query.h"
+#include "queries/question/query.h"
+#include "queries/reports/reports.h"
 #include "support/error.h"
 
 #include <string.h>

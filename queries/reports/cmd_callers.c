@@ -5,12 +5,12 @@
  * function by itself are no neighbours.
  */
 #include "common/invariant.h"
+#include "queries/question/made_rows.h"
+#include "queries/question/query.h"
+#include "queries/reports/reports.h"
 #include "queries/stacks/call_tree.h"
-#include "queries/command_line/commands.h"
-#include "queries/text/made_rows.h"
-#include "queries/database/query.h"
-#include "queries/text/shorten.h"
 #include "queries/stacks/stack_weights.h"
+#include "queries/text/shorten.h"
 #include "support/error.h"
 #include "support/units.h"
 

@@ -3,10 +3,11 @@
  * views and describe NAME: the SQL surface, from the comments of the schema and the views. Neither
  * needs a recording: an empty database with the schema and the views is made in memory.
  */
-#include "queries/command_line/commands.h"
-#include "queries/database/query.h"
 #include "queries/database/sql_docs.h"
-#include "queries/command_line/suggestion.h"
+#include "queries/question/command.h"
+#include "queries/question/query.h"
+#include "queries/reports/reports.h"
+#include "queries/text/suggestion.h"
 #include "queries/text/table.h"
 #include "support/embedded_sql.h"
 #include "support/error.h"
@@ -91,9 +92,9 @@ int cmd_views_run(struct query *query, struct error *err)
 }
 
 /* What a person says is the command's name, by-module for by_module. */
-static const char *name_of(const char *name)
+static const char *name_of(const struct query *query, const char *name)
 {
-    const struct command *command = commands_find(name);
+    const struct command *command = command_find(query->commands, name);
     struct sql_object object;
 
     return command && command->view && !sql_docs_find(name, &object) ? command->view : name;
@@ -116,7 +117,7 @@ static int fail_unknown(const char *name, struct error *err)
 
 int cmd_describe_run(struct query *query, struct error *err)
 {
-    const char *name = name_of(query->options->arguments[0]);
+    const char *name = name_of(query, query->options->arguments[0]);
     struct sql_object object;
     char text[DOC_BYTES];
     int rc;

@@ -5,12 +5,13 @@
  * function and file name, because lines, addresses and folders move between builds. What grew or
  * shrank most comes first.
  */
-#include "queries/command_line/commands.h"
-#include "queries/text/made_rows.h"
-#include "queries/database/query.h"
-#include "queries/database/query_open.h"
-#include "queries/text/shorten.h"
+#include "queries/question/command.h"
+#include "queries/question/made_rows.h"
+#include "queries/question/query.h"
+#include "queries/question/query_open.h"
+#include "queries/reports/reports.h"
 #include "queries/stacks/stack_weights.h"
+#include "queries/text/shorten.h"
 #include "support/error.h"
 #include "support/units.h"
 

@@ -4,13 +4,13 @@
  * callers on their callees, with --invert), colour is the module. Zoom, search and figures under
  * the pointer come from the script inside. What is narrower than --min-share is left out.
  */
+#include "queries/question/query.h"
+#include "queries/reports/reports.h"
 #include "queries/stacks/call_tree.h"
-#include "queries/command_line/commands.h"
-#include "queries/database/query.h"
-#include "queries/text/shorten.h"
 #include "queries/stacks/stack_weights.h"
-#include "queries/text/svg.h"
 #include "queries/stacks/tree_title.h"
+#include "queries/text/shorten.h"
+#include "queries/text/svg.h"
 #include "support/error.h"
 #include "support/units.h"
 
@@ -246,7 +246,7 @@ int cmd_flamegraph_run(struct query *query, struct error *err)
     struct stack_weights weights = {0};
     struct call_tree tree = {0};
     struct picture picture = {.query = query, .tree = &tree, .is_by_blocks = options->is_by_blocks};
-    int rc = svg_check_output(query, err);
+    int rc = svg_check_output(&query->style, query->out, err);
 
     if (rc == 0)
         rc = call_tree_load(&tree, &weights, query, err);

@@ -4,9 +4,10 @@
  * that match, and all_… are of the whole group; the sort keys only_matched.* and all.* are other
  * names of such columns.
  */
-#include "queries/command_line/commands.h"
-#include "queries/database/query.h"
-#include "queries/text/report_sql.h"
+#include "queries/question/query.h"
+#include "queries/question/report.h"
+#include "queries/question/report_sql.h"
+#include "queries/reports/reports.h"
 #include "support/error.h"
 
 #include <string.h>
@@ -65,7 +66,7 @@ int cmd_groups_run(struct query *query, struct error *err)
     if (options.sort_by)
         options.sort_by = column_of(options.sort_by);
     query->options = &options;
-    rc = cmd_report_show(query, is_plain ? "groups" : matched_source, err);
+    rc = report_show(query, is_plain ? "groups" : matched_source, err);
     query->options = asked;
     return rc;
 }

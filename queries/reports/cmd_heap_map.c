@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* heap-map: the heaps at the peak, or at the instant of --at, as a picture (heap_picture.h). */
-#include "queries/command_line/commands.h"
 #include "queries/heap/heap_picture.h"
 #include "queries/heap/heap_tables.h"
-#include "queries/database/query.h"
-#include "queries/text/svg.h"
+#include "queries/question/query.h"
+#include "queries/reports/reports.h"
 #include "queries/stacks/tree_title.h"
+#include "queries/text/svg.h"
 #include "queries/text/where.h"
 #include "support/error.h"
 #include "support/units.h"
@@ -234,7 +234,7 @@ static int draw(struct map *map, struct error *err)
 int cmd_heap_map_run(struct query *query, struct error *err)
 {
     struct map map = {.query = query};
-    int rc = svg_check_output(query, err);
+    int rc = svg_check_output(&query->style, query->out, err);
 
     if (rc == 0)
         rc = read_heaps(&map, err);

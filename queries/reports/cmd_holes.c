@@ -3,10 +3,10 @@
  * holes: the free memory between live blocks (heap_scan.h), counted by heap and size: at the peak
  * and the end, or at the instant of --at.
  */
-#include "queries/command_line/commands.h"
 #include "queries/heap/heap_tables.h"
-#include "queries/text/made_rows.h"
-#include "queries/database/query.h"
+#include "queries/question/made_rows.h"
+#include "queries/question/query.h"
+#include "queries/reports/reports.h"
 #include "support/error.h"
 
 #include <string.h>

@@ -4,11 +4,11 @@
  * of leak it is and where its other blocks are freed. As json, csv, with --site or --fail-if it is
  * the plain view without what is suppressed.
  */
-#include "queries/command_line/commands.h"
-#include "queries/text/headline.h"
+#include "queries/question/headline.h"
+#include "queries/question/query.h"
+#include "queries/question/report_sql.h"
 #include "queries/reports/process_ranking.h"
-#include "queries/database/query.h"
-#include "queries/text/report_sql.h"
+#include "queries/reports/reports.h"
 #include "queries/text/shorten.h"
 #include "queries/text/table.h"
 #include "queries/text/where.h"

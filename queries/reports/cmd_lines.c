@@ -4,9 +4,9 @@
  * and in all (the line is anywhere on the stack, counted once). When the source can be read, people
  * get its text around the lines that have figures.
  */
-#include "queries/command_line/commands.h"
-#include "queries/text/made_rows.h"
-#include "queries/database/query.h"
+#include "queries/question/made_rows.h"
+#include "queries/question/query.h"
+#include "queries/reports/reports.h"
 #include "queries/stacks/stack_weights.h"
 #include "support/error.h"
 #include "support/units.h"

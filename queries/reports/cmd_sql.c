@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* sql STATEMENT: a SELECT of the user's own, with the same renderers; nothing can be changed
  * (database.h). */
-#include "queries/command_line/commands.h"
-#include "queries/database/query.h"
+#include "queries/question/query.h"
+#include "queries/reports/reports.h"
 #include "support/error.h"
 
 int cmd_sql_run(struct query *query, struct error *err)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* stack ID: one stack, innermost frame first, inlined positions included. */
-#include "queries/command_line/commands.h"
-#include "queries/database/query.h"
+#include "queries/question/query.h"
+#include "queries/reports/reports.h"
 #include "support/error.h"
 #include "support/units.h"
 

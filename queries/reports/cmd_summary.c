@@ -3,11 +3,11 @@
  * summary: the one screen to look at first. As json and csv one object or row per process, whose
  * columns are the figures of the view `summary`; --fail-if sees these columns, too.
  */
-#include "queries/command_line/commands.h"
-#include "queries/text/headline.h"
+#include "queries/question/headline.h"
+#include "queries/question/query.h"
+#include "queries/question/report_sql.h"
 #include "queries/reports/process_ranking.h"
-#include "queries/database/query.h"
-#include "queries/text/report_sql.h"
+#include "queries/reports/reports.h"
 #include "queries/text/table.h"
 #include "queries/text/where.h"
 #include "support/error.h"

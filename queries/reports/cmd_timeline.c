@@ -3,10 +3,11 @@
  * timeline: live bytes over time. People get a chart for each process, in which a column is as high
  * as memory was at most in that time; --wide, sorting and other formats give the rows themselves.
  */
-#include "queries/command_line/commands.h"
-#include "queries/text/headline.h"
+#include "queries/question/headline.h"
+#include "queries/question/query.h"
+#include "queries/question/report.h"
 #include "queries/reports/process_ranking.h"
-#include "queries/database/query.h"
+#include "queries/reports/reports.h"
 #include "support/error.h"
 #include "support/units.h"
 
@@ -183,7 +184,7 @@ int cmd_timeline_run(struct query *query, struct error *err)
 
     if (query->style.format != RENDER_TABLE || options->is_wide || options->sort_by
         || options->fail_if || options->is_sql_shown || options->count >= 0 || options->skip > 0)
-        return cmd_report_run(query, err);
+        return report_run(query, err);
     rc = process_ranking_each(query, "peak_bytes", print_process, err);
     if (rc == 0)
         (void)fprintf(query->out, "next: mtrace-query live %s --at TIME\n", query->shell_path);

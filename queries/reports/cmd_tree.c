@@ -4,13 +4,13 @@
  * long calls of one another do not run out of the screen; what is smaller than --min-share is
  * folded into one line. As json and csv: every node that is not folded, with its parent.
  */
+#include "queries/question/made_rows.h"
+#include "queries/question/query.h"
+#include "queries/reports/reports.h"
 #include "queries/stacks/call_tree.h"
-#include "queries/command_line/commands.h"
-#include "queries/text/made_rows.h"
-#include "queries/database/query.h"
-#include "queries/text/shorten.h"
 #include "queries/stacks/stack_weights.h"
 #include "queries/stacks/tree_title.h"
+#include "queries/text/shorten.h"
 #include "support/error.h"
 #include "support/units.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "queries/reports/process_ranking.h"
 
-#include "queries/text/headline.h"
-#include "queries/database/query.h"
+#include "queries/question/headline.h"
+#include "queries/question/query.h"
 #include "queries/text/table.h"
 #include "queries/text/where.h"
 #include "support/error.h"

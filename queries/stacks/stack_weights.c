@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "queries/stacks/stack_weights.h"
 
-#include "queries/database/query.h"
+#include "queries/question/query.h"
 #include "support/error.h"
 
 #include <stdlib.h>

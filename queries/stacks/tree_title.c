@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "queries/stacks/tree_title.h"
 
-#include "queries/text/headline.h"
-#include "queries/database/query.h"
-#include "queries/text/shorten.h"
+#include "queries/question/headline.h"
+#include "queries/question/query.h"
 #include "queries/stacks/stack_weights.h"
+#include "queries/text/shorten.h"
 #include "support/error.h"
 #include "support/units.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "queries/text/render.h"
 
+#include "queries/database/rundb.h"
 #include "queries/text/column.h"
 #include "queries/text/json_text.h"
-#include "queries/database/rundb.h"
 #include "queries/text/table.h"
 #include "queries/text/where.h"
 #include "support/error.h"

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 #include "queries/text/svg.h"
 
-#include "queries/database/query.h"
+#include "queries/text/render.h"
 #include "support/error.h"
 
 #include <stddef.h>
 #include <string.h>
 #include <unistd.h>
 
-int svg_check_output(const struct query *query, struct error *err)
+int svg_check_output(const struct render_style *style, FILE *out, struct error *err)
 {
-    if (query->style.format != RENDER_TABLE)
+    if (style->format != RENDER_TABLE)
         return error_set(err, ERROR_USAGE, "a picture has no other format than SVG");
-    if (isatty(fileno(query->out)))
+    if (isatty(fileno(out)))
         return error_set(err, ERROR_USAGE,
                          "a picture is no text for a terminal; name a file with -o picture.svg");
     return 0;

@@ -15,13 +15,13 @@
 #include <stdio.h>
 
 struct error;
-struct query;
+struct render_style;
 
 /* Scripts and styles of queries/pictures/, by file name without its suffix; made by the build. */
 extern const struct embedded_sql embedded_pictures[];
 
 /* Fails with ERROR_USAGE when the picture would go to a terminal. */
-int svg_check_output(const struct query *query, struct error *err);
+int svg_check_output(const struct render_style *style, FILE *out, struct error *err);
 
 /* The first line to the style; height in pixels. */
 void svg_begin(FILE *out, int width, int height, const char *title);

@@ -22,9 +22,6 @@ PICTURE = re.compile(r"(?<=^```mermaid\n)(.*?)(?=^```$)", re.MULTILINE | re.DOTA
 OWED = {
     ("collector", "record", "life"),
     ("importer", "facts", "tables"), ("importer", "facts", "command"), ("importer", "heaptrack", "events"),
-    ("queries", "database", "command_line"), ("queries", "database", "filter"), ("queries", "database", "text"),
-    ("queries", "database", "export"), ("queries", "database", "heap"), ("queries", "export", "command_line"),
-    ("queries", "filter", "command_line"), ("queries", "reports", "command_line"), ("queries", "text", "command_line"),
 }
 
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "queries/database/damage_note.h"
+#include "queries/question/damage_note.h"
 
-#include "queries/command_line/commands.h"
-#include "queries/database/query.h"
+#include "queries/question/command.h"
+#include "queries/question/query.h"
 #include "support/units.h"
 
 #include <string.h>

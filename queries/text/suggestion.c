@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "queries/command_line/suggestion.h"
+#include "queries/text/suggestion.h"
 
 #include <string.h>
 

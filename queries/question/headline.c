@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "queries/text/headline.h"
+#include "queries/question/headline.h"
 
-#include "queries/database/damage_note.h"
-#include "queries/database/query.h"
+#include "queries/question/damage_note.h"
+#include "queries/question/query.h"
 #include "queries/text/shorten.h"
 #include "support/error.h"
 #include "support/units.h"

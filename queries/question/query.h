@@ -3,14 +3,14 @@
  * query: one question to one database: what was asked, and where the answer goes.
  *
  * Model: main fills a struct query from the command line, opens the database (query_open.h), and
- *        calls the command's run function (commands.h). Data goes to `out`, remarks to stderr.
+ *        calls the command's run function (command.h). Data goes to `out`, remarks to stderr.
  */
 #ifndef MTRACE_QUERIES_QUERY_H
 #define MTRACE_QUERIES_QUERY_H
 
+#include "queries/database/rundb.h"
 #include "queries/filter/filter.h"
 #include "queries/text/render.h"
-#include "queries/database/rundb.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -65,7 +65,9 @@ struct query {
     FILE *out;
     struct query_options resolved;           /* the options, when opening has made a pid an id */
     char shell_path[QUERY_SHELL_PATH_BYTES]; /* of the database, as the proposed commands have it */
-    int exit_status;                         /* of a question that was answered */
+    const struct command *commands; /* all there are, for what speaks of others; may be NULL */
+    bool is_culled_noted;           /* the answer itself says what was culled */
+    int exit_status;                /* of a question that was answered */
 };
 
 /* Rows to show: -1 for all. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "queries/database/recorder_notes.h"
+#include "queries/question/recorder_notes.h"
 
-#include "queries/command_line/commands.h"
-#include "queries/database/query.h"
+#include "queries/question/command.h"
+#include "queries/question/query.h"
 
 #include <stdbool.h>
 #include <string.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "queries/text/report_sql.h"
+#include "queries/question/report_sql.h"
 
+#include "queries/question/command.h"
+#include "queries/question/query.h"
 #include "queries/text/column.h"
-#include "queries/command_line/commands.h"
-#include "queries/database/query.h"
 #include "support/error.h"
 
 #include <stdio.h>
@@ -188,7 +188,7 @@ static const char *shown_columns(const struct report *report)
         return "*";
     if (*report->source == '(')
         return query->options->command->columns ? query->options->command->columns : "*";
-    for (const struct command *command = commands; command->name; command++) {
+    for (const struct command *command = query->commands; command->name; command++) {
         if (command->columns && command->view && strcmp(command->view, report->source) == 0)
             return command->columns;
     }

@@ -1,28 +1,46 @@
 /* SPDX-License-Identifier: MIT */
-#include "queries/database/query_open.h"
+#include "queries/question/query_open.h"
 
-#include "queries/command_line/commands.h"
-#include "queries/database/damage_note.h"
-#include "queries/export/export_job.h"
-#include "queries/filter/filtered_totals.h"
-#include "queries/heap/heap_tables.h"
-#include "queries/database/query.h"
-#include "queries/database/recorder_notes.h"
 #include "queries/database/suppressions.h"
+#include "queries/filter/filtered_totals.h"
+#include "queries/question/command.h"
+#include "queries/question/damage_note.h"
+#include "queries/question/query.h"
+#include "queries/question/recorder_notes.h"
 #include "support/error.h"
 #include "support/units.h"
 
 #include <string.h>
 
-static int install_filters(struct query *query, struct error *err)
+int query_install_filters(struct query *query, struct error *err)
 {
     const struct query_options *options = query->options;
-    bool reads_rows = options->command->filters == COMMAND_FILTERS_ROWS
-                      || export_job_reads_rows(options->export_format);
 
-    if (options->command->has_instant) /* with needs_rows it goes through the rows itself */
-        return options->command->needs_rows ? 0 : heap_tables_install(query, err);
-    return reads_rows ? 0 : filtered_totals_install(query, err);
+    return filtered_totals_install(&query->database, &options->filter, options->process_id,
+                                   options->command->is_over_time,
+                                   options->is_sql_shown ? query->out : NULL, err);
+}
+
+static int install(struct query *query, struct error *err)
+{
+    const struct command *command = query->options->command;
+
+    if (command->install)
+        return command->install(query, err);
+    return command->filters == COMMAND_FILTERS_ROWS || command->needs_rows
+               ? 0
+               : query_install_filters(query, err);
+}
+
+static bool is_about_rows(const struct query_options *options)
+{
+    const struct filter_value *instant = filter_instant(&options->filter);
+
+    if (options->command->needs_rows)
+        return true;
+    if (options->command->has_instant)
+        return instant && !instant->is_peak && !instant->is_end;
+    return filter_scope_of(&options->filter) == FILTER_SCOPE_ROW;
 }
 
 /* The one place that knows: to a slim import every question about rows would be answered by none.
@@ -33,9 +51,7 @@ static int check_rows(const struct query *query, struct error *err)
     int64_t is_slim = 0;
     int rc;
 
-    if (!options->command->needs_rows
-        && (options->command->has_instant ? !heap_tables_needs_rows(query)
-                                          : filter_scope_of(&options->filter) != FILTER_SCOPE_ROW))
+    if (!is_about_rows(options))
         return 0;
     rc = rundb_get_int64(&query->database, "SELECT max(value) FROM meta WHERE key = 'slim'",
                          &is_slim, err);
@@ -148,7 +164,7 @@ int query_open(struct query *query, struct error *err)
     if (rc == 0 && query->options->suppressions_path)
         rc = suppressions_load(&query->database, query->options->suppressions_path, err);
     if (rc == 0)
-        rc = install_filters(query, err);
+        rc = install(query, err);
     if (rc == 0)
         rc = rundb_lock(&query->database, err);
     if (rc == 0)
@@ -167,10 +183,10 @@ int query_note_culled(const struct query *query, struct error *err)
     int64_t n_culled = 0;
     int rc;
 
-    if (!options->database_path || export_job_reads_rows(options->export_format)
+    if (!options->database_path || query->is_culled_noted
         || (options->command->filters != COMMAND_FILTERS_ROWS
             && filter_scope_of(&options->filter) != FILTER_SCOPE_ROW))
-        return 0; /* exports say so themselves */
+        return 0;
     sqlite3_snprintf(
         sizeof(sql), sql,
         "SELECT sum(culled_blocks) FROM main.backtrace_totals WHERE %lld IN (0, process_id)",

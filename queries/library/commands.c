@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-#include "queries/command_line/commands.h"
+#include "queries/library/commands.h"
 
+#include "queries/export/cmd_export.h"
+#include "queries/heap/heap_tables.h"
+#include "queries/question/report.h"
 #include "queries/reports/process_ranking.h"
+#include "queries/reports/reports.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #define SITE_COLUMNS "function, source, line, module, call_site_id"
 
@@ -38,7 +41,7 @@ const struct command commands[] = {
      .next_tail = "ID",
      .filters = COMMAND_FILTERS_ALL,
      .needs_database = true,
-     .run = cmd_report_run},
+     .run = report_run},
     {.name = "temporary",
      .view = "temporary",
      .help = "call sites whose blocks are freed at once",
@@ -46,7 +49,7 @@ const struct command commands[] = {
      .next_tail = "--site ID",
      .filters = COMMAND_FILTERS_ALL,
      .needs_database = true,
-     .run = cmd_report_run},
+     .run = report_run},
     {.name = "peak",
      .view = "peak",
      .help = "call sites with live blocks when memory was highest",
@@ -54,7 +57,7 @@ const struct command commands[] = {
      .next_tail = "--site ID",
      .filters = COMMAND_FILTERS_ALL,
      .needs_database = true,
-     .run = cmd_report_run},
+     .run = report_run},
     {.name = "live",
      .view = "_live",
      .help = "call sites with live blocks at an instant: --at TIME",
@@ -72,7 +75,7 @@ const struct command commands[] = {
      .next_tail = "--site ID",
      .filters = COMMAND_FILTERS_ALL,
      .needs_database = true,
-     .run = cmd_report_run},
+     .run = report_run},
     {.name = "groups",
      .view = "groups",
      .columns = "process_id, allocated_bytes, allocated_blocks, leaked_bytes, leaked_blocks, "
@@ -103,11 +106,12 @@ const struct command commands[] = {
     {.name = "growth",
      .view = "growth",
      .help = "call sites whose live bytes keep rising",
+     .is_over_time = true,
      .next = "leaks",
      .next_tail = "--site ID",
      .filters = COMMAND_FILTERS_STACKS,
      .needs_database = true,
-     .run = cmd_report_run},
+     .run = report_run},
     {.name = "reallocs",
      .view = "reallocs",
      .help = "call sites whose buffers grow by realloc",
@@ -115,7 +119,7 @@ const struct command commands[] = {
      .next_tail = "--site ID",
      .filters = COMMAND_FILTERS_STACKS,
      .needs_database = true,
-     .run = cmd_report_run},
+     .run = report_run},
     {.name = "fragmentation",
      .view = "fragmentation",
      .columns = "process_id, at, heap_id, kind, extent_bytes, live_bytes, slack_bytes, "
@@ -126,7 +130,8 @@ const struct command commands[] = {
      .next_tail = "",
      .needs_database = true,
      .has_instant = true,
-     .run = cmd_report_run},
+     .install = heap_tables_install,
+     .run = report_run},
     {.name = "pinning",
      .view = "pinning",
      .help = "call sites that keep heap pages from being given back",
@@ -135,7 +140,8 @@ const struct command commands[] = {
      .filters = COMMAND_FILTERS_STACKS,
      .needs_database = true,
      .has_instant = true,
-     .run = cmd_report_run},
+     .install = heap_tables_install,
+     .run = report_run},
     {.name = "holes",
      .help = "free memory between the live blocks of a heap, by size",
      .next = "heap-map",
@@ -148,6 +154,7 @@ const struct command commands[] = {
      .help = "the heaps as a picture of their pages: -o heaps.svg, --at",
      .needs_database = true,
      .has_instant = true,
+     .install = heap_tables_install,
      .run = cmd_heap_map_run},
     {.name = "by-function",
      .view = "by_function",
@@ -156,7 +163,7 @@ const struct command commands[] = {
      .help = "what functions allocate, alone and with all they call",
      .filters = COMMAND_FILTERS_ALL,
      .needs_database = true,
-     .run = cmd_report_run},
+     .run = report_run},
     {.name = "by-module",
      .view = "by_module",
      .columns = "process_id, self_allocated_bytes, self_leaked_bytes, self_peak_bytes, "
@@ -164,7 +171,7 @@ const struct command commands[] = {
      .help = "the same for executables and libraries",
      .filters = COMMAND_FILTERS_ALL,
      .needs_database = true,
-     .run = cmd_report_run},
+     .run = report_run},
     {.name = "tree",
      .help = "a call tree, from main or --bottom-up: --measure, --by, --at",
      .filters = COMMAND_FILTERS_ALL,
@@ -224,19 +231,19 @@ const struct command commands[] = {
      .next_tail = "--process ID",
      .filters = COMMAND_FILTERS_ALL,
      .needs_database = true,
-     .run = cmd_report_run},
+     .run = report_run},
     {.name = "flows",
      .view = "flows",
      .help = "which thread frees whose memory",
      .needs_database = true,
-     .run = cmd_report_run},
+     .run = report_run},
     {.name = "threads",
      .view = "threads",
      .help = "what each thread allocated and freed",
      .next = "flows",
      .next_tail = "",
      .needs_database = true,
-     .run = cmd_report_run},
+     .run = report_run},
     {.name = "timeline",
      .view = "timeline",
      .help = "live bytes over time as a chart; --wide: all figures",
@@ -249,40 +256,40 @@ const struct command commands[] = {
      .columns = "process_id, address, length, mapped_ns, unmapped_ns, path, backtrace_id",
      .help = "mappings the program made, piece by piece",
      .needs_database = true,
-     .run = cmd_report_run},
+     .run = report_run},
     {.name = "mallopts",
      .view = "mallopts",
      .help = "calls of mallopt and malloc_trim",
      .needs_database = true,
-     .run = cmd_report_run},
+     .run = report_run},
     {.name = "allocation-failures",
      .view = "allocation_failures",
      .source = failures_source,
      .help = "calls that got no memory",
      .needs_database = true,
-     .run = cmd_report_run},
+     .run = report_run},
     {.name = "realloc-chains",
      .view = "realloc_chains",
      .help = "blocks that realloc made of one another",
      .needs_database = true,
      .needs_rows = true,
-     .run = cmd_report_run},
+     .run = report_run},
     {.name = "size-histogram",
      .view = "size_histogram",
      .help = "blocks by size",
      .needs_database = true,
-     .run = cmd_report_run},
+     .run = report_run},
     {.name = "lifetime-histogram",
      .view = "lifetime_histogram",
      .help = "blocks by lifetime",
      .needs_database = true,
-     .run = cmd_report_run},
+     .run = report_run},
     {.name = "unwind-quality",
      .view = "unwind_quality",
      .help = "how far stacks could be followed",
      .filters = COMMAND_FILTERS_ALL,
      .needs_database = true,
-     .run = cmd_report_run},
+     .run = report_run},
     {.name = "stack",
      .argument = "ID",
      .help = "one stack, innermost frame first",
@@ -292,7 +299,9 @@ const struct command commands[] = {
      .help = "for another tool: --to flamegraph.pl, heaptrack, pprof, …",
      .filters = COMMAND_FILTERS_ALL,
      .has_measure = true,
+     .has_format = true,
      .needs_database = true,
+     .install = cmd_export_install,
      .run = cmd_export_run},
     {.name = "sql",
      .argument = "STATEMENT",
@@ -306,15 +315,6 @@ const struct command commands[] = {
      .run = cmd_describe_run},
     {.name = NULL},
 };
-
-const struct command *commands_find(const char *name)
-{
-    for (const struct command *command = commands; command->name; command++) {
-        if (strcmp(command->name, name) == 0)
-            return command;
-    }
-    return NULL;
-}
 
 const char *commands_list(char *ret_text, unsigned long size)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "queries/text/made_rows.h"
+#include "queries/question/made_rows.h"
 
-#include "queries/command_line/commands.h"
-#include "queries/database/query.h"
+#include "queries/question/query.h"
+#include "queries/question/report.h"
 #include "support/error.h"
 
 #include <string.h>
@@ -95,7 +95,7 @@ int made_rows_show(struct made_rows *rows, struct query *query, struct error *er
         rc = error_set(err, ERROR_NOMEM, "no memory for %lld rows", (long long)rows->n);
     } else {
         query->options = &options;
-        rc = cmd_report_show_made(query, source, sqlite3_str_value(rows->json), err);
+        rc = report_show_made(query, source, sqlite3_str_value(rows->json), err);
         query->options = asked;
     }
     sqlite3_free(source);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* A report that is a view: restricted, sorted, cut and rendered as the options say. */
-#include "queries/command_line/commands.h"
-#include "queries/database/query.h"
-#include "queries/text/report_sql.h"
+#include "queries/question/report.h"
+
+#include "queries/question/command.h"
+#include "queries/question/query.h"
+#include "queries/question/report_sql.h"
 #include "support/error.h"
 
 #include <inttypes.h>
@@ -48,20 +49,20 @@ static int show(struct query *query, const char *source, const char *made_rows, 
     return rc;
 }
 
-int cmd_report_show(struct query *query, const char *source, struct error *err)
+int report_show(struct query *query, const char *source, struct error *err)
 {
     return show(query, source, NULL, err);
 }
 
-int cmd_report_show_made(struct query *query, const char *source, const char *made_rows,
-                         struct error *err)
+int report_show_made(struct query *query, const char *source, const char *made_rows,
+                     struct error *err)
 {
     return show(query, source, made_rows, err);
 }
 
-int cmd_report_run(struct query *query, struct error *err)
+int report_run(struct query *query, struct error *err)
 {
     const struct command *command = query->options->command;
 
-    return cmd_report_show(query, command->source ? command->source : command->view, err);
+    return report_show(query, command->source ? command->source : command->view, err);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "queries/database/import_first.h"
+#include "queries/command_line/import_first.h"
 
 #include "common/log_format.h"
 #include "queries/database/rundb.h"

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/* cmd_export: export --to FORMAT: the recording, or what passes the filters, in the format of another
+ * tool. */
+#ifndef MTRACE_QUERIES_CMD_EXPORT_H
+#define MTRACE_QUERIES_CMD_EXPORT_H
+
+#include <stdbool.h>
+
+struct error;
+struct query;
+
+bool cmd_export_has_format(const char *name);
+
+/* Formats that are made of rows need no totals made anew. */
+int cmd_export_install(struct query *query, struct error *err);
+int cmd_export_run(struct query *query, struct error *err);
+
+#endif

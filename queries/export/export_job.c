@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+#include "queries/export/export_job.h"
+
+#include "queries/question/query.h"
+#include "support/error.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+int export_job_write_error(const struct export_job *job, int os_errno, struct error *err)
+{
+    return error_set_errno(err, os_errno ? os_errno : EIO, "cannot write '%s'",
+                           job->output_path ? job->output_path : "stdout");
+}
+
+static char *copy_text(struct sqlite3_stmt *row, int column)
+{
+    const char *text = (const char *)sqlite3_column_text(row, column);
+
+    return strdup(text ? text : "");
+}
+
+int export_job_read_process(struct export_job *job, struct error *err)
+{
+    const struct rundb *database = &job->query->database;
+    struct sqlite3_stmt *stmt;
+    int rc = rundb_prepare(database,
+                           "SELECT pid, start_unix_ns, start_ns, end_ns, executable,"
+                           " (SELECT group_concat(value, ' ') FROM json_each(command_line))"
+                           " FROM processes WHERE ?1 IN (0, process_id) ORDER BY process_id",
+                           &stmt, err);
+
+    if (rc != 0)
+        return rc;
+    sqlite3_bind_int64(stmt, 1, job->process_id);
+    rc = rundb_step(database, stmt, err);
+    if (rc == 1) {
+        job->pid = sqlite3_column_int64(stmt, 0);
+        job->start_unix_ns = sqlite3_column_int64(stmt, 1);
+        job->start_ns = sqlite3_column_int64(stmt, 2);
+        job->end_ns = sqlite3_column_int64(stmt, 3);
+        job->executable = copy_text(stmt, 4);
+        job->command_line = copy_text(stmt, 5);
+        rc = job->executable && job->command_line ? 0 : error_set(err, ERROR_NOMEM, "no memory");
+    } else if (rc == 0) {
+        rc = error_set(err, ERROR_NOT_FOUND, "'%s' has no process %lld",
+                       job->query->options->database_path, (long long)job->process_id);
+    }
+    sqlite3_finalize(stmt);
+    return rc;
+}
+
+int export_job_load_addresses(const struct export_job *job, int64_t **ret_addresses, int64_t *ret_n,
+                              struct error *err)
+{
+    const struct rundb *database = &job->query->database;
+    struct sqlite3_stmt *stmt;
+    int64_t n = 0;
+    int64_t *addresses;
+    int rc = rundb_get_int64(database, "SELECT max(object_id) + 1 FROM objects", &n, err);
+
+    *ret_addresses = NULL;
+    *ret_n = n;
+    if (rc != 0)
+        return rc;
+    addresses = calloc((size_t)n + 1, sizeof(*addresses));
+    if (!addresses)
+        return error_set(err, ERROR_NOMEM, "no memory for %lld modules", (long long)n);
+    *ret_addresses = addresses;
+    rc = rundb_prepare(database,
+                       "SELECT object_id, min(load_address) FROM modules"
+                       " WHERE process_id = ?1 AND object_id > 0 GROUP BY object_id",
+                       &stmt, err);
+    if (rc != 0)
+        return rc;
+    sqlite3_bind_int64(stmt, 1, job->process_id);
+    while ((rc = rundb_step(database, stmt, err)) == 1) {
+        if (sqlite3_column_int64(stmt, 0) < n)
+            addresses[sqlite3_column_int64(stmt, 0)] = sqlite3_column_int64(stmt, 1);
+    }
+    sqlite3_finalize(stmt);
+    return rc;
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * command: what can be asked, as one row of a table.
+ *
+ * Model: a report is a command with a view and report_run; what needs more has a file cmd_<name>.c
+ *        with a function of its own. The table of all commands (commands.h) lies above everything
+ *        that answers; what answers sees it as query->commands.
+ */
+#ifndef MTRACE_QUERIES_COMMAND_H
+#define MTRACE_QUERIES_COMMAND_H
+
+#include <stdbool.h>
+
+struct error;
+struct query;
+
+/* Which filters a command can answer for. */
+enum command_filters {
+    COMMAND_FILTERS_NONE,
+    COMMAND_FILTERS_STACKS, /* of stacks and groups: it reads totals by stack */
+    COMMAND_FILTERS_ALL,    /* its totals can be made anew from rows */
+    COMMAND_FILTERS_ROWS,   /* it reads rows itself */
+};
+
+struct command {
+    const char *name;   /* NULL ends a table */
+    const char *view;   /* the view or table it prints; NULL: none */
+    const char *source; /* "(SELECT …)" that is shown in place of the view; NULL: the view itself */
+    const char *columns;   /* of the view that a narrow table shows; NULL: all */
+    const char *argument;  /* "ID", "NAME", … in help; NULL: takes none */
+    const char *help;      /* one line */
+    const char *next;      /* printed below a table: the command one level deeper; NULL: none */
+    const char *next_tail; /* what follows the file's name there */
+    /* Puts the filters where the answer finds them; NULL: query_install_filters (query_open.h). */
+    int (*install)(struct query *query, struct error *err);
+    int (*run)(struct query *query, struct error *err);
+    bool needs_database;
+    bool needs_rows; /* of allocations, whatever is asked: a slim import has none */
+    bool is_argument_optional;
+    bool has_headline; /* its screen says itself what of the log was lost */
+    bool has_measure;  /* takes --measure and --by */
+    bool has_tree;     /* takes --bottom-up and --min-share */
+    bool has_instant;  /* about heaps: takes --at, once, whatever `filters` says */
+    bool is_over_time; /* about growth: its shape is laid anew for what passes filters */
+    bool has_format;   /* takes a format as --to */
+    enum command_filters filters;
+};
+
+/* NULL: the table has none of that name. */
+const struct command *command_find(const struct command *table, const char *name);
+
+#endif

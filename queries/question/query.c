@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+#include "queries/question/query.h"
+
+#include "queries/question/command.h"
+
+#include <string.h>
+
+const struct command *command_find(const struct command *table, const char *name)
+{
+    for (const struct command *command = table; command && command->name; command++) {
+        if (strcmp(command->name, name) == 0)
+            return command;
+    }
+    return NULL;
+}
+
+int64_t query_max_rows(const struct query *query)
+{
+    if (query->options->count > 0)
+        return query->options->count;
+    if (query->options->count == 0 || query->style.format != RENDER_TABLE)
+        return -1;
+    return QUERY_TABLE_ROWS;
+}
+
+bool query_show_sql(const struct query *query, struct sqlite3_stmt *stmt)
+{
+    if (query->options->is_sql_shown)
+        rundb_show_sql(stmt, query->out);
+    return query->options->is_sql_shown;
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * report: an answer that is one statement: restricted, sorted, cut and rendered as the options say
+ * (report_sql.h), with what there is besides and the command one level deeper below a table.
+ */
+#ifndef MTRACE_QUERIES_REPORT_H
+#define MTRACE_QUERIES_REPORT_H
+
+struct error;
+struct query;
+
+/* The run function of commands whose answer is their source, else their view. */
+int report_run(struct query *query, struct error *err);
+
+/* The same from another source: a view or a "(SELECT …)". */
+int report_show(struct query *query, const char *source, struct error *err);
+
+/* The same from rows that were computed: source reads json_each(:made_rows). */
+int report_show_made(struct query *query, const char *source, const char *made_rows,
+                     struct error *err);
+
+#endif

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/* reports: the run functions of struct command (command.h), one file cmd_<name>.c for each idea. */
+#ifndef MTRACE_QUERIES_REPORTS_H
+#define MTRACE_QUERIES_REPORTS_H
+
+struct error;
+struct query;
+
+int cmd_holes_run(struct query *query, struct error *err);
+int cmd_heap_map_run(struct query *query, struct error *err);
+int cmd_groups_run(struct query *query, struct error *err);
+int cmd_leaks_run(struct query *query, struct error *err);
+int cmd_summary_run(struct query *query, struct error *err);
+int cmd_stack_run(struct query *query, struct error *err);
+int cmd_sql_run(struct query *query, struct error *err);
+int cmd_views_run(struct query *query, struct error *err);
+int cmd_allocations_run(struct query *query, struct error *err);
+int cmd_block_run(struct query *query, struct error *err);
+int cmd_live_run(struct query *query, struct error *err);
+int cmd_tree_run(struct query *query, struct error *err);
+int cmd_flamegraph_run(struct query *query, struct error *err);
+int cmd_callers_run(struct query *query, struct error *err);
+int cmd_callees_run(struct query *query, struct error *err);
+int cmd_diff_run(struct query *query, struct error *err);
+int cmd_timeline_run(struct query *query, struct error *err);
+int cmd_lines_run(struct query *query, struct error *err);
+int cmd_describe_run(struct query *query, struct error *err);
+
+#endif
