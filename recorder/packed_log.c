@@ -47,7 +47,7 @@ int packed_log_create(const char *path, bool force, struct packed_log *ret_log, 
     if (code == 0 && !log.path)
         code = error_set(err, ERROR_NOMEM, "not enough memory");
     if (code == 0) {
-        log.fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+        log.fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
         if (log.fd < 0)
             code = error_set_errno(err, errno, "cannot make '%s'", path);
     }

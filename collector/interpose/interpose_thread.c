@@ -3,12 +3,12 @@
  * interpose_thread: births and names of threads, and what a thread may forbid itself (TSC, system
  * calls, its root directory).
  */
-#include "collector/platform/clock.h"
 #include "collector/life/lifecycle.h"
-#include "collector/platform/real.h"
-#include "collector/log/segment.h"
-#include "collector/platform/sys.h"
 #include "collector/life/thread.h"
+#include "collector/log/segment.h"
+#include "collector/platform/clock.h"
+#include "collector/platform/real.h"
+#include "collector/platform/sys.h"
 #include "common/attr.h"
 
 #include <errno.h>
@@ -127,11 +127,11 @@ enum {
     SEGMENTS_AHEAD = 64, /* 4 MiB: no segment can be made later */
 };
 
+/* Also before recording has begun: it may be switched on later. */
 static void before_seccomp(bool is_strict)
 {
-    if (!lifecycle_is_recording())
-        return;
-    segment_reserve_ahead(SEGMENTS_AHEAD);
+    if (lifecycle_is_recording())
+        segment_reserve_ahead(SEGMENTS_AHEAD);
     if (is_strict)
         clock_forbid_all();
     sys_forbid();
@@ -143,21 +143,52 @@ static void seccomp_failed(void)
     clock_allow();
 }
 
-static long prctl_seccomp(int option, const unsigned long *a)
-{
-    int result;
+/* What a call forbids the thread, by whichever of its two names it is made. */
+struct ban {
+    bool is_seccomp;
+    bool is_strict; /* nothing but read, write and exit; and no TSC */
+    bool is_tsc;
+};
 
-    before_seccomp(a[0] == SECCOMP_MODE_STRICT);
-    result = g_real.prctl(option, a[0], a[1], a[2], a[3]);
-    if (result != 0)
+static struct ban ban_by_prctl(long option, long first)
+{
+    return (struct ban){
+        .is_seccomp = option == PR_SET_SECCOMP,
+        .is_strict = option == PR_SET_SECCOMP && first == SECCOMP_MODE_STRICT,
+        .is_tsc = option == PR_SET_TSC && first == PR_TSC_SIGSEGV,
+    };
+}
+
+static struct ban ban_by_syscall(long number, const long *a)
+{
+    if (number == SYS_prctl)
+        return ban_by_prctl(a[0], a[1]);
+    return (struct ban){
+        .is_seccomp = number == SYS_seccomp
+                      && (a[0] == SECCOMP_SET_MODE_STRICT || a[0] == SECCOMP_SET_MODE_FILTER),
+        .is_strict = number == SYS_seccomp && a[0] == SECCOMP_SET_MODE_STRICT,
+    };
+}
+
+static void ban_begins(const struct ban *ban)
+{
+    if (ban->is_seccomp)
+        before_seccomp(ban->is_strict);
+    if (ban->is_tsc)
+        clock_forbid_tsc();
+}
+
+static void ban_ended(const struct ban *ban, long result)
+{
+    if (ban->is_seccomp && result < 0)
         seccomp_failed();
-    return result;
 }
 
 MTRACE_EXPORT int prctl(int option, ...)
 {
     unsigned long a[4];
     va_list arguments;
+    struct ban ban;
     int result;
 
     va_start(arguments, option);
@@ -168,11 +199,10 @@ MTRACE_EXPORT int prctl(int option, ...)
         errno = ENOSYS;
         return -1;
     }
-    if (option == PR_SET_SECCOMP)
-        return (int)prctl_seccomp(option, a);
-    if (option == PR_SET_TSC && a[0] == PR_TSC_SIGSEGV && lifecycle_is_recording())
-        clock_forbid_tsc();
+    ban = ban_by_prctl(option, (long)a[0]);
+    ban_begins(&ban);
     result = g_real.prctl(option, a[0], a[1], a[2], a[3]);
+    ban_ended(&ban, result);
     if (option == PR_SET_NAME && result == 0 && lifecycle_is_recording())
         thread_define_name(&g_thread, NULL);
     return result;
@@ -182,7 +212,7 @@ MTRACE_EXPORT long syscall(long number, ...)
 {
     long a[6];
     va_list arguments;
-    bool is_seccomp = false;
+    struct ban ban;
     long result;
 
     va_start(arguments, number);
@@ -193,13 +223,10 @@ MTRACE_EXPORT long syscall(long number, ...)
         errno = ENOSYS;
         return -1;
     }
-    if (number == SYS_seccomp)
-        is_seccomp = a[0] == SECCOMP_SET_MODE_STRICT || a[0] == SECCOMP_SET_MODE_FILTER;
-    if (is_seccomp)
-        before_seccomp(a[0] == SECCOMP_SET_MODE_STRICT);
+    ban = ban_by_syscall(number, a);
+    ban_begins(&ban);
     result = g_real.syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]);
-    if (is_seccomp && result < 0)
-        seccomp_failed();
+    ban_ended(&ban, result);
     return result;
 }
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "collector/life/output.h"
 
-#include "collector/platform/clock.h"
-#include "collector/platform/memory.h"
 #include "collector/log/message.h"
 #include "collector/log/segment.h"
+#include "collector/platform/clock.h"
+#include "collector/platform/memory.h"
 #include "collector/platform/sys.h"
 
 #include <errno.h>
@@ -15,7 +15,7 @@
 
 enum {
     MOST_NAMES = 10000, /* tried before giving up on %n or .<pid>.<n> */
-    LOG_MODE = 0666,    /* less the umask, as any file the program makes */
+    LOG_MODE = 0600,    /* arguments and paths are its owner's business */
 };
 
 static char g_path[CONFIG_PATH_BYTES];  /* of this log; written by output_open */
@@ -60,9 +60,15 @@ void output_child_path(const struct config *config, uint32_t pid, struct fmt *ou
     child_name(g_first, pid, 0, config->recorder_pid != 0, out);
 }
 
+/* The program's umask is none of the log's: it may be 0, or leave nobody the right to open it again.
+ */
 static int create(const char *path)
 {
-    return (int)sys_open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, LOG_MODE);
+    int fd = (int)sys_open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, LOG_MODE);
+
+    if (fd >= 0)
+        sys_change_mode(fd, LOG_MODE);
+    return fd;
 }
 
 /* A log whose writer has ended may be replaced; a running one, or any other file, may not. */

@@ -27,7 +27,7 @@ static void show(const struct fmt *line)
     int fd = 2;
 
     if (g_path[0]) {
-        fd = (int)sys_open(g_path, O_WRONLY | O_CREAT | O_APPEND | O_NOCTTY, 0666);
+        fd = (int)sys_open(g_path, O_WRONLY | O_CREAT | O_APPEND | O_NOCTTY, 0600);
         if (fd < 0)
             return;
     }

@@ -5,6 +5,9 @@
 #include "collector/platform/real.h"
 #include "collector/platform/sys.h"
 
+#if defined(__x86_64__)
+#    include <cpuid.h>
+#endif
 #include <fcntl.h>
 #include <string.h>
 #include <time.h>
@@ -29,6 +32,25 @@ static uint64_t monotonic_ns(void)
     return sys_clock_ns(CLOCK_MONOTONIC);
 }
 
+#if defined(__x86_64__)
+/* A bit of edx of an extended leaf. */
+static bool has_feature(unsigned leaf, unsigned bit)
+{
+    unsigned a, b, c, d;
+
+    return __get_cpuid(leaf, &a, &b, &c, &d) && d >> bit & 1;
+}
+#endif
+
+static bool has_rdtscp(void)
+{
+#if defined(__x86_64__)
+    return has_feature(0x80000001u, 27);
+#else
+    return false;
+#endif
+}
+
 /*
  * The kernel keeps its clock source "tsc" only while the counters of all cores agree, and falls
  * back by itself when its watchdog sees them drift. Under KVM the paravirtual clock is stable when
@@ -38,7 +60,6 @@ static bool kernel_trusts_tsc(void)
 {
 #if defined(__x86_64__)
     char name[32] = "";
-    unsigned a, b, c, d;
     int fd = (int)sys_open("/sys/devices/system/clocksource/clocksource0/current_clocksource",
                            O_RDONLY, 0);
     long length;
@@ -51,8 +72,7 @@ static bool kernel_trusts_tsc(void)
         return false;
     if (fmt_is_equal(name, "tsc\n") || fmt_is_equal(name, "hyperv_clocksource_tsc_page\n"))
         return true;
-    __asm__("cpuid" : "=a"(a), "=b"(b), "=c"(c), "=d"(d) : "a"(0x80000007u), "c"(0));
-    return fmt_is_equal(name, "kvm-clock\n") && (d & 1u << 8);
+    return fmt_is_equal(name, "kvm-clock\n") && has_feature(0x80000007u, 8);
 #else
     return false;
 #endif
@@ -60,10 +80,12 @@ static bool kernel_trusts_tsc(void)
 
 void clock_init(bool is_tsc_allowed)
 {
-    void *gettime = real_find_in_vdso("__vdso_clock_gettime");
+    /* Who forbade it may have called exec then. The vdso reads it, too. */
+    bool is_readable = sys_may_read_tsc();
+    void *gettime = is_readable ? real_find_in_vdso("__vdso_clock_gettime") : NULL;
 
     memcpy(&g_vdso_gettime, &gettime, sizeof(gettime));
-    if (is_tsc_allowed && kernel_trusts_tsc()) {
+    if (is_tsc_allowed && is_readable && has_rdtscp() && kernel_trusts_tsc()) {
         g_clock_source = CLOCK_SOURCE_TSC;
         g_unit = LOG_CLOCK_TSC;
     } else {

@@ -96,6 +96,11 @@ long sys_file_id(int fd, struct sys_file_id *ret_id)
     return 0;
 }
 
+long sys_change_mode(int fd, unsigned mode)
+{
+    return call(SYS_fchmod, fd, (long)mode, 0, 0, 0, 0);
+}
+
 long sys_unlink(const char *path)
 {
     return call(SYS_unlinkat, AT_FDCWD, word(path), 0, 0, 0, 0);
@@ -159,6 +164,13 @@ long sys_process_exists(long pid)
 long sys_thread_name(char ret_name[16])
 {
     return call(SYS_prctl, PR_GET_NAME, word(ret_name), 0, 0, 0, 0);
+}
+
+bool sys_may_read_tsc(void)
+{
+    int mode = PR_TSC_SIGSEGV;
+
+    return call(SYS_prctl, PR_GET_TSC, word(&mode), 0, 0, 0, 0) == 0 && mode == PR_TSC_ENABLE;
 }
 
 uint64_t sys_limit(int resource)

@@ -33,6 +33,7 @@ long sys_write(int fd, const void *buffer, size_t size_bytes);
 long sys_pwrite(int fd, const void *buffer, size_t size_bytes, uint64_t offset);
 long sys_fallocate(int fd, uint64_t offset, uint64_t size_bytes);
 long sys_file_id(int fd, struct sys_file_id *ret_id);
+long sys_change_mode(int fd, unsigned mode);
 long sys_unlink(const char *path);
 long sys_readlink(const char *path, char *buffer, size_t size_bytes);
 long sys_getcwd(char *buffer, size_t size_bytes);
@@ -50,6 +51,8 @@ long sys_gettid(void);
 /* 0 when the process exists (also when it is not ours). */
 long sys_process_exists(long pid);
 long sys_thread_name(char ret_name[16]);
+/* Reading the time stamp counter is no signal for this thread. */
+bool sys_may_read_tsc(void);
 /* The soft limit of RLIMIT_*; UINT64_MAX for none or unknown. */
 uint64_t sys_limit(int resource);
 /* Nanoseconds of a CLOCK_*, 0 when the kernel refuses. */

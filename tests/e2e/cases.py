@@ -106,6 +106,9 @@ CASES |= {
     "seccomp_filter": plain("seccomp_filter", may_drop=True),
     # The thread leaves by the bare system call: nobody sees it go.
     "seccomp_strict": plain("seccomp_strict", end=None, may_drop=True),
+    **{f"seccomp_strict_{how}": Case(["seccomp_strict", how], may_drop=True) for how in ("syscall_prctl", "syscall_seccomp")},
+    **{f"tsc_forbidden_{how}": Case(["tsc_forbidden", how], end=("exit", 0)) for how in ("prctl", "syscall")},
+    "tsc_forbidden_waiting": plain("tsc_forbidden", env={"MTRACE_DISABLE_BY_DEFAULT": "1", "MTRACE_SIGNAL_TOGGLE": "SIGUSR2"}),
     "limit_file_size": plain("limit_file_size", may_drop=True),
     "cancel_plugin": Case(["cancel_host", "@/cancel_plugin.so"], end=("exit", 0)),
     # libunwind's own system calls are cancellation points, in places where the program has none.
