@@ -94,6 +94,7 @@ enum {
     LOG_FLAG_SIDE_TRACING_OFF =
         1 << 4, /* some allocations were not recorded because tracing was off at the time */
     LOG_FLAG_FOREIGN_NEW = 1 << 5, /* operator new does not pass malloc: its blocks are missing */
+    LOG_FLAG_FORKED = 1 << 6,      /* a fork child: it has blocks that its parent made */
 };
 
 /*

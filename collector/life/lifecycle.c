@@ -210,14 +210,14 @@ static MTRACE_COLD bool start_slow(void)
     }
     parent =
         (struct output_parent){g_lifecycle_config.ancestor[0] ? g_lifecycle_config.ancestor : NULL,
-                               g_lifecycle_config.ancestor_run_id, g_lifecycle_config.ancestor_pid};
+                               g_lifecycle_config.ancestor_run_id, g_lifecycle_config.ancestor_pid, false};
     return begin_recording(&parent);
 }
 
 /* LC-2: all that lived in the parent's mappings is forgotten without being looked at. */
 static MTRACE_COLD bool start_in_child_slow(void)
 {
-    struct output_parent parent = {output_first_path(), g_run_id, g_pid};
+    struct output_parent parent = {output_first_path(), g_run_id, g_pid, true};
     uint32_t recording = STATE_RECORDING;
 
     if (!atomic_compare_exchange_strong_explicit(&g_state, &recording, STATE_STARTING,
@@ -270,7 +270,7 @@ bool lifecycle_is_ready_for_calls(void)
 void lifecycle_switch_tracing(bool is_on)
 {
     uint32_t waiting = STATE_WAITING;
-    struct output_parent none = {NULL, 0, 0};
+    struct output_parent none = {NULL, 0, 0, false};
 
     if (is_on
         && atomic_compare_exchange_strong_explicit(&g_state, &waiting, STATE_STARTING,

@@ -224,7 +224,7 @@ static void fill_header(struct log_file *file, const struct config *config,
     file->parent_pid = parent->pid;
     file->pid = (uint32_t)sys_getpid();
     file->image = g_image;
-    file->flags |= settings_flags(config);
+    file->flags |= settings_flags(config) | (parent->is_forked_from ? LOG_FLAG_FORKED : 0u);
     file->start_ticks = file->last_ticks = now.ticks;
     file->start_monotonic_ns = file->last_monotonic_ns = now.monotonic_ns;
     file->start_unix_ns = sys_clock_ns(CLOCK_REALTIME);
@@ -362,7 +362,7 @@ static bool open_raw(const struct config *config, const struct output_parent *pa
 
 bool output_open(const struct config *config, const struct output_parent *parent)
 {
-    struct output_parent own_pool = {NULL, 0, 0};
+    struct output_parent own_pool = {NULL, 0, 0, false};
 
     if (!parent->path && config->pool[0]) {
         if (open_pool(config, parent))

@@ -26,6 +26,7 @@ struct output_parent {
     const char *path; /* its log; NULL = this is the first of its run */
     uint64_t run_id;
     uint32_t pid;
+    bool is_forked_from; /* its memory is ours, too */
 };
 
 /* Makes the log, attaches segment.h to it. */

@@ -16,6 +16,8 @@
  *        have the id of the synthetic stack "[no backtrace]". thread is never 0: threads the log
  *        does not name have the process's is_unknown thread.
  *   EV-4 An EVENT_END with LOG_END_UNKNOWN takes back the END before it: an exec that failed.
+ *   EV-5 Where a part of a log turns out to be unreadable only when its turn comes, an EVENT_LOST
+ *        of its process says so before the next event of any process.
  */
 #ifndef MTRACE_IMPORTER_EVENT_H
 #define MTRACE_IMPORTER_EVENT_H
@@ -39,6 +41,7 @@ enum event_kind {
     EVENT_HEAP_EXTENT, /* address..old_address (end), value = enum log_heap_kind */
     EVENT_CULLED, /* n_culled blocks of size bytes in all, allocated and freed unseen; free_node */
     EVENT_END,    /* value = enum log_end, result = status or signal */
+    EVENT_LOST,   /* none of the log: here a part of it could not be read */
 };
 
 /* A call that the recording does not name: no kind in the database. */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "importer/events/merge.h"
 
-#include "support/growing.h"
+#include "common/attr.h"
 #include "importer/events/segment_source.h"
+#include "support/growing.h"
 
 #include <stdlib.h>
 
@@ -133,6 +134,7 @@ static void report_unreadable(struct event_stream *stream, const struct loaded_s
         return;
     log_damage_add(stream->sources.damage, LOG_DAMAGE_CHECKSUM, input->files[ref->file]->path,
                    ref->offset, ref->raw_bytes, "segment of events cannot be read");
+    stream->sources.lost = input;
 }
 
 static int open_next(struct event_stream *stream, struct error *err)
@@ -199,6 +201,19 @@ static void emit(struct event_stream *stream, struct segment_source *source, str
     ret->time_ns = stream->last_time >> CLOCK_MAP_FRACTION_BITS;
 }
 
+/* EV-5 */
+static MTRACE_COLD void emit_loss(struct event_stream *stream, struct event *ret)
+{
+    const struct log_names *names = &stream->sources.lost->names;
+
+    stream->sources.lost = NULL;
+    *ret = (struct event){.kind = EVENT_LOST,
+                          .time_ns = stream->last_time >> CLOCK_MAP_FRACTION_BITS,
+                          .process = names->process,
+                          .thread = log_names_thread(names, 0),
+                          .node = DEFINITIONS_NO_BACKTRACE};
+}
+
 /* The root of the heap moved on or ended. */
 static void settle_root(struct event_stream *stream)
 {
@@ -240,10 +255,14 @@ int event_stream_next(struct event_stream *stream, struct event *ret_event, stru
 {
     if (stream->heaptrack)
         return heaptrack_events_next(stream->heaptrack, ret_event, err);
-    while (is_next_due(stream)) {
+    while (!stream->sources.lost && is_next_due(stream)) {
         int r = open_next(stream, err);
         if (r != 0)
             return r;
+    }
+    if (mtrace_unlikely(stream->sources.lost != NULL)) {
+        emit_loss(stream, ret_event);
+        return 1;
     }
     if (stream->n_heap == 0) {
         finish(stream);

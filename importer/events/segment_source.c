@@ -51,6 +51,7 @@ static void report_lost_rest(struct segment_sources *all, const struct segment_s
                    file_offset(source, source->reader.at),
                    (uint64_t)(source->payload_end - source->reader.at) * sizeof(uint64_t),
                    "record is longer than its segment");
+    all->lost = source->input;
 }
 
 /* Gives the memory of the payload back, but for the window [first, end) of words. */

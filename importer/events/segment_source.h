@@ -27,6 +27,7 @@ struct segment_sources {
     struct read_ahead *ahead;
     struct log_damage_report *damage;
     uint64_t n_lost_nodes, n_backward, n_unknown;
+    const struct log_input *lost; /* of which a part could not be read just now, or NULL */
 };
 
 struct segment_source {

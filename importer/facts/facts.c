@@ -86,16 +86,12 @@ static int on_left(void *context, uint32_t process, const struct live_block *blo
 
 /* ---- making and freeing ---- */
 
-/* A process that runs the executable of its parent under another pid came from fork; everything
- * else began with an empty heap. */
-static bool is_forked(const struct definitions *definitions, uint32_t process)
+static bool has_dropped_events(const struct definitions_process *process)
 {
-    const struct definitions_process *child = &definitions->processes[process];
-    if (child->parent == 0)
-        return false;
-    const struct definitions_process *parent = &definitions->processes[child->parent];
-    return child->pid != parent->pid && child->executable && parent->executable
-           && strcmp(child->executable, parent->executable) == 0;
+    for (int i = 0; i < LOG_DROP_REASONS; i++)
+        if (process->dropped[i])
+            return true;
+    return false;
 }
 
 static void process_begin(struct facts *facts, uint32_t id)
@@ -109,9 +105,11 @@ static void process_begin(struct facts *facts, uint32_t id)
     mappings_init(&own->mappings, id, facts->page_bytes[id], &facts->last_mapping_id,
                   event_rows_mapping, facts->event_rows);
     snapshots_plan(facts->snapshots, id, process->start_ns, process->last_ns);
-    traits->is_forked = is_forked(facts->definitions, id);
-    traits->was_traced_late =
-        (process->flags & (LOG_FLAG_STARTED_OFF | LOG_FLAG_SIDE_TRACING_OFF)) != 0;
+    traits->is_forked = (process->flags & LOG_FLAG_FORKED) != 0;
+    traits->has_lost_events = process->has_lost_events || has_dropped_events(process);
+    traits->has_untracked_blocks =
+        (process->flags & (LOG_FLAG_STARTED_OFF | LOG_FLAG_SIDE_TRACING_OFF | LOG_FLAG_FOREIGN_NEW))
+        != 0;
     traits->ended_in_exec = process->end_kind && strcmp(process->end_kind, "exec") == 0;
 }
 
@@ -254,8 +252,10 @@ static MTRACE_COLD int rare_event(struct facts *facts, const struct event *event
         return break_moved(facts, event, err);
     case EVENT_TRACING:
         if (event->value == 0)
-            pairing_process_get(facts->pairing, event->process)->was_traced_late = true;
+            pairing_process_get(facts->pairing, event->process)->has_untracked_blocks = true;
         return 0;
+    case EVENT_LOST:
+        return pairing_event(facts->pairing, event, err);
     case EVENT_CULLED: {
         struct culled_blocks culled = {.process = event->process,
                                        .thread = event->thread,
@@ -287,8 +287,8 @@ void facts_expect(struct facts *facts, const struct event *events, size_t n_even
 
 int facts_event(struct facts *facts, const struct event *event, struct error *err)
 {
-    /* A realloc arrives as two events, but is one in the log. */
-    if (event->kind != EVENT_REALLOC_END) {
+    /* A realloc arrives as two events, but is one in the log; a loss is none of it. */
+    if (event->kind != EVENT_REALLOC_END && event->kind != EVENT_LOST) {
         facts->n_events++;
         facts->processes[event->process].n_events++;
     }

@@ -242,6 +242,13 @@ static bool is_being_written(const struct log_input *input)
     return false;
 }
 
+/* Places where an event may have been. */
+static uint64_t n_losses(const struct log_damage_report *damage)
+{
+    return damage->count[LOG_DAMAGE_TRUNCATED] + damage->count[LOG_DAMAGE_CHECKSUM]
+           + damage->count[LOG_DAMAGE_HEADER];
+}
+
 static int fill(struct log_input *input, const char *path, struct text_arena *arena,
                 struct pack *pack, struct log_damage_report *damage, struct error *err)
 {
@@ -252,10 +259,12 @@ static int fill(struct log_input *input, const char *path, struct text_arena *ar
     r = open_files(input, path, damage, arena, err);
     if (r == 0)
         input->is_growing = is_being_written(input); /* before: what ends meanwhile is read again */
+    uint64_t n_damaged = n_losses(damage);
     if (r == 0)
         r = scan_files(input, &scan, err);
     if (r == 0)
         r = read_definitions(input, &scan, err);
+    input->has_lost_events = n_losses(damage) > n_damaged;
     for (size_t i = 0; i < input->n_files; i++)
         input->is_growing &= !input->files[i]->has_trailer;
     input->segments = scan.list;

@@ -32,6 +32,7 @@ struct log_input {
     struct log_file_reader *files[LOG_INPUT_FILES];
     size_t n_files;
     bool is_growing;        /* its process or its recorder had not finished it when it was opened */
+    bool has_lost_events;   /* some of it could not be read */
     struct log_file header; /* the latest of each field that its files know */
     struct clock_map clock;
     struct log_names names;

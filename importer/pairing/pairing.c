@@ -33,6 +33,8 @@ struct open_realloc {
 struct process {
     struct live_table live;
     struct pairing_process traits;
+    bool showed_unknown_end; /* that no birth explained: PA-6 */
+    bool showed_unseen_end;  /* that no end explained: PA-7 */
     uint64_t inherited_frees;
 };
 
@@ -46,7 +48,7 @@ struct pairing {
     uint32_t n_chains, max_chains, free_chain;
     struct open_realloc *open;
     size_t n_open, max_open;
-    struct pending_list frees;
+    struct pending_list ends; /* unknown ones */
     struct pending_list unseen;
 };
 
@@ -153,26 +155,42 @@ static int chain_end(struct pairing *pairing, uint32_t process, const struct liv
 
 /* ---- what did not find its partner ---- */
 
-static void count_unknown_free(struct pairing *pairing, const struct pending *item)
+static bool has_all_births(const struct process *process)
 {
-    struct process *process = &pairing->processes[item->process];
+    const struct pairing_process *traits = &process->traits;
 
-    if (process->traits.is_forked)
+    return !traits->is_forked && !traits->has_untracked_blocks && !traits->has_lost_events
+           && !process->showed_unknown_end;
+}
+
+static bool has_all_ends(const struct process *process)
+{
+    return !process->traits.has_lost_events && !process->showed_unseen_end;
+}
+
+static void count_unknown_end(struct pairing *pairing, struct process *process, bool is_realloc)
+{
+    process->showed_unknown_end = true;
+    if (is_realloc)
+        pairing->counts.unknown_reallocs +=
+            !process->traits.is_forked && !process->traits.has_untracked_blocks;
+    else if (process->traits.is_forked)
         process->inherited_frees++;
-    else if (process->traits.was_traced_late)
+    else if (process->traits.has_untracked_blocks)
         pairing->counts.untracked_frees++;
     else
         pairing->counts.unknown_frees++;
 }
 
 /* Gives up on what is older than an inversion can be, and on the oldest if the list is full. */
-static void expire_frees(struct pairing *pairing, uint64_t now_ns)
+static void expire_ends(struct pairing *pairing, uint64_t now_ns)
 {
-    struct pending_list *list = &pairing->frees;
+    struct pending_list *list = &pairing->ends;
 
     while (list->n
            && (list->n == PENDING_MAX || now_ns - list->items[0].time_ns > PAIRING_INVERSION_NS)) {
-        count_unknown_free(pairing, &list->items[0]);
+        const struct pending *item = &list->items[0];
+        count_unknown_end(pairing, &pairing->processes[item->process], item->is_realloc);
         pending_remove(list, &list->items[0]);
     }
 }
@@ -184,8 +202,21 @@ static void expire_unseen(struct pairing *pairing, uint64_t now_ns)
     while (list->n
            && (list->n == PENDING_MAX || now_ns - list->items[0].time_ns > PAIRING_INVERSION_NS)) {
         pairing->counts.double_allocations++;
+        pairing->processes[list->items[0].process].showed_unseen_end = true;
         pending_remove(list, &list->items[0]);
     }
+}
+
+/* An end of an address where nothing is live: of a block whose birth comes late, or not at all. */
+static MTRACE_COLD void unknown_end(struct pairing *pairing, const struct event *event)
+{
+    struct process *process = &pairing->processes[event->process];
+
+    expire_ends(pairing, event->time_ns);
+    if (has_all_births(process))
+        pending_push(&pairing->ends, event);
+    else
+        count_unknown_end(pairing, process, event->kind == EVENT_REALLOC_BEGIN);
 }
 
 /* ---- births and ends ---- */
@@ -227,13 +258,20 @@ static MTRACE_COLD int end_unseen(struct pairing *pairing, const struct event *e
         .ended_by = PAIRING_UNSEEN,
     };
     expire_unseen(pairing, event->time_ns);
-    struct pending *item = pending_push(&pairing->unseen);
-    item->time_ns = event->time_ns;
-    item->address = event->address;
-    item->process = event->process;
-    item->thread = event->thread;
-    item->block = *block;
+    if (has_all_ends(&pairing->processes[event->process]))
+        pending_push(&pairing->unseen, event)->block = *block;
+    else
+        pairing->counts.double_allocations++;
     return end_block(pairing, event->process, block, &end, err);
+}
+
+/* The unseen end that this end of a block explains, or NULL. */
+static MTRACE_COLD struct pending *find_unseen(struct pairing *pairing, const struct event *event)
+{
+    expire_unseen(pairing, event->time_ns);
+    return has_all_ends(&pairing->processes[event->process])
+               ? pending_find(&pairing->unseen, event, PAIRING_INVERSION_NS)
+               : NULL;
 }
 
 /* The free that explains an unseen end came late. */
@@ -254,12 +292,15 @@ static MTRACE_COLD int explain(struct pairing *pairing, const struct event *even
     return pairing->sink.explained(pairing->sink.context, event->process, &block, &end, err);
 }
 
-/* The free of the block just born was stamped before the birth. */
-static MTRACE_COLD int free_at_birth(struct pairing *pairing, const struct event *event,
-                                     struct live_block *block, struct error *err)
+/* The end of the block just born was stamped before the birth. What a realloc made of it was born
+ * without it, so that it ends unseen. */
+static MTRACE_COLD int end_at_birth(struct pairing *pairing, const struct event *event,
+                                    struct live_block *block, struct error *err)
 {
-    expire_frees(pairing, event->time_ns);
-    struct pending *item = pending_find(&pairing->frees, event, PAIRING_INVERSION_NS);
+    expire_ends(pairing, event->time_ns);
+    struct pending *item = has_all_births(&pairing->processes[event->process])
+                               ? pending_find(&pairing->ends, event, PAIRING_INVERSION_NS)
+                               : NULL;
     if (!item)
         return 0;
     struct pairing_end end = {
@@ -267,9 +308,9 @@ static MTRACE_COLD int free_at_birth(struct pairing *pairing, const struct event
         .intervening = PAIRING_UNKNOWN,
         .thread = item->thread,
         .node = item->node,
-        .ended_by = PAIRING_FREED,
+        .ended_by = item->is_realloc ? PAIRING_UNSEEN : PAIRING_FREED,
     };
-    pending_remove(&pairing->frees, item);
+    pending_remove(&pairing->ends, item);
     pairing->counts.clock_inversions++;
     return end_block(pairing, event->process, block, &end, err);
 }
@@ -310,16 +351,15 @@ static int give_birth(struct pairing *pairing, const struct event *event, uint32
     fill_block(pairing, event, block);
     block->chain = chain;
     code = pairing->sink.born(pairing->sink.context, event->process, block, link, err);
-    if (code == 0 && mtrace_unlikely(pairing->frees.n > 0))
-        code = free_at_birth(pairing, event, block, err);
+    if (code == 0 && mtrace_unlikely(pairing->ends.n > 0))
+        code = end_at_birth(pairing, event, block, err);
     return code;
 }
 
 static int on_free(struct pairing *pairing, const struct event *event, struct error *err)
 {
     if (mtrace_unlikely(pairing->unseen.n > 0)) {
-        expire_unseen(pairing, event->time_ns);
-        struct pending *item = pending_find(&pairing->unseen, event, PAIRING_INVERSION_NS);
+        struct pending *item = find_unseen(pairing, event);
         if (item)
             return explain(pairing, event, item, err);
     }
@@ -327,13 +367,7 @@ static int on_free(struct pairing *pairing, const struct event *event, struct er
         live_table_find(&pairing->processes[event->process].live, event->address);
     if (mtrace_likely(block != NULL))
         return free_block(pairing, event, block, err);
-    expire_frees(pairing, event->time_ns);
-    struct pending *item = pending_push(&pairing->frees);
-    item->time_ns = event->time_ns;
-    item->address = event->address;
-    item->process = event->process;
-    item->thread = event->thread;
-    item->node = event->node;
+    unknown_end(pairing, event);
     return 0;
 }
 
@@ -359,14 +393,22 @@ static int on_realloc_begin(struct pairing *pairing, const struct event *event, 
 {
     struct open_realloc *open = NULL;
     struct process *process = &pairing->processes[event->process];
-    struct live_block *block = live_table_find(&process->live, event->address);
     int code = open_new(pairing, event, &open, err);
 
     if (code)
         return code;
+    if (mtrace_unlikely(pairing->unseen.n > 0)) {
+        struct pending *item = find_unseen(pairing, event);
+        if (item) { /* its successor will be born without it; it stays ended unseen */
+            pending_remove(&pairing->unseen, item);
+            pairing->counts.clock_inversions++;
+            return 0;
+        }
+    }
+    struct live_block *block = live_table_find(&process->live, event->address);
     if (!block) {
-        if (event->address && !process->traits.is_forked && !process->traits.was_traced_late)
-            pairing->counts.unknown_reallocs++;
+        if (event->address)
+            unknown_end(pairing, event);
         return 0;
     }
     open->old_id = block->allocation_id;
@@ -442,6 +484,9 @@ int pairing_event(struct pairing *pairing, const struct event *event, struct err
     case EVENT_CULLED:
         pairing->births[event->thread] += event->n_culled;
         return 0;
+    case EVENT_LOST:
+        pairing->processes[event->process].traits.has_lost_events = true;
+        return 0;
     default:
         return 0;
     }
@@ -481,7 +526,7 @@ static int tell_left(struct pairing *pairing, uint32_t process, struct error *er
 
 int pairing_finish(struct pairing *pairing, struct error *err)
 {
-    expire_frees(pairing, UINT64_MAX);
+    expire_ends(pairing, UINT64_MAX);
     expire_unseen(pairing, UINT64_MAX);
     for (uint32_t process = 1; process <= pairing->n_processes; process++) {
         int code = tell_left(pairing, process, err);

@@ -8,19 +8,29 @@
  *          A chain is made when its first block is reallocated and told when its last one ends.
  *
  * What the log gets wrong or lacks
- *   inversion   a free and the next birth at its address, made by different threads, stamped in the
- *               wrong order by clocks that differ: repaired when no more than
- *               PAIRING_INVERSION_NS lie between them.
  *   unseen end  a block is born where another one is live: that one ended unseen, at that instant
  *               at the latest.
  *   unknown     a free or realloc of an address where nothing is live. In a fork child it is an
- *               inherited block, in a process that was not traced all the time an untracked one.
+ *               inherited block, in a process that was not traced all the time, or whose operator new is
+ *               not seen, an untracked one.
+ *   inversion   the end of a block and a birth at its address, made by different threads, stamped
+ *               in the wrong order by clocks that differ by PAIRING_INVERSION_NS at most. It looks
+ *               like an unknown free with a birth behind it, or like an unseen end with a free
+ *               behind it; both also come about when the log simply lacks an event. So an inversion
+ *               is assumed only where the log can lack none (PA-6, PA-7).
  * Invariants
  *   PA-1 Ids are dense, in order of birth; every id that was born is ended or left over once.
  *   PA-2 Of two blocks at one address of a process the first has ended when the second is born.
  *   PA-3 A block ended by realloc has the id that its successor names as realloc_from_id.
  *   PA-4 An end with an intervening count was made by the thread that allocated the block.
  *   PA-5 Memory: the live tables, 48 bytes per chain with a live block, one counter per thread.
+ *   PA-6 An unknown end belongs to the birth behind it only in a process whose births are all in
+ *        the log: not forked, no untracked blocks, nothing lost, and no unknown end so far that
+ *        no birth explained. Elsewhere the block stays live until an end of its own.
+ *   PA-7 An unseen end is explained by the end behind it only in a process whose ends are all in
+ *        the log: nothing lost, and no unseen end so far that nothing explained. Elsewhere that end
+ *        is the one of the block that lives there now.
+ *   PA-8 Two events of one thread are never taken for an inversion.
  * Threads: none.
  * Failure: memory, or what a function of the sink returned.
  */
@@ -106,8 +116,9 @@ struct pairing_counts {
 };
 
 struct pairing_process {
-    bool is_forked;       /* unknown blocks are inherited ones */
-    bool was_traced_late; /* unknown blocks are untracked ones */
+    bool is_forked;            /* unknown blocks are inherited ones */
+    bool has_untracked_blocks; /* unknown blocks are those: traced late, not always, or not all */
+    bool has_lost_events;      /* dropped, or in a part of the log that cannot be read */
     bool ended_in_exec;
 };
 
@@ -123,7 +134,7 @@ void pairing_free(struct pairing *pairing);
 /* May be changed until pairing_finish, which reads ended_in_exec. Valid as long as the pairing. */
 struct pairing_process *pairing_process_get(struct pairing *pairing, uint32_t process);
 
-/* Takes ALLOC, FREE, REALLOC_* and CULLED; other kinds mean nothing to it. */
+/* Takes ALLOC, FREE, REALLOC_*, CULLED and LOST; other kinds mean nothing to it. */
 int pairing_event(struct pairing *pairing, const struct event *event, struct error *err);
 
 /* Hints that the event will come: its slot of the live table is fetched, then, when that is there,

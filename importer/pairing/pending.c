@@ -25,8 +25,19 @@ struct pending *pending_find(struct pending_list *list, const struct event *even
     return NULL;
 }
 
-struct pending *pending_push(struct pending_list *list)
+struct pending *pending_push(struct pending_list *list, const struct event *event)
 {
+    struct pending *item = &list->items[list->n];
+
     MTRACE_ASSERT(list->n < PENDING_MAX);
-    return &list->items[list->n++];
+    list->n++;
+    *item = (struct pending){
+        .time_ns = event->time_ns,
+        .address = event->address,
+        .process = event->process,
+        .thread = event->thread,
+        .node = event->node,
+        .is_realloc = event->kind == EVENT_REALLOC_BEGIN,
+    };
+    return item;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pending: frees that found no block, and blocks that ended unseen, kept for a moment because their
+ * pending: ends that found no block, and blocks that ended unseen, kept for a moment because their
  * partner may still come.
  *
  * Model:   a short list, oldest first.
@@ -12,6 +12,7 @@
 #include "importer/events/event.h"
 #include "importer/pairing/live_table.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -23,8 +24,9 @@ struct pending {
     uint64_t time_ns;
     uint64_t address;
     uint32_t process; /* 0: unused */
-    uint32_t thread;  /* the free's; of an unseen end, the one of the new block */
+    uint32_t thread;  /* the end's; of an unseen end, the one of the new block */
     uint32_t node;
+    bool is_realloc;         /* the end was one */
     struct live_block block; /* unseen ends only */
 };
 
@@ -38,8 +40,8 @@ struct pending_list {
 struct pending *pending_find(struct pending_list *list, const struct event *event,
                              uint64_t inversion_ns);
 
-/* A new last item, to be filled; the list must have room. */
-struct pending *pending_push(struct pending_list *list);
+/* A new last item for the event; the list must have room. */
+struct pending *pending_push(struct pending_list *list, const struct event *event);
 
 void pending_remove(struct pending_list *list, struct pending *item);
 

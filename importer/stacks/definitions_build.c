@@ -102,6 +102,7 @@ static void fill_process(const struct build *build, size_t i)
         process->last_ns = process->start_ns;
     for (int k = 0; k < LOG_DROP_REASONS; k++)
         process->dropped[k] = header->dropped[k];
+    process->has_lost_events = input->has_lost_events;
     for (size_t k = 0; k < input->n_files; k++)
         process->log_bytes += input->files[k]->size_bytes;
     set_end(process, input);

@@ -100,6 +100,10 @@ struct log_reading log_reading_events(struct log_set *set)
         if (reading.n_events > 0)
             assert_true(reading.events[reading.n_events].time_ns
                         >= reading.events[reading.n_events - 1].time_ns);
+        if (reading.events[reading.n_events].kind == EVENT_LOST) {
+            reading.n_losses++;
+            continue;
+        }
         check_pair(&reading, open, &n_open);
         reading.n_events++;
     }

@@ -14,8 +14,9 @@
 #include <stdint.h>
 
 struct log_reading {
-    struct event *events;
+    struct event *events; /* but EVENT_LOST */
     size_t n_events;
+    size_t n_losses; /* EVENT_LOST */
 };
 
 /* Makes and removes the scratch folder; group setup and teardown of cmocka. */

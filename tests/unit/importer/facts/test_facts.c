@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Every word of the totals by events whose answers were worked out by hand. */
-#include "importer/tables/database.h"
 #include "importer/facts/facts.h"
+#include "importer/tables/database.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -46,12 +46,14 @@ static struct fixture *fixture_new(const char *end_kind)
 
     assert_non_null(fixture);
     for (uint32_t id = 1; id <= 2; id++) {
-        fixture->processes[id] = (struct definitions_process){.pid = 100 + id,
-                                                              .executable = "/bin/program",
-                                                              .end_kind = end_kind,
-                                                              .parent = id - 1,
-                                                              .page_bytes = 4096,
-                                                              .last_ns = 6400};
+        fixture->processes[id] =
+            (struct definitions_process){.pid = 100 + id,
+                                         .executable = "/bin/program",
+                                         .end_kind = end_kind,
+                                         .parent = id - 1,
+                                         .flags = id == 2 ? LOG_FLAG_FORKED : 0,
+                                         .page_bytes = 4096,
+                                         .last_ns = 6400};
     }
     for (uint32_t id = 1; id <= 5; id++)
         fixture->threads[id] = (struct definitions_thread){

@@ -1,0 +1,434 @@
+/* SPDX-License-Identifier: MIT */
+/* Each rule of pairing.h by a few events, and by what the sink is told of them. */
+#include "common/log_format.h"
+#include "importer/pairing/pairing.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+/* clang-format off: cmocka.h wants the others before it */
+#include <cmocka.h>
+
+/* clang-format on */
+
+enum {
+    N_PROCESSES = 2,
+    N_THREADS = 4,
+    X = 0x1000,
+    Y = 0x2000,
+    FAR = 20000, /* ns; more than an inversion can be */
+};
+
+/* What the sink was told, one word for each call. */
+struct story {
+    struct pairing *pairing;
+    char text[4096];
+};
+
+static void tell(struct story *story, const char *format, ...)
+{
+    size_t n = strlen(story->text);
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(story->text + n, sizeof story->text - n, format, arguments);
+    va_end(arguments);
+}
+
+static int on_born(void *context, uint32_t process, const struct live_block *block,
+                   const struct pairing_link *link, struct error *err)
+{
+    (void)process;
+    (void)err;
+    tell(context, link ? "born%u<%u " : "born%u ", (unsigned)block->allocation_id,
+         link ? (unsigned)link->realloc_from_id : 0);
+    return 0;
+}
+
+static int on_ended(void *context, uint32_t process, const struct live_block *block,
+                    const struct pairing_end *end, struct error *err)
+{
+    static const char *const words[] = {"leaked", "freed", "realloc", "unseen", "exec"};
+
+    (void)process;
+    (void)err;
+    tell(context, "%s%u@%u", words[end->ended_by], (unsigned)block->allocation_id,
+         (unsigned)end->time_ns);
+    if (end->thread)
+        tell(context, "by%u", end->thread);
+    if (end->intervening != PAIRING_UNKNOWN)
+        tell(context, "+%u", (unsigned)end->intervening);
+    tell(context, " ");
+    return 0;
+}
+
+static int on_explained(void *context, uint32_t process, const struct live_block *block,
+                        const struct pairing_end *end, struct error *err)
+{
+    tell(context, "explained:");
+    return on_ended(context, process, block, end, err);
+}
+
+static int on_chain_ended(void *context, const struct pairing_chain *chain, struct error *err)
+{
+    (void)err;
+    tell(context, "chain%u..%u:%u ", (unsigned)chain->chain_id, (unsigned)chain->last_allocation_id,
+         (unsigned)chain->length);
+    return 0;
+}
+
+static int on_left(void *context, uint32_t process, const struct live_block *block,
+                   enum pairing_ended_by ended_by, uint32_t chain_node, struct error *err)
+{
+    (void)process;
+    (void)err;
+    (void)chain_node;
+    tell(context, "%s%u ", ended_by == PAIRING_EXEC ? "exec" : "leaked",
+         (unsigned)block->allocation_id);
+    return 0;
+}
+
+/* A process that is `traits`; what follows are events of it. */
+static void start(struct story *story, struct pairing_process traits)
+{
+    struct pairing_sink sink = {story, on_born, on_ended, on_explained, on_chain_ended, on_left};
+    struct error err = {0};
+
+    *story = (struct story){0};
+    assert_int_equal(pairing_new(N_PROCESSES, N_THREADS, &sink, &story->pairing, &err), 0);
+    *pairing_process_get(story->pairing, 1) = traits;
+}
+
+static void give(struct story *story, struct event event)
+{
+    struct error err = {0};
+
+    event.process = event.process ? event.process : 1;
+    event.node = 3;
+    assert_int_equal(pairing_event(story->pairing, &event, &err), 0);
+}
+
+static void born(struct story *story, uint64_t at_ns, uint32_t thread, uint64_t address)
+{
+    give(story, (struct event){.kind = EVENT_ALLOC,
+                               .time_ns = at_ns,
+                               .thread = thread,
+                               .address = address,
+                               .size = 16});
+}
+
+static void freed(struct story *story, uint64_t at_ns, uint32_t thread, uint64_t address)
+{
+    give(story, (struct event){
+                    .kind = EVENT_FREE, .time_ns = at_ns, .thread = thread, .address = address});
+}
+
+static void realloc_begin(struct story *story, uint64_t at_ns, uint32_t thread, uint64_t address)
+{
+    give(story, (struct event){.kind = EVENT_REALLOC_BEGIN,
+                               .time_ns = at_ns,
+                               .thread = thread,
+                               .address = address,
+                               .pair = thread});
+}
+
+static void realloc_end(struct story *story, uint64_t at_ns, uint32_t thread, uint64_t address)
+{
+    give(story, (struct event){.kind = EVENT_REALLOC_END,
+                               .time_ns = at_ns,
+                               .thread = thread,
+                               .address = address,
+                               .size = 32,
+                               .pair = thread});
+}
+
+/* Ends the recording and compares what was told and counted. */
+static void finish(struct story *story, const char *told, struct pairing_counts counts)
+{
+    struct error err = {0};
+    const struct pairing_counts *counted = pairing_counts_get(story->pairing);
+
+    assert_int_equal(pairing_finish(story->pairing, &err), 0);
+    assert_string_equal(story->text, told);
+    assert_int_equal(counted->unknown_frees, counts.unknown_frees);
+    assert_int_equal(counted->unknown_reallocs, counts.unknown_reallocs);
+    assert_int_equal(counted->untracked_frees, counts.untracked_frees);
+    assert_int_equal(counted->double_allocations, counts.double_allocations);
+    assert_int_equal(counted->clock_inversions, counts.clock_inversions);
+    pairing_free(story->pairing);
+}
+
+#define COUNTS(...)                   \
+    (struct pairing_counts)           \
+    {                                 \
+        .allocations = 0, __VA_ARGS__ \
+    }
+
+static const struct pairing_process whole = {0};
+static const struct pairing_process forked = {.is_forked = true};
+static const struct pairing_process late = {.has_untracked_blocks = true};
+static const struct pairing_process lossy = {.has_lost_events = true};
+
+/* PA-1, PA-2, PA-4 */
+static void plain_lives(void **state)
+{
+    struct story story;
+
+    (void)state;
+    start(&story, whole);
+    born(&story, 10, 1, X);
+    born(&story, 20, 1, Y);
+    freed(&story, 30, 1, X);
+    born(&story, 40, 2, X); /* the address again */
+    freed(&story, 50, 1, X);
+    finish(&story, "born1 born2 freed1@30by1+1 born3 freed3@50by1 leaked2 ", COUNTS());
+}
+
+/* The same address in two processes is two blocks. */
+static void processes_are_apart(void **state)
+{
+    struct story story;
+
+    (void)state;
+    start(&story, whole);
+    born(&story, 10, 1, X);
+    give(&story, (struct event){
+                     .kind = EVENT_ALLOC, .time_ns = 20, .process = 2, .thread = 3, .address = X});
+    give(&story, (struct event){
+                     .kind = EVENT_FREE, .time_ns = 30, .process = 2, .thread = 3, .address = X});
+    finish(&story, "born1 born2 freed2@30by3+0 leaked1 ", COUNTS());
+}
+
+static void exec_loses(void **state)
+{
+    struct story story;
+
+    (void)state;
+    start(&story, (struct pairing_process){.ended_in_exec = true});
+    born(&story, 10, 1, X);
+    finish(&story, "born1 exec1 ", COUNTS());
+}
+
+/* PA-3 */
+static void chains(void **state)
+{
+    struct story story;
+
+    (void)state;
+    start(&story, whole);
+    born(&story, 10, 1, X);
+    realloc_begin(&story, 20, 1, X);
+    born(&story, 21, 2, X); /* between the halves another thread is given the old address */
+    realloc_end(&story, 22, 1, Y);
+    freed(&story, 30, 1, Y);
+    finish(&story, "born1 realloc1@20by1 born2 born3<1 freed3@30by1+0 chain1..3:2 leaked2 ",
+           COUNTS());
+}
+
+/* PA-6: where every birth is in the log, a free without a block is one that came too early. */
+static void free_before_birth(void **state)
+{
+    struct story story;
+
+    (void)state;
+    start(&story, whole);
+    freed(&story, 100, 2, X);
+    born(&story, 150, 1, X);
+    born(&story, 300, 1, X);
+    finish(&story, "born1 freed1@150by2 born2 leaked2 ", COUNTS(.clock_inversions = 1));
+
+    start(&story, whole); /* too long before */
+    freed(&story, 100, 2, X);
+    born(&story, 100 + PAIRING_INVERSION_NS + 1, 1, X);
+    finish(&story, "born1 leaked1 ", COUNTS(.unknown_frees = 1));
+}
+
+/* PA-6: blocks of the parent, of the time before, or whose birth was lost are freed like any other,
+ * and what is born at their place right after may leak. */
+static void unknown_free_then_birth(void **state)
+{
+    const struct {
+        struct pairing_process traits;
+        struct pairing_counts counts;
+    } cases[] = {
+        {forked, COUNTS()},
+        {late, COUNTS(.untracked_frees = 1)},
+        {lossy, COUNTS(.unknown_frees = 1)},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct story story;
+        start(&story, cases[i].traits);
+        freed(&story, 100, 2, X);
+        born(&story, 150, 1, X);
+        finish(&story, "born1 leaked1 ", cases[i].counts);
+
+        start(&story, cases[i].traits);
+        freed(&story, 100, 2, X);
+        born(&story, 150, 1, X);
+        freed(&story, 160, 2, X); /* its own */
+        finish(&story, "born1 freed1@160by2 ", cases[i].counts);
+    }
+}
+
+static void inherited_frees(void **state)
+{
+    struct story story;
+
+    (void)state;
+    start(&story, forked);
+    freed(&story, 100, 1, X);
+    freed(&story, 110, 1, Y);
+    assert_int_equal(pairing_inherited_frees(story.pairing, 1), 2);
+    finish(&story, "", COUNTS());
+}
+
+/* PA-6: one unknown free that nothing explains shows that births are missing. */
+static void births_shown_missing(void **state)
+{
+    struct story story;
+
+    (void)state;
+    start(&story, whole);
+    freed(&story, 100, 2, Y);
+    freed(&story, 100 + FAR, 2, X);
+    born(&story, 150 + FAR, 1, X);
+    finish(&story, "born1 leaked1 ", COUNTS(.unknown_frees = 2));
+
+    start(&story, whole); /* a part of the log turns out to be unreadable */
+    give(&story, (struct event){.kind = EVENT_LOST, .time_ns = 90, .thread = 4});
+    freed(&story, 100, 2, X);
+    born(&story, 150, 1, X);
+    finish(&story, "born1 leaked1 ", COUNTS(.unknown_frees = 1));
+}
+
+/* PA-7: where every end is in the log, that of a covered block is yet to come. A fork child or a
+ * late start lacks no ends. */
+static void birth_before_free(void **state)
+{
+    const struct pairing_process cases[] = {whole, forked, late};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct story story;
+        start(&story, cases[i]);
+        born(&story, 10, 1, X);
+        born(&story, 1000, 2, X);
+        freed(&story, 1500, 1, X);
+        freed(&story, 1600, 1, X);
+        finish(&story, "born1 unseen1@1000 born2 explained:freed1@1000by1 freed2@1600by1 ",
+               COUNTS(.clock_inversions = 1));
+    }
+}
+
+/* PA-7: with lost frees the block that lives there is the one that ends. */
+static void lost_free_then_handed_over(void **state)
+{
+    struct story story;
+
+    (void)state;
+    start(&story, lossy);
+    born(&story, 10, 1, X);
+    born(&story, 1000, 2, X);
+    freed(&story, 1500, 1, X);
+    finish(&story, "born1 unseen1@1000 born2 freed2@1500by1 ", COUNTS(.double_allocations = 1));
+
+    start(&story, whole); /* lossy, as an unseen end before has shown */
+    born(&story, 10, 1, Y);
+    born(&story, 20, 1, Y);
+    born(&story, 30, 1, X);
+    born(&story, 1000 + FAR, 2, X);
+    freed(&story, 1500 + FAR, 1, X);
+    finish(&story, "born1 unseen1@20 born2 born3 unseen3@21000 born4 freed4@21500by1 leaked2 ",
+           COUNTS(.double_allocations = 2));
+}
+
+/* PA-8 */
+static void own_order_holds(void **state)
+{
+    struct story story;
+
+    (void)state;
+    start(&story, whole);
+    freed(&story, 100, 1, X);
+    born(&story, 110, 1, X);
+    finish(&story, "born1 leaked1 ", COUNTS(.unknown_frees = 1));
+
+    start(&story, whole);
+    born(&story, 10, 1, X);
+    born(&story, 100, 2, X);
+    freed(&story, 110, 2, X);
+    finish(&story, "born1 unseen1@100 born2 freed2@110by2+0 ", COUNTS(.double_allocations = 1));
+}
+
+/* A realloc ends a block like a free does; its successor is born without it. */
+static void inverted_realloc(void **state)
+{
+    struct story story;
+
+    (void)state;
+    start(&story, whole);
+    realloc_begin(&story, 100, 2, X);
+    born(&story, 150, 1, X);
+    realloc_end(&story, 200, 2, Y);
+    finish(&story, "born1 unseen1@150by2 born2 leaked2 ", COUNTS(.clock_inversions = 1));
+
+    start(&story, whole);
+    born(&story, 10, 1, X);
+    born(&story, 1000, 2, X);
+    realloc_begin(&story, 1500, 1, X);
+    realloc_end(&story, 1600, 1, Y);
+    finish(&story, "born1 unseen1@1000 born2 born3 leaked2 leaked3 ",
+           COUNTS(.clock_inversions = 1));
+
+    start(&story, forked); /* of an inherited block */
+    realloc_begin(&story, 100, 2, X);
+    born(&story, 150, 1, X);
+    realloc_end(&story, 200, 2, Y);
+    finish(&story, "born1 born2 leaked1 leaked2 ", COUNTS());
+}
+
+/* A thread with many unknown frees at once must not take the one that counts from the list. */
+static void many_at_once(void **state)
+{
+    struct story story;
+
+    (void)state;
+    start(&story, whole);
+    freed(&story, 1, 2, X);
+    for (unsigned i = 0; i < 40; i++)
+        freed(&story, 2 + i, 2, Y + i * 16);
+    born(&story, 60, 1, X);
+    finish(&story, "born1 freed1@60by2 ", COUNTS(.clock_inversions = 1, .unknown_frees = 40));
+}
+
+/* Blocks culled by the recorder count as others between a birth and its free. */
+static void culled_between(void **state)
+{
+    struct story story;
+
+    (void)state;
+    start(&story, whole);
+    born(&story, 10, 1, X);
+    give(&story, (struct event){.kind = EVENT_CULLED, .time_ns = 20, .thread = 1, .n_culled = 5});
+    freed(&story, 30, 1, X);
+    finish(&story, "born1 freed1@30by1+5 ", COUNTS());
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(plain_lives),       cmocka_unit_test(processes_are_apart),
+        cmocka_unit_test(exec_loses),        cmocka_unit_test(chains),
+        cmocka_unit_test(free_before_birth), cmocka_unit_test(unknown_free_then_birth),
+        cmocka_unit_test(inherited_frees),   cmocka_unit_test(births_shown_missing),
+        cmocka_unit_test(birth_before_free), cmocka_unit_test(lost_free_then_handed_over),
+        cmocka_unit_test(own_order_holds),   cmocka_unit_test(inverted_realloc),
+        cmocka_unit_test(many_at_once),      cmocka_unit_test(culled_between),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
