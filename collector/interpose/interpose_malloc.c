@@ -5,22 +5,18 @@
  * Each does what the real one does, result and errno included, and records it. Order: a free is
  * recorded before the block is given back, an allocation after the program's block exists.
  */
-#include "collector/platform/clock.h"
 #include "collector/life/lifecycle.h"
 #include "collector/log/modules.h"
+#include "collector/platform/clock.h"
 #include "collector/platform/real.h"
 #include "collector/record/record.h"
+#include "collector/record/state.h"
 #include "common/attr.h"
 
 #include <errno.h>
 #include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
-
-static inline bool is_ready(void)
-{
-    return mtrace_likely(g_real.malloc != NULL) || lifecycle_is_ready_for_calls();
-}
 
 static inline void *recorded(void *block, size_t size, enum log_call call, size_t alignment,
                              const struct unwind_origin *origin)
@@ -36,9 +32,9 @@ MTRACE_EXPORT void *malloc(size_t size)
 {
     const struct unwind_origin origin = RECORD_ORIGIN();
 
-    if (!is_ready())
+    if (!lifecycle_is_ready())
         return real_early_allocate(0, size);
-    if (mtrace_unlikely(lifecycle_config()->zeroes_memory))
+    if (mtrace_unlikely(state_config()->zeroes_memory))
         return recorded(g_real.calloc(1, size), size, LOG_CALL_MALLOC, 0, &origin);
     return recorded(g_real.malloc(size), size, LOG_CALL_MALLOC, 0, &origin);
 }
@@ -49,7 +45,7 @@ MTRACE_EXPORT void free(void *block)
 
     /* The allocator's words before the block arrive while the stack is walked; never a fault. */
     __builtin_prefetch((const char *)block - 2 * sizeof(size_t), 1);
-    if (mtrace_unlikely(!block || real_is_early_block(block) || !is_ready()))
+    if (mtrace_unlikely(!block || real_is_early_block(block) || !lifecycle_is_ready()))
         return;
     record_free(block, &origin);
     g_real.free(block);
@@ -62,9 +58,9 @@ MTRACE_EXPORT void *calloc(size_t n, size_t size)
 
     if (__builtin_mul_overflow(n, size, &size_bytes))
         size_bytes = SIZE_MAX;
-    if (!is_ready())
+    if (!lifecycle_is_ready())
         return real_early_allocate(0, size_bytes);
-    if (mtrace_unlikely(modules_is_loader(origin.pc)) && lifecycle_is_recording())
+    if (mtrace_unlikely(modules_is_loader(origin.pc)) && state_is_recording())
         modules_check_unloaded();
     return recorded(g_real.calloc(n, size), size_bytes, LOG_CALL_CALLOC, 0, &origin);
 }
@@ -92,7 +88,7 @@ static void *reallocate(void *old, size_t size, enum log_call call,
     uint64_t began_ticks;
     void *block;
 
-    if (mtrace_unlikely(real_is_early_block(old) || !is_ready()))
+    if (mtrace_unlikely(real_is_early_block(old) || !lifecycle_is_ready()))
         return real_early_reallocate(old, size);
     if (mtrace_unlikely(size == 0 && old && real_is_glibc_malloc())) {
         record_free(old, origin);
@@ -129,7 +125,7 @@ MTRACE_EXPORT int posix_memalign(void **ret_block, size_t alignment, size_t size
     const struct unwind_origin origin = RECORD_ORIGIN();
     int error;
 
-    if (!is_ready()) {
+    if (!lifecycle_is_ready()) {
         *ret_block = real_early_allocate(alignment, size);
         return *ret_block ? 0 : ENOMEM;
     }
@@ -155,7 +151,7 @@ MTRACE_EXPORT void *aligned_alloc(size_t alignment, size_t size)
 {
     const struct unwind_origin origin = RECORD_ORIGIN();
 
-    if (!is_ready())
+    if (!lifecycle_is_ready())
         return real_early_allocate(alignment, size);
     return recorded(g_real.aligned_alloc(alignment, size), size, LOG_CALL_ALIGNED_ALLOC,
                     power_of_two(alignment), &origin);
@@ -165,7 +161,7 @@ MTRACE_EXPORT void *memalign(size_t alignment, size_t size)
 {
     const struct unwind_origin origin = RECORD_ORIGIN();
 
-    if (!is_ready())
+    if (!lifecycle_is_ready())
         return real_early_allocate(alignment, size);
     return recorded(g_real.memalign(alignment, size), size, LOG_CALL_MEMALIGN,
                     power_of_two(alignment), &origin);
@@ -179,7 +175,7 @@ MTRACE_EXPORT void *valloc(size_t size)
 {
     const struct unwind_origin origin = RECORD_ORIGIN();
 
-    if (!is_ready())
+    if (!lifecycle_is_ready())
         return NULL;
     return recorded(g_real.valloc(size), size, LOG_CALL_VALLOC, PAGE_BYTES, &origin);
 }
@@ -188,7 +184,7 @@ MTRACE_EXPORT void *pvalloc(size_t size)
 {
     const struct unwind_origin origin = RECORD_ORIGIN();
 
-    if (!is_ready())
+    if (!lifecycle_is_ready())
         return NULL;
     return recorded(g_real.pvalloc(size), size, LOG_CALL_PVALLOC, PAGE_BYTES, &origin);
 }
@@ -202,7 +198,7 @@ MTRACE_EXPORT void cfree(void *block)
 {
     const struct unwind_origin origin = RECORD_ORIGIN();
 
-    if (!block || real_is_early_block(block) || !is_ready())
+    if (!block || real_is_early_block(block) || !lifecycle_is_ready())
         return;
     record_free(block, &origin);
     if (g_real.cfree)
@@ -215,7 +211,7 @@ MTRACE_EXPORT void free_sized(void *block, size_t size)
 {
     const struct unwind_origin origin = RECORD_ORIGIN();
 
-    if (!block || real_is_early_block(block) || !is_ready())
+    if (!block || real_is_early_block(block) || !lifecycle_is_ready())
         return;
     record_free(block, &origin);
     if (g_real.free_sized)
@@ -228,7 +224,7 @@ MTRACE_EXPORT void free_aligned_sized(void *block, size_t alignment, size_t size
 {
     const struct unwind_origin origin = RECORD_ORIGIN();
 
-    if (!block || real_is_early_block(block) || !is_ready())
+    if (!block || real_is_early_block(block) || !lifecycle_is_ready())
         return;
     record_free(block, &origin);
     if (g_real.free_aligned_sized)
@@ -256,7 +252,7 @@ MTRACE_EXPORT void *mallocx(size_t size, int flags)
     const struct unwind_origin origin = RECORD_ORIGIN();
     size_t alignment = alignment_of_flags(flags);
 
-    if (!is_ready())
+    if (!lifecycle_is_ready())
         return real_early_allocate(alignment, size);
     if (!g_real.mallocx)
         return recorded(alignment ? g_real.memalign(alignment, size) : g_real.calloc(1, size), size,
@@ -270,7 +266,7 @@ MTRACE_EXPORT void *rallocx(void *old, size_t size, int flags)
     uint64_t began_ticks;
     void *block;
 
-    if (real_is_early_block(old) || !is_ready() || !g_real.rallocx)
+    if (real_is_early_block(old) || !lifecycle_is_ready() || !g_real.rallocx)
         return reallocate(old, size, LOG_CALL_RALLOCX, &origin);
     began_ticks = clock_ticks_before();
     block = g_real.rallocx(old, size, flags);
@@ -282,7 +278,7 @@ MTRACE_EXPORT void dallocx(void *block, int flags)
 {
     const struct unwind_origin origin = RECORD_ORIGIN();
 
-    if (!block || real_is_early_block(block) || !is_ready())
+    if (!block || real_is_early_block(block) || !lifecycle_is_ready())
         return;
     record_free(block, &origin);
     if (g_real.dallocx)
@@ -295,7 +291,7 @@ MTRACE_EXPORT void sdallocx(void *block, size_t size, int flags)
 {
     const struct unwind_origin origin = RECORD_ORIGIN();
 
-    if (!block || real_is_early_block(block) || !is_ready())
+    if (!block || real_is_early_block(block) || !lifecycle_is_ready())
         return;
     record_free(block, &origin);
     if (g_real.sdallocx)

@@ -7,13 +7,14 @@
  * ($ORIGIN, DT_RUNPATH) and namespace, and from here that would be ours. New modules are noticed
  * when a stack first leads into them (modules.h); dlclose needs no caller and is where they end.
  */
-#include "collector/record/heap_extent.h"
 #include "collector/life/lifecycle.h"
-#include "collector/record/mapped_path.h"
 #include "collector/log/modules.h"
 #include "collector/platform/real.h"
+#include "collector/record/heap_extent.h"
+#include "collector/record/mapped_path.h"
 #include "collector/record/record.h"
 #include "collector/record/reentry.h"
+#include "collector/record/state.h"
 #include "common/attr.h"
 
 #include <errno.h>
@@ -22,14 +23,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-static inline bool is_ready(void)
-{
-    return mtrace_likely(g_real.malloc != NULL) || lifecycle_is_ready_for_calls();
-}
-
 static bool is_gathering(void)
 {
-    return lifecycle_is_recording() && lifecycle_config()->gathers_mmaps;
+    return state_is_recording() && state_config()->gathers_mmaps;
 }
 
 /* Also what the allocator itself maps: its heap calls of its own are none, its mappings are. */
@@ -94,7 +90,7 @@ MTRACE_EXPORT void *mmap(void *start, size_t length, int protection, int flags, 
     const struct unwind_origin origin = RECORD_ORIGIN();
     void *mapped;
 
-    if (!is_ready() || !g_real.mmap) {
+    if (!lifecycle_is_ready() || !g_real.mmap) {
         errno = ENOMEM;
         return MAP_FAILED;
     }
@@ -112,7 +108,7 @@ MTRACE_EXPORT void *mmap64(void *start, size_t length, int protection, int flags
     const struct unwind_origin origin = RECORD_ORIGIN();
     void *mapped;
 
-    if (!is_ready() || !g_real.mmap64) {
+    if (!lifecycle_is_ready() || !g_real.mmap64) {
         errno = ENOMEM;
         return MAP_FAILED;
     }
@@ -131,7 +127,7 @@ MTRACE_EXPORT int munmap(void *start, size_t length)
     uint64_t words[3] = {0, 0, length};
     int result;
 
-    if (!is_ready() || !g_real.munmap) {
+    if (!lifecycle_is_ready() || !g_real.munmap) {
         errno = EINVAL;
         return -1;
     }
@@ -154,7 +150,7 @@ MTRACE_EXPORT void *mremap(void *old, size_t old_length, size_t new_length, int 
     va_start(arguments, flags);
     wanted = va_arg(arguments, void *); /* meant with MREMAP_FIXED only, passed on in any case */
     va_end(arguments);
-    if (!is_ready() || !g_real.mremap) {
+    if (!lifecycle_is_ready() || !g_real.mremap) {
         errno = ENOMEM;
         return MAP_FAILED;
     }
@@ -170,7 +166,7 @@ MTRACE_EXPORT int mprotect(void *start, size_t length, int protection)
 {
     int result;
 
-    if (!is_ready() || !g_real.mprotect) {
+    if (!lifecycle_is_ready() || !g_real.mprotect) {
         errno = ENOMEM;
         return -1;
     }
@@ -196,7 +192,7 @@ MTRACE_EXPORT int brk(void *wanted)
     uintptr_t before;
     int result;
 
-    if (!is_ready() || !g_real.brk || !g_real.sbrk) {
+    if (!lifecycle_is_ready() || !g_real.brk || !g_real.sbrk) {
         errno = ENOMEM;
         return -1;
     }
@@ -212,7 +208,7 @@ MTRACE_EXPORT void *sbrk(intptr_t increment)
     const struct unwind_origin origin = RECORD_ORIGIN();
     void *before;
 
-    if (!is_ready() || !g_real.sbrk) {
+    if (!lifecycle_is_ready() || !g_real.sbrk) {
         errno = ENOMEM;
         return (void *)-1;
     }
@@ -231,7 +227,7 @@ static void record_mallopt(uint64_t parameter, int64_t value, int result, unsign
     uint64_t words[5] = {0, 0, parameter, (uint64_t)value,
                          (uint64_t)(uint32_t)result | (uint64_t)call << 32};
 
-    if (lifecycle_is_recording())
+    if (state_is_recording())
         record_event(LOG_MALLOPT, 0, words, 5, origin);
 }
 
@@ -240,7 +236,7 @@ MTRACE_EXPORT int mallopt(int parameter, int value)
     const struct unwind_origin origin = RECORD_ORIGIN();
     int result;
 
-    if (!is_ready() || !g_real.mallopt)
+    if (!lifecycle_is_ready() || !g_real.mallopt)
         return 0;
     result = g_real.mallopt(parameter, value);
     record_mallopt((uint64_t)(int64_t)parameter, value, result, 0, &origin);
@@ -252,7 +248,7 @@ MTRACE_EXPORT int malloc_trim(size_t pad)
     const struct unwind_origin origin = RECORD_ORIGIN();
     int result;
 
-    if (!is_ready() || !g_real.malloc_trim)
+    if (!lifecycle_is_ready() || !g_real.malloc_trim)
         return 0;
     result = g_real.malloc_trim(pad);
     record_mallopt(pad, 0, result, 1, &origin);
@@ -262,7 +258,7 @@ MTRACE_EXPORT int malloc_trim(size_t pad)
 
 MTRACE_EXPORT int malloc_info(int options, FILE *stream)
 {
-    if (!is_ready() || !g_real.malloc_info)
+    if (!lifecycle_is_ready() || !g_real.malloc_info)
         return ENOSYS;
     heap_extent_record();
     return g_real.malloc_info(options, stream);
@@ -270,7 +266,7 @@ MTRACE_EXPORT int malloc_info(int options, FILE *stream)
 
 MTRACE_EXPORT struct mallinfo2 mallinfo2(void)
 {
-    if (!is_ready() || !g_real.mallinfo2)
+    if (!lifecycle_is_ready() || !g_real.mallinfo2)
         return (struct mallinfo2){0};
     heap_extent_record();
     return g_real.mallinfo2();
@@ -285,11 +281,11 @@ MTRACE_EXPORT int dlclose(void *handle)
 {
     int result;
 
-    if (!is_ready() || !g_real.dlclose)
+    if (!lifecycle_is_ready() || !g_real.dlclose)
         return -1;
     modules_bump_epoch();
     result = g_real.dlclose(handle);
-    if (lifecycle_is_recording())
+    if (state_is_recording())
         modules_check_unloaded();
     modules_bump_epoch();
     return result;

@@ -18,6 +18,7 @@
 #include "collector/platform/real.h"
 #include "collector/record/record.h"
 #include "collector/record/reentry.h"
+#include "collector/record/state.h"
 #include "common/attr.h"
 
 #include <errno.h>
@@ -106,7 +107,7 @@ static void *call_new_quietly(function real, size_t size, size_t alignment)
 static void *recorded(void *block, size_t size, size_t alignment,
                       const struct unwind_origin *origin)
 {
-    if (mtrace_unlikely(lifecycle_config()->zeroes_memory))
+    if (mtrace_unlikely(state_config()->zeroes_memory))
         memset(block, 0, size);
     record_alloc(block, size, LOG_CALL_NEW, alignment, origin);
     return block;
@@ -131,7 +132,7 @@ static void *create_quietly(int kind, size_t size, size_t alignment,
 {
     struct operator real;
 
-    if (!lifecycle_is_ready_for_calls())
+    if (!lifecycle_is_ready())
         return real_early_allocate(alignment, size);
     real = get(kind, alignment ? CREATE_ALIGNED_QUIETLY : CREATE_QUIETLY);
     if (real.is_allocators)
@@ -146,7 +147,7 @@ static void *create(int kind, size_t size, size_t alignment, const struct unwind
     struct operator quiet;
     void *block = NULL;
 
-    if (!lifecycle_is_ready_for_calls())
+    if (!lifecycle_is_ready())
         return real_early_allocate(alignment, size);
     real = get(kind, alignment ? CREATE_ALIGNED : CREATE);
     if (!real.call)
@@ -194,7 +195,7 @@ static void destroy(int kind, enum slot slot, void *block, size_t size, size_t a
     struct operator real;
     bool has_entered;
 
-    if (!block || real_is_early_block(block) || !lifecycle_is_ready_for_calls())
+    if (!block || real_is_early_block(block) || !lifecycle_is_ready())
         return;
     real = get(kind, slot);
     if (real.call && !real.is_allocators) {

@@ -7,15 +7,18 @@
  * from main, too (lifecycle.c). vfork cannot be wrapped, as it returns twice into its caller's
  * frame; its child is recognised when it execs, because its pid is not the log's.
  */
+#include "collector/life/describe.h"
+#include "collector/life/end.h"
 #include "collector/life/environment.h"
-#include "collector/record/heap_extent.h"
 #include "collector/life/lifecycle.h"
+#include "collector/log/segment.h"
 #include "collector/platform/memory.h"
 #include "collector/platform/real.h"
-#include "collector/record/record.h"
-#include "collector/log/segment.h"
 #include "collector/platform/sys.h"
-#include "collector/life/thread.h"
+#include "collector/record/heap_extent.h"
+#include "collector/record/record.h"
+#include "collector/record/state.h"
+#include "collector/record/thread.h"
 #include "common/attr.h"
 
 #include <errno.h>
@@ -26,14 +29,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-static inline bool is_ready(void)
-{
-    return mtrace_likely(g_real.malloc != NULL) || lifecycle_is_ready_for_calls();
-}
-
 static bool is_following(void)
 {
-    return lifecycle_is_recording() && lifecycle_config()->follows_children;
+    return state_is_recording() && state_config()->follows_children;
 }
 
 /* ---- children ----------------------------------------------------------------------------------
@@ -49,18 +47,18 @@ static void record_child(pid_t pid, const struct unwind_origin *origin)
 {
     uint64_t words[3] = {0, 0, (uint64_t)pid};
 
-    if (!lifecycle_is_recording())
+    if (!state_is_recording())
         return;
     count_child();
     record_event(LOG_FORK, 0, words, 3, origin);
     if (is_following())
-        lifecycle_define_child((uint32_t)pid);
+        describe_child((uint32_t)pid);
 }
 
 /* What a forking handler needs that interrupted a recording of this thread. */
 static bool fork_begins(void)
 {
-    bool is_nested = lifecycle_is_recording() && thread_is_nested();
+    bool is_nested = state_is_recording() && thread_is_nested();
 
     if (is_nested)
         memory_inherit(true);
@@ -83,7 +81,7 @@ MTRACE_EXPORT pid_t fork(void)
     const struct unwind_origin origin = RECORD_ORIGIN();
     bool is_nested;
 
-    if (!is_ready() || !g_real.fork) {
+    if (!lifecycle_is_ready() || !g_real.fork) {
         errno = ENOSYS;
         return -1;
     }
@@ -98,7 +96,7 @@ MTRACE_EXPORT pid_t _Fork(void)
     const struct unwind_origin origin = RECORD_ORIGIN();
     bool is_nested;
 
-    if (!is_ready() || !g_real._Fork) {
+    if (!lifecycle_is_ready() || !g_real._Fork) {
         errno = ENOSYS;
         return -1;
     }
@@ -113,7 +111,7 @@ MTRACE_EXPORT int forkpty(int *ret_master, char *ret_name, const struct termios 
     const struct unwind_origin origin = RECORD_ORIGIN();
     bool is_nested;
 
-    if (!is_ready() || !g_real.forkpty) {
+    if (!lifecycle_is_ready() || !g_real.forkpty) {
         errno = ENOSYS;
         return -1;
     }
@@ -129,14 +127,14 @@ MTRACE_EXPORT int daemon(int keeps_directory, int keeps_descriptors)
 {
     int result;
 
-    if (!is_ready() || !g_real.daemon) {
+    if (!lifecycle_is_ready() || !g_real.daemon) {
         errno = ENOSYS;
         return -1;
     }
     heap_extent_record();
-    lifecycle_end(LOG_END_IMMEDIATE, 0);
+    end_write(LOG_END_IMMEDIATE, 0);
     result = g_real.daemon(keeps_directory, keeps_descriptors);
-    lifecycle_goes_on();
+    end_take_back();
     return result;
 }
 
@@ -171,7 +169,7 @@ MTRACE_EXPORT int posix_spawn(pid_t *ret_pid, const char *path,
 {
     const struct unwind_origin origin = RECORD_ORIGIN();
 
-    if (!is_ready() || !g_real.posix_spawn)
+    if (!lifecycle_is_ready() || !g_real.posix_spawn)
         return ENOSYS;
     return spawn(g_real.posix_spawn, ret_pid, path, actions, attributes, arguments, environment,
                  &origin);
@@ -184,7 +182,7 @@ MTRACE_EXPORT int posix_spawnp(pid_t *ret_pid, const char *file,
 {
     const struct unwind_origin origin = RECORD_ORIGIN();
 
-    if (!is_ready() || !g_real.posix_spawnp)
+    if (!lifecycle_is_ready() || !g_real.posix_spawnp)
         return ENOSYS;
     return spawn(g_real.posix_spawnp, ret_pid, file, actions, attributes, arguments, environment,
                  &origin);
@@ -196,28 +194,28 @@ MTRACE_EXPORT int posix_spawnp(pid_t *ret_pid, const char *file,
 /* What every exec does before (the environment to pass) and after it failed. */
 static char *const *exec_begins(char *const *environment)
 {
-    bool is_own = lifecycle_is_recording() && lifecycle_is_own_process();
+    bool is_own = state_is_recording() && state_is_own_process();
 
     if (is_own)
-        lifecycle_exec_begins();
-    else if (lifecycle_is_recording()) /* a vfork child */
+        end_write(LOG_END_EXEC, 0);
+    else if (state_is_recording()) /* a vfork child */
         count_child();
     if (!is_following())
         return environment;
     if (!is_own)
-        lifecycle_define_child((uint32_t)sys_getpid());
+        describe_child((uint32_t)sys_getpid());
     return environment_for_exec(environment);
 }
 
 static int exec_failed(int result)
 {
-    lifecycle_exec_failed();
+    end_exec_failed();
     return result;
 }
 
 static int exec_path(const char *path, char *const arguments[], char *const environment[])
 {
-    if (!is_ready() || !g_real.execve) {
+    if (!lifecycle_is_ready() || !g_real.execve) {
         errno = ENOSYS;
         return -1;
     }
@@ -226,7 +224,7 @@ static int exec_path(const char *path, char *const arguments[], char *const envi
 
 static int exec_file(const char *file, char *const arguments[], char *const environment[])
 {
-    if (!is_ready() || !g_real.execvpe) {
+    if (!lifecycle_is_ready() || !g_real.execvpe) {
         errno = ENOSYS;
         return -1;
     }
@@ -255,7 +253,7 @@ MTRACE_EXPORT int execvpe(const char *file, char *const arguments[], char *const
 
 MTRACE_EXPORT int fexecve(int fd, char *const arguments[], char *const environment[])
 {
-    if (!is_ready() || !g_real.fexecve) {
+    if (!lifecycle_is_ready() || !g_real.fexecve) {
         errno = ENOSYS;
         return -1;
     }
@@ -265,7 +263,7 @@ MTRACE_EXPORT int fexecve(int fd, char *const arguments[], char *const environme
 MTRACE_EXPORT int execveat(int directory, const char *path, char *const arguments[],
                            char *const environment[], int flags)
 {
-    if (!is_ready() || !g_real.execveat) {
+    if (!lifecycle_is_ready() || !g_real.execveat) {
         errno = ENOSYS;
         return -1;
     }
@@ -369,9 +367,9 @@ MTRACE_EXPORT int execlp(const char *file, const char *first, ...)
 
 static MTRACE_NORETURN void end_immediately(int status)
 {
-    if (is_ready() && g_real.exit_immediately) {
+    if (lifecycle_is_ready() && g_real.exit_immediately) {
         heap_extent_record();
-        lifecycle_end(LOG_END_IMMEDIATE, status);
+        end_write(LOG_END_IMMEDIATE, status);
         g_real.exit_immediately(status);
     }
     __builtin_trap();
@@ -389,9 +387,9 @@ MTRACE_EXPORT void _Exit(int status)
 
 MTRACE_EXPORT void quick_exit(int status)
 {
-    if (is_ready() && g_real.quick_exit) {
+    if (lifecycle_is_ready() && g_real.quick_exit) {
         heap_extent_record();
-        lifecycle_end(LOG_END_QUICK, status);
+        end_write(LOG_END_QUICK, status);
         g_real.quick_exit(status);
     }
     __builtin_trap();
@@ -399,8 +397,8 @@ MTRACE_EXPORT void quick_exit(int status)
 
 MTRACE_EXPORT void abort(void)
 {
-    if (is_ready() && g_real.abort) {
-        lifecycle_end(LOG_END_ABORT, SIGABRT);
+    if (lifecycle_is_ready() && g_real.abort) {
+        end_write(LOG_END_ABORT, SIGABRT);
         g_real.abort();
     }
     __builtin_trap();

@@ -4,11 +4,12 @@
  * calls, its root directory).
  */
 #include "collector/life/lifecycle.h"
-#include "collector/life/thread.h"
 #include "collector/log/segment.h"
 #include "collector/platform/clock.h"
 #include "collector/platform/real.h"
 #include "collector/platform/sys.h"
+#include "collector/record/state.h"
+#include "collector/record/thread.h"
 #include "common/attr.h"
 
 #include <errno.h>
@@ -19,11 +20,6 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-
-static inline bool is_ready(void)
-{
-    return mtrace_likely(g_real.malloc != NULL) || lifecycle_is_ready_for_calls();
-}
 
 /* ---- births ------------------------------------------------------------------------------------
  */
@@ -91,9 +87,9 @@ MTRACE_EXPORT int pthread_create(pthread_t *ret_thread, const pthread_attr_t *at
     struct start *start;
     int error;
 
-    if (!is_ready() || !g_real.pthread_create)
+    if (!lifecycle_is_ready() || !g_real.pthread_create)
         return EAGAIN;
-    start = lifecycle_is_recording() ? take_start() : NULL;
+    start = state_is_recording() ? take_start() : NULL;
     if (!start)
         return g_real.pthread_create(ret_thread, attributes, routine, argument);
     start->routine = routine;
@@ -112,10 +108,10 @@ MTRACE_EXPORT int pthread_setname_np(pthread_t target, const char *name)
 {
     int error;
 
-    if (!is_ready() || !g_real.pthread_setname_np)
+    if (!lifecycle_is_ready() || !g_real.pthread_setname_np)
         return ENOSYS;
     error = g_real.pthread_setname_np(target, name);
-    if (error == 0 && lifecycle_is_recording())
+    if (error == 0 && state_is_recording())
         thread_define_name(thread_of((uintptr_t)target), name);
     return error;
 }
@@ -130,7 +126,7 @@ enum {
 /* Also before recording has begun: it may be switched on later. */
 static void before_seccomp(bool is_strict)
 {
-    if (lifecycle_is_recording())
+    if (state_is_recording())
         segment_reserve_ahead(SEGMENTS_AHEAD);
     if (is_strict)
         clock_forbid_all();
@@ -195,7 +191,7 @@ MTRACE_EXPORT int prctl(int option, ...)
     for (unsigned i = 0; i < 4; i++)
         a[i] = va_arg(arguments, unsigned long);
     va_end(arguments);
-    if (!is_ready() || !g_real.prctl) {
+    if (!lifecycle_is_ready() || !g_real.prctl) {
         errno = ENOSYS;
         return -1;
     }
@@ -203,7 +199,7 @@ MTRACE_EXPORT int prctl(int option, ...)
     ban_begins(&ban);
     result = g_real.prctl(option, a[0], a[1], a[2], a[3]);
     ban_ended(&ban, result);
-    if (option == PR_SET_NAME && result == 0 && lifecycle_is_recording())
+    if (option == PR_SET_NAME && result == 0 && state_is_recording())
         thread_define_name(&g_thread, NULL);
     return result;
 }
@@ -219,7 +215,7 @@ MTRACE_EXPORT long syscall(long number, ...)
     for (unsigned i = 0; i < 6; i++)
         a[i] = va_arg(arguments, long);
     va_end(arguments);
-    if (!is_ready() || !g_real.syscall) {
+    if (!lifecycle_is_ready() || !g_real.syscall) {
         errno = ENOSYS;
         return -1;
     }
@@ -233,11 +229,11 @@ MTRACE_EXPORT long syscall(long number, ...)
 /* The log's path means nothing behind a new root: grow while it does. */
 MTRACE_EXPORT int chroot(const char *path)
 {
-    if (!is_ready() || !g_real.chroot) {
+    if (!lifecycle_is_ready() || !g_real.chroot) {
         errno = ENOSYS;
         return -1;
     }
-    if (lifecycle_is_recording())
+    if (state_is_recording())
         segment_reserve_ahead(SEGMENTS_AHEAD);
     return g_real.chroot(path);
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "collector/life/environment.h"
 
-#include "collector/life/lifecycle.h"
-#include "collector/platform/memory.h"
 #include "collector/life/output.h"
-#include "collector/platform/real.h"
 #include "collector/log/segment.h"
-#include "collector/life/thread.h"
+#include "collector/platform/memory.h"
+#include "collector/platform/real.h"
+#include "collector/record/state.h"
+#include "collector/record/thread.h"
 
 #include <stdint.h>
 #include <string.h>
@@ -228,7 +228,7 @@ char *const *environment_for_exec(char *const *wanted)
 
     if (!wanted)
         wanted = none;
-    if (!lifecycle_is_recording())
+    if (!state_is_recording())
         return wanted;
     for (char *const *at = wanted; *at; at++, n_slots++)
         if (fmt_after_prefix(*at, g_preload_name))

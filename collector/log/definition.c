@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "collector/log/definition.h"
 
-#include "collector/platform/clock.h"
 #include "collector/log/segment.h"
+#include "collector/platform/clock.h"
 
 #include <string.h>
 

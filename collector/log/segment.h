@@ -40,7 +40,7 @@ struct segment_file {
 
 /*
  * Begins to use a mapped log: `file` is followed by n_first segments in the same mapping. They are
- * those of file->free_stack already (made by the recorder), or else segment_pool_add gives them.
+ * those of file->free_stack already (made by the recorder), or else segment_add_free gives them.
  */
 void segment_attach(struct log_file *file, uint32_t n_first, const struct segment_file *where);
 

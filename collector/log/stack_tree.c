@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "collector/log/stack_tree.h"
 
-#include "collector/platform/memory.h"
 #include "collector/log/segment.h"
+#include "collector/platform/memory.h"
 #include "collector/platform/sys.h"
 #include "common/attr.h"
 

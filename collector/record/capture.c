@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 #include "collector/record/capture.h"
 
-#include "collector/platform/fmt.h"
-#include "collector/life/lifecycle.h"
-#include "collector/platform/memory.h"
 #include "collector/log/message.h"
 #include "collector/log/modules.h"
-#include "collector/unwind/oracle.h"
-#include "collector/platform/real.h"
 #include "collector/log/segment.h"
 #include "collector/log/stack_tree.h"
+#include "collector/platform/fmt.h"
+#include "collector/platform/memory.h"
+#include "collector/platform/real.h"
+#include "collector/record/state.h"
+#include "collector/unwind/oracle.h"
 #include "collector/unwind/unwind_check.h"
 
 #include <dlfcn.h>
@@ -55,7 +55,7 @@ void capture_open_oracle(const struct config *config)
     fmt_bytes(&out, own, directory_bytes);
     fmt_string(&out, "libmtrace-oracle.so");
     /* What ld.so and libunwind allocate for it is none of the program's. */
-    thread = lifecycle_is_recording() ? thread_enter() : NULL;
+    thread = state_is_recording() ? thread_enter() : NULL;
     if (thread)
         thread->is_muted = true;
     handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);

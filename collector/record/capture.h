@@ -8,7 +8,7 @@
 #define MTRACE_COLLECTOR_CAPTURE_H
 
 #include "collector/platform/config.h"
-#include "collector/life/thread.h"
+#include "collector/record/thread.h"
 #include "collector/unwind/unwind.h"
 
 #include <stdbool.h>

@@ -2,11 +2,11 @@
 #include "collector/record/heap_extent.h"
 
 #include "collector/platform/fmt.h"
-#include "collector/life/lifecycle.h"
 #include "collector/platform/memory.h"
 #include "collector/platform/real.h"
-#include "collector/record/record.h"
 #include "collector/platform/sys.h"
+#include "collector/record/record.h"
+#include "collector/record/state.h"
 
 #include <fcntl.h>
 #include <stdbool.h>
@@ -139,7 +139,7 @@ void heap_extent_record(void)
     char *buffer;
     int fd;
 
-    if (!lifecycle_is_recording() || !lifecycle_is_own_process() || !real_is_glibc_malloc())
+    if (!state_is_recording() || !state_is_own_process() || !real_is_glibc_malloc())
         return;
     buffer = memory_map(BUFFER_BYTES);
     if (!buffer)

@@ -1,20 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 #include "collector/record/record.h"
 
-#include "collector/record/capture.h"
-#include "collector/platform/clock.h"
-#include "collector/life/lifecycle.h"
-#include "collector/platform/real.h"
 #include "collector/log/segment.h"
+#include "collector/platform/clock.h"
+#include "collector/platform/real.h"
+#include "collector/record/capture.h"
 #include "collector/record/side.h"
+#include "collector/record/state.h"
 #include "common/invariant.h"
 
 enum {
     TIME_BASE_WORDS = 2,
     THREAD_WORDS = 2,
     MOST_WORDS = 6, /* of an event written here */
-    /* Free words that a segment must have to be worth passing on to another thread. */
-    PARTIAL_WORDS = 64,
     PREFETCH_WORDS = 24,
 };
 
@@ -161,19 +159,6 @@ static inline bool make_room(struct thread *thread, uint64_t *ticks)
     return true;
 }
 
-void record_put_segment(struct thread *thread)
-{
-    struct log_segment *segment = thread->segment;
-    bool has_room = thread->limit > thread->cursor + PARTIAL_WORDS;
-
-    thread->segment = NULL;
-    thread->cursor = thread->limit = NULL;
-    if (has_room)
-        segment_put_partial(segment);
-    else
-        segment_seal(segment);
-}
-
 /* ---- writing -----------------------------------------------------------------------------------
  */
 
@@ -214,7 +199,7 @@ static void write_draft(struct thread *thread, const struct draft *draft, uint64
 
 static MTRACE_COLD void write_side(const struct draft *draft, uint64_t ticks)
 {
-    if (!lifecycle_is_recording() || g_thread.is_muted)
+    if (!state_is_recording() || g_thread.is_muted)
         return;
     if (!side_write(draft->words, draft->n_words, ticks, g_thread.index))
         segment_count_drop(LOG_DROP_NESTED);
@@ -297,9 +282,9 @@ static MTRACE_COLD void alloc_aside(const void *block, size_t size_bytes, enum l
 
 static inline bool is_tracing(void)
 {
-    return mtrace_likely(atomic_load_explicit(&g_lifecycle_is_tracing, memory_order_relaxed))
-           || (lifecycle_is_recording()
-               && atomic_load_explicit(&g_lifecycle_is_tracing, memory_order_relaxed));
+    return mtrace_likely(atomic_load_explicit(&g_state_is_tracing, memory_order_relaxed))
+           || (state_is_recording()
+               && atomic_load_explicit(&g_state_is_tracing, memory_order_relaxed));
 }
 
 void record_alloc(const void *block, size_t size_bytes, enum log_call call, size_t alignment,
@@ -390,7 +375,7 @@ void record_realloc(const void *block, const void *old, size_t size_bytes, enum 
     uint32_t node;
 
     if (mtrace_unlikely(!thread)) {
-        if (!lifecycle_is_recording())
+        if (!state_is_recording())
             return;
         draft_realloc(&draft, block, old, size_bytes, call, ticks - began_ticks);
         write_side(&draft, ticks);
@@ -410,8 +395,7 @@ void record_failure(const void *old, size_t size_bytes, enum log_call call, int 
 {
     uint64_t words[4] = {0, 0, (uint64_t)call | (uint64_t)(uint32_t)error << 8, size_bytes};
 
-    if (lifecycle_is_recording()
-        && atomic_load_explicit(&g_lifecycle_is_tracing, memory_order_relaxed))
+    if (state_is_recording() && atomic_load_explicit(&g_state_is_tracing, memory_order_relaxed))
         record_event(LOG_FAILURE, (uintptr_t)old, words, 4, origin);
 }
 

@@ -15,7 +15,7 @@
 #ifndef MTRACE_COLLECTOR_RECORD_H
 #define MTRACE_COLLECTOR_RECORD_H
 
-#include "collector/life/thread.h"
+#include "collector/record/thread.h"
 #include "collector/unwind/unwind.h"
 #include "common/log_format.h"
 
@@ -50,9 +50,6 @@ void record_event(enum log_event_kind kind, uint64_t address, const uint64_t *wo
 
 /* As record_event, for kinds whose node field says something else (LOG_TRACING…). */
 void record_note(enum log_event_kind kind, uint32_t value);
-
-/* The thread ends: its segment serves another one, or is sealed. */
-void record_put_segment(struct thread *thread);
 
 /* In a fork child. */
 void record_forget(void);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "collector/record/reentry.h"
 
-#include "collector/life/thread.h"
+#include "collector/record/thread.h"
 #include "common/attr.h"
 
 static struct real g_behind; /* written by reentry_guard */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "collector/unwind/unwind_check.h"
 
-#include "collector/platform/fmt.h"
 #include "collector/log/message.h"
 #include "collector/log/segment.h"
+#include "collector/platform/fmt.h"
 #include "collector/unwind/unwind_frames.h"
 #include "common/log_format.h"
 

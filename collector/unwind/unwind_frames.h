@@ -85,7 +85,7 @@ struct unwind_window {
 
 /* A node that was interned before: saves the search in the tree that all threads share. */
 struct unwind_known {
-    uint64_t key; /* unwind_known_key; 0: empty */
+    uint64_t key; /* of a frame: pc, module and exact; 0: empty */
     uint32_t parent;
     uint32_t node;
 };

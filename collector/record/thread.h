@@ -17,8 +17,8 @@
  *      key destructor rounds before the last leave the thread ready ("dying"): others free there.
  *
  * Invariants
- *   TH-1 gate == *g_generation exactly when the thread is ready and belongs to this process. A fork
- *        child finds *g_generation 0 (MADV_WIPEONFORK), whatever call made it.
+ *   TH-1 gate == *g_state_generation exactly when the thread is ready and belongs to this process. A fork
+ *        child finds *g_state_generation 0 (MADV_WIPEONFORK), whatever call made it.
  *   TH-2 Fields below `gate` are touched only between thread_enter and thread_leave.
  *   TH-3 segment, if not NULL, is FILLING and only this thread writes it.
  * Threads: each its own. Signals: a handler sees either side of the gate's one store.
@@ -26,6 +26,7 @@
 #ifndef MTRACE_COLLECTOR_THREAD_H
 #define MTRACE_COLLECTOR_THREAD_H
 
+#include "collector/record/state.h"
 #include "collector/unwind/unwind.h"
 #include "common/attr.h"
 #include "common/log_format.h"
@@ -60,14 +61,11 @@ struct thread {
 
 extern _Thread_local struct thread g_thread __attribute__((tls_model("initial-exec")));
 
-/* Points to the word that a fork wipes; never NULL. */
-extern const _Atomic uint64_t *g_generation;
-
 MTRACE_NODISCARD struct thread *thread_enter_slow(uint64_t previous_gate);
 
 /*
- * The calling thread, now inside; NULL: record nothing, or into the side segment (record.h asks
- * lifecycle.h). Fast path: two loads, one compare, one store.
+ * The calling thread, now inside; NULL: record nothing, or into the side segment (record.c asks
+ * state.h). Fast path: two loads, one compare, one store.
  */
 MTRACE_NODISCARD static inline struct thread *thread_enter(void)
 {
@@ -77,7 +75,7 @@ MTRACE_NODISCARD static inline struct thread *thread_enter(void)
     /* Closed before it is compared: a handler that forks in between finds it closed. */
     thread->gate = THREAD_GATE_CLOSED;
     atomic_signal_fence(memory_order_seq_cst);
-    if (mtrace_unlikely(gate != atomic_load_explicit(g_generation, memory_order_relaxed)))
+    if (mtrace_unlikely(gate != atomic_load_explicit(g_state_generation, memory_order_relaxed)))
         return thread_enter_slow(gate);
     return thread;
 }
@@ -91,14 +89,8 @@ static inline void thread_leave(struct thread *thread)
 /* The caller is a signal handler that interrupted a recording of this thread. */
 bool thread_is_nested(void);
 
-/* Makes the key whose destructor ends threads, and the wiped word. Once per process. */
+/* Makes the key whose destructor ends threads. Once per process image. */
 void thread_init(void);
-
-/* False: the kernel cannot wipe on fork, nothing can be recorded. */
-bool thread_has_generations(void);
-
-/* A new process generation begins (start, or in a fork child that is recorded). */
-void thread_new_generation(void);
 
 /* Bounds of the calling thread's stack, told by the pthread_create wrapper; main's are found. */
 void thread_set_stack(uintptr_t low, uintptr_t high);

@@ -1,34 +1,28 @@
 /* SPDX-License-Identifier: MIT */
-#include "collector/life/thread.h"
+#include "collector/record/thread.h"
 
 #include "collector/log/definition.h"
-#include "collector/platform/fmt.h"
-#include "collector/life/lifecycle.h"
-#include "collector/platform/memory.h"
-#include "collector/record/record.h"
 #include "collector/log/segment.h"
+#include "collector/platform/fmt.h"
+#include "collector/platform/memory.h"
 #include "collector/platform/sys.h"
+#include "collector/record/state.h"
 
 #include <pthread.h>
 #include <stddef.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
 
 enum {
-    PAGE_BYTES = 4096,
     KEY_ROUNDS = 4,        /* PTHREAD_DESTRUCTOR_ITERATIONS of glibc */
     MOST_KEYS_INLINE = 32, /* glibc allocates for keys above */
+    /* Free words that a segment must have to be worth passing on to another thread. */
+    PARTIAL_WORDS = 64,
 };
 
 extern void *__libc_stack_end;
 
 _Thread_local struct thread g_thread = {.gate = THREAD_GATE_CLOSED};
 
-static const _Atomic uint64_t g_no_generation; /* 0: every gate is closed */
-const _Atomic uint64_t *g_generation = &g_no_generation;
-
-static _Atomic uint64_t *g_wiped_word; /* the same word, writable; NULL before thread_init */
-static uint64_t g_last_generation = 1; /* inherited by fork children, so theirs are new */
 static pthread_key_t g_key;
 static bool g_has_key;
 
@@ -128,17 +122,31 @@ MTRACE_COLD struct thread *thread_enter_slow(uint64_t previous_gate)
     bool was_closed = previous_gate == THREAD_GATE_CLOSED;
     uint64_t generation;
 
-    if (!lifecycle_is_recording()) {
+    if (!state_is_recording()) {
         thread->gate = previous_gate;
         return NULL;
     }
-    generation = atomic_load_explicit(g_generation, memory_order_relaxed);
+    generation = atomic_load_explicit(g_state_generation, memory_order_relaxed);
     if (thread->generation == generation || thread->is_muted)
         return NULL; /* inside, or dead */
     if (thread->generation != 0 && was_closed && !thread->is_dead)
         return NULL; /* inside, in the parent process */
     begin(thread, generation);
     return thread;
+}
+
+/* The segment serves another thread, or is sealed. */
+static void put_segment(struct thread *thread)
+{
+    struct log_segment *segment = thread->segment;
+    bool has_room = thread->limit > thread->cursor + PARTIAL_WORDS;
+
+    thread->segment = NULL;
+    thread->cursor = thread->limit = NULL;
+    if (has_room)
+        segment_put_partial(segment);
+    else
+        segment_seal(segment);
 }
 
 static void end(struct thread *thread)
@@ -149,7 +157,7 @@ static void end(struct thread *thread)
     atomic_signal_fence(memory_order_seq_cst);
     thread->is_dead = true;
     if (thread->segment)
-        record_put_segment(thread);
+        put_segment(thread);
     unwind_memory_done(&thread->unwind);
     memory_unmap(thread->exec_scratch, thread->exec_scratch_bytes);
     thread->exec_scratch = NULL;
@@ -165,7 +173,7 @@ static void destroy(void *value)
 {
     struct thread *thread = value;
 
-    if (!lifecycle_is_recording() || thread->generation != *g_generation || thread->is_dead)
+    if (!state_is_recording() || thread->generation != *g_state_generation || thread->is_dead)
         return;
     if (++thread->n_rounds < KEY_ROUNDS)
         pthread_setspecific(g_key, thread);
@@ -175,21 +183,5 @@ static void destroy(void *value)
 
 void thread_init(void)
 {
-    void *page = memory_map_inherited(PAGE_BYTES);
-
-    if (!page || sys_advise(page, PAGE_BYTES, MADV_WIPEONFORK) < 0)
-        return;
-    g_wiped_word = page;
     g_has_key = pthread_key_create(&g_key, destroy) == 0 && g_key < MOST_KEYS_INLINE;
-}
-
-bool thread_has_generations(void)
-{
-    return g_wiped_word != NULL;
-}
-
-void thread_new_generation(void)
-{
-    atomic_store_explicit(g_wiped_word, ++g_last_generation, memory_order_release);
-    g_generation = g_wiped_word;
 }

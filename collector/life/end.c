@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+#include "collector/life/end.h"
+
+#include "collector/log/segment.h"
+#include "collector/record/record.h"
+#include "collector/record/state.h"
+
+#include <stddef.h>
+
+void end_write(enum log_end kind, int value)
+{
+    uint64_t words[3] = {0, 0, (uint64_t)kind | (uint64_t)(uint32_t)value << 32};
+
+    if (!state_is_recording() || !state_is_own_process())
+        return;
+    record_event(LOG_END, 0, words, 3, NULL);
+    atomic_store_explicit(&segment_log()->end_value, value, memory_order_relaxed);
+    atomic_store_explicit(&segment_log()->end_kind, kind, memory_order_release);
+}
+
+/* A child of the fork has a log of its own, or none: the parent's is not touched. */
+void end_take_back(void)
+{
+    if (state_is_recording() && state_is_own_process())
+        atomic_store_explicit(&segment_log()->end_kind, LOG_END_UNKNOWN, memory_order_release);
+}
+
+void end_exec_failed(void)
+{
+    if (!state_is_recording() || !state_is_own_process())
+        return;
+    end_take_back();
+    record_note(LOG_EXEC_FAILED, 0);
+}

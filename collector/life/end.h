@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * end: how the process ended, in the header of its log and as an event.
+ *
+ * Threads: any, outside of recording. Signals: safe. Failure: the log ends without a word.
+ */
+#ifndef MTRACE_COLLECTOR_END_H
+#define MTRACE_COLLECTOR_END_H
+
+#include "common/log_format.h"
+
+/* Just before it ends in this way. Nothing in a child that shares our memory. */
+void end_write(enum log_end kind, int value);
+
+/* It was not the end after all. */
+void end_take_back(void);
+
+/* The exec that end_write announced has failed. */
+void end_exec_failed(void);
+
+#endif

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT */
+#include "collector/record/state.h"
+
+#include "collector/platform/memory.h"
+#include "collector/platform/sys.h"
+
+#include <stddef.h>
+#include <sys/mman.h>
+
+enum {
+    PAGE_BYTES = 4096
+};
+
+_Atomic bool g_state_is_tracing;
+struct config g_state_config;
+
+static const _Atomic uint64_t g_no_generation; /* 0: every gate is closed */
+const _Atomic uint64_t *g_state_generation = &g_no_generation;
+
+static _Atomic uint64_t *g_wiped_word; /* the same word, writable; NULL before state_init */
+static uint64_t g_last_generation = 1; /* inherited by fork children, so theirs are new */
+static _Atomic uint32_t g_state;
+static uint32_t g_pid;                 /* written by state_record */
+static bool (*g_begin_in_child)(void); /* written by state_init */
+
+bool state_init(bool (*begin_in_child)(void))
+{
+    void *page = memory_map_inherited(PAGE_BYTES);
+
+    if (!page || sys_advise(page, PAGE_BYTES, MADV_WIPEONFORK) < 0)
+        return false;
+    g_wiped_word = page;
+    g_begin_in_child = begin_in_child;
+    return true;
+}
+
+static void set(enum state state)
+{
+    atomic_store_explicit(&g_state, state, memory_order_release);
+}
+
+bool state_start(enum state from)
+{
+    uint32_t expected = from;
+
+    return atomic_compare_exchange_strong_explicit(&g_state, &expected, STATE_STARTING,
+                                                   memory_order_acq_rel, memory_order_relaxed);
+}
+
+void state_record(void)
+{
+    g_pid = (uint32_t)sys_getpid();
+    atomic_store_explicit(g_wiped_word, ++g_last_generation, memory_order_release);
+    g_state_generation = g_wiped_word;
+    atomic_store_explicit(&g_state_is_tracing, true, memory_order_relaxed);
+    set(STATE_RECORDING);
+}
+
+void state_wait(void)
+{
+    set(STATE_WAITING);
+}
+
+void state_turn_off(void)
+{
+    set(STATE_OFF);
+}
+
+bool state_is_off(void)
+{
+    return atomic_load_explicit(&g_state, memory_order_relaxed) == STATE_OFF;
+}
+
+bool state_is_recording(void)
+{
+    if (mtrace_unlikely(atomic_load_explicit(&g_state, memory_order_acquire) != STATE_RECORDING))
+        return false;
+    return mtrace_likely(atomic_load_explicit(g_state_generation, memory_order_relaxed) != 0)
+           || g_begin_in_child();
+}
+
+bool state_is_own_process(void)
+{
+    /* Behind a seccomp filter the kernel is not asked, and no one will exec. */
+    return sys_is_forbidden() || (uint32_t)sys_getpid() == g_pid;
+}
+
+uint32_t state_pid(void)
+{
+    return g_pid;
+}

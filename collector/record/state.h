@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * state: whether this process image records, and what its user asked for.
+ *
+ *      unstarted ──first event, or our constructor──► starting ──► recording
+ *          │                                             │             │ fork child: if followed,
+ *          │ not the target, no log, no real malloc      │             ▼ starting again, else off
+ *          └───────────────────────────────► off ◄───────┴─────────────┘
+ *      waiting: MTRACE_DISABLE_BY_DEFAULT; no log until tracing is switched on.
+ *
+ * Model:   who begins, forks and ends processes (life/) sets it, who records asks it. One word that
+ *          the kernel wipes in fork children holds the process' generation; who finds it wiped calls
+ *          the one function that life/ left here.
+ * Invariants
+ *   SE-1 *g_state_generation is 0 in a process that has no log of its own, whatever call made it;
+ *        else no other process of its ancestry had this value.
+ * Threads: any. Signals: safe. Failure: off.
+ */
+#ifndef MTRACE_COLLECTOR_STATE_H
+#define MTRACE_COLLECTOR_STATE_H
+
+#include "collector/platform/config.h"
+#include "common/attr.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+enum state {
+    STATE_UNSTARTED,
+    STATE_STARTING,
+    STATE_RECORDING,
+    STATE_WAITING,
+    STATE_OFF,
+};
+
+/* Tracing is switched on: allocations are recorded, not frees only. */
+extern _Atomic bool g_state_is_tracing;
+
+/* Points to the word that a fork wipes; never NULL. */
+extern const _Atomic uint64_t *g_state_generation;
+
+/* Written while starting; read by state_config. */
+extern struct config g_state_config;
+
+static inline const struct config *state_config(void)
+{
+    return &g_state_config;
+}
+
+/*
+ * Makes the wiped word; once per process image. begin_in_child: called in a fork child by whoever
+ * asks first; true: it records now. False: the kernel cannot wipe on fork, nothing can be recorded.
+ */
+MTRACE_NODISCARD bool state_init(bool (*begin_in_child)(void));
+
+/* From `from` to starting, by one caller only. */
+MTRACE_NODISCARD bool state_start(enum state from);
+
+/* Starting ended with a log: a new generation of threads begins to record. */
+void state_record(void);
+
+/* Starting ended without one. */
+void state_wait(void);
+void state_turn_off(void);
+bool state_is_off(void);
+
+/* The log is mapped in this very process. Detects fork children, which start if they are followed. */
+bool state_is_recording(void);
+
+/* The pid this log is about: a vfork child that runs in our memory has another one. */
+bool state_is_own_process(void);
+
+/* Of the process whose state this is; in a fork child, before it started, the parent's. */
+uint32_t state_pid(void);
+
+#endif
