@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "queries/command_line/command_help.h"
 
-#include "queries/library/commands.h"
+#include "queries/library/queries.h"
 
 #include <argp.h>
 #include <stdint.h>
@@ -21,7 +21,7 @@ char *command_help_list(int key, const char *text, void *input)
     if (!out)
         return NULL;
     (void)fputs("Commands:\n", out);
-    for (const struct command *command = commands; command->name; command++)
+    for (const struct command *command = queries_commands; command->name; command++)
         (void)fprintf(out, "  %s%s%s%*s%s\n", command->name, command->argument ? " " : "",
                       command->argument ? command->argument : "",
                       (int)(22 - strlen(command->name)

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* mtrace-query: answers questions about a recording. */
-#include "queries/command_line/import_first.h"
 #include "queries/command_line/query_options.h"
-#include "queries/library/commands.h"
-#include "queries/question/query.h"
-#include "queries/question/query_open.h"
+#include "queries/library/import_first.h"
+#include "queries/library/queries.h"
 #include "support/error.h"
 
 #include <errno.h>
@@ -17,10 +15,12 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+static struct queries *question; /* a signal handler has no other way to it */
+
 static void handle_interrupt(int signal_number)
 {
     (void)signal_number;
-    rundb_interrupt();
+    queries_interrupt(question);
 }
 
 static void watch_interrupts(void)
@@ -44,75 +44,103 @@ static int terminal_width(int fd)
     return 0;
 }
 
-static void choose_style(struct query *query)
+static int open_output(const struct command_line *line, FILE **ret_out, struct error *err)
 {
-    const char *no_colour = getenv("NO_COLOR");
-    int fd = fileno(query->out);
-    bool is_terminal = isatty(fd);
-
-    query->style.format = query->options->format;
-    query->style.is_wide = query->options->is_wide;
-    query->style.is_coloured = is_terminal && !(no_colour && *no_colour);
-    query->style.width = query->options->is_wide ? 0 : terminal_width(fd);
-}
-
-static int open_output(struct query *query, struct error *err)
-{
-    const struct query_options *options = query->options;
-    int flags = O_WRONLY | O_CREAT | O_CLOEXEC | (options->is_forced ? O_TRUNC : O_EXCL);
+    int flags = O_WRONLY | O_CREAT | O_CLOEXEC | (line->is_forced ? O_TRUNC : O_EXCL);
     int fd;
 
-    query->out = stdout;
-    if (!options->output_path)
+    *ret_out = stdout;
+    if (!line->output_path)
         return 0;
-    fd = open(options->output_path, flags, 0666);
+    fd = open(line->output_path, flags, 0666);
     if (fd < 0 && errno == EEXIST)
         return error_set(err, ERROR_EXISTS, "'%s' exists; --force overwrites it",
-                         options->output_path);
+                         line->output_path);
     if (fd < 0)
-        return error_set_errno(err, errno, "cannot write '%s'", options->output_path);
-    query->out = fdopen(fd, "w");
-    if (!query->out) {
-        (void)close(fd);
-        query->out = stdout;
-        return error_set(err, ERROR_NOMEM, "no memory to write '%s'", options->output_path);
-    }
-    return 0;
+        return error_set_errno(err, errno, "cannot write '%s'", line->output_path);
+    *ret_out = fdopen(fd, "w");
+    if (*ret_out)
+        return 0;
+    (void)close(fd);
+    return error_set(err, ERROR_NOMEM, "no memory to write '%s'", line->output_path);
 }
 
-/* A failed write shows here at the latest; a file that is not whole is removed. */
-static int close_output(struct query *query, int rc, struct error *err)
+/* A file that is not whole is removed. */
+static int close_output(const struct command_line *line, FILE *out, int rc, struct error *err)
 {
-    const char *name = query->options->output_path ? query->options->output_path : "stdout";
-    bool is_bad = ferror(query->out) != 0;
-
     errno = 0;
-    if ((query->out == stdout ? fflush(stdout) : fclose(query->out)) != 0)
-        is_bad = true;
-    if (rc == 0 && is_bad)
-        rc = error_set_errno(err, errno ? errno : EIO, "cannot write '%s'", name);
-    if (rc != 0 && query->options->output_path && !query->options->is_forced
-        && query->out != stdout)
-        (void)unlink(query->options->output_path);
+    if (!line->output_path)
+        return rc;
+    if (fclose(out) != 0 && rc == 0)
+        rc = error_set_errno(err, errno ? errno : EIO, "cannot write '%s'", line->output_path);
+    if (rc != 0 && !line->is_forced)
+        (void)unlink(line->output_path);
     return rc;
 }
 
-static int answer(struct query *query, struct error *err)
+static int ask(const struct command_line *line, struct error *err)
 {
-    int rc = open_output(query, err);
+    const char *no_colour = getenv("NO_COLOR");
+    FILE *out;
+    int rc = open_output(line, &out, err);
+    bool is_terminal = rc == 0 && isatty(fileno(out));
+    const struct queries_output output = {
+        .out = out,
+        .name = line->output_path,
+        .is_terminal = is_terminal,
+        .is_coloured = is_terminal && !(no_colour && *no_colour),
+        .width = rc == 0 ? terminal_width(fileno(out)) : 0,
+    };
 
     if (rc != 0)
         return rc;
-    choose_style(query);
     watch_interrupts();
-    rc = query_open(query, err);
+    rc = queries_ask(question, &output, err);
+    return close_output(line, out, rc, err);
+}
+
+static int set_database(const char *name, struct error *err)
+{
+    char path[PATH_MAX];
+    bool is_current;
+    int rc;
+
+    if (!import_first_is_log(name))
+        return queries_set_database(question, name, err);
+    rc = import_first_find(name, path, sizeof(path), &is_current, err);
+    if (rc == 0 && !is_current) {
+        (void)fprintf(stderr, "importing %s to %s\n", name, path);
+        rc = import_first_run(name, path, err);
+    }
+    return rc == 0 ? queries_set_database(question, path, err) : rc;
+}
+
+static int set_names(const struct query_names *names, struct error *err)
+{
+    int rc = 0;
+
+    queries_set_command(question, names->command);
+    for (int i = 0; rc == 0 && i < names->n_arguments; i++)
+        rc = queries_add_argument(question, names->arguments[i], err);
+    return rc == 0 ? queries_check(question, err) : rc;
+}
+
+static int run(int argc, char **argv, struct error *err)
+{
+    struct command_line line;
+    int rc = query_options_parse(argc, argv, question, &line, err);
+
     if (rc == 0)
-        rc = query->options->command->run(query, err);
-    if (rc == 0)
-        rc = query_note_culled(query, err);
-    rc = close_output(query, rc, err);
-    rundb_close(&query->database);
-    return rc;
+        rc = set_names(&line.names, err);
+    if (rc == 0 && line.names.database)
+        rc = set_database(line.names.database, err);
+    return rc == 0 ? ask(&line, err) : rc;
+}
+
+static void print_remark(void *context, const char *text)
+{
+    (void)context;
+    (void)fprintf(stderr, "mtrace-query: note: %s\n", text);
 }
 
 static int report(const struct error *err)
@@ -126,18 +154,16 @@ static int report(const struct error *err)
 int main(int argc, char **argv)
 {
     struct error err = {0};
-    struct query_options options;
-    struct query query = {.options = &options, .commands = commands};
-    char database_path[PATH_MAX];
     int rc;
+    int status;
 
     (void)setlocale(LC_CTYPE, "");
-    rc = query_options_parse(argc, argv, &options, &err);
-    if (rc == 0 && options.database_path && import_first_is_log(options.database_path)) {
-        rc = import_first_run(options.database_path, database_path, sizeof(database_path), &err);
-        options.database_path = database_path;
-    }
-    if (rc == 0)
-        rc = answer(&query, &err);
-    return rc == 0 ? query.exit_status : report(&err);
+    question = queries_new(print_remark, NULL);
+    rc =
+        question ? run(argc, argv, &err) : error_set(&err, ERROR_NOMEM, "no memory for a question");
+    status = rc != 0                        ? report(&err)
+             : queries_has_failed(question) ? QUERIES_EXIT_FAIL_IF
+                                            : EXIT_SUCCESS;
+    queries_free(question);
+    return status;
 }

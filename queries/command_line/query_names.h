@@ -1,16 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * query_names: which of the names on the command line is the command, which the database, and whether
- * the command takes what else was given.
+ * query_names: which of the names on the command line is the command, which the database.
  */
 #ifndef MTRACE_QUERIES_QUERY_NAMES_H
 #define MTRACE_QUERIES_QUERY_NAMES_H
 
+struct command;
 struct error;
-struct query_options;
 
-/* Fills command, database_path and arguments; names are sorted in place and must outlive options. */
-int query_names_assign(struct query_options *options, const char **names, int n_names,
-                       struct error *err);
+enum {
+    QUERY_MAX_NAMES = 8
+};
+
+struct query_names {
+    const struct command *command;
+    const char *database;                   /* NULL for commands that need none */
+    const char *arguments[QUERY_MAX_NAMES]; /* of the command */
+    int n_arguments;
+};
+
+/* names are sorted in place. */
+int query_names_assign(const char **names, int n_names, struct query_names *ret, struct error *err);
 
 #endif

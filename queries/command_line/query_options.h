@@ -1,20 +1,31 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * query_options: the command line of mtrace-query.
+ * query_options: the command line of mtrace-query, as a question.
  *
  * Model: `mtrace-query [COMMAND] run.db [arguments] [options]`. The database may stand before or
- *        behind a command's argument: the first name that is a file is it.
+ *        behind a command's argument: the first name that is a file is it (query_names.h).
+ *        Options are those of the library, and a few about this program's output.
  * Failure: argp's own messages end the program with status 2 for an unknown option; everything else
  *        is ERROR_USAGE with one line. Help and version print and end the program with status 0.
  */
 #ifndef MTRACE_QUERIES_QUERY_OPTIONS_H
 #define MTRACE_QUERIES_QUERY_OPTIONS_H
 
-struct error;
-struct query_options;
+#include "queries/command_line/query_names.h"
 
-/* Texts of options point into argv. */
-int query_options_parse(int argc, char **argv, struct query_options *ret_options,
+#include <stdbool.h>
+
+struct error;
+struct queries;
+
+struct command_line {
+    struct query_names names;
+    const char *output_path; /* NULL: stdout */
+    bool is_forced;
+};
+
+/* Texts point into argv; the question has its parameters and its command, not its names. */
+int query_options_parse(int argc, char **argv, struct queries *question, struct command_line *ret,
                         struct error *err);
 
 #endif

@@ -9,7 +9,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 static const struct export_format {
     const char *name;
@@ -71,7 +70,7 @@ static int check_format(const struct query *query, const struct export_format **
     if ((options->measure || options->is_by_blocks) && !format->has_measure)
         return error_set(err, ERROR_USAGE, "--%s is for flamegraph.pl; %s has all there is",
                          options->measure ? "measure" : "by", format->name);
-    if (format->is_binary && !options->output_path && isatty(STDOUT_FILENO))
+    if (format->is_binary && query->style.is_terminal)
         return error_set(err, ERROR_USAGE, "%s is no text to look at; name a file with -o FILE",
                          format->name);
     return 0;
@@ -118,10 +117,9 @@ static int check_rows(struct export_job *job, const struct export_format *format
         rc = rundb_get_int64(database, "SELECT sum(culled_blocks) FROM backtrace_totals", &n_culled,
                              err);
     if (rc == 0 && n_culled > 0)
-        (void)fprintf(stderr,
-                      "mtrace-query: note: %lld culled blocks have no row and are left out of %s;"
-                      " totals have them\n",
-                      (long long)n_culled, format->name);
+        query_remark(job->query,
+                     "%lld culled blocks have no row and are left out of %s; totals have them",
+                     (long long)n_culled, format->name);
     return rc;
 }
 
@@ -158,8 +156,7 @@ static int run_format(struct export_job *job, const struct export_format *format
 int cmd_export_run(struct query *query, struct error *err)
 {
     const struct export_format *format;
-    struct export_job job = {
-        .query = query, .out = query->out, .output_path = query->options->output_path};
+    struct export_job job = {.query = query, .out = query->out};
     int rc = check_format(query, &format, err);
 
     if (rc == 0) {

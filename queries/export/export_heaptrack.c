@@ -305,7 +305,8 @@ int export_heaptrack_run(struct export_job *job, struct error *err)
     struct writer writer = {.job = job};
     int rc;
 
-    writer.out = compressed_stream_open(job->out, compressed_stream_kind_of(job->output_path));
+    writer.out =
+        compressed_stream_open(job->out, compressed_stream_kind_of(job->query->output_name));
     if (!writer.out)
         return no_memory(err);
     id_pairs_init(&writer.strings);

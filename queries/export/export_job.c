@@ -11,7 +11,7 @@
 int export_job_write_error(const struct export_job *job, int os_errno, struct error *err)
 {
     return error_set_errno(err, os_errno ? os_errno : EIO, "cannot write '%s'",
-                           job->output_path ? job->output_path : "stdout");
+                           job->query->output_name ? job->query->output_name : "stdout");
 }
 
 static char *copy_text(struct sqlite3_stmt *row, int column)

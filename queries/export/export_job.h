@@ -24,7 +24,6 @@ struct query;
 struct export_job {
     struct query *query;
     FILE *out;
-    const char *output_path;     /* NULL: stdout */
     struct stack_weights stacks; /* the tree, and the weights of one measure */
     int64_t process_id;          /* 0: all; never 0 for a format of one process */
     int64_t pid;                 /* of that process, or the first; so below */

@@ -65,7 +65,8 @@ static int put_allocations(const struct export_job *job, FILE *out, struct error
 /* Packed where the file's name ends so. */
 int export_json_run(struct export_job *job, struct error *err)
 {
-    FILE *out = compressed_stream_open(job->out, compressed_stream_kind_of(job->output_path));
+    FILE *out =
+        compressed_stream_open(job->out, compressed_stream_kind_of(job->query->output_name));
     int rc = out ? 0 : error_set(err, ERROR_NOMEM, "no memory to write json");
 
     for (size_t i = 0; rc == 0 && i < sizeof(members) / sizeof(members[0]); i++)

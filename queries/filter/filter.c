@@ -206,7 +206,7 @@ const struct filter_parameter filter_parameters[] = {
     {.name = NULL},
 };
 
-static bool is_same_name(const char *name, const char *text, size_t length)
+bool filter_is_name(const char *name, const char *text, size_t length)
 {
     if (!name || strlen(name) != length)
         return false;
@@ -220,7 +220,7 @@ static bool is_same_name(const char *name, const char *text, size_t length)
 const struct filter_parameter *filter_find(const char *name, size_t length)
 {
     for (const struct filter_parameter *p = filter_parameters; p->name; p++) {
-        if (is_same_name(p->name, name, length) || is_same_name(p->alias, name, length))
+        if (filter_is_name(p->name, name, length) || filter_is_name(p->alias, name, length))
             return p;
     }
     return NULL;
@@ -278,7 +278,7 @@ static int parse_word(const char *text, struct filter_value *value, struct error
     size_t used = 0;
 
     for (const struct filter_word *word = value->parameter->words; word->name; word++) {
-        if (is_same_name(word->name, text, strlen(text))) {
+        if (filter_is_name(word->name, text, strlen(text))) {
             value->word = word;
             return 0;
         }

@@ -92,6 +92,9 @@ struct filter {
     size_t n_values;
 };
 
+/* Whether a text of so many characters is a name, with "-" as good as "_". name NULL: no. */
+bool filter_is_name(const char *name, const char *text, size_t length);
+
 /* By name with "_" or "-", or by alias; NULL if there is none. */
 const struct filter_parameter *filter_find(const char *name, size_t length);
 

@@ -56,6 +56,6 @@ int damage_note_print(const struct query *query, struct error *err)
         return 0;
     rc = damage_note_format(query, text, sizeof(text), err);
     if (rc == 0 && text[0])
-        (void)fprintf(stderr, "mtrace-query: note: %s\n", text);
+        query_remark(query, "%s", text);
     return rc;
 }

@@ -3,7 +3,12 @@
 
 #include "queries/question/command.h"
 
+#include <stdarg.h>
 #include <string.h>
+
+enum {
+    REMARK_BYTES = 1024
+};
 
 const struct command *command_find(const struct command *table, const char *name)
 {
@@ -21,6 +26,19 @@ int64_t query_max_rows(const struct query *query)
     if (query->options->count == 0 || query->style.format != RENDER_TABLE)
         return -1;
     return QUERY_TABLE_ROWS;
+}
+
+void query_remark(const struct query *query, const char *format, ...)
+{
+    char text[REMARK_BYTES];
+    va_list arguments;
+
+    if (!query->remark)
+        return;
+    va_start(arguments, format);
+    (void)vsnprintf(text, sizeof(text), format, arguments);
+    va_end(arguments);
+    query->remark(query->remark_context, text);
 }
 
 bool query_show_sql(const struct query *query, struct sqlite3_stmt *stmt)

@@ -2,12 +2,13 @@
 /*
  * query: one question to one database: what was asked, and where the answer goes.
  *
- * Model: main fills a struct query from the command line, opens the database (query_open.h), and
- *        calls the command's run function (command.h). Data goes to `out`, remarks to stderr.
+ * Model: the library (queries.h) fills a struct query from what a client says, opens the database (query_open.h), and
+ *        calls the command's run function (command.h). Data goes to `out`, remarks to the client's function.
  */
 #ifndef MTRACE_QUERIES_QUERY_H
 #define MTRACE_QUERIES_QUERY_H
 
+#include "common/attr.h"
 #include "queries/database/rundb.h"
 #include "queries/filter/filter.h"
 #include "queries/text/render.h"
@@ -22,8 +23,7 @@ struct error;
 enum {
     QUERY_MAX_ARGUMENTS = 4,
     QUERY_SHELL_PATH_BYTES = 4 * 4096,
-    QUERY_TABLE_ROWS = 20, /* shown when --count is not given */
-    QUERY_EXIT_FAIL_IF = 3 /* --fail-if found a row */
+    QUERY_TABLE_ROWS = 20 /* shown when --count is not given */
 };
 
 enum query_order {
@@ -46,14 +46,12 @@ struct query_options {
     enum query_order order;
     const char *fail_if;
     const char *suppressions_path;
-    const char *output_path;   /* NULL: stdout */
     const char *export_format; /* of export; NULL: not given */
     const char *measure; /* what stacks weigh (stack_weights.h); NULL: the command's default */
     bool is_by_blocks;   /* blocks count, not bytes */
     bool is_inverted;    /* innermost functions first */
     double min_share;    /* smaller nodes are folded; negative: the command's default */
     struct filter filter;
-    bool is_forced;
     bool is_wide;
     bool is_sql_shown;
 };
@@ -63,15 +61,21 @@ struct query {
     struct rundb database;
     struct render_style style;
     FILE *out;
+    const char *output_name;                         /* of the file it is; NULL: none */
+    void (*remark)(void *context, const char *text); /* NULL: nobody wants remarks */
+    void *remark_context;
     struct query_options resolved;           /* the options, when opening has made a pid an id */
     char shell_path[QUERY_SHELL_PATH_BYTES]; /* of the database, as the proposed commands have it */
     const struct command *commands; /* all there are, for what speaks of others; may be NULL */
     bool is_culled_noted;           /* the answer itself says what was culled */
-    int exit_status;                /* of a question that was answered */
+    bool has_failed;                /* rows were found for which --fail-if holds */
 };
 
 /* Rows to show: -1 for all. */
 int64_t query_max_rows(const struct query *query);
+
+/* Tells the client what is no part of the answer: one line, without its end. */
+void query_remark(const struct query *query, const char *format, ...) MTRACE_PRINTF(2, 3);
 
 /* Prints the statement with its literals instead of running it, when that was asked for; true if
  * so. */

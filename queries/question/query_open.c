@@ -193,9 +193,9 @@ int query_note_culled(const struct query *query, struct error *err)
         (long long)options->process_id);
     rc = rundb_get_int64(&query->database, sql, &n_culled, err);
     if (rc == 0 && n_culled > 0)
-        (void)fprintf(stderr,
-                      "mtrace-query: note: %s were culled: they are in totals, and not in this"
-                      " answer, which is made of rows\n",
-                      units_format_counted(n_culled, "block", text));
+        query_remark(query,
+                     "%s were culled: they are in totals, and not in this answer, which is made of"
+                     " rows",
+                     units_format_counted(n_culled, "block", text));
     return rc;
 }

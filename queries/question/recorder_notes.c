@@ -68,6 +68,6 @@ int recorder_notes_print(const struct query *query, struct error *err)
                          &has_addresses, err);
     note = rc == 0 ? find_note(query->options->command->name, has_addresses != 0) : NULL;
     if (note)
-        (void)fprintf(stderr, "mtrace-query: note: %s\n", note->text);
+        query_remark(query, "%s", note->text);
     return rc;
 }

@@ -16,7 +16,7 @@ static void print_footer(const struct query *query, struct sqlite3_stmt *stmt, i
     if (query->style.format != RENDER_TABLE)
         return;
     if (n_rows == 0 && !query->options->fail_if)
-        (void)fprintf(stderr, "no rows\n");
+        query_remark(query, "no rows");
     if (query_max_rows(query) >= 0 && n_rows == query_max_rows(query)
         && sqlite3_step(stmt) == SQLITE_ROW)
         (void)fprintf(query->out, "more rows: -n 0\n");
@@ -45,7 +45,7 @@ static int show(struct query *query, const char *source, const char *made_rows, 
     }
     sqlite3_finalize(stmt);
     if (rc == 0 && query->options->fail_if && n_rows > 0)
-        query->exit_status = QUERY_EXIT_FAIL_IF;
+        query->has_failed = true;
     return rc;
 }
 

@@ -91,10 +91,11 @@ static int read_entries(const struct query *query, enum stack_measure measure, i
     return rc;
 }
 
-static int read_side(const struct query_options *options, enum stack_measure measure, int side,
-                     struct diff *diff, struct error *err)
+static int read_side(const struct query *asked, const struct query_options *options,
+                     enum stack_measure measure, int side, struct diff *diff, struct error *err)
 {
-    struct query query = {.options = options};
+    struct query query = {
+        .options = options, .remark = asked->remark, .remark_context = asked->remark_context};
     int rc = query_open(&query, err);
 
     if (rc == 0)
@@ -324,7 +325,7 @@ int cmd_diff_run(struct query *query, struct error *err)
     for (int side = 0; rc == 0 && side < 2; side++) {
         sides[side].command = &side_command;
         sides[side].is_sql_shown = false;
-        rc = read_side(&sides[side], measure, side, &diff, err);
+        rc = read_side(query, &sides[side], measure, side, &diff, err);
     }
     if (rc == 0) {
         merge(&diff);

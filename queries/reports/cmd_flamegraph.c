@@ -246,7 +246,7 @@ int cmd_flamegraph_run(struct query *query, struct error *err)
     struct stack_weights weights = {0};
     struct call_tree tree = {0};
     struct picture picture = {.query = query, .tree = &tree, .is_by_blocks = options->is_by_blocks};
-    int rc = svg_check_output(&query->style, query->out, err);
+    int rc = svg_check_output(&query->style, err);
 
     if (rc == 0)
         rc = call_tree_load(&tree, &weights, query, err);

@@ -234,7 +234,7 @@ static int draw(struct map *map, struct error *err)
 int cmd_heap_map_run(struct query *query, struct error *err)
 {
     struct map map = {.query = query};
-    int rc = svg_check_output(&query->style, query->out, err);
+    int rc = svg_check_output(&query->style, err);
 
     if (rc == 0)
         rc = read_heaps(&map, err);

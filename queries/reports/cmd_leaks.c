@@ -313,7 +313,7 @@ static int run_plain(struct query *query, struct error *err)
     if (rc == 0 && n_rows > 0 && options->site_id && query->style.format == RENDER_TABLE)
         (void)fprintf(query->out, "next: mtrace-query stack %s ID\n", query->shell_path);
     if (rc == 0 && n_rows > 0 && options->fail_if)
-        query->exit_status = QUERY_EXIT_FAIL_IF;
+        query->has_failed = true;
     return rc;
 }
 

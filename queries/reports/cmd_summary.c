@@ -63,7 +63,7 @@ static int run_pivot(struct query *query, struct error *err)
     sqlite3_finalize(stmt);
     sqlite3_free(source);
     if (rc == 0 && query->options->fail_if && n_rows > 0)
-        query->exit_status = QUERY_EXIT_FAIL_IF;
+        query->has_failed = true;
     return rc;
 }
 

@@ -28,8 +28,9 @@ enum render_format {
 
 struct render_style {
     enum render_format format;
-    int width;    /* of the terminal; 0: no limit */
-    bool is_wide; /* names and paths in full, every column as it is */
+    int width;        /* of the terminal; 0: no limit */
+    bool is_wide;     /* names and paths in full, every column as it is */
+    bool is_terminal; /* what is no text is refused */
     bool is_coloured;
     bool has_process; /* keep process_id in tables: there are several */
 };

@@ -6,13 +6,12 @@
 
 #include <stddef.h>
 #include <string.h>
-#include <unistd.h>
 
-int svg_check_output(const struct render_style *style, FILE *out, struct error *err)
+int svg_check_output(const struct render_style *style, struct error *err)
 {
     if (style->format != RENDER_TABLE)
         return error_set(err, ERROR_USAGE, "a picture has no other format than SVG");
-    if (isatty(fileno(out)))
+    if (style->is_terminal)
         return error_set(err, ERROR_USAGE,
                          "a picture is no text for a terminal; name a file with -o picture.svg");
     return 0;

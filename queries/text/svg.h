@@ -21,7 +21,7 @@ struct render_style;
 extern const struct embedded_sql embedded_pictures[];
 
 /* Fails with ERROR_USAGE when the picture would go to a terminal. */
-int svg_check_output(const struct render_style *style, FILE *out, struct error *err);
+int svg_check_output(const struct render_style *style, struct error *err);
 
 /* The first line to the style; height in pixels. */
 void svg_begin(FILE *out, int width, int height, const char *title);

@@ -18,7 +18,11 @@ struct error;
 
 bool import_first_is_log(const char *path);
 
-/* ret_path: of the database. */
-int import_first_run(const char *log_path, char *ret_path, size_t size, struct error *err);
+/* ret_path: of the database; whether it holds the recording as it is. */
+int import_first_find(const char *log_path, char *ret_path, size_t size, bool *ret_is_current,
+                      struct error *err);
+
+/* Makes the database, or makes it anew; mtrace-import says on stderr what it does. */
+int import_first_run(const char *log_path, const char *database_path, struct error *err);
 
 #endif

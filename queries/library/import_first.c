@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "queries/command_line/import_first.h"
+#include "queries/library/import_first.h"
 
 #include "common/log_format.h"
 #include "queries/database/rundb.h"
@@ -119,7 +119,7 @@ static void find_importer(char *path, size_t size)
     memcpy(path, importer, sizeof(importer));
 }
 
-static int run_importer(const char *log_path, const char *database_path, struct error *err)
+int import_first_run(const char *log_path, const char *database_path, struct error *err)
 {
     char program[PATH_MAX];
     char force[] = "--force";
@@ -142,17 +142,12 @@ static int run_importer(const char *log_path, const char *database_path, struct 
     return 0;
 }
 
-int import_first_run(const char *log_path, char *ret_path, size_t size, struct error *err)
+int import_first_find(const char *log_path, char *ret_path, size_t size, bool *ret_is_current,
+                      struct error *err)
 {
     int length = (int)(strlen(log_path) - strlen(log_suffix));
-    bool is_current;
-    int rc;
 
     if (snprintf(ret_path, size, "%.*s.db", length, log_path) >= (int)size)
         return error_set(err, ERROR_USAGE, "the name '%.200s' is too long", log_path);
-    rc = check_database(ret_path, log_path, &is_current, err);
-    if (rc != 0 || is_current)
-        return rc;
-    (void)fprintf(stderr, "importing %s to %s\n", log_path, ret_path);
-    return run_importer(log_path, ret_path, err);
+    return check_database(ret_path, log_path, ret_is_current, err);
 }

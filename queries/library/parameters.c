@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: MIT */
+#include "queries/library/parameters.h"
+
+#include "queries/export/cmd_export.h"
+#include "support/error.h"
+#include "support/units.h"
+
+#include <string.h>
+
+/* ---- values ---- */
+
+static int set_number(const char *option, const char *text, int64_t *ret_value, struct error *err)
+{
+    uint64_t value;
+
+    if (units_parse_count(text, &value, NULL) != 0)
+        return error_set(err, ERROR_USAGE, "--%s '%s': a whole number is expected", option, text);
+    *ret_value = (int64_t)value;
+    return 0;
+}
+
+static int set_count(struct query_options *options, const char *text, struct error *err)
+{
+    return set_number("count", text, &options->count, err);
+}
+
+static int set_skip(struct query_options *options, const char *text, struct error *err)
+{
+    return set_number("skip", text, &options->skip, err);
+}
+
+static int set_process(struct query_options *options, const char *text, struct error *err)
+{
+    return set_number("process", text, &options->process_id, err);
+}
+
+static int set_site(struct query_options *options, const char *text, struct error *err)
+{
+    return set_number("site", text, &options->site_id, err);
+}
+
+static int set_order(struct query_options *options, const char *text, struct error *err)
+{
+    if (strcmp(text, "asc") != 0 && strcmp(text, "dsc") != 0)
+        return error_set(err, ERROR_USAGE, "--order '%s': asc or dsc is expected", text);
+    options->order = *text == 'a' ? ORDER_ASC : ORDER_DSC;
+    return 0;
+}
+
+static int set_format(struct query_options *options, const char *text, struct error *err)
+{
+    if (render_format_parse(text, &options->format, NULL) != 0)
+        return error_set(err, ERROR_USAGE, "--format '%s': table, json or csv is expected", text);
+    return 0;
+}
+
+static int set_by(struct query_options *options, const char *text, struct error *err)
+{
+    if (strcmp(text, "bytes") != 0 && strcmp(text, "blocks") != 0)
+        return error_set(err, ERROR_USAGE, "--by '%s': bytes or blocks is expected", text);
+    options->is_by_blocks = strcmp(text, "blocks") == 0;
+    return 0;
+}
+
+static int set_min_share(struct query_options *options, const char *text, struct error *err)
+{
+    if (units_parse_percent(text, &options->min_share, NULL) != 0)
+        return error_set(err, ERROR_USAGE, "--min-share '%s': a percentage is expected, as 0.5%%",
+                         text);
+    return 0;
+}
+
+static int set_flag(const char *option, const char *text, bool *ret_flag, struct error *err)
+{
+    if (strcmp(text, "yes") != 0 && strcmp(text, "no") != 0)
+        return error_set(err, ERROR_USAGE, "--%s '%s': yes or no is expected", option, text);
+    *ret_flag = *text == 'y';
+    return 0;
+}
+
+static int set_bottom_up(struct query_options *options, const char *text, struct error *err)
+{
+    return set_flag("bottom-up", text, &options->is_inverted, err);
+}
+
+static int set_wide(struct query_options *options, const char *text, struct error *err)
+{
+    return set_flag("wide", text, &options->is_wide, err);
+}
+
+static int set_show_sql(struct query_options *options, const char *text, struct error *err)
+{
+    return set_flag("show-sql", text, &options->is_sql_shown, err);
+}
+
+static int set_sort_by(struct query_options *options, const char *text, struct error *err)
+{
+    (void)err;
+    options->sort_by = text;
+    return 0;
+}
+
+static int set_measure(struct query_options *options, const char *text, struct error *err)
+{
+    (void)err;
+    options->measure = text;
+    return 0;
+}
+
+static int set_suppressions(struct query_options *options, const char *text, struct error *err)
+{
+    (void)err;
+    options->suppressions_path = text;
+    return 0;
+}
+
+static int set_fail_if(struct query_options *options, const char *text, struct error *err)
+{
+    (void)err;
+    options->fail_if = text;
+    return 0;
+}
+
+/* ---- the table ---- */
+
+static const struct parameter {
+    struct queries_parameter shown;
+    int (*set)(struct query_options *options, const char *text, struct error *err);
+} parameters[] = {
+    {{"process", NULL, "ID", "only this process", QUERIES_WHOSE}, set_process},
+    {{"site", NULL, "ID", "only this call site", QUERIES_WHOSE}, set_site},
+    {{"sort_by", NULL, "COLUMN", "sort by a column of the answer", QUERIES_ROWS}, set_sort_by},
+    {{"order", NULL, "asc|dsc", "direction [dsc for sizes, counts and intervals, else asc]",
+      QUERIES_ROWS},
+     set_order},
+    {{"count", NULL, "N", "rows to print, 0 for all [20 for tables, else all]", QUERIES_ROWS},
+     set_count},
+    {{"skip", NULL, "N", "rows to leave out first", QUERIES_ROWS}, set_skip},
+    {{"measure", NULL, "MEASURE",
+      "what stacks weigh: peak, leaked, allocated, freed, temporary, live [live with --at, else peak]",
+      QUERIES_ROWS},
+     set_measure},
+    {{"by", NULL, "bytes|blocks", "and in what [bytes]", QUERIES_ROWS}, set_by},
+    {{"bottom_up", "invert", NULL, "trees and flame graphs begin with the innermost function",
+      QUERIES_ROWS},
+     set_bottom_up},
+    {{"min_share", NULL, "N%", "fold what is smaller [1% in trees, 0.05% in flame graphs]",
+      QUERIES_ROWS},
+     set_min_share},
+    {{"suppressions", NULL, "FILE", "leaks to leave out, in LeakSanitizer's syntax", QUERIES_GATE},
+     set_suppressions},
+    {{"fail_if", NULL, "EXPRESSION",
+      "print only rows for which it holds, and exit 3 if there are any", QUERIES_GATE},
+     set_fail_if},
+    {{"format", NULL, "table|json|csv",
+      "json and csv have raw numbers: bytes and nanoseconds [table]", QUERIES_LOOK},
+     set_format},
+    {{"wide", NULL, NULL, "names, paths and columns in full", QUERIES_LOOK}, set_wide},
+    {{"show_sql", NULL, NULL, "print the statement instead of its answer", QUERIES_LOOK},
+     set_show_sql},
+};
+
+enum {
+    N_PARAMETERS = sizeof(parameters) / sizeof(parameters[0])
+};
+
+bool queries_parameter_at(size_t index, struct queries_parameter *ret_parameter)
+{
+    const struct filter_parameter *filter;
+
+    if (index < N_PARAMETERS) {
+        *ret_parameter = parameters[index].shown;
+        return true;
+    }
+    filter = &filter_parameters[index - N_PARAMETERS];
+    *ret_parameter = (struct queries_parameter){filter->name, filter->alias, filter->value,
+                                                filter->help, QUERIES_FILTER};
+    return filter->name != NULL;
+}
+
+long queries_find_parameter(const char *name, size_t length)
+{
+    const struct filter_parameter *filter = filter_find(name, length);
+
+    for (long i = 0; i < N_PARAMETERS; i++) {
+        if (filter_is_name(parameters[i].shown.name, name, length)
+            || filter_is_name(parameters[i].shown.alias, name, length))
+            return i;
+    }
+    return filter ? N_PARAMETERS + (filter - filter_parameters) : -1;
+}
+
+void parameters_init(struct query_options *options)
+{
+    *options = (struct query_options){.count = -1, .min_share = -1};
+}
+
+/* `to` is a filter and, of export, a format: no format begins like a time. */
+static bool is_format(const struct filter_parameter *filter, const char *text)
+{
+    return strcmp(filter->name, "to") == 0 && !(*text >= '0' && *text <= '9');
+}
+
+int parameters_set(struct query_options *options, size_t index, const char *text, struct error *err)
+{
+    const struct filter_parameter *filter;
+
+    if (index < N_PARAMETERS)
+        return parameters[index].set(options, text, err);
+    filter = &filter_parameters[index - N_PARAMETERS];
+    if (!is_format(filter, text))
+        return filter_add(&options->filter, filter, text, err);
+    options->export_format = text;
+    return 0;
+}
+
+/* ---- what a command takes ---- */
+
+static int check_filters(const struct query_options *options, struct error *err)
+{
+    const struct command *command = options->command;
+    int n_instants = 0;
+
+    for (size_t i = 0; i < options->filter.n_values; i++) {
+        const struct filter_value *value = &options->filter.values[i];
+
+        if (command->has_instant && value->parameter == filter_find("alive_at", 8)) {
+            if (++n_instants > 1)
+                return error_set(err, ERROR_USAGE, "%s shows one instant, but --at was given twice",
+                                 command->name);
+            continue;
+        }
+        if (command->filters == COMMAND_FILTERS_NONE)
+            return error_set(err, ERROR_USAGE, "%s takes no filters, but %s was given",
+                             command->name, value->parameter->name);
+        if (command->filters == COMMAND_FILTERS_STACKS
+            && filter_value_scope(value) == FILTER_SCOPE_ROW)
+            return error_set(err, ERROR_USAGE,
+                             "%s takes filters of stacks and groups only, but %s was given",
+                             command->name, value->parameter->name);
+    }
+    return 0;
+}
+
+/* What is no format is taken as a time that nobody can read. */
+static int fail_format(const struct query_options *options, struct error *err)
+{
+    struct filter filter = {.n_values = 0};
+
+    if (!cmd_export_has_format(options->export_format))
+        return filter_add(&filter, filter_find("to", 2), options->export_format, err);
+    return error_set(err, ERROR_USAGE, "--to %s is for export, not for %s", options->export_format,
+                     options->command->name);
+}
+
+/* Options that only some commands understand. */
+static int check_options(const struct query_options *options, struct error *err)
+{
+    const struct command *command = options->command;
+    const char *option = options->measure ? "measure" : options->is_by_blocks ? "by" : NULL;
+
+    if (!option && (options->is_inverted || options->min_share >= 0) && !command->has_tree)
+        return error_set(err, ERROR_USAGE, "--%s is for tree and flamegraph, not for %s",
+                         options->is_inverted ? "bottom-up" : "min-share", command->name);
+    if (option && !command->has_measure)
+        return error_set(err, ERROR_USAGE, "--%s cannot be used with %s", option, command->name);
+    return options->export_format && !command->has_format ? fail_format(options, err) : 0;
+}
+
+static int check_arguments(const struct query_options *options, struct error *err)
+{
+    const struct command *command = options->command;
+    int wanted = command->argument ? 1 : 0;
+
+    if (options->n_arguments < wanted && !command->is_argument_optional)
+        return error_set(err, ERROR_USAGE, "%s needs %s", command->name, command->argument);
+    if (options->n_arguments > wanted)
+        return error_set(err, ERROR_USAGE, "'%s' is one name too many for %s",
+                         options->arguments[wanted], command->name);
+    return 0;
+}
+
+int parameters_check(const struct query_options *options, struct error *err)
+{
+    int rc = 0;
+
+    if (!options->command)
+        return error_set(err, ERROR_USAGE, "no command is named");
+    rc = check_arguments(options, err);
+    if (rc == 0)
+        rc = check_options(options, err);
+    return rc == 0 ? check_filters(options, err) : rc;
+}
