@@ -5,8 +5,8 @@
  * Threads: none of its own.
  * Failure: growing_reserve returns NULL without memory and leaves the array as it was.
  */
-#ifndef MTRACE_IMPORTER_GROWING_H
-#define MTRACE_IMPORTER_GROWING_H
+#ifndef MTRACE_SUPPORT_GROWING_H
+#define MTRACE_SUPPORT_GROWING_H
 
 #include <stddef.h>
 

@@ -2,14 +2,16 @@
 #include "importer/command/import.h"
 
 #include "common/attr.h"
-#include "importer/symbols/call_sites.h"
-#include "importer/tables/database.h"
 #include "importer/events/event_queue.h"
+#include "importer/events/sample_stream.h"
 #include "importer/facts/facts.h"
+#include "importer/symbols/call_sites.h"
 #include "importer/symbols/function_totals.h"
 #include "importer/symbols/given_symbols.h"
-#include "importer/events/sample_stream.h"
 #include "importer/symbols/site_totals.h"
+#include "importer/tables/database.h"
+#include "importer/tables/event_rows.h"
+#include "importer/tables/fact_tables.h"
 #include "importer/tables/stack_index.h"
 #include "support/embedded_sql.h"
 
@@ -29,6 +31,7 @@ struct import {
     struct progress *progress;
     struct log_set *logs;
     struct database *database;
+    struct event_rows *rows;
     struct facts *facts;
 };
 
@@ -136,20 +139,16 @@ static int pass_1(struct import *import, struct error *err)
 static int pass_2(struct import *import, struct error *err)
 {
     progress_begin(import->progress, "writing", "allocations");
-    int code = facts_write_rows(import->facts, import->options->slim, import->progress, err);
+    sqlite3 *db = database_sqlite(import->database);
+    int code = fact_rows_write(db, import->facts, import->options->slim, import->progress, err);
     if (code == 0)
-        code = facts_write_tables(import->facts, err);
+        code = fact_tables_write(db, import->facts, err);
     if (code == 0)
         progress_end(import->progress, facts_n_allocations(import->facts));
     return code;
 }
 
 /* ---- symbols and views ---- */
-
-static int on_symbols(void *context, uint64_t n_done, uint64_t n_total)
-{
-    return progress_update(context, n_done, n_total, NULL);
-}
 
 static int put_meta_seconds(sqlite3 *db, const char *key, double seconds, struct error *err)
 {
@@ -165,8 +164,7 @@ static int write_symbols(sqlite3 *db, const struct symbols_options *options,
     struct symbols_options own = *options;
     uint64_t began_ns = progress_now_ns();
 
-    own.on_progress = on_symbols;
-    own.progress_context = progress;
+    own.progress = progress;
     progress_begin(progress, "symbols", "positions");
     int code = symbols_write(db, &own, err);
     if (code == 0)
@@ -243,7 +241,7 @@ static void describe_damage(const struct log_damage_report *report, char *text, 
     }
 }
 
-static int write_log_meta(sqlite3 *db, const struct log_set *logs,
+static int write_log_meta(sqlite3 *db, const struct import *import,
                           const struct import_result *result, struct error *err)
 {
     sqlite3_stmt *insert = NULL;
@@ -251,7 +249,9 @@ static int write_log_meta(sqlite3 *db, const struct log_set *logs,
     int code = database_prepare(db, "INSERT OR REPLACE INTO meta VALUES (?, ?)", &insert, err);
 
     if (code == 0)
-        code = database_insert(insert, err, "tu", "segments", log_set_n_segments(logs));
+        code = database_insert(insert, err, "tu", "slim", (uint64_t)import->options->slim);
+    if (code == 0)
+        code = database_insert(insert, err, "tu", "segments", log_set_n_segments(import->logs));
     if (code == 0)
         code = database_insert(insert, err, "tu", "log.lost_bytes", result->damage.lost_bytes);
     if (code == 0 && result->damage_text[0])
@@ -298,11 +298,21 @@ static int check_space(const struct import *import, struct error *err)
     return database_check_space(import->options->target, LEAST_BYTES + n_events * per_event, err);
 }
 
+static int make_facts(struct import *import, struct error *err)
+{
+    int code = event_rows_new(database_sqlite(import->database), &import->rows, err);
+
+    if (code)
+        return code;
+    struct facts_sink sink = event_rows_sink(import->rows);
+    return facts_new(log_set_definitions(import->logs), &sink, import->options->target,
+                     &import->facts, err);
+}
+
 static int write_all(struct import *import, struct import_result *result, struct error *err)
 {
     sqlite3 *db = database_sqlite(import->database);
-    int code = facts_new(db, log_set_definitions(import->logs), import->options->target,
-                         &import->facts, err);
+    int code = make_facts(import, err);
 
     if (code == 0)
         code = pass_1(import, err);
@@ -310,7 +320,7 @@ static int write_all(struct import *import, struct import_result *result, struct
         code = pass_2(import, err);
     if (code == 0) {
         take_result(import, result);
-        code = write_log_meta(db, import->logs, result, err);
+        code = write_log_meta(db, import, result, err);
     }
     if (code == 0 && import->options->index)
         code = stack_index_write(db, err);
@@ -336,7 +346,8 @@ static int import_into(struct import *import, struct import_result *result, stru
     if (code == 0)
         code = put_meta_seconds(database_sqlite(import->database), "import.seconds",
                                 result->seconds, err);
-    facts_free(import->facts); /* its statements would keep the database open */
+    facts_free(import->facts);
+    event_rows_free(import->rows); /* its statements would keep the database open */
     if (code == 0)
         code = database_commit(import->database, err);
     database_close(import->database);

@@ -13,9 +13,9 @@
 #define MTRACE_IMPORTER_IMPORT_H
 
 #include "importer/events/log_set.h"
-#include "importer/command/progress.h"
 #include "importer/symbols/symbols.h"
 #include "support/error.h"
+#include "support/progress.h"
 
 #include <stdbool.h>
 #include <stddef.h>

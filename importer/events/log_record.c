@@ -2,7 +2,7 @@
 #include "importer/events/log_record.h"
 
 #include "common/log_format.h"
-#include "importer/stacks/definitions.h"
+#include "importer/model/definitions.h"
 
 #define ADDRESS_MASK ((1ull << LOG_ADDRESS_BITS) - 1)
 #define SIZE_MASK    ((1ull << LOG_SIZE_BITS) - 1)

@@ -11,8 +11,8 @@
 #ifndef MTRACE_IMPORTER_LOG_RECORD_H
 #define MTRACE_IMPORTER_LOG_RECORD_H
 
-#include "importer/events/event.h"
 #include "importer/log/log_names.h"
+#include "importer/model/event.h"
 
 enum log_record_half {
     LOG_RECORD_WHOLE,

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "importer/events/log_set.h"
 
-#include "importer/stacks/definitions_build.h"
-#include "support/growing.h"
-#include "importer/log/log_family.h"
 #include "importer/events/log_set_parts.h"
 #include "importer/events/sample_stream.h"
+#include "importer/log/log_family.h"
+#include "importer/model/definitions_build.h"
+#include "support/growing.h"
 
 #include <stdio.h>
 #include <stdlib.h>

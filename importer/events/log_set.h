@@ -18,8 +18,8 @@
 #ifndef MTRACE_IMPORTER_LOG_SET_H
 #define MTRACE_IMPORTER_LOG_SET_H
 
-#include "importer/stacks/definitions.h"
 #include "importer/log/log_damage.h"
+#include "importer/model/definitions.h"
 #include "support/error.h"
 
 struct log_set;

@@ -6,7 +6,7 @@
  *          segment is opened when the merge reaches the first time it can hold, and closed behind
  *          its last event, so about one segment per thread is in memory. A second thread reads and
  *          unpacks ahead.
- * Invariants: those of importer/events/event.h. An event that claims a time before the one handed out last
+ * Invariants: those of importer/model/event.h. An event that claims a time before the one handed out last
  *          gets that one, and is counted as LOG_DAMAGE_TIME. Order between threads is that of the
  *          stamps: whoever pairs must expect that a free and the birth of its block, made by
  *          different threads, come in the wrong order when their stamps differ by little.
@@ -16,8 +16,8 @@
 #ifndef MTRACE_IMPORTER_MERGE_H
 #define MTRACE_IMPORTER_MERGE_H
 
-#include "importer/events/event.h"
 #include "importer/events/log_set.h"
+#include "importer/model/event.h"
 
 struct event_stream;
 

@@ -14,10 +14,10 @@
 #ifndef MTRACE_IMPORTER_SEGMENT_SOURCE_H
 #define MTRACE_IMPORTER_SEGMENT_SOURCE_H
 
-#include "importer/events/event.h"
 #include "importer/events/log_record.h"
 #include "importer/events/log_set_parts.h"
 #include "importer/events/read_ahead.h"
+#include "importer/model/event.h"
 
 #include <stdbool.h>
 

@@ -2,7 +2,6 @@
 #include "importer/facts/facts.h"
 
 #include "common/attr.h"
-#include "importer/tables/database.h"
 #include "importer/facts/facts_parts.h"
 
 #include <malloc.h>
@@ -103,7 +102,7 @@ static void process_begin(struct facts *facts, uint32_t id)
     own->last_ns = process->last_ns > process->start_ns ? process->last_ns : process->start_ns;
     timeline_init(&own->timeline, process->start_ns);
     mappings_init(&own->mappings, id, facts->page_bytes[id], &facts->last_mapping_id,
-                  event_rows_mapping, facts->event_rows);
+                  facts->sink.mapping, facts->sink.context);
     snapshots_plan(facts->snapshots, id, process->start_ns, process->last_ns);
     traits->is_forked = (process->flags & LOG_FLAG_FORKED) != 0;
     traits->has_lost_events = process->has_lost_events || has_dropped_events(process);
@@ -155,22 +154,22 @@ static int make_parts(struct facts *facts, const char *target, struct error *err
     if (code == 0)
         code = fates_new(target, &facts->fates, err);
     if (code == 0)
-        code = snapshots_new(facts->db, n_processes, &facts->snapshots, err);
+        code = snapshots_new(n_processes, facts->sink.snapshot, facts->sink.context,
+                             &facts->snapshots, err);
     if (code == 0)
-        code = event_rows_new(facts->db, &facts->event_rows, err);
-    if (code == 0)
-        code = sample_rows_new(facts->db, n_processes, &facts->sample_rows, err);
+        code = memory_samples_new(n_processes, facts->sink.memory, facts->sink.context,
+                                  &facts->memory_samples, err);
     return code;
 }
 
-int facts_new(sqlite3 *db, const struct definitions *definitions, const char *target,
-              struct facts **ret, struct error *err)
+int facts_new(const struct definitions *definitions, const struct facts_sink *sink,
+              const char *target, struct facts **ret, struct error *err)
 {
     struct facts *facts = calloc(1, sizeof *facts);
 
     if (!facts)
         return error_set(err, ERROR_NOMEM, "out of memory");
-    facts->db = db;
+    facts->sink = *sink;
     facts->definitions = definitions;
     int code = make_parts(facts, target, err);
     if (code) {
@@ -195,8 +194,7 @@ void facts_free(struct facts *facts)
         heap_pages_done(&facts->pages[i]);
         free(facts->moments_ns[i]);
     }
-    sample_rows_free(facts->sample_rows);
-    event_rows_free(facts->event_rows);
+    memory_samples_free(facts->memory_samples);
     snapshots_free(facts->snapshots);
     fates_free(facts->fates);
     heap_ranges_free(facts->heaps);
@@ -268,7 +266,7 @@ static MTRACE_COLD int rare_event(struct facts *facts, const struct event *event
         return code ? code : totals_culled(facts->totals, &culled, err);
     }
     default:
-        return event_rows_event(facts->event_rows, event, err);
+        return facts->sink.event(facts->sink.context, event, err);
     }
 }
 
@@ -317,15 +315,15 @@ int facts_event(struct facts *facts, const struct event *event, struct error *er
 int facts_memory_sample(struct facts *facts, uint32_t process, uint64_t time_ns, uint64_t rss_bytes,
                         uint64_t anonymous_bytes, uint64_t file_bytes, struct error *err)
 {
-    return sample_rows_memory(facts->sample_rows, process, time_ns, rss_bytes, anonymous_bytes,
-                              file_bytes, err);
+    return memory_samples_totals(facts->memory_samples, process, time_ns, rss_bytes,
+                                 anonymous_bytes, file_bytes, err);
 }
 
 int facts_heap_sample(struct facts *facts, uint32_t process, uint64_t time_ns, uint64_t start,
                       uint64_t end, enum log_heap_kind kind, struct error *err)
 {
-    int code =
-        sample_rows_heap(facts->sample_rows, process, time_ns, end > start ? end - start : 0, err);
+    int code = memory_samples_heap(facts->memory_samples, process, time_ns,
+                                   end > start ? end - start : 0, err);
 
     return code ? code : heap_ranges_extent(facts->heaps, process, time_ns, start, end, kind, err);
 }
@@ -364,9 +362,75 @@ int facts_finish(struct facts *facts, struct error *err)
     for (uint32_t id = 1; code == 0 && id <= facts->definitions->n_processes; id++)
         code = finish_process(facts, id, err);
     if (code == 0)
-        code = sample_rows_finish(facts->sample_rows, err);
+        code = memory_samples_finish(facts->memory_samples, err);
     if (code == 0)
         code = heap_ranges_finish(facts->heaps, err);
+    return code;
+}
+
+/* ---- pass 2 ---- */
+
+int facts_begin_rows(struct facts *facts, struct error *err)
+{
+    int code = fates_rewind(facts->fates, err);
+
+    for (int i = 0; code == 0 && i < FACTS_MOMENTS; i++)
+        code = heap_pages_init(&facts->pages[i], facts->heaps, facts->page_bytes,
+                               facts->definitions->backtraces, err);
+    return code;
+}
+
+static bool live_at(const struct allocation *allocation, uint64_t time_ns)
+{
+    if (allocation->alloc_ns > time_ns)
+        return false;
+    return allocation->lifetime_ns == PAIRING_UNKNOWN
+           || allocation->alloc_ns + allocation->lifetime_ns > time_ns;
+}
+
+/* Where the block lay, and whether it was there at the moments that are looked at. */
+static int place(struct facts *facts, struct allocation *allocation, struct error *err)
+{
+    uint32_t process = facts->definitions->threads[allocation->thread].process;
+    uint64_t occupied = allocation->size_bytes;
+    int code = 0;
+
+    if (facts->definitions->has_no_addresses) {
+        allocation->address = UINT64_MAX;
+        return 0;
+    }
+    if (allocation->slack_bytes != LIVE_BLOCK_SLACK_UNKNOWN)
+        occupied += allocation->slack_bytes;
+    if (!heap_ranges_is_heap_block(allocation->call, occupied))
+        return 0;
+    allocation->heap = heap_ranges_find(facts->heaps, process, allocation->address);
+    uint64_t peak_ns = facts->moments_ns[FACTS_AT_PEAK][process];
+    if (peak_ns != TOTALS_NEVER && live_at(allocation, peak_ns))
+        code = heap_pages_add(&facts->pages[FACTS_AT_PEAK], allocation, err);
+    if (code == 0 && allocation->lifetime_ns == PAIRING_UNKNOWN)
+        code = heap_pages_add(&facts->pages[FACTS_AT_END], allocation, err);
+    return code;
+}
+
+int facts_next_row(struct facts *facts, struct allocation *ret_allocation,
+                   const struct pairing_chain **ret_chain, struct error *err)
+{
+    int more = fates_next(facts->fates, ret_allocation, ret_chain, err);
+
+    if (more > 0) {
+        int code = place(facts, ret_allocation, err);
+        if (code)
+            return code;
+    }
+    return more;
+}
+
+int facts_end_rows(struct facts *facts, struct error *err)
+{
+    int code = 0;
+
+    for (int i = 0; code == 0 && i < FACTS_MOMENTS; i++)
+        code = heap_pages_finish(&facts->pages[i], facts->moments_ns[i], err);
     return code;
 }
 

@@ -1,35 +1,45 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * facts: all that events become, from the first event to the last row of the database but symbols.
+ * facts: all that events add up to.
  *
  * Model:   pass 1 takes the events in order, pairs them, counts totals and puts births and ends
- *          aside (fates.h). facts_finish settles what is left. Pass 2 (facts_write_rows) puts the
- *          allocations together again in order of id: one thread decodes and looks up heaps and
- *          pages, the caller's thread feeds SQLite. facts_write_tables writes all totals.
+ *          aside (fates.h); what is known for good meanwhile goes to a sink. facts_finish settles
+ *          what is left. Pass 2 (facts_next_row) puts the allocations together again in order of
+ *          id, and looks up heaps and pages. All else is in struct facts (facts_parts.h).
  * Invariants
  *   FC-1 What tables of totals say can be computed from the rows (tests do).
- *   FC-2 With slim nothing but the rows of allocations, chain links and chains is missing.
- *   FC-3 Memory is that of the parts; nothing grows with the number of events.
- * Threads: one caller; pass 2 has a thread of its own.
- * Failure: memory, I/O, the database, ERROR_INTERRUPTED.
+ *   FC-2 Memory is that of the parts; nothing grows with the number of events.
+ * Threads: one caller at a time.
+ * Failure: memory, I/O, or what the sink returned.
  */
 #ifndef MTRACE_IMPORTER_FACTS_H
 #define MTRACE_IMPORTER_FACTS_H
 
-#include "importer/stacks/definitions.h"
-#include "importer/events/event.h"
-#include "importer/command/progress.h"
+#include "importer/facts/mappings.h"
+#include "importer/facts/memory_samples.h"
+#include "importer/facts/snapshots.h"
+#include "importer/model/definitions.h"
+#include "importer/model/event.h"
+#include "importer/pairing/fates.h"
 #include "support/error.h"
 
-#include <sqlite3.h>
-#include <stdbool.h>
 #include <stdint.h>
 
 struct facts;
 
+/* Takes what is a row of its own as soon as it is known. */
+struct facts_sink {
+    void *context;
+    int (*event)(void *context, const struct event *event, struct error *err); /* FAILURE, MALLOPT,
+                                                                                  MARKER */
+    mappings_ended_fn *mapping;
+    memory_samples_fn *memory;
+    snapshots_fn *snapshot;
+};
+
 /* definitions must live as long as the facts. Temporary files lie beside `target`. */
-int facts_new(sqlite3 *db, const struct definitions *definitions, const char *target,
-              struct facts **ret, struct error *err);
+int facts_new(const struct definitions *definitions, const struct facts_sink *sink,
+              const char *target, struct facts **ret, struct error *err);
 
 /* NULL is fine. */
 void facts_free(struct facts *facts);
@@ -54,11 +64,14 @@ int facts_finish(struct facts *facts, struct error *err);
 
 /* ---- pass 2 ---- */
 
-/* slim: everything is read, no row is written. */
-int facts_write_rows(struct facts *facts, bool slim, struct progress *progress, struct error *err);
+int facts_begin_rows(struct facts *facts, struct error *err);
 
-/* Tables that describe processes, threads and code, all totals, and meta; last. */
-int facts_write_tables(struct facts *facts, struct error *err);
+/* The next allocation, and the chain that it ends or NULL; both valid until the next call. 1, 0 at
+ * the end, negative on failure. All must be asked for, because pages are counted meanwhile. */
+int facts_next_row(struct facts *facts, struct allocation *ret_allocation,
+                   const struct pairing_chain **ret_chain, struct error *err);
+
+int facts_end_rows(struct facts *facts, struct error *err);
 
 uint64_t facts_n_allocations(const struct facts *facts);
 uint64_t facts_n_events(const struct facts *facts);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * facts_parts: what the files of facts share: pass 1 (facts.c), pass 2 (fact_rows.c) and the tables
- * (fact_tables.c, code_tables.c).
+ * facts_parts: the facts themselves, for whoever writes them into tables.
  *
  * Model, invariants, threads and failure are those of facts.h.
  */
@@ -9,17 +8,15 @@
 #define MTRACE_IMPORTER_FACTS_PARTS_H
 
 #include "importer/facts/chain_totals.h"
-#include "importer/tables/event_rows.h"
 #include "importer/facts/facts.h"
-#include "importer/pairing/fates.h"
 #include "importer/facts/heap_pages.h"
 #include "importer/facts/heap_ranges.h"
 #include "importer/facts/mappings.h"
-#include "importer/pairing/pairing.h"
-#include "importer/tables/sample_rows.h"
 #include "importer/facts/snapshots.h"
 #include "importer/facts/timeline.h"
 #include "importer/facts/totals.h"
+#include "importer/pairing/fates.h"
+#include "importer/pairing/pairing.h"
 
 struct process_facts {
     struct timeline timeline;
@@ -37,7 +34,6 @@ enum facts_moment {
 };
 
 struct facts {
-    sqlite3 *db;
     const struct definitions *definitions;
     struct pairing *pairing;
     struct totals *totals;
@@ -46,17 +42,13 @@ struct facts {
     struct heap_pages pages[FACTS_MOMENTS];
     struct chain_totals *chains;
     struct snapshots *snapshots;
-    struct event_rows *event_rows;
-    struct sample_rows *sample_rows;
+    struct facts_sink sink;
+    struct memory_samples *memory_samples;
     struct process_facts *processes;     /* by id */
     uint32_t *page_bytes;                /* by process */
     uint64_t *moments_ns[FACTS_MOMENTS]; /* by process; UINT64_MAX: there was no such moment */
     uint64_t last_mapping_id;
     uint64_t n_events;
-    bool slim;
 };
-
-/* Processes, threads, objects, modules, frames, backtraces, meta. */
-int code_tables_write(struct facts *facts, struct error *err);
 
 #endif

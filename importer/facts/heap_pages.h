@@ -19,9 +19,9 @@
 #ifndef MTRACE_IMPORTER_HEAP_PAGES_H
 #define MTRACE_IMPORTER_HEAP_PAGES_H
 
-#include "importer/stacks/definitions.h"
-#include "importer/pairing/fates.h"
 #include "importer/facts/heap_ranges.h"
+#include "importer/model/definitions.h"
+#include "importer/pairing/fates.h"
 #include "support/error.h"
 #include "support/heap_parts.h"
 

@@ -13,7 +13,7 @@
 #ifndef MTRACE_IMPORTER_MAPPINGS_H
 #define MTRACE_IMPORTER_MAPPINGS_H
 
-#include "importer/events/event.h"
+#include "importer/model/event.h"
 #include "support/error.h"
 
 #include <stddef.h>

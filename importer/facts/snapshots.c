@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "importer/facts/snapshots.h"
 
-#include "importer/tables/bulk_insert.h"
-#include "importer/tables/database.h"
+#include "support/growing.h"
 
 #include <stdlib.h>
 
@@ -13,31 +12,17 @@ struct plan {
     unsigned n_taken;
 };
 
-struct stack_row {
-    uint64_t snapshot_id;
-    uint64_t live_bytes, live_blocks;
-    uint32_t node;
-};
-
 struct snapshots {
-    sqlite3_stmt *insert_snapshot;
-    struct bulk_insert *insert_stacks;
+    snapshots_fn *taken;
+    void *context;
     struct plan *plans; /* by process */
-    struct stack_row *rows;
-    size_t n_rows, max_rows;
+    struct snapshot_stack *stacks;
+    size_t n_stacks, stacks_capacity;
     uint64_t last_id;
 };
 
-static void stack_column(const void *row, int column, sqlite3_context *context)
-{
-    const struct stack_row *stack = row;
-    const uint64_t values[] = {stack->snapshot_id, stack->node, stack->live_bytes,
-                               stack->live_blocks};
-
-    sqlite3_result_int64(context, (sqlite3_int64)values[column]);
-}
-
-int snapshots_new(sqlite3 *db, uint32_t n_processes, struct snapshots **ret, struct error *err)
+int snapshots_new(uint32_t n_processes, snapshots_fn *taken, void *context, struct snapshots **ret,
+                  struct error *err)
 {
     struct snapshots *snapshots = calloc(1, sizeof *snapshots);
 
@@ -49,16 +34,8 @@ int snapshots_new(sqlite3 *db, uint32_t n_processes, struct snapshots **ret, str
     }
     for (uint32_t i = 0; i <= n_processes; i++)
         snapshots->plans[i].next_ns = UINT64_MAX;
-    int code = database_prepare(db, "INSERT INTO snapshots VALUES (?, ?, ?, ?)",
-                                &snapshots->insert_snapshot, err);
-    if (code == 0)
-        code = bulk_insert_open(
-            db, "snapshot_backtraces(snapshot_id, backtrace_id, live_bytes, live_blocks)", 4,
-            stack_column, sizeof(struct stack_row), &snapshots->insert_stacks, err);
-    if (code) {
-        snapshots_free(snapshots);
-        return code;
-    }
+    snapshots->taken = taken;
+    snapshots->context = context;
     *ret = snapshots;
     return 0;
 }
@@ -67,10 +44,8 @@ void snapshots_free(struct snapshots *snapshots)
 {
     if (!snapshots)
         return;
-    sqlite3_finalize(snapshots->insert_snapshot);
-    bulk_insert_close(snapshots->insert_stacks);
     free(snapshots->plans);
-    free(snapshots->rows);
+    free(snapshots->stacks);
     free(snapshots);
 }
 
@@ -84,21 +59,23 @@ void snapshots_plan(struct snapshots *snapshots, uint32_t process, uint64_t star
     plan->next_ns = plan->interval_ns ? start_ns + plan->interval_ns : UINT64_MAX;
 }
 
-/* ---- rows ---- */
-
-static int add_row(struct snapshots *snapshots, uint32_t node, uint64_t live_bytes,
-                   uint64_t live_blocks, struct error *err)
+static void begin(struct snapshots *snapshots)
 {
-    if (snapshots->n_rows == snapshots->max_rows) {
-        size_t max_rows = snapshots->max_rows ? snapshots->max_rows * 2 : 1024;
-        struct stack_row *rows = realloc(snapshots->rows, max_rows * sizeof *rows);
-        if (!rows)
-            return error_set(err, ERROR_NOMEM, "out of memory for a snapshot of %zu stacks",
-                             max_rows);
-        snapshots->rows = rows;
-        snapshots->max_rows = max_rows;
-    }
-    snapshots->rows[snapshots->n_rows++] = (struct stack_row){
+    snapshots->n_stacks = 0;
+    snapshots->last_id++;
+}
+
+static int add_stack(struct snapshots *snapshots, uint32_t node, uint64_t live_bytes,
+                     uint64_t live_blocks, struct error *err)
+{
+    struct snapshot_stack *stacks = growing_reserve(snapshots->stacks, &snapshots->stacks_capacity,
+                                                    snapshots->n_stacks + 1, sizeof *stacks);
+
+    if (!stacks)
+        return error_set(err, ERROR_NOMEM, "out of memory for a snapshot of %zu stacks",
+                         snapshots->n_stacks);
+    snapshots->stacks = stacks;
+    stacks[snapshots->n_stacks++] = (struct snapshot_stack){
         .snapshot_id = snapshots->last_id,
         .live_bytes = live_bytes,
         .live_blocks = live_blocks,
@@ -107,36 +84,35 @@ static int add_row(struct snapshots *snapshots, uint32_t node, uint64_t live_byt
     return 0;
 }
 
-static int compare_rows(const void *left, const void *right)
+static int compare_stacks(const void *left, const void *right)
 {
-    const struct stack_row *a = left;
-    const struct stack_row *b = right;
+    const struct snapshot_stack *a = left;
+    const struct snapshot_stack *b = right;
 
     return (a->node > b->node) - (a->node < b->node);
 }
 
-static int begin(struct snapshots *snapshots, uint32_t process, uint64_t at_ns, const char *reason,
-                 struct error *err)
+static int tell(struct snapshots *snapshots, uint32_t process, uint64_t at_ns, const char *reason,
+                struct error *err)
 {
-    snapshots->n_rows = 0;
-    return database_insert(snapshots->insert_snapshot, err, "uuut", ++snapshots->last_id,
-                           (uint64_t)process, at_ns, reason);
-}
+    struct snapshot snapshot = {.id = snapshots->last_id,
+                                .at_ns = at_ns,
+                                .reason = reason,
+                                .process = process,
+                                .n_stacks = snapshots->n_stacks,
+                                .stacks = snapshots->stacks};
 
-/* In order of the key, so that SQLite appends. */
-static int write_rows(struct snapshots *snapshots, struct error *err)
-{
-    if (snapshots->n_rows == 0)
-        return 0;
-    qsort(snapshots->rows, snapshots->n_rows, sizeof *snapshots->rows, compare_rows);
-    return bulk_insert_rows(snapshots->insert_stacks, snapshots->rows, snapshots->n_rows, err);
+    if (snapshots->n_stacks)
+        qsort(snapshots->stacks, snapshots->n_stacks, sizeof *snapshots->stacks, compare_stacks);
+    return snapshots->taken(snapshots->context, &snapshot, err);
 }
 
 static int take_regular(struct snapshots *snapshots, const struct process_totals *process,
                         uint32_t process_id, uint64_t at_ns, struct error *err)
 {
-    int code = begin(snapshots, process_id, at_ns, "regular", err);
+    int code = 0;
 
+    begin(snapshots);
     for (uint32_t i = 0; code == 0 && i < process->n_stacks; i++) {
         struct stack_totals *stack = totals_stack(process, i);
         if (stack->live_bytes == stack->snapshot_bytes
@@ -144,9 +120,9 @@ static int take_regular(struct snapshots *snapshots, const struct process_totals
             continue;
         stack->snapshot_bytes = stack->live_bytes;
         stack->snapshot_blocks = stack->live_blocks;
-        code = add_row(snapshots, stack->node, stack->live_bytes, stack->live_blocks, err);
+        code = add_stack(snapshots, stack->node, stack->live_bytes, stack->live_blocks, err);
     }
-    return code ? code : write_rows(snapshots, err);
+    return code ? code : tell(snapshots, process_id, at_ns, "regular", err);
 }
 
 int snapshots_advance(struct snapshots *snapshots, const struct totals *totals, uint32_t process,
@@ -164,6 +140,34 @@ int snapshots_advance(struct snapshots *snapshots, const struct totals *totals, 
     return code;
 }
 
+static int take_peak(struct snapshots *snapshots, const struct process_totals *process,
+                     uint32_t process_id, struct error *err)
+{
+    int code = 0;
+
+    begin(snapshots);
+    for (uint32_t i = 0; code == 0 && i < process->n_stacks; i++) {
+        const struct stack_totals *stack = totals_stack(process, i);
+        if (stack->peak_blocks)
+            code = add_stack(snapshots, stack->node, stack->peak_bytes, stack->peak_blocks, err);
+    }
+    return code ? code : tell(snapshots, process_id, process->peak_ns, "peak", err);
+}
+
+static int take_end(struct snapshots *snapshots, const struct process_totals *process,
+                    uint32_t process_id, uint64_t end_ns, struct error *err)
+{
+    int code = 0;
+
+    begin(snapshots);
+    for (uint32_t i = 0; code == 0 && i < process->n_stacks; i++) {
+        const struct stack_totals *stack = totals_stack(process, i);
+        if (stack->live_blocks || stack->snapshot_blocks) /* also what ended since the last one */
+            code = add_stack(snapshots, stack->node, stack->live_bytes, stack->live_blocks, err);
+    }
+    return code ? code : tell(snapshots, process_id, end_ns, "end", err);
+}
+
 int snapshots_finish(struct snapshots *snapshots, const struct totals *totals, uint32_t process_id,
                      uint64_t end_ns, uint64_t *ret_peak_id, uint64_t *ret_end_id,
                      struct error *err)
@@ -173,23 +177,11 @@ int snapshots_finish(struct snapshots *snapshots, const struct totals *totals, u
 
     *ret_peak_id = 0;
     if (process->peak_ns != TOTALS_NEVER) {
-        code = begin(snapshots, process_id, process->peak_ns, "peak", err);
+        code = take_peak(snapshots, process, process_id, err);
         *ret_peak_id = snapshots->last_id;
-        for (uint32_t i = 0; code == 0 && i < process->n_stacks; i++) {
-            const struct stack_totals *stack = totals_stack(process, i);
-            if (stack->peak_blocks)
-                code = add_row(snapshots, stack->node, stack->peak_bytes, stack->peak_blocks, err);
-        }
-        if (code == 0)
-            code = write_rows(snapshots, err);
     }
     if (code == 0)
-        code = begin(snapshots, process_id, end_ns, "end", err);
+        code = take_end(snapshots, process, process_id, end_ns, err);
     *ret_end_id = snapshots->last_id;
-    for (uint32_t i = 0; code == 0 && i < process->n_stacks; i++) {
-        const struct stack_totals *stack = totals_stack(process, i);
-        if (stack->live_blocks || stack->snapshot_blocks) /* also what ended since the last one */
-            code = add_row(snapshots, stack->node, stack->live_bytes, stack->live_blocks, err);
-    }
-    return code ? code : write_rows(snapshots, err);
+    return code;
 }

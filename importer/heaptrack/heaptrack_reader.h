@@ -24,9 +24,9 @@
 #ifndef MTRACE_IMPORTER_HEAPTRACK_READER_H
 #define MTRACE_IMPORTER_HEAPTRACK_READER_H
 
-#include "importer/events/event.h"
 #include "importer/log/log_input.h"
-#include "importer/events/log_set.h"
+#include "importer/model/definitions.h"
+#include "importer/model/event.h"
 
 struct heaptrack_reader;
 struct heaptrack_events;

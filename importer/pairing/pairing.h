@@ -37,7 +37,7 @@
 #ifndef MTRACE_IMPORTER_PAIRING_H
 #define MTRACE_IMPORTER_PAIRING_H
 
-#include "importer/events/event.h"
+#include "importer/model/event.h"
 #include "importer/pairing/live_table.h"
 #include "support/error.h"
 

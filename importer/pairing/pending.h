@@ -9,7 +9,7 @@
 #ifndef MTRACE_IMPORTER_PENDING_H
 #define MTRACE_IMPORTER_PENDING_H
 
-#include "importer/events/event.h"
+#include "importer/model/event.h"
 #include "importer/pairing/live_table.h"
 
 #include <stdbool.h>

@@ -9,7 +9,7 @@
 #ifndef MTRACE_IMPORTER_GIVEN_SYMBOLS_H
 #define MTRACE_IMPORTER_GIVEN_SYMBOLS_H
 
-#include "importer/stacks/definitions.h"
+#include "importer/model/definitions.h"
 #include "support/error.h"
 
 #include <sqlite3.h>

@@ -214,14 +214,13 @@ static struct timespec in_a_while(void)
 
 static int report_progress(struct pool *pool, uint64_t n_frames, struct error *err)
 {
-    const struct symbols_options *options = pool->options;
     uint64_t n_done = atomic_load_explicit(&pool->n_done, memory_order_relaxed);
+    struct progress *progress = pool->options->progress;
+    int status = progress ? progress_update(progress, n_done, n_frames, err) : 0;
 
-    if (!options->on_progress
-        || options->on_progress(options->progress_context, n_done, n_frames) == 0)
-        return 0;
-    atomic_store_explicit(&pool->is_stopped, true, memory_order_relaxed);
-    return error_set(err, ERROR_INTERRUPTED, "interrupted while reading symbols");
+    if (status)
+        atomic_store_explicit(&pool->is_stopped, true, memory_order_relaxed);
+    return status;
 }
 
 /* Shows progress until the last worker has ended. */

@@ -10,29 +10,25 @@
  *   IS-2 every frame has inline_level 0, also when nothing is known about it.
  *   IS-3 the result does not depend on the number of threads.
  *   IS-4 a frame outside any object keeps the name it has in level 0: nobody else knows it.
- * Failure: memory, the database, or ERROR_INTERRUPTED when on_progress said so. An object that
+ * Failure: memory, the database, or ERROR_INTERRUPTED. An object that
  *          cannot be read is not a failure; its debug_note says why.
  */
 #ifndef MTRACE_IMPORTER_SYMBOLS_H
 #define MTRACE_IMPORTER_SYMBOLS_H
 
 #include "support/error.h"
+#include "support/progress.h"
 #include "symbolizer/symbolizer.h"
 
 #include <sqlite3.h>
 #include <stddef.h>
 #include <stdint.h>
 
-/* Called in the caller's thread, a few times a second at most. Returns 0 to go on, else the call
- * ends with ERROR_INTERRUPTED. */
-typedef int symbols_progress_fn(void *context, uint64_t n_frames_done, uint64_t n_frames);
-
 struct symbols_options {
     struct symbolizer_options symbolizer;
-    unsigned n_threads;    /* at most; 0: as many as there are processors */
-    const char *cache_dir; /* what earlier imports found out, by build-id; NULL: not used */
-    symbols_progress_fn *on_progress; /* NULL: none */
-    void *progress_context;
+    unsigned n_threads;        /* at most; 0: as many as there are processors */
+    const char *cache_dir;     /* what earlier imports found out, by build-id; NULL: not used */
+    struct progress *progress; /* asked a few times a second; NULL: none */
 };
 
 /* Default of cache_dir: ${XDG_CACHE_HOME:-~/.cache}/mtrace. NULL when there is no home; to be

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Processes, threads and code as the log defines them, and the facts about the import itself. */
+#include "importer/facts/facts_parts.h"
 #include "importer/tables/bulk_insert.h"
 #include "importer/tables/database.h"
-#include "importer/facts/facts_parts.h"
+#include "importer/tables/fact_tables.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -52,11 +53,11 @@ static uint64_t dropped_events(const struct definitions_process *process)
     return n;
 }
 
-static int write_processes(struct facts *facts, struct error *err)
+static int write_processes(sqlite3 *db, struct facts *facts, struct error *err)
 {
     sqlite3_stmt *insert = NULL;
     int code = database_prepare(
-        facts->db,
+        db,
         "INSERT INTO processes (process_id, parent_process_id, pid, executable, command_line,"
         " start_unix_ns, start_ns, end_ns, end_kind, end_value, peak_bytes, peak_blocks, peak_ns,"
         " max_rss_bytes, inherited_frees, events, events_dropped)"
@@ -90,12 +91,11 @@ static bool thread_is_used(const struct facts *facts, uint32_t id)
            || totals->freed_blocks;
 }
 
-static int write_threads(struct facts *facts, struct error *err)
+static int write_threads(sqlite3 *db, struct facts *facts, struct error *err)
 {
     sqlite3_stmt *insert = NULL;
     int code = database_prepare(
-        facts->db, "INSERT INTO threads VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", &insert,
-        err);
+        db, "INSERT INTO threads VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", &insert, err);
 
     for (uint32_t id = 1; code == 0 && id <= facts->definitions->n_threads; id++) {
         const struct definitions_thread *thread = &facts->definitions->threads[id];
@@ -115,11 +115,11 @@ static int write_threads(struct facts *facts, struct error *err)
 
 /* ---- code ---- */
 
-static int write_objects(struct facts *facts, struct error *err)
+static int write_objects(sqlite3 *db, struct facts *facts, struct error *err)
 {
     sqlite3_stmt *insert = NULL;
-    int code = database_prepare(facts->db, "INSERT INTO objects VALUES (?, ?, ?, NULL, NULL)",
-                                &insert, err);
+    int code =
+        database_prepare(db, "INSERT INTO objects VALUES (?, ?, ?, NULL, NULL)", &insert, err);
 
     for (size_t id = 1; code == 0 && id <= facts->definitions->n_objects; id++) {
         const struct definitions_object *object = &facts->definitions->objects[id];
@@ -130,11 +130,11 @@ static int write_objects(struct facts *facts, struct error *err)
     return code;
 }
 
-static int write_modules(struct facts *facts, struct error *err)
+static int write_modules(sqlite3 *db, struct facts *facts, struct error *err)
 {
     sqlite3_stmt *insert = NULL;
-    int code = database_prepare(facts->db, "INSERT INTO modules VALUES (?, ?, ?, ?, ?, ?, ?)",
-                                &insert, err);
+    int code =
+        database_prepare(db, "INSERT INTO modules VALUES (?, ?, ?, ?, ?, ?, ?)", &insert, err);
 
     for (size_t id = 1; code == 0 && id <= facts->definitions->n_modules; id++) {
         const struct definitions_module *module = &facts->definitions->modules[id];
@@ -159,6 +159,12 @@ static void frame_column(const void *row, int column, sqlite3_context *context)
         sqlite3_result_int64(context, frame->is_exact);
 }
 
+static const char *const status_names[] = {
+    [DEFINITIONS_COMPLETE] = "complete",
+    [DEFINITIONS_TRUNCATED] = "truncated",
+    [DEFINITIONS_GUESSED] = "guessed",
+};
+
 static void backtrace_column(const void *row, int column, sqlite3_context *context)
 {
     const struct definitions_backtrace *backtrace = row;
@@ -166,25 +172,23 @@ static void backtrace_column(const void *row, int column, sqlite3_context *conte
                                backtrace->depth};
 
     if (column == 4)
-        sqlite3_result_text(context,
-                            definitions_status_name((enum definitions_status)backtrace->status), -1,
-                            SQLITE_STATIC);
+        sqlite3_result_text(context, status_names[backtrace->status], -1, SQLITE_STATIC);
     else if (column > 0 || values[0])
         sqlite3_result_int64(context, (sqlite3_int64)values[column]);
 }
 
-static int write_code(struct facts *facts, struct error *err)
+static int write_code(sqlite3 *db, struct facts *facts, struct error *err)
 {
     const struct definitions *definitions = facts->definitions;
     struct bulk_insert *frames = NULL;
     struct bulk_insert *backtraces = NULL;
-    int code = bulk_insert_open(facts->db, "frames(object_id, object_offset, is_exact)", 3,
-                                frame_column, sizeof *definitions->frames, &frames, err);
+    int code = bulk_insert_open(db, "frames(object_id, object_offset, is_exact)", 3, frame_column,
+                                sizeof *definitions->frames, &frames, err);
 
     if (code == 0)
         code = bulk_insert_rows(frames, definitions->frames + 1, definitions->n_frames, err);
     if (code == 0)
-        code = bulk_insert_open(facts->db,
+        code = bulk_insert_open(db,
                                 "backtraces(parent_backtrace_id, last_descendant_id, frame_id,"
                                 " depth, status)",
                                 5, backtrace_column, sizeof *definitions->backtraces, &backtraces,
@@ -198,16 +202,16 @@ static int write_code(struct facts *facts, struct error *err)
 }
 
 /* Frames that stand for something that is no code carry their name in the definitions. */
-static int write_labels(struct facts *facts, struct error *err)
+static int write_labels(sqlite3 *db, struct facts *facts, struct error *err)
 {
     sqlite3_stmt *function = NULL;
     sqlite3_stmt *line = NULL;
-    int code = database_prepare(facts->db, "INSERT INTO functions (name, raw_name) VALUES (?, ?)",
+    int code = database_prepare(db, "INSERT INTO functions (name, raw_name) VALUES (?, ?)",
                                 &function, err);
 
     if (code == 0)
         code =
-            database_prepare(facts->db,
+            database_prepare(db,
                              "INSERT INTO frame_lines (frame_id, inline_level, function_id) VALUES"
                              " (?, 0, ?)",
                              &line, err);
@@ -218,17 +222,18 @@ static int write_labels(struct facts *facts, struct error *err)
         code = database_insert(function, err, "tt", label, label);
         if (code == 0)
             code = database_insert(line, err, "uu", (uint64_t)id,
-                                   (uint64_t)sqlite3_last_insert_rowid(facts->db));
+                                   (uint64_t)sqlite3_last_insert_rowid(db));
     }
     sqlite3_finalize(function);
     sqlite3_finalize(line);
     return code;
 }
 
-static int write_kinds(struct facts *facts, struct error *err)
+static int write_kinds(sqlite3 *db, struct facts *facts, struct error *err)
 {
+    (void)facts;
     return database_execute(
-        facts->db,
+        db,
         "INSERT INTO kinds VALUES (0, 'malloc'), (1, 'calloc'), (2, 'realloc'),"
         " (3, 'reallocarray'), (4, 'posix_memalign'), (5, 'aligned_alloc'), (6, 'memalign'),"
         " (7, 'valloc'), (8, 'pvalloc'), (9, 'mallocx'), (10, 'rallocx'), (11, 'new')",
@@ -341,15 +346,14 @@ static void write_texts(const struct definitions *definitions, struct meta_write
     }
 }
 
-static int write_meta(struct facts *facts, struct error *err)
+static int write_meta(sqlite3 *db, struct facts *facts, struct error *err)
 {
     struct meta_writer meta = {.err = err};
 
     meta.code =
-        database_prepare(facts->db, "INSERT OR REPLACE INTO meta VALUES (?, ?)", &meta.insert, err);
+        database_prepare(db, "INSERT OR REPLACE INTO meta VALUES (?, ?)", &meta.insert, err);
     meta_text(&meta, "mtrace.version", MTRACE_VERSION);
     meta_number(&meta, "schema.version", 1);
-    meta_number(&meta, "slim", facts->slim);
     if (facts->definitions->n_processes)
         write_recording(facts, &meta);
     write_anomalies(facts, &meta);
@@ -359,14 +363,14 @@ static int write_meta(struct facts *facts, struct error *err)
     return meta.code;
 }
 
-int code_tables_write(struct facts *facts, struct error *err)
+int code_tables_write(sqlite3 *db, struct facts *facts, struct error *err)
 {
-    int (*const writers[])(struct facts *, struct error *) = {
+    int (*const writers[])(sqlite3 *, struct facts *, struct error *) = {
         write_kinds,   write_processes, write_threads, write_objects,
         write_modules, write_code,      write_labels,  write_meta};
 
     for (size_t i = 0; i < sizeof writers / sizeof writers[0]; i++) {
-        int code = writers[i](facts, err);
+        int code = writers[i](db, facts, err);
         if (code)
             return code;
     }

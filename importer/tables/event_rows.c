@@ -2,8 +2,8 @@
 #include "importer/tables/event_rows.h"
 
 #include "common/log_format.h"
+#include "importer/tables/bulk_insert.h"
 #include "importer/tables/database.h"
-#include "importer/stacks/definitions.h"
 
 #include <malloc.h>
 #include <stdlib.h>
@@ -13,15 +13,22 @@ struct event_rows {
     sqlite3_stmt *mallopt;
     sqlite3_stmt *marker;
     sqlite3_stmt *mapping;
+    sqlite3_stmt *sample;
+    sqlite3_stmt *snapshot;
+    struct bulk_insert *snapshot_stacks;
 };
 
-int event_rows_new(sqlite3 *db, struct event_rows **ret, struct error *err)
+static void stack_column(const void *row, int column, sqlite3_context *context)
 {
-    struct event_rows *rows = calloc(1, sizeof *rows);
+    const struct snapshot_stack *stack = row;
+    const uint64_t values[] = {stack->snapshot_id, stack->node, stack->live_bytes,
+                               stack->live_blocks};
 
-    if (!rows)
-        return error_set(err, ERROR_NOMEM, "out of memory");
+    sqlite3_result_int64(context, (sqlite3_int64)values[column]);
+}
 
+static int prepare(sqlite3 *db, struct event_rows *rows, struct error *err)
+{
     const struct {
         const char *sql;
         sqlite3_stmt **statement;
@@ -31,14 +38,31 @@ int event_rows_new(sqlite3 *db, struct event_rows **ret, struct error *err)
         {"INSERT INTO markers VALUES (NULL, ?, ?, ?, ?)", &rows->marker},
         {"INSERT INTO mmaps VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
          &rows->mapping},
+        {"INSERT OR REPLACE INTO memory_samples VALUES (?, ?, ?, ?, ?, ?)", &rows->sample},
+        {"INSERT INTO snapshots VALUES (?, ?, ?, ?)", &rows->snapshot},
     };
 
-    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
-        int code = database_prepare(db, all[i].sql, all[i].statement, err);
-        if (code) {
-            event_rows_free(rows);
-            return code;
-        }
+    int code = 0;
+
+    for (size_t i = 0; code == 0 && i < sizeof all / sizeof all[0]; i++)
+        code = database_prepare(db, all[i].sql, all[i].statement, err);
+    if (code == 0)
+        code = bulk_insert_open(
+            db, "snapshot_backtraces(snapshot_id, backtrace_id, live_bytes, live_blocks)", 4,
+            stack_column, sizeof(struct snapshot_stack), &rows->snapshot_stacks, err);
+    return code;
+}
+
+int event_rows_new(sqlite3 *db, struct event_rows **ret, struct error *err)
+{
+    struct event_rows *rows = calloc(1, sizeof *rows);
+
+    if (!rows)
+        return error_set(err, ERROR_NOMEM, "out of memory");
+    int code = prepare(db, rows, err);
+    if (code) {
+        event_rows_free(rows);
+        return code;
     }
     *ret = rows;
     return 0;
@@ -52,6 +76,9 @@ void event_rows_free(struct event_rows *rows)
     sqlite3_finalize(rows->mallopt);
     sqlite3_finalize(rows->marker);
     sqlite3_finalize(rows->mapping);
+    sqlite3_finalize(rows->sample);
+    sqlite3_finalize(rows->snapshot);
+    bulk_insert_close(rows->snapshot_stacks);
     free(rows);
 }
 
@@ -81,8 +108,9 @@ static uint64_t known_node(uint32_t node)
     return node == DEFINITIONS_NO_BACKTRACE ? 0 : node;
 }
 
-int event_rows_event(struct event_rows *rows, const struct event *event, struct error *err)
+static int write_event(void *context, const struct event *event, struct error *err)
 {
+    const struct event_rows *rows = context;
     uint64_t process = event->process;
     uint64_t thread = event->thread;
 
@@ -108,7 +136,7 @@ int event_rows_event(struct event_rows *rows, const struct event *event, struct 
     }
 }
 
-int event_rows_mapping(void *context, const struct mapping *piece, struct error *err)
+static int write_mapping(void *context, const struct mapping *piece, struct error *err)
 {
     const struct event_rows *rows = context;
 
@@ -121,4 +149,33 @@ int event_rows_mapping(void *context, const struct mapping *piece, struct error 
                            piece->file_offset, piece->path, piece->mapped_ns, piece->unmapped_ns,
                            (uint64_t)piece->unmap_thread, known_node(piece->unmap_node),
                            piece->remapped_from_id, piece->peak_rss_bytes);
+}
+
+static int write_sample(void *context, const struct memory_sample *sample, struct error *err)
+{
+    const struct event_rows *rows = context;
+
+    return database_insert(rows->sample, err, "uuummm", (uint64_t)sample->process, sample->time_ns,
+                           sample->rss_bytes, sample->anonymous_bytes, sample->file_bytes,
+                           sample->heaps_bytes);
+}
+
+static int write_snapshot(void *context, const struct snapshot *snapshot, struct error *err)
+{
+    const struct event_rows *rows = context;
+    int code = database_insert(rows->snapshot, err, "uuut", snapshot->id,
+                               (uint64_t)snapshot->process, snapshot->at_ns, snapshot->reason);
+
+    if (code || snapshot->n_stacks == 0)
+        return code;
+    return bulk_insert_rows(rows->snapshot_stacks, snapshot->stacks, snapshot->n_stacks, err);
+}
+
+struct facts_sink event_rows_sink(struct event_rows *rows)
+{
+    return (struct facts_sink){.context = rows,
+                               .event = write_event,
+                               .mapping = write_mapping,
+                               .memory = write_sample,
+                               .snapshot = write_snapshot};
 }

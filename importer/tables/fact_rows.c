@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Pass 2: whole allocations in order of id; a thread makes them, the caller's feeds SQLite. */
 #include "importer/facts/facts_parts.h"
+#include "importer/tables/fact_tables.h"
 #include "importer/tables/row_writer.h"
 
 #include <pthread.h>
@@ -24,38 +24,6 @@ struct row_pump {
     struct error error;
 };
 
-static bool live_at(const struct allocation *allocation, uint64_t time_ns)
-{
-    if (allocation->alloc_ns > time_ns)
-        return false;
-    return allocation->lifetime_ns == PAIRING_UNKNOWN
-           || allocation->alloc_ns + allocation->lifetime_ns > time_ns;
-}
-
-/* Where the block lay, and whether it was there at the moments that are looked at. */
-static int place(struct facts *facts, struct allocation *allocation, struct error *err)
-{
-    uint32_t process = facts->definitions->threads[allocation->thread].process;
-    uint64_t occupied = allocation->size_bytes;
-    int code = 0;
-
-    if (facts->definitions->has_no_addresses) {
-        allocation->address = UINT64_MAX;
-        return 0;
-    }
-    if (allocation->slack_bytes != LIVE_BLOCK_SLACK_UNKNOWN)
-        occupied += allocation->slack_bytes;
-    if (!heap_ranges_is_heap_block(allocation->call, occupied))
-        return 0;
-    allocation->heap = heap_ranges_find(facts->heaps, process, allocation->address);
-    uint64_t peak_ns = facts->moments_ns[FACTS_AT_PEAK][process];
-    if (peak_ns != TOTALS_NEVER && live_at(allocation, peak_ns))
-        code = heap_pages_add(&facts->pages[FACTS_AT_PEAK], allocation, err);
-    if (code == 0 && allocation->lifetime_ns == PAIRING_UNKNOWN)
-        code = heap_pages_add(&facts->pages[FACTS_AT_END], allocation, err);
-    return code;
-}
-
 /* 1 when the batch has rows, 0 at the end, negative on failure. */
 static int fill_batch(struct facts *facts, struct row_batch *batch, struct error *err)
 {
@@ -65,12 +33,8 @@ static int fill_batch(struct facts *facts, struct row_batch *batch, struct error
 
     batch->n_rows = batch->n_links = batch->n_chains = 0;
     while (batch->n_rows < ROW_BATCH_ROWS
-           && (more = fates_next(facts->fates, &allocation, &chain, err)) > 0) {
-        int code = place(facts, &allocation, err);
-        if (code)
-            return code;
+           && (more = facts_next_row(facts, &allocation, &chain, err)) > 0)
         row_batch_add(batch, &allocation, chain);
-    }
     if (more < 0)
         return more;
     return batch->n_rows > 0;
@@ -181,22 +145,17 @@ static int run_pump(struct facts *facts, struct row_writer *writer, struct progr
     return code;
 }
 
-int facts_write_rows(struct facts *facts, bool slim, struct progress *progress, struct error *err)
+int fact_rows_write(sqlite3 *db, struct facts *facts, bool slim, struct progress *progress,
+                    struct error *err)
 {
     struct row_writer *writer = NULL;
-    int code = fates_rewind(facts->fates, err);
+    int code = facts_begin_rows(facts, err);
 
-    facts->slim = slim;
-    for (int i = 0; code == 0 && i < FACTS_MOMENTS; i++)
-        code = heap_pages_init(&facts->pages[i], facts->heaps, facts->page_bytes,
-                               facts->definitions->backtraces, err);
     if (code == 0 && !slim)
-        code = row_writer_new(facts->db, facts->definitions->n_threads,
-                              heap_ranges_count(facts->heaps), &writer, err);
+        code = row_writer_new(db, facts->definitions->n_threads, heap_ranges_count(facts->heaps),
+                              &writer, err);
     if (code == 0)
         code = run_pump(facts, writer, progress, err);
     row_writer_free(writer);
-    for (int i = 0; code == 0 && i < FACTS_MOMENTS; i++)
-        code = heap_pages_finish(&facts->pages[i], facts->moments_ns[i], err);
-    return code;
+    return code ? code : facts_end_rows(facts, err);
 }

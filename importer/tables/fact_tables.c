@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* The tables of totals, timeline and heaps. */
-#include "importer/tables/bulk_insert.h"
-#include "importer/tables/database.h"
+#include "importer/tables/fact_tables.h"
+
 #include "importer/facts/facts_parts.h"
 #include "importer/facts/heap_pins.h"
+#include "importer/tables/bulk_insert.h"
+#include "importer/tables/database.h"
 
 #include <stdlib.h>
 
@@ -101,7 +102,7 @@ static void stack_column(const void *row, int column, sqlite3_context *context)
     result_unless(context, values[column], TOTALS_NEVER);
 }
 
-static int write_stacks(struct facts *facts, uint32_t process_id, struct error *err)
+static int write_stacks(sqlite3 *db, struct facts *facts, uint32_t process_id, struct error *err)
 {
     const struct process_totals *process = &facts->totals->processes[process_id];
     struct stack_row *rows = malloc((process->n_stacks + 1) * sizeof *rows);
@@ -111,7 +112,7 @@ static int write_stacks(struct facts *facts, uint32_t process_id, struct error *
     for (uint32_t i = 0; i < process->n_stacks; i++)
         rows[i] = (struct stack_row){process_id, totals_stack(process, i)};
     qsort(rows, process->n_stacks, sizeof *rows, compare_stack_rows);
-    int code = write_array(facts->db, stack_columns, 28, stack_column,
+    int code = write_array(db, stack_columns, 28, stack_column,
                            (struct row_array){rows, sizeof *rows, process->n_stacks}, err);
     free(rows);
     return code;
@@ -127,11 +128,10 @@ static void tally_column(const void *row, int column, sqlite3_context *context)
     sqlite3_result_int64(context, (sqlite3_int64)values[column]);
 }
 
-static int write_tally(struct facts *facts, const char *into, struct tally *tally,
-                       struct error *err)
+static int write_tally(sqlite3 *db, const char *into, struct tally *tally, struct error *err)
 {
     tally_sort(tally);
-    return write_array(facts->db, into, 5, tally_column,
+    return write_array(db, into, 5, tally_column,
                        (struct row_array){tally->entries, sizeof *tally->entries, tally->n_entries},
                        err);
 }
@@ -147,10 +147,10 @@ static void chain_column(const void *row, int column, sqlite3_context *context)
     sqlite3_result_int64(context, (sqlite3_int64)values[column]);
 }
 
-static int write_chains(struct facts *facts, struct error *err)
+static int write_chains(sqlite3 *db, struct facts *facts, struct error *err)
 {
     chain_totals_sort(facts->chains);
-    return write_array(facts->db,
+    return write_array(db,
                        "chain_totals(process_id, first_backtrace_id, chains, reallocs, moves,"
                        " copied_bytes, longest, first_bytes, last_bytes, leaked_chains)",
                        10, chain_column,
@@ -220,11 +220,11 @@ static int write_lifetimes(struct facts *facts, uint32_t process, sqlite3_stmt *
 typedef int process_table_fn(struct facts *facts, uint32_t process, sqlite3_stmt *insert,
                              struct error *err);
 
-static int write_per_process(struct facts *facts, const char *sql, process_table_fn *write,
-                             struct error *err)
+static int write_per_process(sqlite3 *db, struct facts *facts, const char *sql,
+                             process_table_fn *write, struct error *err)
 {
     sqlite3_stmt *insert = NULL;
-    int code = database_prepare(facts->db, sql, &insert, err);
+    int code = database_prepare(db, sql, &insert, err);
 
     for (uint32_t id = 1; code == 0 && id <= facts->definitions->n_processes; id++)
         code = write(facts, id, insert, err);
@@ -246,11 +246,10 @@ static const char *heap_kind_name(enum log_heap_kind kind)
     }
 }
 
-static int write_heaps(struct facts *facts, struct error *err)
+static int write_heaps(sqlite3 *db, struct facts *facts, struct error *err)
 {
     sqlite3_stmt *insert = NULL;
-    int code =
-        database_prepare(facts->db, "INSERT INTO heaps VALUES (?, ?, ?, ?, ?, ?, ?)", &insert, err);
+    int code = database_prepare(db, "INSERT INTO heaps VALUES (?, ?, ?, ?, ?, ?, ?)", &insert, err);
 
     for (uint32_t id = 1; code == 0 && id <= heap_ranges_count(facts->heaps); id++) {
         const struct heap_range *heap = heap_ranges_get(facts->heaps, id);
@@ -263,11 +262,11 @@ static int write_heaps(struct facts *facts, struct error *err)
 }
 
 /* Of several at one instant the last one holds. */
-static int write_extents(struct facts *facts, struct error *err)
+static int write_extents(sqlite3 *db, struct facts *facts, struct error *err)
 {
     sqlite3_stmt *insert = NULL;
-    int code = database_prepare(facts->db, "INSERT OR REPLACE INTO heap_extents VALUES (?, ?, ?)",
-                                &insert, err);
+    int code =
+        database_prepare(db, "INSERT OR REPLACE INTO heap_extents VALUES (?, ?, ?)", &insert, err);
 
     for (size_t i = 0; code == 0 && i < heap_ranges_count_extents(facts->heaps); i++) {
         struct heap_extent extent = heap_ranges_get_extent(facts->heaps, i);
@@ -340,7 +339,8 @@ static void page_column(const void *row, int column, sqlite3_context *context)
     result_unless(context, values[column], UINT64_MAX);
 }
 
-static int write_pages(struct facts *facts, enum facts_moment moment, struct error *err)
+static int write_pages(sqlite3 *db, struct facts *facts, enum facts_moment moment,
+                       struct error *err)
 {
     const struct heap_pages *pages = &facts->pages[moment];
     struct page_row *rows = malloc((pages->n_pages + 1) * sizeof *rows);
@@ -353,7 +353,7 @@ static int write_pages(struct facts *facts, enum facts_moment moment, struct err
     }
     qsort(rows, pages->n_pages, sizeof *rows, compare_page_rows);
     int code =
-        write_array(facts->db,
+        write_array(db,
                     "heap_pages(snapshot_id, page_address, heap_id, live_bytes,"
                     " live_blocks, owner_backtrace_id, example_allocation_id)",
                     7, page_column, (struct row_array){rows, sizeof *rows, pages->n_pages}, err);
@@ -377,22 +377,22 @@ static int write_pins(struct facts *facts, enum facts_moment moment, sqlite3_stm
     return code;
 }
 
-static int write_moments(struct facts *facts, struct error *err)
+static int write_moments(sqlite3 *db, struct facts *facts, struct error *err)
 {
     sqlite3_stmt *states = NULL;
     sqlite3_stmt *pins = NULL;
     int code = database_prepare(
-        facts->db, "INSERT INTO heap_states VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        &states, err);
+        db, "INSERT INTO heap_states VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", &states,
+        err);
 
     if (code == 0)
-        code = database_prepare(facts->db, "INSERT INTO heap_pins VALUES (?, ?, ?, ?, ?, ?, ?)",
-                                &pins, err);
+        code =
+            database_prepare(db, "INSERT INTO heap_pins VALUES (?, ?, ?, ?, ?, ?, ?)", &pins, err);
 
     for (int moment = 0; code == 0 && moment < FACTS_MOMENTS; moment++) {
         code = write_states(facts, (enum facts_moment)moment, states, err);
         if (code == 0)
-            code = write_pages(facts, (enum facts_moment)moment, err);
+            code = write_pages(db, facts, (enum facts_moment)moment, err);
         if (code == 0)
             code = write_pins(facts, (enum facts_moment)moment, pins, err);
     }
@@ -403,43 +403,43 @@ static int write_moments(struct facts *facts, struct error *err)
 
 /* ---- all ---- */
 
-static int write_totals(struct facts *facts, struct error *err)
+static int write_totals(sqlite3 *db, struct facts *facts, struct error *err)
 {
     int code = 0;
 
     for (uint32_t id = 1; code == 0 && id <= facts->definitions->n_processes; id++)
-        code = write_stacks(facts, id, err);
+        code = write_stacks(db, facts, id, err);
     if (code == 0)
-        code = write_tally(facts,
+        code = write_tally(db,
                            "free_sites(process_id, backtrace_id, free_backtrace_id, blocks,"
                            " bytes)",
                            &facts->totals->free_sites, err);
     if (code == 0)
-        code =
-            write_tally(facts, "thread_flows(process_id, thread_id, free_thread_id, blocks, bytes)",
-                        &facts->totals->flows, err);
-    return code ? code : write_chains(facts, err);
+        code = write_tally(db, "thread_flows(process_id, thread_id, free_thread_id, blocks, bytes)",
+                           &facts->totals->flows, err);
+    return code ? code : write_chains(db, facts, err);
 }
 
-int facts_write_tables(struct facts *facts, struct error *err)
+int fact_tables_write(sqlite3 *db, struct facts *facts, struct error *err)
 {
-    int code = code_tables_write(facts, err);
+    int code = code_tables_write(db, facts, err);
 
     if (code == 0)
-        code = write_totals(facts, err);
+        code = write_totals(db, facts, err);
     if (code == 0)
-        code = write_per_process(facts,
+        code = write_per_process(db, facts,
                                  "INSERT INTO timeline VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                                  write_timeline, err);
     if (code == 0)
-        code = write_per_process(
-            facts, "INSERT INTO size_classes VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", write_sizes, err);
+        code = write_per_process(db, facts,
+                                 "INSERT INTO size_classes VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                                 write_sizes, err);
     if (code == 0)
-        code = write_per_process(facts, "INSERT INTO lifetime_classes VALUES (?, ?, ?, ?, ?)",
+        code = write_per_process(db, facts, "INSERT INTO lifetime_classes VALUES (?, ?, ?, ?, ?)",
                                  write_lifetimes, err);
     if (code == 0)
-        code = write_heaps(facts, err);
+        code = write_heaps(db, facts, err);
     if (code == 0)
-        code = write_extents(facts, err);
-    return code ? code : write_moments(facts, err);
+        code = write_extents(db, facts, err);
+    return code ? code : write_moments(db, facts, err);
 }

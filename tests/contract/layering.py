@@ -20,7 +20,6 @@ PICTURE = re.compile(r"(?<=^```mermaid\n)(.*?)(?=^```$)", re.MULTILINE | re.DOTA
 
 # Arrows that point up, until they are cut.
 OWED = {
-    ("importer", "facts", "tables"), ("importer", "facts", "command"), ("importer", "heaptrack", "events"),
 }
 
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* What the words of each kind of record become. */
 #include "common/log_format.h"
-#include "importer/stacks/definitions.h"
 #include "importer/events/log_record.h"
+#include "importer/model/definitions.h"
 
 #include <errno.h>
 #include <setjmp.h>

@@ -182,17 +182,14 @@ static void test_cache_gives_the_same(void **state)
     elf_image_close(&self);
 }
 
-static int refuse(void *context, uint64_t n_frames_done, uint64_t n_frames)
-{
-    (void)context, (void)n_frames_done, (void)n_frames;
-    return 1;
-}
-
 static void test_is_interrupted(void **state)
 {
-    struct symbols_options options = {.on_progress = refuse};
+    static const volatile sig_atomic_t interrupted = 1;
+    struct progress progress;
+    struct symbols_options options = {.progress = &progress};
     struct error err;
 
+    progress_init(&progress, NULL, &interrupted);
     assert_int_equal(symbols_write(*state, &options, &err), ERROR_INTERRUPTED);
 }
 

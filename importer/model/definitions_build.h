@@ -10,8 +10,8 @@
 #ifndef MTRACE_IMPORTER_DEFINITIONS_BUILD_H
 #define MTRACE_IMPORTER_DEFINITIONS_BUILD_H
 
-#include "importer/stacks/definitions.h"
 #include "importer/log/log_input.h"
+#include "importer/model/definitions.h"
 
 /* origin_ns: CLOCK_MONOTONIC at time 0. Texts stay in the arena. */
 int definitions_build(struct log_input *const *inputs, size_t n_inputs, uint64_t origin_ns,

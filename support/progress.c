@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "importer/command/progress.h"
+#include "support/progress.h"
 
 #include <inttypes.h>
 #include <time.h>

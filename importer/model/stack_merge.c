@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "importer/stacks/stack_merge.h"
+#include "importer/model/stack_merge.h"
 
-#include "support/growing.h"
 #include "support/error.h"
+#include "support/growing.h"
 
 #include <stdlib.h>
 #include <string.h>

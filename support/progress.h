@@ -9,8 +9,8 @@
  * Threads: one.
  * Failure: progress_update says ERROR_INTERRUPTED when *interrupted is not 0.
  */
-#ifndef MTRACE_IMPORTER_PROGRESS_H
-#define MTRACE_IMPORTER_PROGRESS_H
+#ifndef MTRACE_SUPPORT_PROGRESS_H
+#define MTRACE_SUPPORT_PROGRESS_H
 
 #include "support/error.h"
 

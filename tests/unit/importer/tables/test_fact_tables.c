@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Every word of the totals by events whose answers were worked out by hand. */
-#include "importer/facts/facts.h"
 #include "importer/tables/database.h"
+#include "importer/tables/event_rows.h"
+#include "importer/tables/fact_tables.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -35,6 +36,7 @@ struct fixture {
     struct definitions_backtrace backtraces[N_STACKS + 1];
     char target[64];
     struct database *database;
+    struct event_rows *rows;
     struct facts *facts;
     struct progress progress;
     struct error err;
@@ -71,18 +73,22 @@ static struct fixture *fixture_new(const char *end_kind)
                                                 .n_threads = 5,
                                                 .n_frames = N_STACKS,
                                                 .n_backtraces = N_STACKS};
-    snprintf(fixture->target, sizeof fixture->target, "test_facts_%ld.db", (long)getpid());
+    snprintf(fixture->target, sizeof fixture->target, "test_fact_tables_%ld.db", (long)getpid());
     progress_init(&fixture->progress, NULL, NULL);
     assert_int_equal(database_create(fixture->target, true, &fixture->database, &fixture->err), 0);
-    assert_int_equal(facts_new(database_sqlite(fixture->database), &fixture->definitions,
-                               fixture->target, &fixture->facts, &fixture->err),
-                     0);
+    assert_int_equal(
+        event_rows_new(database_sqlite(fixture->database), &fixture->rows, &fixture->err), 0);
+    struct facts_sink sink = event_rows_sink(fixture->rows);
+    assert_int_equal(
+        facts_new(&fixture->definitions, &sink, fixture->target, &fixture->facts, &fixture->err),
+        0);
     return fixture;
 }
 
 static void fixture_free(struct fixture *fixture)
 {
     facts_free(fixture->facts);
+    event_rows_free(fixture->rows);
     database_close(fixture->database);
     assert_int_not_equal(access(fixture->target, F_OK), 0);
     free(fixture);
@@ -99,11 +105,17 @@ static void give(struct fixture *fixture, struct event event)
     assert_int_equal(facts_event(fixture->facts, &event, &fixture->err), 0);
 }
 
+static int write_rows(struct fixture *fixture)
+{
+    return fact_rows_write(database_sqlite(fixture->database), fixture->facts, false,
+                           &fixture->progress, &fixture->err);
+}
+
 static void finish(struct fixture *fixture)
 {
     assert_int_equal(facts_finish(fixture->facts, &fixture->err), 0);
-    assert_int_equal(facts_write_rows(fixture->facts, false, &fixture->progress, &fixture->err), 0);
-    int code = facts_write_tables(fixture->facts, &fixture->err);
+    assert_int_equal(write_rows(fixture), 0);
+    int code = fact_tables_write(database_sqlite(fixture->database), fixture->facts, &fixture->err);
     if (code)
         fail_msg("%s", fixture->err.text);
 }
@@ -490,7 +502,7 @@ static void interrupted(void **state)
     give(f, ALLOC(10, 0x1000, 1));
     assert_int_equal(facts_finish(f->facts, &f->err), 0);
     progress_init(&f->progress, NULL, &stop);
-    assert_int_equal(facts_write_rows(f->facts, false, &f->progress, &f->err), ERROR_INTERRUPTED);
+    assert_int_equal(write_rows(f), ERROR_INTERRUPTED);
     fixture_free(f); /* and nothing is left of the database */
 }
 

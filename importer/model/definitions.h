@@ -147,7 +147,4 @@ struct definitions {
     size_t n_suppressions;
 };
 
-/* 'complete', 'truncated' or 'guessed'. */
-const char *definitions_status_name(enum definitions_status status);
-
 #endif

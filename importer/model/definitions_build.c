@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "importer/stacks/definitions_build.h"
+#include "importer/model/definitions_build.h"
 
-#include "support/growing.h"
-#include "importer/stacks/stack_merge.h"
+#include "importer/model/stack_merge.h"
 #include "support/error.h"
+#include "support/growing.h"
 
 #include <signal.h>
 #include <stdlib.h>

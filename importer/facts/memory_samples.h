@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * memory_samples: what a process took at an instant, from samples of totals and of heaps.
+ *
+ * Model:   heaps are looked at less often than totals: a sample has the extent of all heaps as it
+ *          was at the latest look, up to the sample's own time.
+ * Invariants: SR-1 every sample of totals is told, in order of time within a process.
+ * Threads: none.
+ * Failure: memory, or what the sink returned.
+ */
+#ifndef MTRACE_IMPORTER_MEMORY_SAMPLES_H
+#define MTRACE_IMPORTER_MEMORY_SAMPLES_H
+
+#include "support/error.h"
+
+#include <stdint.h>
+
+struct memory_sample {
+    uint32_t process;
+    uint64_t time_ns;
+    uint64_t rss_bytes, anonymous_bytes, file_bytes;
+    uint64_t heaps_bytes; /* UINT64_MAX: no heap was looked at until then */
+};
+
+typedef int memory_samples_fn(void *context, const struct memory_sample *sample, struct error *err);
+
+struct memory_samples;
+
+int memory_samples_new(uint32_t n_processes, memory_samples_fn *taken, void *context,
+                       struct memory_samples **ret, struct error *err);
+
+/* NULL is fine. What waits for its heaps is lost without memory_samples_finish. */
+void memory_samples_free(struct memory_samples *samples);
+
+/* Both in order of time within a process. */
+int memory_samples_totals(struct memory_samples *samples, uint32_t process, uint64_t time_ns,
+                          uint64_t rss_bytes, uint64_t anonymous_bytes, uint64_t file_bytes,
+                          struct error *err);
+int memory_samples_heap(struct memory_samples *samples, uint32_t process, uint64_t time_ns,
+                        uint64_t extent_bytes, struct error *err);
+
+int memory_samples_finish(struct memory_samples *samples, struct error *err);
+
+#endif

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * fact_tables: facts into the tables of the database, once they are complete.
+ *
+ * Model:   rows of allocations first: one thread puts them together (pass 2 of facts.h), the
+ *          caller's feeds SQLite. Then all that was counted, and what the log defines.
+ * Invariants: FW-1 with slim nothing but the rows of allocations, chain links and chains is
+ *             missing.
+ * Threads: one caller.
+ * Failure: memory, I/O, the database; of fact_rows_write also ERROR_INTERRUPTED.
+ */
+#ifndef MTRACE_IMPORTER_FACT_TABLES_H
+#define MTRACE_IMPORTER_FACT_TABLES_H
+
+#include "importer/facts/facts.h"
+#include "support/progress.h"
+
+#include <sqlite3.h>
+#include <stdbool.h>
+
+/* slim: everything is read, because pages are counted on the way, but no row is written. */
+int fact_rows_write(sqlite3 *db, struct facts *facts, bool slim, struct progress *progress,
+                    struct error *err);
+
+/* Totals, timeline and heaps; then code_tables_write. */
+int fact_tables_write(sqlite3 *db, struct facts *facts, struct error *err);
+
+/* Processes, threads, objects, modules, frames, backtraces, meta. */
+int code_tables_write(sqlite3 *db, struct facts *facts, struct error *err);
+
+#endif
