@@ -10,15 +10,17 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const char *const g_libraries[] = {
-    "libjemalloc", "libtcmalloc", "libmimalloc", "libtbbmalloc_proxy",
-    "libsnmalloc", "librpmalloc", "libhoard",
+static const char *const g_with_operators[] = {
+    "libjemalloc", "libtcmalloc", "libmimalloc", "libtbbmalloc_proxy", "libsnmalloc", "librpmalloc",
+    "libhoard",    "libasan.so",  "libtsan.so",  "liblsan.so",         "libclang_rt", NULL,
 };
 
-static bool names_one(const char *text)
+static const char *const g_first[] = {"libasan.so", "libclang_rt.asan", NULL};
+
+static bool names_one(const char *text, const char *const *libraries)
 {
-    for (size_t i = 0; i < sizeof(g_libraries) / sizeof(g_libraries[0]); i++)
-        if (strstr(text, g_libraries[i]))
+    for (; *libraries; libraries++)
+        if (strstr(text, *libraries))
             return true;
     return false;
 }
@@ -40,7 +42,8 @@ static const Elf64_Phdr *header_at(const struct image *image, unsigned i)
 {
     const Elf64_Ehdr *file = at(image, 0, sizeof(*file));
 
-    if (i >= file->e_phnum || file->e_phentsize != sizeof(Elf64_Phdr) || file->e_phoff % 8 != 0)
+    if (!file || i >= file->e_phnum || file->e_phentsize != sizeof(Elf64_Phdr)
+        || file->e_phoff % 8 != 0)
         return NULL;
     return at(image, file->e_phoff + (uint64_t)i * sizeof(Elf64_Phdr), sizeof(Elf64_Phdr));
 }
@@ -55,7 +58,8 @@ static const char *at_address(const struct image *image, uint64_t address)
     return NULL;
 }
 
-static bool needs_one(const struct image *image, const Elf64_Dyn *dynamic, size_t n)
+static bool needs_one(const struct image *image, const Elf64_Dyn *dynamic, size_t n,
+                      const char *const *libraries)
 {
     const char *end = (const char *)image->bytes + image->n_bytes;
     const char *names = NULL;
@@ -67,13 +71,13 @@ static bool needs_one(const struct image *image, const Elf64_Dyn *dynamic, size_
         uint64_t offset = dynamic[i].d_un.d_val;
         if (dynamic[i].d_tag == DT_NEEDED && offset < (uint64_t)(end - names)
             && memchr(names + offset, '\0', (size_t)(end - names) - offset)
-            && names_one(names + offset))
+            && names_one(names + offset, libraries))
             return true;
     }
     return false;
 }
 
-static bool is_linked_with_one(const struct image *image)
+static bool is_linked_with_one(const struct image *image, const char *const *libraries)
 {
     const Elf64_Ehdr *file = at(image, 0, sizeof(*file));
     const Elf64_Phdr *header;
@@ -84,12 +88,12 @@ static bool is_linked_with_one(const struct image *image)
     for (unsigned i = 0; (header = header_at(image, i)) != NULL; i++) {
         const Elf64_Dyn *dynamic = at(image, header->p_offset, header->p_filesz);
         if (header->p_type == PT_DYNAMIC && dynamic && header->p_offset % 8 == 0)
-            return needs_one(image, dynamic, header->p_filesz / sizeof(*dynamic));
+            return needs_one(image, dynamic, header->p_filesz / sizeof(*dynamic), libraries);
     }
     return false;
 }
 
-bool allocator_has_operators(const char *path, const char *preload)
+static bool brings_one(const char *path, const char *preload, const char *const *libraries)
 {
     struct stat status;
     struct image image;
@@ -97,7 +101,7 @@ bool allocator_has_operators(const char *path, const char *preload)
     bool answer;
     int fd;
 
-    if (preload && names_one(preload))
+    if (preload && names_one(preload, libraries))
         return true;
     fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
@@ -108,7 +112,17 @@ bool allocator_has_operators(const char *path, const char *preload)
     if (mapped == MAP_FAILED)
         return false;
     image = (struct image){mapped, (size_t)status.st_size};
-    answer = is_linked_with_one(&image);
+    answer = is_linked_with_one(&image, libraries);
     munmap(mapped, image.n_bytes);
     return answer;
+}
+
+bool allocator_has_operators(const char *path, const char *preload)
+{
+    return brings_one(path, preload, g_with_operators);
+}
+
+bool allocator_wants_to_be_first(const char *path, const char *preload)
+{
+    return brings_one(path, preload, g_first);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * allocator: does the program bring an allocator whose C++ operators do not call malloc by name?
+ * allocator: does the program bring an allocator that wants to be treated in its own way?
  *
  * Model: by the names of such libraries, in LD_PRELOAD and among what the program is linked with
  *        (DT_NEEDED). One that comes in by another library is not found; then the collector says
@@ -11,7 +11,13 @@
 
 #include <stdbool.h>
 
-/* `path`: of the program; `preload`: its LD_PRELOAD, or NULL. */
+/*
+ * Its C++ operators do not call malloc by name. `path`: of the program; `preload`: its LD_PRELOAD,
+ * or NULL.
+ */
 bool allocator_has_operators(const char *path, const char *preload);
+
+/* It is AddressSanitizer's, which ends a program in which another library comes before it. */
+bool allocator_wants_to_be_first(const char *path, const char *preload);
 
 #endif

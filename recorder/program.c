@@ -128,23 +128,49 @@ static void restore_state(const struct program_state *state)
     sigprocmask(SIG_SETMASK, &state->mask, NULL);
 }
 
+/* AddressSanitizer is told to bear that we come before it; a user who has told it anything of that
+ * is obeyed. The collector takes the option away again (EN-1). */
+static bool pacify_asan(void)
+{
+    static const char option[] = "verify_asan_link_order=0";
+    const char *users = getenv("ASAN_OPTIONS");
+    char *options = NULL;
+
+    if (users && strstr(users, "verify_asan_link_order"))
+        return false;
+    if (asprintf(&options, users ? "%s:%s" : "%s%s", users ? users : "", option) < 0)
+        _exit(EXIT_NOT_STARTED);
+    setenv("ASAN_OPTIONS", options, 1);
+    return true;
+}
+
+/* Of children nobody knows yet what they are. */
+static bool may_meet_asan(const struct program *program, const char *preload)
+{
+    return program->follows_children || allocator_wants_to_be_first(program->path, preload);
+}
+
 /*
  * In the child, between fork and exec. The first line of the settings is the library to preload.
  */
-static void set_environment(char *settings)
+static void set_environment(const struct program *program, char *settings)
 {
     char *end = strchr(settings, '\n');
     const char *users = getenv("LD_PRELOAD");
     char *preload = NULL;
     char *assignments = NULL;
+    bool is_pacified;
 
     if (!end)
         return;
     *end = '\0';
     if (end == settings)
         return;
+    is_pacified = may_meet_asan(program, users) && pacify_asan();
     if (asprintf(&preload, users && *users ? "%s:%s" : "%s", settings, users) < 0
-        || asprintf(&assignments, "%sMTRACE_TARGET_PID=%d\n", end + 1, (int)getpid()) < 0)
+        || asprintf(&assignments, "%sMTRACE_TARGET_PID=%d\n%s", end + 1, (int)getpid(),
+                    is_pacified ? "MTRACE_ASAN_OPTION=1\n" : "")
+               < 0)
         _exit(EXIT_NOT_STARTED);
     setenv("LD_PRELOAD", preload, 1);
     setenv("MTRACE_RECORDER", assignments, 1);
@@ -157,7 +183,7 @@ static void run_child(const struct program *program, int settings_fd, int failur
 
     if (!read_settings(settings_fd, settings, 0))
         _exit(EXIT_NOT_STARTED);
-    set_environment(settings);
+    set_environment(program, settings);
     restore_state(&program->state);
     execv(program->path, program->argv);
     failure = errno;
@@ -312,6 +338,9 @@ const char *program_explain(const char *path)
     } else if (n >= (ssize_t)sizeof(start.header)
                && memcmp(start.header.e_ident, ELFMAG, SELFMAG) == 0) {
         reason = explain_elf(fd, &start.header);
+        if (!reason && allocator_wants_to_be_first(path, getenv("LD_PRELOAD")))
+            reason = "AddressSanitizer ends a program when any library comes before its own; "
+                     "leave verify_asan_link_order out of ASAN_OPTIONS";
     }
     if (fd >= 0)
         close(fd);

@@ -183,6 +183,7 @@ static int start(struct session *session, struct error *err)
 
     if (code)
         return code;
+    session->program.follows_children = session->options->follows_children;
     code = program_find_library(&session->program, &library, err);
     if (session->options->waits_for_children)
         (void)prctl(PR_SET_CHILD_SUBREAPER, 1); /* see has_orphans */

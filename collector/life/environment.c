@@ -73,19 +73,52 @@ bool environment_without_us(const char *preload, struct fmt *out)
 }
 
 static const char g_preload_name[] = "LD_PRELOAD=";
+static const char g_asan_name[] = "ASAN_OPTIONS=";
+static const char g_asan_option[] = "verify_asan_link_order=0"; /* recorder/program.c adds it */
+
+/* The options without ours, which is the last one; false when nothing is left of them. */
+static bool append_users_options(const char *options, struct fmt *out)
+{
+    size_t length = fmt_length(options);
+    size_t own_length = sizeof(g_asan_option) - 1;
+
+    if (length >= own_length
+        && memory_equal(options + length - own_length, g_asan_option, own_length)) {
+        length -= own_length;
+        if (length == 0)
+            return false;
+        length--; /* the separator */
+    }
+    fmt_bytes(out, options, length);
+    return true;
+}
+
+static bool is_rewritten(const char *variable)
+{
+    return fmt_after_prefix(variable, g_preload_name) || fmt_after_prefix(variable, g_asan_name);
+}
 
 /* What `variable` becomes: itself, a new text in *out, or NULL when it goes. */
 static char *restored(char *variable, struct fmt *out)
 {
     const char *preload = fmt_after_prefix(variable, g_preload_name);
+    const char *options = fmt_after_prefix(variable, g_asan_name);
     char *text = out->text + out->size_bytes;
+    bool is_any_left;
 
     if (is_private(variable))
         return NULL;
-    if (!preload)
+    if (preload) {
+        fmt_string(out, g_preload_name);
+        is_any_left = environment_without_us(preload, out);
+    } else if (options && state_config()->adds_asan_option) {
+        fmt_string(out, g_asan_name);
+        is_any_left = append_users_options(options, out);
+    } else {
         return variable;
-    fmt_string(out, g_preload_name);
-    return environment_without_us(preload, out) ? text : NULL;
+    }
+    out->size_bytes++; /* the NUL stays */
+    return is_any_left ? text : NULL;
 }
 
 /* Entries of `kept` first; what is missing to n is filled with the last one. */
@@ -95,28 +128,52 @@ static void overwrite(char **initial, size_t n, char *const *kept, size_t n_kept
         initial[i] = i < n_kept ? kept[i] : n_kept ? kept[n_kept - 1] : NULL;
 }
 
-void environment_restore(char **initial)
+static size_t restore_into(char **array, char *const *variables, struct fmt *out)
 {
-    size_t n = 0;
     size_t n_kept = 0;
-    size_t text_bytes = 1;
-    char **array;
-    struct fmt out;
 
-    for (; initial[n]; n++)
-        if (fmt_after_prefix(initial[n], g_preload_name))
-            text_bytes += fmt_length(initial[n]) + 1;
-    array = memory_map_inherited((n + 1) * sizeof(*array) + text_bytes);
-    if (!array)
-        return;
-    out = (struct fmt){(char *)(array + n + 1), text_bytes, 0, false};
-    for (size_t i = 0; i < n; i++) {
-        char *variable = restored(initial[i], &out);
+    for (; *variables; variables++) {
+        char *variable = restored(*variables, out);
         if (variable)
             array[n_kept++] = variable;
     }
     array[n_kept] = NULL;
-    if (environ == initial)
+    return n_kept;
+}
+
+static size_t rewritten_bytes(char *const *variables)
+{
+    size_t n_bytes = 0;
+
+    for (; *variables; variables++)
+        if (is_rewritten(*variables))
+            n_bytes += fmt_length(*variables) + 2;
+    return n_bytes;
+}
+
+/*
+ * A constructor that ran before ours may have called setenv: then `environ` is libc's own array,
+ * in which unsetenv moves entries down just so.
+ */
+void environment_restore(char **initial)
+{
+    bool is_other = environ && environ != initial;
+    size_t text_bytes = 1 + rewritten_bytes(initial) + (is_other ? rewritten_bytes(environ) : 0);
+    size_t n = 0;
+    size_t n_kept;
+    char **array;
+    struct fmt out;
+
+    while (initial[n])
+        n++;
+    array = memory_map_inherited((n + 1) * sizeof(*array) + text_bytes);
+    if (!array)
+        return;
+    out = (struct fmt){(char *)(array + n + 1), text_bytes, 0, false};
+    n_kept = restore_into(array, initial, &out);
+    if (is_other)
+        restore_into(environ, environ, &out);
+    else if (environ)
         environ = array;
     overwrite(initial, n, array, n_kept);
 }

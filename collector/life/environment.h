@@ -2,9 +2,10 @@
 /*
  * environment: the program sees the environment its user gave it.
  *
- * Model:   without following children, our entry of LD_PRELOAD and our private variables go: from
- *          `environ`, which becomes a new array, and from the array that main's third argument
- *          shows. That one keeps its length, because some programs look for the auxiliary vector
+ * Model:   without following children, our entry of LD_PRELOAD, our private variables and what
+ *          mtrace-record adds to ASAN_OPTIONS go: from `environ`, which becomes a new array or, where
+ *          a constructor has made it one already, is changed in place; and from the array that
+ *          main's third argument shows. That one keeps its length, because some programs look for the auxiliary vector
  *          behind it: removed entries are replaced by copies of their neighbours.
  *          With following, exec wrappers add what a new environment lacks.
  * Invariants: EN-1 LD_PRELOAD is what it was before ours was put in front: "ours" -> unset,

@@ -249,6 +249,7 @@ void config_read(const char *const *environment, struct config *ret_config)
     config->has_free_backtraces =
         read_boolean(environment, "MTRACE_BACKTRACES_ON_FREE", config, true);
     config->follows_children = read_boolean(environment, "MTRACE_FOLLOW_CHILDREN", config, false);
+    config->adds_asan_option = read_boolean(environment, "MTRACE_ASAN_OPTION", config, false);
     config->zeroes_memory = read_boolean(environment, "MTRACE_ZERO_MEMORY", config, false);
     config->gathers_mmaps = read_boolean(environment, "MTRACE_GATHER_MMAPS", config, true);
 }

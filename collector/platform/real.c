@@ -149,6 +149,22 @@ static bool has_own_operators(const struct link_map *own, const struct link_map 
     return false;
 }
 
+/*
+ * The allocator is a sanitizer's. While such a runtime sets itself up it serves malloc, but not
+ * malloc_usable_size: that one trusts in tables that are not there yet.
+ */
+static bool is_sanitizer(const struct link_map *map)
+{
+    static const char *const inits[] = {"__asan_init", "__tsan_init", "__lsan_init", "__msan_init",
+                                        "__hwasan_init"};
+    struct elf_lookup object = elf_lookup_open(map);
+
+    for (size_t i = 0; i < sizeof(inits) / sizeof(inits[0]); i++)
+        if (elf_lookup_find(&object, inits[i]))
+            return true;
+    return false;
+}
+
 /* The first definition in load order is what the program's own references bind to. */
 static bool is_first_definition(const struct link_map *own, const char *name)
 {
@@ -177,6 +193,8 @@ bool real_init(void (*adapt)(struct real *found))
         void *function = find_behind(own, g_wanted[i].name);
         memcpy((char *)&found + g_wanted[i].offset, &function, sizeof(function));
     }
+    if (allocator && !g_is_glibc_malloc && is_sanitizer(allocator))
+        found.malloc_usable_size = NULL;
     if (adapt && !g_is_glibc_malloc)
         adapt(&found);
     /* malloc, the first member, is stored last: it says to other callers that all is there. */

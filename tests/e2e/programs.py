@@ -150,7 +150,7 @@ def true(_):
     return [have("true")], {}
 
 
-def threads_and_exceptions(name):
+def workload(name):
     return lambda _: ([harness.Tools.from_environment().workloads / name], {})
 
 
@@ -158,7 +158,8 @@ def threads_and_exceptions(name):
 PROGRAMS = {"python3": (python3, 10000), "python3_malloc": (python3_malloc, 100000), "sqlite3": (sqlite, 1000),
             "git": (git_log, 1000), "node": (node, 1000), "perl": (perl, 1000), "gawk": (gawk, 1000), "bash": (bash, 1000),
             "cc1plus": (cc1plus, 10000), "g++": (gxx, 100), "xmllint": (xmllint, 10000), "jq": (jq, 10000),
-            "env": (env, 1), "true": (true, 1), "surroundings": (threads_and_exceptions("surroundings"), 100)}
+            "env": (env, 1), "true": (true, 1), "surroundings": (workload("surroundings"), 100),
+            "surroundings_set": (workload("surroundings_set"), 100)}
 
 
 def run_program(tools, name, place):

@@ -99,7 +99,7 @@ def run_case(tools, mode, name, place):
     log = place / "logs" / "run.dat"
     for folder in ("logs", "untracked", "recorded"):
         (place / folder).mkdir()
-    untracked = harness.run(argv, place / "untracked")
+    untracked = harness.run(argv, place / "untracked", case.own_env())
     if untracked.status == 77:
         raise Skip(untracked.stderr.decode().strip())
     for file in case.leaves:

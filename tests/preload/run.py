@@ -49,7 +49,7 @@ def main():
         place = Path(scratch)
         for folder in ("untracked", "recorded"):
             (place / folder).mkdir()
-        untracked = harness.run(argv, place / "untracked")
+        untracked = harness.run(argv, place / "untracked", case.own_env())
         if untracked.status == 77:
             raise Skip(untracked.stderr.decode().strip())
         log = place / "run.dat"

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* What the program sees of its environment. */
 #include "collector/life/environment.h"
+#include "collector/record/state.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -62,18 +64,52 @@ static void variables_go_and_others_stay_in_order(void **state)
     environ = old;
 }
 
-static void a_program_that_changed_environ_keeps_its_own(void **state)
+/* As setenv in a constructor leaves it. */
+static void an_array_that_is_not_the_kernels_is_restored_in_place(void **state)
 {
-    char *initial[] = {(char[]){"LD_PRELOAD=/x/libmtrace.so"}, (char[]){"A=1"}, NULL};
-    char *other[] = {(char[]){"C=3"}, NULL};
+    char preload[] = "LD_PRELOAD=/x/libmtrace.so:liba.so";
+    char recorder[] = "MTRACE_RECORDER=MTRACE_OUTPUT=x";
+    char *initial[] = {preload, recorder, (char[]){"A=1"}, NULL};
+    char *other[] = {recorder, preload, (char[]){"A=1"}, (char[]){"C=3"}, NULL};
     char **old = environ;
 
     (void)state;
     environ = other;
     environment_restore(initial);
     assert_ptr_equal(environ, other);
-    assert_string_equal(initial[0], "A=1");
+    assert_string_equal(other[0], "LD_PRELOAD=liba.so");
+    assert_string_equal(other[1], "A=1");
+    assert_string_equal(other[2], "C=3");
+    assert_null(other[3]);
+    assert_string_equal(initial[0], "LD_PRELOAD=liba.so");
+    assert_string_equal(initial[1], "A=1");
     environ = old;
+}
+
+static void assert_options(const char *recorders, const char *expected)
+{
+    char text[256];
+    char *initial[] = {text, (char[]){"A=1"}, NULL};
+    char **old = environ;
+
+    (void)snprintf(text, sizeof(text), "ASAN_OPTIONS=%s", recorders);
+    environ = initial;
+    environment_restore(initial);
+    assert_string_equal(initial[0], expected);
+    environ = old;
+}
+
+static void only_the_recorders_own_option_of_a_sanitizer_goes(void **state)
+{
+    (void)state;
+    assert_options("verify_asan_link_order=0", "ASAN_OPTIONS=verify_asan_link_order=0");
+    g_state_config.adds_asan_option = true;
+    assert_options("verify_asan_link_order=0", "A=1");
+    assert_options(":verify_asan_link_order=0", "ASAN_OPTIONS=");
+    assert_options("exitcode=3:verify_asan_link_order=0", "ASAN_OPTIONS=exitcode=3");
+    assert_options("verify_asan_link_order=0:exitcode=3",
+                   "ASAN_OPTIONS=verify_asan_link_order=0:exitcode=3");
+    g_state_config.adds_asan_option = false;
 }
 
 int main(void)
@@ -81,7 +117,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(our_entry_leaves_what_was_there),
         cmocka_unit_test(variables_go_and_others_stay_in_order),
-        cmocka_unit_test(a_program_that_changed_environ_keeps_its_own),
+        cmocka_unit_test(an_array_that_is_not_the_kernels_is_restored_in_place),
+        cmocka_unit_test(only_the_recorders_own_option_of_a_sanitizer_goes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
