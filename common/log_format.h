@@ -89,12 +89,15 @@ enum {
     LOG_FLAG_WEAK =
         1 << 1, /* pool not beside the output or space not reserved: see docs/log-format.md */
     LOG_FLAG_FOREIGN_MALLOC =
-        1 << 2, /* malloc of the program does not resolve to the collector: nothing recorded */
+        1 << 2, /* malloc of the program does not resolve to the collector, which sees only what that
+                   one passes on to the next: often nothing */
     LOG_FLAG_STARTED_OFF = 1 << 3, /* MTRACE_DISABLE_BY_DEFAULT */
     LOG_FLAG_SIDE_TRACING_OFF =
         1 << 4, /* some allocations were not recorded because tracing was off at the time */
     LOG_FLAG_FOREIGN_NEW = 1 << 5, /* operator new does not pass malloc: its blocks are missing */
     LOG_FLAG_FORKED = 1 << 6,      /* a fork child: it has blocks that its parent made */
+    LOG_FLAG_CUT = 1 << 7, /* by the recorder: the live log was cut while it was packed, and what was
+                              not packed by then is missing */
 };
 
 /*
@@ -184,12 +187,7 @@ struct log_segment {
     uint32_t first_node;        /* NODES: id of slot 0 */
     _Atomic uint32_t next;      /* link of the stacks: index + 1, 0 = end */
     uint64_t run_id; /* as in the file header: stale bytes of another file are not a segment */
-    /* DEFS, NODES; recorder only, see recorder/definition_parts.h */
-    uint32_t packed_bytes; /* payload bytes already packed */
-    uint32_t looked_bytes; /* payload bytes in use when it looked last */
-    uint32_t has_gaps;     /* something below packed_bytes was not there yet */
-    uint32_t reserved32;
-    uint64_t reserved[6];
+    uint64_t reserved[8];
 };
 
 /* ---- events --------------------------------------------------------------------------------- */

@@ -118,6 +118,29 @@ static void describe_missed(const struct closing *closing, char *text, size_t n_
                        is_one ? "that" : "those");
 }
 
+/* What of the program itself is not in the log, and why; a line each. */
+static void say_what_is_partial(const struct closing *closing)
+{
+    static const struct {
+        uint32_t flag;
+        const char *what;
+    } parts[] = {
+        {LOG_FLAG_FOREIGN_MALLOC,
+         "it has a malloc of its own: recorded is only what that passes on to the next one"},
+        {LOG_FLAG_STARTED_OFF,
+         "recording was off at first: blocks from before it was switched on are missing"},
+        {LOG_FLAG_SIDE_TRACING_OFF,
+         "recording was switched off at times: blocks allocated then are missing"},
+        {LOG_FLAG_CUT, "its live log was cut while it ran: events after that are missing; see that "
+                       "nothing but mtrace-record removes or empties files named *.live"},
+    };
+
+    for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++)
+        if (closing->totals.flags & parts[i].flag)
+            closing_say(closing->is_quiet, "'%s' is recorded in part: %s", closing->program,
+                        parts[i].what);
+}
+
 void closing_sum_up(const struct closing *closing)
 {
     char culled[96];
@@ -127,6 +150,7 @@ void closing_sum_up(const struct closing *closing)
     char others[96] = "";
     char missed[192];
 
+    say_what_is_partial(closing);
     if (closing->n_children)
         (void)snprintf(others, sizeof(others), " and %" PRIu32 " log%s of child processes",
                        closing->n_children, closing->n_children == 1 ? "" : "s");
@@ -146,7 +170,9 @@ void closing_explain(const struct closing *closing)
 {
     const char *reason = program_explain(closing->program);
 
-    if (closing->totals.flags & LOG_FLAG_FOREIGN_MALLOC)
+    if (closing->totals.flags & LOG_FLAG_CUT)
+        reason = "its live log was cut before any of it was read";
+    else if (closing->totals.flags & LOG_FLAG_FOREIGN_MALLOC)
         reason = "it has a malloc of its own, which a preloaded library cannot see";
     else if (!reason && closing->is_started_off)
         reason =

@@ -9,7 +9,8 @@
  *          before is passed, and at the end the whole segment is packed again.
  * Invariants
  *   DP-1 What was committed when definition_parts_find was called is in the parts taken since.
- *   DP-2 Definitions are never recycled (LF-4): a segment once found is not searched for again.
+ *   DP-2 Definitions are never recycled (LF-4): a segment once found is not searched for again, and
+ *        stays what it was then, whatever the program writes there.
  * Threads: one here; the program goes on writing.
  */
 #ifndef MTRACE_RECORDER_DEFINITION_PARTS_H
@@ -21,10 +22,23 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* What is known of one segment. */
+struct definition_part {
+    uint64_t sequence;
+    uint32_t index;
+    uint32_t kind;
+    uint32_t first_node;   /* NODES */
+    uint32_t packed_bytes; /* of its payload */
+    uint32_t looked_bytes; /* of its payload, in use at the last look */
+    bool has_gaps;         /* something below packed_bytes was not there yet */
+};
+
 struct definition_parts {
-    uint32_t *indexes; /* of segments, as they were found; owned */
+    struct definition_part *parts; /* as they were found; owned */
     size_t n;
     size_t capacity;
+    bool *is_known; /* by index of the segment; owned */
+    size_t n_known;
 };
 
 void definition_parts_done(struct definition_parts *parts);
@@ -36,10 +50,16 @@ bool definition_parts_is(const struct log_segment *segment);
 bool definition_parts_find(struct definition_parts *parts, const struct live_log *live);
 
 /* What there is to pack of a segment: payload bytes [*ret_first, *ret_end); false: nothing. */
-bool definition_parts_next(const struct live_log *live, struct log_segment *segment,
+bool definition_parts_next(const struct live_log *live, struct definition_part *part,
                            uint32_t *ret_first, uint32_t *ret_end);
 
 /* The same when nobody writes any more: all that is not zero. */
-bool definition_parts_last(struct log_segment *segment, uint32_t *ret_first, uint32_t *ret_end);
+bool definition_parts_last(const struct live_log *live, struct definition_part *part,
+                           uint32_t *ret_first, uint32_t *ret_end);
+
+/* Copies these bytes to ret_payload, and the segment's header as it should be. */
+void definition_parts_copy(const struct live_log *live, const struct definition_part *part,
+                           uint32_t first, uint32_t end, struct log_segment *ret_segment,
+                           void *ret_payload);
 
 #endif

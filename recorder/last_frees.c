@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "recorder/last_frees.h"
 
+#include "support/growing.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,7 +32,8 @@ struct mark {
 struct last_frees {
     struct place places[PLACES];
     struct mark *marks; /* by index of the segment */
-    uint32_t n_marks;
+    size_t n_marks;
+    uint64_t words[LOG_SEGMENT_PAYLOAD_BYTES / 8]; /* a copy of what the program may still change */
 };
 
 struct last_frees *last_frees_new(void)
@@ -157,44 +160,43 @@ bool last_frees_read_payload(struct last_frees *frees, const struct log_segment 
     return is_sound;
 }
 
-static bool reserve(struct last_frees *frees, uint32_t n)
+/* The words of a segment behind its mark, as far as they are committed. */
+static bool read_gain(struct last_frees *frees, const struct log_segment *segment,
+                      struct mark *mark)
 {
-    struct mark *marks;
+    uint32_t n_words = live_log_readable_bytes(segment) / (uint32_t)sizeof(uint64_t);
+    const uint64_t *words = live_log_payload(segment);
+    uint64_t sequence = segment->sequence;
 
-    if (n <= frees->n_marks)
+    if (mark->sequence != sequence)
+        *mark = (struct mark){
+            .sequence = sequence, .base_ticks = segment->base_ticks, .thread = segment->thread};
+    if (mark->n_words == 0)
+        mark->thread = segment->thread; /* written with the first event */
+    if (n_words <= mark->n_words)
         return true;
-    marks = realloc(frees->marks, n * sizeof(*marks));
-    if (!marks)
-        return false;
-    memset(marks + frees->n_marks, 0, (n - frees->n_marks) * sizeof(*marks));
-    frees->marks = marks;
-    frees->n_marks = n;
-    return true;
+    memcpy(frees->words + mark->n_words, words + mark->n_words,
+           (n_words - mark->n_words) * sizeof(*words));
+    return read_on(frees, mark, frees->words, n_words);
 }
 
 bool last_frees_read(struct last_frees *frees, const struct live_log *live)
 {
-    if (!reserve(frees, live->n_mapped))
+    struct mark *marks =
+        growing_reserve(frees->marks, &frees->n_marks, live->n_mapped, sizeof(*marks));
+
+    if (!marks)
         return false;
+    frees->marks = marks;
     for (uint32_t i = live_log_next_used(live, 0); i < live->n_mapped;
          i = live_log_next_used(live, i + 1)) {
         const struct log_segment *segment = live_log_segment(live, i);
-        struct mark *mark = &frees->marks[i];
-        uint32_t n_words;
+        uint32_t kind = segment->kind;
 
-        if (segment->kind == LOG_SEGMENT_SIDE)
+        if (kind == LOG_SEGMENT_SIDE)
             (void)read_side(frees, live_log_payload(segment),
                             live_log_readable_bytes(segment) / sizeof(struct log_side_record));
-        if (segment->kind != LOG_SEGMENT_EVENTS)
-            continue;
-        n_words = live_log_readable_bytes(segment) / (uint32_t)sizeof(uint64_t);
-        if (mark->sequence != segment->sequence)
-            *mark = (struct mark){.sequence = segment->sequence,
-                                  .base_ticks = segment->base_ticks,
-                                  .thread = segment->thread};
-        if (mark->n_words == 0)
-            mark->thread = segment->thread; /* written with the first event */
-        if (!read_on(frees, mark, live_log_payload(segment), n_words))
+        if (kind == LOG_SEGMENT_EVENTS && !read_gain(frees, segment, &marks[i]))
             return false;
     }
     return true;

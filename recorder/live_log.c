@@ -67,20 +67,19 @@ static int create_at(const char *path, uint32_t n_segments, struct live_log *log
 {
     int failure;
 
-    log->mapped_bytes = file_bytes(n_segments);
     log->fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (log->fd < 0)
         return errno;
-    failure = reserve(log->fd, log->mapped_bytes);
+    failure = reserve(log->fd, file_bytes(n_segments));
+    if (failure == 0)
+        failure = guarded_map_open(&log->map, log->fd, file_bytes(n_segments), MAP_SHARED);
     if (failure == 0) {
-        log->file = mmap(NULL, log->mapped_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, log->fd, 0);
-        if (log->file != MAP_FAILED)
-            return 0;
-        failure = errno;
+        log->file = log->map.start;
+        (void)madvise(log->file, log->map.n_bytes, MADV_RANDOM); /* see map_header */
+        return 0;
     }
     unlink(path);
     close(log->fd);
-    log->file = NULL;
     log->fd = -1;
     return failure;
 }
@@ -113,37 +112,29 @@ static int create_elsewhere(const char *path, uint64_t run_id, uint32_t n_segmen
 int live_log_create(const char *path, uint64_t run_id, uint32_t n_segments,
                     struct live_log *ret_log, struct error *err)
 {
-    struct live_log log = {.fd = -1, .path = strdup(path)};
+    struct live_log *log = ret_log;
     uint32_t flags = 0;
-    int failure = log.path ? create_at(path, n_segments, &log) : ENOMEM;
+    int failure;
 
+    *log = (struct live_log){.fd = -1, .path = strdup(path), .max_segments = LOG_MAX_SEGMENTS};
+    failure = log->path ? create_at(path, n_segments, log) : ENOMEM;
     if (may_go_elsewhere(failure)) {
         flags = LOG_FLAG_WEAK;
-        failure = create_elsewhere(path, run_id, n_segments, &log);
+        failure = create_elsewhere(path, run_id, n_segments, log);
     }
     if (failure) {
-        live_log_close(&log);
+        live_log_close(log);
         return error_set_errno(err, failure, "cannot make the live log '%s' of %zu KiB", path,
                                file_bytes(n_segments) / 1024);
     }
-    log.n_mapped = log.n_unprepared = n_segments;
-    fill_header(&log, run_id, n_segments, flags);
-    live_log_prepare(&log, LIVE_LOG_FIRST_SEGMENTS);
-    *ret_log = log;
+    log->n_mapped = log->n_unprepared = n_segments;
+    fill_header(log, run_id, n_segments, flags);
+    log->seen.run_id = run_id;
+    live_log_prepare(log, LIVE_LOG_FIRST_SEGMENTS);
     return 0;
 }
 
 /* ---- opening --------------------------------------------------------------------------------- */
-
-static uint32_t n_segments_now(const struct live_log *log, uint64_t size_bytes)
-{
-    uint64_t n_in_file = (size_bytes - LOG_FILE_HEADER_BYTES) / LOG_SEGMENT_BYTES;
-    uint32_t n = atomic_load_explicit(&log->file->n_segments, memory_order_acquire);
-
-    if (n > n_in_file)
-        n = (uint32_t)n_in_file;
-    return n < LOG_MAX_SEGMENTS ? n : LOG_MAX_SEGMENTS;
-}
 
 static int check_header(const struct log_file *file, const char *path, struct error *err)
 {
@@ -158,41 +149,64 @@ static int check_header(const struct log_file *file, const char *path, struct er
     return 0;
 }
 
+static int map_header(struct live_log *log, bool is_shared, struct error *err)
+{
+    struct stat status;
+    int failure;
+
+    if (fstat(log->fd, &status) != 0)
+        return error_set_errno(err, errno, "cannot open '%s'", log->path);
+    if (status.st_size < LOG_FILE_HEADER_BYTES)
+        return error_set(err, ERROR_FORMAT, "'%s' is too short for a log", log->path);
+    /* a private view of a large log shall not need as much memory */
+    failure = guarded_map_open(&log->map, log->fd, LOG_FILE_HEADER_BYTES,
+                               is_shared ? MAP_SHARED : MAP_PRIVATE | MAP_NORESERVE);
+    if (failure)
+        return error_set_errno(err, failure, "cannot map '%s'", log->path);
+    log->file = log->map.start;
+    if (is_shared) /* it is in memory; a file made large by holes shall not be filled by our looks */
+        (void)madvise(log->file, LOG_FILE_HEADER_BYTES, MADV_RANDOM);
+    return 0;
+}
+
 int live_log_open(const char *path, bool is_shared, struct live_log *ret_log, struct error *err)
 {
-    struct live_log log = {.fd = open(path, (is_shared ? O_RDWR : O_RDONLY) | O_CLOEXEC),
-                           .path = strdup(path),
-                           .mapped_bytes = LOG_FILE_HEADER_BYTES};
-    struct stat status;
+    struct live_log *log = ret_log;
     int code;
 
-    if (log.fd < 0 || !log.path || fstat(log.fd, &status) != 0) {
+    *log = (struct live_log){.fd = open(path, (is_shared ? O_RDWR : O_RDONLY) | O_CLOEXEC),
+                             .path = strdup(path),
+                             .max_segments = LOG_MAX_SEGMENTS};
+    if (log->fd < 0 || !log->path)
         code = error_set_errno(err, errno, "cannot open '%s'", path);
-    } else if (status.st_size < LOG_FILE_HEADER_BYTES) {
-        code = error_set(err, ERROR_FORMAT, "'%s' is too short for a log", path);
-    } else {
-        log.file = mmap(NULL, log.mapped_bytes, PROT_READ | PROT_WRITE,
-                        is_shared ? MAP_SHARED : MAP_PRIVATE, log.fd, 0);
-        if (log.file == MAP_FAILED) {
-            log.file = NULL;
-            code = error_set_errno(err, errno, "cannot map '%s'", path);
-        } else {
-            code = check_header(log.file, path, err);
-        }
+    else
+        code = map_header(log, is_shared, err);
+    if (code == 0) {
+        memcpy(&log->seen, log->file, sizeof(log->seen));
+        code = check_header(&log->seen, path, err);
     }
-    if (code == 0 && !live_log_refresh(&log))
+    if (code == 0 && !live_log_refresh(log))
         code = error_set_errno(err, errno, "cannot map '%s'", path);
     if (code)
-        live_log_close(&log);
-    else
-        *ret_log = log;
+        live_log_close(log);
     return code;
+}
+
+void live_log_limit(struct live_log *log, uint64_t max_bytes)
+{
+    uint64_t n = max_bytes / LOG_SEGMENT_BYTES;
+
+    if (n < LIVE_LOG_POOL_SEGMENTS)
+        n = LIVE_LOG_POOL_SEGMENTS;
+    if (n < log->max_segments)
+        log->max_segments = (uint32_t)n;
+    if (log->n_mapped > log->max_segments)
+        log->n_mapped = log->max_segments;
 }
 
 void live_log_close(struct live_log *log)
 {
-    if (log->file)
-        munmap(log->file, log->mapped_bytes);
+    guarded_map_close(&log->map);
     if (log->fd >= 0)
         close(log->fd);
     free(log->path);
@@ -207,25 +221,40 @@ void live_log_remove(const struct live_log *log)
         unlink(log->link_path);
 }
 
-bool live_log_refresh(struct live_log *log)
+bool live_log_is_cut(const struct live_log *log)
+{
+    return log->map.whole_bytes < log->map.n_bytes;
+}
+
+/* How many there are in the file, at most those announced. */
+static bool count_segments(const struct live_log *log, uint32_t n_announced, uint32_t *ret_n)
 {
     struct stat status;
-    uint32_t n_segments = atomic_load_explicit(&log->file->n_segments, memory_order_acquire);
-    void *moved;
+    uint64_t n_in_file;
 
-    if (n_segments <= log->n_mapped)
-        return true;
     if (fstat(log->fd, &status) != 0 || status.st_size < LOG_FILE_HEADER_BYTES)
         return false;
-    n_segments = n_segments_now(log, (uint64_t)status.st_size);
-    if (n_segments <= log->n_mapped)
+    n_in_file = ((uint64_t)status.st_size - LOG_FILE_HEADER_BYTES) / LOG_SEGMENT_BYTES;
+    *ret_n = n_announced < n_in_file ? n_announced : (uint32_t)n_in_file;
+    return true;
+}
+
+bool live_log_refresh(struct live_log *log)
+{
+    uint32_t n = atomic_load_explicit(&log->file->n_segments, memory_order_acquire);
+
+    if (n > log->max_segments)
+        n = log->max_segments;
+    if (n <= log->n_mapped || live_log_is_cut(log))
         return true;
-    moved = mremap(log->file, log->mapped_bytes, file_bytes(n_segments), MREMAP_MAYMOVE);
-    if (moved == MAP_FAILED)
+    if (!count_segments(log, n, &n))
         return false;
-    log->file = moved;
-    log->mapped_bytes = file_bytes(n_segments);
-    log->n_mapped = n_segments;
+    if (n <= log->n_mapped)
+        return true;
+    if (guarded_map_grow(&log->map, file_bytes(n)) != 0)
+        return false;
+    log->file = log->map.start;
+    log->n_mapped = n;
     return true;
 }
 
@@ -248,7 +277,7 @@ uint32_t live_log_readable_bytes(const struct log_segment *segment)
     uint32_t n_bytes = LOG_SEGMENT_PAYLOAD_BYTES;
     uint32_t unit = 1;
 
-    switch (segment->kind) {
+    switch (segment->kind) { /* read once: the program may change it */
     case LOG_SEGMENT_EVENTS:
         n_bytes = atomic_load_explicit(&segment->committed_bytes, memory_order_acquire);
         unit = sizeof(uint64_t);
@@ -277,7 +306,7 @@ bool live_log_is_used(const struct live_log *log, const struct log_segment *segm
     uint32_t state = atomic_load_explicit(&segment->state, memory_order_acquire);
 
     return (state == LOG_STATE_FILLING || state == LOG_STATE_SEALED) && segment->sequence != 0
-           && segment->run_id == log->file->run_id;
+           && segment->run_id == log->seen.run_id;
 }
 
 uint32_t live_log_next_used(const struct live_log *log, uint32_t from)
@@ -289,22 +318,39 @@ uint32_t live_log_next_used(const struct live_log *log, uint32_t from)
     return i;
 }
 
-uint32_t live_log_take_sealed(struct live_log *log, uint32_t *ret_indexes)
+uint32_t live_log_copy_segment(const struct live_log *log, uint32_t index, uint64_t sequence,
+                               struct log_segment *ret_segment, void *ret_payload)
+{
+    const struct log_segment *segment = live_log_segment(log, index);
+    uint32_t n_bytes;
+
+    /* acquire: what the state and the length say was written is there */
+    (void)atomic_load_explicit(&segment->state, memory_order_acquire);
+    n_bytes = live_log_readable_bytes(segment);
+    memcpy(ret_segment, segment, sizeof(*segment));
+    if (ret_segment->sequence != sequence || !live_log_is_used(log, ret_segment))
+        return 0;
+    memcpy(ret_payload, live_log_payload(segment), n_bytes);
+    return file_bytes(index + 1) > log->map.whole_bytes ? 0 : n_bytes;
+}
+
+void live_log_take_sealed(struct live_log *log, live_log_see *see, void *context)
 {
     uint64_t head;
     uint32_t link;
     uint32_t n = 0;
 
     if ((uint32_t)atomic_load_explicit(&log->file->sealed_stack, memory_order_relaxed) == 0)
-        return 0;
+        return;
     /* acquire: partner is the collector's push, which releases the link and the segment */
     head = atomic_exchange_explicit(&log->file->sealed_stack, 0, memory_order_acquire);
+    fault_point("unlinked");
     live_log_refresh(log);
-    for (link = (uint32_t)head; link != 0 && link <= log->n_mapped && n < log->n_mapped;) {
-        ret_indexes[n++] = link - 1;
+    for (link = (uint32_t)head; link != 0 && link <= log->n_mapped && n < log->n_mapped; n++) {
+        if (!see(context, link - 1))
+            return;
         link = atomic_load_explicit(&live_log_segment(log, link - 1)->next, memory_order_relaxed);
     }
-    return n;
 }
 
 static void push_free(struct live_log *log, uint32_t index)
@@ -339,7 +385,31 @@ void live_log_prepare(struct live_log *log, uint32_t n)
     }
 }
 
-void live_log_copy_header(const struct live_log *log, struct log_file *ret_file)
+/* The collector fills in the header, then takes its first segment: until then it may be half done. */
+static bool is_begun(const struct live_log *log)
 {
-    memcpy(ret_file, log->file, sizeof(*ret_file));
+    return atomic_load_explicit(&log->file->next_sequence, memory_order_acquire) > 1;
+}
+
+void live_log_look(struct live_log *log)
+{
+    const size_t constant_bytes = offsetof(struct log_file, n_segments);
+    bool has_begun = is_begun(log);
+    uint64_t run_id = log->seen.run_id;
+    struct log_file now;
+
+    memcpy(&now, log->file, sizeof(now));
+    if (live_log_is_cut(log))
+        return;
+    if (log->has_begun) {
+        log->seen.flags = now.flags;
+        log->seen.last_ticks = now.last_ticks;
+        log->seen.last_monotonic_ns = now.last_monotonic_ns;
+        memcpy((uint8_t *)&log->seen + constant_bytes, (const uint8_t *)&now + constant_bytes,
+               sizeof(now) - constant_bytes);
+        return;
+    }
+    memcpy(&log->seen, &now, sizeof(now));
+    log->seen.run_id = run_id;
+    log->has_begun = has_begun;
 }

@@ -67,11 +67,11 @@ static enum log_form form_of(const char *path)
 
 static int check_not_growing(const struct source *source, struct error *err)
 {
-    pid_t pid = (pid_t)source->live.file->pid;
+    pid_t pid = (pid_t)source->live.seen.pid;
     pid_t recorder =
-        (pid_t)atomic_load_explicit(&source->live.file->recorder_pid, memory_order_relaxed);
+        (pid_t)atomic_load_explicit(&source->live.seen.recorder_pid, memory_order_relaxed);
     bool is_ended =
-        atomic_load_explicit(&source->live.file->end_kind, memory_order_relaxed) != LOG_END_UNKNOWN;
+        atomic_load_explicit(&source->live.seen.end_kind, memory_order_relaxed) != LOG_END_UNKNOWN;
 
     if (recorder > 0 && running_is(recorder))
         return error_set(err, ERROR_EXISTS, "'%s' is being packed right now by process %d",
@@ -101,7 +101,7 @@ static int open_parts(struct source *source, struct error *err)
         code = check_not_growing(source, err);
     if (code == 0 && source->has_live && source->has_frames) {
         const struct log_file *file = (const void *)source->frames.bytes;
-        if (file->run_id != source->live.file->run_id)
+        if (file->run_id != source->live.seen.run_id)
             code = error_set(err, ERROR_FORMAT, "'%s' and '%s' are of different recordings",
                              source->path, source->live_path);
     }
@@ -224,8 +224,6 @@ static int mark_packed(struct source *source, struct error *err)
         if ((segment->kind == LOG_SEGMENT_EVENTS || segment->kind == LOG_SEGMENT_SIDE)
             && bsearch(&segment->sequence, sequences, n_sequences, sizeof(*sequences), by_value))
             atomic_store_explicit(&segment->state, LOG_STATE_PACKED, memory_order_relaxed);
-        segment->packed_bytes = segment->has_gaps =
-            0; /* definitions once more as a whole: does no harm */
     }
     free(sequences);
     return 0;
@@ -234,7 +232,7 @@ static int mark_packed(struct source *source, struct error *err)
 static void get_file(const struct source *source, struct log_file *ret_file)
 {
     if (source->has_live)
-        live_log_copy_header(&source->live, ret_file);
+        memcpy(ret_file, &source->live.seen, sizeof(*ret_file));
     else
         frame_index_get_file(&source->frames, ret_file);
 }

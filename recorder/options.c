@@ -15,6 +15,8 @@ enum {
     EXIT_WRONG_USAGE = 2
 };
 
+static const uint64_t DEFAULT_MAX_LIVE_BYTES = (uint64_t)4 << 30; /* as in the collector */
+
 enum key {
     KEY_OUTPUT = 'o',
     KEY_FORCE = 'f',
@@ -126,17 +128,26 @@ static uint64_t parse_number(struct argp_state *state, const char *what, const c
     return value;
 }
 
-/* The collector gets bytes: it knows fewer units than a user may write. */
-static void add_size(struct argp_state *state, const char *what, const char *name, const char *text)
+static uint64_t parse_size(struct argp_state *state, const char *what, const char *text)
 {
     struct error err = {0};
     uint64_t size_bytes = 0;
-    char bytes[24];
 
     if (units_parse_bytes(text, &size_bytes, &err) != 0)
         argp_error(state, "%s: %s", what, err.text);
-    (void)snprintf(bytes, sizeof(bytes), "%" PRIu64, size_bytes);
-    add_setting(state, name, bytes);
+    return size_bytes;
+}
+
+/* The collector gets bytes: it knows fewer units than a user may write. */
+static void add_max_live(struct argp_state *state)
+{
+    const struct options *options = state->input;
+    char bytes[24];
+
+    if (options->max_live_bytes == DEFAULT_MAX_LIVE_BYTES || options->max_live_bytes == UINT64_MAX)
+        return;
+    (void)snprintf(bytes, sizeof(bytes), "%" PRIu64, options->max_live_bytes);
+    add_setting(state, "MTRACE_MAX_LIVE", bytes);
 }
 
 static void check_choice(struct argp_state *state, const char *what, const char *text,
@@ -158,7 +169,6 @@ struct setting {
     const char *value;   /* of an option without argument */
     const char *choices; /* the argument is one of these, separated by spaces */
     uint64_t most;       /* the argument is a number up to this; 0: any text */
-    bool is_size;        /* the argument is a size with a unit */
 };
 
 static const struct setting settings[] = {
@@ -173,7 +183,6 @@ static const struct setting settings[] = {
      .choices = "fast libunwind frame-pointer none check"},
     {KEY_LOG, "--log-level", "MTRACE_LOG", .choices = "trace debug info warn error"},
     {KEY_MAX_DEPTH, "--max-depth", "MTRACE_MAX_DEPTH", .most = UINT32_MAX},
-    {KEY_MAX_LIVE, "--max-live", "MTRACE_MAX_LIVE", .is_size = true},
     {KEY_LOGFILE, "--log-file", "MTRACE_LOGFILE", .most = 0},
 };
 
@@ -187,10 +196,7 @@ static error_t parse_setting(int key, char *arg, struct argp_state *state)
             check_choice(state, setting->option, arg, setting->choices);
         if (setting->most)
             (void)parse_number(state, setting->option, arg, setting->most);
-        if (setting->is_size)
-            add_size(state, setting->option, setting->variable, arg);
-        else
-            add_setting(state, setting->variable, setting->value ? setting->value : arg);
+        add_setting(state, setting->variable, setting->value ? setting->value : arg);
         return 0;
     }
     return ARGP_ERR_UNKNOWN;
@@ -212,6 +218,7 @@ static error_t parse_arguments(int key, struct argp_state *state)
             argp_error(state, "no program given");
         if (options->waits_for_children && !options->follows_children)
             argp_error(state, "--wait needs --follow-children");
+        add_max_live(state);
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -257,6 +264,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     case KEY_SAMPLE:
         options->sample_ms = parse_number(state, "--sample-memory", arg, 86400000);
         return 0;
+    case KEY_MAX_LIVE:
+        options->max_live_bytes = parse_size(state, "--max-live", arg);
+        return 0;
     case KEY_HELP:
         argp_state_help(state, stdout, ARGP_HELP_STD_HELP);
         return 0;
@@ -275,6 +285,11 @@ static void read_environment(struct options *options)
     const char *follow = getenv("MTRACE_FOLLOW_CHILDREN");
     const char *starts_off = getenv("MTRACE_DISABLE_BY_DEFAULT");
 
+    const char *max_live = getenv("MTRACE_MAX_LIVE");
+
+    /* what only the collector understands, only the collector obeys */
+    if (max_live && *max_live && units_parse_bytes(max_live, &options->max_live_bytes, NULL) != 0)
+        options->max_live_bytes = UINT64_MAX;
     options->output = getenv("MTRACE_OUTPUT");
     if (options->output && !*options->output)
         options->output = NULL;
@@ -290,7 +305,8 @@ void options_parse(int argc, char **argv, struct options *ret_options)
         option_table, parse_option, "[--] PROGRAM [ARGUMENT...]\n--pack LOG", doc, NULL,
         NULL,         NULL};
 
-    *ret_options = (struct options){.sample_ms = 100, .is_compressed = true};
+    *ret_options = (struct options){
+        .sample_ms = 100, .is_compressed = true, .max_live_bytes = DEFAULT_MAX_LIVE_BYTES};
     read_environment(ret_options);
     argp_err_exit_status = EXIT_WRONG_USAGE;
     (void)argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, ret_options);

@@ -4,6 +4,7 @@
 #include "recorder/cull.h"
 #include "recorder/fault_point.h"
 #include "recorder/last_frees.h"
+#include "support/growing.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -36,7 +37,6 @@ void packing_free(struct packing *packing)
     last_frees_free(packing->others);
     definition_parts_done(&packing->definitions);
     free(packing->backlog);
-    free(packing->taken);
     free(packing);
 }
 
@@ -89,25 +89,29 @@ static bool may_cull(const struct packing *packing, const struct log_segment *se
     if (!packing->cull || !packing->knows_frees || segment->kind != LOG_SEGMENT_EVENTS)
         return false;
     for (int i = 0; i < LOG_DROP_REASONS; i++)
-        n_dropped |= atomic_load_explicit(&packing->live->file->dropped[i], memory_order_relaxed);
+        n_dropped |= atomic_load_explicit(&packing->live->seen.dropped[i], memory_order_relaxed);
     return n_dropped == 0 && packing->ticks_per_ns > 0;
 }
 
-static int append_events(struct packing *packing, const struct log_segment *segment,
+/* Packs a segment of the backlog; nothing when it is no more what it was. */
+static int append_events(struct packing *packing, const struct packing_item *item,
                          struct error *err)
 {
-    const void *payload = live_log_payload(segment);
-    uint32_t n_bytes = live_log_readable_bytes(segment);
+    const void *payload = packing->payload;
+    struct log_segment segment;
+    uint32_t n_bytes = live_log_copy_segment(packing->live, item->index, item->sequence, &segment,
+                                             packing->payload);
     struct log_frame frame;
     size_t n;
     int code;
 
     if (n_bytes == 0)
         return 0;
-    if (may_cull(packing, segment))
-        payload = cull_temporary(packing->cull, segment, payload, packing->others,
+    packing->has_blocks = packing->has_blocks || pack_has_blocks(&segment, payload, n_bytes);
+    if (may_cull(packing, &segment))
+        payload = cull_temporary(packing->cull, &segment, payload, packing->others,
                                  packing->ticks_per_ns, &n_bytes);
-    n = pack_segment(packing->pack, &packing->settings, segment, payload, 0, n_bytes,
+    n = pack_segment(packing->pack, &packing->settings, &segment, payload, 0, n_bytes,
                      packing->frame);
     fault_point("encoded");
     code = packed_log_append(packing->packed, packing->frame, n, err);
@@ -120,24 +124,25 @@ static int append_events(struct packing *packing, const struct log_segment *segm
 }
 
 /* PG-3; is_last: the program is gone. On failure the part is tried again. */
-static int append_definitions(struct packing *packing, struct log_segment *segment, bool is_last,
+static int append_definitions(struct packing *packing, struct definition_part *part, bool is_last,
                               struct error *err)
 {
-    const uint32_t packed_bytes = segment->packed_bytes;
+    const struct definition_part before = *part;
+    struct log_segment segment;
     uint32_t first;
     uint32_t end;
     size_t n;
     int code;
 
-    if (!(is_last ? definition_parts_last(segment, &first, &end)
-                  : definition_parts_next(packing->live, segment, &first, &end)))
+    if (!(is_last ? definition_parts_last(packing->live, part, &first, &end)
+                  : definition_parts_next(packing->live, part, &first, &end)))
         return 0;
-    n = pack_segment(packing->pack, &packing->settings, segment,
-                     (const uint8_t *)live_log_payload(segment) + first, first, end - first,
-                     packing->frame);
+    definition_parts_copy(packing->live, part, first, end, &segment, packing->payload);
+    n = pack_segment(packing->pack, &packing->settings, &segment, packing->payload, first,
+                     end - first, packing->frame);
     code = packed_log_append(packing->packed, packing->frame, n, err);
     if (code)
-        segment->packed_bytes = packed_bytes;
+        *part = before;
     fault_point("defined");
     return code;
 }
@@ -150,8 +155,7 @@ static int append_all_definitions(struct packing *packing, bool is_last, struct 
     if (!definition_parts_find(parts, packing->live))
         return error_set(err, ERROR_NOMEM, "not enough memory");
     for (size_t i = 0; code == 0 && i < parts->n; i++)
-        code = append_definitions(packing, live_log_segment(packing->live, parts->indexes[i]),
-                                  is_last, err);
+        code = append_definitions(packing, &parts->parts[i], is_last, err);
     return code;
 }
 
@@ -165,48 +169,37 @@ static int by_sequence(const void *a, const void *b)
     return (left->sequence > right->sequence) - (left->sequence < right->sequence);
 }
 
-static int reserve(struct packing *packing, uint32_t n, struct error *err)
+/* Into the backlog, if it holds something; false without memory. */
+static bool add(void *context, uint32_t index)
 {
+    struct packing *packing = context;
+    const struct log_segment *segment = live_log_segment(packing->live, index);
     struct packing_item *backlog;
-    uint32_t *taken;
 
-    if (n <= packing->n_capacity)
-        return 0;
-    backlog = realloc(packing->backlog, n * sizeof(*backlog));
-    if (backlog)
-        packing->backlog = backlog;
-    taken = realloc(packing->taken, n * sizeof(*taken));
-    if (taken)
-        packing->taken = taken;
-    if (!backlog || !taken)
-        return error_set(err, ERROR_NOMEM, "not enough memory");
-    packing->n_capacity = n;
-    return 0;
+    if (!live_log_is_used(packing->live, segment))
+        return true;
+    backlog = growing_reserve(packing->backlog, &packing->n_capacity, packing->n_backlog + 1,
+                              sizeof(*backlog));
+    if (!backlog)
+        return false;
+    packing->backlog = backlog;
+    backlog[packing->n_backlog++] = (struct packing_item){segment->sequence, index};
+    return true;
 }
 
 /* Adds what the program sealed to the backlog, each thread's segments in their order: the stack has
- * them in reverse, and none of them began before one of the same thread that was taken earlier. */
+ * them in reverse, and none of them began before one of the same thread that was taken earlier. What
+ * there is no memory for stays sealed, and is found at the end. */
 static int take(struct packing *packing, struct error *err)
 {
     struct live_log *live = packing->live;
-    uint32_t n_before = packing->n_backlog;
-    uint32_t n_taken;
-    int code;
+    size_t n_before = packing->n_backlog;
 
     if (!live_log_refresh(live))
         return error_set(err, ERROR_NOMEM, "cannot map the grown live log '%s'", live->path);
-    code = reserve(packing, 2 * live->n_mapped + 2 * LIVE_LOG_POOL_SEGMENTS, err);
-    if (code)
-        return code;
-    n_taken = live_log_take_sealed(live, packing->taken);
+    live_log_take_sealed(live, add, packing);
     fault_point("taken");
-    for (uint32_t i = 0; i < n_taken && packing->n_backlog < packing->n_capacity; i++) {
-        const struct log_segment *segment = live_log_segment(live, packing->taken[i]);
-        if (live_log_is_used(live, segment))
-            packing->backlog[packing->n_backlog++] =
-                (struct packing_item){segment->sequence, packing->taken[i]};
-    }
-    if (n_taken)
+    if (packing->n_backlog > n_before)
         qsort(packing->backlog + n_before, packing->n_backlog - n_before, sizeof(*packing->backlog),
               by_sequence);
     return 0;
@@ -215,23 +208,35 @@ static int take(struct packing *packing, struct error *err)
 /* Once the program attached, the packed file's header says what it is a log of. */
 static int update_header(struct packing *packing, struct error *err)
 {
-    struct log_file file;
     int code;
 
-    if (packing->has_header || packing->live->file->start_ticks == 0)
+    if (packing->has_header || packing->live->seen.start_ticks == 0)
         return 0;
-    live_log_copy_header(packing->live, &file);
-    code = packed_log_write_header(packing->packed, &file, err);
+    code = packed_log_write_header(packing->packed, &packing->live->seen, err);
     packing->has_header = code == 0;
     return code;
+}
+
+/* A segment that is no longer what we packed is not ours to give back. */
+static void give_back(struct live_log *live, const struct packing_item *item)
+{
+    struct log_segment *segment = live_log_segment(live, item->index);
+
+    if (segment->sequence != item->sequence || !live_log_is_used(live, segment))
+        return;
+    atomic_store_explicit(&segment->state, LOG_STATE_PACKED, memory_order_release);
+    fault_point("packed");
+    live_log_recycle(live, item->index);
+    fault_point("recycled");
 }
 
 int packing_step(struct packing *packing, uint32_t *ret_n_packed, struct error *err)
 {
     struct live_log *live = packing->live;
-    uint32_t n_done = 0;
+    size_t n_done = 0;
     int code = take(packing, err);
 
+    live_log_look(live);
     if (code == 0)
         code = update_header(packing, err);
     if (code == 0 && packing->n_backlog)
@@ -239,31 +244,27 @@ int packing_step(struct packing *packing, uint32_t *ret_n_packed, struct error *
     if (packing->n_backlog)
         learn_frees(packing);
     if (packing->n_backlog && packing->settings.time_shift == 0)
-        packing_set_clock(packing, live->file);
+        packing_set_clock(packing, &live->seen);
     for (; code == 0 && n_done < packing->n_backlog && n_done < PACKING_STEP_MAX; n_done++) {
-        uint32_t index = packing->backlog[n_done].index;
-        struct log_segment *segment = live_log_segment(live, index);
-        code = append_events(packing, segment, err);
+        code = append_events(packing, &packing->backlog[n_done], err);
         if (code)
             break;
-        atomic_store_explicit(&segment->state, LOG_STATE_PACKED, memory_order_release);
-        fault_point("packed");
-        live_log_recycle(live, index);
-        fault_point("recycled");
+        give_back(live, &packing->backlog[n_done]);
     }
     packing->n_backlog -= n_done;
-    memmove(packing->backlog, packing->backlog + n_done,
-            packing->n_backlog * sizeof(*packing->backlog));
-    *ret_n_packed = n_done;
+    if (n_done)
+        memmove(packing->backlog, packing->backlog + n_done,
+                packing->n_backlog * sizeof(*packing->backlog));
+    *ret_n_packed = (uint32_t)n_done;
     return code;
 }
 
 int packing_append_samples(struct packing *packing, const struct log_sample *samples, uint32_t n,
                            struct error *err)
 {
-    size_t n_frame = pack_bytes(packing->pack, &packing->settings, LOG_FRAME_SAMPLES,
-                                packing->live->file->run_id, samples,
-                                n * (uint32_t)sizeof(*samples), packing->frame);
+    size_t n_frame =
+        pack_bytes(packing->pack, &packing->settings, LOG_FRAME_SAMPLES, packing->live->seen.run_id,
+                   samples, n * (uint32_t)sizeof(*samples), packing->frame);
 
     return packed_log_append(packing->packed, packing->frame, n_frame, err);
 }
@@ -274,20 +275,17 @@ int packing_append_samples(struct packing *packing, const struct log_sample *sam
 static int collect_all(struct packing *packing, struct error *err)
 {
     struct live_log *live = packing->live;
-    int code;
 
     if (!live_log_refresh(live))
         return error_set(err, ERROR_NOMEM, "cannot map the grown live log '%s'", live->path);
-    code = reserve(packing, live->n_mapped, err);
     packing->n_backlog = 0;
-    for (uint32_t i = live_log_next_used(live, 0); code == 0 && i < live->n_mapped;
+    for (uint32_t i = live_log_next_used(live, 0); i < live->n_mapped;
          i = live_log_next_used(live, i + 1))
-        if (!definition_parts_is(live_log_segment(live, i)))
-            packing->backlog[packing->n_backlog++] =
-                (struct packing_item){live_log_segment(live, i)->sequence, i};
+        if (!definition_parts_is(live_log_segment(live, i)) && !add(packing, i))
+            return error_set(err, ERROR_NOMEM, "not enough memory");
     if (packing->n_backlog)
         qsort(packing->backlog, packing->n_backlog, sizeof(*packing->backlog), by_sequence);
-    return code;
+    return 0;
 }
 
 int packing_append_trailer(struct packing *packing, const struct log_file *file, struct error *err)
@@ -298,6 +296,7 @@ int packing_append_trailer(struct packing *packing, const struct log_file *file,
 
     memcpy(&copy, file, sizeof(copy));
     copy.form = LOG_FORM_PACKED;
+    copy.flags |= live_log_is_cut(packing->live) ? LOG_FLAG_CUT : 0u;
     n = pack_bytes(packing->pack, &packing->settings, LOG_FRAME_TRAILER, copy.run_id, &copy,
                    sizeof(copy), packing->frame);
     fault_point("trailer");
@@ -318,11 +317,12 @@ int packing_finish(struct packing *packing, const struct log_file *file, struct 
     learn_frees(packing);
     if (code == 0)
         code = append_all_definitions(packing, true, err);
-    for (uint32_t i = 0; code == 0 && i < packing->n_backlog; i++) {
-        struct log_segment *segment = live_log_segment(live, packing->backlog[i].index);
-        code = append_events(packing, segment, err);
+    for (size_t i = 0; code == 0 && i < packing->n_backlog; i++) {
+        const struct packing_item *item = &packing->backlog[i];
+        code = append_events(packing, item, err);
         if (code == 0)
-            atomic_store_explicit(&segment->state, LOG_STATE_PACKED, memory_order_release);
+            atomic_store_explicit(&live_log_segment(live, item->index)->state, LOG_STATE_PACKED,
+                                  memory_order_release);
         fault_point("packed");
     }
     return code ? code : packing_append_trailer(packing, file, err);

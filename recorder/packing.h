@@ -17,6 +17,8 @@
  *        frame; the live log may be deleted.
  *   PG-3 The definitions that events name are in frames before theirs, so that a packed file that is
  *        cut anywhere has the stacks of the events it kept (LF-3).
+ *   PG-4 The program may write anything anywhere in the live log, also while we look: a payload is
+ *        copied before it is packed, and what we remember is not in the live log.
  * Threads: one.
  */
 #ifndef MTRACE_RECORDER_PACKING_H
@@ -53,13 +55,14 @@ struct packing {
     struct pack_settings settings;
     struct definition_parts definitions;
     struct packing_item *backlog;
-    uint32_t *taken; /* scratch, n_capacity as the backlog */
-    uint32_t n_backlog;
-    uint32_t n_capacity;
+    size_t n_backlog;
+    size_t n_capacity;
     uint64_t n_events;
     double ticks_per_ns; /* 0: not known yet */
     bool has_header;     /* written since the program attached */
     bool knows_frees;    /* others: what CU-3 asks for is known */
+    bool has_blocks;     /* an event of a block was packed: malloc and its like were seen */
+    uint64_t payload[LOG_SEGMENT_PAYLOAD_BYTES / 8]; /* a copy, see PG-4 */
     uint8_t frame[PACK_SEGMENT_MAX_BYTES];
 };
 

@@ -90,7 +90,6 @@ static int create_files(struct recording *recording, const char *path, bool forc
                         struct error *err)
 {
     char *live_path = log_name_live(path);
-    struct log_file file;
     int code;
 
     if (!live_path)
@@ -108,10 +107,9 @@ static int create_files(struct recording *recording, const char *path, bool forc
         if (force)
             unlink(live_path);
         code = live_log_create(live_path, random_run_id(), pool_segments(), &recording->live, err);
-        if (code == 0) {
-            live_log_copy_header(&recording->live, &file);
-            code = packed_log_write_header(&recording->packed, &file, err);
-        }
+        live_log_look(&recording->live);
+        if (code == 0)
+            code = packed_log_write_header(&recording->packed, &recording->live.seen, err);
         if (code)
             recording_discard(recording);
     }
@@ -137,6 +135,7 @@ int recording_create(const char *path, pid_t pid, const struct recording_setting
         recording_free(recording);
         return code;
     }
+    live_log_limit(&recording->live, settings->max_live_bytes);
     recording->pid = pid;
     samples_init(&recording->samples, pid, settings->sample_ms, 0);
     *ret_recording = recording;
@@ -153,6 +152,7 @@ int recording_adopt(const char *live_path, const char *path,
     if (!recording)
         return error_set(err, ERROR_NOMEM, "not enough memory");
     code = live_log_open(live_path, true, &recording->live, err);
+    live_log_limit(&recording->live, settings->max_live_bytes);
     if (code == 0)
         code = packed_log_create(path, settings->force, &recording->packed, err);
     if (code == 0)
@@ -161,7 +161,7 @@ int recording_adopt(const char *live_path, const char *path,
         recording_free(recording);
         return code;
     }
-    recording->pid = (pid_t)recording->live.file->pid;
+    recording->pid = (pid_t)recording->live.seen.pid;
     atomic_store_explicit(&recording->live.file->recorder_pid, (uint32_t)getpid(),
                           memory_order_relaxed);
     samples_init(&recording->samples, recording->pid, settings->sample_ms, 0);
@@ -189,12 +189,12 @@ int recording_step(struct recording *recording, uint64_t now_ns, uint32_t *ret_n
 
     /* most programs are short and need no more than the first */
     if (recording->live.n_unprepared
-        && atomic_load_explicit(&recording->live.file->next_sequence, memory_order_relaxed)
+        && atomic_load_explicit(&recording->live.seen.next_sequence, memory_order_relaxed)
                > LIVE_LOG_FIRST_SEGMENTS / 2)
         live_log_prepare(&recording->live, LIVE_LOG_POOL_SEGMENTS);
     /* what an image that exec replaced looks like is not this log's business */
     if (now_ns >= recording->samples_due_ns && recording->packing->has_header
-        && atomic_load_explicit(&recording->live.file->end_kind, memory_order_relaxed)
+        && atomic_load_explicit(&recording->live.seen.end_kind, memory_order_relaxed)
                != LOG_END_EXEC)
         recording->samples_due_ns = samples_take(&recording->samples, now_ns);
     if (code == 0
@@ -254,13 +254,20 @@ static void take_totals(struct recording *recording, const struct log_file *file
         .n_events = recording->packing->n_events,
         .n_culled = cull_count(recording->packing->cull),
         .file_bytes = (uint64_t)recording->packed.end_offset,
-        .flags = file->flags,
+        .flags = file->flags | (live_log_is_cut(&recording->live) ? LOG_FLAG_CUT : 0u),
         .n_threads = atomic_load_explicit(&file->n_threads, memory_order_relaxed),
         .n_started = atomic_load_explicit(&file->n_children, memory_order_relaxed),
         .end_kind = atomic_load_explicit(&file->end_kind, memory_order_relaxed),
         .is_attached = file->start_ticks != 0,
+        .has_blocks = recording->packing->has_blocks,
     };
     recording_count_drops(file, ret_totals);
+}
+
+/* RG-1: of a live log that could not be read the file may have what we do not. */
+static bool is_used_up(const struct live_log *live)
+{
+    return !live_log_is_cut(live) || live->map.is_short;
 }
 
 int recording_finish(struct recording *recording, const struct recording_end *end,
@@ -269,14 +276,15 @@ int recording_finish(struct recording *recording, const struct recording_end *en
     struct log_file file;
     int code = write_samples(recording, err);
 
-    live_log_copy_header(&recording->live, &file);
+    live_log_look(&recording->live);
+    file = recording->live.seen;
     complete_clock(&file);
     if (end)
         complete_end(&file, end);
     if (code == 0)
         code = packing_finish(recording->packing, &file, err);
     take_totals(recording, &file, ret_totals);
-    if (code == 0) {
+    if (code == 0 && is_used_up(&recording->live)) {
         live_log_remove(&recording->live);
         fault_point("removed");
     }

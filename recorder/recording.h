@@ -24,10 +24,11 @@
 #include <sys/types.h>
 
 struct recording_settings {
-    bool force;         /* replace an existing target */
-    int zstd_level;     /* 0: no compression */
-    uint64_t cull_ns;   /* blocks freed within are dropped; 0: none */
-    uint64_t sample_ms; /* 0: no samples */
+    bool force;              /* replace an existing target */
+    int zstd_level;          /* 0: no compression */
+    uint64_t cull_ns;        /* blocks freed within are dropped; 0: none */
+    uint64_t sample_ms;      /* 0: no samples */
+    uint64_t max_live_bytes; /* what lies behind in a live log is not looked at */
 };
 
 /* What a finished recording amounts to. */
@@ -42,6 +43,7 @@ struct recording_totals {
     uint32_t n_started; /* processes that it started */
     uint32_t end_kind;  /* enum log_end */
     bool is_attached;   /* the collector ran at all */
+    bool has_blocks;    /* it saw an allocation or a free */
 };
 
 /* How the process ended, as wait4 says; pass NULL when nobody can know. */

@@ -114,6 +114,7 @@ static void get_settings(const struct session *session, struct recording_setting
         .zstd_level = session->options->is_compressed ? ZSTD_LEVEL : 0,
         .cull_ns = session->options->cull_ms * 1000000,
         .sample_ms = session->options->sample_ms,
+        .max_live_bytes = session->options->max_live_bytes,
     };
 }
 
@@ -290,7 +291,8 @@ static int exit_status(int wait_status)
 static bool is_empty(const struct closing *closing)
 {
     bool is_unseen =
-        !closing->totals.is_attached || (closing->totals.flags & LOG_FLAG_FOREIGN_MALLOC);
+        !closing->totals.is_attached
+        || ((closing->totals.flags & LOG_FLAG_FOREIGN_MALLOC) && !closing->totals.has_blocks);
 
     return is_unseen && closing->n_children == 0;
 }

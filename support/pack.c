@@ -137,20 +137,63 @@ static uint64_t count_side_records(const struct log_side_record *records, size_t
     return n_valid;
 }
 
+/* Words of the event there; 0: what follows cannot be walked. */
+static size_t event_words(const uint64_t *words, size_t n_left)
+{
+    size_t n = log_event_words(words[0] & 255);
+
+    if (n == 0 && n_left > 2)
+        n = words[2] & 0xffff;
+    return n <= n_left ? n : 0;
+}
+
 uint64_t pack_count_events(const uint64_t *words, size_t n_words)
 {
     uint64_t n_events = 0;
     size_t n;
 
     for (size_t i = 0; i < n_words; i += n) {
-        n = log_event_words(words[i] & 255);
-        if (n == 0 && n_words - i > 2)
-            n = words[i + 2] & 0xffff;
-        if (n == 0 || n > n_words - i)
+        n = event_words(words + i, n_words - i);
+        if (n == 0)
             break;
         n_events++;
     }
     return n_events;
+}
+
+static bool is_of_block(uint64_t word)
+{
+    switch (word & 255) {
+    case LOG_ALLOC:
+    case LOG_ALLOC_WIDE:
+    case LOG_FREE:
+    case LOG_REALLOC:
+    case LOG_REALLOC_WIDE:
+    case LOG_FAILURE:
+        return true;
+    default:
+        return false;
+    }
+}
+
+bool pack_has_blocks(const struct log_segment *segment, const void *payload, uint32_t n_bytes)
+{
+    const struct log_side_record *records = payload;
+    const uint64_t *words = payload;
+    size_t n;
+
+    if (segment->kind == LOG_SEGMENT_SIDE) {
+        for (size_t i = 0; i < n_bytes / sizeof(*records); i++)
+            if (records[i].valid == LOG_SIDE_VALID && is_of_block(records[i].words[0]))
+                return true;
+        return false;
+    }
+    for (size_t i = 0; i < n_bytes / sizeof(*words); i += n) {
+        n = event_words(words + i, n_bytes / sizeof(*words) - i);
+        if (n == 0 || is_of_block(words[i]))
+            return n != 0;
+    }
+    return false;
 }
 
 size_t pack_segment(struct pack *pack, const struct pack_settings *settings,

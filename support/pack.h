@@ -21,6 +21,7 @@
 #include "common/log_format.h"
 #include "support/error.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -73,5 +74,8 @@ int pack_unpack(struct pack *pack, const struct log_frame *frame, const void *pa
 
 /* Valid records of an EVENTS payload; what cannot be walked is not counted. */
 uint64_t pack_count_events(const uint64_t *words, size_t n_words);
+
+/* Does the payload of an EVENTS or SIDE segment have an event of malloc, free or their like? */
+bool pack_has_blocks(const struct log_segment *segment, const void *payload, uint32_t n_bytes);
 
 #endif

@@ -330,7 +330,6 @@ static void begin_filling(struct log_segment *segment, enum log_segment_kind kin
     segment->base_ticks = now.ticks;
     segment->base_monotonic_ns = now.monotonic_ns;
     segment->first_node = 0;
-    segment->packed_bytes = segment->looked_bytes = segment->has_gaps = 0;
     segment->run_id = g_log->run_id;
     segment->sequence = atomic_fetch_add_explicit(&g_log->next_sequence, 1, memory_order_relaxed);
     /* Release: a reader that sees FILLING sees the fields above. */

@@ -78,7 +78,6 @@ static struct log_segment *take(struct fake_collector *fake, enum log_segment_ki
     assert_int_equal(segment->state, LOG_STATE_FREE);
     segment->kind = kind;
     segment->committed_bytes = segment->reserved_bytes = 0;
-    segment->packed_bytes = segment->looked_bytes = segment->has_gaps = 0;
     segment->thread = 1;
     segment->base_ticks = 5000;
     segment->run_id = fake->log.file->run_id;

@@ -2,7 +2,8 @@
 /*
  * The recorder is killed at every step of packing while a program fills the pool: whatever the
  * step, the packed file and the pool together hold every event, and --pack makes one log of them
- * that holds each exactly once, and its stack before it.
+ * that holds each exactly once, and its stack before it. And a program that does harm to its live log
+ * keeps what was read of it until then, and harms not the recorder.
  */
 #include "recorder/fault_point.h"
 #include "recorder/frame_index.h"
@@ -16,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -29,7 +31,8 @@ enum {
     N_NODES = 6000,
 };
 
-static const struct recording_settings settings = {.zstd_level = 1, .force = true};
+static const struct recording_settings settings = {
+    .zstd_level = 1, .force = true, .max_live_bytes = (uint64_t)1 << 30};
 
 struct seen {
     uint8_t events[N_EVENTS + 1]; /* how often each was found */
@@ -269,11 +272,200 @@ static void nothing_is_lost_at_any_step(void **state)
     kill_at("finished", 1);
 }
 
+/* ---- a program that does harm to its live log --------------------------------------------------
+ */
+
+/* While the recorder stood still between two looks, the program added far more than it had seen. */
+static void a_pool_may_grow_at_any_instant(void **state)
+{
+    struct fake_collector fake;
+    struct recording *recording;
+    pid_t recorder;
+    int status;
+
+    (void)state;
+    setenv("MTRACE_RECORD_FAULT", "unlinked:1:19" /* SIGSTOP */, 1);
+    is_program_gone = 0;
+    signal(SIGUSR1, note_end);
+    assert_int_equal(recording_create(path, getpid(), &settings, &recording, NULL), 0);
+    fake_collector_attach(&fake, live_path);
+    fake_collector_event(&fake);
+    fake_collector_seal(&fake);
+    recorder = fork();
+    if (recorder == 0)
+        run_recorder(recording);
+    assert_int_equal(waitpid(recorder, &status, WUNTRACED), recorder);
+    assert_true(WIFSTOPPED(status));
+    atomic_store(&fake.log.file->recorder_pid, 0); /* do not wait for it */
+    while (fake.log.n_mapped < 4 * LIVE_LOG_POOL_SEGMENTS) {
+        fake_collector_event(&fake);
+        fake_collector_seal(&fake);
+    }
+    kill(recorder, SIGCONT);
+    kill(recorder, SIGUSR1);
+    assert_int_equal(waitpid(recorder, &status, 0), recorder);
+    assert_int_equal(status, 0);
+    assert_int_not_equal(access(live_path, F_OK), 0);
+    fake_collector_detach(&fake);
+    recording_free(recording);
+    unsetenv("MTRACE_RECORD_FAULT");
+}
+
+static struct recording *begin(struct fake_collector *fake, int n_events)
+{
+    struct recording *recording;
+    uint32_t n_packed;
+
+    assert_int_equal(recording_create(path, getpid(), &settings, &recording, NULL), 0);
+    fake_collector_attach(fake, live_path);
+    fake_collector_node(fake);
+    for (int i = 0; i < n_events; i++)
+        fake_collector_event(fake);
+    fake_collector_seal(fake);
+    assert_int_equal(recording_step(recording, 1, &n_packed, NULL), 0);
+    return recording;
+}
+
+static void end(struct recording *recording, struct fake_collector *fake,
+                struct recording_totals *ret_totals)
+{
+    const struct recording_end end = {0};
+    uint64_t n_trailers;
+    struct seen *seen = calloc(1, sizeof(*seen));
+    uint64_t *sequences = calloc(N_EVENTS, sizeof(*sequences));
+
+    assert_non_null(seen);
+    assert_non_null(sequences);
+    assert_int_equal(recording_finish(recording, &end, ret_totals, NULL), 0);
+    (void)see_packed(seen, sequences, &n_trailers);
+    assert_int_equal(n_trailers, 1);
+    free(seen);
+    free(sequences);
+    fake_collector_detach(fake);
+    recording_free(recording);
+}
+
+/* What was read is kept, and whose log it is; the file says that the rest is missing. */
+static void a_live_log_may_be_cut(void **state)
+{
+    const uint64_t run_id_bytes = offsetof(struct log_file, run_id);
+    struct fake_collector fake;
+    struct recording *recording = begin(&fake, 30000);
+    uint64_t run_id = recording->live.seen.run_id;
+    struct recording_totals totals;
+    uint64_t found = 0;
+    uint32_t n_packed;
+    FILE *file;
+
+    (void)state;
+    fake_collector_event(&fake);
+    assert_int_equal(truncate(live_path, 0), 0);
+    assert_int_equal(recording_step(recording, 1, &n_packed, NULL), 0);
+    end(recording, &fake, &totals);
+    assert_int_equal(totals.n_events, 30000);
+    assert_true(totals.flags & LOG_FLAG_CUT);
+    assert_true(totals.is_attached);
+    assert_int_not_equal(access(live_path, F_OK), 0);
+    file = fopen(path, "rb");
+    assert_non_null(file);
+    assert_int_equal(fseek(file, (long)run_id_bytes, SEEK_SET), 0);
+    assert_int_equal(fread(&found, sizeof(found), 1, file), 1);
+    fclose(file);
+    assert_true(found == run_id);
+}
+
+/* 64 GiB of holes: only as much is looked at as --max-live allows. */
+static void a_live_log_may_be_made_huge(void **state)
+{
+    struct fake_collector fake;
+    struct recording *recording = begin(&fake, 30000);
+    struct recording_totals totals;
+
+    (void)state;
+    if (ftruncate(fake.log.fd, LOG_FILE_HEADER_BYTES + (off_t)LOG_MAX_SEGMENTS * LOG_SEGMENT_BYTES)
+        != 0) {
+        recording_discard(recording);
+        recording_free(recording);
+        fake_collector_detach(&fake);
+        skip();
+    }
+    atomic_store(&fake.log.file->n_segments, UINT32_MAX);
+    atomic_store(&fake.log.file->n_nodes, UINT32_MAX);
+    end(recording, &fake, &totals);
+    assert_int_equal(totals.n_events, 30000);
+    assert_false(totals.flags & LOG_FLAG_CUT);
+}
+
+/* Stores anywhere and at any time, from a process of its own. */
+static void scribble(struct fake_collector *fake)
+{
+    static const uint32_t words[] = {0,       1,          2,      3,         4,          7,
+                                     64,      128,        65408,  65409,     0xffffffff, 0xfffffff0,
+                                     1 << 16, 0x80000000, 1 << 8, 0x7fffffff};
+    volatile uint32_t *all = (volatile uint32_t *)(void *)fake->log.file;
+    uint64_t random = 1;
+
+    for (;;) {
+        uint32_t segment;
+        random = random * 6364136223846793005u + 1442695040888963407u;
+        segment = (uint32_t)(random >> 33) % LIVE_LOG_POOL_SEGMENTS;
+        if (random >> 62 == 0)
+            all[34 + (random >> 40) % 34] = words[(random >> 20) % 16]; /* from n_segments on */
+        else
+            all[1024 + segment * 16384 + (random >> 40) % (random >> 62 == 1 ? 5000 : 24)] =
+                words[(random >> 20) % 16];
+    }
+}
+
+static void a_live_log_may_be_overwritten_meanwhile(void **state)
+{
+    struct fake_collector fake;
+    struct recording *recording = begin(&fake, N_EVENTS / 8);
+    struct recording_totals totals;
+    uint32_t n_packed;
+    pid_t scribbler = fork();
+
+    (void)state;
+    if (scribbler == 0)
+        scribble(&fake);
+    for (uint64_t i = 0; i < 300; i++)
+        assert_int_equal(recording_step(recording, i * 100000000, &n_packed, NULL), 0);
+    assert_int_equal(recording_finish(recording, NULL, &totals, NULL), 0);
+    kill(scribbler, SIGKILL);
+    waitpid(scribbler, NULL, 0);
+    fake_collector_detach(&fake);
+    recording_free(recording);
+}
+
+/* Nobody else may read where the program's memory was. */
+static void logs_are_their_owners(void **state)
+{
+    struct fake_collector fake;
+    struct recording_totals totals;
+    struct recording *recording;
+    struct stat status;
+    mode_t mask = umask(0);
+
+    (void)state;
+    recording = begin(&fake, 1);
+    assert_int_equal(stat(live_path, &status), 0);
+    assert_int_equal(status.st_mode & 0777, 0600);
+    end(recording, &fake, &totals);
+    umask(mask);
+    assert_int_equal(stat(path, &status), 0);
+    assert_int_equal(status.st_mode & 0777, 0600);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nothing_is_lost_undisturbed),
         cmocka_unit_test(nothing_is_lost_at_any_step),
+        cmocka_unit_test(a_pool_may_grow_at_any_instant),
+        cmocka_unit_test(a_live_log_may_be_cut),
+        cmocka_unit_test(a_live_log_may_be_made_huge),
+        cmocka_unit_test(a_live_log_may_be_overwritten_meanwhile),
+        cmocka_unit_test(logs_are_their_owners),
     };
 
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
