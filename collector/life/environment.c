@@ -3,6 +3,7 @@
 
 #include "collector/life/output.h"
 #include "collector/log/segment.h"
+#include "collector/platform/bytes.h"
 #include "collector/platform/memory.h"
 #include "collector/platform/real.h"
 #include "collector/record/state.h"
@@ -33,15 +34,15 @@ static bool is_named(const char *entry, size_t length, const char *base)
     size_t base_length = fmt_length(base);
 
     if (length == base_length - 1)
-        return memory_equal(entry, base + 1, length);
-    return length > base_length && memory_equal(entry + length - base_length, base, base_length);
+        return bytes_equal(entry, base + 1, length);
+    return length > base_length && bytes_equal(entry + length - base_length, base, base_length);
 }
 
 /* An entry is ours when it is the path ld.so opened, or another name of the same file. */
 static bool is_ours(const char *entry, size_t length)
 {
     const char *own = real_own_path();
-    return (fmt_length(own) == length && memory_equal(own, entry, length))
+    return (fmt_length(own) == length && bytes_equal(own, entry, length))
            || is_named(entry, length, "/libmtrace.so")
            || is_named(entry, length, "/libmtrace-new.so");
 }
@@ -83,7 +84,7 @@ static bool append_users_options(const char *options, struct fmt *out)
     size_t own_length = sizeof(g_asan_option) - 1;
 
     if (length >= own_length
-        && memory_equal(options + length - own_length, g_asan_option, own_length)) {
+        && bytes_equal(options + length - own_length, g_asan_option, own_length)) {
         length -= own_length;
         if (length == 0)
             return false;
@@ -207,7 +208,7 @@ static bool has_name_of(char *const *environment, const char *variable)
     while (variable[name_length] && variable[name_length] != '=')
         name_length++;
     for (; *environment; environment++)
-        if (memory_equal(*environment, variable, name_length + 1))
+        if (bytes_equal(*environment, variable, name_length + 1))
             return true;
     return false;
 }

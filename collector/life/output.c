@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "collector/life/output.h"
 
+#include "collector/arch/arch.h"
 #include "collector/log/message.h"
 #include "collector/log/segment.h"
+#include "collector/platform/bytes.h"
 #include "collector/platform/clock.h"
-#include "collector/platform/memory.h"
 #include "collector/platform/sys.h"
 
 #include <errno.h>
@@ -82,7 +83,7 @@ static bool is_replaceable(const char *path)
         return false;
     length = sys_read(fd, &header, sizeof(header));
     sys_close(fd);
-    if (length < (long)sizeof(header) || !memory_equal(header.magic, LOG_MAGIC, 8))
+    if (length < (long)sizeof(header) || !bytes_equal(header.magic, LOG_MAGIC, 8))
         return false;
     return header.form == LOG_FORM_PACKED || header.pid == (uint32_t)sys_getpid()
            || sys_process_exists(header.pid) == -ESRCH;
@@ -214,7 +215,7 @@ static void fill_header(struct log_file *file, const struct config *config,
 
     file->version = LOG_VERSION;
     file->form = LOG_FORM_RAW;
-    file->arch = LOG_ARCH_X86_64;
+    file->arch = ARCH_LOG;
     file->page_bytes = 4096;
     file->segment_bytes = LOG_SEGMENT_BYTES;
     file->clock = (uint32_t)clock_unit();

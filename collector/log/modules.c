@@ -2,6 +2,7 @@
 #include "collector/log/modules.h"
 
 #include "collector/log/definition.h"
+#include "collector/platform/bytes.h"
 #include "collector/platform/fmt.h"
 #include "collector/platform/memory.h"
 #include "collector/platform/sys.h"
@@ -121,7 +122,7 @@ static struct build_id find_in_notes(const unsigned char *at, const unsigned cha
         const unsigned char *bytes = name + ((note->n_namesz + 3u) & ~3u);
         if (bytes > end || note->n_descsz > (size_t)(end - bytes))
             break;
-        if (note->n_type == NT_GNU_BUILD_ID && note->n_namesz == 4 && memory_equal(name, "GNU", 4))
+        if (note->n_type == NT_GNU_BUILD_ID && note->n_namesz == 4 && bytes_equal(name, "GNU", 4))
             return (struct build_id){bytes, note->n_descsz};
         at = bytes + ((note->n_descsz + 3u) & ~3u);
     }
@@ -145,7 +146,7 @@ static struct build_id find_build_id(const struct identity *identity, uintptr_t 
     const ElfW(Ehdr) *header = (const void *)identity->start;
     const ElfW(Phdr) * programs;
 
-    if (!memory_equal(header->e_ident, ELFMAG, SELFMAG)
+    if (!bytes_equal(header->e_ident, ELFMAG, SELFMAG)
         || header->e_phoff + (uint64_t)header->e_phnum * sizeof(*programs) > 4096)
         return (struct build_id){NULL, 0};
     programs = (const void *)((uintptr_t)header + header->e_phoff);

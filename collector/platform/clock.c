@@ -5,9 +5,6 @@
 #include "collector/platform/real.h"
 #include "collector/platform/sys.h"
 
-#if defined(__x86_64__)
-#    include <cpuid.h>
-#endif
 #include <fcntl.h>
 #include <string.h>
 #include <time.h>
@@ -32,25 +29,6 @@ static uint64_t monotonic_ns(void)
     return sys_clock_ns(CLOCK_MONOTONIC);
 }
 
-#if defined(__x86_64__)
-/* A bit of edx of an extended leaf. */
-static bool has_feature(unsigned leaf, unsigned bit)
-{
-    unsigned a, b, c, d;
-
-    return __get_cpuid(leaf, &a, &b, &c, &d) && d >> bit & 1;
-}
-#endif
-
-static bool has_rdtscp(void)
-{
-#if defined(__x86_64__)
-    return has_feature(0x80000001u, 27);
-#else
-    return false;
-#endif
-}
-
 /*
  * The kernel keeps its clock source "tsc" only while the counters of all cores agree, and falls
  * back by itself when its watchdog sees them drift. Under KVM the paravirtual clock is stable when
@@ -58,7 +36,6 @@ static bool has_rdtscp(void)
  */
 static bool kernel_trusts_tsc(void)
 {
-#if defined(__x86_64__)
     char name[32] = "";
     int fd = (int)sys_open("/sys/devices/system/clocksource/clocksource0/current_clocksource",
                            O_RDONLY, 0);
@@ -72,10 +49,7 @@ static bool kernel_trusts_tsc(void)
         return false;
     if (fmt_is_equal(name, "tsc\n") || fmt_is_equal(name, "hyperv_clocksource_tsc_page\n"))
         return true;
-    return fmt_is_equal(name, "kvm-clock\n") && has_feature(0x80000007u, 8);
-#else
-    return false;
-#endif
+    return fmt_is_equal(name, "kvm-clock\n") && arch_is_counter_invariant();
 }
 
 void clock_init(bool is_tsc_allowed)
@@ -85,7 +59,7 @@ void clock_init(bool is_tsc_allowed)
     void *gettime = is_readable ? real_find_in_vdso("__vdso_clock_gettime") : NULL;
 
     memcpy(&g_vdso_gettime, &gettime, sizeof(gettime));
-    if (is_tsc_allowed && is_readable && has_rdtscp() && kernel_trusts_tsc()) {
+    if (is_tsc_allowed && is_readable && arch_has_counter() && kernel_trusts_tsc()) {
         g_clock_source = CLOCK_SOURCE_TSC;
         g_unit = LOG_CLOCK_TSC;
     } else {
@@ -150,11 +124,7 @@ uint64_t clock_ticks_slow(void)
     case CLOCK_SOURCE_TSC:
         break;
     }
-#if defined(__x86_64__)
-    return __rdtsc();
-#else
-    return monotonic_ns();
-#endif
+    return arch_counter();
 }
 
 /* The vdso reads the TSC, too: from here on only the kernel is asked. */

@@ -16,14 +16,11 @@
 #ifndef MTRACE_COLLECTOR_CLOCK_H
 #define MTRACE_COLLECTOR_CLOCK_H
 
+#include "collector/arch/arch.h"
 #include "common/attr.h"
 #include "common/log_format.h"
 
 #include <stdint.h>
-
-#if defined(__x86_64__)
-#    include <x86intrin.h>
-#endif
 
 enum clock_source {
     CLOCK_SOURCE_TSC,       /* read the counter */
@@ -56,20 +53,15 @@ uint64_t clock_ticks_slow(void);
 
 static inline uint64_t clock_ticks_before(void)
 {
-#if defined(__x86_64__)
     if (mtrace_likely(g_clock_source == CLOCK_SOURCE_TSC))
-        return __rdtsc();
-#endif
+        return arch_counter();
     return clock_ticks_slow();
 }
 
 static inline uint64_t clock_ticks_after(void)
 {
-#if defined(__x86_64__)
-    unsigned processor;
     if (mtrace_likely(g_clock_source == CLOCK_SOURCE_TSC))
-        return __rdtscp(&processor);
-#endif
+        return arch_counter_after();
     return clock_ticks_slow();
 }
 

@@ -5,7 +5,6 @@
 
 #include <stdatomic.h>
 #include <stdint.h>
-#include <string.h>
 #include <sys/mman.h>
 
 void *memory_map_inherited(size_t size_bytes)
@@ -100,49 +99,4 @@ void memory_forget(void)
     for (unsigned i = 0; i < N_REGIONS; i++)
         atomic_store_explicit(&g_regions[i].start, 0, memory_order_relaxed);
     atomic_store_explicit(&g_is_borrowed, false, memory_order_relaxed);
-}
-
-bool memory_equal(const void *a, const void *b, size_t size_bytes)
-{
-    const unsigned char *left = a;
-    const unsigned char *right = b;
-
-    for (size_t i = 0; i < size_bytes; i++)
-        if (left[i] != right[i])
-            return false;
-    return true;
-}
-
-/* Hidden by -fvisibility: these satisfy the calls that GCC makes for struct copies and loops. */
-void *memcpy(void *restrict to, const void *restrict from, size_t size_bytes)
-{
-#if defined(__x86_64__)
-    void *result = to;
-    __asm__ volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(size_bytes) : : "memory");
-    return result;
-#else
-    unsigned char *out = to;
-    const unsigned char *in = from;
-    for (size_t i = 0; i < size_bytes; i++) {
-        out[i] = in[i];
-        __asm__ volatile("" : : : "memory"); /* or this loop becomes a call of itself */
-    }
-    return to;
-#endif
-}
-
-void *memset(void *to, int value, size_t size_bytes)
-{
-#if defined(__x86_64__)
-    void *result = to;
-    __asm__ volatile("rep stosb" : "+D"(to), "+c"(size_bytes) : "a"(value) : "memory");
-    return result;
-#else
-    unsigned char *out = to;
-    for (size_t i = 0; i < size_bytes; i++) {
-        out[i] = (unsigned char)value;
-        __asm__ volatile("" : : : "memory");
-    }
-    return to;
-#endif
 }

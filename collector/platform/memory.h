@@ -4,8 +4,7 @@
  *
  * Invariants
  *   ME-1 Mappings are zeroed and not inherited by fork (MADV_DONTFORK), except
- * memory_map_inherited. ME-2 The bytes functions are ours and bind inside the library: a program
- * that defines its own memcpy is not called from here, and GCC's implicit calls go to them, too.
+ *        memory_map_inherited.
  * Threads: any. Signals: safe. Failure: NULL.
  */
 #ifndef MTRACE_COLLECTOR_MEMORY_H
@@ -41,7 +40,5 @@ void memory_return(char *borrowed);
 
 /* In a fork child: another thread of the parent may have had the buffer. */
 void memory_forget(void);
-
-bool memory_equal(const void *a, const void *b, size_t size_bytes);
 
 #endif

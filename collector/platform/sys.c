@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "collector/platform/sys.h"
 
+#include "collector/arch/arch.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -35,19 +37,7 @@ static long call(long number, long a, long b, long c, long d, long e, long f)
 {
     if (sys_is_forbidden())
         return -EPERM;
-#if defined(__x86_64__)
-    long result;
-    register long r10 __asm__("r10") = d;
-    register long r8 __asm__("r8") = e;
-    register long r9 __asm__("r9") = f;
-    __asm__ volatile("syscall"
-                     : "=a"(result)
-                     : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
-                     : "rcx", "r11", "memory");
-    return result;
-#else
-#    error "write the system call of this architecture here"
-#endif
+    return arch_system_call(number, a, b, c, d, e, f);
 }
 
 static long word(const void *pointer)

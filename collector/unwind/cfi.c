@@ -2,7 +2,6 @@
 #include "collector/unwind/cfi.h"
 
 #include "collector/unwind/cfi_cursor.h"
-#include "collector/unwind/cfi_program.h"
 
 #include <string.h>
 
@@ -297,7 +296,7 @@ enum cfi_result cfi_find_row(const struct cfi_section *section, uintptr_t addres
         return CFI_MALFORMED;
     if (address - fde.start >= fde.n_bytes)
         return CFI_NO_ENTRY;
-    if (!cfi_program_run(&cie, &fde, address, scratch, ret_row))
+    if (!cfi_program_run(&cie, &fde, address, &scratch->program, ret_row))
         return CFI_MALFORMED;
     return CFI_FOUND;
 }

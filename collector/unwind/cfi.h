@@ -16,14 +16,13 @@
 #ifndef MTRACE_COLLECTOR_CFI_H
 #define MTRACE_COLLECTOR_CFI_H
 
-#include "collector/unwind/arch_x86_64.h"
+#include "collector/unwind/cfi_program.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 enum {
-    CFI_SAVED_ROWS = 8,    /* depth of DW_CFA_remember_state; compilers nest at most two */
     CFI_COPY_BYTES = 4096, /* largest CIE or FDE that can be read through `copy` */
 };
 
@@ -35,38 +34,8 @@ struct cfi_section {
     bool (*copy)(void *ret_bytes, uintptr_t address, size_t n_bytes);
 };
 
-enum cfi_rule_kind {
-    CFI_UNSPECIFIED, /* no word about it: kept if callee-saved */
-    CFI_SAME,
-    CFI_UNDEFINED,
-    CFI_AT_CFA,        /* saved at CFA + offset */
-    CFI_IS_CFA,        /* is CFA + offset */
-    CFI_IN_REGISTER,   /* in another register; of the CFA: register + offset */
-    CFI_AT_EXPRESSION, /* saved where the expression says */
-    CFI_IS_EXPRESSION, /* is what the expression says */
-};
-
-struct cfi_rule {
-    union {
-        int64_t offset;
-        const uint8_t *expression;
-    };
-
-    uint32_t n;    /* register number, or bytes of the expression */
-    uint32_t kind; /* enum cfi_rule_kind */
-};
-
-struct cfi_row {
-    struct cfi_rule cfa; /* CFI_IN_REGISTER or CFI_IS_EXPRESSION */
-    struct cfi_rule registers[ARCH_N_REGISTERS];
-    uintptr_t start;        /* first address of the function, or of its part */
-    uint32_t return_column; /* < ARCH_N_REGISTERS */
-    bool is_signal_frame;   /* its caller was interrupted, not calling */
-};
-
 struct cfi_scratch {
-    struct cfi_row initial; /* after the CIE's program */
-    struct cfi_row saved[CFI_SAVED_ROWS];
+    struct cfi_program_scratch program;
     uint8_t cie_copy[CFI_COPY_BYTES];
     uint8_t fde_copy[CFI_COPY_BYTES];
 };

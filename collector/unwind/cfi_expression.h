@@ -10,7 +10,7 @@
 #ifndef MTRACE_COLLECTOR_CFI_EXPRESSION_H
 #define MTRACE_COLLECTOR_CFI_EXPRESSION_H
 
-#include "collector/unwind/arch_x86_64.h"
+#include "collector/arch/arch.h"
 
 #include <stdbool.h>
 #include <stddef.h>

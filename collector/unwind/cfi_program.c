@@ -40,7 +40,7 @@ struct program {
     const struct cfi_cie *cie;
     struct cfi_cursor cursor;
     uintptr_t location; /* the row built so far is that of the code from here on */
-    struct cfi_scratch *scratch;
+    struct cfi_program_scratch *scratch;
     unsigned n_saved;
     bool is_cie; /* of the CIE: it cannot restore what it is still defining */
     struct cfi_row *row;
@@ -279,7 +279,7 @@ static bool run(struct program *program, uintptr_t address)
 }
 
 bool cfi_program_run(const struct cfi_cie *cie, const struct cfi_fde *fde, uintptr_t address,
-                     struct cfi_scratch *scratch, struct cfi_row *ret_row)
+                     struct cfi_program_scratch *scratch, struct cfi_row *ret_row)
 {
     struct program program = {.cie = cie,
                               .cursor = cie->program,

@@ -7,8 +7,12 @@
 #ifndef MTRACE_COLLECTOR_CFI_PROGRAM_H
 #define MTRACE_COLLECTOR_CFI_PROGRAM_H
 
-#include "collector/unwind/cfi.h"
 #include "collector/unwind/cfi_cursor.h"
+#include "collector/unwind/cfi_row.h"
+
+enum {
+    CFI_SAVED_ROWS = 8 /* depth of DW_CFA_remember_state; compilers nest at most two */
+};
 
 struct cfi_cie {
     uint64_t code_alignment;
@@ -26,8 +30,14 @@ struct cfi_fde {
     struct cfi_cursor program;
 };
 
+/* Rows on the way; too large for the program's stack. */
+struct cfi_program_scratch {
+    struct cfi_row initial; /* after the CIE's program */
+    struct cfi_row saved[CFI_SAVED_ROWS];
+};
+
 /* The row of address, which is inside fde; false when the program is malformed. */
 bool cfi_program_run(const struct cfi_cie *cie, const struct cfi_fde *fde, uintptr_t address,
-                     struct cfi_scratch *scratch, struct cfi_row *ret_row);
+                     struct cfi_program_scratch *scratch, struct cfi_row *ret_row);
 
 #endif

@@ -4,8 +4,9 @@
 #include "collector/log/modules.h"
 #include "collector/log/stack_tree.h"
 #include "collector/unwind/unwind_cache.h"
-#include "collector/unwind/unwind_frames.h"
 #include "collector/unwind/unwind_full.h"
+#include "collector/unwind/unwind_stack.h"
+#include "collector/unwind/unwind_state.h"
 #include "collector/unwind/unwind_step.h"
 #include "collector/unwind/unwind_verify.h"
 #include "common/attr.h"
@@ -248,7 +249,7 @@ static void full_walk(void *state)
 static MTRACE_COLD uint32_t capture_full(struct unwind_state *state)
 {
     arch_capture(&state->registers);
-    unwind_state_run(state, full_walk);
+    unwind_stack_run(state, full_walk);
     state->record->n_frames = 0;
     return finish(state);
 }

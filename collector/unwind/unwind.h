@@ -20,22 +20,7 @@
 #ifndef MTRACE_COLLECTOR_UNWIND_H
 #define MTRACE_COLLECTOR_UNWIND_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
-/* Where the program called a wrapper. */
-struct unwind_origin {
-    uintptr_t pc;  /* return address of the wrapper */
-    uintptr_t cfa; /* stack pointer just after the wrapper will have returned */
-    uintptr_t fp;  /* frame pointer register at the wrapper's entry */
-};
-
-/* A thread's remembered stacks; all zero is valid and empty. Lives inside struct thread. */
-struct unwind_memory {
-    void *state;         /* private mapping of unwind.c, made on first use */
-    uintptr_t stack_low; /* bounds of the thread's own stack, 0 when unknown */
-    uintptr_t stack_high;
-};
+#include "collector/unwind/unwind_types.h"
 
 struct unwind_settings {
     uint32_t max_depth; /* innermost frames kept; 0 = no limit */

@@ -4,7 +4,7 @@
 #include "collector/log/message.h"
 #include "collector/log/segment.h"
 #include "collector/platform/fmt.h"
-#include "collector/unwind/unwind_frames.h"
+#include "collector/unwind/unwind_state.h"
 #include "common/log_format.h"
 
 static void append_frame(struct fmt *out, const char *who, uintptr_t pc, size_t n_frames)

@@ -10,9 +10,11 @@
 #ifndef MTRACE_COLLECTOR_UNWIND_CHECK_H
 #define MTRACE_COLLECTOR_UNWIND_CHECK_H
 
-#include "collector/unwind/unwind.h"
+#include "collector/unwind/unwind_types.h"
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /*
  * Compares the last capture of this memory with libunwind's frames of the same stack, innermost

@@ -150,8 +150,8 @@ static enum unwind_step step(struct unwind_state *state, struct unwind_frame *fr
     uint32_t module;
 
     *ret_is_signal_frame = false;
-    if (unwind_rule_find_row(unwind_lookup_address(frame), state->epoch, state->walk.is_trusted,
-                             &state->scratch, &module)
+    if (unwind_cfi_find_row(unwind_lookup_address(frame), state->epoch, state->walk.is_trusted,
+                            &state->scratch, &module)
         != CFI_FOUND) {
         frame->module = module;
         return step_guess(state, frame);

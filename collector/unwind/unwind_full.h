@@ -10,7 +10,7 @@
 #ifndef MTRACE_COLLECTOR_UNWIND_FULL_H
 #define MTRACE_COLLECTOR_UNWIND_FULL_H
 
-#include "collector/unwind/unwind_frames.h"
+#include "collector/unwind/unwind_state.h"
 
 /*
  * Fills state->fresh with the whole stack of state->origin and sets state->walk.is_truncated.

@@ -2,18 +2,16 @@
 /*
  * unwind_rule: what one code address needs to find its frame's caller, in 12 bytes.
  *
- * Model:   a rule is made once from the module's CFI, and then found in unwind_cache.h. Stack
- *          pointer, frame pointer and pc are all it knows; rows that need more are
- *          UNWIND_RULE_FULL and go to the interpreter (unwind_full.h).
- * Threads: any, with a scratch each. Signals: safe. Failure: UNWIND_RULE_GUESS, as for code without
- * CFI.
+ * Model:   stack pointer, frame pointer and pc are all that a rule knows; rows that need more are
+ *          UNWIND_RULE_FULL and go to the interpreter (unwind_full.h). Made once from the module's
+ *          CFI (unwind_cfi.h), then found in unwind_cache.h.
+ * Threads: any. Signals: safe. Failure: none.
  */
 #ifndef MTRACE_COLLECTOR_UNWIND_RULE_H
 #define MTRACE_COLLECTOR_UNWIND_RULE_H
 
-#include "collector/unwind/cfi.h"
+#include "collector/unwind/cfi_row.h"
 
-#include <stdbool.h>
 #include <stdint.h>
 
 enum unwind_rule_kind {
@@ -40,28 +38,7 @@ struct unwind_rule {
     uint8_t fp_kind; /* enum unwind_fp_kind */
 };
 
-/* Working memory for making rules and rows; too large for the program's stack. */
-struct unwind_rule_scratch {
-    struct cfi_scratch cfi;
-    struct cfi_row row;
-    uint32_t section_module; /* whose section it is, 0: none yet */
-    uint32_t section_epoch;
-    struct cfi_section section;
-};
-
-/*
- * The row of a code address into scratch->row, and the module's id (0: none). is_trusted: the
- * address is certainly on a stack, so its module cannot be unmapped meanwhile; else its CFI is read
- * through copies.
- */
-enum cfi_result unwind_rule_find_row(uintptr_t address, uint32_t epoch, bool is_trusted,
-                                     struct unwind_rule_scratch *scratch, uint32_t *ret_module);
-
 /* The rule that a row amounts to. */
 struct unwind_rule unwind_rule_of_row(const struct cfi_row *row, uint32_t module);
-
-/* Makes the rule of an address that is not in the cache, and caches it. */
-struct unwind_rule unwind_rule_make_slow(uintptr_t address, uint32_t epoch, bool is_trusted,
-                                         struct unwind_rule_scratch *scratch);
 
 #endif

@@ -2,6 +2,7 @@
 #include "collector/unwind/unwind_step.h"
 
 #include "collector/platform/sys.h"
+#include "collector/unwind/unwind_stack.h"
 
 enum {
     PAGE_BYTES = 4096,
@@ -53,14 +54,14 @@ static void make_rule(void *argument)
     struct unwind_state *state = argument;
     struct unwind_rule_request *request = &state->request;
 
-    request->rule = unwind_rule_make_slow(request->address, state->epoch, state->walk.is_trusted,
-                                          &state->scratch);
+    request->rule = unwind_cfi_make_rule_slow(request->address, state->epoch,
+                                              state->walk.is_trusted, &state->scratch);
 }
 
 MTRACE_COLD struct unwind_rule unwind_step_rule_slow(struct unwind_state *state, uintptr_t address)
 {
     state->request.address = address;
-    unwind_state_run(state, make_rule);
+    unwind_stack_run(state, make_rule);
     return state->request.rule;
 }
 

@@ -11,7 +11,7 @@
 #define MTRACE_COLLECTOR_UNWIND_STEP_H
 
 #include "collector/unwind/unwind_cache.h"
-#include "collector/unwind/unwind_frames.h"
+#include "collector/unwind/unwind_state.h"
 #include "common/attr.h"
 
 enum unwind_step {

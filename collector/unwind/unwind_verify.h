@@ -9,7 +9,7 @@
 #ifndef MTRACE_COLLECTOR_UNWIND_VERIFY_H
 #define MTRACE_COLLECTOR_UNWIND_VERIFY_H
 
-#include "collector/unwind/unwind_frames.h"
+#include "collector/unwind/unwind_state.h"
 #include "common/attr.h"
 
 enum unwind_verdict {

@@ -4,6 +4,7 @@
 
 The table of folders there says which folder may include which. A folder with rooms has a table of them, in order: a room
 may include itself and the rooms below it, no others. Each picture is drawn from the includes; --write draws them anew.
+Files do not include each other in a circle, a source and its header taken as one.
 """
 
 import re
@@ -21,6 +22,9 @@ PICTURE = re.compile(r"(?<=^```mermaid\n)(.*?)(?=^```$)", re.MULTILINE | re.DOTA
 # Arrows that point up, until they are cut.
 OWED = {
 }
+
+# Folders whose files still include each other in circles.
+OWED_CIRCLES = {"importer", "queries", "symbolizer"}
 
 
 def folder_of(path):
@@ -85,6 +89,29 @@ def redraw(text, includes):
     return ROOMS.sub(section, text)
 
 
+def circles(includes):
+    """Sets of files that can reach each other, each without its suffix."""
+    direct = {}
+    for path, _, target in includes:
+        start, to = path.rsplit(".", 1)[0], target.rsplit(".", 1)[0]
+        if start != to:
+            direct.setdefault(start, set()).add(to)
+    reach = {}
+    for start in direct:
+        reach[start], todo = set(), [start]
+        while todo:
+            for to in direct.get(todo.pop(), set()) - reach[start]:
+                reach[start].add(to)
+                todo.append(to)
+    return {frozenset(to for to in reach[start] if start in reach.get(to, ())) for start in reach if start in reach[start]}
+
+
+def check_circles(includes):
+    for circle in circles(includes):
+        if not all(folder_of(path) in OWED_CIRCLES for path in circle):
+            yield f"{', '.join(sorted(circle))}: these include each other in a circle"
+
+
 def check_folders(root, allowed, includes):
     for path, line, target in includes:
         if not (Path(root) / target).is_file():
@@ -103,7 +130,7 @@ def main():
     if sys.argv[2:] == ["--write"]:
         page.write_text(redraw(text, includes))
         text = page.read_text()
-    broken = list(check_folders(root, allowed, includes))
+    broken = list(check_folders(root, allowed, includes)) + list(check_circles(includes))
     for folder, section in ROOMS.findall(text):
         broken += check_rooms(folder, section, includes)
     tree.finish("includes", len(includes), broken)

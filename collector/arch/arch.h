@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * arch: what differs between processors: registers and frames of the unwinder, the switch of the
+ * stack, the counter, system calls, loops over bytes. A port writes one header with the names of
+ * arch_x86_64.h and one source file, and nop.c's jump.
+ */
+#ifndef MTRACE_COLLECTOR_ARCH_H
+#define MTRACE_COLLECTOR_ARCH_H
+
+#if defined(__x86_64__)
+#    include "collector/arch/arch_x86_64.h"
+#else
+#    error "this architecture has no header in collector/arch"
+#endif
+
+#endif

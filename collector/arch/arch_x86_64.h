@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * arch_x86_64: everything the collector knows about x86-64. Register numbers are DWARF's.
+ */
+#ifndef MTRACE_COLLECTOR_ARCH_X86_64_H
+#define MTRACE_COLLECTOR_ARCH_X86_64_H
+
+#include "common/log_format.h"
+
+#include <cpuid.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    ARCH_LOG = LOG_ARCH_X86_64,
+    /* Where a function with a frame pointer has put it, its caller's; then its return address. */
+    ARCH_FRAME_BYTES = 16,
+};
+
+/* ---- stacks ------------------------------------------------------------------------------------
+ */
+
+enum {
+    ARCH_FP = 6,
+    ARCH_SP = 7,
+    ARCH_RA = 16, /* return address column; as a register the program counter */
+    ARCH_N_REGISTERS = 17,
+    ARCH_RA_AT_CFA = -8,       /* where `call` leaves the return address */
+    ARCH_RED_ZONE_BYTES = 128, /* below the stack pointer, still a function's own */
+    /* the kernel's sigcontext keeps rip right behind rsp */
+    ARCH_SIGNAL_PC_BEHIND_SP = 8,
+};
+
+/* Registers that a callee gives back unchanged unless its CFI says where they are: rbx, rbp,
+ * r12-r15. */
+#define ARCH_CALLEE_SAVED ((1u << 3) | (1u << 6) | (0xfu << 12))
+
+struct arch_registers {
+    uintptr_t value[ARCH_N_REGISTERS];
+    uint32_t known; /* bit r: value[r] means something */
+};
+
+/* The callee-saved registers, stack pointer and pc of the function this is inlined in. */
+static inline __attribute__((always_inline)) void arch_capture(struct arch_registers *registers)
+{
+    uintptr_t *value = registers->value;
+
+    __asm__ volatile("movq %%rbx, 24(%0)\n\t"
+                     "movq %%rbp, 48(%0)\n\t"
+                     "movq %%rsp, 56(%0)\n\t"
+                     "movq %%r12, 96(%0)\n\t"
+                     "movq %%r13, 104(%0)\n\t"
+                     "movq %%r14, 112(%0)\n\t"
+                     "movq %%r15, 120(%0)\n\t"
+                     "leaq 0f(%%rip), %%rcx\n"
+                     "0:\n\t"
+                     "movq %%rcx, 128(%0)"
+                     :
+                     : "a"(value)
+                     : "rcx", "memory");
+    registers->known = ARCH_CALLEE_SAVED | (1u << ARCH_SP) | (1u << ARCH_RA);
+}
+
+/* Calls function(argument) with the stack pointer at stack_top (16-byte aligned), then returns. */
+void arch_call_on_stack(void (*function)(void *), void *argument, void *stack_top)
+    __attribute__((visibility("hidden")));
+
+/* ---- the counter -------------------------------------------------------------------------------
+ */
+
+/* A bit of edx of an extended leaf. */
+static inline bool arch_has_feature(unsigned leaf, unsigned bit)
+{
+    unsigned a, b, c, d;
+
+    return __get_cpuid(leaf, &a, &b, &c, &d) && d >> bit & 1;
+}
+
+/* Both ways to read it are there. */
+static inline bool arch_has_counter(void)
+{
+    return arch_has_feature(0x80000001u, 27); /* rdtscp */
+}
+
+static inline bool arch_is_counter_invariant(void)
+{
+    return arch_has_feature(0x80000007u, 8);
+}
+
+static inline uint64_t arch_counter(void)
+{
+    return __builtin_ia32_rdtsc();
+}
+
+/* Read when all instructions before it are done. */
+static inline uint64_t arch_counter_after(void)
+{
+    unsigned processor;
+
+    return __builtin_ia32_rdtscp(&processor);
+}
+
+/* ---- system calls and bytes --------------------------------------------------------------------
+ */
+
+static inline long arch_system_call(long number, long a, long b, long c, long d, long e, long f)
+{
+    long result;
+    register long r10 __asm__("r10") = d;
+    register long r8 __asm__("r8") = e;
+    register long r9 __asm__("r9") = f;
+
+    __asm__ volatile("syscall"
+                     : "=a"(result)
+                     : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
+                     : "rcx", "r11", "memory");
+    return result;
+}
+
+/* Not loops: those would become calls of the functions that are made of them. */
+static inline void arch_copy(void *to, const void *from, size_t size_bytes)
+{
+    __asm__ volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(size_bytes) : : "memory");
+}
+
+static inline void arch_fill(void *to, int value, size_t size_bytes)
+{
+    __asm__ volatile("rep stosb" : "+D"(to), "+c"(size_bytes) : "a"(value) : "memory");
+}
+
+#endif

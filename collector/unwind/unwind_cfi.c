@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT */
+#include "collector/unwind/unwind_cfi.h"
+
+#include "collector/log/modules.h"
+#include "collector/platform/sys.h"
+#include "collector/unwind/unwind_cache.h"
+
+#include <elf.h>
+#include <sys/auxv.h>
+
+enum {
+    ELF_HEADER_BYTES = 4096 /* program headers behind these are not looked for */
+};
+
+/* ---- where a module's CFI is ---- */
+
+static bool copy_program_bytes(void *ret_bytes, uintptr_t address, size_t n_bytes)
+{
+    return sys_copy_own(ret_bytes, address, n_bytes) == (long)n_bytes;
+}
+
+struct programs {
+    const Elf64_Phdr *headers;
+    size_t n;
+};
+
+/* Of the executable, which the kernel may have mapped with gaps: each part is a module then. */
+static struct programs programs_of_executable(void)
+{
+    return (struct programs){(const Elf64_Phdr *)getauxval(AT_PHDR), getauxval(AT_PHNUM)};
+}
+
+/* Of an object that ld.so mapped in one piece, with the ELF header first. */
+static struct programs programs_of_object(const struct module *module)
+{
+    const Elf64_Ehdr *header = (const Elf64_Ehdr *)module->start;
+
+    if (module->end - module->start < ELF_HEADER_BYTES || !sys_is_readable(module->start)
+        || __builtin_memcmp(header->e_ident, ELFMAG, SELFMAG) != 0
+        || header->e_phentsize != sizeof(Elf64_Phdr) || header->e_phoff > ELF_HEADER_BYTES
+        || header->e_phnum > (ELF_HEADER_BYTES - header->e_phoff) / sizeof(Elf64_Phdr))
+        return (struct programs){NULL, 0};
+    return (struct programs){(const Elf64_Phdr *)(module->start + header->e_phoff),
+                             header->e_phnum};
+}
+
+/* Bounds of the loaded segment that an address is in; between segments there may be holes. */
+static bool find_bounds(struct programs programs, uintptr_t load_address, uintptr_t address,
+                        uintptr_t *ret_low, uintptr_t *ret_high)
+{
+    for (size_t i = 0; i < programs.n; i++) {
+        const Elf64_Phdr *segment = &programs.headers[i];
+        uintptr_t low = load_address + segment->p_vaddr;
+        if (segment->p_type == PT_LOAD && (segment->p_flags & PF_R) && address >= low
+            && address - low < segment->p_filesz) {
+            *ret_low = low;
+            *ret_high = low + segment->p_filesz;
+            return *ret_low < *ret_high;
+        }
+    }
+    return false;
+}
+
+/* Bounds of a module's CFI that can be read by plain loads. */
+static bool find_plain_bounds(const struct module *module, bool is_trusted, uintptr_t *ret_low,
+                              uintptr_t *ret_high)
+{
+    uintptr_t hdr = (uintptr_t)module->eh_frame_hdr;
+
+    if (hdr < module->start || hdr >= module->end)
+        return find_bounds(programs_of_executable(), module->load_address, hdr, ret_low, ret_high);
+    return is_trusted
+           && find_bounds(programs_of_object(module), module->load_address, hdr, ret_low, ret_high)
+           && *ret_low >= module->start && *ret_high <= module->end;
+}
+
+static bool find_section(const struct module *module, uint32_t epoch, bool is_trusted,
+                         struct unwind_cfi_scratch *scratch)
+{
+    struct cfi_section *section = &scratch->section;
+
+    if (module->eh_frame_hdr == NULL)
+        return false;
+    section->copy = is_trusted ? NULL : copy_program_bytes;
+    if (scratch->section_module == module->id && scratch->section_epoch == epoch)
+        return true;
+    section->hdr = (uintptr_t)module->eh_frame_hdr;
+    scratch->section_module = module->id;
+    scratch->section_epoch = epoch;
+    if (find_plain_bounds(module, is_trusted, &section->low, &section->high))
+        return true;
+    /* readable or not is left to the copying, also next time */
+    scratch->section_module = 0;
+    section->low = module->start;
+    section->high = module->end;
+    section->copy = copy_program_bytes;
+    return true;
+}
+
+/*
+ * A return address that no call can have left, because it is the first byte of a function and the
+ * byte before is nobody's: the bottom of a stack made by hand, as makecontext does. Its row says
+ * that there is no caller.
+ */
+static bool find_bottom(uintptr_t address, struct unwind_cfi_scratch *scratch)
+{
+    struct cfi_row *row = &scratch->row;
+
+    if (cfi_find_row(&scratch->section, address + 1, &scratch->cfi, row) != CFI_FOUND
+        || row->start != address + 1)
+        return false;
+    row->registers[row->return_column].kind = CFI_UNDEFINED;
+    return true;
+}
+
+enum cfi_result unwind_cfi_find_row(uintptr_t address, uint32_t epoch, bool is_trusted,
+                                    struct unwind_cfi_scratch *scratch, uint32_t *ret_module)
+{
+    struct module module;
+    enum cfi_result result;
+
+    *ret_module = 0;
+    if (!modules_find(address, &module))
+        return CFI_NO_ENTRY;
+    *ret_module = module.id;
+    if (!find_section(&module, epoch, is_trusted, scratch))
+        return CFI_NO_ENTRY;
+    result = cfi_find_row(&scratch->section, address, &scratch->cfi, &scratch->row);
+    if (result == CFI_NO_ENTRY && find_bottom(address, scratch))
+        return CFI_FOUND;
+    return result;
+}
+
+/* ---- rules and the cache ---- */
+
+/* A rule of an older epoch still holds when the same module (by generation) is still there. */
+static bool renew(uintptr_t address, uint32_t epoch, struct unwind_rule *ret_rule)
+{
+    struct module module;
+
+    if (!unwind_cache_find_former(address, ret_rule) || !modules_find(address, &module)
+        || module.id != ret_rule->module)
+        return false;
+    unwind_cache_confirm(module.id, epoch);
+    return true;
+}
+
+struct unwind_rule unwind_cfi_make_rule_slow(uintptr_t address, uint32_t epoch, bool is_trusted,
+                                             struct unwind_cfi_scratch *scratch)
+{
+    struct unwind_rule rule;
+    uint32_t module;
+
+    if (renew(address, epoch, &rule))
+        return rule;
+    if (unwind_cfi_find_row(address, epoch, is_trusted, scratch, &module) == CFI_FOUND)
+        rule = unwind_rule_of_row(&scratch->row, module);
+    else
+        rule = (struct unwind_rule){.module = module, .kind = UNWIND_RULE_GUESS};
+    unwind_cache_put(address, epoch, &rule);
+    return rule;
+}

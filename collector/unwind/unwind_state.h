@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * unwind_state: what a thread remembers of its stacks, and the walk in progress.
+ *
+ * Threads: each its own. Signals: the guard of thread.h keeps nested captures away. Failure: NULL.
+ */
+#ifndef MTRACE_COLLECTOR_UNWIND_STATE_H
+#define MTRACE_COLLECTOR_UNWIND_STATE_H
+
+#include "collector/arch/arch.h"
+#include "collector/unwind/unwind_cfi.h"
+#include "collector/unwind/unwind_frames.h"
+#include "collector/unwind/unwind_types.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    UNWIND_RECORDS = 4,    /* the thread's own stack, and three of others (handlers, coroutines) */
+    UNWIND_MAX_JUMPS = 64, /* signal frames crossed in one stack */
+    UNWIND_WINDOWS = 64,
+    UNWIND_KNOWN_BITS = 11,                 /* of the index into what was interned before */
+    UNWIND_PRIVATE_STACK_BYTES = 64 * 1024, /* signal handlers of the program may run on it */
+};
+
+/* The stack cut to max_depth frames that belongs to a whole one. */
+struct unwind_window {
+    uint32_t node;
+    uint32_t cut_node;
+};
+
+/* A node that was interned before: saves the search in the tree that all threads share. */
+struct unwind_known {
+    uint64_t key; /* of a frame: pc, module and exact; 0: empty */
+    uint32_t parent;
+    uint32_t node;
+};
+
+struct unwind_walk {
+    uintptr_t low, high; /* readable bytes of the segment we are on */
+    uintptr_t first_segment_sp;
+    uint32_t n_jumps;  /* signal frames crossed */
+    bool is_trusted;   /* no step so far was guessed */
+    bool is_own_stack; /* on the thread's stack, whose bounds are known */
+    bool is_truncated;
+};
+
+/* Arguments and result of a rule made on the private stack. */
+struct unwind_rule_request {
+    uintptr_t address;
+    struct unwind_rule rule;
+};
+
+struct unwind_state {
+    const struct unwind_memory *memory;
+    uint32_t epoch;
+    bool is_on_private_stack;
+    size_t n_wanted; /* innermost frames of a stack; SIZE_MAX: all */
+    uint64_t clock;
+    struct unwind_record records[UNWIND_RECORDS];
+    struct unwind_fresh fresh;
+    struct unwind_walk walk;
+    struct unwind_record *record; /* of the capture in progress */
+    struct unwind_record *last_record;
+    struct arch_registers registers;
+    struct unwind_origin origin;
+    struct unwind_cfi_scratch scratch;
+    struct unwind_rule_request request;
+    struct unwind_window windows[UNWIND_WINDOWS];
+    _Alignas(64) struct unwind_known known[1 << UNWIND_KNOWN_BITS];
+    _Alignas(64) unsigned char private_stack[UNWIND_PRIVATE_STACK_BYTES];
+};
+
+/* Makes memory->state; NULL when there is no memory. */
+struct unwind_state *unwind_state_new(struct unwind_memory *memory);
+void unwind_state_free(struct unwind_state *state);
+
+/* Forgets every frame: the epoch changed. */
+void unwind_state_reset(struct unwind_state *state, uint32_t epoch);
+
+/* The frames of the last capture, outermost first, those behind a limit left out; NULL if there was
+ * none. */
+const struct unwind_frame *unwind_last_frames(const struct unwind_memory *memory,
+                                              size_t *ret_n_frames);
+/* What it hangs below: LOG_NODE_COMPLETE, _TRUNCATED or _GUESSED. */
+uint32_t unwind_last_root(const struct unwind_memory *memory);
+
+#endif

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * unwind_types: what the callers of unwind.h and its parts both know.
+ */
+#ifndef MTRACE_COLLECTOR_UNWIND_TYPES_H
+#define MTRACE_COLLECTOR_UNWIND_TYPES_H
+
+#include <stdint.h>
+
+/* Where the program called a wrapper. */
+struct unwind_origin {
+    uintptr_t pc;  /* return address of the wrapper */
+    uintptr_t cfa; /* stack pointer just after the wrapper will have returned */
+    uintptr_t fp;  /* frame pointer register at the wrapper's entry */
+};
+
+/* A thread's remembered stacks; all zero is valid and empty. Lives inside struct thread. */
+struct unwind_memory {
+    void *state;         /* private mapping, struct unwind_state, made on first use */
+    uintptr_t stack_low; /* bounds of the thread's own stack, 0 when unknown */
+    uintptr_t stack_high;
+};
+
+#endif
