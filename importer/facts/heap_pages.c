@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "importer/facts/heap_pages.h"
 
+#include "support/growing.h"
+
 #include <stdlib.h>
 
 /* A page while blocks are added. */
@@ -20,6 +22,14 @@ struct heap_chunk {
     uint64_t page_bytes;
     uint32_t heap;
     struct page_cell cells[HEAP_PAGES_CHUNK];
+};
+
+/* Pages that one block fills. */
+struct heap_run {
+    uint64_t address, end;
+    uint64_t example_id;
+    uint32_t heap;
+    uint32_t owner_node;
 };
 
 enum {
@@ -45,6 +55,7 @@ void heap_pages_done(struct heap_pages *pages)
     for (size_t i = 0; pages->chunks && i < pages->n_slots; i++)
         free(pages->chunks[i]);
     free(pages->chunks);
+    free(pages->runs);
     free(pages->pages);
     free(pages->states);
     *pages = (struct heap_pages){0};
@@ -173,6 +184,55 @@ static void note_state(struct heap_state *state, const struct allocation *alloca
     }
 }
 
+/* The bytes [start, end) of a block, which lie on one page. */
+static int add_piece(struct heap_pages *pages, const struct allocation *allocation, uint64_t start,
+                     uint64_t end, uint64_t page_bytes, struct error *err)
+{
+    struct page_cell *page;
+
+    if (start >= end)
+        return 0;
+    int code =
+        page_get(pages, allocation->heap, start / page_bytes * page_bytes, page_bytes, &page, err);
+    if (code == 0)
+        live_on_page(pages, page, allocation, end - start);
+    return code;
+}
+
+static int add_run(struct heap_pages *pages, const struct allocation *allocation, uint64_t start,
+                   uint64_t end, struct error *err)
+{
+    struct heap_run *runs =
+        growing_reserve(pages->runs, &pages->max_runs, pages->n_runs + 1, sizeof *runs);
+
+    if (!runs)
+        return error_set(err, ERROR_NOMEM, "out of memory for heap pages");
+    pages->runs = runs;
+    runs[pages->n_runs++] = (struct heap_run){.address = start,
+                                              .end = end,
+                                              .example_id = allocation->allocation_id,
+                                              .heap = allocation->heap,
+                                              .owner_node = allocation->node};
+    return 0;
+}
+
+/* The pages that the block fills are a run, what is left of it in front and behind lies on pages
+ * that it may share. */
+static int add_block(struct heap_pages *pages, const struct allocation *allocation, uint64_t end,
+                     uint64_t page_bytes, struct error *err)
+{
+    uint64_t start = allocation->address;
+    uint64_t first = (start + page_bytes - 1) / page_bytes * page_bytes;
+    uint64_t last = end / page_bytes * page_bytes;
+
+    if (first > last) /* within one page */
+        return add_piece(pages, allocation, start, end, page_bytes, err);
+    int code = add_piece(pages, allocation, start, first, page_bytes, err);
+    if (code == 0 && first < last)
+        code = add_run(pages, allocation, first, last, err);
+    return code ? code : add_piece(pages, allocation, last, end, page_bytes, err);
+}
+
 int heap_pages_add(struct heap_pages *pages, const struct allocation *allocation, struct error *err)
 {
     if (allocation->heap == 0)
@@ -183,20 +243,10 @@ int heap_pages_add(struct heap_pages *pages, const struct allocation *allocation
 
     if (allocation->slack_bytes != LIVE_BLOCK_SLACK_UNKNOWN)
         usable += allocation->slack_bytes;
-    uint64_t end = allocation->address + usable;
     note_state(&pages->states[allocation->heap], allocation, usable);
-    for (uint64_t at = allocation->address; at < end;) {
-        uint64_t address = at / page_bytes * page_bytes;
-        uint64_t upto = address + page_bytes < end ? address + page_bytes : end;
-        struct page_cell *page;
-        int code = page_get(pages, allocation->heap, address, page_bytes, &page, err);
-        if (code)
-            return code;
-        live_on_page(pages, page, allocation, upto - at);
-        at = upto;
-    }
-    if (!range->is_glibc || allocation->address < range->start + HEAP_PARTS_HEADER_BYTES)
-        return 0;
+    int code = add_block(pages, allocation, allocation->address + usable, page_bytes, err);
+    if (code || !range->is_glibc || allocation->address < range->start + HEAP_PARTS_HEADER_BYTES)
+        return code;
     return add_overhead(pages, allocation->heap, allocation->address - HEAP_PARTS_HEADER_BYTES,
                         allocation->address, page_bytes, err);
 }
@@ -261,31 +311,86 @@ static size_t sort_chunks(struct heap_pages *pages)
     return n_used;
 }
 
-static void take_chunk(struct heap_pages *pages, const struct heap_chunk *chunk,
-                       struct heap_count *count)
+static int compare_runs(const void *left, const void *right)
+{
+    const struct heap_run *a = left;
+    const struct heap_run *b = right;
+
+    if (a->heap != b->heap)
+        return a->heap < b->heap ? -1 : 1;
+    if (a->address != b->address)
+        return a->address < b->address ? -1 : 1;
+    return (a->example_id > b->example_id) - (a->example_id < b->example_id);
+}
+
+/* Where the walk over the pages of one heap is. */
+struct walk {
+    struct heap_pages *pages;
+    struct heap_count *count;
+    uint32_t heap;
+    uint64_t page_bytes;
+    size_t next_run;
+    uint64_t covered_end; /* of the runs so far */
+};
+
+static void put_page(struct walk *walk, const struct heap_page *page)
+{
+    walk->count->n_used += page->n_pages;
+    walk->pages->states[walk->heap]
+        .pages_to[heap_parts_quarter(page->live_bytes / page->n_pages, walk->page_bytes)] +=
+        page->n_pages;
+    walk->pages->pages[walk->pages->n_pages++] = *page;
+}
+
+/* The runs of the heap that begin at `address` or below. */
+static void put_runs(struct walk *walk, uint64_t address)
+{
+    for (; walk->next_run < walk->pages->n_runs; walk->next_run++) {
+        const struct heap_run *run = &walk->pages->runs[walk->next_run];
+        uint64_t start = run->address > walk->covered_end ? run->address : walk->covered_end;
+        if (run->heap != walk->heap || run->address > address)
+            return;
+        if (start >= run->end)
+            continue;
+        put_page(walk,
+                 &(struct heap_page){.address = start,
+                                     .example_id = run->example_id & ((UINT64_C(1) << 40) - 1),
+                                     .live_blocks = 1,
+                                     .n_pages = (run->end - start) / walk->page_bytes,
+                                     .live_bytes = run->end - start,
+                                     .heap = run->heap,
+                                     .owner_node = run->owner_node,
+                                     .common_frames = HEAP_PAGES_ONE_STACK});
+        walk->covered_end = run->end;
+    }
+}
+
+static void put_chunk(struct walk *walk, const struct heap_chunk *chunk)
 {
     for (size_t k = 0; k < HEAP_PAGES_CHUNK; k++) {
         const struct page_cell *cell = &chunk->cells[k];
-        if (cell->live_blocks == 0)
+        uint64_t address = chunk->base + k * chunk->page_bytes;
+        if (cell->live_blocks == 0 && cell->overhead_bytes == 0)
             continue;
-        count->n_used++;
-        count->overhead_in_used += cell->overhead_bytes;
-        pages->states[chunk->heap]
-            .pages_to[heap_parts_quarter(cell->live_bytes, chunk->page_bytes)]++;
-        pages->pages[pages->n_pages++] = (struct heap_page){
-            .address = chunk->base + k * chunk->page_bytes,
-            .example_id = cell->example_id,
-            .live_blocks = cell->live_blocks,
-            .heap = chunk->heap,
-            .live_bytes = cell->live_bytes,
-            .owner_node = cell->owner_node,
-            .common_frames = cell->common_frames,
-        };
+        put_runs(walk, address);
+        if (cell->live_blocks > 0 || address < walk->covered_end)
+            walk->count->overhead_in_used += cell->overhead_bytes;
+        if (cell->live_blocks == 0 || address < walk->covered_end)
+            continue;
+        put_page(walk, &(struct heap_page){.address = address,
+                                           .example_id = cell->example_id,
+                                           .live_blocks = cell->live_blocks,
+                                           .n_pages = 1,
+                                           .live_bytes = cell->live_bytes,
+                                           .heap = chunk->heap,
+                                           .owner_node = cell->owner_node,
+                                           .common_frames = cell->common_frames});
     }
 }
 
 int heap_pages_finish(struct heap_pages *pages, const uint64_t *moment_ns, struct error *err)
 {
+    struct walk walk = {.pages = pages};
     size_t i = 0;
 
     for (uint32_t heap = 1; heap <= pages->n_heaps; heap++) {
@@ -293,17 +398,27 @@ int heap_pages_finish(struct heap_pages *pages, const uint64_t *moment_ns, struc
         if (code)
             return code;
     }
-    pages->pages = malloc((sort_chunks(pages) + 1) * sizeof *pages->pages);
+    if (pages->n_runs)
+        qsort(pages->runs, pages->n_runs, sizeof *pages->runs, compare_runs);
+    pages->pages = malloc((sort_chunks(pages) + pages->n_runs + 1) * sizeof *pages->pages);
     if (!pages->pages)
         return error_set(err, ERROR_NOMEM, "out of memory for heap pages");
     for (uint32_t heap = 1; heap <= pages->n_heaps; heap++) {
+        uint32_t process = heap_ranges_get(pages->ranges, heap)->process;
         struct heap_count count = {.n_used = 0};
+        walk.count = &count;
+        walk.heap = heap;
+        walk.page_bytes = pages->page_bytes[process];
+        walk.covered_end = 0;
         for (; i < pages->n_chunks && pages->chunks[i]->heap == heap; i++) {
-            take_chunk(pages, pages->chunks[i], &count);
+            put_chunk(&walk, pages->chunks[i]);
             free(pages->chunks[i]);
             pages->chunks[i] = NULL;
         }
-        make_parts(pages, heap, &count, moment_ns[heap_ranges_get(pages->ranges, heap)->process]);
+        put_runs(&walk, UINT64_MAX);
+        make_parts(pages, heap, &count, moment_ns[process]);
     }
+    free(pages->runs);
+    pages->runs = NULL;
     return 0;
 }

@@ -12,8 +12,11 @@
  *   HP-3 A page has an owner when all its live blocks come from one stack. Of several stacks it is
  *        known how many innermost frames they all share, up to 254: enough to see whether they have
  *        one call site.
- *   HP-4 Memory: 6 KiB for each run of HEAP_PAGES_CHUNK pages (a MiB) that holds a live byte, which
- *        heap_pages_finish turns into 32 bytes per used page; 150 bytes per heap.
+ *   HP-4 Memory: 6 KiB for each stretch of HEAP_PAGES_CHUNK pages (a MiB) in which a live block
+ *        begins or ends, which heap_pages_finish turns into 48 bytes per used page; 32 bytes for
+ *        each block that fills whole pages, however many: they are one run. 150 bytes per heap.
+ *   HP-5 A page is in one element of `pages` at most: where blocks overlap, because events were
+ *        dropped, the lowest run keeps it.
  * Threads: none. Failure: memory.
  */
 #ifndef MTRACE_IMPORTER_HEAP_PAGES_H
@@ -34,13 +37,14 @@ enum {
     HEAP_PAGES_CHUNK = 256
 };
 
-/* A used page. */
+/* A used page, or the pages that one block fills. */
 struct heap_page {
     uint64_t address;
     uint64_t example_id : 40;
     uint64_t live_blocks : 24;
+    uint64_t n_pages;
+    uint64_t live_bytes; /* usable bytes of live blocks on these pages */
     uint32_t heap;
-    uint32_t live_bytes;   /* usable bytes of live blocks on this page */
     uint32_t owner_node;   /* the stack of the block that was added first */
     uint8_t common_frames; /* innermost ones that all stacks share, or HEAP_PAGES_ONE_STACK */
 };
@@ -57,6 +61,8 @@ struct heap_pages {
     struct heap_ranges *ranges;
     struct heap_chunk **chunks; /* a hash table; until heap_pages_finish */
     size_t n_slots, n_chunks;
+    struct heap_run *runs; /* until heap_pages_finish */
+    size_t n_runs, max_runs;
     struct heap_page *pages; /* after it, sorted by heap and address */
     size_t n_pages;
     struct heap_state *states; /* by heap id */

@@ -4,13 +4,14 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-/* A page as the sort wants it. */
+/* Pages as the sort wants them. */
 struct owned_page {
     uint32_t process;
     uint32_t node;
     uint32_t common_frames; /* as in a pin */
     uint32_t heap;
-    uint32_t live_bytes;
+    uint64_t page_live_bytes; /* of each of them */
+    uint64_t n_pages;
     uint64_t address;
     uint64_t example_id;
 };
@@ -26,8 +27,8 @@ static int compare(const void *left, const void *right)
         return a->node < b->node ? -1 : 1;
     if (a->common_frames != b->common_frames)
         return a->common_frames < b->common_frames ? -1 : 1;
-    if (a->live_bytes != b->live_bytes)
-        return a->live_bytes < b->live_bytes ? -1 : 1;
+    if (a->page_live_bytes != b->page_live_bytes)
+        return a->page_live_bytes < b->page_live_bytes ? -1 : 1;
     return (a->address > b->address) - (a->address < b->address);
 }
 
@@ -44,7 +45,8 @@ static size_t collect(const struct heap_pages *pages, struct owned_page *owned)
             .node = page->owner_node,
             .common_frames = page->common_frames == HEAP_PAGES_ONE_STACK ? 0 : page->common_frames,
             .heap = page->heap,
-            .live_bytes = page->live_bytes,
+            .page_live_bytes = page->live_bytes / page->n_pages,
+            .n_pages = page->n_pages,
             .address = page->address,
             .example_id = page->example_id};
     }
@@ -65,10 +67,10 @@ static size_t sum_up(const struct owned_page *owned, size_t n_owned, struct heap
             pins[n++] = (struct heap_pin){.node = owned[i].node,
                                           .common_frames = owned[i].common_frames,
                                           .heap = owned[i].heap,
-                                          .emptiest_bytes = owned[i].live_bytes,
+                                          .emptiest_bytes = owned[i].page_live_bytes,
                                           .example_id = owned[i].example_id};
-        pins[n - 1].n_pages++;
-        pins[n - 1].live_bytes += owned[i].live_bytes;
+        pins[n - 1].n_pages += owned[i].n_pages;
+        pins[n - 1].live_bytes += owned[i].n_pages * owned[i].page_live_bytes;
     }
     return n;
 }

@@ -35,6 +35,7 @@ struct extent {
     uint64_t start, end;
     uint32_t process;
     uint32_t kind;
+    uint32_t heap; /* once the heaps are made; 0: of none that is one */
 };
 
 struct heap_ranges {
@@ -152,21 +153,20 @@ int heap_ranges_born(struct heap_ranges *ranges, uint32_t process, uint8_t call,
 {
     uint64_t end = address + (usable_bytes ? usable_bytes : 1);
     enum unit_class class = class_of(call);
+    uint64_t number = address / UNIT_BYTES;
     struct unit *unit = ranges->last;
 
     if (!heap_ranges_is_heap_block(call, usable_bytes))
         return 0;
-    for (uint64_t number = address / UNIT_BYTES; number <= (end - 1) / UNIT_BYTES; number++) {
-        if (!unit || unit->number != number || unit->process != process || unit->class != class) {
-            int code = touch_unit(ranges, process, class, number, &unit, err);
-            if (code)
-                return code;
-        }
-        if (address < unit->lowest)
-            unit->lowest = address;
-        if (end > unit->highest_end)
-            unit->highest_end = end;
+    if (!unit || unit->number != number || unit->process != process || unit->class != class) {
+        int code = touch_unit(ranges, process, class, number, &unit, err);
+        if (code)
+            return code;
     }
+    if (address < unit->lowest)
+        unit->lowest = address;
+    if (end > unit->highest_end)
+        unit->highest_end = end;
     ranges->last = unit;
     return 0;
 }
@@ -216,9 +216,11 @@ static int compare_extents(const void *left, const void *right)
     const struct extent *a = left;
     const struct extent *b = right;
 
-    if (a->process != b->process)
-        return a->process < b->process ? -1 : 1;
-    return (a->time_ns > b->time_ns) - (a->time_ns < b->time_ns);
+    if (a->heap != b->heap)
+        return a->heap < b->heap ? -1 : 1;
+    if (a->time_ns != b->time_ns)
+        return a->time_ns < b->time_ns ? -1 : 1;
+    return (a->end > b->end) - (a->end < b->end);
 }
 
 static void sort_units(struct heap_ranges *ranges)
@@ -248,11 +250,11 @@ static bool continues(const struct heap_range *heap, const struct unit *unit)
 {
     if (heap->process != unit->process)
         return false;
+    if (unit->lowest < heap->end)
+        return true; /* HR-1: two kinds of blocks in one place are one heap */
     if (heap->kind == LOG_HEAP_ARENA || unit->class == UNIT_ARENA)
         return heap->kind == LOG_HEAP_ARENA && unit->class == UNIT_ARENA
                && heap->start / ARENA_BYTES == unit->lowest / ARENA_BYTES;
-    if (unit->lowest < heap->end)
-        return true; /* HR-1: two kinds of blocks in one place are one heap */
     if (heap->is_glibc != (unit->class == UNIT_MAIN))
         return false;
     return unit->lowest - heap->end < (unit->class == UNIT_MAIN ? MAIN_GAP_BYTES : OTHER_GAP_BYTES);
@@ -281,6 +283,8 @@ static int add_heap(struct heap_ranges *ranges, const struct unit *unit, struct 
     };
     if (heap->kind == LOG_HEAP_ARENA)
         heap->start = unit->lowest / ARENA_BYTES * ARENA_BYTES;
+    if (ranges->n_heaps > 1 && heap[-1].process == heap->process && heap->start < heap[-1].end)
+        heap->start = heap[-1].end;
     return 0;
 }
 
@@ -295,15 +299,31 @@ static void name_brk_heaps(struct heap_ranges *ranges)
     }
 }
 
+/* The first heap that ends behind the address, as an index; n_heaps if none. */
+static size_t lower_bound(const struct heap_ranges *ranges, uint32_t process, uint64_t address)
+{
+    size_t low = 0;
+    size_t high = ranges->n_heaps;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        const struct heap_range *heap = &ranges->heaps[middle];
+        if (heap->process < process || (heap->process == process && heap->end <= address))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
 static struct heap_range *heap_of_extent(struct heap_ranges *ranges, const struct extent *extent)
 {
-    for (size_t i = 0; i < ranges->n_heaps; i++) {
-        struct heap_range *heap = &ranges->heaps[i];
-        if (heap->process == extent->process && heap->start < extent->end
-            && extent->start < heap->end)
-            return heap;
-    }
-    return NULL;
+    size_t index = lower_bound(ranges, extent->process, extent->start);
+    struct heap_range *heap = &ranges->heaps[index];
+
+    return index < ranges->n_heaps && heap->process == extent->process && heap->start < extent->end
+               ? heap
+               : NULL;
 }
 
 /* What was seen from outside knows the true bounds, as far as the neighbours leave room (HR-1). */
@@ -312,10 +332,8 @@ static void apply_extents(struct heap_ranges *ranges)
     for (size_t i = 0; i < ranges->n_extents; i++) {
         struct extent *extent = &ranges->extents[i];
         struct heap_range *heap = heap_of_extent(ranges, extent);
-        if (!heap) {
-            extent->start = 0;
+        if (!heap)
             continue;
-        }
         struct heap_range *last = &ranges->heaps[ranges->n_heaps - 1];
         uint64_t start = page_floor(ranges, extent->process, extent->start);
         uint64_t end = page_ceiling(ranges, extent->process, extent->end);
@@ -323,7 +341,7 @@ static void apply_extents(struct heap_ranges *ranges)
             start = heap[-1].end;
         if (heap < last && heap[1].process == heap->process && end > heap[1].start)
             end = heap[1].start;
-        extent->start = heap->heap_id; /* from now on it is known which one it means */
+        extent->heap = heap->heap_id;
         extent->end = end;
         if (start < heap->start)
             heap->start = start;
@@ -377,25 +395,15 @@ static bool holds(const struct heap_range *heap, uint32_t process, uint64_t addr
 
 uint32_t heap_ranges_find(struct heap_ranges *ranges, uint32_t process, uint64_t address)
 {
-    size_t low = 0;
-    size_t high = ranges->n_heaps;
-
-    if (high == 0)
+    if (ranges->n_heaps == 0)
         return 0;
     if (holds(&ranges->heaps[ranges->found], process, address))
         return ranges->heaps[ranges->found].heap_id;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        const struct heap_range *heap = &ranges->heaps[middle];
-        if (heap->process < process || (heap->process == process && heap->end <= address))
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low == ranges->n_heaps || !holds(&ranges->heaps[low], process, address))
+    size_t found = lower_bound(ranges, process, address);
+    if (found == ranges->n_heaps || !holds(&ranges->heaps[found], process, address))
         return 0;
-    ranges->found = low;
-    return ranges->heaps[low].heap_id;
+    ranges->found = found;
+    return ranges->heaps[found].heap_id;
 }
 
 size_t heap_ranges_count_extents(const struct heap_ranges *ranges)
@@ -408,19 +416,21 @@ struct heap_extent heap_ranges_get_extent(const struct heap_ranges *ranges, size
     const struct extent *extent = &ranges->extents[index];
 
     return (struct heap_extent){
-        .heap_id = (uint32_t)extent->start, .time_ns = extent->time_ns, .end = extent->end};
+        .heap_id = extent->heap, .time_ns = extent->time_ns, .end = extent->end};
 }
 
 uint64_t heap_ranges_end_at(const struct heap_ranges *ranges, uint32_t heap_id, uint64_t time_ns)
 {
-    const struct heap_range *heap = heap_ranges_get(ranges, heap_id);
-    uint64_t end = 0;
+    size_t low = 0; /* the first extent that is too late */
+    size_t high = ranges->n_extents;
 
-    for (size_t i = 0; i < ranges->n_extents; i++) {
-        const struct extent *extent = &ranges->extents[i];
-        if (extent->process == heap->process && extent->start == heap_id
-            && extent->time_ns <= time_ns)
-            end = extent->end;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        const struct extent *extent = &ranges->extents[middle];
+        if (extent->heap < heap_id || (extent->heap == heap_id && extent->time_ns <= time_ns))
+            low = middle + 1;
+        else
+            high = middle;
     }
-    return end;
+    return low > 0 && ranges->extents[low - 1].heap == heap_id ? ranges->extents[low - 1].end : 0;
 }

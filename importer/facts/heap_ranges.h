@@ -6,10 +6,13 @@
  *          come from the collector and from the recorder's samples, where there are any. From both
  *          heaps are made at the end: a non-main arena of glibc lies in 64 MiB of its own (a "heap"
  *          of malloc's), the main arena is one brk heap and, when brk failed, parts elsewhere;
- * blocks of other allocators make one heap per stretch without a wide gap. Invariants HR-1 Heaps of
- * a process do not overlap and begin and end at pages. HR-2 A block with a mapping of its own
- * belongs to no heap; every other block belongs to one. HR-3 Memory: 40 bytes per MiB of address
- * space in which blocks were born, 32 per extent that differs from the one before. Threads: none.
+ *          blocks of other allocators make one heap per stretch without a wide gap.
+ * Invariants
+ *   HR-1 Heaps of a process do not overlap and begin and end at pages.
+ *   HR-2 A block with a mapping of its own belongs to no heap; every other block belongs to one.
+ *   HR-3 Memory: 40 bytes per MiB of address space in which blocks begin, 40 per extent that
+ *        differs from the one before, however far blocks and extents reach.
+ * Threads: none.
  * Failure: memory.
  */
 #ifndef MTRACE_IMPORTER_HEAP_RANGES_H
@@ -62,7 +65,7 @@ const struct heap_range *heap_ranges_get(const struct heap_ranges *ranges, uint3
 /* The heap of an address, 0 if none. */
 uint32_t heap_ranges_find(struct heap_ranges *ranges, uint32_t process, uint64_t address);
 
-/* What was seen of heaps, in order of process and time; heap_id 0: of none that is one. */
+/* What was seen of heaps, in order of heap and time; heap_id 0: of none that is one. */
 struct heap_extent {
     uint32_t heap_id;
     uint64_t time_ns;

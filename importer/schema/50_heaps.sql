@@ -36,11 +36,12 @@ CREATE TABLE heap_states (      -- the six parts sum to extent_bytes
   pages_to_100 INTEGER NOT NULL DEFAULT 0, -- the rest
   PRIMARY KEY (snapshot_id, heap_id)) STRICT, WITHOUT ROWID;
 
-CREATE TABLE heap_pages (       -- pages that hold a live byte; a live extent is [address, address + usable)
+CREATE TABLE heap_pages (       -- pages that hold a live byte; a live extent is [address, address + usable); pages that one block fills are one row
   snapshot_id INTEGER NOT NULL,         -- of the peak or the end
   page_address INTEGER NOT NULL,        -- of its first byte
+  page_count INTEGER NOT NULL,          -- 1; more when one block fills so many from there on
   heap_id INTEGER NOT NULL,             -- that it belongs to
-  live_bytes INTEGER NOT NULL,          -- usable bytes of live blocks on this page
+  live_bytes INTEGER NOT NULL,          -- usable bytes of live blocks on this page, or these pages
   live_blocks INTEGER NOT NULL,         -- with a byte on this page
   owner_backtrace_id INTEGER,           -- set when exactly one stack owns every live block of the page: it pins the page
   example_allocation_id INTEGER,        -- one of its live blocks

@@ -330,6 +330,7 @@ static void page_column(const void *row, int column, sqlite3_context *context)
     const uint64_t values[] = {
         page_row->snapshot_id,
         page->address,
+        page->n_pages,
         page->heap,
         page->live_bytes,
         page->live_blocks,
@@ -354,9 +355,9 @@ static int write_pages(sqlite3 *db, struct facts *facts, enum facts_moment momen
     qsort(rows, pages->n_pages, sizeof *rows, compare_page_rows);
     int code =
         write_array(db,
-                    "heap_pages(snapshot_id, page_address, heap_id, live_bytes,"
+                    "heap_pages(snapshot_id, page_address, page_count, heap_id, live_bytes,"
                     " live_blocks, owner_backtrace_id, example_allocation_id)",
-                    7, page_column, (struct row_array){rows, sizeof *rows, pages->n_pages}, err);
+                    8, page_column, (struct row_array){rows, sizeof *rows, pages->n_pages}, err);
     free(rows);
     return code;
 }

@@ -16,7 +16,7 @@ static const char tables_sql[] =
     " slack_bytes INTEGER, overhead_bytes INTEGER, hole_bytes INTEGER, free_page_bytes INTEGER, top_bytes INTEGER,"
     " topmost_allocation_id INTEGER, topmost_backtrace_id INTEGER, pages_to_25 INTEGER, pages_to_50 INTEGER,"
     " pages_to_75 INTEGER, pages_to_100 INTEGER, PRIMARY KEY (snapshot_id, heap_id)) WITHOUT ROWID;"
-    "CREATE TEMP TABLE heap_pages(snapshot_id INTEGER, page_address INTEGER, heap_id INTEGER, live_bytes INTEGER,"
+    "CREATE TEMP TABLE heap_pages(snapshot_id INTEGER, page_address INTEGER, page_count INTEGER, heap_id INTEGER, live_bytes INTEGER,"
     " live_blocks INTEGER, owner_backtrace_id INTEGER, example_allocation_id INTEGER,"
     " any_backtrace_id INTEGER, common_frames INTEGER,"
     " PRIMARY KEY (snapshot_id, page_address)) WITHOUT ROWID;"
@@ -156,7 +156,7 @@ static int fill(const struct query *query, const struct heap_scan_instant *insta
     struct tables tables = {.database = &query->database};
     const struct heap_scan_sink sink = {.to = &tables, .page = put_page, .end = put_state};
     int rc = rundb_prepare(&query->database,
-                           "INSERT INTO temp.heap_pages VALUES (?1, ?2, ?3, ?4, ?5,"
+                           "INSERT INTO temp.heap_pages VALUES (?1, ?2, 1, ?3, ?4, ?5,"
                            " nullif(?6, -1), ?7, ?8, nullif(?9, -1))",
                            &tables.page, err);
 

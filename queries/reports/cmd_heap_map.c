@@ -131,30 +131,38 @@ static int read_heaps(struct map *map, struct error *err)
 
 static const char pages_sql[] =
     "SELECT g.page_address, g.live_bytes, g.live_blocks, s.function, s.source, s.line, s.module,"
-    " g.owner_backtrace_id FROM heap_pages AS g"
+    " g.owner_backtrace_id, g.page_count FROM heap_pages AS g"
     " LEFT JOIN backtraces AS b ON b.backtrace_id = iif(:is_single, g.owner_backtrace_id, NULL)"
     " LEFT JOIN _sites AS s ON s.call_site_id = b.call_site_id"
     " WHERE g.snapshot_id = :snapshot AND g.page_address >= :start AND g.page_address < :end";
 
-static void add_page(const struct heap_picture *picture, struct heap_picture_heap *heap,
-                     struct sqlite3_stmt *row)
+/* A row has one page, or pages that one block fills: they may lie in several cells. */
+static void add_pages(const struct heap_picture *picture, struct heap_picture_heap *heap,
+                      struct sqlite3_stmt *row)
 {
     static const struct where_columns place = {3, 4, 5, 6};
-    uint64_t offset = (uint64_t)sqlite3_column_int64(row, 0) - heap->start;
-    size_t index = (size_t)(offset / picture->cell_bytes);
-    struct heap_picture_cell *cell = &heap->cells[index];
-    char where[HEAP_PICTURE_TEXT_BYTES];
+    uint64_t at = (uint64_t)sqlite3_column_int64(row, 0) - heap->start;
+    uint64_t n_left = (uint64_t)sqlite3_column_int64(row, 8);
+    uint64_t page_live_bytes = (uint64_t)sqlite3_column_int64(row, 1) / (n_left ? n_left : 1);
+    char where[HEAP_PICTURE_TEXT_BYTES] = "";
 
-    if (index >= heap_picture_cells(picture, heap))
-        return; /* a damaged file */
-    cell->live_bytes += (uint64_t)sqlite3_column_int64(row, 1);
-    cell->live_blocks += (uint64_t)sqlite3_column_int64(row, 2);
-    cell->n_used++;
-    if (picture->cell_bytes > picture->page_bytes || sqlite3_column_type(row, 7) == SQLITE_NULL)
-        return;
-    where_format(row, &place, where, sizeof(where));
-    free(cell->owner);
-    cell->owner = strdup(where);
+    if (picture->cell_bytes == picture->page_bytes && sqlite3_column_type(row, 7) != SQLITE_NULL)
+        where_format(row, &place, where, sizeof(where));
+    while (n_left > 0 && at / picture->cell_bytes < heap_picture_cells(picture, heap)) {
+        struct heap_picture_cell *cell = &heap->cells[at / picture->cell_bytes];
+        uint64_t n_here = (picture->cell_bytes - at % picture->cell_bytes) / picture->page_bytes;
+        n_here = n_here < 1 ? 1 : n_here; /* a damaged file has pages anywhere */
+        n_here = n_here < n_left ? n_here : n_left;
+        cell->live_bytes += n_here * page_live_bytes;
+        cell->live_blocks += (uint64_t)sqlite3_column_int64(row, 2);
+        cell->n_used += n_here;
+        if (where[0]) {
+            free(cell->owner);
+            cell->owner = strdup(where);
+        }
+        at += n_here * picture->page_bytes;
+        n_left -= n_here;
+    }
 }
 
 static int read_pages(struct map *map, struct error *err)
@@ -172,7 +180,7 @@ static int read_pages(struct map *map, struct error *err)
         sqlite3_bind_int64(
             stmt, 4, (int64_t)(heap->start + heap->parts.extent_bytes - heap->parts.top_bytes));
         while (rc == 0 && (rc = rundb_step(database, stmt, err)) == 1) {
-            add_page(picture, heap, stmt);
+            add_pages(picture, heap, stmt);
             rc = 0;
         }
         sqlite3_reset(stmt);

@@ -419,19 +419,23 @@ def check_heaps(db, rows, complain):
                 entry[2].add(r["backtrace_id"])
     complain.same_table("page", {key: (n, blocks, stacks.pop() if len(stacks) == 1 else None)
                                  for key, (n, blocks, stacks) in pages.items()},
-                        table(db, "SELECT snapshot_id, page_address, live_bytes, live_blocks, owner_backtrace_id FROM heap_pages", 2))
+                        {(snapshot, page + 4096 * i): (live // count, *rest)
+                         for snapshot, page, count, live, *rest in db.execute(
+                             "SELECT snapshot_id, page_address, page_count, live_bytes, live_blocks, owner_backtrace_id FROM heap_pages")
+                         for i in range(count)})
 
 
 def check_heap_sums(db, complain):
     """What is summed from heap_pages, and how far heaps reached."""
     fills = collections.defaultdict(lambda: [0, 0, 0, 0])
     pins = {}
-    for snapshot, heap, live, owner, example in db.execute(
-            "SELECT snapshot_id, heap_id, live_bytes, owner_backtrace_id, example_allocation_id FROM heap_pages ORDER BY page_address"):
-        fills[snapshot, heap][min(4 * live // 4096, 3)] += 1
+    for snapshot, heap, count, live, owner, example in db.execute(
+            "SELECT snapshot_id, heap_id, page_count, live_bytes / page_count, owner_backtrace_id, example_allocation_id FROM heap_pages"
+            " ORDER BY page_address"):
+        fills[snapshot, heap][min(4 * live // 4096, 3)] += count
         if owner is not NEVER:
             pages, all_live, least, block = pins.get((snapshot, owner), (0, 0, live + 1, None))
-            pins[snapshot, owner] = (pages + 1, all_live + live, *((live, example) if live < least else (least, block)))
+            pins[snapshot, owner] = (pages + count, all_live + count * live, *((live, example) if live < least else (least, block)))
     found = table(db, "SELECT snapshot_id, heap_id, pages_to_25, pages_to_50, pages_to_75, pages_to_100 FROM heap_states", 2)
     complain.same_table("fill of heap", {key: tuple(fills[key]) for key in found}, found)
     complain.same_table("pin", pins, table(

@@ -9,7 +9,7 @@ sqlite3 rows.db "
   INSERT INTO snapshots VALUES (1, 1, 90000000, 'peak');
   INSERT INTO heap_states(snapshot_id, heap_id, extent_bytes, live_bytes, slack_bytes, overhead_bytes, hole_bytes, free_page_bytes, top_bytes)
     VALUES (1, 1, 1 << 62, 1, 1, 1, 1, 1, 1), (1, 2, 4096, 1, 1, 1, 1, 1, 8192), (1, 3, 4096, -9, 0, 0, 0, 0, 0);
-  INSERT INTO heap_pages VALUES (1, 0x10000, 3, -1, -1, 99, 99), (1, 0x10fff, 3, 5, 1, NULL, NULL);
+  INSERT INTO heap_pages VALUES (1, 0x10000, 1, 3, -1, -1, 99, 99), (1, 0x10fff, 1 << 60, 3, 5, 1, NULL, NULL);
   INSERT INTO heap_pins VALUES (1, 4, 200, 1, 1, 1, 1);"
 for command in "fragmentation --at 45ms" "pinning --at 45ms" "holes --at 45ms" "heap-map --at 45ms" heap-map pinning; do
     status=0

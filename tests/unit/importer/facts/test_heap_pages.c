@@ -166,6 +166,41 @@ static void many_chunks(void **state)
     end(&fixture);
 }
 
+/* HP-4, HP-5: what one block fills is one element, beside pages that it shares; what another block
+ * claims of it is not counted twice. */
+static void whole_pages(void **state)
+{
+    enum {
+        MANY = 1 << 20
+    };
+
+    struct fixture fixture;
+
+    (void)state;
+    begin(&fixture, LOG_CHUNK_KNOWN);
+    add(&fixture, 1, LOWEST, 2 * PAGE, 0, 7); /* fills page 1 */
+    add(&fixture, 2, 3 * PAGE, (uint64_t)MANY * PAGE, 0, 8);
+    add(&fixture, 3, 4 * PAGE + 16, 32, 0, 9);            /* within 2 */
+    add(&fixture, 4, (MANY + 1) * PAGE, 4 * PAGE, 0, 10); /* half of it within 2 */
+    const struct heap_parts *parts = finish(&fixture);
+    const struct heap_page *pages = fixture.pages.pages;
+    assert_int_equal(fixture.pages.n_pages, 5);
+    assert_int_equal(pages[1].address, HEAP + PAGE);
+    assert_int_equal(pages[1].n_pages, 1);
+    assert_int_equal(pages[2].n_pages, 1);
+    assert_int_equal(pages[2].live_bytes, LOWEST);
+    assert_int_equal(pages[3].address, HEAP + 3 * PAGE);
+    assert_int_equal(pages[3].n_pages, MANY);
+    assert_int_equal(pages[3].live_bytes, (uint64_t)MANY * PAGE);
+    assert_int_equal(pages[3].example_id, 2);
+    assert_int_equal(pages[3].live_blocks, 1);
+    assert_int_equal(pages[4].address, HEAP + (3 + MANY) * PAGE);
+    assert_int_equal(pages[4].n_pages, 2);
+    assert_int_equal(parts->free_page_bytes, 0);
+    assert_int_equal(fixture.pages.states[1].pages_to[3], 2 + MANY + 2);
+    end(&fixture);
+}
+
 static void nothing_live(void **state)
 {
     struct fixture fixture;
@@ -181,9 +216,9 @@ static void nothing_live(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(six_parts),    cmocka_unit_test(owners),
-        cmocka_unit_test(overlapping),  cmocka_unit_test(many_chunks),
-        cmocka_unit_test(nothing_live),
+        cmocka_unit_test(six_parts),   cmocka_unit_test(owners),
+        cmocka_unit_test(overlapping), cmocka_unit_test(many_chunks),
+        cmocka_unit_test(whole_pages), cmocka_unit_test(nothing_live),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
