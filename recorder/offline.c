@@ -10,6 +10,7 @@
 #include "recorder/packed_log.h"
 #include "recorder/packing.h"
 #include "recorder/running.h"
+#include "support/output_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -259,10 +260,12 @@ static int write_all(struct source *source, struct packing *packing, struct erro
  */
 
 static int replace(const struct source *source, const char *temporary, const char *target,
-                   struct error *err)
+                   bool may_replace, struct error *err)
 {
-    if (rename(temporary, target) != 0)
-        return error_set_errno(err, errno, "cannot rename '%s' to '%s'", temporary, target);
+    int code = output_file_place(temporary, target, may_replace, err);
+
+    if (code)
+        return code;
     if (source->has_live && !source->is_raw && strcmp(target, source->path) == 0)
         live_log_remove(&source->live);
     return 0;
@@ -299,7 +302,7 @@ static int pack_into(struct source *source, const struct options *options, const
     if (code == 0) {
         code = write_all(source, packing, err);
         if (code == 0)
-            code = replace(source, temporary, target, err);
+            code = replace(source, temporary, target, options->force || !options->has_output, err);
         if (code)
             packed_log_remove(&packed);
     }
@@ -326,7 +329,7 @@ int offline_pack(const struct options *options, struct error *err)
     if (code == 0) {
         target = options->has_output ? options->output : source.path;
         if (options->has_output && !options->force && access(target, F_OK) == 0)
-            code = error_set(err, ERROR_EXISTS, "'%s' exists; use --force to replace it", target);
+            code = error_set(err, ERROR_EXISTS, "'%s' exists; --force replaces it", target);
         else if (asprintf(&temporary, "%s.packing", target) < 0)
             code = error_set(err, ERROR_NOMEM, "not enough memory");
         else

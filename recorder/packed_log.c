@@ -30,7 +30,7 @@ static int make_room(const char *path, bool force, struct error *err)
         return error_set(err, ERROR_EXISTS, "'%s' is being recorded right now; choose another name",
                          path);
     if (!force)
-        return error_set(err, ERROR_EXISTS, "'%s' exists; use --force to replace it", path);
+        return error_set(err, ERROR_EXISTS, "'%s' exists; --force replaces it", path);
     if (!S_ISREG(status.st_mode) && !S_ISLNK(status.st_mode))
         return error_set(err, ERROR_EXISTS, "'%s' is not a regular file; choose another name",
                          path);

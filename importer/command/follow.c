@@ -50,6 +50,21 @@ static uint64_t pause_after(uint64_t round_ns)
     return pause_ns > FOLLOW_PAUSE_NS ? pause_ns : FOLLOW_PAUSE_NS;
 }
 
+/* Whoever sends SIGTERM waits a moment: one round more, so that what is left is of now. */
+static int end_soon(const struct import_options *round, struct progress *progress,
+                    volatile sig_atomic_t *interrupted, struct import_result *ret_result,
+                    struct error *err)
+{
+    sig_atomic_t number = *interrupted;
+    int code;
+
+    *interrupted = 0;
+    code = import_run(round, progress, ret_result, err);
+    if (!*interrupted)
+        *interrupted = number;
+    return code ? code : error_set(err, ERROR_INTERRUPTED, "interrupted");
+}
+
 int follow_run(const struct import_options *options, struct progress *progress,
                volatile sig_atomic_t *interrupted, struct import_result *ret_result,
                struct error *err)
@@ -69,10 +84,10 @@ int follow_run(const struct import_options *options, struct progress *progress,
             break;
         rest(pause_after(progress_now_ns() - began_ns), interrupted);
     }
-    if (code && *interrupted != SIGINT)
+    if (code && !*interrupted)
         return code;
     if (*interrupted && *interrupted != SIGINT)
-        return error_set(err, ERROR_INTERRUPTED, "interrupted");
+        return end_soon(&round, progress, interrupted, ret_result, err);
     *interrupted = 0;
     round.slim = options->slim;
     round.index = options->index;

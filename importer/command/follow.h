@@ -30,8 +30,9 @@ enum {
 
 /*
  * *interrupted is the number of the last signal, 0 before any: the one that progress looks at.
- * SIGINT ends following with the last round, and is taken back for that; another signal, or a
- * second SIGINT, ends follow_run with ERROR_INTERRUPTED. ret_result is that of the last round.
+ * SIGINT ends following with the last round, and is taken back for that. Another signal ends it with
+ * one round more like those before, and ERROR_INTERRUPTED; a second signal with that at once.
+ * ret_result is that of the last round.
  */
 int follow_run(const struct import_options *options, struct progress *progress,
                volatile sig_atomic_t *interrupted, struct import_result *ret_result,

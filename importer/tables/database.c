@@ -3,6 +3,7 @@
 
 #include "support/database_file.h"
 #include "support/embedded_sql.h"
+#include "support/output_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,8 +17,6 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#define TEMPORARY_SUFFIX ".part-"
-
 enum {
     SCHEMA_VERSION = 1,
     CACHE_KIB = 40 * 1024, /* rows are appended: more would only hold pages back from the disk */
@@ -26,8 +25,7 @@ enum {
 
 struct database {
     sqlite3 *db;
-    char *target;
-    char *temporary; /* NULL: the target itself is open */
+    struct output_file file; /* of a new database; without one the target itself is open */
 };
 
 int database_error(sqlite3 *db, struct error *err)
@@ -35,7 +33,7 @@ int database_error(sqlite3 *db, struct error *err)
     int full = sqlite3_errcode(db) == SQLITE_FULL || sqlite3_system_errno(db) == ENOSPC;
     const char *file = sqlite3_db_filename(db, "main");
     const char *name = file ? file : "";
-    const char *suffix = strstr(name, TEMPORARY_SUFFIX); /* the message names the target */
+    const char *suffix = strstr(name, OUTPUT_FILE_SUFFIX); /* the message names the target */
     int length = (int)(suffix ? (size_t)(suffix - name) : strlen(name));
 
     if (full)
@@ -176,6 +174,11 @@ static int check_ours(sqlite3 *db, const char *path, struct error *err)
     return 0;
 }
 
+static int fail_irregular(const char *target, struct error *err)
+{
+    return error_set(err, ERROR_EXISTS, "'%s' is not a regular file; name another target", target);
+}
+
 static int check_target(const char *target, bool replace, struct error *err)
 {
     struct stat status;
@@ -183,42 +186,13 @@ static int check_target(const char *target, bool replace, struct error *err)
     if (lstat(target, &status) != 0)
         return 0;
     if (!S_ISREG(status.st_mode) && !S_ISLNK(status.st_mode))
-        return error_set(err, ERROR_EXISTS, "'%s' is not a regular file; name another target",
-                         target);
-    if (!replace)
-        return error_set(err, ERROR_EXISTS, "'%s' exists; use --force to replace it", target);
-    if (database_file_owner(target) == DATABASE_FILE_FOREIGN)
+        return fail_irregular(target, err);
+    if (replace && database_file_owner(target) == DATABASE_FILE_FOREIGN)
         return error_set(err, ERROR_EXISTS,
                          "'%s' exists and is not a database of mtrace; name another target or "
                          "remove it",
                          target);
     return 0;
-}
-
-/* A name beside the target that nobody has; the file is made, so that it is ours. */
-static int make_temporary(struct database *database, struct error *err)
-{
-    for (unsigned attempt = 0; attempt < 100; attempt++) {
-        free(database->temporary);
-        database->temporary = NULL;
-        if (asprintf(&database->temporary, "%s" TEMPORARY_SUFFIX "%ld-%u", database->target,
-                     (long)getpid(), attempt)
-            < 0) {
-            database->temporary = NULL;
-            return error_set(err, ERROR_NOMEM, "out of memory");
-        }
-        int fd = open(database->temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-        if (fd >= 0) {
-            close(fd);
-            return 0;
-        }
-        if (errno != EEXIST)
-            break;
-    }
-    int code = error_set_errno(err, errno, "cannot create '%s'", database->target);
-    free(database->temporary);
-    database->temporary = NULL; /* not ours: nothing to remove */
-    return code;
 }
 
 static int create_tables(sqlite3 *db, struct error *err)
@@ -235,7 +209,7 @@ static int begin_new(struct database *database, struct error *err)
 {
     char pragmas[256];
 
-    if (sqlite3_open_v2(database->temporary, &database->db,
+    if (sqlite3_open_v2(database->file.temporary, &database->db,
                         SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL)
         != SQLITE_OK)
         return database_error(database->db, err);
@@ -248,17 +222,12 @@ static int begin_new(struct database *database, struct error *err)
     return code ? code : create_tables(database->db, err);
 }
 
-static int database_new(const char *target, struct database **ret, struct error *err)
+static int database_new(struct database **ret, struct error *err)
 {
-    struct database *database = calloc(1, sizeof *database);
-
-    if (database)
-        database->target = strdup(target);
-    if (!database || !database->target) {
-        free(database);
+    *ret = calloc(1, sizeof **ret);
+    if (!*ret)
         return error_set(err, ERROR_NOMEM, "out of memory");
-    }
-    *ret = database;
+    (*ret)->file.fd = -1;
     return 0;
 }
 
@@ -268,10 +237,12 @@ int database_create(const char *target, bool replace, struct database **ret, str
     int code = check_target(target, replace, err);
 
     if (code == 0)
-        code = database_new(target, &database, err);
+        code = database_new(&database, err);
     if (code)
         return code;
-    code = make_temporary(database, err);
+    code = output_file_open(&database->file, target, replace, 0666, err);
+    if (code == 0 && !database->file.temporary) /* a pipe or device behind a link */
+        code = fail_irregular(target, err);
     if (code == 0)
         code = begin_new(database, err);
     if (code) {
@@ -290,7 +261,7 @@ int database_open(const char *target, struct database **ret, struct error *err)
 
     if (stat(target, &status) != 0)
         return error_set_errno(err, errno, "cannot open '%s'", target);
-    code = database_new(target, &database, err);
+    code = database_new(&database, err);
     if (code)
         return code;
     if (sqlite3_open_v2(target, &database->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL)
@@ -313,16 +284,12 @@ int database_commit(struct database *database, struct error *err)
 {
     int code = database_execute(database->db, "COMMIT", err);
 
-    if (code || !database->temporary)
+    if (code || !database->file.temporary)
         return code;
     if (sqlite3_close(database->db) != SQLITE_OK)
         return database_error(database->db, err);
     database->db = NULL;
-    if (rename(database->temporary, database->target) != 0)
-        return error_set_errno(err, errno, "cannot create '%s'", database->target);
-    free(database->temporary);
-    database->temporary = NULL;
-    return 0;
+    return output_file_commit(&database->file, err);
 }
 
 void database_close(struct database *database)
@@ -330,10 +297,7 @@ void database_close(struct database *database)
     if (!database)
         return;
     sqlite3_close_v2(database->db); /* rolls back what is open */
-    if (database->temporary)
-        unlink(database->temporary);
-    free(database->temporary);
-    free(database->target);
+    output_file_close(&database->file);
     free(database);
 }
 

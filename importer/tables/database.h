@@ -4,7 +4,7 @@
  *
  * Model:   a new database is written under another name beside its target, in one transaction and
  *          without a journal, because an unfinished file is thrown away anyhow; database_commit
- *          renames it over the target. An existing one (to symbolize again, to follow a log) is
+ *          brings it to the disk and into its place (output_file.h). An existing one (to symbolize again, to follow a log) is
  *          changed in place, in one transaction with SQLite's own rollback journal.
  * Invariants
  *   DB-1 Until database_commit returns 0 the target is what it was before.

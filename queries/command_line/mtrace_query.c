@@ -4,9 +4,9 @@
 #include "queries/library/import_first.h"
 #include "queries/library/queries.h"
 #include "support/error.h"
+#include "support/output_file.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <locale.h>
 #include <signal.h>
@@ -17,18 +17,26 @@
 
 static struct queries *question; /* a signal handler has no other way to it */
 
-static void handle_interrupt(int signal_number)
+static volatile sig_atomic_t signal_taken;
+
+static void handle_signal(int number)
 {
-    (void)signal_number;
+    signal_taken = number;
     queries_interrupt(question);
 }
 
-static void watch_interrupts(void)
+/* Each once: the second ends the program at once. */
+static void watch_signals(void)
 {
-    struct sigaction action = {.sa_handler = handle_interrupt, .sa_flags = (int)SA_RESETHAND};
+    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+    struct sigaction action = {.sa_handler = handle_signal, .sa_flags = (int)SA_RESETHAND};
+    struct sigaction before;
 
     (void)sigemptyset(&action.sa_mask);
-    (void)sigaction(SIGINT, &action, NULL);
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+        if (sigaction(numbers[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
+            (void)sigaction(numbers[i], &action, NULL);
+    }
 }
 
 static int terminal_width(int fd)
@@ -44,59 +52,61 @@ static int terminal_width(int fd)
     return 0;
 }
 
-static int open_output(const struct command_line *line, FILE **ret_out, struct error *err)
+/* Without a name stdout is written, and the file is none. */
+static int open_output(const struct command_line *line, struct output_file *file, FILE **ret_out,
+                       struct error *err)
 {
-    int flags = O_WRONLY | O_CREAT | O_CLOEXEC | (line->is_forced ? O_TRUNC : O_EXCL);
-    int fd;
+    int rc;
 
+    *file = (struct output_file){.fd = -1};
     *ret_out = stdout;
     if (!line->output_path)
         return 0;
-    fd = open(line->output_path, flags, 0666);
-    if (fd < 0 && errno == EEXIST)
-        return error_set(err, ERROR_EXISTS, "'%s' exists; --force overwrites it",
-                         line->output_path);
-    if (fd < 0)
-        return error_set_errno(err, errno, "cannot write '%s'", line->output_path);
-    *ret_out = fdopen(fd, "w");
-    if (*ret_out)
-        return 0;
-    (void)close(fd);
-    return error_set(err, ERROR_NOMEM, "no memory to write '%s'", line->output_path);
+    rc = output_file_open(file, line->output_path, line->is_forced, 0666, err);
+    if (rc != 0)
+        return rc;
+    *ret_out = fdopen(file->fd, "w");
+    if (!*ret_out)
+        return error_set(err, ERROR_NOMEM, "no memory to write '%s'", line->output_path);
+    file->fd = -1; /* closed with the stream */
+    return 0;
 }
 
-/* A file that is not whole is removed. */
-static int close_output(const struct command_line *line, FILE *out, int rc, struct error *err)
+static int close_output(struct output_file *file, FILE *out, int rc, struct error *err)
 {
     errno = 0;
-    if (!line->output_path)
-        return rc;
-    if (fclose(out) != 0 && rc == 0)
-        rc = error_set_errno(err, errno ? errno : EIO, "cannot write '%s'", line->output_path);
-    if (rc != 0 && !line->is_forced)
-        (void)unlink(line->output_path);
+    if (out && out != stdout && fclose(out) != 0 && rc == 0)
+        rc = error_set_errno(err, errno ? errno : EIO, "cannot write '%s'", file->target);
+    if (rc == 0 && file->target)
+        rc = output_file_commit(file, err);
+    output_file_close(file);
     return rc;
+}
+
+static int ask_to(FILE *out, const char *name, struct error *err)
+{
+    const char *no_colour = getenv("NO_COLOR");
+    bool is_terminal = isatty(fileno(out));
+    const struct queries_output output = {
+        .out = out,
+        .name = name,
+        .is_terminal = is_terminal,
+        .is_coloured = is_terminal && !(no_colour && *no_colour),
+        .width = terminal_width(fileno(out)),
+    };
+
+    return queries_ask(question, &output, err);
 }
 
 static int ask(const struct command_line *line, struct error *err)
 {
-    const char *no_colour = getenv("NO_COLOR");
+    struct output_file file;
     FILE *out;
-    int rc = open_output(line, &out, err);
-    bool is_terminal = rc == 0 && isatty(fileno(out));
-    const struct queries_output output = {
-        .out = out,
-        .name = line->output_path,
-        .is_terminal = is_terminal,
-        .is_coloured = is_terminal && !(no_colour && *no_colour),
-        .width = rc == 0 ? terminal_width(fileno(out)) : 0,
-    };
+    int rc = open_output(line, &file, &out, err);
 
-    if (rc != 0)
-        return rc;
-    watch_interrupts();
-    rc = queries_ask(question, &output, err);
-    return close_output(line, out, rc, err);
+    if (rc == 0)
+        rc = ask_to(out, line->output_path, err);
+    return close_output(&file, out, rc, err);
 }
 
 static int set_database(const char *name, struct error *err)
@@ -132,8 +142,11 @@ static int run(int argc, char **argv, struct error *err)
 
     if (rc == 0)
         rc = set_names(&line.names, err);
+    if (rc == 0 && line.output_path) /* the name may be of a log, which the library never sees */
+        rc = output_file_check_input(line.output_path, line.names.database, err);
     if (rc == 0 && line.names.database)
         rc = set_database(line.names.database, err);
+    watch_signals();
     return rc == 0 ? ask(&line, err) : rc;
 }
 
@@ -148,7 +161,8 @@ static int report(const struct error *err)
     (void)fprintf(stderr, "mtrace-query: %s\n", err->text);
     if (err->code == ERROR_USAGE)
         (void)fputs("Try 'mtrace-query --help'.\n", stderr);
-    return error_exit_status(err->code);
+    return err->code == ERROR_INTERRUPTED && signal_taken ? 128 + signal_taken
+                                                          : error_exit_status(err->code);
 }
 
 int main(int argc, char **argv)

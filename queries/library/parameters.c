@@ -3,6 +3,7 @@
 
 #include "queries/export/cmd_export.h"
 #include "support/error.h"
+#include "support/output_file.h"
 #include "support/units.h"
 
 #include <string.h>
@@ -278,6 +279,30 @@ static int check_arguments(const struct query_options *options, struct error *er
         return error_set(err, ERROR_USAGE, "'%s' is one name too many for %s",
                          options->arguments[wanted], command->name);
     return 0;
+}
+
+/* A name that ends so promises a picture. */
+static bool is_picture(const char *name)
+{
+    size_t length = strlen(name);
+
+    return length > 4 && strcmp(name + length - 4, ".svg") == 0;
+}
+
+int parameters_check_output(const struct query_options *options, const char *output,
+                            struct error *err)
+{
+    int rc = output_file_check_input(output, options->database_path, err);
+
+    if (rc == 0)
+        rc = output_file_check_input(output, options->suppressions_path, err);
+    for (int i = 0; rc == 0 && i < options->n_arguments; i++)
+        rc = output_file_check_input(output, options->arguments[i], err);
+    if (rc == 0 && is_picture(output) && !options->command->draws)
+        rc = error_set(err, ERROR_USAGE,
+                       "'%s' would be no picture: %s answers in text; flamegraph and heap-map draw",
+                       output, options->command->name);
+    return rc;
 }
 
 int parameters_check(const struct query_options *options, struct error *err)

@@ -16,6 +16,10 @@ void parameters_init(struct query_options *options);
 int parameters_set(struct query_options *options, size_t index, const char *text,
                    struct error *err);
 
+/* ERROR_USAGE when the file is one that the answer is read from. */
+int parameters_check_output(const struct query_options *options, const char *output,
+                            struct error *err);
+
 /* Whether the command takes what was set, and has the arguments it needs. */
 int parameters_check(const struct query_options *options, struct error *err);
 

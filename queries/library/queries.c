@@ -166,6 +166,8 @@ int queries_ask(struct queries *question, const struct queries_output *output, s
 
     if (rc == 0 && options->command->needs_database && !options->database_path)
         rc = error_set(err, ERROR_USAGE, "%s needs a database", options->command->name);
+    if (rc == 0 && output->name)
+        rc = parameters_check_output(options, output->name, err);
     if (rc != 0)
         return rc;
     query->style = (struct render_style){.format = options->format,

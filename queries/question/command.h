@@ -42,6 +42,7 @@ struct command {
     bool has_tree;     /* takes --bottom-up and --min-share */
     bool has_instant;  /* about heaps: takes --at, once, whatever `filters` says */
     bool is_over_time; /* about growth: its shape is laid anew for what passes filters */
+    bool draws;        /* its answer is a picture, whatever --format says */
     bool has_format;   /* takes a format as --to */
     enum command_filters filters;
 };

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""follow.py end|interrupt: mtrace-import --follow beside a program that allocates for some seconds.
+"""follow.py end|interrupt|terminate: mtrace-import --follow beside a program that allocates for some seconds.
 
 While it runs, the database is whole and grows, without rows. At the end of the recording, or after Ctrl-C, it holds
-what an import of the finished log holds, or a part of it that is consistent in itself.
+what an import of the finished log holds, or a part of it that is consistent in itself; SIGTERM leaves totals of that instant.
 """
 
 import signal
@@ -60,14 +60,28 @@ def wait_for(path, what, condition, follower):
     raise Failure(f"{what} did not come: {look(path)}")
 
 
-def end_of(process, what):
+def end_of(process, what, status=0):
     try:
         _, said = process.communicate(timeout=100)
     except subprocess.TimeoutExpired:
         process.kill()
         raise Failure(f"{what} did not end") from None
-    if process.returncode != 0:
+    if process.returncode != status:
         raise Failure(f"{what} ended with {process.returncode}: {said}")
+
+
+def terminate(follower, database):
+    """Right behind a round, in its pause of two seconds at least: what comes after the signal is newer than that round."""
+    before = look(database)
+    while look(database) == before:
+        time.sleep(0.02)
+    last = look(database)
+    time.sleep(1)
+    follower.send_signal(signal.SIGTERM)
+    end_of(follower, "mtrace-import after SIGTERM", 128 + signal.SIGTERM)
+    slim, allocations, rows = look(database)
+    if not slim or rows or allocations <= last[1]:
+        raise Failure(f"after SIGTERM: slim {slim}, {allocations} allocations, {rows} rows; the round before had {last[1]}")
 
 
 def check_end(tools, work, log, database, mode):
@@ -102,18 +116,23 @@ def main(mode):
             end_of(follower, "mtrace-import after Ctrl-C")
             recorder.send_signal(signal.SIGTERM)
             recorder.communicate(timeout=100)
+        elif mode == "terminate":
+            terminate(follower, database)
+            recorder.send_signal(signal.SIGTERM)
+            recorder.communicate(timeout=100)
         else:
             end_of(recorder, "the recording")
             end_of(follower, "mtrace-import")
-        check_end(tools, work, log, database, mode)
+        if mode != "terminate":
+            check_end(tools, work, log, database, mode)
         left = sorted(path.name for path in work.iterdir() if ".part" in path.name)
         if left:
             raise Failure(f"left behind: {left}")
-    print(f"{mode}: {first[1]} allocations in the first round, {second[1]} later")
+    return f"{mode}: {first[1]} allocations in the first round, {second[1]} later"
 
 
 if __name__ == "__main__":
     try:
-        main(sys.argv[1])
+        print(main(sys.argv[1]))
     except Failure as failure:
         sys.exit(f"follow: {failure}")

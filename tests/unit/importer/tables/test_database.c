@@ -128,6 +128,30 @@ static void replaces_only_when_told(void **state)
     database_close(database);
 }
 
+/* A database that somebody else made while ours was written stays. */
+static void keeps_what_came_meanwhile(void **state)
+{
+    struct database *database = create(false);
+    struct error err;
+    char text[8] = "";
+    FILE *file = fopen(target, "w");
+
+    (void)state;
+    put(database, "a");
+    assert_non_null(file);
+    fputs("theirs", file);
+    fclose(file);
+    assert_int_equal(database_commit(database, &err), ERROR_EXISTS);
+    assert_non_null(strstr(err.text, target));
+    database_close(database);
+    file = fopen(target, "r");
+    assert_non_null(file);
+    assert_non_null(fgets(text, sizeof text, file));
+    fclose(file);
+    assert_string_equal(text, "theirs");
+    assert_int_equal(n_files(), 1);
+}
+
 static void refuses_what_is_not_ours(void **state)
 {
     struct database *database;
@@ -186,6 +210,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(nothing_without_commit, set_up, tear_down),
         cmocka_unit_test_setup_teardown(whole_with_commit, set_up, tear_down),
         cmocka_unit_test_setup_teardown(replaces_only_when_told, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(keeps_what_came_meanwhile, set_up, tear_down),
         cmocka_unit_test_setup_teardown(refuses_what_is_not_ours, set_up, tear_down),
         cmocka_unit_test_setup_teardown(kinds_of_values, set_up, tear_down),
         cmocka_unit_test_setup_teardown(space, set_up, tear_down),

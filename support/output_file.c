@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: MIT */
+#include "support/output_file.h"
+
+#include "support/error.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum {
+    MAX_ATTEMPTS = 100
+};
+
+static int fail_exists(const char *target, struct error *err)
+{
+    return error_set(err, ERROR_EXISTS, "'%s' exists; --force replaces it", target);
+}
+
+/* ---- beginning ---- */
+
+/* A descriptor of ours is written as it comes even where it is of a file. */
+static bool is_descriptor(const char *target)
+{
+    return strcmp(target, "/dev/stdout") == 0 || strcmp(target, "/dev/stderr") == 0
+           || strncmp(target, "/dev/fd/", 8) == 0 || strncmp(target, "/proc/", 6) == 0;
+}
+
+static bool is_written_itself(const char *target)
+{
+    struct stat status;
+
+    return is_descriptor(target)
+           || (stat(target, &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode));
+}
+
+static int open_itself(struct output_file *file, struct error *err)
+{
+    file->fd = open(file->target, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY);
+    return file->fd >= 0 ? 0 : error_set_errno(err, errno, "cannot write '%s'", file->target);
+}
+
+/* ret_mode: that of a file that is replaced. */
+static int check_target(const struct output_file *file, unsigned *ret_mode, struct error *err)
+{
+    struct stat status;
+
+    if (lstat(file->target, &status) != 0)
+        return 0; /* what else is wrong with the name shows when the file is made */
+    if (S_ISDIR(status.st_mode))
+        return error_set(err, ERROR_IO, "'%s' is a directory; name a file", file->target);
+    if (!file->may_replace)
+        return fail_exists(file->target, err);
+    if (S_ISREG(status.st_mode))
+        *ret_mode = status.st_mode & 0777;
+    return 0;
+}
+
+/* A name beside the target that nobody has. */
+static int make_temporary(struct output_file *file, unsigned mode, struct error *err)
+{
+    int os_errno = EEXIST;
+
+    for (int attempt = 0; attempt < MAX_ATTEMPTS && os_errno == EEXIST; attempt++) {
+        if (asprintf(&file->temporary, "%s" OUTPUT_FILE_SUFFIX "%ld-%d", file->target,
+                     (long)getpid(), attempt)
+            < 0) {
+            file->temporary = NULL;
+            return error_set(err, ERROR_NOMEM, "no memory to write '%s'", file->target);
+        }
+        file->fd = open(file->temporary, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
+        if (file->fd >= 0)
+            return 0;
+        os_errno = errno;
+        free(file->temporary); /* not ours: nothing to remove */
+        file->temporary = NULL;
+    }
+    return error_set_errno(err, os_errno, "cannot write '%s'", file->target);
+}
+
+int output_file_open(struct output_file *file, const char *target, bool may_replace, unsigned mode,
+                     struct error *err)
+{
+    unsigned old_mode = ~0u;
+    int rc;
+
+    *file = (struct output_file){.fd = -1, .target = strdup(target), .may_replace = may_replace};
+    if (!file->target)
+        return error_set(err, ERROR_NOMEM, "no memory to write '%s'", target);
+    if (is_written_itself(target))
+        return open_itself(file, err);
+    rc = check_target(file, &old_mode, err);
+    if (rc == 0)
+        rc = make_temporary(file, mode, err);
+    if (rc == 0 && old_mode != ~0u && fchmod(file->fd, old_mode) != 0)
+        rc = error_set_errno(err, errno, "cannot write '%s'", target);
+    return rc;
+}
+
+/* ---- end ---- */
+
+/* Where the file system knows no RENAME_NOREPLACE, a second name fails if there is one; where it
+ * knows no second names either, an empty file holds the place. */
+static int rename_to_new(const char *temporary, const char *target)
+{
+    int fd;
+
+    if (renameat2(AT_FDCWD, temporary, AT_FDCWD, target, RENAME_NOREPLACE) == 0)
+        return 0;
+    if (errno != EINVAL && errno != ENOSYS)
+        return errno;
+    if (link(temporary, target) == 0)
+        return unlink(temporary) == 0 ? 0 : errno;
+    if (errno == EEXIST)
+        return EEXIST;
+    fd = open(target, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return errno;
+    (void)close(fd);
+    return rename(temporary, target) == 0 ? 0 : errno;
+}
+
+/* So that the new name outlives a crash of the machine; not every file system can. */
+static void sync_folder(const char *target)
+{
+    char *copy = strdup(target);
+    int fd = copy ? open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+
+    if (fd >= 0) {
+        (void)fsync(fd);
+        (void)close(fd);
+    }
+    free(copy);
+}
+
+static int sync_file(int fd, const char *target, struct error *err)
+{
+    if (fd < 0 || (fsync(fd) != 0 && errno != EINVAL))
+        return error_set_errno(err, errno, "cannot write '%s'", target);
+    return 0;
+}
+
+int output_file_place(const char *temporary, const char *target, bool may_replace,
+                      struct error *err)
+{
+    int fd = open(temporary, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    int rc = sync_file(fd, target, err);
+    int os_errno;
+
+    if (fd >= 0)
+        (void)close(fd);
+    if (rc != 0)
+        return rc;
+    if (may_replace)
+        os_errno = rename(temporary, target) == 0 ? 0 : errno;
+    else
+        os_errno = rename_to_new(temporary, target);
+    if (os_errno == EEXIST)
+        return fail_exists(target, err);
+    if (os_errno)
+        return error_set_errno(err, os_errno, "cannot write '%s'", target);
+    sync_folder(target);
+    return 0;
+}
+
+static int close_descriptor(struct output_file *file, struct error *err)
+{
+    int fd = file->fd;
+
+    file->fd = -1;
+    if (fd >= 0 && close(fd) != 0)
+        return error_set_errno(err, errno, "cannot write '%s'", file->target);
+    return 0;
+}
+
+int output_file_commit(struct output_file *file, struct error *err)
+{
+    int rc = close_descriptor(file, err);
+
+    if (rc != 0 || !file->temporary)
+        return rc;
+    rc = output_file_place(file->temporary, file->target, file->may_replace, err);
+    if (rc == 0) {
+        free(file->temporary);
+        file->temporary = NULL;
+    }
+    return rc;
+}
+
+void output_file_close(struct output_file *file)
+{
+    (void)close_descriptor(file, NULL);
+    if (file->temporary)
+        (void)unlink(file->temporary);
+    free(file->temporary);
+    free(file->target);
+    *file = (struct output_file){.fd = -1};
+}
+
+int output_file_check_input(const char *target, const char *input, struct error *err)
+{
+    struct stat written;
+    struct stat read;
+
+    if (!input || stat(target, &written) != 0 || stat(input, &read) != 0
+        || written.st_dev != read.st_dev || written.st_ino != read.st_ino)
+        return 0;
+    return error_set(err, ERROR_USAGE, "'%s' is what is read; name another file to write", target);
+}

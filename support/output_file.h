@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * output_file: a file that appears whole or not at all.
+ *
+ * Model: what is written goes to another name beside the target; output_file_commit brings it to the
+ *        disk and into its place. What is no file (a device, a pipe, a descriptor of ours as /dev/stdout)
+ *        is written itself, as it comes.
+ * Invariants
+ *   OF-1 until output_file_commit returns 0 the target is what it was before.
+ *   OF-2 after output_file_close nothing is left of what was not committed.
+ *   OF-3 without may_replace nothing is replaced, even if it was made after output_file_open.
+ *   OF-4 a symbolic link is replaced, never what it points to; a file that is replaced hands its
+ *        permissions on.
+ * Threads: one at a time. Failure: every message names the target.
+ */
+#ifndef MTRACE_SUPPORT_OUTPUT_FILE_H
+#define MTRACE_SUPPORT_OUTPUT_FILE_H
+
+#include <stdbool.h>
+
+/* Between the target's name and what makes the temporary one its own. */
+#define OUTPUT_FILE_SUFFIX ".part-"
+
+struct error;
+
+struct output_file {
+    int fd; /* to write to; -1: none */
+    char *target;
+    char *temporary; /* NULL: the target itself is written */
+    bool may_replace;
+};
+
+/* mode: of a new file, before the umask. ERROR_EXISTS says that --force replaces a file. Close it in
+ * any case. */
+int output_file_open(struct output_file *file, const char *target, bool may_replace, unsigned mode,
+                     struct error *err);
+
+/* For who writes by name: `fd` may have been closed, and then is -1. */
+int output_file_commit(struct output_file *file, struct error *err);
+
+void output_file_close(struct output_file *file);
+
+/* ERROR_USAGE when the target is the same file as what is read; input NULL, or absent: it is not. */
+int output_file_check_input(const char *target, const char *input, struct error *err);
+
+/* The last step alone: a finished file under another name in the same folder becomes the target. */
+int output_file_place(const char *temporary, const char *target, bool may_replace,
+                      struct error *err);
+
+#endif

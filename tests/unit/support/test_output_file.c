@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: MIT */
+/* A file appears whole or not at all, on file systems that know every way to do it and on others. */
+#include "support/error.h"
+#include "support/output_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <glob.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+/* clang-format off: cmocka.h wants the others before it */
+#include <cmocka.h>
+
+/* clang-format on */
+
+static char folder[] = "/tmp/test_output_file.XXXXXX";
+static char target[64], other[64];
+
+/* ---- file systems that know less (linked with --wrap) ---- */
+
+static bool knows_noreplace, knows_links;
+
+int __real_renameat2(int from_folder, const char *from, int to_folder, const char *to,
+                     unsigned flags);
+int __wrap_renameat2(int from_folder, const char *from, int to_folder, const char *to,
+                     unsigned flags);
+int __real_link(const char *from, const char *to);
+int __wrap_link(const char *from, const char *to);
+
+int __wrap_renameat2(int from_folder, const char *from, int to_folder, const char *to,
+                     unsigned flags)
+{
+    errno = EINVAL;
+    return knows_noreplace ? __real_renameat2(from_folder, from, to_folder, to, flags) : -1;
+}
+
+int __wrap_link(const char *from, const char *to)
+{
+    errno = EPERM;
+    return knows_links ? __real_link(from, to) : -1;
+}
+
+/* ---- helpers ---- */
+
+static size_t n_files(void)
+{
+    char pattern[80];
+    glob_t found;
+    size_t n;
+
+    (void)snprintf(pattern, sizeof(pattern), "%s/*", folder);
+    n = glob(pattern, 0, NULL, &found) == 0 ? found.gl_pathc : 0;
+    globfree(&found);
+    return n;
+}
+
+static void put(const char *path, const char *text)
+{
+    FILE *file = fopen(path, "w");
+
+    assert_non_null(file);
+    (void)fputs(text, file);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void expect(const char *path, const char *text)
+{
+    char found[64] = "";
+    FILE *file = fopen(path, "r");
+
+    assert_non_null(file);
+    (void)!fread(found, 1, sizeof(found) - 1, file);
+    (void)fclose(file);
+    assert_string_equal(found, text);
+}
+
+static void begin(struct output_file *file, const char *path, bool may_replace)
+{
+    struct error err;
+
+    if (output_file_open(file, path, may_replace, 0666, &err) != 0)
+        fail_msg("%s", err.text);
+    assert_int_equal(write(file->fd, "new", 3), 3);
+}
+
+static int make_folder(void **state)
+{
+    (void)state;
+    knows_noreplace = knows_links = true;
+    if (!mkdtemp(folder))
+        return -1;
+    (void)snprintf(target, sizeof(target), "%s/target", folder);
+    (void)snprintf(other, sizeof(other), "%s/other", folder);
+    return 0;
+}
+
+static int remove_folder(void **state)
+{
+    int rc;
+
+    (void)state;
+    (void)unlink(target);
+    (void)unlink(other);
+    rc = rmdir(folder);
+    memcpy(strrchr(folder, '.'), ".XXXXXX", 7);
+    return rc;
+}
+
+/* ---- tests ---- */
+
+static void whole_or_not_at_all(void **state)
+{
+    struct output_file file;
+
+    (void)state;
+    begin(&file, target, false);
+    assert_int_not_equal(access(target, F_OK), 0);
+    output_file_close(&file);
+    assert_int_equal(n_files(), 0);
+    begin(&file, target, false);
+    assert_int_equal(output_file_commit(&file, NULL), 0);
+    output_file_close(&file);
+    assert_int_equal(n_files(), 1);
+    expect(target, "new");
+}
+
+static void replaces_only_when_told(void **state)
+{
+    struct output_file file;
+    struct error err;
+    struct stat status;
+
+    (void)state;
+    put(target, "old");
+    assert_int_equal(chmod(target, 0640), 0);
+    assert_int_equal(output_file_open(&file, target, false, 0666, &err), ERROR_EXISTS);
+    assert_non_null(strstr(err.text, "--force"));
+    output_file_close(&file);
+    begin(&file, target, true);
+    expect(target, "old");
+    output_file_close(&file); /* given up */
+    expect(target, "old");
+    begin(&file, target, true);
+    assert_int_equal(output_file_commit(&file, NULL), 0);
+    output_file_close(&file);
+    expect(target, "new");
+    assert_int_equal(stat(target, &status), 0);
+    assert_int_equal(status.st_mode & 0777, 0640);
+    assert_int_equal(n_files(), 1);
+}
+
+/* What somebody else made between open and commit stays. */
+static void never_replaces_what_came_meanwhile(void **state)
+{
+    struct output_file file;
+    struct error err;
+
+    (void)state;
+    for (int knows = 0; knows < 4; knows++) {
+        knows_noreplace = knows & 1;
+        knows_links = knows & 2;
+        begin(&file, target, false);
+        put(target, "theirs");
+        assert_int_equal(output_file_commit(&file, &err), ERROR_EXISTS);
+        output_file_close(&file);
+        expect(target, "theirs");
+        assert_int_equal(unlink(target), 0);
+        begin(&file, target, false);
+        assert_int_equal(output_file_commit(&file, &err), 0);
+        output_file_close(&file);
+        expect(target, "new");
+        assert_int_equal(n_files(), 1);
+        assert_int_equal(unlink(target), 0);
+    }
+}
+
+static void links_are_not_followed(void **state)
+{
+    struct output_file file;
+    struct stat status;
+
+    (void)state;
+    put(other, "precious");
+    assert_int_equal(symlink(other, target), 0);
+    assert_int_equal(output_file_open(&file, target, false, 0666, NULL), ERROR_EXISTS);
+    output_file_close(&file);
+    begin(&file, target, true);
+    assert_int_equal(output_file_commit(&file, NULL), 0);
+    output_file_close(&file);
+    expect(other, "precious");
+    expect(target, "new");
+    assert_int_equal(lstat(target, &status), 0);
+    assert_true(S_ISREG(status.st_mode));
+}
+
+static void what_is_no_file_is_written_itself(void **state)
+{
+    struct output_file file;
+    char text[8] = "";
+    int fd;
+
+    (void)state;
+    assert_int_equal(mkfifo(target, 0600), 0);
+    fd = open(target, O_RDWR | O_CLOEXEC);
+    assert_true(fd >= 0);
+    begin(&file, target, false);
+    assert_null(file.temporary);
+    assert_int_equal(output_file_commit(&file, NULL), 0);
+    output_file_close(&file);
+    assert_int_equal(read(fd, text, sizeof(text)), 3);
+    assert_string_equal(text, "new");
+    (void)close(fd);
+    assert_int_equal(n_files(), 1);
+    begin(&file, "/dev/null", false);
+    assert_int_equal(output_file_commit(&file, NULL), 0);
+    output_file_close(&file);
+}
+
+static void inputs_are_no_outputs(void **state)
+{
+    struct error err;
+
+    (void)state;
+    put(target, "log");
+    assert_int_equal(link(target, other), 0);
+    assert_int_equal(output_file_check_input(target, target, &err), ERROR_USAGE);
+    assert_int_equal(output_file_check_input(other, target, &err), ERROR_USAGE);
+    assert_non_null(strstr(err.text, other));
+    assert_int_equal(unlink(other), 0);
+    assert_int_equal(output_file_check_input(other, target, &err), 0);
+    assert_int_equal(symlink(target, other), 0);
+    assert_int_equal(output_file_check_input(other, target, &err), ERROR_USAGE);
+    assert_int_equal(output_file_check_input(target, NULL, &err), 0);
+}
+
+static void failures_name_the_target(void **state)
+{
+    struct output_file file;
+    struct error err;
+
+    (void)state;
+    assert_int_equal(output_file_open(&file, "no/such/folder/x", false, 0666, &err), ERROR_IO);
+    assert_non_null(strstr(err.text, "'no/such/folder/x'"));
+    output_file_close(&file);
+    assert_int_equal(output_file_open(&file, folder, true, 0666, &err), ERROR_IO);
+    assert_non_null(strstr(err.text, "directory"));
+    output_file_close(&file);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(whole_or_not_at_all, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(replaces_only_when_told, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(never_replaces_what_came_meanwhile, make_folder,
+                                        remove_folder),
+        cmocka_unit_test_setup_teardown(links_are_not_followed, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(what_is_no_file_is_written_itself, make_folder,
+                                        remove_folder),
+        cmocka_unit_test_setup_teardown(inputs_are_no_outputs, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(failures_name_the_target, make_folder, remove_folder),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
