@@ -2,7 +2,7 @@
 # directory, because nobody links them; mtrace-record finds them by ../lib/mtrace from its own path.
 set(MTRACE_PRIVATE_LIBDIR lib/mtrace)
 
-foreach(program mtrace-record mtrace-import mtrace-query)
+foreach(program mtrace-record mtrace-import mtrace-query mtrace-serve)
   if(TARGET ${program})
     install(TARGETS ${program} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
   endif()

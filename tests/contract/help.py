@@ -24,7 +24,7 @@ def in_help(program):
 
 
 def in_page(path):
-    return set(OPTION.findall(re.sub(r"\\f[BIRP]", " ", path.read_text()).replace("\\-", "-"))) - {"port"}
+    return set(OPTION.findall(re.sub(r"\\f[BIRP]", " ", path.read_text()).replace("\\-", "-")))
 
 
 def missing_commands(program, page):

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * recordings: the databases that are served, by an id that stays the same wherever the file lies.
+ *
+ * Model: names of files and folders become a list, made once at the start. The id is made of the
+ *        process that the recording began with: of when it began, its pid and its program.
+ * Failure: a file that is no database of ours is refused in one line; in a folder it is left out.
+ */
+#ifndef MTRACE_SERVER_RECORDINGS_H
+#define MTRACE_SERVER_RECORDINGS_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/stat.h>
+
+struct error;
+
+enum {
+    RECORDINGS_ID_BYTES = 33 /* 32 hexadecimal digits and '\0' */
+};
+
+struct recording {
+    char id[RECORDINGS_ID_BYTES];
+    char *path;
+    char *executable; /* of the first process; NULL: unknown */
+    int64_t start_unix_ns;
+    int64_t duration_ns;
+    int64_t n_processes;
+};
+
+struct recordings {
+    struct recording *items;
+    size_t n_items, capacity;
+};
+
+/* A database, or a folder whose databases are served. */
+int recordings_add(struct recordings *recordings, const char *path, struct error *err);
+
+void recordings_done(struct recordings *recordings);
+
+/* By id, or "last" for the one that began last; NULL: there is none. */
+const struct recording *recordings_find(const struct recordings *recordings, const char *id);
+
+#endif

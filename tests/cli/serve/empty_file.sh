@@ -1,0 +1,2 @@
+: >empty.db
+mtrace-serve empty.db

@@ -1,0 +1,3 @@
+mkdir folder
+echo text >folder/a.txt
+mtrace-serve folder

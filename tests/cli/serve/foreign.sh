@@ -1,0 +1,2 @@
+echo "no database" >run.db
+mtrace-serve run.db

@@ -1,0 +1,2 @@
+. "$CASES/../fixture.sh"
+mtrace-serve --listen example.com run.db

@@ -1,0 +1,1 @@
+mtrace-serve --port 70000 run.db

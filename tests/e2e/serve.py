@@ -1,0 +1,238 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""serve.py CASE: mtrace-serve over a recording says what mtrace-query says, keeps strangers out, and outlives bad clients.
+
+answers     every command, as JSON and CSV, with and without filters, byte for byte
+bad_input   what is wrong gets its status and a sentence, and the server goes on
+strangers   hosts, origins and tokens
+limits      questions end with their client or at their time; many clients at once
+"""
+
+import http.client
+import json
+import os
+import re
+import socket
+import subprocess
+import sys
+import threading
+import time
+import urllib.parse
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "lib"))
+import harness  # noqa: E402
+
+ENDLESS = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT count(*) FROM c"
+
+
+class Server:
+    """mtrace-serve on a free port, ended at the end of the block."""
+
+    def __init__(self, arguments, cwd):
+        program = os.environ["MTRACE_TEST_SERVE"]
+        self.process = subprocess.Popen([program, *map(str, arguments)], cwd=cwd, env=harness.environment(),
+                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.address = self.process.stdout.readline().strip()
+        match = re.fullmatch(r"http://([\d.]+):(\d+)/(?:\?token=(.+))?", self.address)
+        if not match:
+            raise harness.Failure(f"no address: {self.address!r} {self.process.stderr.read()}")
+        self.host, self.port, self.token = match.group(1), int(match.group(2)), match.group(3)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.terminate()
+        _, stderr = self.process.communicate(timeout=100)
+        if self.process.returncode != 0:
+            raise harness.Failure(f"mtrace-serve ended with {self.process.returncode}: {stderr}")
+
+    def ask(self, path, method="GET", body=None, headers=None):
+        """Status, headers and body."""
+        connection = http.client.HTTPConnection(self.host, self.port, timeout=200)
+        connection.request(method, path, body, headers or {})
+        response = connection.getresponse()
+        answer = response.status, response.headers, response.read()
+        connection.close()
+        return answer
+
+    def rows(self, path, **parameters):
+        status, _, body = self.ask(path + "?" + urllib.parse.urlencode(parameters, doseq=True))
+        if status != 200:
+            raise harness.Failure(f"{path} {parameters}: {status} {body.decode()}")
+        return body
+
+
+def expect(what, found, wanted):
+    if found != wanted:
+        raise harness.Failure(f"{what}: {found!r}, but {wanted!r} was expected")
+
+
+def error_of(answer):
+    status, headers, body = answer
+    expect("the type of an error", headers["Content-Type"], "application/json")
+    return status, json.loads(body)["error"]["message"]
+
+
+# ---- cases ----
+
+ARGUMENTS = {"stack": "1", "callers": "main", "callees": "main", "describe": "leaks", "block": "0x1000", "lines": "none.c"}
+FILTERED = {"leaks": {}, "groups": {"size_min": "100"}, "hot": {"from": "10%", "to": "90%"}, "tree": {"measure": "allocated", "bottom_up": "yes"},
+            "allocations": {"size_min": "64", "count": "1000", "sort_by": "size"}, "live": {"alive_at": "50%"}}
+
+
+def query(tools, cwd, command, database, options, form):
+    argument = [options["argument"]] if "argument" in options else []
+    flags = [f"--{name.replace('_', '-')}" + ("" if value == "yes" else f"={value}")
+             for name, value in options.items() if name != "argument"]
+    return harness.run([tools.query, command, database, *argument, f"--{form}", *flags], cwd)
+
+
+def answers(tools, folder, database):
+    with Server([database], folder) as server:
+        meta = json.loads(server.rows("/api/v1"))
+        recording = meta["recordings"][0]["id"]
+        expect("recordings", [r["name"] for r in meta["recordings"]], [database.name])
+        names = [c["name"] for c in meta["commands"] if c["name"] not in ("flamegraph", "heap-map", "export", "diff", "sql")]
+        n_compared = 0
+        for name in names:
+            for options in [{"argument": ARGUMENTS[name]} if name in ARGUMENTS else {}, FILTERED.get(name)]:
+                for form in ("json", "csv"):
+                    if options is None:
+                        continue
+                    said = query(tools, folder, name, database, options, form)
+                    status, _, body = server.ask(f"/api/v1/{recording}/{name}?" + urllib.parse.urlencode({**options, "format": form}))
+                    if said.status != 0:
+                        expect(f"{name} {options}: status", (status >= 400), True)
+                        message = json.loads(body)["error"]["message"]
+                        expect(f"{name} {options}: error", message in said.stderr.decode(), True)
+                        continue
+                    expect(f"{name} {options} {form}: status {body[:200]}", status, 200)
+                    expect(f"{name} {options} {form}", body, said.stdout)
+                    n_compared += 1
+        expect("at least as many answers were compared as there are commands", n_compared >= len(names), True)
+        expect("the last recording", server.rows("/api/v1/last/summary"), server.rows(f"/api/v1/{recording}/summary"))
+        counted = harness.Database(database).rows("SELECT count(*) FROM allocations")[0][0]
+        status, _, body = server.ask("/api/v1/last/sql", "POST", "SELECT count(*) AS n FROM allocations")
+        expect("rows counted by a statement", (status, json.loads(body)), (200, [{"n": counted}]))
+        everything = json.loads(server.rows("/api/v1/last/allocations", count="0"))
+        expect("rows of the whole table", len(everything), counted)
+
+
+WRONG = [
+    ("/api/v1/last/leaks?size_mix=2", 400, "size_mix"),
+    ("/api/v1/last/leaks?size_min=huge", 400, "huge"),
+    ("/api/v1/last/leaks?count=-1", 400, "count"),
+    ("/api/v1/last/leaks?sort_by=nothing", 400, "nothing"),
+    ("/api/v1/last/leaks?fail_if=1", 400, "command line"),
+    ("/api/v1/last/leaks?output=/tmp/x", 400, "command line"),
+    ("/api/v1/last/leaks?suppressions=/etc/passwd", 400, "command line"),
+    ("/api/v1/last/nothing", 404, "nothing"),
+    ("/api/v1/0123/leaks", 404, "0123"),
+    ("/api/v1/last/stack?argument=99999999", 404, "99999999"),
+    ("/api/v1/last", 404, "/api/v1/RECORDING/COMMAND"),
+    ("/api/v2/last/leaks", 404, "/api/v1"),
+    ("/etc/passwd", 404, "/etc/passwd"),
+    ("/%2e%2e/%2e%2e/etc/passwd", 404, "etc"),
+    ("/api/v1/last/leaks?" + "&".join(f"a{i}=1" for i in range(200)), 400, "128"),
+]
+RAW = [b"GET\r\n\r\n", b"\x00" * 1000, b"GET / HTTP/9.9\r\n\r\n", b"POST /api/v1/last/sql HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99999999\r\n\r\nSEL",
+       b"GET /" + b"a" * 100000 + b" HTTP/1.1\r\n\r\n", b"GET / HTTP/1.1\r\nHost: localhost\r\nContent-Length: -5\r\n\r\n"]
+
+
+def bad_input(tools, folder, database):
+    with Server([database], folder) as server:
+        for path, wanted, part in WRONG:
+            status, message = error_of(server.ask(path))
+            expect(path, (status, part in message), (wanted, True))
+        for body, part in (("DELETE FROM meta", ""), ("SELECT 1; SELECT 2", "one SELECT"), ("SELECT * FROM nowhere", "nowhere"),
+                           ("ATTACH 'x.db' AS x", ""), ("PRAGMA writable_schema = 1", ""), ("", "")):
+            status, message = error_of(server.ask("/api/v1/last/sql", "POST", body))
+            expect(f"{body}: {message}", (status >= 400, part in message), (True, True))
+        expect("GET of sql", error_of(server.ask("/api/v1/last/sql"))[0], 400)
+        expect("POST of leaks", error_of(server.ask("/api/v1/last/leaks", "POST", "x"))[0], 400)
+        expect("a large body", error_of(server.ask("/api/v1/last/sql", "POST", b"x" * (2 << 20)))[0], 413)
+        for raw in RAW:
+            with socket.create_connection((server.host, server.port), timeout=100) as client:
+                client.sendall(raw)
+        json.loads(server.rows("/api/v1/last/summary"))
+    expect("files beside the database", [p.name for p in folder.iterdir() if p.suffix == ".db"], [database.name])
+
+
+def strangers(tools, folder, database):
+    path = "/api/v1/last/summary"
+    with Server([database], folder) as server:
+        for headers, wanted in (({"Host": "evil.example"}, 421), ({"Host": f"127.0.0.1.evil.example:{server.port}"}, 421), ({"Origin": "http://evil.example"}, 403),
+                                ({"Origin": "null"}, 403), ({"Sec-Fetch-Site": "cross-site"}, 403), ({"Host": "localhost"}, 200)):
+            status, answered, body = server.ask(path, headers=headers)
+            expect(f"{headers}", status, wanted)
+            expect(f"{headers}: a word of the recording", b"allocat" in body, wanted == 200)
+            expect("CORS", answered["Access-Control-Allow-Origin"], None)
+            expect("a policy", "default-src 'none'" in answered["Content-Security-Policy"], True)
+    with Server(["--listen", "127.0.0.1", database], folder) as server:
+        expect("without a token", error_of(server.ask(path))[0], 401)
+        expect("a wrong token", error_of(server.ask(path, headers={"Authorization": "Bearer " + server.token[:-1] + "!"}))[0], 401)
+        expect("the token", server.ask(path, headers={"Authorization": "Bearer " + server.token})[0], 200)
+        status, headers, _ = server.ask("/?token=" + server.token)
+        expect("the address", (status, headers["Location"]), (303, "/"))
+        cookie = headers["Set-Cookie"].split(";")[0]
+        expect("the cookie", server.ask(path, headers={"Cookie": cookie})[0], 200)
+        expect("the cookie's flags", all(flag in headers["Set-Cookie"] for flag in ("HttpOnly", "SameSite=Strict")), True)
+
+
+def threads_of(server):
+    return len(list(Path(f"/proc/{server.process.pid}/task").iterdir()))
+
+
+def settles(what, holds):
+    """Only what never comes is a failure."""
+    for _ in range(600):
+        if holds():
+            return
+        time.sleep(0.1)
+    raise harness.Failure(f"{what} did not come about")
+
+
+def limits(tools, folder, database):
+    with Server(["--sql-timeout", "1s", database], folder) as server:
+        status, message = error_of(server.ask("/api/v1/last/sql", "POST", ENDLESS))
+        expect("an endless statement", (status, "--sql-timeout" in message), (503, True))
+    with Server(["--sql-timeout", "1h", database], folder) as server:
+        idle = threads_of(server)
+        with socket.create_connection((server.host, server.port)) as client:
+            request = f"POST /api/v1/last/sql HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(ENDLESS)}\r\n\r\n{ENDLESS}"
+            client.sendall(request.encode())
+            settles("a worker", lambda: threads_of(server) > idle)
+        settles("the end of the worker of a client that left", lambda: threads_of(server) <= idle)
+        failures = []
+
+        def ask_often(path, wanted):
+            for _ in range(5):
+                if server.rows(path) != wanted:
+                    failures.append(path)
+
+        paths = ["/api/v1/last/summary", "/api/v1/last/peak", "/api/v1/last/tree", "/api/v1/last/groups"]
+        wanted = {path: server.rows(path) for path in paths}
+        clients = [threading.Thread(target=ask_often, args=(path, wanted[path])) for path in paths * 8]
+        for client in clients:
+            client.start()
+        for client in clients:
+            client.join()
+        expect("answers that differ between 32 clients", failures, [])
+
+
+CASES = {"answers": answers, "bad_input": bad_input, "strangers": strangers, "limits": limits}
+
+
+def main(name):
+    tools = harness.Tools.from_environment()
+    with harness.scratch() as scratch:
+        folder = Path(scratch)
+        argv, env = harness.record_argv(tools, "record", folder / "run.dat", [tools.workloads / "threads"])
+        harness.run(argv, folder, env)
+        harness.import_log(tools, folder / "run.dat", folder / "run.db")
+        CASES[name](tools, folder, folder / "run.db")
+
+
+harness.main(lambda: main(sys.argv[1]))

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: MIT
+// api: what the server is asked. Every answer is that of mtrace-query --json: an array of rows under SQL's column names.
+
+import { useEffect, useState } from "preact/hooks";
+import type { Parameter } from "./address";
+
+export type Cell = string | number | null;
+export type Row = Record<string, Cell>;
+
+export interface Recording {
+  id: string;
+  name: string;
+  executable: string | null;
+  start_unix_ns: number | null;
+  duration_ns: number | null;
+  processes: number;
+}
+
+export interface Command {
+  name: string;
+  help: string;
+  argument: string | null;
+  filters: "none" | "stacks" | "all" | "rows";
+  has_measure: boolean;
+  has_tree: boolean;
+  has_instant: boolean;
+  needs_rows: boolean;
+  columns: string[] | null; // that a narrow table shows
+}
+
+export interface FilterParameter {
+  name: string;
+  value: string;
+  help: string;
+  alias: string | null;
+  words: string[] | null;
+}
+
+export interface Meta {
+  version: string;
+  recordings: Recording[];
+  commands: Command[];
+  filters: FilterParameter[];
+}
+
+export class ApiError extends Error {
+  constructor(
+    message: string,
+    readonly status: number,
+  ) {
+    super(message);
+  }
+}
+
+export function apiAddress(recording: string, command: string, parameters: readonly Parameter[] = []): string {
+  const query = new URLSearchParams(parameters.map(([name, value]) => [name, value])).toString();
+  return `/api/v1/${encodeURIComponent(recording)}/${command}${query ? "?" + query : ""}`;
+}
+
+async function failure(response: Response): Promise<ApiError> {
+  try {
+    const body = (await response.json()) as { error: { message: string } };
+    return new ApiError(body.error.message, response.status);
+  } catch {
+    return new ApiError(`the server answered with status ${response.status}`, response.status);
+  }
+}
+
+async function ask(address: string, init: RequestInit): Promise<Response> {
+  let response: Response;
+  try {
+    response = await fetch(address, init);
+  } catch (reason) {
+    if ((reason as Error).name === "AbortError") throw reason;
+    throw new ApiError("mtrace-serve does not answer; is it still running?", 0);
+  }
+  if (!response.ok) throw await failure(response);
+  return response;
+}
+
+async function fetchJson<T>(address: string, init: RequestInit): Promise<T> {
+  return (await (await ask(address, init)).json()) as T;
+}
+
+async function fetchText(address: string, init: RequestInit): Promise<string> {
+  return (await ask(address, init)).text();
+}
+
+export function postSql(recording: string, statement: string, signal: AbortSignal): Promise<Row[]> {
+  return fetchJson<Row[]>(apiAddress(recording, "sql"), {
+    method: "POST",
+    headers: { "Content-Type": "application/sql" },
+    body: statement,
+    signal,
+  });
+}
+
+export interface Answer<T> {
+  readonly data: T | undefined; // the former answer while the next one is on its way
+  readonly error: string | undefined;
+  readonly isLoading: boolean;
+}
+
+// The answer to the address; asked anew when that changes, and the former request is ended. null: nothing is asked.
+function useAnswer<T>(address: string | null, take: (address: string, init: RequestInit) => Promise<T>): Answer<T> {
+  const [answer, setAnswer] = useState<Answer<T>>({ data: undefined, error: undefined, isLoading: address !== null });
+  useEffect(() => {
+    if (address === null) {
+      setAnswer({ data: undefined, error: undefined, isLoading: false });
+      return undefined;
+    }
+    const control = new AbortController();
+    setAnswer((former) => ({ data: former.data, error: undefined, isLoading: true }));
+    take(address, { signal: control.signal }).then(
+      (data) => setAnswer({ data, error: undefined, isLoading: false }),
+      (reason: Error) => {
+        if (reason.name !== "AbortError") setAnswer({ data: undefined, error: reason.message, isLoading: false });
+      },
+    );
+    return () => control.abort();
+  }, [address]);
+  return answer;
+}
+
+export function useJson<T>(address: string | null): Answer<T> {
+  return useAnswer<T>(address, fetchJson);
+}
+
+export function useText(address: string | null): Answer<string> {
+  return useAnswer<string>(address, fetchText);
+}
+
+export function useRows(recording: string, command: string, parameters: readonly Parameter[] = []): Answer<Row[]> {
+  return useJson<Row[]>(recording ? apiAddress(recording, command, parameters) : null);
+}

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: MIT
+// format: raw numbers as people read them, by the units that column names end with.
+
+import type { Cell } from "./api";
+
+const SIZES = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
+
+export function formatBytes(bytes: number): string {
+  let value = Math.abs(bytes);
+  let unit = 0;
+  while (value >= 1023.95 && unit < SIZES.length - 1) {
+    value /= 1024;
+    unit++;
+  }
+  const digits = unit === 0 || value >= 1000 ? 0 : 1;
+  return `${bytes < 0 ? "−" : ""}${value.toFixed(digits)} ${SIZES[unit]}`;
+}
+
+export function formatDuration(ns: number): string {
+  const size = Math.abs(ns);
+  if (size < 1e3) return `${ns} ns`;
+  if (size < 1e6) return `${trim(ns / 1e3)} µs`;
+  if (size < 1e9) return `${trim(ns / 1e6)} ms`;
+  if (size < 60e9) return `${trim(ns / 1e9)} s`;
+  const seconds = Math.round(ns / 1e9);
+  const [days, hours, minutes] = [Math.floor(seconds / 86400), Math.floor(seconds / 3600) % 24, Math.floor(seconds / 60) % 60];
+  if (days) return `${days}d${hours}h`;
+  return hours ? `${hours}h${minutes}m` : `${minutes}m${seconds % 60}s`;
+}
+
+function trim(value: number): string {
+  return value >= 100 ? value.toFixed(0) : value >= 10 ? value.toFixed(1) : value.toFixed(2);
+}
+
+export function formatCount(count: number): string {
+  return count.toLocaleString("en-US");
+}
+
+export function formatShare(share: number): string {
+  const percent = share * 100;
+  return `${percent !== 0 && Math.abs(percent) < 10 ? percent.toFixed(1) : percent.toFixed(0)} %`;
+}
+
+export function formatAddress(address: number): string {
+  return "0x" + address.toString(16);
+}
+
+export type Kind = "bytes" | "time" | "share" | "count" | "id" | "address" | "flag" | "text";
+
+// What a column holds, by its name; the words of docs/words.md end with their unit.
+export function kindOf(column: string): Kind {
+  if (/_per_s$/.test(column)) return "bytes";
+  if (/(^|_)bytes$|^length$/.test(column)) return "bytes";
+  if (/_unix_ns$/.test(column)) return "text";
+  if (/_ns$/.test(column)) return "time";
+  if (/share/.test(column)) return "share";
+  if (/^address$|_address$/.test(column)) return "address";
+  if (/_id$|^pid$|^tid$|^line$/.test(column)) return "id";
+  if (/^is_/.test(column)) return "flag";
+  if (/(blocks|allocations|frees|reallocs|stacks|threads|calls|events|samples|frames|failures|turnover)$/.test(column)) return "count";
+  return "text";
+}
+
+export function formatCell(column: string, value: Cell): string {
+  if (value === null || value === undefined) return "";
+  if (typeof value !== "number") return value;
+  switch (kindOf(column)) {
+    case "bytes":
+      return formatBytes(value) + (/_per_s$/.test(column) ? "/s" : "");
+    case "time":
+      return formatDuration(value);
+    case "share":
+      return formatShare(value);
+    case "address":
+      return formatAddress(value);
+    case "flag":
+      return value ? "yes" : "no";
+    case "count":
+      return formatCount(value);
+    case "id":
+      return String(value);
+    default:
+      return Number.isInteger(value) ? formatCount(value) : String(Math.round(value * 1000) / 1000);
+  }
+}
+
+export function isNumeric(column: string): boolean {
+  return kindOf(column) !== "text";
+}
+
+// "leaked_bytes" as a heading: "leaked bytes", without the unit that the cells show.
+export function heading(column: string): string {
+  return column.replace(/_ns$/, "").replace(/^call_site_id$/, "site").replace(/^backtrace_id$/, "stack").replaceAll("_", " ");
+}
+
+export function baseName(path: string): string {
+  return path.slice(path.lastIndexOf("/") + 1);
+}
+
+// Template arguments say little and take the line: std::vector<…>::push_back.
+export function shortName(name: string): string {
+  let depth = 0;
+  let out = "";
+  for (const letter of name) {
+    if (letter === "<") depth++ === 0 && (out += "<…");
+    if (depth === 0) out += letter;
+    if (letter === ">" && depth > 0) --depth === 0 && (out += ">");
+  }
+  return depth === 0 ? out : name;
+}
