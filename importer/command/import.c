@@ -13,6 +13,7 @@
 #include "importer/tables/event_rows.h"
 #include "importer/tables/fact_tables.h"
 #include "importer/tables/stack_index.h"
+#include "support/database_guard.h"
 #include "support/embedded_sql.h"
 
 #include <inttypes.h>
@@ -391,19 +392,6 @@ static int write_call_sites(sqlite3 *db, struct error *err)
     return code ? code : function_totals_write(db, err);
 }
 
-/* mtrace-query reads such a database, but there is no place for what is written today. */
-static int check_tables(sqlite3 *db, const char *target, struct error *err)
-{
-    sqlite3_stmt *statement = NULL;
-
-    if (database_prepare(db, "SELECT 1 FROM site_totals, module_totals", &statement, NULL) != 0)
-        return error_set(err, ERROR_VERSION,
-                         "'%s' was made by an older mtrace-import; import the recording again",
-                         target);
-    sqlite3_finalize(statement);
-    return 0;
-}
-
 int import_resymbolize(const char *target, const struct symbols_options *symbols,
                        struct progress *progress, struct error *err)
 {
@@ -412,7 +400,7 @@ int import_resymbolize(const char *target, const struct symbols_options *symbols
 
     if (code)
         return code;
-    code = check_tables(database_sqlite(database), target, err);
+    code = database_guard_load_views(database_sqlite(database), err);
     if (code == 0)
         code = has_given_names(database_sqlite(database))
                    ? write_call_sites(database_sqlite(database), err)

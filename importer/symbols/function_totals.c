@@ -2,6 +2,8 @@
 #include "importer/symbols/function_totals.h"
 
 #include "importer/tables/database.h"
+#include "support/database_guard.h"
+#include "support/saturating.h"
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -34,36 +36,32 @@ struct tree {
     uint32_t *first_of_frame;   /* by frame id: index in frame_functions; one more at the end */
     uint32_t *frame_functions;  /* distinct functions of a frame's levels, and its module */
     struct function *functions; /* by id; behind them modules: n_functions + object id */
-    size_t n_modules;
-    size_t n_nodes, n_frames, n_functions, n_levels;
+    size_t n_nodes, n_frames, n_functions, n_modules; /* highest id + 1 */
+    size_t n_levels;
     size_t n_open;
 };
 
 static int tree_new(sqlite3 *db, struct tree *tree, struct error *err)
 {
-    int code = database_get_count(db, "SELECT coalesce(max(backtrace_id), 0) FROM backtraces",
-                                  &tree->n_nodes, err);
+    int code = database_ids(db, "backtraces", "backtrace_id", &tree->n_nodes, err);
     if (code == 0)
-        code = database_get_count(db, "SELECT coalesce(max(frame_id), 0) FROM frames",
-                                  &tree->n_frames, err);
+        code = database_ids(db, "frames", "frame_id", &tree->n_frames, err);
     if (code == 0)
-        code = database_get_count(db, "SELECT coalesce(max(function_id), 0) FROM functions",
-                                  &tree->n_functions, err);
+        code = database_ids(db, "functions", "function_id", &tree->n_functions, err);
     if (code == 0)
-        code = database_get_count(db, "SELECT coalesce(max(object_id), 0) FROM objects",
-                                  &tree->n_modules, err);
+        code = database_ids(db, "objects", "object_id", &tree->n_modules, err);
     if (code == 0)
         code = database_get_count(
             db, "SELECT (SELECT count(*) FROM frame_lines) + (SELECT count(*) FROM frames)",
             &tree->n_levels, err);
     if (code)
         return code;
-    tree->nodes = calloc(tree->n_nodes + 1, sizeof *tree->nodes);
-    tree->sums = calloc(tree->n_nodes + 1, sizeof *tree->sums);
-    tree->open = calloc(tree->n_nodes + 1, sizeof *tree->open);
-    tree->first_of_frame = calloc(tree->n_frames + 2, sizeof *tree->first_of_frame);
+    tree->nodes = calloc(tree->n_nodes, sizeof *tree->nodes);
+    tree->sums = calloc(tree->n_nodes, sizeof *tree->sums);
+    tree->open = calloc(tree->n_nodes, sizeof *tree->open);
+    tree->first_of_frame = calloc(tree->n_frames + 1, sizeof *tree->first_of_frame);
     tree->frame_functions = calloc(tree->n_levels + 1, sizeof *tree->frame_functions);
-    tree->functions = calloc(tree->n_functions + tree->n_modules + 1, sizeof *tree->functions);
+    tree->functions = calloc(tree->n_functions + tree->n_modules, sizeof *tree->functions);
     if (tree->nodes && tree->sums && tree->open && tree->first_of_frame && tree->frame_functions
         && tree->functions)
         return 0;
@@ -104,13 +102,13 @@ static int read_nodes(sqlite3 *db, struct tree *tree, struct error *err)
     if (code)
         return code;
     while ((step = sqlite3_step(statement)) == SQLITE_ROW) {
-        struct node *node = &tree->nodes[sqlite3_column_int64(statement, 0)];
-        node->last_descendant = (uint32_t)sqlite3_column_int64(statement, 1);
-        node->frame = (uint32_t)sqlite3_column_int64(statement, 2);
-        node->site_function = (uint32_t)sqlite3_column_int64(statement, 3);
-        if (sqlite3_column_int64(statement, 4))
-            node->site_module =
-                (uint32_t)(tree->n_functions + (size_t)sqlite3_column_int64(statement, 4));
+        struct node *node = &tree->nodes[database_id(statement, 0, tree->n_nodes)];
+        int64_t module = database_id(statement, 4, tree->n_modules);
+        node->last_descendant = (uint32_t)database_id(statement, 1, tree->n_nodes);
+        node->frame = (uint32_t)database_id(statement, 2, tree->n_frames);
+        node->site_function = (uint32_t)database_id(statement, 3, tree->n_functions);
+        if (module)
+            node->site_module = (uint32_t)(tree->n_functions + (size_t)module);
     }
     return end_read(db, statement, step, err);
 }
@@ -133,12 +131,14 @@ static int read_frames(sqlite3 *db, struct tree *tree, struct error *err)
         return code;
     sqlite3_bind_int64(statement, 1, (sqlite3_int64)tree->n_functions);
     while ((step = sqlite3_step(statement)) == SQLITE_ROW) {
-        size_t id = (size_t)sqlite3_column_int64(statement, 0);
+        size_t id = (size_t)database_id(statement, 0, tree->n_frames);
         while (frame < id)
             tree->first_of_frame[++frame] = (uint32_t)n;
-        tree->frame_functions[n++] = (uint32_t)sqlite3_column_int64(statement, 1);
+        if (id && n < tree->n_levels)
+            tree->frame_functions[n++] =
+                (uint32_t)database_id(statement, 1, tree->n_functions + tree->n_modules);
     }
-    while (frame < tree->n_frames + 1)
+    while (frame < tree->n_frames)
         tree->first_of_frame[++frame] = (uint32_t)n;
     return end_read(db, statement, step, err);
 }
@@ -148,21 +148,21 @@ static int read_totals(sqlite3 *db, struct tree *tree, sqlite3_stmt *statement, 
 {
     int step;
 
-    memset(tree->sums, 0, (tree->n_nodes + 1) * sizeof *tree->sums);
+    memset(tree->sums, 0, tree->n_nodes * sizeof *tree->sums);
     while ((step = sqlite3_step(statement)) == SQLITE_ROW) {
-        size_t id = (size_t)sqlite3_column_int64(statement, 0);
+        size_t id = (size_t)database_id(statement, 0, tree->n_nodes);
         struct function *site = &tree->functions[tree->nodes[id].site_function];
         struct function *module = &tree->functions[tree->nodes[id].site_module];
         for (int i = 0; i < N_FIGURES; i++) {
             tree->sums[id].value[i] = sqlite3_column_int64(statement, i + 1);
-            site->self.value[i] += tree->sums[id].value[i];
-            module->self.value[i] += tree->sums[id].value[i];
+            saturating_grow(&site->self.value[i], tree->sums[id].value[i]);
+            saturating_grow(&module->self.value[i], tree->sums[id].value[i]);
         }
     }
     sqlite3_reset(statement);
-    for (size_t id = 1; id <= tree->n_nodes; id++) {
+    for (size_t id = 1; id < tree->n_nodes; id++) {
         for (int i = 0; i < N_FIGURES; i++)
-            tree->sums[id].value[i] += tree->sums[id - 1].value[i];
+            saturating_grow(&tree->sums[id].value[i], tree->sums[id - 1].value[i]);
     }
     return step == SQLITE_DONE ? 0 : database_error(db, err);
 }
@@ -190,13 +190,14 @@ static void open_node(struct tree *tree, uint32_t id)
         if (function->n_open++ > 0)
             continue; /* an outer node counted this subtree already */
         for (int figure = 0; figure < N_FIGURES; figure++)
-            function->total.value[figure] += last->value[figure] - before->value[figure];
+            saturating_grow(&function->total.value[figure],
+                            saturating_subtract(last->value[figure], before->value[figure]));
     }
 }
 
 static void walk(struct tree *tree)
 {
-    for (uint32_t id = 1; id <= tree->n_nodes;) {
+    for (uint32_t id = 1; id < tree->n_nodes;) {
         const struct node *node = &tree->nodes[id];
         while (tree->n_open && tree->nodes[tree->open[tree->n_open - 1]].last_descendant < id)
             close_node(tree);
@@ -214,7 +215,7 @@ static void walk(struct tree *tree)
 /* Where rows go: functions, or modules, which have ids behind them. */
 struct output {
     sqlite3_stmt *insert;
-    size_t before_first, last; /* places in tree->functions */
+    size_t before_first, end; /* places in tree->functions */
 };
 
 static int write_rows(const struct tree *tree, int64_t process, const struct output *output,
@@ -222,7 +223,7 @@ static int write_rows(const struct tree *tree, int64_t process, const struct out
 {
     int code = 0;
 
-    for (size_t i = output->before_first + 1; code == 0 && i <= output->last; i++) {
+    for (size_t i = output->before_first + 1; code == 0 && i < output->end; i++) {
         const int64_t *self = tree->functions[i].self.value;
         const int64_t *total = tree->functions[i].total.value;
         if (total[0] || self[0])
@@ -244,7 +245,7 @@ static int write_process(sqlite3 *db, struct tree *tree, int64_t process, sqlite
     walk(tree);
     for (int i = 0; code == 0 && i < 2; i++)
         code = write_rows(tree, process, &outputs[i], err);
-    memset(tree->functions, 0, (tree->n_functions + tree->n_modules + 1) * sizeof *tree->functions);
+    memset(tree->functions, 0, (tree->n_functions + tree->n_modules) * sizeof *tree->functions);
     return code;
 }
 
@@ -255,8 +256,8 @@ static int prepare_outputs(sqlite3 *db, const struct tree *tree, struct output *
         db, "INSERT INTO function_totals VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         &outputs[0].insert, err);
 
-    outputs[0].last = outputs[1].before_first = tree->n_functions;
-    outputs[1].last = tree->n_functions + tree->n_modules;
+    outputs[0].end = outputs[1].before_first = tree->n_functions;
+    outputs[1].end = tree->n_functions + tree->n_modules;
     return code ? code
                 : database_prepare(
                     db, "INSERT INTO module_totals VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",

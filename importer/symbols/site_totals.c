@@ -2,6 +2,8 @@
 #include "importer/symbols/site_totals.h"
 
 #include "importer/tables/database.h"
+#include "support/database_guard.h"
+#include "support/saturating.h"
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -10,7 +12,7 @@ struct sites {
     uint32_t *of_stack;       /* call site by backtrace id; 0: none */
     int64_t *stack_bytes;     /* live, as the last snapshot that names the stack says */
     int64_t *change_bytes;    /* by call site, of the snapshot that is being read */
-    size_t n_stacks, n_sites; /* highest id */
+    size_t n_stacks, n_sites; /* highest id + 1 */
 };
 
 static int read_sites(sqlite3 *db, struct sites *sites, struct error *err)
@@ -25,8 +27,8 @@ static int read_sites(sqlite3 *db, struct sites *sites, struct error *err)
     if (code)
         return code;
     while ((step = sqlite3_step(statement)) == SQLITE_ROW)
-        sites->of_stack[sqlite3_column_int64(statement, 0)] =
-            (uint32_t)sqlite3_column_int64(statement, 1);
+        sites->of_stack[database_id(statement, 0, sites->n_stacks)] =
+            (uint32_t)database_id(statement, 1, sites->n_sites);
     if (step != SQLITE_DONE)
         code = database_error(db, err);
     sqlite3_finalize(statement);
@@ -35,17 +37,15 @@ static int read_sites(sqlite3 *db, struct sites *sites, struct error *err)
 
 static int sites_new(sqlite3 *db, struct sites *sites, struct error *err)
 {
-    int code = database_get_count(db, "SELECT coalesce(max(backtrace_id), 0) FROM backtraces",
-                                  &sites->n_stacks, err);
+    int code = database_ids(db, "backtraces", "backtrace_id", &sites->n_stacks, err);
 
     if (code == 0)
-        code = database_get_count(db, "SELECT coalesce(max(call_site_id), 0) FROM call_sites",
-                                  &sites->n_sites, err);
+        code = database_ids(db, "call_sites", "call_site_id", &sites->n_sites, err);
     if (code)
         return code;
-    sites->of_stack = calloc(sites->n_stacks + 1, sizeof *sites->of_stack);
-    sites->stack_bytes = calloc(sites->n_stacks + 1, sizeof *sites->stack_bytes);
-    sites->change_bytes = calloc(sites->n_sites + 1, sizeof *sites->change_bytes);
+    sites->of_stack = calloc(sites->n_stacks, sizeof *sites->of_stack);
+    sites->stack_bytes = calloc(sites->n_stacks, sizeof *sites->stack_bytes);
+    sites->change_bytes = calloc(sites->n_sites, sizeof *sites->change_bytes);
     if (!sites->of_stack || !sites->stack_bytes || !sites->change_bytes)
         return error_set(err, ERROR_NOMEM, "out of memory for totals of %zu stacks",
                          sites->n_stacks);
@@ -64,7 +64,7 @@ static int write_snapshot(struct sites *sites, int64_t snapshot, sqlite3_stmt *i
 {
     int code = 0;
 
-    for (size_t site = 0; code == 0 && site <= sites->n_sites; site++) {
+    for (size_t site = 0; code == 0 && site < sites->n_sites; site++) {
         int64_t change = sites->change_bytes[site];
         sites->change_bytes[site] = 0;
         if (change == 0)
@@ -81,9 +81,10 @@ static int take_snapshot(sqlite3 *db, struct sites *sites, int64_t snapshot, sql
 
     sqlite3_bind_int64(stacks, 1, snapshot);
     while ((step = sqlite3_step(stacks)) == SQLITE_ROW) {
-        int64_t stack = sqlite3_column_int64(stacks, 0);
+        int64_t stack = database_id(stacks, 0, sites->n_stacks);
         int64_t live_bytes = sqlite3_column_int64(stacks, 1);
-        sites->change_bytes[sites->of_stack[stack]] += live_bytes - sites->stack_bytes[stack];
+        int64_t *change = &sites->change_bytes[sites->of_stack[stack]];
+        saturating_grow(change, saturating_subtract(live_bytes, sites->stack_bytes[stack]));
         sites->stack_bytes[stack] = live_bytes;
     }
     sqlite3_reset(stacks);
@@ -92,7 +93,7 @@ static int take_snapshot(sqlite3 *db, struct sites *sites, int64_t snapshot, sql
 
 static void forget_stacks(struct sites *sites)
 {
-    for (size_t i = 0; i <= sites->n_stacks; i++)
+    for (size_t i = 0; i < sites->n_stacks; i++)
         sites->stack_bytes[i] = 0;
 }
 

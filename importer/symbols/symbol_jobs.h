@@ -24,7 +24,7 @@ struct symbol_job {
     char *path;
     char *build_id; /* NULL: unknown */
     struct symbolizer_position *positions;
-    size_t n_positions;
+    size_t n_positions, n_allocated;
 
     struct symbol_span *spans; /* per position, into store */
     struct symbol_store store; /* may hold more, from the cache */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "importer/symbols/symbols.h"
 
-#include "common/invariant.h"
 #include "importer/symbols/call_sites.h"
-#include "importer/tables/database.h"
 #include "importer/symbols/symbol_jobs.h"
 #include "importer/symbols/symbol_rows.h"
+#include "importer/tables/database.h"
+#include "support/growing.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,9 +16,9 @@ struct symbols {
     sqlite3 *db;
     struct error *err;
     struct symbol_job *jobs; /* ascending by object_id */
-    size_t n_jobs;
+    size_t n_jobs, n_jobs_allocated;
     struct symbol_frame *frames; /* ascending by object and offset, then by frame_id */
-    size_t n_frames;
+    size_t n_frames, n_frames_allocated;
     struct intern kept_names; /* of frames outside any object */
 };
 
@@ -51,13 +51,18 @@ static char *copy_column(sqlite3_stmt *statement, int column)
 
 static int read_job(struct symbols *symbols, sqlite3_stmt *statement)
 {
-    struct symbol_job *job = &symbols->jobs[symbols->n_jobs++];
+    struct symbol_job *jobs = growing_reserve(symbols->jobs, &symbols->n_jobs_allocated,
+                                              symbols->n_jobs + 1, sizeof(*jobs));
+    struct symbol_job *job;
 
+    if (!jobs)
+        return no_memory(symbols);
+    symbols->jobs = jobs;
+    job = &jobs[symbols->n_jobs++];
     job->object_id = sqlite3_column_int64(statement, 0);
     job->path = copy_column(statement, 1);
     job->build_id = copy_column(statement, 2);
-    job->positions = calloc((size_t)sqlite3_column_int64(statement, 3), sizeof(*job->positions));
-    return job->path && job->positions ? 0 : no_memory(symbols);
+    return job->path ? 0 : no_memory(symbols);
 }
 
 static int end_read(struct symbols *symbols, sqlite3_stmt *statement, int step, int status)
@@ -71,21 +76,12 @@ static int end_read(struct symbols *symbols, sqlite3_stmt *statement, int step, 
 static int read_jobs(struct symbols *symbols)
 {
     sqlite3_stmt *statement;
-    size_t n_objects;
     int step = SQLITE_DONE;
-    int status = database_get_count(symbols->db, "SELECT count(DISTINCT object_id) FROM frames",
-                                    &n_objects, symbols->err);
+    int status = database_prepare(symbols->db,
+                                  "SELECT object_id, ifnull(path, ''), build_id FROM objects"
+                                  " WHERE object_id IN (SELECT object_id FROM frames) ORDER BY 1",
+                                  &statement, symbols->err);
 
-    if (status)
-        return status;
-    symbols->jobs = calloc(n_objects + 1, sizeof(*symbols->jobs));
-    if (!symbols->jobs)
-        return no_memory(symbols);
-    status = database_prepare(symbols->db,
-                              "SELECT o.object_id, o.path, o.build_id, count(*) "
-                              "FROM frames AS f JOIN objects AS o ON o.object_id = f.object_id "
-                              "GROUP BY 1 ORDER BY 1",
-                              &statement, symbols->err);
     if (status)
         return status;
     while (status == 0 && (step = sqlite3_step(statement)) == SQLITE_ROW)
@@ -93,19 +89,34 @@ static int read_jobs(struct symbols *symbols)
     return end_read(symbols, statement, step, status);
 }
 
-static void add_position(struct symbols *symbols, size_t job, sqlite3_stmt *statement)
+static int add_frame(struct symbols *symbols, struct symbol_frame frame)
 {
-    struct symbol_job *found = &symbols->jobs[job];
-    size_t position = found->n_positions++;
+    struct symbol_frame *frames = growing_reserve(symbols->frames, &symbols->n_frames_allocated,
+                                                  symbols->n_frames + 1, sizeof(*frames));
 
-    MTRACE_ASSERT(found->positions);
-    found->positions[position] =
+    if (!frames)
+        return no_memory(symbols);
+    symbols->frames = frames;
+    frames[symbols->n_frames++] = frame;
+    return 0;
+}
+
+static int add_position(struct symbols *symbols, struct symbol_job *job, sqlite3_stmt *statement)
+{
+    size_t position = job->n_positions;
+    struct symbolizer_position *positions =
+        growing_reserve(job->positions, &job->n_allocated, position + 1, sizeof(*positions));
+
+    if (!positions)
+        return no_memory(symbols);
+    job->positions = positions;
+    job->n_positions++;
+    positions[position] =
         (struct symbolizer_position){.offset = (uint64_t)sqlite3_column_int64(statement, 2),
                                      .is_exact = sqlite3_column_int(statement, 3) != 0};
-    symbols->frames[symbols->n_frames++] =
-        (struct symbol_frame){.frame_id = sqlite3_column_int64(statement, 0),
-                              .job = found,
-                              .position = (uint32_t)position};
+    return add_frame(symbols, (struct symbol_frame){.frame_id = sqlite3_column_int64(statement, 0),
+                                                    .job = job,
+                                                    .position = (uint32_t)position});
 }
 
 /* Offsets are unsigned and SQLite's integers are not: the upper half sorts behind the lower. */
@@ -113,22 +124,24 @@ static int read_frames(struct symbols *symbols)
 {
     sqlite3_stmt *statement;
     size_t job = 0;
-    int step;
+    int step = SQLITE_DONE;
     int status = database_prepare(
         symbols->db,
-        "SELECT frame_id, f.object_id, object_offset, is_exact FROM frames AS f "
-        "JOIN objects AS o ON o.object_id = f.object_id "
-        "ORDER BY f.object_id, object_offset < 0, object_offset, is_exact, frame_id",
+        "SELECT frame_id, o.object_id, CAST(object_offset AS INTEGER) AS at, is_exact"
+        " FROM frames AS f JOIN objects AS o ON o.object_id = f.object_id"
+        " ORDER BY o.object_id, at < 0, at, is_exact <> 0, frame_id",
         &statement, symbols->err);
 
     if (status)
         return status;
-    while ((step = sqlite3_step(statement)) == SQLITE_ROW) {
-        while (symbols->jobs[job].object_id < sqlite3_column_int64(statement, 1))
+    while (status == 0 && (step = sqlite3_step(statement)) == SQLITE_ROW) {
+        while (job < symbols->n_jobs
+               && symbols->jobs[job].object_id < sqlite3_column_int64(statement, 1))
             job++;
-        add_position(symbols, job, statement);
+        if (job < symbols->n_jobs)
+            status = add_position(symbols, &symbols->jobs[job], statement);
     }
-    return end_read(symbols, statement, step, 0);
+    return end_read(symbols, statement, step, status);
 }
 
 static int keep_name(struct symbols *symbols, sqlite3_stmt *statement)
@@ -138,9 +151,9 @@ static int keep_name(struct symbols *symbols, sqlite3_stmt *statement)
 
     if (number < 0)
         return no_memory(symbols);
-    symbols->frames[symbols->n_frames++] = (struct symbol_frame){
-        .frame_id = sqlite3_column_int64(statement, 0), .job = NULL, .position = (uint32_t)number};
-    return 0;
+    return add_frame(symbols, (struct symbol_frame){.frame_id = sqlite3_column_int64(statement, 0),
+                                                    .job = NULL,
+                                                    .position = (uint32_t)number});
 }
 
 static int read_frames_outside(struct symbols *symbols)
@@ -170,23 +183,29 @@ static int compare_frames(const void *a, const void *b)
     return (x->frame_id > y->frame_id) - (x->frame_id < y->frame_id);
 }
 
+/* What an edited database has twice, it has once. */
+static void sort_frames(struct symbols *symbols)
+{
+    size_t n = 0;
+
+    if (symbols->n_frames)
+        qsort(symbols->frames, symbols->n_frames, sizeof(*symbols->frames), compare_frames);
+    for (size_t i = 0; i < symbols->n_frames; i++) {
+        if (n == 0 || symbols->frames[n - 1].frame_id != symbols->frames[i].frame_id)
+            symbols->frames[n++] = symbols->frames[i];
+    }
+    symbols->n_frames = n;
+}
+
 static int read_all(struct symbols *symbols)
 {
-    size_t n_frames;
-    int status =
-        database_get_count(symbols->db, "SELECT count(*) FROM frames", &n_frames, symbols->err);
+    int status = read_jobs(symbols);
 
-    if (status)
-        return status;
-    symbols->frames = calloc(n_frames + 1, sizeof(*symbols->frames));
-    if (!symbols->frames)
-        return no_memory(symbols);
-    status = read_jobs(symbols);
     if (status == 0)
         status = read_frames(symbols);
     if (status == 0)
         status = read_frames_outside(symbols);
-    qsort(symbols->frames, symbols->n_frames, sizeof(*symbols->frames), compare_frames);
+    sort_frames(symbols);
     return status;
 }
 

@@ -2,6 +2,7 @@
 #include "importer/tables/database.h"
 
 #include "support/database_file.h"
+#include "support/database_guard.h"
 #include "support/embedded_sql.h"
 #include "support/output_file.h"
 
@@ -18,14 +19,14 @@
 #include <unistd.h>
 
 enum {
-    SCHEMA_VERSION = 1,
     CACHE_KIB = 40 * 1024, /* rows are appended: more would only hold pages back from the disk */
     PAGE_BYTES = 16384,    /* a quarter of the writes of SQLite's own 4096, and fewer levels */
 };
 
 struct database {
     sqlite3 *db;
-    struct output_file file; /* of a new database; without one the target itself is open */
+    struct output_file file;     /* of a new database; without one the target itself is open */
+    struct database_guard guard; /* of a target that was there before */
 };
 
 int database_error(sqlite3 *db, struct error *err)
@@ -39,6 +40,11 @@ int database_error(sqlite3 *db, struct error *err)
     if (full)
         return error_set(err, ERROR_IO, "cannot write '%.*s': no space left on device", length,
                          name);
+    if (sqlite3_errcode(db) == SQLITE_INTERRUPT) /* by the guard: nobody else interrupts */
+        return error_set(err, ERROR_FORMAT,
+                         "'%.*s' is damaged: its symbols would take for ever; import the recording "
+                         "again",
+                         length, name);
     return error_set(err, ERROR_DATABASE, "cannot write '%.*s': %s", length, name,
                      sqlite3_errmsg(db));
 }
@@ -53,25 +59,17 @@ int database_prepare(sqlite3 *db, const char *sql, sqlite3_stmt **ret, struct er
     return sqlite3_prepare_v2(db, sql, -1, ret, NULL) == SQLITE_OK ? 0 : database_error(db, err);
 }
 
-static int get_number(sqlite3 *db, const char *sql, int64_t *ret_number, struct error *err)
+int database_get_count(sqlite3 *db, const char *sql, size_t *ret_count, struct error *err)
 {
     sqlite3_stmt *statement = NULL;
     int code = database_prepare(db, sql, &statement, err);
 
+    *ret_count = 0;
     if (code == 0 && sqlite3_step(statement) == SQLITE_ROW)
-        *ret_number = sqlite3_column_int64(statement, 0);
+        *ret_count = (size_t)sqlite3_column_int64(statement, 0);
     else if (code == 0)
         code = database_error(db, err);
     sqlite3_finalize(statement);
-    return code;
-}
-
-int database_get_count(sqlite3 *db, const char *sql, size_t *ret_count, struct error *err)
-{
-    int64_t number = 0;
-    int code = get_number(db, sql, &number, err);
-
-    *ret_count = (size_t)number;
     return code;
 }
 
@@ -156,22 +154,6 @@ int database_check_space(const char *path, uint64_t needed_bytes, struct error *
     }
     free(copy);
     return code;
-}
-
-static int check_ours(sqlite3 *db, const char *path, struct error *err)
-{
-    int64_t application_id = 0;
-    int64_t version = 0;
-
-    if (get_number(db, "PRAGMA application_id", &application_id, NULL) != 0
-        || application_id != DATABASE_FILE_APPLICATION_ID)
-        return error_set(err, ERROR_FORMAT, "'%s' is not a database of mtrace", path);
-    if (get_number(db, "PRAGMA user_version", &version, NULL) != 0 || version > SCHEMA_VERSION)
-        return error_set(err, ERROR_VERSION,
-                         "'%s' was written by a newer mtrace (schema %" PRId64
-                         ", this one knows up to %d); import the log again",
-                         path, version, SCHEMA_VERSION);
-    return 0;
 }
 
 static int fail_irregular(const char *target, struct error *err)
@@ -269,9 +251,7 @@ int database_open(const char *target, struct database **ret, struct error *err)
         code =
             error_set(err, ERROR_IO, "cannot open '%s': %s", target, sqlite3_errmsg(database->db));
     if (code == 0)
-        code = check_ours(database->db, target, err);
-    if (code == 0)
-        code = database_execute(database->db, "BEGIN IMMEDIATE", err);
+        code = database_guard_put(&database->guard, database->db, target, true, err);
     if (code) {
         database_close(database);
         return code;

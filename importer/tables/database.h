@@ -50,7 +50,7 @@ int database_execute(sqlite3 *db, const char *sql, struct error *err);
 /* Finalize with sqlite3_finalize. */
 int database_prepare(sqlite3 *db, const char *sql, sqlite3_stmt **ret, struct error *err);
 
-/* The count, or the highest id, in the first row that `sql` gives; it must give one. */
+/* The count in the first row that `sql` gives; it must give one. Highest ids: database_ids. */
 int database_get_count(sqlite3 *db, const char *sql, size_t *ret_count, struct error *err);
 
 /*

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "queries/database/rundb.h"
 
-#include "support/database_file.h"
-#include "support/embedded_sql.h"
+#include "support/database_guard.h"
 #include "support/error.h"
 
 #include <errno.h>
@@ -25,6 +24,11 @@ int rundb_error(const struct rundb *database, const char *doing, struct error *e
 {
     switch (sqlite3_errcode(database->handle)) {
     case SQLITE_INTERRUPT:
+        if (database->guard.is_exhausted)
+            return error_set(err, ERROR_FORMAT,
+                             "'%s' is damaged: the answer would take for ever; import the "
+                             "recording again",
+                             database->path);
         return error_set(err, ERROR_INTERRUPTED, "interrupted while %s '%s'", doing,
                          database->path);
     case SQLITE_BUSY:
@@ -59,28 +63,6 @@ static int check_file(const char *path, struct error *err)
     return 0;
 }
 
-static int check_identity(const struct rundb *database, struct error *err)
-{
-    int64_t id = 0;
-    int64_t version = 0;
-    int rc = rundb_get_int64(database, "PRAGMA application_id", &id, err);
-
-    if (rc == 0)
-        rc = rundb_get_int64(database, "PRAGMA user_version", &version, err);
-    if (rc != 0)
-        return rc;
-    if (id != DATABASE_FILE_APPLICATION_ID)
-        return error_set(err, ERROR_FORMAT,
-                         "'%s' is a database of another program; mtrace-import makes ours",
-                         database->path);
-    if (version > RUNDB_VERSION)
-        return error_set(
-            err, ERROR_VERSION,
-            "'%s' has schema %lld, this mtrace-query reads up to %d; use a newer mtrace-query",
-            database->path, (long long)version, RUNDB_VERSION);
-    return 0;
-}
-
 static int open_handle(struct rundb *database, const char *path, int flags, struct error *err)
 {
     database->path = path;
@@ -93,10 +75,8 @@ static int open_handle(struct rundb *database, const char *path, int flags, stru
     sqlite3_extended_result_codes(database->handle, 0);
     sqlite3_busy_timeout(database->handle, 2000);
     interruptible = database->handle;
-    return rundb_run(database,
-                     "PRAGMA temp_store = MEMORY; PRAGMA cache_size = -65536;"
-                     "PRAGMA mmap_size = 0x7fff0000",
-                     err);
+    /* Not mapped: another process could cut the file, and pages in the cache are checked once. */
+    return rundb_run(database, "PRAGMA temp_store = MEMORY; PRAGMA cache_size = -65536", err);
 }
 
 int rundb_open(struct rundb *database, const char *path, struct error *err)
@@ -109,7 +89,7 @@ int rundb_open(struct rundb *database, const char *path, struct error *err)
         return rc;
     rc = open_handle(database, path, SQLITE_OPEN_READONLY, err);
     if (rc == 0)
-        rc = check_identity(database, err);
+        rc = database_guard_put(&database->guard, database->handle, path, false, err);
     if (rc != 0)
         rundb_close(database);
     return rc;
@@ -128,36 +108,9 @@ void rundb_close(struct rundb *database)
     database->handle = NULL;
 }
 
-/* "CREATE VIEW" -> "CREATE TEMP VIEW": temporary names win over those in the file. */
-static int load_view(struct rundb *database, const struct embedded_sql *view, struct error *err)
-{
-    static const char create[] = "\nCREATE VIEW ";
-    const char *at = strstr(view->text, create);
-    char *sql;
-    int rc;
-
-    if (!at)
-        return error_set(err, ERROR_BUG, "view '%s' has no CREATE VIEW", view->name);
-    sql = sqlite3_mprintf("CREATE TEMP VIEW %s", at + strlen(create));
-    if (!sql)
-        return error_set(err, ERROR_NOMEM, "no memory for view '%s'", view->name);
-    rc = rundb_run(database, sql, err);
-    sqlite3_free(sql);
-    return rc;
-}
-
 int rundb_load_views(struct rundb *database, struct error *err)
 {
-    int64_t has_totals = 0;
-    int rc = 0;
-
-    for (const struct embedded_sql *view = embedded_views; rc == 0 && view->name; view++)
-        rc = load_view(database, view, err);
-    if (rc == 0)
-        rc = rundb_get_int64(database,
-                             "SELECT count(*) FROM main.sqlite_schema WHERE name = 'site_totals'",
-                             &has_totals, err);
-    return rc == 0 && !has_totals ? rundb_compute(database, RUNDB_MADE, err) : rc;
+    return database_guard_load_views(database->handle, err);
 }
 
 int rundb_compute(struct rundb *database, unsigned tables, struct error *err)
@@ -194,7 +147,9 @@ static int authorize(void *context, int action, const char *first, const char *s
     case SQLITE_FUNCTION:
         return second && strcmp(second, "load_extension") == 0 ? SQLITE_DENY : SQLITE_OK;
     case SQLITE_PRAGMA:
-        return first && (strncmp(first, "table_", 6) == 0 || strncmp(first, "index_", 6) == 0)
+        return first
+                       && (strncmp(first, "table_", 6) == 0 || strncmp(first, "index_", 6) == 0
+                           || (strncmp(first, "page_", 5) == 0 && !second))
                    ? SQLITE_OK
                    : SQLITE_DENY;
     default:

@@ -2,9 +2,10 @@
 /*
  * rundb: a recording's database, opened to be read.
  *
- * Model: the file is opened read-only and checked to be ours; today's views are loaded as TEMP
- * views over its tables, so that an older database answers as a new one does. Then nothing but
- *        reading is allowed any more.
+ * Model: the file is opened read-only and guarded (support/database_guard.h); today's views are
+ *        loaded as TEMP views over its tables. Then nothing but reading is allowed any more. What
+ *        rows say is still anybody's word: ids are read by database_id, figures are added by
+ *        support/saturating.h, and a text may be NULL.
  * Invariants
  *   DB-1 after rundb_lock no statement can change the file, attach another one, or make
  * anything. DB-2 the first Ctrl-C ends the running statement with ERROR_INTERRUPTED. Threads: one
@@ -14,16 +15,14 @@
 #ifndef MTRACE_QUERIES_RUNDB_H
 #define MTRACE_QUERIES_RUNDB_H
 
+#include "support/database_guard.h"
+
 #include <sqlite3.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 
 struct error;
-
-enum {
-    RUNDB_VERSION = 1 /* PRAGMA user_version of the schema */
-};
 
 /* Tables that importers make of the view of the same name with an underscore in front. */
 enum rundb_made {
@@ -33,16 +32,17 @@ enum rundb_made {
     RUNDB_MODULE_TOTALS = 8,
     RUNDB_SUPPRESSED_STACKS = 16,
     RUNDB_SNAPSHOT_SITES = 32,
-    RUNDB_SITE_GROWTH = 64,
-    RUNDB_MADE = 127 /* all of them */
+    RUNDB_SITE_GROWTH = 64
 };
 
 struct rundb {
     struct sqlite3 *handle;
     const char *path;
+    struct database_guard guard;
 };
 
-/* path must live as long as the database. On failure the database need not be closed. */
+/* path and the struct must live as long as the database is open. On failure the database need not
+ * be closed. */
 int rundb_open(struct rundb *database, const char *path, struct error *err);
 
 /* An empty database in memory, for what needs SQL but no recording. */
@@ -50,7 +50,7 @@ int rundb_open_memory(struct rundb *database, struct error *err);
 
 void rundb_close(struct rundb *database);
 
-/* Loads the embedded views as TEMP views; an older file's missing tables are computed. */
+/* Loads the embedded views as TEMP views. */
 int rundb_load_views(struct rundb *database, struct error *err);
 
 /* From here on these tables (enum rundb_made) are what their views answer, not what the file holds:

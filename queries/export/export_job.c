@@ -56,17 +56,17 @@ int export_job_load_addresses(const struct export_job *job, int64_t **ret_addres
 {
     const struct rundb *database = &job->query->database;
     struct sqlite3_stmt *stmt;
-    int64_t n = 0;
+    size_t n = 0;
     int64_t *addresses;
-    int rc = rundb_get_int64(database, "SELECT max(object_id) + 1 FROM objects", &n, err);
+    int rc = database_ids(database->handle, "objects", "object_id", &n, err);
 
     *ret_addresses = NULL;
-    *ret_n = n;
+    *ret_n = (int64_t)n;
     if (rc != 0)
         return rc;
-    addresses = calloc((size_t)n + 1, sizeof(*addresses));
+    addresses = calloc(n, sizeof(*addresses));
     if (!addresses)
-        return error_set(err, ERROR_NOMEM, "no memory for %lld modules", (long long)n);
+        return error_set(err, ERROR_NOMEM, "no memory for %zu modules", n);
     *ret_addresses = addresses;
     rc = rundb_prepare(database,
                        "SELECT object_id, min(load_address) FROM modules"
@@ -76,8 +76,7 @@ int export_job_load_addresses(const struct export_job *job, int64_t **ret_addres
         return rc;
     sqlite3_bind_int64(stmt, 1, job->process_id);
     while ((rc = rundb_step(database, stmt, err)) == 1) {
-        if (sqlite3_column_int64(stmt, 0) < n)
-            addresses[sqlite3_column_int64(stmt, 0)] = sqlite3_column_int64(stmt, 1);
+        addresses[database_id(stmt, 0, n)] = sqlite3_column_int64(stmt, 1);
     }
     sqlite3_finalize(stmt);
     return rc;

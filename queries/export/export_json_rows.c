@@ -56,7 +56,7 @@ struct rows {
     char *buffer, *at;
     char kinds[KINDS][NAME_BYTES]; /* quoted; "" is unknown */
     int64_t *process_of;           /* by thread_id */
-    int64_t n_threads, n_processes;
+    size_t n_threads, n_processes;
     int64_t *marker_of; /* by process_id: the highest so far; 0: none */
     struct sqlite3_stmt *markers, *chains;
     int64_t marker_ns, link_id; /* of the row that is next; INT64_MAX: no more */
@@ -88,25 +88,22 @@ static int read_kinds(struct rows *rows, struct error *err)
 static int read_threads(struct rows *rows, struct error *err)
 {
     struct sqlite3_stmt *stmt = NULL;
-    int rc = rundb_get_int64(rows->database, "SELECT max(thread_id) + 1 FROM threads",
-                             &rows->n_threads, err);
+    int rc = database_ids(rows->database->handle, "threads", "thread_id", &rows->n_threads, err);
 
     if (rc == 0)
-        rc = rundb_get_int64(rows->database, "SELECT max(process_id) + 1 FROM processes",
-                             &rows->n_processes, err);
+        rc = database_ids(rows->database->handle, "processes", "process_id", &rows->n_processes,
+                          err);
     if (rc != 0)
         return rc;
-    rows->process_of = calloc((size_t)rows->n_threads + 1, sizeof(*rows->process_of));
-    rows->marker_of = calloc((size_t)rows->n_processes + 1, sizeof(*rows->marker_of));
+    rows->process_of = calloc(rows->n_threads, sizeof(*rows->process_of));
+    rows->marker_of = calloc(rows->n_processes, sizeof(*rows->marker_of));
     if (!rows->process_of || !rows->marker_of)
         return no_memory(err);
     rc = rundb_prepare(rows->database, "SELECT thread_id, process_id FROM threads", &stmt, err);
     while (rc == 0 && (rc = rundb_step(rows->database, stmt, err)) == 1) {
-        int64_t id = sqlite3_column_int64(stmt, 0);
-        int64_t process_id = sqlite3_column_int64(stmt, 1);
+        rows->process_of[database_id(stmt, 0, rows->n_threads)] =
+            database_id(stmt, 1, rows->n_processes);
         rc = 0;
-        if (id > 0 && id < rows->n_threads && process_id > 0 && process_id < rows->n_processes)
-            rows->process_of[id] = process_id;
     }
     sqlite3_finalize(stmt);
     return rc;
@@ -147,7 +144,7 @@ static int pass_markers(struct rows *rows, int64_t until_ns, struct error *err)
     while (rc == 0 && rows->marker_ns <= until_ns) {
         int64_t marker_id = sqlite3_column_int64(rows->markers, 1);
         int64_t process_id = sqlite3_column_int64(rows->markers, 2);
-        if (process_id > 0 && process_id < rows->n_processes
+        if (process_id > 0 && (uint64_t)process_id < rows->n_processes
             && rows->marker_of[process_id] < marker_id)
             rows->marker_of[process_id] = marker_id;
         rc = step(rows, rows->markers, &rows->marker_ns, err);
@@ -289,7 +286,7 @@ static int flush(struct rows *rows, struct error *err)
 static int put_row(struct rows *rows, const struct number *row, struct error *err)
 {
     int64_t thread_id = row[THREAD_ID].value;
-    bool is_known = thread_id > 0 && thread_id < rows->n_threads;
+    bool is_known = thread_id > 0 && (uint64_t)thread_id < rows->n_threads;
     int64_t process_id = is_known ? rows->process_of[thread_id] : 0;
     int rc = pass_markers(rows, row[ALLOC_NS].value, err);
 

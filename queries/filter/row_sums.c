@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "queries/filter/row_sums.h"
 
+#include "support/saturating.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -160,7 +162,7 @@ static bool flush_free(struct row_sums *sums, struct row_sum *sum)
     if (!place)
         return false;
     sums->frees[place - 1].blocks += sum->free_blocks;
-    sums->frees[place - 1].bytes += sum->free_bytes;
+    saturating_grow(&sums->frees[place - 1].bytes, sum->free_bytes);
     sum->free_blocks = 0;
     sum->free_bytes = 0;
     return true;
@@ -173,7 +175,7 @@ bool row_sums_add_free(struct row_sums *sums, struct row_sum *sum, uint32_t free
         return false;
     sum->free_backtrace = free_backtrace;
     sum->free_blocks++;
-    sum->free_bytes += size_bytes;
+    saturating_grow(&sum->free_bytes, size_bytes);
     return true;
 }
 

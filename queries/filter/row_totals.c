@@ -5,6 +5,7 @@
 #include "queries/filter/filter_sql.h"
 #include "queries/filter/row_sums.h"
 #include "support/error.h"
+#include "support/saturating.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -103,16 +104,16 @@ static void add_birth(struct row_sum *sum, const struct row *row, int64_t peak_n
     int64_t alloc_ns = row->alloc_ns;
 
     sum->allocated_blocks++;
-    sum->allocated_bytes += size;
-    sum->slack_bytes += row->slack_bytes;
+    saturating_grow(&sum->allocated_bytes, size);
+    saturating_grow(&sum->slack_bytes, row->slack_bytes);
     sum->first_ns = smaller(sum->first_ns, alloc_ns);
     sum->last_ns = larger(sum->last_ns, alloc_ns);
     sum->min_size_bytes = smaller(sum->min_size_bytes, size);
     sum->max_size_bytes = larger(sum->max_size_bytes, size);
     if (alloc_ns <= peak_ns
-        && (row->lifetime_ns == UNKNOWN || alloc_ns + row->lifetime_ns > peak_ns)) {
+        && (row->lifetime_ns == UNKNOWN || saturating_add(alloc_ns, row->lifetime_ns) > peak_ns)) {
         sum->peak_blocks++;
-        sum->peak_bytes += size;
+        saturating_grow(&sum->peak_bytes, size);
     }
 }
 
@@ -123,18 +124,18 @@ static void add_end(struct row_sum *sum, const struct row *row)
 
     if (row->ended_by == ENDED_BY_NOTHING) {
         sum->leaked_blocks++;
-        sum->leaked_bytes += size;
+        saturating_grow(&sum->leaked_bytes, size);
         sum->leaked_first_ns = smaller(sum->leaked_first_ns, alloc_ns);
         sum->leaked_last_ns = larger(sum->leaked_last_ns, alloc_ns);
     } else if (row->ended_by == ENDED_BY_EXEC) {
         sum->lost_blocks++;
-        sum->lost_bytes += size;
+        saturating_grow(&sum->lost_bytes, size);
     } else {
-        sum->lifetime_sum_ns += row->lifetime_ns;
+        saturating_grow(&sum->lifetime_sum_ns, row->lifetime_ns);
     }
     if (row->intervening != UNKNOWN && row->intervening <= TEMPORARY_INTERVENING) {
         sum->temporary_blocks++;
-        sum->temporary_bytes += size;
+        saturating_grow(&sum->temporary_bytes, size);
     }
 }
 
@@ -165,15 +166,6 @@ static void expect_row(const struct scan *scan, const struct row *row)
     row_sums_expect(&scan->sums, thread_of(scan, row)->process, row->backtrace);
 }
 
-static int read_max(const struct scan *scan, const char *sql, size_t *ret_n, struct error *err)
-{
-    int64_t max = 0;
-    int rc = rundb_get_int64(scan->database, sql, &max, err);
-
-    *ret_n = max < 0 || max >= UINT32_MAX ? 1 : (size_t)max + 1;
-    return rc;
-}
-
 /* Thread 0 stands for rows without one: they belong to the first process. */
 static int read_threads(struct scan *scan, struct error *err)
 {
@@ -186,10 +178,8 @@ static int read_threads(struct scan *scan, struct error *err)
                       &stmt, err);
 
     while (rc == 0 && (rc = rundb_step(scan->database, stmt, err)) == 1) {
-        size_t id = (size_t)sqlite3_column_int64(stmt, 0);
-        struct thread *thread = &scan->threads[id < scan->n_threads ? id : 0];
-        size_t process = (size_t)sqlite3_column_int64(stmt, 1);
-        thread->process = process < scan->sums.n_processes ? (uint32_t)process : 0;
+        struct thread *thread = &scan->threads[database_id(stmt, 0, scan->n_threads)];
+        thread->process = (uint32_t)database_id(stmt, 1, scan->sums.n_processes);
         thread->peak_ns = sqlite3_column_int64(stmt, 2);
         rc = 0;
     }
@@ -201,12 +191,13 @@ static int prepare_scan(struct scan *scan, struct error *err)
 {
     size_t n_processes = 0;
     size_t n_backtraces = 0;
-    int rc = read_max(scan, "SELECT max(thread_id) FROM threads", &scan->n_threads, err);
+    struct sqlite3 *handle = scan->database->handle;
+    int rc = database_ids(handle, "threads", "thread_id", &scan->n_threads, err);
 
     if (rc == 0)
-        rc = read_max(scan, "SELECT max(process_id) FROM processes", &n_processes, err);
+        rc = database_ids(handle, "processes", "process_id", &n_processes, err);
     if (rc == 0)
-        rc = read_max(scan, "SELECT max(backtrace_id) FROM backtraces", &n_backtraces, err);
+        rc = database_ids(handle, "backtraces", "backtrace_id", &n_backtraces, err);
     if (rc != 0)
         return rc;
     scan->threads = calloc(scan->n_threads, sizeof(*scan->threads));
@@ -305,26 +296,27 @@ static int put_births(struct scan *scan, struct sqlite3_stmt *insert, struct err
 {
     for (size_t i = 0; i < scan->sums.n_births; i++) {
         const struct row_sum *s = &scan->sums.births[i];
-        const int64_t values[] = {s->process,
-                                  s->backtrace,
-                                  s->allocated_blocks,
-                                  s->allocated_bytes,
-                                  s->allocated_blocks - s->leaked_blocks - s->lost_blocks,
-                                  s->allocated_bytes - s->leaked_bytes - s->lost_bytes,
-                                  s->leaked_blocks,
-                                  s->leaked_bytes,
-                                  s->leaked_first_ns,
-                                  s->leaked_last_ns,
-                                  s->temporary_blocks,
-                                  s->temporary_bytes,
-                                  s->peak_blocks,
-                                  s->peak_bytes,
-                                  s->first_ns,
-                                  s->last_ns,
-                                  s->min_size_bytes,
-                                  s->max_size_bytes,
-                                  s->slack_bytes,
-                                  s->lifetime_sum_ns};
+        const int64_t values[] = {
+            s->process,
+            s->backtrace,
+            s->allocated_blocks,
+            s->allocated_bytes,
+            s->allocated_blocks - s->leaked_blocks - s->lost_blocks,
+            saturating_subtract(s->allocated_bytes, saturating_add(s->leaked_bytes, s->lost_bytes)),
+            s->leaked_blocks,
+            s->leaked_bytes,
+            s->leaked_first_ns,
+            s->leaked_last_ns,
+            s->temporary_blocks,
+            s->temporary_bytes,
+            s->peak_blocks,
+            s->peak_bytes,
+            s->first_ns,
+            s->last_ns,
+            s->min_size_bytes,
+            s->max_size_bytes,
+            s->slack_bytes,
+            s->lifetime_sum_ns};
 
         for (size_t v = 0; v < sizeof(values) / sizeof(values[0]); v++)
             sqlite3_bind_int64(insert, (int)v + 1, values[v]);

@@ -15,22 +15,20 @@ struct id_set {
     size_t size;
 };
 
-static int id_set_init(struct id_set *set, const struct rundb *database, const char *max_sql,
-                       struct error *err)
+static int id_set_init(struct id_set *set, const struct rundb *database, const char *table,
+                       const char *id, struct error *err)
 {
-    int64_t max = 0;
-    int rc = rundb_get_int64(database, max_sql, &max, err);
+    int rc = database_ids(database->handle, table, id, &set->size, err);
 
     if (rc != 0)
         return rc;
-    set->size = (size_t)max + 1;
     set->is_member = calloc(set->size, 1);
     return set->is_member ? 0 : error_set(err, ERROR_NOMEM, "no memory for %zu ids", set->size);
 }
 
 static bool id_set_has(const struct id_set *set, int64_t id)
 {
-    return id >= 0 && (size_t)id < set->size && set->is_member[id];
+    return id > 0 && (size_t)id < set->size && set->is_member[id];
 }
 
 static int compile(const char *pattern, pcre2_code **ret_code, struct error *err)
@@ -71,7 +69,7 @@ static int select_matching(const struct rundb *database, const char *sql, const 
     rc = data ? rundb_prepare(database, sql, &stmt, err)
               : error_set(err, ERROR_NOMEM, "no memory for a regex");
     while (rc == 0 && (rc = rundb_step(database, stmt, err)) == 1) {
-        int64_t id = sqlite3_column_int64(stmt, 0);
+        int64_t id = database_id(stmt, 0, set->size);
         if (matches(code, data, (const char *)sqlite3_column_text(stmt, 1))
             || matches(code, data, (const char *)sqlite3_column_text(stmt, 2)))
             set->is_member[id] = 1;
@@ -85,7 +83,7 @@ static int select_matching(const struct rundb *database, const char *sql, const 
 
 /* What one kind of pattern selects. Without patterns everything passes, named or not. */
 struct part {
-    const char *max_sql;
+    const char *table, *id;
     const char *text_sql;
     const char *const *patterns;
     size_t n_patterns;
@@ -94,7 +92,7 @@ struct part {
 
 static int select_part(const struct rundb *database, struct part *part, struct error *err)
 {
-    int rc = part->n_patterns ? id_set_init(&part->set, database, part->max_sql, err) : 0;
+    int rc = part->n_patterns ? id_set_init(&part->set, database, part->table, part->id, err) : 0;
 
     for (size_t i = 0; rc == 0 && i < part->n_patterns; i++)
         rc = select_matching(database, part->text_sql, part->patterns[i], &part->set, err);
@@ -122,7 +120,7 @@ static int select_frames(const struct rundb *database, const struct part *parts,
         if (passes(&parts[0], sqlite3_column_int64(stmt, 1))
             && passes(&parts[1], sqlite3_column_int64(stmt, 2))
             && passes(&parts[2], sqlite3_column_int64(stmt, 3)))
-            frames->is_member[sqlite3_column_int64(stmt, 0)] = 1;
+            frames->is_member[database_id(stmt, 0, frames->size)] = 1;
     }
     sqlite3_finalize(stmt);
     return rc;
@@ -164,17 +162,20 @@ int stack_selection_run(const struct rundb *database, const struct stack_selecti
                         char **ret_ranges, struct error *err)
 {
     struct part parts[] = {
-        {"SELECT max(function_id) FROM functions",
+        {"functions",
+         "function_id",
          "SELECT function_id, name, raw_name FROM functions",
          selection->functions,
          selection->n_functions,
          {NULL, 0}},
-        {"SELECT max(source_id) FROM sources",
+        {"sources",
+         "source_id",
          "SELECT source_id, path, NULL FROM sources",
          selection->sources,
          selection->n_sources,
          {NULL, 0}},
-        {"SELECT max(object_id) FROM objects",
+        {"objects",
+         "object_id",
          "SELECT object_id, path, NULL FROM objects",
          selection->libraries,
          selection->n_libraries,
@@ -187,7 +188,7 @@ int stack_selection_run(const struct rundb *database, const struct stack_selecti
     for (size_t i = 0; rc == 0 && i < sizeof(parts) / sizeof(parts[0]); i++)
         rc = select_part(database, &parts[i], err);
     if (rc == 0)
-        rc = id_set_init(&frames, database, "SELECT max(frame_id) FROM frames", err);
+        rc = id_set_init(&frames, database, "frames", "frame_id", err);
     if (rc == 0)
         rc = select_frames(database, parts, &frames, err);
     if (rc == 0)

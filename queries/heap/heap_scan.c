@@ -36,7 +36,7 @@ struct tree {
         uint32_t frame;
     } * nodes;
 
-    int64_t n;
+    size_t n; /* highest id + 1 */
 };
 
 struct scan {
@@ -109,7 +109,7 @@ static int64_t common_frames(const struct tree *tree, int64_t a, int64_t b, int6
 
     if (most > MAX_COMMON_FRAMES)
         most = MAX_COMMON_FRAMES;
-    while (n < most && a > 0 && b > 0 && a < tree->n && b < tree->n
+    while (n < most && a > 0 && b > 0 && (uint64_t)a < tree->n && (uint64_t)b < tree->n
            && tree->nodes[a].frame == tree->nodes[b].frame) {
         a = tree->nodes[a].parent;
         b = tree->nodes[b].parent;
@@ -341,20 +341,21 @@ static int read_tree(struct scan *scan, struct error *err)
 {
     struct tree *tree = &scan->tree;
     struct sqlite3_stmt *stmt = NULL;
-    int rc = rundb_get_int64(scan->database, "SELECT max(backtrace_id) + 1 FROM backtraces",
-                             &tree->n, err);
+    int rc = database_ids(scan->database->handle, "backtraces", "backtrace_id", &tree->n, err);
 
-    tree->nodes = calloc((size_t)(tree->n > 0 ? tree->n : 1), sizeof(*tree->nodes));
-    if (rc == 0 && !tree->nodes)
-        return error_set(err, ERROR_NOMEM, "no memory for %lld stacks", (long long)tree->n);
-    if (rc == 0)
-        rc = rundb_prepare(scan->database,
-                           "SELECT backtrace_id, ifnull(parent_backtrace_id, 0), frame_id"
-                           " FROM backtraces WHERE backtrace_id > 0",
-                           &stmt, err);
+    if (rc != 0)
+        return rc;
+    tree->nodes = calloc(tree->n, sizeof(*tree->nodes));
+    if (!tree->nodes)
+        return error_set(err, ERROR_NOMEM, "no memory for %zu stacks", tree->n);
+    rc = rundb_prepare(scan->database,
+                       "SELECT backtrace_id, ifnull(parent_backtrace_id, 0), frame_id"
+                       " FROM backtraces WHERE backtrace_id > 0",
+                       &stmt, err);
     while (rc == 0 && (rc = rundb_step(scan->database, stmt, err)) == 1) {
-        struct tree_node *node = &tree->nodes[sqlite3_column_int64(stmt, 0)];
-        node->parent = (uint32_t)sqlite3_column_int64(stmt, 1);
+        int64_t id = database_id(stmt, 0, tree->n);
+        struct tree_node *node = &tree->nodes[id];
+        node->parent = (uint32_t)database_id(stmt, 1, (size_t)id);
         node->frame = (uint32_t)sqlite3_column_int64(stmt, 2);
         rc = 0;
     }

@@ -70,8 +70,10 @@ static int holds(const char *database_path, const char *log_path, bool *ret_hold
     if (!read_header(log_path, &header))
         return 0;
     rc = rundb_open(&database, database_path, err);
+    if (rc == ERROR_VERSION)
+        *ret_holds = false;
     if (rc != 0)
-        return rc;
+        return rc == ERROR_VERSION ? 0 : rc;
     rc = count_processes(&database, &header, &n, err);
     rundb_close(&database);
     *ret_holds = n > 0;

@@ -4,6 +4,7 @@
 #include "queries/question/query.h"
 #include "queries/stacks/stack_weights.h"
 #include "support/error.h"
+#include "support/saturating.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -119,8 +120,8 @@ static uint32_t descend(struct call_tree *tree, uint32_t node, const struct stac
 
 static void weigh(struct call_tree *tree, uint32_t node, const struct stack_weight *weight)
 {
-    tree->nodes[node].self_bytes += weight->bytes;
-    tree->nodes[node].self_blocks += weight->blocks;
+    saturating_grow(&tree->nodes[node].self_bytes, weight->bytes);
+    saturating_grow(&tree->nodes[node].self_blocks, weight->blocks);
 }
 
 static int add_bottom_up(struct call_tree *tree, const struct stack_weights *weights,
@@ -182,12 +183,12 @@ static void sum_totals(struct call_tree *tree)
     for (uint32_t i = tree->n; i-- > 0;) {
         struct call_node *node = &tree->nodes[i];
 
-        node->total_bytes += node->self_bytes;
-        node->total_blocks += node->self_blocks;
+        saturating_grow(&node->total_bytes, node->self_bytes);
+        saturating_grow(&node->total_blocks, node->self_blocks);
         if (node->parent == CALL_TREE_NONE)
             continue;
-        tree->nodes[node->parent].total_bytes += node->total_bytes;
-        tree->nodes[node->parent].total_blocks += node->total_blocks;
+        saturating_grow(&tree->nodes[node->parent].total_bytes, node->total_bytes);
+        saturating_grow(&tree->nodes[node->parent].total_blocks, node->total_blocks);
     }
 }
 

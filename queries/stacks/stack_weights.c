@@ -3,6 +3,7 @@
 
 #include "queries/question/query.h"
 #include "support/error.h"
+#include "support/saturating.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -106,8 +107,8 @@ static void merge_weights(struct stack_weights *weights)
         const struct stack_weight *weight = &weights->list[i];
 
         if (n > 0 && weights->list[n - 1].backtrace_id == weight->backtrace_id) {
-            weights->list[n - 1].bytes += weight->bytes;
-            weights->list[n - 1].blocks += weight->blocks;
+            saturating_grow(&weights->list[n - 1].bytes, weight->bytes);
+            saturating_grow(&weights->list[n - 1].blocks, weight->blocks);
         } else {
             weights->list[n++] = *weight;
         }
@@ -150,26 +151,25 @@ static int read_weights(struct stack_weights *weights, const struct query *query
 static int read_nodes(struct stack_weights *weights, const struct query *query, struct error *err)
 {
     struct sqlite3_stmt *stmt;
-    int rc = rundb_get_int64(&query->database, "SELECT max(backtrace_id) + 1 FROM backtraces",
-                             &weights->n_nodes, err);
+    size_t n_nodes = 0;
+    int rc = database_ids(query->database.handle, "backtraces", "backtrace_id", &n_nodes, err);
 
-    if (rc != 0 || weights->n_nodes <= 0)
+    if (rc != 0)
         return rc;
-    weights->nodes = calloc((size_t)weights->n_nodes, sizeof(*weights->nodes));
+    weights->nodes = calloc(n_nodes, sizeof(*weights->nodes));
     if (!weights->nodes)
-        return error_set(err, ERROR_NOMEM, "no memory for %lld stacks",
-                         (long long)weights->n_nodes);
+        return error_set(err, ERROR_NOMEM, "no memory for %zu stacks", n_nodes);
+    weights->n_nodes = (int64_t)n_nodes;
     rc = rundb_prepare(&query->database,
                        "SELECT backtrace_id, ifnull(parent_backtrace_id, 0), frame_id"
                        " FROM backtraces WHERE backtrace_id > 0",
                        &stmt, err);
     while (rc == 0 && (rc = rundb_step(&query->database, stmt, err)) == 1) {
-        struct stack_node *node = &weights->nodes[sqlite3_column_int64(stmt, 0)];
-        int64_t parent_id = sqlite3_column_int64(stmt, 1);
+        int64_t id = database_id(stmt, 0, n_nodes);
+        struct stack_node *node = &weights->nodes[id];
 
         /* Ids are in preorder; a damaged file must not send us in circles. */
-        node->parent_id =
-            parent_id > 0 && parent_id < sqlite3_column_int64(stmt, 0) ? parent_id : 0;
+        node->parent_id = database_id(stmt, 1, (size_t)id);
         node->frame_id = sqlite3_column_int64(stmt, 2);
         rc = 0;
     }
@@ -182,7 +182,7 @@ static int read_nodes(struct stack_weights *weights, const struct query *query, 
 /* Strings by id, while positions are read. */
 struct name_list {
     char **list;
-    int64_t n;
+    size_t n;
 };
 
 static char *keep_name(struct stack_weights *weights, size_t *capacity, const char *text)
@@ -208,24 +208,23 @@ static int read_names(struct stack_weights *weights, const struct query *query, 
                       size_t *capacity, struct error *err)
 {
     struct sqlite3_stmt *stmt = NULL;
-    char *sql = sqlite3_mprintf("SELECT %s, %s, (SELECT max(%s) + 1 FROM %s) FROM %s WHERE %s > 0",
-                                id, name, id, table, table, id);
-    int rc = sql ? rundb_prepare(&query->database, sql, &stmt, err)
-                 : error_set(err, ERROR_NOMEM, "no memory for a statement");
+    char sql[128];
+    int rc = database_ids(query->database.handle, table, id, &ret_list->n, err);
 
-    sqlite3_free(sql);
-    *ret_list = (struct name_list){0};
+    if (rc != 0)
+        return rc;
+    ret_list->list = calloc(ret_list->n, sizeof(*ret_list->list));
+    if (!ret_list->list)
+        return error_set(err, ERROR_NOMEM, "no memory for the names of %s", table);
+    sqlite3_snprintf(sizeof(sql), sql, "SELECT %s, %s FROM %s WHERE %s > 0", id, name, table, id);
+    rc = rundb_prepare(&query->database, sql, &stmt, err);
     while (rc == 0 && (rc = rundb_step(&query->database, stmt, err)) == 1) {
         char *text = keep_name(weights, capacity, (const char *)sqlite3_column_text(stmt, 1));
-        if (!ret_list->list) {
-            ret_list->n = sqlite3_column_int64(stmt, 2);
-            ret_list->list = calloc((size_t)ret_list->n, sizeof(*ret_list->list));
-        }
-        if (!text || !ret_list->list) {
+        if (!text) {
             rc = error_set(err, ERROR_NOMEM, "no memory for the names of %s", table);
             break;
         }
-        ret_list->list[sqlite3_column_int64(stmt, 0)] = text;
+        ret_list->list[database_id(stmt, 0, ret_list->n)] = text;
         rc = 0;
     }
     sqlite3_finalize(stmt);
@@ -238,7 +237,7 @@ struct code_names {
 
 static const char *name_of(const struct name_list *names, int64_t id)
 {
-    return id > 0 && id < names->n ? names->list[id] : NULL;
+    return id > 0 && (uint64_t)id < names->n ? names->list[id] : NULL;
 }
 
 /* A frame without levels has one that nothing is known of. */
@@ -358,16 +357,15 @@ static int read_code(struct stack_weights *weights, const struct query *query, s
 {
     struct code_names names = {0};
     size_t capacity = 0;
-    int rc = rundb_get_int64(&query->database, "SELECT ifnull(max(frame_id), 0) + 1 FROM frames",
-                             &weights->n_frames, err);
+    size_t n_frames = 0;
+    int rc = database_ids(query->database.handle, "frames", "frame_id", &n_frames, err);
 
     if (rc != 0)
         return rc;
-    weights->first_position =
-        calloc((size_t)weights->n_frames + 1, sizeof(*weights->first_position));
+    weights->first_position = calloc(n_frames + 1, sizeof(*weights->first_position));
     if (!weights->first_position)
-        return error_set(err, ERROR_NOMEM, "no memory for %lld frames",
-                         (long long)weights->n_frames);
+        return error_set(err, ERROR_NOMEM, "no memory for %zu frames", n_frames);
+    weights->n_frames = (int64_t)n_frames;
     rc = read_names(weights, query, "functions", "function_id", "name", &names.functions, &capacity,
                     err);
     if (rc == 0)
@@ -405,21 +403,22 @@ static bool is_node(const struct stack_weights *weights, int64_t id)
     return id > 0 && id < weights->n_nodes;
 }
 
-static size_t count_positions(const struct stack_weights *weights, int64_t id)
+/* Callers come first. */
+static void count_positions(struct stack_weights *weights)
 {
-    size_t total = 0;
+    for (int64_t id = 1; id < weights->n_nodes; id++) {
+        struct stack_node *node = &weights->nodes[id];
+        size_t n;
 
-    for (size_t n; is_node(weights, id); id = weights->nodes[id].parent_id) {
-        (void)stack_weights_frame(weights, weights->nodes[id].frame_id, &n);
-        total += n;
+        (void)stack_weights_frame(weights, node->frame_id, &n);
+        node->n_positions = weights->nodes[node->parent_id].n_positions + n;
     }
-    return total;
 }
 
 size_t stack_weights_positions(const struct stack_weights *weights, int64_t backtrace_id,
                                const struct stack_position **ret_positions)
 {
-    size_t total = count_positions(weights, backtrace_id);
+    size_t total = is_node(weights, backtrace_id) ? weights->nodes[backtrace_id].n_positions : 0;
     size_t at = total;
 
     for (int64_t id = backtrace_id; is_node(weights, id); id = weights->nodes[id].parent_id) {
@@ -437,14 +436,16 @@ static void measure_stacks(struct stack_weights *weights)
 {
     size_t n = 0;
 
+    count_positions(weights);
     for (size_t i = 0; i < weights->n; i++) {
-        size_t n_positions = count_positions(weights, weights->list[i].backtrace_id);
+        int64_t id = weights->list[i].backtrace_id;
+        size_t n_positions = is_node(weights, id) ? weights->nodes[id].n_positions : 0;
         if (n_positions > weights->max_positions)
             weights->max_positions = n_positions;
         if (n_positions == 0)
             continue;
-        weights->total_bytes += weights->list[i].bytes;
-        weights->total_blocks += weights->list[i].blocks;
+        saturating_grow(&weights->total_bytes, weights->list[i].bytes);
+        saturating_grow(&weights->total_blocks, weights->list[i].blocks);
         weights->list[n++] = weights->list[i];
     }
     weights->n = n;

@@ -54,6 +54,7 @@ struct stack_weight {
 struct stack_node {
     int64_t parent_id; /* 0 at a root, and for an id that is none */
     int64_t frame_id;
+    size_t n_positions; /* from the root on */
 };
 
 struct stack_weights {
