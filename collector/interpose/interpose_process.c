@@ -11,6 +11,7 @@
 #include "collector/life/end.h"
 #include "collector/life/environment.h"
 #include "collector/life/lifecycle.h"
+#include "collector/log/message.h"
 #include "collector/log/segment.h"
 #include "collector/platform/memory.h"
 #include "collector/platform/real.h"
@@ -55,22 +56,29 @@ static void record_child(pid_t pid, const struct unwind_origin *origin)
         describe_child((uint32_t)pid);
 }
 
-/* What a forking handler needs that interrupted a recording of this thread. */
+/* The child's own events are lost until its handler returns: its log, if it has one, counts them. */
+static void tell_of_stranded(void)
+{
+    static _Atomic bool is_told;
+
+    if (is_following() && !atomic_exchange_explicit(&is_told, true, memory_order_relaxed))
+        message(CONFIG_LEVEL_WARN,
+                "a signal handler forked while it had interrupted a recording: such a child is "
+                "recorded only after its handler has returned",
+                NULL, 0);
+}
+
 static bool fork_begins(void)
 {
-    bool is_nested = state_is_recording() && thread_is_nested();
-
-    if (is_nested)
-        memory_inherit(true);
-    return is_nested;
+    return state_is_recording() && thread_fork_begins();
 }
 
 static pid_t forked(pid_t pid, bool is_nested, const struct unwind_origin *origin)
 {
-    if (is_nested && pid == 0)
-        segment_replace_mappings();
-    else if (is_nested)
-        memory_inherit(false);
+    if (is_nested)
+        thread_fork_ended(pid == 0);
+    if (is_nested && pid > 0)
+        tell_of_stranded();
     if (pid > 0)
         record_child(pid, origin);
     return pid;
@@ -125,6 +133,7 @@ MTRACE_EXPORT int forkpty(int *ret_master, char *ret_name, const struct termios 
  */
 MTRACE_EXPORT int daemon(int keeps_directory, int keeps_descriptors)
 {
+    bool is_nested;
     int result;
 
     if (!lifecycle_is_ready() || !g_real.daemon) {
@@ -133,7 +142,10 @@ MTRACE_EXPORT int daemon(int keeps_directory, int keeps_descriptors)
     }
     heap_extent_record();
     end_write(LOG_END_IMMEDIATE, 0);
+    is_nested = fork_begins();
     result = g_real.daemon(keeps_directory, keeps_descriptors);
+    if (is_nested)
+        thread_fork_ended(!state_is_own_process());
     end_take_back();
     return result;
 }

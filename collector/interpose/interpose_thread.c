@@ -15,6 +15,7 @@
 #include <errno.h>
 #include <linux/seccomp.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <sys/prctl.h>
@@ -204,11 +205,24 @@ MTRACE_EXPORT int prctl(int option, ...)
     return result;
 }
 
+/* A child with a memory of its own goes on where the caller was. */
+static bool is_fork(long number, const long *a)
+{
+    uint64_t flags = (uint64_t)a[0];
+
+    if (number == SYS_clone3
+        && sys_copy_own(&flags, (uintptr_t)a[0], sizeof(flags)) != (long)sizeof(flags))
+        return false;
+    return number == SYS_fork
+           || ((number == SYS_clone || number == SYS_clone3) && !(flags & CLONE_VM));
+}
+
 MTRACE_EXPORT long syscall(long number, ...)
 {
     long a[6];
     va_list arguments;
     struct ban ban;
+    bool is_nested;
     long result;
 
     va_start(arguments, number);
@@ -221,7 +235,10 @@ MTRACE_EXPORT long syscall(long number, ...)
     }
     ban = ban_by_syscall(number, a);
     ban_begins(&ban);
+    is_nested = is_fork(number, a) && state_is_recording() && thread_fork_begins();
     result = g_real.syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+    if (is_nested)
+        thread_fork_ended(result == 0);
     ban_ended(&ban, result);
     return result;
 }

@@ -44,7 +44,7 @@ static char **initial_environment(void)
 /* ---- start -------------------------------------------------------------------------------------
  */
 
-static bool begin_recording(const struct output_parent *parent)
+static bool begin_unblocked(const struct output_parent *parent)
 {
     modules_init();
     capture_init(state_config());
@@ -56,8 +56,21 @@ static bool begin_recording(const struct output_parent *parent)
     g_run_id = segment_log()->run_id;
     describe_recording(initial_arguments());
     environment_update();
+    segment_count_drops(LOG_DROP_NESTED, thread_n_stranded());
     state_record();
     return true;
+}
+
+/* A handler that forks in the middle would leave the child a log that is half made. */
+static bool begin_recording(const struct output_parent *parent)
+{
+    uint64_t mask;
+    bool is_blocked = sys_block_signals(&mask) >= 0;
+    bool has_begun = begin_unblocked(parent);
+
+    if (is_blocked)
+        sys_unblock_signals(mask);
+    return has_begun;
 }
 
 /* LC-2: all that lived in the parent's mappings is forgotten without being looked at. */
@@ -65,7 +78,7 @@ static MTRACE_COLD bool begin_in_child(void)
 {
     struct output_parent parent = {output_first_path(), g_run_id, state_pid(), true};
 
-    if (!state_start(STATE_RECORDING))
+    if (thread_is_stranded() || !state_start(STATE_RECORDING))
         return false;
     segment_forget();
     memory_forget();

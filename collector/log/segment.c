@@ -378,10 +378,15 @@ struct log_segment *segment_take_partial(void)
     return g_log ? pop(&g_log->partial_stack) : NULL;
 }
 
-void segment_count_drop(enum log_drop reason)
+void segment_count_drops(enum log_drop reason, uint64_t n)
 {
     if (g_log)
-        atomic_fetch_add_explicit(&g_log->dropped[reason], 1, memory_order_relaxed);
+        atomic_fetch_add_explicit(&g_log->dropped[reason], n, memory_order_relaxed);
+}
+
+void segment_count_drop(enum log_drop reason)
+{
+    segment_count_drops(reason, 1);
 }
 
 enum log_drop segment_drop_reason(void)

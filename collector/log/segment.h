@@ -91,7 +91,8 @@ void *segment_reserve(struct segment_shared *shared, uint32_t size_bytes,
 /* Makes n more free segments now, because it will not be possible later (chroot, seccomp). */
 void segment_reserve_ahead(uint32_t n);
 
-/* Counts an event that is in no segment. */
+/* Counts events that are in no segment. */
+void segment_count_drops(enum log_drop reason, uint64_t n);
 void segment_count_drop(enum log_drop reason);
 
 /* Why segment_take failed last. */

@@ -15,27 +15,32 @@ void *memory_map_inherited(size_t size_bytes)
 }
 
 enum {
-    N_REGIONS = 1024 /* what is mapped beyond that is not known to memory_inherit */
+    N_REGIONS = 1024, /* a mapping beyond that is inherited by every fork */
+    BEING_WRITTEN = 1,
 };
 
-/* The live mappings of memory_map; start 0 = unused, taken by CAS. */
+/* The live mappings of memory_map that a fork does not inherit; start 0 = unused, taken by CAS. */
 static struct region {
     _Atomic uintptr_t start;
     size_t size_bytes;
 } g_regions[N_REGIONS];
 
-static void add_region(const void *start, size_t size_bytes)
+static _Atomic bool g_is_inherited; /* set by memory_inherit, and left so */
+
+static bool add_region(const void *start, size_t size_bytes)
 {
     for (unsigned i = 0; i < N_REGIONS; i++) {
         uintptr_t unused = 0;
         if (atomic_load_explicit(&g_regions[i].start, memory_order_relaxed) == 0
-            && atomic_compare_exchange_strong_explicit(&g_regions[i].start, &unused,
-                                                       (uintptr_t)start, memory_order_acq_rel,
+            && atomic_compare_exchange_strong_explicit(&g_regions[i].start, &unused, BEING_WRITTEN,
+                                                       memory_order_acq_rel,
                                                        memory_order_relaxed)) {
             g_regions[i].size_bytes = size_bytes;
-            return;
+            atomic_store_explicit(&g_regions[i].start, (uintptr_t)start, memory_order_release);
+            return true;
         }
     }
+    return false;
 }
 
 static void remove_region(const void *start)
@@ -45,24 +50,33 @@ static void remove_region(const void *start)
             atomic_store_explicit(&g_regions[i].start, 0, memory_order_release);
 }
 
-void memory_inherit(bool is_inherited)
+/* Never undone: another thread may be about to fork, too, and needs what it needs until then. */
+void memory_inherit(void)
 {
+    atomic_store_explicit(&g_is_inherited, true, memory_order_seq_cst);
     for (unsigned i = 0; i < N_REGIONS; i++) {
         uintptr_t start = atomic_load_explicit(&g_regions[i].start, memory_order_acquire);
-        if (start)
-            sys_advise((void *)start, g_regions[i].size_bytes,
-                       is_inherited ? MADV_DOFORK : MADV_DONTFORK);
+        if (start > BEING_WRITTEN)
+            sys_advise((void *)start, g_regions[i].size_bytes, MADV_DOFORK);
     }
 }
 
+/*
+ * Listed first: a handler that forks in between finds it in the list, or inherits it. Who calls
+ * memory_inherit meanwhile in another thread has no use for a mapping that is not handed out yet.
+ */
 void *memory_map(size_t size_bytes)
 {
     void *start = memory_map_inherited(size_bytes);
 
-    if (start) {
+    if (!start)
+        return NULL;
+    sys_advise(start, size_bytes, MADV_DONTDUMP);
+    if (!atomic_load_explicit(&g_is_inherited, memory_order_seq_cst)
+        && add_region(start, size_bytes)) {
         sys_advise(start, size_bytes, MADV_DONTFORK);
-        sys_advise(start, size_bytes, MADV_DONTDUMP);
-        add_region(start, size_bytes);
+        if (atomic_load_explicit(&g_is_inherited, memory_order_seq_cst))
+            sys_advise(start, size_bytes, MADV_DOFORK);
     }
     return start;
 }
@@ -98,5 +112,6 @@ void memory_forget(void)
 {
     for (unsigned i = 0; i < N_REGIONS; i++)
         atomic_store_explicit(&g_regions[i].start, 0, memory_order_relaxed);
+    atomic_store_explicit(&g_is_inherited, false, memory_order_relaxed);
     atomic_store_explicit(&g_is_borrowed, false, memory_order_relaxed);
 }

@@ -20,10 +20,10 @@ void *memory_map(size_t size_bytes);
 void *memory_map_inherited(size_t size_bytes);
 
 /*
- * For a fork by a signal handler that interrupted us: with true the mappings are inherited by the
- * next fork, so that in the child the interrupted code finds them when the handler returns.
+ * For a fork by a signal handler that interrupted us: from now on all mappings are inherited, so
+ * that in the child the interrupted code finds them when the handler returns. Forks become dearer.
  */
-void memory_inherit(bool is_inherited);
+void memory_inherit(void);
 
 void memory_unmap(void *start, size_t size_bytes);
 
@@ -38,7 +38,7 @@ enum {
 char *memory_borrow(void);
 void memory_return(char *borrowed);
 
-/* In a fork child: another thread of the parent may have had the buffer. */
+/* In a fork child that has no use for what it inherited: another thread of the parent may have had the buffer. */
 void memory_forget(void);
 
 #endif

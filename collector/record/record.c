@@ -199,9 +199,11 @@ static void write_draft(struct thread *thread, const struct draft *draft, uint64
 
 static MTRACE_COLD void write_side(const struct draft *draft, uint64_t ticks)
 {
-    if (!state_is_recording() || g_thread.is_muted)
+    if (g_thread.is_muted)
         return;
-    if (!side_write(draft->words, draft->n_words, ticks, g_thread.index))
+    if (!state_is_recording())
+        thread_count_stranded();
+    else if (!side_write(draft->words, draft->n_words, ticks, g_thread.index))
         segment_count_drop(LOG_DROP_NESTED);
 }
 

@@ -98,7 +98,7 @@ static void begin(struct thread *thread, uint64_t generation)
     thread->segment = NULL;
     thread->last_ticks = thread->base_ticks = 0;
     thread->index = 0;
-    thread->is_dead = false;
+    thread->is_dead = thread->is_forking = false;
     thread->n_rounds = 0;
     thread->walk = NULL;
     thread->exec_scratch = NULL;
@@ -111,10 +111,62 @@ static void begin(struct thread *thread, uint64_t generation)
         pthread_setspecific(g_key, thread);
 }
 
-bool thread_is_nested(void)
+/* ---- forks inside of a recording -----------------------------------------------------------------
+ */
+
+static struct thread *g_stranded; /* in the child, where no other thread is; else NULL */
+static _Atomic uint32_t g_n_stranded;
+
+bool thread_fork_begins(void)
 {
-    return g_thread.generation != 0 && g_thread.gate == THREAD_GATE_CLOSED && !g_thread.is_dead;
+    struct thread *thread = &g_thread;
+
+    if (thread->generation == 0 || thread->gate != THREAD_GATE_CLOSED || thread->is_dead
+        || g_stranded)
+        return false;
+    memory_inherit();
+    thread->is_forking = true;
+    return true;
 }
+
+/* The first one who asks in the child may be a handler of pthread_atfork, before fork returns. */
+static void strand(void)
+{
+    g_thread.is_forking = false;
+    g_stranded = &g_thread;
+    segment_replace_mappings();
+}
+
+void thread_fork_ended(bool is_child)
+{
+    if (!is_child)
+        g_thread.is_forking = false;
+    else if (g_thread.is_forking)
+        strand();
+}
+
+bool thread_is_stranded(void)
+{
+    if (g_thread.is_forking)
+        strand();
+    if (g_stranded && g_stranded->gate != THREAD_GATE_CLOSED)
+        g_stranded = NULL;
+    return g_stranded != NULL;
+}
+
+void thread_count_stranded(void)
+{
+    if (g_stranded)
+        atomic_fetch_add_explicit(&g_n_stranded, 1, memory_order_relaxed);
+}
+
+uint32_t thread_n_stranded(void)
+{
+    return atomic_exchange_explicit(&g_n_stranded, 0, memory_order_relaxed);
+}
+
+/* ---- the gate ----------------------------------------------------------------------------------
+ */
 
 MTRACE_COLD struct thread *thread_enter_slow(uint64_t previous_gate)
 {
@@ -122,6 +174,8 @@ MTRACE_COLD struct thread *thread_enter_slow(uint64_t previous_gate)
     bool was_closed = previous_gate == THREAD_GATE_CLOSED;
     uint64_t generation;
 
+    if (g_stranded == thread && !was_closed)
+        g_stranded = NULL;
     if (!state_is_recording()) {
         thread->gate = previous_gate;
         return NULL;

@@ -12,7 +12,8 @@
  *        └───────────────────────────────────────────►   dead
  *
  *      inside + a nested call (signal handler, or ourselves)  -> the shared side segment
- *      inside in the parent of a fork (the handler forked): as inside, until the handler returned
+ *      inside in the parent of a fork (the handler forked): the process is stranded, and records
+ *          nothing until the handler has returned and the interrupted recording has ended
  *      dead   + a call (a later destructor of the same round) -> the shared side segment
  *      key destructor rounds before the last leave the thread ready ("dying"): others free there.
  *
@@ -50,6 +51,7 @@ struct thread {
     uint64_t generation; /* of the process that the fields are about; 0 = unseen */
     uint32_t index;      /* in the log; 0 = not defined yet */
     bool is_dead;
+    bool is_forking;    /* its handler, which interrupted a recording, is about to fork, or did */
     bool is_muted;      /* nested calls are our own oracle's or the allocator's: not recorded */
     uint8_t n_rounds;   /* key destructor rounds seen */
     uintptr_t *walk;    /* scratch of the oracle's walks */
@@ -86,8 +88,20 @@ static inline void thread_leave(struct thread *thread)
     thread->gate = thread->generation;
 }
 
-/* The caller is a signal handler that interrupted a recording of this thread. */
-bool thread_is_nested(void);
+/*
+ * Around a fork. A signal handler that calls it may have interrupted a recording of this thread. In
+ * the child its code goes on when the handler returns: with all it needs in memory, but with no log
+ * behind it. begins: true when that is so, and then `ended` is due in both processes.
+ */
+bool thread_fork_begins(void);
+void thread_fork_ended(bool is_child);
+
+/* In a fork child, where a log shall begin: not before an interrupted recording has ended. */
+bool thread_is_stranded(void);
+
+/* An event of the caller cannot be recorded, because of that; and how many such there were. */
+void thread_count_stranded(void);
+uint32_t thread_n_stranded(void);
 
 /* Makes the key whose destructor ends threads. Once per process image. */
 void thread_init(void);

@@ -40,6 +40,7 @@ SQL = {
     # By the frame pointer the caller is found.
     "called_through": "SELECT count(*) FROM allocations a WHERE size_bytes = 1777 AND EXISTS (SELECT 1 FROM stack_frames f "
                       "WHERE f.backtrace_id = a.backtrace_id AND function = 'call_through')",
+    "children_blocks": "SELECT count(*) FROM allocations WHERE size_bytes = 3777 AND process_id > 1 AND is_leaked",
     "deepest": "SELECT max(depth) >= 30000 FROM backtraces",
 }
 
@@ -82,6 +83,13 @@ CASES |= {
     "many_forks": Case(["fork_children", "fork", "200"], end=("exit", 0)),
     "many_raw_forks": Case(["fork_children", "_Fork", "200"], end=("exit", 0)),
     "raw_fork_children": Case(["fork_children", "_Fork"], end=("exit", 0)),
+    # A handler that interrupted us forks: the child goes on in what was interrupted, and dies of whatever it does not find.
+    **{f"fork_in_handler_{name}": Case(["fork_in_handler", *argv], end=("exit", 0), expect={"children_blocks": None})
+       for name, argv in {"fork": ["fork", "200"], "atfork": ["atfork", "200"], "_Fork": ["_Fork", "200"],
+                          "syscall": ["syscall", "200"], "threads": ["fork", "100", "400"]}.items()},
+    # Followed, it has a log of its own from there on, and says how many events came before that.
+    **{f"fork_in_handler_followed_{how}": Case(["fork_in_handler", how, "40"], options=["--follow-children"], end=("exit", 0),
+                                               may_drop=True) for how in ("fork", "atfork")},
     "before_and_after_main": plain("before_and_after_main", end=("exit", 3)),
     "deep_recursion": plain("deep_recursion", expect={"deepest": 1}),
     # Without following, the log ends with the first image: 100 blocks of round 0, lost at exec but not leaked.
