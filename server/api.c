@@ -2,11 +2,11 @@
 #include "server/api.h"
 
 #include "queries/library/queries.h"
-#include "queries/text/json_text.h"
 #include "server/exchange.h"
 #include "server/recordings.h"
 #include "server/watch.h"
 #include "support/error.h"
+#include "support/json_text.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "server/exchange.h"
 
-#include "queries/text/json_text.h"
+#include "support/json_text.h"
 #include "support/error.h"
 
 #include <string.h>

@@ -4,6 +4,7 @@
 #include "importer/tables/bulk_insert.h"
 #include "importer/tables/database.h"
 #include "importer/tables/fact_tables.h"
+#include "support/json_text.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,37 +12,25 @@
 
 /* ---- processes and threads ---- */
 
-static int add_json_string(sqlite3_str *out, const char *text, size_t length)
-{
-    sqlite3_str_appendchar(out, 1, '"');
-    for (size_t i = 0; i < length; i++) {
-        unsigned char byte = (unsigned char)text[i];
-        if (byte == '"' || byte == '\\')
-            sqlite3_str_appendf(out, "\\%c", byte);
-        else if (byte < 0x20 || byte == 0x7f)
-            sqlite3_str_appendf(out, "\\u%04x", byte);
-        else
-            sqlite3_str_appendchar(out, 1, (char)byte);
-    }
-    sqlite3_str_appendchar(out, 1, '"');
-    return sqlite3_str_errcode(out);
-}
-
 /* The arguments as a JSON array; NULL when none are known or memory is lacking. */
 static char *command_line(const struct definitions_process *process)
 {
     if (process->n_arguments == 0)
         return NULL;
-    sqlite3_str *out = sqlite3_str_new(NULL);
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
     const char *argument = process->arguments;
+    if (!out)
+        return NULL;
     for (size_t i = 0; i < process->n_arguments; i++) {
-        size_t length = strlen(argument);
-        sqlite3_str_appendchar(out, 1, i ? ',' : '[');
-        add_json_string(out, argument, length);
-        argument += length + 1;
+        fputc(i ? ',' : '[', out);
+        json_text_put(out, argument);
+        argument += strlen(argument) + 1;
     }
-    sqlite3_str_appendchar(out, 1, ']');
-    return sqlite3_str_finish(out);
+    fputc(']', out);
+    fclose(out);
+    return text;
 }
 
 static uint64_t dropped_events(const struct definitions_process *process)
@@ -77,7 +66,7 @@ static int write_processes(sqlite3 *db, struct facts *facts, struct error *err)
                                totals->peak_bytes, totals->peak_blocks, totals->peak_ns,
                                process->max_rss_bytes, pairing_inherited_frees(facts->pairing, id),
                                facts->processes[id].n_events, dropped_events(process));
-        sqlite3_free(arguments);
+        free(arguments);
     }
     sqlite3_finalize(insert);
     return code;

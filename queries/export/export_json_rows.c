@@ -4,7 +4,7 @@
 #include "queries/export/export_job.h"
 #include "queries/filter/filter_sql.h"
 #include "queries/question/query.h"
-#include "queries/text/json_text.h"
+#include "support/json_text.h"
 #include "support/error.h"
 
 #include <errno.h>

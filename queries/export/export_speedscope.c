@@ -7,7 +7,7 @@
 #include "queries/export/export_job.h"
 #include "queries/export/export_totals.h"
 #include "queries/question/query.h"
-#include "queries/text/json_text.h"
+#include "support/json_text.h"
 #include "support/error.h"
 
 #include <inttypes.h>

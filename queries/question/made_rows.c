@@ -4,63 +4,81 @@
 #include "queries/question/query.h"
 #include "queries/question/report.h"
 #include "support/error.h"
+#include "support/json_text.h"
 
+#include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
+
+static void put(struct made_rows *rows, const char *text)
+{
+    if (rows->out)
+        (void)fputs(text, rows->out);
+}
+
+/* False: no memory, now or before. */
+static bool finish(struct made_rows *rows)
+{
+    bool is_bad = !rows->out || fputs("]", rows->out) == EOF || ferror(rows->out);
+
+    is_bad = (rows->out && fclose(rows->out) != 0) || is_bad;
+    rows->out = NULL;
+    return !is_bad;
+}
 
 void made_rows_init(struct made_rows *rows, const char *columns)
 {
-    *rows = (struct made_rows){.columns = columns, .json = sqlite3_str_new(NULL)};
-    sqlite3_str_appendchar(rows->json, 1, '[');
+    *rows = (struct made_rows){.columns = columns};
+    rows->out = open_memstream(&rows->json, &rows->n_bytes);
+    put(rows, "[");
 }
 
 void made_rows_done(struct made_rows *rows)
 {
-    sqlite3_free(sqlite3_str_finish(rows->json));
-    rows->json = NULL;
+    if (rows->out)
+        (void)fclose(rows->out);
+    free(rows->json);
+    *rows = (struct made_rows){.n = 0};
 }
 
 void made_rows_begin(struct made_rows *rows)
 {
-    sqlite3_str_appendall(rows->json, rows->n++ ? ",[" : "[");
+    put(rows, rows->n++ ? ",[" : "[");
 }
 
 /* Every value is followed by a comma; the row ends with a place that nobody reads. */
 void made_rows_end(struct made_rows *rows)
 {
-    sqlite3_str_appendall(rows->json, "0]");
+    put(rows, "0]");
 }
 
 void made_rows_add_int64(struct made_rows *rows, int64_t value)
 {
-    sqlite3_str_appendf(rows->json, "%lld,", (long long)value);
+    if (rows->out)
+        (void)fprintf(rows->out, "%" PRId64 ",", value);
 }
 
+/* By SQLite: JSON knows no other decimal point. */
 void made_rows_add_share(struct made_rows *rows, double value)
 {
-    sqlite3_str_appendf(rows->json, "%!.10f,", value);
+    char text[64];
+
+    put(rows, sqlite3_snprintf(sizeof(text), text, "%!.10f,", value));
 }
 
 void made_rows_add_null(struct made_rows *rows)
 {
-    sqlite3_str_appendall(rows->json, "null,");
+    put(rows, "null,");
 }
 
 void made_rows_add_text(struct made_rows *rows, const char *text)
 {
     if (!text) {
         made_rows_add_null(rows);
-        return;
+    } else if (rows->out) {
+        json_text_put(rows->out, text);
+        put(rows, ",");
     }
-    sqlite3_str_appendchar(rows->json, 1, '"');
-    for (const char *c = text; *c; c++) {
-        if (*c == '"' || *c == '\\')
-            sqlite3_str_appendf(rows->json, "\\%c", *c);
-        else if ((unsigned char)*c < 0x20)
-            sqlite3_str_appendf(rows->json, "\\u%04x", (unsigned)(unsigned char)*c);
-        else
-            sqlite3_str_appendchar(rows->json, 1, *c);
-    }
-    sqlite3_str_appendall(rows->json, "\",");
 }
 
 /* "(SELECT value ->> 0 AS bytes, … FROM temp.made_rows)" */
@@ -90,12 +108,11 @@ int made_rows_show(struct made_rows *rows, struct query *query, struct error *er
     options.process_id = 0; /* the rows are of these already */
     options.site_id = 0;
 
-    sqlite3_str_appendchar(rows->json, 1, ']');
-    if (!source || sqlite3_str_errcode(rows->json) != SQLITE_OK) {
+    if (!finish(rows) || !source) {
         rc = error_set(err, ERROR_NOMEM, "no memory for %lld rows", (long long)rows->n);
     } else {
         query->options = &options;
-        rc = report_show_made(query, source, sqlite3_str_value(rows->json), err);
+        rc = report_show_made(query, source, rows->json, err);
         query->options = asked;
     }
     sqlite3_free(source);

@@ -10,15 +10,18 @@
 #ifndef MTRACE_QUERIES_MADE_ROWS_H
 #define MTRACE_QUERIES_MADE_ROWS_H
 
+#include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 struct error;
 struct query;
-struct sqlite3_str;
 
 struct made_rows {
     const char *columns; /* comma-separated */
-    struct sqlite3_str *json;
+    FILE *out;           /* what makes json; NULL: no memory, or it is finished */
+    char *json;
+    size_t n_bytes;
     int64_t n;
 };
 

@@ -3,7 +3,7 @@
 
 #include "queries/database/rundb.h"
 #include "queries/text/column.h"
-#include "queries/text/json_text.h"
+#include "support/json_text.h"
 #include "queries/text/table.h"
 #include "queries/text/where.h"
 #include "support/error.h"

@@ -3,7 +3,9 @@
 
 #include "queries/text/render.h"
 #include "support/error.h"
+#include "support/utf8.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -33,43 +35,24 @@ void svg_end(FILE *out)
     (void)fputs("</svg>\n", out);
 }
 
-/* The length of a well-formed UTF-8 character that XML allows; 0: there is none. */
-static size_t character_length(const unsigned char *text)
+/* Control characters, and U+FFFE and U+FFFF of each plane, are none of XML. */
+static bool is_xml(const char *character, size_t length)
 {
-    static const struct {
-        unsigned char mask, value, shift;
-        unsigned smallest;
-    } forms[] = {{0x80, 0x00, 0, 0x20},
-                 {0xe0, 0xc0, 6, 0x80},
-                 {0xf0, 0xe0, 12, 0x800},
-                 {0xf8, 0xf0, 18, 0x10000}};
+    const unsigned char *bytes = (const unsigned char *)character;
 
-    for (size_t length = 1; length <= sizeof(forms) / sizeof(forms[0]); length++) {
-        unsigned code;
-
-        if ((text[0] & forms[length - 1].mask) != forms[length - 1].value)
-            continue;
-        code = text[0] & ~(unsigned)forms[length - 1].mask & 0xff;
-        for (size_t i = 1; i < length; i++) {
-            if ((text[i] & 0xc0) != 0x80)
-                return 0;
-            code = code << 6 | (text[i] & 0x3f);
-        }
-        return code < forms[length - 1].smallest || code == 0x7f || code > 0x10ffff
-                       || (code >= 0xd800 && code < 0xe000) || (code & 0xfffe) == 0xfffe
-                   ? 0
-                   : length;
-    }
-    return 0;
+    if (length == 1)
+        return *bytes >= 0x20 && *bytes != 0x7f;
+    return !(length >= 3 && bytes[length - 1] >= 0xbe && bytes[length - 2] == 0xbf
+             && (bytes[length - 3] & 0x0f) == 0x0f);
 }
 
 void svg_put_text(FILE *out, const char *text)
 {
     for (size_t length; *text; text += length) {
-        length = character_length((const unsigned char *)text);
-        if (length == 0) {
+        length = utf8_length(text);
+        if (length == 0 || !is_xml(text, length)) {
             (void)putc(*text == '\n' ? '\n' : '?', out);
-            length = 1;
+            length = length ? length : 1;
         } else if (*text == '<') {
             (void)fputs("&lt;", out);
         } else if (*text == '>') {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* json_text: a string as JSON writes it. Bytes that are no UTF-8 become U+FFFD, so that every
  * reader takes the file. */
-#ifndef MTRACE_QUERIES_JSON_TEXT_H
-#define MTRACE_QUERIES_JSON_TEXT_H
+#ifndef MTRACE_SUPPORT_JSON_TEXT_H
+#define MTRACE_SUPPORT_JSON_TEXT_H
 
 #include <stdio.h>
 

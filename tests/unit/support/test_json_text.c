@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "queries/text/json_text.h"
+#include "support/json_text.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
