@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "importer/events/log_record.h"
 
+#include "common/attr.h"
 #include "common/log_format.h"
 #include "importer/model/definitions.h"
 
@@ -73,6 +74,30 @@ static bool is_event(const uint64_t *words, size_t n_words)
     }
 }
 
+/* RC-3, for kinds whose fields can hold it. */
+static bool is_possible(const uint64_t *words)
+{
+    switch (kind_of(words)) {
+    case LOG_ALLOC:
+        return address_of(words) != 0;
+    case LOG_ALLOC_WIDE:
+        return address_of(words) != 0 && words[3] <= EVENT_MAX_BYTES
+               && ((words[2] >> 8) & 0xff) <= EVENT_MAX_ALIGNMENT_LOG2;
+    case LOG_REALLOC_WIDE:
+        return words[4] <= EVENT_MAX_BYTES;
+    case LOG_MUNMAP:
+    case LOG_MMAP:
+        return words[2] <= EVENT_MAX_BYTES;
+    case LOG_MREMAP:
+        return words[2] <= ADDRESS_MASK && words[3] <= EVENT_MAX_BYTES
+               && words[4] <= EVENT_MAX_BYTES;
+    case LOG_CULLED:
+        return words[3] <= EVENT_MAX_SUM;
+    default:
+        return true;
+    }
+}
+
 enum log_record_found log_record_next(struct log_record_reader *reader, struct log_record *ret)
 {
     while (reader->at < reader->end) {
@@ -82,6 +107,10 @@ enum log_record_found log_record_next(struct log_record_reader *reader, struct l
             return LOG_RECORD_DAMAGED;
         reader->at = words + n;
         if (is_event(words, n)) {
+            if (mtrace_unlikely(!is_possible(words))) {
+                reader->n_impossible++;
+                continue;
+            }
             *ret = (struct log_record){.words = words,
                                        .ticks = reader->base_ticks + time_of(words),
                                        .thread = reader->thread};
@@ -143,6 +172,12 @@ static uint32_t backtrace_of(const struct log_names *names, uint32_t node, uint6
     return DEFINITIONS_LOST_BACKTRACE;
 }
 
+/* Of a wide record; an allocator may answer anything. 0: not known. */
+static uint64_t usable_of(uint64_t word, uint64_t size)
+{
+    return word >= size && word <= EVENT_MAX_BYTES ? word : 0;
+}
+
 static void set_call(struct event *event, uint64_t call_flags)
 {
     event->call = call_flags & LOG_CALL_MASK;
@@ -159,7 +194,7 @@ static void decode_narrow(const uint64_t *words, struct event *ret)
 static void decode_alloc_wide(const uint64_t *words, struct event *ret)
 {
     ret->size = words[3];
-    ret->usable = words[4];
+    ret->usable = usable_of(words[4], words[3]);
     ret->alignment_log2 = (words[2] >> 8) & 0xff;
     set_call(ret, words[2]);
 }
@@ -173,7 +208,7 @@ static void decode_realloc(const uint64_t *words, enum log_record_half half, str
         decode_narrow(words, ret);
     } else {
         ret->size = words[4];
-        ret->usable = words[5];
+        ret->usable = usable_of(words[5], words[4]);
         set_call(ret, words[2]);
     }
     ret->old_address = old_address;
@@ -187,6 +222,30 @@ static void decode_realloc(const uint64_t *words, enum log_record_half half, str
         ret->address = old_address;
     } else {
         ret->kind = EVENT_ALLOC;
+    }
+}
+
+static uint64_t larger(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+uint64_t log_record_claimed_bytes(const struct log_record *record)
+{
+    const uint64_t *words = record->words;
+
+    switch (kind_of(words)) {
+    case LOG_ALLOC:
+    case LOG_REALLOC:
+        return (words[2] & SIZE_MASK) + ((words[2] >> LOG_SIZE_BITS) & SLACK_MASK);
+    case LOG_ALLOC_WIDE:
+        return larger(words[3], usable_of(words[4], words[3]));
+    case LOG_REALLOC_WIDE:
+        return larger(words[4], usable_of(words[5], words[4]));
+    case LOG_CULLED:
+        return words[3] + (words[2] >> 16);
+    default:
+        return 0;
     }
 }
 

@@ -3,10 +3,15 @@
  * log_record: the words of an EVENTS payload, or of a side record, as struct event.
  *
  * Model:   log_record_next walks a payload and stops at what an event is made of; time bases and
- * thread switches are its state, kinds it does not know are skipped by their length (LF-5). A
- * realloc record is two events; log_record_half says which one is meant. Invariants RC-1 No word
- * outside [at, end) is read, whatever the words say. RC-2 A record that log_record_next returned
- * has all the words its kind is decoded from. Threads: one per reader.
+ *          thread switches are its state, kinds it does not know are skipped by their length (LF-5).
+ *          A realloc record is two events; log_record_half says which one is meant.
+ * Invariants
+ *   RC-1 No word outside [at, end) is read, whatever the words say.
+ *   RC-2 A record that log_record_next returned has all the words its kind is decoded from.
+ *   RC-3 A usable size that makes no sense is not known. What no allocator or kernel can have done
+ *        is no event: a block at address 0, a block or mapping of more than half the address space,
+ *        an alignment beyond it.
+ * Threads: one per reader.
  */
 #ifndef MTRACE_IMPORTER_LOG_RECORD_H
 #define MTRACE_IMPORTER_LOG_RECORD_H
@@ -30,7 +35,8 @@ struct log_record_reader {
     const uint64_t *at, *end;
     uint64_t base_ticks;
     uint32_t thread;
-    uint64_t n_unknown; /* records of kinds this version does not know */
+    uint64_t n_unknown;    /* records of kinds this version does not know */
+    uint64_t n_impossible; /* RC-3 */
 };
 
 enum log_record_found {
@@ -44,6 +50,9 @@ enum log_record_found log_record_next(struct log_record_reader *reader, struct l
 
 /* Is it a realloc with an old and a new block, and so two events? */
 bool log_record_is_pair(const struct log_record *record);
+
+/* Bytes that its block occupies, culled blocks and their number in one; 0: it makes none. */
+uint64_t log_record_claimed_bytes(const struct log_record *record);
 
 /* When the first half of a pair happened. */
 uint64_t log_record_begin_ticks(const struct log_record *record);

@@ -245,8 +245,11 @@ static void finish(struct event_stream *stream)
               "events whose stack the log does not hold");
     add_count(stream, LOG_DAMAGE_TIME, stream->sources.n_backward,
               "events whose time lies before the one before");
+    add_count(stream, LOG_DAMAGE_RECORD, stream->sources.n_impossible,
+              "records of what cannot have happened");
     add_count(stream, LOG_DAMAGE_UNKNOWN, stream->sources.n_unknown, "records of an unknown kind");
     stream->sources.n_lost_nodes = stream->sources.n_backward = stream->sources.n_unknown = 0;
+    stream->sources.n_impossible = 0;
     stream->sources.set->is_damage_complete = true;
     stream->sources.damage = &stream->ignored;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "importer/events/segment_source.h"
 
+#include "common/attr.h"
 #include "support/growing.h"
 
 #include <stdlib.h>
@@ -96,6 +97,21 @@ static enum log_record_found next_record(struct segment_sources *all, struct seg
     return found;
 }
 
+/* EV-6 */
+static bool is_within_sum(struct segment_sources *all, const struct segment_source *source,
+                          const struct log_record *record)
+{
+    uint64_t bytes = log_record_claimed_bytes(record);
+
+    if (mtrace_unlikely(bytes > EVENT_MAX_SUM - all->claimed_bytes)) {
+        all->n_impossible++;
+        all->lost = source->input;
+        return false;
+    }
+    all->claimed_bytes += bytes;
+    return true;
+}
+
 static bool advance_side(struct segment_sources *all, struct segment_source *source)
 {
     const struct log_side_record *records = (const struct log_side_record *)source->loaded->payload;
@@ -123,7 +139,9 @@ bool segment_source_advance(struct segment_sources *all, struct segment_source *
         set_time(all, source, source->record.ticks);
         return true;
     }
-    found = next_record(all, source);
+    do {
+        found = next_record(all, source);
+    } while (found == LOG_RECORD_FOUND && !is_within_sum(all, source, &source->record));
     if (found == LOG_RECORD_DAMAGED)
         report_lost_rest(all, source);
     if (found != LOG_RECORD_FOUND)
@@ -161,26 +179,29 @@ static bool add_item(struct segment_source *source, uint64_t ticks, uint32_t ind
 }
 
 /* A side record as an event, if it is one. */
-static bool read_side_record(const struct log_side_record *side, struct log_record *ret)
+static bool read_side_record(struct segment_sources *all, struct segment_source *source,
+                             const struct log_side_record *side, struct log_record *ret)
 {
     struct log_record_reader reader = {.at = side->words,
                                        .end = side->words + sizeof(side->words) / sizeof(uint64_t)};
 
-    if (side->valid != LOG_SIDE_VALID || log_record_next(&reader, ret) != LOG_RECORD_FOUND
-        || ret->words != side->words)
+    if (side->valid != LOG_SIDE_VALID)
         return false;
+    bool is_event = log_record_next(&reader, ret) == LOG_RECORD_FOUND && ret->words == side->words;
+    source->reader.n_impossible += reader.n_impossible;
     ret->ticks = side->ticks;
-    return true;
+    return is_event && is_within_sum(all, source, ret);
 }
 
-static int open_side(struct segment_source *source, size_t n_bytes, struct error *err)
+static int open_side(struct segment_sources *all, struct segment_source *source, size_t n_bytes,
+                     struct error *err)
 {
     const struct log_side_record *records = (const struct log_side_record *)source->loaded->payload;
     bool has_memory = true;
 
     for (uint32_t i = 0; has_memory && i < n_bytes / sizeof(*records); i++) {
         struct log_record record;
-        if (!read_side_record(&records[i], &record))
+        if (!read_side_record(all, source, &records[i], &record))
             continue;
         if (log_record_is_pair(&record))
             has_memory = add_item(source, log_record_begin_ticks(&record), i, LOG_RECORD_BEGIN)
@@ -227,7 +248,7 @@ int segment_source_open(struct segment_sources *all, struct segment_source *sour
     if (is_windowed && ref->kind == LOG_SEGMENT_EVENTS && ref->raw_bytes > WINDOW_BYTES)
         keep_window(source, 0, WINDOW_WORDS);
     if (ref->kind == LOG_SEGMENT_SIDE) {
-        r = open_side(source, ref->raw_bytes, err);
+        r = open_side(all, source, ref->raw_bytes, err);
         *ret_has_event = source->items && segment_source_advance(all, source);
     } else {
         *ret_has_event = segment_source_advance(all, source);
@@ -239,6 +260,9 @@ int segment_source_open(struct segment_sources *all, struct segment_source *sour
 void segment_source_close(struct segment_sources *all, struct segment_source *source)
 {
     all->n_unknown += source->reader.n_unknown;
+    all->n_impossible += source->reader.n_impossible;
+    if (source->reader.n_impossible)
+        all->lost = source->input;
     read_ahead_release(all->ahead, source->loaded);
     free(source->items);
     source->items = NULL;

@@ -26,7 +26,8 @@ struct segment_sources {
     struct log_set *set;
     struct read_ahead *ahead;
     struct log_damage_report *damage;
-    uint64_t n_lost_nodes, n_backward, n_unknown;
+    uint64_t n_lost_nodes, n_backward, n_unknown, n_impossible;
+    uint64_t claimed_bytes;       /* of all events so far: EV-6 */
     const struct log_input *lost; /* of which a part could not be read just now, or NULL */
 };
 

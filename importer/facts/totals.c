@@ -302,7 +302,7 @@ int totals_ended(struct totals *totals, uint32_t process_id, const struct live_b
     totals_settle(process, stack, end->time_ns);
     stack->live_bytes -= block->size;
     stack->live_blocks--;
-    stack->lifetime_sum_ns += lifetime;
+    stack->lifetime_sum_ns += (double)lifetime;
     if (end->intervening <= 1) {
         stack->temporary_blocks++;
         stack->temporary_bytes += block->size;

@@ -41,7 +41,7 @@ struct stack_totals {
     uint64_t first_ns, last_ns;
     uint64_t min_size, max_size;
     uint64_t slack_bytes;
-    uint64_t lifetime_sum_ns;
+    double lifetime_sum_ns; /* 10^9 blocks of 10 s are more than 63 bits hold */
     uint64_t temporary_bytes, temporary_blocks;
     uint64_t realloc_count, realloc_copied_bytes;
     uint64_t chains_started, chains_leaked;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The second pass: allocations and frees, with the times and addresses that events must have. */
-#include "support/growing.h"
 #include "importer/heaptrack/heaptrack_parts.h"
+#include "support/growing.h"
 
 #include <stdlib.h>
 
@@ -23,6 +23,7 @@ struct heaptrack_events {
     uint32_t *older;    /* by block: the next older one of its info, or the next unused block */
     size_t older_capacity;
     uint32_t n_blocks, first_unused;
+    uint64_t claimed_bytes; /* of all events so far: EV-6 */
 };
 
 int heaptrack_events_open(struct heaptrack_reader *reader, struct heaptrack_events **ret,
@@ -135,6 +136,15 @@ static uint32_t pop_block(struct heaptrack_events *events, uint32_t info)
     return block;
 }
 
+/* EV-6; blocks that are too much are blocks of 0 bytes, because frees are told by their number. */
+static uint64_t size_within_sum(struct heaptrack_events *events, uint64_t size)
+{
+    if (size > EVENT_MAX_SUM - events->claimed_bytes)
+        return 0;
+    events->claimed_bytes += size;
+    return size;
+}
+
 static int fill_by_info(struct heaptrack_events *events, const struct heaptrack_line *line,
                         struct event *ret, struct error *err)
 {
@@ -150,7 +160,7 @@ static int fill_by_info(struct heaptrack_events *events, const struct heaptrack_
     if (block == 0)
         return error_set(err, ERROR_NOMEM, "out of memory");
     ret->address = (uint64_t)block * ADDRESS_STEP;
-    ret->size = info->size;
+    ret->size = size_within_sum(events, info->size);
     ret->node = node_of(events, info->trace);
     return 0;
 }
@@ -169,7 +179,7 @@ static int fill(struct heaptrack_events *events, const struct heaptrack_line *li
     ret->address = line->c;
     if (line->kind == HEAPTRACK_FREE)
         return 0;
-    ret->size = line->a;
+    ret->size = size_within_sum(events, line->a);
     ret->node = node_of(events, line->b);
     return 0;
 }

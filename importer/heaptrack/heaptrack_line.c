@@ -147,7 +147,7 @@ static bool parse_alloc(const struct heaptrack_grammar *grammar, struct heaptrac
     if (!heaptrack_grammar_has_addresses(grammar))
         return parse_info_index(grammar, line);
     return parse_two(line) && heaptrack_line_field(&line->fields, &line->c)
-           && line->a <= HEAPTRACK_MAX_BYTES && line->c <= HEAPTRACK_MAX_BYTES;
+           && line->a <= HEAPTRACK_MAX_BYTES && line->c > 0 && line->c <= HEAPTRACK_MAX_BYTES;
 }
 
 static bool parse_free(const struct heaptrack_grammar *grammar, struct heaptrack_line *line)

@@ -22,7 +22,7 @@ CREATE TABLE backtrace_totals (
   min_size_bytes INTEGER NOT NULL,      -- smallest request
   max_size_bytes INTEGER NOT NULL,      -- largest request
   slack_bytes INTEGER NOT NULL,         -- summed over all blocks
-  lifetime_sum_ns INTEGER NOT NULL,     -- of freed blocks, culled ones left out
+  lifetime_sum_ns REAL NOT NULL,        -- of freed blocks, culled ones left out; exact up to 2^53
   chains_started INTEGER NOT NULL, chains_leaked INTEGER NOT NULL, -- chains, single blocks included, whose first member was born here
   realloc_count INTEGER NOT NULL, realloc_copied_bytes INTEGER NOT NULL, -- blocks born here by realloc of another; min(old, new) of those that moved
   culled_blocks INTEGER NOT NULL, culled_bytes INTEGER NOT NULL, -- logged only as counts; included in allocated and freed
@@ -132,7 +132,7 @@ CREATE TABLE site_totals (      -- backtrace_totals summed by call site
   temporary_blocks INTEGER NOT NULL, temporary_bytes INTEGER NOT NULL, -- as in backtrace_totals, summed
   peak_blocks INTEGER NOT NULL, peak_bytes INTEGER NOT NULL, -- as in backtrace_totals, summed
   own_peak_bytes INTEGER NOT NULL,                       -- sum of the stacks' own peaks, which need not coincide
-  slack_bytes INTEGER NOT NULL, lifetime_sum_ns INTEGER NOT NULL, -- as in backtrace_totals, summed
+  slack_bytes INTEGER NOT NULL, lifetime_sum_ns REAL NOT NULL, -- as in backtrace_totals, summed
   realloc_count INTEGER NOT NULL, realloc_copied_bytes INTEGER NOT NULL, -- as in backtrace_totals, summed
   culled_blocks INTEGER NOT NULL, culled_bytes INTEGER NOT NULL -- as in backtrace_totals, summed
 ) STRICT;

@@ -65,6 +65,10 @@ static uint64_t least_size(const struct stack_totals *stack)
     return stack->culled_blocks ? stack->culled_bytes / stack->culled_blocks : 0;
 }
 
+enum {
+    STACK_LIFETIMES = 21 /* number of the column */
+};
+
 static void stack_column(const void *row, int column, sqlite3_context *context)
 {
     const struct stack_row *stack_row = row;
@@ -91,7 +95,7 @@ static void stack_column(const void *row, int column, sqlite3_context *context)
         least_size(stack),
         stack->max_size ? stack->max_size : least_size(stack),
         stack->slack_bytes,
-        stack->lifetime_sum_ns,
+        0, /* STACK_LIFETIMES */
         stack->chains_started,
         stack->chains_leaked,
         stack->realloc_count,
@@ -99,7 +103,10 @@ static void stack_column(const void *row, int column, sqlite3_context *context)
         stack->culled_blocks,
         stack->culled_bytes,
     };
-    result_unless(context, values[column], TOTALS_NEVER);
+    if (column == STACK_LIFETIMES)
+        sqlite3_result_double(context, stack->lifetime_sum_ns);
+    else
+        result_unless(context, values[column], TOTALS_NEVER);
 }
 
 static int write_stacks(sqlite3 *db, struct facts *facts, uint32_t process_id, struct error *err)
@@ -165,16 +172,19 @@ static int write_timeline(struct facts *facts, uint32_t process, sqlite3_stmt *i
                           struct error *err)
 {
     const struct timeline *timeline = &facts->processes[process].timeline;
+    uint64_t last_ns = facts->processes[process].last_ns;
     int code = 0;
 
     for (size_t i = 0; code == 0 && timeline->buckets && i < timeline->n_buckets; i++) {
         const struct timeline_bucket *bucket = &timeline->buckets[i];
         uint64_t start_ns = timeline->start_ns + ((uint64_t)i << timeline->shift);
+        uint64_t end_ns = start_ns + (UINT64_C(1) << timeline->shift);
+        if (end_ns > last_ns && last_ns > start_ns)
+            end_ns = last_ns;
         code = database_insert(insert, err, "uuuuuuuuuuuu", (uint64_t)process, (uint64_t)i,
-                               start_ns, start_ns + (UINT64_C(1) << timeline->shift),
-                               bucket->live_bytes, bucket->live_blocks, bucket->peak_bytes,
-                               bucket->low_bytes, bucket->allocated_blocks, bucket->allocated_bytes,
-                               bucket->freed_blocks, bucket->freed_bytes);
+                               start_ns, end_ns, bucket->live_bytes, bucket->live_blocks,
+                               bucket->peak_bytes, bucket->low_bytes, bucket->allocated_blocks,
+                               bucket->allocated_bytes, bucket->freed_blocks, bucket->freed_bytes);
     }
     return code;
 }

@@ -14,7 +14,7 @@ CREATE VIEW hot(
 ) AS
 -- The peaks of a site's stacks need not coincide: their sum is at least the site's own peak.
 SELECT t.process_id, t.allocated_blocks, t.allocated_bytes, 1.0 * t.allocated_bytes / nullif(t.own_peak_bytes, 0),
-  t.lifetime_sum_ns / nullif(t.freed_blocks - t.culled_blocks, 0), s.function, s.source, s.line, s.module, t.call_site_id
+  CAST(t.lifetime_sum_ns / nullif(t.freed_blocks - t.culled_blocks, 0) AS INTEGER), s.function, s.source, s.line, s.module, t.call_site_id
 FROM site_totals AS t
 LEFT JOIN _sites AS s ON s.call_site_id = t.call_site_id
 ORDER BY t.allocated_blocks DESC, t.allocated_bytes DESC, t.process_id, t.call_site_id;

@@ -324,6 +324,53 @@ static void test_lengths_beyond_the_payload(void **state)
     }
 }
 
+/* RC-3 */
+static void test_what_cannot_have_happened(void **state)
+{
+    const uint64_t big = EVENT_MAX_BYTES + 1;
+
+    const struct {
+        uint64_t words[6];
+        bool is_possible;
+    } cases[] = {
+        {{LOG_ALLOC, 0, 16}, false},
+        {{LOG_ALLOC, 1, 16}, true},
+        {{LOG_ALLOC_WIDE, 0, 0, 16, 16}, false},
+        {{LOG_ALLOC_WIDE, 1, 0, EVENT_MAX_BYTES, EVENT_MAX_BYTES}, true},
+        {{LOG_ALLOC_WIDE, 1, 0, big, 0}, false},
+        {{LOG_ALLOC_WIDE, 1, 0, 0, big}, true},
+        {{LOG_ALLOC_WIDE, 1, 47 << 8, 16, 16}, true},
+        {{LOG_ALLOC_WIDE, 1, 48 << 8, 16, 16}, false},
+        {{LOG_ALLOC_WIDE, 1, 255 << 8, 16, 16}, false},
+        {{LOG_REALLOC_WIDE, 1, 0, 2, 16, 16}, true},
+        {{LOG_REALLOC_WIDE, 1, 0, 2, big, 16}, false},
+        {{LOG_REALLOC_WIDE, 1, 0, 2, 16, UINT64_MAX}, true},
+        {{LOG_REALLOC, 0, 0, 2}, true}, /* a free */
+        {{LOG_MMAP, 0, EVENT_MAX_BYTES}, true},
+        {{LOG_MMAP, 0, UINT64_MAX}, false},
+        {{LOG_MUNMAP, 0, big}, false},
+        {{LOG_MREMAP, 0, UINT64_MAX, 1, 1}, false},
+        {{LOG_MREMAP, 0, 1, big, 1}, false},
+        {{LOG_MREMAP, 0, 1, 1, big}, false},
+        {{LOG_CULLED, 0, 5 | 1 << 16, EVENT_MAX_SUM}, true},
+        {{LOG_CULLED, 0, 5 | 1 << 16, EVENT_MAX_SUM + 1}, false},
+        {{LOG_FAILURE, 0, 0, UINT64_MAX}, true}, /* asked for, not given */
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        struct log_record_reader reader = {.at = cases[i].words, .end = cases[i].words + 6};
+        struct log_record record;
+        bool is_found =
+            log_record_next(&reader, &record) == LOG_RECORD_FOUND && record.words == cases[i].words;
+        assert_int_equal(is_found, cases[i].is_possible);
+        if (is_found)
+            assert_true(log_record_claimed_bytes(&record) <= EVENT_MAX_SUM + 1);
+        else
+            assert_true(reader.n_impossible > 0);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -333,6 +380,7 @@ int main(void)
         cmocka_unit_test(test_address_space),
         cmocka_unit_test(test_process),
         cmocka_unit_test(test_what_is_no_event),
+        cmocka_unit_test(test_what_cannot_have_happened),
         cmocka_unit_test(test_lengths_beyond_the_payload),
     };
     return cmocka_run_group_tests(tests, setup, teardown);

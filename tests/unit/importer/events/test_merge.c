@@ -176,8 +176,8 @@ static void test_threads_hand_segments_over(void **state)
 
     for (uint64_t i = 0; i < 5000; i++) {
         uint32_t thread = log_builder_thread(builder, (uint32_t)(100 + i), NULL, START_NS + 10 * i);
-        log_builder_malloc(builder, thread, START_NS + 10 * i + 1, 0x1000 * i, i, 0);
-        log_builder_free(builder, thread, START_NS + 10 * i + 2, 0x1000 * i, 0);
+        log_builder_malloc(builder, thread, START_NS + 10 * i + 1, 0x1000 * (i + 1), i, 0);
+        log_builder_free(builder, thread, START_NS + 10 * i + 2, 0x1000 * (i + 1), 0);
         log_builder_thread_end(builder, thread, START_NS + 10 * i + 3);
     }
     assert_true(log_builder_header(builder)->n_segments < 20);
@@ -214,15 +214,15 @@ static void test_very_many_threads_at_once(void **state)
     for (uint32_t i = 0; i < N_THREADS; i++)
         log_builder_thread(builder, i, NULL, START_NS);
     for (uint64_t i = 0; i < N_EVENTS; i++)
-        log_builder_malloc(builder, (uint32_t)(1 + i * 7919 % N_THREADS), START_NS + i, i << 4,
-                           i & 1023, 0);
+        log_builder_malloc(builder, (uint32_t)(1 + i * 7919 % N_THREADS), START_NS + i,
+                           (i + 1) << 4, i & 1023, 0);
     log_builder_close(builder);
 
     set = log_reading_open(path);
     assert_int_equal(event_stream_open(set, &stream, NULL), 0);
     for (; event_stream_next(stream, &event, NULL) == 1; n++) {
         assert_int_equal(event.time_ns, n);
-        assert_int_equal(event.address, n << 4);
+        assert_int_equal(event.address, (n + 1) << 4);
         assert_int_equal(event.size, n & 1023);
         assert_int_equal(event.thread, 1 + n * 7919 % N_THREADS);
     }
@@ -243,7 +243,7 @@ static void test_side_records_are_sorted_in(void **state)
     struct log_reading reading;
 
     for (uint64_t i = 0; i < 100; i++)
-        log_builder_malloc(builder, a, START_NS + 10 * i, 0x100 * i, i, 0);
+        log_builder_malloc(builder, a, START_NS + 10 * i, 0x100 * (i + 1), i, 0);
     log_builder_side(builder, 0, START_NS + 901, release, 2);
     log_builder_side(builder, a, START_NS + 505, alloc, 3);
     log_builder_side(builder, a, START_NS + 545, move, 4);
@@ -375,6 +375,34 @@ static void test_a_log_without_events(void **state)
 
 #define RAW_AND_PACKED(test) cmocka_unit_test(test), cmocka_unit_test_prestate(test, &packed)
 
+/* EV-6: 2^15 blocks of 2^47 bytes are all that can be; what is more is told as lost. */
+static void test_sums_are_bounded(void **state)
+{
+    enum {
+        N = (1 << 15) + 3
+    };
+
+    const char *path = log_reading_path("sums");
+    struct log_builder *builder = open_builder(path, state);
+    uint32_t thread = log_builder_thread(builder, 1, NULL, START_NS);
+    uint64_t wide[] = {LOG_ALLOC_WIDE, 0x1000, LOG_CALL_MALLOC, EVENT_MAX_BYTES, 0};
+    struct log_set *set;
+    struct log_reading reading;
+
+    for (int i = 0; i < N; i++)
+        log_builder_event(builder, thread, START_NS + 10, wide, 5);
+    log_builder_free(builder, thread, START_NS + 20, 0x1000, 0);
+    log_builder_side(builder, thread, START_NS + 30, wide, 5);
+    log_builder_close(builder);
+    set = log_reading_open(path);
+    reading = log_reading_events(set);
+    assert_int_equal(reading.n_events, (1 << 15) + 1);
+    assert_true(reading.n_losses > 0);
+    assert_int_equal(log_set_damage(set)->count[LOG_DAMAGE_RECORD], 4);
+    log_set_close(set);
+    free(reading.events);
+}
+
 int main(void)
 {
     static int packed;
@@ -392,6 +420,7 @@ int main(void)
         RAW_AND_PACKED(test_backward_time_is_repaired),
         RAW_AND_PACKED(test_a_second_reading_is_the_same),
         RAW_AND_PACKED(test_a_log_without_events),
+        RAW_AND_PACKED(test_sums_are_bounded),
     };
     return cmocka_run_group_tests(tests, log_reading_setup, log_reading_teardown);
 }
