@@ -202,9 +202,22 @@ static int set_parameters(struct queries *question, const struct exchange *excha
     return rc;
 }
 
+static void choose_type(struct exchange *exchange, const struct command *command)
+{
+    const char *format = exchange_parameter(exchange, "format");
+
+    if (exchange_parameter(exchange, "show_sql") || (format && strcmp(format, "table") == 0)) {
+        exchange->content_type = "text/plain; charset=utf-8";
+    } else if (command->draws) {
+        exchange->content_type = "image/svg+xml";
+        exchange->policy = EXCHANGE_POLICY_PICTURE;
+    } else if (format && strcmp(format, "csv") == 0) {
+        exchange->content_type = "text/csv; charset=utf-8; header=present";
+    }
+}
+
 static int make_question(struct queries *question, const struct recording *recording,
-                         const struct target *target, const struct exchange *exchange,
-                         struct error *err)
+                         const struct target *target, struct exchange *exchange, struct error *err)
 {
     const struct command *command;
     int rc = queries_find_command(target->command, &command, err);
@@ -213,22 +226,13 @@ static int make_question(struct queries *question, const struct recording *recor
         return error_set(err, ERROR_NOT_FOUND, "there is no command '%s'; /api/v1 lists them",
                          target->command);
     queries_set_command(question, command);
+    choose_type(exchange, command);
     rc = queries_set_database(question, recording->path, err);
-    if (rc == 0 && !exchange_parameter(exchange, "format"))
+    if (rc == 0 && !command->draws && !exchange_parameter(exchange, "format"))
         rc = queries_set(question, "format", "json", err);
     if (rc == 0 && exchange->body)
         rc = queries_add_argument(question, exchange->body, err);
     return rc == 0 ? set_parameters(question, exchange, err) : rc;
-}
-
-static void choose_type(struct exchange *exchange)
-{
-    const char *format = exchange_parameter(exchange, "format");
-
-    if (exchange_parameter(exchange, "show_sql") || (format && strcmp(format, "table") == 0))
-        exchange->content_type = "text/plain; charset=utf-8";
-    else if (format && strcmp(format, "csv") == 0)
-        exchange->content_type = "text/csv; charset=utf-8; header=present";
 }
 
 static bool receive(void *context, const char *data, size_t size)
@@ -267,10 +271,8 @@ static int ask(const struct api_context *context, const struct recording *record
     if (!question)
         return error_set(err, ERROR_NOMEM, "no memory for a question");
     rc = make_question(question, recording, target, exchange, err);
-    if (rc == 0) {
-        choose_type(exchange);
+    if (rc == 0)
         rc = ask_in_time(context, question, exchange, err);
-    }
     queries_free(question);
     return rc;
 }

@@ -72,7 +72,7 @@ static void add_policy(struct MHD_Response *response, enum exchange_policy polic
         [EXCHANGE_POLICY_DATA] = "default-src 'none'; frame-ancestors 'none'",
         [EXCHANGE_POLICY_PAGE] =
             "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
-            "connect-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'none'; "
+            "connect-src 'self'; frame-src 'self'; base-uri 'none'; form-action 'none'; "
             "frame-ancestors 'none'",
         [EXCHANGE_POLICY_PICTURE] =
             "sandbox allow-scripts; default-src 'none'; script-src 'unsafe-inline'; "

@@ -235,4 +235,5 @@ def main(name):
         CASES[name](tools, folder, folder / "run.db")
 
 
-harness.main(lambda: main(sys.argv[1]))
+if __name__ == "__main__":
+    harness.main(lambda: main(sys.argv[1]))

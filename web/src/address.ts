@@ -57,8 +57,10 @@ export function toView(address: Address, view: string, values: Record<string, st
 let listeners: Array<() => void> = [];
 
 export function go(address: Address, how: "push" | "replace" = "push"): void {
-  if (how === "push") history.pushState(null, "", formatAddress(address));
-  else history.replaceState(null, "", formatAddress(address));
+  const text = formatAddress(address);
+  if (text === location.pathname + location.search) return;
+  if (how === "push") history.pushState(null, "", text);
+  else history.replaceState(null, "", text);
   listeners.forEach((tell) => tell());
 }
 

@@ -6,7 +6,7 @@ import { useState } from "preact/hooks";
 import "uplot/dist/uPlot.min.css";
 import "./style.css";
 import { filtersOf, formatAddress, go, toView, useAddress, valueOf, type Address } from "./address";
-import { apiAddress, useJson, useText, type Command, type Meta } from "./api";
+import { apiAddress, useJson, useText, type Command, type Meta, type Recording } from "./api";
 import { FilterBar } from "./filter_bar";
 import { formatDuration } from "./format";
 import { Link } from "./link";
@@ -132,7 +132,7 @@ function Page({ address, meta }: { address: Address; meta: Meta }) {
   const command = meta.commands.find((c) => c.name === address.view);
   const Special = PAGES[address.view];
   if (Special) return <Special address={address} key={address.recording} />;
-  if (!command) return <p class="notice error">There is no view "{address.view}".</p>;
+  if (!command) return <p class="notice error" role="alert">There is no view "{address.view}".</p>;
   const needsArgument = command.argument !== null && valueOf(address, "argument") === undefined;
   return (
     <>
@@ -142,14 +142,19 @@ function Page({ address, meta }: { address: Address; meta: Meta }) {
   );
 }
 
+// As the server understands it: the recording that began last.
+function lastOf(meta: Meta): Recording | undefined {
+  return meta.recordings.reduce<Recording | undefined>((last, one) => ((one.start_unix_ns ?? 0) > (last?.start_unix_ns ?? -1) ? one : last), undefined);
+}
+
 function App() {
   const address = useAddress();
   const meta = useJson<Meta>("/api/v1");
   if (!meta.data) return <Notice answer={meta} />;
-  const first = meta.data.recordings[0];
-  if (!address.recording && first) {
-    history.replaceState(null, "", formatAddress({ ...address, recording: first.id }));
-    return <App />;
+  const last = lastOf(meta.data);
+  if (last && (!address.recording || address.recording === "last")) {
+    go({ ...address, recording: last.id }, "replace");
+    return null;
   }
   const known = meta.data.recordings.find((recording) => recording.id === address.recording);
   const command = meta.data.commands.find((c) => c.name === address.view);
@@ -168,7 +173,7 @@ function App() {
       <FilterBar meta={meta.data} address={address} />
       <main id="main" tabIndex={-1}>
         <h1>{address.view}</h1>
-        {known ? <Page address={address} meta={meta.data} /> : <p class="notice error">This server has no recording "{address.recording}".</p>}
+        {known ? <Page address={address} meta={meta.data} /> : <p class="notice error" role="alert">This server has no recording "{address.recording}".</p>}
         {known && command && address.view !== "sql" && <Sources key={formatAddress({ ...address, parameters: filtersOf(address) })} address={address} command={command} meta={meta.data} />}
       </main>
     </>

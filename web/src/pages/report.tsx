@@ -5,6 +5,7 @@ import { useEffect, useState } from "preact/hooks";
 import { go, isFilter, toView, valueOf, withValues, type Address, type Parameter } from "../address";
 import { apiAddress, useJson, useRows, type Answer, type Command, type Row } from "../api";
 import { formatCell } from "../format";
+import { InstantForm, withInstant } from "../instant";
 import { Link } from "../link";
 import { Notice } from "../notice";
 import { Stack } from "../stack";
@@ -12,9 +13,14 @@ import { Place, shownColumns, Table } from "../table";
 
 const PAGE_ROWS = 50;
 
+export function isAboutInstant(command: Command): boolean {
+  return command.has_instant || command.name === "live";
+}
+
 // What the command is asked: all that is in the address but what it would refuse.
 export function questionOf(address: Address, command: Command): Parameter[] {
-  return address.parameters.filter(([name]) => !isFilter(name) || command.filters !== "none" || name === "process");
+  const asked = address.parameters.filter(([name]) => !isFilter(name) || command.filters !== "none" || name === "process");
+  return isAboutInstant(command) ? withInstant(asked, address) : asked;
 }
 
 function StacksOfSite({ site, address }: { site: number; address: Address }) {
@@ -128,6 +134,7 @@ export function Report({ address, command }: { address: Address; command: Comman
     go(withValues(address, { sort_by: column, order: valueOf(address, "sort_by") === column && valueOf(address, "order") !== "asc" ? "asc" : "dsc", skip: null }), "replace");
   return (
     <section class={answer.isLoading ? "stale" : ""} aria-busy={answer.isLoading}>
+      {isAboutInstant(command) && <InstantForm address={address} />}
       <p class="hint">
         {command.help}.{" "}
         {command.columns && (
