@@ -69,6 +69,8 @@ enum log_drop {
     LOG_DROP_LIMIT,     /* MTRACE_MAX_LIVE reached */
     LOG_DROP_NESTED,    /* no usable thread state and the side segment had no room */
     LOG_DROP_NO_MEMORY, /* private memory of the collector could not be had */
+    LOG_DROP_NO_ACCESS, /* the process may no longer open its log: another user or root directory, or
+                           the file is gone */
     LOG_DROP_REASONS = 8, /* slots in the header, the rest reserved */
 };
 
@@ -241,6 +243,12 @@ enum log_event_kind {
                                           3: bytes; word 4: free node 32 | thread 32 */
 };
 
+/* Records that say how to read the others: no events, and not counted as such. */
+static inline bool log_event_is_bookkeeping(unsigned kind)
+{
+    return kind == LOG_THREAD || kind == LOG_TIME_BASE;
+}
+
 /* Words of an event of length class 0..6; class 7 says itself. */
 static inline unsigned log_event_words(unsigned kind)
 {
@@ -350,9 +358,16 @@ enum log_def_kind {
     LOG_DEF_THREAD_END = 6,  /* id */
     LOG_DEF_PATH = 7,        /* id; text: path of a mapped file */
     LOG_DEF_MARKER = 8,      /* id; text: name */
-    LOG_DEF_CHILD = 9,       /* a = pid, b = run_id of the child or 0; text: path of its log */
+    LOG_DEF_CHILD = 9,       /* a = pid, b = run_id of the child or 0; extra = enum log_child; text:
+                                path of its log */
     LOG_DEF_MESSAGE = 10,    /* text: one line of diagnostics of the collector */
     LOG_DEF_SETTING = 11,    /* text: NAME=value in force */
+};
+
+/* Of LOG_DEF_CHILD; the latest one counts. */
+enum log_child {
+    LOG_CHILD_BEGINS = 0,
+    LOG_CHILD_CAME_TO_NOTHING = 1, /* its exec failed: it is its parent's after all */
 };
 
 struct log_def {
@@ -399,7 +414,7 @@ struct log_frame {
     uint32_t first_byte;      /* DEFS, NODES: offset in the segment's payload */
     uint64_t payload_checksum; /* XXH64 (seed 0) over the stored payload */
     uint64_t run_id;
-    uint64_t n_events;          /* of an EVENTS or SIDE frame; for progress and totals */
+    uint64_t n_events;          /* of an EVENTS or SIDE frame, without bookkeeping */
     struct log_segment segment; /* as in the raw file; state and links mean nothing */
 };
 

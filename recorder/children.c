@@ -162,6 +162,9 @@ static void finish(struct children *children, struct child *child)
         == 0) {
         children->totals.n_events += totals.n_events;
         children->totals.n_dropped += totals.n_dropped;
+        children->totals.n_started += totals.n_started;
+        for (int i = 0; i < LOG_DROP_REASONS; i++)
+            children->totals.dropped[i] += totals.dropped[i];
         children->totals.n_culled += totals.n_culled;
         children->totals.file_bytes += totals.file_bytes;
         children->n_logs++;

@@ -68,18 +68,27 @@ static const char *human_bytes(uint64_t value, char *text, size_t n_bytes)
     return text;
 }
 
+/* Of a process that was to be recorded. */
+static const char no_log_text[] =
+    "it may make no file beside the log, as another user or below another root directory: record "
+    "into a folder where it may, with -o; or its program loads no library: static, set-uid, 32-bit";
+
 /* What to do about the first reason for which events were dropped; "" if none were. */
-static const char *cure_of_drops(const struct recording_totals *totals)
+static const char *cure_of_drops(const struct closing *closing)
 {
     static const char *const cures[LOG_DROP_REASONS] = {
         [LOG_DROP_NO_SPACE] = " (no room for the live log: make room, or see 'ulimit -f')",
         [LOG_DROP_LIMIT] = " (the live log reached its limit: see --max-live)",
         [LOG_DROP_NESTED] = " (in signal handlers and ending threads)",
         [LOG_DROP_NO_MEMORY] = " (no memory for the collector: see 'ulimit -v')",
+        [LOG_DROP_NO_ACCESS] =
+            " (the program changed its user or root directory, or its live log was "
+            "removed, and could not enlarge it any more: record it as the user "
+            "that it becomes)",
     };
 
     for (int i = 0; i < LOG_DROP_REASONS; i++)
-        if (totals->dropped[i])
+        if (closing->totals.dropped[i] || closing->children.dropped[i])
             return cures[i] ? cures[i] : "";
     return "";
 }
@@ -107,9 +116,6 @@ static void describe_missed(const struct closing *closing, char *text, size_t n_
         (void)snprintf(text, n_bytes,
                        "; blocks of operator new are missing: its allocator has one of its own; "
                        "set MTRACE_LIBRARY to the path of libmtrace-new.so");
-    else if (closing->totals.end_kind == LOG_END_EXEC && closing->n_children == 0)
-        (void)snprintf(text, n_bytes,
-                       "; it went on as another program: --follow-children records that, too");
     else if (n_started > 0)
         (void)snprintf(text, n_bytes,
                        "; it started %" PRIu32 " process%s that %s not recorded: "
@@ -141,6 +147,34 @@ static void say_what_is_partial(const struct closing *closing)
                         parts[i].what);
 }
 
+/* Who is not recorded, or not wholly, why, and what to do; a line for each reason. */
+static void say_who_is_missing(const struct closing *closing)
+{
+    static const struct {
+        enum family_fate fate;
+        const char *what;
+        const char *why;
+    } reasons[] = {
+        {FAMILY_NO_LOG, "not recorded", no_log_text},
+        {FAMILY_WENT_ON, "recorded only up to an exec: what followed is not", no_log_text},
+        {FAMILY_INCOMPLETE, "not recorded wholly", "it dropped events, see below"},
+        {FAMILY_RUNNING, "still running",
+         "the log FILE.PID.N.live grows on; --wait waits, and "
+         "'mtrace-record --pack' packs it afterwards"},
+    };
+
+    char who[512];
+
+    if (!closing->family)
+        return;
+    for (size_t i = 0; i < sizeof(reasons) / sizeof(*reasons); i++) {
+        if (reasons[i].fate == FAMILY_INCOMPLETE && closing->n_children == 0)
+            continue; /* there is one process, and the last line says it */
+        if (family_list(closing->family, reasons[i].fate, who, sizeof(who)))
+            closing_say(closing->is_quiet, "%s: %s (%s)", reasons[i].what, who, reasons[i].why);
+    }
+}
+
 void closing_sum_up(const struct closing *closing)
 {
     char culled[96];
@@ -151,6 +185,7 @@ void closing_sum_up(const struct closing *closing)
     char missed[192];
 
     say_what_is_partial(closing);
+    say_who_is_missing(closing);
     if (closing->n_children)
         (void)snprintf(others, sizeof(others), " and %" PRIu32 " log%s of child processes",
                        closing->n_children, closing->n_children == 1 ? "" : "s");
@@ -163,7 +198,7 @@ void closing_sum_up(const struct closing *closing)
         grouped(closing->totals.n_events + closing->children.n_events, events, sizeof(events)),
         culled,
         grouped(closing->totals.n_dropped + closing->children.n_dropped, dropped, sizeof(dropped)),
-        cure_of_drops(&closing->totals), missed, closing->name);
+        cure_of_drops(closing), missed, closing->name);
 }
 
 void closing_explain(const struct closing *closing)

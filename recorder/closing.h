@@ -6,6 +6,7 @@
 #define MTRACE_RECORDER_CLOSING_H
 
 #include "common/attr.h"
+#include "recorder/family.h"
 #include "recorder/recording.h"
 
 #include <stdbool.h>
@@ -17,6 +18,7 @@ struct closing {
     struct recording_totals totals;
     struct recording_totals children;
     uint32_t n_children; /* logs */
+    const struct family *family;
     bool is_started_off; /* recording waited for the toggle signal */
     bool is_culling;     /* --cull-temporary was given */
     bool follows_children;

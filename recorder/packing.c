@@ -2,6 +2,7 @@
 #include "recorder/packing.h"
 
 #include "recorder/cull.h"
+#include "recorder/family.h"
 #include "recorder/fault_point.h"
 #include "recorder/last_frees.h"
 #include "support/growing.h"
@@ -138,6 +139,9 @@ static int append_definitions(struct packing *packing, struct definition_part *p
                   : definition_parts_next(packing->live, part, &first, &end)))
         return 0;
     definition_parts_copy(packing->live, part, first, end, &segment, packing->payload);
+    if (packing->family && segment.kind == LOG_SEGMENT_DEFS)
+        family_learn(packing->family, (pid_t)packing->live->seen.pid, packing->payload,
+                     end - first);
     n = pack_segment(packing->pack, &packing->settings, &segment, packing->payload, first,
                      end - first, packing->frame);
     code = packed_log_append(packing->packed, packing->frame, n, err);

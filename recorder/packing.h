@@ -34,6 +34,7 @@
 #include <stdint.h>
 
 struct cull;
+struct family;
 struct last_frees;
 
 enum {
@@ -58,10 +59,11 @@ struct packing {
     size_t n_backlog;
     size_t n_capacity;
     uint64_t n_events;
-    double ticks_per_ns; /* 0: not known yet */
-    bool has_header;     /* written since the program attached */
-    bool knows_frees;    /* others: what CU-3 asks for is known */
-    bool has_blocks;     /* an event of a block was packed: malloc and its like were seen */
+    double ticks_per_ns;   /* 0: not known yet */
+    bool has_header;       /* written since the program attached */
+    bool knows_frees;      /* others: what CU-3 asks for is known */
+    struct family *family; /* learns from definitions; NULL: nobody does */
+    bool has_blocks;       /* an event of a block was packed: malloc and its like were seen */
     uint64_t payload[LOG_SEGMENT_PAYLOAD_BYTES / 8]; /* a copy, see PG-4 */
     uint8_t frame[PACK_SEGMENT_MAX_BYTES];
 };

@@ -2,6 +2,7 @@
 #include "recorder/recording.h"
 
 #include "recorder/cull.h"
+#include "recorder/family.h"
 #include "recorder/fault_point.h"
 #include "recorder/log_name.h"
 
@@ -67,6 +68,7 @@ static int prepare_packing(struct recording *recording, const struct recording_s
         packing_new(&recording->live, &recording->packed, recording->pack, settings->zstd_level);
     if (!recording->packing)
         return error_set(err, ERROR_NOMEM, "not enough memory");
+    recording->packing->family = settings->family;
     if (settings->cull_ns && !packing_start_culling(recording->packing, settings->cull_ns))
         return error_set(err, ERROR_NOMEM, "not enough memory");
     return 0;
@@ -117,6 +119,12 @@ static int create_files(struct recording *recording, const char *path, bool forc
     return code;
 }
 
+static void note_begin(const struct recording *recording)
+{
+    if (recording->packing->family)
+        family_note_log(recording->packing->family, recording->pid);
+}
+
 int recording_create(const char *path, pid_t pid, const struct recording_settings *settings,
                      struct recording **ret_recording, struct error *err)
 {
@@ -137,6 +145,7 @@ int recording_create(const char *path, pid_t pid, const struct recording_setting
     }
     live_log_limit(&recording->live, settings->max_live_bytes);
     recording->pid = pid;
+    note_begin(recording);
     samples_init(&recording->samples, pid, settings->sample_ms, 0);
     *ret_recording = recording;
     return 0;
@@ -162,6 +171,7 @@ int recording_adopt(const char *live_path, const char *path,
         return code;
     }
     recording->pid = (pid_t)recording->live.seen.pid;
+    note_begin(recording);
     atomic_store_explicit(&recording->live.file->recorder_pid, (uint32_t)getpid(),
                           memory_order_relaxed);
     samples_init(&recording->samples, recording->pid, settings->sample_ms, 0);
@@ -284,6 +294,11 @@ int recording_finish(struct recording *recording, const struct recording_end *en
     if (code == 0)
         code = packing_finish(recording->packing, &file, err);
     take_totals(recording, &file, ret_totals);
+    if (recording->packing->family) {
+        family_note_started(recording->packing->family, ret_totals->n_started);
+        family_note_end(recording->packing->family, recording->pid, ret_totals->end_kind,
+                        file.start_monotonic_ns, ret_totals->n_dropped);
+    }
     if (code == 0 && is_used_up(&recording->live)) {
         live_log_remove(&recording->live);
         fault_point("removed");

@@ -28,6 +28,7 @@ struct recording_settings {
     int zstd_level;          /* 0: no compression */
     uint64_t cull_ns;        /* blocks freed within are dropped; 0: none */
     uint64_t sample_ms;      /* 0: no samples */
+    struct family *family;   /* hears of all logs; NULL: nobody does */
     uint64_t max_live_bytes; /* what lies behind in a live log is not looked at */
 };
 

@@ -22,6 +22,7 @@
 enum {
     MIN_SLEEP_NS = 1000000,
     MAX_SLEEP_NS = 20000000,
+    NEWBORN_NS = 200000000,
     BUSY_SEGMENTS = 8, /* so many at once: look more often */
     ZSTD_LEVEL = 1,
 };
@@ -32,6 +33,7 @@ struct session {
     struct program_state state;
     struct recording *recording;
     struct children *children;
+    struct family *family;
     char *name; /* as the user wrote it */
     char *path; /* absolute */
     sigset_t signals;
@@ -115,6 +117,7 @@ static void get_settings(const struct session *session, struct recording_setting
         .cull_ns = session->options->cull_ms * 1000000,
         .sample_ms = session->options->sample_ms,
         .max_live_bytes = session->options->max_live_bytes,
+        .family = session->family,
     };
 }
 
@@ -152,6 +155,9 @@ static int make_files(struct session *session, struct error *err)
     struct recording_settings settings;
     int code;
 
+    session->family = family_new();
+    if (!session->family)
+        return error_set(err, ERROR_NOMEM, "not enough memory");
     get_settings(session, &settings);
     code =
         recording_create(session->path, session->program.pid, &settings, &session->recording, err);
@@ -254,6 +260,22 @@ static bool has_orphans(struct children *children)
     return pid == 0;
 }
 
+/* A process that outlives the one that started it may be about to make its log. */
+static uint32_t settle_newborns(struct session *session)
+{
+    const struct timespec pause = {.tv_nsec = 5000000};
+    uint64_t until_ns = clock_ns() + NEWBORN_NS;
+    uint32_t n_running;
+
+    do {
+        n_running = children_settle(session->children, clock_ns());
+        if (!family_is_expecting(session->family))
+            break;
+        nanosleep(&pause, NULL);
+    } while (clock_ns() < until_ns);
+    return n_running;
+}
+
 /* The program has ended; its recorded children may not have. An image that exec put in its place has
  * its pid. */
 static void settle_children(struct session *session)
@@ -262,7 +284,7 @@ static void settle_children(struct session *session)
 
     /* Before the look at their logs: of one that ends meanwhile the log is seen. */
     bool has_others = session->options->waits_for_children && has_orphans(session->children);
-    uint32_t n_running = children_settle(session->children, clock_ns());
+    uint32_t n_running = settle_newborns(session);
     bool is_waiting = session->options->waits_for_children && (n_running || has_others);
     siginfo_t info;
 
@@ -276,10 +298,6 @@ static void settle_children(struct session *session)
         is_waiting = !is_left && (n_running || has_others);
     }
     children_abandon(session->children);
-    if (n_running)
-        closing_say(session->options->quiet,
-                    "%u recorded processes still run; their logs '%s.PID.N.live' grow on",
-                    n_running, session->name);
 }
 
 static int exit_status(int wait_status)
@@ -304,6 +322,7 @@ static void finish(struct session *session)
                               .is_started_off = session->options->starts_off,
                               .is_culling = session->options->cull_ms > 0,
                               .follows_children = session->options->follows_children,
+                              .family = session->family,
                               .is_quiet = session->options->quiet};
     struct error err;
     int code = recording_finish(session->recording, &session->end, &closing.totals, &err);
@@ -340,6 +359,7 @@ int session_run(const struct options *options, int *ret_status, struct error *er
     }
     recording_free(session.recording);
     children_free(session.children);
+    family_free(session.family);
     program_done(&session.program);
     free(session.name);
     free(session.path);

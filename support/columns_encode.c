@@ -420,8 +420,8 @@ bool columns_encode(struct columns *columns, const uint64_t *words, size_t n_wor
         n = encode_event(&encoder, words + i, n_words - i);
         if (n == 0)
             return false;
+        columns->n_events += !log_event_is_bookkeeping(words[i] & 255);
         i += n;
-        columns->n_events++;
     }
     for (int i = 0; i < COLUMN_COUNT; i++)
         columns->encoded.n_bytes[i] = (size_t)(encoder.at[i] - columns->bytes[i]);

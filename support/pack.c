@@ -156,7 +156,7 @@ uint64_t pack_count_events(const uint64_t *words, size_t n_words)
         n = event_words(words + i, n_words - i);
         if (n == 0)
             break;
-        n_events++;
+        n_events += !log_event_is_bookkeeping(words[i] & 255);
     }
     return n_events;
 }

@@ -72,7 +72,7 @@ size_t pack_frame_bytes(const struct log_frame *frame);
 int pack_unpack(struct pack *pack, const struct log_frame *frame, const void *payload,
                 int64_t offset, void *out, struct error *err);
 
-/* Valid records of an EVENTS payload; what cannot be walked is not counted. */
+/* Events of an EVENTS payload, without bookkeeping; what cannot be walked is not counted. */
 uint64_t pack_count_events(const uint64_t *words, size_t n_words);
 
 /* Does the payload of an EVENTS or SIDE segment have an event of malloc, free or their like? */

@@ -39,9 +39,9 @@ static bool is_following(void)
  */
 
 /* For the recorder, which says what it did not record. */
-static void count_child(void)
+static void count_child(int n)
 {
-    atomic_fetch_add_explicit(&segment_log()->n_children, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&segment_log()->n_children, (uint32_t)n, memory_order_relaxed);
 }
 
 static void record_child(pid_t pid, const struct unwind_origin *origin)
@@ -50,10 +50,10 @@ static void record_child(pid_t pid, const struct unwind_origin *origin)
 
     if (!state_is_recording())
         return;
-    count_child();
+    count_child(1);
     record_event(LOG_FORK, 0, words, 3, origin);
     if (is_following())
-        describe_child((uint32_t)pid);
+        describe_child((uint32_t)pid, LOG_CHILD_BEGINS);
 }
 
 /* The child's own events are lost until its handler returns: its log, if it has one, counts them. */
@@ -133,6 +133,7 @@ MTRACE_EXPORT int forkpty(int *ret_master, char *ret_name, const struct termios 
  */
 MTRACE_EXPORT int daemon(int keeps_directory, int keeps_descriptors)
 {
+    const long pid = sys_getpid();
     bool is_nested;
     int result;
 
@@ -142,10 +143,14 @@ MTRACE_EXPORT int daemon(int keeps_directory, int keeps_descriptors)
     }
     heap_extent_record();
     end_write(LOG_END_IMMEDIATE, 0);
+    if (state_is_recording())
+        count_child(1);
     is_nested = fork_begins();
     result = g_real.daemon(keeps_directory, keeps_descriptors);
     if (is_nested)
         thread_fork_ended(!state_is_own_process());
+    if (sys_getpid() == pid && state_is_recording()) /* it failed, before it forked */
+        count_child(-1);
     end_take_back();
     return result;
 }
@@ -211,16 +216,21 @@ static char *const *exec_begins(char *const *environment)
     if (is_own)
         end_write(LOG_END_EXEC, 0);
     else if (state_is_recording()) /* a vfork child */
-        count_child();
+        count_child(1);
     if (!is_following())
         return environment;
     if (!is_own)
-        describe_child((uint32_t)sys_getpid());
+        describe_child((uint32_t)sys_getpid(), LOG_CHILD_BEGINS);
     return environment_for_exec(environment);
 }
 
 static int exec_failed(int result)
 {
+    if (state_is_recording() && !state_is_own_process()) { /* see exec_begins */
+        count_child(-1);
+        if (is_following())
+            describe_child((uint32_t)sys_getpid(), LOG_CHILD_CAME_TO_NOTHING);
+    }
     end_exec_failed();
     return result;
 }

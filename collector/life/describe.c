@@ -110,10 +110,10 @@ void describe_recording(char *const *arguments)
     message(CONFIG_LEVEL_INFO, "recording into ", output_path(), 0);
 }
 
-void describe_child(uint32_t pid)
+void describe_child(uint32_t pid, enum log_child what)
 {
     struct fmt out = {memory_borrow(), MEMORY_BORROWED_BYTES, 0, false};
-    struct log_def def = {.kind = LOG_DEF_CHILD, .a = pid};
+    struct log_def def = {.kind = LOG_DEF_CHILD, .extra = what, .a = pid};
 
     if (!out.text)
         return;

@@ -8,12 +8,14 @@
 #ifndef MTRACE_COLLECTOR_DESCRIBE_H
 #define MTRACE_COLLECTOR_DESCRIBE_H
 
+#include "common/log_format.h"
+
 #include <stdint.h>
 
 /* Once, when the log is attached. arguments: main's, NULL-terminated. */
 void describe_recording(char *const *arguments);
 
-/* LOG_DEF_CHILD: pid will write a log of its own, named after ours. */
-void describe_child(uint32_t pid);
+/* LOG_DEF_CHILD: pid will write a log of its own, named after ours; or will not, after all. */
+void describe_child(uint32_t pid, enum log_child what);
 
 #endif

@@ -241,6 +241,21 @@ static void back_off(enum log_drop reason)
     atomic_store_explicit(&g_drop_reason, reason, memory_order_relaxed);
 }
 
+/* EPERM is a seccomp filter's, ESTALE and ENOENT another file or none where ours was. */
+static enum log_drop reason_of(long failure)
+{
+    switch (failure) {
+    case -ENOMEM:
+        return LOG_DROP_NO_MEMORY;
+    case -EACCES:
+    case -ENOENT:
+    case -ESTALE:
+        return LOG_DROP_NO_ACCESS;
+    default:
+        return LOG_DROP_NO_SPACE;
+    }
+}
+
 static bool is_beyond_limit(uint32_t first)
 {
     return (uint64_t)(first + SEGMENT_CHUNK) * LOG_SEGMENT_BYTES > g_where.max_bytes
@@ -268,7 +283,7 @@ static bool grow_unblocked(void)
     }
     address = map_chunk(chunk);
     if (is_failure(address)) {
-        back_off(address == -ENOMEM ? LOG_DROP_NO_MEMORY : LOG_DROP_NO_SPACE);
+        back_off(reason_of(address));
         return false;
     }
     if (!atomic_compare_exchange_strong_explicit(&g_n_chunks, &chunk, chunk + 1,

@@ -1,0 +1,32 @@
+# A child of vfork that tries several names until one is there is one process, and one that finds none is none.
+. "$CASES/../lib.sh"
+cat >program.c <<'END'
+#define _GNU_SOURCE
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static void start(const char *last)
+{
+    char *const arguments[] = {(char[]){"true"}, NULL};
+    pid_t pid = vfork();
+
+    if (pid == 0) {
+        for (int i = 0; i < 9; i++)
+            execv("/nowhere/true", arguments);
+        execv(last, arguments);
+        _exit(1);
+    }
+    waitpid(pid, NULL, 0);
+}
+
+int main(void)
+{
+    start("/bin/true");
+    start("/nowhere/at/all");
+    return malloc(1) ? 0 : 1;
+}
+END
+gcc -O0 -fno-builtin -w -o program program.c
+complain mtrace-record -o run.dat -- ./program
+complain mtrace-record --follow-children -o followed.dat -- ./program
