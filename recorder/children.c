@@ -6,11 +6,13 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/inotify.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static const char live_suffix[] = ".live";
@@ -38,10 +40,12 @@ struct children {
     pid_t program_pid;
     struct recording_end program_end;
     bool is_program_over; /* program_end is known */
-    int inotify_fd;
+    bool is_following;
+    uint32_t n_images; /* of the program, whose logs were packed: no need to look for those */
+    int inotify_fd;    /* -1: none */
 };
 
-struct children *children_new(const char *path, pid_t program_pid,
+struct children *children_new(const char *path, pid_t program_pid, bool is_following,
                               const struct recording_settings *settings)
 {
     struct children *children = calloc(1, sizeof(*children));
@@ -59,7 +63,9 @@ struct children *children_new(const char *path, pid_t program_pid,
         children_free(children);
         return NULL;
     }
-    children->inotify_fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+    children->is_following = is_following;
+    if (is_following)
+        children->inotify_fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
     if (children->inotify_fd >= 0
         && inotify_add_watch(children->inotify_fd, children->folder, IN_CREATE | IN_ONLYDIR) < 0) {
         close(children->inotify_fd);
@@ -137,6 +143,45 @@ static void note_new(struct children *children)
                 note(children, event->name);
             at += sizeof(*event) + event->len;
         }
+    }
+}
+
+static bool is_there(const struct children *children, uint32_t image, const char *suffix,
+                     char **ret_name)
+{
+    struct stat status;
+    char *path = NULL;
+    bool is_found;
+
+    *ret_name = NULL;
+    if (asprintf(ret_name, "%s%d.%" PRIu32 "%s", children->prefix, (int)children->program_pid,
+                 image, suffix)
+        < 0) {
+        *ret_name = NULL;
+        return false;
+    }
+    is_found =
+        asprintf(&path, "%s/%s", children->folder, *ret_name) >= 0 && lstat(path, &status) == 0;
+    free(path);
+    return is_found;
+}
+
+/* The first free number is the next image's. */
+static void note_images(struct children *children)
+{
+    bool is_found = true;
+
+    for (uint32_t image = children->n_images; is_found; image++) {
+        char *live_name;
+        char *name;
+        bool is_live = is_there(children, image, live_suffix, &live_name);
+        is_found = is_there(children, image, "", &name) || is_live;
+        if (is_live)
+            note(children, live_name);
+        else if (is_found && image == children->n_images)
+            children->n_images++;
+        free(live_name);
+        free(name);
     }
 }
 
@@ -248,6 +293,8 @@ uint32_t children_step(struct children *children, uint64_t now_ns)
 
     if (children->inotify_fd >= 0)
         note_new(children);
+    if (!children->is_following)
+        note_images(children);
     for (struct child *child = children->list; child; child = child->next)
         if (!child->is_refused)
             n_packed += step_child(children, child, now_ns);
@@ -273,7 +320,10 @@ uint32_t children_settle(struct children *children, uint64_t now_ns)
 {
     uint32_t n_running = 0;
 
-    note_all(children);
+    if (children->is_following)
+        note_all(children);
+    else
+        note_images(children);
     for (struct child *child = children->list; child; child = child->next) {
         if (child->is_refused)
             continue;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * children: the logs of forked and executed processes, packed while they grow.
+ * children: the logs of later images of the program and of its children, packed while they grow.
  *
- * Model:   each recorded child image makes a raw log FILE.PID.N.live beside FILE. inotify tells of
- *          new ones; each becomes a recording of its own, finished when its process is gone.
- *          Without inotify the folder is read at the end only.
+ * Model:   each recorded image behind an exec, and each child that is followed, makes a raw log
+ *          FILE.PID.N.live beside FILE; each becomes a recording of its own, finished when its
+ *          process is gone. inotify tells of those of children (without it the folder is read at
+ *          the end only); those of the program itself are looked for by their names.
  * Invariants
  *   CH-1 A log is finished only when nobody can write to it any more.
  *   CH-2 A log that cannot be packed stays as it is: raw logs can be imported.
@@ -23,8 +24,8 @@
 struct children;
 
 /* `path` is FILE, absolute; the program itself has `program_pid`, also when it executes another.
- * NULL without memory. */
-struct children *children_new(const char *path, pid_t program_pid,
+ * `is_following`: not only that one. NULL without memory. */
+struct children *children_new(const char *path, pid_t program_pid, bool is_following,
                               const struct recording_settings *settings);
 
 /* Finishes nothing: logs that are still open stay raw. Takes NULL. */

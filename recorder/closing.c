@@ -108,7 +108,8 @@ static void describe_culled(const struct closing *closing, char *text, size_t n_
 /* A wrapper that ends in exec, or a script, is common, and what the user is after comes behind it. */
 static void describe_missed(const struct closing *closing, char *text, size_t n_bytes)
 {
-    uint32_t n_started = closing->follows_children ? 0 : closing->totals.n_started;
+    uint32_t n_started =
+        closing->follows_children ? 0 : closing->totals.n_started + closing->children.n_started;
     bool is_one = n_started == 1;
 
     text[0] = '\0';
@@ -187,8 +188,9 @@ void closing_sum_up(const struct closing *closing)
     say_what_is_partial(closing);
     say_who_is_missing(closing);
     if (closing->n_children)
-        (void)snprintf(others, sizeof(others), " and %" PRIu32 " log%s of child processes",
-                       closing->n_children, closing->n_children == 1 ? "" : "s");
+        (void)snprintf(others, sizeof(others), " and %" PRIu32 " log%s of %s", closing->n_children,
+                       closing->n_children == 1 ? "" : "s",
+                       closing->follows_children ? "child processes" : "what it executed");
     describe_culled(closing, culled, sizeof(culled));
     describe_missed(closing, missed, sizeof(missed));
     closing_say(

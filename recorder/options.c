@@ -60,7 +60,7 @@ static const struct argp_option option_table[] = {
 
     {NULL, 0, NULL, 0, "What is recorded:", 2},
     {"follow-children", KEY_FOLLOW, NULL, 0,
-     "Also record forked and executed processes, each in a log FILE.PID.N", 0},
+     "Also record child processes, each in a log FILE.PID.N", 0},
     {"wait", KEY_WAIT, NULL, 0,
      "With --follow-children: wait for children that outlive the program", 0},
     {"start-disabled", KEY_DISABLED, NULL, 0, "Record nothing until the toggle signal comes", 0},

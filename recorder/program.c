@@ -144,16 +144,10 @@ static bool pacify_asan(void)
     return true;
 }
 
-/* Of children nobody knows yet what they are. */
-static bool may_meet_asan(const struct program *program, const char *preload)
-{
-    return program->follows_children || allocator_wants_to_be_first(program->path, preload);
-}
-
 /*
  * In the child, between fork and exec. The first line of the settings is the library to preload.
  */
-static void set_environment(const struct program *program, char *settings)
+static void set_environment(char *settings)
 {
     char *end = strchr(settings, '\n');
     const char *users = getenv("LD_PRELOAD");
@@ -166,7 +160,7 @@ static void set_environment(const struct program *program, char *settings)
     *end = '\0';
     if (end == settings)
         return;
-    is_pacified = may_meet_asan(program, users) && pacify_asan();
+    is_pacified = pacify_asan(); /* nobody knows yet what will be executed later */
     if (asprintf(&preload, users && *users ? "%s:%s" : "%s", settings, users) < 0
         || asprintf(&assignments, "%sMTRACE_TARGET_PID=%d\n%s", end + 1, (int)getpid(),
                     is_pacified ? "MTRACE_ASAN_OPTION=1\n" : "")
@@ -183,7 +177,7 @@ static void run_child(const struct program *program, int settings_fd, int failur
 
     if (!read_settings(settings_fd, settings, 0))
         _exit(EXIT_NOT_STARTED);
-    set_environment(program, settings);
+    set_environment(settings);
     restore_state(&program->state);
     execv(program->path, program->argv);
     failure = errno;

@@ -32,7 +32,6 @@ struct program {
     int settings_pipe; /* to the child */
     int failure_pipe;  /* from the child: errno of exec, or closed by a successful one */
     struct program_state state;
-    bool follows_children;
 };
 
 /* Finds argv[0] as execvp would and checks that it can be executed. */

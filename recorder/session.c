@@ -161,12 +161,14 @@ static int make_files(struct session *session, struct error *err)
     get_settings(session, &settings);
     code =
         recording_create(session->path, session->program.pid, &settings, &session->recording, err);
-    if (code == 0 && session->options->follows_children) {
-        if (session->recording->live.file->flags & LOG_FLAG_WEAK)
+    if (code == 0) {
+        bool is_following = session->options->follows_children;
+        if (is_following && (session->recording->live.seen.flags & LOG_FLAG_WEAK))
             closing_warn("children will not be recorded: files beside '%s' cannot be mapped; "
                          "choose another folder with -o",
                          session->name);
-        session->children = children_new(session->path, session->program.pid, &settings);
+        session->children =
+            children_new(session->path, session->program.pid, is_following, &settings);
         if (!session->children)
             code = error_set(err, ERROR_NOMEM, "not enough memory");
     }
@@ -190,7 +192,6 @@ static int start(struct session *session, struct error *err)
 
     if (code)
         return code;
-    session->program.follows_children = session->options->follows_children;
     code = program_find_library(&session->program, &library, err);
     if (session->options->waits_for_children)
         (void)prctl(PR_SET_CHILD_SUBREAPER, 1); /* see has_orphans */
@@ -269,7 +270,7 @@ static uint32_t settle_newborns(struct session *session)
 
     do {
         n_running = children_settle(session->children, clock_ns());
-        if (!family_is_expecting(session->family))
+        if (!session->options->follows_children || !family_is_expecting(session->family))
             break;
         nanosleep(&pause, NULL);
     } while (clock_ns() < until_ns);

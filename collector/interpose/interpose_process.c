@@ -211,13 +211,13 @@ MTRACE_EXPORT int posix_spawnp(pid_t *ret_pid, const char *file,
 /* What every exec does before (the environment to pass) and after it failed. */
 static char *const *exec_begins(char *const *environment)
 {
-    bool is_own = state_is_recording() && state_is_own_process();
+    bool is_own = (state_is_recording() || state_is_waiting()) && state_is_own_process();
 
     if (is_own)
         end_write(LOG_END_EXEC, 0);
     else if (state_is_recording()) /* a vfork child */
         count_child(1);
-    if (!is_following())
+    if (!is_own && !is_following())
         return environment;
     if (!is_own)
         describe_child((uint32_t)sys_getpid(), LOG_CHILD_BEGINS);
@@ -235,22 +235,42 @@ static int exec_failed(int result)
     return result;
 }
 
+/* What we add was too much. */
+static bool is_too_long(int result, char *const *passed, char *const *environment)
+{
+    return result != 0 && errno == E2BIG && passed != environment;
+}
+
 static int exec_path(const char *path, char *const arguments[], char *const environment[])
 {
+    char *const *passed;
+    int result;
+
     if (!lifecycle_is_ready() || !g_real.execve) {
         errno = ENOSYS;
         return -1;
     }
-    return exec_failed(g_real.execve(path, arguments, exec_begins(environment)));
+    passed = exec_begins(environment);
+    result = g_real.execve(path, arguments, passed);
+    if (is_too_long(result, passed, environment))
+        result = g_real.execve(path, arguments, environment);
+    return exec_failed(result);
 }
 
 static int exec_file(const char *file, char *const arguments[], char *const environment[])
 {
+    char *const *passed;
+    int result;
+
     if (!lifecycle_is_ready() || !g_real.execvpe) {
         errno = ENOSYS;
         return -1;
     }
-    return exec_failed(g_real.execvpe(file, arguments, exec_begins(environment)));
+    passed = exec_begins(environment);
+    result = g_real.execvpe(file, arguments, passed);
+    if (is_too_long(result, passed, environment))
+        result = g_real.execvpe(file, arguments, environment);
+    return exec_failed(result);
 }
 
 MTRACE_EXPORT int execve(const char *path, char *const arguments[], char *const environment[])
@@ -275,22 +295,35 @@ MTRACE_EXPORT int execvpe(const char *file, char *const arguments[], char *const
 
 MTRACE_EXPORT int fexecve(int fd, char *const arguments[], char *const environment[])
 {
+    char *const *passed;
+    int result;
+
     if (!lifecycle_is_ready() || !g_real.fexecve) {
         errno = ENOSYS;
         return -1;
     }
-    return exec_failed(g_real.fexecve(fd, arguments, exec_begins(environment)));
+    passed = exec_begins(environment);
+    result = g_real.fexecve(fd, arguments, passed);
+    if (is_too_long(result, passed, environment))
+        result = g_real.fexecve(fd, arguments, environment);
+    return exec_failed(result);
 }
 
 MTRACE_EXPORT int execveat(int directory, const char *path, char *const arguments[],
                            char *const environment[], int flags)
 {
+    char *const *passed;
+    int result;
+
     if (!lifecycle_is_ready() || !g_real.execveat) {
         errno = ENOSYS;
         return -1;
     }
-    return exec_failed(
-        g_real.execveat(directory, path, arguments, exec_begins(environment), flags));
+    passed = exec_begins(environment);
+    result = g_real.execveat(directory, path, arguments, passed, flags);
+    if (is_too_long(result, passed, environment))
+        result = g_real.execveat(directory, path, arguments, environment, flags);
+    return exec_failed(result);
 }
 
 enum {

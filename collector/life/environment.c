@@ -15,6 +15,8 @@
 
 static const char *const g_private[] = {"MTRACE_RECORDER=", "MTRACE_PARENT="};
 
+static char *g_kept_settings; /* MTRACE_RECORDER=…, for an exec; NULL: none, or it is in environ */
+
 static bool is_private(const char *variable)
 {
     for (size_t i = 0; i < sizeof(g_private) / sizeof(g_private[0]); i++)
@@ -129,6 +131,22 @@ static void overwrite(char **initial, size_t n, char *const *kept, size_t n_kept
         initial[i] = i < n_kept ? kept[i] : n_kept ? kept[n_kept - 1] : NULL;
 }
 
+static bool is_own_settings(const char *variable)
+{
+    return fmt_after_prefix(variable, g_private[0]) != NULL;
+}
+
+/* A copy, as the program may use the memory of its arguments for a title. */
+static void keep_settings(char *const *variables, struct fmt *out)
+{
+    for (; *variables; variables++)
+        if (is_own_settings(*variables)) {
+            g_kept_settings = out->text + out->size_bytes;
+            fmt_string(out, *variables);
+            out->size_bytes++; /* the NUL stays */
+        }
+}
+
 static size_t restore_into(char **array, char *const *variables, struct fmt *out)
 {
     size_t n_kept = 0;
@@ -147,7 +165,7 @@ static size_t rewritten_bytes(char *const *variables)
     size_t n_bytes = 0;
 
     for (; *variables; variables++)
-        if (is_rewritten(*variables))
+        if (is_rewritten(*variables) || is_own_settings(*variables))
             n_bytes += fmt_length(*variables) + 2;
     return n_bytes;
 }
@@ -171,6 +189,7 @@ void environment_restore(char **initial)
     if (!array)
         return;
     out = (struct fmt){(char *)(array + n + 1), text_bytes, 0, false};
+    keep_settings(initial, &out);
     n_kept = restore_into(array, initial, &out);
     if (is_other)
         restore_into(environ, environ, &out);
@@ -179,7 +198,7 @@ void environment_restore(char **initial)
     overwrite(initial, n, array, n_kept);
 }
 
-/* ---- exec with follow --------------------------------------------------------------------------
+/* ---- exec --------------------------------------------------------------------------------------
  */
 
 static bool has_us(const char *preload)
@@ -273,57 +292,98 @@ static void *exec_scratch(size_t size_bytes)
     return thread->exec_scratch;
 }
 
+/* The array that an exec gets, and the room behind it for what is rewritten. */
+struct exec_list {
+    char **array;
+    size_t n;
+    struct fmt out;
+};
+
+/* NAME=first:second, or with one of them alone. */
+static void add_joined(struct exec_list *list, const char *name, const char *first,
+                       const char *second)
+{
+    list->array[list->n++] = list->out.text + list->out.size_bytes;
+    fmt_string(&list->out, name);
+    if (first)
+        fmt_string(&list->out, first);
+    if (first && second)
+        fmt_char(&list->out, ':');
+    if (second)
+        fmt_string(&list->out, second);
+    list->out.size_bytes++; /* the NUL stays */
+}
+
+/* Is ASAN_OPTIONS to have our option, and not yet spoken of it? */
+static bool lacks_option(const char *options)
+{
+    const char *name = "verify_asan_link_order";
+    size_t length = fmt_length(name);
+
+    for (; *options; options++)
+        if (fmt_length(options) >= length && bytes_equal(options, name, length))
+            return false;
+    return state_config()->adds_asan_option;
+}
+
+/* What was asked for, with what is ours joined to it. */
+static void add_wanted(struct exec_list *list, char *const *wanted)
+{
+    bool has_preload = false;
+    bool has_options = false;
+
+    for (char *const *at = wanted; *at; at++) {
+        const char *preload = fmt_after_prefix(*at, g_preload_name);
+        const char *options = fmt_after_prefix(*at, g_asan_name);
+        has_preload = has_preload || preload;
+        has_options = has_options || options;
+        if (preload && !has_us(preload))
+            add_joined(list, g_preload_name, real_own_path(), preload);
+        else if (options && lacks_option(options))
+            add_joined(list, g_asan_name, options, g_asan_option);
+        else if (!fmt_after_prefix(*at, "MTRACE_PARENT="))
+            list->array[list->n++] = *at;
+    }
+    if (!has_preload)
+        add_joined(list, g_preload_name, real_own_path(), NULL);
+    if (!has_options && lacks_option(""))
+        add_joined(list, g_asan_name, NULL, g_asan_option);
+}
+
+/* With following `environ` has them, else they were taken out of it. */
+static void add_settings(struct exec_list *list, char *const *wanted, char *const *own)
+{
+    if (g_kept_settings && !has_name_of(wanted, g_kept_settings))
+        list->array[list->n++] = g_kept_settings;
+    for (char *const *at = own; state_config()->follows_children && *at; at++)
+        if (is_settings(*at) && !has_name_of(wanted, *at))
+            list->array[list->n++] = *at;
+}
+
 char *const *environment_for_exec(char *const *wanted)
 {
     static char *const none[] = {NULL};
     char *const *own = environ ? environ : none;
-    size_t n_slots = 3;
-    size_t n = 0;
-    size_t text_bytes = fmt_length(real_own_path()) + CONFIG_PATH_BYTES + 128;
-    bool has_preload = false;
-    char **array;
-    struct fmt out;
+    char *const *variables = wanted ? wanted : none;
+    size_t n_slots = 6;
+    size_t text_bytes = fmt_length(real_own_path()) + CONFIG_PATH_BYTES + 256;
+    struct exec_list list = {0};
 
-    if (!wanted)
-        wanted = none;
-    if (!state_is_recording())
-        return wanted;
-    for (char *const *at = wanted; *at; at++, n_slots++)
-        if (fmt_after_prefix(*at, g_preload_name))
+    for (char *const *at = variables; *at; at++, n_slots++)
+        if (is_rewritten(*at))
             text_bytes += fmt_length(*at);
     for (char *const *at = own; *at; at++)
         n_slots++;
-    array = exec_scratch(n_slots * sizeof(*array) + text_bytes);
-    if (!array)
+    list.array = exec_scratch(n_slots * sizeof(*list.array) + text_bytes);
+    if (!list.array)
         return wanted;
-    out = (struct fmt){(char *)(array + n_slots), text_bytes, 0, false};
-    for (char *const *at = wanted; *at; at++) {
-        const char *preload = fmt_after_prefix(*at, g_preload_name);
-        if (fmt_after_prefix(*at, "MTRACE_PARENT="))
-            continue;
-        has_preload = has_preload || preload;
-        if (!preload || has_us(preload)) {
-            array[n++] = *at;
-            continue;
-        }
-        array[n++] = out.text + out.size_bytes;
-        fmt_string(&out, g_preload_name);
-        fmt_string(&out, real_own_path());
-        fmt_char(&out, ':');
-        fmt_string(&out, preload);
-        out.size_bytes++; /* the NUL stays */
+    list.out = (struct fmt){(char *)(list.array + n_slots), text_bytes, 0, false};
+    add_wanted(&list, variables);
+    add_settings(&list, variables, own);
+    if (state_is_recording()) {
+        list.array[list.n++] = list.out.text + list.out.size_bytes;
+        append_parent(&list.out);
     }
-    for (char *const *at = own; *at; at++)
-        if (is_settings(*at) && !has_name_of(wanted, *at))
-            array[n++] = *at;
-    if (!has_preload) {
-        array[n++] = out.text + out.size_bytes;
-        fmt_string(&out, g_preload_name);
-        fmt_string(&out, real_own_path());
-        out.size_bytes++;
-    }
-    array[n++] = out.text + out.size_bytes;
-    append_parent(&out);
-    array[n] = NULL;
-    return array;
+    list.array[list.n] = NULL;
+    return list.array;
 }

@@ -7,7 +7,8 @@
  *          a constructor has made it one already, is changed in place; and from the array that
  *          main's third argument shows. That one keeps its length, because some programs look for the auxiliary vector
  *          behind it: removed entries are replaced by copies of their neighbours.
- *          With following, exec wrappers add what a new environment lacks.
+ *          An exec of the recorded process goes on with the same recording: its wrappers add again
+ *          what was taken out. With following, those of children do, too.
  * Invariants: EN-1 LD_PRELOAD is what it was before ours was put in front: "ours" -> unset,
  *             "ours:" -> empty, "ours:a" -> "a". EN-2 all other variables stay, in their order.
  * Failure: the environment stays as it is.
@@ -33,8 +34,8 @@ void environment_update(void);
 bool environment_without_us(const char *preload, struct fmt *out);
 
 /*
- * For exec with follow: an array like `wanted` whose program will be recorded, too; `wanted` itself
- * when nothing is missing or no memory is left. Valid until the calling thread's next call.
+ * For an exec: an array like `wanted` whose program will be recorded, too; `wanted` itself when no
+ * memory is left. Valid until the calling thread's next call.
  */
 char *const *environment_for_exec(char *const *wanted);
 

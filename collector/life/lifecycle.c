@@ -94,10 +94,21 @@ static MTRACE_COLD bool begin_in_child(void)
     return begin_recording(&parent);
 }
 
+/* This process recorded before an exec made it what it is now. */
+static bool is_later_image(const struct config *config)
+{
+    return config->ancestor[0] && config->ancestor_pid == (uint32_t)sys_getpid();
+}
+
+/* Of a bare preload whoever it reaches, but not children of a program that hands on our variables
+ * without us, as a static one does behind an exec. */
 static bool is_target(const struct config *config)
 {
-    return config->target_pid == 0 || config->target_pid == (uint32_t)sys_getpid()
-           || config->follows_children;
+    if (config->follows_children)
+        return true;
+    if (config->target_pid != 0)
+        return config->target_pid == (uint32_t)sys_getpid();
+    return !config->ancestor[0] || is_later_image(config);
 }
 
 static MTRACE_COLD void begin(void)
@@ -117,6 +128,8 @@ static MTRACE_COLD void begin(void)
         state_turn_off();
         return;
     }
+    if (is_later_image(config)) /* it was switched on */
+        config->is_disabled_by_default = false;
     if (config->is_disabled_by_default) {
         state_wait();
         return;

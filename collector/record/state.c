@@ -20,7 +20,7 @@ const _Atomic uint64_t *g_state_generation = &g_no_generation;
 static _Atomic uint64_t *g_wiped_word; /* the same word, writable; NULL before state_init */
 static uint64_t g_last_generation = 1; /* inherited by fork children, so theirs are new */
 static _Atomic uint32_t g_state;
-static uint32_t g_pid;                 /* written by state_record */
+static uint32_t g_pid;                 /* written by state_record and state_wait */
 static bool (*g_begin_in_child)(void); /* written by state_init */
 
 bool state_init(bool (*begin_in_child)(void))
@@ -58,7 +58,13 @@ void state_record(void)
 
 void state_wait(void)
 {
+    g_pid = (uint32_t)sys_getpid();
     set(STATE_WAITING);
+}
+
+bool state_is_waiting(void)
+{
+    return atomic_load_explicit(&g_state, memory_order_relaxed) == STATE_WAITING;
 }
 
 void state_turn_off(void)

@@ -64,6 +64,7 @@ void state_record(void);
 void state_wait(void);
 void state_turn_off(void);
 bool state_is_off(void);
+bool state_is_waiting(void);
 
 /* The log is mapped in this very process. Detects fork children, which start if they are followed. */
 bool state_is_recording(void);

@@ -1,4 +1,35 @@
-# A wrapper that ends in exec: the last line says that what followed was not recorded, unless it was.
+# A wrapper that ends in exec: what follows is the same run, recorded without being asked for; what it forks is not.
 . "$CASES/../lib.sh"
-complain mtrace-record -o run.dat -- sh -c 'exec true'
-complain mtrace-record --follow-children -o followed.dat -- sh -c 'exec true'
+cat >program.c <<'END'
+#include <stdlib.h>
+
+int main(void)
+{
+    for (int i = 0; i < 50; i++)
+        if (!malloc(4777))
+            return 1;
+    return 0;
+}
+END
+gcc -O0 -fno-builtin -o program program.c
+printf '#!/usr/bin/env -S sh\n./program\nexec ./program\n' >tool
+chmod +x tool
+blocks() {
+    mtrace-import "$1.dat" "$1.db" >import.txt 2>&1 || cat import.txt
+    mtrace-query sql "SELECT count(DISTINCT a.process_id) AS processes, count(*) AS blocks FROM allocations AS a
+        WHERE size_bytes = 4777" "$1.db" --format csv | tail -1
+}
+complain mtrace-record -o run.dat -- ./tool
+blocks run
+complain mtrace-record -o clean.dat -- env -i ./program
+blocks clean
+complain mtrace-record --follow-children -o followed.dat -- ./tool
+blocks followed
+# A long title over the arguments, which setproctitle writes, takes none of the settings away.
+printf '#include <string.h>\n#include <unistd.h>\nint main(int argc, char **argv, char **all) { while (argc-- > 1 || *all) { char *old = argc > 0 ? argv[argc] : *all++; memset(old, 120, strlen(old)); } return execl("./program", "program", (char *)0); }\n' >title.c
+gcc -O0 -w -o title title.c
+complain mtrace-record -o title.dat -- ./title
+blocks title
+# Without a recorder, too.
+LD_PRELOAD=$(dirname "$(command -v mtrace-record)")/../lib/mtrace/libmtrace.so MTRACE_OUTPUT=bare.dat ./tool
+blocks bare

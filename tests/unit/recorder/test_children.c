@@ -53,7 +53,7 @@ static int set_up(void **state)
     (void)snprintf(fixture->child_path, sizeof(fixture->child_path), "%s.%d.1", fixture->path,
                    (int)fixture->child);
     (void)snprintf(fixture->live_path, sizeof(fixture->live_path), "%s.live", fixture->child_path);
-    fixture->children = children_new(fixture->path, program_pid, &settings);
+    fixture->children = children_new(fixture->path, program_pid, true, &settings);
     assert_non_null(fixture->children);
     *state = fixture;
     return 0;
@@ -157,7 +157,7 @@ static void the_end_of_an_executed_image_is_the_programs(void **state)
     struct fixture *fixture = *state;
 
     children_free(fixture->children);
-    fixture->children = children_new(fixture->path, fixture->child, &settings);
+    fixture->children = children_new(fixture->path, fixture->child, true, &settings);
     assert_non_null(fixture->children);
     write_log(fixture, fixture->live_path);
     children_step(fixture->children, second_ns);
