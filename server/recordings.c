@@ -62,7 +62,7 @@ static int read_first_process(const struct rundb *database, struct recording *re
 static int read_recording(const char *path, struct recording *recording, struct error *err)
 {
     struct rundb database;
-    int rc = rundb_open(&database, path, err);
+    int rc = rundb_open(&database, path, NULL, err);
 
     if (rc != 0)
         return rc;

@@ -7,6 +7,7 @@
 
 #include <ctype.h>
 #include <string.h>
+#include <time.h>
 
 enum {
     ROW_BYTES = 4, /* fewer no row of a table takes, with its place in the page */
@@ -93,28 +94,42 @@ static int configure(struct sqlite3 *db, const char *path, struct error *err)
     return run(db, path, "PRAGMA cell_size_check = 1; PRAGMA recursive_triggers = 0", err);
 }
 
+bool database_stop_is_due(const struct database_stop *stop)
+{
+    struct timespec now;
+    int64_t until_ns = stop ? stop->until_ns : 0;
+
+    if (!stop || stop->is_wanted || until_ns == 0)
+        return stop && stop->is_wanted;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec >= until_ns;
+}
+
 static int count_steps(void *context)
 {
     struct database_guard *guard = context;
 
     guard->steps_left -= STEPS_PER_CALL;
     guard->is_exhausted = guard->steps_left < 0;
-    return guard->is_exhausted;
+    return guard->is_exhausted || database_stop_is_due(guard->stop);
 }
 
-void database_guard_lift_steps(struct sqlite3 *db)
+void database_guard_lift_steps(struct database_guard *guard)
 {
-    sqlite3_progress_handler(db, 0, NULL, NULL);
+    guard->steps_left = INT64_MAX;
 }
 
 /* Texts of a file are in it, those of ours grow with it. */
 static void limit(struct database_guard *guard, struct sqlite3 *db, int64_t file_bytes)
 {
     int64_t length = LENGTH_BYTES + 2 * file_bytes;
+    int64_t memory = MEMORY_BYTES + MEMORY_PER_BYTE * file_bytes;
 
     if (length < sqlite3_limit(db, SQLITE_LIMIT_LENGTH, -1))
         (void)sqlite3_limit(db, SQLITE_LIMIT_LENGTH, (int)length);
-    (void)sqlite3_hard_heap_limit64(MEMORY_BYTES + MEMORY_PER_BYTE * file_bytes);
+    /* One limit holds for all connections of the program: that of the largest file. */
+    if (memory > sqlite3_hard_heap_limit64(-1))
+        (void)sqlite3_hard_heap_limit64(memory);
     guard->steps_left = STEPS + STEPS_PER_BYTE * file_bytes;
     sqlite3_progress_handler(db, STEPS_PER_CALL, count_steps, guard);
 }
@@ -331,7 +346,7 @@ int database_guard_put(struct database_guard *guard, struct sqlite3 *db, const c
     int64_t file_bytes = 0;
     int rc;
 
-    *guard = (struct database_guard){.is_exhausted = false};
+    *guard = (struct database_guard){.stop = guard->stop};
     rc = configure(db, path, err);
     if (rc == 0)
         rc = check_identity(db, path, err);

@@ -21,6 +21,7 @@
 #define MTRACE_SUPPORT_DATABASE_GUARD_H
 
 #include <sqlite3.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -31,18 +32,30 @@ enum {
     DATABASE_GUARD_VERSION = 1 /* PRAGMA user_version of the schema */
 };
 
+/* When the statements of a connection shall end early. It may be set by any thread and by a signal
+ * handler, and stays set. */
+struct database_stop {
+    atomic_bool is_wanted;
+    _Atomic int64_t until_ns; /* of CLOCK_MONOTONIC; 0: for ever */
+};
+
 struct database_guard {
+    const struct database_stop *stop; /* NULL: nobody stops */
     int64_t steps_left;
     bool is_exhausted; /* the statement that failed with SQLITE_INTERRUPT ran out of steps */
 };
 
 /* Settings, then the checks of the file; an open transaction remains: of writing, or of reading.
- * `guard` must live as long as the connection. */
+ * `guard` and `guard->stop`, which the caller sets before, must live as long as the
+ * connection. */
 int database_guard_put(struct database_guard *guard, struct sqlite3 *db, const char *path,
                        bool is_writing, struct error *err);
 
+/* Whether a stop is wanted, or due by now; NULL never is. */
+bool database_stop_is_due(const struct database_stop *stop);
+
 /* The user's own statement may take as long as it takes. */
-void database_guard_lift_steps(struct sqlite3 *db);
+void database_guard_lift_steps(struct database_guard *guard);
 
 /* sum() that neither fails nor wraps: it ends at the ends of 64 bits. */
 int database_guard_add_sum(struct sqlite3 *db, struct error *err);

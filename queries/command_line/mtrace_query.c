@@ -161,8 +161,8 @@ static int report(const struct error *err)
     (void)fprintf(stderr, "mtrace-query: %s\n", err->text);
     if (err->code == ERROR_USAGE)
         (void)fputs("Try 'mtrace-query --help'.\n", stderr);
-    return err->code == ERROR_INTERRUPTED && signal_taken ? 128 + signal_taken
-                                                          : error_exit_status(err->code);
+    return err->code == ERROR_INTERRUPTED ? signal_taken ? 128 + signal_taken : EXIT_FAILURE
+                                          : error_exit_status(err->code);
 }
 
 int main(int argc, char **argv)

@@ -9,15 +9,13 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* Set by the signal handler's caller and read there: a plain pointer would be a race. */
-static _Atomic(struct sqlite3 *) interruptible;
-
-void rundb_interrupt(void)
+static int fail_stopped(const struct rundb *database, const char *doing, struct error *err)
 {
-    struct sqlite3 *handle = interruptible;
-
-    if (handle)
-        sqlite3_interrupt(handle);
+    if (database->guard.stop && !database->guard.stop->is_wanted)
+        return error_set(err, ERROR_INTERRUPTED,
+                         "%s '%s' took longer than --time-limit allows; narrow the question", doing,
+                         database->path);
+    return error_set(err, ERROR_INTERRUPTED, "interrupted while %s '%s'", doing, database->path);
 }
 
 int rundb_error(const struct rundb *database, const char *doing, struct error *err)
@@ -29,8 +27,7 @@ int rundb_error(const struct rundb *database, const char *doing, struct error *e
                              "'%s' is damaged: the answer would take for ever; import the "
                              "recording again",
                              database->path);
-        return error_set(err, ERROR_INTERRUPTED, "interrupted while %s '%s'", doing,
-                         database->path);
+        return fail_stopped(database, doing, err);
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
         return error_set(err, ERROR_DATABASE,
@@ -74,16 +71,16 @@ static int open_handle(struct rundb *database, const char *path, int flags, stru
     }
     sqlite3_extended_result_codes(database->handle, 0);
     sqlite3_busy_timeout(database->handle, 2000);
-    interruptible = database->handle;
     /* Not mapped: another process could cut the file, and pages in the cache are checked once. */
     return rundb_run(database, "PRAGMA temp_store = MEMORY; PRAGMA cache_size = -65536", err);
 }
 
-int rundb_open(struct rundb *database, const char *path, struct error *err)
+int rundb_open(struct rundb *database, const char *path, const struct database_stop *stop,
+               struct error *err)
 {
     int rc;
 
-    *database = (struct rundb){0};
+    *database = (struct rundb){.guard.stop = stop};
     rc = check_file(path, err);
     if (rc != 0)
         return rc;
@@ -103,7 +100,6 @@ int rundb_open_memory(struct rundb *database, struct error *err)
 
 void rundb_close(struct rundb *database)
 {
-    interruptible = NULL;
     sqlite3_close(database->handle);
     database->handle = NULL;
 }
@@ -207,6 +203,8 @@ int rundb_prepare(const struct rundb *database, const char *sql, struct sqlite3_
 
 int rundb_step(const struct rundb *database, struct sqlite3_stmt *stmt, struct error *err)
 {
+    if (database->guard.stop && database->guard.stop->is_wanted)
+        return fail_stopped(database, "reading", err);
     switch (sqlite3_step(stmt)) {
     case SQLITE_ROW:
         return 1;

@@ -7,10 +7,12 @@
  *        rows say is still anybody's word: ids are read by database_id, figures are added by
  *        support/saturating.h, and a text may be NULL.
  * Invariants
- *   DB-1 after rundb_lock no statement can change the file, attach another one, or make
- * anything. DB-2 the first Ctrl-C ends the running statement with ERROR_INTERRUPTED. Threads: one
- * database per process may be open when interrupts are wanted. Failure: ERROR_IO no such file, or a
- * directory; ERROR_FORMAT not ours; ERROR_VERSION newer; ERROR_DATABASE damaged or locked.
+ *   DB-1 after rundb_lock no statement can change the file, attach another one, or make anything.
+ *   DB-2 once a stop is wanted, or its time is over, the running statement and every later one end
+ *   with ERROR_INTERRUPTED.
+ * Threads: one at a time for each database.
+ * Failure: ERROR_IO no such file, or a directory; ERROR_FORMAT not ours; ERROR_VERSION newer;
+ * ERROR_DATABASE damaged or locked.
  */
 #ifndef MTRACE_QUERIES_RUNDB_H
 #define MTRACE_QUERIES_RUNDB_H
@@ -41,9 +43,10 @@ struct rundb {
     struct database_guard guard;
 };
 
-/* path and the struct must live as long as the database is open. On failure the database need not
+/* path, stop (NULL: nobody stops) and the struct must live as long as the database is open. On failure the database need not
  * be closed. */
-int rundb_open(struct rundb *database, const char *path, struct error *err);
+int rundb_open(struct rundb *database, const char *path, const struct database_stop *stop,
+               struct error *err);
 
 /* An empty database in memory, for what needs SQL but no recording. */
 int rundb_open_memory(struct rundb *database, struct error *err);
@@ -59,9 +62,6 @@ int rundb_compute(struct rundb *database, unsigned tables, struct error *err);
 
 /* From here on only reading is allowed (DB-1). */
 int rundb_lock(struct rundb *database, struct error *err);
-
-/* Ends the running statement; may be called by a signal handler. */
-void rundb_interrupt(void);
 
 int rundb_run(struct rundb *database, const char *sql, struct error *err);
 

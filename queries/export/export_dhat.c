@@ -8,8 +8,8 @@
 #include "queries/export/export_events.h"
 #include "queries/export/export_job.h"
 #include "queries/question/query.h"
-#include "support/json_text.h"
 #include "support/error.h"
+#include "support/json_text.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

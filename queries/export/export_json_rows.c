@@ -4,8 +4,8 @@
 #include "queries/export/export_job.h"
 #include "queries/filter/filter_sql.h"
 #include "queries/question/query.h"
-#include "support/json_text.h"
 #include "support/error.h"
+#include "support/json_text.h"
 
 #include <errno.h>
 #include <stdbool.h>

@@ -69,7 +69,7 @@ static int holds(const char *database_path, const char *log_path, bool *ret_hold
     *ret_holds = true;
     if (!read_header(log_path, &header))
         return 0;
-    rc = rundb_open(&database, database_path, err);
+    rc = rundb_open(&database, database_path, NULL, err);
     if (rc == ERROR_VERSION)
         *ret_holds = false;
     if (rc != 0)

@@ -122,6 +122,18 @@ static int set_fail_if(struct query_options *options, const char *text, struct e
     return 0;
 }
 
+static int set_time_limit(struct query_options *options, const char *text, struct error *err)
+{
+    uint64_t limit_ns;
+
+    if (units_parse_duration(text, &limit_ns, NULL) != 0 || limit_ns == 0
+        || limit_ns > INT64_MAX / 2)
+        return error_set(err, ERROR_USAGE, "--time-limit '%s': a time is expected, as 500ms or 10s",
+                         text);
+    options->time_limit_ns = (int64_t)limit_ns;
+    return 0;
+}
+
 /* ---- the table ---- */
 
 static const struct parameter {
@@ -153,6 +165,8 @@ static const struct parameter {
     {{"fail_if", NULL, "EXPRESSION",
       "print only rows for which it holds, and exit 3 if there are any", QUERIES_GATE},
      set_fail_if},
+    {{"time_limit", NULL, "DURATION", "give up when the answer takes longer", QUERIES_LOOK},
+     set_time_limit},
     {{"format", NULL, "table|json|csv",
       "json and csv have raw numbers: bytes and nanoseconds [table]", QUERIES_LOOK},
      set_format},

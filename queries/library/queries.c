@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 struct text {
     struct text *next;
@@ -20,6 +21,7 @@ struct text {
 struct queries {
     struct query_options options;
     struct query query;
+    struct database_stop stop;
     struct text *texts; /* what the options point to */
 };
 
@@ -51,6 +53,7 @@ struct queries *queries_new(void (*remark)(void *context, const char *text), voi
     parameters_init(&question->options);
     question->query = (struct query){.options = &question->options,
                                      .commands = commands,
+                                     .stop = &question->stop,
                                      .remark = remark,
                                      .remark_context = context};
     return question;
@@ -154,8 +157,15 @@ static int answer(struct query *query, struct error *err)
 
 void queries_interrupt(struct queries *question)
 {
-    (void)question;
-    rundb_interrupt();
+    question->stop.is_wanted = true;
+}
+
+static int64_t now_ns(void)
+{
+    struct timespec now;
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
 int queries_ask(struct queries *question, const struct queries_output *output, struct error *err)
@@ -176,6 +186,7 @@ int queries_ask(struct queries *question, const struct queries_output *output, s
                                          .is_coloured = output->is_coloured,
                                          .width = options->is_wide ? 0 : output->width};
     query->output_name = output->name;
+    question->stop.until_ns = options->time_limit_ns ? now_ns() + options->time_limit_ns : 0;
     query->out = output->out ? output->out : open_client(output);
     if (!query->out)
         return error_set(err, ERROR_NOMEM, "no memory for an answer");

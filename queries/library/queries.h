@@ -83,7 +83,8 @@ int queries_set(struct queries *question, const char *name, const char *value, s
 /* Whether the command can be asked so; the database is not looked at. */
 int queries_check(const struct queries *question, struct error *err);
 
-/* Ends the question that is being asked, or is asked next, with ERROR_INTERRUPTED. */
+/* Ends the question that is being asked, or is asked next, with ERROR_INTERRUPTED, as the parameter
+ * time_limit does. */
 void queries_interrupt(struct queries *question);
 
 /* Checks, opens and answers; once. The client closes `out` and sees whether that worked. */

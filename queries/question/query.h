@@ -47,10 +47,11 @@ struct query_options {
     const char *fail_if;
     const char *suppressions_path;
     const char *export_format; /* of export; NULL: not given */
-    const char *measure; /* what stacks weigh (stack_weights.h); NULL: the command's default */
-    bool is_by_blocks;   /* blocks count, not bytes */
-    bool is_inverted;    /* innermost functions first */
-    double min_share;    /* smaller nodes are folded; negative: the command's default */
+    const char *measure;   /* what stacks weigh (stack_weights.h); NULL: the command's default */
+    bool is_by_blocks;     /* blocks count, not bytes */
+    bool is_inverted;      /* innermost functions first */
+    int64_t time_limit_ns; /* 0: none */
+    double min_share;      /* smaller nodes are folded; negative: the command's default */
     struct filter filter;
     bool is_wide;
     bool is_sql_shown;
@@ -64,6 +65,7 @@ struct query {
     const char *output_name;                         /* of the file it is; NULL: none */
     void (*remark)(void *context, const char *text); /* NULL: nobody wants remarks */
     void *remark_context;
+    const struct database_stop *stop;
     struct query_options resolved;           /* the options, when opening has made a pid an id */
     char shell_path[QUERY_SHELL_PATH_BYTES]; /* of the database, as the proposed commands have it */
     const struct command *commands; /* all there are, for what speaks of others; may be NULL */

@@ -154,7 +154,7 @@ int query_open(struct query *query, struct error *err)
     if (!query->options->database_path)
         return 0;
     quote_path(query->options->database_path, query->shell_path);
-    rc = rundb_open(&query->database, query->options->database_path, err);
+    rc = rundb_open(&query->database, query->options->database_path, query->stop, err);
     if (rc == 0)
         rc = check_ids(query, err);
     if (rc == 0)

@@ -94,8 +94,10 @@ static int read_entries(const struct query *query, enum stack_measure measure, i
 static int read_side(const struct query *asked, const struct query_options *options,
                      enum stack_measure measure, int side, struct diff *diff, struct error *err)
 {
-    struct query query = {
-        .options = options, .remark = asked->remark, .remark_context = asked->remark_context};
+    struct query query = {.options = options,
+                          .remark = asked->remark,
+                          .remark_context = asked->remark_context,
+                          .stop = asked->stop};
     int rc = query_open(&query, err);
 
     if (rc == 0)

@@ -14,7 +14,7 @@ int cmd_sql_run(struct query *query, struct error *err)
 
     if (rc != 0)
         return rc;
-    database_guard_lift_steps(query->database.handle);
+    database_guard_lift_steps(&query->database.guard);
     for (int64_t i = 0; rc == 0 && i < query->options->skip; i++) {
         int step = rundb_step(&query->database, stmt, err);
         if (step == 0)

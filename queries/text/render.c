@@ -3,10 +3,10 @@
 
 #include "queries/database/rundb.h"
 #include "queries/text/column.h"
-#include "support/json_text.h"
 #include "queries/text/table.h"
 #include "queries/text/where.h"
 #include "support/error.h"
+#include "support/json_text.h"
 
 #include <inttypes.h>
 #include <string.h>

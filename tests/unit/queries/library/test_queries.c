@@ -139,19 +139,21 @@ static int set_parameters(struct queries *question, const char *parameters, stru
     for (char *pair; rc == 0 && (pair = strsep(&rest, "&")) && *pair;) {
         char *value = pair;
         const char *name = strsep(&value, "=");
-        rc = queries_set(question, name, value, err);
+        rc = strcmp(name, "argument") == 0 ? queries_add_argument(question, value, err)
+                                           : queries_set(question, name, value, err);
     }
     return rc;
 }
 
-static int ask(struct client *client, const char *name, const char *path, const char *parameters)
+static int make_question(struct client *client, const char *name, const char *path,
+                         const char *parameters, struct queries **ret_question)
 {
-    const struct queries_output output = {.write = take_answer, .context = client};
     const struct command *command;
     struct queries *question = queries_new(take_remark, client);
     int rc;
 
     assert_non_null(question);
+    *ret_question = question;
     client->n_answer = 0;
     client->answer[0] = client->remarks[0] = '\0';
     rc = queries_find_command(name, &command, &client->err);
@@ -159,10 +161,23 @@ static int ask(struct client *client, const char *name, const char *path, const 
         queries_set_command(question, command);
         rc = set_parameters(question, parameters, &client->err);
     }
-    if (rc == 0 && path)
-        rc = queries_set_database(question, path, &client->err);
+    return rc == 0 && path ? queries_set_database(question, path, &client->err) : rc;
+}
+
+static int ask_question(struct client *client, struct queries *question)
+{
+    const struct queries_output output = {.write = take_answer, .context = client};
+
+    return queries_ask(question, &output, &client->err);
+}
+
+static int ask(struct client *client, const char *name, const char *path, const char *parameters)
+{
+    struct queries *question;
+    int rc = make_question(client, name, path, parameters, &question);
+
     if (rc == 0)
-        rc = queries_ask(question, &output, &client->err);
+        rc = ask_question(client, question);
     queries_free(question);
     return rc;
 }
@@ -316,6 +331,60 @@ static void test_threads(void **state)
     }
 }
 
+static const char endless[] =
+    "argument=WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n)"
+    " SELECT count(*) FROM n";
+
+struct waiting {
+    struct client client;
+    struct queries *question;
+    int rc;
+};
+
+static void *ask_waiting(void *argument)
+{
+    struct waiting *waiting = argument;
+
+    waiting->rc = ask_question(&waiting->client, waiting->question);
+    return NULL;
+}
+
+/* Others go on, and what is interrupted before it is asked is not answered. */
+static void test_interrupt_ends_one_question(void **state)
+{
+    static struct waiting waiting;
+    static struct client other;
+    pthread_t thread;
+
+    (void)state;
+    assert_int_equal(make_question(&waiting.client, "sql", one_db, endless, &waiting.question), 0);
+    assert_int_equal(pthread_create(&thread, NULL, ask_waiting, &waiting), 0);
+    assert_int_equal(ask(&other, "leaks", one_db, ""), 0);
+    queries_interrupt(waiting.question);
+    assert_int_equal(ask(&other, "leaks", three_db, ""), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_int_equal(waiting.rc, ERROR_INTERRUPTED);
+    assert_non_null(strstr(waiting.client.err.text, "interrupted"));
+    queries_free(waiting.question);
+    assert_int_equal(make_question(&waiting.client, "leaks", one_db, "", &waiting.question), 0);
+    queries_interrupt(waiting.question);
+    assert_int_equal(ask_question(&waiting.client, waiting.question), ERROR_INTERRUPTED);
+    queries_free(waiting.question);
+}
+
+static void test_time_limit(void **state)
+{
+    static struct client client;
+    char parameters[256];
+
+    (void)state;
+    (void)snprintf(parameters, sizeof(parameters), "time_limit=50ms&%s", endless);
+    assert_int_equal(ask(&client, "sql", one_db, parameters), ERROR_INTERRUPTED);
+    assert_non_null(strstr(client.err.text, "--time-limit"));
+    assert_int_equal(ask(&client, "leaks", one_db, "time_limit=10m"), 0);
+    assert_int_equal(ask(&client, "leaks", one_db, "time_limit=soon"), ERROR_USAGE);
+}
+
 /* Whatever is asked, rightly or not: stdout and stderr stay as they are. */
 static void test_nothing_is_printed(void **state)
 {
@@ -362,6 +431,8 @@ int main(void)
         cmocka_unit_test(test_client_that_is_gone),
         cmocka_unit_test(test_every_parameter_is_found_by_its_names),
         cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_interrupt_ends_one_question),
+        cmocka_unit_test(test_time_limit),
         cmocka_unit_test(test_nothing_is_printed),
         cmocka_unit_test(test_remarks_go_to_the_client),
     };
