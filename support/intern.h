@@ -13,6 +13,8 @@
 #ifndef MTRACE_SUPPORT_INTERN_H
 #define MTRACE_SUPPORT_INTERN_H
 
+#include "support/id_table.h"
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -20,11 +22,9 @@ struct intern_block;
 
 struct intern {
     const char **strings; /* by number, NUL-terminated */
-    uint64_t *hashes;     /* by number */
     uint32_t n_strings;
-    uint32_t n_allocated;
-    uint32_t *slots; /* open addressing: number + 1, 0 = empty */
-    size_t n_slots;  /* power of two */
+    size_t n_allocated;
+    struct id_table table; /* number + 1 */
     struct intern_block *blocks;
 };
 

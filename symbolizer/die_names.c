@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "symbolizer/die_names.h"
 
+#include "support/growing.h"
 #include "symbolizer/demangle.h"
 #include "symbolizer/die_strings.h"
 
@@ -8,12 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    FIRST_SLOTS = 256
-};
-
-struct die_name_slot {
-    const void *die; /* NULL: empty */
+struct named_die {
+    const void *die;
     struct function_name name;
 };
 
@@ -27,7 +24,7 @@ void die_names_done(struct die_names *names)
     intern_done(&names->raw);
     intern_done(&names->text);
     free(names->full);
-    free(names->slots);
+    keyed_done(&names->dies);
     scope_names_done(&names->scopes);
     die_names_init(names);
 }
@@ -40,18 +37,15 @@ static int no_memory(struct error *err)
 static int demangle_new(struct die_names *names, uint32_t number, struct error *err)
 {
     const char *raw = intern_get(&names->raw, number);
+    const char **full =
+        growing_reserve(names->full, &names->n_full_allocated, (size_t)number + 1, sizeof(*full));
     char *text;
     int64_t kept = INTERN_NOMEM;
 
-    if (number == names->n_full_allocated) {
-        size_t n_allocated = number ? (size_t)number * 2 : FIRST_SLOTS;
-        void *grown = realloc(names->full, n_allocated * sizeof(*names->full));
-        if (!grown)
-            return no_memory(err);
-        names->full = grown;
-        names->n_full_allocated = n_allocated;
-    }
-    names->full[number] = raw;
+    if (!full)
+        return no_memory(err);
+    names->full = full;
+    full[number] = raw;
     text = demangle_full(raw);
     if (!text)
         return 0;
@@ -59,7 +53,7 @@ static int demangle_new(struct die_names *names, uint32_t number, struct error *
     free(text);
     if (kept < 0)
         return no_memory(err);
-    names->full[number] = intern_get(&names->text, (uint32_t)kept);
+    full[number] = intern_get(&names->text, (uint32_t)kept);
     return 0;
 }
 
@@ -80,31 +74,6 @@ int die_names_of_symbol(struct die_names *names, const char *raw, struct functio
     ret_name->full = names->full[number];
     ret_name->is_plain = false;
     return 0;
-}
-
-static struct die_name_slot *find_slot(struct die_name_slot *slots, size_t n_slots, const void *die)
-{
-    size_t i = (size_t)(((uintptr_t)die * UINT64_C(0x9e3779b97f4a7c15)) >> 20) & (n_slots - 1);
-
-    while (slots[i].die && slots[i].die != die)
-        i = (i + 1) & (n_slots - 1);
-    return &slots[i];
-}
-
-static bool grow(struct die_names *names)
-{
-    size_t n_slots = names->n_slots ? names->n_slots * 2 : FIRST_SLOTS;
-    struct die_name_slot *slots = calloc(n_slots, sizeof(*slots));
-
-    if (!slots)
-        return false;
-    for (size_t i = 0; i < names->n_slots; i++)
-        if (names->slots[i].die)
-            *find_slot(slots, n_slots, names->slots[i].die) = names->slots[i];
-    free(names->slots);
-    names->slots = slots;
-    names->n_slots = n_slots;
-    return true;
 }
 
 /* The origin is the key where there is one: a function inlined in a thousand places has one name.
@@ -140,20 +109,17 @@ int die_names_of_die(struct die_names *names, Dwarf_Die *die, struct function_na
                      struct error *err)
 {
     const void *key = key_of(die);
-    struct die_name_slot *slot;
+    size_t n_before = names->dies.n;
+    struct named_die *named = keyed_get(&names->dies, &key, sizeof(key), sizeof(*named));
     int status = 0;
 
-    if (names->n_used * 2 >= names->n_slots && !grow(names))
+    if (!named)
         return no_memory(err);
-    slot = find_slot(names->slots, names->n_slots, key);
-    if (!slot->die) {
-        status = find_name(names, *die, &slot->name, err);
-        if (status)
-            return status;
-        slot->die = key;
-        names->n_used++;
-    }
-    *ret_name = slot->name;
+    if (names->dies.n > n_before)
+        status = find_name(names, *die, &named->name, err);
+    if (status)
+        return status;
+    *ret_name = named->name;
     return 0;
 }
 

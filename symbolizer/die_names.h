@@ -13,6 +13,7 @@
 
 #include "support/error.h"
 #include "support/intern.h"
+#include "support/keyed.h"
 #include "symbolizer/scope_names.h"
 
 #include <elfutils/libdw.h>
@@ -27,16 +28,12 @@ struct function_name {
                     * the scopes around it */
 };
 
-struct die_name_slot;
-
 struct die_names {
     struct intern raw;  /* number = index into full */
     struct intern text; /* demangled ones */
     const char **full;
     size_t n_full_allocated;
-    struct die_name_slot *slots; /* open addressing by DIE address */
-    size_t n_slots;
-    size_t n_used;
+    struct keyed dies; /* names by DIE address */
     struct scope_names scopes;
 };
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "symbolizer/die_reader.h"
 
+#include "support/growing.h"
+
 #include <dwarf.h>
 #include <stdlib.h>
 #include <string.h>
@@ -148,25 +150,10 @@ static const unsigned char *skip_form(const struct die_reader *reader, const uns
 
 /* ---- abbreviations ---- */
 
-static void *reserve(void *array, size_t *n_allocated, size_t n, size_t size)
-{
-    size_t n_wanted = *n_allocated ? *n_allocated : 256;
-    void *grown;
-
-    if (n <= *n_allocated)
-        return array;
-    while (n_wanted < n)
-        n_wanted *= 2;
-    grown = realloc(array, n_wanted * size);
-    if (grown)
-        *n_allocated = n_wanted;
-    return grown;
-}
-
 static bool reserve_shape(struct die_reader *reader, size_t code)
 {
-    void *shapes =
-        reserve(reader->shapes, &reader->shapes_allocated, code + 1, sizeof(*reader->shapes));
+    void *shapes = growing_reserve(reader->shapes, &reader->shapes_allocated, code + 1,
+                                   sizeof(*reader->shapes));
 
     reader->is_out_of_memory |= !shapes;
     if (!shapes)
@@ -184,8 +171,8 @@ static bool add_form(struct die_reader *reader, struct die_shape *shape, unsigne
                      unsigned form)
 {
     int32_t n_bytes = form_bytes(reader, form);
-    void *forms = reserve(reader->forms, &reader->forms_allocated, reader->n_forms + 1,
-                          sizeof(*reader->forms));
+    void *forms = growing_reserve(reader->forms, &reader->forms_allocated, reader->n_forms + 1,
+                                  sizeof(*reader->forms));
 
     reader->is_out_of_memory |= !forms;
     if (!forms)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "symbolizer/elf_symbols.h"
 
+#include "support/growing.h"
+
 #include <gelf.h>
 #include <stdlib.h>
 #include <string.h>
@@ -69,15 +71,13 @@ static uint64_t code_end(Elf *elf, const GElf_Sym *symbol)
 
 static int push(struct elf_symbols *table, const struct elf_symbol *symbol, struct error *err)
 {
-    if (table->n_symbols == table->n_allocated) {
-        size_t n_allocated = table->n_allocated ? table->n_allocated * 2 : 1024;
-        void *grown = realloc(table->symbols, n_allocated * sizeof(*table->symbols));
-        if (!grown)
-            return error_set(err, ERROR_NOMEM, "no memory for %zu symbols", n_allocated);
-        table->symbols = grown;
-        table->n_allocated = n_allocated;
-    }
-    table->symbols[table->n_symbols++] = *symbol;
+    struct elf_symbol *symbols = growing_reserve(table->symbols, &table->n_allocated,
+                                                 table->n_symbols + 1, sizeof(*symbols));
+
+    if (!symbols)
+        return error_set(err, ERROR_NOMEM, "no memory for %zu symbols", table->n_symbols);
+    table->symbols = symbols;
+    symbols[table->n_symbols++] = *symbol;
     return 0;
 }
 

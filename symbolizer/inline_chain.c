@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "symbolizer/inline_chain.h"
 
+#include "support/growing.h"
+
 #include <dwarf.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -91,18 +93,16 @@ static bool claim_range(struct walk *walk, uint32_t scope, uint64_t start, uint6
 static bool keep_range(struct walk *walk, uint64_t start, uint64_t end)
 {
     struct inline_chain *chain = walk->chain;
+    struct code_range *ranges;
 
     if (start >= end)
         return true;
-    if (chain->n_ranges == chain->n_ranges_allocated) {
-        size_t n_allocated = chain->n_ranges_allocated ? chain->n_ranges_allocated * 2 : 16;
-        void *grown = realloc(chain->ranges, n_allocated * sizeof(*chain->ranges));
-        if (!grown)
-            return false;
-        chain->ranges = grown;
-        chain->n_ranges_allocated = n_allocated;
-    }
-    chain->ranges[chain->n_ranges++] = (struct code_range){start, end};
+    ranges = growing_reserve(chain->ranges, &chain->n_ranges_allocated, chain->n_ranges + 1,
+                             sizeof(*ranges));
+    if (!ranges)
+        return false;
+    chain->ranges = ranges;
+    ranges[chain->n_ranges++] = (struct code_range){start, end};
     return true;
 }
 
@@ -158,15 +158,13 @@ static int push_scope(struct walk *walk, const struct scope *scope)
 {
     struct inline_chain *chain = walk->chain;
 
-    if (chain->n_scopes == chain->n_scopes_allocated) {
-        size_t n_allocated = chain->n_scopes_allocated ? chain->n_scopes_allocated * 2 : 256;
-        void *grown = realloc(chain->scopes, n_allocated * sizeof(*chain->scopes));
-        if (!grown)
-            return error_set(walk->err, ERROR_NOMEM, "no memory for %zu scopes", n_allocated);
-        chain->scopes = grown;
-        chain->n_scopes_allocated = n_allocated;
-    }
-    chain->scopes[chain->n_scopes++] = *scope;
+    struct scope *scopes = growing_reserve(chain->scopes, &chain->n_scopes_allocated,
+                                           chain->n_scopes + 1, sizeof(*scopes));
+
+    if (!scopes)
+        return error_set(walk->err, ERROR_NOMEM, "no memory for %zu scopes", chain->n_scopes);
+    chain->scopes = scopes;
+    scopes[chain->n_scopes++] = *scope;
     return 0;
 }
 
@@ -251,14 +249,12 @@ static int prepare(struct walk *walk)
 {
     struct inline_chain *chain = walk->chain;
 
-    if (walk->n_addresses > chain->n_allocated) {
-        void *grown = realloc(chain->innermost, walk->n_addresses * sizeof(*chain->innermost));
-        if (!grown)
-            return error_set(walk->err, ERROR_NOMEM, "no memory for %zu positions",
-                             walk->n_addresses);
-        chain->innermost = grown;
-        chain->n_allocated = walk->n_addresses;
-    }
+    uint32_t *innermost = growing_reserve(chain->innermost, &chain->n_allocated,
+                                          walk->n_addresses + 1, sizeof(*innermost));
+
+    if (!innermost)
+        return error_set(walk->err, ERROR_NOMEM, "no memory for %zu positions", walk->n_addresses);
+    chain->innermost = innermost;
     chain->n_scopes = 0;
     for (size_t i = 0; i < walk->n_addresses; i++)
         chain->innermost[i] = SCOPE_NONE;

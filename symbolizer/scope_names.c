@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "symbolizer/scope_names.h"
 
+#include "support/growing.h"
 #include "symbolizer/demangle.h"
 #include "symbolizer/die_strings.h"
 
@@ -41,18 +42,15 @@ static bool is_scope(unsigned tag)
 
 static bool keep_entry(struct scope_names *scopes, const struct die_entry *entry, uint32_t parent)
 {
-    if (scopes->n_entries == scopes->n_allocated) {
-        size_t n_allocated = scopes->n_allocated ? scopes->n_allocated * 2 : 1024;
-        void *grown = n_allocated < IN_UNIT
-                          ? realloc(scopes->entries, n_allocated * sizeof(*scopes->entries))
-                          : NULL;
-        if (!grown)
-            return false;
-        scopes->entries = grown;
-        scopes->n_allocated = n_allocated;
-    }
-    scopes->entries[scopes->n_entries++] =
-        (struct scope_entry){entry->at, parent, entry->shape->tag};
+    struct scope_entry *entries = scopes->n_entries < IN_UNIT
+                                      ? growing_reserve(scopes->entries, &scopes->n_allocated,
+                                                        scopes->n_entries + 1, sizeof(*entries))
+                                      : NULL;
+
+    if (!entries)
+        return false;
+    scopes->entries = entries;
+    entries[scopes->n_entries++] = (struct scope_entry){entry->at, parent, entry->shape->tag};
     return true;
 }
 

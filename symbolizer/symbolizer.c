@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "symbolizer/symbolizer.h"
 
+#include "support/growing.h"
 #include "symbolizer/debug_files.h"
 #include "symbolizer/die_names.h"
 #include "symbolizer/elf_symbols.h"
@@ -261,19 +262,17 @@ static int push_level(struct run *run, size_t level, const struct function_name 
 {
     struct symbolizer *s = run->symbolizer;
 
-    if (level == s->n_levels_allocated) {
-        size_t n_allocated = level ? level * 2 : 16;
-        void *grown = realloc(s->levels, n_allocated * sizeof(*s->levels));
-        if (!grown)
-            return error_set(run->err, ERROR_NOMEM, "no memory for %zu inlined calls", n_allocated);
-        s->levels = grown;
-        s->n_levels_allocated = n_allocated;
-    }
-    s->levels[level] = (struct symbolizer_level){.function = name->full,
-                                                 .raw_name = name->raw,
-                                                 .source = at->source,
-                                                 .line = at->line,
-                                                 .column = at->column};
+    struct symbolizer_level *levels =
+        growing_reserve(s->levels, &s->n_levels_allocated, level + 1, sizeof(*levels));
+
+    if (!levels)
+        return error_set(run->err, ERROR_NOMEM, "no memory for %zu inlined calls", level);
+    s->levels = levels;
+    levels[level] = (struct symbolizer_level){.function = name->full,
+                                              .raw_name = name->raw,
+                                              .source = at->source,
+                                              .line = at->line,
+                                              .column = at->column};
     return 0;
 }
 

@@ -1,35 +1,33 @@
 /* SPDX-License-Identifier: MIT */
 #include "symbolizer/unit_index.h"
 
+#include "support/growing.h"
+
 #include <dwarf.h>
 #include <stdlib.h>
 #include <string.h>
 
 static int push_range(struct unit_index *index, const struct unit_range *range, struct error *err)
 {
-    if (index->n_ranges == index->n_allocated) {
-        size_t n_allocated = index->n_allocated ? index->n_allocated * 2 : 256;
-        void *grown = realloc(index->ranges, n_allocated * sizeof(*index->ranges));
-        if (!grown)
-            return error_set(err, ERROR_NOMEM, "no memory for %zu address ranges", n_allocated);
-        index->ranges = grown;
-        index->n_allocated = n_allocated;
-    }
-    index->ranges[index->n_ranges++] = *range;
+    struct unit_range *ranges =
+        growing_reserve(index->ranges, &index->n_allocated, index->n_ranges + 1, sizeof(*ranges));
+
+    if (!ranges)
+        return error_set(err, ERROR_NOMEM, "no memory for %zu address ranges", index->n_ranges);
+    index->ranges = ranges;
+    ranges[index->n_ranges++] = *range;
     return 0;
 }
 
 static int push_unit(struct unit_index *index, Dwarf_Off offset, struct error *err)
 {
-    if (index->n_units == index->n_units_allocated) {
-        size_t n_allocated = index->n_units_allocated ? index->n_units_allocated * 2 : 64;
-        void *grown = realloc(index->units, n_allocated * sizeof(*index->units));
-        if (!grown)
-            return error_set(err, ERROR_NOMEM, "no memory for %zu units", n_allocated);
-        index->units = grown;
-        index->n_units_allocated = n_allocated;
-    }
-    index->units[index->n_units++] = offset;
+    Dwarf_Off *units = growing_reserve(index->units, &index->n_units_allocated, index->n_units + 1,
+                                       sizeof(*units));
+
+    if (!units)
+        return error_set(err, ERROR_NOMEM, "no memory for %zu units", index->n_units);
+    index->units = units;
+    units[index->n_units++] = offset;
     return 0;
 }
 

@@ -66,7 +66,7 @@ static int on_chain_ended(void *context, const struct pairing_chain *chain, stru
     struct facts *facts = context;
     bool leaked = chain->end_ns == PAIRING_UNKNOWN
                   && !pairing_process_get(facts->pairing, chain->process)->ended_in_exec;
-    int code = chain_totals_add(facts->chains, chain, leaked, err);
+    int code = chain_totals_add(&facts->chains, chain, leaked, err);
 
     return code ? code : fates_chain_ended(facts->fates, chain, err);
 }
@@ -124,11 +124,10 @@ static int make_arrays(struct facts *facts, size_t n, struct error *err)
 {
     facts->processes = calloc(n + 1, sizeof *facts->processes);
     facts->page_bytes = calloc(n + 1, sizeof *facts->page_bytes);
-    facts->chains = chain_totals_new();
     for (int i = 0; i < FACTS_MOMENTS; i++)
         facts->moments_ns[i] = calloc(n + 1, sizeof **facts->moments_ns);
-    if (!facts->processes || !facts->page_bytes || !facts->chains
-        || !facts->moments_ns[FACTS_AT_PEAK] || !facts->moments_ns[FACTS_AT_END])
+    if (!facts->processes || !facts->page_bytes || !facts->moments_ns[FACTS_AT_PEAK]
+        || !facts->moments_ns[FACTS_AT_END])
         return error_set(err, ERROR_NOMEM, "out of memory for %zu processes", n);
     for (size_t i = 1; i <= n; i++) {
         facts->page_bytes[i] = plausible_page_bytes(facts->definitions->processes[i].page_bytes);
@@ -200,7 +199,7 @@ void facts_free(struct facts *facts)
     heap_ranges_free(facts->heaps);
     totals_free(facts->totals);
     pairing_free(facts->pairing);
-    chain_totals_free(facts->chains);
+    keyed_done(&facts->chains);
     free(facts->page_bytes);
     free(facts->processes);
     free(facts);

@@ -40,7 +40,7 @@ struct facts {
     struct fates *fates;
     struct heap_ranges *heaps;
     struct heap_pages pages[FACTS_MOMENTS];
-    struct chain_totals *chains;
+    struct keyed chains; /* chain_totals_entry */
     struct snapshots *snapshots;
     struct facts_sink sink;
     struct memory_samples *memory_samples;

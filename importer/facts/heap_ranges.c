@@ -2,6 +2,8 @@
 #include "importer/facts/heap_ranges.h"
 
 #include "common/invariant.h"
+#include "support/growing.h"
+#include "support/keyed.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -22,12 +24,16 @@ enum unit_class {
     UNIT_OTHER
 };
 
-struct unit {
+struct unit_key {
     uint64_t number; /* address / UNIT_BYTES */
+    uint32_t process;
+    uint32_t class;
+};
+
+struct unit {
+    struct unit_key key;
     uint64_t lowest; /* block address */
     uint64_t highest_end;
-    uint32_t process; /* 0: slot is empty */
-    uint32_t class;
 };
 
 struct extent {
@@ -41,9 +47,8 @@ struct extent {
 struct heap_ranges {
     uint32_t n_processes;
     uint32_t *page_bytes;
-    struct unit *units; /* open addressing; sorted by heap_ranges_finish */
-    size_t n_slots, n_units;
-    struct unit *last; /* the unit of the block before */
+    struct keyed units; /* sorted by heap_ranges_finish */
+    struct unit *last;  /* the unit of the block before */
     struct extent *extents;
     size_t n_extents, max_extents;
     struct heap_range *heaps; /* by id - 1: by process, then address */
@@ -74,7 +79,7 @@ void heap_ranges_free(struct heap_ranges *ranges)
     if (!ranges)
         return;
     free(ranges->page_bytes);
-    free(ranges->units);
+    keyed_done(&ranges->units);
     free(ranges->extents);
     free(ranges->heaps);
     free(ranges);
@@ -98,52 +103,16 @@ static enum unit_class class_of(uint8_t call)
 
 /* ---- pass 1 ---- */
 
-static struct unit *find_slot(struct unit *units, size_t n_slots, uint32_t process, uint32_t class,
-                              uint64_t number)
-{
-    uint64_t hash = (number * 4 + class + ((uint64_t)process << 40)) * UINT64_C(0x9e3779b97f4a7c15);
-
-    for (size_t i = (size_t)(hash >> 32) & (n_slots - 1);; i = (i + 1) & (n_slots - 1)) {
-        struct unit *unit = &units[i];
-        if (unit->process == 0
-            || (unit->process == process && unit->number == number && unit->class == class))
-            return unit;
-    }
-}
-
-static int grow_units(struct heap_ranges *ranges, struct error *err)
-{
-    size_t n_slots = ranges->n_slots ? ranges->n_slots * 2 : 256;
-    struct unit *units = calloc(n_slots, sizeof *units);
-
-    if (!units)
-        return error_set(err, ERROR_NOMEM, "out of memory for heaps");
-    for (size_t i = 0; i < ranges->n_slots; i++) {
-        const struct unit *unit = &ranges->units[i];
-        if (unit->process)
-            *find_slot(units, n_slots, unit->process, unit->class, unit->number) = *unit;
-    }
-    free(ranges->units);
-    ranges->units = units;
-    ranges->n_slots = n_slots;
-    ranges->last = NULL;
-    return 0;
-}
-
 static int touch_unit(struct heap_ranges *ranges, uint32_t process, enum unit_class class,
                       uint64_t number, struct unit **ret, struct error *err)
 {
-    if (ranges->n_units * 4 >= ranges->n_slots * 3) {
-        int code = grow_units(ranges, err);
-        if (code)
-            return code;
-    }
-    struct unit *unit = find_slot(ranges->units, ranges->n_slots, process, class, number);
-    if (unit->process == 0) {
-        *unit = (struct unit){
-            .number = number, .lowest = UINT64_MAX, .process = process, .class = class};
-        ranges->n_units++;
-    }
+    struct unit_key key = {.number = number, .process = process, .class = class};
+    struct unit *unit = keyed_get(&ranges->units, &key, sizeof key, sizeof *unit);
+
+    if (!unit)
+        return error_set(err, ERROR_NOMEM, "out of memory for heaps");
+    if (unit->highest_end == 0)
+        unit->lowest = UINT64_MAX;
     *ret = unit;
     return 0;
 }
@@ -158,7 +127,8 @@ int heap_ranges_born(struct heap_ranges *ranges, uint32_t process, uint8_t call,
 
     if (!heap_ranges_is_heap_block(call, usable_bytes))
         return 0;
-    if (!unit || unit->number != number || unit->process != process || unit->class != class) {
+    if (!unit || unit->key.number != number || unit->key.process != process
+        || unit->key.class != class) {
         int code = touch_unit(ranges, process, class, number, &unit, err);
         if (code)
             return code;
@@ -184,15 +154,12 @@ int heap_ranges_extent(struct heap_ranges *ranges, uint32_t process, uint64_t ti
     }
     if (start >= end)
         return 0;
-    if (ranges->n_extents == ranges->max_extents) {
-        size_t max_extents = ranges->max_extents ? ranges->max_extents * 2 : 64;
-        struct extent *extents = realloc(ranges->extents, max_extents * sizeof *extents);
-        if (!extents)
-            return error_set(err, ERROR_NOMEM, "out of memory for extents of heaps");
-        ranges->extents = extents;
-        ranges->max_extents = max_extents;
-    }
-    ranges->extents[ranges->n_extents++] = (struct extent){
+    struct extent *extents = growing_reserve(ranges->extents, &ranges->max_extents,
+                                             ranges->n_extents + 1, sizeof *extents);
+    if (!extents)
+        return error_set(err, ERROR_NOMEM, "out of memory for extents of heaps");
+    ranges->extents = extents;
+    extents[ranges->n_extents++] = (struct extent){
         .time_ns = time_ns, .start = start, .end = end, .process = process, .kind = kind};
     return 0;
 }
@@ -201,8 +168,8 @@ int heap_ranges_extent(struct heap_ranges *ranges, uint32_t process, uint64_t ti
 
 static int compare_units(const void *left, const void *right)
 {
-    const struct unit *a = left;
-    const struct unit *b = right;
+    const struct unit_key *a = &((const struct unit *)left)->key;
+    const struct unit_key *b = &((const struct unit *)right)->key;
 
     if (a->process != b->process)
         return a->process < b->process ? -1 : 1;
@@ -223,18 +190,6 @@ static int compare_extents(const void *left, const void *right)
     return (a->end > b->end) - (a->end < b->end);
 }
 
-static void sort_units(struct heap_ranges *ranges)
-{
-    size_t n = 0;
-
-    for (size_t i = 0; i < ranges->n_slots; i++) {
-        if (ranges->units[i].process)
-            ranges->units[n++] = ranges->units[i];
-    }
-    if (n)
-        qsort(ranges->units, n, sizeof *ranges->units, compare_units);
-}
-
 static uint64_t page_floor(const struct heap_ranges *ranges, uint32_t process, uint64_t address)
 {
     return address / ranges->page_bytes[process] * ranges->page_bytes[process];
@@ -248,38 +203,36 @@ static uint64_t page_ceiling(const struct heap_ranges *ranges, uint32_t process,
 /* Whether the block addresses of a unit belong to the heap that ends below it so far. */
 static bool continues(const struct heap_range *heap, const struct unit *unit)
 {
-    if (heap->process != unit->process)
+    if (heap->process != unit->key.process)
         return false;
     if (unit->lowest < heap->end)
         return true; /* HR-1: two kinds of blocks in one place are one heap */
-    if (heap->kind == LOG_HEAP_ARENA || unit->class == UNIT_ARENA)
-        return heap->kind == LOG_HEAP_ARENA && unit->class == UNIT_ARENA
+    if (heap->kind == LOG_HEAP_ARENA || unit->key.class == UNIT_ARENA)
+        return heap->kind == LOG_HEAP_ARENA && unit->key.class == UNIT_ARENA
                && heap->start / ARENA_BYTES == unit->lowest / ARENA_BYTES;
-    if (heap->is_glibc != (unit->class == UNIT_MAIN))
+    if (heap->is_glibc != (unit->key.class == UNIT_MAIN))
         return false;
-    return unit->lowest - heap->end < (unit->class == UNIT_MAIN ? MAIN_GAP_BYTES : OTHER_GAP_BYTES);
+    return unit->lowest - heap->end
+           < (unit->key.class == UNIT_MAIN ? MAIN_GAP_BYTES : OTHER_GAP_BYTES);
 }
 
 static int add_heap(struct heap_ranges *ranges, const struct unit *unit, struct error *err)
 {
-    if (ranges->n_heaps == ranges->max_heaps) {
-        size_t max_heaps = ranges->max_heaps ? ranges->max_heaps * 2 : 16;
-        struct heap_range *heaps = realloc(ranges->heaps, max_heaps * sizeof *heaps);
-        if (!heaps)
-            return error_set(err, ERROR_NOMEM, "out of memory for %zu heaps", max_heaps);
-        ranges->heaps = heaps;
-        ranges->max_heaps = max_heaps;
-    }
-    MTRACE_ASSERT(ranges->heaps);
-    struct heap_range *heap = &ranges->heaps[ranges->n_heaps++];
+    struct heap_range *heaps =
+        growing_reserve(ranges->heaps, &ranges->max_heaps, ranges->n_heaps + 1, sizeof *heaps);
+
+    if (!heaps)
+        return error_set(err, ERROR_NOMEM, "out of memory for %zu heaps", ranges->n_heaps);
+    ranges->heaps = heaps;
+    struct heap_range *heap = &heaps[ranges->n_heaps++];
     *heap = (struct heap_range){
         .heap_id = (uint32_t)ranges->n_heaps,
-        .process = unit->process,
-        .kind = unit->class == UNIT_ARENA ? LOG_HEAP_ARENA : LOG_HEAP_OTHER,
-        .start = page_floor(ranges, unit->process, unit->lowest),
-        .end = page_ceiling(ranges, unit->process, unit->highest_end),
+        .process = unit->key.process,
+        .kind = unit->key.class == UNIT_ARENA ? LOG_HEAP_ARENA : LOG_HEAP_OTHER,
+        .start = page_floor(ranges, unit->key.process, unit->lowest),
+        .end = page_ceiling(ranges, unit->key.process, unit->highest_end),
         .lowest_block = unit->lowest,
-        .is_glibc = unit->class != UNIT_OTHER,
+        .is_glibc = unit->key.class != UNIT_OTHER,
     };
     if (heap->kind == LOG_HEAP_ARENA)
         heap->start = unit->lowest / ARENA_BYTES * ARENA_BYTES;
@@ -354,12 +307,15 @@ static void apply_extents(struct heap_ranges *ranges)
 
 int heap_ranges_finish(struct heap_ranges *ranges, struct error *err)
 {
-    sort_units(ranges);
-    for (size_t i = 0; i < ranges->n_units; i++) {
-        const struct unit *unit = &ranges->units[i];
+    const struct unit *units = ranges->units.elements;
+
+    if (ranges->units.n)
+        qsort(ranges->units.elements, ranges->units.n, sizeof *units, compare_units);
+    for (size_t i = 0; i < ranges->units.n; i++) {
+        const struct unit *unit = &units[i];
         struct heap_range *heap = ranges->n_heaps ? &ranges->heaps[ranges->n_heaps - 1] : NULL;
         if (heap && continues(heap, unit)) {
-            uint64_t end = page_ceiling(ranges, unit->process, unit->highest_end);
+            uint64_t end = page_ceiling(ranges, unit->key.process, unit->highest_end);
             heap->end = end > heap->end ? end : heap->end;
             heap->lowest_block =
                 unit->lowest < heap->lowest_block ? unit->lowest : heap->lowest_block;

@@ -2,6 +2,7 @@
 #include "importer/facts/mappings.h"
 
 #include "common/invariant.h"
+#include "support/growing.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -54,17 +55,14 @@ static size_t first_above(const struct mappings *mappings, uint64_t address)
 static int insert_at(struct mappings *mappings, size_t index, const struct mapping *piece,
                      struct error *err)
 {
-    if (mappings->n_pieces == mappings->max_pieces) {
-        size_t max_pieces = mappings->max_pieces ? mappings->max_pieces * 2 : 32;
-        struct mapping *pieces = realloc(mappings->pieces, max_pieces * sizeof *pieces);
-        if (!pieces)
-            return error_set(err, ERROR_NOMEM, "out of memory for %zu mappings", max_pieces);
-        mappings->pieces = pieces;
-        mappings->max_pieces = max_pieces;
-    }
-    memmove(&mappings->pieces[index + 1], &mappings->pieces[index],
-            (mappings->n_pieces - index) * sizeof *piece);
-    mappings->pieces[index] = *piece;
+    struct mapping *pieces = growing_reserve(mappings->pieces, &mappings->max_pieces,
+                                             mappings->n_pieces + 1, sizeof *pieces);
+
+    if (!pieces)
+        return error_set(err, ERROR_NOMEM, "out of memory for %zu mappings", mappings->n_pieces);
+    mappings->pieces = pieces;
+    memmove(&pieces[index + 1], &pieces[index], (mappings->n_pieces - index) * sizeof *piece);
+    pieces[index] = *piece;
     mappings->n_pieces++;
     return 0;
 }

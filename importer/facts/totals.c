@@ -3,6 +3,7 @@
 
 #include "common/attr.h"
 #include "common/invariant.h"
+#include "support/growing.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -27,8 +28,6 @@ int totals_new(uint32_t n_processes, uint32_t n_threads, uint32_t n_nodes, struc
     totals->n_processes = n_processes;
     totals->n_threads = n_threads;
     totals->n_nodes = n_nodes;
-    tally_init(&totals->free_sites);
-    tally_init(&totals->flows);
     for (uint32_t i = 0; i <= n_processes; i++) {
         totals->processes[i].now_ns = TOTALS_NEVER;
         totals->processes[i].peak_ns = TOTALS_NEVER;
@@ -57,8 +56,8 @@ void totals_free(struct totals *totals)
         process_done(&totals->processes[i], totals->n_nodes);
     free(totals->processes);
     free(totals->threads);
-    tally_done(&totals->free_sites);
-    tally_done(&totals->flows);
+    keyed_done(&totals->free_sites);
+    keyed_done(&totals->flows);
     free(totals);
 }
 
@@ -80,16 +79,14 @@ static int process_begin(struct totals *totals, struct process_totals *process, 
 
 static int add_piece(struct process_totals *process, struct error *err)
 {
-    if (process->n_pieces == process->max_pieces) {
-        uint32_t max_pieces = process->max_pieces ? process->max_pieces * 2 : 8;
-        struct stack_totals **pieces = realloc(process->pieces, max_pieces * sizeof *pieces);
-        if (!pieces)
-            return out_of_memory(err);
-        process->pieces = pieces;
-        process->max_pieces = max_pieces;
-    }
-    process->pieces[process->n_pieces] = calloc(STACKS_PER_PIECE, sizeof **process->pieces);
-    if (!process->pieces[process->n_pieces])
+    struct stack_totals **pieces = growing_reserve(process->pieces, &process->max_pieces,
+                                                   process->n_pieces + 1, sizeof *pieces);
+
+    if (!pieces)
+        return out_of_memory(err);
+    process->pieces = pieces;
+    pieces[process->n_pieces] = calloc(STACKS_PER_PIECE, sizeof **pieces);
+    if (!pieces[process->n_pieces])
         return out_of_memory(err);
     process->n_pieces++;
     return 0;

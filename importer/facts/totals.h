@@ -22,8 +22,8 @@
 #ifndef MTRACE_IMPORTER_TOTALS_H
 #define MTRACE_IMPORTER_TOTALS_H
 
-#include "importer/pairing/pairing.h"
 #include "importer/facts/tally.h"
+#include "importer/pairing/pairing.h"
 #include "support/error.h"
 
 #include <stddef.h>
@@ -86,7 +86,7 @@ struct process_totals {
     struct stack_totals **pieces; /* of TOTALS_STACKS_PER_PIECE */
     uint32_t **pages;             /* node / TOTALS_NODES_PER_PAGE -> stack number + 1 per node */
     uint32_t n_stacks;
-    uint32_t n_pieces, max_pieces;
+    size_t n_pieces, max_pieces;
     struct size_class_totals *sizes;         /* TOTALS_SIZE_CLASSES */
     struct lifetime_class_totals *lifetimes; /* TOTALS_LIFETIME_CLASSES */
 };
@@ -95,8 +95,9 @@ struct totals {
     struct process_totals *processes; /* by id */
     struct thread_totals *threads;    /* by id */
     uint32_t n_processes, n_threads, n_nodes;
-    struct tally free_sites; /* from: stack of birth, to: stack of free; freed by free() only */
-    struct tally flows;      /* from: allocating thread, to: ending thread */
+    struct keyed
+        free_sites; /* tally_entry; from: stack of birth, to: stack of free; freed by free() only */
+    struct keyed flows; /* tally_entry; from: allocating thread, to: ending thread */
 };
 
 int totals_new(uint32_t n_processes, uint32_t n_threads, uint32_t n_nodes, struct totals **ret,

@@ -15,8 +15,8 @@
 #define MTRACE_IMPORTER_LOG_NAMES_H
 
 #include "common/log_format.h"
-#include "importer/log/id_table.h"
 #include "importer/log/text_arena.h"
+#include "support/id_table.h"
 
 enum {
     LOG_NAMES_PAGE = 4096, /* nodes of a page */

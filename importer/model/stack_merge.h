@@ -16,9 +16,9 @@
 #ifndef MTRACE_IMPORTER_STACK_MERGE_H
 #define MTRACE_IMPORTER_STACK_MERGE_H
 
-#include "importer/log/id_table.h"
 #include "importer/log/log_names.h"
 #include "importer/model/definitions.h"
+#include "support/id_table.h"
 
 struct stack_merge_node {
     uint32_t parent; /* tree node */

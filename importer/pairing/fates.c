@@ -5,6 +5,7 @@
 #include "common/log_format.h"
 #include "common/varint.h"
 #include "importer/pairing/spill_file.h"
+#include "support/growing.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -111,15 +112,13 @@ uint64_t fates_disk_bytes(const struct fates *fates)
 
 static int add_bucket(struct fates *fates, struct error *err)
 {
-    if (fates->n_buckets == fates->max_buckets) {
-        size_t max_buckets = fates->max_buckets ? fates->max_buckets * 2 : 64;
-        struct bucket *buckets = realloc(fates->buckets, max_buckets * sizeof *buckets);
-        if (!buckets)
-            return error_set(err, ERROR_NOMEM, "out of memory for %zu buckets", max_buckets);
-        fates->buckets = buckets;
-        fates->max_buckets = max_buckets;
-    }
-    fates->buckets[fates->n_buckets++] = (struct bucket){0};
+    struct bucket *buckets =
+        growing_reserve(fates->buckets, &fates->max_buckets, fates->n_buckets + 1, sizeof *buckets);
+
+    if (!buckets)
+        return error_set(err, ERROR_NOMEM, "out of memory for %zu buckets", fates->n_buckets);
+    fates->buckets = buckets;
+    buckets[fates->n_buckets++] = (struct bucket){0};
     return 0;
 }
 
@@ -306,14 +305,12 @@ static int load_chain(struct fates *fates, const uint8_t **in, uint64_t chain_id
     struct pairing_chain chain = {.chain_id = chain_id};
     uint64_t duration = 0;
 
-    if (fates->n_chains == fates->max_chains) {
-        size_t max_chains = fates->max_chains ? fates->max_chains * 2 : 256;
-        struct pairing_chain *chains = realloc(fates->chains, max_chains * sizeof *chains);
-        if (!chains)
-            return error_set(err, ERROR_NOMEM, "out of memory for %zu chains", max_chains);
-        fates->chains = chains;
-        fates->max_chains = max_chains;
-    }
+    struct pairing_chain *chains =
+        growing_reserve(fates->chains, &fates->max_chains, fates->n_chains + 1, sizeof *chains);
+
+    if (!chains)
+        return error_set(err, ERROR_NOMEM, "out of memory for %zu chains", fates->n_chains);
+    fates->chains = chains;
     *in = get(*in, &chain.last_allocation_id);
     chain.last_allocation_id += chain_id;
     *in = get(*in, &chain.length);

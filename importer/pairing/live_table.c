@@ -3,6 +3,7 @@
 
 #include "common/attr.h"
 #include "common/invariant.h"
+#include "support/growing.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -159,14 +160,12 @@ static int grow_slots(struct live_table *table, struct error *err)
 
 static int add_piece(struct live_table *table, struct error *err)
 {
-    if (table->n_pieces == table->max_pieces) {
-        size_t max_pieces = table->max_pieces ? table->max_pieces * 2 : 16;
-        struct live_block **pieces = realloc(table->pieces, max_pieces * sizeof *pieces);
-        if (!pieces)
-            return error_set(err, ERROR_NOMEM, "out of memory for live blocks");
-        table->pieces = pieces;
-        table->max_pieces = max_pieces;
-    }
+    struct live_block **pieces =
+        growing_reserve(table->pieces, &table->max_pieces, table->n_pieces + 1, sizeof *pieces);
+
+    if (!pieces)
+        return error_set(err, ERROR_NOMEM, "out of memory for live blocks");
+    table->pieces = pieces;
     struct live_block *piece = calloc(LIVE_TABLE_PIECE_BLOCKS, sizeof *piece);
     if (!piece)
         return error_set(err, ERROR_NOMEM, "out of memory for live blocks");

@@ -5,6 +5,7 @@
 #include "common/invariant.h"
 #include "common/log_format.h"
 #include "importer/pairing/pending.h"
+#include "support/growing.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -45,7 +46,8 @@ struct pairing {
     uint64_t *births;          /* by thread id */
     uint32_t n_processes, n_threads;
     struct chain *chains; /* 1-based */
-    uint32_t n_chains, max_chains, free_chain;
+    uint32_t n_chains, free_chain;
+    size_t max_chains;
     struct open_realloc *open;
     size_t n_open, max_open;
     struct pending_list ends; /* unknown ones */
@@ -103,14 +105,11 @@ static int chain_new(struct pairing *pairing, const struct live_block *first, ui
     if (index) {
         pairing->free_chain = pairing->chains[index].next_free;
     } else {
-        if (pairing->n_chains + 1 >= pairing->max_chains) {
-            uint32_t max_chains = pairing->max_chains ? pairing->max_chains * 2 : 256;
-            struct chain *chains = realloc(pairing->chains, max_chains * sizeof *chains);
-            if (!chains)
-                return error_set(err, ERROR_NOMEM, "out of memory for %u chains", max_chains);
-            pairing->chains = chains;
-            pairing->max_chains = max_chains;
-        }
+        struct chain *chains = growing_reserve(pairing->chains, &pairing->max_chains,
+                                               (size_t)pairing->n_chains + 2, sizeof *chains);
+        if (!chains)
+            return error_set(err, ERROR_NOMEM, "out of memory for %u chains", pairing->n_chains);
+        pairing->chains = chains;
         index = ++pairing->n_chains;
     }
     pairing->chains[index] = (struct chain){
@@ -376,15 +375,13 @@ static int on_free(struct pairing *pairing, const struct event *event, struct er
 static int open_new(struct pairing *pairing, const struct event *event, struct open_realloc **ret,
                     struct error *err)
 {
-    if (pairing->n_open == pairing->max_open) {
-        size_t max_open = pairing->max_open ? pairing->max_open * 2 : 16;
-        struct open_realloc *open = realloc(pairing->open, max_open * sizeof *open);
-        if (!open)
-            return error_set(err, ERROR_NOMEM, "out of memory for %zu open reallocs", max_open);
-        pairing->open = open;
-        pairing->max_open = max_open;
-    }
-    *ret = &pairing->open[pairing->n_open++];
+    struct open_realloc *open =
+        growing_reserve(pairing->open, &pairing->max_open, pairing->n_open + 1, sizeof *open);
+
+    if (!open)
+        return error_set(err, ERROR_NOMEM, "out of memory for %zu open reallocs", pairing->n_open);
+    pairing->open = open;
+    *ret = &open[pairing->n_open++];
     **ret = (struct open_realloc){.pair = event->pair, .old_address = event->address};
     return 0;
 }

@@ -2,6 +2,8 @@
 #include "importer/symbols/call_sites.h"
 
 #include "importer/tables/database.h"
+#include "support/growing.h"
+#include "support/keyed.h"
 #include "symbolizer/demangle.h"
 
 #include <stdbool.h>
@@ -27,7 +29,7 @@ enum target {
 
 struct rules {
     char **patterns;
-    size_t n_patterns;
+    size_t n_patterns, capacity;
 };
 
 /* What a frame offers to its stacks, as numbers of sites. */
@@ -42,12 +44,8 @@ struct finder {
     struct rules rules[N_TARGETS];
     bool *is_skipped[N_TARGETS]; /* by id */
     int64_t n_ids[N_TARGETS];    /* highest id + 1 */
-    struct site *sites;          /* number - 1 */
-    uint32_t n_sites;
-    size_t n_sites_allocated;
-    uint32_t *slots; /* open addressing over sites: number, 0 = empty */
-    size_t n_slots;
-    struct frame_site *frames; /* by frame_id */
+    struct keyed sites;          /* struct site, all of it the key; number - 1 */
+    struct frame_site *frames;   /* by frame_id */
     int64_t n_frames;
     uint32_t *inherited;     /* by backtrace_id: innermost site that is not skipped; 0: none */
     uint32_t *call_site_ids; /* by backtrace_id */
@@ -96,14 +94,15 @@ static int read_rule(struct finder *finder, sqlite3_stmt *statement)
 
     for (size_t i = 0; target && pattern && i < N_TARGETS; i++) {
         struct rules *rules = &finder->rules[i];
-        void *grown;
+        char **patterns;
         if (strcmp(names[i], target) != 0)
             continue;
-        grown = realloc(rules->patterns, (rules->n_patterns + 1) * sizeof(*rules->patterns));
-        if (!grown)
+        patterns = growing_reserve(rules->patterns, &rules->capacity, rules->n_patterns + 1,
+                                   sizeof(*patterns));
+        if (!patterns)
             return no_memory(finder);
-        rules->patterns = grown;
-        rules->patterns[rules->n_patterns] = strdup(pattern);
+        rules->patterns = patterns;
+        patterns[rules->n_patterns] = strdup(pattern);
         if (!rules->patterns[rules->n_patterns++])
             return no_memory(finder);
     }
@@ -195,61 +194,13 @@ static bool is_skipped(const struct finder *finder, enum target target, int64_t 
 
 /* ---- sites ---- */
 
-static size_t hash_site(const struct site *site)
-{
-    uint64_t hash = (uint64_t)site->function_id;
-
-    hash = hash * UINT64_C(0x9e3779b97f4a7c15) + (uint64_t)site->source_id;
-    hash = hash * UINT64_C(0x9e3779b97f4a7c15) + (uint64_t)site->line;
-    hash = hash * UINT64_C(0x9e3779b97f4a7c15) + (uint64_t)site->object_id;
-    hash = hash * UINT64_C(0x9e3779b97f4a7c15) + (uint64_t)site->object_offset;
-    return (size_t)((hash * UINT64_C(0x9e3779b97f4a7c15)) >> 24);
-}
-
-static uint32_t *find_slot(const struct finder *finder, uint32_t *slots, size_t n_slots,
-                           const struct site *site)
-{
-    size_t i = hash_site(site) & (n_slots - 1);
-
-    while (slots[i] && memcmp(&finder->sites[slots[i] - 1], site, sizeof(*site)) != 0)
-        i = (i + 1) & (n_slots - 1);
-    return &slots[i];
-}
-
-static bool grow_sites(struct finder *finder)
-{
-    size_t n_allocated = finder->n_sites_allocated ? finder->n_sites_allocated * 2 : 1024;
-    struct site *sites = realloc(finder->sites, n_allocated * sizeof(*sites));
-    uint32_t *slots = calloc(n_allocated * 2, sizeof(*slots));
-
-    if (sites) {
-        finder->sites = sites;
-        finder->n_sites_allocated = n_allocated;
-    }
-    if (!sites || !slots) {
-        free(slots);
-        return false;
-    }
-    for (uint32_t i = 0; i < finder->n_sites; i++)
-        *find_slot(finder, slots, n_allocated * 2, &sites[i]) = i + 1;
-    free(finder->slots);
-    finder->slots = slots;
-    finder->n_slots = n_allocated * 2;
-    return true;
-}
-
 static int number_site(struct finder *finder, const struct site *site, uint32_t *ret_number)
 {
-    uint32_t *slot;
+    const struct site *known = keyed_get(&finder->sites, site, sizeof(*site), sizeof(*site));
 
-    if ((size_t)finder->n_sites * 2 >= finder->n_slots && !grow_sites(finder))
+    if (!known)
         return no_memory(finder);
-    slot = find_slot(finder, finder->slots, finder->n_slots, site);
-    if (!*slot) {
-        finder->sites[finder->n_sites++] = *site;
-        *slot = finder->n_sites;
-    }
-    *ret_number = *slot;
+    *ret_number = (uint32_t)(known - (const struct site *)finder->sites.elements) + 1;
     return 0;
 }
 
@@ -290,7 +241,7 @@ static int give_id(struct finder *finder, uint32_t number, uint32_t *ret_id)
     if (number == 0 || *ret_id)
         return 0;
     *ret_id = finder->ids[number - 1] = ++finder->n_ids_given;
-    site = &finder->sites[number - 1];
+    site = (const struct site *)finder->sites.elements + number - 1;
     return database_insert(finder->insert, finder->err, "izzzzz", (int64_t)*ret_id,
                            (uint64_t)site->function_id, (uint64_t)site->source_id,
                            (uint64_t)site->line, (uint64_t)site->object_id,
@@ -347,7 +298,7 @@ static int write_sites(struct finder *finder)
 {
     int status = database_execute(finder->db, "DELETE FROM call_sites", finder->err);
 
-    finder->ids = calloc((size_t)finder->n_sites + 1, sizeof(*finder->ids));
+    finder->ids = calloc(finder->sites.n + 1, sizeof(*finder->ids));
     if (status == 0 && !finder->ids)
         status = no_memory(finder);
     if (status == 0)
@@ -372,8 +323,7 @@ static void done(struct finder *finder)
         free(finder->is_skipped[target]);
     }
     sqlite3_finalize(finder->insert);
-    free(finder->sites);
-    free(finder->slots);
+    keyed_done(&finder->sites);
     free(finder->frames);
     free(finder->inherited);
     free(finder->call_site_ids);

@@ -3,6 +3,7 @@
 
 #include "importer/tables/bulk_insert.h"
 #include "importer/tables/database.h"
+#include "support/growing.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -48,16 +49,14 @@ static int number_function(struct writer *writer, const char *raw_name, const ch
 
     if (number < 0)
         return no_memory(writer);
-    if (number == (int64_t)names->n_allocated) {
-        size_t n_allocated = n_before ? (size_t)n_before * 2 : 1024;
-        void *grown = realloc(names->names, n_allocated * sizeof(*names->names));
-        if (!grown)
+    if (number == n_before) {
+        const char **known = growing_reserve(names->names, &names->n_allocated,
+                                             (size_t)n_before + 1, sizeof(*known));
+        if (!known)
             return no_memory(writer);
-        names->names = grown;
-        names->n_allocated = n_allocated;
+        names->names = known;
+        known[number] = name;
     }
-    if (number == n_before)
-        names->names[number] = name;
     *ret_number = (uint32_t)number;
     return 0;
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "importer/symbols/symbol_store.h"
 
+#include "support/growing.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,36 +18,28 @@ void symbol_store_done(struct symbol_store *store)
 
 static bool grow_levels(struct symbol_store *store, size_t n_more)
 {
-    size_t n_allocated = store->n_levels_allocated ? store->n_levels_allocated * 2 : 256;
-    void *grown = NULL;
+    struct symbol_level *levels =
+        store->n_levels + n_more < SYMBOL_NONE
+            ? growing_reserve(store->levels, &store->n_levels_allocated,
+                              store->n_levels + n_more + 1, sizeof(*levels))
+            : NULL;
 
-    if (store->n_levels_allocated - store->n_levels >= n_more)
-        return true;
-    while (n_allocated - store->n_levels < n_more)
-        n_allocated *= 2;
-    if (n_allocated < SYMBOL_NONE)
-        grown = realloc(store->levels, n_allocated * sizeof(*store->levels));
-    if (!grown)
-        return false;
-    store->levels = grown;
-    store->n_levels_allocated = n_allocated;
-    return true;
+    if (levels)
+        store->levels = levels;
+    return levels != NULL;
 }
 
 static bool keep_name(struct symbol_store *store, uint32_t raw, const char *name)
 {
+    uint32_t *names = growing_reserve(store->name_of_raw, &store->n_raw_allocated, (size_t)raw + 1,
+                                      sizeof(*names));
     int64_t number;
 
-    if (raw >= store->n_raw_allocated) {
-        size_t n_allocated = raw ? (size_t)raw * 2 : 256;
-        void *grown = realloc(store->name_of_raw, n_allocated * sizeof(*store->name_of_raw));
-        if (!grown)
-            return false;
-        store->name_of_raw = grown;
-        store->n_raw_allocated = n_allocated;
-    }
+    if (!names)
+        return false;
+    store->name_of_raw = names;
     number = intern_add(&store->names, name, strlen(name));
-    store->name_of_raw[raw] = (uint32_t)number;
+    names[raw] = (uint32_t)number;
     return number >= 0;
 }
 

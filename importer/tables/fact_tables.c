@@ -135,11 +135,11 @@ static void tally_column(const void *row, int column, sqlite3_context *context)
     sqlite3_result_int64(context, (sqlite3_int64)values[column]);
 }
 
-static int write_tally(sqlite3 *db, const char *into, struct tally *tally, struct error *err)
+static int write_tally(sqlite3 *db, const char *into, struct keyed *tally, struct error *err)
 {
     tally_sort(tally);
     return write_array(db, into, 5, tally_column,
-                       (struct row_array){tally->entries, sizeof *tally->entries, tally->n_entries},
+                       (struct row_array){tally->elements, sizeof(struct tally_entry), tally->n},
                        err);
 }
 
@@ -156,13 +156,13 @@ static void chain_column(const void *row, int column, sqlite3_context *context)
 
 static int write_chains(sqlite3 *db, struct facts *facts, struct error *err)
 {
-    chain_totals_sort(facts->chains);
+    chain_totals_sort(&facts->chains);
     return write_array(db,
                        "chain_totals(process_id, first_backtrace_id, chains, reallocs, moves,"
                        " copied_bytes, longest, first_bytes, last_bytes, leaked_chains)",
                        10, chain_column,
-                       (struct row_array){facts->chains->entries, sizeof *facts->chains->entries,
-                                          facts->chains->n_entries},
+                       (struct row_array){facts->chains.elements, sizeof(struct chain_totals_entry),
+                                          facts->chains.n},
                        err);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "importer/log/id_table.h"
+#include "support/id_table.h"
 
 #include "support/error.h"
 
@@ -14,30 +14,6 @@ void id_table_done(struct id_table *table)
 {
     free(table->slots);
     memset(table, 0, sizeof(*table));
-}
-
-uint64_t id_table_hash(uint64_t a, uint64_t b)
-{
-    uint64_t x = (a ^ (b >> 32) ^ (b << 32)) * 0x9e3779b97f4a7c15u + b;
-
-    x = (x ^ (x >> 32)) * 0xd6e8feb86659fd93u;
-    x = (x ^ (x >> 29)) * 0xd6e8feb86659fd93u;
-    return x ^ (x >> 32);
-}
-
-uint32_t id_table_find(const struct id_table *table, uint64_t hash, id_table_equal_fn *is_equal,
-                       const void *context, const void *key)
-{
-    size_t mask = table->n_slots - 1;
-
-    if (table->n_slots == 0)
-        return 0;
-    for (size_t i = hash & mask; table->slots[i].id != 0; i = (i + 1) & mask) {
-        const struct id_table_slot *slot = &table->slots[i];
-        if (slot->hash == (uint32_t)hash && is_equal(context, slot->id, key))
-            return slot->id;
-    }
-    return 0;
 }
 
 static void put(struct id_table *table, struct id_table_slot entry)
