@@ -38,6 +38,12 @@ static inline bool keyed_equals(const void *context, uint32_t id, const void *ke
     return memcmp(sought->elements + (id - 1) * sought->element_bytes, key, sought->key_bytes) == 0;
 }
 
+static inline uint64_t keyed_mix(uint64_t hash, uint64_t word)
+{
+    hash = (hash ^ word) * 0x9e3779b97f4a7c15u;
+    return hash ^ hash >> 32;
+}
+
 /* key_bytes: a multiple of 4. */
 static inline uint64_t keyed_hash(const void *key, size_t key_bytes)
 {
@@ -48,12 +54,12 @@ static inline uint64_t keyed_hash(const void *key, size_t key_bytes)
     for (; at + sizeof(uint64_t) <= key_bytes; at += sizeof(uint64_t)) {
         uint64_t word;
         memcpy(&word, bytes + at, sizeof(word));
-        hash = id_table_hash(hash, word);
+        hash = keyed_mix(hash, word);
     }
     if (at < key_bytes) {
         uint32_t word;
         memcpy(&word, bytes + at, sizeof(word));
-        hash = id_table_hash(hash, word);
+        hash = keyed_mix(hash, word);
     }
     return hash;
 }
