@@ -43,7 +43,7 @@ struct sample_sink {
     struct error *err;
 };
 
-static int on_sample(void *context, const struct log_set_sample *sample)
+static int on_sample(void *context, const struct sample *sample)
 {
     const struct sample_sink *sink = context;
 
@@ -290,13 +290,17 @@ static void take_result(struct import *import, struct import_result *result)
 
 /* ---- the whole ---- */
 
-static int check_space(const struct import *import, struct error *err)
+static int create_database(struct import *import, struct error *err)
 {
+    const struct import_options *options = import->options;
     uint64_t n_events = log_set_estimated_events(import->logs);
-    uint64_t per_event =
-        SPILL_BYTES_PER_EVENT + (import->options->slim ? 0 : DATABASE_BYTES_PER_EVENT);
+    uint64_t row_bytes = options->slim ? 0 : n_events * DATABASE_BYTES_PER_EVENT;
+    int code = database_check_space(
+        options->target, LEAST_BYTES + n_events * SPILL_BYTES_PER_EVENT + row_bytes, err);
 
-    return database_check_space(import->options->target, LEAST_BYTES + n_events * per_event, err);
+    return code ? code
+                : database_create(options->target, options->force,
+                                  n_events * DATABASE_BYTES_PER_EVENT, &import->database, err);
 }
 
 static int make_facts(struct import *import, struct error *err)
@@ -336,11 +340,8 @@ static int import_into(struct import *import, struct import_result *result, stru
 {
     uint64_t began_ns = progress_now_ns();
     struct stat status;
-    int code = check_space(import, err);
+    int code = create_database(import, err);
 
-    if (code == 0)
-        code = database_create(import->options->target, import->options->force, &import->database,
-                               err);
     if (code == 0)
         code = write_all(import, result, err);
     result->seconds = (double)(progress_now_ns() - began_ns) / 1e9;

@@ -2,7 +2,6 @@
 #include "importer/events/log_set.h"
 
 #include "importer/events/log_set_parts.h"
-#include "importer/events/sample_stream.h"
 #include "importer/log/log_family.h"
 #include "importer/model/definitions_build.h"
 #include "support/growing.h"
@@ -424,18 +423,6 @@ uint64_t log_set_estimated_events(const struct log_set *set)
         n_events += ref->is_packed ? ref->n_events : ref->raw_bytes / EVENT_BYTES;
     }
     return n_events;
-}
-
-int log_set_read_samples(struct log_set *set, log_set_sample_fn *on_sample, void *context,
-                         struct error *err)
-{
-    struct sample_stream *stream = NULL;
-    int r = sample_stream_open(set, &stream, err);
-
-    for (uint32_t process = 1; r == 0 && process <= set->n_inputs; process++)
-        r = sample_stream_read(stream, process, UINT64_MAX, on_sample, context, err);
-    sample_stream_close(stream);
-    return r;
 }
 
 bool log_set_is_growing(const struct log_set *set)

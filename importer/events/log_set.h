@@ -52,19 +52,4 @@ bool log_set_is_growing(const struct log_set *set);
 /* Segments of events. */
 uint64_t log_set_n_segments(const struct log_set *set);
 
-/* A sample the recorder took from outside. */
-struct log_set_sample {
-    uint32_t process;
-    uint64_t time_ns;
-    enum log_sample_kind kind;
-    uint64_t a, b, c; /* as in struct log_sample */
-};
-
-typedef int log_set_sample_fn(void *context, const struct log_set_sample *sample);
-
-/* Hands out all samples, process by process, in order of time within each. Ends early with what
- * on_sample returns unless it is 0. */
-int log_set_read_samples(struct log_set *set, log_set_sample_fn *on_sample, void *context,
-                         struct error *err);
-
 #endif

@@ -11,9 +11,10 @@
 #ifndef MTRACE_IMPORTER_LOG_SET_PARTS_H
 #define MTRACE_IMPORTER_LOG_SET_PARTS_H
 
-#include "importer/events/log_set.h"
 #include "importer/heaptrack/heaptrack_reader.h"
+#include "importer/log/log_damage.h"
 #include "importer/log/log_input.h"
+#include "importer/model/definitions.h"
 
 /* A realloc record stands where its call ended; the segment may have been begun during the call. */
 #define LOG_SET_SLACK_NS 1000000ull

@@ -1,23 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 #include "importer/events/read_ahead.h"
 
+#include "support/batch_queue.h"
+
 #include <pthread.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 
 struct read_ahead {
     struct log_set *set;
     pthread_mutex_t reading; /* guards `pack` */
     struct pack *pack;
-    pthread_t thread;
-    pthread_mutex_t lock;      /* guards all below */
-    pthread_cond_t has_loaded; /* something was queued, or the end was reached */
-    pthread_cond_t has_room;
-    struct loaded_segment *queue[READ_AHEAD_SEGMENTS];
-    size_t n_taken, n_queued; /* ever; they index the ring */
+    size_t n_loaded;           /* places of set->order */
+    struct batch_queue *queue; /* of pointers to segments */
+    pthread_mutex_t lock;      /* guards `spare` */
     struct loaded_segment *spare;
-    bool is_closing;
 };
 
 static void free_segment(struct loaded_segment *segment)
@@ -45,30 +42,14 @@ static struct loaded_segment *new_segment(void)
     return segment;
 }
 
-/* A spare or new segment, once there is room for it in the queue; NULL when closing. */
-static struct loaded_segment *wait_for_room(struct read_ahead *ahead)
+static struct loaded_segment *take_spare(struct read_ahead *ahead)
 {
-    struct loaded_segment *segment = NULL;
-
     pthread_mutex_lock(&ahead->lock);
-    while (!ahead->is_closing && ahead->n_queued - ahead->n_taken == READ_AHEAD_SEGMENTS)
-        pthread_cond_wait(&ahead->has_room, &ahead->lock);
-    if (!ahead->is_closing && ahead->spare) {
-        segment = ahead->spare;
+    struct loaded_segment *segment = ahead->spare;
+    if (segment)
         ahead->spare = segment->next;
-    } else if (!ahead->is_closing) {
-        segment = new_segment();
-    }
     pthread_mutex_unlock(&ahead->lock);
-    return segment;
-}
-
-static void enqueue(struct read_ahead *ahead, struct loaded_segment *segment)
-{
-    pthread_mutex_lock(&ahead->lock);
-    ahead->queue[ahead->n_queued++ % READ_AHEAD_SEGMENTS] = segment;
-    pthread_cond_signal(&ahead->has_loaded);
-    pthread_mutex_unlock(&ahead->lock);
+    return segment ? segment : new_segment();
 }
 
 static void load(struct read_ahead *ahead, size_t place, struct loaded_segment *segment)
@@ -83,27 +64,19 @@ static void load(struct read_ahead *ahead, size_t place, struct loaded_segment *
     pthread_mutex_unlock(&ahead->reading);
 }
 
-static void finish(struct read_ahead *ahead)
-{
-    pthread_mutex_lock(&ahead->lock);
-    ahead->is_closing = true;
-    pthread_cond_signal(&ahead->has_loaded);
-    pthread_mutex_unlock(&ahead->lock);
-}
-
-static void *run(void *context)
+static int fill(void *context, void *batch, struct error *err)
 {
     struct read_ahead *ahead = context;
+    struct loaded_segment *segment;
 
-    for (size_t place = 0; place < ahead->set->n_order; place++) {
-        struct loaded_segment *segment = wait_for_room(ahead);
-        if (!segment)
-            break;
-        load(ahead, place, segment);
-        enqueue(ahead, segment);
-    }
-    finish(ahead);
-    return NULL;
+    if (ahead->n_loaded == ahead->set->n_order)
+        return 0;
+    segment = take_spare(ahead);
+    if (!segment)
+        return error_set(err, ERROR_NOMEM, "out of memory");
+    load(ahead, ahead->n_loaded++, segment);
+    *(struct loaded_segment **)batch = segment;
+    return 1;
 }
 
 int read_ahead_open(struct log_set *set, struct read_ahead **ret, struct error *err)
@@ -120,13 +93,11 @@ int read_ahead_open(struct log_set *set, struct read_ahead **ret, struct error *
     ahead->set = set;
     pthread_mutex_init(&ahead->reading, NULL);
     pthread_mutex_init(&ahead->lock, NULL);
-    pthread_cond_init(&ahead->has_loaded, NULL);
-    pthread_cond_init(&ahead->has_room, NULL);
-    r = pthread_create(&ahead->thread, NULL, run, ahead);
+    r = batch_queue_open(READ_AHEAD_SEGMENTS, sizeof(struct loaded_segment *), fill, ahead,
+                         &ahead->queue, err);
     if (r != 0) {
-        pack_free(ahead->pack);
-        free(ahead);
-        return error_set_errno(err, r, "cannot start a thread");
+        read_ahead_close(ahead);
+        return r;
     }
     *ret = ahead;
     return 0;
@@ -134,40 +105,32 @@ int read_ahead_open(struct log_set *set, struct read_ahead **ret, struct error *
 
 void read_ahead_close(struct read_ahead *ahead)
 {
+    struct loaded_segment *segment;
+
     if (!ahead)
         return;
-    pthread_mutex_lock(&ahead->lock);
-    ahead->is_closing = true;
-    pthread_cond_signal(&ahead->has_room);
-    pthread_mutex_unlock(&ahead->lock);
-    pthread_join(ahead->thread, NULL);
-    while (ahead->n_taken < ahead->n_queued)
-        free_segment(ahead->queue[ahead->n_taken++ % READ_AHEAD_SEGMENTS]);
-    while (ahead->spare) {
-        struct loaded_segment *next = ahead->spare->next;
-        free_segment(ahead->spare);
-        ahead->spare = next;
+    if (ahead->queue) {
+        batch_queue_stop(ahead->queue);
+        while ((segment = read_ahead_take(ahead)) != NULL)
+            free_segment(segment);
+    }
+    batch_queue_close(ahead->queue);
+    while ((segment = ahead->spare) != NULL) {
+        ahead->spare = segment->next;
+        free_segment(segment);
     }
     pthread_mutex_destroy(&ahead->reading);
     pthread_mutex_destroy(&ahead->lock);
-    pthread_cond_destroy(&ahead->has_loaded);
-    pthread_cond_destroy(&ahead->has_room);
     pack_free(ahead->pack);
     free(ahead);
 }
 
 struct loaded_segment *read_ahead_take(struct read_ahead *ahead)
 {
-    struct loaded_segment *segment = NULL;
+    void *batch;
 
-    pthread_mutex_lock(&ahead->lock);
-    while (ahead->n_queued == ahead->n_taken && !ahead->is_closing)
-        pthread_cond_wait(&ahead->has_loaded, &ahead->lock);
-    if (ahead->n_queued > ahead->n_taken)
-        segment = ahead->queue[ahead->n_taken++ % READ_AHEAD_SEGMENTS];
-    pthread_cond_signal(&ahead->has_room);
-    pthread_mutex_unlock(&ahead->lock);
-    return segment;
+    return batch_queue_next(ahead->queue, &batch, NULL) > 0 ? *(struct loaded_segment **)batch
+                                                            : NULL;
 }
 
 int read_ahead_again(struct read_ahead *ahead, const struct loaded_segment *segment,

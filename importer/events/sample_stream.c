@@ -119,19 +119,19 @@ uint64_t sample_stream_time(const struct sample_stream *stream, uint32_t process
 }
 
 int sample_stream_read(struct sample_stream *stream, uint32_t process, uint64_t until_ns,
-                       log_set_sample_fn *on_sample, void *context, struct error *err)
+                       sample_fn *on_sample, void *context, struct error *err)
 {
     struct sample_cursor *cursor = &stream->cursors[process - 1];
     int r = 0;
 
     while (r == 0 && cursor->samples && sample_stream_time(stream, process) <= until_ns) {
         const struct log_sample *from = &cursor->samples[cursor->at++];
-        struct log_set_sample sample = {.process = process,
-                                        .time_ns = time_of(stream, from),
-                                        .kind = (enum log_sample_kind)from->kind,
-                                        .a = from->a,
-                                        .b = from->b,
-                                        .c = from->c};
+        struct sample sample = {.process = process,
+                                .time_ns = time_of(stream, from),
+                                .kind = (enum log_sample_kind)from->kind,
+                                .a = from->a,
+                                .b = from->b,
+                                .c = from->c};
         if (from->kind >= LOG_SAMPLE_MEMORY && from->kind <= LOG_SAMPLE_MAPPING)
             r = on_sample(context, &sample);
         if (r == 0 && cursor->at == cursor->n_samples)

@@ -14,6 +14,16 @@
 
 #include "importer/events/log_set.h"
 
+/* A sample the recorder took from outside. */
+struct sample {
+    uint32_t process;
+    uint64_t time_ns;
+    enum log_sample_kind kind;
+    uint64_t a, b, c; /* as in struct log_sample */
+};
+
+typedef int sample_fn(void *context, const struct sample *sample);
+
 struct sample_stream;
 
 /* The set must live as long. Close with sample_stream_close. */
@@ -28,6 +38,6 @@ uint64_t sample_stream_time(const struct sample_stream *stream, uint32_t process
 /* Hands out the samples of the process up to until_ns. Ends early with what on_sample returns
  * unless that is 0. */
 int sample_stream_read(struct sample_stream *stream, uint32_t process, uint64_t until_ns,
-                       log_set_sample_fn *on_sample, void *context, struct error *err);
+                       sample_fn *on_sample, void *context, struct error *err);
 
 #endif

@@ -15,9 +15,7 @@
 #ifndef MTRACE_IMPORTER_FACTS_H
 #define MTRACE_IMPORTER_FACTS_H
 
-#include "importer/facts/mappings.h"
-#include "importer/facts/memory_samples.h"
-#include "importer/facts/snapshots.h"
+#include "importer/facts/facts_sink.h"
 #include "importer/model/definitions.h"
 #include "importer/model/event.h"
 #include "importer/pairing/fates.h"
@@ -26,16 +24,6 @@
 #include <stdint.h>
 
 struct facts;
-
-/* Takes what is a row of its own as soon as it is known. */
-struct facts_sink {
-    void *context;
-    int (*event)(void *context, const struct event *event, struct error *err); /* FAILURE, MALLOPT,
-                                                                                  MARKER */
-    mappings_ended_fn *mapping;
-    memory_samples_fn *memory;
-    snapshots_fn *snapshot;
-};
 
 /* definitions must live as long as the facts. Temporary files lie beside `target`. */
 int facts_new(const struct definitions *definitions, const struct facts_sink *sink,

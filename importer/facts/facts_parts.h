@@ -8,11 +8,9 @@
 #define MTRACE_IMPORTER_FACTS_PARTS_H
 
 #include "importer/facts/chain_totals.h"
-#include "importer/facts/facts.h"
+#include "importer/facts/facts_sink.h"
 #include "importer/facts/heap_pages.h"
 #include "importer/facts/heap_ranges.h"
-#include "importer/facts/mappings.h"
-#include "importer/facts/snapshots.h"
 #include "importer/facts/timeline.h"
 #include "importer/facts/totals.h"
 #include "importer/pairing/fates.h"

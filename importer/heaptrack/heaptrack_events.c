@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The second pass: allocations and frees, with the times and addresses that events must have. */
 #include "importer/heaptrack/heaptrack_parts.h"
+#include "importer/heaptrack/heaptrack_reader.h"
 #include "support/growing.h"
 
 #include <stdlib.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The names of an interpreted recording, by the ids that its frames got. */
 #include "importer/heaptrack/heaptrack_parts.h"
+#include "importer/heaptrack/heaptrack_reader.h"
 
 #include <stdlib.h>
 

@@ -8,8 +8,9 @@
 #define MTRACE_IMPORTER_HEAPTRACK_PARTS_H
 
 #include "importer/heaptrack/heaptrack_line.h"
-#include "importer/heaptrack/heaptrack_reader.h"
 #include "importer/heaptrack/heaptrack_text.h"
+#include "importer/log/log_input.h"
+#include "importer/model/definitions.h"
 
 /* A `c` line. */
 struct heaptrack_instant {

@@ -12,7 +12,7 @@
 #define MTRACE_IMPORTER_SYMBOL_JOBS_H
 
 #include "importer/symbols/symbol_store.h"
-#include "importer/symbols/symbols.h"
+#include "importer/symbols/symbols_options.h"
 #include "support/error.h"
 #include "symbolizer/symbolizer.h"
 

@@ -16,20 +16,12 @@
 #ifndef MTRACE_IMPORTER_SYMBOLS_H
 #define MTRACE_IMPORTER_SYMBOLS_H
 
+#include "importer/symbols/symbols_options.h"
 #include "support/error.h"
-#include "support/progress.h"
-#include "symbolizer/symbolizer.h"
 
 #include <sqlite3.h>
 #include <stddef.h>
 #include <stdint.h>
-
-struct symbols_options {
-    struct symbolizer_options symbolizer;
-    unsigned n_threads;        /* at most; 0: as many as there are processors */
-    const char *cache_dir;     /* what earlier imports found out, by build-id; NULL: not used */
-    struct progress *progress; /* asked a few times a second; NULL: none */
-};
 
 /* Default of cache_dir: ${XDG_CACHE_HOME:-~/.cache}/mtrace. NULL when there is no home; to be
  * freed. */

@@ -19,8 +19,10 @@
 #include <unistd.h>
 
 enum {
-    CACHE_KIB = 40 * 1024, /* rows are appended: more would only hold pages back from the disk */
-    PAGE_BYTES = 16384,    /* a quarter of the writes of SQLite's own 4096, and fewer levels */
+    CACHE_KIB = 40 * 1024,   /* rows are appended: more would only hold pages back from the disk */
+    PAGE_BYTES = 16384,      /* a quarter of the writes of SQLite's own 4096, and fewer levels */
+    SMALL_PAGE_BYTES = 2048, /* every table takes a page at least */
+    SMALL_BYTES = 1 << 20,
 };
 
 struct database {
@@ -187,7 +189,7 @@ static int create_tables(sqlite3 *db, struct error *err)
     return 0;
 }
 
-static int begin_new(struct database *database, struct error *err)
+static int begin_new(struct database *database, uint64_t expected_bytes, struct error *err)
 {
     char pragmas[256];
 
@@ -199,7 +201,7 @@ static int begin_new(struct database *database, struct error *err)
              "PRAGMA page_size = %d; PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;"
              "PRAGMA locking_mode = EXCLUSIVE; PRAGMA cache_size = -%d;"
              "PRAGMA temp_store = MEMORY; BEGIN",
-             PAGE_BYTES, CACHE_KIB);
+             expected_bytes < SMALL_BYTES ? SMALL_PAGE_BYTES : PAGE_BYTES, CACHE_KIB);
     int code = database_execute(database->db, pragmas, err);
     return code ? code : create_tables(database->db, err);
 }
@@ -213,7 +215,8 @@ static int database_new(struct database **ret, struct error *err)
     return 0;
 }
 
-int database_create(const char *target, bool replace, struct database **ret, struct error *err)
+int database_create(const char *target, bool replace, uint64_t expected_bytes,
+                    struct database **ret, struct error *err)
 {
     struct database *database;
     int code = check_target(target, replace, err);
@@ -226,7 +229,7 @@ int database_create(const char *target, bool replace, struct database **ret, str
     if (code == 0 && !database->file.temporary) /* a pipe or device behind a link */
         code = fail_irregular(target, err);
     if (code == 0)
-        code = begin_new(database, err);
+        code = begin_new(database, expected_bytes, err);
     if (code) {
         database_close(database);
         return code;

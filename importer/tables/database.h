@@ -26,8 +26,10 @@
 struct database;
 
 /* Creates an empty database with all tables; a transaction is open. An existing target is an error
- * (ERROR_EXISTS) unless `replace`. The caller frees with database_close. */
-int database_create(const char *target, bool replace, struct database **ret, struct error *err);
+ * (ERROR_EXISTS) unless `replace`. Pages are small when it will stay so, by expected_bytes. The
+ * caller frees with database_close. */
+int database_create(const char *target, bool replace, uint64_t expected_bytes,
+                    struct database **ret, struct error *err);
 
 /* Opens a database of ours and begins a transaction. */
 int database_open(const char *target, struct database **ret, struct error *err);

@@ -14,7 +14,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static int ignore_sample(void *context, const struct log_set_sample *sample)
+static int ignore_sample(void *context, const struct sample *sample)
 {
     (void)context;
     require(sample->process == 1 && sample->kind == LOG_SAMPLE_MEMORY);

@@ -97,7 +97,7 @@ static void write_short(int fd, unsigned flags, const uint8_t *data, size_t size
     }
 }
 
-static int ignore_sample(void *context, const struct log_set_sample *sample)
+static int ignore_sample(void *context, const struct sample *sample)
 {
     (void)context;
     require(sample->process == 1);

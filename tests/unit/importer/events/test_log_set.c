@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What logs define, which files belong together, and what is left of damaged ones. */
 #include "importer/events/log_set.h"
+#include "importer/events/sample_stream.h"
 #include "tests/lib/log_builder.h"
 #include "tests/lib/log_reading.h"
 
@@ -618,9 +619,9 @@ static void test_recycled_and_gone(void **state)
     free(pool_bytes);
 }
 
-static int collect_sample(void *context, const struct log_set_sample *sample)
+static int collect_sample(void *context, const struct sample *sample)
 {
-    struct log_set_sample **at = context;
+    struct sample **at = context;
 
     *(*at)++ = *sample;
     return 0;
@@ -636,8 +637,9 @@ static void test_samples(void **state)
         {.monotonic_ns = START_NS + 10, .kind = 99},
         {.monotonic_ns = START_NS + 20, .kind = LOG_SAMPLE_HEAP, .a = 4, .b = 5, .c = 1},
     };
-    struct log_set_sample read[4];
-    struct log_set_sample *end = read;
+    struct sample read[4];
+    struct sample *end = read;
+    struct sample_stream *stream;
     struct log_set *set;
 
     (void)state;
@@ -646,7 +648,9 @@ static void test_samples(void **state)
     log_builder_close(builder);
 
     set = log_reading_open(path);
-    assert_int_equal(log_set_read_samples(set, collect_sample, &end, NULL), 0);
+    assert_int_equal(sample_stream_open(set, &stream, NULL), 0);
+    assert_int_equal(sample_stream_read(stream, 1, UINT64_MAX, collect_sample, &end, NULL), 0);
+    sample_stream_close(stream);
     assert_int_equal(end - read, 2);
     assert_int_equal(read[0].time_ns, 10);
     assert_int_equal(read[0].kind, LOG_SAMPLE_MEMORY);

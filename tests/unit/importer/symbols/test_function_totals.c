@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Recursion and inlining count once; self goes to the call site. */
-#include "importer/tables/database.h"
 #include "importer/symbols/function_totals.h"
+#include "importer/tables/database.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -50,7 +50,7 @@ static void by_hand(void **state)
 
     (void)state;
     snprintf(target, sizeof target, "test_function_totals_%ld.db", (long)getpid());
-    assert_int_equal(database_create(target, true, &database, NULL), 0);
+    assert_int_equal(database_create(target, true, 0, &database, NULL), 0);
     sqlite3 *db = database_sqlite(database);
     assert_int_equal(database_execute(db, code, NULL), 0);
     assert_int_equal(database_execute(db, totals, NULL), 0);

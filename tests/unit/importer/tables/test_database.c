@@ -46,7 +46,7 @@ static struct database *create(bool replace)
     struct database *database;
     struct error err;
 
-    if (database_create(target, replace, &database, &err) != 0)
+    if (database_create(target, replace, 0, &database, &err) != 0)
         fail_msg("%s", err.text);
     return database;
 }
@@ -114,7 +114,7 @@ static void replaces_only_when_told(void **state)
     put(database, "a");
     assert_int_equal(database_commit(database, NULL), 0);
     database_close(database);
-    assert_int_equal(database_create(target, false, &database, &err), ERROR_EXISTS);
+    assert_int_equal(database_create(target, false, 0, &database, &err), ERROR_EXISTS);
     assert_non_null(strstr(err.text, "--force"));
     database_close(create(true)); /* given up: the old one stays */
     assert_int_equal(database_open(target, &database, NULL), 0);
@@ -166,7 +166,7 @@ static void refuses_what_is_not_ours(void **state)
     assert_non_null(strstr(err.text, target));
     unlink(target);
     assert_int_not_equal(database_open(target, &database, &err), 0);
-    assert_int_equal(database_create("no/such/folder/run.db", false, &database, &err), ERROR_IO);
+    assert_int_equal(database_create("no/such/folder/run.db", false, 0, &database, &err), ERROR_IO);
 }
 
 static void kinds_of_values(void **state)

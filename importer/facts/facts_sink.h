@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * facts_sink: takes what is a row of its own as soon as it is known.
+ *
+ * Model:   each function is called with the context, in order of time within a process. What it
+ *          returns, unless 0, ends the call of facts.h that led to it.
+ */
+#ifndef MTRACE_IMPORTER_FACTS_SINK_H
+#define MTRACE_IMPORTER_FACTS_SINK_H
+
+#include "importer/facts/mappings.h"
+#include "importer/facts/memory_samples.h"
+#include "importer/facts/snapshots.h"
+#include "importer/model/event.h"
+#include "support/error.h"
+
+/* FAILURE, MALLOPT and MARKER. */
+typedef int facts_event_fn(void *context, const struct event *event, struct error *err);
+
+struct facts_sink {
+    void *context;
+    facts_event_fn *event;
+    mappings_ended_fn *mapping;
+    memory_samples_fn *memory;
+    snapshots_fn *snapshot;
+};
+
+#endif

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/* symbols_options: how functions and lines are looked up. */
+#ifndef MTRACE_IMPORTER_SYMBOLS_OPTIONS_H
+#define MTRACE_IMPORTER_SYMBOLS_OPTIONS_H
+
+#include "support/progress.h"
+#include "symbolizer/symbolizer.h"
+
+struct symbols_options {
+    struct symbolizer_options symbolizer;
+    unsigned n_threads;        /* at most; 0: as many as there are processors */
+    const char *cache_dir;     /* what earlier imports found out, by build-id; NULL: not used */
+    struct progress *progress; /* asked a few times a second; NULL: none */
+};
+
+#endif
