@@ -176,10 +176,13 @@ static int create_at(const struct config *config, enum place place)
                             place == PLACE_MEMORY ? "/dev/shm" : config->fallback_directory);
 }
 
-static void keep_from_children(struct log_file *file, uint64_t size_bytes)
+/* The last: else the first page touched brings in all that the kernel reads ahead, which can be a whole
+ * pool of zeros and cost 3 ms. */
+static void advise(struct log_file *file, uint64_t size_bytes)
 {
     sys_advise(file, size_bytes, MADV_DONTFORK);
     sys_advise(file, size_bytes, MADV_DONTDUMP);
+    sys_advise(file, size_bytes, MADV_RANDOM);
 }
 
 static struct log_file *map_whole(int fd, uint64_t size_bytes)
@@ -188,7 +191,7 @@ static struct log_file *map_whole(int fd, uint64_t size_bytes)
 
     if (address < 0 && address > -4096)
         return NULL;
-    keep_from_children((struct log_file *)(uintptr_t)address, size_bytes);
+    advise((struct log_file *)(uintptr_t)address, size_bytes);
     return (struct log_file *)(uintptr_t)address;
 }
 
@@ -299,7 +302,7 @@ static long reserve_and_map(int fd, struct log_file **ret_file, struct sys_file_
         return result;
     }
     *ret_file = (struct log_file *)(uintptr_t)result;
-    keep_from_children(*ret_file, RAW_BYTES);
+    advise(*ret_file, RAW_BYTES);
     (*ret_file)->flags |= is_weak ? LOG_FLAG_WEAK : 0u;
     return 0;
 }

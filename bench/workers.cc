@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: MIT
+/*
+ * workers REQUESTS: four workers take requests from a queue under one lock, and remember some of the answers
+ * under another: blocks are made by one thread and freed by the next, and who holds a lock makes all wait.
+ */
+#include <condition_variable>
+#include <cstdio>
+#include <cstdlib>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace {
+
+constexpr int n_workers = 4;
+constexpr std::size_t most_waiting = 1000;
+
+struct request {
+    long number;
+    std::string text;
+};
+
+std::mutex queue_lock;
+std::condition_variable has_requests, has_room;
+std::deque<std::unique_ptr<request>> waiting;
+bool is_over;
+
+std::mutex answers_lock;
+std::map<long, std::string> answers;
+
+std::unique_ptr<request> take()
+{
+    std::unique_lock<std::mutex> hold(queue_lock);
+    has_requests.wait(hold, [] { return is_over || !waiting.empty(); });
+    if (waiting.empty())
+        return nullptr;
+    std::unique_ptr<request> taken = std::move(waiting.front());
+    waiting.pop_front();
+    has_room.notify_one();
+    return taken;
+}
+
+void put(long number)
+{
+    std::unique_lock<std::mutex> hold(queue_lock);
+    has_room.wait(hold, [] { return waiting.size() < most_waiting; });
+    waiting.push_back(std::unique_ptr<request>(new request{number, "request number " + std::to_string(number)}));
+    has_requests.notify_one();
+}
+
+std::string answer(const request &asked)
+{
+    std::vector<std::string> words;
+    std::string whole;
+
+    for (int i = 0; i < 6; i++)
+        words.push_back(asked.text + " part " + std::to_string(i));
+    for (const std::string &word : words)
+        whole += word;
+    return whole;
+}
+
+void work()
+{
+    while (std::unique_ptr<request> asked = take()) {
+        std::string given = answer(*asked);
+        std::lock_guard<std::mutex> hold(answers_lock);
+        answers[asked->number % 5000] = std::move(given);
+    }
+}
+
+}
+
+int main(int argc, char **argv)
+{
+    const long n_requests = argc > 1 ? std::atol(argv[1]) : 100000;
+    std::vector<std::thread> workers;
+
+    for (int i = 0; i < n_workers; i++)
+        workers.emplace_back(work);
+    for (long i = 0; i < n_requests; i++)
+        put(i);
+    {
+        std::lock_guard<std::mutex> hold(queue_lock);
+        is_over = true;
+    }
+    has_requests.notify_all();
+    for (std::thread &worker : workers)
+        worker.join();
+    std::printf("%zu\n", answers.size());
+}
