@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "recorder/children.h"
 
+#include "recorder/later_logs.h"
 #include "recorder/running.h"
 
 #include <dirent.h>
@@ -32,7 +33,7 @@ struct child {
 
 struct children {
     char *folder;
-    char *prefix; /* file names of children begin with it */
+    char *first; /* FILE without its folder */
     struct recording_settings settings;
     struct child *list;
     struct recording_totals totals;
@@ -57,9 +58,8 @@ struct children *children_new(const char *path, pid_t program_pid, bool is_follo
     children->program_pid = program_pid;
     children->inotify_fd = -1;
     children->folder = slash == path ? strdup("/") : strndup(path, (size_t)(slash - path));
-    if (asprintf(&children->prefix, "%s.", slash + 1) < 0)
-        children->prefix = NULL;
-    if (!children->folder || !children->prefix) {
+    children->first = strdup(slash + 1);
+    if (!children->folder || !children->first) {
         children_free(children);
         return NULL;
     }
@@ -89,35 +89,19 @@ void children_free(struct children *children)
     if (children->inotify_fd >= 0)
         close(children->inotify_fd);
     free(children->folder);
-    free(children->prefix);
+    free(children->first);
     free(children);
 }
 
 /* ---- finding --------------------------------------------------------------------------------- */
-
-/* prefix, digits, a dot, digits, ".live" */
-static bool is_childs_log(const struct children *children, const char *name)
-{
-    size_t n_prefix = strlen(children->prefix);
-    const char *at = name + n_prefix;
-    size_t n;
-
-    if (strncmp(name, children->prefix, n_prefix) != 0)
-        return false;
-    n = strspn(at, "0123456789");
-    if (n == 0 || at[n] != '.')
-        return false;
-    at += n + 1;
-    n = strspn(at, "0123456789");
-    return n > 0 && strcmp(at + n, live_suffix) == 0;
-}
 
 static void note(struct children *children, const char *name)
 {
     struct child *child;
     char *path = NULL;
 
-    if (!is_childs_log(children, name) || asprintf(&path, "%s/%s", children->folder, name) < 0)
+    if (!later_logs_is_name(children->first, name, live_suffix)
+        || asprintf(&path, "%s/%s", children->folder, name) < 0)
         return;
     for (child = children->list; child; child = child->next)
         if (strcmp(child->live_path, path) == 0)
@@ -154,7 +138,7 @@ static bool is_there(const struct children *children, uint32_t image, const char
     bool is_found;
 
     *ret_name = NULL;
-    if (asprintf(ret_name, "%s%d.%" PRIu32 "%s", children->prefix, (int)children->program_pid,
+    if (asprintf(ret_name, "%s.%d.%" PRIu32 "%s", children->first, (int)children->program_pid,
                  image, suffix)
         < 0) {
         *ret_name = NULL;

@@ -4,6 +4,7 @@
 #include "recorder/cull.h"
 #include "recorder/family.h"
 #include "recorder/fault_point.h"
+#include "recorder/later_logs.h"
 #include "recorder/log_name.h"
 
 #include <errno.h>
@@ -104,6 +105,8 @@ static int create_files(struct recording *recording, const char *path, bool forc
         free(live_path);
         return code;
     }
+    if (force && !packed_log_is_recording(path))
+        later_logs_remove(path);
     code = packed_log_create(path, force, &recording->packed, err);
     if (code == 0) {
         if (force)

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * later_logs: the files FILE.PID.N beside FILE, of later images of its program and of children.
+ *
+ * Model:   whether a file of such a name belongs to the run in FILE its header says, whose
+ *          parent_run_id is that of FILE, or of another one that belongs to it.
+ */
+#ifndef MTRACE_RECORDER_LATER_LOGS_H
+#define MTRACE_RECORDER_LATER_LOGS_H
+
+#include <stdbool.h>
+
+/* Is `name`, without a folder, that of a later log of the file called `first`? `suffix` is what shall
+ * stand behind N: "" or ".live". */
+bool later_logs_is_name(const char *first, const char *name, const char *suffix);
+
+/* Before FILE is replaced: deletes the later logs of the run in it, but those that still grow. */
+void later_logs_remove(const char *path);
+
+#endif
