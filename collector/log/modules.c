@@ -2,6 +2,8 @@
 #include "collector/log/modules.h"
 
 #include "collector/log/definition.h"
+#include "collector/log/message.h"
+#include "collector/log/module_table.h"
 #include "collector/platform/bytes.h"
 #include "collector/platform/fmt.h"
 #include "collector/platform/memory.h"
@@ -16,39 +18,11 @@
 #include <sys/auxv.h>
 
 enum {
-    MOST_MODULES = 4096,
-    MOST_BUILD_ID_BYTES = 64,
+    MOST_BUILD_ID_BYTES = 64
 };
 
-/* What tells a mapping from a later one at the same place. */
-struct identity {
-    uintptr_t start, end;
-    uintptr_t link_map;
-    uintptr_t dynamic;
-    uintptr_t eh_frame;
-};
-
-/*
- * Filled by the thread that got the index, then `state` READY with release. A module that was
- * unloaded is ENDED; the same file at the same place revives it, nothing else.
- */
-struct known {
-    _Atomic uint32_t state;
-    uint32_t id;
-    struct identity identity;
-    uint64_t file; /* hash of path and build-id; 0: no build-id, another file may have the path */
-};
-
-enum known_state {
-    KNOWN_UNUSED,
-    KNOWN_READY,
-    KNOWN_ENDED,
-    KNOWN_REVIVING,
-};
-
-static struct known g_known[MOST_MODULES];
-static _Atomic uint32_t g_n_known;
-_Atomic uint32_t g_modules_epoch;
+_Atomic uint32_t g_modules_epoch = 1; /* 0 is no epoch */
+static _Atomic bool g_has_overflown;
 uintptr_t g_modules_loader_start, g_modules_loader_bytes;
 
 void modules_init(void)
@@ -68,42 +42,21 @@ void modules_bump_epoch(void)
 
 void modules_forget(void)
 {
-    uint32_t n = atomic_load_explicit(&g_n_known, memory_order_relaxed);
-
-    for (uint32_t i = 0; i < n && i < MOST_MODULES; i++)
-        atomic_store_explicit(&g_known[i].state, KNOWN_UNUSED, memory_order_relaxed);
-    atomic_store_explicit(&g_n_known, 0, memory_order_relaxed);
+    module_table_forget();
     modules_bump_epoch();
 }
 
-static struct identity identity_of(const struct dl_find_object *object)
+static struct module_identity identity_of(const struct dl_find_object *object)
 {
     const struct link_map *map = object->dlfo_link_map;
 
-    return (struct identity){
+    return (struct module_identity){
         .start = (uintptr_t)object->dlfo_map_start,
         .end = (uintptr_t)object->dlfo_map_end,
         .link_map = (uintptr_t)map,
         .dynamic = map ? (uintptr_t)map->l_ld : 0,
         .eh_frame = (uintptr_t)object->dlfo_eh_frame,
     };
-}
-
-static bool is_same(const struct identity *a, const struct identity *b)
-{
-    return a->start == b->start && a->end == b->end && a->link_map == b->link_map
-           && a->dynamic == b->dynamic && a->eh_frame == b->eh_frame;
-}
-
-static struct known *find_known(const struct identity *identity)
-{
-    uint32_t n = atomic_load_explicit(&g_n_known, memory_order_acquire);
-
-    for (uint32_t i = n < MOST_MODULES ? n : MOST_MODULES; i-- > 0;)
-        if (atomic_load_explicit(&g_known[i].state, memory_order_acquire) == KNOWN_READY
-            && is_same(&g_known[i].identity, identity))
-            return &g_known[i];
-    return NULL;
 }
 
 /* ---- what a definition says --------------------------------------------------------------------
@@ -141,7 +94,7 @@ static bool is_loaded(const ElfW(Phdr) * programs, unsigned n, const ElfW(Phdr) 
 }
 
 /* The ELF header is the first thing mapped of a module, wherever the linker put it together. */
-static struct build_id find_build_id(const struct identity *identity, uintptr_t load_address)
+static struct build_id find_build_id(const struct module_identity *identity, uintptr_t load_address)
 {
     const ElfW(Ehdr) *header = (const void *)identity->start;
     const ElfW(Phdr) * programs;
@@ -207,12 +160,12 @@ static uint64_t hash_file(const struct description *file)
     return hash_bytes(hash, file->path.text, file->path.size_bytes);
 }
 
-static bool define(const struct known *known, const struct description *file)
+static bool define(uint32_t id, const struct module_identity *identity,
+                   const struct description *file)
 {
-    const struct identity *identity = &known->identity;
     struct log_def def = {
         .kind = LOG_DEF_MODULE,
-        .id = known->id,
+        .id = id,
         .extra = file->build_id.n_bytes,
         .a = ((const struct link_map *)identity->link_map)->l_addr,
         .b = identity->start,
@@ -223,108 +176,80 @@ static bool define(const struct known *known, const struct description *file)
                             file->path.size_bytes);
 }
 
-/* A library opened and closed again and again needs one id, not one for each time. */
-static struct known *find_ended(const struct identity *identity, uint64_t file)
+static void report_overflow(void)
 {
-    uint32_t n = atomic_load_explicit(&g_n_known, memory_order_acquire);
-
-    for (uint32_t i = 0; file != 0 && i < n && i < MOST_MODULES; i++) {
-        uint32_t ended = KNOWN_ENDED;
-        if (atomic_load_explicit(&g_known[i].state, memory_order_acquire) == KNOWN_ENDED
-            && g_known[i].file == file && is_same(&g_known[i].identity, identity)
-            && atomic_compare_exchange_strong_explicit(&g_known[i].state, &ended, KNOWN_REVIVING,
-                                                       memory_order_acq_rel, memory_order_relaxed))
-            return &g_known[i];
-    }
-    return NULL;
-}
-
-static struct known *next_unused(const struct identity *identity, uint64_t file)
-{
-    uint32_t index = atomic_fetch_add_explicit(&g_n_known, 1, memory_order_relaxed);
-
-    if (index >= MOST_MODULES) {
-        atomic_store_explicit(&g_n_known, MOST_MODULES, memory_order_relaxed);
-        return NULL;
-    }
-    g_known[index].id = index + 1;
-    g_known[index].identity = *identity;
-    g_known[index].file = file;
-    return &g_known[index];
+    if (!atomic_exchange_explicit(&g_has_overflown, true, memory_order_relaxed))
+        message(CONFIG_LEVEL_WARN,
+                "more libraries are loaded at once than are told apart: code of the others has no "
+                "names, and its stacks are slow",
+                NULL, 0);
 }
 
 /* MO-1. Two threads may define the same module at the same time: two ids, both right. */
-static struct known *add_known(const struct identity *identity)
+static uint32_t add(const struct module_identity *identity)
 {
     const struct link_map *map = (const void *)identity->link_map;
     struct description file = {find_build_id(identity, map->l_addr),
                                {memory_borrow(), MEMORY_BORROWED_BYTES, 0, false}};
-    struct known *known;
-    uint64_t hash;
+    struct module_slot *slot;
+    uint32_t id = 0;
 
     if (!file.path.text)
-        return NULL;
+        return 0;
     append_path(map, &file.path);
-    hash = hash_file(&file);
-    known = find_ended(identity, hash);
-    if (!known)
-        known = next_unused(identity, hash);
-    if (known && define(known, &file))
-        atomic_store_explicit(&known->state, KNOWN_READY, memory_order_release);
-    else
-        known = NULL;
+    slot = module_table_claim(identity, hash_file(&file));
+    if (slot) {
+        bool is_defined = define(module_table_id(slot), identity, &file);
+        id = is_defined ? module_table_id(slot) : 0;
+        module_table_publish(slot, is_defined);
+    } else {
+        report_overflow();
+    }
     memory_return(file.path.text);
-    return known;
+    return id;
 }
 
 bool modules_find(uintptr_t address, struct module *ret_module)
 {
     struct dl_find_object object;
-    struct identity identity;
-    struct known *known;
+    struct module_identity identity;
 
     *ret_module = (struct module){.id = 0};
     if (_dl_find_object((void *)address, &object) != 0 || !object.dlfo_link_map)
         return false;
     identity = identity_of(&object);
-    known = find_known(&identity);
-    if (!known)
-        known = add_known(&identity);
     ret_module->start = identity.start;
     ret_module->end = identity.end;
     ret_module->load_address = object.dlfo_link_map->l_addr;
     ret_module->eh_frame_hdr = object.dlfo_eh_frame;
-    ret_module->id = known ? known->id : 0;
+    ret_module->id = module_table_find(&identity);
+    if (ret_module->id == 0)
+        ret_module->id = add(&identity);
     return true;
 }
 
-static bool is_still_there(const struct known *known)
+static bool is_there(const struct module_identity *identity)
 {
     struct dl_find_object object;
-    struct identity identity;
+    struct module_identity now;
 
-    if (_dl_find_object((void *)known->identity.start, &object) != 0 || !object.dlfo_link_map)
+    if (_dl_find_object((void *)identity->start, &object) != 0 || !object.dlfo_link_map)
         return false;
-    identity = identity_of(&object);
-    return is_same(&identity, &known->identity);
+    now = identity_of(&object);
+    return now.start == identity->start && now.end == identity->end
+           && now.link_map == identity->link_map && now.dynamic == identity->dynamic
+           && now.eh_frame == identity->eh_frame;
+}
+
+static void write_end(uint32_t id)
+{
+    struct log_def def = {.kind = LOG_DEF_MODULE_END, .id = id};
+
+    definition_write(&def, NULL, 0, NULL, 0);
 }
 
 void modules_check_unloaded(void)
 {
-    uint32_t n = atomic_load_explicit(&g_n_known, memory_order_acquire);
-    bool is_any_gone = false;
-
-    for (uint32_t i = 0; i < n && i < MOST_MODULES; i++) {
-        struct log_def def = {.kind = LOG_DEF_MODULE_END, .id = i + 1};
-        uint32_t ready = KNOWN_READY;
-        if (atomic_load_explicit(&g_known[i].state, memory_order_acquire) != KNOWN_READY
-            || is_still_there(&g_known[i]))
-            continue;
-        is_any_gone = true;
-        if (atomic_compare_exchange_strong_explicit(&g_known[i].state, &ready, KNOWN_ENDED,
-                                                    memory_order_acq_rel, memory_order_relaxed))
-            definition_write(&def, NULL, 0, NULL, 0);
-    }
-    if (is_any_gone)
+    if (module_table_end(is_there, write_end))
         modules_bump_epoch(); /* last: what is looked up from here on sees the module ended */
 }

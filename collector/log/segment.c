@@ -427,19 +427,28 @@ static struct log_segment *replace(struct segment_shared *shared, struct log_seg
     return fresh;
 }
 
+/* The first attempt in vain says so (the recorder looks), the next ones leave it: else they would add
+ * up and come around to where there is room. */
+static void *reserve(struct log_segment *segment, uint32_t size_bytes)
+{
+    uint32_t at = atomic_load_explicit(&segment->reserved_bytes, memory_order_relaxed);
+
+    if (at > LOG_SEGMENT_PAYLOAD_BYTES)
+        return NULL;
+    at = atomic_fetch_add_explicit(&segment->reserved_bytes, size_bytes, memory_order_relaxed);
+    return at + size_bytes <= LOG_SEGMENT_PAYLOAD_BYTES ? segment_payload(segment) + at : NULL;
+}
+
 void *segment_reserve(struct segment_shared *shared, uint32_t size_bytes,
                       struct log_segment **ret_segment)
 {
     struct log_segment *segment = atomic_load_explicit(&shared->current, memory_order_acquire);
 
     for (unsigned attempt = 0; attempt < 8; attempt++) {
-        if (segment) {
-            uint32_t at = atomic_fetch_add_explicit(&segment->reserved_bytes, size_bytes,
-                                                    memory_order_relaxed);
-            *ret_segment = segment;
-            if (at + size_bytes <= LOG_SEGMENT_PAYLOAD_BYTES)
-                return segment_payload(segment) + at;
-        }
+        void *room = segment ? reserve(segment, size_bytes) : NULL;
+        *ret_segment = segment;
+        if (room)
+            return room;
         segment = replace(shared, segment);
         if (!segment)
             return NULL;

@@ -61,7 +61,7 @@ struct config {
     bool zeroes_memory;
     bool gathers_mmaps;
     bool may_use_tsc;
-    bool adds_asan_option; /* mtrace-record put one of its own into ASAN_OPTIONS */
+    bool adds_asan_option;    /* mtrace-record put one of its own into ASAN_OPTIONS */
     const char *bad_variable; /* name of one with a senseless value (static), or NULL */
 };
 

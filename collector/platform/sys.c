@@ -201,6 +201,13 @@ long sys_copy_own(void *ret_bytes, uintptr_t address, size_t size_bytes)
     return call(SYS_process_vm_readv, sys_getpid(), word(&to), 1, word(&from), 1, 0);
 }
 
+bool sys_is_on_signal_stack(void)
+{
+    stack_t now = {.ss_flags = 0};
+
+    return call(SYS_sigaltstack, 0, word(&now), 0, 0, 0, 0) == 0 && now.ss_flags & SS_ONSTACK;
+}
+
 long sys_block_signals(uint64_t *ret_mask)
 {
     uint64_t all = ~0ull;

@@ -63,6 +63,8 @@ long sys_random(void *buffer, size_t size_bytes);
 bool sys_is_readable(uintptr_t address);
 /* Copies our own memory without a fault: bytes copied, or negative errno. */
 long sys_copy_own(void *ret_bytes, uintptr_t address, size_t size_bytes);
+/* The thread runs on its alternate signal stack; also false when the kernel cannot be asked. */
+bool sys_is_on_signal_stack(void);
 /* Blocks all signals of the thread; sys_unblock_signals with what it returned undoes it. */
 long sys_block_signals(uint64_t *ret_mask);
 long sys_unblock_signals(uint64_t mask);

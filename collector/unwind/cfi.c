@@ -28,13 +28,23 @@ static bool is_inside(const struct cfi_section *section, uintptr_t address, size
            && n_bytes <= section->high - address;
 }
 
+static bool copy_bytes(const struct cfi_section *section, uintptr_t address, void *ret_bytes,
+                       size_t n_bytes)
+{
+    bool is_copied = section->copy(ret_bytes, address, n_bytes);
+
+    if (!is_copied && section->ret_is_gone != NULL)
+        *section->ret_is_gone = true;
+    return is_copied;
+}
+
 static bool read_bytes(const struct cfi_section *section, uintptr_t address, void *ret_bytes,
                        size_t n_bytes)
 {
     if (!is_inside(section, address, n_bytes))
         return false;
     if (section->copy != NULL)
-        return section->copy(ret_bytes, address, n_bytes);
+        return copy_bytes(section, address, ret_bytes, n_bytes);
     memcpy(ret_bytes, (const void *)address, n_bytes);
     return true;
 }
@@ -48,7 +58,7 @@ static bool open_cursor(const struct cfi_section *section, uintptr_t address, si
     if (!is_inside(section, address, n_bytes))
         return false;
     if (section->copy != NULL) {
-        if (n_bytes > CFI_COPY_BYTES || !section->copy(buffer, address, n_bytes))
+        if (n_bytes > CFI_COPY_BYTES || !copy_bytes(section, address, buffer, n_bytes))
             return false;
         bytes = buffer;
     }

@@ -32,6 +32,7 @@ struct cfi_section {
     uintptr_t low, high; /* readable bytes around it */
     /* Copies bytes that may be unmapped meanwhile; false when they are gone. NULL: load them. */
     bool (*copy)(void *ret_bytes, uintptr_t address, size_t n_bytes);
+    bool *ret_is_gone; /* set when `copy` failed: the result says nothing about the module */
 };
 
 struct cfi_scratch {

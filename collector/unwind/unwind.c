@@ -31,9 +31,9 @@ static uint32_t wanted_root(const struct unwind_record *record, bool is_tainted)
 /* pc, module and exact in one word; 0: they do not fit. */
 static inline uint64_t known_key(const struct unwind_frame *frame)
 {
-    if (mtrace_unlikely(frame->pc >> 48 != 0 || frame->module >> 15 != 0))
+    if (mtrace_unlikely(frame->pc >> 47 != 0 || frame->module >> 16 != 0))
         return 0;
-    return frame->pc | (uint64_t)frame->module << 48 | (uint64_t)(frame->flags & FRAME_EXACT) << 63;
+    return frame->pc | (uint64_t)frame->module << 47 | (uint64_t)(frame->flags & FRAME_EXACT) << 63;
 }
 
 /* By what is known of a frame before its caller's node is: so its line can be asked for early. */
@@ -118,6 +118,22 @@ static MTRACE_NOINLINE void move_below_root(struct unwind_state *state, uint32_t
     record->root = root;
 }
 
+/* On a stack whose bounds are not known, what a guess led to is found anew each time (US-3). */
+static void distrust_behind_guess(struct unwind_state *state)
+{
+    const struct unwind_memory *memory = state->memory;
+    struct unwind_fresh *fresh = &state->fresh;
+    bool is_guessed = false;
+
+    for (size_t i = 0; i < fresh->n_frames; i++) {
+        struct unwind_frame *frame = &fresh->frames[i];
+        bool is_own = frame->sp >= memory->stack_low && frame->sp < memory->stack_high;
+        is_guessed |= (frame->flags & FRAME_GUESSED) != 0;
+        if (is_guessed && !is_own && frame->link != LINK_FULL)
+            frame->link = LINK_STEP;
+    }
+}
+
 /* Says of each fresh frame whether its step, or that of one outside it, was guessed. */
 static bool taint_fresh(struct unwind_fresh *fresh, bool is_tainted)
 {
@@ -143,9 +159,11 @@ static bool place_fresh(struct unwind_state *state)
     if (!unwind_record_reserve(record, n_kept + fresh->n_frames))
         return false;
     /* else no frame that was walked over or met is tainted */
-    if (mtrace_unlikely(!state->walk.is_trusted))
+    if (mtrace_unlikely(!state->walk.is_trusted)) {
+        distrust_behind_guess(state);
         is_tainted =
             taint_fresh(fresh, n_kept > 0 && record->frames[n_kept - 1].flags & FRAME_TAINTED);
+    }
     root = wanted_root(record, is_tainted);
     if (root != record->root && n_kept > 0)
         move_below_root(state, root);
@@ -224,7 +242,7 @@ static void note_segment(struct unwind_state *state, bool is_whole_new)
 
     if (is_whole_new)
         record->anchor = walk->n_jumps > 0 ? walk->first_segment_sp : record->frames[0].sp;
-    if (walk->n_jumps == 0)
+    if (walk->n_jumps == 0 && walk->is_trusted)
         record->proven_high = walk->high;
 }
 
@@ -278,7 +296,8 @@ static inline enum unwind_verdict join(struct unwind_state *state)
     size_t i;
 
     drop_inner(record, at->sp);
-    if (record->n_frames == 0 || !unwind_is_same_frame(&record->frames[record->n_frames - 1], at))
+    if (record->n_frames == 0 || !unwind_is_same_frame(&record->frames[record->n_frames - 1], at)
+        || mtrace_unlikely(!state->walk.is_trusted && !state->walk.is_own_stack)) /* US-3 */
         return VERDICT_DIFFERS;
     i = record->n_frames - 1;
     if (record->frames[i].flags & FRAME_TAINTED)

@@ -15,6 +15,8 @@ enum {
 
 _Atomic(struct unwind_cache *) g_unwind_cache;
 _Atomic uint32_t g_unwind_cache_epochs[UNWIND_CACHE_MODULES];
+static _Atomic uint32_t
+    g_last_module; /* the highest id confirmed: most of the array is untouched */
 static _Atomic bool g_is_growing;
 
 static size_t cache_bytes(uint32_t n_lines)
@@ -35,7 +37,9 @@ static struct unwind_cache *cache_new(uint32_t n_lines)
 
 void unwind_cache_init(void)
 {
-    for (size_t i = 0; i < UNWIND_CACHE_MODULES; i++)
+    uint32_t last = atomic_load_explicit(&g_last_module, memory_order_relaxed);
+
+    for (size_t i = 0; i <= last; i++)
         atomic_store_explicit(&g_unwind_cache_epochs[i], 0, memory_order_relaxed);
     atomic_store_explicit(&g_is_growing, false, memory_order_relaxed);
     /* release: pairs with the acquire of every reader */
@@ -51,12 +55,13 @@ static bool pack(uint32_t epoch, const struct unwind_rule *rule, uint64_t *ret_w
         (uint64_t)rule->kind << 16 | (uint64_t)rule->fp_kind << 19 | (uint64_t)rule->module << 21;
 
     if (rule->module == 0) {
-        *ret_word = word | (epoch & 0xffff) | (uint64_t)(epoch >> 16) << 34;
+        *ret_word = word | (epoch & 0xffff) | (uint64_t)(epoch >> 16) << 40;
         return rule->kind == UNWIND_RULE_GUESS;
     }
-    *ret_word = word | (uint16_t)rule->fp_offset | (uint64_t)(int64_t)rule->cfa_offset << 34;
-    return rule->module < UNWIND_CACHE_MODULES && rule->cfa_offset < 1 << 29
-           && rule->cfa_offset >= -(1 << 29);
+    *ret_word = word | (uint16_t)rule->fp_offset | (uint64_t)(int64_t)rule->cfa_offset << 40;
+    return rule->module < UNWIND_CACHE_MODULES
+           && rule->cfa_offset < 1 << (UNWIND_CACHE_CFA_BITS - 1)
+           && rule->cfa_offset >= -(1 << (UNWIND_CACHE_CFA_BITS - 1));
 }
 
 static void write_entry(struct unwind_cache_entry *entry, uintptr_t address, uint64_t word)
@@ -156,5 +161,11 @@ bool unwind_cache_find_former(uintptr_t address, struct unwind_rule *ret_rule)
 
 void unwind_cache_confirm(uint32_t module, uint32_t epoch)
 {
+    uint32_t last = atomic_load_explicit(&g_last_module, memory_order_relaxed);
+
+    while (last < module
+           && !atomic_compare_exchange_weak_explicit(&g_last_module, &last, module,
+                                                     memory_order_relaxed, memory_order_relaxed))
+        ;
     atomic_store_explicit(&g_unwind_cache_epochs[module], epoch, memory_order_relaxed);
 }

@@ -23,7 +23,8 @@
 enum {
     UNWIND_CACHE_WAYS = 4,          /* entries of a line */
     UNWIND_CACHE_CODE_BITS = 6,     /* addresses that differ only in these share a line */
-    UNWIND_CACHE_MODULES = 1 << 13, /* rules of modules with higher ids are not cached */
+    UNWIND_CACHE_MODULES = 1 << 19, /* rules of modules with higher ids are not cached */
+    UNWIND_CACHE_CFA_BITS = 24,     /* of the offset, signed; nor are rules of larger frames */
 };
 
 /*
@@ -82,7 +83,7 @@ static inline void unwind_cache_prefetch(uintptr_t address)
 static inline struct unwind_rule unwind_cache_unpack(uint64_t word)
 {
     return (struct unwind_rule){.module = (uint32_t)(word >> 21) & (UNWIND_CACHE_MODULES - 1),
-                                .cfa_offset = (int32_t)((int64_t)word >> 34),
+                                .cfa_offset = (int32_t)((int64_t)word >> 40),
                                 .fp_offset = (int16_t)word,
                                 .kind = (uint8_t)(word >> 16 & 7),
                                 .fp_kind = (uint8_t)(word >> 19 & 3)};
@@ -91,7 +92,7 @@ static inline struct unwind_rule unwind_cache_unpack(uint64_t word)
 /* Of code without a module, whose rule is always UNWIND_RULE_GUESS. */
 static inline uint32_t unwind_cache_unpack_epoch(uint64_t word)
 {
-    return (uint32_t)(word >> 34) << 16 | (word & 0xffff);
+    return (uint32_t)(word >> 40) << 16 | (word & 0xffff);
 }
 
 /* Reads an entry; false when it is another address's or being written. An empty one is that of 0.

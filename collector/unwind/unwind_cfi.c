@@ -82,6 +82,7 @@ static bool find_section(const struct module *module, uint32_t epoch, bool is_tr
     if (module->eh_frame_hdr == NULL)
         return false;
     section->copy = is_trusted ? NULL : copy_program_bytes;
+    section->ret_is_gone = &scratch->is_gone;
     if (scratch->section_module == module->id && scratch->section_epoch == epoch)
         return true;
     section->hdr = (uintptr_t)module->eh_frame_hdr;
@@ -120,6 +121,7 @@ enum cfi_result unwind_cfi_find_row(uintptr_t address, uint32_t epoch, bool is_t
     enum cfi_result result;
 
     *ret_module = 0;
+    scratch->is_gone = false;
     if (!modules_find(address, &module))
         return CFI_NO_ENTRY;
     *ret_module = module.id;
@@ -157,6 +159,7 @@ struct unwind_rule unwind_cfi_make_rule_slow(uintptr_t address, uint32_t epoch, 
         rule = unwind_rule_of_row(&scratch->row, module);
     else
         rule = (struct unwind_rule){.module = module, .kind = UNWIND_RULE_GUESS};
-    unwind_cache_put(address, epoch, &rule);
+    if (!scratch->is_gone)
+        unwind_cache_put(address, epoch, &rule);
     return rule;
 }

@@ -21,6 +21,8 @@ struct unwind_cfi_scratch {
     uint32_t section_module; /* whose section it is, 0: none yet */
     uint32_t section_epoch;
     struct cfi_section section;
+    bool
+        is_gone; /* CFI could not be copied: its module was being unmapped, or the kernel refused */
 };
 
 /*
@@ -31,7 +33,7 @@ struct unwind_cfi_scratch {
 enum cfi_result unwind_cfi_find_row(uintptr_t address, uint32_t epoch, bool is_trusted,
                                     struct unwind_cfi_scratch *scratch, uint32_t *ret_module);
 
-/* Makes the rule of an address that is not in the cache, and caches it. */
+/* Makes the rule of an address that is not in the cache, and caches it unless its CFI was gone. */
 struct unwind_rule unwind_cfi_make_rule_slow(uintptr_t address, uint32_t epoch, bool is_trusted,
                                              struct unwind_cfi_scratch *scratch);
 

@@ -20,8 +20,8 @@ enum {
     UNWIND_RECORDS = 4,    /* the thread's own stack, and three of others (handlers, coroutines) */
     UNWIND_MAX_JUMPS = 64, /* signal frames crossed in one stack */
     UNWIND_WINDOWS = 64,
-    UNWIND_KNOWN_BITS = 11,                 /* of the index into what was interned before */
-    UNWIND_PRIVATE_STACK_BYTES = 64 * 1024, /* signal handlers of the program may run on it */
+    UNWIND_KNOWN_BITS = 11, /* of the index into what was interned before */
+    UNWIND_PRIVATE_STACK_BYTES = 16 * 1024,
 };
 
 /* The stack cut to max_depth frames that belongs to a whole one. */
@@ -46,7 +46,7 @@ struct unwind_walk {
     bool is_truncated;
 };
 
-/* Arguments and result of a rule made on the private stack. */
+/* Arguments and result of a rule made through unwind_stack_run. */
 struct unwind_rule_request {
     uintptr_t address;
     struct unwind_rule rule;

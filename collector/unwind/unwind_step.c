@@ -29,7 +29,7 @@ bool unwind_enter_segment(struct unwind_state *state, uintptr_t sp)
         walk->high = memory->stack_high;
         return true;
     }
-    walk->high = page_end(sp);
+    walk->high = walk->is_trusted ? page_end(sp) : sp; /* US-3 */
     return sys_is_readable(sp & ~(uintptr_t)(sizeof(uintptr_t) - 1));
 }
 
@@ -38,8 +38,11 @@ bool unwind_prove_slow(struct unwind_state *state, uintptr_t address)
     struct unwind_walk *walk = &state->walk;
     uintptr_t last = address + sizeof(uintptr_t) - 1;
 
-    if (walk->is_own_stack || address < walk->low || last < address
-        || last - walk->high >= (uintptr_t)MAX_PROBED_PAGES * PAGE_BYTES)
+    if (walk->is_own_stack || address < walk->low || last < address)
+        return false;
+    if (!walk->is_trusted)
+        return sys_is_readable(address);
+    if (last - walk->high >= (uintptr_t)MAX_PROBED_PAGES * PAGE_BYTES)
         return false;
     while (walk->high <= last) {
         if (!sys_is_readable(walk->high))
@@ -85,6 +88,8 @@ MTRACE_COLD enum unwind_step unwind_step_guess(struct unwind_state *state,
     }
     frame->flags |= FRAME_GUESSED;
     state->walk.is_trusted = false;
+    if (!state->walk.is_own_stack)
+        state->walk.high = state->walk.low; /* US-3 */
     if (record == 0)
         return STEP_END;
     if (record % sizeof(uintptr_t) != 0 || record < frame->sp

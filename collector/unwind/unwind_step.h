@@ -5,6 +5,8 @@
  * Invariants
  *   US-1 A word is loaded only from [walk.low, walk.high): the thread's stack outside the segment's
  *        first stack pointer, or pages of another stack that were probed.
+ *   US-3 On another stack a guess proves nothing: behind it [low, high) is empty, every word is
+ *        probed just before it is loaded, and no word there is verified but by the same step again.
  *   US-2 The caller's sp is above the frame's, except across a signal frame; those are counted.
  */
 #ifndef MTRACE_COLLECTOR_UNWIND_STEP_H

@@ -75,7 +75,7 @@ def plain(name, **more):
 CASES = {name: plain(name) for name in (
     "threads", "short_threads", "cross_thread_free", "fork_alone", "spawn_children", "longjmp_out", "close_descriptors",
     "chdir_away", "limit_address_space", "realloc_edges", "alignments", "mappings", "mallopt_calls",
-    "coroutines", "exceptions", "thread_ends", "signal_stack", "signal_storm")}
+    "coroutines", "lost_neighbour", "exceptions", "thread_ends", "signal_stack", "signal_storm")}
 
 CASES |= {
     "fork_children": plain("fork_children"),
@@ -132,6 +132,8 @@ CASES |= {
     # libunwind's own system calls are cancellation points, in places where the program has none.
     "cancel_plugin_checked": Case(["cancel_host", "@/cancel_plugin.so"], env={"MTRACE_UNWINDER": "check"}, end=("exit", 0)),
     "twin_libraries": Case(["twin_libraries", "@/twin_left.so", "@/twin_right.so"], end=("exit", 0)),
+    # Without a build-id each opening is another module: more of them than can be loaded at once.
+    "many_twins": Case(["twin_libraries", "@/gaps_left.so", "@/gaps_right.so", "4200"], end=("exit", 0)),
     "converters": plain("converters"),
     "jit_code": plain("jit_code"),
     "jit_code_in_gap": Case(["jit_code_in_gap", "0x8000000"], end=("exit", 0)),

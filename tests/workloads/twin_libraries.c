@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Opens two libraries of the same layout by turns; each leaks under the name of its own function. */
+/*
+ * twin_libraries LEFT RIGHT [ROUNDS]: opens two libraries of the same layout by turns; each leaks under
+ * the name of its own function.
+ */
 #include "tests/workloads/workload.h"
 
 #include <dlfcn.h>
@@ -41,9 +44,10 @@ int main(int argc, char **argv)
     struct twin first = {0};
     struct twin second = {0};
     int n_same_address = 0;
-    if (argc != 3)
+    int n_rounds = argc == 4 ? atoi(argv[3]) : N_ROUNDS;
+    if (argc < 3)
         return 2;
-    for (int i = 0; i < N_ROUNDS; i++) {
+    for (int i = 0; i < n_rounds; i++) {
         if (use(argv[1], 1, &first) != 0 || use(argv[2], 2, &second) != 0)
             return 1;
         n_same_address += first.address == second.address;

@@ -71,6 +71,28 @@ static void events_leave_no_room_for_late_side_writers(void **state)
     assert_true(segment->reserved_bytes >= LOG_SEGMENT_PAYLOAD_BYTES);
 }
 
+/* One that cannot be replaced stays the current one; attempts in vain must not come around. */
+static void a_full_segment_has_no_room_again(void **state)
+{
+    struct segment_shared shared = {.kind = LOG_SEGMENT_SIDE};
+    struct log_segment *segment;
+    struct log_segment *full;
+
+    enum {
+        RECORD_BYTES = 64,
+        N_RECORDS = LOG_SEGMENT_PAYLOAD_BYTES / RECORD_BYTES
+    };
+
+    (void)state;
+    log_fixture_open(&g_log, 1, 0);
+    for (unsigned i = 0; i < N_RECORDS; i++)
+        assert_non_null(segment_reserve(&shared, RECORD_BYTES, &full));
+    for (unsigned i = 0; i < 1000; i++)
+        assert_null(segment_reserve(&shared, RECORD_BYTES, &segment));
+    assert_true(full->reserved_bytes > LOG_SEGMENT_PAYLOAD_BYTES); /* the recorder looks at it */
+    assert_true(full->reserved_bytes <= LOG_SEGMENT_PAYLOAD_BYTES + RECORD_BYTES);
+}
+
 static void sealed_segments_reach_the_recorder(void **state)
 {
     struct log_segment *events;
@@ -278,6 +300,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(filling_is_fresh, close_log),
         cmocka_unit_test_teardown(events_leave_no_room_for_late_side_writers, close_log),
+        cmocka_unit_test_teardown(a_full_segment_has_no_room_again, close_log),
         cmocka_unit_test_teardown(sealed_segments_reach_the_recorder, close_log),
         cmocka_unit_test_teardown(grows_by_chunks_of_reserved_space, close_log),
         cmocka_unit_test_teardown(stops_at_max_live, close_log),

@@ -40,8 +40,8 @@ static void every_field_comes_back(void **state)
 {
     static const struct unwind_rule rules[] = {
         {MODULE, 16, -16, UNWIND_RULE_FP, UNWIND_FP_AT_CFA},
-        {4096, (1 << 29) - 8, INT16_MIN, UNWIND_RULE_SIGNAL, UNWIND_FP_AT_FP},
-        {1, -(1 << 29), INT16_MAX, UNWIND_RULE_DEREF, UNWIND_FP_KEPT},
+        {(1 << 19) - 1, (1 << 23) - 8, INT16_MIN, UNWIND_RULE_SIGNAL, UNWIND_FP_AT_FP},
+        {1, -(1 << 23), INT16_MAX, UNWIND_RULE_DEREF, UNWIND_FP_KEPT},
         {1, 0, 0, UNWIND_RULE_FULL, 0},
         {1, 0, 0, UNWIND_RULE_END, 0},
         {0, 0, 0, UNWIND_RULE_GUESS, 0},

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: MIT */
+#include "collector/log/module_table.h"
+
+#include <stdatomic.h>
+#include <stddef.h>
+#include <string.h>
+
+enum {
+    KEPT_SLOTS =
+        256, /* filled before one that ended goes to another module: it may be opened again */
+    N_WORDS = sizeof(struct module_identity) / sizeof(uintptr_t),
+    KIND_BITS = 2,
+};
+
+enum kind {
+    KIND_UNUSED,
+    KIND_BUSY,
+    KIND_READY,
+    KIND_ENDED,
+};
+
+/*
+ * state: the kind, and above it how often it changed: so who read the words between two equal states
+ * has read those of one module, and who changes a state changes the one he looked at.
+ */
+struct module_slot {
+    _Atomic uint32_t state;
+    _Atomic uint32_t id;
+    _Atomic uint64_t file;
+    _Atomic uintptr_t words[N_WORDS];
+};
+
+static struct module_slot g_slots[MODULE_TABLE_SLOTS];
+static _Atomic uint32_t g_n_slots; /* used once; may exceed their number for a moment */
+static _Atomic uint32_t g_last_id;
+static _Atomic uint32_t g_next_ended; /* where the search for an ended one begins */
+
+static uint32_t n_slots(void)
+{
+    uint32_t n = atomic_load_explicit(&g_n_slots, memory_order_acquire);
+
+    return n < MODULE_TABLE_SLOTS ? n : MODULE_TABLE_SLOTS;
+}
+
+static enum kind kind_of(uint32_t state)
+{
+    return (enum kind)(state & ((1 << KIND_BITS) - 1));
+}
+
+static uint32_t next_state(uint32_t state, enum kind kind)
+{
+    return ((state >> KIND_BITS) + 1) << KIND_BITS | kind;
+}
+
+/* Acquire: the words of a slot that was ended or ready are not written before it is ours. */
+static bool change(struct module_slot *slot, uint32_t state, enum kind kind)
+{
+    return atomic_compare_exchange_strong_explicit(&slot->state, &state, next_state(state, kind),
+                                                   memory_order_acq_rel, memory_order_relaxed);
+}
+
+static struct module_identity read_words(const struct module_slot *slot)
+{
+    uintptr_t words[N_WORDS];
+    struct module_identity identity;
+
+    for (unsigned i = 0; i < N_WORDS; i++)
+        words[i] = atomic_load_explicit(&slot->words[i], memory_order_relaxed);
+    memcpy(&identity, words, sizeof(identity));
+    return identity;
+}
+
+static bool is_same(const struct module_slot *slot, const struct module_identity *identity)
+{
+    struct module_identity own = read_words(slot);
+
+    return own.start == identity->start && own.end == identity->end
+           && own.link_map == identity->link_map && own.dynamic == identity->dynamic
+           && own.eh_frame == identity->eh_frame;
+}
+
+/* What was read since `state` was is of that state. */
+static bool is_still(const struct module_slot *slot, uint32_t state)
+{
+    atomic_thread_fence(memory_order_acquire);
+    return atomic_load_explicit(&slot->state, memory_order_relaxed) == state;
+}
+
+uint32_t module_table_find(const struct module_identity *identity)
+{
+    for (uint32_t i = n_slots(); i-- > 0;) {
+        const struct module_slot *slot = &g_slots[i];
+        uint32_t state = atomic_load_explicit(&slot->state, memory_order_acquire);
+        uint32_t id = atomic_load_explicit(&slot->id, memory_order_relaxed);
+        if (kind_of(state) == KIND_READY && is_same(slot, identity) && is_still(slot, state))
+            return id;
+    }
+    return 0;
+}
+
+/* A library opened and closed again and again needs one id, not one for each time. */
+static struct module_slot *revive(const struct module_identity *identity, uint64_t file)
+{
+    for (uint32_t i = 0, n = n_slots(); file != 0 && i < n; i++) {
+        struct module_slot *slot = &g_slots[i];
+        uint32_t state = atomic_load_explicit(&slot->state, memory_order_acquire);
+        if (kind_of(state) == KIND_ENDED
+            && atomic_load_explicit(&slot->file, memory_order_relaxed) == file
+            && is_same(slot, identity) && change(slot, state, KIND_BUSY))
+            return slot;
+    }
+    return NULL;
+}
+
+static struct module_slot *take_unused(void)
+{
+    uint32_t index = atomic_fetch_add_explicit(&g_n_slots, 1, memory_order_acq_rel);
+
+    if (index < MODULE_TABLE_SLOTS)
+        return change(&g_slots[index], KIND_UNUSED, KIND_BUSY) ? &g_slots[index] : NULL;
+    atomic_store_explicit(&g_n_slots, MODULE_TABLE_SLOTS, memory_order_relaxed);
+    return NULL;
+}
+
+static struct module_slot *take_ended(void)
+{
+    uint32_t n = n_slots();
+    uint32_t first = atomic_fetch_add_explicit(&g_next_ended, 1, memory_order_relaxed);
+
+    for (uint32_t i = 0; i < n; i++) {
+        struct module_slot *slot = &g_slots[(first + i) % n];
+        uint32_t state = atomic_load_explicit(&slot->state, memory_order_acquire);
+        if (kind_of(state) == KIND_ENDED && change(slot, state, KIND_BUSY))
+            return slot;
+    }
+    return NULL;
+}
+
+static void fill(struct module_slot *slot, const struct module_identity *identity, uint64_t file)
+{
+    uintptr_t words[N_WORDS];
+
+    memcpy(words, identity, sizeof(words));
+    for (unsigned i = 0; i < N_WORDS; i++)
+        atomic_store_explicit(&slot->words[i], words[i], memory_order_relaxed);
+    atomic_store_explicit(&slot->file, file, memory_order_relaxed);
+    atomic_store_explicit(&slot->id,
+                          atomic_fetch_add_explicit(&g_last_id, 1, memory_order_relaxed) + 1,
+                          memory_order_relaxed);
+}
+
+struct module_slot *module_table_claim(const struct module_identity *identity, uint64_t file)
+{
+    struct module_slot *slot = revive(identity, file);
+
+    if (slot)
+        return slot;
+    if (n_slots() >= KEPT_SLOTS)
+        slot = take_ended();
+    if (!slot)
+        slot = take_unused();
+    if (slot)
+        fill(slot, identity, file);
+    return slot;
+}
+
+uint32_t module_table_id(const struct module_slot *slot)
+{
+    return atomic_load_explicit(&slot->id, memory_order_relaxed);
+}
+
+/* Release: who sees it ready sees its words. */
+void module_table_publish(struct module_slot *slot, bool is_defined)
+{
+    uint32_t state = atomic_load_explicit(&slot->state, memory_order_relaxed);
+
+    if (!is_defined)
+        atomic_store_explicit(&slot->file, 0, memory_order_relaxed);
+    atomic_store_explicit(&slot->state, next_state(state, is_defined ? KIND_READY : KIND_ENDED),
+                          memory_order_release);
+}
+
+bool module_table_end(bool (*is_there)(const struct module_identity *identity),
+                      void (*ended)(uint32_t id))
+{
+    bool is_any_gone = false;
+
+    for (uint32_t i = 0, n = n_slots(); i < n; i++) {
+        struct module_slot *slot = &g_slots[i];
+        uint32_t state = atomic_load_explicit(&slot->state, memory_order_acquire);
+        uint32_t id = module_table_id(slot);
+        struct module_identity identity = read_words(slot);
+        if (kind_of(state) != KIND_READY || !is_still(slot, state) || is_there(&identity))
+            continue;
+        is_any_gone = true;
+        if (change(slot, state, KIND_ENDED))
+            ended(id);
+    }
+    return is_any_gone;
+}
+
+void module_table_forget(void)
+{
+    for (uint32_t i = 0, n = n_slots(); i < n; i++)
+        atomic_store_explicit(&g_slots[i].state, KIND_UNUSED, memory_order_relaxed);
+    atomic_store_explicit(&g_n_slots, 0, memory_order_relaxed);
+    atomic_store_explicit(&g_last_id, 0, memory_order_relaxed);
+}

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: MIT */
+/* Slots of modules: an id is one module's alone, and slots of those that ended serve others. */
+#include "collector/log/module_table.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+/* clang-format off: cmocka.h wants the others before it */
+#include <cmocka.h>
+
+/* clang-format on */
+
+static uint32_t g_last_ended;
+static uintptr_t g_gone; /* the module that starts here is unloaded; 0: all are */
+
+static int forget(void **state)
+{
+    (void)state;
+    module_table_forget();
+    return 0;
+}
+
+static struct module_identity numbered(uintptr_t n)
+{
+    return (struct module_identity){n << 12, (n + 1) << 12, n, n, n};
+}
+
+static bool is_there(const struct module_identity *identity)
+{
+    return g_gone != 0 && identity->start != g_gone;
+}
+
+static void ended(uint32_t id)
+{
+    g_last_ended = id;
+}
+
+static uint32_t add(uintptr_t n, uint64_t file)
+{
+    struct module_identity identity = numbered(n);
+    struct module_slot *slot = module_table_claim(&identity, file);
+    uint32_t id;
+
+    if (!slot)
+        return 0;
+    id = module_table_id(slot);
+    module_table_publish(slot, true);
+    return id;
+}
+
+static uint32_t find(uintptr_t n)
+{
+    struct module_identity identity = numbered(n);
+
+    return module_table_find(&identity);
+}
+
+static void unload(uintptr_t n)
+{
+    g_gone = n << 12;
+    assert_true(module_table_end(is_there, ended));
+}
+
+static void a_module_is_found_until_it_ends(void **state)
+{
+    uint32_t id = add(1, 0);
+
+    (void)state;
+    assert_int_equal(find(1), id);
+    assert_int_equal(find(2), 0);
+    unload(1);
+    assert_int_equal(g_last_ended, id);
+    assert_int_equal(find(1), 0);
+    assert_false(module_table_end(is_there, ended));
+}
+
+static void the_same_file_at_the_same_place_has_its_id_again(void **state)
+{
+    uint32_t id = add(1, 77);
+
+    (void)state;
+    unload(1);
+    assert_int_equal(add(1, 77), id);
+    unload(1);
+    assert_int_not_equal(add(1, 78), id);
+    unload(1);
+    assert_int_equal(add(1, 77), id);
+}
+
+/* MT-1 */
+static void slots_come_back_under_new_ids(void **state)
+{
+    (void)state;
+    for (uintptr_t n = 1; n <= 3 * MODULE_TABLE_SLOTS; n++) {
+        assert_int_equal(add(n, n % 2), n);
+        assert_int_equal(find(n), n);
+        unload(n);
+        assert_int_equal(g_last_ended, n);
+    }
+}
+
+static void what_is_loaded_stays_while_others_come_and_go(void **state)
+{
+    (void)state;
+    assert_int_equal(add(1, 0), 1);
+    for (uintptr_t n = 2; n <= MODULE_TABLE_SLOTS + 2; n++) {
+        assert_int_equal(add(n, 0), n);
+        unload(n);
+    }
+    assert_int_equal(find(1), 1);
+}
+
+static void as_many_at_once_as_there_are_slots(void **state)
+{
+    (void)state;
+    for (uintptr_t n = 1; n <= MODULE_TABLE_SLOTS; n++)
+        assert_int_equal(add(n, 0), n);
+    for (unsigned i = 0; i < 3; i++)
+        assert_int_equal(add(MODULE_TABLE_SLOTS + 1, 0), 0);
+    assert_int_equal(find(MODULE_TABLE_SLOTS), MODULE_TABLE_SLOTS);
+    unload(5);
+    assert_int_not_equal(add(MODULE_TABLE_SLOTS + 1, 0), 0);
+}
+
+static void one_that_could_not_be_defined_takes_no_room(void **state)
+{
+    struct module_identity identity = numbered(1);
+
+    (void)state;
+    for (unsigned i = 0; i < 2 * MODULE_TABLE_SLOTS; i++) {
+        struct module_slot *slot = module_table_claim(&identity, 77);
+        assert_non_null(slot);
+        module_table_publish(slot, false);
+        assert_int_equal(find(1), 0);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(a_module_is_found_until_it_ends, forget),
+        cmocka_unit_test_setup(the_same_file_at_the_same_place_has_its_id_again, forget),
+        cmocka_unit_test_setup(slots_come_back_under_new_ids, forget),
+        cmocka_unit_test_setup(what_is_loaded_stays_while_others_come_and_go, forget),
+        cmocka_unit_test_setup(as_many_at_once_as_there_are_slots, forget),
+        cmocka_unit_test_setup(one_that_could_not_be_defined_takes_no_room, forget),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+/* Rules made from the CFI of this very program, and from CFI that cannot be copied for a while. */
+#include "collector/log/modules.h"
+#include "collector/unwind/unwind_cache.h"
+#include "collector/unwind/unwind_cfi.h"
+#include "tests/unit/collector/log_fixture.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+/* clang-format off: cmocka.h wants the others before it */
+#include <cmocka.h>
+
+/* clang-format on */
+
+static struct log_fixture g_log;
+static struct unwind_cfi_scratch g_scratch;
+static bool g_is_refused;
+
+long __real_sys_copy_own(void *ret_bytes, uintptr_t address, size_t size_bytes);
+long __wrap_sys_copy_own(void *ret_bytes, uintptr_t address, size_t size_bytes);
+
+long __wrap_sys_copy_own(void *ret_bytes, uintptr_t address, size_t size_bytes)
+{
+    return g_is_refused ? -1 : __real_sys_copy_own(ret_bytes, address, size_bytes);
+}
+
+static int open_log(void **state)
+{
+    (void)state;
+    log_fixture_open(&g_log, 8, 0);
+    unwind_cache_init();
+    return 0;
+}
+
+static int close_log(void **state)
+{
+    (void)state;
+    log_fixture_close(&g_log);
+    return 0;
+}
+
+static struct unwind_rule make(uintptr_t address, bool is_trusted)
+{
+    return unwind_cfi_make_rule_slow(address, modules_epoch(), is_trusted, &g_scratch);
+}
+
+static void a_copy_that_failed_says_nothing_of_the_code(void **state)
+{
+    uintptr_t address = (uintptr_t)make + 1;
+    struct unwind_rule found;
+
+    (void)state;
+    g_is_refused = true;
+    assert_int_equal(make(address, false).kind, UNWIND_RULE_GUESS);
+    assert_false(unwind_cache_find(address, modules_epoch(), &found));
+    g_is_refused = false;
+    assert_int_equal(make(address, false).kind, UNWIND_RULE_SP);
+    assert_true(unwind_cache_find(address, modules_epoch(), &found));
+    assert_int_equal(found.kind, UNWIND_RULE_SP);
+}
+
+static void code_without_cfi_is_known_as_such(void **state)
+{
+    static const char data[64];
+    struct unwind_rule found;
+
+    (void)state;
+    assert_int_equal(make((uintptr_t)data + 32, true).kind, UNWIND_RULE_GUESS);
+    assert_true(unwind_cache_find((uintptr_t)data + 32, modules_epoch(), &found));
+    assert_int_equal(found.kind, UNWIND_RULE_GUESS);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_copy_that_failed_says_nothing_of_the_code, open_log,
+                                        close_log),
+        cmocka_unit_test_setup_teardown(code_without_cfi_is_known_as_such, open_log, close_log),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
