@@ -94,7 +94,7 @@ static void *reallocate(void *old, size_t size, enum log_call call,
         record_free(old, origin);
         return g_real.realloc(old, 0);
     }
-    began_ticks = clock_ticks_before();
+    began_ticks = state_is_recording() ? clock_ticks_before() : 0;
     block = g_real.realloc(old, size);
     record_reallocated(block, old, size, call, began_ticks, origin);
     return block;

@@ -197,13 +197,21 @@ static void write_draft(struct thread *thread, const struct draft *draft, uint64
     commit(thread, out + draft->n_words);
 }
 
+/*
+ * The caller has no thread to write by. False also in a process that does not record: asked before
+ * anything is computed, because that may be its every call.
+ */
+static bool is_side_open(void)
+{
+    if (mtrace_unlikely(state_is_recording()))
+        return !g_thread.is_muted;
+    thread_count_stranded();
+    return false;
+}
+
 static MTRACE_COLD void write_side(const struct draft *draft, uint64_t ticks)
 {
-    if (g_thread.is_muted)
-        return;
-    if (!state_is_recording())
-        thread_count_stranded();
-    else if (!side_write(draft->words, draft->n_words, ticks, g_thread.index))
+    if (!side_write(draft->words, draft->n_words, ticks, g_thread.index))
         segment_count_drop(LOG_DROP_NESTED);
 }
 
@@ -275,7 +283,7 @@ static MTRACE_COLD void alloc_aside(const void *block, size_t size_bytes, enum l
     struct extent extent;
     struct draft draft;
 
-    if (g_thread.is_muted)
+    if (!is_side_open())
         return;
     extent = extent_of(block, size_bytes, call);
     draft_alloc(&draft, block, &extent, alignment);
@@ -324,7 +332,8 @@ static MTRACE_COLD void free_aside(const void *block)
 {
     struct draft draft = {.words = {LOG_FREE, address_word(block)}, .n_words = 2};
 
-    write_side(&draft, clock_ticks_before());
+    if (is_side_open())
+        write_side(&draft, clock_ticks_before());
 }
 
 void record_free(const void *block, const struct unwind_origin *origin)
@@ -373,12 +382,13 @@ void record_realloc(const void *block, const void *old, size_t size_bytes, enum 
 {
     struct draft draft;
     struct thread *thread = thread_enter();
-    uint64_t ticks = clock_ticks_after();
+    uint64_t ticks;
     uint32_t node;
 
+    if (mtrace_unlikely(!thread && !is_side_open()))
+        return;
+    ticks = clock_ticks_after();
     if (mtrace_unlikely(!thread)) {
-        if (!state_is_recording())
-            return;
         draft_realloc(&draft, block, old, size_bytes, call, ticks - began_ticks);
         write_side(&draft, ticks);
         return;
@@ -410,7 +420,8 @@ void record_event(enum log_event_kind kind, uint64_t address, const uint64_t *wo
     for (unsigned i = 2; i < n_words; i++)
         draft.words[i] = words[i];
     if (mtrace_unlikely(!thread)) {
-        write_side(&draft, clock_ticks_after());
+        if (is_side_open())
+            write_side(&draft, clock_ticks_after());
         return;
     }
     uint64_t ticks = clock_ticks_after();
@@ -426,7 +437,8 @@ void record_note(enum log_event_kind kind, uint32_t value)
     struct thread *thread = thread_enter();
 
     if (!thread) {
-        write_side(&draft, clock_ticks_after());
+        if (is_side_open())
+            write_side(&draft, clock_ticks_after());
         return;
     }
     write_draft(thread, &draft, clock_ticks_after());

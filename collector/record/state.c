@@ -19,7 +19,7 @@ const _Atomic uint64_t *g_state_generation = &g_no_generation;
 
 static _Atomic uint64_t *g_wiped_word; /* the same word, writable; NULL before state_init */
 static uint64_t g_last_generation = 1; /* inherited by fork children, so theirs are new */
-static _Atomic uint32_t g_state;
+_Atomic uint32_t g_state_now;
 static uint32_t g_pid;                 /* written by state_record and state_wait */
 static bool (*g_begin_in_child)(void); /* written by state_init */
 
@@ -36,14 +36,14 @@ bool state_init(bool (*begin_in_child)(void))
 
 static void set(enum state state)
 {
-    atomic_store_explicit(&g_state, state, memory_order_release);
+    atomic_store_explicit(&g_state_now, state, memory_order_release);
 }
 
 bool state_start(enum state from)
 {
     uint32_t expected = from;
 
-    return atomic_compare_exchange_strong_explicit(&g_state, &expected, STATE_STARTING,
+    return atomic_compare_exchange_strong_explicit(&g_state_now, &expected, STATE_STARTING,
                                                    memory_order_acq_rel, memory_order_relaxed);
 }
 
@@ -64,25 +64,18 @@ void state_wait(void)
 
 bool state_is_waiting(void)
 {
-    return atomic_load_explicit(&g_state, memory_order_relaxed) == STATE_WAITING;
+    return atomic_load_explicit(&g_state_now, memory_order_relaxed) == STATE_WAITING;
 }
 
 void state_turn_off(void)
 {
+    atomic_store_explicit(&g_state_is_tracing, false, memory_order_relaxed);
     set(STATE_OFF);
 }
 
-bool state_is_off(void)
+MTRACE_COLD bool state_begin_in_child(void)
 {
-    return atomic_load_explicit(&g_state, memory_order_relaxed) == STATE_OFF;
-}
-
-bool state_is_recording(void)
-{
-    if (mtrace_unlikely(atomic_load_explicit(&g_state, memory_order_acquire) != STATE_RECORDING))
-        return false;
-    return mtrace_likely(atomic_load_explicit(g_state_generation, memory_order_relaxed) != 0)
-           || g_begin_in_child();
+    return g_begin_in_child();
 }
 
 bool state_is_own_process(void)

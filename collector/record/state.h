@@ -63,11 +63,27 @@ void state_record(void);
 /* Starting ended without one. */
 void state_wait(void);
 void state_turn_off(void);
-bool state_is_off(void);
 bool state_is_waiting(void);
 
+extern _Atomic uint32_t g_state_now; /* enum state; written by state.c */
+
+static inline bool state_is_off(void)
+{
+    return atomic_load_explicit(&g_state_now, memory_order_relaxed) == STATE_OFF;
+}
+
+MTRACE_COLD bool state_begin_in_child(void);
+
 /* The log is mapped in this very process. Detects fork children, which start if they are followed. */
-bool state_is_recording(void);
+static inline bool state_is_recording(void)
+{
+    /* acquire: what was made while starting is there */
+    if (mtrace_unlikely(atomic_load_explicit(&g_state_now, memory_order_acquire)
+                        != STATE_RECORDING))
+        return false;
+    return mtrace_likely(atomic_load_explicit(g_state_generation, memory_order_relaxed) != 0)
+           || state_begin_in_child();
+}
 
 /* The pid this log is about: a vfork child that runs in our memory has another one. */
 bool state_is_own_process(void);

@@ -73,7 +73,7 @@ def plain(name, **more):
 
 
 CASES = {name: plain(name) for name in (
-    "threads", "short_threads", "cross_thread_free", "fork_alone", "spawn_children", "longjmp_out", "close_descriptors",
+    "threads", "short_threads", "cross_thread_free", "fork_alone", "unrecorded_child", "spawn_children", "longjmp_out", "close_descriptors",
     "chdir_away", "limit_address_space", "realloc_edges", "alignments", "mappings", "mallopt_calls",
     "coroutines", "lost_neighbour", "exceptions", "thread_ends", "signal_stack", "signal_storm")}
 
