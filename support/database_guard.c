@@ -136,7 +136,8 @@ static void limit(struct database_guard *guard, struct sqlite3 *db, int64_t file
 
 /* ---- a sum of 128 bits ---- */
 
-__extension__ typedef __int128 wide;
+/* SQLite aligns what it keeps for a function to 8 bytes. */
+__extension__ typedef __int128 wide __attribute__((aligned(8)));
 
 struct sum {
     wide integers;

@@ -86,7 +86,7 @@ CREATE VIEW stack_frames(       -- a stack as people read it; made for WHERE bac
   SELECT b.backtrace_id, b.depth - n.depth AS frame, l.inline_level, f.name AS function, s.path AS source, l.line, l.column_number,
          o.path AS module, fr.object_offset, n.frame_id
   FROM backtraces b
-  JOIN json_each((WITH RECURSIVE up(id) AS (SELECT b.backtrace_id UNION ALL SELECT parent_backtrace_id FROM up JOIN backtraces ON backtrace_id = id WHERE parent_backtrace_id IS NOT NULL)
+  JOIN json_each((WITH RECURSIVE up(id) AS (SELECT b.backtrace_id UNION ALL SELECT parent_backtrace_id FROM up JOIN backtraces ON backtrace_id = id WHERE parent_backtrace_id < id)
                   SELECT json_group_array(id) FROM up)) j
   JOIN backtraces n ON n.backtrace_id = j.value
   JOIN frames fr ON fr.frame_id = n.frame_id

@@ -2,6 +2,7 @@
 #include "importer/symbols/call_sites.h"
 
 #include "importer/tables/database.h"
+#include "support/database_guard.h"
 #include "support/growing.h"
 #include "support/keyed.h"
 #include "symbolizer/demangle.h"
@@ -43,13 +44,13 @@ struct finder {
     struct error *err;
     struct rules rules[N_TARGETS];
     bool *is_skipped[N_TARGETS]; /* by id */
-    int64_t n_ids[N_TARGETS];    /* highest id + 1 */
+    size_t n_ids[N_TARGETS];     /* highest id + 1 */
     struct keyed sites;          /* struct site, all of it the key; number - 1 */
     struct frame_site *frames;   /* by frame_id */
-    int64_t n_frames;
+    size_t n_frames;
     uint32_t *inherited;     /* by backtrace_id: innermost site that is not skipped; 0: none */
     uint32_t *call_site_ids; /* by backtrace_id */
-    int64_t n_nodes;
+    size_t n_nodes;
     uint32_t *ids; /* by number of a site - 1: its call_site_id, 0: no stack has it */
     uint32_t n_ids_given;
     sqlite3_stmt *insert;
@@ -120,9 +121,9 @@ static bool is_matched(const struct rules *rules, const char *text)
 static void mark(struct finder *finder, enum target target, sqlite3_stmt *statement,
                  const char *text)
 {
-    int64_t id = sqlite3_column_int64(statement, 0);
+    int64_t id = database_id(statement, 0, finder->n_ids[target]);
 
-    if (text && id >= 0 && id < finder->n_ids[target])
+    if (text && id)
         finder->is_skipped[target][id] = is_matched(&finder->rules[target], text);
 }
 
@@ -148,36 +149,35 @@ static int mark_source(struct finder *finder, sqlite3_stmt *statement)
     return 0;
 }
 
-static int read_sizes(struct finder *finder, sqlite3_stmt *statement)
+static int read_sizes(struct finder *finder)
 {
-    for (int i = 0; i < N_TARGETS; i++) {
-        finder->n_ids[i] = sqlite3_column_int64(statement, i) + 1;
-        finder->is_skipped[i] = calloc((size_t)finder->n_ids[i], sizeof(bool));
-        if (!finder->is_skipped[i])
-            return no_memory(finder);
+    static const char *const tables[N_TARGETS] = {"functions", "objects", "sources"};
+    static const char *const ids[N_TARGETS] = {"function_id", "object_id", "source_id"};
+    int status = database_ids(finder->db, "frames", "frame_id", &finder->n_frames, finder->err);
+
+    if (status == 0)
+        status =
+            database_ids(finder->db, "backtraces", "backtrace_id", &finder->n_nodes, finder->err);
+    for (int i = 0; status == 0 && i < N_TARGETS; i++) {
+        status = database_ids(finder->db, tables[i], ids[i], &finder->n_ids[i], finder->err);
+        if (status == 0 && !(finder->is_skipped[i] = calloc(finder->n_ids[i], sizeof(bool))))
+            status = no_memory(finder);
     }
-    finder->n_frames = sqlite3_column_int64(statement, N_TARGETS) + 1;
-    finder->n_nodes = sqlite3_column_int64(statement, N_TARGETS + 1) + 1;
-    finder->frames = calloc((size_t)finder->n_frames, sizeof(*finder->frames));
-    finder->inherited = calloc((size_t)finder->n_nodes, sizeof(*finder->inherited));
-    finder->call_site_ids = calloc((size_t)finder->n_nodes, sizeof(*finder->call_site_ids));
+    if (status)
+        return status;
+    finder->frames = calloc(finder->n_frames, sizeof(*finder->frames));
+    finder->inherited = calloc(finder->n_nodes, sizeof(*finder->inherited));
+    finder->call_site_ids = calloc(finder->n_nodes, sizeof(*finder->call_site_ids));
     return finder->frames && finder->inherited && finder->call_site_ids ? 0 : no_memory(finder);
 }
 
-/* Ids are dense and small, as the importer gives them out. */
 static int apply_rules(struct finder *finder)
 {
     int status =
         each_row(finder, "SELECT target, pattern FROM call_site_rules ORDER BY rule", read_rule);
 
     if (status == 0)
-        status = each_row(finder,
-                          "SELECT ifnull((SELECT max(function_id) FROM functions), 0),"
-                          " ifnull((SELECT max(object_id) FROM objects), 0),"
-                          " ifnull((SELECT max(source_id) FROM sources), 0),"
-                          " ifnull((SELECT max(frame_id) FROM frames), 0),"
-                          " ifnull((SELECT max(backtrace_id) FROM backtraces), 0)",
-                          read_sizes);
+        status = read_sizes(finder);
     if (status == 0)
         status = each_row(finder, "SELECT function_id, raw_name FROM functions", mark_function);
     if (status == 0)
@@ -189,7 +189,7 @@ static int apply_rules(struct finder *finder)
 
 static bool is_skipped(const struct finder *finder, enum target target, int64_t id)
 {
-    return id > 0 && id < finder->n_ids[target] && finder->is_skipped[target][id];
+    return id > 0 && (uint64_t)id < finder->n_ids[target] && finder->is_skipped[target][id];
 }
 
 /* ---- sites ---- */
@@ -207,7 +207,7 @@ static int number_site(struct finder *finder, const struct site *site, uint32_t 
 /* Levels come innermost first. */
 static int read_level(struct finder *finder, sqlite3_stmt *statement)
 {
-    int64_t frame_id = sqlite3_column_int64(statement, 0);
+    int64_t frame_id = database_id(statement, 0, finder->n_frames);
     struct site site = {.function_id = sqlite3_column_int64(statement, 1),
                         .source_id = sqlite3_column_int64(statement, 2),
                         .line = sqlite3_column_int64(statement, 3),
@@ -220,7 +220,7 @@ static int read_level(struct finder *finder, sqlite3_stmt *statement)
 
     if (site.function_id == 0 && site.source_id == 0 && site.object_id != 0)
         site.object_offset = sqlite3_column_int64(statement, 5);
-    if (frame_id < 0 || frame_id >= finder->n_frames)
+    if (!frame_id)
         return 0;
     frame = &finder->frames[frame_id];
     if (!frame->innermost)
@@ -250,20 +250,14 @@ static int give_id(struct finder *finder, uint32_t number, uint32_t *ret_id)
 
 static int place_node(struct finder *finder, sqlite3_stmt *statement)
 {
-    int64_t id = sqlite3_column_int64(statement, 0);
-    int64_t parent = sqlite3_column_int64(statement, 1);
-    int64_t frame_id = sqlite3_column_int64(statement, 2);
-    struct frame_site frame = {0};
-    uint32_t number;
-
-    if (id < 0)
-        return 0;
-    if (frame_id >= 0 && frame_id < finder->n_frames)
-        frame = finder->frames[frame_id];
+    int64_t id = database_id(statement, 0, finder->n_nodes);
     /* Preorder: a parent has the lower id and was here before. */
-    number = frame.unskipped             ? frame.unskipped
-             : parent > 0 && parent < id ? finder->inherited[parent]
-                                         : 0;
+    int64_t parent = database_id(statement, 1, (size_t)id);
+    struct frame_site frame = finder->frames[database_id(statement, 2, finder->n_frames)];
+    uint32_t number = frame.unskipped ? frame.unskipped : finder->inherited[parent];
+
+    if (!id)
+        return 0;
     finder->inherited[id] = number;
     return give_id(finder, number ? number : frame.innermost, &finder->call_site_ids[id]);
 }
@@ -274,7 +268,7 @@ static void call_site_of(sqlite3_context *context, int n_values, sqlite3_value *
     int64_t id = sqlite3_value_int64(values[0]);
 
     (void)n_values;
-    if (id > 0 && id < finder->n_nodes && finder->call_site_ids[id])
+    if (id > 0 && (uint64_t)id < finder->n_nodes && finder->call_site_ids[id])
         sqlite3_result_int64(context, finder->call_site_ids[id]);
 }
 

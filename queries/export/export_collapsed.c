@@ -8,6 +8,7 @@
 #include "queries/export/export_job.h"
 #include "queries/question/query.h"
 #include "support/error.h"
+#include "support/saturating.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -58,7 +59,7 @@ static void put_lines(struct export_job *job, struct line *lines, size_t n)
     qsort(lines, n, sizeof(*lines), compare_lines);
     for (size_t i = 0; i < n; i++) {
         if (i + 1 < n && strcmp(lines[i].text, lines[i + 1].text) == 0)
-            lines[i + 1].weight += lines[i].weight;
+            saturating_grow(&lines[i + 1].weight, lines[i].weight);
         else
             (void)fprintf(job->out, "%s %" PRId64 "\n", lines[i].text, lines[i].weight);
     }

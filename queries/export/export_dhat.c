@@ -10,6 +10,7 @@
 #include "queries/question/query.h"
 #include "support/error.h"
 #include "support/json_text.h"
+#include "support/saturating.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -31,9 +32,9 @@ struct points {
 
 static void add_birth(struct point *point, const struct export_event *event)
 {
-    point->total_bytes += event->size_bytes;
+    saturating_grow(&point->total_bytes, event->size_bytes);
     point->total_blocks++;
-    point->live_bytes += event->size_bytes;
+    saturating_grow(&point->live_bytes, event->size_bytes);
     point->live_blocks++;
     if (point->live_bytes > point->max_bytes || point->max_blocks == 0) {
         point->max_bytes = point->live_bytes;
@@ -43,8 +44,8 @@ static void add_birth(struct point *point, const struct export_event *event)
 
 static void add_death(struct point *point, const struct export_event *event)
 {
-    point->lifetimes_ns += event->at_ns - event->alloc_ns;
-    point->live_bytes -= event->size_bytes;
+    saturating_grow(&point->lifetimes_ns, saturating_subtract(event->at_ns, event->alloc_ns));
+    point->live_bytes = saturating_subtract(point->live_bytes, event->size_bytes);
     point->live_blocks--;
 }
 
@@ -61,15 +62,15 @@ static void add_event(struct points *points, const struct export_event *event)
 {
     bool is_known = event->backtrace_id > 0 && event->backtrace_id < points->n;
     struct point *point = &points->list[is_known ? event->backtrace_id : 0];
+    int64_t to_end_ns;
 
     if (event->is_birth)
         add_birth(point, event);
     else
         add_death(point, event);
-    if (event->is_birth)
-        point->lifetimes_ns += points->job->end_ns - event->alloc_ns;
-    else
-        point->lifetimes_ns -= points->job->end_ns - event->alloc_ns;
+    to_end_ns = saturating_subtract(points->job->end_ns, event->alloc_ns);
+    point->lifetimes_ns = event->is_birth ? saturating_add(point->lifetimes_ns, to_end_ns)
+                                          : saturating_subtract(point->lifetimes_ns, to_end_ns);
 }
 
 static int read_points(struct points *points, struct error *err)
@@ -104,7 +105,8 @@ static void put_head(const struct points *points)
                 job->out);
     json_text_put(job->out, job->command_line);
     (void)fprintf(job->out, "\n,\"pid\":%" PRId64 "\n,\"te\":%" PRId64 "\n,\"tg\":%" PRId64 "\n",
-                  job->pid, job->end_ns - job->start_ns, points->peak.at_ns - job->start_ns);
+                  job->pid, saturating_subtract(job->end_ns, job->start_ns),
+                  saturating_subtract(points->peak.at_ns, job->start_ns));
 }
 
 /* Frames are positions, the first in the file being dhat's root. */

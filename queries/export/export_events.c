@@ -5,6 +5,7 @@
 #include "queries/filter/filter_sql.h"
 #include "queries/question/query.h"
 #include "support/error.h"
+#include "support/saturating.h"
 
 #include <stdlib.h>
 
@@ -107,7 +108,7 @@ static int64_t death_of(const struct export_events *events, struct sqlite3_stmt 
                         int64_t alloc_ns)
 {
     if (sqlite3_column_type(row, LIFETIME_NS) != SQLITE_NULL)
-        return alloc_ns + sqlite3_column_int64(row, LIFETIME_NS);
+        return saturating_add(alloc_ns, sqlite3_column_int64(row, LIFETIME_NS));
     return sqlite3_column_int64(row, ENDED_BY) == ENDED_BY_EXEC ? events->job->end_ns : NEVER;
 }
 
@@ -184,7 +185,8 @@ int export_events_find_peak(const struct export_job *job, struct export_peak *re
 
     *ret_peak = (struct export_peak){.at_ns = job->start_ns};
     while (rc == 0 && (rc = export_events_next(&events, &event, err)) == 1) {
-        bytes += event.is_birth ? event.size_bytes : -event.size_bytes;
+        bytes = event.is_birth ? saturating_add(bytes, event.size_bytes)
+                               : saturating_subtract(bytes, event.size_bytes);
         blocks += event.is_birth ? 1 : -1;
         ret_peak->n_events++;
         if (ret_peak->event == 0 || bytes > ret_peak->bytes) {

@@ -11,6 +11,7 @@
 #include "queries/question/query.h"
 #include "queries/text/compressed_stream.h"
 #include "support/error.h"
+#include "support/saturating.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -186,7 +187,7 @@ static int next_sample(struct writer *writer, struct error *err)
 
 static void put_clock(struct writer *writer, int64_t at_ns)
 {
-    int64_t ms = (at_ns - writer->job->start_ns) / NS_PER_MS;
+    int64_t ms = saturating_subtract(at_ns, writer->job->start_ns) / NS_PER_MS;
 
     if (ms < writer->clock_ms + CLOCK_MS)
         return;
@@ -257,7 +258,8 @@ static int put_events(struct writer *writer, struct error *err)
         if (rc == 0)
             rc = put_time(writer, writer->job->end_ns, err);
         (void)fprintf(writer->out, "c %" PRIx64 "\n",
-                      (uint64_t)(writer->job->end_ns - writer->job->start_ns) / NS_PER_MS);
+                      (uint64_t)saturating_subtract(writer->job->end_ns, writer->job->start_ns)
+                          / NS_PER_MS);
         (void)fprintf(writer->out, "# strings: %zu\n# ips: %" PRIu32 "\n", writer->strings.n,
                       writer->n_positions);
     }

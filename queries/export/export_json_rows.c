@@ -6,6 +6,7 @@
 #include "queries/question/query.h"
 #include "support/error.h"
 #include "support/json_text.h"
+#include "support/saturating.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -212,7 +213,7 @@ static struct number column(struct sqlite3_stmt *row, int index)
 
 static struct number sum(struct number a, struct number b)
 {
-    return (struct number){a.value + b.value, a.is_known && b.is_known};
+    return (struct number){saturating_add(a.value, b.value), a.is_known && b.is_known};
 }
 
 static struct number unless_zero(int64_t value)

@@ -10,6 +10,7 @@
 #include "queries/export/export_job.h"
 #include "queries/question/query.h"
 #include "support/error.h"
+#include "support/saturating.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -88,7 +89,7 @@ static size_t find_groups(const struct branch *branches, size_t n, size_t depth,
             continue;
         if (last && position_at(&branches[last->first], depth) == position) {
             last->n = i + 1 - last->first;
-            last->bytes += branches[i].bytes;
+            saturating_grow(&last->bytes, branches[i].bytes);
         } else {
             ret_groups[n_groups++] = (struct group){i, 1, branches[i].bytes};
         }
@@ -127,7 +128,8 @@ static int put_callers(const struct writer *writer, const struct branch *branche
     if (!groups)
         return error_set(err, ERROR_NOMEM, "no memory for a tree");
     n_groups = depth < MAX_DEPTH ? find_groups(branches, n, depth, groups) : 0;
-    while (n_shown < n_groups && groups[n_shown].bytes * FOLDED_SHARE >= writer->bytes)
+    while (n_shown < n_groups
+           && saturating_multiply(groups[n_shown].bytes, FOLDED_SHARE) >= writer->bytes)
         n_shown++;
     indent(out, depth);
     (void)fprintf(out, "n%zu: %" PRId64 " ", n_shown + (n_shown < n_groups), bytes);
@@ -140,7 +142,7 @@ static int put_callers(const struct writer *writer, const struct branch *branche
         rc = put_callers(writer, branches + groups[i].first, groups[i].n, depth + 1,
                          position_at(&branches[groups[i].first], depth), groups[i].bytes, err);
     for (size_t i = n_shown; i < n_groups; i++)
-        folded_bytes += groups[i].bytes;
+        saturating_grow(&folded_bytes, groups[i].bytes);
     if (rc == 0 && n_shown < n_groups) {
         indent(out, depth + 1);
         (void)fprintf(out, "n0: %" PRId64 " in %zu place%s below massif's threshold (%.2f%%)\n",
@@ -216,8 +218,8 @@ static int put_snapshot(struct writer *writer, int64_t at_ns, const char *tree, 
                   "#-----------\nsnapshot=%" PRId64 "\n#-----------\ntime=%" PRId64
                   "\nmem_heap_B=%" PRId64 "\nmem_heap_extra_B=%" PRId64
                   "\nmem_stacks_B=0\nheap_tree=%s\n",
-                  writer->snapshot++, (at_ns - writer->job->start_ns) / NS_PER_MS, writer->bytes,
-                  writer->slack_bytes, tree);
+                  writer->snapshot++, saturating_subtract(at_ns, writer->job->start_ns) / NS_PER_MS,
+                  writer->bytes, writer->slack_bytes, tree);
     return *tree == 'e' ? 0 : put_tree(writer, err);
 }
 
@@ -231,15 +233,17 @@ static void add_event(struct writer *writer, const struct export_event *event)
     bool is_known = event->backtrace_id > 0 && event->backtrace_id < writer->n_stacks;
     int64_t sign = event->is_birth ? 1 : -1;
 
-    writer->bytes += sign * event->size_bytes;
-    writer->slack_bytes += sign * event->slack_bytes;
-    writer->live_bytes[is_known ? event->backtrace_id : 0] += sign * event->size_bytes;
+    int64_t bytes = saturating_multiply(sign, event->size_bytes);
+
+    saturating_grow(&writer->bytes, bytes);
+    saturating_grow(&writer->slack_bytes, saturating_multiply(sign, event->slack_bytes));
+    saturating_grow(&writer->live_bytes[is_known ? event->backtrace_id : 0], bytes);
 }
 
 static int put_snapshots(struct writer *writer, struct error *err)
 {
     const struct export_job *job = writer->job;
-    int64_t step_ns = (job->end_ns - job->start_ns) / SNAPSHOTS + 1;
+    int64_t step_ns = saturating_subtract(job->end_ns, job->start_ns) / SNAPSHOTS + 1;
     int64_t due_ns = job->start_ns;
     int64_t n_events = 0;
     struct export_events events;
@@ -247,7 +251,8 @@ static int put_snapshots(struct writer *writer, struct error *err)
     int rc = export_events_open(&events, job, err);
 
     while (rc == 0 && (rc = export_events_next(&events, &event, err)) == 1) {
-        for (rc = 0; rc == 0 && due_ns < event.at_ns; due_ns += step_ns)
+        for (rc = 0; rc == 0 && due_ns < event.at_ns && due_ns < job->end_ns;
+             due_ns = saturating_add(due_ns, step_ns))
             rc = put_snapshot(writer, due_ns, tree_of(writer), err);
         if (rc != 0)
             break;
@@ -255,7 +260,7 @@ static int put_snapshots(struct writer *writer, struct error *err)
         if (++n_events == writer->peak.event)
             rc = put_snapshot(writer, event.at_ns, "peak", err);
     }
-    for (; rc == 0 && due_ns < job->end_ns; due_ns += step_ns)
+    for (; rc == 0 && due_ns < job->end_ns; due_ns = saturating_add(due_ns, step_ns))
         rc = put_snapshot(writer, due_ns, tree_of(writer), err);
     if (rc == 0)
         rc = put_snapshot(writer, job->end_ns, "detailed", err);

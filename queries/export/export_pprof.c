@@ -12,6 +12,7 @@
 #include "queries/question/query.h"
 #include "queries/text/compressed_stream.h"
 #include "support/error.h"
+#include "support/saturating.h"
 
 #include <errno.h>
 #include <pprof.pb-c.h>
@@ -160,7 +161,7 @@ static void put_head(struct writer *writer)
     part.period_type = &period;
     part.period = 1; /* nothing is sampled */
     part.time_nanos = job->start_unix_ns;
-    part.duration_nanos = job->end_ns - job->start_ns;
+    part.duration_nanos = saturating_subtract(job->end_ns, job->start_ns);
     part.default_sample_type = literal_number(writer, sample_types[DEFAULT_SAMPLE_TYPE].type);
     part.comment = comment;
     part.n_comment = comment[0] ? 1 : 0;

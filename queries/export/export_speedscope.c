@@ -9,6 +9,7 @@
 #include "queries/question/query.h"
 #include "support/error.h"
 #include "support/json_text.h"
+#include "support/saturating.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -121,7 +122,7 @@ static int64_t put_weights(const struct export_job *job, const struct stacks *st
         if (weight <= 0)
             continue;
         (void)fprintf(job->out, "%s%" PRId64, sum ? "," : "", weight);
-        sum += weight;
+        saturating_grow(&sum, weight);
     }
     return sum;
 }

@@ -4,6 +4,7 @@
 #include "queries/database/rundb.h"
 #include "queries/filter/stack_selection.h"
 #include "support/error.h"
+#include "support/saturating.h"
 #include "support/units.h"
 
 #include <string.h>
@@ -50,15 +51,22 @@ static int read_range(struct filter_sql *sql, struct error *err)
     return rc < 0 ? rc : 0;
 }
 
+static int64_t share_of(int64_t duration_ns, double share)
+{
+    double ns = share * (double)duration_ns;
+
+    return ns >= 0x1p63 ? INT64_MAX : ns < -0x1p63 ? INT64_MIN : (int64_t)ns;
+}
+
 int64_t filter_sql_resolve(const struct filter_sql *sql, const struct filter_value *value)
 {
-    int64_t duration_ns = sql->end_ns - sql->start_ns;
+    int64_t duration_ns = saturating_subtract(sql->end_ns, sql->start_ns);
 
     if (!value->is_share)
         return value->number;
     if (value->parameter->type == FILTER_DURATION_OR_SHARE)
-        return (int64_t)(value->share * (double)duration_ns);
-    return sql->start_ns + (int64_t)(value->share * (double)duration_ns);
+        return share_of(duration_ns, value->share);
+    return saturating_add(sql->start_ns, share_of(duration_ns, value->share));
 }
 
 static void find_births(struct filter_sql *sql, const struct filter *filter)
@@ -174,7 +182,7 @@ static int append_ids(struct filter_sql *sql, const struct filter *filter, struc
         sqlite3_str_appendf(sql->row, " AND a.allocation_id >= ?%d", bind_number(sql, id));
     }
     if (rc == 0 && last_ns != INT64_MAX) {
-        rc = find_first_id(sql, last_ns + 1, &id, err);
+        rc = find_first_id(sql, saturating_add(last_ns, 1), &id, err);
         sqlite3_str_appendf(sql->row, " AND a.allocation_id < ?%d", bind_number(sql, id));
     }
     return rc;

@@ -161,7 +161,7 @@ static bool flush_free(struct row_sums *sums, struct row_sum *sum)
     place = get_free_sum(sums, &pair);
     if (!place)
         return false;
-    sums->frees[place - 1].blocks += sum->free_blocks;
+    saturating_grow(&sums->frees[place - 1].blocks, sum->free_blocks);
     saturating_grow(&sums->frees[place - 1].bytes, sum->free_bytes);
     sum->free_blocks = 0;
     sum->free_bytes = 0;

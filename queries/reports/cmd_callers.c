@@ -12,6 +12,7 @@
 #include "queries/stacks/stack_weights.h"
 #include "queries/text/shorten.h"
 #include "support/error.h"
+#include "support/saturating.h"
 #include "support/units.h"
 
 #include <stdlib.h>
@@ -115,8 +116,8 @@ static void count(struct relation *relation, const struct stack_position *positi
         return;
     neighbour->last_stack = stack;
     neighbour->example = position;
-    neighbour->bytes += weight->bytes;
-    neighbour->blocks += weight->blocks;
+    saturating_grow(&neighbour->bytes, weight->bytes);
+    saturating_grow(&neighbour->blocks, weight->blocks);
 }
 
 /* positions: outermost first. */
@@ -139,8 +140,8 @@ static void add_stack(struct relation *relation, const struct stack_position **p
             count(relation, next, (size_t)call_tree_key(next), weight, stack);
     }
     if (is_met) {
-        relation->total_bytes += weight->bytes;
-        relation->total_blocks += weight->blocks;
+        saturating_grow(&relation->total_bytes, weight->bytes);
+        saturating_grow(&relation->total_blocks, weight->blocks);
     }
 }
 

@@ -13,6 +13,7 @@
 #include "queries/stacks/stack_weights.h"
 #include "queries/text/shorten.h"
 #include "support/error.h"
+#include "support/saturating.h"
 #include "support/units.h"
 
 #include <stdlib.h>
@@ -129,18 +130,18 @@ static int compare_places(const void *left, const void *right)
 
 static int64_t change_bytes(const struct entry *entry)
 {
-    return entry->bytes[1] - entry->bytes[0];
+    return saturating_subtract(entry->bytes[1], entry->bytes[0]);
 }
 
 static int64_t change_blocks(const struct entry *entry)
 {
-    return entry->blocks[1] - entry->blocks[0];
+    return saturating_subtract(entry->blocks[1], entry->blocks[0]);
 }
 
 static int compare_magnitudes(int64_t a, int64_t b)
 {
-    int64_t size_a = a < 0 ? -a : a;
-    int64_t size_b = b < 0 ? -b : b;
+    uint64_t size_a = a < 0 ? -(uint64_t)a : (uint64_t)a;
+    uint64_t size_b = b < 0 ? -(uint64_t)b : (uint64_t)b;
 
     if (size_a != size_b)
         return size_a > size_b ? -1 : 1;
@@ -185,8 +186,8 @@ static void merge(struct diff *diff)
         if (entry->blocks[1] > last->blocks[1])
             last->line = entry->line;
         for (int side = 0; side < 2; side++) {
-            last->bytes[side] += entry->bytes[side];
-            last->blocks[side] += entry->blocks[side];
+            saturating_grow(&last->bytes[side], entry->bytes[side]);
+            saturating_grow(&last->blocks[side], entry->blocks[side]);
         }
         free_entry(entry);
     }
@@ -205,8 +206,8 @@ static void print_title(const struct query *query, const struct query_options *s
 
     for (size_t i = 0; i < diff->n; i++) {
         for (int side = 0; side < 2; side++) {
-            all.bytes[side] += diff->list[i].bytes[side];
-            all.blocks[side] += diff->list[i].blocks[side];
+            saturating_grow(&all.bytes[side], diff->list[i].bytes[side]);
+            saturating_grow(&all.blocks[side], diff->list[i].blocks[side]);
         }
     }
     (void)fprintf(query->out, "%s, from %s to %s: %s%s in %s%s %s\n", stack_measure_title(measure),
@@ -217,7 +218,7 @@ static void print_title(const struct query *query, const struct query_options *s
                   change_bytes(&all) > 0 ? "+" : "", units_format_bytes(change_bytes(&all), bytes),
                   change_blocks(&all) > 0 ? "+" : "",
                   units_format_count(change_blocks(&all), blocks),
-                  llabs((long long)change_blocks(&all)) == 1 ? "block" : "blocks");
+                  change_blocks(&all) == 1 || change_blocks(&all) == -1 ? "block" : "blocks");
 }
 
 static int show(struct query *query, struct diff *diff, struct error *err)

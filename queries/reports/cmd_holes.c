@@ -8,6 +8,7 @@
 #include "queries/question/query.h"
 #include "queries/reports/reports.h"
 #include "support/error.h"
+#include "support/saturating.h"
 
 #include <string.h>
 
@@ -35,7 +36,7 @@ static int count_hole(void *to, const struct heap_scan_heap *heap, uint64_t byte
     (void)heap;
     (void)err;
     sum->holes++;
-    sum->bytes += (int64_t)bytes;
+    saturating_grow(&sum->bytes, (int64_t)bytes);
     return 0;
 }
 
@@ -68,7 +69,7 @@ static int end_heap(void *to, const struct heap_scan_heap *heap,
     (void)state;
     (void)err;
     for (int i = 0; i < N_CLASSES; i++)
-        all_bytes += counting->classes[i].bytes;
+        saturating_grow(&all_bytes, counting->classes[i].bytes);
     for (int i = 0; i < N_CLASSES; i++) {
         if (counting->classes[i].holes)
             add_row(counting, heap, i, all_bytes);

@@ -133,8 +133,8 @@ static void format_when(struct sqlite3_stmt *row, char *text, size_t size)
     units_format_duration(first_ns, first);
     units_format_duration(last_ns, last);
     if (strcmp(pattern, "steady") == 0) {
-        double per_minute =
-            (double)sqlite3_column_int64(row, LEAKED_BYTES) * 6e10 / (double)(last_ns - first_ns);
+        double per_minute = (double)sqlite3_column_int64(row, LEAKED_BYTES) * 6e10
+                            / ((double)last_ns - (double)first_ns);
         (void)snprintf(text, size, "steady %s/min", units_format_bytes((int64_t)per_minute, last));
     } else if (strcmp(first, last) == 0) {
         (void)snprintf(text, size, "%s at %s", pattern, first);

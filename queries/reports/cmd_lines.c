@@ -9,6 +9,7 @@
 #include "queries/reports/reports.h"
 #include "queries/stacks/stack_weights.h"
 #include "support/error.h"
+#include "support/saturating.h"
 #include "support/units.h"
 
 #include <stdlib.h>
@@ -117,8 +118,8 @@ static int sum_totals(const struct stack_weights *weights, struct file_sum *file
             if (!line || line->last_stack == i + 1)
                 continue;
             line->last_stack = i + 1;
-            line->total_bytes += weights->list[i].bytes;
-            line->total_blocks += weights->list[i].blocks;
+            saturating_grow(&line->total_bytes, weights->list[i].bytes);
+            saturating_grow(&line->total_blocks, weights->list[i].blocks);
         }
     }
     free(positions);
@@ -147,8 +148,8 @@ static int sum_own(const struct query *query, const struct stack_weights *weight
         if (!line || next == weights->n
             || weights->list[next].backtrace_id != sqlite3_column_int64(stmt, 0))
             continue;
-        line->own_bytes += weights->list[next].bytes;
-        line->own_blocks += weights->list[next].blocks;
+        saturating_grow(&line->own_bytes, weights->list[next].bytes);
+        saturating_grow(&line->own_blocks, weights->list[next].blocks);
     }
     sqlite3_finalize(stmt);
     return rc;

@@ -9,6 +9,7 @@
 #include "queries/reports/process_ranking.h"
 #include "queries/reports/reports.h"
 #include "support/error.h"
+#include "support/saturating.h"
 #include "support/units.h"
 
 #include <langinfo.h>
@@ -52,14 +53,22 @@ static int read_range(const struct query *query, int64_t process_id, struct char
     return rc < 0 ? rc : 0;
 }
 
+/* Of a time, or the column beside the chart. */
+static int column_of(const struct chart *chart, int64_t at_ns)
+{
+    double run_ns = (double)chart->end_ns - (double)chart->start_ns + 1;
+    double column = ((double)at_ns - (double)chart->start_ns) * (double)chart->n_columns / run_ns;
+
+    return column >= chart->n_columns ? (int)chart->n_columns : column < 0 ? -1 : (int)column;
+}
+
 /* A bucket counts for every column it touches, so that short runs have no gaps. */
 static void add_bucket(struct chart *chart, struct sqlite3_stmt *row)
 {
-    double scale = (double)chart->n_columns / (double)(chart->end_ns - chart->start_ns + 1);
     int64_t start_ns = sqlite3_column_int64(row, 0);
     int64_t peak_bytes = sqlite3_column_int64(row, 2);
-    int first = (int)((double)(start_ns - chart->start_ns) * scale);
-    int last = (int)((double)(sqlite3_column_int64(row, 1) - chart->start_ns - 1) * scale);
+    int first = column_of(chart, start_ns);
+    int last = column_of(chart, saturating_subtract(sqlite3_column_int64(row, 1), 1));
 
     for (int i = first < 0 ? 0 : first; i == first || (i <= last && i < chart->n_columns); i++) {
         if (i < chart->n_columns && peak_bytes > chart->peak_bytes[i])

@@ -12,6 +12,7 @@
 #include "queries/stacks/tree_title.h"
 #include "queries/text/shorten.h"
 #include "support/error.h"
+#include "support/saturating.h"
 #include "support/units.h"
 
 #include <string.h>
@@ -108,8 +109,8 @@ static struct folded find_folded(const struct printer *printer, uint32_t parent)
         if (is_shown(printer, node))
             continue;
         folded.n++;
-        folded.bytes += node->total_bytes;
-        folded.blocks += node->total_blocks;
+        saturating_grow(&folded.bytes, node->total_bytes);
+        saturating_grow(&folded.blocks, node->total_blocks);
     }
     return folded;
 }

@@ -259,8 +259,8 @@ static void fill_level(struct stack_position *position, struct sqlite3_stmt *lev
                        const struct code_names *names)
 {
     position->inline_level = sqlite3_column_int(level, 1);
-    position->function_id = sqlite3_column_int64(level, 2);
-    position->source_id = sqlite3_column_int64(level, 3);
+    position->function_id = database_id(level, 2, names->functions.n);
+    position->source_id = database_id(level, 3, names->sources.n);
     position->line = sqlite3_column_int64(level, 4);
     position->function = name_of(&names->functions, position->function_id);
     position->raw_name = name_of(&names->raw_names, position->function_id);
@@ -298,7 +298,7 @@ static int read_frame(struct frame_reader *reader, struct stack_weights *weights
         if (!position)
             return error_set(err, ERROR_NOMEM, "no memory for %zu frames", *capacity);
         position->frame_id = frame_id;
-        position->object_id = sqlite3_column_int64(reader->frames, 1);
+        position->object_id = database_id(reader->frames, 1, names->modules.n);
         position->object_offset = sqlite3_column_int64(reader->frames, 2);
         position->module = name_of(&names->modules, position->object_id);
         has_level = true;

@@ -26,7 +26,8 @@ WITH
       WITH RECURSIVE up(backtrace_id, frames) AS (
         SELECT b.parent_backtrace_id, 1
         UNION ALL
-        SELECT (SELECT u.parent_backtrace_id FROM backtraces AS u WHERE u.backtrace_id = up.backtrace_id), frames + 1
+        SELECT (SELECT u.parent_backtrace_id FROM backtraces AS u WHERE u.backtrace_id = up.backtrace_id AND u.parent_backtrace_id < u.backtrace_id),
+          frames + 1
         FROM up WHERE frames < g.common_frames AND up.backtrace_id IS NOT NULL)
       SELECT 1 FROM up LEFT JOIN backtraces AS a ON a.backtrace_id = up.backtrace_id
       WHERE a.call_site_id IS NOT b.call_site_id)),

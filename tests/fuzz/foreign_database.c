@@ -1,0 +1,420 @@
+/* SPDX-License-Identifier: MIT */
+#include "tests/fuzz/foreign_database.h"
+
+#include "support/embedded_sql.h"
+
+#include <sqlite3.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    MAX_TABLES = 64,
+    MAX_COLUMNS = 32,
+    MAX_FLIPS = 32,
+    MAX_CHANGES = 24,
+    LONG_TEXT = 70000
+};
+
+struct table {
+    char *name;
+    char *definition; /* as it was made, and as readers expect it */
+    char *columns[MAX_COLUMNS];
+    int n_columns;
+    char *key;       /* "a, b"; "rowid" where there is none */
+    char *first_key; /* its first column */
+    char *list;      /* all columns */
+};
+
+static struct table tables[MAX_TABLES];
+static size_t n_tables;
+static unsigned char *image; /* of the database with loose definitions */
+static sqlite3_int64 image_bytes;
+
+static void require(bool is_good, const char *what, sqlite3 *db)
+{
+    if (is_good)
+        return;
+    (void)fprintf(stderr, "foreign_database: %s: %s\n", what, db ? sqlite3_errmsg(db) : "");
+    abort();
+}
+
+/* ---- the database as it should be ---- */
+
+static void run(sqlite3 *db, const char *sql)
+{
+    require(sqlite3_exec(db, sql, NULL, NULL, NULL) == SQLITE_OK, "SQL", db);
+}
+
+static void run_file(sqlite3 *db, const char *name)
+{
+    FILE *file = fopen(name, "rb");
+    static char text[1 << 16];
+    size_t size;
+
+    require(file != NULL, name, NULL);
+    size = fread(text, 1, sizeof(text) - 1, file);
+    (void)fclose(file);
+    text[size] = '\0';
+    run(db, text);
+}
+
+static char *get_text(sqlite3 *db, const char *sql, const char *name)
+{
+    sqlite3_stmt *stmt;
+    char *text = NULL;
+
+    require(sqlite3_prepare_v2(db, sql, -1, &stmt, NULL) == SQLITE_OK, sql, db);
+    sqlite3_bind_text(stmt, 1, name, -1, SQLITE_STATIC);
+    if (sqlite3_step(stmt) == SQLITE_ROW && sqlite3_column_text(stmt, 0))
+        text = strdup((const char *)sqlite3_column_text(stmt, 0));
+    sqlite3_finalize(stmt);
+    return text;
+}
+
+static void learn_table(sqlite3 *db, const char *name, const char *definition)
+{
+    struct table *table = &tables[n_tables++];
+    sqlite3_stmt *stmt;
+
+    require(n_tables <= MAX_TABLES, "too many tables", NULL);
+    table->name = strdup(name);
+    table->definition = strdup(definition);
+    table->list = get_text(db, "SELECT group_concat(name) FROM pragma_table_info(?1)", name);
+    table->key =
+        get_text(db, "SELECT group_concat(name) FROM pragma_table_info(?1) WHERE pk > 0", name);
+    if (!table->key)
+        table->key = strdup("rowid");
+    table->first_key = strndup(table->key, strcspn(table->key, ","));
+    require(sqlite3_prepare_v2(db, "SELECT name FROM pragma_table_info(?1)", -1, &stmt, NULL)
+                == SQLITE_OK,
+            name, db);
+    sqlite3_bind_text(stmt, 1, name, -1, SQLITE_STATIC);
+    while (sqlite3_step(stmt) == SQLITE_ROW && table->n_columns < MAX_COLUMNS)
+        table->columns[table->n_columns++] = strdup((const char *)sqlite3_column_text(stmt, 0));
+    sqlite3_finalize(stmt);
+}
+
+/* Columns that take anything: a hand that edits a file is not held by STRICT. */
+static const char loosen[] =
+    "PRAGMA writable_schema = ON;"
+    "UPDATE sqlite_schema SET sql = replace(replace(replace(replace(replace(replace(replace(sql,"
+    " 'INTEGER PRIMARY KEY', '@'), 'INTEGER', 'BLOB'), 'TEXT', 'BLOB'), '@', 'INTEGER PRIMARY KEY'),"
+    " 'NOT NULL', ''), 'STRICT, WITHOUT ROWID', 'WITHOUT ROWID'), ') STRICT', ')')"
+    " WHERE type = 'table'; PRAGMA writable_schema = OFF";
+
+/* What the rows are counted in anew. */
+static const char clear_totals[] =
+    "DELETE FROM backtrace_totals; DELETE FROM free_sites; DELETE FROM kinds; DELETE FROM heaps;"
+    "DELETE FROM heap_extents; DELETE FROM markers; DELETE FROM realloc_chains";
+
+static void make_image(void)
+{
+    static const char *const files[] = {"tests/sql/code.sql", "tests/sql/totals.sql",
+                                        "tests/cli/fixtures/rows.sql"};
+    sqlite3_stmt *stmt;
+    sqlite3 *db;
+
+    require(sqlite3_open(":memory:", &db) == SQLITE_OK, "open", NULL);
+    run(db, "PRAGMA page_size = 1024");
+    for (const struct embedded_sql *part = embedded_schema; part->name; part++)
+        run(db, part->text);
+    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+        char name[4096];
+        (void)snprintf(name, sizeof(name), "%s/%s", SOURCE_DIR, files[i]);
+        if (strstr(name, "rows.sql"))
+            run(db, clear_totals);
+        run_file(db, name);
+    }
+    for (const struct embedded_sql *view = embedded_views; view->name; view++)
+        run(db, view->text);
+    run_file(db, SOURCE_DIR "/tests/sql/made_tables.sql");
+    require(sqlite3_prepare_v2(
+                db, "SELECT name, sql FROM sqlite_schema WHERE type = 'table' ORDER BY name", -1,
+                &stmt, NULL)
+                == SQLITE_OK,
+            "tables", db);
+    while (sqlite3_step(stmt) == SQLITE_ROW)
+        learn_table(db, (const char *)sqlite3_column_text(stmt, 0),
+                    (const char *)sqlite3_column_text(stmt, 1));
+    sqlite3_finalize(stmt);
+    run(db, loosen);
+    image = sqlite3_serialize(db, "main", &image_bytes, 0);
+    require(image != NULL, "image", db);
+    sqlite3_close(db);
+}
+
+/* ---- a program ---- */
+
+struct program {
+    const uint8_t *at, *end;
+};
+
+static unsigned next_byte(struct program *program)
+{
+    return program->at < program->end ? *program->at++ : 0;
+}
+
+static int64_t next_number(struct program *program)
+{
+    uint64_t number = 0;
+
+    for (int i = 0; i < 8; i++)
+        number = number << 8 | next_byte(program);
+    return (int64_t)number;
+}
+
+static const int64_t numbers[] = {
+    0,         1,         2,          3,
+    4,         5,         7,          8,
+    11,        20,        99,         1000,
+    70000,     1000000,   -1,         -2,
+    INT64_MAX, INT64_MIN, 1LL << 31,  0xffffffffLL,
+    1LL << 32, 1LL << 40, 1LL << 47,  1LL << 48,
+    1LL << 62, 4096,      0x10000,    0x13fff,
+    0x40000,   100000000, -100000000, INT64_MAX - 1,
+};
+
+static const char *const texts[] = {
+    "",         "x",         "5",         "a\nb\x01\x1b[31m\xff\xfe",
+    "<&\"'>]]", "/dev/zero", "/bin/true", "peak",
+    "end",      "regular",   "[",         "[\"a\", 1]",
+    "*",        "[a",        "%s%n%d",    "function",
+    "complete", "exec",      "glibc",     "\xc3",
+    "1e999",
+};
+
+enum {
+    N_NUMBERS = sizeof(numbers) / sizeof(numbers[0]),
+    N_TEXTS = sizeof(texts) / sizeof(texts[0])
+};
+
+static void bind_value(sqlite3_stmt *stmt, int index, struct program *program)
+{
+    static char text[LONG_TEXT];
+    unsigned kind = next_byte(program);
+    unsigned which = next_byte(program);
+
+    switch (kind % 12) {
+    case 0:
+        sqlite3_bind_null(stmt, index);
+        break;
+    case 1:
+        sqlite3_bind_text(stmt, index, texts[which % N_TEXTS], -1, SQLITE_STATIC);
+        break;
+    case 2:
+        memset(text, 'a' + (int)(which % 26), sizeof(text));
+        sqlite3_bind_text(stmt, index, text, which % 2 ? LONG_TEXT : 300, SQLITE_STATIC);
+        break;
+    case 3:
+        sqlite3_bind_zeroblob(stmt, index, which % 2 ? 4000 : (int)which);
+        break;
+    case 4:
+        sqlite3_bind_double(stmt, index, which % 2 ? 1e300 : which % 3 ? -1e300 : 0.5);
+        break;
+    case 5:
+        sqlite3_bind_int64(stmt, index, next_number(program));
+        break;
+    default:
+        sqlite3_bind_int64(stmt, index, numbers[which % N_NUMBERS]);
+    }
+}
+
+/* What cannot be done is not done. A statement's parameters: ?1 a row, then up to two values. */
+static void change(sqlite3 *db, struct program *program, int64_t row, char *sql)
+{
+    sqlite3_stmt *stmt;
+
+    require(sql != NULL, "memory", NULL);
+    if (sqlite3_prepare_v2(db, sql, -1, &stmt, NULL) == SQLITE_OK) {
+        if (sqlite3_bind_parameter_count(stmt) > 0)
+            sqlite3_bind_int64(stmt, 1, row);
+        for (int i = 2; i <= sqlite3_bind_parameter_count(stmt); i++)
+            bind_value(stmt, i, program);
+        (void)sqlite3_step(stmt);
+        sqlite3_finalize(stmt);
+    }
+    sqlite3_free(sql);
+}
+
+static void duplicate_row(sqlite3 *db, struct program *program, const struct table *table,
+                          const char *column, int64_t row)
+{
+    change(db, program, row,
+           sqlite3_mprintf("CREATE TEMP TABLE one AS SELECT %s FROM %s LIMIT 1 OFFSET %lld",
+                           table->list, table->name, row));
+    change(db, program, row, sqlite3_mprintf("UPDATE temp.one SET %s = ?2", column));
+    change(db, program, row,
+           sqlite3_mprintf("UPDATE temp.one SET %s = ?2",
+                           strcmp(table->first_key, "rowid") == 0 ? column : table->first_key));
+    change(db, program, row,
+           sqlite3_mprintf("INSERT OR REPLACE INTO %s(%s) SELECT * FROM temp.one", table->name,
+                           table->list));
+    change(db, program, row, sqlite3_mprintf("DROP TABLE IF EXISTS temp.one"));
+}
+
+static void change_schema(sqlite3 *db, struct program *program, const struct table *table)
+{
+    static const char *const views[] = {"leaks",  "allocations",  "stack_frames",
+                                        "_sites", "_site_totals", "summary"};
+    const char *view = views[next_byte(program) % 6];
+
+    switch (next_byte(program) % 5) {
+    case 0:
+        change(db, program, 0, sqlite3_mprintf("DROP TABLE %s", table->name));
+        break;
+    case 1:
+        change(db, program, 0, sqlite3_mprintf("DROP VIEW %s", view));
+        change(
+            db, program, 0,
+            sqlite3_mprintf("CREATE VIEW %s AS SELECT zeroblob(900000000) AS backtrace_id", view));
+        break;
+    case 2:
+        change(db, program, 0, sqlite3_mprintf("DROP VIEW %s", view));
+        change(db, program, 0,
+               sqlite3_mprintf("CREATE VIEW %s AS WITH RECURSIVE r(i) AS (VALUES (1) UNION ALL"
+                               " SELECT i + 1 FROM r) SELECT i AS backtrace_id FROM r",
+                               view));
+        break;
+    case 3:
+        change(db, program, 0,
+               sqlite3_mprintf("CREATE TRIGGER harm AFTER DELETE ON %s BEGIN"
+                               " INSERT INTO meta VALUES (randomblob(9), zeroblob(900000000)); END",
+                               table->name));
+        break;
+    default:
+        change(db, program, 0,
+               sqlite3_mprintf("CREATE INDEX harm ON %s(%s)", table->name, table->columns[0]));
+    }
+}
+
+struct flips {
+    struct {
+        uint32_t at;
+        uint8_t value;
+    } list[MAX_FLIPS];
+
+    size_t n;
+};
+
+static void change_once(sqlite3 *db, struct program *program, struct flips *flips)
+{
+    unsigned operation = next_byte(program) % 16;
+    const struct table *table = &tables[next_byte(program) % n_tables];
+    const char *column = table->columns[next_byte(program) % (unsigned)table->n_columns];
+    int64_t row = next_byte(program) % 20;
+
+    switch (operation) {
+    case 7:
+        change(db, program, row,
+               sqlite3_mprintf("UPDATE OR REPLACE %s SET %s = ?2", table->name, column));
+        break;
+    case 8:
+        change(
+            db, program, row,
+            sqlite3_mprintf("UPDATE OR REPLACE %s SET %s = %s + ?2", table->name, column, column));
+        break;
+    case 9:
+        change(
+            db, program, row,
+            sqlite3_mprintf("UPDATE OR REPLACE %s SET %s = %s * ?2", table->name, column, column));
+        break;
+    case 10:
+        change(db, program, row,
+               sqlite3_mprintf("DELETE FROM %s WHERE (%s) = (SELECT %s FROM %s LIMIT 1 OFFSET ?1)",
+                               table->name, table->key, table->key, table->name));
+        break;
+    case 11:
+        change(db, program, row,
+               sqlite3_mprintf("UPDATE OR REPLACE %s SET %s = %s", table->name, column,
+                               table->columns[(size_t)row % (size_t)table->n_columns]));
+        break;
+    case 12:
+    case 13:
+        duplicate_row(db, program, table, column, row);
+        break;
+    case 14:
+        if (row == 7)
+            change_schema(db, program, table);
+        break;
+    case 15:
+        if (flips->n < MAX_FLIPS && row % 4 == 0) {
+            flips->list[flips->n].at = (uint32_t)next_number(program);
+            flips->list[flips->n++].value = (uint8_t)next_byte(program);
+        }
+        break;
+    default:
+        change(db, program, row,
+               sqlite3_mprintf("UPDATE OR REPLACE %s SET %s = ?2 WHERE (%s) ="
+                               " (SELECT %s FROM %s LIMIT 1 OFFSET ?1)",
+                               table->name, column, table->key, table->key, table->name));
+    }
+}
+
+/* ---- the file ---- */
+
+static void restore_definitions(sqlite3 *db)
+{
+    sqlite3_stmt *stmt;
+
+    run(db, "PRAGMA writable_schema = ON");
+    require(sqlite3_prepare_v2(
+                db, "UPDATE sqlite_schema SET sql = ?1 WHERE type = 'table' AND name = ?2", -1,
+                &stmt, NULL)
+                == SQLITE_OK,
+            "definitions", db);
+    for (size_t i = 0; i < n_tables; i++) {
+        sqlite3_bind_text(stmt, 1, tables[i].definition, -1, SQLITE_STATIC);
+        sqlite3_bind_text(stmt, 2, tables[i].name, -1, SQLITE_STATIC);
+        require(sqlite3_step(stmt) == SQLITE_DONE, "definition", db);
+        sqlite3_reset(stmt);
+    }
+    sqlite3_finalize(stmt);
+}
+
+static sqlite3 *open_image(void)
+{
+    unsigned char *copy = sqlite3_malloc64((sqlite3_uint64)image_bytes);
+    sqlite3 *db;
+
+    require(copy && sqlite3_open(":memory:", &db) == SQLITE_OK, "open", NULL);
+    memcpy(copy, image, (size_t)image_bytes);
+    require(sqlite3_deserialize(db, "main", copy, image_bytes, image_bytes,
+                                SQLITE_DESERIALIZE_FREEONCLOSE | SQLITE_DESERIALIZE_RESIZEABLE)
+                == SQLITE_OK,
+            "image", db);
+    return db;
+}
+
+static void write_file(sqlite3 *db, const struct flips *flips, const char *path)
+{
+    sqlite3_int64 size;
+    unsigned char *bytes = sqlite3_serialize(db, "main", &size, 0);
+    FILE *file = fopen(path, "wb");
+
+    require(bytes && file && size > 0, path, db);
+    for (size_t i = 0; i < flips->n; i++)
+        bytes[flips->list[i].at % (uint64_t)size] = flips->list[i].value;
+    require(fwrite(bytes, (size_t)size, 1, file) == 1 && fclose(file) == 0, path, NULL);
+    sqlite3_free(bytes);
+}
+
+void foreign_database_write(const uint8_t *bytes, size_t size, const char *path)
+{
+    struct program program = {bytes, bytes + size};
+    struct flips flips = {.n = 0};
+    sqlite3 *db;
+
+    (void)sqlite3_hard_heap_limit64(0); /* that of the reader before */
+    if (!image)
+        make_image();
+    db = open_image();
+    run(db, "BEGIN");
+    for (int i = 0; i < MAX_CHANGES && program.at < program.end; i++)
+        change_once(db, &program, &flips);
+    restore_definitions(db);
+    run(db, "COMMIT");
+    write_file(db, &flips, path);
+    sqlite3_close(db);
+}

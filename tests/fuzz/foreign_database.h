@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * foreign_database: a small database of ours, changed by somebody.
+ *
+ * Model: the rows are those of tests/sql and tests/cli/fixtures. A program of bytes changes them:
+ *        cells, columns, rows and keys to values that hurt, of any type whatever the schema says,
+ *        tables dropped, views, triggers and indexes put in, bytes of the file. The definitions of
+ *        tables are ours again at the end, so that what is changed is reached.
+ */
+#ifndef MTRACE_FUZZ_FOREIGN_DATABASE_H
+#define MTRACE_FUZZ_FOREIGN_DATABASE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Writes the database that the program makes to a file. Aborts when that cannot be done. */
+void foreign_database_write(const uint8_t *program, size_t size, const char *path);
+
+#endif

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Databases that others made (foreign_database.h), asked by every command and symbolized again: each
+ * gives an answer or one line that says why not, within bounds, and only symbolizing changes the
+ * file. The first byte of an input says where in the list of questions to begin.
+ */
+#include "importer/command/import.h"
+#include "queries/library/queries.h"
+#include "support/error.h"
+#include "tests/fuzz/foreign_database.h"
+
+#include <sqlite3.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum {
+    QUESTIONS_PER_CASE = 5,
+    SECONDS = 120, /* of a case; what ends takes milliseconds */
+    MEMORY_BYTES = 600 << 20
+};
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* As tell reads them. */
+static const char *const questions[] = {
+    "summary %",
+    "summary % format=json",
+    "leaks %",
+    "leaks % count=0 format=csv process=1",
+    "leaks % size_min=10",
+    "leaks % function_regex=e at=98%",
+    "leaks-by-stack % count=0",
+    "temporary % count=0 lifetime_min=1ns",
+    "peak % count=0",
+    "peak % format=json source_regex=c",
+    "live % at=50%",
+    "live % at=peak",
+    "hot % count=0",
+    "hot % count=0 library_regex=lib",
+    "groups % count=0",
+    "groups % format=json lifetime=only_leaked",
+    "allocations % count=0",
+    "allocations % count=0 format=json",
+    "allocations % format=csv count=0 function_regex=a site=3",
+    "block % 0x10010",
+    "growth % count=0",
+    "growth % count=0 function_regex=a",
+    "reallocs % count=0",
+    "fragmentation % count=0",
+    "fragmentation % at=50%",
+    "pinning % count=0",
+    "pinning % at=end",
+    "holes % count=0",
+    "holes % at=60% format=json",
+    "heap-map %",
+    "heap-map %",
+    "heap-map % at=50%",
+    "by-function % count=0",
+    "by-function % count=0 size_min=1",
+    "by-module % count=0",
+    "tree %",
+    "tree % bottom_up= measure=allocated by=blocks",
+    "tree % format=csv min_share=0% measure=leaked",
+    "flamegraph %",
+    "flamegraph % measure=allocated",
+    "flamegraph % measure=live at=50%",
+    "callers % main",
+    "callees % main measure=allocated",
+    "lines % cache.c",
+    "lines % work.c measure=allocated",
+    "diff % $",
+    "diff % at=10% at=90%",
+    "processes % count=0",
+    "flows % count=0",
+    "threads % count=0",
+    "timeline % count=0",
+    "timeline %",
+    "mmaps % count=0 format=json",
+    "mallopts % count=0",
+    "allocation-failures % count=0",
+    "realloc-chains % count=0",
+    "size-histogram % count=0",
+    "lifetime-histogram % count=0",
+    "unwind-quality % count=0",
+    "stack % 4",
+    "stack % 8 format=json",
+    "export % process=1 to=flamegraph.pl",
+    "export % process=1 to=flamegraph.pl measure=allocated",
+    "export % process=1 to=dhat",
+    "export % process=1 to=heaptrack",
+    "export % process=1 to=json",
+    "export % process=1 to=massif",
+    "export % process=1 to=pprof",
+    "export % process=1 to=speedscope",
+    "sql % SELECT*FROM(stack_frames)LIMIT(1000)",
+    "sql % SELECT*FROM(allocations)LIMIT(1000)",
+    "resymbolize %",
+};
+
+enum {
+    N_QUESTIONS = sizeof(questions) / sizeof(questions[0])
+};
+
+static char path[4096];
+static FILE *sink;
+static const char *asked;
+
+static void require(bool is_good, const char *what)
+{
+    if (is_good)
+        return;
+    (void)fprintf(stderr, "%s: %s\n", asked, what);
+    abort();
+}
+
+static void remove_file(void)
+{
+    (void)unlink(path);
+}
+
+static void set_up(void)
+{
+    const char *folder = getenv("TMPDIR");
+
+    (void)snprintf(path, sizeof(path), "%s/fuzz-%ld.db", folder ? folder : "/tmp", (long)getpid());
+    sink = fopen("/dev/null", "we");
+    asked = "set up";
+    /* Half of the time would go into SQLite's small allocations, which are not what is tested. */
+    require(sqlite3_config(SQLITE_CONFIG_LOOKASIDE, 1200, 6000) == SQLITE_OK, "SQLite");
+    require(sink != NULL, "/dev/null");
+    (void)atexit(remove_file);
+}
+
+/* An answer, or one line; never a statement of ours that SQLite refuses. */
+static void check_result(int rc, const struct error *err)
+{
+    require(rc == 0 || (err->code == rc && *err->text), "failed without a word");
+    require(rc == 0 || !strchr(err->text, '\n'), err->text);
+    require(rc != ERROR_BUG && !strstr(err->text, "cannot run the statement"), err->text);
+    require(sqlite3_memory_highwater(1) < MEMORY_BYTES, "takes too much memory");
+}
+
+static void resymbolize(void)
+{
+    struct symbols_options options = {.n_threads = 1};
+    struct progress progress;
+    struct error err = {0};
+
+    progress_init(&progress, NULL, NULL);
+    check_result(import_resymbolize(path, &options, &progress, &err), &err);
+}
+
+static void drop_remark(void *context, const char *text)
+{
+    (void)context;
+    require(*text && !strchr(text, '\n'), text);
+}
+
+/* A word of a question: "%" the database, "$" its name as an argument, name=value a parameter, else
+ * an argument. */
+static void tell(struct queries *question, char *word)
+{
+    struct error err = {0};
+    char *value = strchr(word, '=');
+
+    if (value && queries_find_parameter(word, (size_t)(value - word)) >= 0) {
+        *value++ = '\0';
+        require(queries_set(question, word, *value ? value : NULL, &err) == 0, err.text);
+    } else if (strcmp(word, "%") == 0) {
+        require(queries_set_database(question, path, &err) == 0, err.text);
+    } else {
+        require(queries_add_argument(question, strcmp(word, "$") == 0 ? path : word, &err) == 0,
+                err.text);
+    }
+}
+
+static void answer(struct queries *question)
+{
+    const struct queries_output output = {.out = sink};
+    struct error err = {0};
+    int rc;
+
+    require(queries_check(question, &err) == 0, err.text);
+    rc = queries_ask(question, &output, &err);
+    check_result(rc, &err);
+}
+
+static void ask(const char *text)
+{
+    struct queries *question = queries_new(drop_remark, NULL);
+    const struct command *command;
+    struct stat before, after;
+    struct error err = {0};
+    char *words = strdup(text);
+    char *rest = words;
+
+    require(queries_find_command(strsep(&rest, " "), &command, &err) == 0, err.text);
+    queries_set_command(question, command);
+    for (char *word; (word = strsep(&rest, " "));)
+        tell(question, word);
+    require(stat(path, &before) == 0, "no file");
+    answer(question);
+    require(stat(path, &after) == 0 && after.st_mtim.tv_nsec == before.st_mtim.tv_nsec
+                && after.st_size == before.st_size,
+            "changed the file");
+    queries_free(question);
+    free(words);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    size_t first = size ? data[0] : 0;
+
+    if (!sink)
+        set_up();
+    foreign_database_write(data + (size > 0), size - (size > 0), path);
+    (void)sqlite3_memory_highwater(1);
+    (void)alarm(SECONDS);
+    for (size_t i = 0; i < QUESTIONS_PER_CASE; i++) {
+        const char *question = questions[(first * QUESTIONS_PER_CASE + i) % N_QUESTIONS];
+        asked = question;
+        if (strncmp(question, "resymbolize", 11) == 0)
+            resymbolize();
+        else
+            ask(question);
+    }
+    (void)alarm(0);
+    return 0;
+}
