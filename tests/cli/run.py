@@ -6,7 +6,8 @@ CASE.stdout, CASE.stderr   exact text; a missing file means "nothing"
 CASE.stdout.glob, …        one shell pattern for each line; a line "..." stands for any number of lines
 CASE.status                exit status, 0 when missing
 
-The case sees the programs of the build in PATH, its own folder as $CASES, and an environment without
+A command that fails ends the case, in a pipe, too (bash -euo pipefail): what may fail is followed by || or stands last.
+A pipe's reader reads to the end ("sed -n 1p", not "head -1"), so that the writer never ends early. The case sees the programs of the build in PATH, its own folder as $CASES, and an environment without
 colour and with a fixed width. A case that cannot run here exits 77 after saying why.
 --bless writes the exact files anew: look at the difference before committing it.
 """
@@ -66,7 +67,7 @@ def main():
     case = args.case.resolve()
 
     with tempfile.TemporaryDirectory(prefix="mtrace-cli.") as scratch:
-        run = subprocess.run(["sh", "-eu", str(case)], cwd=scratch, env=environment(case.parent, args.path),
+        run = subprocess.run(["bash", "-euo", "pipefail", str(case)], cwd=scratch, env=environment(case.parent, args.path),
                              stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", timeout=250)
         said = {"stdout": run.stdout.replace(scratch, "SCRATCH"), "stderr": run.stderr.replace(scratch, "SCRATCH")}
     if run.returncode == 77:

@@ -2,7 +2,7 @@
 . "$CASES/../fixture.sh"
 sqlite3 run.db "DELETE FROM processes WHERE process_id > 1; INSERT INTO meta VALUES ('log.lost_bytes', 2904), ('log.damage.node', 12),
   ('log.damage', '''run.dat'' at byte 4096: file ends inside a frame; 2904 bytes lost' || char(10) || 'another line')"
-mtrace-query run.db | head -n 3
-mtrace-query leaks run.db | head -n 3
+mtrace-query run.db | sed -n 1,3p
+mtrace-query leaks run.db | sed -n 1,3p
 mtrace-query hot run.db -n 1
 mtrace-query leaks run.db --format csv -n 1

@@ -11,4 +11,4 @@ mtrace-query holes rows.db --at 45ms
 mtrace-query holes rows.db --at 75% --format csv
 mtrace-query fragmentation rows.db --at 75% --format csv | cut -d, -f1-13
 mtrace-query holes rows.db --format csv | cut -d, -f2,4,6-
-mtrace-query pinning rows.db --at 45ms --process 1 --show-sql | head -2
+mtrace-query pinning rows.db --at 45ms --process 1 --show-sql | sed -n 1,2p

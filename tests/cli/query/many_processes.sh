@@ -15,7 +15,7 @@ make_fixture many.db "$source/tests/sql/code.sql" "$source/tests/sql/totals.sql"
 mtrace-query processes many.db
 mtrace-query leaks many.db
 mtrace-query leaks many.db --function-regex Session -n 1
-mtrace-query summary many.db -n 2 | head -n 12
-mtrace-query leaks many.db --process 906 | head -n 2
-mtrace-query leaks many.db --process 4 | head -n 2
+mtrace-query summary many.db -n 2 | sed -n 1,12p
+mtrace-query leaks many.db --process 906 | sed -n 1,2p
+mtrace-query leaks many.db --process 4 | sed -n 1,2p
 mtrace-query leaks many.db --process 900

@@ -11,7 +11,7 @@ complain mtrace-query hto "my run.db"
 complain mtrace-query help hto
 complain mtrace-query describe lekas
 complain mtrace-query export "my run.db" --to foo
-mtrace-query describe by-module "my run.db" | head -n 1
+mtrace-query describe by-module "my run.db" | sed -n 1,1p
 mtrace-query help groups
 mtrace-query tree --help
-mtrace-query help | head -n 1
+mtrace-query help | sed -n 1,1p

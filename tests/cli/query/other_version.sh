@@ -2,7 +2,7 @@
 . "$CASES/../fixture.sh"
 sqlite3 run.db "CREATE TABLE mine(a); CREATE VIEW my_leaks AS SELECT * FROM leaks; CREATE INDEX by_line ON call_sites(line);
                 DROP VIEW leaks; CREATE VIEW leaks AS SELECT zeroblob(1000000000) AS leaked_bytes"
-mtrace-query leaks run.db --process 1 | head -4 | tail -2
+mtrace-query leaks run.db --process 1 | sed -n 1,4p | tail -2
 mtrace-query sql run.db 'SELECT * FROM my_leaks' || echo refused
 for change in 'DROP TABLE call_sites; CREATE TABLE call_sites(call_site_id INTEGER PRIMARY KEY) STRICT' 'DROP TABLE site_totals' \
     'DROP TABLE functions; CREATE VIEW functions AS SELECT 1 AS function_id' \
