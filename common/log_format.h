@@ -91,14 +91,16 @@ enum {
     LOG_FLAG_WEAK =
         1 << 1, /* pool not beside the output or space not reserved: see docs/log-format.md */
     LOG_FLAG_FOREIGN_MALLOC =
-        1 << 2, /* malloc of the program does not resolve to the collector, which sees only what that
+        1
+        << 2, /* malloc of the program does not resolve to the collector, which sees only what that
                    one passes on to the next: often nothing */
     LOG_FLAG_STARTED_OFF = 1 << 3, /* MTRACE_DISABLE_BY_DEFAULT */
     LOG_FLAG_SIDE_TRACING_OFF =
         1 << 4, /* some allocations were not recorded because tracing was off at the time */
     LOG_FLAG_FOREIGN_NEW = 1 << 5, /* operator new does not pass malloc: its blocks are missing */
     LOG_FLAG_FORKED = 1 << 6,      /* a fork child: it has blocks that its parent made */
-    LOG_FLAG_CUT = 1 << 7, /* by the recorder: the live log was cut while it was packed, and what was
+    LOG_FLAG_CUT =
+        1 << 7, /* by the recorder: the live log was cut while it was packed, and what was
                               not packed by then is missing */
 };
 

@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static void say(const char *format, va_list args)
+MTRACE_PRINTF(1, 0) static void say(const char *format, va_list args)
 {
     char line[2048];
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "server/exchange.h"
 
-#include "support/json_text.h"
 #include "support/error.h"
+#include "support/json_text.h"
 
 #include <string.h>
 

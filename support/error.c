@@ -10,6 +10,8 @@
 #undef error_set_errno
 #undef error_set_offset
 
+MTRACE_PRINTF(3, 0)
+
 static int fill(struct error *err, enum error_code code, const char *format, va_list args)
 {
     if (err) {

@@ -72,7 +72,10 @@ void arch_call_on_stack(void (*function)(void *), void *argument, void *stack_to
 /* A bit of edx of an extended leaf. */
 static inline bool arch_has_feature(unsigned leaf, unsigned bit)
 {
-    unsigned a, b, c, d;
+    unsigned a;
+    unsigned b;
+    unsigned c;
+    unsigned d;
 
     return __get_cpuid(leaf, &a, &b, &c, &d) && d >> bit & 1;
 }

@@ -33,10 +33,10 @@ int memory_samples_new(uint32_t n_processes, memory_samples_fn *taken, void *con
 void memory_samples_free(struct memory_samples *samples);
 
 /* Both in order of time within a process. */
-int memory_samples_totals(struct memory_samples *samples, uint32_t process, uint64_t time_ns,
+int memory_samples_totals(struct memory_samples *samples, uint32_t id, uint64_t time_ns,
                           uint64_t rss_bytes, uint64_t anonymous_bytes, uint64_t file_bytes,
                           struct error *err);
-int memory_samples_heap(struct memory_samples *samples, uint32_t process, uint64_t time_ns,
+int memory_samples_heap(struct memory_samples *samples, uint32_t id, uint64_t time_ns,
                         uint64_t extent_bytes, struct error *err);
 
 int memory_samples_finish(struct memory_samples *samples, struct error *err);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Which files a raw recording says are mapped: the whole list again after each change. */
-#include "support/growing.h"
 #include "importer/heaptrack/heaptrack_parts.h"
+#include "support/growing.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "importer/heaptrack/heaptrack_reader.h"
 
-#include "support/growing.h"
 #include "importer/heaptrack/heaptrack_parts.h"
+#include "support/growing.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -4,8 +4,8 @@
  * does not say when there were more. A cut stack begins in the middle of the program, so that every
  * stack with its outermost frame is as long; where a whole stack begins, shorter ones begin, too.
  */
-#include "support/growing.h"
 #include "importer/heaptrack/heaptrack_parts.h"
+#include "support/growing.h"
 
 enum {
     FEWEST_CUT_FRAMES = 60,

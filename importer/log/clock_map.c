@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "importer/log/clock_map.h"
 
-#include "support/growing.h"
 #include "support/error.h"
+#include "support/growing.h"
 
 #include <stdlib.h>
 #include <string.h>

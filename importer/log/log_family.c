@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "importer/log/log_family.h"
 
-#include "support/growing.h"
 #include "support/error.h"
+#include "support/growing.h"
 
 #include <ctype.h>
 #include <dirent.h>

@@ -92,7 +92,8 @@ static int lay_out(struct picture *picture, struct error *err)
 
 static double hue_of(struct palette *palette, const char *module)
 {
-    const double first = 0.07, golden_ratio = 0.618034;
+    const double first = 0.07;
+    const double golden_ratio = 0.618034;
     unsigned i = 0;
 
     while (i < palette->n_modules && strcmp(palette->modules[i], module) != 0)

@@ -22,9 +22,7 @@ struct query;
 struct stack_weights;
 struct stack_position;
 
-enum {
-    CALL_TREE_NONE = UINT32_MAX
-};
+#define CALL_TREE_NONE UINT32_MAX
 
 struct call_node {
     const char *name;   /* function, else module, else "?" */

@@ -203,25 +203,38 @@ static char *keep_name(struct stack_weights *weights, size_t *capacity, const ch
     return copy;
 }
 
-static int read_names(struct stack_weights *weights, const struct query *query, const char *table,
-                      const char *id, const char *name, struct name_list *ret_list,
-                      size_t *capacity, struct error *err)
+/* Where names of code stand. */
+struct name_source {
+    const char *table, *id, *name;
+};
+
+static int prepare_names(const struct query *query, const struct name_source *source,
+                         struct name_list *list, struct sqlite3_stmt **ret, struct error *err)
 {
-    struct sqlite3_stmt *stmt = NULL;
     char sql[128];
-    int rc = database_ids(query->database.handle, table, id, &ret_list->n, err);
+    int rc = database_ids(query->database.handle, source->table, source->id, &list->n, err);
 
     if (rc != 0)
         return rc;
-    ret_list->list = calloc(ret_list->n, sizeof(*ret_list->list));
-    if (!ret_list->list)
-        return error_set(err, ERROR_NOMEM, "no memory for the names of %s", table);
-    sqlite3_snprintf(sizeof(sql), sql, "SELECT %s, %s FROM %s WHERE %s > 0", id, name, table, id);
-    rc = rundb_prepare(&query->database, sql, &stmt, err);
+    list->list = calloc(list->n, sizeof(*list->list));
+    if (!list->list)
+        return error_set(err, ERROR_NOMEM, "no memory for the names of %s", source->table);
+    sqlite3_snprintf(sizeof(sql), sql, "SELECT %s, %s FROM %s WHERE %s > 0", source->id,
+                     source->name, source->table, source->id);
+    return rundb_prepare(&query->database, sql, ret, err);
+}
+
+static int read_names(struct stack_weights *weights, const struct query *query,
+                      const struct name_source *source, struct name_list *ret_list,
+                      size_t *capacity, struct error *err)
+{
+    struct sqlite3_stmt *stmt = NULL;
+    int rc = prepare_names(query, source, ret_list, &stmt, err);
+
     while (rc == 0 && (rc = rundb_step(&query->database, stmt, err)) == 1) {
         char *text = keep_name(weights, capacity, (const char *)sqlite3_column_text(stmt, 1));
         if (!text) {
-            rc = error_set(err, ERROR_NOMEM, "no memory for the names of %s", table);
+            rc = error_set(err, ERROR_NOMEM, "no memory for the names of %s", source->table);
             break;
         }
         ret_list->list[database_id(stmt, 0, ret_list->n)] = text;
@@ -355,7 +368,13 @@ static int read_positions(struct stack_weights *weights, const struct query *que
 
 static int read_code(struct stack_weights *weights, const struct query *query, struct error *err)
 {
+    static const struct name_source sources[] = {{"functions", "function_id", "name"},
+                                                 {"functions", "function_id", "raw_name"},
+                                                 {"sources", "source_id", "path"},
+                                                 {"objects", "object_id", "path"}};
     struct code_names names = {0};
+    struct name_list *const lists[] = {&names.functions, &names.raw_names, &names.sources,
+                                       &names.modules};
     size_t capacity = 0;
     size_t n_frames = 0;
     int rc = database_ids(query->database.handle, "frames", "frame_id", &n_frames, err);
@@ -366,23 +385,12 @@ static int read_code(struct stack_weights *weights, const struct query *query, s
     if (!weights->first_position)
         return error_set(err, ERROR_NOMEM, "no memory for %zu frames", n_frames);
     weights->n_frames = (int64_t)n_frames;
-    rc = read_names(weights, query, "functions", "function_id", "name", &names.functions, &capacity,
-                    err);
-    if (rc == 0)
-        rc = read_names(weights, query, "functions", "function_id", "raw_name", &names.raw_names,
-                        &capacity, err);
-    if (rc == 0)
-        rc = read_names(weights, query, "sources", "source_id", "path", &names.sources, &capacity,
-                        err);
-    if (rc == 0)
-        rc = read_names(weights, query, "objects", "object_id", "path", &names.modules, &capacity,
-                        err);
+    for (size_t i = 0; rc == 0 && i < sizeof(sources) / sizeof(sources[0]); i++)
+        rc = read_names(weights, query, &sources[i], lists[i], &capacity, err);
     if (rc == 0)
         rc = read_positions(weights, query, &names, err);
-    free(names.functions.list);
-    free(names.raw_names.list);
-    free(names.sources.list);
-    free(names.modules.list);
+    for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
+        free(lists[i]->list);
     return rc;
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Each rule of pairing.h by a few events, and by what the sink is told of them. */
+#include "common/attr.h"
 #include "common/log_format.h"
 #include "importer/pairing/pairing.h"
 
@@ -28,7 +29,7 @@ struct story {
     char text[4096];
 };
 
-static void tell(struct story *story, const char *format, ...)
+MTRACE_PRINTF(2, 3) static void tell(struct story *story, const char *format, ...)
 {
     size_t n = strlen(story->text);
     va_list arguments;

@@ -142,15 +142,16 @@ static const char *ask(struct fixture *fixture, const char *sql)
 
 #define assert_answer(fixture, sql, answer) assert_string_equal(ask(fixture, sql), answer)
 
-#define ALLOC(at, where, n, ...)                                                           \
-    (struct event)                                                                         \
-    {                                                                                      \
-        .kind = EVENT_ALLOC, .time_ns = (at), .address = (where), .size = (n), __VA_ARGS__ \
+/* Then the size, or the address, and what else is known. */
+#define ALLOC(at, where, ...)                                                         \
+    (struct event)                                                                    \
+    {                                                                                 \
+        .kind = EVENT_ALLOC, .time_ns = (at), .address = (where), .size = __VA_ARGS__ \
     }
-#define FREE(at, where, ...)                                                                     \
-    (struct event)                                                                               \
-    {                                                                                            \
-        .kind = EVENT_FREE, .time_ns = (at), .address = (where), .node = STACK_FREE, __VA_ARGS__ \
+#define FREE(at, ...)                                                                   \
+    (struct event)                                                                      \
+    {                                                                                   \
+        .kind = EVENT_FREE, .time_ns = (at), .node = STACK_FREE, .address = __VA_ARGS__ \
     }
 
 static void leaked_and_freed(void **state)
