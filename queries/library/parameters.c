@@ -236,6 +236,10 @@ static int check_filters(const struct query_options *options, struct error *err)
     const struct command *command = options->command;
     int n_instants = 0;
 
+    if (command->needs_instant && !filter_instant(&options->filter))
+        return error_set(err, ERROR_USAGE,
+                         "%s needs --at TIME: a time, a percentage of the run, peak or end",
+                         command->name);
     for (size_t i = 0; i < options->filter.n_values; i++) {
         const struct filter_value *value = &options->filter.values[i];
 

@@ -3,6 +3,7 @@
 
 #include "queries/library/commands.h"
 #include "queries/library/parameters.h"
+#include "queries/question/notes.h"
 #include "queries/question/query.h"
 #include "queries/question/query_open.h"
 #include "queries/text/suggestion.h"
@@ -145,7 +146,7 @@ static int answer(struct query *query, struct error *err)
     if (rc == 0)
         rc = query->options->command->run(query, err);
     if (rc == 0)
-        rc = query_note_culled(query, err);
+        rc = notes_after(query, err);
     rundb_close(&query->database);
     is_bad = ferror(query->out) != 0;
     errno = 0;

@@ -37,13 +37,14 @@ struct command {
     bool needs_database;
     bool needs_rows; /* of allocations, whatever is asked: a slim import has none */
     bool is_argument_optional;
-    bool has_headline; /* its screen says itself what of the log was lost */
-    bool has_measure;  /* takes --measure and --by */
-    bool has_tree;     /* takes --bottom-up and --min-share */
-    bool has_instant;  /* about heaps: takes --at, once, whatever `filters` says */
-    bool is_over_time; /* about growth: its shape is laid anew for what passes filters */
-    bool draws;        /* its answer is a picture, whatever --format says */
-    bool has_format;   /* takes a format as --to */
+    bool has_headline;  /* its screen says itself what of the log was lost */
+    bool has_measure;   /* takes --measure and --by */
+    bool has_tree;      /* takes --bottom-up and --min-share */
+    bool has_instant;   /* about heaps: takes --at, once, whatever `filters` says */
+    bool is_over_time;  /* about growth: its shape is laid anew for what passes filters */
+    bool draws;         /* its answer is a picture, whatever --format says */
+    bool needs_instant; /* is nothing without --at */
+    bool has_format;    /* takes a format as --to */
     enum command_filters filters;
 };
 

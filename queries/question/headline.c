@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "queries/question/headline.h"
 
-#include "queries/question/damage_note.h"
+#include "queries/question/notes.h"
 #include "queries/question/query.h"
 #include "queries/text/shorten.h"
 #include "support/error.h"
@@ -54,7 +54,7 @@ int headline_print(struct query *query, int64_t process_id, struct error *err)
     int rc = headline_format(query, process_id, text, sizeof(text), err);
 
     if (rc == 0)
-        rc = damage_note_format(query, damage, sizeof(damage), err);
+        rc = notes_format_damage(query, damage, sizeof(damage), err);
     if (rc != 0)
         return rc;
     headline_filters(query, filters, sizeof(filters));

@@ -4,11 +4,9 @@
 #include "queries/database/suppressions.h"
 #include "queries/filter/filtered_totals.h"
 #include "queries/question/command.h"
-#include "queries/question/damage_note.h"
+#include "queries/question/notes.h"
 #include "queries/question/query.h"
-#include "queries/question/recorder_notes.h"
 #include "support/error.h"
-#include "support/units.h"
 
 #include <string.h>
 
@@ -170,32 +168,5 @@ int query_open(struct query *query, struct error *err)
     if (rc == 0)
         rc = rundb_get_int64(&query->database, "SELECT count(*) FROM processes", &n_processes, err);
     query->style.has_process = n_processes > 1;
-    if (rc == 0)
-        rc = damage_note_print(query, err);
-    return rc == 0 ? recorder_notes_print(query, err) : rc;
-}
-
-int query_note_culled(const struct query *query, struct error *err)
-{
-    const struct query_options *options = query->options;
-    char text[UNITS_TEXT_BYTES];
-    char sql[128];
-    int64_t n_culled = 0;
-    int rc;
-
-    if (!options->database_path || query->is_culled_noted
-        || (options->command->filters != COMMAND_FILTERS_ROWS
-            && filter_scope_of(&options->filter) != FILTER_SCOPE_ROW))
-        return 0;
-    sqlite3_snprintf(
-        sizeof(sql), sql,
-        "SELECT sum(culled_blocks) FROM main.backtrace_totals WHERE %lld IN (0, process_id)",
-        (long long)options->process_id);
-    rc = rundb_get_int64(&query->database, sql, &n_culled, err);
-    if (rc == 0 && n_culled > 0)
-        query_remark(query,
-                     "%s were culled: they are in totals, and not in this answer, which is made of"
-                     " rows",
-                     units_format_counted(n_culled, "block", text));
-    return rc;
+    return rc == 0 ? notes_before(query, err) : rc;
 }

@@ -18,8 +18,4 @@ int query_open(struct query *query, struct error *err);
 /* Lets the totals that views read be those of what passes the filters of the options. */
 int query_install_filters(struct query *query, struct error *err);
 
-/* After an answer that is made of rows: remarks how many blocks have none, because they were
- * culled. Rows do not say that some are missing. */
-int query_note_culled(const struct query *query, struct error *err);
-
 #endif

@@ -16,7 +16,6 @@ int cmd_sql_run(struct query *query, struct error *err);
 int cmd_views_run(struct query *query, struct error *err);
 int cmd_allocations_run(struct query *query, struct error *err);
 int cmd_block_run(struct query *query, struct error *err);
-int cmd_live_run(struct query *query, struct error *err);
 int cmd_tree_run(struct query *query, struct error *err);
 int cmd_flamegraph_run(struct query *query, struct error *err);
 int cmd_callers_run(struct query *query, struct error *err);

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: MIT */
+#include "queries/question/notes.h"
+
+#include "queries/question/command.h"
+#include "queries/question/query.h"
+#include "support/units.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+/* ---- damage ---- */
+
+enum {
+    NOTE_BYTES = 768
+};
+
+static const char damage_sql[] =
+    "SELECT m.value, (SELECT value FROM meta WHERE key = 'log.lost_bytes'),"
+    " (SELECT value FROM meta WHERE key = 'log.damage.node') FROM meta AS m WHERE m.key = 'log.damage'";
+
+static void format_damage(struct sqlite3_stmt *row, char *text, size_t size)
+{
+    const char *kinds = (const char *)sqlite3_column_text(row, 0);
+    int64_t n_without_stack = sqlite3_column_int64(row, 2);
+    char bytes[UNITS_TEXT_BYTES];
+    char events[UNITS_TEXT_BYTES];
+
+    (void)snprintf(text, size, "log damaged: %s lost, first %.*s",
+                   units_format_bytes(sqlite3_column_int64(row, 1), bytes),
+                   (int)strcspn(kinds, "\n"), kinds);
+    if (n_without_stack)
+        (void)snprintf(text + strlen(text), size - strlen(text), "; %s without their stack",
+                       units_format_counted(n_without_stack, "event", events));
+    (void)snprintf(text + strlen(text), size - strlen(text),
+                   "; totals are lower bounds, leaks may be too many");
+}
+
+int notes_format_damage(const struct query *query, char *ret_text, size_t size, struct error *err)
+{
+    struct sqlite3_stmt *stmt;
+    int rc = rundb_prepare(&query->database, damage_sql, &stmt, err);
+
+    ret_text[0] = '\0';
+    if (rc != 0)
+        return rc;
+    rc = rundb_step(&query->database, stmt, err);
+    if (rc == 1 && sqlite3_column_type(stmt, 0) == SQLITE_TEXT)
+        format_damage(stmt, ret_text, size);
+    sqlite3_finalize(stmt);
+    return rc < 0 ? rc : 0;
+}
+
+static int note_damage(const struct query *query, struct error *err)
+{
+    char text[NOTE_BYTES];
+    int rc;
+
+    if (query->options->command->has_headline && query->style.format == RENDER_TABLE)
+        return 0;
+    rc = notes_format_damage(query, text, sizeof(text), err);
+    if (rc == 0 && text[0])
+        query_remark(query, "%s", text);
+    return rc;
+}
+
+/* ---- another recorder ---- */
+
+static const char no_threads[] =
+    "heaptrack records no threads: every block seems to be one thread's";
+static const char no_chains[] = "heaptrack records a realloc as a free and an allocation: it has "
+                                "no chains";
+
+static const char no_addresses[] =
+    "this recording has no addresses, so heaps are unknown; 'heaptrack --raw' keeps them";
+static const char no_parts[] =
+    "heaptrack records no usable sizes and no heaps: slack, overhead and top are unknown";
+
+static const struct note {
+    const char *command;
+    const char *text;
+    bool is_about_addresses; /* holds only where blocks have none */
+} notes[] = {
+    {"threads", no_threads, false},
+    {"flows", no_threads, false},
+    {"temporary",
+     "heaptrack records no threads: other threads' allocations hide temporary blocks here", false},
+    {"mmaps", "heaptrack records no mappings", false},
+    {"mallopts", "heaptrack records no mallopt calls", false},
+    {"allocation-failures", "heaptrack records no failed calls", false},
+    {"reallocs", no_chains, false},
+    {"realloc-chains", no_chains, false},
+    {"fragmentation", no_addresses, true},
+    {"fragmentation", no_parts, false},
+    {"pinning", no_addresses, true},
+    {"holes", no_addresses, true},
+    {"holes", no_parts, false},
+    {"heap-map", no_addresses, true},
+    {"heap-map", no_parts, false},
+    {"block", "this recording has no addresses; 'heaptrack --raw' keeps them", true},
+};
+
+static const struct note *find_note(const char *command, bool has_addresses)
+{
+    for (size_t i = 0; i < sizeof(notes) / sizeof(notes[0]); i++) {
+        if (strcmp(notes[i].command, command) == 0
+            && !(notes[i].is_about_addresses && has_addresses))
+            return &notes[i];
+    }
+    return NULL;
+}
+
+static int note_recorder(const struct query *query, struct error *err)
+{
+    const struct rundb *database = &query->database;
+    const struct note *note;
+    int64_t is_heaptrack = 0;
+    int64_t has_addresses = 0;
+    int rc = rundb_get_int64(
+        database, "SELECT count(*) FROM meta WHERE key = 'recorder' AND value = 'heaptrack'",
+        &is_heaptrack, err);
+
+    if (rc != 0 || !is_heaptrack)
+        return rc;
+    rc = rundb_get_int64(database,
+                         "SELECT count(*) FROM meta WHERE key = 'pairing' AND value = 'address'",
+                         &has_addresses, err);
+    note = rc == 0 ? find_note(query->options->command->name, has_addresses != 0) : NULL;
+    if (note)
+        query_remark(query, "%s", note->text);
+    return rc;
+}
+
+/* ---- all ---- */
+
+int notes_before(const struct query *query, struct error *err)
+{
+    int rc = note_damage(query, err);
+
+    return rc == 0 ? note_recorder(query, err) : rc;
+}
+
+int notes_after(const struct query *query, struct error *err)
+{
+    const struct query_options *options = query->options;
+    char text[UNITS_TEXT_BYTES];
+    char sql[128];
+    int64_t n_culled = 0;
+    int rc;
+
+    if (!options->database_path || query->is_culled_noted
+        || (options->command->filters != COMMAND_FILTERS_ROWS
+            && filter_scope_of(&options->filter) != FILTER_SCOPE_ROW))
+        return 0;
+    sqlite3_snprintf(
+        sizeof(sql), sql,
+        "SELECT sum(culled_blocks) FROM main.backtrace_totals WHERE %lld IN (0, process_id)",
+        (long long)options->process_id);
+    rc = rundb_get_int64(&query->database, sql, &n_culled, err);
+    if (rc == 0 && n_culled > 0)
+        query_remark(query,
+                     "%s were culled: they are in totals, and not in this answer, which is made of"
+                     " rows",
+                     units_format_counted(n_culled, "block", text));
+    return rc;
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * notes: what must be said beside an answer, as remarks (query_remark): what of the log was lost,
+ * because it changes every figure; what a recording of another tool cannot answer, because that is
+ * no finding about the program; which blocks have no row.
+ */
+#ifndef MTRACE_QUERIES_NOTES_H
+#define MTRACE_QUERIES_NOTES_H
+
+#include <stddef.h>
+
+struct error;
+struct query;
+
+/* Before the answer. Where the command's own screen begins with a headline, that has the damage. */
+int notes_before(const struct query *query, struct error *err);
+
+/* After an answer that is made of rows: how many blocks were culled. Rows do not say that some are
+ * missing. */
+int notes_after(const struct query *query, struct error *err);
+
+/* One line on what of the log could not be read; "" for a log that is whole. */
+int notes_format_damage(const struct query *query, char *ret_text, size_t size, struct error *err);
+
+#endif
