@@ -2,7 +2,9 @@
 #include "server/api.h"
 
 #include "queries/library/queries.h"
+#include "server/allowed.h"
 #include "server/exchange.h"
+#include "server/openapi.h"
 #include "server/recordings.h"
 #include "server/watch.h"
 #include "support/error.h"
@@ -169,18 +171,6 @@ static int parse_target(const char *path, struct target *ret_target, struct erro
     return 0;
 }
 
-/* What a client elsewhere must not say: files of this machine, and how a terminal looks. */
-static bool is_refused(const char *name)
-{
-    static const char *const names[] = {"output", "force", "suppressions", "fail_if", "wide",
-                                        "help",   "usage", "version",      NULL};
-
-    for (const char *const *refused = names; *refused; refused++)
-        if (strcmp(*refused, name) == 0)
-            return true;
-    return false;
-}
-
 static int set_parameters(struct queries *question, const struct exchange *exchange,
                           struct error *err)
 {
@@ -192,7 +182,7 @@ static int set_parameters(struct queries *question, const struct exchange *excha
 
         if (strcmp(name, "token") == 0)
             continue;
-        if (is_refused(name))
+        if (!allowed_parameter(name))
             rc = error_set(err, ERROR_USAGE, "'%s' is for the command line only", name);
         else if (strcmp(name, "argument") == 0)
             rc = queries_add_argument(question, value, err);
@@ -250,15 +240,13 @@ static int ask_in_time(const struct api_context *context, struct queries *questi
     const struct queries_output output = {.write = receive, .context = exchange};
     struct watched watched = {
         .question = question, .is_abandoned = exchange->is_abandoned, .client = exchange->client};
-    int rc;
+    int rc = queries_set(question, "time_limit", context->time_limit, err);
 
+    if (rc != 0)
+        return rc;
     watch_begin(context->watch, &watched);
     rc = queries_ask(question, &output, err);
     watch_end(context->watch, &watched);
-    if (rc == ERROR_INTERRUPTED && watched.is_late)
-        return error_set(err, ERROR_INTERRUPTED,
-                         "the question took longer than this server allows; narrow it, or start "
-                         "mtrace-serve with a longer --sql-timeout");
     return rc;
 }
 
@@ -302,6 +290,10 @@ int api_answer(const struct api_context *context, struct exchange *exchange, str
 
     if (strcmp(exchange->path, prefix) == 0 || strcmp(exchange->path, "/api/v1/") == 0)
         return answer_meta(context, exchange);
+    if (strcmp(exchange->path, "/api/v1/openapi.json") == 0) {
+        openapi_print(exchange->out);
+        return 0;
+    }
     if (strncmp(exchange->path, prefix, strlen(prefix)) != 0)
         return error_set(err, ERROR_NOT_FOUND, "there is no '%s'; the interface is /api/v1",
                          exchange->path);

@@ -5,6 +5,7 @@
  * Model:   GET /api/v1                     what is served, what can be asked, and how
  *          GET /api/v1/ID/COMMAND?name=value…  the rows of mtrace-query COMMAND --json, or --csv
  *          POST /api/v1/ID/sql             the body is one SELECT
+ *          GET /api/v1/openapi.json        the same for tools (openapi.h)
  *          The parameters are those of mtrace-query under their names with "_"; `argument` is what
  *          stands behind the command there; show_sql=yes answers the statement instead.
  * Invariants
@@ -26,6 +27,7 @@ struct watch;
 struct api_context {
     const struct recordings *recordings;
     struct watch *watch;
+    const char *time_limit; /* of one question, as the parameter takes it */
 };
 
 /* The path is below /api/. */

@@ -26,7 +26,6 @@ enum option_key {
 };
 
 enum {
-    TIME_LIMIT_MS = 30 * 1000,
     ADDRESS_BYTES = 256
 };
 
@@ -45,7 +44,6 @@ struct arguments {
     size_t n_paths;
     struct http_server_options http;
     struct api_context api;
-    int time_limit_ms;
     bool is_opened;
 };
 
@@ -63,10 +61,9 @@ static void parse_limit(const char *text, struct arguments *arguments, struct ar
 {
     uint64_t limit_ns;
 
-    if (units_parse_duration(text, &limit_ns, NULL) != 0 || limit_ns < 1000000
-        || limit_ns / 1000000 > INT_MAX)
+    if (units_parse_duration(text, &limit_ns, NULL) != 0 || limit_ns == 0)
         argp_error(state, "--sql-timeout is '%s', but must be a time as 5s or 100ms", text);
-    arguments->time_limit_ms = (int)(limit_ns / 1000000);
+    arguments->api.time_limit = text;
 }
 
 static error_t parse_option(int key, char *value, struct argp_state *state)
@@ -187,7 +184,7 @@ static int serve(struct arguments *arguments, struct error *err)
     arguments->http.context = &arguments->api;
     block_signals(&signals);
     if (rc == 0)
-        rc = watch_start(arguments->time_limit_ms, &arguments->api.watch, err);
+        rc = watch_start(&arguments->api.watch, err);
     if (rc == 0)
         rc = http_server_start(&arguments->http, &server, err);
     if (rc != 0)
@@ -206,8 +203,7 @@ static int serve(struct arguments *arguments, struct error *err)
 int main(int argc, char **argv)
 {
     struct recordings recordings = {0};
-    struct arguments arguments = {.api = {.recordings = &recordings},
-                                  .time_limit_ms = TIME_LIMIT_MS};
+    struct arguments arguments = {.api = {.recordings = &recordings, .time_limit = "30s"}};
     struct error err = {0};
     int rc = 0;
 

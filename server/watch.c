@@ -18,7 +18,6 @@ struct watch {
     pthread_cond_t changed;
     pthread_t thread;
     struct watched *first;
-    int64_t limit_ns;
     bool is_ending;
 };
 
@@ -30,23 +29,12 @@ static struct timespec now(void)
     return at;
 }
 
-static int64_t to_ns(struct timespec at)
-{
-    return (int64_t)at.tv_sec * 1000000000 + at.tv_nsec;
-}
-
 /* Again at each look: what is interrupted between two statements goes on with the next one. */
 static void look(struct watch *watch)
 {
-    int64_t now_ns = to_ns(now());
-
-    for (struct watched *watched = watch->first; watched; watched = watched->next) {
-        bool is_late = now_ns >= watched->until_ns;
-
-        watched->is_late = watched->is_late || is_late;
-        if (is_late || watched->is_abandoned(watched->client))
+    for (struct watched *watched = watch->first; watched; watched = watched->next)
+        if (watched->is_abandoned(watched->client))
             queries_interrupt(watched->question);
-    }
 }
 
 static void *run(void *context)
@@ -71,7 +59,7 @@ static void *run(void *context)
     return NULL;
 }
 
-int watch_start(int limit_ms, struct watch **ret, struct error *err)
+int watch_start(struct watch **ret, struct error *err)
 {
     struct watch *watch = calloc(1, sizeof(*watch));
     pthread_condattr_t attributes;
@@ -79,7 +67,6 @@ int watch_start(int limit_ms, struct watch **ret, struct error *err)
 
     if (!watch)
         return error_set(err, ERROR_NOMEM, "no memory for a server");
-    watch->limit_ns = (int64_t)limit_ms * 1000000;
     pthread_mutex_init(&watch->mutex, NULL);
     pthread_condattr_init(&attributes);
     pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
@@ -126,8 +113,6 @@ void watch_stop(struct watch *watch)
 
 void watch_begin(struct watch *watch, struct watched *watched)
 {
-    watched->until_ns = to_ns(now()) + watch->limit_ns;
-    watched->is_late = false;
     change(watch, watched, NULL, false);
 }
 

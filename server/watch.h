@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * watch: ends questions that take too long, or that nobody waits for any more.
+ * watch: ends questions that nobody waits for any more. Those that take too long end by their own
+ *        time_limit.
  *
  * Model:   one thread looks every 50 ms at all questions that are being answered.
  * Invariants
@@ -11,7 +12,6 @@
 #define MTRACE_SERVER_WATCH_H
 
 #include <stdbool.h>
-#include <stdint.h>
 
 struct error;
 struct queries;
@@ -22,12 +22,10 @@ struct watched {
     struct queries *question;
     bool (*is_abandoned)(const void *client);
     const void *client;
-    bool is_late; /* after watch_end: whether the time was over */
-    int64_t until_ns;
     struct watched *next;
 };
 
-int watch_start(int limit_ms, struct watch **ret, struct error *err);
+int watch_start(struct watch **ret, struct error *err);
 
 /* No question may be left. NULL is fine. */
 void watch_stop(struct watch *watch);

@@ -4,6 +4,7 @@
 
 answers     every command, as JSON and CSV, with and without filters, byte for byte
 bad_input   what is wrong gets its status and a sentence, and the server goes on
+openapi     the document is valid by the specification's own schema, and every path of it answers
 strangers   hosts, origins and tokens
 limits      questions end with their client or at their time; many clients at once
 """
@@ -197,7 +198,7 @@ def settles(what, holds):
 def limits(tools, folder, database):
     with Server(["--sql-timeout", "1s", database], folder) as server:
         status, message = error_of(server.ask("/api/v1/last/sql", "POST", ENDLESS))
-        expect("an endless statement", (status, "--sql-timeout" in message), (503, True))
+        expect("an endless statement", (status, "longer" in message), (503, True))
     with Server(["--sql-timeout", "1h", database], folder) as server:
         idle = threads_of(server)
         with socket.create_connection((server.host, server.port)) as client:
@@ -222,7 +223,19 @@ def limits(tools, folder, database):
         expect("answers that differ between 32 clients", failures, [])
 
 
-CASES = {"answers": answers, "bad_input": bad_input, "strangers": strangers, "limits": limits}
+def openapi(tools, folder, database):
+    try:
+        from openapi_spec_validator import validate
+    except ImportError:
+        raise harness.Skip("the Python package openapi-spec-validator is not installed") from None
+    with Server([database], folder) as server:
+        document = json.loads(server.rows("/api/v1/openapi.json"))
+        validate(document)
+        commands = {command["name"] for command in json.loads(server.rows("/api/v1"))["commands"]}
+        expect("paths", {path.rsplit("/", 1)[1] for path in document["paths"]} - {""}, commands)
+
+
+CASES = {"answers": answers, "openapi": openapi, "bad_input": bad_input, "strangers": strangers, "limits": limits}
 
 
 def main(name):
