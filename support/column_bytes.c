@@ -10,7 +10,7 @@
 
 enum {
     HEADER_MAX_BYTES = (2 + COLUMN_BYTES_COLUMNS) * VARINT_MAX_BYTES,
-    LEVEL = -1000, /* hardly looks: what repeats is taken out before */
+    LEVEL = -1000,           /* hardly looks: what repeats is taken out before */
     HASH_LOG = 10,           /* few kilobytes to look for repetitions in */
     ENTROPY_MIN_BYTES = 128, /* a shorter column is stored */
     ENTROPY_GAIN = 8,        /* it is worth the time when it saves one byte of so many */

@@ -14,9 +14,9 @@ void keyed_done(struct keyed *keyed)
 
 void *keyed_add(struct keyed *keyed, const void *key, size_t key_bytes, size_t element_bytes)
 {
-    void *elements = keyed->n < UINT32_MAX - 1
-                         ? growing_reserve(keyed->elements, &keyed->capacity, keyed->n + 1, element_bytes)
-                         : NULL;
+    void *elements = keyed->n < UINT32_MAX - 1 ? growing_reserve(keyed->elements, &keyed->capacity,
+                                                                 keyed->n + 1, element_bytes)
+                                               : NULL;
     char *element;
 
     if (!elements)
