@@ -2,7 +2,7 @@
 #include "recorder/children.h"
 
 #include "recorder/later_logs.h"
-#include "recorder/running.h"
+#include "support/running.h"
 
 #include <dirent.h>
 #include <errno.h>

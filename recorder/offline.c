@@ -9,8 +9,8 @@
 #include "recorder/log_name.h"
 #include "recorder/packed_log.h"
 #include "recorder/packing.h"
-#include "recorder/running.h"
 #include "support/output_file.h"
+#include "support/running.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -74,10 +74,10 @@ static int check_not_growing(const struct source *source, struct error *err)
     bool is_ended =
         atomic_load_explicit(&source->live.seen.end_kind, memory_order_relaxed) != LOG_END_UNKNOWN;
 
-    if (recorder > 0 && running_is(recorder))
+    if (running_writes(recorder, &source->live.seen))
         return error_set(err, ERROR_EXISTS, "'%s' is being packed right now by process %d",
                          source->live.path, (int)recorder);
-    if (pid > 0 && !is_ended && running_is(pid))
+    if (!is_ended && running_writes(pid, &source->live.seen))
         return error_set(err, ERROR_EXISTS,
                          "'%s' is being written by process %d; wait until it has ended",
                          source->live.path, (int)pid);

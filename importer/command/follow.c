@@ -26,7 +26,7 @@ static void rest(uint64_t rest_ns, const volatile sig_atomic_t *interrupted)
 static bool has_begun(const char *path)
 {
     struct log_file header;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     ssize_t n = fd >= 0 ? pread(fd, &header, sizeof(header), 0) : -1;
 
     if (fd >= 0)

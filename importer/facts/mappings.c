@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "importer/facts/mappings.h"
 
-#include "common/invariant.h"
-#include "support/growing.h"
-
-#include <stdlib.h>
-#include <string.h>
-
 void mappings_init(struct mappings *mappings, uint32_t process, uint64_t page_bytes,
                    uint64_t *next_id, mappings_ended_fn *ended, void *context)
 {
@@ -21,50 +15,12 @@ void mappings_init(struct mappings *mappings, uint32_t process, uint64_t page_by
 
 void mappings_done(struct mappings *mappings)
 {
-    free(mappings->pieces);
-    mappings->pieces = NULL;
-    mappings->n_pieces = mappings->max_pieces = 0;
-}
-
-static uint64_t end_of(const struct mapping *piece)
-{
-    return piece->address + piece->length;
+    mapping_list_done(&mappings->live);
 }
 
 static uint64_t whole_pages(const struct mappings *mappings, uint64_t length)
 {
     return (length + mappings->page_bytes - 1) / mappings->page_bytes * mappings->page_bytes;
-}
-
-/* Index of the first piece that ends above the address. */
-static size_t first_above(const struct mappings *mappings, uint64_t address)
-{
-    size_t low = 0;
-    size_t high = mappings->n_pieces;
-
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (end_of(&mappings->pieces[middle]) > address)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return low;
-}
-
-static int insert_at(struct mappings *mappings, size_t index, const struct mapping *piece,
-                     struct error *err)
-{
-    struct mapping *pieces = growing_reserve(mappings->pieces, &mappings->max_pieces,
-                                             mappings->n_pieces + 1, sizeof *pieces);
-
-    if (!pieces)
-        return error_set(err, ERROR_NOMEM, "out of memory for %zu mappings", mappings->n_pieces);
-    mappings->pieces = pieces;
-    memmove(&pieces[index + 1], &pieces[index], (mappings->n_pieces - index) * sizeof *piece);
-    pieces[index] = *piece;
-    mappings->n_pieces++;
-    return 0;
 }
 
 /* bytes * part / whole, part <= whole. */
@@ -82,54 +38,56 @@ static void share_samples(struct mapping *piece, uint64_t whole)
 }
 
 /* Cuts the piece in two at the address, which lies inside of it; the upper one gets a new id. */
-static int split_at(struct mappings *mappings, size_t index, uint64_t address, struct error *err)
+static int split_at(struct mappings *mappings, struct mapping *piece, uint64_t address,
+                    struct error *err)
 {
-    struct mapping upper = mappings->pieces[index];
+    struct mapping upper = *piece;
     uint64_t lower_length = address - upper.address;
 
     upper.address = address;
     upper.length -= lower_length;
     upper.file_offset += upper.path || upper.fd >= 0 ? (int64_t)lower_length : 0;
     upper.mmap_id = ++*mappings->next_id;
+    piece->length = lower_length;
+    share_samples(piece, lower_length + upper.length);
     share_samples(&upper, lower_length + upper.length);
-    int code = insert_at(mappings, index + 1, &upper, err);
-    if (code)
-        return code;
-    mappings->pieces[index].length = lower_length;
-    share_samples(&mappings->pieces[index], lower_length + upper.length);
-    return 0;
+    return mapping_list_insert(&mappings->live, &upper, err);
 }
 
-/* Ends everything in [start, end) at the instant of the event. The id of the first piece that ended
- * goes into *ret_first with its properties, when there was one. */
+static int end_piece(struct mappings *mappings, struct mapping *piece, const struct event *event,
+                     struct error *err)
+{
+    piece->unmapped_ns = event->time_ns;
+    piece->unmap_thread = event->thread;
+    piece->unmap_node = event->node;
+    return mappings->ended(mappings->context, piece, err);
+}
+
+/* Ends everything in [start, end) at the instant of the event. The first piece that ended goes into
+ * *ret_first, when there was one. */
 static int end_range(struct mappings *mappings, uint64_t start, uint64_t end,
                      const struct event *event, struct mapping *ret_first, struct error *err)
 {
-    size_t index = first_above(mappings, start);
     size_t n_ended = 0;
     int code = 0;
 
-    if (index < mappings->n_pieces && mappings->pieces[index].address < start
-        && mappings->pieces[index].address < end)
-        code = split_at(mappings, index++, start, err);
-    for (size_t i = index; code == 0 && i < mappings->n_pieces; i++) {
-        if (mappings->pieces[i].address >= end)
+    while (code == 0) {
+        struct mapping_place place = mapping_list_above(&mappings->live, start);
+        struct mapping *piece = mapping_list_at(&mappings->live, place);
+        if (!piece || piece->address >= end)
             break;
-        if (end_of(&mappings->pieces[i]) > end)
-            code = split_at(mappings, i, end, err);
-        struct mapping *piece = &mappings->pieces[i];
-        piece->unmapped_ns = event->time_ns;
-        piece->unmap_thread = event->thread;
-        piece->unmap_node = event->node;
+        if (piece->address < start) {
+            code = split_at(mappings, piece, start, err);
+            continue;
+        }
+        if (mapping_end(piece) > end) {
+            code = split_at(mappings, piece, end, err);
+            continue;
+        }
+        code = end_piece(mappings, piece, event, err);
         if (n_ended++ == 0 && ret_first)
             *ret_first = *piece;
-        if (code == 0)
-            code = mappings->ended(mappings->context, piece, err);
-    }
-    if (n_ended) {
-        memmove(&mappings->pieces[index], &mappings->pieces[index + n_ended],
-                (mappings->n_pieces - index - n_ended) * sizeof *mappings->pieces);
-        mappings->n_pieces -= n_ended;
+        mapping_list_remove(&mappings->live, place);
     }
     return code;
 }
@@ -152,10 +110,10 @@ static int begin_piece(struct mappings *mappings, const struct event *event, str
     piece->call_id = piece->mmap_id;
     if (piece->length == 0)
         return 0;
-    int code = end_range(mappings, piece->address, end_of(piece), event, NULL, err);
+    int code = end_range(mappings, piece->address, mapping_end(piece), event, NULL, err);
     if (code)
         return code;
-    return insert_at(mappings, first_above(mappings, piece->address), piece, err);
+    return mapping_list_insert(&mappings->live, piece, err);
 }
 
 static int on_mmap(struct mappings *mappings, const struct event *event, struct error *err)
@@ -180,10 +138,11 @@ static int on_mremap(struct mappings *mappings, const struct event *event, struc
 
     if (event->old_size)
         code = end_range(mappings, event->old_address, old_end, event, &old, err);
-    else if (mappings->n_pieces) {
-        size_t index = first_above(mappings, event->old_address);
-        if (index < mappings->n_pieces && mappings->pieces[index].address <= event->old_address)
-            old = mappings->pieces[index];
+    else {
+        const struct mapping *piece = mapping_list_at(
+            &mappings->live, mapping_list_above(&mappings->live, event->old_address));
+        if (piece && piece->address <= event->old_address)
+            old = *piece;
     }
     old.remapped_from_id = old.mmap_id;
     return code ? code : begin_piece(mappings, event, &old, err);
@@ -209,28 +168,31 @@ void mappings_sample(struct mappings *mappings, uint64_t time_ns, uint64_t start
 {
     if (start >= end)
         return;
-    for (size_t i = first_above(mappings, start); i < mappings->n_pieces; i++) {
-        struct mapping *piece = &mappings->pieces[i];
+    struct mapping_place place = mapping_list_above(&mappings->live, start);
+    struct mapping *piece = mapping_list_at(&mappings->live, place);
+    for (; piece && piece->address < end; piece = mapping_list_at(&mappings->live, place)) {
         uint64_t from = piece->address > start ? piece->address : start;
-        uint64_t upto = end_of(piece) < end ? end_of(piece) : end;
-        if (piece->address >= end)
-            break;
+        uint64_t upto = mapping_end(piece) < end ? mapping_end(piece) : end;
         if (piece->sampled_ns != time_ns)
             piece->sampled_bytes = 0;
         piece->sampled_ns = time_ns;
         piece->sampled_bytes += share(rss_bytes, upto - from, end - start);
         if (piece->peak_rss_bytes == MAPPINGS_NEVER || piece->sampled_bytes > piece->peak_rss_bytes)
             piece->peak_rss_bytes = piece->sampled_bytes;
+        place = mapping_list_next(&mappings->live, place);
     }
 }
 
 int mappings_finish(struct mappings *mappings, struct error *err)
 {
-    for (size_t i = 0; i < mappings->n_pieces; i++) {
-        int code = mappings->ended(mappings->context, &mappings->pieces[i], err);
-        if (code)
-            return code;
+    struct mapping_place place = {0, 0};
+    const struct mapping *piece;
+    int code = 0;
+
+    while (code == 0 && (piece = mapping_list_at(&mappings->live, place)) != NULL) {
+        code = mappings->ended(mappings->context, piece, err);
+        place = mapping_list_next(&mappings->live, place);
     }
-    mappings->n_pieces = 0;
-    return 0;
+    mapping_list_done(&mappings->live);
+    return code;
 }

@@ -3,47 +3,31 @@
  * mappings: mmap, munmap and mremap of one process as pieces with one fate each.
  *
  * Model:   live pieces lie side by side in order of address. What is mapped or unmapped over part
- * of a piece splits it; the part that ends is told to a sink, the rest lives on as pieces of the
- * same call. mremap ends what it moves and begins a new call linked to it. Invariants MA-1 Live
- * pieces do not overlap; all bounds are whole pages. MA-2 The lengths of the pieces of a call sum
- * up to the length of the call, once all are told. MA-3 A mapping over an existing one (MAP_FIXED)
- * ends what it covers at that instant. MA-4 Ids are given when a piece or the rest of a split
- * begins, and used once. Threads: none. Failure: memory, or what the sink returned.
+ *          of a piece splits it; the part that ends is told to a sink, the rest lives on as pieces
+ *          of the same call. mremap ends what it moves and begins a new call linked to it.
+ * Invariants
+ *   MA-1 Live pieces do not overlap; all bounds are whole pages.
+ *   MA-2 The lengths of the pieces of a call sum up to the length of the call, once all are told.
+ *   MA-3 A mapping over an existing one (MAP_FIXED) ends what it covers at that instant.
+ *   MA-4 Ids are given when a piece or the rest of a split begins, and used once.
+ *   MA-5 An event costs the pieces that it ends, and log n of those that live.
+ * Threads: none.
+ * Failure: memory, or what the sink returned.
  */
 #ifndef MTRACE_IMPORTER_MAPPINGS_H
 #define MTRACE_IMPORTER_MAPPINGS_H
 
+#include "importer/facts/mapping_list.h"
 #include "importer/model/event.h"
 #include "support/error.h"
 
 #include <stddef.h>
 #include <stdint.h>
 
-#define MAPPINGS_NEVER UINT64_MAX
-
-/* A row of mmaps. */
-struct mapping {
-    uint64_t mmap_id;
-    uint64_t call_id;
-    uint64_t address, length;
-    int64_t file_offset;
-    const char *path; /* lives as long as the definitions; NULL: none */
-    uint64_t mapped_ns;
-    uint64_t unmapped_ns;               /* MAPPINGS_NEVER: lived to the end */
-    uint64_t remapped_from_id;          /* 0: none */
-    uint64_t peak_rss_bytes;            /* MAPPINGS_NEVER: not sampled */
-    uint64_t sampled_ns, sampled_bytes; /* the latest sample; private */
-    uint32_t process;
-    uint32_t thread, node;
-    uint32_t unmap_thread, unmap_node; /* 0: none */
-    int32_t prot, flags, fd;
-};
-
 typedef int mappings_ended_fn(void *context, const struct mapping *piece, struct error *err);
 
 struct mappings {
-    struct mapping *pieces; /* by address */
-    size_t n_pieces, max_pieces;
+    struct mapping_list live;
     uint32_t process;
     uint64_t page_bytes;
     mappings_ended_fn *ended;

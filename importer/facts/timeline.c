@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "importer/facts/timeline.h"
 
+#include "support/growing.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,8 +19,18 @@ void timeline_init(struct timeline *timeline, uint64_t start_ns)
 
 void timeline_done(struct timeline *timeline)
 {
-    free(timeline->buckets);
-    timeline->buckets = NULL;
+    free(timeline->kept);
+    timeline->kept = NULL;
+}
+
+static void hold(struct timeline_bucket *bucket, uint64_t live_bytes, uint64_t live_blocks)
+{
+    bucket->live_bytes = live_bytes;
+    bucket->live_blocks = live_blocks;
+    if (live_bytes > bucket->peak_bytes)
+        bucket->peak_bytes = live_bytes;
+    if (live_bytes < bucket->low_bytes)
+        bucket->low_bytes = live_bytes;
 }
 
 static void join(struct timeline_bucket *into, const struct timeline_bucket *later)
@@ -35,16 +47,34 @@ static void join(struct timeline_bucket *into, const struct timeline_bucket *lat
     into->freed_bytes += later->freed_bytes;
 }
 
+/* The half of a new bucket that was not kept went before this one: what was live then counts, too.
+ */
+static void widen_down(struct timeline_bucket *bucket, const struct timeline_bucket *before)
+{
+    if (before->live_bytes > bucket->peak_bytes)
+        bucket->peak_bytes = before->live_bytes;
+    if (before->live_bytes < bucket->low_bytes)
+        bucket->low_bytes = before->live_bytes;
+}
+
 static void double_width(struct timeline *timeline)
 {
-    size_t n = timeline->n_buckets;
+    size_t n = 0;
 
-    for (size_t i = 0; i < n; i += 2) {
-        timeline->buckets[i / 2] = timeline->buckets[i];
-        if (i + 1 < n)
-            join(&timeline->buckets[i / 2], &timeline->buckets[i + 1]);
+    for (size_t i = 0; i < timeline->n_kept; i++) {
+        struct timeline_bucket bucket = timeline->kept[i];
+        bool is_upper = bucket.number % 2 != 0;
+        bucket.number /= 2;
+        if (n > 0 && timeline->kept[n - 1].number == bucket.number) {
+            join(&timeline->kept[n - 1], &bucket);
+            continue;
+        }
+        if (is_upper) /* bucket 0 is always kept */
+            widen_down(&bucket, &timeline->kept[n - 1]);
+        timeline->kept[n++] = bucket;
     }
-    timeline->n_buckets = (n + 1) / 2;
+    timeline->n_kept = n;
+    timeline->n_buckets = (timeline->n_buckets + 1) / 2;
     timeline->shift++;
 }
 
@@ -54,51 +84,49 @@ static size_t bucket_of(const struct timeline *timeline, uint64_t time_ns)
     return time_ns < timeline->start_ns ? 0 : (time_ns - timeline->start_ns) >> timeline->shift;
 }
 
-static int begin(struct timeline *timeline, struct error *err)
+static int keep(struct timeline *timeline, size_t number, struct timeline_bucket **ret,
+                struct error *err)
 {
-    timeline->buckets = calloc(TIMELINE_MAX_BUCKETS, sizeof *timeline->buckets);
-    if (!timeline->buckets)
-        return error_set(err, ERROR_NOMEM, "out of memory for a timeline");
-    timeline->n_buckets = 1; /* nothing was live at its beginning: low, peak and live are 0 */
-    return 0;
-}
+    struct timeline_bucket *kept =
+        growing_reserve(timeline->kept, &timeline->max_kept, timeline->n_kept + 1, sizeof *kept);
 
-static void hold(struct timeline_bucket *bucket, uint64_t live_bytes, uint64_t live_blocks)
-{
-    bucket->live_bytes = live_bytes;
-    bucket->live_blocks = live_blocks;
-    if (live_bytes > bucket->peak_bytes)
-        bucket->peak_bytes = live_bytes;
-    if (live_bytes < bucket->low_bytes)
-        bucket->low_bytes = live_bytes;
+    if (!kept)
+        return error_set(err, ERROR_NOMEM, "out of memory for a timeline");
+    timeline->kept = kept;
+    timeline->n_buckets = number + 1;
+    *ret = &kept[timeline->n_kept++];
+    **ret = (struct timeline_bucket){.number = number};
+    return 0;
 }
 
 int timeline_advance(struct timeline *timeline, uint64_t now_ns, uint64_t live_bytes,
                      uint64_t live_blocks, struct error *err)
 {
-    if (!timeline->buckets) {
-        int code = begin(timeline, err);
-        if (code)
-            return code;
-    }
+    struct timeline_bucket *bucket;
+    int code = 0;
+
+    if (timeline->n_kept == 0) /* nothing was live at its beginning: low, peak and live are 0 */
+        code = keep(timeline, 0, &bucket, err);
+    if (code)
+        return code;
     while (bucket_of(timeline, now_ns) >= TIMELINE_MAX_BUCKETS)
         double_width(timeline);
-    hold(&timeline->buckets[timeline->n_buckets - 1], live_bytes, live_blocks);
-    for (size_t now = bucket_of(timeline, now_ns); timeline->n_buckets <= now;) {
-        struct timeline_bucket *bucket = &timeline->buckets[timeline->n_buckets++];
-        uint64_t starts_ns =
-            timeline->start_ns + ((uint64_t)(timeline->n_buckets - 1) << timeline->shift);
-        memset(bucket, 0, sizeof *bucket);
-        bucket->low_bytes = UINT64_MAX;
-        if (starts_ns < now_ns) /* else the instant itself decides */
-            hold(bucket, live_bytes, live_blocks);
-    }
+    hold(&timeline->kept[timeline->n_kept - 1], live_bytes, live_blocks);
+    size_t now = bucket_of(timeline, now_ns);
+    if (now < timeline->n_buckets)
+        return 0;
+    code = keep(timeline, now, &bucket, err);
+    if (code)
+        return code;
+    bucket->low_bytes = UINT64_MAX;
+    if (timeline->start_ns + ((uint64_t)now << timeline->shift) < now_ns)
+        hold(bucket, live_bytes, live_blocks); /* else the instant itself decides */
     return 0;
 }
 
 void timeline_count_birth(struct timeline *timeline, uint64_t bytes)
 {
-    struct timeline_bucket *bucket = &timeline->buckets[timeline->n_buckets - 1];
+    struct timeline_bucket *bucket = &timeline->kept[timeline->n_kept - 1];
 
     bucket->allocated_blocks++;
     bucket->allocated_bytes += bytes;
@@ -106,7 +134,7 @@ void timeline_count_birth(struct timeline *timeline, uint64_t bytes)
 
 void timeline_count_end(struct timeline *timeline, uint64_t bytes)
 {
-    struct timeline_bucket *bucket = &timeline->buckets[timeline->n_buckets - 1];
+    struct timeline_bucket *bucket = &timeline->kept[timeline->n_kept - 1];
 
     bucket->freed_blocks++;
     bucket->freed_bytes += bytes;
@@ -118,6 +146,20 @@ int timeline_finish(struct timeline *timeline, uint64_t end_ns, uint64_t live_by
     int code = timeline_advance(timeline, end_ns, live_bytes, live_blocks, err);
 
     if (code == 0)
-        hold(&timeline->buckets[timeline->n_buckets - 1], live_bytes, live_blocks);
+        hold(&timeline->kept[timeline->n_kept - 1], live_bytes, live_blocks);
     return code;
+}
+
+struct timeline_bucket timeline_read(const struct timeline *timeline, size_t number, size_t *cursor)
+{
+    while (*cursor + 1 < timeline->n_kept && timeline->kept[*cursor + 1].number <= number)
+        ++*cursor;
+    const struct timeline_bucket *last = &timeline->kept[*cursor];
+    if (last->number == number)
+        return *last;
+    return (struct timeline_bucket){.number = number,
+                                    .live_bytes = last->live_bytes,
+                                    .live_blocks = last->live_blocks,
+                                    .peak_bytes = last->live_bytes,
+                                    .low_bytes = last->live_bytes};
 }

@@ -5,19 +5,22 @@
  *
  * Model:   buckets begin at the start of the process and are 2^shift ns wide. When time leaves the
  *          last one, neighbours are joined and buckets become twice as wide: no length of the
- *          recording need be known, and none costs more memory.
+ *          recording need be known, and none costs more memory. Buckets in which nothing happens
+ *          are not kept: what was live before goes on in them.
  * Invariants
  *   TL-1 Bucket i covers [start + i * width, start + (i + 1) * width); times never decrease.
  *   TL-2 peak and low of a bucket are taken over all its instants, also those without events.
  *   TL-3 Sums over buckets equal the totals of the process.
+ *   TL-4 Memory: 72 bytes, doubled at most, for each bucket in which something happened.
  * Threads: none.
- * Failure: memory, at the first event only.
+ * Failure: memory.
  */
 #ifndef MTRACE_IMPORTER_TIMELINE_H
 #define MTRACE_IMPORTER_TIMELINE_H
 
 #include "support/error.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -26,6 +29,7 @@ enum {
 };
 
 struct timeline_bucket {
+    size_t number;
     uint64_t live_bytes, live_blocks; /* at the end of the bucket */
     uint64_t peak_bytes, low_bytes;
     uint64_t allocated_blocks, allocated_bytes;
@@ -33,7 +37,8 @@ struct timeline_bucket {
 };
 
 struct timeline {
-    struct timeline_bucket *buckets; /* NULL before the first event */
+    struct timeline_bucket *kept; /* those with events, in order; NULL before the first event */
+    size_t n_kept, max_kept;
     uint64_t start_ns;
     unsigned shift;
     size_t n_buckets; /* begun ones; the last may be open */
@@ -54,5 +59,9 @@ void timeline_count_end(struct timeline *timeline, uint64_t bytes);
 /* live_* held until end_ns, the last instant of the process, and at it. */
 int timeline_finish(struct timeline *timeline, uint64_t end_ns, uint64_t live_bytes,
                     uint64_t live_blocks, struct error *err);
+
+/* Bucket `number` < n_buckets. *cursor is 0 at the first, and numbers go up. */
+struct timeline_bucket timeline_read(const struct timeline *timeline, size_t number,
+                                     size_t *cursor);
 
 #endif

@@ -9,7 +9,7 @@
 #include <string.h>
 
 enum {
-    STACKS_PER_PIECE = 256
+    STACKS_PER_PIECE = 16
 };
 
 int totals_new(uint32_t n_processes, uint32_t n_threads, uint32_t n_nodes, struct totals **ret,
@@ -72,9 +72,8 @@ static int process_begin(struct totals *totals, struct process_totals *process, 
 {
     process->pages =
         calloc((size_t)totals->n_nodes / TOTALS_NODES_PER_PAGE + 1, sizeof *process->pages);
-    process->sizes = calloc(TOTALS_SIZE_CLASSES, sizeof *process->sizes);
     process->lifetimes = calloc(TOTALS_LIFETIME_CLASSES, sizeof *process->lifetimes);
-    return process->pages && process->sizes && process->lifetimes ? 0 : out_of_memory(err);
+    return process->pages && process->lifetimes ? 0 : out_of_memory(err);
 }
 
 static int add_piece(struct process_totals *process, struct error *err)
@@ -222,11 +221,31 @@ static uint64_t known_slack(const struct live_block *block)
     return slack == LIVE_BLOCK_SLACK_UNKNOWN ? 0 : slack;
 }
 
-static void count_birth(struct process_totals *process, struct thread_totals *thread,
-                        const struct live_block *block)
+static MTRACE_COLD int reserve_size(struct process_totals *process, unsigned class,
+                                    struct error *err)
 {
-    struct size_class_totals *class = &process->sizes[totals_size_class(block->size)];
+    size_t n_sizes = process->n_sizes;
+    struct size_class_totals *sizes =
+        growing_reserve(process->sizes, &n_sizes, class + 1, sizeof *sizes);
 
+    if (!sizes)
+        return out_of_memory(err);
+    process->sizes = sizes;
+    process->n_sizes = n_sizes;
+    return 0;
+}
+
+static int count_birth(struct process_totals *process, struct thread_totals *thread,
+                       const struct live_block *block, struct error *err)
+{
+    unsigned size_class = totals_size_class(block->size);
+
+    if (mtrace_unlikely(size_class >= process->n_sizes)) {
+        int code = reserve_size(process, size_class, err);
+        if (code)
+            return code;
+    }
+    struct size_class_totals *class = &process->sizes[size_class];
     process->n_births++;
     process->live_bytes += block->size;
     process->live_blocks++;
@@ -237,6 +256,7 @@ static void count_birth(struct process_totals *process, struct thread_totals *th
     class->allocated_blocks++;
     class->allocated_bytes += block->size;
     class->slack_bytes += known_slack(block);
+    return 0;
 }
 
 int totals_born(struct totals *totals, uint32_t process_id, const struct live_block *block,
@@ -267,8 +287,7 @@ int totals_born(struct totals *totals, uint32_t process_id, const struct live_bl
     } else {
         stack->chains_started++;
     }
-    count_birth(process, &totals->threads[block->thread], block);
-    return 0;
+    return count_birth(process, &totals->threads[block->thread], block, err);
 }
 
 static int tally_end(struct totals *totals, uint32_t process, const struct live_block *block,

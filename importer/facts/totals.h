@@ -87,7 +87,8 @@ struct process_totals {
     uint32_t **pages;             /* node / TOTALS_NODES_PER_PAGE -> stack number + 1 per node */
     uint32_t n_stacks;
     size_t n_pieces, max_pieces;
-    struct size_class_totals *sizes;         /* TOTALS_SIZE_CLASSES */
+    struct size_class_totals *sizes; /* n_sizes <= TOTALS_SIZE_CLASSES, the largest used */
+    size_t n_sizes;
     struct lifetime_class_totals *lifetimes; /* TOTALS_LIFETIME_CLASSES */
 };
 

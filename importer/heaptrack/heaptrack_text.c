@@ -152,9 +152,11 @@ int heaptrack_text_open(const char *path, struct heaptrack_text *text, struct er
     codec->input = malloc(INPUT_BYTES);
     if (!codec->input || !text->buffer)
         return error_set(err, ERROR_NOMEM, "out of memory");
-    codec->fd = open(path, O_RDONLY | O_CLOEXEC);
+    codec->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a FIFO would wait for a writer */
     if (codec->fd < 0 || fstat(codec->fd, &status) != 0)
         return error_set_errno(err, errno, "cannot read '%s'", path);
+    if (!S_ISREG(status.st_mode))
+        return error_set(err, ERROR_FORMAT, "'%s' is not a regular file", path);
     text->size_bytes = (uint64_t)status.st_size;
     return recognize(codec, err);
 }

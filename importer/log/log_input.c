@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "importer/log/log_input.h"
 
-#include <errno.h>
-#include <signal.h>
+#include "support/running.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -227,18 +227,16 @@ static int read_definitions(struct log_input *input, struct log_scan *scan, stru
     return 0;
 }
 
-static bool is_running(uint32_t pid)
-{
-    return pid != 0 && pid <= INT32_MAX && (kill((pid_t)pid, 0) == 0 || errno == EPERM);
-}
-
 /* A recorder removes the pool behind the trailer; without one a raw log is finished when nobody
  * maps it any more. */
 static bool is_being_written(const struct log_input *input)
 {
-    for (size_t i = 0; i < input->n_files; i++)
-        if (log_file_is_live(input->files[i]) || is_running(input->files[i]->header.recorder_pid))
+    for (size_t i = 0; i < input->n_files; i++) {
+        const struct log_file *header = &input->files[i]->header;
+        if (log_file_is_live(input->files[i])
+            || running_writes((pid_t)header->recorder_pid, header))
             return true;
+    }
     return false;
 }
 

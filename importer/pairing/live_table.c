@@ -12,7 +12,7 @@ enum {
     SLOT_EMPTY = 0,
     SLOT_REMOVED = 1,
     SLOT_FIRST = 2,
-    MIN_SLOTS = 256,
+    MIN_SLOTS = 64,
     MAX_BLOCKS = 1 << 29, /* so that a number leaves a slot one bit */
 };
 
@@ -52,7 +52,7 @@ static bool slot_is_used(const struct live_table *table, uint32_t slot)
 void live_table_init(struct live_table *table)
 {
     memset(table, 0, sizeof *table);
-    table->number_bits = 8;
+    table->number_bits = 6;
 }
 
 void live_table_done(struct live_table *table)

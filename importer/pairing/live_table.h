@@ -3,13 +3,16 @@
  * live_table: the live blocks of one process, found by address.
  *
  * Model:   blocks lie in pieces that never move; an open-addressing index of 4-byte slots leads
- * from an address to its block. A slot holds the block's number and, in the bits that number leaves
- * free, some bits of the address's hash, so that few probes touch a block in vain. Invariants LT-1
- * An address is in the table at most once. LT-2 48 bytes per block and at most 16 for its slots (24
- * while they grow), counted at the largest number of blocks that were live at once, and 50 KiB to
- * begin with. LT-3 A block keeps its place until it is removed; its place is then reused. Threads:
- * none; one user at a time. Failure: only live_table_add can fail: memory, or more than 2^29
- * blocks.
+ *          from an address to its block. A slot holds the block's number and, in the bits that
+ *          number leaves free, some bits of the address's hash, so that few probes touch a block in
+ *          vain.
+ * Invariants
+ *   LT-1 An address is in the table at most once.
+ *   LT-2 48 bytes per block and at most 16 for its slots (24 while they grow), counted at the
+ *        largest number of blocks that were live at once, and 4 KiB to begin with.
+ *   LT-3 A block keeps its place until it is removed; its place is then reused.
+ * Threads: none; one user at a time.
+ * Failure: only live_table_add can fail: memory, or more than 2^29 blocks.
  */
 #ifndef MTRACE_IMPORTER_LIVE_TABLE_H
 #define MTRACE_IMPORTER_LIVE_TABLE_H
@@ -71,7 +74,7 @@ static inline void live_block_set_births(struct live_block *block, uint64_t birt
 }
 
 enum {
-    LIVE_TABLE_PIECE_BLOCKS = 1024
+    LIVE_TABLE_PIECE_BLOCKS = 64
 };
 
 struct live_table {

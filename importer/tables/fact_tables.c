@@ -173,18 +173,19 @@ static int write_timeline(struct facts *facts, uint32_t process, sqlite3_stmt *i
 {
     const struct timeline *timeline = &facts->processes[process].timeline;
     uint64_t last_ns = facts->processes[process].last_ns;
+    size_t cursor = 0;
     int code = 0;
 
-    for (size_t i = 0; code == 0 && timeline->buckets && i < timeline->n_buckets; i++) {
-        const struct timeline_bucket *bucket = &timeline->buckets[i];
+    for (size_t i = 0; code == 0 && i < timeline->n_buckets; i++) {
+        const struct timeline_bucket bucket = timeline_read(timeline, i, &cursor);
         uint64_t start_ns = timeline->start_ns + ((uint64_t)i << timeline->shift);
         uint64_t end_ns = start_ns + (UINT64_C(1) << timeline->shift);
         if (end_ns > last_ns && last_ns > start_ns)
             end_ns = last_ns;
         code = database_insert(insert, err, "uuuuuuuuuuuu", (uint64_t)process, (uint64_t)i,
-                               start_ns, end_ns, bucket->live_bytes, bucket->live_blocks,
-                               bucket->peak_bytes, bucket->low_bytes, bucket->allocated_blocks,
-                               bucket->allocated_bytes, bucket->freed_blocks, bucket->freed_bytes);
+                               start_ns, end_ns, bucket.live_bytes, bucket.live_blocks,
+                               bucket.peak_bytes, bucket.low_bytes, bucket.allocated_blocks,
+                               bucket.allocated_bytes, bucket.freed_blocks, bucket.freed_bytes);
     }
     return code;
 }
@@ -195,7 +196,7 @@ static int write_sizes(struct facts *facts, uint32_t process, sqlite3_stmt *inse
     const struct size_class_totals *sizes = facts->totals->processes[process].sizes;
     int code = 0;
 
-    for (unsigned i = 0; code == 0 && sizes && i < TOTALS_SIZE_CLASSES; i++) {
+    for (unsigned i = 0; code == 0 && i < facts->totals->processes[process].n_sizes; i++) {
         uint64_t from;
         uint64_t to;
         if (sizes[i].allocated_blocks == 0)

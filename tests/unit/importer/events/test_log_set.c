@@ -543,6 +543,7 @@ static void store_log(const char *path, uint8_t *bytes, size_t n)
     struct log_file *header = (struct log_file *)bytes;
 
     header->recorder_pid = (uint32_t)getpid();
+    header->start_unix_ns = 0; /* so that it is not known that the log is older than we are */
     log_reading_store(path, bytes, n);
 }
 

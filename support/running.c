@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT */
+#include "support/running.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    STAT_BYTES = 1024
+};
+
+static const int64_t second_ns = 1000000000;
+
+/* Clocks are read one after the other, and ticks are coarse. */
+static const int64_t slack_ns = 1000000000;
+
+/* Of the wall clock, which may have been set since. */
+static const int64_t set_clock_ns = 3600 * (int64_t)1000000000;
+
+/* What follows the name in /proc/PID/stat, NULL when there is none. */
+static const char *read_stat(pid_t pid, char *text, int n_bytes)
+{
+    char path[64];
+    FILE *file;
+    const char *at;
+
+    (void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+    file = fopen(path, "re");
+    if (!file)
+        return NULL;
+    at = fgets(text, n_bytes, file) ? strrchr(text, ')') : NULL;
+    fclose(file);
+    return at ? at + 1 : NULL;
+}
+
+bool running_is(pid_t pid)
+{
+    char text[STAT_BYTES];
+    const char *at = read_stat(pid, text, sizeof(text));
+    char state;
+    long n_threads;
+
+    if (!at
+        || sscanf(at, " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %ld",
+                  &state, &n_threads)
+               != 2)
+        return false;
+    return (state != 'Z' && state != 'X') || n_threads > 1;
+}
+
+static int64_t clock_ns(clockid_t clock)
+{
+    struct timespec now = {0};
+
+    clock_gettime(clock, &now);
+    return now.tv_sec * second_ns + now.tv_nsec;
+}
+
+/* When the process started, by CLOCK_BOOTTIME; negative: not known. */
+static int64_t started_ns(pid_t pid)
+{
+    char text[STAT_BYTES];
+    const char *at = read_stat(pid, text, sizeof(text));
+    uint64_t ticks;
+
+    if (!at
+        || sscanf(at,
+                  " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d"
+                  " %" SCNu64,
+                  &ticks)
+               != 1)
+        return -1;
+    return (int64_t)(ticks / (uint64_t)sysconf(_SC_CLK_TCK)) * second_ns;
+}
+
+/* While the machine slept CLOCK_MONOTONIC stood still: a sleep since the log began makes the
+ * process look older than it is, never younger. */
+static bool began_before_log(int64_t process_ns, const struct log_file *header)
+{
+    int64_t boot_now = clock_ns(CLOCK_BOOTTIME);
+    int64_t boot_unix_ns = clock_ns(CLOCK_REALTIME) - boot_now;
+    int64_t process_monotonic_ns = process_ns - (boot_now - clock_ns(CLOCK_MONOTONIC));
+
+    if ((int64_t)header->start_unix_ns < boot_unix_ns - set_clock_ns)
+        return false; /* the log is of an earlier boot */
+    return process_monotonic_ns <= (int64_t)header->start_monotonic_ns + slack_ns;
+}
+
+bool running_writes(pid_t pid, const struct log_file *header)
+{
+    if (pid <= 0 || !running_is(pid))
+        return false;
+    if (header->start_unix_ns == 0 || header->start_monotonic_ns == 0)
+        return true; /* nothing is in it yet */
+    int64_t process_ns = started_ns(pid);
+    return process_ns < 0 || began_before_log(process_ns, header);
+}
+
+/* exit_code is the last field. The kernel shows 0 to those who may not know, so 0 says nothing. */
+bool running_find_status(pid_t pid, int *ret_wait_status)
+{
+    char text[STAT_BYTES];
+    const char *at = read_stat(pid, text, sizeof(text));
+    const char *last = at ? strrchr(at, ' ') : NULL;
+
+    return last && at[1] == 'Z' && sscanf(last, "%d", ret_wait_status) == 1
+           && *ret_wait_status != 0;
+}
