@@ -320,7 +320,7 @@ int log_names_add_nodes(struct log_names *names, const void *payload, size_t n_b
     for (size_t i = 0; i < n; i++) {
         uint64_t node = (uint64_t)first_node + i;
         struct node_note *note;
-        if (slots[i].address == 0 || node < LOG_NODE_FIRST || node > UINT32_MAX)
+        if (slots[i].address == 0 || node < LOG_NODE_FIRST || node >= LOG_NAMES_MAX_NODES)
             continue;
         if ((!names->node_pages || node / LOG_NAMES_PAGE >= names->n_pages
              || !names->node_pages[node / LOG_NAMES_PAGE])

@@ -7,9 +7,12 @@
  *          several times. When all logs are read the definitions are merged (definitions_build.h),
  *          which fills the ids of the database in; events then look them up here.
  * Invariants
- *   LN-1 Memory grows with the definitions that are really in the log, never with the size of an
- * id. LN-2 The node pages are parsed content until log_names_forget_nodes, ids of the database
- * after stack_merge_log. Threads: read-only once merged. Failure: ERROR_NOMEM.
+ *   LN-1 Memory grows with the definitions that are really in the log: at most 5 KiB for a node, and
+ *        32 MiB for its id.
+ *   LN-2 The node pages are parsed content until log_names_forget_nodes, ids of the database after
+ *        stack_merge_log.
+ * Threads: read-only once merged.
+ * Failure: ERROR_NOMEM.
  */
 #ifndef MTRACE_IMPORTER_LOG_NAMES_H
 #define MTRACE_IMPORTER_LOG_NAMES_H
@@ -19,7 +22,8 @@
 #include "support/id_table.h"
 
 enum {
-    LOG_NAMES_PAGE = 4096, /* nodes of a page */
+    LOG_NAMES_PAGE = 256,          /* nodes of a page */
+    LOG_NAMES_MAX_NODES = 1 << 29, /* of more than 8 GiB of raw nodes the rest are lost */
 };
 
 struct thread_note {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "importer/symbols/function_totals.h"
 
+#include "importer/symbols/touched_ids.h"
 #include "importer/tables/database.h"
 #include "support/database_guard.h"
 #include "support/saturating.h"
 
 #include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum {
     N_FIGURES = 5 /* allocated blocks and bytes, leaked bytes, peak bytes, temporary blocks */
@@ -18,6 +18,7 @@ struct figures {
 };
 
 struct node {
+    uint32_t parent; /* 0: a root */
     uint32_t last_descendant;
     uint32_t frame;
     uint32_t site_function; /* 0: none */
@@ -26,12 +27,16 @@ struct node {
 
 struct function {
     struct figures self, total;
-    uint32_t n_open; /* nodes on the way to the current one that hold it */
+    struct figures before; /* what had been counted when the outermost node that holds it began */
+    uint32_t n_open;       /* nodes on the way to the current one that hold it */
 };
 
 struct tree {
     struct node *nodes;         /* by backtrace id */
-    struct figures *sums;       /* by backtrace id: of all stacks up to it, of one process */
+    struct figures *own;        /* by backtrace id, of one process */
+    struct figures counted;     /* of all nodes up to the current one */
+    struct touched_ids touched; /* nodes of the process: its stacks, and what is above them */
+    struct touched_ids used;    /* functions and modules of it */
     uint32_t *open;             /* nodes on the way to the current one, outermost first */
     uint32_t *first_of_frame;   /* by frame id: index in frame_functions; one more at the end */
     uint32_t *frame_functions;  /* distinct functions of a frame's levels, and its module */
@@ -57,22 +62,25 @@ static int tree_new(sqlite3 *db, struct tree *tree, struct error *err)
     if (code)
         return code;
     tree->nodes = calloc(tree->n_nodes, sizeof *tree->nodes);
-    tree->sums = calloc(tree->n_nodes, sizeof *tree->sums);
+    tree->own = calloc(tree->n_nodes, sizeof *tree->own);
     tree->open = calloc(tree->n_nodes, sizeof *tree->open);
     tree->first_of_frame = calloc(tree->n_frames + 1, sizeof *tree->first_of_frame);
     tree->frame_functions = calloc(tree->n_levels + 1, sizeof *tree->frame_functions);
     tree->functions = calloc(tree->n_functions + tree->n_modules, sizeof *tree->functions);
-    if (tree->nodes && tree->sums && tree->open && tree->first_of_frame && tree->frame_functions
-        && tree->functions)
-        return 0;
-    return error_set(err, ERROR_NOMEM, "out of memory for totals of %zu functions",
-                     tree->n_functions);
+    if (!tree->nodes || !tree->own || !tree->open || !tree->first_of_frame || !tree->frame_functions
+        || !tree->functions)
+        return error_set(err, ERROR_NOMEM, "out of memory for totals of %zu functions",
+                         tree->n_functions);
+    code = touched_ids_init(&tree->touched, tree->n_nodes, err);
+    return code ? code : touched_ids_init(&tree->used, tree->n_functions + tree->n_modules, err);
 }
 
 static void tree_done(struct tree *tree)
 {
     free(tree->nodes);
-    free(tree->sums);
+    free(tree->own);
+    touched_ids_done(&tree->touched);
+    touched_ids_done(&tree->used);
     free(tree->open);
     free(tree->first_of_frame);
     free(tree->frame_functions);
@@ -95,8 +103,8 @@ static int read_nodes(sqlite3 *db, struct tree *tree, struct error *err)
     int step;
     int code = database_prepare(
         db,
-        "SELECT b.backtrace_id, b.last_descendant_id, b.frame_id, s.function_id, s.object_id"
-        " FROM backtraces b LEFT JOIN call_sites s ON s.call_site_id = b.call_site_id",
+        "SELECT b.backtrace_id, b.last_descendant_id, b.frame_id, s.function_id, s.object_id,"
+        " b.parent_backtrace_id FROM backtraces b LEFT JOIN call_sites s ON s.call_site_id = b.call_site_id",
         &statement, err);
 
     if (code)
@@ -107,6 +115,7 @@ static int read_nodes(sqlite3 *db, struct tree *tree, struct error *err)
         node->last_descendant = (uint32_t)database_id(statement, 1, tree->n_nodes);
         node->frame = (uint32_t)database_id(statement, 2, tree->n_frames);
         node->site_function = (uint32_t)database_id(statement, 3, tree->n_functions);
+        node->parent = (uint32_t)database_id(statement, 5, tree->n_nodes);
         if (module)
             node->site_module = (uint32_t)(tree->n_functions + (size_t)module);
     }
@@ -143,27 +152,31 @@ static int read_frames(sqlite3 *db, struct tree *tree, struct error *err)
     return end_read(db, statement, step, err);
 }
 
-/* Figures of the stacks of one process, and from them running sums in order of id. */
+static void grow_all(struct figures *sum, const struct figures *value)
+{
+    for (int i = 0; i < N_FIGURES; i++)
+        saturating_grow(&sum->value[i], value->value[i]);
+}
+
+/* Figures of the stacks of one process. */
 static int read_totals(sqlite3 *db, struct tree *tree, sqlite3_stmt *statement, struct error *err)
 {
     int step;
 
-    memset(tree->sums, 0, tree->n_nodes * sizeof *tree->sums);
     while ((step = sqlite3_step(statement)) == SQLITE_ROW) {
-        size_t id = (size_t)database_id(statement, 0, tree->n_nodes);
-        struct function *site = &tree->functions[tree->nodes[id].site_function];
-        struct function *module = &tree->functions[tree->nodes[id].site_module];
-        for (int i = 0; i < N_FIGURES; i++) {
-            tree->sums[id].value[i] = sqlite3_column_int64(statement, i + 1);
-            saturating_grow(&site->self.value[i], tree->sums[id].value[i]);
-            saturating_grow(&module->self.value[i], tree->sums[id].value[i]);
-        }
+        uint32_t id = (uint32_t)database_id(statement, 0, tree->n_nodes);
+        const struct node *node = &tree->nodes[id];
+        for (int i = 0; i < N_FIGURES; i++)
+            tree->own[id].value[i] = sqlite3_column_int64(statement, i + 1);
+        touched_ids_add(&tree->used, node->site_function);
+        touched_ids_add(&tree->used, node->site_module);
+        grow_all(&tree->functions[node->site_function].self, &tree->own[id]);
+        grow_all(&tree->functions[node->site_module].self, &tree->own[id]);
+        while (id && touched_ids_add(&tree->touched, id))
+            id = tree->nodes[id].parent;
     }
     sqlite3_reset(statement);
-    for (size_t id = 1; id < tree->n_nodes; id++) {
-        for (int i = 0; i < N_FIGURES; i++)
-            saturating_grow(&tree->sums[id].value[i], tree->sums[id - 1].value[i]);
-    }
+    touched_ids_sort(&tree->touched);
     return step == SQLITE_DONE ? 0 : database_error(db, err);
 }
 
@@ -173,43 +186,53 @@ static void close_node(struct tree *tree)
 {
     uint32_t frame = tree->nodes[tree->open[--tree->n_open]].frame;
 
-    for (uint32_t i = tree->first_of_frame[frame]; i < tree->first_of_frame[frame + 1]; i++)
-        tree->functions[tree->frame_functions[i]].n_open--;
+    for (uint32_t i = tree->first_of_frame[frame]; i < tree->first_of_frame[frame + 1]; i++) {
+        struct function *function = &tree->functions[tree->frame_functions[i]];
+        if (--function->n_open > 0)
+            continue; /* an outer node counts this subtree, too */
+        for (int figure = 0; figure < N_FIGURES; figure++)
+            saturating_grow(
+                &function->total.value[figure],
+                saturating_subtract(tree->counted.value[figure], function->before.value[figure]));
+    }
 }
 
 static void open_node(struct tree *tree, uint32_t id)
 {
-    const struct node *node = &tree->nodes[id];
-    const struct figures *last = &tree->sums[node->last_descendant];
-    const struct figures *before = &tree->sums[id - 1];
+    uint32_t frame = tree->nodes[id].frame;
 
     tree->open[tree->n_open++] = id;
-    for (uint32_t i = tree->first_of_frame[node->frame]; i < tree->first_of_frame[node->frame + 1];
-         i++) {
+    for (uint32_t i = tree->first_of_frame[frame]; i < tree->first_of_frame[frame + 1]; i++) {
         struct function *function = &tree->functions[tree->frame_functions[i]];
-        if (function->n_open++ > 0)
-            continue; /* an outer node counted this subtree already */
-        for (int figure = 0; figure < N_FIGURES; figure++)
-            saturating_grow(&function->total.value[figure],
-                            saturating_subtract(last->value[figure], before->value[figure]));
+        touched_ids_add(&tree->used, tree->frame_functions[i]);
+        if (function->n_open++ == 0)
+            function->before = tree->counted;
     }
+    grow_all(&tree->counted, &tree->own[id]);
 }
 
 static void walk(struct tree *tree)
 {
-    for (uint32_t id = 1; id < tree->n_nodes;) {
-        const struct node *node = &tree->nodes[id];
+    tree->counted = (struct figures){{0}};
+    for (size_t i = 0; i < tree->touched.n; i++) {
+        uint32_t id = tree->touched.ids[i];
         while (tree->n_open && tree->nodes[tree->open[tree->n_open - 1]].last_descendant < id)
             close_node(tree);
-        /* Blocks of 0 bytes are still blocks: figure 0 tells an untouched subtree. */
-        if (tree->sums[node->last_descendant].value[0] == tree->sums[id - 1].value[0]) {
-            id = (node->last_descendant > id ? node->last_descendant : id) + 1;
-            continue;
-        }
-        open_node(tree, id++);
+        open_node(tree, id);
     }
     while (tree->n_open)
         close_node(tree);
+}
+
+static void forget_process(struct tree *tree)
+{
+    for (size_t i = 0; i < tree->touched.n; i++)
+        tree->own[tree->touched.ids[i]] = (struct figures){{0}};
+    for (size_t i = 0; i < tree->used.n; i++)
+        tree->functions[tree->used.ids[i]] = (struct function){.n_open = 0};
+    tree->own[0] = (struct figures){{0}}; /* of stacks that a damaged file names */
+    touched_ids_clear(&tree->touched);
+    touched_ids_clear(&tree->used);
 }
 
 /* Where rows go: functions, or modules, which have ids behind them. */
@@ -223,7 +246,10 @@ static int write_rows(const struct tree *tree, int64_t process, const struct out
 {
     int code = 0;
 
-    for (size_t i = output->before_first + 1; code == 0 && i < output->end; i++) {
+    for (size_t k = 0; code == 0 && k < tree->used.n; k++) {
+        size_t i = tree->used.ids[k];
+        if (i <= output->before_first || i >= output->end)
+            continue;
         const int64_t *self = tree->functions[i].self.value;
         const int64_t *total = tree->functions[i].total.value;
         if (total[0] || self[0])
@@ -243,9 +269,10 @@ static int write_process(sqlite3 *db, struct tree *tree, int64_t process, sqlite
     if (code)
         return code;
     walk(tree);
+    touched_ids_sort(&tree->used);
     for (int i = 0; code == 0 && i < 2; i++)
         code = write_rows(tree, process, &outputs[i], err);
-    memset(tree->functions, 0, (tree->n_functions + tree->n_modules) * sizeof *tree->functions);
+    forget_process(tree);
     return code;
 }
 

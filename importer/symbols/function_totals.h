@@ -3,12 +3,15 @@
  * function_totals: what each function, and each file of code, allocated itself and with everything
  * it called.
  *
- * Model:   the totals of a stack count once for every function and file on it, inlined ones included,
- * however often it is there: at the outermost node of the function the whole subtree is counted.
- *          Preorder ids make a subtree a range, and sums over ranges differences of running sums.
- * Invariants: FT-1 rows that were there before are replaced. FT-2 self figures of all functions add
- *             up to those of the stacks whose call site has a function.
- * Memory:  about 60 bytes per stack and 12 per level of a frame.
+ * Model:   the totals of a stack count once for every function and file on it, inlined ones
+ *          included, however often it is there: at the outermost node of the function the whole
+ *          subtree is counted. Ids are in preorder, so that what was counted between the first and
+ *          the last node of a subtree is its sum. For each process only the nodes of its own stacks
+ *          are gone over.
+ * Invariants
+ *   FT-1 Rows that were there before are replaced.
+ *   FT-2 Self figures of all functions add up to those of the stacks whose call site has a function.
+ * Memory:  about 70 bytes per stack and 12 per level of a frame.
  * Failure: memory and the database.
  */
 #ifndef MTRACE_IMPORTER_FUNCTION_TOTALS_H

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "importer/symbols/site_totals.h"
 
+#include "importer/symbols/touched_ids.h"
 #include "importer/tables/database.h"
 #include "support/database_guard.h"
 #include "support/saturating.h"
@@ -9,10 +10,12 @@
 #include <stdlib.h>
 
 struct sites {
-    uint32_t *of_stack;       /* call site by backtrace id; 0: none */
-    int64_t *stack_bytes;     /* live, as the last snapshot that names the stack says */
-    int64_t *change_bytes;    /* by call site, of the snapshot that is being read */
-    size_t n_stacks, n_sites; /* highest id + 1 */
+    uint32_t *of_stack;        /* call site by backtrace id; 0: none */
+    int64_t *stack_bytes;      /* live, as the last snapshot that names the stack says */
+    int64_t *change_bytes;     /* by call site, of the snapshot that is being read */
+    struct touched_ids stacks; /* with bytes in a snapshot of the process */
+    struct touched_ids sites;  /* with a change in the snapshot */
+    size_t n_stacks, n_sites;  /* highest id + 1 */
 };
 
 static int read_sites(sqlite3 *db, struct sites *sites, struct error *err)
@@ -49,7 +52,10 @@ static int sites_new(sqlite3 *db, struct sites *sites, struct error *err)
     if (!sites->of_stack || !sites->stack_bytes || !sites->change_bytes)
         return error_set(err, ERROR_NOMEM, "out of memory for totals of %zu stacks",
                          sites->n_stacks);
-    return read_sites(db, sites, err);
+    code = touched_ids_init(&sites->stacks, sites->n_stacks, err);
+    if (code == 0)
+        code = touched_ids_init(&sites->sites, sites->n_sites, err);
+    return code ? code : read_sites(db, sites, err);
 }
 
 static void sites_done(struct sites *sites)
@@ -57,6 +63,8 @@ static void sites_done(struct sites *sites)
     free(sites->of_stack);
     free(sites->stack_bytes);
     free(sites->change_bytes);
+    touched_ids_done(&sites->stacks);
+    touched_ids_done(&sites->sites);
 }
 
 static int write_snapshot(struct sites *sites, int64_t snapshot, sqlite3_stmt *insert,
@@ -64,13 +72,15 @@ static int write_snapshot(struct sites *sites, int64_t snapshot, sqlite3_stmt *i
 {
     int code = 0;
 
-    for (size_t site = 0; code == 0 && site < sites->n_sites; site++) {
+    touched_ids_sort(&sites->sites);
+    for (size_t i = 0; i < sites->sites.n; i++) {
+        uint32_t site = sites->sites.ids[i];
         int64_t change = sites->change_bytes[site];
         sites->change_bytes[site] = 0;
-        if (change == 0)
-            continue;
-        code = database_insert(insert, err, "izi", snapshot, (uint64_t)site, change);
+        if (code == 0 && change != 0)
+            code = database_insert(insert, err, "izi", snapshot, (uint64_t)site, change);
     }
+    touched_ids_clear(&sites->sites);
     return code;
 }
 
@@ -83,7 +93,10 @@ static int take_snapshot(sqlite3 *db, struct sites *sites, int64_t snapshot, sql
     while ((step = sqlite3_step(stacks)) == SQLITE_ROW) {
         int64_t stack = database_id(stacks, 0, sites->n_stacks);
         int64_t live_bytes = sqlite3_column_int64(stacks, 1);
-        int64_t *change = &sites->change_bytes[sites->of_stack[stack]];
+        uint32_t site = sites->of_stack[stack];
+        int64_t *change = &sites->change_bytes[site];
+        touched_ids_add(&sites->stacks, (uint32_t)stack);
+        touched_ids_add(&sites->sites, site);
         saturating_grow(change, saturating_subtract(live_bytes, sites->stack_bytes[stack]));
         sites->stack_bytes[stack] = live_bytes;
     }
@@ -93,8 +106,9 @@ static int take_snapshot(sqlite3 *db, struct sites *sites, int64_t snapshot, sql
 
 static void forget_stacks(struct sites *sites)
 {
-    for (size_t i = 0; i < sites->n_stacks; i++)
-        sites->stack_bytes[i] = 0;
+    for (size_t i = 0; i < sites->stacks.n; i++)
+        sites->stack_bytes[sites->stacks.ids[i]] = 0;
+    touched_ids_clear(&sites->stacks);
 }
 
 static int write_snapshots(sqlite3 *db, struct sites *sites, struct error *err)

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * touched_ids: a set of ids, so that what is done for each process costs what that process has, and
+ * not what all have.
+ *
+ * Model:   a mark per id and a list of those marked.
+ * Threads: none.
+ * Failure: memory, in touched_ids_init only.
+ */
+#ifndef MTRACE_IMPORTER_TOUCHED_IDS_H
+#define MTRACE_IMPORTER_TOUCHED_IDS_H
+
+#include "support/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct touched_ids {
+    uint32_t *ids;
+    bool *is_touched;
+    size_t n;
+};
+
+/* For ids below `end`. touched_ids_done also after a failure. */
+int touched_ids_init(struct touched_ids *touched, size_t end, struct error *err);
+void touched_ids_done(struct touched_ids *touched);
+
+/* false when it was in the set before. */
+static inline bool touched_ids_add(struct touched_ids *touched, uint32_t id)
+{
+    if (touched->is_touched[id])
+        return false;
+    touched->is_touched[id] = true;
+    touched->ids[touched->n++] = id;
+    return true;
+}
+
+/* Puts ids[0..n) in order. */
+void touched_ids_sort(struct touched_ids *touched);
+
+void touched_ids_clear(struct touched_ids *touched);
+
+#endif
