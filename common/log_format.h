@@ -424,6 +424,7 @@ enum log_sample_kind {
     LOG_SAMPLE_MEMORY = 1,  /* a = rss, b = anonymous, c = file bytes */
     LOG_SAMPLE_HEAP = 2,    /* a = start, b = end of a heap, c = enum log_heap_kind */
     LOG_SAMPLE_MAPPING = 3, /* a = start, b = end of a mapping, c = its rss bytes */
+    LOG_SAMPLE_OWN = 4,     /* a = bytes of the MEMORY sample behind it that are the log itself */
 };
 
 /* Taken by the recorder from outside. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "recorder/family.h"
 
-#include "recorder/running.h"
+#include "support/running.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 #include "recorder/later_logs.h"
 
 #include "common/log_format.h"
-#include "recorder/running.h"
+#include "support/running.h"
 #include "support/growing.h"
 
 #include <dirent.h>

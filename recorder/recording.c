@@ -195,6 +195,27 @@ static int write_samples(struct recording *recording, struct error *err)
     return code;
 }
 
+/* What the program has touched of the log stays in its memory: a segment is used to its end. A log
+ * that large grew because all of it was in use. */
+static uint64_t touched_bytes(const struct live_log *log)
+{
+    const uint32_t many_segments = 4096;
+    uint64_t n_used = 0;
+
+    if (log->n_mapped > many_segments)
+        return LOG_FILE_HEADER_BYTES + (uint64_t)log->n_mapped * LOG_SEGMENT_BYTES;
+    for (uint32_t i = live_log_next_used(log, 0); i < log->n_mapped;
+         i = live_log_next_used(log, i + 1))
+        n_used++;
+    return LOG_FILE_HEADER_BYTES + n_used * LOG_SEGMENT_BYTES;
+}
+
+static void take_samples(struct recording *recording, uint64_t now_ns)
+{
+    recording->samples.own_bytes = touched_bytes(&recording->live);
+    recording->samples_due_ns = samples_take(&recording->samples, now_ns);
+}
+
 int recording_step(struct recording *recording, uint64_t now_ns, uint32_t *ret_n_packed,
                    struct error *err)
 {
@@ -209,7 +230,7 @@ int recording_step(struct recording *recording, uint64_t now_ns, uint32_t *ret_n
     if (now_ns >= recording->samples_due_ns && recording->packing->has_header
         && atomic_load_explicit(&recording->live.seen.end_kind, memory_order_relaxed)
                != LOG_END_EXEC)
-        recording->samples_due_ns = samples_take(&recording->samples, now_ns);
+        take_samples(recording, now_ns);
     if (code == 0
         && (now_ns >= recording->samples_flush_ns
             || recording->samples.n_samples == PACK_SAMPLES_MAX)) {

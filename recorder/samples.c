@@ -33,8 +33,8 @@ void samples_init(struct samples *samples, pid_t pid, uint64_t interval_ms, uint
     samples->n_samples = 0;
     samples->interval_ns = interval_ms * 1000000;
     samples->totals = (struct samples_pace){now_ns, samples->interval_ns};
-    samples->heaps = (struct samples_pace){now_ns + second_ns / 4, second_ns};
-    samples->mappings = (struct samples_pace){now_ns + second_ns, 2 * second_ns};
+    samples->heaps = (struct samples_pace){now_ns + second_ns / 20, second_ns / 20};
+    samples->mappings = (struct samples_pace){now_ns + second_ns / 20, second_ns / 20};
 }
 
 static void add(struct samples *samples, struct log_sample sample, uint64_t now_ns)
@@ -61,13 +61,17 @@ static void take_totals(struct samples *samples, uint64_t now_ns)
 
     if (!file)
         return;
-    if (fscanf(file, "%*u %" SCNu64 " %" SCNu64, &resident, &shared) == 2 && resident)
+    if (fscanf(file, "%*u %" SCNu64 " %" SCNu64, &resident, &shared) == 2 && resident) {
+        if (samples->own_bytes)
+            add(samples, (struct log_sample){.kind = LOG_SAMPLE_OWN, .a = samples->own_bytes},
+                now_ns);
         add(samples,
             (struct log_sample){.kind = LOG_SAMPLE_MEMORY,
                                 .a = resident * page_bytes,
                                 .b = (resident > shared ? resident - shared : 0) * page_bytes,
                                 .c = shared * page_bytes},
             now_ns);
+    }
     fclose(file);
 }
 
@@ -187,11 +191,11 @@ uint64_t samples_take(struct samples *samples, uint64_t now_ns)
     }
     if (now_ns >= samples->heaps.next_ns) {
         take_heaps(samples, now_ns);
-        slow_down(&samples->heaps, now_ns, 10 * second_ns);
+        slow_down(&samples->heaps, now_ns, second_ns);
     }
     if (now_ns >= samples->mappings.next_ns) {
         take_mappings(samples, now_ns);
-        slow_down(&samples->mappings, now_ns, 60 * second_ns);
+        slow_down(&samples->mappings, now_ns, 10 * second_ns);
     }
     return earlier(samples->totals.next_ns,
                    earlier(samples->heaps.next_ns, samples->mappings.next_ns));

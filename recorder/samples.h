@@ -4,8 +4,9 @@
  *
  * Model:   three questions to /proc/PID, each at its own pace. Totals (statm) are cheap and come
  *          every interval. Heap extents (maps) and the resident bytes of each mapping (smaps) make
- *          the kernel walk the process's memory, under its lock: they start at a second, and slow
- *          down so that each costs at most SAMPLES_MAX_SHARE of the time.
+ *          the kernel walk the process's memory, under its lock: they start soon, because much is
+ *          mapped for a moment only, and slow down so that each costs at most one part in
+ *          SAMPLES_MAX_SHARE of the time.
  * Invariants
  *   SA-1 n_samples <= PACK_SAMPLES_MAX; samples that do not fit are left out until the caller
  *        empties the buffer.
@@ -34,6 +35,7 @@ struct samples_pace {
 struct samples {
     pid_t pid;
     uint64_t interval_ns; /* 0: none are taken */
+    uint64_t own_bytes;   /* of the log that the program has touched; the caller's to say */
     struct samples_pace totals;
     struct samples_pace heaps;
     struct samples_pace mappings;

@@ -51,6 +51,9 @@ static int on_sample(void *context, const struct sample *sample)
     case LOG_SAMPLE_MEMORY:
         return facts_memory_sample(sink->facts, sample->process, sample->time_ns, sample->a,
                                    sample->b, sample->c, sink->err);
+    case LOG_SAMPLE_OWN:
+        facts_own_sample(sink->facts, sample->process, sample->a);
+        return 0;
     case LOG_SAMPLE_HEAP:
         return facts_heap_sample(sink->facts, sample->process, sample->time_ns, sample->a,
                                  sample->b, (enum log_heap_kind)sample->c, sink->err);

@@ -74,6 +74,11 @@ static bool is_event(const uint64_t *words, size_t n_words)
     }
 }
 
+static bool is_page(uint64_t address)
+{
+    return address % EVENT_LEAST_PAGE_BYTES == 0 && address <= ADDRESS_MASK;
+}
+
 /* RC-3, for kinds whose fields can hold it. */
 static bool is_possible(const uint64_t *words)
 {
@@ -85,11 +90,14 @@ static bool is_possible(const uint64_t *words)
                && ((words[2] >> 8) & 0xff) <= EVENT_MAX_ALIGNMENT_LOG2;
     case LOG_REALLOC_WIDE:
         return words[4] <= EVENT_MAX_BYTES;
+    case LOG_BRK:
+    case LOG_HEAP_EXTENT: /* where it ends */
+        return words[2] <= ADDRESS_MASK;
     case LOG_MUNMAP:
     case LOG_MMAP:
-        return words[2] <= EVENT_MAX_BYTES;
+        return is_page(address_of(words)) && words[2] <= EVENT_MAX_BYTES;
     case LOG_MREMAP:
-        return words[2] <= ADDRESS_MASK && words[3] <= EVENT_MAX_BYTES
+        return is_page(address_of(words)) && is_page(words[2]) && words[3] <= EVENT_MAX_BYTES
                && words[4] <= EVENT_MAX_BYTES;
     case LOG_CULLED:
         return words[3] <= EVENT_MAX_SUM;

@@ -9,8 +9,8 @@
  *   RC-1 No word outside [at, end) is read, whatever the words say.
  *   RC-2 A record that log_record_next returned has all the words its kind is decoded from.
  *   RC-3 A usable size that makes no sense is not known. What no allocator or kernel can have done
- *        is no event: a block at address 0, a block or mapping of more than half the address space,
- *        an alignment beyond it.
+ *        is no event: a block at address 0, a mapping inside a page, a heap that ends outside of the
+ *        address space, a block or mapping of more than half of it, an alignment beyond it.
  * Threads: one per reader.
  */
 #ifndef MTRACE_IMPORTER_LOG_RECORD_H

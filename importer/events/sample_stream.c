@@ -118,6 +118,24 @@ uint64_t sample_stream_time(const struct sample_stream *stream, uint32_t process
     return cursor->samples ? time_of(stream, &cursor->samples[cursor->at]) : UINT64_MAX;
 }
 
+/* Kinds that are known, with figures that a kernel can have told. */
+static bool is_possible(const struct log_sample *sample)
+{
+    switch (sample->kind) {
+    case LOG_SAMPLE_MEMORY:
+        return sample->a <= EVENT_MAX_SUM && (sample->b <= EVENT_MAX_SUM || sample->b == UINT64_MAX)
+               && (sample->c <= EVENT_MAX_SUM || sample->c == UINT64_MAX);
+    case LOG_SAMPLE_OWN:
+        return sample->a <= EVENT_MAX_SUM;
+    case LOG_SAMPLE_HEAP:
+    case LOG_SAMPLE_MAPPING:
+        return sample->a <= sample->b && sample->b <= UINT64_C(1) << LOG_ADDRESS_BITS
+               && sample->c <= EVENT_MAX_SUM;
+    default:
+        return false;
+    }
+}
+
 int sample_stream_read(struct sample_stream *stream, uint32_t process, uint64_t until_ns,
                        sample_fn *on_sample, void *context, struct error *err)
 {
@@ -132,7 +150,7 @@ int sample_stream_read(struct sample_stream *stream, uint32_t process, uint64_t 
                                 .a = from->a,
                                 .b = from->b,
                                 .c = from->c};
-        if (from->kind >= LOG_SAMPLE_MEMORY && from->kind <= LOG_SAMPLE_MAPPING)
+        if (is_possible(from))
             r = on_sample(context, &sample);
         if (r == 0 && cursor->at == cursor->n_samples)
             r = next_frame(stream, process, err);

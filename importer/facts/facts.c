@@ -29,11 +29,23 @@ static uint64_t occupied_bytes(const struct live_block *block)
     return block->size + (slack == LIVE_BLOCK_SLACK_UNKNOWN ? 0 : slack);
 }
 
+/* What it has of the memory that no heap accounts for (HR-2). */
+static uint64_t own_pages(const struct facts *facts, const struct live_block *block)
+{
+    uint64_t occupied = occupied_bytes(block);
+
+    return facts->definitions->has_no_addresses || heap_ranges_is_heap_block(block->call, occupied)
+               ? 0
+               : occupied;
+}
+
 static int on_born(void *context, uint32_t process, const struct live_block *block,
                    const struct pairing_link *link, struct error *err)
 {
     struct facts *facts = context;
     int code = totals_born(facts->totals, process, block, link, err);
+
+    facts->processes[process].own_block_bytes += own_pages(facts, block);
 
     timeline_count_birth(&facts->processes[process].timeline, block->size);
     if (code == 0 && !facts->definitions->has_no_addresses)
@@ -48,6 +60,7 @@ static int on_ended(void *context, uint32_t process, const struct live_block *bl
     struct facts *facts = context;
     int code = totals_ended(facts->totals, process, block, end, err);
 
+    facts->processes[process].own_block_bytes -= own_pages(facts, block);
     timeline_count_end(&facts->processes[process].timeline, block->size);
     return code ? code : fates_ended(facts->fates, block, end, err);
 }
@@ -314,8 +327,21 @@ int facts_event(struct facts *facts, const struct event *event, struct error *er
 int facts_memory_sample(struct facts *facts, uint32_t process, uint64_t time_ns, uint64_t rss_bytes,
                         uint64_t anonymous_bytes, uint64_t file_bytes, struct error *err)
 {
-    return memory_samples_totals(facts->memory_samples, process, time_ns, rss_bytes,
-                                 anonymous_bytes, file_bytes, err);
+    const struct process_facts *own = &facts->processes[process];
+    struct memory_sample sample = {.process = process,
+                                   .time_ns = time_ns,
+                                   .rss_bytes = rss_bytes,
+                                   .anonymous_bytes = anonymous_bytes,
+                                   .file_bytes = file_bytes,
+                                   .mapped_bytes =
+                                       own->own_block_bytes + own->mappings.anonymous_bytes};
+
+    return memory_samples_totals(facts->memory_samples, &sample, err);
+}
+
+void facts_own_sample(struct facts *facts, uint32_t process, uint64_t own_bytes)
+{
+    memory_samples_own(facts->memory_samples, process, own_bytes);
 }
 
 int facts_heap_sample(struct facts *facts, uint32_t process, uint64_t time_ns, uint64_t start,

@@ -43,6 +43,7 @@ int facts_event(struct facts *facts, const struct event *event, struct error *er
 /* What the recorder saw from outside; in order of time within a process, its events included. */
 int facts_memory_sample(struct facts *facts, uint32_t process, uint64_t time_ns, uint64_t rss_bytes,
                         uint64_t anonymous_bytes, uint64_t file_bytes, struct error *err);
+void facts_own_sample(struct facts *facts, uint32_t process, uint64_t own_bytes);
 int facts_heap_sample(struct facts *facts, uint32_t process, uint64_t time_ns, uint64_t start,
                       uint64_t end, enum log_heap_kind kind, struct error *err);
 void facts_mapping_sample(struct facts *facts, uint32_t process, uint64_t time_ns, uint64_t start,

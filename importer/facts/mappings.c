@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "importer/facts/mappings.h"
 
+#include <stdbool.h>
+#include <sys/mman.h>
+
 void mappings_init(struct mappings *mappings, uint32_t process, uint64_t page_bytes,
                    uint64_t *next_id, mappings_ended_fn *ended, void *context)
 {
@@ -54,12 +57,21 @@ static int split_at(struct mappings *mappings, struct mapping *piece, uint64_t a
     return mapping_list_insert(&mappings->live, &upper, err);
 }
 
+/* Bytes that may have pages of their own; a reservation has none. */
+static uint64_t touchable_bytes(const struct mapping *piece)
+{
+    bool is_anonymous = piece->flags != -1 && (piece->flags & MAP_ANONYMOUS) != 0;
+
+    return is_anonymous && piece->prot != PROT_NONE ? piece->length : 0;
+}
+
 static int end_piece(struct mappings *mappings, struct mapping *piece, const struct event *event,
                      struct error *err)
 {
     piece->unmapped_ns = event->time_ns;
     piece->unmap_thread = event->thread;
     piece->unmap_node = event->node;
+    mappings->anonymous_bytes -= touchable_bytes(piece);
     return mappings->ended(mappings->context, piece, err);
 }
 
@@ -113,6 +125,7 @@ static int begin_piece(struct mappings *mappings, const struct event *event, str
     int code = end_range(mappings, piece->address, mapping_end(piece), event, NULL, err);
     if (code)
         return code;
+    mappings->anonymous_bytes += touchable_bytes(piece);
     return mapping_list_insert(&mappings->live, piece, err);
 }
 

@@ -28,6 +28,7 @@ typedef int mappings_ended_fn(void *context, const struct mapping *piece, struct
 
 struct mappings {
     struct mapping_list live;
+    uint64_t anonymous_bytes; /* of those that have no file and may be touched */
     uint32_t process;
     uint64_t page_bytes;
     mappings_ended_fn *ended;

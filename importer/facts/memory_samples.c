@@ -8,6 +8,7 @@ struct process_samples {
     struct memory_sample waiting; /* its heaps come behind it at the same instant */
     uint64_t heaps_ns;            /* of the latest look */
     uint64_t heaps_bytes;         /* UINT64_MAX before the first */
+    uint64_t own_bytes;           /* of the sample to come; UINT64_MAX: not known */
     bool is_waiting;
 };
 
@@ -33,7 +34,7 @@ int memory_samples_new(uint32_t n_processes, memory_samples_fn *taken, void *con
     samples->context = context;
     samples->n_processes = n_processes;
     for (uint32_t id = 1; id <= n_processes; id++)
-        samples->processes[id].heaps_bytes = UINT64_MAX;
+        samples->processes[id].heaps_bytes = samples->processes[id].own_bytes = UINT64_MAX;
     *ret = samples;
     return 0;
 }
@@ -58,19 +59,33 @@ static int flush(struct memory_samples *samples, uint32_t id, struct error *err)
     return samples->taken(samples->context, &process->waiting, err);
 }
 
-int memory_samples_totals(struct memory_samples *samples, uint32_t id, uint64_t time_ns,
-                          uint64_t rss_bytes, uint64_t anonymous_bytes, uint64_t file_bytes,
+void memory_samples_own(struct memory_samples *samples, uint32_t id, uint64_t own_bytes)
+{
+    samples->processes[id].own_bytes = own_bytes;
+}
+
+/* The log is a file, and resident as far as the files are. */
+static void take_own_off(struct memory_sample *sample, uint64_t own_bytes)
+{
+    sample->own_bytes = own_bytes;
+    if (own_bytes == UINT64_MAX || sample->file_bytes == UINT64_MAX)
+        return;
+    if (own_bytes > sample->file_bytes)
+        sample->own_bytes = sample->file_bytes;
+    sample->file_bytes -= sample->own_bytes;
+    sample->rss_bytes -= sample->rss_bytes > sample->own_bytes ? sample->own_bytes : 0;
+}
+
+int memory_samples_totals(struct memory_samples *samples, const struct memory_sample *sample,
                           struct error *err)
 {
-    struct process_samples *process = &samples->processes[id];
-    int code = flush(samples, id, err);
+    struct process_samples *process = &samples->processes[sample->process];
+    int code = flush(samples, sample->process, err);
 
     process->is_waiting = true;
-    process->waiting = (struct memory_sample){.process = id,
-                                              .time_ns = time_ns,
-                                              .rss_bytes = rss_bytes,
-                                              .anonymous_bytes = anonymous_bytes,
-                                              .file_bytes = file_bytes};
+    process->waiting = *sample;
+    take_own_off(&process->waiting, process->own_bytes);
+    process->own_bytes = UINT64_MAX;
     return code;
 }
 

@@ -18,8 +18,10 @@
 struct memory_sample {
     uint32_t process;
     uint64_t time_ns;
-    uint64_t rss_bytes, anonymous_bytes, file_bytes;
-    uint64_t heaps_bytes; /* UINT64_MAX: no heap was looked at until then */
+    uint64_t rss_bytes, anonymous_bytes, file_bytes; /* without own_bytes */
+    uint64_t heaps_bytes;                            /* UINT64_MAX: none was looked at until then */
+    uint64_t mapped_bytes; /* of blocks and anonymous mappings that have pages of their own */
+    uint64_t own_bytes;    /* of the log, UINT64_MAX: not known */
 };
 
 typedef int memory_samples_fn(void *context, const struct memory_sample *sample, struct error *err);
@@ -32,9 +34,10 @@ int memory_samples_new(uint32_t n_processes, memory_samples_fn *taken, void *con
 /* NULL is fine. What waits for its heaps is lost without memory_samples_finish. */
 void memory_samples_free(struct memory_samples *samples);
 
-/* Both in order of time within a process. */
-int memory_samples_totals(struct memory_samples *samples, uint32_t id, uint64_t time_ns,
-                          uint64_t rss_bytes, uint64_t anonymous_bytes, uint64_t file_bytes,
+/* All in order of time within a process. What the process has of the log is taken off the next
+ * totals, because the program would not have it. heaps_bytes and own_bytes are found here. */
+void memory_samples_own(struct memory_samples *samples, uint32_t id, uint64_t own_bytes);
+int memory_samples_totals(struct memory_samples *samples, const struct memory_sample *sample,
                           struct error *err);
 int memory_samples_heap(struct memory_samples *samples, uint32_t id, uint64_t time_ns,
                         uint64_t extent_bytes, struct error *err);

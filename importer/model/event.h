@@ -18,7 +18,7 @@
  *   EV-4 An EVENT_END with LOG_END_UNKNOWN takes back the END before it: an exec that failed.
  *   EV-5 Where a part of a log turns out to be unreadable only when its turn comes, an EVENT_LOST
  *        of its process says so before the next event of any process.
- *   EV-6 Blocks have addresses 1 to 2^48 - 1, no block or mapping is larger than EVENT_MAX_BYTES,
+ *   EV-6 Blocks have addresses 1 to 2^48 - 1, mappings those of pages, no block or mapping is larger than EVENT_MAX_BYTES,
  *        no alignment than 2^EVENT_MAX_ALIGNMENT_LOG2, and all that is ever allocated, slack and
  *        the number of culled blocks included, sums up to at most EVENT_MAX_SUM: no sum overflows.
  */
@@ -31,6 +31,7 @@
 #define EVENT_MAX_BYTES          (UINT64_C(1) << 47)
 #define EVENT_MAX_ALIGNMENT_LOG2 47
 #define EVENT_MAX_SUM            (UINT64_C(1) << 62)
+#define EVENT_LEAST_PAGE_BYTES   4096
 
 enum event_kind {
     EVENT_ALLOC,

@@ -38,7 +38,7 @@ static int prepare(sqlite3 *db, struct event_rows *rows, struct error *err)
         {"INSERT INTO markers VALUES (NULL, ?, ?, ?, ?)", &rows->marker},
         {"INSERT INTO mmaps VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
          &rows->mapping},
-        {"INSERT OR REPLACE INTO memory_samples VALUES (?, ?, ?, ?, ?, ?)", &rows->sample},
+        {"INSERT OR REPLACE INTO memory_samples VALUES (?, ?, ?, ?, ?, ?, ?, ?)", &rows->sample},
         {"INSERT INTO snapshots VALUES (?, ?, ?, ?)", &rows->snapshot},
     };
 
@@ -155,9 +155,10 @@ static int write_sample(void *context, const struct memory_sample *sample, struc
 {
     const struct event_rows *rows = context;
 
-    return database_insert(rows->sample, err, "uuummm", (uint64_t)sample->process, sample->time_ns,
-                           sample->rss_bytes, sample->anonymous_bytes, sample->file_bytes,
-                           sample->heaps_bytes);
+    return database_insert(rows->sample, err, "uuummmum", (uint64_t)sample->process,
+                           sample->time_ns, sample->rss_bytes, sample->anonymous_bytes,
+                           sample->file_bytes, sample->heaps_bytes, sample->mapped_bytes,
+                           sample->own_bytes);
 }
 
 static int write_snapshot(void *context, const struct snapshot *snapshot, struct error *err)

@@ -199,27 +199,37 @@ static void print_heap(FILE *out, const struct figures *f, const char *at)
     (void)fputs("\n", out);
 }
 
-static void print_rss(FILE *out, const struct figures *f)
+static void print_rss_split(FILE *out, const struct figures *f)
 {
     struct texts t = {.n = 0};
 
-    char at[UNITS_TEXT_BYTES];
-
-    if (is_known(f, "rss_max_bytes"))
-        (void)fprintf(out, "RSS peak    %s as the kernel counted\n",
-                      bytes(&t, number(f, "rss_max_bytes")));
-    if (!is_known(f, "rss_at_peak_bytes"))
-        return;
-    (void)fprintf(out, "%s %s, the highest of %s\n",
-                  is_known(f, "rss_max_bytes") ? "RSS sampled" : "RSS peak   ",
-                  bytes(&t, number(f, "rss_highest_bytes")),
-                  counted(&t, number(f, "rss_samples"), "sample"));
-    (void)fprintf(out, "RSS split   %s at %s = %s heaps + %s own mappings + %s files + %s other\n",
-                  bytes(&t, number(f, "rss_at_peak_bytes")),
-                  units_format_duration(number(f, "rss_at_peak_ns"), at),
+    (void)fprintf(out, "RSS split   %s heaps + %s own mappings + %s files + %s other",
                   bytes(&t, number(f, "rss_heaps_bytes")),
                   bytes(&t, number(f, "rss_mappings_bytes")),
                   bytes(&t, number(f, "rss_files_bytes")), bytes(&t, number(f, "rss_other_bytes")));
+    if (is_known(f, "rss_own_bytes"))
+        (void)fprintf(out, ", without %s of mtrace's log", bytes(&t, number(f, "rss_own_bytes")));
+    (void)fputs("\n", out);
+}
+
+static void print_rss(FILE *out, const struct figures *f)
+{
+    char at[UNITS_TEXT_BYTES];
+    struct texts t = {.n = 0};
+
+    if (is_known(f, "rss_max_bytes"))
+        (void)fprintf(out, "RSS peak    %s as the kernel counted%s\n",
+                      bytes(&t, number(f, "rss_max_bytes")),
+                      is_known(f, "rss_own_bytes") ? ", mtrace's log included" : "");
+    if (!is_known(f, "rss_highest_bytes"))
+        return;
+    (void)fprintf(out, "%s %s at %s, the highest of %s\n",
+                  is_known(f, "rss_max_bytes") ? "RSS sampled" : "RSS peak   ",
+                  bytes(&t, number(f, "rss_highest_bytes")),
+                  units_format_duration(number(f, "rss_highest_ns"), at),
+                  counted(&t, number(f, "rss_samples"), "sample"));
+    if (is_known(f, "rss_heaps_bytes"))
+        print_rss_split(out, f);
 }
 
 static void print_recording(FILE *out, const struct figures *f)

@@ -2,9 +2,9 @@
 -- summary: one row per named figure of a process: what to look at first.
 --
 -- Units: 'bytes', 'blocks', 'ns', 'share' (0 to 1), 'count', 'text'. A figure that was not recorded is NULL.
--- rss_max_bytes is what the kernel counted at most (processes.max_rss_bytes), rss_highest_bytes the highest memory sample, rss_at_peak_bytes the one around the peak of live bytes with the most
--- anonymous memory: the last before it or the first after it, taken at rss_at_peak_ns. It is the sum of its parts: what
--- heaps took at the peak (rss_heaps_bytes), blocks and anonymous mappings of their own as far as anonymous memory is left for them
+-- rss_max_bytes is what the kernel counted at most (processes.max_rss_bytes), with mtrace's log in the process's memory; all others
+-- are without it (rss_own_bytes). rss_highest_bytes is the highest memory sample, taken at rss_highest_ns. It is the sum of its parts,
+-- all of that instant: heaps (rss_heaps_bytes), blocks and anonymous mappings of their own as far as anonymous memory is left for them
 -- (rss_mappings_bytes), pages of files (rss_files_bytes), and the rest: stacks, other allocators (rss_other_bytes).
 CREATE VIEW summary(
   process_id,        -- joins processes
@@ -30,31 +30,14 @@ WITH
       sum(h.top_bytes) AS top
     FROM heap_states AS h JOIN snapshots AS n ON n.snapshot_id = h.snapshot_id
     WHERE n.reason IN ('peak', 'end') GROUP BY n.process_id, n.reason),
-  around AS (
-    SELECT p.process_id,
-      (SELECT max(m.at_ns) FROM memory_samples AS m WHERE m.process_id = p.process_id AND m.at_ns <= p.peak_ns) AS before_ns,
-      (SELECT min(m.at_ns) FROM memory_samples AS m WHERE m.process_id = p.process_id AND m.at_ns >= p.peak_ns) AS after_ns
-    FROM processes AS p),
-  nearest AS (
-    SELECT m.*, row_number() OVER (
-        PARTITION BY m.process_id ORDER BY coalesce(m.anonymous_bytes, m.rss_bytes) DESC, m.at_ns) AS place
-    FROM around AS a JOIN memory_samples AS m ON m.process_id = a.process_id AND m.at_ns IN (a.before_ns, a.after_ns)),
-  mapped AS (
-    SELECT m.process_id, sum(m.length) AS bytes
-    FROM mmaps AS m JOIN processes AS p ON p.process_id = m.process_id
-    WHERE m.mapped_ns <= p.peak_ns AND coalesce(m.unmapped_ns > p.peak_ns, 1) AND m.flags & 32
-    GROUP BY m.process_id),
-  own AS (
-    SELECT s.process_id, s.at_ns, s.rss_bytes, s.file_bytes AS files, s.anonymous_bytes AS anonymous,
-      min(coalesce(h.extent, s.heap_extent_bytes, 0), s.anonymous_bytes) AS heaps,
-      coalesce(m.bytes, 0) + coalesce(p.peak_bytes - h.live, 0) AS mapped
-    FROM nearest AS s
-    JOIN processes AS p ON p.process_id = s.process_id
-    LEFT JOIN mapped AS m ON m.process_id = s.process_id
-    LEFT JOIN heap AS h ON h.process_id = s.process_id AND h.reason = 'peak'
-    WHERE s.place = 1),
   highest AS (
-    SELECT process_id, max(rss_bytes) AS rss_bytes, count(*) AS samples FROM memory_samples GROUP BY process_id),
+    SELECT *, count(*) OVER (PARTITION BY process_id) AS samples, row_number() OVER (
+        PARTITION BY process_id ORDER BY rss_bytes DESC, at_ns) AS place
+    FROM memory_samples),
+  parts AS (
+    SELECT process_id, at_ns, rss_bytes, samples, own_bytes, file_bytes AS files, anonymous_bytes AS anonymous,
+      min(coalesce(heap_extent_bytes, 0), anonymous_bytes) AS heaps, coalesce(mapped_bytes, 0) AS mapped
+    FROM highest WHERE place = 1),
   counts AS (
     SELECT p.process_id, (SELECT count(*) FROM threads AS t WHERE t.process_id = p.process_id) AS threads,
       (SELECT count(*) FROM allocation_failures AS f WHERE f.process_id = p.process_id) AS failures
@@ -66,8 +49,7 @@ LEFT JOIN totals AS t ON t.process_id = p.process_id
 LEFT JOIN suppressed AS s ON s.process_id = p.process_id
 LEFT JOIN heap AS h ON h.process_id = p.process_id AND h.reason = 'peak'
 LEFT JOIN heap AS i ON i.process_id = p.process_id AND i.reason = 'end'
-LEFT JOIN own AS o ON o.process_id = p.process_id
-LEFT JOIN highest AS x ON x.process_id = p.process_id
+LEFT JOIN parts AS o ON o.process_id = p.process_id
 CROSS JOIN json_each(json_array(
   json_array('executable', p.executable, 'text'),
   json_array('pid', p.pid, 'count'),
@@ -109,11 +91,11 @@ CROSS JOIN json_each(json_array(
   json_array('heap_at_end_hole_bytes', i.holes, 'bytes'),
   json_array('heap_at_end_free_page_bytes', i.free_pages, 'bytes'),
   json_array('heap_at_end_top_bytes', i.top, 'bytes'),
-  json_array('rss_highest_bytes', x.rss_bytes, 'bytes'),
+  json_array('rss_highest_bytes', o.rss_bytes, 'bytes'),
+  json_array('rss_highest_ns', o.at_ns, 'ns'),
   json_array('rss_max_bytes', p.max_rss_bytes, 'bytes'),
-  json_array('rss_samples', x.samples, 'count'),
-  json_array('rss_at_peak_bytes', o.rss_bytes, 'bytes'),
-  json_array('rss_at_peak_ns', o.at_ns, 'ns'),
+  json_array('rss_samples', o.samples, 'count'),
+  json_array('rss_own_bytes', o.own_bytes, 'bytes'),
   json_array('rss_heaps_bytes', o.heaps, 'bytes'),
   json_array('rss_mappings_bytes', min(o.mapped, o.anonymous - o.heaps), 'bytes'),
   json_array('rss_files_bytes', o.files, 'bytes'),

@@ -9,6 +9,7 @@
 #ifndef MTRACE_TESTS_FUZZ_FACTS_PROPERTIES_H
 #define MTRACE_TESTS_FUZZ_FACTS_PROPERTIES_H
 
+#include "importer/events/sample_stream.h"
 #include "importer/facts/facts_parts.h"
 #include "tests/fuzz/log_set_properties.h"
 
@@ -71,7 +72,7 @@ static inline int see_snapshot(void *context, const struct snapshot *snapshot, s
     return 0;
 }
 
-static inline int feed_sample(void *context, const struct log_set_sample *sample)
+static inline int feed_sample(void *context, const struct sample *sample)
 {
     struct facts_seen *seen = context;
 
@@ -81,10 +82,22 @@ static inline int feed_sample(void *context, const struct log_set_sample *sample
     if (sample->kind == LOG_SAMPLE_HEAP)
         return facts_heap_sample(seen->facts, sample->process, sample->time_ns, sample->a,
                                  sample->b, (enum log_heap_kind)sample->c, NULL);
+    if (sample->kind == LOG_SAMPLE_OWN)
+        facts_own_sample(seen->facts, sample->process, sample->a);
     if (sample->kind == LOG_SAMPLE_MAPPING)
         facts_mapping_sample(seen->facts, sample->process, sample->time_ns, sample->a, sample->b,
                              sample->c);
     return 0;
+}
+
+static inline void feed_samples(struct facts_seen *seen)
+{
+    struct sample_stream *samples;
+
+    require(sample_stream_open(seen->set, &samples, NULL) == 0);
+    for (uint32_t id = 1; id <= log_set_definitions(seen->set)->n_processes; id++)
+        require(sample_stream_read(samples, id, UINT64_MAX, feed_sample, seen, NULL) == 0);
+    sample_stream_close(samples);
 }
 
 /* Pass 1; returns how many events there were. */
@@ -102,7 +115,7 @@ static inline uint64_t feed_events(struct facts_seen *seen)
     }
     require(r == 0);
     event_stream_close(stream);
-    require(log_set_read_samples(seen->set, feed_sample, seen, NULL) == 0);
+    feed_samples(seen);
     require(facts_finish(seen->facts, NULL) == 0);
     return n;
 }

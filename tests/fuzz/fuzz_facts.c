@@ -96,6 +96,9 @@ static void mapping(struct log_builder *log, uint32_t thread, uint64_t ticks, un
     uint64_t move[5] = {LOG_MREMAP | (uint64_t)node << 32, address, address_of((uint8_t)size),
                         size & 0xffff0000, size};
 
+    if (size % 8 != 0) /* else as it comes, which cannot have happened */
+        map[1] = unmap[1] = move[1] = address & ~UINT64_C(4095);
+    move[2] &= ~UINT64_C(4095);
     if (what == 0)
         log_builder_event(log, thread, ticks, map, 6);
     else if (what == 1)
@@ -138,7 +141,8 @@ static void samples(struct log_builder *log, uint64_t ticks, const uint8_t *step
 {
     uint64_t address = address_of(step[1]);
     uint64_t size = size_of(step[2]);
-    struct log_sample all[3] = {
+    struct log_sample all[4] = {
+        {.monotonic_ns = ticks, .kind = LOG_SAMPLE_OWN, .a = size_of(step[3])},
         {.monotonic_ns = ticks, .kind = LOG_SAMPLE_MEMORY, .a = size, .b = size / 2, .c = size / 2},
         {.monotonic_ns = ticks, .kind = LOG_SAMPLE_HEAP, .a = address, .b = address + size, .c = 1},
         {.monotonic_ns = ticks,
@@ -148,7 +152,7 @@ static void samples(struct log_builder *log, uint64_t ticks, const uint8_t *step
          .c = size},
     };
 
-    log_builder_samples(log, all, 3);
+    log_builder_samples(log, all, 4);
 }
 
 static void take_step(struct machine *machine, const uint8_t *step)
