@@ -331,7 +331,7 @@ static int write_all(struct import *import, struct import_result *result, struct
         code = write_log_meta(db, import, result, err);
     }
     if (code == 0 && import->options->index)
-        code = stack_index_write(db, err);
+        code = stack_index_write(db, STACK_INDEX_RANGE, err);
     if (code == 0)
         code = write_names(import, db, err);
     if (code == 0)

@@ -3,9 +3,15 @@
  * stack_index: which allocations each stack made, sorted by stack; on demand only, because it costs
  * as much as a third of the rows.
  *
- * Model:   a counting sort: one scan counts, then as many scans as it takes place the ids, a range
- * of stacks that fits into memory at a time. The table is written in order of its key. Invariants:
- * SI-1 memory is 8 bytes per stack and at most 128 MiB. Failure: memory and the database.
+ * Model:   a counting sort. The totals say how many rows each stack has, so that stacks fall into
+ *          ranges that fit into memory; one scan puts the ids aside by range (spill_file.h), then
+ *          each range is placed and written, in order of the key.
+ * Invariants
+ *   SI-1 Rows are read once, whatever their number.
+ *   SI-2 Memory: 8 bytes per stack, 8 per entry of a range, 64 KiB per range; on disk 8 bytes per
+ *        row, when there is more than one range.
+ * Threads: none.
+ * Failure: memory, I/O and the database.
  */
 #ifndef MTRACE_IMPORTER_STACK_INDEX_H
 #define MTRACE_IMPORTER_STACK_INDEX_H
@@ -13,8 +19,14 @@
 #include "support/error.h"
 
 #include <sqlite3.h>
+#include <stdint.h>
 
-/* Fills backtrace_allocations from allocation_rows; it is empty before. */
-int stack_index_write(sqlite3 *db, struct error *err);
+enum {
+    STACK_INDEX_RANGE = 16 << 20 /* entries in memory: 128 MiB */
+};
+
+/* Fills backtrace_allocations, which is empty, from the rows; a range has range_entries, or is of
+ * one stack. */
+int stack_index_write(sqlite3 *db, uint64_t range_entries, struct error *err);
 
 #endif

@@ -10,6 +10,7 @@
 #define MTRACE_TESTS_FUZZ_FACTS_PROPERTIES_H
 
 #include "importer/events/sample_stream.h"
+#include "importer/facts/facts.h"
 #include "importer/facts/facts_parts.h"
 #include "tests/fuzz/log_set_properties.h"
 
