@@ -100,7 +100,7 @@ static uint32_t cut(size_t *n_frames, uint32_t root)
 static uintptr_t *walk_of(struct thread *thread)
 {
     if (!thread->walk)
-        thread->walk = memory_map(WALK_BYTES);
+        thread->walk = memory_map(thread->walk_bytes = WALK_BYTES);
     return thread->walk;
 }
 

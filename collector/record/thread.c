@@ -215,6 +215,8 @@ static void end(struct thread *thread)
     unwind_memory_done(&thread->unwind);
     memory_unmap(thread->exec_scratch, thread->exec_scratch_bytes);
     thread->exec_scratch = NULL;
+    memory_unmap(thread->walk, thread->walk_bytes);
+    thread->walk = NULL;
     if (thread->index)
         definition_write(&def, NULL, 0, NULL, 0);
 }

@@ -51,10 +51,11 @@ struct thread {
     uint64_t generation; /* of the process that the fields are about; 0 = unseen */
     uint32_t index;      /* in the log; 0 = not defined yet */
     bool is_dead;
-    bool is_forking;    /* its handler, which interrupted a recording, is about to fork, or did */
-    bool is_muted;      /* nested calls are our own oracle's or the allocator's: not recorded */
-    uint8_t n_rounds;   /* key destructor rounds seen */
-    uintptr_t *walk;    /* scratch of the oracle's walks */
+    bool is_forking;  /* its handler, which interrupted a recording, is about to fork, or did */
+    bool is_muted;    /* nested calls are our own oracle's or the allocator's: not recorded */
+    uint8_t n_rounds; /* key destructor rounds seen */
+    uintptr_t *walk;  /* scratch of the oracle's walks, of walk_bytes */
+    size_t walk_bytes;
     void *exec_scratch; /* environment for an exec, of exec_scratch_bytes */
     size_t exec_scratch_bytes;
     uint64_t outer_gate;   /* what the gate was outside of the guarded call; reentry.h */

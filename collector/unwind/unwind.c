@@ -497,6 +497,7 @@ void unwind_init(const struct unwind_settings *settings)
 {
     g_settings = *settings;
     unwind_cache_init();
+    unwind_state_init();
 }
 
 /* The thread's state, made or emptied as needed; NULL without memory. */

@@ -61,6 +61,7 @@ struct unwind_record {
     uintptr_t proven_high; /* end of the pages from anchor's stack known to be readable */
     uint32_t root;         /* LOG_NODE_* that frames[0].node was interned below */
     bool is_truncated;     /* frames[0] has a caller that could not be found */
+    bool is_lent;          /* frames are not a mapping of their own */
     uint64_t last_used;
 };
 
@@ -68,7 +69,12 @@ struct unwind_fresh {
     struct unwind_frame *frames;
     size_t n_frames;
     size_t capacity;
+    bool is_lent; /* as in unwind_record */
 };
+
+/* A first array, of somebody else, for one that has none. */
+void unwind_record_lend(struct unwind_record *record, struct unwind_frame *frames, size_t n_frames);
+void unwind_fresh_lend(struct unwind_fresh *fresh, struct unwind_frame *frames, size_t n_frames);
 
 /* Room for n_frames; false without memory. */
 bool unwind_record_reserve(struct unwind_record *record, size_t n_frames);

@@ -1,25 +1,43 @@
 /* SPDX-License-Identifier: MIT */
 #include "collector/unwind/unwind_state.h"
 
-#include "collector/platform/memory.h"
 #include "common/log_format.h"
 
+enum {
+    MOST_KEPT = 64, /* of threads that ended: some 50 KiB each are in use */
+};
+
+static struct block_pool g_states = {.block_bytes = sizeof(struct unwind_state),
+                                     .most_kept = MOST_KEPT};
+
+void unwind_state_init(void)
+{
+    block_pool_forget(&g_states);
+}
+
+/* What an earlier thread knew of nodes and rules is true for this one, too; its frames are not. */
 struct unwind_state *unwind_state_new(struct unwind_memory *memory)
 {
-    struct unwind_state *state = memory_map(sizeof(*state));
+    struct unwind_state *state = block_pool_take(&g_states);
 
-    if (state != NULL)
+    if (state != NULL) {
         state->memory = memory;
+        state->last_record = NULL;
+        unwind_record_lend(&state->records[0], state->first_frames[0], UNWIND_FIRST_FRAMES);
+        unwind_fresh_lend(&state->fresh, state->first_frames[1], UNWIND_FIRST_FRAMES);
+    }
     memory->state = state;
     return state;
 }
 
 void unwind_state_free(struct unwind_state *state)
 {
-    for (unsigned i = 0; i < UNWIND_RECORDS; i++)
-        unwind_record_free(&state->records[i]);
-    unwind_fresh_free(&state->fresh);
-    memory_unmap(state, sizeof(*state));
+    if (!block_pool_keeps(&g_states, state)) {
+        for (unsigned i = 0; i < UNWIND_RECORDS; i++)
+            unwind_record_free(&state->records[i]);
+        unwind_fresh_free(&state->fresh);
+    }
+    block_pool_put(&g_states, state);
 }
 
 void unwind_state_reset(struct unwind_state *state, uint32_t epoch)

@@ -8,6 +8,7 @@
 #define MTRACE_COLLECTOR_UNWIND_STATE_H
 
 #include "collector/arch/arch.h"
+#include "collector/platform/block_pool.h"
 #include "collector/unwind/unwind_cfi.h"
 #include "collector/unwind/unwind_frames.h"
 #include "collector/unwind/unwind_types.h"
@@ -20,6 +21,7 @@ enum {
     UNWIND_RECORDS = 4,    /* the thread's own stack, and three of others (handlers, coroutines) */
     UNWIND_MAX_JUMPS = 64, /* signal frames crossed in one stack */
     UNWIND_WINDOWS = 64,
+    UNWIND_FIRST_FRAMES = 128,
     UNWIND_KNOWN_BITS = 11, /* of the index into what was interned before */
     UNWIND_PRIVATE_STACK_BYTES = 16 * 1024,
 };
@@ -53,6 +55,7 @@ struct unwind_rule_request {
 };
 
 struct unwind_state {
+    struct block_link link; /* of the pool that states of ended threads wait in */
     const struct unwind_memory *memory;
     uint32_t epoch;
     bool is_on_private_stack;
@@ -69,8 +72,13 @@ struct unwind_state {
     struct unwind_rule_request request;
     struct unwind_window windows[UNWIND_WINDOWS];
     _Alignas(64) struct unwind_known known[1 << UNWIND_KNOWN_BITS];
+    /* The first arrays of records[0] and fresh: a thread that stays flat maps nothing more. */
+    struct unwind_frame first_frames[2][UNWIND_FIRST_FRAMES];
     _Alignas(64) unsigned char private_stack[UNWIND_PRIVATE_STACK_BYTES];
 };
+
+/* Before the first state; again in a fork child, where no state is mapped. */
+void unwind_state_init(void);
 
 /* Makes memory->state; NULL when there is no memory. */
 struct unwind_state *unwind_state_new(struct unwind_memory *memory);

@@ -5,10 +5,13 @@
 stack     each call takes at most 512 bytes of the program's stack, or what the real function takes and a frame of ours
 handlers  a signal handler that interrupts us finds itself on the stack of its thread, and with room there
 notes     a module whose notes lie where nothing is mapped is not read there
+threads   a short thread costs at most 4 system calls and 3 page faults more than untracked
 bindings  every `_Unwind_*` of a program that throws is bound to the library it was bound to without us
 """
 
 import re
+import resource
+import shutil
 import struct
 import sys
 from pathlib import Path
@@ -63,6 +66,38 @@ def check_handlers(tools, place):
     if int(said[3]) != 0:
         raise Failure(f"{said[3]} of {said[1]} handlers ran on another stack")
     print(f"{said[1]} handlers ran on the stack of their thread")
+
+
+# ---- threads ----
+
+MOST_CALLS = 4
+MOST_FAULTS = 3
+
+
+def counted(place, name, argv, env):
+    """System calls, by strace, and page faults of a program."""
+    summary = place / name
+    strace = ["strace", "-q", "-f", "-c", "-o", summary, *[f"-E{key}={value}" for key, value in env.items()]]
+    succeed([*strace, *argv], place, {})
+    lines = [line.split() for line in summary.read_text().splitlines()]
+    calls = sum(int(words[3]) for words in lines if len(words) >= 5 and words[3].isdigit() and words[-1] != "total")
+    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_minflt
+    succeed(argv, place, env)
+    return calls, resource.getrusage(resource.RUSAGE_CHILDREN).ru_minflt - before
+
+
+def check_threads(tools, place):
+    if shutil.which("strace") is None:
+        raise Skip("strace is not installed")
+    argv = [tools.workloads / "short_threads"]
+    n_threads = int(re.search(r"expect threads (\d+)", succeed(argv, place, {})).group(1))
+    untracked, tracked = counted(place, "untracked", argv, {}), counted(place, "tracked", argv, preloaded(tools, place / "run.dat"))
+    for what, without, recorded, most in zip(("system calls", "page faults"), untracked, tracked, (MOST_CALLS, MOST_FAULTS)):
+        print(f"{what}: {without} untracked, {recorded} recorded, {n_threads} threads")
+        if without < n_threads:
+            raise Failure(f"only {without} {what} of {n_threads} threads: they were not counted")
+        if recorded - without > most * n_threads:
+            raise Failure(f"a thread costs {(recorded - without) / n_threads:.1f} {what} more than untracked")
 
 
 # ---- bindings ----
@@ -123,7 +158,8 @@ def check_notes(tools, place):
 def main():
     tools = harness.Tools.from_environment()
     with harness.scratch() as scratch:
-        {"stack": check_stack, "handlers": check_handlers, "bindings": check_bindings, "notes": check_notes}[sys.argv[1]](tools, Path(scratch))
+        {"stack": check_stack, "handlers": check_handlers, "bindings": check_bindings, "notes": check_notes,
+         "threads": check_threads}[sys.argv[1]](tools, Path(scratch))
 
 
 harness.main(main)
