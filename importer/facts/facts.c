@@ -84,6 +84,17 @@ static int on_chain_ended(void *context, const struct pairing_chain *chain, stru
     return code ? code : fates_chain_ended(facts->fates, chain, err);
 }
 
+/* Regular snapshots are taken where one part ends and the next begins. */
+static uint32_t part_of_life(const struct facts *facts, uint32_t process, uint64_t time_ns)
+{
+    uint64_t start_ns = facts->processes[process].timeline.start_ns;
+    uint64_t end_ns = facts->processes[process].last_ns;
+    uint64_t part_ns = end_ns > start_ns ? (end_ns - start_ns) / SNAPSHOTS_REGULAR : 0;
+    uint64_t part = part_ns && time_ns > start_ns ? (time_ns - start_ns) / part_ns : 0;
+
+    return part < SNAPSHOTS_REGULAR ? (uint32_t)part : SNAPSHOTS_REGULAR - 1;
+}
+
 static int on_left(void *context, uint32_t process, const struct live_block *block,
                    enum pairing_ended_by ended_by, uint32_t chain_node, struct error *err)
 {
@@ -91,6 +102,9 @@ static int on_left(void *context, uint32_t process, const struct live_block *blo
     struct pairing_end end = {.intervening = PAIRING_UNKNOWN, .ended_by = ended_by};
     int code = totals_left(facts->totals, process, block, ended_by, chain_node, err);
 
+    if (code == 0 && ended_by == PAIRING_LEAKED)
+        code = tally_add(&facts->totals->leaked_births, process, block->node,
+                         part_of_life(facts, process, block->alloc_ns), 1, block->size, err);
     if (code == 0 && ended_by == PAIRING_EXEC)
         code = fates_ended(facts->fates, block, &end, err);
     return code;

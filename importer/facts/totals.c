@@ -58,6 +58,7 @@ void totals_free(struct totals *totals)
     free(totals->threads);
     keyed_done(&totals->free_sites);
     keyed_done(&totals->flows);
+    keyed_done(&totals->leaked_births);
     free(totals);
 }
 

@@ -99,6 +99,8 @@ struct totals {
     struct keyed
         free_sites; /* tally_entry; from: stack of birth, to: stack of free; freed by free() only */
     struct keyed flows; /* tally_entry; from: allocating thread, to: ending thread */
+    struct keyed
+        leaked_births; /* tally_entry; from: stack of birth, to: part of the process's life */
 };
 
 int totals_new(uint32_t n_processes, uint32_t n_threads, uint32_t n_nodes, struct totals **ret,

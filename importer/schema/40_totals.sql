@@ -53,6 +53,14 @@ CREATE TABLE free_sites (       -- who frees what is born there; by free only
   bytes INTEGER NOT NULL,               -- requested by them
   PRIMARY KEY (process_id, backtrace_id, free_backtrace_id)) STRICT, WITHOUT ROWID;
 
+CREATE TABLE leaked_births (    -- when leaked blocks were born
+  process_id INTEGER NOT NULL,          -- that never freed them
+  backtrace_id INTEGER NOT NULL,        -- where they were born
+  part INTEGER NOT NULL,                -- of the process's life, which has 64 equal ones: 0 to 63
+  blocks INTEGER NOT NULL,              -- born in it, at least 1
+  bytes INTEGER NOT NULL,               -- requested by them
+  PRIMARY KEY (process_id, backtrace_id, part)) STRICT, WITHOUT ROWID;
+
 CREATE TABLE timeline (
   process_id INTEGER NOT NULL,          -- whose
   bucket INTEGER NOT NULL,              -- 0, 1, 2, …
@@ -142,7 +150,8 @@ CREATE TABLE site_leaks (       -- leaks by call site and rule; what exec took a
   rule_id INTEGER,                                       -- joins suppressions; NULL: the stacks that no rule names
   stacks INTEGER NOT NULL,                               -- with such leaks
   leaked_blocks INTEGER NOT NULL, leaked_bytes INTEGER NOT NULL, -- never ended, and requested by those
-  leaked_first_ns INTEGER NOT NULL, leaked_last_ns INTEGER NOT NULL -- birth of the first and last of them
+  leaked_first_ns INTEGER NOT NULL, leaked_last_ns INTEGER NOT NULL, -- birth of the first and last of them
+  pattern TEXT NOT NULL                                  -- how they came over time: see the view leaks
 ) STRICT;
 CREATE TABLE site_frees (       -- the call site that freed most of another's blocks
   process_id INTEGER NOT NULL,                           -- of both
@@ -165,12 +174,11 @@ CREATE TABLE snapshot_sites (   -- regular snapshots and the end by call site: w
   call_site_id INTEGER,                                  -- where the blocks were born; NULL: stacks without one
   change_bytes INTEGER NOT NULL                          -- of what is live since the snapshot before
 ) STRICT;
-CREATE TABLE site_growth (      -- call sites whose live bytes changed from snapshot to snapshot, the peak left out
+CREATE TABLE site_growth (      -- call sites whose live bytes changed between regular snapshots
   process_id INTEGER NOT NULL, call_site_id INTEGER,     -- whose; NULL: stacks without one
-  snapshots INTEGER NOT NULL,                            -- of the process
-  changes INTEGER NOT NULL,                              -- snapshots at which the site's live bytes were others than before
-  from_bytes INTEGER NOT NULL, to_bytes INTEGER NOT NULL, -- live at the first and at the last snapshot
-  slope_bytes_per_s REAL,                                -- of the straight line through all snapshots
-  fit REAL,                                              -- how well it explains the changes (r squared), 0 to 1
-  largest_rise_bytes INTEGER NOT NULL                    -- most that one interval added to what was never given back afterwards
+  snapshots INTEGER NOT NULL,                            -- of the process, the peak and the end left out
+  from_bytes INTEGER NOT NULL, to_bytes INTEGER NOT NULL, -- live at the first and at the last of them
+  pattern TEXT,                                          -- how they rose: see the view growth; NULL: they did not
+  since_ns INTEGER, until_ns INTEGER,                    -- when the tenth and the ninth tenth of the rise was reached
+  bytes_per_s REAL                                       -- between these two instants; NULL: it is one
 ) STRICT;

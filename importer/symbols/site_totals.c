@@ -163,12 +163,14 @@ int site_totals_write(sqlite3 *db, struct error *err)
         "DELETE FROM suppressed_stacks; DELETE FROM snapshot_sites; DELETE FROM site_growth;"
         "INSERT INTO site_totals SELECT * FROM _site_totals;"
         "INSERT INTO site_frees SELECT * FROM _site_frees;"
-        "INSERT INTO suppressed_stacks SELECT * FROM _suppressed_stacks;"
-        "INSERT INTO site_leaks SELECT * FROM _site_leaks;",
+        "INSERT INTO suppressed_stacks SELECT * FROM _suppressed_stacks;",
         err);
 
     if (code == 0)
         code = write_snapshot_sites(db, err);
     return code ? code
-                : database_execute(db, "INSERT INTO site_growth SELECT * FROM _site_growth", err);
+                : database_execute(db,
+                                   "INSERT INTO site_leaks SELECT * FROM _site_leaks;"
+                                   "INSERT INTO site_growth SELECT * FROM _site_growth;",
+                                   err);
 }

@@ -429,6 +429,9 @@ static int write_totals(sqlite3 *db, struct facts *facts, struct error *err)
     if (code == 0)
         code = write_tally(db, "thread_flows(process_id, thread_id, free_thread_id, blocks, bytes)",
                            &facts->totals->flows, err);
+    if (code == 0)
+        code = write_tally(db, "leaked_births(process_id, backtrace_id, part, blocks, bytes)",
+                           &facts->totals->leaked_births, err);
     return code ? code : write_chains(db, facts, err);
 }
 

@@ -3,8 +3,13 @@
 
 #include "queries/database/rundb.h"
 #include "queries/filter/filter_sql.h"
+#include "queries/filter/level_rows.h"
+#include "queries/filter/row_scan.h"
 #include "queries/filter/row_totals.h"
 #include "support/error.h"
+#include "support/units.h"
+
+#include <string.h>
 
 /* Names as in the file, without its NOT NULL: a scan does not know everything. */
 static const char tables_sql[] =
@@ -16,9 +21,11 @@ static const char tables_sql[] =
     " chains_started INTEGER, chains_leaked INTEGER, realloc_count INTEGER, realloc_copied_bytes INTEGER,"
     " culled_blocks INTEGER, culled_bytes INTEGER, PRIMARY KEY (process_id, backtrace_id)) WITHOUT ROWID;";
 
-static const char frees_table_sql[] =
+static const char row_tables_sql[] =
     "CREATE TEMP TABLE free_sites(process_id INTEGER, backtrace_id INTEGER, free_backtrace_id INTEGER, blocks INTEGER,"
-    " bytes INTEGER, PRIMARY KEY (process_id, backtrace_id, free_backtrace_id)) WITHOUT ROWID;";
+    " bytes INTEGER, PRIMARY KEY (process_id, backtrace_id, free_backtrace_id)) WITHOUT ROWID;"
+    "CREATE TEMP TABLE leaked_births(process_id INTEGER, backtrace_id INTEGER, part INTEGER, blocks INTEGER,"
+    " bytes INTEGER, PRIMARY KEY (process_id, backtrace_id, part)) WITHOUT ROWID;";
 
 /* The other totals, by the stacks that were selected. */
 static const char views_sql[] =
@@ -93,44 +100,136 @@ static int select_totals(struct rundb *database, const struct filter_sql *filter
     return rc == 0 ? rundb_run(database, views_sql, err) : rc;
 }
 
-/* The shape of leaks over time is the call site's own, whichever of its stacks are asked for; only
- * the report that is about nothing else lays it anew. */
+/* Of leaks, the shape over time is told by the live bytes of the whole call site, whichever of its
+ * stacks are asked for; only what is about nothing else lays it anew. */
 enum {
     ALWAYS = RUNDB_SITE_TOTALS | RUNDB_SITE_LEAKS | RUNDB_SITE_FREES | RUNDB_MODULE_TOTALS,
     OVER_TIME = RUNDB_SNAPSHOT_SITES | RUNDB_SITE_GROWTH
 };
 
-static int fill(struct rundb *database, const struct filter_sql *filter, bool has_rows,
-                struct error *err)
-{
-    int rc = has_rows ? rundb_run(database, frees_table_sql, err) : 0;
+/* ---- by stacks ---- */
 
-    if (rc == 0)
-        rc = has_rows ? row_totals_fill(database, filter, err)
-                      : select_totals(database, filter, err);
-    return rc == 0 ? rundb_run(database, functions_sql, err) : rc;
-}
-
-int filtered_totals_install(struct rundb *database, const struct filter *filter, int64_t process_id,
-                            bool is_over_time, FILE *show_sql, struct error *err)
+static int install_stacks(struct rundb *database, const struct filtered_totals_request *request,
+                          struct error *err)
 {
-    bool has_rows = filter_scope_of(filter) == FILTER_SCOPE_ROW;
     struct filter_sql sql;
-    int rc;
+    int rc = filter_sql_init(&sql, database, request->filter, request->process_id, 0, err);
 
-    if (filter->n_values == 0)
-        return 0;
-    rc = filter_sql_init(&sql, database, filter, process_id, 0, err);
     if (rc == 0)
         rc = rundb_run(database, tables_sql, err);
-    if (rc == 0 && show_sql) {
-        rc = show(database, &sql, has_rows ? row_totals_sql(&sql) : filter_sql_totals(&sql, "g.*"),
-                  show_sql, err);
+    if (rc == 0 && request->show_sql) {
+        rc = show(database, &sql, filter_sql_totals(&sql, "g.*"), request->show_sql, err);
     } else if (rc == 0) {
-        rc = fill(database, &sql, has_rows, err);
+        rc = select_totals(database, &sql, err);
         if (rc == 0)
-            rc = rundb_compute(database, is_over_time ? ALWAYS | OVER_TIME : ALWAYS, err);
+            rc = rundb_run(database, functions_sql, err);
+        if (rc == 0)
+            rc = rundb_compute(database, request->is_over_time ? ALWAYS | OVER_TIME : ALWAYS, err);
     }
     filter_sql_done(&sql);
     return rc;
+}
+
+/* ---- by rows ---- */
+
+static void leave_out(struct filter *filter, const char *name)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < filter->n_values; i++) {
+        if (strcmp(filter->values[i].parameter->name, name) != 0)
+            filter->values[n++] = filter->values[i];
+    }
+    filter->n_values = n;
+}
+
+static const struct filter_value *find_value(const struct filter *filter, const char *name)
+{
+    for (size_t i = 0; i < filter->n_values; i++) {
+        if (strcmp(filter->values[i].parameter->name, name) == 0)
+            return &filter->values[i];
+    }
+    return NULL;
+}
+
+static int64_t resolve_or(const struct filter_sql *sql, const struct filter_value *value,
+                          int64_t otherwise)
+{
+    return value ? filter_sql_resolve(sql, value) : otherwise;
+}
+
+/* `from` and `to` are the time that is looked at, not that of births. */
+static int fill_levels(struct rundb *database, const struct filter_sql *sql,
+                       const struct filtered_totals_request *request, struct error *err)
+{
+    struct level_rows_request levels = {
+        .filter = sql,
+        .from_ns = resolve_or(sql, find_value(request->filter, "from"), INT64_MIN),
+        .to_ns = resolve_or(sql, find_value(request->filter, "to"),
+                            request->is_to_the_end ? sql->end_ns : INT64_MAX),
+        .n_instants = FILTERED_TOTALS_INSTANTS};
+    char end[UNITS_TEXT_BYTES];
+    int rc;
+
+    if (levels.from_ns >= levels.to_ns)
+        return error_set(err, ERROR_USAGE, "from is not before to: there is no time between them");
+    if (levels.from_ns >= sql->end_ns)
+        return error_set(err, ERROR_USAGE, "from is after the end of the run at %s",
+                         units_format_duration(sql->end_ns, end));
+    rc = level_rows_fill(database, &levels, err);
+    return rc == 0 ? rundb_compute(database, RUNDB_SITE_GROWTH, err) : rc;
+}
+
+static int fill_totals(struct rundb *database, const struct filter_sql *sql,
+                       const struct filtered_totals_request *request, struct error *err)
+{
+    struct row_totals_request totals = {
+        .filter = sql,
+        .as_of = request->is_as_of ? find_value(request->filter, "alive_at") : NULL,
+        .has_own_peaks = request->has_own_peaks};
+    int rc = rundb_run(database, tables_sql, err);
+
+    if (rc == 0)
+        rc = rundb_run(database, row_tables_sql, err);
+    if (rc == 0)
+        rc = row_totals_fill(database, &totals, err);
+    if (rc == 0)
+        rc = rundb_run(database, functions_sql, err);
+    return rc == 0 ? rundb_compute(database, ALWAYS, err) : rc;
+}
+
+static int install_rows(struct rundb *database, const struct filtered_totals_request *request,
+                        struct error *err)
+{
+    struct filter filter = *request->filter;
+    struct filter_sql sql;
+    int rc;
+
+    if (request->is_over_time) {
+        leave_out(&filter, "from");
+        leave_out(&filter, "to");
+    }
+    if (request->is_as_of)
+        leave_out(&filter, "alive_at");
+    rc = filter_sql_init(&sql, database, &filter, request->process_id, 0, err);
+    if (rc == 0 && request->show_sql) {
+        rc = rundb_run(database, tables_sql, err);
+        if (rc == 0)
+            rc = show(database, &sql, row_scan_sql(&sql), request->show_sql, err);
+    } else if (rc == 0) {
+        rc = request->is_over_time ? fill_levels(database, &sql, request, err)
+                                   : fill_totals(database, &sql, request, err);
+    }
+    filter_sql_done(&sql);
+    return rc;
+}
+
+int filtered_totals_install(struct rundb *database, const struct filtered_totals_request *request,
+                            struct error *err)
+{
+    if (request->filter->n_values == 0 && !request->is_to_the_end)
+        return 0;
+    return request->is_to_the_end || filter_scope_of(request->filter) == FILTER_SCOPE_ROW
+               ? install_rows(database, request, err)
+               : install_stacks(database, request, err);
 }

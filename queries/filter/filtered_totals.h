@@ -17,10 +17,22 @@ struct error;
 struct filter;
 struct rundb;
 
-/* Between rundb_load_views and rundb_lock; does nothing without filters. process_id 0: all.
- * is_over_time: the shape of growth is laid anew, too. show_sql: not NULL: prints the statement that
- * stands behind the totals there, and leaves them empty. */
-int filtered_totals_install(struct rundb *database, const struct filter *filter, int64_t process_id,
-                            bool is_over_time, FILE *show_sql, struct error *err);
+enum {
+    FILTERED_TOTALS_INSTANTS = 64 /* as many as an import takes snapshots */
+};
+
+struct filtered_totals_request {
+    const struct filter *filter;
+    int64_t process_id; /* 0: all */
+    bool is_over_time;  /* about growth: `from` and `to` are the time that is looked at */
+    bool is_to_the_end; /* of these, not to 98 % of the run but to its end, and always from rows */
+    bool is_as_of; /* about leaks: those that an end at the instant of `alive_at` would leave */
+    bool has_own_peaks; /* of stacks, asked for */
+    FILE *show_sql; /* not NULL: the statement behind the totals goes there, and they stay empty */
+};
+
+/* Between rundb_load_views and rundb_lock; does nothing without filters. */
+int filtered_totals_install(struct rundb *database, const struct filtered_totals_request *request,
+                            struct error *err);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * row_sums: sums by process and stack, and by the stack that freed, in the making.
+ * row_sums: sums by process and stack, by the stack that freed, and of leaks by when they were
+ * born, in the making.
  *
  * Model: a sum is found by its ids in an array of places, because a scan looks for one with every
  *        row; pairs of birth and free are hashed, but a sum counts for the pair that came last,
@@ -10,6 +11,8 @@
  */
 #ifndef MTRACE_QUERIES_ROW_SUMS_H
 #define MTRACE_QUERIES_ROW_SUMS_H
+
+#include "queries/filter/pair_sums.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -33,15 +36,8 @@ struct row_sum {
     int64_t leaked_blocks, leaked_bytes;
     int64_t leaked_first_ns, leaked_last_ns;
     int64_t lost_blocks, lost_bytes; /* to exec; what is neither leaked nor lost was freed */
-    int64_t unused[2];
-};
-
-/* Of these, what was freed from one stack. */
-struct free_sum {
-    uint32_t process;
-    uint32_t backtrace;
-    uint32_t free_backtrace;
-    int64_t blocks, bytes;
+    size_t place;                    /* in the order in which sums were made, from 0 */
+    int64_t unused;
 };
 
 struct row_sums {
@@ -49,10 +45,8 @@ struct row_sums {
     size_t n_processes, n_backtraces; /* highest id + 1 */
     struct row_sum *births;
     size_t n_births, births_capacity;
-    struct free_sum *frees;
-    size_t n_frees, frees_capacity;
-    uint32_t *slots; /* open addressing over frees: index + 1 */
-    size_t mask;
+    struct pair_sums frees; /* by the stack that freed */
+    struct pair_sums leaks; /* by the part of the process's life */
 };
 
 /* False: no memory. Call row_sums_done in any case. */
@@ -68,6 +62,10 @@ struct row_sum *row_sums_get(struct row_sums *sums, uint32_t process, uint32_t b
 
 /* Counts a block as freed from a stack; false: no memory. */
 bool row_sums_add_free(struct row_sums *sums, struct row_sum *sum, uint32_t free_backtrace,
+                       int64_t size_bytes);
+
+/* Counts a leaked block as born in a part of its process's life; false: no memory. */
+bool row_sums_add_leak(struct row_sums *sums, const struct row_sum *sum, uint32_t part,
                        int64_t size_bytes);
 
 /* The end of counting: nothing may be added any more. False: no memory. */

@@ -2,24 +2,34 @@
 /*
  * row_totals: the totals of the rows that pass a filter, by one scan.
  *
- * Model: one SELECT over allocation rows, summed here by process and stack (and by the stack that
- *        freed), because SQLite's own GROUP BY over millions of rows sorts them. The sums become
- *        TEMP tables named as the ones in the file, so that every view over totals answers for the
- *        filtered rows. What only the order of events tells (own peaks, reallocs) is NULL there.
- * Memory: with distinct stacks, not with rows.
+ * Model: one SELECT over allocation rows (row_scan.h), summed here by process and stack (and by the
+ *        stack that freed, and of leaks by the part of the process's life), because SQLite's own
+ *        GROUP BY over millions of rows sorts them. The sums become TEMP tables named as the ones
+ *        in the file, so that every view over totals answers for the filtered rows. What only
+ *        chains tell (reallocs) is NULL there, and own peaks are where nobody asks for them.
+ * As of an instant: what was born later is left out, and what ended later is leaked, as if the
+ *        process had ended then.
+ * Memory: with distinct stacks, not with rows; for own peaks also with the blocks live at once.
  */
 #ifndef MTRACE_QUERIES_ROW_TOTALS_H
 #define MTRACE_QUERIES_ROW_TOTALS_H
 
+#include <stdbool.h>
+
 struct rundb;
 struct error;
 struct filter_sql;
-struct sqlite3_stmt;
+struct filter_value;
 
-/* The scan, for who wants to show it: sqlite3_free it, NULL: no memory. */
-char *row_totals_sql(const struct filter_sql *filter);
+struct row_totals_request {
+    const struct filter_sql *filter;
+    const struct filter_value *as_of; /* an instant; NULL: the end of each process */
+    bool has_own_peaks;
+};
 
-/* Fills temp.backtrace_totals and temp.free_sites, which exist and are empty. */
-int row_totals_fill(struct rundb *database, const struct filter_sql *filter, struct error *err);
+/* Fills temp.backtrace_totals, temp.free_sites and temp.leaked_births, which exist and are empty,
+ * and, as of an instant, replaces temp._judged. */
+int row_totals_fill(struct rundb *database, const struct row_totals_request *request,
+                    struct error *err);
 
 #endif

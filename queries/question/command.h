@@ -41,7 +41,9 @@ struct command {
     bool has_measure;   /* takes --measure and --by */
     bool has_tree;      /* takes --bottom-up and --min-share */
     bool has_instant;   /* about heaps: takes --at, once, whatever `filters` says */
-    bool is_over_time;  /* about growth: its shape is laid anew for what passes filters */
+    bool is_over_time;  /* about growth: --from and --to are the time that is looked at */
+    bool is_as_of;      /* about leaks: with --at, those that an end at that instant would leave */
+    bool has_own_peaks; /* shows the stacks' own peaks */
     bool draws;         /* its answer is a picture, whatever --format says */
     bool needs_instant; /* is nothing without --at */
     bool has_format;    /* takes a format as --to */

@@ -14,9 +14,15 @@ int query_install_filters(struct query *query, struct error *err)
 {
     const struct query_options *options = query->options;
 
-    return filtered_totals_install(&query->database, &options->filter, options->process_id,
-                                   options->command->is_over_time,
-                                   options->is_sql_shown ? query->out : NULL, err);
+    const struct filtered_totals_request request = {
+        .filter = &options->filter,
+        .process_id = options->process_id,
+        .is_over_time = options->command->is_over_time,
+        .is_as_of = options->command->is_as_of,
+        .has_own_peaks = options->command->has_own_peaks,
+        .show_sql = options->is_sql_shown ? query->out : NULL};
+
+    return filtered_totals_install(&query->database, &request, err);
 }
 
 static int install(struct query *query, struct error *err)

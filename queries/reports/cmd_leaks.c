@@ -50,7 +50,7 @@ static const char rows_sql[] =
     " LEFT JOIN site_frees AS f ON f.process_id = l.process_id AND f.call_site_id = l.call_site_id"
     " LEFT JOIN _sites AS e ON e.call_site_id = f.free_call_site_id"
     " WHERE l.process_id = :process AND l.suppressed_by IS NULL"
-    " ORDER BY l.leaked_bytes DESC, l.leaked_blocks DESC, l.call_site_id"
+    " ORDER BY l.weight DESC, l.leaked_bytes DESC, l.leaked_blocks DESC, l.call_site_id"
     " LIMIT :count OFFSET :skip";
 
 static const char totals_sql[] =
@@ -106,13 +106,14 @@ static int print_totals(const struct query *query, int64_t process_id, int64_t *
     if (rc == 1) {
         *ret_n_sites = sqlite3_column_int64(stmt, 2);
         (void)fprintf(query->out,
-                      "leaked %s in %s block%s of %" PRId64
+                      "%s %s in %s block%s of %" PRId64
                       " site%s%s; %s suppressed; %s events dropped; "
                       "%s\n",
+                      filter_instant(&query->options->filter) ? "live then" : "leaked",
                       units_format_bytes(sqlite3_column_int64(stmt, 0), bytes),
                       units_format_count(sqlite3_column_int64(stmt, 1), blocks),
                       sqlite3_column_int64(stmt, 1) == 1 ? "" : "s", *ret_n_sites,
-                      *ret_n_sites == 1 ? "" : "s", *ret_n_sites > 1 ? ", most bytes first" : "",
+                      *ret_n_sites == 1 ? "" : "s", *ret_n_sites > 1 ? ", growing ones first" : "",
                       units_format_bytes(sqlite3_column_int64(stmt, 3), suppressed),
                       units_format_count(sqlite3_column_int64(stmt, 4), dropped),
                       format_complete(stmt, share));
@@ -121,21 +122,25 @@ static int print_totals(const struct query *query, int64_t process_id, int64_t *
     return rc < 0 ? rc : 0;
 }
 
-/* "steady 7.4 MiB/min", "burst 0.2 s to 0.9 s", "once at 0.2 s". */
+/* "steady 7.4 MiB/min", "late 7.4 MiB/min from 3.1 s", "burst 0.2 s to 0.9 s", "once at 0.2 s". */
 static void format_when(struct sqlite3_stmt *row, char *text, size_t size)
 {
     const char *pattern = (const char *)sqlite3_column_text(row, PATTERN);
     int64_t first_ns = sqlite3_column_int64(row, FIRST_NS);
     int64_t last_ns = sqlite3_column_int64(row, LAST_NS);
+    bool is_late = strcmp(pattern, "late") == 0;
     char first[UNITS_TEXT_BYTES];
     char last[UNITS_TEXT_BYTES];
 
     units_format_duration(first_ns, first);
     units_format_duration(last_ns, last);
-    if (strcmp(pattern, "steady") == 0) {
-        double per_minute = (double)sqlite3_column_int64(row, LEAKED_BYTES) * 6e10
-                            / ((double)last_ns - (double)first_ns);
-        (void)snprintf(text, size, "steady %s/min", units_format_bytes((int64_t)per_minute, last));
+    if ((is_late || strcmp(pattern, "steady") == 0) && last_ns > first_ns) {
+        double per_minute =
+            (double)sqlite3_column_int64(row, LEAKED_BYTES) * 6e10
+            / ((double)last_ns - (double)first_ns);
+        (void)snprintf(text, size, "%s %s/min%s%s", pattern,
+                       units_format_bytes((int64_t)per_minute, last), is_late ? " from " : "",
+                       is_late ? first : "");
     } else if (strcmp(first, last) == 0) {
         (void)snprintf(text, size, "%s at %s", pattern, first);
     } else {

@@ -1,10 +1,12 @@
 -- SPDX-License-Identifier: MIT
 -- leaks: one row per call site whose blocks were never freed by the end of their process.
 --
--- pattern: 'once' is a single block; 'steady' are three or more whose births span at least a quarter of the process's
--- life, so that it will go on, unless snapshots show that half of the bytes that the call site keeps came between two
--- of them; 'burst' is everything else. When the process was killed or is still running, leaked
--- means live at that instant (processes.end_kind). Most bytes come first; suppressed rows come last.
+-- pattern says how these blocks came, in a life of 64 equal parts. 'once': a single block. 'burst': half of the bytes or
+-- more in one part. 'plateau': nine tenths came in the first two thirds, or the call site's live bytes rose no further:
+-- new blocks took the place of old ones. 'saw tooth': the same, and in between its live bytes fell to less than a half.
+-- 'late': nine tenths came in the second half, and it goes on. 'steady': everything else: it will go on, too. When the
+-- process was killed or is still running, leaked means live at that instant (processes.end_kind). Rows come in the order
+-- of weight, which is leaked_bytes times 64 for what goes on, times 8 for a burst; suppressed rows come last.
 -- A call site some of whose stacks are suppressed has a row for each rule and one for the rest.
 CREATE VIEW leaks(
   process_id,        -- joins processes
@@ -19,26 +21,22 @@ CREATE VIEW leaks(
   stacks,            -- distinct stacks that leak here
   leaked_first_ns,   -- birth of the first leaked block
   leaked_last_ns,    -- birth of the last leaked block
-  pattern,           -- 'steady', 'burst' or 'once'
+  pattern,           -- 'steady', 'late', 'burst', 'plateau', 'saw tooth' or 'once'
   usually_freed_in,  -- where most of the call site's other blocks are freed; NULL: none were, or not recorded
-  suppressed_by      -- the rule that leaves this row out of reports; NULL: none
+  suppressed_by,     -- the rule that leaves this row out of reports; NULL: none
+  weight             -- what rows are sorted by
 ) AS
 SELECT l.process_id, l.leaked_bytes, l.leaked_blocks, 1.0 * l.leaked_blocks / a.allocated_blocks,
   s.function, s.source, s.line, s.module, l.call_site_id, l.stacks, l.leaked_first_ns, l.leaked_last_ns,
-  CASE
-    WHEN l.leaked_blocks = 1 THEN 'once'
-    WHEN l.leaked_blocks >= 3 AND 4 * (l.leaked_last_ns - l.leaked_first_ns) >= p.duration_ns
-      AND (g.snapshots >= 4 AND 2 * g.largest_rise_bytes >= g.to_bytes) IS NOT TRUE THEN 'steady'
-    ELSE 'burst'
-  END AS leak_pattern,
-  e.label, r.rule AS suppressed_by
+  l.pattern,
+  e.label, r.rule AS suppressed_by,
+  l.leaked_bytes * CASE WHEN l.pattern IN ('steady', 'late') THEN 64 WHEN l.pattern = 'burst' THEN 8 ELSE 1 END AS weight
 FROM site_leaks AS l
 JOIN processes AS p ON p.process_id = l.process_id
 JOIN site_totals AS a ON a.process_id = l.process_id AND a.call_site_id IS l.call_site_id
 LEFT JOIN _sites AS s ON s.call_site_id = l.call_site_id
-LEFT JOIN site_growth AS g ON g.process_id = l.process_id AND g.call_site_id = l.call_site_id
 LEFT JOIN site_frees AS f ON f.process_id = l.process_id AND f.call_site_id = l.call_site_id
 LEFT JOIN _sites AS e ON e.call_site_id = f.free_call_site_id
 LEFT JOIN suppressions AS r ON r.rule_id = l.rule_id
-ORDER BY suppressed_by IS NOT NULL, l.leaked_bytes DESC, l.leaked_blocks DESC, l.process_id,
+ORDER BY suppressed_by IS NOT NULL, weight DESC, l.leaked_bytes DESC, l.leaked_blocks DESC, l.process_id,
   l.call_site_id, l.rule_id;

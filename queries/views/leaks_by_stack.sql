@@ -1,10 +1,9 @@
 -- SPDX-License-Identifier: MIT
 -- leaks_by_stack: one row per stack whose blocks were never freed by the end of their process.
 --
--- pattern: 'once' is a single block; 'steady' are three or more whose births span at least a quarter of the process's
--- life, so that it will go on, unless snapshots show that half of the bytes that the call site keeps came between two
--- of them; 'burst' is everything else. When the process was killed or is still running, leaked
--- means live at that instant (processes.end_kind). Steady leaks come first, then bytes; suppressed rows come last.
+-- pattern and weight are those of the view leaks; a stack of a call site whose live bytes rose no further shares its
+-- 'plateau' or 'saw tooth'. When the process was killed or is still running, leaked means live at that instant
+-- (processes.end_kind). The largest weight comes first; suppressed rows come last.
 CREATE VIEW leaks_by_stack(
   process_id,        -- joins processes
   backtrace_id,      -- joins backtraces; `mtrace-query stack ID` prints it
@@ -18,22 +17,39 @@ CREATE VIEW leaks_by_stack(
   call_site_id,      -- joins call_sites; NULL: the stack has no call site
   leaked_first_ns,   -- birth of the first leaked block
   leaked_last_ns,    -- birth of the last leaked block
-  pattern,           -- 'steady', 'burst' or 'once'
+  pattern,           -- 'steady', 'late', 'burst', 'plateau', 'saw tooth' or 'once'
   usually_freed_in,  -- where most of the stack's other blocks are freed; NULL: none were, or not recorded
-  suppressed_by      -- the rule that leaves this row out of reports; NULL: none
+  suppressed_by,     -- the rule that leaves this row out of reports; NULL: none
+  weight             -- what rows are sorted by
 ) AS
+WITH
+  births AS (
+    SELECT process_id, backtrace_id, part, bytes,
+      sum(bytes) OVER (PARTITION BY process_id, backtrace_id ORDER BY part) AS so_far,
+      sum(bytes) OVER (PARTITION BY process_id, backtrace_id) AS total
+    FROM _leak_births),
+  shapes AS MATERIALIZED (
+    SELECT process_id, backtrace_id, 2 * max(bytes) >= max(total) AS is_burst,
+      min(part) FILTER (WHERE 10 * so_far >= total) AS first_part,
+      min(part) FILTER (WHERE 10 * so_far >= 9 * total) AS last_part
+    FROM births GROUP BY process_id, backtrace_id),
+  patterns AS (
+    SELECT l.*, CASE
+        WHEN l.leaked_blocks = 1 THEN 'once'
+        WHEN g.pattern IN ('plateau', 'saw tooth') THEN g.pattern
+        WHEN l.leaked_blocks = 2 OR s.is_burst IS NOT 0 THEN 'burst'
+        WHEN s.last_part < 43 THEN 'plateau'
+        WHEN s.first_part >= 32 THEN 'late'
+        ELSE 'steady'
+      END AS pattern
+    FROM _leaked_stacks AS l
+    LEFT JOIN shapes AS s ON s.process_id = l.process_id AND s.backtrace_id = l.backtrace_id
+    LEFT JOIN site_leaks AS g ON g.process_id = l.process_id AND g.call_site_id = l.call_site_id AND g.rule_id IS l.rule_id)
 SELECT l.process_id, l.backtrace_id, l.leaked_bytes, l.leaked_blocks, 1.0 * l.leaked_blocks / l.allocated_blocks,
-  s.function, s.source, s.line, s.module, l.call_site_id, l.leaked_first_ns, l.leaked_last_ns,
-  CASE
-    WHEN l.leaked_blocks = 1 THEN 'once'
-    WHEN l.leaked_blocks >= 3 AND 4 * (l.leaked_last_ns - l.leaked_first_ns) >= p.duration_ns
-      AND (g.snapshots >= 4 AND 2 * g.largest_rise_bytes >= g.to_bytes) IS NOT TRUE THEN 'steady'
-    ELSE 'burst'
-  END AS leak_pattern,
-  e.label, r.rule AS suppressed_by
-FROM _leaked_stacks AS l
-JOIN processes AS p ON p.process_id = l.process_id
-LEFT JOIN site_growth AS g ON g.process_id = l.process_id AND g.call_site_id = l.call_site_id
+  s.function, s.source, s.line, s.module, l.call_site_id, l.leaked_first_ns, l.leaked_last_ns, l.pattern,
+  e.label, r.rule AS suppressed_by,
+  l.leaked_bytes * CASE WHEN l.pattern IN ('steady', 'late') THEN 64 WHEN l.pattern = 'burst' THEN 8 ELSE 1 END AS weight
+FROM patterns AS l
 LEFT JOIN _sites AS s ON s.call_site_id = l.call_site_id
 LEFT JOIN _sites AS e ON e.call_site_id = (
   SELECT d.call_site_id
@@ -44,5 +60,5 @@ LEFT JOIN _sites AS e ON e.call_site_id = (
   ORDER BY sum(f.blocks) DESC, d.call_site_id
   LIMIT 1)
 LEFT JOIN suppressions AS r ON r.rule_id = l.rule_id
-ORDER BY suppressed_by IS NOT NULL, l.leaked_bytes DESC, l.leaked_blocks DESC, l.process_id,
+ORDER BY suppressed_by IS NOT NULL, weight DESC, l.leaked_bytes DESC, l.leaked_blocks DESC, l.process_id,
   l.backtrace_id;

@@ -139,4 +139,5 @@ def main():
         {"figures": figures, "freed": freed, "instants": instants}[sys.argv[1]](Path(place), sys.argv[2])
 
 
-harness.main(main)
+if __name__ == "__main__":
+    harness.main(main)

@@ -334,7 +334,10 @@ def check_leaks(db, rows, complain):
             groups[process, site_of[stack], rules.get((process, stack))].append(row)
     expected = {key: (len({r["backtrace_id"] for r in mine}), len(mine), sum(r["size_bytes"] for r in mine),
                       min(r["alloc_ns"] for r in mine), max(r["alloc_ns"] for r in mine)) for key, mine in groups.items()}
-    complain.same_table("leaks of site", expected, table(db, "SELECT * FROM site_leaks", 3))
+    complain.same_table("leaks of site", expected, table(db, "SELECT process_id, call_site_id, rule_id, stacks, leaked_blocks,"
+                                                             " leaked_bytes, leaked_first_ns, leaked_last_ns FROM site_leaks", 3))
+    check_births(db, rows, complain)
+    check_leak_patterns(db, groups, rows, complain)
     freed = collections.defaultdict(collections.Counter)
     for process, stack, free_stack, blocks in db.execute("SELECT process_id, backtrace_id, free_backtrace_id, blocks FROM free_sites"):
         if site_of[free_stack] is not None:
@@ -344,17 +347,112 @@ def check_leaks(db, rows, complain):
     complain.same_table("frees of site", expected, table(db, "SELECT * FROM site_frees", 2))
 
 
-def least_squares(points):
-    """(slope, r squared) of (x, y) pairs."""
-    n, mean_x, mean_y = len(points), sum(x for x, _ in points) / len(points), sum(y for _, y in points) / len(points)
-    xx = sum((x - mean_x) ** 2 for x, _ in points) / n
-    yy = sum((y - mean_y) ** 2 for _, y in points) / n
-    xy = sum((x - mean_x) * (y - mean_y) for x, y in points) / n
-    return xy / xx if xx else None, xy * xy / (xx * yy) if xx and yy else None
+def lives(db):
+    """process -> (start, length of a 64th of its life)."""
+    return {process: (start, (end - start) // 64) for process, start, end in
+            db.execute("SELECT process_id, start_ns, end_ns FROM processes")}
 
 
-def is_near(a, b):
-    return a == b if a is None or b is None else abs(a - b) <= 1e-6 * max(1, abs(a), abs(b))
+def part_of(life, at):
+    start, part = life
+    return min(63, (at - start) // part) if part > 0 and at > start else 0
+
+
+def check_births(db, rows, complain):
+    life = lives(db)
+    births = collections.defaultdict(lambda: [0, 0])
+    for row in rows.all:
+        if row["is_leaked"]:
+            entry = births[row["process_id"], row["backtrace_id"], part_of(life[row["process_id"]], row["alloc_ns"])]
+            entry[0] += 1
+            entry[1] += row["size_bytes"]
+    complain.same_table("births of leaks", {key: tuple(entry) for key, entry in births.items()},
+                        table(db, "SELECT * FROM leaked_births", 3))
+
+
+def first_where(sums, share):
+    """Index of the first running sum that has come to a share, in tenths, of the last."""
+    return next(i for i, value in enumerate(sums) if 10 * value >= share * sums[-1])
+
+
+def levels_of(db, rows, process):
+    """Instants of all snapshots but the peak, and of these the live bytes of a list of rows."""
+    snapshots = db.execute("SELECT at_ns FROM snapshots WHERE process_id = ? AND reason <> 'peak' ORDER BY at_ns, snapshot_id",
+                           (process,)).fetchall()
+    instants = [at for (at,) in snapshots]
+    steps = [0] * (len(instants) + 1)
+    for row in rows:
+        steps[bisect.bisect_left(instants, row["alloc_ns"])] += row["size_bytes"]
+        if row["free_ns"] is not None:
+            steps[bisect.bisect_left(instants, row["free_ns"])] -= row["size_bytes"]
+    return instants, list(itertools.accumulate(steps[:-1]))
+
+
+def has_fallen(levels):
+    return any(2 * level < high for level, high in zip(levels, itertools.accumulate(levels, max)))
+
+
+def check_leak_patterns(db, groups, rows, complain):
+    """The words of the view leaks, from rows, by what its comment says."""
+    life, site_of = lives(db), dict(db.execute("SELECT backtrace_id, call_site_id FROM backtraces"))
+    of_site = collections.defaultdict(list)
+    for row in rows.all:
+        of_site[row["process_id"], site_of[row["backtrace_id"]]].append(row)
+    found = table(db, "SELECT process_id, call_site_id, rule_id, pattern FROM site_leaks", 3)
+    for (process, site, rule), mine in groups.items():
+        if len(mine) == 1:
+            complain.equal(f"pattern of a block of site {site} of {process}", ("once",), found.get((process, site, rule)))
+            continue
+        by_stack = collections.defaultdict(lambda: [0, 0])  # blocks of no bytes count as one byte
+        for row in mine:
+            entry = by_stack[row["backtrace_id"], part_of(life[process], row["alloc_ns"])]
+            entry[0] += row["size_bytes"]
+            entry[1] += 1
+        parts = [0] * 64
+        for (_, part), (size, blocks) in by_stack.items():
+            parts[part] += max(size, blocks)
+        sums = list(itertools.accumulate(parts))
+        first, last, total = first_where(sums, 1), first_where(sums, 9), sums[-1]
+        instants, levels = levels_of(db, of_site[process, site], process)
+        n_snapshots, = db.execute("SELECT count(*) FROM snapshots WHERE process_id = ?", (process,)).fetchone()
+        start, end = db.execute("SELECT start_ns, end_ns FROM processes WHERE process_id = ?", (process,)).fetchone()
+
+        def rise(since):
+            before = [y for at, y in zip(instants, levels) if at <= since]
+            after = [y for at, y in zip(instants, levels) if at > since]
+            return max(after, default=0) - max(before, default=0), max(before, default=0)
+
+        late, (since_half, _), (since_first, before_first) = sum(parts[32:]), rise(start + (end - start) // 2), rise(start + first * life[process][1])
+        is_bounded = n_snapshots >= 8 and (5 * late >= total and 2 * max(0, since_half) < late
+                                           or before_first > 0 and 2 * since_first < total)
+        regular = [y for at, y in zip(instants, levels) if at < end]
+        pattern = (("saw tooth" if has_fallen(regular) else "plateau") if is_bounded
+                   else "burst" if len(mine) == 2 or 2 * max(parts) >= total
+                   else "plateau" if last < 43 else "late" if first >= 32 else "steady")
+        complain.equal(f"pattern of site {site} of {process}", (pattern,), found.get((process, site, rule)))
+
+
+def growth_of(instants, levels):
+    """(pattern, since, until) of levels at regular snapshots, by what the view growth says; None: they did not rise."""
+    total, n = levels[-1] - levels[0], len(levels)
+    if total <= 0:
+        return (None, None, None)
+    kept = [max(0, min(levels[i:]) - levels[0]) for i in range(n)]
+    first, last = first_where(kept, 1), first_where(kept, 9)
+    since, until = instants[first], instants[last]
+    if n < 8:
+        return ("burst", since, until)
+    rises = [now - before for before, now in zip([0, *kept], kept)]
+    half = n // 2
+    late = sum(rises[half:])
+    since_half = max(levels[half:]) - max(levels[:half])
+    before_first = max(levels[:first], default=0)
+    if 5 * late >= total and 2 * since_half < late or before_first > 0 and 2 * (max(levels[first:]) - before_first) < total:
+        return ("saw tooth" if has_fallen(levels) else "plateau", since, until)
+    changes = 1 + sum(a != b for a, b in zip(levels, levels[1:])) - (levels[0] == 0)
+    if changes < 3 or 2 * max(rises) >= total:
+        return ("burst", since, until)
+    return ("plateau" if 3 * (last + 1) < 2 * n else "late" if 2 * (first + 1) > n else "steady", since, until)
 
 
 def check_growth(db, rows, complain):
@@ -364,9 +462,9 @@ def check_growth(db, rows, complain):
     growth = table(db, "SELECT * FROM site_growth", 2)
     expected_changes, n_sites = {}, 0
     for (process,) in db.execute("SELECT process_id FROM processes").fetchall():
-        snapshots = db.execute("SELECT snapshot_id, at_ns FROM snapshots WHERE process_id = ? AND reason <> 'peak'"
+        snapshots = db.execute("SELECT snapshot_id, at_ns, reason FROM snapshots WHERE process_id = ? AND reason <> 'peak'"
                                " ORDER BY at_ns, snapshot_id", (process,)).fetchall()
-        instants = [at for _, at in snapshots]
+        instants = [at for _, at, _ in snapshots]
         changes_of = collections.defaultdict(lambda: [0] * (len(snapshots) + 1))
         for row in rows.by_process[process]:
             steps = changes_of[site_of[row["backtrace_id"]]]
@@ -376,18 +474,14 @@ def check_growth(db, rows, complain):
         for site, (*steps, _) in changes_of.items():
             level = list(itertools.accumulate(steps))
             expected_changes.update({(snapshots[i][0], site): (step,) for i, step in enumerate(steps) if step})
-            if not any(steps):
+            regular = [i for i, (_, _, reason) in enumerate(snapshots) if reason == "regular"]
+            if not any(steps[i] for i in regular):
                 continue
             n_sites += 1
-            kept = [min(level[i:]) for i in range(len(level))]
-            slope, fit = least_squares([(at / 1e9, y) for (_, at), y in zip(snapshots, level)])
             found = growth.get((process, site))
-            complain.equal(f"growth of site {site} of {process}",
-                           (len(snapshots), sum(map(bool, steps)), level[0], level[-1],
-                            max(now - before for before, now in zip([0, *kept], kept))),
-                           found and (*found[:4], found[6]))
-            complain.equal(f"line of site {site} of {process} ({slope}, {fit}) is {found and found[4:6]}", True,
-                           bool(found) and is_near(slope, found[4]) and is_near(fit, found[5]))
+            expected = (len(regular), level[regular[0]], level[regular[-1]],
+                        *growth_of([instants[i] for i in regular], [level[i] for i in regular]))
+            complain.equal(f"growth of site {site} of {process}", expected, found and found[:6])
     complain.equal("sites that changed", n_sites, len(growth))
     complain.same_table("change at (snapshot, site)", expected_changes, changes)
 

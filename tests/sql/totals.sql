@@ -27,3 +27,8 @@ INSERT INTO backtrace_totals(process_id, backtrace_id, allocated_blocks, allocat
 INSERT INTO free_sites(process_id, backtrace_id, free_backtrace_id, blocks, bytes) VALUES
   (1, 4, 7, 3, 300), (1, 4, 2, 1, 100), (1, 5, 7, 1, 100), (1, 2, 2, 2, 20), (1, 8, 8, 40, 4000), (1, 8, 2, 40, 4000),
   (2, 6, 6, 4, 400);
+-- When what leaked was born, in 64 equal parts of each process's life (of process 1: 1.5625 s each).
+INSERT INTO leaked_births(process_id, backtrace_id, part, blocks, bytes) VALUES
+  (1, 4, 6, 1, 100), (1, 4, 19, 1, 100), (1, 4, 31, 1, 100), (1, 4, 40, 1, 100), (1, 4, 50, 1, 100), (1, 4, 57, 1, 100),
+  (1, 5, 32, 1, 100), (1, 6, 0, 1, 4000), (1, 2, 0, 1, 10), (1, 2, 1, 1, 10), (1, 9, 1, 1, 300), (1, 11, 3, 3, 30),
+  (2, 6, 16, 1, 100), (3, 2, 32, 1, 64);

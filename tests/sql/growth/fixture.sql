@@ -1,15 +1,21 @@
--- Snapshots at 0, 10, 20, 30, 40 s. Site 3 holds 100, 200, 300, 400, 500 bytes: slope 10 bytes/s, fit 1.
--- Site 2, stacks 4 and 5 together: 0, 10, 10, 30, 40 (stack 4: 0, 10, 10, 20, 20; stack 5: 0, 0, 0, 10, 20):
---   mean y 18, mean x 20; Sxy = 0·-20 + 10·-10 + 10·0 + 30·10 + 40·20 - … = 1000, Sxx = 1000, Syy = 1080: slope 1, fit 1000²/(1000·1080) = 0.9259.
--- Site 5 rises and falls back (0, 50, 90, 40, 0): not listed. Site 1 stays at 20: not listed. Site 6 jumps once: not listed.
--- Only changes are stored. Process 2 has too few snapshots.
+-- 63 regular snapshots of process 1, one each second, and the end, at which everything is freed.
+-- Site 3 rises by 100 bytes a second, 100 to 6300: 6200 in all, a tenth (620 more than 100) at 8 s, nine tenths (5680) at
+--   57 s: 0.8 * 6200 / 49 s = 101 bytes/s.
+-- Site 2, stacks 4 and 5 together: nothing until 40 s, then 10 bytes a second: late, 230 bytes, a tenth (23) at 43 s,
+--   nine tenths (207) at 61 s: 0.8 * 230 / 18 s = 10 bytes/s.
+-- Site 5 rises to 500 at 20 s and stays: a plateau, not listed. Site 6 jumps once: a burst. Site 1 goes up and down: it
+-- ends high, but was as high before: a saw tooth. Site 4 stays where it is. Process 2 has too few snapshots.
 .read code.sql
-INSERT INTO snapshots VALUES (1, 1, 0, 'regular'), (2, 1, 10000000000, 'regular'), (3, 1, 20000000000, 'regular'),
-  (4, 1, 30000000000, 'regular'), (5, 1, 40000000000, 'end'), (6, 2, 10000000000, 'regular'), (7, 2, 20000000000, 'end');
-INSERT INTO snapshot_backtraces VALUES
-  (1, 6, 100, 1), (2, 6, 200, 2), (3, 6, 300, 3), (4, 6, 400, 4), (5, 6, 500, 5),
-  (2, 4, 10, 1), (4, 4, 20, 2), (4, 5, 10, 1), (5, 5, 20, 2), (5, 4, 20, 2),
-  (2, 8, 50, 1), (3, 8, 90, 2), (4, 8, 40, 1), (5, 8, 0, 0),
-  (1, 2, 20, 2), (4, 2, 20, 2), (5, 2, 20, 2),
-  (5, 11, 1000, 1),
-  (6, 6, 1, 1), (7, 6, 100, 2);
+WITH RECURSIVE seconds(s) AS (VALUES (1) UNION ALL SELECT s + 1 FROM seconds WHERE s < 64)
+INSERT INTO snapshots SELECT s, 1, s * 1000000000, iif(s = 64, 'end', 'regular') FROM seconds;
+INSERT INTO snapshots VALUES (65, 2, 10000000000, 'regular'), (66, 2, 20000000000, 'end'), (67, 1, 500000000, 'peak');
+INSERT INTO snapshot_backtraces
+SELECT snapshot_id, 6, iif(snapshot_id = 64, 0, 100 * snapshot_id), 1 FROM snapshots WHERE snapshot_id <= 64
+UNION ALL SELECT snapshot_id, 4, 5 * (snapshot_id - 40), 1 FROM snapshots WHERE snapshot_id BETWEEN 41 AND 63
+UNION ALL SELECT snapshot_id, 5, 5 * (snapshot_id - 40), 1 FROM snapshots WHERE snapshot_id BETWEEN 41 AND 63
+UNION ALL SELECT snapshot_id, 8, 25 * min(snapshot_id, 20), 1 FROM snapshots WHERE snapshot_id <= 63
+UNION ALL SELECT 30, 11, 1000, 1
+UNION ALL SELECT snapshot_id, 2, (snapshot_id % 10) * 30, 1 FROM snapshots WHERE snapshot_id <= 63
+UNION ALL SELECT 1, 7, 50, 1
+UNION ALL SELECT 65, 6, 1, 1 UNION ALL SELECT 66, 6, 100, 2 UNION ALL SELECT 67, 6, 99999, 1
+UNION ALL SELECT 64, 4, 0, 0 UNION ALL SELECT 64, 5, 0, 0;

@@ -1,8 +1,11 @@
 -- Site 2 is steady: 7 of 12 blocks (58.3 %), births from 10 s to 90 s of 100 s; freed mostly by session.c:140 (4 blocks to 1).
 -- Site 3 and site 5 leak one block; site 5 below setlocale, which a rule suppresses: last. Site 6: all at 5 s, a burst.
 -- Site 1: two blocks are no steady leak. Process 3 ended by exec: its block is no leak. In process 2 site 3 leaks 1 of 5.
--- Site 13 leaks from 10 s to 95 s, too, but 900 of its 1000 bytes came between two snapshots: a burst. Site 2 rises by
--- more in one step, which goes back: what it keeps is 100, 400, 400, 600, 700.
+-- Site 13 leaks from 10 s to 95 s, too, but 900 of its 1000 bytes came in one part: a burst.
+-- Snapshots are taken where one of the 64 parts ends. Site 14 grows in the first 30 parts: a plateau. Sites 15 and 16
+-- leak 80 bytes born in the last four parts, but 15 had as much live since the 10th: a plateau of new blocks; and 16 had
+-- 100 and nothing in turns: a saw tooth. Site 17 leaks in every part from the 45th on: late. Site 18 leaks 10 bytes in each
+-- part beside 10000 that it has to the end and frees there: steady.
 -- Sites 7 and 8 tie in everything but the id, and nobody says where they are.
 .read code.sql
 .read totals.sql
@@ -24,7 +27,29 @@ INSERT INTO call_sites(call_site_id, object_id) VALUES (13, 3);
 INSERT INTO backtraces VALUES (20, NULL, 20, 8, 1, 13, 'complete');
 INSERT INTO backtrace_totals SELECT 1, 20, 4, 1000, 0, 0, 4, 1000, 10000000000, 95000000000, 0, 0, 0, 0, 1000, 9, 9, 9, 25, 450,
   0, 0, 4, 4, 0, 0, 0, 0;
-INSERT INTO snapshots VALUES (1, 1, 20000000000, 'regular'), (2, 1, 40000000000, 'regular'), (3, 1, 60000000000, 'regular'),
-  (4, 1, 80000000000, 'regular'), (5, 1, 100000000000, 'end'), (6, 1, 50000000000, 'peak');
-INSERT INTO snapshot_backtraces VALUES (1, 4, 100, 1), (2, 4, 1000, 9), (3, 4, 300, 3), (4, 4, 500, 5), (5, 4, 600, 6),
-  (3, 5, 100, 1), (5, 5, 100, 1), (1, 20, 50, 1), (2, 20, 950, 3), (5, 20, 1000, 4), (6, 20, 9999, 4);
+INSERT INTO leaked_births VALUES (1, 20, 6, 1, 50), (1, 20, 25, 2, 900), (1, 20, 60, 1, 50);
+INSERT INTO leaked_births SELECT 1, backtrace_id, 0, 1, leaked_bytes FROM backtrace_totals WHERE backtrace_id BETWEEN 12 AND 19;
+INSERT INTO call_sites(call_site_id, object_id) VALUES (14, 3), (15, 3), (16, 3), (17, 3), (18, 3);
+INSERT INTO backtraces SELECT call_site_id + 7, NULL, call_site_id + 7, 8, 1, call_site_id, 'complete'
+FROM call_sites WHERE call_site_id BETWEEN 14 AND 18;
+WITH RECURSIVE parts(part) AS (VALUES (0) UNION ALL SELECT part + 1 FROM parts WHERE part < 63)
+INSERT INTO leaked_births
+SELECT 1, 21, part, 1, 10 FROM parts WHERE part < 30
+UNION ALL SELECT 1, 22, part, 2, 20 FROM parts WHERE part >= 60
+UNION ALL SELECT 1, 23, part, 2, 20 FROM parts WHERE part >= 60
+UNION ALL SELECT 1, 24, part, 1, 10 FROM parts WHERE part >= 45
+UNION ALL SELECT 1, 25, part, 1, 10 FROM parts;
+INSERT INTO backtrace_totals
+SELECT 1, backtrace_id, sum(blocks), sum(bytes), 0, 0, sum(blocks), sum(bytes), min(part) * 1562500000, max(part) * 1562500000,
+  0, 0, 0, 0, sum(bytes), 9, 9, 9, 10, 10, 0, 0, 1, 1, 0, 0, 0, 0
+FROM leaked_births WHERE backtrace_id BETWEEN 21 AND 25 GROUP BY backtrace_id;
+WITH RECURSIVE parts(part) AS (VALUES (1) UNION ALL SELECT part + 1 FROM parts WHERE part < 64)
+INSERT INTO snapshots SELECT part, 1, part * 1562500000, iif(part = 64, 'end', 'regular') FROM parts;
+INSERT INTO snapshots VALUES (65, 1, 50000000000, 'peak');
+INSERT INTO snapshot_backtraces
+SELECT snapshot_id, 21, 10 * min(snapshot_id, 30), 1 FROM snapshots WHERE reason <> 'peak'
+UNION ALL SELECT snapshot_id, 22, 80, 1 FROM snapshots WHERE snapshot_id BETWEEN 10 AND 64
+UNION ALL SELECT snapshot_id, 23, iif(snapshot_id = 64, 80, snapshot_id / 4 % 2 * 100), 1 FROM snapshots WHERE reason <> 'peak'
+UNION ALL SELECT snapshot_id, 24, max(0, 10 * (snapshot_id - 45)), 1 FROM snapshots WHERE reason <> 'peak'
+UNION ALL SELECT snapshot_id, 25, iif(snapshot_id = 64, 640, 10000 + 10 * snapshot_id), 1 FROM snapshots WHERE reason <> 'peak'
+UNION ALL SELECT 65, 24, 99999, 1;

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: MIT */
+#include "queries/filter/level_rows.h"
+
+#include "queries/database/rundb.h"
+#include "queries/filter/filter_sql.h"
+#include "queries/filter/pair_sums.h"
+#include "queries/filter/row_scan.h"
+#include "support/error.h"
+#include "support/saturating.h"
+
+#include <stdlib.h>
+
+struct span {
+    int64_t start_ns, step_ns; /* the instants are start_ns + i * step_ns */
+};
+
+struct levels {
+    const struct rundb *database;
+    uint32_t n_instants;
+    struct span *spans; /* by process */
+    size_t n_processes;
+    uint32_t *site_of; /* by stack; 0: none */
+    size_t n_backtraces;
+    struct pair_sums changes; /* by process, call site and instant */
+};
+
+/* The first instant at which time has come to ns; n_instants: none. */
+static uint32_t instant_of(const struct levels *levels, uint32_t process, int64_t ns)
+{
+    const struct span *span = &levels->spans[process];
+    int64_t instant;
+
+    if (ns <= span->start_ns || span->step_ns <= 0)
+        return ns <= span->start_ns ? 0 : levels->n_instants;
+    instant =
+        saturating_add(saturating_subtract(ns, span->start_ns), span->step_ns - 1) / span->step_ns;
+    return instant < levels->n_instants ? (uint32_t)instant : levels->n_instants;
+}
+
+static bool add_change(struct levels *levels, const struct scanned_row *row, uint32_t instant,
+                       int sign)
+{
+    const struct pair_sum change = {row->process, levels->site_of[row->backtrace], instant, sign,
+                                    saturating_multiply(sign, row->size_bytes)};
+
+    return instant >= levels->n_instants || pair_sums_add(&levels->changes, &change);
+}
+
+static bool take(void *context, const struct scanned_row *rows, size_t n)
+{
+    struct levels *levels = context;
+
+    for (size_t i = 0; i < n; i++) {
+        const struct scanned_row *row = &rows[i];
+        uint32_t born = instant_of(levels, row->process, row->alloc_ns);
+        uint32_t dead =
+            row->lifetime_ns == ROW_SCAN_UNKNOWN
+                ? levels->n_instants
+                : instant_of(levels, row->process, saturating_add(row->alloc_ns, row->lifetime_ns));
+
+        if (born == dead)
+            continue;
+        if (!add_change(levels, row, born, 1) || !add_change(levels, row, dead, -1))
+            return false;
+    }
+    return true;
+}
+
+static int read_spans(struct levels *levels, const struct level_rows_request *request,
+                      struct error *err)
+{
+    int64_t n_steps = levels->n_instants - (request->to_ns == INT64_MAX ? 0 : 1);
+    struct sqlite3_stmt *stmt;
+    int rc = rundb_prepare(
+        levels->database, "SELECT process_id, start_ns, end_ns FROM processes WHERE process_id > 0",
+        &stmt, err);
+
+    while (rc == 0 && (rc = rundb_step(levels->database, stmt, err)) == 1) {
+        size_t id = (size_t)database_id(stmt, 0, levels->n_processes);
+        int64_t start_ns = sqlite3_column_int64(stmt, 1);
+        int64_t end_ns = sqlite3_column_int64(stmt, 2);
+
+        rc = 0;
+        start_ns = request->from_ns > start_ns ? request->from_ns : start_ns;
+        end_ns = request->to_ns < end_ns ? request->to_ns : end_ns;
+        if (id > 0 && end_ns > start_ns)
+            levels->spans[id] =
+                (struct span){start_ns, saturating_subtract(end_ns, start_ns) / n_steps};
+    }
+    sqlite3_finalize(stmt);
+    return rc;
+}
+
+static int read_sites(struct levels *levels, struct error *err)
+{
+    struct sqlite3_stmt *stmt;
+    int rc = rundb_prepare(levels->database,
+                           "SELECT backtrace_id, call_site_id FROM backtraces"
+                           " WHERE call_site_id > 0 AND backtrace_id > 0",
+                           &stmt, err);
+
+    while (rc == 0 && (rc = rundb_step(levels->database, stmt, err)) == 1) {
+        rc = 0;
+        levels->site_of[database_id(stmt, 0, levels->n_backtraces)] =
+            (uint32_t)sqlite3_column_int64(stmt, 1);
+    }
+    sqlite3_finalize(stmt);
+    return rc;
+}
+
+/* ---- tables ---- */
+
+/* An instant's id: those of a process follow one another. */
+static int64_t snapshot_id(const struct levels *levels, uint32_t process, uint32_t instant)
+{
+    return (int64_t)process * levels->n_instants + instant;
+}
+
+static int put_snapshots(const struct levels *levels, struct error *err)
+{
+    struct sqlite3_stmt *insert;
+    int rc =
+        rundb_prepare(levels->database, "INSERT INTO temp.snapshots VALUES (?1, ?2, ?3, 'regular')",
+                      &insert, err);
+
+    for (uint32_t process = 1; rc == 0 && process < levels->n_processes; process++) {
+        const struct span *span = &levels->spans[process];
+
+        for (uint32_t i = 0; rc == 0 && span->step_ns > 0 && i < levels->n_instants; i++) {
+            sqlite3_bind_int64(insert, 1, snapshot_id(levels, process, i));
+            sqlite3_bind_int64(insert, 2, process);
+            sqlite3_bind_int64(insert, 3, span->start_ns + i * span->step_ns);
+            rc = rundb_step(levels->database, insert, err);
+            sqlite3_reset(insert);
+        }
+    }
+    sqlite3_finalize(insert);
+    return rc;
+}
+
+static int put_changes(struct levels *levels, struct error *err)
+{
+    struct sqlite3_stmt *insert;
+    int rc = rundb_prepare(levels->database,
+                           "INSERT INTO temp.snapshot_sites VALUES (?1, nullif(?2, 0), ?3, ?4)",
+                           &insert, err);
+
+    pair_sums_sort(&levels->changes);
+    for (size_t i = 0; rc == 0 && i < levels->changes.n; i++) {
+        const struct pair_sum *change = &levels->changes.list[i];
+
+        if (change->blocks == 0 && change->bytes == 0)
+            continue;
+        sqlite3_bind_int64(insert, 1, snapshot_id(levels, change->process, change->other));
+        sqlite3_bind_int64(insert, 2, change->backtrace);
+        sqlite3_bind_int64(insert, 3, change->bytes);
+        sqlite3_bind_int64(insert, 4, change->blocks);
+        rc = rundb_step(levels->database, insert, err);
+        sqlite3_reset(insert);
+    }
+    sqlite3_finalize(insert);
+    return rc;
+}
+
+static const char tables_sql[] =
+    "CREATE TEMP TABLE snapshots(snapshot_id INTEGER PRIMARY KEY, process_id INTEGER, at_ns INTEGER,"
+    " reason TEXT);"
+    "CREATE TEMP TABLE snapshot_sites(snapshot_id INTEGER, call_site_id INTEGER,"
+    " change_bytes INTEGER, change_blocks INTEGER)";
+
+int level_rows_fill(struct rundb *database, const struct level_rows_request *request,
+                    struct error *err)
+{
+    struct levels levels = {.database = database, .n_instants = request->n_instants};
+    struct row_scan scan;
+    int rc = row_scan_init(&scan, database, err);
+
+    if (rc == 0) {
+        levels.n_processes = scan.n_processes;
+        levels.n_backtraces = scan.n_backtraces;
+        levels.spans = calloc(scan.n_processes, sizeof(*levels.spans));
+        levels.site_of = calloc(scan.n_backtraces, sizeof(*levels.site_of));
+        if (!levels.spans || !levels.site_of)
+            rc = error_set(err, ERROR_NOMEM, "no memory for %zu stacks", scan.n_backtraces);
+    }
+    if (rc == 0)
+        rc = read_spans(&levels, request, err);
+    if (rc == 0)
+        rc = read_sites(&levels, err);
+    if (rc == 0)
+        rc = row_scan_run(&scan, request->filter, take, &levels, err);
+    if (rc == 0)
+        rc = rundb_run(database, tables_sql, err);
+    if (rc == 0)
+        rc = put_snapshots(&levels, err);
+    if (rc == 0)
+        rc = put_changes(&levels, err);
+    row_scan_done(&scan);
+    pair_sums_done(&levels.changes);
+    free(levels.spans);
+    free(levels.site_of);
+    return rc;
+}

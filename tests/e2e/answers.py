@@ -1,0 +1,68 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""answers.py shapes: what mtrace-query says of workloads, beside what these were made to do.
+
+shapes  call sites whose live bytes have one shape each: leaks and growth name it, at the end, at 98 %, in a range
+"""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "lib"))
+
+import harness  # noqa: E402
+from harness import Failure  # noqa: E402
+from heaps import Run  # noqa: E402
+
+# What leaks says at the end of the run.
+SHAPES = {"ramp": "steady", "ramp_on_base": "steady", "late_ramp": "late", "burst": "burst", "start_up": "burst", "plateau": "plateau",
+          "plateau_of_new_blocks": "plateau", "saw_tooth": "saw tooth", "once": "once"}
+# What is freed only after the last step is a leak as long as the program runs.
+WHILE_RUNNING = SHAPES | {"ramp_freed_at_exit": "steady"}
+GROWING = {"ramp": "steady", "ramp_on_base": "steady", "late_ramp": "late", "ramp_freed_at_exit": "steady"}
+
+
+def expect(what, expected, found):
+    print(f"{what}: {found}")
+    if expected != found:
+        raise Failure(f"{what}: expected {expected}, found {found}")
+
+
+def patterns(rows):
+    return {row["function"]: row["pattern"] for row in rows if row["function"] in WHILE_RUNNING}
+
+
+def shapes(place):
+    run = Run(place, "shapes_over_time")
+    expect("leaks", SHAPES, patterns(run.ask("leaks")))
+    expect("leaks of rows", SHAPES, patterns(run.ask("leaks", "--size-min", "777")))
+    expect("leaks by stack", {name: pattern for name, pattern in SHAPES.items() if name != "ramp_on_base"},
+           {name: pattern for name, pattern in patterns(run.ask("leaks-by-stack")).items() if name != "ramp_on_base"})
+    rows = run.ask("leaks")
+    expect("what goes on comes before a larger block of start-up", True,
+           [row["function"] for row in rows].index("ramp") < [row["function"] for row in rows].index("once"))
+    at_98 = run.ask("leaks", "--at", "98%")
+    expect("leaks at 98 %", WHILE_RUNNING, patterns(at_98))
+    expect("growth", GROWING, patterns(run.ask("growth")))
+    expect("growth of rows", GROWING, patterns(run.ask("growth", "--size-min", "777")))
+    expect("growth from 10 % to 60 %", {name: pattern for name, pattern in GROWING.items() if name != "late_ramp"},
+           patterns(run.ask("growth", "--from", "10%", "--to", "60%")))
+    expect("growth from 75 % on", {name: "steady" for name in GROWING}, patterns(run.ask("growth", "--from", "75%", "--to", "97%")))
+    # As of an instant, leaks are what is live then, whenever it ends.
+    end = run.db.rows("SELECT start_ns, end_ns FROM processes")[0]
+    for share in (0.3, 0.98):
+        at = int(end[0] + share * (end[1] - end[0]))
+        live = run.db.rows("SELECT count(*), sum(size_bytes) FROM allocations WHERE alloc_ns <= :at AND ifnull(free_ns > :at, 1)", at=at)[0]
+        leaks = run.ask("leaks", "--at", f"{at}ns")
+        suppressed = run.db.rows("SELECT ifnull(sum(a.size_bytes), 0) FROM allocations AS a JOIN suppressed_stacks USING (process_id, backtrace_id)"
+                                 " WHERE alloc_ns <= :at AND ifnull(free_ns > :at, 1)", at=at)[0][0]
+        expect(f"bytes live at {share:.0%}", live[1] - suppressed, sum(row["leaked_bytes"] for row in leaks))
+
+
+def main():
+    with harness.scratch() as place:
+        {"shapes": shapes}[sys.argv[1]](Path(place))
+
+
+if __name__ == "__main__":
+    harness.main(main)
