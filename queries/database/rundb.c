@@ -71,8 +71,9 @@ static int open_handle(struct rundb *database, const char *path, int flags, stru
     }
     sqlite3_extended_result_codes(database->handle, 0);
     sqlite3_busy_timeout(database->handle, 2000);
-    /* Not mapped: another process could cut the file, and pages in the cache are checked once. */
-    return rundb_run(database, "PRAGMA temp_store = MEMORY; PRAGMA cache_size = -65536", err);
+    /* What does not fit into the cache waits in a file. Not mapped: another process could cut the
+     * file, and pages in the cache are checked once. */
+    return rundb_run(database, "PRAGMA temp_store = FILE; PRAGMA cache_size = -65536", err);
 }
 
 int rundb_open(struct rundb *database, const char *path, const struct database_stop *stop,

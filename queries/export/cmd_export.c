@@ -6,6 +6,7 @@
 #include "queries/question/query.h"
 #include "queries/question/query_open.h"
 #include "support/error.h"
+#include "support/units.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -138,6 +139,7 @@ static int show_totals(const struct export_job *job, struct error *err)
 static int run_format(struct export_job *job, const struct export_format *format, struct error *err)
 {
     enum stack_measure measure = STACK_MEASURE_ALLOCATED;
+    char suppressed[UNITS_TEXT_BYTES];
     int rc = choose_process(job, format, err);
 
     if (rc == 0)
@@ -150,6 +152,9 @@ static int run_format(struct export_job *job, const struct export_format *format
         rc = stack_measure_of(job->query, &measure, err);
     if (rc == 0)
         rc = stack_weights_load(&job->stacks, job->query, job->process_id, measure, err);
+    if (rc == 0 && job->stacks.suppressed_bytes > 0)
+        query_remark(job->query, "%s leaked and suppressed are left out",
+                     units_format_bytes(job->stacks.suppressed_bytes, suppressed));
     return rc == 0 ? format->run(job, err) : rc;
 }
 

@@ -183,16 +183,15 @@ int export_events_find_peak(const struct export_job *job, struct export_peak *re
     int64_t blocks = 0;
     int rc = export_events_open(&events, job, err);
 
-    *ret_peak = (struct export_peak){.at_ns = job->start_ns};
+    *ret_peak = (struct export_peak){.at_ns = job->peak_ns};
     while (rc == 0 && (rc = export_events_next(&events, &event, err)) == 1) {
-        bytes = event.is_birth ? saturating_add(bytes, event.size_bytes)
-                               : saturating_subtract(bytes, event.size_bytes);
+        saturating_grow(&bytes, event.is_birth ? event.size_bytes
+                                               : saturating_subtract(0, event.size_bytes));
         blocks += event.is_birth ? 1 : -1;
         ret_peak->n_events++;
-        if (ret_peak->event == 0 || bytes > ret_peak->bytes) {
+        if (event.at_ns <= job->peak_ns) {
             ret_peak->bytes = bytes;
             ret_peak->blocks = blocks;
-            ret_peak->at_ns = event.at_ns;
             ret_peak->event = ret_peak->n_events;
         }
         rc = 0;

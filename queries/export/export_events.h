@@ -42,11 +42,12 @@ struct export_events {
     bool has_next;
 };
 
-/* The largest sum of live bytes, and which event first reached it. */
+/* What is live of the selection when its process has most live bytes: that, and not the selection's
+ * own highest sum, is the peak of every format, with filters and without. */
 struct export_peak {
     int64_t bytes, blocks;
     int64_t at_ns;
-    int64_t event; /* counted from 1; 0: there was no event */
+    int64_t event; /* the last one until then, counted from 1; 0: there was none */
     int64_t n_events;
 };
 

@@ -27,7 +27,8 @@ int export_job_read_process(struct export_job *job, struct error *err)
     struct sqlite3_stmt *stmt;
     int rc = rundb_prepare(database,
                            "SELECT pid, start_unix_ns, start_ns, end_ns, executable,"
-                           " (SELECT group_concat(value, ' ') FROM json_each(command_line))"
+                           " (SELECT group_concat(value, ' ') FROM json_each(command_line)),"
+                           " ifnull(peak_ns, start_ns)"
                            " FROM processes WHERE ?1 IN (0, process_id) ORDER BY process_id",
                            &stmt, err);
 
@@ -40,6 +41,7 @@ int export_job_read_process(struct export_job *job, struct error *err)
         job->start_unix_ns = sqlite3_column_int64(stmt, 1);
         job->start_ns = sqlite3_column_int64(stmt, 2);
         job->end_ns = sqlite3_column_int64(stmt, 3);
+        job->peak_ns = sqlite3_column_int64(stmt, 6);
         job->executable = copy_text(stmt, 4);
         job->command_line = copy_text(stmt, 5);
         rc = job->executable && job->command_line ? 0 : error_set(err, ERROR_NOMEM, "no memory");

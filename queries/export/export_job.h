@@ -31,6 +31,7 @@ struct export_job {
     char *executable;
     int64_t start_unix_ns; /* 0: unknown */
     int64_t start_ns, end_ns;
+    int64_t peak_ns; /* start_ns when nothing was ever live */
 };
 
 /* Fills in what is said of the chosen process, else of the first. */

@@ -133,9 +133,6 @@ const struct filter_parameter filter_parameters[] = {
      .type = FILTER_TEXT,
      ROW,
      .needs = FILTER_NEEDS_PROCESS,
-     .sql =
-         "(SELECT @ IN (m.marker_id || '', m.name) FROM markers AS m WHERE m.process_id = p.process_id"
-         " AND m.at_ns <= a.alloc_ns ORDER BY m.marker_id DESC LIMIT 1)",
      .names_sql = "SELECT name FROM markers UNION ALL SELECT marker_id || '' FROM markers",
      .help = "born after this marker (id or name) and before the next"},
     {.name = "intervening_max",

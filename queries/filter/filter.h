@@ -5,7 +5,8 @@
  * Model: filter_parameters[] defines each parameter once: name, type, SQL and help. Option parsing,
  *        help, name=value pairs and the compiler (filter_sql.h) all read it. A parameter is written
  *        --size-min 4KiB or size_min=4KiB. Different parameters must all hold; a parameter that is
- *        repeated holds when one of its values does, except where `is_conjunctive`.
+ *        repeated holds when one of its values does, except where `is_conjunctive`: so also for
+ *        words that are about stacks, groups and rows (lifetime=all holds beside any other).
  * Scopes: a stack parameter is a property of the backtrace alone, a group parameter of the totals
  * of process and backtrace: totals answer both. A row parameter needs every allocation read.
  * Failure: ERROR_USAGE names the parameter, what was read, and what is allowed.
@@ -65,7 +66,7 @@ struct filter_parameter {
     enum filter_scope scope;
     unsigned needs;
     const char *sql; /* condition, with @ for the bound value, $FROM and $TO for the range; NULL:
-                        regex or word */
+                        regex, word or marker */
     const char *share_sql; /* the same for a value in percent, where that is no time */
     const struct filter_word *words;
     const char *names_sql; /* what a text may be, one a row; NULL: anything */

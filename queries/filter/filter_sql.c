@@ -2,6 +2,7 @@
 #include "queries/filter/filter_sql.h"
 
 #include "queries/database/rundb.h"
+#include "queries/filter/birth_ids.h"
 #include "queries/filter/stack_selection.h"
 #include "support/error.h"
 #include "support/saturating.h"
@@ -104,39 +105,6 @@ static int check_instants(const struct filter_sql *sql, const struct filter *fil
 
 /* ---- the range of ids ---- */
 
-/* Ids are in order of time: the first that was born at ns or later, by bisection. */
-static int find_first_id(const struct filter_sql *sql, int64_t ns, int64_t *ret_id,
-                         struct error *err)
-{
-    struct sqlite3_stmt *stmt;
-    int64_t low = 1;
-    int64_t high = 0;
-    int rc = rundb_get_int64(sql->database, "SELECT max(allocation_id) + 1 FROM allocation_rows",
-                             &high, err);
-
-    if (rc == 0)
-        rc = rundb_prepare(sql->database,
-                           "SELECT alloc_ns FROM allocation_rows WHERE allocation_id >= ?1"
-                           " ORDER BY allocation_id LIMIT 1",
-                           &stmt, err);
-    if (rc != 0)
-        return rc;
-    while (rc >= 0 && low < high) {
-        int64_t middle = low + (high - low) / 2;
-
-        sqlite3_bind_int64(stmt, 1, middle);
-        rc = rundb_step(sql->database, stmt, err);
-        if (rc == 0 || (rc == 1 && sqlite3_column_int64(stmt, 0) >= ns))
-            high = middle;
-        else
-            low = middle + 1;
-        sqlite3_reset(stmt);
-    }
-    sqlite3_finalize(stmt);
-    *ret_id = low;
-    return rc < 0 || rc > 1 ? rc : 0;
-}
-
 /* The births that pass `from`, `to` and `alive_at`: of repeated ones one must hold, and of instants
  * all. */
 static void find_bounds(const struct filter_sql *sql, const struct filter *filter,
@@ -178,11 +146,11 @@ static int append_ids(struct filter_sql *sql, const struct filter *filter, struc
 
     find_bounds(sql, filter, &first_ns, &last_ns);
     if (first_ns != INT64_MIN) {
-        rc = find_first_id(sql, first_ns, &id, err);
+        rc = birth_ids_first(sql->database, first_ns, &id, err);
         sqlite3_str_appendf(sql->row, " AND a.allocation_id >= ?%d", bind_number(sql, id));
     }
     if (rc == 0 && last_ns != INT64_MAX) {
-        rc = find_first_id(sql, saturating_add(last_ns, 1), &id, err);
+        rc = birth_ids_first(sql->database, saturating_add(last_ns, 1), &id, err);
         sqlite3_str_appendf(sql->row, " AND a.allocation_id < ?%d", bind_number(sql, id));
     }
     return rc;
@@ -245,64 +213,89 @@ static bool append_only_thread(struct filter_sql *sql, struct sqlite3_str *out, 
     return n == 1;
 }
 
-static void append_condition(struct filter_sql *sql, struct sqlite3_str *out,
-                             const struct filter_value *value)
+static int append_condition(struct filter_sql *sql, struct sqlite3_str *out,
+                            const struct filter_value *value, struct error *err)
 {
     const struct filter_parameter *parameter = value->parameter;
     char placeholder[16];
 
     if (value->word) {
         append_template(sql, out, value->word->sql, "");
-        return;
+        return 0;
     }
     if (value->is_peak || value->is_end) {
         append_template(sql, out, parameter->sql, value->is_peak ? "p.peak_ns" : "p.end_ns");
-        return;
+        return 0;
     }
     if (strcmp(parameter->name, "thread") == 0 && append_only_thread(sql, out, value->text))
-        return;
+        return 0;
+    if (strcmp(parameter->name, "marker") == 0)
+        return birth_ids_append_markers(sql->database, value->text, out, err);
     sqlite3_snprintf(sizeof(placeholder), placeholder, "?%d", bind_value(sql, value));
     append_template(sql, out,
                     value->is_share && parameter->share_sql ? parameter->share_sql : parameter->sql,
                     placeholder);
+    return 0;
 }
 
-static struct sqlite3_str *text_of(struct filter_sql *sql, const struct filter_value *value)
+/* Values of one parameter may be about stacks, groups and rows: all are asked of the widest. */
+static enum filter_scope scope_of(const struct filter *filter,
+                                  const struct filter_parameter *parameter)
 {
-    switch (filter_value_scope(value)) {
-    case FILTER_SCOPE_ROW:
-        return sql->row;
-    case FILTER_SCOPE_GROUP:
-        return sql->group;
-    default:
-        return sql->stack;
-    }
-}
-
-/* " AND (one value OR another)": values of a parameter that differ in scope (words) stay apart. */
-static void append_parameter(struct filter_sql *sql, const struct filter *filter,
-                             const struct filter_parameter *parameter)
-{
-    struct sqlite3_str *out = NULL;
+    enum filter_scope scope = FILTER_SCOPE_STACK;
 
     for (size_t i = 0; i < filter->n_values; i++) {
+        const struct filter_value *value = &filter->values[i];
+
+        if (value->parameter == parameter && filter_value_scope(value) > scope)
+            scope = filter_value_scope(value);
+    }
+    return scope;
+}
+
+/* A condition of groups where rows are asked. */
+static int append_widened(struct filter_sql *sql, struct sqlite3_str *out,
+                          const struct filter_value *value, enum filter_scope scope,
+                          struct error *err)
+{
+    int rc;
+
+    if (scope != FILTER_SCOPE_ROW || filter_value_scope(value) != FILTER_SCOPE_GROUP)
+        return append_condition(sql, out, value, err);
+    sql->needs |= FILTER_NEEDS_PROCESS;
+    sqlite3_str_appendall(out, "(p.process_id, a.backtrace_id) IN (SELECT g.process_id,"
+                               " g.backtrace_id FROM main.backtrace_totals AS g WHERE ");
+    rc = append_condition(sql, out, value, err);
+    sqlite3_str_appendall(out, ")");
+    return rc;
+}
+
+/* " AND (one value OR another)" */
+static int append_parameter(struct filter_sql *sql, const struct filter *filter,
+                            const struct filter_parameter *parameter, struct error *err)
+{
+    enum filter_scope scope = scope_of(filter, parameter);
+    struct sqlite3_str *const texts[] = {[FILTER_SCOPE_STACK] = sql->stack,
+                                         [FILTER_SCOPE_GROUP] = sql->group,
+                                         [FILTER_SCOPE_ROW] = sql->row};
+    struct sqlite3_str *out = texts[scope];
+    size_t n = 0;
+    int rc = 0;
+
+    for (size_t i = 0; rc == 0 && i < filter->n_values; i++) {
         const struct filter_value *value = &filter->values[i];
 
         if (value->parameter != parameter)
             continue;
         sql->needs |= filter_value_scope(value) == FILTER_SCOPE_ROW ? filter_value_needs(value) : 0;
-        if (out && out == text_of(sql, value)) {
-            sqlite3_str_appendall(out, parameter->is_conjunctive ? " AND " : " OR ");
-        } else {
-            if (out)
-                sqlite3_str_appendall(out, ")");
-            out = text_of(sql, value);
-            sqlite3_str_appendall(out, " AND (");
-        }
-        append_condition(sql, out, value);
+        sqlite3_str_appendall(out, n++ == 0                    ? " AND ("
+                                   : parameter->is_conjunctive ? " AND "
+                                                               : " OR ");
+        rc = append_widened(sql, out, value, scope, err);
     }
-    if (out)
+    if (n > 0)
         sqlite3_str_appendall(out, ")");
+    return rc;
 }
 
 /* A name that the recording does not have is a mistake, not an empty answer. */
@@ -421,10 +414,12 @@ int filter_sql_init(struct filter_sql *sql, const struct rundb *database,
         rc = append_ids(sql, filter, err);
     if (rc != 0)
         return rc;
-    for (const struct filter_parameter *p = filter_parameters; p->name; p++) {
+    for (const struct filter_parameter *p = filter_parameters; rc == 0 && p->name; p++) {
         if (p->type != FILTER_REGEX && !is_range_of_births(p))
-            append_parameter(sql, filter, p);
+            rc = append_parameter(sql, filter, p, err);
     }
+    if (rc != 0)
+        return rc;
     if (site_id)
         sqlite3_str_appendf(sql->stack, " AND b.call_site_id = ?%d", bind_number(sql, site_id));
     return append_regexes(sql, filter, err);

@@ -272,6 +272,26 @@ static int fail_format(const struct query_options *options, struct error *err)
                      options->command->name);
 }
 
+/* A gate that is not looked at would never fail. */
+static int check_rows(const struct query_options *options, struct error *err)
+{
+    const struct command *command = options->command;
+    const char *option = options->fail_if                             ? "fail-if"
+                         : options->sort_by                           ? "sort-by"
+                         : options->order                             ? "order"
+                         : options->count >= 0 && !command->has_count ? "count"
+                         : options->skip > 0 && !command->has_count   ? "skip"
+                                                                      : NULL;
+
+    if (command->has_no_rows && option)
+        return error_set(err, ERROR_USAGE, "--%s is about rows, of which %s has none", option,
+                         command->name);
+    if (options->fail_if && options->skip > 0)
+        return error_set(err, ERROR_USAGE,
+                         "--skip would leave out rows that --fail-if is asked of");
+    return 0;
+}
+
 /* Options that only some commands understand. */
 static int check_options(const struct query_options *options, struct error *err)
 {
@@ -332,5 +352,7 @@ int parameters_check(const struct query_options *options, struct error *err)
     rc = check_arguments(options, err);
     if (rc == 0)
         rc = check_options(options, err);
+    if (rc == 0)
+        rc = check_rows(options, err);
     return rc == 0 ? check_filters(options, err) : rc;
 }

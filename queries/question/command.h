@@ -44,6 +44,8 @@ struct command {
     bool is_over_time;  /* about growth: --from and --to are the time that is looked at */
     bool is_as_of;      /* about leaks: with --at, those that an end at that instant would leave */
     bool has_own_peaks; /* shows the stacks' own peaks */
+    bool has_no_rows;   /* takes no --fail-if, --sort-by, --order, --count or --skip */
+    bool has_count;     /* but takes the last two */
     bool draws;         /* its answer is a picture, whatever --format says */
     bool needs_instant; /* is nothing without --at */
     bool has_format;    /* takes a format as --to */

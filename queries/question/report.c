@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "queries/question/report.h"
 
+#include "queries/filter/filter_sql.h"
 #include "queries/question/command.h"
 #include "queries/question/query.h"
 #include "queries/question/report_sql.h"
@@ -26,7 +27,8 @@ static void print_footer(const struct query *query, struct sqlite3_stmt *stmt, i
 }
 
 /* made_rows: what a source made of json_each(:made_rows) reads; NULL: it reads the database. */
-static int show(struct query *query, const char *source, const char *made_rows, struct error *err)
+static int show(struct query *query, const char *source, const char *made_rows,
+                const struct filter_sql *filter, struct error *err)
 {
     struct sqlite3_stmt *stmt;
     int64_t n_rows = 0;
@@ -34,6 +36,8 @@ static int show(struct query *query, const char *source, const char *made_rows, 
 
     if (rc != 0)
         return rc;
+    if (filter)
+        filter_sql_bind(filter, stmt);
     if (made_rows)
         sqlite3_bind_text(stmt, sqlite3_bind_parameter_index(stmt, ":made_rows"), made_rows, -1,
                           SQLITE_STATIC);
@@ -51,13 +55,19 @@ static int show(struct query *query, const char *source, const char *made_rows, 
 
 int report_show(struct query *query, const char *source, struct error *err)
 {
-    return show(query, source, NULL, err);
+    return show(query, source, NULL, NULL, err);
+}
+
+int report_show_filtered(struct query *query, const char *source, const struct filter_sql *filter,
+                         struct error *err)
+{
+    return show(query, source, NULL, filter, err);
 }
 
 int report_show_made(struct query *query, const char *source, const char *made_rows,
                      struct error *err)
 {
-    return show(query, source, made_rows, err);
+    return show(query, source, made_rows, NULL, err);
 }
 
 int report_run(struct query *query, struct error *err)

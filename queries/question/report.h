@@ -7,6 +7,7 @@
 #define MTRACE_QUERIES_REPORT_H
 
 struct error;
+struct filter_sql;
 struct query;
 
 /* The run function of commands whose answer is their source, else their view. */
@@ -14,6 +15,10 @@ int report_run(struct query *query, struct error *err);
 
 /* The same from another source: a view or a "(SELECT …)". */
 int report_show(struct query *query, const char *source, struct error *err);
+
+/* The same from a "(SELECT …)" whose first parameters are the values of a filter. */
+int report_show_filtered(struct query *query, const char *source, const struct filter_sql *filter,
+                         struct error *err);
 
 /* The same from rows that were computed: source reads json_each(:made_rows). */
 int report_show_made(struct query *query, const char *source, const char *made_rows,

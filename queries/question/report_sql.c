@@ -128,7 +128,39 @@ static int append_where(const struct report *report, struct sqlite3_str *sql, co
     if (options->fail_if) {
         sqlite3_str_appendall(sql, " AND (");
         append_expression(report, sql, options->fail_if);
-        sqlite3_str_appendall(sql, ")");
+        sqlite3_str_appendall(sql, "\n)");
+    }
+    return rc;
+}
+
+/* A text that is whole both bare and in parentheses is one expression: it can neither end the
+ * condition that it stands in, nor hide what follows. */
+static int check_expression(const struct report *report, struct error *err)
+{
+    static const char *const frames[][2] = {{"SELECT ", "\n FROM "}, {"SELECT (", "\n) FROM "}};
+    const struct query_options *options = report->query->options;
+    int rc = 0;
+
+    for (size_t i = 0; rc == 0 && options->fail_if && i < sizeof(frames) / sizeof(frames[0]); i++) {
+        struct sqlite3_str *sql = sqlite3_str_new(report->query->database.handle);
+        struct sqlite3_stmt *stmt = NULL;
+        char message[MESSAGE_BYTES];
+        char *text;
+
+        sqlite3_str_appendall(sql, frames[i][0]);
+        append_expression(report, sql, options->fail_if);
+        sqlite3_str_appendf(sql, "%s%s", frames[i][1], report->source);
+        text = sqlite3_str_finish(sql);
+        rc = text ? rundb_prepare(&report->query->database, text, &stmt, err)
+                  : error_set(err, ERROR_NOMEM, "no memory for a statement");
+        if (rc == ERROR_USAGE)
+            rc = error_set(err, ERROR_USAGE, "--fail-if '%s': %s; columns: %s", options->fail_if,
+                           sqlite3_errcode(report->query->database.handle) == SQLITE_OK
+                               ? "one expression is expected"
+                               : sqlite3_errmsg(report->query->database.handle),
+                           list_columns(report, message, sizeof(message)));
+        sqlite3_finalize(stmt);
+        sqlite3_free(text);
     }
     return rc;
 }
@@ -214,12 +246,6 @@ static int prepare(const struct report *report, const char *condition,
     if (rc == 0)
         rc = rundb_prepare(&report->query->database, text, ret_stmt, err);
     sqlite3_free(text);
-    if (rc == ERROR_USAGE && options->fail_if && *ret_stmt == NULL && err) {
-        char message[MESSAGE_BYTES];
-        return error_set(err, ERROR_USAGE, "--fail-if '%s': %s; columns: %s", options->fail_if,
-                         sqlite3_errmsg(report->query->database.handle),
-                         list_columns(report, message, sizeof(message)));
-    }
     if (rc == 0)
         bind(options, *ret_stmt, query_max_rows(report->query));
     return rc;
@@ -239,7 +265,9 @@ int report_sql_prepare(const struct query *query, const char *source, const char
     sqlite3_free(sql);
     if (rc != 0)
         return rc;
-    rc = prepare(&report, condition, ret_stmt, err);
+    rc = check_expression(&report, err);
+    if (rc == 0)
+        rc = prepare(&report, condition, ret_stmt, err);
     sqlite3_finalize(report.columns);
     return rc;
 }

@@ -6,6 +6,7 @@
  */
 #include "queries/filter/filter_sql.h"
 #include "queries/question/query.h"
+#include "queries/question/report.h"
 #include "queries/reports/reports.h"
 #include "support/error.h"
 
@@ -44,6 +45,26 @@ static int find_sort_key(const char *name, const struct sort_key **ret_key, stru
                      name);
 }
 
+/* Ids are in the order of time: rows come as they lie, and nothing waits in memory. */
+static char *make_stream(const struct filter_sql *filter, const char *columns, bool is_dsc,
+                         const char *condition)
+{
+    char *tail = sqlite3_mprintf("%s ORDER BY a.allocation_id %s LIMIT :count OFFSET :skip",
+                                 condition, is_dsc ? "DESC" : "ASC");
+    char *found = tail ? filter_sql_rows(filter, "a.allocation_id", 0, tail) : NULL;
+    char *sql =
+        found ? sqlite3_mprintf("SELECT %s FROM (%s) AS f"
+                                " CROSS JOIN allocations AS v ON v.allocation_id = f.allocation_id"
+                                " LEFT JOIN backtraces AS b ON b.backtrace_id = v.backtrace_id"
+                                " LEFT JOIN _sites AS s ON s.call_site_id = b.call_site_id",
+                                columns, found)
+              : NULL;
+
+    sqlite3_free(tail);
+    sqlite3_free(found);
+    return sql;
+}
+
 /* "WITH found AS (SELECT a.allocation_id … LIMIT …) SELECT … ORDER BY …" */
 static char *make_statement(const struct query *query, const struct filter_sql *filter,
                             const struct sort_key *key, const char *condition)
@@ -52,19 +73,25 @@ static char *make_statement(const struct query *query, const struct filter_sql *
     bool is_dsc =
         options->order == ORDER_DEFAULT ? key->is_largest_first : options->order == ORDER_DSC;
     bool is_narrow = query->style.format == RENDER_TABLE && !options->is_wide;
+    const char *columns = is_narrow ? narrow_columns : all_columns;
     const char *direction = is_dsc ? "DESC" : "ASC";
-    char *tail = sqlite3_mprintf("%s ORDER BY %s %s, a.allocation_id LIMIT :count OFFSET :skip",
-                                 condition, key->column, direction);
-    char *found = tail ? filter_sql_rows(filter, "a.allocation_id", 0, tail) : NULL;
-    char *sql = found ? sqlite3_mprintf(
-                    "WITH found AS MATERIALIZED (%s) SELECT %s FROM found AS f"
-                    " JOIN allocations AS v ON v.allocation_id = f.allocation_id"
-                    " JOIN allocation_rows AS a ON a.allocation_id = f.allocation_id"
-                    " LEFT JOIN backtraces AS b ON b.backtrace_id = v.backtrace_id"
-                    " LEFT JOIN _sites AS s ON s.call_site_id = b.call_site_id"
-                    " ORDER BY %s %s, v.allocation_id",
-                    found, is_narrow ? narrow_columns : all_columns, key->column, direction)
-                      : NULL;
+    char *tail;
+    char *found;
+    char *sql;
+
+    if (strcmp(key->column, "a.alloc_ns") == 0)
+        return make_stream(filter, columns, is_dsc, condition);
+    tail = sqlite3_mprintf("%s ORDER BY %s %s, a.allocation_id LIMIT :count OFFSET :skip",
+                           condition, key->column, direction);
+    found = tail ? filter_sql_rows(filter, "a.allocation_id", 0, tail) : NULL;
+    sql = found ? sqlite3_mprintf("WITH found AS MATERIALIZED (%s) SELECT %s FROM found AS f"
+                                  " JOIN allocations AS v ON v.allocation_id = f.allocation_id"
+                                  " JOIN allocation_rows AS a ON a.allocation_id = f.allocation_id"
+                                  " LEFT JOIN backtraces AS b ON b.backtrace_id = v.backtrace_id"
+                                  " LEFT JOIN _sites AS s ON s.call_site_id = b.call_site_id"
+                                  " ORDER BY %s %s, v.allocation_id",
+                                  found, columns, key->column, direction)
+                : NULL;
 
     sqlite3_free(tail);
     sqlite3_free(found);
@@ -95,6 +122,33 @@ static int render(struct query *query, struct sqlite3_stmt *stmt, struct error *
     return 0;
 }
 
+/* With --fail-if every row that passes the filters is asked: a report like others. */
+static int run_gate(struct query *query, const struct filter_sql *filter,
+                    const struct sort_key *key, const char *condition, struct error *err)
+{
+    const struct query_options *asked = query->options;
+    struct query_options options = *asked;
+    char *found = filter_sql_rows(filter, "a.allocation_id", 0, condition);
+    char *source =
+        found ? sqlite3_mprintf("(SELECT %s FROM (%s) AS f"
+                                " JOIN allocations AS v ON v.allocation_id = f.allocation_id"
+                                " LEFT JOIN backtraces AS b ON b.backtrace_id = v.backtrace_id"
+                                " LEFT JOIN _sites AS s ON s.call_site_id = b.call_site_id)",
+                                all_columns, found)
+              : NULL;
+    int rc;
+
+    if (options.sort_by)
+        options.sort_by = key->column + strlen("a.");
+    query->options = &options;
+    rc = source ? report_show_filtered(query, source, filter, err)
+                : error_set(err, ERROR_NOMEM, "no memory");
+    query->options = asked;
+    sqlite3_free(found);
+    sqlite3_free(source);
+    return rc;
+}
+
 static int run(struct query *query, const struct filter *filter, const char *condition,
                struct error *err)
 {
@@ -109,6 +163,11 @@ static int run(struct query *query, const struct filter *filter, const char *con
         return rc;
     rc =
         filter_sql_init(&sql, &query->database, filter, options->process_id, options->site_id, err);
+    if (rc == 0 && options->fail_if) {
+        rc = run_gate(query, &sql, key, condition, err);
+        filter_sql_done(&sql);
+        return rc;
+    }
     if (rc == 0)
         text = make_statement(query, &sql, key, condition);
     if (rc == 0)

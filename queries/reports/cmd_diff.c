@@ -65,19 +65,22 @@ static int add_entry(struct diff *diff, struct sqlite3_stmt *row, int side, stru
     return is_failed ? error_set(err, ERROR_NOMEM, "no memory for a call site") : 0;
 }
 
+/* Leaks are those that the view leaks counts. */
 static int read_entries(const struct query *query, enum stack_measure measure, int side,
                         struct diff *diff, struct error *err)
 {
     const char *name = measure == STACK_MEASURE_LIVE ? "allocated" : stack_measure_name(measure);
     struct sqlite3_stmt *stmt = NULL;
-    char *sql =
-        sqlite3_mprintf("SELECT s.function, s.source, s.line, s.module, sum(t.%s_bytes),"
-                        " sum(t.%s_blocks) FROM backtrace_totals AS t"
-                        " JOIN backtraces AS b ON b.backtrace_id = t.backtrace_id"
-                        " LEFT JOIN _sites AS s ON s.call_site_id = b.call_site_id"
-                        " WHERE :process IN (0, t.process_id) AND :site IN (0, b.call_site_id)"
-                        " GROUP BY b.call_site_id",
-                        name, name);
+    char *sql = sqlite3_mprintf(
+        "SELECT s.function, s.source, s.line, s.module, sum(t.%s_bytes),"
+        " sum(t.%s_blocks) FROM %s AS t"
+        " JOIN backtraces AS b ON b.backtrace_id = t.backtrace_id"
+        " LEFT JOIN _sites AS s ON s.call_site_id = b.call_site_id"
+        " WHERE :process IN (0, t.process_id) AND :site IN (0, b.call_site_id)"
+        " GROUP BY b.call_site_id",
+        name, name,
+        measure == STACK_MEASURE_LEAKED ? "(SELECT * FROM _leaked_stacks WHERE rule_id IS NULL)"
+                                        : "backtrace_totals");
     int rc = sql ? rundb_prepare(&query->database, sql, &stmt, err)
                  : error_set(err, ERROR_NOMEM, "no memory for a statement");
 

@@ -197,6 +197,22 @@ static void print_heap(FILE *out, const struct figures *f, const char *at)
         (void)fprintf(out, "%s %s %s", i ? " +" : "", bytes(&t, number(f, name)), words[i]);
     }
     (void)fputs("\n", out);
+    if (strcmp(at, "peak") == 0 && number(f, "outside_heap_at_peak_live_bytes") > 0)
+        (void)fprintf(out, "            and %s live in mappings of blocks' own\n",
+                      bytes(&t, number(f, "outside_heap_at_peak_live_bytes")));
+}
+
+/* What the parts of a heap mean is known of glibc's alone. */
+static void print_foreign_heaps(FILE *out, const struct figures *f)
+{
+    struct texts t = {.n = 0};
+
+    if (number(f, "foreign_heaps") > 0)
+        (void)fprintf(
+            out,
+            "            %s of an allocator that is not known: its pages are taken to reach"
+            " from block to block, whether resident or not\n",
+            counted(&t, number(f, "foreign_heaps"), "heap"));
 }
 
 static void print_rss_split(FILE *out, const struct figures *f)
@@ -310,6 +326,7 @@ static int print_process(struct query *query, int64_t process_id, struct error *
     print_totals(query->out, &figures);
     print_heap(query->out, &figures, "peak");
     print_heap(query->out, &figures, "end");
+    print_foreign_heaps(query->out, &figures);
     print_rss(query->out, &figures);
     print_recording(query->out, &figures);
     for (size_t i = 0; rc == 0 && i < sizeof(tops) / sizeof(tops[0]); i++)

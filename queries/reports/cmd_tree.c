@@ -211,12 +211,13 @@ static int show_rows(const struct printer *printer, struct error *err)
 static int print(struct printer *printer, const struct stack_weights *weights, struct error *err)
 {
     const struct query_options *options = printer->query->options;
-    double min_share = options->min_share < 0 ? default_min_share : options->min_share;
+    double usual_share = options->fail_if ? 0 : default_min_share; /* a gate sees every node */
+    double min_share = options->min_share < 0 ? usual_share : options->min_share;
     char title[NAME_BYTES];
     int rc;
 
     printer->min_weight = min_share * (double)weight_of(printer, &printer->tree->nodes[0]);
-    if (printer->query->style.format != RENDER_TABLE)
+    if (printer->query->style.format != RENDER_TABLE || options->fail_if)
         return show_rows(printer, err);
     rc = tree_title_format(printer->query, weights, title, sizeof(title), err);
     if (rc != 0)

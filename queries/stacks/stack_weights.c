@@ -72,6 +72,9 @@ static int add_weight(struct stack_weights *weights, size_t *capacity, struct sq
 {
     struct stack_weight *weight;
 
+    saturating_grow(&weights->suppressed_bytes, sqlite3_column_int64(row, 3));
+    if (sqlite3_column_int64(row, 1) == 0 && sqlite3_column_int64(row, 2) == 0)
+        return 0;
     if (weights->n == *capacity) {
         size_t wanted = *capacity ? 2 * *capacity : 1024;
         struct stack_weight *list = reallocarray(weights->list, wanted, sizeof(*list));
@@ -116,6 +119,14 @@ static void merge_weights(struct stack_weights *weights)
     weights->n = n;
 }
 
+/* As the view leaks counts: what a rule suppresses is left out and told apart. */
+static const char leaked_source[] =
+    "(SELECT process_id, backtrace_id, iif(rule_id IS NULL, leaked_bytes, 0) AS leaked_bytes,"
+    " iif(rule_id IS NULL, leaked_blocks, 0) AS leaked_blocks,"
+    " iif(rule_id IS NULL, 0, leaked_bytes) AS suppressed_bytes FROM _leaked_stacks)";
+
+static const char other_source[] = "(SELECT *, 0 AS suppressed_bytes FROM backtrace_totals)";
+
 static int read_weights(struct stack_weights *weights, const struct query *query,
                         int64_t process_id, struct error *err)
 {
@@ -123,11 +134,13 @@ static int read_weights(struct stack_weights *weights, const struct query *query
     struct sqlite3_stmt *stmt = NULL;
     size_t capacity = 0;
     char *sql = sqlite3_mprintf(
-        "SELECT backtrace_id, %s, %s FROM backtrace_totals"
-        " WHERE (%s <> 0 OR %s <> 0) AND :process IN (0, process_id) AND (:site = 0"
+        "SELECT backtrace_id, %s, %s, suppressed_bytes FROM %s"
+        " WHERE (%s <> 0 OR %s <> 0 OR suppressed_bytes <> 0) AND :process IN (0, process_id) AND (:site = 0"
         " OR backtrace_id IN (SELECT backtrace_id FROM backtraces WHERE call_site_id = :site))"
         " ORDER BY process_id, backtrace_id",
-        measure->bytes, measure->blocks, measure->bytes, measure->blocks);
+        measure->bytes, measure->blocks,
+        weights->measure == STACK_MEASURE_LEAKED ? leaked_source : other_source, measure->bytes,
+        measure->blocks);
     int rc = sql ? rundb_prepare(&query->database, sql, &stmt, err)
                  : error_set(err, ERROR_NOMEM, "no memory for a statement");
 

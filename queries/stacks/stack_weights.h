@@ -24,7 +24,7 @@ struct query;
 
 enum stack_measure {
     STACK_MEASURE_PEAK,      /* live when its process had most live bytes */
-    STACK_MEASURE_LEAKED,    /* never freed */
+    STACK_MEASURE_LEAKED,    /* never freed, and no rule suppresses it */
     STACK_MEASURE_ALLOCATED, /* all that pass the filters */
     STACK_MEASURE_FREED,
     STACK_MEASURE_TEMPORARY,
@@ -62,7 +62,8 @@ struct stack_weights {
     struct stack_weight *list;
     size_t n;
     int64_t total_bytes, total_blocks;
-    size_t max_positions; /* of any stack with a weight */
+    int64_t suppressed_bytes; /* leaked, and left out because a rule suppresses them */
+    size_t max_positions;     /* of any stack with a weight */
 
     /* The stack tree and its code, by id; use the functions below. */
     struct stack_node *nodes;

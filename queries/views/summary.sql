@@ -6,6 +6,8 @@
 -- are without it (rss_own_bytes). rss_highest_bytes is the highest memory sample, taken at rss_highest_ns. It is the sum of its parts,
 -- all of that instant: heaps (rss_heaps_bytes), blocks and anonymous mappings of their own as far as anonymous memory is left for them
 -- (rss_mappings_bytes), pages of files (rss_files_bytes), and the rest: stacks, other allocators (rss_other_bytes).
+-- A heap's parts are what no block covers there; of a heap whose allocator is not known (foreign_heaps counts them) nobody
+-- can tell which of its free pages are resident. outside_heap_at_peak_live_bytes is live in mappings of blocks' own.
 CREATE VIEW summary(
   process_id,        -- joins processes
   name,              -- of the figure
@@ -40,7 +42,8 @@ WITH
     FROM highest WHERE place = 1),
   counts AS (
     SELECT p.process_id, (SELECT count(*) FROM threads AS t WHERE t.process_id = p.process_id) AS threads,
-      (SELECT count(*) FROM allocation_failures AS f WHERE f.process_id = p.process_id) AS failures
+      (SELECT count(*) FROM allocation_failures AS f WHERE f.process_id = p.process_id) AS failures,
+      (SELECT sum(e.allocator IS NULL) FROM heaps AS e WHERE e.process_id = p.process_id) AS foreign_heaps
     FROM processes AS p)
 SELECT p.process_id, j.value ->> 0 AS name, j.value ->> 1 AS value, j.value ->> 2 AS unit
 FROM processes AS p
@@ -84,6 +87,8 @@ CROSS JOIN json_each(json_array(
   json_array('heap_at_peak_hole_bytes', h.holes, 'bytes'),
   json_array('heap_at_peak_free_page_bytes', h.free_pages, 'bytes'),
   json_array('heap_at_peak_top_bytes', h.top, 'bytes'),
+  json_array('outside_heap_at_peak_live_bytes', p.peak_bytes - h.live, 'bytes'),
+  json_array('foreign_heaps', c.foreign_heaps, 'count'),
   json_array('heap_at_end_bytes', i.extent, 'bytes'),
   json_array('heap_at_end_live_bytes', i.live, 'bytes'),
   json_array('heap_at_end_slack_bytes', i.slack, 'bytes'),

@@ -1,10 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""answers.py shapes: what mtrace-query says of workloads, beside what these were made to do.
+"""answers.py shapes|peaks: what mtrace-query says of workloads, beside what these were made to do.
 
 shapes  call sites whose live bytes have one shape each: leaks and growth name it, at the end, at 98 %, in a range
+peaks   "peak" means the instant of the process, in every format and under every filter
 """
 
+import json
+import re
+import subprocess
 import sys
 from pathlib import Path
 
@@ -59,9 +63,32 @@ def shapes(place):
         expect(f"bytes live at {share:.0%}", live[1] - suppressed, sum(row["leaked_bytes"] for row in leaks))
 
 
+def export(run, place, form, *argv):
+    out = place / f"out.{form}"
+    subprocess.run([run.query_program, "export", str(run.path), "--to", form, "-f", "-o", str(out), *argv], check=True, capture_output=True,
+                   timeout=100)
+    return out.read_text()
+
+
+def peaks(place):
+    run = Run(place, "shapes_over_time")
+    # What burst and saw_tooth have most of, they have at another time than their process.
+    for argv in ([], ["--function-regex", "saw_tooth"], ["--size-max", "5000"], ["--function-regex", "saw_tooth", "--from", "30%"]):
+        peak = sum(row["bytes"] for row in run.ask("peak", *argv))
+        live = sum(row["bytes"] for row in run.ask("live", "--at", "peak", *argv))
+        expect(f"peak {argv}, live at the peak", peak, live)
+        folded = export(run, place, "flamegraph.pl", "--measure", "peak", *argv)
+        expect("in flamegraph.pl", peak, sum(int(line.rsplit(" ", 1)[1]) for line in folded.splitlines()))
+        expect("in dhat", peak, sum(point["gb"] for point in json.loads(export(run, place, "dhat", *argv))["pps"]))
+        snapshots = re.findall(r"mem_heap_B=(\d+)\n.*\n.*\nheap_tree=(\w+)", export(run, place, "massif", *argv))
+        expect("in massif", [peak], [int(size) for size, tree in snapshots if tree == "peak"])
+    own = max(row["own_peak_bytes"] for row in run.ask("groups", "--function-regex", "saw_tooth", "--csv"))
+    expect("the saw tooth was higher before", True, own > sum(row["bytes"] for row in run.ask("peak", "--function-regex", "saw_tooth")))
+
+
 def main():
     with harness.scratch() as place:
-        {"shapes": shapes}[sys.argv[1]](Path(place))
+        {"shapes": shapes, "peaks": peaks}[sys.argv[1]](Path(place))
 
 
 if __name__ == "__main__":

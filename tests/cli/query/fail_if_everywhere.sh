@@ -1,0 +1,22 @@
+# Every command asks --fail-if of its rows or refuses it: a gate that is not looked at would never fail.
+. "$CASES/../fixture.sh"
+make_fixture rows.db "$source/tests/sql/code.sql" "$CASES/../fixtures/rows.sql"
+for command in $(mtrace-query qqqqqqqq 2>&1 | sed -n 's/.*commands: //p' | tr -d ,); do
+    case $command in
+        live) set -- --at 50% ;; block) set -- 0x1000 ;; callers|callees) set -- main ;; lines) set -- session.c ;; diff) set -- --at 10% --at 50% ;;
+        heap-map|flamegraph) set -- -o picture.svg ;; stack) set -- 4 ;; export) set -- --to json ;; sql) set -- 'SELECT 1' ;; describe) set -- leaks ;;
+        *) set -- ;;
+    esac
+    status=0
+    mtrace-query "$command" rows.db "$@" --fail-if 'nonsense > 1' >answer 2>&1 || status=$?
+    test $status = 2 || echo "$command took a column that there is not: status $status"
+    status=0
+    mtrace-query "$command" rows.db "$@" --fail-if 1 --csv >answer 2>&1 || status=$?
+    rows=$(($(wc -l <answer) - 1))
+    case $status in
+        0) test $rows -le 0 || echo "$command did not fail" ;;
+        2) echo "$command: $(sed -n 1p answer)" ;;
+        3) echo "$command: failed" ;;
+        *) echo "$command: status $status" ;;
+    esac
+done
