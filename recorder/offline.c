@@ -90,6 +90,7 @@ static int open_parts(struct source *source, struct error *err)
 
     source->is_raw = form_of(source->path) == LOG_FORM_RAW;
     if (!source->is_raw && (access(source->path, F_OK) == 0 || access(source->live_path, F_OK))) {
+        /* close_parts frees both names. NOLINTNEXTLINE(clang-analyzer-unix.Malloc) */
         code = frame_index_open(source->path, &source->frames, err);
         source->has_frames = code == 0;
     }
@@ -333,6 +334,7 @@ int offline_pack(const struct options *options, struct error *err)
         else if (asprintf(&temporary, "%s.packing", target) < 0)
             code = error_set(err, ERROR_NOMEM, "not enough memory");
         else
+            /* As above. NOLINTNEXTLINE(clang-analyzer-unix.Malloc) */
             code = pack_into(&source, options, temporary, target, err);
     }
     free(temporary);

@@ -298,11 +298,11 @@ static size_t sort_chunks(struct heap_pages *pages)
     size_t n = 0;
 
     for (size_t i = 0; i < pages->n_slots; i++) {
-        struct heap_chunk *chunk = pages->chunks[i];
-        pages->chunks[i] = NULL;
-        if (chunk)
-            pages->chunks[n++] = chunk;
+        if (pages->chunks[i])
+            pages->chunks[n++] = pages->chunks[i];
     }
+    for (size_t i = n; i < pages->n_slots; i++)
+        pages->chunks[i] = NULL;
     if (n)
         qsort(pages->chunks, n, sizeof(struct heap_chunk *), compare_chunks);
     for (size_t i = 0; i < n; i++)

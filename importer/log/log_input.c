@@ -263,8 +263,10 @@ static int fill(struct log_input *input, const char *path, struct text_arena *ar
     if (r == 0)
         r = read_definitions(input, &scan, err);
     input->has_lost_events = n_losses(damage) > n_damaged;
-    for (size_t i = 0; i < input->n_files; i++)
-        input->is_growing &= !input->files[i]->has_trailer;
+    for (size_t i = 0; i < input->n_files; i++) {
+        const struct log_file_reader *file = input->files[i];
+        input->is_growing &= !(file && file->has_trailer);
+    }
     input->segments = scan.list;
     return r;
 }
