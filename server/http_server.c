@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 enum {
+    PIECE_BYTES = 32768,      /* of an answer that is sent as it comes */
     HEADER_BYTES = 64 * 1024, /* of a request, address and parameters included */
     IDLE_SECONDS = 60,
     LOOK_MS = 100, /* how often a waiting connection looks whether its client is still there */
@@ -169,8 +170,8 @@ static enum MHD_Result send_answer(struct MHD_Connection *connection,
     response = is_whole ? MHD_create_response_from_buffer(
                    body_stream_take(conversation->stream, text, BODY_STREAM_BYTES), text,
                    MHD_RESPMEM_MUST_FREE)
-                        : MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, 32 * 1024, send_piece,
-                                                            conversation, NULL);
+                        : MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, PIECE_BYTES,
+                                                            send_piece, conversation, NULL);
     if (!response) {
         free(text);
         return MHD_NO;
@@ -316,7 +317,8 @@ static enum MHD_Result complain(struct MHD_Connection *connection,
     return refuse(connection, MHD_HTTP_BAD_REQUEST, &err);
 }
 
-/* libmicrohttpd calls it with the head of a request, with each piece of its body, and at its end. */
+/* libmicrohttpd calls it with the head of a request, with each piece of its body, and at its end; the
+ * list is its own. NOLINTNEXTLINE(readability-function-size) */
 static enum MHD_Result handle(void *context, struct MHD_Connection *connection, const char *url,
                               const char *method, const char *version, const char *upload,
                               size_t *upload_bytes, void **request)
