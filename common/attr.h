@@ -8,6 +8,7 @@
 #define MTRACE_EXPORT    __attribute__((visibility("default")))
 #define MTRACE_COLD      __attribute__((cold, noinline))
 #define MTRACE_NOINLINE  __attribute__((noinline))
+#define MTRACE_INLINE    static inline __attribute__((always_inline))
 #define MTRACE_NODISCARD __attribute__((warn_unused_result))
 #define MTRACE_NORETURN  __attribute__((noreturn))
 #define MTRACE_PRINTF(format_index, first_index) \

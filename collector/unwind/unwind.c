@@ -86,11 +86,45 @@ static inline void intern(struct unwind_state *state, struct unwind_frame *frame
     frame->node = mtrace_likely(node != LOG_NODE_NONE) ? node : parent;
 }
 
+/* The words that a frame has its caller from, behind those of the frames outside of it. */
+static inline void remember_words(const struct unwind_record *record, struct unwind_frame *slot)
+{
+    const struct unwind_frame *outer = slot - 1;
+    struct unwind_word *word = record->words + outer->n_words;
+
+    if (mtrace_unlikely(outer->n_words == 0 || slot->link <= LINK_FULL
+                        || slot >= record->frames + UNWIND_WORD_FRAMES))
+        return;
+    *word++ =
+        (struct unwind_word){(const uintptr_t *)(outer->sp + (uintptr_t)ARCH_RA_AT_CFA), outer->pc};
+    if (slot->link != LINK_FP_KEPT && outer->flags & FRAME_READS_FP)
+        *word++ = (struct unwind_word){
+            (const uintptr_t *)(outer->sp + (uintptr_t)(intptr_t)slot->link), outer->fp};
+    slot->n_words = (uint32_t)(word - record->words);
+}
+
+/* Whether its frame pointer matters further out (UF-4). */
+static inline uint16_t inherited_flags(const struct unwind_frame *slot)
+{
+    if (mtrace_unlikely(slot->link <= LINK_FULL))
+        return FRAME_READS_FP;
+    return slot->link == LINK_FP_KEPT ? (slot - 1)->flags & FRAME_READS_FP : 0;
+}
+
+/* The outermost frame: what it has its caller from is not for words to say. */
+static inline void link_to_none(const struct unwind_record *record, struct unwind_frame *slot)
+{
+    slot->flags |= FRAME_READS_FP;
+    slot->n_words = record->words != NULL;
+    if (record->words != NULL)
+        record->words[0] = (struct unwind_word){(const uintptr_t *)&record->words[0].at, 0};
+}
+
 /*
  * Writes a frame just found into the next slot. Not copied as a whole: the last stores to it were
  * narrower, and wider loads would wait for them.
  */
-static inline uint32_t place(struct unwind_state *state, const struct unwind_frame *found,
+MTRACE_INLINE uint32_t place(struct unwind_state *state, const struct unwind_frame *found,
                              uint32_t parent)
 {
     struct unwind_record *record = state->record;
@@ -102,6 +136,11 @@ static inline uint32_t place(struct unwind_state *state, const struct unwind_fra
     slot->module = found->module;
     slot->link = found->link;
     slot->flags = found->flags;
+    slot->n_words = 0;
+    if (mtrace_likely(record->n_frames > 1))
+        slot->flags |= inherited_flags(slot);
+    else
+        link_to_none(record, slot);
     intern(state, slot, parent);
     return slot->node;
 }
@@ -169,8 +208,12 @@ static bool place_fresh(struct unwind_state *state)
         move_below_root(state, root);
     record->root = root;
     node = n_kept > 0 ? record->frames[n_kept - 1].node : root;
-    for (size_t i = fresh->n_frames; i-- > 0;)
+    for (size_t i = fresh->n_frames; i-- > 0;) {
+        /* The innermost frame gets no words: with most calls it is another one. */
+        if (record->n_frames > 1)
+            remember_words(record, &record->frames[record->n_frames - 1]);
         node = place(state, &fresh->frames[i], node);
+    }
     return true;
 }
 
@@ -305,6 +348,7 @@ static inline enum unwind_verdict join(struct unwind_state *state)
     verdict = unwind_verify(state, record->frames, &i);
     if (mtrace_likely(verdict != VERDICT_DIFFERS))
         return verdict;
+    unwind_verify_find_fp(record->frames, record->n_frames - 1, i);
     if (!take_back(state, i))
         return VERDICT_FULL; /* without memory the walk ends there, too */
     state->fresh.n_frames--;
@@ -375,7 +419,7 @@ static inline bool is_as_before(struct unwind_state *state, const struct unwind_
     if (frame->pc != origin->pc || frame->sp != origin->cfa || frame->flags & FRAME_EXACT)
         return false;
     if (frame->fp != origin->fp) {
-        if (frame->flags & FRAME_USES_FP)
+        if (frame->flags & FRAME_READS_FP)
             return false;
         frame->fp = origin->fp;
     }
@@ -440,6 +484,8 @@ static inline bool is_sibling(struct unwind_state *state)
     remembered = &record->frames[record->n_frames - 1];
     if (!unwind_is_same_frame(remembered, frame + 1) || !is_proven(state, record->n_frames - 1))
         return false;
+    if (mtrace_unlikely(remembered->n_words == 0) && record->n_frames > 1)
+        remember_words(record, remembered);
     place(state, frame, remembered->node);
     return true;
 }
@@ -510,6 +556,7 @@ static MTRACE_COLD struct unwind_state *prepare(struct unwind_memory *memory, ui
     if (state == NULL || !unwind_fresh_reserve(&state->fresh))
         return NULL;
     state->n_wanted = g_settings.max_depth != 0 ? g_settings.max_depth : SIZE_MAX;
+    state->records[0].words = state->words;
     unwind_state_reset(state, epoch);
     return state;
 }

@@ -18,6 +18,8 @@
  *        depth, frames behind it may have changed since; they are proven before they count again.
  *   UF-2 frames[i].node was interned below frames[i-1].node, frames[0].node below the root.
  *   UF-3 FRAME_TAINTED is set in a frame iff its step or that of a frame outside it was guessed.
+ *   UF-4 fp of a remembered frame is right where FRAME_READS_FP is set; elsewhere it may be that of a
+ *        former stack, as nothing depends on it.
  */
 #ifndef MTRACE_COLLECTOR_UNWIND_FRAMES_H
 #define MTRACE_COLLECTOR_UNWIND_FRAMES_H
@@ -29,9 +31,9 @@
 #include <stdint.h>
 
 enum unwind_frame_flags {
-    FRAME_EXACT = 1 << 0,   /* pc was interrupted; otherwise it is a return address */
-    FRAME_USES_FP = 1 << 1, /* its caller depends on fp */
-    FRAME_GUESSED = 1 << 2, /* its caller was guessed by the frame pointer */
+    FRAME_EXACT = 1 << 0,    /* pc was interrupted; otherwise it is a return address */
+    FRAME_READS_FP = 1 << 1, /* its caller, or one further out, depends on fp */
+    FRAME_GUESSED = 1 << 2,  /* its caller was guessed by the frame pointer */
     FRAME_TAINTED = 1 << 3,
     FRAME_OUTERMOST = 1 << 4, /* nothing calls this code, whatever the stack holds */
 };
@@ -49,12 +51,31 @@ struct unwind_frame {
     uintptr_t fp;
     uint32_t node;
     uint32_t module;
-    int16_t link;   /* enum unwind_link */
-    uint16_t flags; /* enum unwind_frame_flags */
+    int16_t link;     /* enum unwind_link */
+    uint16_t flags;   /* enum unwind_frame_flags */
+    uint32_t n_words; /* of the record that prove it and all outside of it; 0: see the frames */
 };
 
+/* A word of the stack as it was. */
+struct unwind_word {
+    const uintptr_t *at;
+    uintptr_t value;
+};
+
+enum {
+    /* Outermost frames of a stack whose words are remembered in a row, at most two for each. */
+    UNWIND_WORD_FRAMES = 512,
+    UNWIND_WORDS = 1 + 2 * UNWIND_WORD_FRAMES,
+};
+
+/*
+ * words[0] is unlike what is there, so that a search for the first word that differs ends there.
+ * frames[i].n_words: words[1] to words[n_words - 1] are those that frames[i] and all outside of it
+ * have their callers from. Frames behind one whose step must be taken again have none.
+ */
 struct unwind_record {
     struct unwind_frame *frames;
+    struct unwind_word *words; /* UNWIND_WORDS, or NULL */
     size_t n_frames;
     size_t capacity;
     uintptr_t anchor;      /* highest sp of the innermost segment */

@@ -74,6 +74,7 @@ struct unwind_state {
     _Alignas(64) struct unwind_known known[1 << UNWIND_KNOWN_BITS];
     /* The first arrays of records[0] and fresh: a thread that stays flat maps nothing more. */
     struct unwind_frame first_frames[2][UNWIND_FIRST_FRAMES];
+    _Alignas(64) struct unwind_word words[UNWIND_WORDS]; /* of records[0] */
     _Alignas(64) unsigned char private_stack[UNWIND_PRIVATE_STACK_BYTES];
 };
 

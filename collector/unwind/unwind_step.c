@@ -80,7 +80,7 @@ MTRACE_COLD enum unwind_step unwind_step_guess(struct unwind_state *state,
 {
     uintptr_t record = frame->fp;
 
-    frame->flags = (uint16_t)((frame->flags & FRAME_EXACT) | FRAME_USES_FP);
+    frame->flags = (uint16_t)((frame->flags & FRAME_EXACT) | FRAME_READS_FP);
     frame->link = LINK_STEP;
     if (is_program_entry(frame)) {
         frame->flags |= FRAME_OUTERMOST;

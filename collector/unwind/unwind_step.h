@@ -63,7 +63,7 @@ static inline void unwind_set_link(struct unwind_frame *frame, const struct unwi
 {
     bool uses_fp = rule->kind != UNWIND_RULE_SP || rule->fp_kind == UNWIND_FP_AT_FP;
 
-    frame->flags = (uint16_t)((frame->flags & FRAME_EXACT) | (uses_fp ? FRAME_USES_FP : 0));
+    frame->flags = (uint16_t)((frame->flags & FRAME_EXACT) | (uses_fp ? FRAME_READS_FP : 0));
     if (rule->kind > UNWIND_RULE_FP || rule->fp_kind == UNWIND_FP_AT_FP)
         frame->link = LINK_STEP;
     else if (rule->fp_kind == UNWIND_FP_KEPT)

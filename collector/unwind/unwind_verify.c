@@ -35,3 +35,16 @@ enum unwind_verdict unwind_verify_step(struct unwind_state *state, struct unwind
     return step == STEP_CALLER && unwind_is_same_frame(outer, &caller) ? VERDICT_WHOLE
                                                                        : VERDICT_DIFFERS;
 }
+
+/* Behind a step that was taken again it is right already. */
+void unwind_verify_find_fp(struct unwind_frame *frames, size_t first, size_t i)
+{
+    for (size_t k = first; k > i; k--) {
+        const struct unwind_frame *frame = &frames[k];
+        struct unwind_frame *outer = &frames[k - 1];
+        if (frame->link == LINK_FP_KEPT)
+            outer->fp = frame->fp;
+        else if (frame->link > LINK_FULL)
+            outer->fp = *(const uintptr_t *)(outer->sp + (uintptr_t)(intptr_t)frame->link);
+    }
+}

@@ -4,7 +4,8 @@
  *
  * Invariants
  *   UV-1 The words loaded for a frame follow from the frame inside it, which is proven already.
- *   UV-2 An fp that nothing outside depends on may change; it is taken over, not a difference.
+ *   UV-2 An fp that nothing outside depends on is neither loaded nor compared (UF-4); when the walk
+ *        goes on from a proven frame, its fp is found first.
  */
 #ifndef MTRACE_COLLECTOR_UNWIND_VERIFY_H
 #define MTRACE_COLLECTOR_UNWIND_VERIFY_H
@@ -23,14 +24,14 @@ static inline bool unwind_is_same_key(const struct unwind_frame *a, const struct
     return a->pc == b->pc && !((a->flags ^ b->flags) & FRAME_EXACT);
 }
 
-/* The remembered frame is the one at hand; takes over an fp that nothing outside depends on. */
+/* The remembered frame is the one at hand; takes over an fp that nothing depends on. */
 static inline bool unwind_is_same_frame(struct unwind_frame *remembered,
                                         const struct unwind_frame *now)
 {
     if (remembered->sp != now->sp || !unwind_is_same_key(remembered, now))
         return false;
     if (remembered->fp != now->fp) {
-        if (remembered->flags & FRAME_USES_FP)
+        if (remembered->flags & FRAME_READS_FP)
             return false;
         remembered->fp = now->fp;
     }
@@ -41,6 +42,38 @@ static inline bool unwind_is_same_frame(struct unwind_frame *remembered,
  * outer NULL: frame is the outermost one remembered. */
 enum unwind_verdict unwind_verify_step(struct unwind_state *state, struct unwind_frame *frame,
                                        struct unwind_frame *outer);
+
+/* One frame's caller, from its words or its step. */
+static inline enum unwind_verdict unwind_verify_frame(struct unwind_state *state,
+                                                      struct unwind_frame *frame,
+                                                      struct unwind_frame *outer)
+{
+    uintptr_t cfa = outer->sp;
+    int16_t link = frame->link;
+
+    if (mtrace_unlikely(link <= LINK_FULL))
+        return unwind_verify_step(state, frame, outer);
+    if (*(const uintptr_t *)(cfa + (uintptr_t)ARCH_RA_AT_CFA) != outer->pc)
+        return VERDICT_DIFFERS;
+    if (link != LINK_FP_KEPT && outer->flags & FRAME_READS_FP
+        && *(const uintptr_t *)(cfa + (uintptr_t)(intptr_t)link) != outer->fp)
+        return VERDICT_DIFFERS;
+    return VERDICT_WHOLE;
+}
+
+/* Of words[1] to words[n - 1] the last one that differs from what is there now; 0: none does. */
+MTRACE_INLINE size_t unwind_verify_words(const struct unwind_word *words, size_t n)
+{
+    const struct unwind_word *word = &words[n - 1];
+
+#pragma GCC unroll 4
+    while (*word->at == word->value)
+        word--;
+    return (size_t)(word - words);
+}
+
+/* The fp of frames[i], which is proven from frames[first], whose fp is right (UF-4). */
+void unwind_verify_find_fp(struct unwind_frame *frames, size_t first, size_t i);
 
 /* The outermost of the remembered frames that is wanted, beside the fresh ones inside frames[i]. */
 static inline struct unwind_frame *unwind_verify_last(const struct unwind_state *state,
@@ -58,7 +91,7 @@ static inline struct unwind_frame *unwind_verify_last(const struct unwind_state 
  * outermost frame that is proven.
  */
 /* Whole, as it runs for each allocation. NOLINTNEXTLINE(readability-function-cognitive-complexity) */
-static inline enum unwind_verdict unwind_verify(struct unwind_state *state,
+MTRACE_INLINE enum unwind_verdict unwind_verify(struct unwind_state *state,
                                                 struct unwind_frame *frames, size_t *i)
 {
     struct unwind_frame *frame = &frames[*i];
@@ -66,25 +99,21 @@ static inline enum unwind_verdict unwind_verify(struct unwind_state *state,
     enum unwind_verdict verdict = VERDICT_WHOLE;
 
     while (frame != last) {
-        struct unwind_frame *outer = frame - 1;
-        int16_t link = frame->link;
-        if (mtrace_likely(link > LINK_FULL)) {
-            uintptr_t cfa = outer->sp;
-            const uintptr_t *fp_word = link != LINK_FP_KEPT
-                                           ? (const uintptr_t *)(cfa + (uintptr_t)(intptr_t)link)
-                                           : &frame->fp;
-            verdict = VERDICT_DIFFERS;
-            if (*(const uintptr_t *)(cfa + (uintptr_t)ARCH_RA_AT_CFA) != outer->pc)
+        if (mtrace_likely(frame->n_words != 0 && last == frames)) {
+            size_t differs = unwind_verify_words(state->record->words, frame->n_words);
+            if (mtrace_likely(differs == 0)) {
+                frame = frames;
                 break;
-            if (mtrace_unlikely(*fp_word != outer->fp)) {
-                if (outer->flags & FRAME_USES_FP)
-                    break;
-                outer->fp = *fp_word;
             }
-        } else if ((verdict = unwind_verify_step(state, frame, outer)) != VERDICT_WHOLE) {
+            verdict = VERDICT_DIFFERS;
+            while ((frame - 1)->n_words > differs)
+                frame--;
             break;
         }
-        frame = outer;
+        verdict = unwind_verify_frame(state, frame, frame - 1);
+        if (verdict != VERDICT_WHOLE)
+            break;
+        frame--;
     }
     *i = (size_t)(frame - frames);
     if (frame != last)
