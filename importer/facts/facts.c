@@ -396,6 +396,8 @@ int facts_finish(struct facts *facts, struct error *err)
 {
     totals_finish(facts->totals);
     int code = pairing_finish(facts->pairing, err);
+    if (code == 0)
+        code = totals_flush(facts->totals, err);
     malloc_trim(0); /* the live blocks are gone; the second pass has large tables of its own */
 
     for (uint32_t id = 1; code == 0 && id <= facts->definitions->n_processes; id++)

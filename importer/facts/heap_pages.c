@@ -3,6 +3,7 @@
 
 #include "support/growing.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 
 /* A page while blocks are added. */
@@ -18,10 +19,10 @@ struct page_cell {
 /* Neighbours lie together: blocks of one moment fill most pages of a heap, and a page on its own
  * would need its address and a share of a hash table. */
 struct heap_chunk {
-    uint64_t base;
-    uint64_t page_bytes;
+    uint64_t base; /* these three are the key */
     uint32_t heap;
-    struct page_cell cells[HEAP_PAGES_CHUNK];
+    uint32_t page_bytes;
+    struct page_cell *cells; /* HEAP_PAGES_CHUNK */
 };
 
 /* Pages that one block fills. */
@@ -33,6 +34,7 @@ struct heap_run {
 };
 
 enum {
+    CHUNK_KEY_BYTES = offsetof(struct heap_chunk, cells),
     MAX_COMMON_FRAMES = 254
 };
 
@@ -52,74 +54,35 @@ int heap_pages_init(struct heap_pages *pages, struct heap_ranges *ranges,
 
 void heap_pages_done(struct heap_pages *pages)
 {
-    for (size_t i = 0; pages->chunks && i < pages->n_slots; i++)
-        free(pages->chunks[i]);
-    free(pages->chunks);
+    struct heap_chunk *chunks = pages->chunks.elements;
+
+    for (size_t i = 0; i < pages->chunks.n; i++)
+        free(chunks[i].cells);
+    keyed_done(&pages->chunks);
     free(pages->runs);
     free(pages->pages);
     free(pages->states);
     *pages = (struct heap_pages){0};
 }
 
-static struct heap_chunk **find_slot(struct heap_chunk **chunks, size_t n_slots, uint32_t heap,
-                                     uint64_t base)
-{
-    uint64_t hash = (base / 65536 + ((uint64_t)heap << 44)) * UINT64_C(0x9e3779b97f4a7c15);
-    size_t i = (size_t)(hash >> 32) & (n_slots - 1);
-
-    while (chunks[i] && (chunks[i]->heap != heap || chunks[i]->base != base))
-        i = (i + 1) & (n_slots - 1);
-    return &chunks[i];
-}
-
-static int grow(struct heap_pages *pages, struct error *err)
-{
-    size_t n_slots = pages->n_slots ? pages->n_slots * 2 : 64;
-    struct heap_chunk **larger = calloc(n_slots, sizeof *larger);
-
-    if (!larger)
-        return error_set(err, ERROR_NOMEM, "out of memory for %zu runs of heap pages", n_slots);
-    for (size_t i = 0; i < pages->n_slots; i++) {
-        struct heap_chunk *chunk = pages->chunks[i];
-        if (chunk)
-            *find_slot(larger, n_slots, chunk->heap, chunk->base) = chunk;
-    }
-    free(pages->chunks);
-    pages->chunks = larger;
-    pages->n_slots = n_slots;
-    return 0;
-}
-
-static int chunk_new(struct heap_pages *pages, uint32_t heap, uint64_t base, uint64_t page_bytes,
-                     struct heap_chunk **ret, struct error *err)
-{
-    *ret = calloc(1, sizeof **ret);
-    if (!*ret)
-        return error_set(err, ERROR_NOMEM, "out of memory for heap pages");
-    (*ret)->base = base;
-    (*ret)->page_bytes = page_bytes;
-    (*ret)->heap = heap;
-    pages->n_chunks++;
-    return 0;
-}
-
 /* address: of the page. */
 static int page_get(struct heap_pages *pages, uint32_t heap, uint64_t address, uint64_t page_bytes,
                     struct page_cell **ret, struct error *err)
 {
-    uint64_t base = address / (HEAP_PAGES_CHUNK * page_bytes) * (HEAP_PAGES_CHUNK * page_bytes);
-    int code = 0;
+    struct heap_chunk key = {
+        .base = address / (HEAP_PAGES_CHUNK * page_bytes) * (HEAP_PAGES_CHUNK * page_bytes),
+        .heap = heap,
+        .page_bytes = (uint32_t)page_bytes,
+    };
+    struct heap_chunk *chunk = keyed_get(&pages->chunks, &key, CHUNK_KEY_BYTES, sizeof *chunk);
 
-    if (pages->n_chunks * 4 >= pages->n_slots * 3)
-        code = grow(pages, err);
-    if (code)
-        return code;
-    struct heap_chunk **chunk = find_slot(pages->chunks, pages->n_slots, heap, base);
-    if (!*chunk)
-        code = chunk_new(pages, heap, base, page_bytes, chunk, err);
-    if (code == 0)
-        *ret = &(*chunk)->cells[(address - base) / page_bytes];
-    return code;
+    if (chunk && !chunk->cells)
+        chunk->cells = calloc(HEAP_PAGES_CHUNK, sizeof *chunk->cells);
+    if (!chunk || !chunk->cells)
+        return error_set(err, ERROR_NOMEM, "out of memory for %zu runs of heap pages",
+                         pages->chunks.n);
+    *ret = &chunk->cells[(address - key.base) / page_bytes];
+    return 0;
 }
 
 /* Innermost frames that the stack of another block leaves to those of the page. */
@@ -255,8 +218,8 @@ int heap_pages_add(struct heap_pages *pages, const struct allocation *allocation
 
 static int compare_chunks(const void *left, const void *right)
 {
-    const struct heap_chunk *a = *(struct heap_chunk *const *)left;
-    const struct heap_chunk *b = *(struct heap_chunk *const *)right;
+    const struct heap_chunk *a = left;
+    const struct heap_chunk *b = right;
 
     if (a->heap != b->heap)
         return a->heap < b->heap ? -1 : 1;
@@ -291,23 +254,17 @@ static void make_parts(struct heap_pages *pages, uint32_t heap, struct heap_coun
     state->parts = heap_parts_make(count);
 }
 
-/* Moves the chunks to the front of their array, in order. */
+/* Used pages of all chunks. */
 static size_t sort_chunks(struct heap_pages *pages)
 {
+    struct heap_chunk *chunks = pages->chunks.elements;
     size_t n_used = 0;
-    size_t n = 0;
 
-    for (size_t i = 0; i < pages->n_slots; i++) {
-        if (pages->chunks[i])
-            pages->chunks[n++] = pages->chunks[i];
-    }
-    for (size_t i = n; i < pages->n_slots; i++)
-        pages->chunks[i] = NULL;
-    if (n)
-        qsort(pages->chunks, n, sizeof(struct heap_chunk *), compare_chunks);
-    for (size_t i = 0; i < n; i++)
+    if (pages->chunks.n)
+        qsort(chunks, pages->chunks.n, sizeof *chunks, compare_chunks);
+    for (size_t i = 0; i < pages->chunks.n; i++)
         for (size_t k = 0; k < HEAP_PAGES_CHUNK; k++)
-            n_used += pages->chunks[i]->cells[k].live_blocks > 0;
+            n_used += chunks[i].cells[k].live_blocks > 0;
     return n_used;
 }
 
@@ -403,6 +360,7 @@ int heap_pages_finish(struct heap_pages *pages, const uint64_t *moment_ns, struc
     pages->pages = malloc((sort_chunks(pages) + pages->n_runs + 1) * sizeof *pages->pages);
     if (!pages->pages)
         return error_set(err, ERROR_NOMEM, "out of memory for heap pages");
+    struct heap_chunk *chunks = pages->chunks.elements;
     for (uint32_t heap = 1; heap <= pages->n_heaps; heap++) {
         uint32_t process = heap_ranges_get(pages->ranges, heap)->process;
         struct heap_count count = {.n_used = 0};
@@ -410,10 +368,10 @@ int heap_pages_finish(struct heap_pages *pages, const uint64_t *moment_ns, struc
         walk.heap = heap;
         walk.page_bytes = pages->page_bytes[process];
         walk.covered_end = 0;
-        for (; i < pages->n_chunks && pages->chunks[i]->heap == heap; i++) {
-            put_chunk(&walk, pages->chunks[i]);
-            free(pages->chunks[i]);
-            pages->chunks[i] = NULL;
+        for (; i < pages->chunks.n && chunks[i].heap == heap; i++) {
+            put_chunk(&walk, &chunks[i]);
+            free(chunks[i].cells);
+            chunks[i].cells = NULL;
         }
         put_runs(&walk, UINT64_MAX);
         make_parts(pages, heap, &count, moment_ns[process]);

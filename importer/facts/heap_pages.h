@@ -27,6 +27,7 @@
 #include "importer/pairing/fates.h"
 #include "support/error.h"
 #include "support/heap_parts.h"
+#include "support/keyed.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -59,8 +60,7 @@ struct heap_state {
 
 struct heap_pages {
     struct heap_ranges *ranges;
-    struct heap_chunk **chunks; /* a hash table; until heap_pages_finish */
-    size_t n_slots, n_chunks;
+    struct keyed chunks;   /* of struct heap_chunk; until heap_pages_finish */
     struct heap_run *runs; /* until heap_pages_finish */
     size_t n_runs, max_runs;
     struct heap_page *pages; /* after it, sorted by heap and address */

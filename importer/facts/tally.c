@@ -22,6 +22,14 @@ int tally_add(struct keyed *tally, uint32_t process, uint32_t from, uint32_t to,
     return 0;
 }
 
+int tally_flush(struct keyed *tally, struct tally_run *run, uint32_t from, struct error *err)
+{
+    struct tally_run all = *run;
+
+    *run = (struct tally_run){0};
+    return all.blocks ? tally_add(tally, all.process, from, all.to, all.blocks, all.bytes, err) : 0;
+}
+
 static int compare_entries(const void *left, const void *right)
 {
     const struct tally_entry *a = left;

@@ -202,6 +202,22 @@ void totals_finish(struct totals *totals)
         thread_settle(&totals->threads[id], TOTALS_NEVER - 1);
 }
 
+int totals_flush(struct totals *totals, struct error *err)
+{
+    int code = 0;
+
+    for (uint32_t id = 1; id <= totals->n_processes; id++) {
+        const struct process_totals *process = &totals->processes[id];
+        for (uint32_t i = 0; code == 0 && i < process->n_stacks; i++) {
+            struct stack_totals *stack = totals_stack(process, i);
+            code = tally_flush(&totals->free_sites, &stack->freed_at, stack->node, err);
+        }
+    }
+    for (uint32_t id = 1; code == 0 && id <= totals->n_threads; id++)
+        code = tally_flush(&totals->flows, &totals->threads[id].freed_by, id, err);
+    return code;
+}
+
 /* ---- births and ends ---- */
 
 void totals_expect(const struct totals *totals, uint32_t process, uint32_t node)
@@ -291,8 +307,9 @@ int totals_born(struct totals *totals, uint32_t process_id, const struct live_bl
     return count_birth(process, &totals->threads[block->thread], block, err);
 }
 
-static int tally_end(struct totals *totals, uint32_t process, const struct live_block *block,
-                     const struct pairing_end *end, struct error *err)
+static int tally_end(struct totals *totals, uint32_t process, struct stack_totals *stack,
+                     const struct live_block *block, const struct pairing_end *end,
+                     struct error *err)
 {
     int code = 0;
 
@@ -300,10 +317,12 @@ static int tally_end(struct totals *totals, uint32_t process, const struct live_
         struct thread_totals *ender = &totals->threads[end->thread];
         ender->freed_blocks++;
         ender->freed_bytes += block->size;
-        code = tally_add(&totals->flows, process, block->thread, end->thread, 1, block->size, err);
+        code = tally_count(&totals->flows, &totals->threads[block->thread].freed_by, process,
+                           block->thread, end->thread, block->size, err);
     }
     if (code == 0 && end->node && end->ended_by == PAIRING_FREED)
-        code = tally_add(&totals->free_sites, process, block->node, end->node, 1, block->size, err);
+        code = tally_count(&totals->free_sites, &stack->freed_at, process, block->node, end->node,
+                           block->size, err);
     return code;
 }
 
@@ -332,13 +351,14 @@ int totals_ended(struct totals *totals, uint32_t process_id, const struct live_b
     thread->live_bytes -= block->size;
     class->blocks++;
     class->bytes += block->size;
-    return tally_end(totals, process_id, block, end, err);
+    return tally_end(totals, process_id, stack, block, end, err);
 }
 
 int totals_explained(struct totals *totals, uint32_t process, const struct live_block *block,
                      const struct pairing_end *end, struct error *err)
 {
-    return tally_end(totals, process, block, end, err);
+    return tally_end(totals, process, stack_find(&totals->processes[process], block->node), block,
+                     end, err);
 }
 
 int totals_left(struct totals *totals, uint32_t process_id, const struct live_block *block,

@@ -49,6 +49,7 @@ struct stack_totals {
     uint64_t leaked_first_ns, leaked_last_ns; /* TOTALS_NEVER: nothing leaked */
     uint64_t culled_bytes, culled_blocks;
     uint64_t snapshot_bytes, snapshot_blocks; /* as the last snapshot said; snapshots.c */
+    struct tally_run freed_at;                /* of free_sites */
     uint32_t node;
 };
 
@@ -58,6 +59,7 @@ struct thread_totals {
     uint64_t leaked_bytes, leaked_blocks;
     uint64_t live_bytes, peak_bytes; /* of what this thread allocated */
     uint64_t changed_ns;
+    struct tally_run freed_by; /* of flows */
 };
 
 enum {
@@ -142,6 +144,9 @@ int totals_culled(struct totals *totals, const struct culled_blocks *culled, str
 
 /* Ends the last instant and settles all peaks (TO-3). Before totals_left. */
 void totals_finish(struct totals *totals);
+
+/* After the last event, totals_left included: free_sites and flows are whole. */
+int totals_flush(struct totals *totals, struct error *err);
 
 /* number < n_stacks, in order of the first birth. */
 struct stack_totals *totals_stack(const struct process_totals *process, uint32_t number);

@@ -374,8 +374,10 @@ static int load_bucket(struct fates *fates, size_t index, struct error *err)
     uint8_t chunk[CHUNK_BYTES + VARINT_MAX_BYTES] = {0};
     struct chunk_header header;
     uint32_t number = fates->buckets[index].previous;
+    uint64_t n_left = fates->n_births - (uint64_t)index * FATES_BUCKET_IDS;
 
-    memset(fates->loaded, 0, FATES_BUCKET_IDS * sizeof *fates->loaded);
+    memset(fates->loaded, 0,
+           (size_t)(n_left < FATES_BUCKET_IDS ? n_left : FATES_BUCKET_IDS) * sizeof *fates->loaded);
     fates->n_chains = 0;
     for (; number; number = header.previous) {
         size_t n_read;
