@@ -281,6 +281,7 @@ static void take_result(struct import *import, struct import_result *result)
     for (size_t id = 1; id <= definitions->n_processes; id++) {
         const struct definitions_process *process = &definitions->processes[id];
         result->log_bytes += process->log_bytes;
+        result->n_partial += definitions_is_partial(process);
         for (int i = 0; i < LOG_DROP_REASONS; i++)
             result->n_dropped += process->dropped[i];
     }

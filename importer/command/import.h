@@ -37,6 +37,7 @@ struct import_result {
     uint64_t n_events, n_allocations, n_dropped, n_anomalies;
     uint64_t log_bytes, database_bytes;
     uint32_t n_processes;
+    uint32_t n_partial; /* of them recorded late, or not all the time */
     double seconds;
     bool is_growing;                 /* somebody still wrote to the log when it was opened */
     bool foreign_malloc;             /* the program's malloc was not ours: nothing was recorded */

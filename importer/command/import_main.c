@@ -214,6 +214,13 @@ static void warn(const struct import_result *result)
                 "mtrace-import: warning: %" PRIu64
                 " events were dropped while recording; see 'events.dropped' in table meta\n",
                 result->n_dropped);
+    if (result->n_partial > 0)
+        fprintf(stderr,
+                "mtrace-import: note: %" PRIu32 " of %" PRIu32
+                " process%s not recorded from the start on or all the time: other blocks are "
+                "missing\n",
+                result->n_partial, result->n_processes,
+                result->n_processes == 1 ? " was" : "es were");
     if (result->foreign_malloc)
         fprintf(stderr, "mtrace-import: warning: the program brought its own malloc, so that "
                         "nothing was recorded\n");

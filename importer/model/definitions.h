@@ -147,4 +147,10 @@ struct definitions {
     size_t n_suppressions;
 };
 
+/* Was it recorded late, or not all the time? */
+static inline bool definitions_is_partial(const struct definitions_process *process)
+{
+    return (process->flags & (LOG_FLAG_STARTED_OFF | LOG_FLAG_SIDE_TRACING_OFF)) != 0;
+}
+
 #endif

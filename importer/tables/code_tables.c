@@ -282,6 +282,15 @@ static void write_dropped(struct facts *facts, struct meta_writer *meta)
     meta_number(meta, "events.dropped", all);
 }
 
+static uint64_t count_partial(const struct definitions *definitions)
+{
+    uint64_t n = 0;
+
+    for (size_t id = 1; id <= definitions->n_processes; id++)
+        n += definitions_is_partial(&definitions->processes[id]);
+    return n;
+}
+
 static void write_recording(struct facts *facts, struct meta_writer *meta)
 {
     const struct definitions_process *first = &facts->definitions->processes[1];
@@ -306,6 +315,7 @@ static void write_recording(struct facts *facts, struct meta_writer *meta)
     meta_text(meta, "pairing", facts->definitions->has_no_addresses ? "size_and_stack" : "address");
     meta_number(meta, "free_backtraces", (first->flags & LOG_FLAG_FREE_BACKTRACES) != 0);
     meta_number(meta, "processes", facts->definitions->n_processes);
+    meta_number(meta, "processes.partial", count_partial(facts->definitions));
     meta_number(meta, "nodes", facts->definitions->n_backtraces);
     meta_number(meta, "log.bytes", log_bytes);
     meta_number(meta, "events", facts->n_events);
