@@ -2,8 +2,8 @@
 #include "recorder/later_logs.h"
 
 #include "common/log_format.h"
-#include "support/running.h"
 #include "support/growing.h"
+#include "support/running.h"
 
 #include <dirent.h>
 #include <fcntl.h>

@@ -135,9 +135,8 @@ static void format_when(struct sqlite3_stmt *row, char *text, size_t size)
     units_format_duration(first_ns, first);
     units_format_duration(last_ns, last);
     if ((is_late || strcmp(pattern, "steady") == 0) && last_ns > first_ns) {
-        double per_minute =
-            (double)sqlite3_column_int64(row, LEAKED_BYTES) * 6e10
-            / ((double)last_ns - (double)first_ns);
+        double per_minute = (double)sqlite3_column_int64(row, LEAKED_BYTES) * 6e10
+                            / ((double)last_ns - (double)first_ns);
         (void)snprintf(text, size, "%s %s/min%s%s", pattern,
                        units_format_bytes((int64_t)per_minute, last), is_late ? " from " : "",
                        is_late ? first : "");
