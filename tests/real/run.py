@@ -1,0 +1,235 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""run.py [NAME…]: servers as people run them, recorded, and what the answer must name.
+
+Each case starts the program with mtrace-record, drives it through its own clients, ends it as its users do, and asks.
+Without names all run; one whose package is not installed is skipped and says so. Environment as in ../e2e/run.py.
+"""
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "lib"))
+
+import harness  # noqa: E402
+from harness import Failure, Skip  # noqa: E402
+
+TOOLS = harness.Tools.from_environment()
+SECONDS = 120
+
+
+def have(name, package, *places):
+    found = shutil.which(name) or next((str(p) for p in places if Path(p).exists()), None)
+    if found is None:
+        raise Skip(f"{name} is not installed; Debian: {package}")
+    return found
+
+
+def expect(condition, what):
+    if not condition:
+        raise Failure(what)
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def start(place, argv, options=(), env=None):
+    return subprocess.Popen([TOOLS.record, "-o", "run.dat", *options, "--", *map(str, argv)], cwd=place,
+                            env=harness.environment(env), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                            stderr=open(place / "stderr", "wb"), start_new_session=True)
+
+
+def until(what, answers):
+    """Waits until answers() is true."""
+    end = time.monotonic() + SECONDS
+    while time.monotonic() < end:
+        if answers():
+            return
+        time.sleep(0.1)
+    raise Failure(f"{what} did not answer")
+
+
+def said(argv, place=None, **options):
+    return subprocess.run([str(a) for a in argv], cwd=place, env=harness.environment(), capture_output=True, text=True,
+                          errors="replace", timeout=SECONDS, check=False, **options)
+
+
+def finish(place, recorder):
+    """The end of the recording, its database and a way to ask."""
+    recorder.wait(timeout=SECONDS)
+    database = harness.import_log(TOOLS, place / "run.dat", place / "run.db")
+    dropped = database.value("SELECT sum(events_dropped) FROM processes")
+    expect(dropped == 0, f"{dropped} events were dropped")
+    return database
+
+
+def asked(place, *question):
+    answer = said([TOOLS.query, *question], place)
+    expect(answer.returncode == 0, f"{question}: {answer.stderr}")
+    return answer.stdout
+
+
+def redis(place):
+    """Keys that are set and never deleted: they grow in dictionary entries and values, under the command that sets them."""
+    port, n_keys = free_port(), 20000
+    client = [have("redis-cli", "redis-tools"), "-p", port]
+    recorder = start(place, [have("redis-server", "redis-server"), "--port", port, "--save", "", "--appendonly", "no"])
+    until("redis", lambda: said([*client, "ping"]).stdout.strip() == "PONG")
+    keys = "".join(f"SET session:{i} {'x' * 200}\r\n" for i in range(n_keys))
+    expect("errors: 0" in said([*client, "--pipe"], input=keys).stdout, "redis did not take the keys")
+    kept = int(said([*client, "dbsize"]).stdout)
+    said([*client, "shutdown", "nosave"])
+    database = finish(place, recorder)
+    expect(kept == n_keys, f"redis keeps {kept} keys")
+    grown = database.rows("SELECT f.name, t.total_leaked_bytes FROM function_totals AS t JOIN functions AS f USING (function_id)"
+                          " WHERE f.name IN ('setCommand', 'setGenericCommand', 'dbAdd')")
+    expect(any(leaked >= n_keys * 200 for _, leaked in grown), f"who keeps the keys is not named: {grown}")
+    expect("zmalloc" not in asked(place, "peak", "run.db", "-n", "5"), "redis' own malloc is blamed")
+
+
+def nginx(place):
+    """A daemon: the master and each worker are processes with an end of their own."""
+    port, n_workers = free_port(), 2
+    (place / "logs").mkdir()
+    (place / "nginx.conf").write_text(
+        f"daemon on; master_process on; worker_processes {n_workers}; pid {place}/nginx.pid; error_log {place}/error.log;\n"
+        f"events {{}} http {{ access_log off; client_body_temp_path {place}/b; proxy_temp_path {place}/p; fastcgi_temp_path {place}/f;"
+        f" uwsgi_temp_path {place}/u; scgi_temp_path {place}/s; server {{ listen 127.0.0.1:{port}; location / {{ return 200 ok; }} }} }}\n")
+    program = have("nginx", "nginx-light", "/usr/sbin/nginx")
+    recorder = start(place, [program, "-c", place / "nginx.conf"], ["--follow-children", "--wait"])
+
+    def answers():
+        try:
+            with socket.create_connection(("127.0.0.1", port), timeout=5) as connection:
+                connection.sendall(b"GET / HTTP/1.0\r\n\r\n")
+                return b"200 OK" in connection.recv(4096)
+        except OSError:
+            return False
+    until("nginx", answers)
+    for _ in range(50):
+        expect(answers(), "nginx stopped answering")
+    os.kill(int((place / "nginx.pid").read_text()), 3)  # SIGQUIT: serve what is asked, then end
+    database = finish(place, recorder)
+    ended = database.rows("SELECT end_kind, end_value, parent_process_id, events FROM processes")
+    expect(len(ended) == 2 + n_workers, f"launcher, master and {n_workers} workers are expected: {ended}")
+    expect(all(kind == "exit" and value == 0 for kind, value, _, _ in ended), f"not all ended well: {ended}")
+    expect(all(events > 0 for _, _, _, events in ended), f"one recorded nothing: {ended}")
+    names = asked(place, "by-function", "run.db", "-n", "0")
+    expect("ngx_alloc" in names and "ngx_create_pool" in names, "nginx's pools are not named")
+
+
+def postgresql(place):
+    """A backend's memory contexts: palloc is named by the functions that call it."""
+    program = have("postgres", "postgresql-15", "/usr/lib/postgresql/15/bin/postgres")
+    if os.getuid() == 0:
+        os.chmod(place.parent, 0o755)
+        shutil.chown(place, "postgres")
+    user = ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"] if os.getuid() == 0 else []
+    made = said([*user, Path(program).resolve().parent / "initdb", "-D", place / "data", "--no-sync"], place)
+    expect(made.returncode == 0, made.stderr)
+    # A single-user backend: the same code as behind a connection.
+    question = "SELECT count(*) FROM (SELECT g, md5(g::text) AS h FROM generate_series(1, 20000) g ORDER BY h) AS t;\n"
+    recorded = said([*user, TOOLS.record, "-o", place / "run.dat", "--", program, "--single", "-D", place / "data", "postgres"],
+                    place, input=question)
+    expect("20000" in recorded.stdout, recorded.stdout + recorded.stderr)
+    database = harness.import_log(TOOLS, place / "run.dat", place / "run.db")
+    expect(database.value("SELECT sum(events_dropped) FROM processes") == 0, "events were dropped")
+    names = {row[0] for row in database.rows("SELECT name FROM functions")}
+    wanted = {"AllocSetContextCreateInternal", "palloc", "MemoryContextAlloc", "PostgresMain", "tuplesort_begin_heap"}
+    expect(wanted <= names, f"not named: {wanted - names}")
+
+
+def to_its_end(place, argv, names, prefixes=()):
+    """A program that ends by itself: unchanged, complete, and these functions are named."""
+    untracked = said(argv, place)
+    recorded = said([TOOLS.record, "-q", "-o", place / "run.dat", "--", *argv], place)
+    expect((recorded.returncode, recorded.stdout) == (untracked.returncode, untracked.stdout),
+           f"{recorded.returncode} {recorded.stdout} is not {untracked.returncode} {untracked.stdout}: {recorded.stderr[-500:]}")
+    database = harness.import_log(TOOLS, place / "run.dat", place / "run.db")
+    expect(database.value("SELECT sum(events_dropped) FROM processes") == 0, "events were dropped")
+    found = {row[0] for row in database.rows("SELECT name FROM functions")}
+    missing = set(names) - found | {p for p in prefixes if not any(name.startswith(p) for name in found)}
+    expect(not missing, f"not named: {missing}")
+    return database
+
+
+def ffmpeg(place):
+    to_its_end(place, [have("ffmpeg", "ffmpeg"), "-v", "error", "-f", "lavfi", "-i", "testsrc=duration=1:size=64x64", "-f",
+                       "framemd5", "-"], {"av_malloc", "av_frame_alloc", "avfilter_graph_config", "av_read_frame"})
+
+
+def node(place):
+    """What V8 keeps its objects in is mapped."""
+    database = to_its_end(place, [have("node", "nodejs"), "-e", "console.log([...Array(9e4).keys()].map(String).length)"], (),
+                          ("node::Start(", "v8::internal::Compiler::Compile("))
+    expect(database.value("SELECT count(*) FROM mmaps WHERE length >= 262144") > 8, "V8's pages are missing")
+
+
+def java(place):
+    """So is Java's heap."""
+    database = to_its_end(place, [have("java", "default-jre-headless"), "-Xint", "-Xmx64m", "-XX:+UseSerialGC", "-version"],
+                          {"JNI_CreateJavaVM"}, ("os::malloc(",))
+    expect(database.value("SELECT max(length) FROM mmaps") >= 64 << 20, "Java's heap is missing")
+
+
+SANITIZED = """
+#include <stdio.h>
+#include <stdlib.h>
+static void *volatile kept[500];
+int main(void)
+{
+    for (int i = 0; i < 1000; i++) {
+        void *volatile block = malloc(777);
+        if (i % 2) free(block); else kept[i / 2] = block;
+    }
+    puts("1000 made");
+    return 0;
+}
+"""
+
+
+def sanitized(place, which):
+    """Its allocator stands before libc's: the program runs as it does alone, and its blocks are counted."""
+    (place / "made.c").write_text(SANITIZED)
+    compiler = have("gcc", "gcc")
+    made = said([compiler, "-g", "-O1", f"-fsanitize={which}", "made.c", "-o", "made"], place)
+    if made.returncode != 0:
+        raise Skip(f"gcc cannot build with -fsanitize={which}")
+    database = to_its_end(place, [place / "made"], {"main"})
+    counted = database.rows("SELECT count(*), sum(is_leaked) FROM allocations WHERE size_bytes = 777")
+    expect(counted == [(1000, 500)], f"1000 blocks were made and 500 kept, counted are {counted}")
+
+
+CASES = {"redis": redis, "nginx": nginx, "postgresql": postgresql, "ffmpeg": ffmpeg, "node": node, "java": java,
+         "asan": lambda place: sanitized(place, "address"), "tsan": lambda place: sanitized(place, "thread")}
+
+
+def run(name):
+    with harness.scratch() as scratch:
+        place = Path(scratch) / "run"
+        place.mkdir()
+        try:
+            CASES[name](place)
+        except Skip as why:
+            return f"skipped: {why}"
+        except (Failure, subprocess.TimeoutExpired) as how:
+            return f"FAILED: {how}"
+    return "passed"
+
+
+def main():
+    results = {name: run(name) for name in sys.argv[1:] or CASES}
+    for name, result in results.items():
+        print(f"{name:12} {result}")
+    sys.exit(1 if any(result.startswith("FAILED") for result in results.values()) else 0)
+
+
+main()
