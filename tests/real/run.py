@@ -208,8 +208,48 @@ def sanitized(place, which):
     expect(counted == [(1000, 500)], f"1000 blocks were made and 500 kept, counted are {counted}")
 
 
+CARGO = """
+[package]
+name = "made"
+version = "0.1.0"
+edition = "2021"
+[dependencies]
+tikv-jemallocator = "0.5"
+[profile.release]
+debug = 1
+"""
+
+RUST = """
+#[global_allocator]
+static GLOBAL: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
+fn main() {
+    let mut kept: Vec<Vec<u8>> = Vec::new();
+    for i in 0..1000 {
+        let block = std::hint::black_box(vec![1u8; 777]);
+        if i % 2 == 0 { kept.push(block); }
+    }
+    println!("{} kept", kept.len());
+    std::mem::forget(kept);
+}
+"""
+
+
+def rust(place):
+    """An allocator linked into the program under names of its own: its blocks are counted all the same."""
+    cargo = have("cargo", "cargo", Path.home() / ".cargo/bin/cargo")
+    (place / "src").mkdir()
+    (place / "Cargo.toml").write_text(CARGO)
+    (place / "src/main.rs").write_text(RUST)
+    made = subprocess.run([cargo, "build", "--release"], cwd=place, capture_output=True, text=True, timeout=1200)
+    if made.returncode != 0:
+        raise Skip(f"cargo cannot build it: {made.stderr[-200:]}")
+    database = to_its_end(place, [place / "target/release/made"], ())
+    counted = database.rows("SELECT count(*), sum(is_leaked) FROM allocations WHERE size_bytes = 777")
+    expect(counted == [(1000, 500)], f"1000 blocks were made and 500 kept, counted are {counted}")
+
+
 CASES = {"redis": redis, "nginx": nginx, "postgresql": postgresql, "ffmpeg": ffmpeg, "node": node, "java": java,
-         "asan": lambda place: sanitized(place, "address"), "tsan": lambda place: sanitized(place, "thread")}
+         "asan": lambda place: sanitized(place, "address"), "tsan": lambda place: sanitized(place, "thread"), "rust": rust}
 
 
 def run(name):
