@@ -27,6 +27,14 @@ static const struct member {
      " JOIN frames AS r ON r.frame_id = l.frame_id"
      " LEFT JOIN functions AS f ON f.function_id = l.function_id"
      " LEFT JOIN sources AS s ON s.source_id = l.source_id ORDER BY l.frame_id, l.inline_level"},
+    {"mmaps", "SELECT * FROM mmaps"},
+    {"mallopts", "SELECT * FROM mallopts"},
+    {"allocation_failures", "SELECT f.*, k.name AS kind_name FROM allocation_failures AS f"
+                            " LEFT JOIN kinds AS k ON k.kind = f.kind ORDER BY f.failure_id"},
+    {"memory_samples", "SELECT * FROM memory_samples ORDER BY process_id, at_ns"},
+    {"timeline", "SELECT * FROM timeline ORDER BY process_id, bucket"},
+    {"heaps", "SELECT * FROM heaps"},
+    {"markers", "SELECT * FROM markers"},
     {"backtraces", "SELECT backtrace_id, parent_backtrace_id, frame_id, call_site_id, status"
                    " FROM backtraces ORDER BY backtrace_id"},
 };

@@ -238,9 +238,8 @@ const struct command commands[] = {
      .run = cmd_diff_run},
     {.name = "processes",
      .source = process_ranking_source,
-     .columns =
-         "process_id, pid, executable, leaked_bytes, leaked_blocks, peak_bytes, duration_ns, "
-         "end_kind, end_value",
+     .columns = "process_id, pid, leaked_bytes, leaked_blocks, peak_bytes, duration_ns, end_kind, "
+                "end_value, executable, command_line",
      .help = "what each process leaked and had at its peak",
      .next = "leaks",
      .next_tail = "--process ID",

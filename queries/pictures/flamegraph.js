@@ -41,8 +41,8 @@
     const scale = width / target.width, end = target.x + target.width, tolerance = 1e-3;
     zoomed = target;
     frames.forEach(function (frame) {
-      const isAround = frame.y > target.y && frame.x <= target.x + tolerance && frame.x + frame.width >= end - tolerance;
-      const isInside = frame.y <= target.y && frame.x >= target.x - tolerance && frame.x + frame.width <= end + tolerance;
+      const isAround = frame.y < target.y && frame.x <= target.x + tolerance && frame.x + frame.width >= end - tolerance;
+      const isInside = frame.y >= target.y && frame.x >= target.x - tolerance && frame.x + frame.width <= end + tolerance;
       frame.group.style.display = isAround || isInside ? "" : "none";
       frame.group.style.opacity = isAround ? 0.5 : 1;
       if (isAround) { place(frame, 0, width); }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * flamegraph: the call tree as one SVG file: width is weight, callees stand on their callers (or
- * callers on their callees, with --invert), colour is the module. Zoom, search and figures under
- * the pointer come from the script inside. What is narrower than --min-share is left out.
+ * flamegraph: the call tree as one SVG file: width is weight, callees hang below their callers (or
+ * callers below their callees, with --invert), the root on top, where a page opens; colour is the
+ * module. Zoom, search and figures under the pointer come from the script inside. What is narrower
+ * than --min-share is left out.
  */
 #include "queries/question/query.h"
 #include "queries/reports/reports.h"
@@ -157,7 +158,7 @@ static void put_frame(const struct picture *picture, struct palette *palette, ui
     double scale = FRAMES_WIDTH / (double)weight_of(picture, 0);
     double x = MARGIN + picture->x[index] * scale;
     double width = (double)weight_of(picture, index) * scale;
-    double y = HEAD_HEIGHT + (double)(picture->n_rows - 1 - node->depth) * ROW_HEIGHT;
+    double y = HEAD_HEIGHT + (double)node->depth * ROW_HEIGHT;
     char name[TEXT_BYTES];
 
     if (node->name == node->module)
@@ -196,8 +197,8 @@ static void put_head(const struct picture *picture, const char *title)
         "<text id=\"search\" class=\"button\" x=\"%d\" y=\"40\">search (/)</text>\n"
         "<text id=\"matched\" x=\"%d\" y=\"55\"></text>\n",
         MARGIN, picture->is_by_blocks ? "blocks" : "bytes",
-        picture->query->options->is_inverted ? "callers stand on the functions they call"
-                                             : "functions stand on their callers",
+        picture->query->options->is_inverted ? "callers hang below the functions they call"
+                                             : "functions hang below their callers",
         MARGIN, PICTURE_WIDTH - 120, PICTURE_WIDTH - 120);
 }
 

@@ -193,7 +193,30 @@ static void add_row(struct table *table, struct sqlite3_stmt *row)
     add_freed_in(table, row);
 }
 
-/* The command that opens the first row, and a filter on its class or function. */
+/* A regex for the function itself, as it is called inside its template or namespace: "push_back" of
+ * "std::vector<..>::push_back". False: there is nothing to select by. */
+static bool format_regex(const char *function, char *regex, size_t size)
+{
+    char name[CELL_BYTES];
+    const char *from = name;
+    size_t used = 0;
+
+    shorten_function(function, name, sizeof(name));
+    for (const char *at = strstr(name, "<..>"); at; at = strstr(at + 1, "<..>"))
+        from = at + strlen("<..>");
+    from += strspn(from, ":");
+    if (*from == '\0' || strstr(from, "+0x") || strchr(from, '\''))
+        return false;
+    for (; *from && used + 3 < size; from++) {
+        if (strchr(".[]{}()*+?^$|\\", *from))
+            regex[used++] = '\\';
+        regex[used++] = *from;
+    }
+    regex[used] = '\0';
+    return true;
+}
+
+/* The command that opens the first row, and a filter on its function. */
 static void print_next(const struct query *query, int64_t process_id, int64_t site_id,
                        const char *function)
 {
@@ -203,10 +226,8 @@ static void print_next(const struct query *query, int64_t process_id, int64_t si
     if (query->style.has_process)
         (void)fprintf(query->out, " --process %" PRId64, process_id);
     (void)fprintf(query->out, " --site %" PRId64, site_id);
-    shorten_function(function, text, sizeof(text));
-    text[strcspn(text, ":<( ")] = '\0';
-    if (*text && !strstr(text, "+0x"))
-        (void)fprintf(query->out, "      filter: --function-regex %s", text);
+    if (format_regex(function, text, sizeof(text)))
+        (void)fprintf(query->out, "      filter: --function-regex '%s'", text);
     (void)fputs("\n", query->out);
 }
 

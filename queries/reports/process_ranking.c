@@ -16,7 +16,8 @@ enum {
 };
 
 const char process_ranking_source[] =
-    "(SELECT p.process_id, p.pid, p.executable, p.peak_bytes, p.peak_blocks,"
+    "(SELECT p.process_id, p.pid, p.executable,"
+    " (SELECT group_concat(value, ' ') FROM json_each(p.command_line)) AS command_line, p.peak_bytes, p.peak_blocks,"
     " ifnull(l.bytes, 0) AS leaked_bytes, ifnull(l.blocks, 0) AS leaked_blocks, p.events,"
     " p.start_ns, p.duration_ns, p.end_kind, p.end_value, p.parent_process_id"
     " FROM processes AS p LEFT JOIN (SELECT process_id, sum(leaked_bytes) AS bytes,"

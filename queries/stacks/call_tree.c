@@ -92,6 +92,8 @@ static uint32_t get_child(struct call_tree *tree, uint32_t parent,
     uint32_t at;
     uint32_t node;
 
+    if (!position->function_id && parent != 0 && tree->nodes[parent].key == key)
+        return parent; /* a run of unnamed frames of one module is one box */
     if (tree->n == tree->capacity && !grow(tree))
         return CALL_TREE_NONE;
     for (at = wanted & tree->mask; tree->slots[at].place; at = (at + 1) & tree->mask) {

@@ -21,11 +21,12 @@ int svg_check_output(const struct render_style *style, struct error *err)
 
 void svg_begin(FILE *out, int width, int height, const char *title)
 {
-    (void)fprintf(out,
-                  "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
-                  "<svg xmlns=\"http://www.w3.org/2000/svg\" version=\"1.1\" width=\"%d\""
-                  " height=\"%d\" viewBox=\"0 0 %d %d\">\n<title>",
-                  width, height, width, height);
+    (void)fprintf(
+        out,
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" version=\"1.1\" width=\"%d\""
+        " height=\"%d\" viewBox=\"0 0 %d %d\" style=\"max-width:100%%;height:auto\">\n<title>",
+        width, height, width, height);
     svg_put_text(out, title);
     (void)fputs("</title>\n", out);
 }
