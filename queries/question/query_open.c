@@ -155,7 +155,7 @@ int query_open(struct query *query, struct error *err)
     int64_t n_processes = 0;
     int rc;
 
-    if (!query->options->database_path)
+    if (!query->options->command->needs_database) /* one that was named all the same stays closed */
         return 0;
     quote_path(query->options->database_path, query->shell_path);
     rc = rundb_open(&query->database, query->options->database_path, query->stop, err);
