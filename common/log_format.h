@@ -45,6 +45,7 @@ enum {
     LOG_SEGMENT_HEADER_BYTES = 128,
     LOG_SEGMENT_PAYLOAD_BYTES = LOG_SEGMENT_BYTES - LOG_SEGMENT_HEADER_BYTES,
     LOG_MAX_SEGMENTS = 1 << 20, /* 64 GiB of raw log */
+    LOG_ALLOCATOR_BYTES = 24,
 };
 
 enum log_form {
@@ -154,7 +155,9 @@ struct log_file {
     uint64_t max_rss_bytes; /* written by the recorder: ru_maxrss of the process; 0: not known */
     _Atomic uint32_t n_children; /* processes started (fork, vfork and exec, posix_spawn) */
     uint32_t reserved32;
-    uint64_t reserved[6];
+    /* by the recorder, NUL-padded: an allocator inside the executable, whose blocks are missing */
+    char unseen_allocator[LOG_ALLOCATOR_BYTES];
+    uint64_t reserved[3];
 };
 
 /* ---- segments ------------------------------------------------------------------------------- */

@@ -2,9 +2,11 @@
 /*
  * allocator: does the program bring an allocator that wants to be treated in its own way?
  *
- * Model: by the names of such libraries, in LD_PRELOAD and among what the program is linked with
- *        (DT_NEEDED). One that comes in by another library is not found; then the collector says
- *        so, and MTRACE_LIBRARY names libmtrace-new.so by hand. Failure: false.
+ * Model: a library by its name, in LD_PRELOAD and among what the program is linked with (DT_NEEDED).
+ *        One that comes in by another library is not found; then the collector says so, and
+ *        MTRACE_LIBRARY names libmtrace-new.so by hand. One inside the executable by the names of
+ *        its functions (.symtab, .dynsym). A stripped executable has none, and nobody knows.
+ * Failure: false, NULL. The file may be anything, and be cut while it is read.
  */
 #ifndef MTRACE_RECORDER_ALLOCATOR_H
 #define MTRACE_RECORDER_ALLOCATOR_H
@@ -19,5 +21,9 @@ bool allocator_has_operators(const char *path, const char *preload);
 
 /* It is AddressSanitizer's, which ends a program in which another library comes before it. */
 bool allocator_wants_to_be_first(const char *path, const char *preload);
+
+/* The name of a known allocator that the executable has inside, where no library can stand before
+ * it: "jemalloc"; NULL: none is known. That the program uses it is likely, not certain. */
+const char *allocator_inside(const char *path);
 
 #endif

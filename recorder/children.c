@@ -196,6 +196,8 @@ static void finish(struct children *children, struct child *child)
             children->totals.dropped[i] += totals.dropped[i];
         children->totals.n_culled += totals.n_culled;
         children->totals.file_bytes += totals.file_bytes;
+        if (!children->totals.unseen[0]) /* the first will do: the import names all */
+            memcpy(children->totals.unseen, totals.unseen, sizeof(totals.unseen));
         children->n_logs++;
         child->is_finished = true;
     } else {

@@ -148,6 +148,22 @@ static void say_what_is_partial(const struct closing *closing)
                         parts[i].what);
 }
 
+static void say_what_is_unseen(const struct closing *closing)
+{
+    const char *own = closing->totals.unseen;
+    const char *of_child = closing->children.unseen;
+    const char *const whats[] = {own, strcmp(own, of_child) != 0 ? of_child : ""};
+
+    for (size_t i = 0; i < sizeof(whats) / sizeof(*whats); i++)
+        if (*whats[i])
+            closing_say(
+                closing->is_quiet,
+                "blocks of %s are not recorded: build it with the system's allocator (Rust: "
+                "without #[global_allocator]), or link that one as a shared library "
+                "without a prefix",
+                whats[i]);
+}
+
 /* Who is not recorded, or not wholly, why, and what to do; a line for each reason. */
 static void say_who_is_missing(const struct closing *closing)
 {
@@ -186,6 +202,7 @@ void closing_sum_up(const struct closing *closing)
     char missed[192];
 
     say_what_is_partial(closing);
+    say_what_is_unseen(closing);
     say_who_is_missing(closing);
     if (closing->n_children)
         (void)snprintf(others, sizeof(others), " and %" PRIu32 " log%s of %s", closing->n_children,

@@ -188,3 +188,17 @@ void definition_parts_copy(const struct live_log *live, const struct definition_
     ret_segment->run_id = live->seen.run_id;
     memcpy(ret_payload, (const uint8_t *)live_log_payload(segment) + first, end - first);
 }
+
+const struct log_def *definition_parts_def(const void *payload, size_t n_bytes, size_t *at)
+{
+    const char *bytes = payload;
+
+    for (; *at + sizeof(struct log_def) <= n_bytes; *at += LOG_DEF_ALIGN) {
+        const struct log_def *def = (const struct log_def *)(const void *)(bytes + *at);
+        if (def->magic == LOG_DEF_MAGIC && def->text_bytes <= n_bytes - *at - sizeof(*def)) {
+            *at += LOG_DEF_ALIGN;
+            return def;
+        }
+    }
+    return NULL;
+}

@@ -62,4 +62,8 @@ void definition_parts_copy(const struct live_log *live, const struct definition_
                            uint32_t first, uint32_t end, struct log_segment *ret_segment,
                            void *ret_payload);
 
+/* The first whole definition at *at or behind, in n_bytes of a payload of DEFS; its text is behind it.
+ * Moves *at on; NULL: there are no more. */
+const struct log_def *definition_parts_def(const void *payload, size_t n_bytes, size_t *at);
+
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "recorder/family.h"
 
+#include "recorder/definition_parts.h"
 #include "support/running.h"
 
 #include <stdio.h>
@@ -105,14 +106,12 @@ static void learn(struct family *family, pid_t pid, const struct log_def *def, c
 
 void family_learn(struct family *family, pid_t pid, const void *payload, size_t n_bytes)
 {
-    const char *bytes = payload;
+    const struct log_def *def;
+    size_t at = 0;
 
-    for (size_t at = 0; at + sizeof(struct log_def) <= n_bytes; at += LOG_DEF_ALIGN) {
-        const struct log_def *def = (const struct log_def *)(const void *)(bytes + at);
-        if (def->magic == LOG_DEF_MAGIC && def->text_bytes <= n_bytes - at - sizeof(*def)
-            && (def->kind == LOG_DEF_CHILD || def->kind == LOG_DEF_PROCESS))
-            learn(family, pid, def, bytes + at + sizeof(*def));
-    }
+    while ((def = definition_parts_def(payload, n_bytes, &at)) != NULL)
+        if (def->kind == LOG_DEF_CHILD || def->kind == LOG_DEF_PROCESS)
+            learn(family, pid, def, (const char *)(def + 1));
 }
 
 void family_note_log(struct family *family, pid_t pid)

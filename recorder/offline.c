@@ -282,6 +282,7 @@ static void sum_up(const struct options *options, const struct packing *packing,
     closing.totals.n_culled = cull_count(packing->cull);
     closing.totals.n_threads = atomic_load_explicit(&file->n_threads, memory_order_relaxed);
     closing.is_culling = packing->cull != NULL;
+    memcpy(closing.totals.unseen, packing->unseen, sizeof(closing.totals.unseen));
     recording_count_drops(file, &closing.totals);
     closing_sum_up(&closing);
 }

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include "recorder/packing.h"
 
+#include "recorder/allocator.h"
 #include "recorder/cull.h"
 #include "recorder/family.h"
 #include "recorder/fault_point.h"
 #include "recorder/last_frees.h"
 #include "support/growing.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,6 +40,7 @@ void packing_free(struct packing *packing)
     last_frees_free(packing->others);
     definition_parts_done(&packing->definitions);
     free(packing->backlog);
+    free(packing->executable);
     free(packing);
 }
 
@@ -124,6 +127,17 @@ static int append_events(struct packing *packing, const struct packing_item *ite
     return 0;
 }
 
+static void learn_executable(struct packing *packing, size_t n_bytes)
+{
+    const struct log_def *def;
+    size_t at = 0;
+
+    while (!packing->executable
+           && (def = definition_parts_def(packing->payload, n_bytes, &at)) != NULL)
+        if (def->kind == LOG_DEF_PROCESS)
+            packing->executable = strndup((const char *)(def + 1), def->text_bytes);
+}
+
 /* PG-3; is_last: the program is gone. On failure the part is tried again. */
 static int append_definitions(struct packing *packing, struct definition_part *part, bool is_last,
                               struct error *err)
@@ -139,6 +153,8 @@ static int append_definitions(struct packing *packing, struct definition_part *p
                   : definition_parts_next(packing->live, part, &first, &end)))
         return 0;
     definition_parts_copy(packing->live, part, first, end, &segment, packing->payload);
+    if (segment.kind == LOG_SEGMENT_DEFS)
+        learn_executable(packing, end - first);
     if (packing->family && segment.kind == LOG_SEGMENT_DEFS)
         family_learn(packing->family, (pid_t)packing->live->seen.pid, packing->payload,
                      end - first);
@@ -311,7 +327,22 @@ int packing_append_trailer(struct packing *packing, const struct log_file *file,
     return code;
 }
 
-int packing_finish(struct packing *packing, const struct log_file *file, struct error *err)
+static void note_unseen(struct packing *packing, struct log_file *file)
+{
+    const char *allocator = packing->executable ? allocator_inside(packing->executable) : NULL;
+
+    memset(file->unseen_allocator, 0, sizeof(file->unseen_allocator));
+    if (!allocator)
+        return;
+    (void)snprintf(file->unseen_allocator, sizeof(file->unseen_allocator), "%s", allocator);
+    (void)snprintf(packing->unseen, sizeof(packing->unseen), "%s inside '%s'", allocator,
+                   packing->executable);
+    for (char *c = packing->unseen; *c; c++) /* the program wrote it */
+        if ((unsigned char)*c < ' ' || *c == '\x7f')
+            *c = '?';
+}
+
+int packing_finish(struct packing *packing, struct log_file *file, struct error *err)
 {
     struct live_log *live = packing->live;
     int code = collect_all(packing, err);
@@ -329,5 +360,6 @@ int packing_finish(struct packing *packing, const struct log_file *file, struct 
                                   memory_order_release);
         fault_point("packed");
     }
+    note_unseen(packing, file);
     return code ? code : packing_append_trailer(packing, file, err);
 }

@@ -39,6 +39,7 @@ struct last_frees;
 
 enum {
     PACKING_STEP_MAX = 64, /* segments of one step: some milliseconds */
+    PACKING_UNSEEN_BYTES = 512,
 };
 
 /* A segment that waits to be packed. */
@@ -59,11 +60,13 @@ struct packing {
     size_t n_backlog;
     size_t n_capacity;
     uint64_t n_events;
-    double ticks_per_ns;   /* 0: not known yet */
-    bool has_header;       /* written since the program attached */
-    bool knows_frees;      /* others: what CU-3 asks for is known */
-    struct family *family; /* learns from definitions; NULL: nobody does */
-    bool has_blocks;       /* an event of a block was packed: malloc and its like were seen */
+    double ticks_per_ns;               /* 0: not known yet */
+    bool has_header;                   /* written since the program attached */
+    bool knows_frees;                  /* others: what CU-3 asks for is known */
+    struct family *family;             /* learns from definitions; NULL: nobody does */
+    char *executable;                  /* by its own definition; owned, NULL: not known */
+    char unseen[PACKING_UNSEEN_BYTES]; /* by packing_finish, see there; "": nothing */
+    bool has_blocks; /* an event of a block was packed: malloc and its like were seen */
     uint64_t payload[LOG_SEGMENT_PAYLOAD_BYTES / 8]; /* a copy, see PG-4 */
     uint8_t frame[PACK_SEGMENT_MAX_BYTES];
 };
@@ -80,8 +83,9 @@ void packing_free(struct packing *packing);
  * more, and the caller can look at other things before. What is left stays in the backlog. */
 int packing_step(struct packing *packing, uint32_t *ret_n_packed, struct error *err);
 
-/* Everything that is left, then the trailer: *file as it shall be read. */
-int packing_finish(struct packing *packing, const struct log_file *file, struct error *err);
+/* Everything that is left, then the trailer: *file as it shall be read, to which is added which
+ * allocator inside the executable was not seen. `unseen` then says "jemalloc inside '/the/program'". */
+int packing_finish(struct packing *packing, struct log_file *file, struct error *err);
 
 /* The trailer alone. */
 int packing_append_trailer(struct packing *packing, const struct log_file *file, struct error *err);

@@ -295,6 +295,7 @@ static void take_totals(struct recording *recording, const struct log_file *file
         .is_attached = file->start_ticks != 0,
         .has_blocks = recording->packing->has_blocks,
     };
+    memcpy(ret_totals->unseen, recording->packing->unseen, sizeof(ret_totals->unseen));
     recording_count_drops(file, ret_totals);
 }
 

@@ -45,6 +45,8 @@ struct recording_totals {
     uint32_t end_kind;  /* enum log_end */
     bool is_attached;   /* the collector ran at all */
     bool has_blocks;    /* it saw an allocation or a free */
+    char unseen
+        [PACKING_UNSEEN_BYTES]; /* "jemalloc inside '/the/program'", of which no block was seen */
 };
 
 /* How the process ended, as wait4 says; pass NULL when nobody can know. */

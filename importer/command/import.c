@@ -270,6 +270,15 @@ static int write_log_meta(sqlite3 *db, const struct import *import,
     return code;
 }
 
+static void take_unseen(const struct definitions_process *process, struct import_result *result)
+{
+    if (!process->unseen_allocator || !*process->unseen_allocator)
+        return;
+    if (result->n_unseen++ == 0)
+        snprintf(result->unseen_text, sizeof result->unseen_text, "%s inside '%s'",
+                 process->unseen_allocator, process->executable ? process->executable : "?");
+}
+
 static void take_result(struct import *import, struct import_result *result)
 {
     const struct definitions *definitions = log_set_definitions(import->logs);
@@ -282,6 +291,7 @@ static void take_result(struct import *import, struct import_result *result)
         const struct definitions_process *process = &definitions->processes[id];
         result->log_bytes += process->log_bytes;
         result->n_partial += definitions_is_partial(process);
+        take_unseen(process, result);
         for (int i = 0; i < LOG_DROP_REASONS; i++)
             result->n_dropped += process->dropped[i];
     }

@@ -38,11 +38,13 @@ struct import_result {
     uint64_t log_bytes, database_bytes;
     uint32_t n_processes;
     uint32_t n_partial; /* of them recorded late, or not all the time */
+    uint32_t n_unseen;  /* of them with an allocator inside, whose blocks are missing */
     double seconds;
     bool is_growing;                 /* somebody still wrote to the log when it was opened */
     bool foreign_malloc;             /* the program's malloc was not ours: nothing was recorded */
     struct log_damage_report damage; /* strings are gone with the logs: use only numbers */
     char damage_text[1024];          /* a line for each of the first, "" if none */
+    char unseen_text[512];           /* "jemalloc inside '/the/program'": the first of n_unseen */
 };
 
 /* ret_result is meaningful on success only. */

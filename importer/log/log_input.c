@@ -106,9 +106,17 @@ static void merge_header(struct log_file *header, const struct log_file *other)
         header->end_value = other->end_value;
     }
     header->max_rss_bytes = later(header->max_rss_bytes, other->max_rss_bytes);
+    if (!header->unseen_allocator[0])
+        memcpy(header->unseen_allocator, other->unseen_allocator, sizeof(header->unseen_allocator));
     header->unwind_checked = (uint32_t)later(header->unwind_checked, other->unwind_checked);
     header->unwind_mismatches =
         (uint32_t)later(header->unwind_mismatches, other->unwind_mismatches);
+}
+
+/* A damaged header may have no NUL there. */
+static void end_text(char *text, size_t n_bytes)
+{
+    text[n_bytes - 1] = '\0';
 }
 
 static int scan_files(struct log_input *input, struct log_scan *scan, struct error *err)
@@ -130,6 +138,8 @@ static int scan_files(struct log_input *input, struct log_scan *scan, struct err
     memcpy(&input->header, header, sizeof(*header));
     if (input->n_files > 1)
         merge_header(&input->header, &input->files[1]->header);
+    end_text(input->header.collector_version, sizeof(input->header.collector_version));
+    end_text(input->header.unseen_allocator, sizeof(input->header.unseen_allocator));
     if (clock_map_add(&input->clock, header->start_ticks, header->start_monotonic_ns) != 0
         || clock_map_add(&input->clock, input->header.last_ticks, input->header.last_monotonic_ns)
                != 0)

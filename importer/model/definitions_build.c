@@ -97,6 +97,7 @@ static void fill_process(const struct build *build, size_t i)
         .unwind_mismatches = header->unwind_mismatches,
         .unwind_checked = header->unwind_checked,
         .collector_version = header->collector_version,
+        .unseen_allocator = header->unseen_allocator,
     };
     if (process->last_ns < process->start_ns)
         process->last_ns = process->start_ns;

@@ -323,6 +323,20 @@ static void write_recording(struct facts *facts, struct meta_writer *meta)
     meta_number(meta, "unwinder.mismatches", mismatches);
 }
 
+/* One row for each executable, however many processes ran it. */
+static void write_unseen(const struct definitions *definitions, struct meta_writer *meta)
+{
+    char key[1024];
+
+    for (size_t id = 1; id <= definitions->n_processes; id++) {
+        const struct definitions_process *process = &definitions->processes[id];
+        if (!process->unseen_allocator || !*process->unseen_allocator)
+            continue;
+        snprintf(key, sizeof key, "unseen.%s", process->executable ? process->executable : "?");
+        meta_text(meta, key, process->unseen_allocator);
+    }
+}
+
 static void write_texts(const struct definitions *definitions, struct meta_writer *meta)
 {
     char key[64];
@@ -357,6 +371,7 @@ static int write_meta(sqlite3 *db, struct facts *facts, struct error *err)
         write_recording(facts, &meta);
     write_anomalies(facts, &meta);
     write_dropped(facts, &meta);
+    write_unseen(facts->definitions, &meta);
     write_texts(facts->definitions, &meta);
     sqlite3_finalize(meta.insert);
     return meta.code;

@@ -35,32 +35,51 @@ static void format_damage(struct sqlite3_stmt *row, char *text, size_t size)
                    "; totals are lower bounds, leaks may be too many");
 }
 
-int notes_format_damage(const struct query *query, char *ret_text, size_t size, struct error *err)
+/* The text of the only row, "" when there is none. */
+static int format_one(const struct query *query, const char *sql,
+                      void (*format)(struct sqlite3_stmt *row, char *text, size_t size),
+                      char *ret_text, size_t size, struct error *err)
 {
     struct sqlite3_stmt *stmt;
-    int rc = rundb_prepare(&query->database, damage_sql, &stmt, err);
+    int rc = rundb_prepare(&query->database, sql, &stmt, err);
 
     ret_text[0] = '\0';
     if (rc != 0)
         return rc;
     rc = rundb_step(&query->database, stmt, err);
     if (rc == 1 && sqlite3_column_type(stmt, 0) == SQLITE_TEXT)
-        format_damage(stmt, ret_text, size);
+        format(stmt, ret_text, size);
     sqlite3_finalize(stmt);
     return rc < 0 ? rc : 0;
 }
 
-static int note_damage(const struct query *query, struct error *err)
+int notes_format_damage(const struct query *query, char *ret_text, size_t size, struct error *err)
 {
-    char text[NOTE_BYTES];
-    int rc;
+    return format_one(query, damage_sql, format_damage, ret_text, size, err);
+}
 
-    if (query->options->command->has_headline && query->style.format == RENDER_TABLE)
-        return 0;
-    rc = notes_format_damage(query, text, sizeof(text), err);
-    if (rc == 0 && text[0])
-        query_remark(query, "%s", text);
-    return rc;
+/* ---- an allocator that was not seen ---- */
+
+static const char unseen_sql[] =
+    "SELECT value, substr(key, 8), count(*) OVER () FROM meta WHERE key GLOB 'unseen.*' ORDER BY key LIMIT 1";
+
+static void format_unseen(struct sqlite3_stmt *row, char *text, size_t size)
+{
+    int64_t n_others = sqlite3_column_int64(row, 2) - 1;
+    char others[UNITS_TEXT_BYTES];
+
+    (void)snprintf(text, size, "blocks of %s inside '%s'", sqlite3_column_text(row, 0),
+                   sqlite3_column_text(row, 1));
+    if (n_others > 0)
+        (void)snprintf(text + strlen(text), size - strlen(text), " and inside %s",
+                       units_format_counted(n_others, "other executable", others));
+    (void)snprintf(text + strlen(text), size - strlen(text),
+                   " are not recorded: no figure has them in it");
+}
+
+int notes_format_unseen(const struct query *query, char *ret_text, size_t size, struct error *err)
+{
+    return format_one(query, unseen_sql, format_unseen, ret_text, size, err);
 }
 
 /* ---- another recorder ---- */
@@ -132,9 +151,27 @@ static int note_recorder(const struct query *query, struct error *err)
 
 /* ---- all ---- */
 
+typedef int format_note(const struct query *query, char *ret_text, size_t size, struct error *err);
+
+static int note_what_is_missing(const struct query *query, struct error *err)
+{
+    static format_note *const formats[] = {notes_format_damage, notes_format_unseen};
+    char text[NOTE_BYTES];
+    int rc = 0;
+
+    if (query->options->command->has_headline && query->style.format == RENDER_TABLE)
+        return 0;
+    for (size_t i = 0; rc == 0 && i < sizeof(formats) / sizeof(formats[0]); i++) {
+        rc = formats[i](query, text, sizeof(text), err);
+        if (rc == 0 && text[0])
+            query_remark(query, "%s", text);
+    }
+    return rc;
+}
+
 int notes_before(const struct query *query, struct error *err)
 {
-    int rc = note_damage(query, err);
+    int rc = note_what_is_missing(query, err);
 
     return rc == 0 ? note_recorder(query, err) : rc;
 }

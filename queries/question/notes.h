@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * notes: what must be said beside an answer, as remarks (query_remark): what of the log was lost,
- * because it changes every figure; what a recording of another tool cannot answer, because that is
+ * because it changes every figure; which allocator was not seen; what a recording of another tool cannot answer, because that is
  * no finding about the program; which blocks have no row.
  */
 #ifndef MTRACE_QUERIES_NOTES_H
@@ -12,7 +12,8 @@
 struct error;
 struct query;
 
-/* Before the answer. Where the command's own screen begins with a headline, that has the damage. */
+/* Before the answer. Where the command's own screen begins with a headline, that has
+ * the first two. */
 int notes_before(const struct query *query, struct error *err);
 
 /* After an answer that is made of rows: how many blocks were culled. Rows do not say that some are
@@ -21,5 +22,8 @@ int notes_after(const struct query *query, struct error *err);
 
 /* One line on what of the log could not be read; "" for a log that is whole. */
 int notes_format_damage(const struct query *query, char *ret_text, size_t size, struct error *err);
+
+/* One line on an allocator inside an executable, whose blocks are missing; "" where none is known. */
+int notes_format_unseen(const struct query *query, char *ret_text, size_t size, struct error *err);
 
 #endif

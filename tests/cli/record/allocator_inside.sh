@@ -1,0 +1,43 @@
+# An allocator inside the executable cannot be seen. Whoever speaks of the recording says so; of a program without one nobody does.
+. "$CASES/../lib.sh"
+cat >program.c <<'EOF'
+#include <stdlib.h>
+
+static char arena[1 << 16];
+static size_t used;
+
+void *_rjem_malloc(size_t n_bytes)
+{
+    used += n_bytes;
+    return arena + used - n_bytes;
+}
+
+int main(void)
+{
+    return !_rjem_malloc(777) || !malloc(4777);
+}
+EOF
+gcc -O0 -fno-builtin -o program program.c
+gcc -O0 -fno-builtin -D_rjem_malloc=take -o plain program.c
+mkdir other && cp program other/
+
+complain mtrace-record -o run.dat -- ./program
+complain mtrace-import run.dat run.db
+mtrace-query run.db | sed -n 's/^blocks of.*inside .*program. /… /p'
+mtrace-query run.db leaks --format csv >leaks.csv
+mtrace-query run.db sql 'SELECT count(*) AS recorded FROM allocations WHERE size_bytes IN (777, 4777)'
+
+echo "one process after another"
+complain mtrace-record --follow-children -o all.dat -- sh -c './program; ./program; exec other/program'
+complain mtrace-import all.dat all.db
+mtrace-query all.db sql "SELECT count(*) AS executables, max(value) AS allocator FROM meta WHERE key GLOB 'unseen.*'"
+mtrace-query all.db leaks --format csv >leaks.csv
+
+echo "packed afterwards"
+mtrace-record --no-compress --pack run.dat -o again.dat 2>again.txt || cat again.txt
+mtrace-import again.dat again.db 2>&1 | grep -c 'blocks of jemalloc'
+
+echo "none"
+complain mtrace-record -o plain.dat -- ./plain
+complain mtrace-import plain.dat plain.db
+complain mtrace-query plain.db leaks --format csv >leaks.csv
