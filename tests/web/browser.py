@@ -5,6 +5,7 @@ import base64
 import json
 import re
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
@@ -26,6 +27,10 @@ class Browser:
         driver, chromium = shutil.which("chromedriver"), shutil.which("chromium")
         if not driver or not chromium:
             raise harness.Skip("chromium and chromium-driver are not installed")
+        try:
+            socket.getaddrinfo("localhost", None)
+        except OSError:
+            raise harness.Skip("the name localhost has no address here (/etc/hosts), and chromedriver needs it") from None
         self.profile = tempfile.TemporaryDirectory(prefix="mtrace-web.", ignore_cleanup_errors=True)
         self.driver = subprocess.Popen([driver, "--port=0"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
         port = None
