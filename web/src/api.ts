@@ -33,7 +33,6 @@ export interface FilterParameter {
   value: string;
   help: string;
   alias: string | null;
-  words: string[] | null;
 }
 
 export interface Meta {

@@ -1,19 +1,9 @@
 // SPDX-License-Identifier: MIT
 // filter_bar: what every view is restricted to: a badge for each filter, and one field with the grammar of the command line.
 
-import { useRef, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import { filtersOf, go, withoutParameter, type Address, type Parameter } from "./address";
 import type { FilterParameter, Meta } from "./api";
-
-// Also filters, but options of mtrace-query.
-const OPTIONS: FilterParameter[] = [
-  { name: "process", value: "ID", help: "only this process", alias: null, words: null },
-  { name: "site", value: "ID", help: "only this call site", alias: null, words: null },
-];
-
-export function allFilters(meta: Meta): FilterParameter[] {
-  return [...OPTIONS, ...meta.filters];
-}
 
 // "size_min=4KiB lifetime=only_leaked" as parameters, or what is wrong with it. Values in "…" may have spaces.
 export function parseFilters(text: string, known: readonly FilterParameter[]): Parameter[] | string {
@@ -31,17 +21,13 @@ export function parseFilters(text: string, known: readonly FilterParameter[]): P
 function suggestions(text: string, known: readonly FilterParameter[]): Array<{ value: string; help: string }> {
   const before = text.slice(0, text.lastIndexOf(" ") + 1);
   const piece = text.slice(before.length);
-  const equals = piece.indexOf("=");
-  if (equals < 0) return known.map((p) => ({ value: `${before}${p.name}=`, help: p.help }));
-  const words = known.find((p) => p.name === piece.slice(0, equals))?.words ?? [];
-  return words.map((word) => ({ value: `${before}${piece.slice(0, equals)}=${word}`, help: "" }));
+  return piece.includes("=") ? [] : known.map((p) => ({ value: `${before}${p.name}=`, help: p.help }));
 }
 
 export function FilterBar({ meta, address }: { meta: Meta; address: Address }) {
   const [text, setText] = useState("");
   const [complaint, setComplaint] = useState("");
-  const input = useRef<HTMLInputElement>(null);
-  const known = allFilters(meta);
+  const known = meta.filters;
   const add = (event: Event) => {
     event.preventDefault();
     const parsed = parseFilters(text, known);
@@ -66,7 +52,6 @@ export function FilterBar({ meta, address }: { meta: Meta; address: Address }) {
         ))}
       </ul>
       <input
-        ref={input}
         type="text"
         list="filter-names"
         value={text}
