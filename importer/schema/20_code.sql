@@ -94,3 +94,16 @@ CREATE VIEW stack_frames(       -- a stack as people read it; made for WHERE bac
   LEFT JOIN functions f ON f.function_id = l.function_id
   LEFT JOIN sources s ON s.source_id = l.source_id
   LEFT JOIN objects o ON o.object_id = fr.object_id;
+
+CREATE VIEW stack_texts(        -- a stack as one text, for spreadsheets and line tools; made for WHERE backtrace_id = … and for joins to a few stacks
+  backtrace_id,  -- joins backtraces and every report by stack
+  depth,         -- physical frames; inlined calls are more positions
+  status,        -- 'complete', 'truncated', 'guessed'
+  stack          -- innermost position first, each with ' < ' before its caller: function source:line; without symbols module+offset
+) AS
+  SELECT b.backtrace_id, b.depth, b.status,
+         (SELECT group_concat(position, ' < ')
+          FROM (SELECT coalesce(f.function, replace(f.module, rtrim(f.module, replace(f.module, '/', '')), '') || printf('+0x%x', f.object_offset),
+                                printf('0x%x', f.object_offset)) || coalesce(' ' || f.source || coalesce(':' || f.line, ''), '') AS position
+                FROM stack_frames f WHERE f.backtrace_id = b.backtrace_id ORDER BY f.frame, f.inline_level))
+  FROM backtraces b;

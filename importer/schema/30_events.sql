@@ -98,6 +98,21 @@ CREATE VIEW allocations(        -- the public face of allocation_rows: one heap 
            (SELECT t.process_id FROM threads t WHERE t.thread_id = a.thread_id)) AS marker_id
   FROM allocation_rows a;
 
+-- Views have no parameters: here at_ns is the argument of a function that has one row, so that it may be any number.
+CREATE VIEW live_blocks(        -- blocks that were live at an instant of your own: WHERE at_ns = … (a number, a subquery, a column of what it is joined to); without it no row
+  at_ns,                   -- the instant that is asked for, as text
+  process_id,              -- that allocated it
+  allocation_id,           -- joins allocations
+  size_bytes,              -- requested
+  backtrace_id,            -- stack that allocated it, joins backtraces and stack_texts
+  alloc_ns,                -- birth, at at_ns or before
+  free_ns                  -- end, after at_ns; NULL: never ended
+) AS
+  SELECT j.json, (SELECT t.process_id FROM threads t WHERE t.thread_id = a.thread_id), a.allocation_id, a.size_bytes, a.backtrace_id,
+         a.alloc_ns, a.alloc_ns + a.lifetime_ns
+  FROM json_each AS j CROSS JOIN allocation_rows a
+  WHERE a.alloc_ns <= j.value AND ifnull(a.alloc_ns + a.lifetime_ns > j.value, 1);
+
 CREATE TABLE realloc_chains (   -- chains of two or more blocks
   chain_id            INTEGER PRIMARY KEY, -- allocation_id of the first member
   process_id          INTEGER NOT NULL, -- of all its members

@@ -89,6 +89,11 @@ static int set_wide(struct query_options *options, const char *text, struct erro
     return set_flag("wide", text, &options->is_wide, err);
 }
 
+static int set_stacks(struct query_options *options, const char *text, struct error *err)
+{
+    return set_flag("stacks", text, &options->has_stacks, err);
+}
+
 static int set_show_sql(struct query_options *options, const char *text, struct error *err)
 {
     return set_flag("show-sql", text, &options->is_sql_shown, err);
@@ -171,6 +176,9 @@ static const struct parameter {
       "json and csv have raw numbers: bytes and nanoseconds [table]", QUERIES_LOOK},
      set_format},
     {{"wide", NULL, NULL, "names, paths and columns in full", QUERIES_LOOK}, set_wide},
+    {{"stacks", NULL, NULL, "the stack of each row, too; of a call site the heaviest",
+      QUERIES_LOOK},
+     set_stacks},
     {{"show_sql", NULL, NULL, "print the statement instead of its answer", QUERIES_LOOK},
      set_show_sql},
 };
@@ -303,6 +311,10 @@ static int check_options(const struct query_options *options, struct error *err)
                          options->is_inverted ? "bottom-up" : "min-share", command->name);
     if (option && !command->has_measure)
         return error_set(err, ERROR_USAGE, "--%s cannot be used with %s", option, command->name);
+    if (options->has_stacks && !command->stacks_by)
+        return error_set(err, ERROR_USAGE,
+                         "--stacks is for rows of stacks and call sites, which %s has none of",
+                         command->name);
     return options->export_format && !command->has_format ? fail_format(options, err) : 0;
 }
 

@@ -31,6 +31,9 @@ struct command {
     const char *help;      /* one line */
     const char *next;      /* printed below a table: the command one level deeper; NULL: none */
     const char *next_tail; /* what follows the file's name there */
+    /* Of rows by call site that can show a stack: the column of backtrace_totals by which the heaviest stands for all; "" where
+     * a row is of one stack; NULL: rows have no stacks. */
+    const char *stacks_by;
     /* Puts the filters where the answer finds them; NULL: query_install_filters (query_open.h). */
     int (*install)(struct query *query, struct error *err);
     int (*run)(struct query *query, struct error *err);

@@ -54,6 +54,7 @@ struct query_options {
     double min_share;      /* smaller nodes are folded; negative: the command's default */
     struct filter filter;
     bool is_wide;
+    bool has_stacks; /* the stack of each row is asked for, too */
     bool is_sql_shown;
 };
 

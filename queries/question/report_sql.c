@@ -3,6 +3,7 @@
 
 #include "queries/question/command.h"
 #include "queries/question/query.h"
+#include "queries/question/report_stacks.h"
 #include "queries/text/column.h"
 #include "support/error.h"
 
@@ -232,10 +233,14 @@ static int prepare(const struct report *report, const char *condition,
 {
     const struct query_options *options = report->query->options;
     struct sqlite3_str *sql = sqlite3_str_new(report->query->database.handle);
+    bool has_own_stack = has_column(report, "backtrace_id");
     int rc;
     char *text;
 
-    sqlite3_str_appendf(sql, "SELECT %s FROM %s", shown_columns(report), report->source);
+    report_stacks_append_with(report->query, has_own_stack, sql);
+    sqlite3_str_appendf(sql, "SELECT %s", shown_columns(report));
+    report_stacks_append_columns(report->query, has_own_stack, "r", sql);
+    sqlite3_str_appendf(sql, " FROM %s%s", report->source, options->has_stacks ? " AS r" : "");
     rc = append_where(report, sql, condition, err);
     if (rc == 0)
         rc = append_order(report, sql, err);

@@ -7,6 +7,7 @@
 #include "queries/filter/filter_sql.h"
 #include "queries/question/query.h"
 #include "queries/question/report.h"
+#include "queries/question/report_stacks.h"
 #include "queries/reports/reports.h"
 #include "support/error.h"
 
@@ -27,6 +28,16 @@ static const struct sort_key {
     {"address", "a.address", false},      {"size", "a.size_bytes", true},
     {"size_bytes", "a.size_bytes", true}, {"lifetime_ns", "a.lifetime_ns", true},
 };
+
+static char *make_columns(const struct query *query)
+{
+    bool is_narrow = query->style.format == RENDER_TABLE && !query->options->is_wide;
+    struct sqlite3_str *columns = sqlite3_str_new(query->database.handle);
+
+    sqlite3_str_appendall(columns, is_narrow ? narrow_columns : all_columns);
+    report_stacks_append_columns(query, true, "v", columns);
+    return sqlite3_str_finish(columns);
+}
 
 static int find_sort_key(const char *name, const struct sort_key **ret_key, struct error *err)
 {
@@ -67,13 +78,11 @@ static char *make_stream(const struct filter_sql *filter, const char *columns, b
 
 /* "WITH found AS (SELECT a.allocation_id … LIMIT …) SELECT … ORDER BY …" */
 static char *make_statement(const struct query *query, const struct filter_sql *filter,
-                            const struct sort_key *key, const char *condition)
+                            const struct sort_key *key, const char *columns, const char *condition)
 {
     const struct query_options *options = query->options;
     bool is_dsc =
         options->order == ORDER_DEFAULT ? key->is_largest_first : options->order == ORDER_DSC;
-    bool is_narrow = query->style.format == RENDER_TABLE && !options->is_wide;
-    const char *columns = is_narrow ? narrow_columns : all_columns;
     const char *direction = is_dsc ? "DESC" : "ASC";
     char *tail;
     char *found;
@@ -156,6 +165,7 @@ static int run(struct query *query, const struct filter *filter, const char *con
     const struct sort_key *key;
     struct filter_sql sql;
     struct sqlite3_stmt *stmt = NULL;
+    char *columns = NULL;
     char *text = NULL;
     int rc = find_sort_key(options->sort_by, &key, err);
 
@@ -169,7 +179,9 @@ static int run(struct query *query, const struct filter *filter, const char *con
         return rc;
     }
     if (rc == 0)
-        text = make_statement(query, &sql, key, condition);
+        columns = make_columns(query);
+    if (columns)
+        text = make_statement(query, &sql, key, columns, condition);
     if (rc == 0)
         rc = text ? rundb_prepare(&query->database, text, &stmt, err)
                   : error_set(err, ERROR_NOMEM, "no memory");
@@ -179,6 +191,7 @@ static int run(struct query *query, const struct filter *filter, const char *con
     }
     sqlite3_finalize(stmt);
     sqlite3_free(text);
+    sqlite3_free(columns);
     filter_sql_done(&sql);
     return rc;
 }

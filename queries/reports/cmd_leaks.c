@@ -7,9 +7,11 @@
 #include "queries/question/headline.h"
 #include "queries/question/query.h"
 #include "queries/question/report_sql.h"
+#include "queries/question/report_stacks.h"
 #include "queries/reports/process_ranking.h"
 #include "queries/reports/reports.h"
 #include "queries/text/shorten.h"
+#include "queries/text/stack_text.h"
 #include "queries/text/table.h"
 #include "queries/text/where.h"
 #include "support/error.h"
@@ -40,12 +42,16 @@ enum leak_column {
     FREE_LINE,
     FREE_MODULE,
     FREE_SITE_ID,
+    STACK_ID, /* with --stacks only */
+    STACK,
 };
 
-static const char rows_sql[] =
-    "SELECT l.leaked_bytes, l.leaked_blocks, l.share_of_site, l.function, l.source, l.line, l.module, l.call_site_id,"
+static const char row_columns[] =
+    "l.leaked_bytes, l.leaked_blocks, l.share_of_site, l.function, l.source, l.line, l.module, l.call_site_id,"
     " l.stacks, l.leaked_first_ns - p.start_ns, l.leaked_last_ns - p.start_ns, l.pattern,"
-    " e.function, e.source, e.line, e.module, e.call_site_id"
+    " e.function, e.source, e.line, e.module, e.call_site_id";
+
+static const char rows_sql[] =
     " FROM leaks AS l JOIN processes AS p ON p.process_id = l.process_id"
     " LEFT JOIN site_frees AS f ON f.process_id = l.process_id AND f.call_site_id = l.call_site_id"
     " LEFT JOIN _sites AS e ON e.call_site_id = f.free_call_site_id"
@@ -177,6 +183,18 @@ static void add_freed_in(struct table *table, struct sqlite3_stmt *row)
     table_add_cell(table, text);
 }
 
+/* Which of its stacks it is, then the stack. */
+static void add_stack(struct table *table, struct sqlite3_stmt *row)
+{
+    char text[CELL_BYTES];
+
+    (void)snprintf(text, sizeof(text), "    stack %" PRId64 "%s",
+                   (int64_t)sqlite3_column_int64(row, STACK_ID),
+                   sqlite3_column_int64(row, STACKS) > 1 ? ", the one that leaks most:" : ":");
+    table_add_line(table, text);
+    stack_text_add(table, (const char *)sqlite3_column_text(row, STACK), false);
+}
+
 static void add_row(struct table *table, struct sqlite3_stmt *row)
 {
     char text[CELL_BYTES];
@@ -191,6 +209,8 @@ static void add_row(struct table *table, struct sqlite3_stmt *row)
     table_add_cell(table, text);
     add_where(table, row);
     add_freed_in(table, row);
+    if (sqlite3_column_count(row) > STACK)
+        add_stack(table, row);
 }
 
 /* A regex for the function itself, as it is called inside its template or namespace: "push_back" of
@@ -265,6 +285,17 @@ static int print_rows(const struct query *query, struct sqlite3_stmt *stmt, int6
     return rc;
 }
 
+static char *make_rows_sql(const struct query *query)
+{
+    struct sqlite3_str *sql = sqlite3_str_new(query->database.handle);
+
+    report_stacks_append_with(query, false, sql);
+    sqlite3_str_appendf(sql, "SELECT %s", row_columns);
+    report_stacks_append_columns(query, false, "l", sql);
+    sqlite3_str_appendall(sql, rows_sql);
+    return sqlite3_str_finish(sql);
+}
+
 static int print_sites(const struct query *query, int64_t process_id, int64_t n_sites,
                        struct error *err)
 {
@@ -272,8 +303,11 @@ static int print_sites(const struct query *query, int64_t process_id, int64_t n_
     char function[CELL_BYTES] = "";
     int64_t site_id = 0;
     int64_t max_rows = query_max_rows(query);
-    int rc = prepare(query, rows_sql, process_id, &stmt, err);
+    char *sql = make_rows_sql(query);
+    int rc = sql ? prepare(query, sql, process_id, &stmt, err)
+                 : error_set(err, ERROR_NOMEM, "no memory for a statement");
 
+    sqlite3_free(sql);
     if (rc != 0)
         return rc;
     sqlite3_bind_int64(stmt, sqlite3_bind_parameter_index(stmt, ":count"), max_rows);

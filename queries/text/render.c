@@ -3,6 +3,7 @@
 
 #include "queries/database/rundb.h"
 #include "queries/text/column.h"
+#include "queries/text/stack_text.h"
 #include "queries/text/table.h"
 #include "queries/text/where.h"
 #include "support/error.h"
@@ -35,6 +36,7 @@ int render_format_parse(const char *text, enum render_format *ret_format, struct
 struct layout {
     struct where_columns where;
     int process;
+    int stack; /* shown below its row, position by position */
 };
 
 static int find_column(struct sqlite3_stmt *stmt, const char *name)
@@ -49,7 +51,7 @@ static int find_column(struct sqlite3_stmt *stmt, const char *name)
 static struct layout layout_of(struct sqlite3_stmt *stmt, const struct render_style *style)
 {
     const struct where_columns nowhere = {NO_COLUMN, NO_COLUMN, NO_COLUMN, NO_COLUMN};
-    struct layout layout = {nowhere, NO_COLUMN};
+    struct layout layout = {nowhere, NO_COLUMN, find_column(stmt, "stack")};
     struct where_columns where = {find_column(stmt, "function"), find_column(stmt, "source"),
                                   find_column(stmt, "line"), find_column(stmt, "module")};
 
@@ -65,7 +67,8 @@ static struct layout layout_of(struct sqlite3_stmt *stmt, const struct render_st
 static bool is_hidden(const struct layout *layout, int column)
 {
     return column == layout->where.source || column == layout->where.line
-           || column == layout->where.module || column == layout->process;
+           || column == layout->where.module || column == layout->process
+           || column == layout->stack;
 }
 
 static const char *heading_of(const char *name, bool is_wide)
@@ -108,6 +111,8 @@ static void add_row(struct table *table, struct sqlite3_stmt *row, const struct 
         table_add_cell(table, text);
     }
     table_end_row(table);
+    if (layout->stack >= 0)
+        stack_text_add(table, (const char *)sqlite3_column_text(row, layout->stack), is_wide);
 }
 
 static int render_table(const struct rundb *database, struct sqlite3_stmt *stmt,

@@ -2,6 +2,7 @@
 #include "queries/text/table.h"
 
 #include "support/error.h"
+#include "support/growing.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +23,9 @@ void table_done(struct table *table)
         free(table->cells[i]);
     for (size_t i = 0; i < table->n_columns; i++)
         free(table->headings[i]);
+    for (size_t i = 0; i < table->n_lines; i++)
+        free(table->lines[i].text);
+    free(table->lines);
     free(table->cells);
     *table = (struct table){0};
 }
@@ -92,6 +96,23 @@ void table_end_row(struct table *table)
 {
     while (!table->is_failed && table->n_cells % table->n_columns)
         table_add_cell(table, "");
+}
+
+void table_add_line(struct table *table, const char *text)
+{
+    struct table_line *lines;
+    char *copy;
+
+    if (table->is_failed)
+        return;
+    lines =
+        growing_reserve(table->lines, &table->lines_capacity, table->n_lines + 1, sizeof(*lines));
+    table->lines = lines ? lines : table->lines;
+    copy = lines ? copy_printable(text) : NULL;
+    if (copy)
+        table->lines[table->n_lines++] = (struct table_line){table->n_cells, copy};
+    else
+        table->is_failed = true;
 }
 
 /* The part of a heading that stays together: up to and with the next "_". */
@@ -266,10 +287,35 @@ static void print_headings(const struct table *table, const size_t *widths, bool
     }
 }
 
+static void print_line(const char *text, int width, FILE *out)
+{
+    size_t indent = strspn(text, " ");
+
+    (void)fwrite(text, 1, indent, out);
+    text += indent;
+    if ((size_t)width > indent + NARROWEST && table_text_width(text) + indent > (size_t)width)
+        print_cut(text, (size_t)width - indent, out);
+    else
+        (void)fputs(text, out);
+    (void)putc('\n', out);
+}
+
+static void print_row(const struct table *table, size_t first, const size_t *widths, FILE *out)
+{
+    size_t owed = 0;
+
+    for (size_t c = 0; c < table->n_columns && first + c < table->n_cells; c++) {
+        print_cell(table->cells[first + c], table->is_right[c], widths[c], &owed, out);
+        owed += TABLE_GAP;
+    }
+    (void)putc('\n', out);
+}
+
 int table_print(const struct table *table, int width, bool is_coloured, FILE *out,
                 struct error *err)
 {
     size_t widths[TABLE_MAX_COLUMNS];
+    size_t line = 0;
 
     if (table->is_failed)
         return error_set(err, ERROR_NOMEM, "no memory for a table of %zu cells", table->n_cells);
@@ -282,13 +328,9 @@ int table_print(const struct table *table, int width, bool is_coloured, FILE *ou
         fit(table, widths, (size_t)width);
     print_headings(table, widths, is_coloured, out);
     for (size_t i = 0; i < table->n_cells; i += table->n_columns) {
-        size_t owed = 0;
-
-        for (size_t c = 0; c < table->n_columns && i + c < table->n_cells; c++) {
-            print_cell(table->cells[i + c], table->is_right[c], widths[c], &owed, out);
-            owed += TABLE_GAP;
-        }
-        (void)putc('\n', out);
+        print_row(table, i, widths, out);
+        for (; line < table->n_lines && table->lines[line].after <= i + table->n_columns; line++)
+            print_line(table->lines[line].text, width, out);
     }
     return 0;
 }

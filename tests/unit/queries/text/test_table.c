@@ -50,6 +50,23 @@ static void columns_align(void **state)
     assert_printed(&table, 0, "leaked_bytes  where\n        12 B  main\n     3.0 KiB\n");
 }
 
+static void lines_below_a_row_widen_no_column(void **state)
+{
+    struct table table = make_table();
+
+    (void)state;
+    table_add_cell(&table, "12 B");
+    table_add_cell(&table, "main");
+    table_add_line(&table, "    a line that is longer than its table");
+    table_add_line(&table, "    another");
+    table_add_cell(&table, "3.0 KiB");
+    table_end_row(&table);
+    table_add_line(&table, "    last\n");
+    assert_printed(&table, 30,
+                   "leaked_bytes  where\n        12 B  main\n    a line that is longer th..\n"
+                   "    another\n     3.0 KiB\n    last?\n");
+}
+
 static void headings_break_before_cells_are_cut(void **state)
 {
     struct table table = make_table();
@@ -86,6 +103,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(columns_align),
+        cmocka_unit_test(lines_below_a_row_widen_no_column),
         cmocka_unit_test(headings_break_before_cells_are_cut),
         cmocka_unit_test(a_character_is_one_column),
         cmocka_unit_test(control_characters_are_replaced),
