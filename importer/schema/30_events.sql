@@ -15,7 +15,7 @@ CREATE TABLE packed_allocation_rows ( -- private: one heap block from birth to d
   free_backtrace_id INTEGER,            -- NULL: not ended by a call, or frees have no stacks
   ending            INTEGER,            -- freed by its own thread: intervening_allocations; ended by another one: minus its thread_id; else NULL
   traits            INTEGER,            -- minus 0x1000101, which is the commonest: ended_by (3 bits) | kind (5) | thread_id (16) | heap_id (24, 0: none) | thread_id above 65535 (8) | alignment_log2 (6)
-  allocation_id     INTEGER PRIMARY KEY -- last, so that SQLite takes rows in place
+  allocation_id     INTEGER PRIMARY KEY -- 1, 2, 3, …
 ) STRICT;
 
 CREATE VIEW allocation_rows(    -- private: packed_allocation_rows, unpacked

@@ -31,17 +31,35 @@ struct database {
     struct database_guard guard; /* of a target that was there before */
 };
 
-int database_error(sqlite3 *db, struct error *err)
+/* The target that the file of a connection is to become; the length excludes what its own name has behind. */
+static const char *target_of(sqlite3 *db, int *ret_length)
 {
-    int full = sqlite3_errcode(db) == SQLITE_FULL || sqlite3_system_errno(db) == ENOSPC;
     const char *file = sqlite3_db_filename(db, "main");
     const char *name = file ? file : "";
-    const char *suffix = strstr(name, OUTPUT_FILE_SUFFIX); /* the message names the target */
-    int length = (int)(suffix ? (size_t)(suffix - name) : strlen(name));
+    const char *suffix = strstr(name, OUTPUT_FILE_SUFFIX);
 
-    if (full)
+    *ret_length = (int)(suffix ? (size_t)(suffix - name) : strlen(name));
+    return name;
+}
+
+int database_write_error(sqlite3 *db, int errnum, struct error *err)
+{
+    int length;
+    const char *name = target_of(db, &length);
+
+    if (errnum == ENOSPC)
         return error_set(err, ERROR_IO, "cannot write '%.*s': no space left on device", length,
                          name);
+    return error_set_errno(err, errnum, "cannot write '%.*s'", length, name);
+}
+
+int database_error(sqlite3 *db, struct error *err)
+{
+    int length;
+    const char *name = target_of(db, &length);
+
+    if (sqlite3_errcode(db) == SQLITE_FULL || sqlite3_system_errno(db) == ENOSPC)
+        return database_write_error(db, ENOSPC, err);
     if (sqlite3_errcode(db) == SQLITE_INTERRUPT) /* by the guard: nobody else interrupts */
         return error_set(err, ERROR_FORMAT,
                          "'%.*s' is damaged: its symbols would take for ever; import the recording "
@@ -199,7 +217,7 @@ static int begin_new(struct database *database, uint64_t expected_bytes, struct 
         return database_error(database->db, err);
     snprintf(pragmas, sizeof pragmas,
              "PRAGMA page_size = %d; PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;"
-             "PRAGMA locking_mode = EXCLUSIVE; PRAGMA cache_size = -%d;"
+             "PRAGMA cache_size = -%d;"
              "PRAGMA temp_store = MEMORY; BEGIN",
              expected_bytes < SMALL_BYTES ? SMALL_PAGE_BYTES : PAGE_BYTES, CACHE_KIB);
     int code = database_execute(database->db, pragmas, err);

@@ -69,4 +69,7 @@ int database_insert(sqlite3_stmt *statement, struct error *err, const char *type
  * full, else ERROR_DATABASE). */
 int database_error(sqlite3 *db, struct error *err);
 
+/* The same for a write to its file that failed with errnum outside of SQLite. */
+int database_write_error(sqlite3 *db, int errnum, struct error *err);
+
 #endif

@@ -59,6 +59,8 @@ int fact_rows_write(sqlite3 *db, struct facts *facts, bool slim, struct progress
             batch_queue_open(N_BATCHES, sizeof(struct row_batch), fill_batch, facts, &queue, err);
     if (code == 0)
         code = write_batches(queue, writer, facts_n_allocations(facts), progress, err);
+    if (code == 0 && writer)
+        code = row_writer_finish(writer, err);
     batch_queue_close(queue);
     row_writer_free(writer);
     return code ? code : facts_end_rows(facts, err);

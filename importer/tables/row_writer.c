@@ -2,19 +2,15 @@
 #include "importer/tables/row_writer.h"
 
 #include "common/log_format.h"
-#include "importer/tables/bulk_insert.h"
+#include "importer/tables/table_pages.h"
 
 #include <stdlib.h>
 
 struct row_writer {
-    struct bulk_insert *allocations;
-    struct bulk_insert *links;
-    struct bulk_insert *chains;
-    struct link_row *link_rows; /* ROW_BATCH_ROWS */
-};
-
-struct link_row {
-    uint64_t allocation_id, chain_id, position, realloc_from_id;
+    struct table_pages *pages;
+    struct page_table *allocations;
+    struct page_table *links;
+    struct page_table *chains;
 };
 
 void row_batch_add(struct row_batch *batch, const struct allocation *allocation,
@@ -27,21 +23,12 @@ void row_batch_add(struct row_batch *batch, const struct allocation *allocation,
     batch->rows[batch->n_rows++] = *allocation;
 }
 
-static void result_unless(sqlite3_context *context, uint64_t value, uint64_t null_value)
+/* A value of the next column, which is NULL if it is null_value. */
+static void put(struct page_row *row, unsigned column, uint64_t value, uint64_t null_value)
 {
-    if (value != null_value)
-        sqlite3_result_int64(context, (sqlite3_int64)value);
+    row->values[column] = (int64_t)value;
+    row->nulls |= (uint32_t)(value == null_value) << column;
 }
-
-/* All but the last column in the order of the table: then SQLite makes the record where the values
- * are, without copying them. */
-static const char allocation_columns[] =
-    "packed_allocation_rows(alloc_ns, lifetime_ns, address, size_bytes, slack_bytes, backtrace_id,"
-    " free_backtrace_id, ending, traits)";
-
-enum {
-    N_ALLOCATION_COLUMNS = 9
-};
 
 /* What most rows have becomes 0, which SQLite stores in no byte. The schema says where the bits
  * are. */
@@ -57,72 +44,69 @@ static int64_t pack_traits(const struct allocation *allocation)
 }
 
 /* Nobody but the allocating thread has an intervening count (PA-4), so both share a column. */
-static void result_ending(sqlite3_context *context, const struct allocation *allocation)
+static void put_ending(struct page_row *row, unsigned column, const struct allocation *allocation)
 {
     if (allocation->intervening != PAIRING_UNKNOWN)
-        sqlite3_result_int64(context, (sqlite3_int64)allocation->intervening);
+        row->values[column] = (int64_t)allocation->intervening;
     else if (allocation->free_thread && allocation->free_thread != allocation->thread)
-        sqlite3_result_int64(context, -(sqlite3_int64)allocation->free_thread);
+        row->values[column] = -(int64_t)allocation->free_thread;
+    else
+        row->nulls |= 1U << column;
 }
 
-/* SQLite asks for the columns of a row in order. */
-static void allocation_column(const void *row, int column, sqlite3_context *context)
+static int write_allocation(struct row_writer *writer, const struct allocation *allocation,
+                            struct error *err)
 {
-    const struct allocation *allocation = row;
+    struct page_row row = {0};
 
-    switch (column) {
-    case 0:
-        sqlite3_result_int64(context, (sqlite3_int64)allocation->alloc_ns);
-        return;
-    case 1:
-        result_unless(context, allocation->lifetime_ns, PAIRING_UNKNOWN);
-        return;
-    case 2:
-        result_unless(context, allocation->address, UINT64_MAX);
-        return;
-    case 3:
-        sqlite3_result_int64(context, (sqlite3_int64)allocation->size_bytes);
-        return;
-    case 4:
-        result_unless(context, allocation->slack_bytes, LIVE_BLOCK_SLACK_UNKNOWN);
-        return;
-    case 5:
-        sqlite3_result_int64(context, allocation->node);
-        return;
-    case 6:
-        result_unless(context, allocation->free_node, 0);
-        return;
-    case 7:
-        result_ending(context, allocation);
-        return;
-    default:
-        sqlite3_result_int64(context, pack_traits(allocation));
-    }
+    row.values[0] = (int64_t)allocation->alloc_ns;
+    put(&row, 1, allocation->lifetime_ns, PAIRING_UNKNOWN);
+    put(&row, 2, allocation->address, UINT64_MAX);
+    row.values[3] = (int64_t)allocation->size_bytes;
+    put(&row, 4, allocation->slack_bytes, LIVE_BLOCK_SLACK_UNKNOWN);
+    row.values[5] = allocation->node;
+    put(&row, 6, allocation->free_node, 0);
+    put_ending(&row, 7, allocation);
+    row.values[8] = pack_traits(allocation);
+    row.values[9] = (int64_t)allocation->allocation_id;
+    return table_pages_add(writer->allocations, &row, err);
 }
 
-static void link_column(const void *row, int column, sqlite3_context *context)
+static int write_link(struct row_writer *writer, const struct allocation *allocation,
+                      struct error *err)
 {
-    const struct link_row *link = row;
-    const uint64_t values[] = {link->allocation_id, link->chain_id, link->position,
-                               link->realloc_from_id};
+    struct page_row row = {0};
 
-    result_unless(context, values[column], 0);
+    row.values[0] = (int64_t)allocation->allocation_id;
+    row.values[1] = (int64_t)allocation->chain_id;
+    row.values[2] = (int64_t)allocation->chain_position;
+    put(&row, 3, allocation->realloc_from_id, 0);
+    return table_pages_add(writer->links, &row, err);
 }
 
-static const char chain_columns[] =
-    "realloc_chains(chain_id, process_id, first_backtrace_id, last_allocation_id,"
-    " last_backtrace_id, length, first_size_bytes, last_size_bytes, start_ns, end_ns,"
-    " copied_bytes, moves)";
-
-static void chain_column(const void *row, int column, sqlite3_context *context)
+static int write_chain(struct row_writer *writer, const struct pairing_chain *chain,
+                       struct error *err)
 {
-    const struct pairing_chain *chain = row;
     const uint64_t values[] = {
         chain->chain_id,  chain->process, chain->first_node,   chain->last_allocation_id,
         chain->last_node, chain->length,  chain->first_size,   chain->last_size,
         chain->start_ns,  chain->end_ns,  chain->copied_bytes, chain->moves};
+    struct page_row row = {0};
 
-    result_unless(context, values[column], PAIRING_UNKNOWN);
+    for (unsigned i = 0; i < sizeof values / sizeof values[0]; i++)
+        put(&row, i, values[i], PAIRING_UNKNOWN);
+    return table_pages_add(writer->chains, &row, err);
+}
+
+static int open_tables(struct row_writer *writer, struct error *err)
+{
+    int code =
+        table_pages_open(writer->pages, "packed_allocation_rows", 10, 9, &writer->allocations, err);
+
+    if (code == 0)
+        code = table_pages_open(writer->pages, "chain_rows", 4, 0, &writer->links, err);
+    return code ? code
+                : table_pages_open(writer->pages, "realloc_chains", 12, 0, &writer->chains, err);
 }
 
 int row_writer_new(sqlite3 *db, uint64_t n_threads, uint64_t n_heaps, struct row_writer **ret,
@@ -133,22 +117,11 @@ int row_writer_new(sqlite3 *db, uint64_t n_threads, uint64_t n_heaps, struct row
                          "more than 16 million threads or heaps: use --slim, which has no rows");
     struct row_writer *writer = calloc(1, sizeof *writer);
 
-    if (writer)
-        writer->link_rows = malloc(ROW_BATCH_ROWS * sizeof *writer->link_rows);
-    if (!writer || !writer->link_rows) {
-        row_writer_free(writer);
+    if (!writer)
         return error_set(err, ERROR_NOMEM, "out of memory");
-    }
-    int code = bulk_insert_open(db, allocation_columns, N_ALLOCATION_COLUMNS, allocation_column,
-                                sizeof(struct allocation), &writer->allocations, err);
+    int code = table_pages_begin(db, &writer->pages, err);
     if (code == 0)
-        code = bulk_insert_open(db,
-                                "chain_rows(allocation_id, chain_id, chain_position,"
-                                " realloc_from_id)",
-                                4, link_column, sizeof(struct link_row), &writer->links, err);
-    if (code == 0)
-        code = bulk_insert_open(db, chain_columns, 12, chain_column, sizeof(struct pairing_chain),
-                                &writer->chains, err);
+        code = open_tables(writer, err);
     if (code) {
         row_writer_free(writer);
         return code;
@@ -161,34 +134,24 @@ void row_writer_free(struct row_writer *writer)
 {
     if (!writer)
         return;
-    bulk_insert_close(writer->allocations);
-    bulk_insert_close(writer->links);
-    bulk_insert_close(writer->chains);
-    free(writer->link_rows);
+    table_pages_free(writer->pages);
     free(writer);
-}
-
-static int write_links(struct row_writer *writer, const struct row_batch *batch, struct error *err)
-{
-    for (size_t i = 0; i < batch->n_links; i++) {
-        const struct allocation *row = &batch->rows[batch->links[i]];
-        writer->link_rows[i] = (struct link_row){
-            .allocation_id = row->allocation_id,
-            .chain_id = row->chain_id,
-            .position = row->chain_position,
-            .realloc_from_id = row->realloc_from_id,
-        };
-    }
-    return bulk_insert_rows(writer->links, writer->link_rows, batch->n_links, err);
 }
 
 int row_writer_write(struct row_writer *writer, const struct row_batch *batch, struct error *err)
 {
-    int code = bulk_insert_rows(writer->allocations, batch->rows, batch->n_rows, err);
+    int code = 0;
 
-    if (code == 0 && batch->n_links)
-        code = write_links(writer, batch, err);
-    if (code == 0 && batch->n_chains)
-        code = bulk_insert_rows(writer->chains, batch->chains, batch->n_chains, err);
+    for (size_t i = 0; code == 0 && i < batch->n_rows; i++)
+        code = write_allocation(writer, &batch->rows[i], err);
+    for (size_t i = 0; code == 0 && i < batch->n_links; i++)
+        code = write_link(writer, &batch->rows[batch->links[i]], err);
+    for (size_t i = 0; code == 0 && i < batch->n_chains; i++)
+        code = write_chain(writer, &batch->chains[i], err);
     return code;
+}
+
+int row_writer_finish(struct row_writer *writer, struct error *err)
+{
+    return table_pages_end(writer->pages, err);
 }

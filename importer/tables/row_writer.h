@@ -2,12 +2,11 @@
 /*
  * row_writer: allocations into packed_allocation_rows, chain_rows and realloc_chains.
  *
- * Model:   rows come in batches, in order of id; each batch is one statement per table.
- * Invariants: RW-1 the first allocation has id 1 and each next one is one more: allocation_id is
- *             SQLite's own next rowid, so that it appends without looking for the key.
+ * Model:   rows come in batches, in order of id, and go into the file as pages (table_pages.h).
+ * Invariants: RW-1 ids of allocations increase, those of chains, which are of their first members, too.
  *             RW-2 thread and heap ids are below 2^24, for which packed_allocation_rows.traits
  *             has room: row_writer_new fails with more.
- * Threads: those of the connection. A batch may be filled by another thread.
+ * Threads: one; the connection is not used between row_writer_new and row_writer_finish. A batch may be filled by another thread.
  * Failure: the database.
  */
 #ifndef MTRACE_IMPORTER_ROW_WRITER_H
@@ -46,5 +45,8 @@ int row_writer_new(sqlite3 *db, uint64_t n_threads, uint64_t n_heaps, struct row
 void row_writer_free(struct row_writer *writer);
 
 int row_writer_write(struct row_writer *writer, const struct row_batch *batch, struct error *err);
+
+/* All rows are in the database, which has a transaction again. */
+int row_writer_finish(struct row_writer *writer, struct error *err);
 
 #endif
