@@ -4,6 +4,7 @@
 #include "server/api.h"
 #include "server/http_server.h"
 #include "server/pages.h"
+#include "server/question.h"
 #include "server/recordings.h"
 #include "server/watch.h"
 #include "support/error.h"
@@ -43,7 +44,7 @@ struct arguments {
     char **paths; /* points into argv */
     size_t n_paths;
     struct http_server_options http;
-    struct api_context api;
+    struct question_place place;
     bool is_opened;
 };
 
@@ -63,7 +64,7 @@ static void parse_limit(const char *text, struct arguments *arguments, struct ar
 
     if (units_parse_duration(text, &limit_ns, NULL) != 0 || limit_ns == 0)
         argp_error(state, "--sql-timeout is '%s', but must be a time as 5s or 100ms", text);
-    arguments->api.time_limit = text;
+    arguments->place.time_limit = text;
 }
 
 static error_t parse_option(int key, char *value, struct argp_state *state)
@@ -181,10 +182,10 @@ static int serve(struct arguments *arguments, struct error *err)
     if (arguments->http.address)
         rc = guard_make_token(&arguments->http.guard, err);
     arguments->http.answer = answer;
-    arguments->http.context = &arguments->api;
+    arguments->http.context = &arguments->place;
     block_signals(&signals);
     if (rc == 0)
-        rc = watch_start(&arguments->api.watch, err);
+        rc = watch_start(&arguments->place.watch, err);
     if (rc == 0)
         rc = http_server_start(&arguments->http, &server, err);
     if (rc != 0)
@@ -196,14 +197,14 @@ static int serve(struct arguments *arguments, struct error *err)
         open_browser(address);
     (void)sigwait(&signals, &signal_number);
     http_server_stop(server);
-    watch_stop(arguments->api.watch);
+    watch_stop(arguments->place.watch);
     return 0;
 }
 
 int main(int argc, char **argv)
 {
     struct recordings recordings = {0};
-    struct arguments arguments = {.api = {.recordings = &recordings, .time_limit = "30s"}};
+    struct arguments arguments = {.place = {.recordings = &recordings, .time_limit = "30s"}};
     struct error err = {0};
     int rc = 0;
 

@@ -101,6 +101,36 @@ static void print_sql(FILE *out, const struct command *command)
     (void)fputs("}}", out);
 }
 
+/* What is no command. */
+static void print_resources(FILE *out)
+{
+    (void)fprintf(
+        out,
+        ",\n\"/{recording}/values\":{\"get\":{\"operationId\":\"values\",\"summary\":"
+        "\"what a filter may be given, for completion\",\"parameters\":[%s,"
+        "{\"name\":\"parameter\",\"in\":\"query\",\"required\":true,\"description\":"
+        "\"of the list's filters, one with has_values\",\"schema\":{\"type\":\"string\"}},"
+        "{\"name\":\"part\",\"in\":\"query\",\"description\":\"what values or labels have in them\","
+        "\"schema\":{\"type\":\"string\"}},{\"$ref\":\"#/components/parameters/count\"},"
+        "{\"$ref\":\"#/components/parameters/skip\"},"
+        "{\"$ref\":\"#/components/parameters/format\"}],"
+        "\"responses\":{\"200\":{\"description\":\"rows of value and label\",\"content\":"
+        "{\"application/json\":{\"schema\":%s}}}%s}}",
+        recording_parameter, rows_schema, responses_tail);
+    (void)fprintf(
+        out,
+        ",\n\"/{recording}/source\":{\"get\":{\"operationId\":\"source\",\"summary\":"
+        "\"a source file and what its lines allocate\",\"parameters\":[%s,"
+        "{\"name\":\"path\",\"in\":\"query\",\"required\":true,\"description\":\"as the recording has it\","
+        "\"schema\":{\"type\":\"string\"}}],\"responses\":{\"200\":{\"description\":\"the file\","
+        "\"content\":{\"application/json\":{\"schema\":{\"type\":\"object\",\"properties\":{"
+        "\"path\":{\"type\":\"string\"},\"state\":{\"type\":\"string\",\"enum\":[\"unchanged\","
+        "\"changed\",\"absent\",\"unreadable\"]},\"note\":{\"type\":\"string\"},"
+        "\"modified_unix_ns\":{\"type\":[\"integer\",\"null\"]},\"lines\":%s,"
+        "\"text\":{\"type\":[\"string\",\"null\"]}}}}}}%s}}",
+        recording_parameter, rows_schema, responses_tail);
+}
+
 static void print_shared_parameters(FILE *out)
 {
     struct queries_parameter parameter;
@@ -129,6 +159,7 @@ void openapi_print(FILE *out)
             print_sql(out, command);
         else
             print_command(out, command);
+    print_resources(out);
     (void)fputs("},\n\"components\":{", out);
     print_shared_parameters(out);
     (void)fprintf(out, "%s,\n%s}}\n", error_response, security);

@@ -34,6 +34,17 @@ static void make_id(struct recording *recording, int64_t pid)
                    hash.low64);
 }
 
+/* Another one than those of the list. */
+static void make_id_other(const struct recordings *recordings, struct recording *recording)
+{
+    for (uint64_t n = 2; recordings_find(recordings, recording->id); n++) {
+        XXH128_hash_t hash = XXH3_128bits_withSeed(recording->id, strlen(recording->id), n);
+
+        (void)snprintf(recording->id, sizeof(recording->id), "%016" PRIx64 "%016" PRIx64,
+                       hash.high64, hash.low64);
+    }
+}
+
 static int read_first_process(const struct rundb *database, struct recording *recording,
                               struct error *err)
 {
@@ -59,6 +70,13 @@ static int read_first_process(const struct rundb *database, struct recording *re
     return rc < 0 ? rc : 0;
 }
 
+static const char *last_piece(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash ? slash + 1 : path;
+}
+
 static int read_recording(const char *path, struct recording *recording, struct error *err)
 {
     struct rundb database;
@@ -70,7 +88,9 @@ static int read_recording(const char *path, struct recording *recording, struct 
     rundb_close(&database);
     recording->path = rc == 0 ? strdup(path) : NULL;
     if (rc == 0 && !recording->path)
-        rc = error_set(err, ERROR_NOMEM, "no memory for the list of recordings");
+        return error_set(err, ERROR_NOMEM, "no memory for the list of recordings");
+    if (rc == 0)
+        recording->name = last_piece(recording->path);
     return rc;
 }
 
@@ -84,6 +104,7 @@ static int add_file(struct recordings *recordings, const char *path, struct erro
         free(recording.executable);
         return rc;
     }
+    make_id_other(recordings, &recording);
     larger = growing_reserve(recordings->items, &recordings->capacity, recordings->n_items + 1,
                              sizeof(*larger));
     if (!larger) {

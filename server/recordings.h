@@ -3,7 +3,8 @@
  * recordings: the databases that are served, by an id that stays the same wherever the file lies.
  *
  * Model: names of files and folders become a list, made once at the start. The id is made of the
- *        process that the recording began with: of when it began, its pid and its program.
+ *        process that the recording began with: of when it began, its pid and its program. A second
+ *        database of the same recording has another id, in the order in which they were named.
  * Failure: a file that is no database of ours is refused in one line; in a folder it is left out.
  */
 #ifndef MTRACE_SERVER_RECORDINGS_H
@@ -22,6 +23,7 @@ enum {
 struct recording {
     char id[RECORDINGS_ID_BYTES];
     char *path;
+    const char *name; /* the path's last piece */
     char *executable; /* of the first process; NULL: unknown */
     int64_t start_unix_ns;
     int64_t duration_ns;

@@ -5,6 +5,9 @@
 answers     every command, as JSON and CSV, with and without filters, byte for byte
 bad_input   what is wrong gets its status and a sentence, and the server goes on
 openapi     the document is valid by the specification's own schema, and every path of it answers
+completion  what filters may be given is what the recording has
+source      a source file with what its lines allocate, and no other file
+several     several recordings in one server, their diff, and what is not read twice
 strangers   hosts, origins and tokens
 limits      questions end with their client or at their time; many clients at once
 """
@@ -13,6 +16,7 @@ import http.client
 import json
 import os
 import re
+import shutil
 import socket
 import subprocess
 import sys
@@ -58,7 +62,7 @@ class Server:
         connection.close()
         return answer
 
-    def rows(self, path, **parameters):
+    def rows(self, path, /, **parameters):
         status, _, body = self.ask(path + "?" + urllib.parse.urlencode(parameters, doseq=True))
         if status != 200:
             raise harness.Failure(f"{path} {parameters}: {status} {body.decode()}")
@@ -161,6 +165,86 @@ def bad_input(tools, folder, database):
     expect("files beside the database", [p.name for p in folder.iterdir() if p.suffix == ".db"], [database.name])
 
 
+def completion(tools, folder, database):
+    rows = harness.Database(database).rows
+    with Server([database], folder) as server:
+        meta = json.loads(server.rows("/api/v1"))
+        for parameter in meta["filters"]:
+            if parameter["has_values"]:
+                json.loads(server.rows("/api/v1/last/values", parameter=parameter["name"]))
+            for word in parameter["words"] or []:
+                server.rows("/api/v1/last/groups", **{parameter["name"]: word, "count": 1})
+        measures = next(option["words"] for option in meta["options"] if option["name"] == "measure")
+        for word in measures:
+            server.rows("/api/v1/last/tree", measure=word, alive_at="peak")
+        functions = json.loads(server.rows("/api/v1/last/values", parameter="function_regex", count=0))
+        expect("functions", {row["value"] for row in functions},
+               {name for name, in rows("SELECT DISTINCT name FROM functions JOIN function_totals USING (function_id)")})
+        expect("functions with WORK in them, in any case", [row["value"] for row in json.loads(server.rows("/api/v1/last/values", parameter="focus", part="WORK"))],
+               [row["value"] for row in functions if "work" in row["value"].lower()])
+        for row in json.loads(server.rows("/api/v1/last/values", parameter="thread", count=0)):
+            found = len(json.loads(server.rows("/api/v1/last/allocations", thread=row["value"], count=0)))
+            expect(f"allocations of thread {row}", found, rows("SELECT allocated_blocks FROM threads WHERE thread_id = " + row["value"])[0][0])
+
+
+def source(tools, folder, database):
+    text = folder / "program.c"
+    text.write_text("#include <stdlib.h>\nint main(void)\n{\n    char *volatile block = malloc(777);\n    return block == 0;\n}\n")
+    compiler = os.environ.get("CC", "cc")
+    if not shutil.which(compiler):
+        raise harness.Skip(f"there is no {compiler}")
+    harness.run([compiler, "-g", "-O0", text, "-o", folder / "program"], folder)
+    argv, env = harness.record_argv(tools, "record", folder / "own.dat", [folder / "program"])
+    harness.run(argv, folder, env)
+    harness.import_log(tools, folder / "own.dat", folder / "own.db")
+    with Server([folder / "own.db"], folder) as server:
+        ask = lambda **parameters: json.loads(server.rows("/api/v1/last/source", path=text, **parameters))
+        found = ask(measure="leaked")
+        expect("the file", (found["path"], found["state"], found["text"]), (str(text), "unchanged", text.read_text()))
+        expect("its lines", [(line["line"], line["own_bytes"]) for line in found["lines"]], [(4, 777)])
+        expect("a wrong filter", error_of(server.ask(f"/api/v1/last/source?path={text}&size_min=huge"))[0], 400)
+        text.write_text(text.read_text() + "/* more */\n")
+        expect("a file that was modified", (ask()["state"], ask()["text"]), ("changed", text.read_text()))
+        text.write_bytes(b"\0\1")
+        expect("no text", (ask()["state"], ask()["text"]), ("unreadable", None))
+        text.write_text("x" * (5 << 20))
+        expect("too long a file", (ask()["state"], ask()["text"]), ("unreadable", None))
+        text.unlink()
+        os.mkfifo(text)
+        expect("a pipe", (ask()["state"], ask()["text"]), ("unreadable", None))
+        text.unlink()
+        expect("no file", (ask()["state"], ask()["text"]), ("absent", None))
+        for path in ("/etc/passwd", "program.c", str(folder / "own.db"), "../program.c"):
+            expect(path, error_of(server.ask(f"/api/v1/last/source?path={path}"))[0], 404)
+        expect("no path", error_of(server.ask("/api/v1/last/source"))[0], 400)
+
+
+def several(tools, folder, database):
+    argv, env = harness.record_argv(tools, "record", folder / "other.dat", [tools.workloads / "leak_c"])
+    harness.run(argv, folder, env)
+    (folder / "copies").mkdir()
+    shutil.copy(database, folder / "copies" / "a.db")
+    (folder / "copies" / "b.txt").write_text("no database")
+    with Server([database, "other.dat", "copies"], folder) as server:
+        recordings = json.loads(server.rows("/api/v1"))["recordings"]
+        expect("recordings", [r["name"] for r in recordings], [database.name, "other.db", "a.db"])
+        ids = [r["id"] for r in recordings]
+        expect("ids", len(set(ids)), 3)
+        expect("the last one", server.rows("/api/v1/last/leaks"), server.rows(f"/api/v1/{ids[1]}/leaks"))
+        said = harness.run([tools.query, "diff", database, folder / "other.db", "--json"], folder)
+        expect("a diff", server.rows(f"/api/v1/{ids[0]}/diff", argument=ids[1]), said.stdout)
+        expect("two instants", server.ask(f"/api/v1/{ids[0]}/diff?alive_at=10%25&alive_at=90%25")[0], 200)
+        expect("a diff with a file", error_of(server.ask(f"/api/v1/{ids[0]}/diff?argument=other.db"))[0], 404)
+        expect("no path in a message", [str(folder) in error_of(server.ask(f"/api/v1/{i}/stack?argument=99999999"))[1] for i in ids], [False] * 3)
+        path = f"/api/v1/{ids[0]}/groups?size_min=64"
+        etag = server.ask(path)[1]["ETag"]
+        expect("asked again", server.ask(path, headers={"If-None-Match": etag})[::2], (304, b""))
+        expect("another question", server.ask(path + "&count=1", headers={"If-None-Match": etag})[0], 200)
+        expect("another recording", server.ask(f"/api/v1/{ids[1]}/groups?size_min=64", headers={"If-None-Match": etag})[0], 200)
+        harness.run([tools.importer, "--force", folder / "run.dat", database], folder)
+        expect("a new database", server.ask(path, headers={"If-None-Match": etag})[0], 200)
+
+
 def strangers(tools, folder, database):
     path = "/api/v1/last/summary"
     with Server([database], folder) as server:
@@ -232,10 +316,11 @@ def openapi(tools, folder, database):
         document = json.loads(server.rows("/api/v1/openapi.json"))
         validate(document)
         commands = {command["name"] for command in json.loads(server.rows("/api/v1"))["commands"]}
-        expect("paths", {path.rsplit("/", 1)[1] for path in document["paths"]} - {""}, commands)
+        expect("paths", {path.rsplit("/", 1)[1] for path in document["paths"]} - {""}, commands | {"values", "source"})
 
 
-CASES = {"answers": answers, "openapi": openapi, "bad_input": bad_input, "strangers": strangers, "limits": limits}
+CASES = {"answers": answers, "completion": completion, "source": source, "several": several,
+         "openapi": openapi, "bad_input": bad_input, "strangers": strangers, "limits": limits}
 
 
 def main(name):
