@@ -45,8 +45,7 @@ void report_stacks_append_columns(const struct query *query, bool has_own, const
         sqlite3_str_appendf(sql, heaviest_id, row, row);
         sqlite3_str_appendall(sql, " AS backtrace_id");
     }
-    sqlite3_str_appendall(
-        sql, ", (SELECT x.stack FROM stack_texts AS x WHERE x.backtrace_id = ");
+    sqlite3_str_appendall(sql, ", (SELECT x.stack FROM stack_texts AS x WHERE x.backtrace_id = ");
     if (has_own)
         sqlite3_str_appendf(sql, "%s.backtrace_id", row);
     else

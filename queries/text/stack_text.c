@@ -77,7 +77,8 @@ void stack_text_add(struct table *table, const char *text, bool is_wide)
         n++;
     }
     if (text && *text) {
-        (void)snprintf(line, sizeof(line), "%sand %zu more: --wide, or the command stack", indent, count_positions(text));
+        (void)snprintf(line, sizeof(line), "%sand %zu more: --wide, or the command stack", indent,
+                       count_positions(text));
         table_add_line(table, line);
     }
 }

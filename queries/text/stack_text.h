@@ -13,7 +13,8 @@
 struct table;
 
 enum {
-    STACK_TEXT_MAX_LINES = 24 /* of a table that is not wide; deeper stacks say how many more there are */
+    STACK_TEXT_MAX_LINES =
+        24 /* of a table that is not wide; deeper stacks say how many more there are */
 };
 
 /* As lines below the row of a table that was ended last. NULL: none is known. */
