@@ -3,6 +3,7 @@
 
 #include "server/api_meta.h"
 #include "server/exchange.h"
+#include "server/live.h"
 #include "server/openapi.h"
 #include "server/question.h"
 #include "server/recordings.h"
@@ -99,6 +100,8 @@ int api_answer(const struct question_place *place, struct exchange *exchange, st
         openapi_print(exchange->out);
         return 0;
     }
+    if (strcmp(exchange->path, "/api/v1/events") == 0)
+        return live_answer(place->recordings, exchange, err);
     if (strncmp(exchange->path, prefix, strlen(prefix)) != 0)
         return error_set(err, ERROR_NOT_FOUND, "there is no '%s'; the interface is /api/v1",
                          exchange->path);

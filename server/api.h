@@ -7,6 +7,7 @@
  *          POST /api/v1/ID/sql             the body is one SELECT
  *          GET /api/v1/ID/values           what a filter may be given (values.h)
  *          GET /api/v1/ID/source           a source file and what its lines allocate (source_text.h)
+ *          GET /api/v1/events              when answers have changed (live.h)
  *          GET /api/v1/openapi.json        the same for tools (openapi.h)
  * Failure: 400 names the parameter and what is allowed; 404 an unknown recording, command, stack or
  *          site; 503 a question that took longer than its limit.

@@ -22,20 +22,35 @@ static void print_text(FILE *out, const char *name, const char *text)
         (void)fputs("null", out);
 }
 
+static void print_flag(FILE *out, const char *name, bool value)
+{
+    (void)fprintf(out, "\"%s\":%s,", name, value ? "true" : "false");
+}
+
+static void print_recording(FILE *out, const struct recording *recording)
+{
+    bool is_growing = recording_is_growing(recording);
+    struct recording now;
+
+    recordings_read_again(recording, &now);
+    (void)fprintf(out, "{\"id\":\"%s\",", recording->id);
+    print_text(out, "name", recording->name);
+    (void)fputc(',', out);
+    print_text(out, "executable", recording->executable);
+    (void)fputc(',', out);
+    print_flag(out, "is_growing", is_growing);
+    (void)fprintf(
+        out, "\"start_unix_ns\":%" PRId64 ",\"duration_ns\":%" PRId64 ",\"processes\":%" PRId64 "}",
+        recording->start_unix_ns, now.duration_ns, now.n_processes);
+    recordings_read_done(&now);
+}
+
 static void print_recordings(FILE *out, const struct recordings *recordings)
 {
     (void)fputs("\"recordings\":[", out);
     for (size_t i = 0; i < recordings->n_items; i++) {
-        const struct recording *recording = &recordings->items[i];
-
-        (void)fprintf(out, "%s{\"id\":\"%s\",", i > 0 ? "," : "", recording->id);
-        print_text(out, "name", recording->name);
-        (void)fputc(',', out);
-        print_text(out, "executable", recording->executable);
-        (void)fprintf(out,
-                      ",\"start_unix_ns\":%" PRId64 ",\"duration_ns\":%" PRId64
-                      ",\"processes\":%" PRId64 "}",
-                      recording->start_unix_ns, recording->duration_ns, recording->n_processes);
+        (void)fputs(i > 0 ? ",\n" : "", out);
+        print_recording(out, &recordings->items[i]);
     }
     (void)fputs("],\n", out);
 }
@@ -57,11 +72,6 @@ static void print_columns(FILE *out, const char *columns)
         columns += strspn(columns, " ");
     }
     (void)fputs(columns ? "]" : "", out);
-}
-
-static void print_flag(FILE *out, const char *name, bool value)
-{
-    (void)fprintf(out, "\"%s\":%s,", name, value ? "true" : "false");
 }
 
 static void print_commands(FILE *out)

@@ -14,6 +14,7 @@ struct body_stream {
     FILE *file;
     size_t begin, used; /* of the ring; under the mutex */
     bool is_ended;
+    bool is_sent_now;
     atomic_bool is_abandoned; /* read by the writer between rows, without the mutex */
     char ring[BODY_STREAM_BYTES];
 };
@@ -63,7 +64,7 @@ struct body_stream *body_stream_new(void)
     if (!stream)
         return NULL;
     stream->begin = stream->used = 0;
-    stream->is_ended = false;
+    stream->is_ended = stream->is_sent_now = false;
     atomic_init(&stream->is_abandoned, false);
     stream->file = fopencookie(stream, "w", (cookie_io_functions_t){.write = write_cookie});
     if (!stream->file) {
@@ -92,6 +93,14 @@ void body_stream_free(struct body_stream *stream)
 FILE *body_stream_file(struct body_stream *stream)
 {
     return stream->file;
+}
+
+void body_stream_send_now(struct body_stream *stream)
+{
+    pthread_mutex_lock(&stream->mutex);
+    stream->is_sent_now = true;
+    pthread_cond_broadcast(&stream->changed);
+    pthread_mutex_unlock(&stream->mutex);
 }
 
 void body_stream_end(struct body_stream *stream)
@@ -123,18 +132,23 @@ static struct timespec in_ms(int ms)
     return at;
 }
 
+static bool is_long(const struct body_stream *stream)
+{
+    return stream->is_sent_now || stream->used == BODY_STREAM_BYTES;
+}
+
 enum body_stream_state body_stream_wait(struct body_stream *stream, int wait_ms)
 {
     const struct timespec until = in_ms(wait_ms);
     enum body_stream_state state;
 
     pthread_mutex_lock(&stream->mutex);
-    while (!stream->is_ended && stream->used < BODY_STREAM_BYTES)
+    while (!stream->is_ended && !is_long(stream))
         if (pthread_cond_timedwait(&stream->changed, &stream->mutex, &until) == ETIMEDOUT)
             break;
-    state = stream->is_ended                    ? BODY_STREAM_WHOLE
-            : stream->used == BODY_STREAM_BYTES ? BODY_STREAM_LONG
-                                                : BODY_STREAM_WORKING;
+    state = stream->is_ended  ? BODY_STREAM_WHOLE
+            : is_long(stream) ? BODY_STREAM_LONG
+                              : BODY_STREAM_WORKING;
     pthread_mutex_unlock(&stream->mutex);
     return state;
 }

@@ -33,6 +33,9 @@ void body_stream_free(struct body_stream *stream);
 /* Owned by the stream; not to be closed. */
 FILE *body_stream_file(struct body_stream *stream);
 
+/* What is written from now on is sent as it comes, however little it is. */
+void body_stream_send_now(struct body_stream *stream);
+
 /* Nothing is written any more. */
 void body_stream_end(struct body_stream *stream);
 
@@ -43,7 +46,7 @@ bool body_stream_is_abandoned(const struct body_stream *stream);
 enum body_stream_state {
     BODY_STREAM_WORKING, /* nothing was decided within the time */
     BODY_STREAM_WHOLE,   /* it has ended, and the ring holds all of it */
-    BODY_STREAM_LONG,    /* it is longer than the ring */
+    BODY_STREAM_LONG,    /* it is longer than the ring, or is to be sent as it comes */
 };
 
 /* Waits at most wait_ms until it is known whether the answer is short. */

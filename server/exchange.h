@@ -55,6 +55,7 @@ struct exchange {
     char file_name[EXCHANGE_FILE_NAME_BYTES]; /* for saving; "": shown */
     enum exchange_policy policy;
 
+    void (*send_now)(const void *client);     /* from now on each flush of `out` is sent */
     bool (*is_abandoned)(const void *client); /* the client has gone, or the server is to end */
     const void *client;
 };

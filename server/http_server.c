@@ -54,6 +54,13 @@ static bool is_abandoned(const void *client)
            || atomic_load_explicit(&conversation->server->is_ending, memory_order_relaxed);
 }
 
+static void send_now(const void *client)
+{
+    const struct conversation *conversation = client;
+
+    body_stream_send_now(conversation->stream);
+}
+
 static void *work(void *context)
 {
     struct conversation *conversation = context;
@@ -201,6 +208,7 @@ static enum MHD_Result answer(struct MHD_Connection *connection, struct conversa
         return MHD_NO;
     exchange->out = body_stream_file(conversation->stream);
     exchange->is_abandoned = is_abandoned;
+    exchange->send_now = send_now;
     exchange->client = conversation;
     if (pthread_create(&conversation->worker, NULL, work, conversation) != 0)
         return MHD_NO;

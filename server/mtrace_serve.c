@@ -24,6 +24,7 @@ enum option_key {
     KEY_PORT,
     KEY_OPEN,
     KEY_SQL_TIMEOUT,
+    KEY_FOLLOW,
 };
 
 enum {
@@ -36,6 +37,8 @@ static const struct argp_option argp_options[] = {
      "Listen there instead of on 127.0.0.1; clients then need the token that is printed", 0},
     {"open", KEY_OPEN, 0, 0, "Show the page in the browser", 0},
     {"sql-timeout", KEY_SQL_TIMEOUT, "TIME", 0, "End a question after so long [30s]", 0},
+    {"follow", KEY_FOLLOW, 0, 0,
+     "Keep up with logs that are still written, and tell pages what is new", 0},
     {"version", 'V', 0, 0, "Print the version", -1},
     {0},
 };
@@ -46,6 +49,7 @@ struct arguments {
     struct http_server_options http;
     struct question_place place;
     bool is_opened;
+    bool is_following;
 };
 
 static void parse_port(const char *text, struct arguments *arguments, struct argp_state *state)
@@ -84,6 +88,9 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
     case KEY_SQL_TIMEOUT:
         parse_limit(value, arguments, state);
         return 0;
+    case KEY_FOLLOW:
+        arguments->is_following = true;
+        return 0;
     case 'V':
         puts("mtrace-serve " MTRACE_VERSION);
         exit(EXIT_SUCCESS);
@@ -111,7 +118,8 @@ static const struct argp argp = {
 
 /* ---- what is served ---- */
 
-static int add_path(struct recordings *recordings, const char *path, struct error *err)
+static int add_path(struct recordings *recordings, const char *path, bool is_following,
+                    struct error *err)
 {
     char database[PATH_MAX];
     bool is_current;
@@ -119,6 +127,8 @@ static int add_path(struct recordings *recordings, const char *path, struct erro
 
     if (!import_first_is_log(path))
         return recordings_add(recordings, path, err);
+    if (is_following)
+        return recordings_follow(recordings, path, err);
     rc = import_first_find(path, database, sizeof(database), &is_current, err);
     if (rc == 0 && !is_current) {
         (void)fprintf(stderr, "importing %s to %s\n", path, database);
@@ -168,7 +178,6 @@ static void block_signals(sigset_t *ret_signals)
     (void)sigaddset(ret_signals, SIGTERM);
     (void)pthread_sigmask(SIG_BLOCK, ret_signals, NULL);
     (void)signal(SIGPIPE, SIG_IGN);
-    (void)signal(SIGCHLD, SIG_IGN);
 }
 
 static int serve(struct arguments *arguments, struct error *err)
@@ -211,7 +220,7 @@ int main(int argc, char **argv)
     argp_err_exit_status = 2;
     (void)argp_parse(&argp, argc, argv, 0, NULL, &arguments);
     for (size_t i = 0; i < arguments.n_paths && rc == 0; i++)
-        rc = add_path(&recordings, arguments.paths[i], &err);
+        rc = add_path(&recordings, arguments.paths[i], arguments.is_following, &err);
     if (rc == 0)
         rc = serve(&arguments, &err);
     recordings_done(&recordings);

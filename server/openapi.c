@@ -104,6 +104,12 @@ static void print_sql(FILE *out, const struct command *command)
 /* What is no command. */
 static void print_resources(FILE *out)
 {
+    (void)fputs(
+        ",\n\"/events\":{\"get\":{\"operationId\":\"events\",\"summary\":"
+        "\"when answers have changed, as server-sent events: data, end\",\"responses\":"
+        "{\"200\":{\"description\":\"an endless stream\",\"content\":{\"text/event-stream\":"
+        "{\"schema\":{\"type\":\"string\"}}}}}}}",
+        out);
     (void)fprintf(
         out,
         ",\n\"/{recording}/values\":{\"get\":{\"operationId\":\"values\",\"summary\":"

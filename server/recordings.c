@@ -2,6 +2,7 @@
 #include "server/recordings.h"
 
 #include "queries/database/rundb.h"
+#include "server/follower.h"
 #include "support/database_file.h"
 #include "support/error.h"
 #include "support/growing.h"
@@ -150,9 +151,51 @@ int recordings_add(struct recordings *recordings, const char *path, struct error
     return is_folder ? add_folder(recordings, path, err) : add_file(recordings, path, err);
 }
 
+int recordings_follow(struct recordings *recordings, const char *log_path, struct error *err)
+{
+    struct follower *follower = NULL;
+    char database[PATH_MAX];
+    int rc = follower_start(log_path, database, sizeof(database), &follower, err);
+
+    if (rc == 0)
+        rc = add_file(recordings, database, err);
+    if (rc != 0)
+        follower_stop(follower);
+    else
+        recordings->items[recordings->n_items - 1].follower = follower;
+    return rc;
+}
+
+bool recording_is_growing(const struct recording *recording)
+{
+    return recording->follower && follower_is_running(recording->follower);
+}
+
+void recordings_read_again(const struct recording *recording, struct recording *ret_now)
+{
+    struct recording now = {0};
+
+    *ret_now = *recording;
+    ret_now->executable = NULL;
+    ret_now->path = NULL;
+    if (read_recording(recording->path, &now, NULL) == 0) {
+        ret_now->duration_ns = now.duration_ns;
+        ret_now->n_processes = now.n_processes;
+    }
+    recordings_read_done(&now);
+}
+
+void recordings_read_done(struct recording *now)
+{
+    free(now->executable);
+    free(now->path);
+    now->executable = now->path = NULL;
+}
+
 void recordings_done(struct recordings *recordings)
 {
     for (size_t i = 0; i < recordings->n_items; i++) {
+        follower_stop(recordings->items[i].follower);
         free(recordings->items[i].path);
         free(recordings->items[i].executable);
     }

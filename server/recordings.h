@@ -10,11 +10,13 @@
 #ifndef MTRACE_SERVER_RECORDINGS_H
 #define MTRACE_SERVER_RECORDINGS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/stat.h>
 
 struct error;
+struct follower;
 
 enum {
     RECORDINGS_ID_BYTES = 33 /* 32 hexadecimal digits and '\0' */
@@ -28,6 +30,7 @@ struct recording {
     int64_t start_unix_ns;
     int64_t duration_ns;
     int64_t n_processes;
+    struct follower *follower; /* of a log that is followed; NULL: it is none */
 };
 
 struct recordings {
@@ -39,6 +42,15 @@ struct recordings {
 int recordings_add(struct recordings *recordings, const char *path, struct error *err);
 
 void recordings_done(struct recordings *recordings);
+
+/* A log that is still written, and whatever becomes of it. */
+int recordings_follow(struct recordings *recordings, const char *log_path, struct error *err);
+
+bool recording_is_growing(const struct recording *recording);
+
+/* What the database says now; as it was before where it cannot be read. */
+void recordings_read_again(const struct recording *recording, struct recording *ret_now);
+void recordings_read_done(struct recording *now);
 
 /* By id, or "last" for the one that began last; NULL: there is none. */
 const struct recording *recordings_find(const struct recordings *recordings, const char *id);

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <string.h>
@@ -80,6 +81,14 @@ static int holds(const char *database_path, const char *log_path, bool *ret_hold
     return rc;
 }
 
+static int fail_foreign(const char *database_path, const char *log_path, struct error *err)
+{
+    return error_set(err, ERROR_EXISTS,
+                     "'%s' exists and is not a database of mtrace; use mtrace-import %s and "
+                     "the name of another database",
+                     database_path, log_path);
+}
+
 static int check_database(const char *database_path, const char *log_path, bool *ret_is_current,
                           struct error *err)
 {
@@ -93,10 +102,7 @@ static int check_database(const char *database_path, const char *log_path, bool 
     case DATABASE_FILE_ABSENT:
         return 0;
     case DATABASE_FILE_FOREIGN:
-        return error_set(err, ERROR_EXISTS,
-                         "'%s' exists and is not a database of mtrace; use mtrace-import %s and "
-                         "the name of another database",
-                         database_path, log_path);
+        return fail_foreign(database_path, log_path, err);
     case DATABASE_FILE_OURS:
         break;
     }
@@ -121,35 +127,75 @@ static void find_importer(char *path, size_t size)
     memcpy(path, importer, sizeof(importer));
 }
 
-int import_first_run(const char *log_path, const char *database_path, struct error *err)
+static int start(const char *option, const char *log_path, const char *database_path,
+                 const posix_spawnattr_t *attributes, pid_t *ret_pid, struct error *err)
 {
     char program[PATH_MAX];
     char force[] = "--force";
-    char *const arguments[] = {program, force, (char *)(uintptr_t)log_path,
-                               (char *)(uintptr_t)database_path, NULL};
-    pid_t pid;
-    int status;
-    int rc;
+    char *const arguments[] = {program,
+                               force,
+                               (char *)(uintptr_t)option,
+                               (char *)(uintptr_t)log_path,
+                               (char *)(uintptr_t)database_path,
+                               NULL};
+    int code;
 
     find_importer(program, sizeof(program));
-    rc = posix_spawnp(&pid, program, NULL, NULL, arguments, environ);
+    code = posix_spawnp(ret_pid, program, NULL, attributes, arguments, environ);
+    return code == 0
+               ? 0
+               : error_set_errno(err, code, "cannot run '%s' to import '%s'", program, log_path);
+}
+
+int import_first_follow(const char *log_path, const char *database_path, pid_t *ret_pid,
+                        struct error *err)
+{
+    posix_spawnattr_t attributes;
+    sigset_t none;
+    int rc;
+
+    if (database_file_owner(database_path) == DATABASE_FILE_FOREIGN)
+        return fail_foreign(database_path, log_path, err);
+    if (posix_spawnattr_init(&attributes) != 0)
+        return error_set(err, ERROR_NOMEM, "no memory to start mtrace-import");
+    (void)sigemptyset(&none);
+    (void)posix_spawnattr_setsigmask(&attributes, &none);
+    (void)posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK);
+    rc = start("--follow", log_path, database_path, &attributes, ret_pid, err);
+    (void)posix_spawnattr_destroy(&attributes);
+    return rc;
+}
+
+int import_first_run(const char *log_path, const char *database_path, struct error *err)
+{
+    pid_t pid;
+    int status;
+    int rc = start("--", log_path, database_path, NULL, &pid, err);
+
     if (rc != 0)
-        return error_set_errno(err, rc, "cannot run '%s' to import '%s'", program, log_path);
+        return rc;
     while (waitpid(pid, &status, 0) < 0) {
         if (errno != EINTR)
-            return error_set_errno(err, errno, "cannot wait for '%s'", program);
+            return error_set_errno(err, errno, "cannot wait for '%s'", importer);
     }
     if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
         return error_set(err, ERROR_EXEC, "'%s' was not imported", log_path);
     return 0;
 }
 
-int import_first_find(const char *log_path, char *ret_path, size_t size, bool *ret_is_current,
-                      struct error *err)
+int import_first_name(const char *log_path, char *ret_path, size_t size, struct error *err)
 {
     int length = (int)(strlen(log_path) - strlen(log_suffix));
 
     if (snprintf(ret_path, size, "%.*s.db", length, log_path) >= (int)size)
         return error_set(err, ERROR_USAGE, "the name '%.200s' is too long", log_path);
-    return check_database(ret_path, log_path, ret_is_current, err);
+    return 0;
+}
+
+int import_first_find(const char *log_path, char *ret_path, size_t size, bool *ret_is_current,
+                      struct error *err)
+{
+    int rc = import_first_name(log_path, ret_path, size, err);
+
+    return rc == 0 ? check_database(ret_path, log_path, ret_is_current, err) : rc;
 }

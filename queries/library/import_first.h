@@ -13,6 +13,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 struct error;
 
@@ -21,6 +22,14 @@ bool import_first_is_log(const char *path);
 /* ret_path: of the database; whether it holds the recording as it is. */
 int import_first_find(const char *log_path, char *ret_path, size_t size, bool *ret_is_current,
                       struct error *err);
+
+/* The database beside a log that need not be there yet. */
+int import_first_name(const char *log_path, char *ret_path, size_t size, struct error *err);
+
+/* Starts mtrace-import --follow, which keeps the database up with a log that is still written and
+ * ends with it; SIGTERM ends it before that. It is in a process group of its own. */
+int import_first_follow(const char *log_path, const char *database_path, pid_t *ret_pid,
+                        struct error *err);
 
 /* Makes the database, or makes it anew; mtrace-import says on stderr what it does. */
 int import_first_run(const char *log_path, const char *database_path, struct error *err);

@@ -8,6 +8,7 @@ openapi     the document is valid by the specification's own schema, and every p
 completion  what filters may be given is what the recording has
 source      a source file with what its lines allocate, and no other file
 several     several recordings in one server, their diff, and what is not read twice
+live        a program that runs: pages are told of what is new, and when all of it is there
 strangers   hosts, origins and tokens
 limits      questions end with their client or at their time; many clients at once
 """
@@ -245,6 +246,58 @@ def several(tools, folder, database):
         expect("a new database", server.ask(path, headers={"If-None-Match": etag})[0], 200)
 
 
+RUNS_UNTIL_TOLD = """
+import os, time
+keep = []
+while not os.path.exists("stop"):
+    keep.append(["x" * 777 for i in range(20)])
+    time.sleep(0.002)
+"""
+
+
+def events(server):
+    """(name, data) of each event, as they come."""
+    connection = http.client.HTTPConnection(server.host, server.port, timeout=200)
+    connection.request("GET", "/api/v1/events")
+    response = connection.getresponse()
+    expect("the type of events", response.headers["Content-Type"], "text/event-stream")
+    name = None
+    for line in response:
+        text = line.decode().rstrip()
+        if text.startswith("event: "):
+            name = text[len("event: "):]
+        elif text.startswith("data: "):
+            yield name, json.loads(text[len("data: "):])
+
+
+def live(tools, folder, database):
+    argv, env = harness.record_argv(tools, "record", folder / "live.dat", [sys.executable, "-c", RUNS_UNTIL_TOLD])
+    with subprocess.Popen(argv, cwd=folder, env={**env, "PYTHONMALLOC": "malloc"}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as recorder:
+        try:
+            with Server(["--follow", "live.dat", database], folder) as server:
+                recordings = json.loads(server.rows("/api/v1"))["recordings"]
+                expect("recordings", [(r["name"], r["is_growing"]) for r in recordings], [("live.db", True), (database.name, False)])
+                path = f"/api/v1/{recordings[0]['id']}/sql"
+                allocated = lambda: json.loads(server.ask(path, "POST", "SELECT coalesce(sum(allocated_blocks), 0) AS n FROM backtrace_totals")[2])[0]["n"]
+                told = events(server)
+                expect("the first event of each", {(name, data["recording"]) for name, data in (next(told), next(told))},
+                       {("data", r["id"]) for r in recordings})
+                before = allocated()
+                for _ in range(2):
+                    name, data = next(told)
+                    expect("an event", (name, data["recording"], data["is_growing"]), ("data", recordings[0]["id"], True))
+                expect("more allocations than before", allocated() > before, True)
+                (folder / "stop").touch()
+                while name != "end":
+                    name, data = next(told)
+                rows = json.loads(server.ask(path, "POST", "SELECT count(*) AS n FROM allocations")[2])[0]["n"]
+                expect("rows at the end", rows, allocated())
+                expect("growing", [r["is_growing"] for r in json.loads(server.rows("/api/v1"))["recordings"]], [False, False])
+                told.close()
+        finally:
+            (folder / "stop").touch()
+
+
 def strangers(tools, folder, database):
     path = "/api/v1/last/summary"
     with Server([database], folder) as server:
@@ -316,10 +369,10 @@ def openapi(tools, folder, database):
         document = json.loads(server.rows("/api/v1/openapi.json"))
         validate(document)
         commands = {command["name"] for command in json.loads(server.rows("/api/v1"))["commands"]}
-        expect("paths", {path.rsplit("/", 1)[1] for path in document["paths"]} - {""}, commands | {"values", "source"})
+        expect("paths", {path.rsplit("/", 1)[1] for path in document["paths"]} - {""}, commands | {"values", "source", "events"})
 
 
-CASES = {"answers": answers, "completion": completion, "source": source, "several": several,
+CASES = {"answers": answers, "completion": completion, "source": source, "several": several, "live": live,
          "openapi": openapi, "bad_input": bad_input, "strangers": strangers, "limits": limits}
 
 
