@@ -22,7 +22,7 @@
 
 #include "support/error.h"
 #include "symbolizer/elf_image.h"
-#include "symbolizer/symbolizer.h"
+#include "symbolizer/symbolizer_options.h"
 
 struct debug_files {
     struct elf_image object;    /* elf is NULL: missing, or replaced since the recording */

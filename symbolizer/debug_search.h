@@ -9,7 +9,7 @@
 #define MTRACE_SYMBOLIZER_DEBUG_SEARCH_H
 
 #include "symbolizer/elf_image.h"
-#include "symbolizer/symbolizer.h"
+#include "symbolizer/symbolizer_options.h"
 
 struct debug_search {
     const struct symbolizer_options *options;

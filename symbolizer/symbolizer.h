@@ -19,19 +19,13 @@
 #define MTRACE_SYMBOLIZER_SYMBOLIZER_H
 
 #include "support/error.h"
+#include "symbolizer/symbolizer_options.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 struct symbolizer;
-
-struct symbolizer_options {
-    const char *const
-        *debug_dirs;     /* searched before /usr/lib/debug; NULL-terminated; may be NULL */
-    const char *sysroot; /* prefix of every object path; NULL: none */
-    bool use_debuginfod; /* only when DEBUGINFOD_URLS is set, too */
-};
 
 struct symbolizer_position {
     uint64_t offset; /* ELF virtual address */

@@ -4,7 +4,7 @@
 #define MTRACE_IMPORTER_SYMBOLS_OPTIONS_H
 
 #include "support/progress.h"
-#include "symbolizer/symbolizer.h"
+#include "symbolizer/symbolizer_options.h"
 
 struct symbols_options {
     struct symbolizer_options symbolizer;

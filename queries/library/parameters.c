@@ -2,6 +2,7 @@
 #include "queries/library/parameters.h"
 
 #include "queries/export/cmd_export.h"
+#include "queries/question/command.h"
 #include "support/error.h"
 #include "support/output_file.h"
 #include "support/units.h"

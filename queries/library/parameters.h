@@ -6,7 +6,7 @@
 #ifndef MTRACE_QUERIES_PARAMETERS_H
 #define MTRACE_QUERIES_PARAMETERS_H
 
-#include "queries/library/queries.h"
+#include "queries/library/queries_parameters.h"
 #include "queries/question/query.h"
 
 /* The options of a question that was told nothing. */

@@ -18,10 +18,9 @@
 #ifndef MTRACE_QUERIES_QUERIES_H
 #define MTRACE_QUERIES_QUERIES_H
 
+#include "queries/library/queries_parameters.h"
 #include "queries/question/command.h"
 
-#include <stdbool.h>
-#include <stddef.h>
 #include <stdio.h>
 
 struct error;
@@ -32,29 +31,6 @@ struct queries; /* a question */
 /* The table of command.h; ends with name NULL. ERROR_USAGE suggests one, or lists all. */
 extern const struct command *const queries_commands;
 int queries_find_command(const char *name, const struct command **ret_command, struct error *err);
-
-/* What a client may show apart. */
-enum queries_group {
-    QUERIES_WHOSE, /* of which process or call site */
-    QUERIES_ROWS,  /* which rows, in what order, weighed how */
-    QUERIES_GATE,  /* what counts as bad */
-    QUERIES_LOOK,
-    QUERIES_FILTER,
-};
-
-struct queries_parameter {
-    const char *name;  /* size_min; "-" is as good as "_" */
-    const char *alias; /* NULL: none */
-    const char *value; /* SIZE, in help; NULL: yes or no */
-    const char *help;
-    enum queries_group group;
-};
-
-/* The parameters one after the other: false behind the last. */
-bool queries_parameter_at(size_t index, struct queries_parameter *ret_parameter);
-
-/* The index of a name of so many characters; -1: there is none. */
-long queries_find_parameter(const char *name, size_t length);
 
 /* ---- a question ---- */
 

@@ -19,9 +19,6 @@ ROOMS = re.compile(r"^### `(\w+)/`\n(.*?)(?=^##|\Z)", re.MULTILINE | re.DOTALL)
 ROOM_ROW = re.compile(r"^\| `([\w/]+)/` \| [^|]+ \|$", re.MULTILINE)
 PICTURE = re.compile(r"(?<=^```mermaid\n)(.*?)(?=^```$)", re.MULTILINE | re.DOTALL)
 
-# Folders whose files still include each other in circles.
-OWED_CIRCLES = {"queries", "symbolizer"}
-
 
 def folder_of(path):
     return path.split("/")[0]
@@ -104,8 +101,7 @@ def circles(includes):
 
 def check_circles(includes):
     for circle in circles(includes):
-        if not all(folder_of(path) in OWED_CIRCLES for path in circle):
-            yield f"{', '.join(sorted(circle))}: these include each other in a circle"
+        yield f"{', '.join(sorted(circle))}: these include each other in a circle"
 
 
 def check_folders(root, allowed, includes):
