@@ -11,6 +11,7 @@
 #include "queries/question/query.h"
 #include "queries/text/compressed_stream.h"
 #include "support/error.h"
+#include "support/growing.h"
 #include "support/saturating.h"
 
 #include <errno.h>
@@ -29,11 +30,11 @@ enum {
 struct writer {
     const struct export_job *job;
     FILE *out;
-    struct id_pairs strings; /* NAME_… and id */
-    struct id_pairs kinds;   /* size and stack of a block */
-    uint32_t *position_of;   /* by frame_id, 0: not written yet */
-    uint32_t *stack_of;      /* by backtrace_id */
-    int64_t *path;           /* from a stack up to the first that is written */
+    struct keyed strings;  /* NAME_… and id */
+    struct keyed kinds;    /* size and stack of a block */
+    uint32_t *position_of; /* by frame_id, 0: not written yet */
+    uint32_t *stack_of;    /* by backtrace_id */
+    int64_t *path;         /* from a stack up to the first that is written */
     size_t path_capacity;
     uint32_t n_positions, n_stacks;
     int64_t *load_addresses; /* by object_id */
@@ -158,15 +159,11 @@ static int need_stack(struct writer *writer, int64_t backtrace_id, struct error 
         return 0;
     for (int64_t id = backtrace_id; id && !writer->stack_of[id];
          id = writer->job->stacks.nodes[id].parent_id) {
-        if (n == writer->path_capacity) {
-            size_t capacity = n ? 2 * n : 256;
-            int64_t *path = reallocarray(writer->path, capacity, sizeof(*path));
-            if (!path)
-                return no_memory(err);
-            writer->path = path;
-            writer->path_capacity = capacity;
-        }
-        writer->path[n++] = id;
+        int64_t *path = growing_reserve(writer->path, &writer->path_capacity, n + 1, sizeof(*path));
+        if (!path)
+            return no_memory(err);
+        writer->path = path;
+        path[n++] = id;
     }
     while (rc == 0 && n > 0)
         rc = put_stack(writer, writer->path[--n], err);
@@ -293,8 +290,8 @@ static int prepare(struct writer *writer, struct error *err)
 
 static void done(struct writer *writer)
 {
-    id_pairs_done(&writer->strings);
-    id_pairs_done(&writer->kinds);
+    keyed_done(&writer->strings);
+    keyed_done(&writer->kinds);
     free(writer->position_of);
     free(writer->stack_of);
     free(writer->path);
@@ -311,8 +308,6 @@ int export_heaptrack_run(struct export_job *job, struct error *err)
         compressed_stream_open(job->out, compressed_stream_kind_of(job->query->output_name));
     if (!writer.out)
         return no_memory(err);
-    id_pairs_init(&writer.strings);
-    id_pairs_init(&writer.kinds);
     rc = prepare(&writer, err);
     if (rc == 0)
         rc = put_events(&writer, err);

@@ -12,6 +12,7 @@
 #include "queries/question/query.h"
 #include "queries/text/compressed_stream.h"
 #include "support/error.h"
+#include "support/growing.h"
 #include "support/saturating.h"
 
 #include <errno.h>
@@ -51,10 +52,10 @@ struct writer {
     FILE *out;
     uint8_t *buffer;
     size_t capacity;
-    struct id_pairs strings;   /* enum string_of and id; number 0 is "" */
-    struct id_pairs functions; /* function_id and source_id */
-    bool *has_location;        /* by frame_id */
-    int64_t *load_addresses;   /* by object_id */
+    struct keyed strings;    /* enum string_of and id; number 0 is "" */
+    struct keyed functions;  /* function_id and source_id */
+    bool *has_location;      /* by frame_id */
+    int64_t *load_addresses; /* by object_id */
     int64_t n_objects;
     uint64_t *locations; /* of the stack in hand */
     size_t n_locations, location_capacity;
@@ -72,16 +73,14 @@ static void put(struct writer *writer, const Pprof__Profile *part)
 {
     size_t size = pprof__profile__get_packed_size(part);
 
-    if (size > writer->capacity) {
-        uint8_t *buffer = realloc(writer->buffer, 2 * size);
-        if (!buffer) {
-            fail(writer, "messages");
-            return;
-        }
-        writer->buffer = buffer;
-        writer->capacity = 2 * size;
+    uint8_t *buffer = growing_reserve(writer->buffer, &writer->capacity, size, 1);
+
+    if (!buffer) {
+        fail(writer, "messages");
+        return;
     }
-    (void)fwrite(writer->buffer, 1, pprof__profile__pack(part, writer->buffer), writer->out);
+    writer->buffer = buffer;
+    (void)fwrite(buffer, 1, pprof__profile__pack(part, buffer), writer->out);
 }
 
 /* protobuf-c's structures have no const; it only reads what is packed. */
@@ -288,23 +287,21 @@ static void need_location(struct writer *writer, int64_t frame_id)
     size_t n;
     const struct stack_position *positions =
         stack_weights_frame(&writer->job->stacks, frame_id, &n);
+    uint64_t *locations;
 
     if (n == 0)
         return;
     if (!writer->has_location[frame_id])
         put_location(writer, frame_id, positions, n);
     writer->has_location[frame_id] = true;
-    if (writer->n_locations == writer->location_capacity) {
-        size_t capacity = writer->location_capacity ? 2 * writer->location_capacity : 256;
-        uint64_t *locations = reallocarray(writer->locations, capacity, sizeof(*locations));
-        if (!locations) {
-            fail(writer, "stacks");
-            return;
-        }
-        writer->locations = locations;
-        writer->location_capacity = capacity;
+    locations = growing_reserve(writer->locations, &writer->location_capacity,
+                                writer->n_locations + 1, sizeof(*locations));
+    if (!locations) {
+        fail(writer, "stacks");
+        return;
     }
-    writer->locations[writer->n_locations++] = (uint64_t)frame_id;
+    writer->locations = locations;
+    locations[writer->n_locations++] = (uint64_t)frame_id;
 }
 
 /* ---- samples ---- */
@@ -369,15 +366,13 @@ int export_pprof_run(struct export_job *job, struct error *err)
     writer.out = compressed_stream_open(job->out, COMPRESSED_GZIP);
     if (!writer.out)
         return error_set(err, ERROR_NOMEM, "no memory to pack pprof's data");
-    id_pairs_init(&writer.strings);
-    id_pairs_init(&writer.functions);
     rc = prepare(&writer);
     if (rc == 0)
         rc = put_samples(&writer);
     if (fclose(writer.out) != 0 && rc == 0)
         rc = export_job_write_error(job, errno, err);
-    id_pairs_done(&writer.strings);
-    id_pairs_done(&writer.functions);
+    keyed_done(&writer.strings);
+    keyed_done(&writer.functions);
     free(writer.buffer);
     free(writer.has_location);
     free(writer.load_addresses);

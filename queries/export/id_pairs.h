@@ -3,26 +3,23 @@
 #ifndef MTRACE_QUERIES_ID_PAIRS_H
 #define MTRACE_QUERIES_ID_PAIRS_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "support/keyed.h"
 
 struct id_pair {
     int64_t first;
     int64_t second;
 };
 
-struct id_pairs {
-    struct id_pair *list;
-    size_t n, capacity;
-    uint32_t *slots; /* index in list + 1 */
-    size_t mask;
-};
-
-void id_pairs_init(struct id_pairs *pairs);
-void id_pairs_done(struct id_pairs *pairs);
-
 /* The pair's number and whether it is new; -1: no memory. */
-int64_t id_pairs_get(struct id_pairs *pairs, int64_t first, int64_t second, bool *ret_is_new);
+static inline int64_t id_pairs_get(struct keyed *pairs, int64_t first, int64_t second,
+                                   bool *ret_is_new)
+{
+    const struct id_pair key = {first, second};
+    const size_t n = pairs->n;
+    const struct id_pair *pair = keyed_get(pairs, &key, sizeof(key), sizeof(key));
+
+    *ret_is_new = pairs->n > n;
+    return pair ? pair - (const struct id_pair *)pairs->elements : -1;
+}
 
 #endif

@@ -21,7 +21,7 @@ struct levels {
     size_t n_processes;
     uint32_t *site_of; /* by stack; 0: none */
     size_t n_backtraces;
-    struct pair_sums changes; /* by process, call site and instant */
+    struct keyed changes; /* by process, call site and instant */
 };
 
 /* The first instant at which time has come to ns; n_instants: none. */
@@ -147,7 +147,7 @@ static int put_changes(struct levels *levels, struct error *err)
 
     pair_sums_sort(&levels->changes);
     for (size_t i = 0; rc == 0 && i < levels->changes.n; i++) {
-        const struct pair_sum *change = &levels->changes.list[i];
+        const struct pair_sum *change = pair_sums_at(&levels->changes, i);
 
         if (change->blocks == 0 && change->bytes == 0)
             continue;
@@ -196,7 +196,7 @@ int level_rows_fill(struct rundb *database, const struct level_rows_request *req
     if (rc == 0)
         rc = put_changes(&levels, err);
     row_scan_done(&scan);
-    pair_sums_done(&levels.changes);
+    keyed_done(&levels.changes);
     free(levels.spans);
     free(levels.site_of);
     return rc;

@@ -27,8 +27,8 @@ void row_sums_done(struct row_sums *sums)
         free(sums->places[i]);
     free(sums->places);
     free(sums->births);
-    pair_sums_done(&sums->frees);
-    pair_sums_done(&sums->leaks);
+    keyed_done(&sums->frees);
+    keyed_done(&sums->leaks);
 }
 
 void row_sums_expect(const struct row_sums *sums, uint32_t process, size_t backtrace)

@@ -45,8 +45,8 @@ struct row_sums {
     size_t n_processes, n_backtraces; /* highest id + 1 */
     struct row_sum *births;
     size_t n_births, births_capacity;
-    struct pair_sums frees; /* by the stack that freed */
-    struct pair_sums leaks; /* by the part of the process's life */
+    struct keyed frees; /* by the stack that freed */
+    struct keyed leaks; /* by the part of the process's life */
 };
 
 /* False: no memory. Call row_sums_done in any case. */

@@ -271,14 +271,14 @@ static int put_births(const struct totals *totals, struct error *err)
     return rc;
 }
 
-static int put_pairs(const struct totals *totals, const struct pair_sums *pairs, const char *sql,
+static int put_pairs(const struct totals *totals, const struct keyed *pairs, const char *sql,
                      struct error *err)
 {
     struct sqlite3_stmt *insert;
     int rc = rundb_prepare(totals->database, sql, &insert, err);
 
     for (size_t i = 0; rc == 0 && i < pairs->n; i++) {
-        const struct pair_sum *s = &pairs->list[i];
+        const struct pair_sum *s = pair_sums_at(pairs, i);
         const int64_t values[] = {s->process, s->backtrace, s->other, s->blocks, s->bytes};
 
         rc = put_row(totals, insert, values, sizeof(values) / sizeof(values[0]), err);

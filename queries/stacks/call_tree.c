@@ -4,6 +4,8 @@
 #include "queries/question/query.h"
 #include "queries/stacks/stack_weights.h"
 #include "support/error.h"
+#include "support/growing.h"
+#include "support/keyed.h"
 #include "support/saturating.h"
 
 #include <stdlib.h>
@@ -23,86 +25,58 @@ const char *call_tree_name(const struct stack_position *position)
     return position->module ? position->module : "?";
 }
 
-static uint32_t hash(uint32_t parent, uint64_t key)
+static uint32_t add_node(struct call_tree *tree, uint32_t parent, uint64_t key)
 {
-    uint64_t h = (key + 1) * UINT64_C(0x9e3779b97f4a7c15) ^ parent * UINT64_C(0xc2b2ae3d27d4eb4f);
-
-    return (uint32_t)(h ^ (h >> 32));
-}
-
-/* Slots keep the hash, so that growing and looking past others touch no nodes. */
-static bool grow_slots(struct call_tree *tree, uint32_t n_slots)
-{
-    struct call_slot *slots = calloc(n_slots, sizeof(*slots));
-
-    if (!slots)
-        return false;
-    for (uint32_t i = 0; tree->slots && i <= tree->mask; i++) {
-        uint32_t at = tree->slots[i].hash & (n_slots - 1);
-
-        if (!tree->slots[i].place)
-            continue;
-        while (slots[at].place)
-            at = (at + 1) & (n_slots - 1);
-        slots[at] = tree->slots[i];
-    }
-    free(tree->slots);
-    tree->slots = slots;
-    tree->mask = n_slots - 1;
-    return true;
-}
-
-static bool grow(struct call_tree *tree)
-{
-    uint32_t capacity = tree->capacity ? 2 * tree->capacity : 1024;
-    struct call_node *nodes = reallocarray(tree->nodes, capacity, sizeof(*nodes));
+    struct call_node *nodes =
+        growing_reserve(tree->nodes, &tree->capacity, (size_t)tree->n + 1, sizeof(*nodes));
+    struct call_node *node;
 
     if (!nodes)
-        return false;
+        return CALL_TREE_NONE;
     tree->nodes = nodes;
-    if (!grow_slots(tree, 2 * capacity))
-        return false;
-    tree->capacity = capacity;
-    return true;
-}
-
-static uint32_t add_node(struct call_tree *tree, uint32_t parent, uint64_t key, uint32_t slot)
-{
-    struct call_node *node = &tree->nodes[tree->n];
-
+    node = &nodes[tree->n];
     *node = (struct call_node){.parent = parent,
                                .first_child = CALL_TREE_NONE,
                                .next_sibling = CALL_TREE_NONE,
                                .key = key};
     if (parent != CALL_TREE_NONE) {
-        node->depth = tree->nodes[parent].depth + 1;
-        node->next_sibling = tree->nodes[parent].first_child;
-        tree->nodes[parent].first_child = tree->n;
+        node->depth = nodes[parent].depth + 1;
+        node->next_sibling = nodes[parent].first_child;
+        nodes[parent].first_child = tree->n;
     }
-    tree->slots[slot] = (struct call_slot){hash(parent, key), tree->n + 1};
     return tree->n++;
+}
+
+struct sought {
+    const struct call_node *nodes;
+    uint32_t parent;
+};
+
+static bool is_child(const void *context, uint32_t id, const void *key)
+{
+    const struct sought *sought = context;
+    const struct call_node *node = &sought->nodes[id - 1];
+
+    return node->key == *(const uint64_t *)key && node->parent == sought->parent;
 }
 
 /* The child of a position, made when it is new; CALL_TREE_NONE: no memory. */
 static uint32_t get_child(struct call_tree *tree, uint32_t parent,
                           const struct stack_position *position)
 {
-    uint64_t key = call_tree_key(position);
-    uint32_t wanted = hash(parent, key);
-    uint32_t at;
+    const uint64_t key = call_tree_key(position);
+    const uint64_t hash = keyed_mix(key, parent * UINT64_C(0xc2b2ae3d27d4eb4f));
+    const struct sought sought = {tree->nodes, parent};
     uint32_t node;
 
     if (!position->function_id && parent != 0 && tree->nodes[parent].key == key)
         return parent; /* a run of unnamed frames of one module is one box */
-    if (tree->n == tree->capacity && !grow(tree))
+    node = id_table_find(&tree->table, hash, is_child, &sought, &key);
+    if (node)
+        return node - 1;
+    node = add_node(tree, parent, key);
+    if (node == CALL_TREE_NONE || id_table_add(&tree->table, hash, node + 1) != 0)
         return CALL_TREE_NONE;
-    for (at = wanted & tree->mask; tree->slots[at].place; at = (at + 1) & tree->mask) {
-        node = tree->slots[at].place - 1;
-        if (tree->slots[at].hash == wanted && tree->nodes[node].key == key
-            && tree->nodes[node].parent == parent)
-            return node;
-    }
-    node = add_node(tree, parent, key, at);
     tree->nodes[node].name = call_tree_name(position);
     tree->nodes[node].module = position->module;
     return node;
@@ -200,9 +174,8 @@ int call_tree_build(struct call_tree *tree, const struct stack_weights *weights,
     int rc;
 
     *tree = (struct call_tree){0};
-    if (!grow(tree))
+    if (add_node(tree, CALL_TREE_NONE, 0) == CALL_TREE_NONE)
         return error_set(err, ERROR_NOMEM, "no memory for a call tree");
-    (void)add_node(tree, CALL_TREE_NONE, 0, hash(CALL_TREE_NONE, 0) & tree->mask);
     tree->nodes[0].name = "all";
     rc = is_bottom_up ? add_bottom_up(tree, weights, err) : add_top_down(tree, weights, err);
     sum_totals(tree);
@@ -267,7 +240,7 @@ int call_tree_sort(struct call_tree *tree, bool is_by_blocks, struct error *err)
 void call_tree_done(struct call_tree *tree)
 {
     free(tree->nodes);
-    free(tree->slots);
+    id_table_done(&tree->table);
     *tree = (struct call_tree){0};
 }
 

@@ -13,9 +13,7 @@
 #ifndef MTRACE_QUERIES_CALL_TREE_H
 #define MTRACE_QUERIES_CALL_TREE_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "support/id_table.h"
 
 struct error;
 struct query;
@@ -34,17 +32,11 @@ struct call_node {
     int64_t total_bytes, total_blocks;
 };
 
-struct call_slot {
-    uint32_t hash;
-    uint32_t place; /* index of the node + 1; 0: free */
-};
-
 struct call_tree {
     struct call_node *nodes;
     uint32_t n;
-    uint32_t capacity;
-    struct call_slot *slots; /* by (parent, key) */
-    uint32_t mask;
+    size_t capacity;
+    struct id_table table; /* index of a node + 1, by (parent, key) */
 };
 
 /* Call call_tree_done in any case. */
