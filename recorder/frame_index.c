@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "recorder/frame_index.h"
 
+#include "support/growing.h"
 #include "support/pack.h"
 
 #include <errno.h>
@@ -25,7 +26,7 @@ static bool is_sound_at(const struct frame_index *index, size_t offset)
 
 static int find_frames(struct frame_index *index, struct error *err)
 {
-    size_t n_capacity = 0;
+    size_t capacity = 0;
     size_t offset = LOG_FILE_HEADER_BYTES;
 
     while (offset + sizeof(struct log_frame) <= index->n_bytes) {
@@ -34,15 +35,12 @@ static int find_frames(struct frame_index *index, struct error *err)
             index->damaged_bytes += PACK_FRAME_ALIGN;
             continue;
         }
-        if (index->n_frames == n_capacity) {
-            size_t *more;
-            n_capacity = n_capacity ? 2 * n_capacity : 256;
-            more = realloc(index->offsets, n_capacity * sizeof(*more));
-            if (!more)
-                return error_set(err, ERROR_NOMEM, "not enough memory");
-            index->offsets = more;
-        }
-        index->offsets[index->n_frames++] = offset;
+        size_t *offsets =
+            growing_reserve(index->offsets, &capacity, index->n_frames + 1, sizeof(*offsets));
+        if (!offsets)
+            return error_set(err, ERROR_NOMEM, "not enough memory");
+        index->offsets = offsets;
+        offsets[index->n_frames++] = offset;
         offset += pack_frame_bytes((const void *)(index->bytes + offset));
     }
     index->damaged_bytes += offset < index->n_bytes ? index->n_bytes - offset : 0;

@@ -3,6 +3,7 @@
 
 #include "server/body_stream.h"
 #include "support/error.h"
+#include "support/growing.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -289,24 +290,20 @@ static bool keep_body(struct conversation *conversation, const char *bytes, size
 {
     struct exchange *exchange = &conversation->exchange;
     size_t needed = exchange->body_bytes + size + 1;
+    char *body;
 
     if (needed > EXCHANGE_MAX_BODY_BYTES + 1) {
         conversation->has_too_much = true;
         return true; /* the rest is read and dropped, then refused */
     }
-    if (needed > conversation->body_capacity) {
-        size_t capacity = 2 * needed;
-        char *larger = realloc(conversation->body, capacity);
-
-        if (!larger)
-            return false;
-        conversation->body = larger;
-        conversation->body_capacity = capacity;
-    }
-    memcpy(conversation->body + exchange->body_bytes, bytes, size);
+    body = growing_reserve(conversation->body, &conversation->body_capacity, needed, 1);
+    if (!body)
+        return false;
+    conversation->body = body;
+    memcpy(body + exchange->body_bytes, bytes, size);
     exchange->body_bytes += size;
-    conversation->body[exchange->body_bytes] = '\0';
-    exchange->body = conversation->body;
+    body[exchange->body_bytes] = '\0';
+    exchange->body = body;
     return true;
 }
 

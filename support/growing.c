@@ -9,17 +9,15 @@ enum {
     FIRST_ELEMENTS = 16
 };
 
-void *growing_reserve(void *array, size_t *capacity, size_t n_needed, size_t element_bytes)
+void *growing_reserve_slow(void *array, size_t *capacity, size_t n_needed, size_t element_bytes)
 {
     size_t bigger = *capacity ? *capacity : FIRST_ELEMENTS;
     char *moved;
 
-    if (n_needed <= *capacity)
-        return array;
+    if (n_needed > SIZE_MAX / 2 / element_bytes)
+        return NULL;
     while (bigger < n_needed)
         bigger *= 2;
-    if (bigger > SIZE_MAX / element_bytes)
-        return NULL;
     moved = realloc(array, bigger * element_bytes);
     if (!moved)
         return NULL;

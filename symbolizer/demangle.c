@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "symbolizer/demangle.h"
 
+#include "support/growing.h"
+
 #include <libiberty/demangle.h>
 #include <setjmp.h>
 #include <stdlib.h>
@@ -8,8 +10,7 @@
 
 enum {
     /* Substitutions let a mangled name of some hundred bytes stand for gigabytes of text. */
-    LONGEST_NAME = 64 * 1024,
-    FIRST_BYTES = 256
+    LONGEST_NAME = 64 * 1024
 };
 
 struct output {
@@ -22,17 +23,15 @@ struct output {
 static void append(const char *text, size_t size, void *opaque)
 {
     struct output *out = opaque;
+    size_t needed = out->size + size + 1;
+    char *grown =
+        needed > LONGEST_NAME ? NULL : growing_reserve(out->text, &out->allocated, needed, 1);
 
-    if (out->size + size >= out->allocated) {
-        size_t allocated = (out->size + size + 1) * 2;
-        char *grown = allocated > LONGEST_NAME ? NULL : realloc(out->text, allocated);
-        /* The printer has no way to be told to stop; it keeps all its state on the stack. */
-        if (!grown)
-            longjmp(out->overflow, 1);
-        out->text = grown;
-        out->allocated = allocated;
-    }
-    memcpy(out->text + out->size, text, size);
+    /* The printer has no way to be told to stop; it keeps all its state on the stack. */
+    if (!grown)
+        longjmp(out->overflow, 1);
+    out->text = grown;
+    memcpy(grown + out->size, text, size);
     out->size += size;
 }
 

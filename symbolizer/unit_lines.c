@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "symbolizer/unit_lines.h"
 
+#include "support/growing.h"
 #include "symbolizer/source_path.h"
 
 #include <dwarf.h>
@@ -19,21 +20,22 @@ static const char *read_directory(Dwarf_Die *skeleton)
 int unit_lines_read(struct unit_lines *lines, Dwarf_Die *skeleton, Dwarf_Die *unit,
                     struct error *err)
 {
+    const char **paths;
+
     if (dwarf_getsrclines(skeleton, &lines->lines, &lines->n_lines) != 0)
         lines->n_lines = 0;
     if (dwarf_getsrcfiles(unit, &lines->files, &lines->n_files) != 0
         && dwarf_getsrcfiles(skeleton, &lines->files, &lines->n_files) != 0)
         lines->n_files = 0;
     lines->directory = read_directory(skeleton);
-    if (lines->n_files > lines->n_paths_allocated) {
-        void *grown = realloc(lines->paths, lines->n_files * sizeof(*lines->paths));
-        if (!grown)
-            return error_set(err, ERROR_NOMEM, "no memory for %zu source files", lines->n_files);
-        lines->paths = grown;
-        lines->n_paths_allocated = lines->n_files;
-    }
-    if (lines->n_files)
-        memset(lines->paths, 0, lines->n_files * sizeof(*lines->paths));
+    if (lines->n_files == 0)
+        return 0;
+    paths =
+        growing_reserve(lines->paths, &lines->n_paths_allocated, lines->n_files, sizeof(*paths));
+    if (!paths)
+        return error_set(err, ERROR_NOMEM, "no memory for %zu source files", lines->n_files);
+    lines->paths = paths;
+    memset(paths, 0, lines->n_files * sizeof(*paths));
     return 0;
 }
 

@@ -2,6 +2,7 @@
 /* mtrace-import: the command. */
 #include "importer/command/follow.h"
 #include "importer/command/import.h"
+#include "support/growing.h"
 #include "support/units.h"
 
 #include <argp.h>
@@ -56,7 +57,7 @@ struct arguments {
     size_t n_positional;
     const char *output;
     const char **debug_dirs; /* ends with NULL */
-    size_t n_debug_dirs;
+    size_t n_debug_dirs, debug_dirs_capacity;
     bool resymbolize;
     bool follow;
     struct import_options import;
@@ -64,13 +65,13 @@ struct arguments {
 
 static int add_debug_dir(struct arguments *arguments, const char *folder)
 {
-    const char **larger = realloc(arguments->debug_dirs,
-                                  (arguments->n_debug_dirs + 2) * sizeof *arguments->debug_dirs);
-    if (!larger)
+    const char **dirs = growing_reserve(arguments->debug_dirs, &arguments->debug_dirs_capacity,
+                                        arguments->n_debug_dirs + 2, sizeof(*dirs));
+
+    if (!dirs)
         return ENOMEM;
-    arguments->debug_dirs = larger;
-    larger[arguments->n_debug_dirs++] = folder;
-    larger[arguments->n_debug_dirs] = NULL;
+    arguments->debug_dirs = dirs;
+    dirs[arguments->n_debug_dirs++] = folder;
     return 0;
 }
 

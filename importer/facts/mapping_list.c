@@ -13,10 +13,6 @@ struct mapping_chunk {
     struct mapping *pieces;
 };
 
-enum {
-    FIRST_PLACES = 8
-};
-
 static void chunk_free(struct mapping_chunk *chunk)
 {
     free(chunk->pieces);
@@ -100,18 +96,11 @@ static int add_chunk(struct mapping_list *list, size_t index, struct error *err)
 
 static int reserve_places(struct mapping_chunk *chunk, size_t n, struct error *err)
 {
-    size_t max = chunk->max ? chunk->max : FIRST_PLACES;
-    struct mapping *pieces;
+    struct mapping *pieces = growing_reserve(chunk->pieces, &chunk->max, n, sizeof(*chunk->pieces));
 
-    while (max < n)
-        max *= 2;
-    if (max == chunk->max)
-        return 0;
-    pieces = realloc(chunk->pieces, max * sizeof(*pieces));
     if (!pieces)
         return out_of_memory(err);
     chunk->pieces = pieces;
-    chunk->max = max;
     return 0;
 }
 

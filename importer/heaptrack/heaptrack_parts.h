@@ -47,7 +47,7 @@ struct heaptrack_reader {
     struct log_input *input; /* the set's; its names know the stacks after definitions_build */
     struct heaptrack_grammar grammar;
     char *arguments;
-    size_t n_arguments_bytes;
+    size_t n_arguments_bytes, arguments_capacity;
     const char **strings; /* these tables are 1-based, but for infos, instants and samples */
     uint32_t *string_modules;
     struct heaptrack_ip *ips;

@@ -47,7 +47,8 @@ static int add_argument_text(struct heaptrack_reader *reader, const struct heapt
 
     if (n_before + line->text_bytes + 1 > MAX_ARGUMENT_BYTES)
         return 0;
-    grown = realloc(reader->arguments, n_before + line->text_bytes + 1);
+    grown = growing_reserve(reader->arguments, &reader->arguments_capacity,
+                            n_before + line->text_bytes + 1, 1);
     if (!grown)
         return ERROR_NOMEM;
     reader->arguments = grown;

@@ -5,6 +5,7 @@
 #include "queries/filter/filter_sql.h"
 #include "queries/question/query.h"
 #include "support/error.h"
+#include "support/growing.h"
 #include "support/saturating.h"
 
 #include <stdlib.h>
@@ -40,21 +41,18 @@ static bool is_earlier(const struct export_death *a, const struct export_death *
 static int push(struct export_events *events, const struct export_death *death, struct error *err)
 {
     size_t at = events->n;
+    struct export_death *queue =
+        growing_reserve(events->queue, &events->capacity, events->n + 1, sizeof(*queue));
 
-    if (events->n == events->capacity) {
-        size_t capacity = events->capacity ? 2 * events->capacity : 1024;
-        struct export_death *queue = reallocarray(events->queue, capacity, sizeof(*queue));
-        if (!queue)
-            return error_set(err, ERROR_NOMEM, "no memory for %zu live blocks", capacity);
-        events->queue = queue;
-        events->capacity = capacity;
-    }
+    if (!queue)
+        return error_set(err, ERROR_NOMEM, "no memory for %zu live blocks", events->n + 1);
+    events->queue = queue;
     events->n++;
-    while (at > 0 && is_earlier(death, &events->queue[(at - 1) / 2])) {
-        events->queue[at] = events->queue[(at - 1) / 2];
+    while (at > 0 && is_earlier(death, &queue[(at - 1) / 2])) {
+        queue[at] = queue[(at - 1) / 2];
         at = (at - 1) / 2;
     }
-    events->queue[at] = *death;
+    queue[at] = *death;
     return 0;
 }
 

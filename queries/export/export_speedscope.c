@@ -8,6 +8,7 @@
 #include "queries/export/export_totals.h"
 #include "queries/question/query.h"
 #include "support/error.h"
+#include "support/growing.h"
 #include "support/json_text.h"
 #include "support/saturating.h"
 
@@ -73,15 +74,13 @@ struct stacks {
 static int keep_stack(struct stacks *stacks, const struct export_stack_totals *stack,
                       struct error *err)
 {
-    if (stacks->n == stacks->capacity) {
-        size_t capacity = stacks->capacity ? 2 * stacks->capacity : 1024;
-        struct export_stack_totals *list = reallocarray(stacks->list, capacity, sizeof(*list));
-        if (!list)
-            return error_set(err, ERROR_NOMEM, "no memory for %zu stacks", capacity);
-        stacks->list = list;
-        stacks->capacity = capacity;
-    }
-    stacks->list[stacks->n++] = *stack;
+    struct export_stack_totals *list =
+        growing_reserve(stacks->list, &stacks->capacity, stacks->n + 1, sizeof(*list));
+
+    if (!list)
+        return error_set(err, ERROR_NOMEM, "no memory for %zu stacks", stacks->n + 1);
+    stacks->list = list;
+    list[stacks->n++] = *stack;
     return 0;
 }
 

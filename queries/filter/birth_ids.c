@@ -3,6 +3,7 @@
 
 #include "queries/database/rundb.h"
 #include "support/error.h"
+#include "support/growing.h"
 
 #include <stdlib.h>
 
@@ -53,6 +54,7 @@ struct ranges {
 static bool add_range(struct ranges *ranges, struct range range)
 {
     struct range *last = ranges->n ? &ranges->list[ranges->n - 1] : NULL;
+    struct range *list;
 
     if (range.first >= range.last)
         return true;
@@ -60,15 +62,11 @@ static bool add_range(struct ranges *ranges, struct range range)
         last->last = range.last;
         return true;
     }
-    if (ranges->n == ranges->capacity) {
-        size_t capacity = ranges->capacity ? 2 * ranges->capacity : 64;
-        struct range *list = reallocarray(ranges->list, capacity, sizeof(*list));
-        if (!list)
-            return false;
-        ranges->list = list;
-        ranges->capacity = capacity;
-    }
-    ranges->list[ranges->n++] = range;
+    list = growing_reserve(ranges->list, &ranges->capacity, ranges->n + 1, sizeof(*list));
+    if (!list)
+        return false;
+    ranges->list = list;
+    list[ranges->n++] = range;
     return true;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "queries/filter/own_peaks.h"
 
+#include "support/growing.h"
 #include "support/saturating.h"
 
 #include <stdlib.h>
@@ -20,19 +21,11 @@ static void change(struct own_peak *peak, int64_t at_ns, int64_t bytes)
 
 static bool make_room(struct own_peaks *peaks, size_t stack)
 {
-    size_t n = peaks->n ? peaks->n : 256;
-    struct own_peak *list;
+    struct own_peak *list = growing_reserve(peaks->list, &peaks->n, stack + 1, sizeof(*list));
 
-    if (stack < peaks->n)
-        return true;
-    while (n <= stack)
-        n *= 2;
-    list = reallocarray(peaks->list, n, sizeof(*list));
     if (!list)
         return false;
-    memset(list + peaks->n, 0, (n - peaks->n) * sizeof(*list));
     peaks->list = list;
-    peaks->n = n;
     return true;
 }
 
@@ -49,18 +42,15 @@ static void swap(struct own_death *a, struct own_death *b)
 static bool push(struct own_peaks *peaks, struct own_death death)
 {
     size_t at = peaks->n_queue;
+    struct own_death *queue =
+        growing_reserve(peaks->queue, &peaks->capacity, at + 1, sizeof(*queue));
 
-    if (at == peaks->capacity) {
-        size_t capacity = peaks->capacity ? 2 * peaks->capacity : 1024;
-        struct own_death *queue = reallocarray(peaks->queue, capacity, sizeof(*queue));
-        if (!queue)
-            return false;
-        peaks->queue = queue;
-        peaks->capacity = capacity;
-    }
-    peaks->queue[peaks->n_queue++] = death;
-    for (; at > 0 && peaks->queue[at].at_ns < peaks->queue[(at - 1) / 2].at_ns; at = (at - 1) / 2)
-        swap(&peaks->queue[at], &peaks->queue[(at - 1) / 2]);
+    if (!queue)
+        return false;
+    peaks->queue = queue;
+    queue[peaks->n_queue++] = death;
+    for (; at > 0 && queue[at].at_ns < queue[(at - 1) / 2].at_ns; at = (at - 1) / 2)
+        swap(&queue[at], &queue[(at - 1) / 2]);
     return true;
 }
 

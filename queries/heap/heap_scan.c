@@ -4,6 +4,7 @@
 #include "queries/database/rundb.h"
 #include "queries/filter/filter_sql.h"
 #include "support/error.h"
+#include "support/growing.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -87,19 +88,16 @@ static struct heap_scan_page *get_page(struct scan *scan, uint64_t address)
     struct window *window = &scan->window;
     uint64_t page_bytes = scan->heap->page_bytes;
     size_t index = (size_t)((address - window->first) / page_bytes);
+    struct heap_scan_page *pages =
+        growing_reserve(window->pages, &window->capacity, index + 1, sizeof(*pages));
 
-    if (index >= window->capacity) {
-        size_t capacity = 2 * (index + 1);
-        struct heap_scan_page *pages = reallocarray(window->pages, capacity, sizeof(*pages));
-        if (!pages)
-            return NULL;
-        window->pages = pages;
-        window->capacity = capacity;
-    }
+    if (!pages)
+        return NULL;
+    window->pages = pages;
     for (; window->n <= index; window->n++)
-        window->pages[window->n] =
+        pages[window->n] =
             (struct heap_scan_page){.address = window->first + window->n * page_bytes};
-    return &window->pages[index];
+    return &pages[index];
 }
 
 /* Innermost frames that two stacks share. */

@@ -13,6 +13,7 @@
 #include "queries/stacks/stack_weights.h"
 #include "queries/text/shorten.h"
 #include "support/error.h"
+#include "support/growing.h"
 #include "support/saturating.h"
 #include "support/units.h"
 
@@ -44,18 +45,14 @@ static char *copy_column(struct sqlite3_stmt *row, int column, bool *is_failed)
 
 static int add_entry(struct diff *diff, struct sqlite3_stmt *row, int side, struct error *err)
 {
+    struct entry *list = growing_reserve(diff->list, &diff->capacity, diff->n + 1, sizeof(*list));
     struct entry *entry;
     bool is_failed = false;
 
-    if (diff->n == diff->capacity) {
-        size_t capacity = diff->capacity ? 2 * diff->capacity : 256;
-        struct entry *list = reallocarray(diff->list, capacity, sizeof(*list));
-        if (!list)
-            return error_set(err, ERROR_NOMEM, "no memory for %zu call sites", capacity);
-        diff->list = list;
-        diff->capacity = capacity;
-    }
-    entry = &diff->list[diff->n++];
+    if (!list)
+        return error_set(err, ERROR_NOMEM, "no memory for %zu call sites", diff->n + 1);
+    diff->list = list;
+    entry = &list[diff->n++];
     *entry = (struct entry){.line = sqlite3_column_int64(row, 2)};
     entry->function = copy_column(row, 0, &is_failed);
     entry->source = copy_column(row, 1, &is_failed);

@@ -3,6 +3,7 @@
 
 #include "queries/question/query.h"
 #include "support/error.h"
+#include "support/growing.h"
 #include "support/saturating.h"
 
 #include <stdlib.h>
@@ -70,23 +71,18 @@ int stack_measure_of(const struct query *query, enum stack_measure *ret_measure,
 static int add_weight(struct stack_weights *weights, size_t *capacity, struct sqlite3_stmt *row,
                       struct error *err)
 {
-    struct stack_weight *weight;
+    struct stack_weight *list;
 
     saturating_grow(&weights->suppressed_bytes, sqlite3_column_int64(row, 3));
     if (sqlite3_column_int64(row, 1) == 0 && sqlite3_column_int64(row, 2) == 0)
         return 0;
-    if (weights->n == *capacity) {
-        size_t wanted = *capacity ? 2 * *capacity : 1024;
-        struct stack_weight *list = reallocarray(weights->list, wanted, sizeof(*list));
-        if (!list)
-            return error_set(err, ERROR_NOMEM, "no memory for %zu stacks", wanted);
-        weights->list = list;
-        *capacity = wanted;
-    }
-    weight = &weights->list[weights->n++];
-    weight->backtrace_id = sqlite3_column_int64(row, 0);
-    weight->bytes = sqlite3_column_int64(row, 1);
-    weight->blocks = sqlite3_column_int64(row, 2);
+    list = growing_reserve(weights->list, capacity, weights->n + 1, sizeof(*list));
+    if (!list)
+        return error_set(err, ERROR_NOMEM, "no memory for %zu stacks", weights->n + 1);
+    weights->list = list;
+    list[weights->n++] = (struct stack_weight){.backtrace_id = sqlite3_column_int64(row, 0),
+                                               .bytes = sqlite3_column_int64(row, 1),
+                                               .blocks = sqlite3_column_int64(row, 2)};
     return 0;
 }
 
@@ -200,19 +196,15 @@ struct name_list {
 
 static char *keep_name(struct stack_weights *weights, size_t *capacity, const char *text)
 {
+    char **names = growing_reserve(weights->names, capacity, weights->n_names + 1, sizeof(*names));
     char *copy;
 
-    if (weights->n_names == *capacity) {
-        size_t wanted = *capacity ? 2 * *capacity : 256;
-        char **names = reallocarray(weights->names, wanted, sizeof(*names));
-        if (!names)
-            return NULL;
-        weights->names = names;
-        *capacity = wanted;
-    }
+    if (!names)
+        return NULL;
+    weights->names = names;
     copy = strdup(text ? text : "");
     if (copy)
-        weights->names[weights->n_names++] = copy;
+        names[weights->n_names++] = copy;
     return copy;
 }
 
@@ -269,16 +261,13 @@ static const char *name_of(const struct name_list *names, int64_t id)
 /* A frame without levels has one that nothing is known of. */
 static struct stack_position *add_position(struct stack_weights *weights, size_t *capacity)
 {
-    if (weights->n_positions == *capacity) {
-        size_t wanted = *capacity ? 2 * *capacity : 1024;
-        void *list = reallocarray(weights->positions, wanted, sizeof(*weights->positions));
-        if (!list)
-            return NULL;
-        weights->positions = list;
-        *capacity = wanted;
-    }
-    weights->positions[weights->n_positions] = (struct stack_position){.frame_id = 0};
-    return &weights->positions[weights->n_positions++];
+    struct stack_position *list = growing_reserve(
+        weights->positions, capacity, weights->n_positions + 1, sizeof(*weights->positions));
+
+    if (!list)
+        return NULL;
+    weights->positions = list;
+    return &list[weights->n_positions++];
 }
 
 static void fill_level(struct stack_position *position, struct sqlite3_stmt *level,

@@ -57,23 +57,19 @@ static char *copy_printable(const char *text)
 
 void table_add_cell(struct table *table, const char *text)
 {
+    char **cells;
+
     if (table->is_failed)
         return;
-    if (table->n_cells == table->capacity) {
-        size_t capacity = table->capacity ? 2 * table->capacity : 256;
-        char **cells = reallocarray(table->cells, capacity, sizeof(*cells));
-        if (!cells) {
-            table->is_failed = true;
-            return;
-        }
+    cells = growing_reserve(table->cells, &table->capacity, table->n_cells + 1, sizeof(*cells));
+    if (cells) {
         table->cells = cells;
-        table->capacity = capacity;
+        cells[table->n_cells] = copy_printable(text);
     }
-    table->cells[table->n_cells] = copy_printable(text);
-    if (!table->cells[table->n_cells])
-        table->is_failed = true;
-    else
+    if (cells && cells[table->n_cells])
         table->n_cells++;
+    else
+        table->is_failed = true;
 }
 
 void table_add_column(struct table *table, const char *heading, bool is_right)
