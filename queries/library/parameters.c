@@ -31,6 +31,11 @@ static int set_skip(struct query_options *options, const char *text, struct erro
     return set_number("skip", text, &options->skip, err);
 }
 
+static int set_after(struct query_options *options, const char *text, struct error *err)
+{
+    return set_number("after", text, &options->after_id, err);
+}
+
 static int set_process(struct query_options *options, const char *text, struct error *err)
 {
     return set_number("process", text, &options->process_id, err);
@@ -155,6 +160,8 @@ static const struct parameter {
     {{"count", NULL, "N", "rows to print, 0 for all [20 for tables, else all]", QUERIES_ROWS},
      set_count},
     {{"skip", NULL, "N", "rows to leave out first", QUERIES_ROWS}, set_skip},
+    {{"after", NULL, "ID", "begin behind this allocation, the last one of a page", QUERIES_ROWS},
+     set_after},
     {{"measure", NULL, "MEASURE",
       "what stacks weigh: peak, leaked, allocated, freed, temporary, live [live with --at, else peak]",
       QUERIES_ROWS},
@@ -295,6 +302,9 @@ static int check_rows(const struct query_options *options, struct error *err)
     if (command->has_no_rows && option)
         return error_set(err, ERROR_USAGE, "--%s is about rows, of which %s has none", option,
                          command->name);
+    if (options->after_id && (!command->has_after || options->fail_if))
+        return error_set(err, ERROR_USAGE, "--after is for pages of allocations, not for %s",
+                         options->fail_if ? "--fail-if" : command->name);
     if (options->fail_if && options->skip > 0)
         return error_set(err, ERROR_USAGE,
                          "--skip would leave out rows that --fail-if is asked of");

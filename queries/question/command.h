@@ -49,6 +49,7 @@ struct command {
     bool has_own_peaks; /* shows the stacks' own peaks */
     bool has_no_rows;   /* takes no --fail-if, --sort-by, --order, --count or --skip */
     bool has_count;     /* but takes the last two */
+    bool has_after;     /* rows are allocations: takes --after */
     bool draws;         /* its answer is a picture, whatever --format says */
     bool needs_instant; /* is nothing without --at */
     bool has_format;    /* takes a format as --to */

@@ -11,6 +11,8 @@
 #include "queries/reports/reports.h"
 #include "support/error.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 static const char narrow_columns[] =
@@ -76,13 +78,17 @@ static char *make_stream(const struct filter_sql *filter, const char *columns, b
     return sql;
 }
 
+static bool is_descending(const struct query_options *options, const struct sort_key *key)
+{
+    return options->order == ORDER_DEFAULT ? key->is_largest_first : options->order == ORDER_DSC;
+}
+
 /* "WITH found AS (SELECT a.allocation_id … LIMIT …) SELECT … ORDER BY …" */
 static char *make_statement(const struct query *query, const struct filter_sql *filter,
                             const struct sort_key *key, const char *columns, const char *condition)
 {
     const struct query_options *options = query->options;
-    bool is_dsc =
-        options->order == ORDER_DEFAULT ? key->is_largest_first : options->order == ORDER_DSC;
+    bool is_dsc = is_descending(options, key);
     const char *direction = is_dsc ? "DESC" : "ASC";
     char *tail;
     char *found;
@@ -158,6 +164,47 @@ static int run_gate(struct query *query, const struct filter_sql *filter,
     return rc;
 }
 
+/* What stands behind an allocation in the order of the answer; NULL is before every number, and equal
+ * keys are in order of id. */
+static char *make_after(const struct query_options *options, const struct sort_key *key,
+                        const char *condition)
+{
+    bool is_dsc = is_descending(options, key);
+    const char *column = key->column;
+    long long id = options->after_id;
+
+    if (!id)
+        return sqlite3_mprintf("%s", condition);
+    if (strcmp(column, "a.alloc_ns") == 0)
+        return sqlite3_mprintf("%s AND a.allocation_id %s %lld", condition, is_dsc ? "<" : ">", id);
+    return sqlite3_mprintf(
+        "%s AND (%s %s (SELECT %s FROM allocation_rows AS a WHERE a.allocation_id = %lld)"
+        " OR (%s IS %sNULL AND %lld IN (SELECT a.allocation_id FROM allocation_rows AS a"
+        " WHERE a.allocation_id = %lld AND %s IS %sNULL))"
+        " OR (a.allocation_id > %lld AND %s IS (SELECT %s FROM allocation_rows AS a"
+        " WHERE a.allocation_id = %lld)))",
+        condition, column, is_dsc ? "<" : ">", column, id, column, is_dsc ? "" : "NOT ", id, id,
+        column, is_dsc ? "NOT " : "", id, column, column, id);
+}
+
+static int check_after(const struct query *query, struct error *err)
+{
+    char sql[96];
+    int64_t n = 0;
+    int rc;
+
+    if (!query->options->after_id)
+        return 0;
+    (void)snprintf(sql, sizeof(sql),
+                   "SELECT count(*) FROM allocation_rows WHERE allocation_id = %" PRId64,
+                   query->options->after_id);
+    rc = rundb_get_int64(&query->database, sql, &n, err);
+    return rc == 0 && n == 0
+               ? error_set(err, ERROR_NOT_FOUND, "--after: there is no allocation %" PRId64,
+                           query->options->after_id)
+               : rc;
+}
+
 static int run(struct query *query, const struct filter *filter, const char *condition,
                struct error *err)
 {
@@ -166,6 +213,7 @@ static int run(struct query *query, const struct filter *filter, const char *con
     struct filter_sql sql;
     struct sqlite3_stmt *stmt = NULL;
     char *columns = NULL;
+    char *after = NULL;
     char *text = NULL;
     int rc = find_sort_key(options->sort_by, &key, err);
 
@@ -179,9 +227,13 @@ static int run(struct query *query, const struct filter *filter, const char *con
         return rc;
     }
     if (rc == 0)
+        rc = check_after(query, err);
+    if (rc == 0) {
         columns = make_columns(query);
-    if (columns)
-        text = make_statement(query, &sql, key, columns, condition);
+        after = make_after(options, key, condition);
+    }
+    if (columns && after)
+        text = make_statement(query, &sql, key, columns, after);
     if (rc == 0)
         rc = text ? rundb_prepare(&query->database, text, &stmt, err)
                   : error_set(err, ERROR_NOMEM, "no memory");
@@ -192,6 +244,7 @@ static int run(struct query *query, const struct filter *filter, const char *con
     sqlite3_finalize(stmt);
     sqlite3_free(text);
     sqlite3_free(columns);
+    sqlite3_free(after);
     filter_sql_done(&sql);
     return rc;
 }

@@ -5,6 +5,7 @@
 answers     every command, as JSON and CSV, with and without filters, byte for byte
 bad_input   what is wrong gets its status and a sentence, and the server goes on
 openapi     the document is valid by the specification's own schema, and every path of it answers
+paging      pages of allocations by key are the whole, in every order
 completion  what filters may be given is what the recording has
 source      a source file with what its lines allocate, and no other file
 several     several recordings in one server, their diff, and what is not read twice
@@ -164,6 +165,25 @@ def bad_input(tools, folder, database):
                 client.sendall(raw)
         json.loads(server.rows("/api/v1/last/summary"))
     expect("files beside the database", [p.name for p in folder.iterdir() if p.suffix == ".db"], [database.name])
+
+
+def paging(tools, folder, database):
+    with Server([database], folder) as server:
+        for given in ({}, {"size_min": 64}, {"thread": 3}):
+            for key in (None, "size", "lifetime_ns", "address"):
+                for order in (None, "asc", "dsc"):
+                    asked = {**given, **({"sort_by": key} if key else {}), **({"order": order} if order else {})}
+                    rows = lambda **more: json.loads(server.rows("/api/v1/last/allocations", **asked, **more))
+                    wanted = [row["allocation_id"] for row in rows()]
+                    found = [row["allocation_id"] for row in rows(count=1237)]
+                    while len(found) < len(wanted):
+                        page = [row["allocation_id"] for row in rows(count=1237, after=found[-1])]
+                        expect(f"a page behind {found[-1]} of {asked} is empty", page == [], False)
+                        found += page
+                    expect(f"rows behind the last of {asked}", rows(after=found[-1]), [])
+                    expect(f"pages of {asked} are the whole", found == wanted and len(found) > 100, True)
+        expect("behind no allocation", error_of(server.ask("/api/v1/last/allocations?after=99999999"))[0], 404)
+        expect("pages of leaks", error_of(server.ask("/api/v1/last/leaks?after=1"))[0], 400)
 
 
 def completion(tools, folder, database):
@@ -372,7 +392,7 @@ def openapi(tools, folder, database):
         expect("paths", {path.rsplit("/", 1)[1] for path in document["paths"]} - {""}, commands | {"values", "source", "events"})
 
 
-CASES = {"answers": answers, "completion": completion, "source": source, "several": several, "live": live,
+CASES = {"answers": answers, "paging": paging, "completion": completion, "source": source, "several": several, "live": live,
          "openapi": openapi, "bad_input": bad_input, "strangers": strangers, "limits": limits}
 
 
