@@ -71,6 +71,12 @@ CREATE TABLE call_site_rules (  -- what is skipped when looking for a call site:
   pattern TEXT NOT NULL                 -- GLOB
 ) STRICT;
 
+CREATE TABLE skipped_code (     -- what a rule of call_site_rules names, so that it is no call site
+  target TEXT NOT NULL,                 -- 'function', 'object' or 'source'
+  id     INTEGER NOT NULL,              -- function_id, object_id or source_id
+  PRIMARY KEY (target, id)
+) STRICT, WITHOUT ROWID;
+
 CREATE VIEW stack_frames(       -- a stack as people read it; made for WHERE backtrace_id = … ORDER BY frame, inline_level, which is innermost first
   backtrace_id,  -- the stack
   frame,         -- 0 innermost

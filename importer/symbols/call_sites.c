@@ -28,6 +28,8 @@ enum target {
     N_TARGETS
 };
 
+static const char *const target_names[N_TARGETS] = {"function", "object", "source"};
+
 struct rules {
     char **patterns;
     size_t n_patterns, capacity;
@@ -89,14 +91,13 @@ static int each_row(struct finder *finder, const char *sql, row_fn *on_row)
 
 static int read_rule(struct finder *finder, sqlite3_stmt *statement)
 {
-    static const char *const names[N_TARGETS] = {"function", "object", "source"};
     const char *target = (const char *)sqlite3_column_text(statement, 0);
     const char *pattern = (const char *)sqlite3_column_text(statement, 1);
 
     for (size_t i = 0; target && pattern && i < N_TARGETS; i++) {
         struct rules *rules = &finder->rules[i];
         char **patterns;
-        if (strcmp(names[i], target) != 0)
+        if (strcmp(target_names[i], target) != 0)
             continue;
         patterns = growing_reserve(rules->patterns, &rules->capacity, rules->n_patterns + 1,
                                    sizeof(*patterns));
@@ -184,6 +185,25 @@ static int apply_rules(struct finder *finder)
         status = each_row(finder, "SELECT object_id, path FROM objects", mark_object);
     if (status == 0)
         status = each_row(finder, "SELECT source_id, path FROM sources", mark_source);
+    return status;
+}
+
+/* For questions that look for other call sites. */
+static int write_skipped(struct finder *finder)
+{
+    sqlite3_stmt *insert = NULL;
+    int status = database_execute(finder->db, "DELETE FROM skipped_code", finder->err);
+
+    if (status == 0)
+        status = database_prepare(finder->db, "INSERT INTO skipped_code VALUES (?, ?)", &insert,
+                                  finder->err);
+    for (size_t target = 0; status == 0 && target < N_TARGETS; target++) {
+        for (size_t id = 1; status == 0 && id < finder->n_ids[target]; id++)
+            if (finder->is_skipped[target][id])
+                status =
+                    database_insert(insert, finder->err, "ti", target_names[target], (int64_t)id);
+    }
+    sqlite3_finalize(insert);
     return status;
 }
 
@@ -329,6 +349,8 @@ int call_sites_write(sqlite3 *db, struct error *err)
     struct finder finder = {.db = db, .err = err};
     int status = apply_rules(&finder);
 
+    if (status == 0)
+        status = write_skipped(&finder);
     if (status == 0)
         status = each_row(
             &finder,

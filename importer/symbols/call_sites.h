@@ -19,7 +19,7 @@
 
 #include <sqlite3.h>
 
-/* Replaces call_sites and backtraces.call_site_id. Needs functions, sources, frame_lines and
+/* Replaces call_sites, skipped_code and backtraces.call_site_id. Needs functions, sources, frame_lines and
  * backtraces. The caller holds a transaction. */
 int call_sites_write(sqlite3 *db, struct error *err);
 

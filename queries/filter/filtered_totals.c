@@ -124,7 +124,10 @@ static int install_stacks(struct rundb *database, const struct filtered_totals_r
         if (rc == 0)
             rc = rundb_run(database, functions_sql, err);
         if (rc == 0)
-            rc = rundb_compute(database, request->is_over_time ? ALWAYS | OVER_TIME : ALWAYS, err);
+            rc = rundb_compute(database,
+                               request->is_over_time || request->is_blamed_anew ? ALWAYS | OVER_TIME
+                                                                                : ALWAYS,
+                               err);
     }
     filter_sql_done(&sql);
     return rc;
@@ -195,7 +198,9 @@ static int fill_totals(struct rundb *database, const struct filter_sql *sql,
         rc = row_totals_fill(database, &totals, err);
     if (rc == 0)
         rc = rundb_run(database, functions_sql, err);
-    return rc == 0 ? rundb_compute(database, ALWAYS, err) : rc;
+    return rc == 0
+               ? rundb_compute(database, request->is_blamed_anew ? ALWAYS | OVER_TIME : ALWAYS, err)
+               : rc;
 }
 
 static int install_rows(struct rundb *database, const struct filtered_totals_request *request,
@@ -227,7 +232,7 @@ static int install_rows(struct rundb *database, const struct filtered_totals_req
 int filtered_totals_install(struct rundb *database, const struct filtered_totals_request *request,
                             struct error *err)
 {
-    if (request->filter->n_values == 0 && !request->is_to_the_end)
+    if (request->filter->n_values == 0 && !request->is_to_the_end && !request->is_blamed_anew)
         return 0;
     return request->is_to_the_end || filter_scope_of(request->filter) == FILTER_SCOPE_ROW
                ? install_rows(database, request, err)

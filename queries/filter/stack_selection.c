@@ -3,33 +3,12 @@
 #include "queries/filter/stack_selection.h"
 
 #include "queries/database/rundb.h"
+#include "queries/filter/id_set.h"
 #include "support/error.h"
 
 #include <pcre2.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* Ids that were selected; ids are small and dense. */
-struct id_set {
-    unsigned char *is_member;
-    size_t size;
-};
-
-static int id_set_init(struct id_set *set, const struct rundb *database, const char *table,
-                       const char *id, struct error *err)
-{
-    int rc = database_ids(database->handle, table, id, &set->size, err);
-
-    if (rc != 0)
-        return rc;
-    set->is_member = calloc(set->size, 1);
-    return set->is_member ? 0 : error_set(err, ERROR_NOMEM, "no memory for %zu ids", set->size);
-}
-
-static bool id_set_has(const struct id_set *set, int64_t id)
-{
-    return id > 0 && (size_t)id < set->size && set->is_member[id];
-}
 
 static int compile(const char *pattern, pcre2_code **ret_code, struct error *err)
 {
@@ -80,6 +59,9 @@ static int select_matching(const struct rundb *database, const char *sql, const 
     pcre2_code_free(code);
     return rc;
 }
+
+static const char functions_sql[] = "SELECT function_id, name, raw_name FROM functions";
+static const char objects_sql[] = "SELECT object_id, path, NULL FROM objects";
 
 /* What one kind of pattern selects. Without patterns everything passes, named or not. */
 struct part {
@@ -164,7 +146,7 @@ int stack_selection_run(const struct rundb *database, const struct stack_selecti
     struct part parts[] = {
         {"functions",
          "function_id",
-         "SELECT function_id, name, raw_name FROM functions",
+         functions_sql,
          selection->functions,
          selection->n_functions,
          {NULL, 0}},
@@ -176,7 +158,7 @@ int stack_selection_run(const struct rundb *database, const struct stack_selecti
          {NULL, 0}},
         {"objects",
          "object_id",
-         "SELECT object_id, path, NULL FROM objects",
+         objects_sql,
          selection->libraries,
          selection->n_libraries,
          {NULL, 0}},
@@ -194,7 +176,28 @@ int stack_selection_run(const struct rundb *database, const struct stack_selecti
     if (rc == 0)
         rc = collect_ranges(database, &frames, ret_ranges, err);
     for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
-        free(parts[i].set.is_member);
-    free(frames.is_member);
+        id_set_done(&parts[i].set);
+    id_set_done(&frames);
+    return rc;
+}
+
+static bool has_any(const struct id_set *set)
+{
+    return set->size > 1 && memchr(set->is_member + 1, 1, set->size - 1);
+}
+
+int stack_selection_code(const struct rundb *database, const char *pattern,
+                         struct id_set *ret_functions, struct id_set *ret_objects,
+                         bool *ret_is_found, struct error *err)
+{
+    int rc = id_set_init(ret_functions, database, "functions", "function_id", err);
+
+    if (rc == 0)
+        rc = id_set_init(ret_objects, database, "objects", "object_id", err);
+    if (rc == 0)
+        rc = select_matching(database, functions_sql, pattern, ret_functions, err);
+    if (rc == 0)
+        rc = select_matching(database, objects_sql, pattern, ret_objects, err);
+    *ret_is_found = rc == 0 && (has_any(ret_functions) || has_any(ret_objects));
     return rc;
 }

@@ -13,8 +13,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-struct rundb;
 struct error;
+struct id_set;
+struct rundb;
 
 /* Patterns of one frame: where several are given, all must match on the same one. Each is a list of
  * alternatives; empty: anything. */
@@ -30,5 +31,11 @@ struct stack_selection {
 /* ret_ranges: sqlite3_free it. */
 int stack_selection_run(const struct rundb *database, const struct stack_selection *selection,
                         char **ret_ranges, struct error *err);
+
+/* The functions that match, and the files of code whose paths do; call id_set_done for both in any
+ * case. */
+int stack_selection_code(const struct rundb *database, const char *pattern,
+                         struct id_set *ret_functions, struct id_set *ret_objects,
+                         bool *ret_is_found, struct error *err);
 
 #endif

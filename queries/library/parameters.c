@@ -112,6 +112,13 @@ static int set_sort_by(struct query_options *options, const char *text, struct e
     return 0;
 }
 
+static int set_blame_past(struct query_options *options, const char *text, struct error *err)
+{
+    (void)err;
+    options->blame_past = text;
+    return 0;
+}
+
 static int set_measure(struct query_options *options, const char *text, struct error *err)
 {
     (void)err;
@@ -153,6 +160,10 @@ static const struct parameter {
 } parameters[] = {
     {{"process", NULL, "ID", "only this process", QUERIES_WHOSE}, set_process},
     {{"site", NULL, "ID", "only this call site", QUERIES_WHOSE}, set_site},
+    {{"blame_past", NULL, "REGEX",
+      "functions that only pass memory on, as pools: call sites are who called them",
+      QUERIES_WHOSE},
+     set_blame_past},
     {{"sort_by", NULL, "COLUMN", "sort by a column of the answer", QUERIES_ROWS}, set_sort_by},
     {{"order", NULL, "asc|dsc", "direction [dsc for sizes, counts and intervals, else asc]",
       QUERIES_ROWS},
@@ -322,6 +333,10 @@ static int check_options(const struct query_options *options, struct error *err)
                          options->is_inverted ? "bottom-up" : "min-share", command->name);
     if (option && !command->has_measure)
         return error_set(err, ERROR_USAGE, "--%s cannot be used with %s", option, command->name);
+    if (options->blame_past && !command->has_sites)
+        return error_set(err, ERROR_USAGE,
+                         "--blame-past is about call sites, of which %s does not speak",
+                         command->name);
     if (options->has_stacks && !command->stacks_by)
         return error_set(err, ERROR_USAGE,
                          "--stacks is for rows of stacks and call sites, which %s has none of",

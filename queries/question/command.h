@@ -40,6 +40,7 @@ struct command {
     bool needs_database;
     bool needs_rows; /* of allocations, whatever is asked: a slim import has none */
     bool is_argument_optional;
+    bool has_sites;     /* speaks of call sites: takes --blame-past */
     bool has_headline;  /* its screen says itself what of the log was lost */
     bool has_measure;   /* takes --measure and --by */
     bool has_tree;      /* takes --bottom-up and --min-share */

@@ -2,6 +2,7 @@
 #include "queries/question/query_open.h"
 
 #include "queries/database/suppressions.h"
+#include "queries/filter/blame.h"
 #include "queries/filter/filtered_totals.h"
 #include "queries/question/command.h"
 #include "queries/question/notes.h"
@@ -19,6 +20,7 @@ int query_install_filters(struct query *query, struct error *err)
         .process_id = options->process_id,
         .is_over_time = options->command->is_over_time,
         .is_as_of = options->command->is_as_of,
+        .is_blamed_anew = options->blame_past != NULL,
         .has_own_peaks = options->command->has_own_peaks,
         .show_sql = options->is_sql_shown ? query->out : NULL};
 
@@ -136,18 +138,40 @@ static void append(char *text, size_t *used, const char *more)
     text[*used] = '\0';
 }
 
-/* In single quotes where a shell would read the name in another way. */
-static void quote_path(const char *path, char *text)
+/* In single quotes where a shell would read the text in another way. */
+static void quote(const char *path, char *text, size_t *used)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
                                 "_-./+,:@%=";
     bool is_plain = path[strspn(path, plain)] == '\0';
+
+    append(text, used, is_plain ? "" : "'");
+    for (const char *at = path; *at; at++)
+        append(text, used, *at == '\'' ? "'\\''" : (char[]){*at, '\0'});
+    append(text, used, is_plain ? "" : "'");
+}
+
+/* What a proposed command needs to speak of the same: the name, and what chose the call sites. */
+static void quote_path(struct query *query)
+{
     size_t used = 0;
 
-    append(text, &used, is_plain ? "" : "'");
-    for (const char *at = path; *at; at++)
-        append(text, &used, *at == '\'' ? "'\\''" : (char[]){*at, '\0'});
-    append(text, &used, is_plain ? "" : "'");
+    quote(query->options->database_path, query->shell_path, &used);
+    if (!query->options->blame_past)
+        return;
+    append(query->shell_path, &used, " --blame-past ");
+    quote(query->options->blame_past, query->shell_path, &used);
+}
+
+static int install_blame(struct query *query, struct error *err)
+{
+    if (!query->options->blame_past)
+        return 0;
+    if (query->options->is_sql_shown)
+        (void)fprintf(
+            query->out,
+            "-- In front of backtraces and call_sites stand others here, by --blame-past\n");
+    return blame_install(&query->database, query->options->blame_past, err);
 }
 
 int query_open(struct query *query, struct error *err)
@@ -157,8 +181,10 @@ int query_open(struct query *query, struct error *err)
 
     if (!query->options->command->needs_database) /* one that was named all the same stays closed */
         return 0;
-    quote_path(query->options->database_path, query->shell_path);
+    quote_path(query);
     rc = rundb_open(&query->database, query->options->database_path, query->stop, err);
+    if (rc == 0)
+        rc = install_blame(query, err);
     if (rc == 0)
         rc = check_ids(query, err);
     if (rc == 0)

@@ -54,3 +54,5 @@ INSERT INTO processes(process_id, parent_process_id, pid, executable, start_ns, 
 INSERT INTO threads(thread_id, process_id, tid, name, start_ns, end_ns) VALUES
   (1, 1, 812, 'server', 0, 100000000000), (2, 1, 820, 'pool', 1000000000, 90000000000),
   (3, 2, 813, 'server', 10000000000, 30000000000), (4, 3, 814, 'sh', 40000000000, 41000000000);
+-- What rules skip of these: libc and libstdc++ as objects, operator new as a function.
+INSERT INTO skipped_code(target, id) VALUES ('function', 4), ('object', 1), ('object', 4);

@@ -16,8 +16,8 @@
  * Objects: 1 the program, 2 libc. Stacks, callers first:
  *   1 main                              site main:10
  *   2   make_list                       site make_list:20
- *   3     push_back inlined in grow     site grow:31 (level 1)
- *   4       malloc of libc              site grow:31, inherited through a skipped frame
+ *   3     push_back inlined in swell    site swell:31 (level 1)
+ *   4       malloc of libc              site swell:31, inherited through a skipped frame
  *   5   malloc of libc                  site main:10
  *   6 start_thread of libc              skipped to the root: its own innermost position
  *   7   malloc of libc                  the same: its own, CS-1
@@ -29,7 +29,7 @@ static const char rows[] =
     " (2, '/lib/x86_64-linux-gnu/libc.so.6');"
     "INSERT INTO functions VALUES (1, 'main', 'main'), (2, 'make_list()', '_Z9make_listv'),"
     " (3, 'std::vector<int, std::allocator<int> >::push_back(int const&)',"
-    "  '_ZNSt6vectorIiSaIiEE9push_backERKi'), (4, 'grow()', '_Z4growv'),"
+    "  '_ZNSt6vectorIiSaIiEE9push_backERKi'), (4, 'swell()', '_Z5swellv'),"
     " (5, 'malloc', '__libc_malloc'), (6, 'start_thread', 'start_thread'),"
     " (7, 'worker', 'worker'), (8, 'std::string maker<int>()', '_Z5makerIiESsv');"
     "INSERT INTO sources VALUES (1, '/src/main.cc'), (2, '/usr/include/c++/12/bits/stl_vector.h');"
@@ -91,8 +91,9 @@ static void test_default_rules(void **state)
     struct error err;
 
     assert_int_equal(call_sites_write(*state, &err), 0);
-    assert_sites(*state, "1 main 10, 2 _Z9make_listv 20, 3 _Z4growv 31, 4 _Z4growv 31, 5 main 10, "
-                         "6 start_thread -, 7 __libc_malloc -, 8 worker 40, 9 _Z5makerIiESsv 50");
+    assert_sites(*state,
+                 "1 main 10, 2 _Z9make_listv 20, 3 _Z5swellv 31, 4 _Z5swellv 31, 5 main 10, "
+                 "6 start_thread -, 7 __libc_malloc -, 8 worker 40, 9 _Z5makerIiESsv 50");
 }
 
 static void test_changed_rules_apply_again(void **state)
@@ -125,6 +126,22 @@ static void test_no_unused_sites(void **state)
     sqlite3_finalize(statement);
 }
 
+/* Questions that look for other call sites skip the same. */
+static void test_what_is_skipped_is_written(void **state)
+{
+    struct error err;
+    sqlite3_stmt *statement;
+
+    execute(*state, "INSERT INTO skipped_code VALUES ('function', 999)");
+    assert_int_equal(call_sites_write(*state, &err), 0);
+    sqlite3_prepare_v2(*state, "SELECT group_concat(target || ' ' || id, ', ') FROM skipped_code",
+                       -1, &statement, NULL);
+    assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
+    assert_string_equal((const char *)sqlite3_column_text(statement, 0),
+                        "function 3, function 5, object 2, source 2");
+    sqlite3_finalize(statement);
+}
+
 /* Without symbols a module is not one place: the calls are. */
 static void test_calls_without_symbols(void **state)
 {
@@ -150,6 +167,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_calls_without_symbols, open_tree, close_tree),
         cmocka_unit_test_setup_teardown(test_default_rules, open_tree, close_tree),
         cmocka_unit_test_setup_teardown(test_changed_rules_apply_again, open_tree, close_tree),
+        cmocka_unit_test_setup_teardown(test_what_is_skipped_is_written, open_tree, close_tree),
         cmocka_unit_test_setup_teardown(test_no_unused_sites, open_tree, close_tree),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

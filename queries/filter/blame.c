@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: MIT */
+#include "queries/filter/blame.h"
+
+#include "queries/database/rundb.h"
+#include "queries/filter/id_set.h"
+#include "queries/filter/stack_selection.h"
+#include "support/error.h"
+#include "support/keyed.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+
+enum {
+    N_TARGETS = 3 /* of skipped_code: function, object, source */
+};
+
+/* A place as call_sites states it; 0 is NULL. The key, then its id. */
+struct place {
+    int64_t function_id;
+    int64_t source_id;
+    int64_t line;
+    int64_t object_id;
+    int64_t object_offset;
+    int64_t id;
+};
+
+static const size_t key_bytes = offsetof(struct place, id);
+
+struct blame {
+    const struct rundb *database;
+    struct id_set past;         /* functions */
+    struct id_set past_objects; /* of code without functions */
+    struct id_set skipped[N_TARGETS];
+    struct keyed places;
+    int64_t n_sites;      /* highest id + 1, with the new ones */
+    int64_t *of_frame;    /* the call site that a frame offers; 0: none */
+    int64_t *of_stack;    /* innermost that is offered on the way from the root */
+    unsigned char *moves; /* by call site of the file: its function is past */
+    size_t n_frames, n_stacks, n_file_sites;
+};
+
+typedef int row_fn(struct blame *blame, struct sqlite3_stmt *row, struct error *err);
+
+static int each_row(struct blame *blame, const char *sql, row_fn *on_row, struct error *err)
+{
+    struct sqlite3_stmt *stmt;
+    int rc = rundb_prepare(blame->database, sql, &stmt, err);
+
+    while (rc == 0 && (rc = rundb_step(blame->database, stmt, err)) == 1)
+        rc = on_row(blame, stmt, err);
+    sqlite3_finalize(stmt);
+    return rc;
+}
+
+static int no_memory(struct error *err)
+{
+    return error_set(err, ERROR_NOMEM, "no memory for other call sites");
+}
+
+/* ---- what is skipped ---- */
+
+static int read_skipped(struct blame *blame, struct sqlite3_stmt *row, struct error *err)
+{
+    struct id_set *set = &blame->skipped[sqlite3_column_int(row, 0)];
+
+    (void)err;
+    set->is_member[database_id(row, 1, set->size)] = 1;
+    return 0;
+}
+
+static int read_rules(struct blame *blame, struct error *err)
+{
+    static const char *const tables[N_TARGETS] = {"functions", "objects", "sources"};
+    static const char *const ids[N_TARGETS] = {"function_id", "object_id", "source_id"};
+    int rc = 0;
+
+    for (size_t i = 0; rc == 0 && i < N_TARGETS; i++)
+        rc = id_set_init(&blame->skipped[i], blame->database, tables[i], ids[i], err);
+    return rc == 0 ? each_row(blame,
+                              "SELECT CASE target WHEN 'function' THEN 0 WHEN 'object' THEN 1"
+                              " ELSE 2 END, id FROM skipped_code",
+                              read_skipped, err)
+                   : rc;
+}
+
+static bool is_past(const struct blame *blame, const struct place *place)
+{
+    return place->function_id ? id_set_has(&blame->past, place->function_id)
+                              : id_set_has(&blame->past_objects, place->object_id);
+}
+
+/* A place of which nothing is known is nobody to blame. */
+static bool is_skipped(const struct blame *blame, const struct place *place)
+{
+    return (!place->function_id && !place->source_id && !place->object_id) || is_past(blame, place)
+           || id_set_has(&blame->skipped[0], place->function_id)
+           || id_set_has(&blame->skipped[1], place->object_id)
+           || id_set_has(&blame->skipped[2], place->source_id);
+}
+
+/* ---- places ---- */
+
+static int read_site(struct blame *blame, struct sqlite3_stmt *row, struct error *err)
+{
+    struct place key = {sqlite3_column_int64(row, 1), sqlite3_column_int64(row, 2),
+                        sqlite3_column_int64(row, 3), sqlite3_column_int64(row, 4),
+                        sqlite3_column_int64(row, 5), 0};
+    int64_t id = database_id(row, 0, blame->n_file_sites);
+    struct place *place = keyed_get(&blame->places, &key, key_bytes, sizeof(key));
+
+    if (!place)
+        return no_memory(err);
+    place->id = place->id ? place->id : id;
+    blame->moves[id] = is_past(blame, &key);
+    return 0;
+}
+
+/* Levels come innermost first: the first that nothing skips is the frame's. */
+static int read_level(struct blame *blame, struct sqlite3_stmt *row, struct error *err)
+{
+    struct place key = {sqlite3_column_int64(row, 1),
+                        sqlite3_column_int64(row, 2),
+                        sqlite3_column_int64(row, 3),
+                        sqlite3_column_int64(row, 4),
+                        0,
+                        0};
+    int64_t *site = &blame->of_frame[database_id(row, 0, blame->n_frames)];
+    struct place *place;
+
+    if (key.function_id == 0 && key.source_id == 0 && key.object_id != 0)
+        key.object_offset = sqlite3_column_int64(row, 5);
+    if (*site || is_skipped(blame, &key))
+        return 0;
+    place = keyed_get(&blame->places, &key, key_bytes, sizeof(key));
+    if (!place)
+        return no_memory(err);
+    if (!place->id)
+        place->id = blame->n_sites++;
+    *site = place->id;
+    return 0;
+}
+
+/* ---- stacks ---- */
+
+/* Preorder: callers were here before. */
+static int read_stack(struct blame *blame, struct sqlite3_stmt *row, struct error *err)
+{
+    int64_t id = database_id(row, 0, blame->n_stacks);
+    int64_t caller = database_id(row, 1, (size_t)id);
+    int64_t offered = blame->of_frame[database_id(row, 2, blame->n_frames)];
+
+    (void)err;
+    blame->of_stack[id] = offered ? offered : blame->of_stack[caller];
+    return 0;
+}
+
+/* blamed(backtrace_id, call_site_id) */
+static void blamed(struct sqlite3_context *context, int n_values, struct sqlite3_value **values)
+{
+    const struct blame *blame = sqlite3_user_data(context);
+    int64_t id = sqlite3_value_int64(values[0]);
+    int64_t site = sqlite3_value_int64(values[1]);
+    bool moves = site > 0 && (uint64_t)site < blame->n_file_sites && blame->moves[site];
+
+    (void)n_values;
+    if (moves && id > 0 && (uint64_t)id < blame->n_stacks && blame->of_stack[id])
+        sqlite3_result_int64(context, blame->of_stack[id]);
+    else
+        sqlite3_result_value(context, values[1]);
+}
+
+/* ---- tables ---- */
+
+static const char sites_sql[] =
+    "CREATE TEMP TABLE call_sites(call_site_id INTEGER PRIMARY KEY, function_id INTEGER, source_id INTEGER,"
+    " line INTEGER, object_id INTEGER, object_offset INTEGER);"
+    "INSERT INTO temp.call_sites SELECT call_site_id, function_id, source_id, line, object_id, object_offset"
+    " FROM main.call_sites";
+
+static const char stacks_sql[] =
+    "CREATE TEMP TABLE backtraces(backtrace_id INTEGER PRIMARY KEY, parent_backtrace_id INTEGER,"
+    " last_descendant_id INTEGER, frame_id INTEGER, depth INTEGER, call_site_id INTEGER, status TEXT);"
+    "INSERT INTO temp.backtraces SELECT backtrace_id, parent_backtrace_id, last_descendant_id, frame_id, depth,"
+    " mtrace_blamed(backtrace_id, call_site_id), status FROM main.backtraces";
+
+static int put_sites(struct blame *blame, struct rundb *database, struct error *err)
+{
+    const struct place *places = blame->places.elements;
+    struct sqlite3_stmt *insert = NULL;
+    int rc = rundb_run(database, sites_sql, err);
+
+    if (rc == 0)
+        rc = rundb_prepare(database,
+                           "INSERT INTO temp.call_sites VALUES (?1, nullif(?2, 0), nullif(?3, 0),"
+                           " nullif(?4, 0), nullif(?5, 0), nullif(?6, 0))",
+                           &insert, err);
+    for (size_t i = 0; rc == 0 && i < blame->places.n; i++) {
+        if (places[i].id < (int64_t)blame->n_file_sites)
+            continue;
+        sqlite3_bind_int64(insert, 1, places[i].id);
+        sqlite3_bind_int64(insert, 2, places[i].function_id);
+        sqlite3_bind_int64(insert, 3, places[i].source_id);
+        sqlite3_bind_int64(insert, 4, places[i].line);
+        sqlite3_bind_int64(insert, 5, places[i].object_id);
+        sqlite3_bind_int64(insert, 6, places[i].object_offset);
+        rc = rundb_step(database, insert, err);
+        sqlite3_reset(insert);
+    }
+    sqlite3_finalize(insert);
+    return rc;
+}
+
+/* The function lives only as long as the statement. */
+static int put_stacks(struct blame *blame, struct rundb *database, struct error *err)
+{
+    static const char name[] = "mtrace_blamed";
+    int rc;
+
+    if (sqlite3_create_function(database->handle, name, 2, SQLITE_UTF8 | SQLITE_DIRECTONLY, blame,
+                                blamed, NULL, NULL)
+        != SQLITE_OK)
+        return rundb_error(database, "reading", err);
+    rc = rundb_run(database, stacks_sql, err);
+    (void)sqlite3_create_function(database->handle, name, 2, SQLITE_UTF8, NULL, NULL, NULL, NULL);
+    return rc;
+}
+
+static int reserve(struct blame *blame, struct error *err)
+{
+    struct sqlite3 *db = blame->database->handle;
+    int rc = database_ids(db, "frames", "frame_id", &blame->n_frames, err);
+
+    if (rc == 0)
+        rc = database_ids(db, "backtraces", "backtrace_id", &blame->n_stacks, err);
+    if (rc == 0)
+        rc = database_ids(db, "call_sites", "call_site_id", &blame->n_file_sites, err);
+    if (rc != 0)
+        return rc;
+    blame->n_sites = (int64_t)blame->n_file_sites;
+    blame->of_frame = calloc(blame->n_frames, sizeof(*blame->of_frame));
+    blame->of_stack = calloc(blame->n_stacks, sizeof(*blame->of_stack));
+    blame->moves = calloc(blame->n_file_sites, 1);
+    return blame->of_frame && blame->of_stack && blame->moves ? 0 : no_memory(err);
+}
+
+static int find(struct blame *blame, const char *pattern, struct error *err)
+{
+    bool is_found = false;
+    int rc = stack_selection_code(blame->database, pattern, &blame->past, &blame->past_objects,
+                                  &is_found, err);
+
+    if (rc == 0 && !is_found)
+        rc = error_set(err, ERROR_USAGE, "no function or module of '%s' matches '%s'",
+                       blame->database->path, pattern);
+    if (rc == 0)
+        rc = read_rules(blame, err);
+    if (rc == 0)
+        rc = reserve(blame, err);
+    if (rc == 0)
+        rc = each_row(blame,
+                      "SELECT call_site_id, function_id, source_id, line, object_id, object_offset"
+                      " FROM main.call_sites WHERE call_site_id > 0 ORDER BY call_site_id",
+                      read_site, err);
+    if (rc == 0)
+        rc = each_row(
+            blame,
+            "SELECT l.frame_id, l.function_id, l.source_id, l.line, f.object_id, f.object_offset"
+            " FROM frame_lines AS l JOIN frames AS f ON f.frame_id = l.frame_id"
+            " WHERE l.frame_id > 0 ORDER BY l.frame_id, l.inline_level",
+            read_level, err);
+    return rc == 0 ? each_row(blame,
+                              "SELECT backtrace_id, parent_backtrace_id, frame_id"
+                              " FROM main.backtraces WHERE backtrace_id > 0 ORDER BY backtrace_id",
+                              read_stack, err)
+                   : rc;
+}
+
+int blame_install(struct rundb *database, const char *pattern, struct error *err)
+{
+    struct blame blame = {.database = database};
+    int rc = find(&blame, pattern, err);
+
+    if (rc == 0)
+        rc = put_sites(&blame, database, err);
+    if (rc == 0)
+        rc = put_stacks(&blame, database, err);
+    for (size_t i = 0; i < N_TARGETS; i++)
+        id_set_done(&blame.skipped[i]);
+    id_set_done(&blame.past);
+    id_set_done(&blame.past_objects);
+    keyed_done(&blame.places);
+    free(blame.of_frame);
+    free(blame.of_stack);
+    free(blame.moves);
+    return rc;
+}
