@@ -102,7 +102,7 @@ static void test_changed_rules_apply_again(void **state)
 
     assert_int_equal(call_sites_write(*state, &err), 0);
     execute(*state, "DELETE FROM call_site_rules;"
-                    "INSERT INTO call_site_rules(target, pattern) VALUES ('function', 'grow'),"
+                    "INSERT INTO call_site_rules(target, pattern) VALUES ('function', 'swell'),"
                     " ('source', '/usr/include/*'), ('object', '*/libc.so.*')");
     assert_int_equal(call_sites_write(*state, &err), 0);
     assert_sites(
