@@ -72,6 +72,7 @@ enum log_drop {
     LOG_DROP_NO_MEMORY, /* private memory of the collector could not be had */
     LOG_DROP_NO_ACCESS, /* the process may no longer open its log: another user or root directory, or
                            the file is gone */
+    LOG_DROP_ABANDONED, /* a signal handler left by siglongjmp what it had interrupted: a recording */
     LOG_DROP_REASONS = 8, /* slots in the header, the rest reserved */
 };
 

@@ -85,6 +85,7 @@ static const char *cure_of_drops(const struct closing *closing)
             " (the program changed its user or root directory, or its live log was "
             "removed, and could not enlarge it any more: record it as the user "
             "that it becomes)",
+        [LOG_DROP_ABANDONED] = " (a signal handler left by siglongjmp what was being recorded)",
     };
 
     for (int i = 0; i < LOG_DROP_REASONS; i++)

@@ -186,7 +186,7 @@ static void report_overflow(void)
 }
 
 /* MO-1. Two threads may define the same module at the same time: two ids, both right. */
-static uint32_t add(const struct module_identity *identity)
+static uint32_t add_unblocked(const struct module_identity *identity)
 {
     const struct link_map *map = (const void *)identity->link_map;
     struct description file = {find_build_id(identity, map->l_addr),
@@ -206,6 +206,18 @@ static uint32_t add(const struct module_identity *identity)
         report_overflow();
     }
     memory_return(file.path.text);
+    return id;
+}
+
+/* A handler that leaves by siglongjmp would leave a slot, or the borrowed buffer, to nobody. */
+static uint32_t add(const struct module_identity *identity)
+{
+    uint64_t mask;
+    bool is_blocked = sys_block_signals(&mask) >= 0;
+    uint32_t id = add_unblocked(identity);
+
+    if (is_blocked)
+        sys_unblock_signals(mask);
     return id;
 }
 

@@ -173,10 +173,11 @@ static void copy_entry(struct table *to, uint64_t entry)
 }
 
 /*
+ * With signals blocked: who is left in the middle would keep all others from growing it for ever.
  * One thread copies, the others go on with the old table. What they add to it behind the copier's
  * back is lost with it, and gets a second id when it is met again (ST-2 allows that).
  */
-static MTRACE_COLD void grow_slow(struct table *old)
+static void grow_unblocked(struct table *old)
 {
     uint32_t capacity = old->mask + 1;
     struct table *bigger;
@@ -196,6 +197,16 @@ static MTRACE_COLD void grow_slow(struct table *old)
         sys_advise((unsigned char *)old + 4096, table_bytes(capacity) - 4096, MADV_DONTNEED);
     }
     atomic_store_explicit(&g_is_growing, false, memory_order_release);
+}
+
+static MTRACE_COLD void grow_slow(struct table *old)
+{
+    uint64_t mask;
+    bool is_blocked = sys_block_signals(&mask) >= 0;
+
+    grow_unblocked(old);
+    if (is_blocked)
+        sys_unblock_signals(mask);
 }
 
 static struct table *first_table(void)

@@ -40,6 +40,7 @@ void capture_init(const struct config *config)
 void capture_open_oracle(const struct config *config)
 {
     static char path[CONFIG_PATH_BYTES];
+    const struct unwind_origin here = RECORD_ORIGIN();
     struct fmt out = FMT_BUFFER(path);
     const char *own = real_own_path();
     size_t directory_bytes = 0;
@@ -55,7 +56,7 @@ void capture_open_oracle(const struct config *config)
     fmt_bytes(&out, own, directory_bytes);
     fmt_string(&out, "libmtrace-oracle.so");
     /* What ld.so and libunwind allocate for it is none of the program's. */
-    thread = state_is_recording() ? thread_enter() : NULL;
+    thread = state_is_recording() ? thread_enter(&here) : NULL;
     if (thread)
         thread->is_muted = true;
     handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);

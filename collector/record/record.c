@@ -113,10 +113,11 @@ static bool next_segment(struct thread *thread)
 {
     struct log_segment *segment;
 
-    if (thread->segment) {
-        segment_seal(thread->segment);
+    if ((segment = thread->segment)) {
         thread->segment = NULL;
         thread->cursor = thread->limit = NULL;
+        atomic_signal_fence(memory_order_seq_cst); /* TH-5: never sealed twice */
+        segment_seal(segment);
     } else if ((segment = segment_take_partial())) {
         continue_segment(thread, segment);
         return true;
@@ -308,7 +309,7 @@ void record_alloc(const void *block, size_t size_bytes, enum log_call call, size
 
     if (!is_tracing())
         return;
-    thread = thread_enter();
+    thread = thread_enter(origin);
     if (mtrace_unlikely(!thread)) {
         alloc_aside(block, size_bytes, call, alignment);
         return;
@@ -338,7 +339,7 @@ static MTRACE_COLD void free_aside(const void *block)
 
 void record_free(const void *block, const struct unwind_origin *origin)
 {
-    struct thread *thread = thread_enter();
+    struct thread *thread = thread_enter(origin);
     uint64_t ticks;
     uint64_t *out;
     uint32_t node;
@@ -381,7 +382,7 @@ void record_realloc(const void *block, const void *old, size_t size_bytes, enum 
                     uint64_t began_ticks, const struct unwind_origin *origin)
 {
     struct draft draft;
-    struct thread *thread = thread_enter();
+    struct thread *thread = thread_enter(origin);
     uint64_t ticks;
     uint32_t node;
 
@@ -414,8 +415,9 @@ void record_failure(const void *old, size_t size_bytes, enum log_call call, int 
 void record_event(enum log_event_kind kind, uint64_t address, const uint64_t *words,
                   unsigned n_words, const struct unwind_origin *origin)
 {
+    const struct unwind_origin here = RECORD_ORIGIN();
     struct draft draft = {.words = {kind, address & g_address_mask}, .n_words = n_words};
-    struct thread *thread = thread_enter();
+    struct thread *thread = thread_enter(origin ? origin : &here);
 
     for (unsigned i = 2; i < n_words; i++)
         draft.words[i] = words[i];
@@ -433,8 +435,9 @@ void record_event(enum log_event_kind kind, uint64_t address, const uint64_t *wo
 
 void record_note(enum log_event_kind kind, uint32_t value)
 {
+    const struct unwind_origin here = RECORD_ORIGIN();
     struct draft draft = {.words = {kind | (uint64_t)value << 32, 0}, .n_words = 2};
-    struct thread *thread = thread_enter();
+    struct thread *thread = thread_enter(&here);
 
     if (!thread) {
         if (is_side_open())

@@ -15,21 +15,12 @@
 #ifndef MTRACE_COLLECTOR_RECORD_H
 #define MTRACE_COLLECTOR_RECORD_H
 
-#include "collector/arch/arch.h"
 #include "collector/record/thread.h"
 #include "collector/unwind/unwind.h"
 #include "common/log_format.h"
 
 #include <stddef.h>
 #include <stdint.h>
-
-/* Where the program called the wrapper that this is written in (built with frame pointers). */
-#define RECORD_ORIGIN()                                                  \
-    {                                                                    \
-        .pc = (uintptr_t)__builtin_return_address(0),                    \
-        .cfa = (uintptr_t)__builtin_frame_address(0) + ARCH_FRAME_BYTES, \
-        .fp = *(const uintptr_t *)__builtin_frame_address(0),            \
-    }
 
 /* A new block; alignment 0: malloc's own. */
 void record_alloc(const void *block, size_t size_bytes, enum log_call call, size_t alignment,

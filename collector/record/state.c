@@ -18,7 +18,7 @@ static const _Atomic uint64_t g_no_generation; /* 0: every gate is closed */
 const _Atomic uint64_t *g_state_generation = &g_no_generation;
 
 static _Atomic uint64_t *g_wiped_word; /* the same word, writable; NULL before state_init */
-static uint64_t g_last_generation = 1; /* inherited by fork children, so theirs are new */
+static uint64_t g_last_generation;     /* even; inherited by fork children, so theirs are new */
 _Atomic uint32_t g_state_now;
 static uint32_t g_pid;                 /* written by state_record and state_wait */
 static bool (*g_begin_in_child)(void); /* written by state_init */
@@ -50,7 +50,7 @@ bool state_start(enum state from)
 void state_record(void)
 {
     g_pid = (uint32_t)sys_getpid();
-    atomic_store_explicit(g_wiped_word, ++g_last_generation, memory_order_release);
+    atomic_store_explicit(g_wiped_word, g_last_generation += 2, memory_order_release);
     g_state_generation = g_wiped_word;
     atomic_store_explicit(&g_state_is_tracing, true, memory_order_relaxed);
     set(STATE_RECORDING);

@@ -13,7 +13,7 @@
  *          the one function that life/ left here.
  * Invariants
  *   SE-1 *g_state_generation is 0 in a process that has no log of its own, whatever call made it;
- *        else no other process of its ancestry had this value.
+ *        else it is even, and no other process of its ancestry had this value.
  * Threads: any. Signals: safe. Failure: off.
  */
 #ifndef MTRACE_COLLECTOR_STATE_H

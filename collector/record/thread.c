@@ -15,8 +15,8 @@
 enum {
     KEY_ROUNDS = 4,        /* PTHREAD_DESTRUCTOR_ITERATIONS of glibc */
     MOST_KEYS_INLINE = 32, /* glibc allocates for keys above */
-    /* Free words that a segment must have to be worth passing on to another thread. */
-    PARTIAL_WORDS = 64,
+    /* What a segment must have free to be worth passing on to another thread. */
+    PARTIAL_BYTES = 64 * sizeof(uint64_t),
 };
 
 extern void *__libc_stack_end;
@@ -89,7 +89,10 @@ static void define(struct thread *thread)
     thread_define_name(thread, NULL);
 }
 
-/* Threads of this process are unseen, or (after a fork) have fields about another process. */
+/*
+ * Threads of this process are unseen, or (after a fork) have fields about another process. The
+ * generation comes last: who is abandoned before it begins again.
+ */
 static void begin(struct thread *thread, uint64_t generation)
 {
     if (thread->generation != 0 && thread->generation != generation)
@@ -103,16 +106,22 @@ static void begin(struct thread *thread, uint64_t generation)
     thread->walk = NULL;
     thread->exec_scratch = NULL;
     thread->exec_scratch_bytes = 0;
-    thread->generation = generation;
     if (thread->unwind.stack_high == 0 && is_main_thread())
         find_main_stack(thread);
     define(thread);
     if (g_has_key)
         pthread_setspecific(g_key, thread);
+    atomic_signal_fence(memory_order_seq_cst);
+    thread->generation = generation;
 }
 
 /* ---- forks inside of a recording -----------------------------------------------------------------
  */
+
+static bool is_open(uint64_t gate)
+{
+    return !(gate & THREAD_GATE_CLOSED);
+}
 
 static struct thread *g_stranded; /* in the child, where no other thread is; else NULL */
 static _Atomic uint32_t g_n_stranded;
@@ -120,9 +129,9 @@ static _Atomic uint32_t g_n_stranded;
 bool thread_fork_begins(void)
 {
     struct thread *thread = &g_thread;
+    bool is_unseen = thread->generation == 0 && thread->gate == THREAD_GATE_CLOSED;
 
-    if (thread->generation == 0 || thread->gate != THREAD_GATE_CLOSED || thread->is_dead
-        || g_stranded)
+    if (is_unseen || is_open(thread->gate) || thread->is_dead || g_stranded)
         return false;
     memory_inherit();
     thread->is_forking = true;
@@ -149,7 +158,7 @@ bool thread_is_stranded(void)
 {
     if (g_thread.is_forking)
         strand();
-    if (g_stranded && g_stranded->gate != THREAD_GATE_CLOSED)
+    if (g_stranded && is_open(g_stranded->gate))
         g_stranded = NULL;
     return g_stranded != NULL;
 }
@@ -165,42 +174,98 @@ uint32_t thread_n_stranded(void)
     return atomic_exchange_explicit(&g_n_stranded, 0, memory_order_relaxed);
 }
 
-/* ---- the gate ----------------------------------------------------------------------------------
+/* ---- segments ----------------------------------------------------------------------------------
  */
 
-MTRACE_COLD struct thread *thread_enter_slow(uint64_t previous_gate)
-{
-    struct thread *thread = &g_thread;
-    bool was_closed = previous_gate == THREAD_GATE_CLOSED;
-    uint64_t generation;
-
-    if (g_stranded == thread && !was_closed)
-        g_stranded = NULL;
-    if (!state_is_recording()) {
-        thread->gate = previous_gate;
-        return NULL;
-    }
-    generation = atomic_load_explicit(g_state_generation, memory_order_relaxed);
-    if (thread->generation == generation || thread->is_muted)
-        return NULL; /* inside, or dead */
-    if (thread->generation != 0 && was_closed && !thread->is_dead)
-        return NULL; /* inside, in the parent process */
-    begin(thread, generation);
-    return thread;
-}
-
-/* The segment serves another thread, or is sealed. */
+/* The segment serves another thread, or is sealed. What was not committed never was. */
 static void put_segment(struct thread *thread)
 {
     struct log_segment *segment = thread->segment;
-    bool has_room = thread->limit > thread->cursor + PARTIAL_WORDS;
+    uint32_t used;
 
     thread->segment = NULL;
     thread->cursor = thread->limit = NULL;
-    if (has_room)
+    atomic_signal_fence(memory_order_seq_cst); /* TH-5: lost rather than given away twice */
+    if (!segment)
+        return;
+    used = atomic_load_explicit(&segment->committed_bytes, memory_order_relaxed);
+    if (used + PARTIAL_BYTES < LOG_SEGMENT_PAYLOAD_BYTES)
         segment_put_partial(segment);
     else
         segment_seal(segment);
+}
+
+/* ---- the gate ----------------------------------------------------------------------------------
+ */
+
+static bool is_on_own_stack(const struct thread *thread, uintptr_t at)
+{
+    return at > thread->unwind.stack_low && at <= thread->unwind.stack_high;
+}
+
+/* TH-4 (b). Where the kernel cannot be asked, nothing is known of other stacks. */
+static bool is_return_gone(const struct thread *thread, uintptr_t frame, uint16_t pc)
+{
+    uintptr_t at = frame + (uintptr_t)ARCH_RA_AT_CFA;
+    uintptr_t now = 0;
+
+    if (is_on_own_stack(thread, frame))
+        return (uint16_t) * (const uintptr_t *)at != pc;
+    if (sys_is_forbidden())
+        return false;
+    return sys_copy_own(&now, at, sizeof(now)) != sizeof(now) || (uint16_t)now != pc;
+}
+
+/* TH-4: whoever closed the gate will not open it. */
+static MTRACE_NOINLINE bool is_abandoned(const struct thread *thread, uint64_t gate,
+                                         const struct unwind_origin *origin)
+{
+    uintptr_t frame = gate & (((uint64_t)1 << THREAD_GATE_PC_SHIFT) - 1) & ~(uint64_t)1;
+    uintptr_t at = frame + (uintptr_t)ARCH_RA_AT_CFA;
+
+    if (frame == 0)
+        return false;
+    if (at >= (uintptr_t)__builtin_frame_address(0) && at < origin->cfa)
+        return true;
+    if (is_return_gone(thread, frame, (uint16_t)(gate >> THREAD_GATE_PC_SHIFT)))
+        return true;
+    return origin->cfa > frame && is_on_own_stack(thread, frame)
+           && is_on_own_stack(thread, origin->cfa) && !sys_is_forbidden()
+           && !sys_is_on_signal_stack();
+}
+
+/* What the thread remembered may be half of something (TH-5). */
+static void recover(struct thread *thread)
+{
+    thread->is_muted = false;
+    unwind_memory_distrust(&thread->unwind);
+    put_segment(thread);
+}
+
+MTRACE_COLD struct thread *thread_enter_slow(const struct unwind_origin *origin)
+{
+    struct thread *thread = &g_thread;
+    bool was_inside;
+    uint64_t generation;
+
+    if (g_stranded == thread && is_open(thread->gate))
+        g_stranded = NULL;
+    if (!state_is_recording() || thread->outer_gate != 0)
+        return NULL;
+    generation = atomic_load_explicit(g_state_generation, memory_order_relaxed);
+    was_inside = !is_open(thread->gate) && thread->gate != THREAD_GATE_CLOSED;
+    if (was_inside ? !is_abandoned(thread, thread->gate, origin)
+                   : thread->is_muted || (thread->is_dead && thread->generation == generation))
+        return NULL;
+    thread->gate = thread_gate_of(origin);
+    atomic_signal_fence(memory_order_seq_cst);
+    if (was_inside)
+        segment_count_drop(LOG_DROP_ABANDONED);
+    if (thread->generation != generation)
+        begin(thread, generation);
+    else if (was_inside)
+        recover(thread);
+    return thread;
 }
 
 static void end(struct thread *thread)
@@ -210,8 +275,7 @@ static void end(struct thread *thread)
     thread->gate = THREAD_GATE_CLOSED;
     atomic_signal_fence(memory_order_seq_cst);
     thread->is_dead = true;
-    if (thread->segment)
-        put_segment(thread);
+    put_segment(thread);
     unwind_memory_done(&thread->unwind);
     memory_unmap(thread->exec_scratch, thread->exec_scratch_bytes);
     thread->exec_scratch = NULL;

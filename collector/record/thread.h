@@ -12,6 +12,7 @@
  *        └───────────────────────────────────────────►   dead
  *
  *      inside + a nested call (signal handler, or ourselves)  -> the shared side segment
+ *      inside + a call that proves the recording abandoned (TH-4) -> inside, with nothing remembered
  *      inside in the parent of a fork (the handler forked): the process is stranded, and records
  *          nothing until the handler has returned and the interrupted recording has ended
  *      dead   + a call (a later destructor of the same round) -> the shared side segment
@@ -19,14 +20,32 @@
  *
  * Invariants
  *   TH-1 gate == *g_state_generation exactly when the thread is ready and belongs to this process. A fork
- *        child finds *g_state_generation 0 (MADV_WIPEONFORK), whatever call made it.
+ *        child finds *g_state_generation 0 (MADV_WIPEONFORK), whatever call made it. Generations are
+ *        even, a closed gate is odd.
  *   TH-2 Fields below `gate` are touched only between thread_enter and thread_leave.
  *   TH-3 segment, if not NULL, is FILLING and only this thread writes it.
+ *   TH-4 A recording that a signal handler left by siglongjmp never ends. The gate says where its wrapper
+ *        was called: W, the stack pointer after its return, and 16 bits of the return address, which
+ *        is at W - 8 as long as the recording can go on, because nothing but the wrapper's return frees
+ *        that word. So it was abandoned when a call, at F, finds that
+ *          (a) its own frames, from the stack pointer up to F, are where that word was; or
+ *          (b) the word is another one, or its page is gone, whatever stack it was on; or
+ *          (c) W and F are on the thread's own stack, F above W, and F is on no alternate signal stack.
+ *              Handlers run below what they interrupt, and so does all that they call; F does not.
+ *        In all other cases the recording may go on, and the call is refused: handlers on the same
+ *        stack (F below W), on alternate ones and coroutines (the word is unchanged). Not so for a
+ *        stack made of a piece of the thread's own that a handler switches away from or to in the
+ *        middle of a malloc by setcontext: (c) does not hold there, nor does anything malloc promises.
+ *   TH-5 Whatever instruction a recording was abandoned at, what it leaves is as if it had been killed
+ *        there, which the log bears (LF-1), or lost to the thread (a segment that nobody fills on is
+ *        read at the end). What is worse, because it takes several stores, has signals blocked:
+ *        growth of the pool, of the tables and of remembered frames, and a new module.
  * Threads: each its own. Signals: a handler sees either side of the gate's one store.
  */
 #ifndef MTRACE_COLLECTOR_THREAD_H
 #define MTRACE_COLLECTOR_THREAD_H
 
+#include "collector/arch/arch.h"
 #include "collector/record/state.h"
 #include "collector/unwind/unwind.h"
 #include "common/attr.h"
@@ -36,9 +55,19 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* A closed gate: odd; above the lowest bit W (TH-4), 0 for none, and above that bits of the pc. */
 enum {
-    THREAD_GATE_CLOSED = 1 /* never a generation: those are 0 or >= 2 */
+    THREAD_GATE_CLOSED = 1,
+    THREAD_GATE_PC_SHIFT = 48,
 };
+
+/* Where the program called the wrapper that this is written in (built with frame pointers). */
+#define RECORD_ORIGIN()                                                  \
+    {                                                                    \
+        .pc = (uintptr_t)__builtin_return_address(0),                    \
+        .cfa = (uintptr_t)__builtin_frame_address(0) + ARCH_FRAME_BYTES, \
+        .fp = *(const uintptr_t *)__builtin_frame_address(0),            \
+    }
 
 struct thread {
     uint64_t gate;
@@ -64,22 +93,32 @@ struct thread {
 
 extern _Thread_local struct thread g_thread __attribute__((tls_model("initial-exec")));
 
-MTRACE_NODISCARD struct thread *thread_enter_slow(uint64_t previous_gate);
+MTRACE_NODISCARD struct thread *thread_enter_slow(const struct unwind_origin *origin);
+
+/* What the gate is while a recording for this caller goes on. */
+static inline uint64_t thread_gate_of(const struct unwind_origin *origin)
+{
+    return (uint64_t)origin->pc << THREAD_GATE_PC_SHIFT | origin->cfa | THREAD_GATE_CLOSED;
+}
 
 /*
  * The calling thread, now inside; NULL: record nothing, or into the side segment (record.c asks
- * state.h). Fast path: two loads, one compare, one store.
+ * state.h). Compared before it is closed: a refused call leaves the mark of who is inside (TH-4). And
+ * again once it is closed: a handler that forked in between found it open.
  */
-MTRACE_NODISCARD static inline struct thread *thread_enter(void)
+MTRACE_NODISCARD static inline struct thread *thread_enter(const struct unwind_origin *origin)
 {
     struct thread *thread = &g_thread;
     uint64_t gate = thread->gate;
 
-    /* Closed before it is compared: a handler that forks in between finds it closed. */
-    thread->gate = THREAD_GATE_CLOSED;
-    atomic_signal_fence(memory_order_seq_cst);
     if (mtrace_unlikely(gate != atomic_load_explicit(g_state_generation, memory_order_relaxed)))
-        return thread_enter_slow(gate);
+        return thread_enter_slow(origin);
+    thread->gate = thread_gate_of(origin);
+    atomic_signal_fence(memory_order_seq_cst);
+    if (mtrace_unlikely(gate != atomic_load_explicit(g_state_generation, memory_order_relaxed))) {
+        thread->gate = gate;
+        return thread_enter_slow(origin);
+    }
     return thread;
 }
 

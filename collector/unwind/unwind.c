@@ -597,6 +597,12 @@ void unwind_memory_done(struct unwind_memory *memory)
     memory->state = NULL;
 }
 
+void unwind_memory_distrust(struct unwind_memory *memory)
+{
+    if (memory->state != NULL)
+        unwind_state_distrust(memory->state);
+}
+
 void unwind_memory_forget(struct unwind_memory *memory)
 {
     memory->state = NULL;

@@ -35,6 +35,9 @@ uint32_t unwind_capture(struct unwind_memory *memory, const struct unwind_origin
 /* Gives the private mapping back; memory may be used again afterwards. */
 void unwind_memory_done(struct unwind_memory *memory);
 
+/* After a capture that did not come to its end: forgets what it may have left half done. */
+void unwind_memory_distrust(struct unwind_memory *memory);
+
 /* In a fork child: mappings are gone (MADV_DONTFORK); forget them without touching them. */
 void unwind_memory_forget(struct unwind_memory *memory);
 

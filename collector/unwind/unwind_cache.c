@@ -80,19 +80,27 @@ static void write_entry(struct unwind_cache_entry *entry, uintptr_t address, uin
     atomic_store_explicit(&entry->key, (uint64_t)address << 16 | sequence, memory_order_release);
 }
 
-/* The entry to overwrite: of this address, or an empty one; else the first is evicted. */
+/*
+ * The entry to overwrite: of this address, or an empty one; else the first is evicted. Not one that
+ * is being written: its writer may have been left by siglongjmp, and then it never comes to its end.
+ */
 static struct unwind_cache_entry *choose_entry(struct unwind_cache *cache, uintptr_t address)
 {
     size_t index = unwind_cache_index(cache, address);
+    struct unwind_cache_entry *first = NULL;
 
     for (size_t way = 0; way < (size_t)2 * UNWIND_CACHE_WAYS; way++) {
         struct unwind_cache_entry *entry = &cache->entries[index ^ way];
         uint64_t key = atomic_load_explicit(&entry->key, memory_order_relaxed);
+        if (key & 1)
+            continue;
         if (key == 0 || key >> 16 == address)
             return entry;
+        if (first == NULL)
+            first = entry;
     }
     atomic_fetch_add_explicit(&cache->n_evicted, 1, memory_order_relaxed);
-    return &cache->entries[index];
+    return first != NULL ? first : &cache->entries[index];
 }
 
 static void copy_entries(struct unwind_cache *to, const struct unwind_cache *from)
@@ -106,10 +114,11 @@ static void copy_entries(struct unwind_cache *to, const struct unwind_cache *fro
 }
 
 /*
+ * With signals blocked: who is left in the middle would keep all others from growing it for ever.
  * What other threads put into the old one meanwhile is made again when it is missed. Readers still
  * in the old one find zeros there, which means absent.
  */
-static void grow(struct unwind_cache *old)
+static void grow_unblocked(struct unwind_cache *old)
 {
     struct unwind_cache *larger;
 
@@ -125,6 +134,16 @@ static void grow(struct unwind_cache *old)
                    MADV_DONTNEED);
     }
     atomic_store_explicit(&g_is_growing, false, memory_order_release);
+}
+
+static void grow(struct unwind_cache *old)
+{
+    uint64_t mask;
+    bool is_blocked = sys_block_signals(&mask) >= 0;
+
+    grow_unblocked(old);
+    if (is_blocked)
+        sys_unblock_signals(mask);
 }
 
 void unwind_cache_put(uintptr_t address, uint32_t epoch, const struct unwind_rule *rule)

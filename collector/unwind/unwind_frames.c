@@ -2,6 +2,7 @@
 #include "collector/unwind/unwind_frames.h"
 
 #include "collector/platform/memory.h"
+#include "collector/platform/sys.h"
 
 #include <string.h>
 
@@ -9,25 +10,46 @@ enum {
     FIRST_CAPACITY = 256
 };
 
-/* A larger copy of an array; NULL without memory, and then the old one stays. */
-static struct unwind_frame *grow(struct unwind_frame *frames, size_t n_used, size_t n_wanted,
-                                 size_t *capacity, bool *is_lent)
+/* An array of frames where it belongs. */
+struct frame_array {
+    struct unwind_frame **frames;
+    size_t *capacity;
+    bool *is_lent;
+};
+
+/* A larger copy takes the place of an array; false without memory, and then the old one stays. */
+static bool grow_unblocked(const struct frame_array *array, size_t n_used, size_t n_wanted)
 {
-    size_t n_new = *capacity != 0 ? *capacity : FIRST_CAPACITY;
+    struct unwind_frame *old = *array->frames;
+    size_t n_old = *array->capacity;
+    size_t n_new = n_old != 0 ? n_old : FIRST_CAPACITY;
     struct unwind_frame *grown;
 
     while (n_new < n_wanted)
         n_new *= 2;
     grown = memory_map(n_new * sizeof(*grown));
     if (grown == NULL)
-        return NULL;
+        return false;
     if (n_used > 0)
-        memcpy(grown, frames, n_used * sizeof(*grown));
-    if (!*is_lent)
-        memory_unmap(frames, *capacity * sizeof(*frames));
-    *is_lent = false;
-    *capacity = n_new;
-    return grown;
+        memcpy(grown, old, n_used * sizeof(*grown));
+    *array->frames = grown;
+    *array->capacity = n_new;
+    if (!*array->is_lent)
+        memory_unmap(old, n_old * sizeof(*old));
+    *array->is_lent = false;
+    return true;
+}
+
+/* A handler that leaves by siglongjmp would leave an array that is not as long as it says. */
+static bool grow(struct frame_array array, size_t n_used, size_t n_wanted)
+{
+    uint64_t mask;
+    bool is_blocked = sys_block_signals(&mask) >= 0;
+    bool has_grown = grow_unblocked(&array, n_used, n_wanted);
+
+    if (is_blocked)
+        sys_unblock_signals(mask);
+    return has_grown;
 }
 
 void unwind_record_lend(struct unwind_record *record, struct unwind_frame *frames, size_t n_frames)
@@ -50,27 +72,17 @@ void unwind_fresh_lend(struct unwind_fresh *fresh, struct unwind_frame *frames, 
 
 bool unwind_record_reserve(struct unwind_record *record, size_t n_frames)
 {
-    struct unwind_frame *frames;
-
-    if (n_frames <= record->capacity)
-        return true;
-    frames = grow(record->frames, record->n_frames, n_frames, &record->capacity, &record->is_lent);
-    if (frames == NULL)
-        return false;
-    record->frames = frames;
-    return true;
+    return n_frames <= record->capacity
+           || grow((struct frame_array){&record->frames, &record->capacity, &record->is_lent},
+                   record->n_frames, n_frames);
 }
 
 MTRACE_COLD bool unwind_fresh_reserve_slow(struct unwind_fresh *fresh)
 {
     size_t n_used = fresh->frames != NULL ? fresh->n_frames + 1 : 0; /* where the walk is, too */
-    struct unwind_frame *frames =
-        grow(fresh->frames, n_used, fresh->n_frames + 2, &fresh->capacity, &fresh->is_lent);
 
-    if (frames == NULL)
-        return false;
-    fresh->frames = frames;
-    return true;
+    return grow((struct frame_array){&fresh->frames, &fresh->capacity, &fresh->is_lent}, n_used,
+                fresh->n_frames + 2);
 }
 
 void unwind_record_free(struct unwind_record *record)

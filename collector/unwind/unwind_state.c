@@ -3,6 +3,8 @@
 
 #include "common/log_format.h"
 
+#include <string.h>
+
 enum {
     MOST_KEPT = 64, /* of threads that ended: some 50 KiB each are in use */
 };
@@ -48,6 +50,15 @@ void unwind_state_reset(struct unwind_state *state, uint32_t epoch)
         state->records[i].anchor = 0;
         state->records[i].proven_high = 0;
     }
+}
+
+void unwind_state_distrust(struct unwind_state *state)
+{
+    state->is_on_private_stack = false;
+    state->last_record = NULL;
+    memset(state->known, 0, sizeof(state->known));
+    memset(state->windows, 0, sizeof(state->windows));
+    unwind_state_reset(state, 0);
 }
 
 const struct unwind_frame *unwind_last_frames(const struct unwind_memory *memory,

@@ -88,6 +88,9 @@ void unwind_state_free(struct unwind_state *state);
 /* Forgets every frame: the epoch changed. */
 void unwind_state_reset(struct unwind_state *state, uint32_t epoch);
 
+/* Forgets whatever it knows; the next capture begins as a first one. */
+void unwind_state_distrust(struct unwind_state *state);
+
 /* The frames of the last capture, outermost first, those behind a limit left out; NULL if there was
  * none. */
 const struct unwind_frame *unwind_last_frames(const struct unwind_memory *memory,

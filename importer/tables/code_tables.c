@@ -268,6 +268,8 @@ static void write_dropped(struct facts *facts, struct meta_writer *meta)
         [LOG_DROP_LIMIT] = "events.dropped.limit",
         [LOG_DROP_NESTED] = "events.dropped.nested",
         [LOG_DROP_NO_MEMORY] = "events.dropped.no_memory",
+        [LOG_DROP_NO_ACCESS] = "events.dropped.no_access",
+        [LOG_DROP_ABANDONED] = "events.dropped.abandoned",
     };
     uint64_t all = 0;
 

@@ -41,6 +41,8 @@ SQL = {
     "called_through": "SELECT count(*) FROM allocations a WHERE size_bytes = 1777 AND EXISTS (SELECT 1 FROM stack_frames f "
                       "WHERE f.backtrace_id = a.backtrace_id AND function = 'call_through')",
     "children_blocks": "SELECT count(*) FROM allocations WHERE size_bytes = 3777 AND process_id > 1 AND is_leaked",
+    "whole_after": "SELECT count(*) FROM allocation_failures f JOIN kinds k ON k.kind = f.kind AND k.name = 'calloc' "
+                   "JOIN backtraces b USING (backtrace_id) WHERE status = 'complete'",
     "deepest": "SELECT max(depth) >= 30000 FROM backtraces",
 }
 
@@ -91,6 +93,11 @@ CASES |= {
     **{f"fork_in_handler_followed_{how}": Case(["fork_in_handler", how, "40"], options=["--follow-children"], end=("exit", 0),
                                                may_drop=True) for how in ("fork", "atfork")},
     "before_and_after_main": plain("before_and_after_main", end=("exit", 3)),
+    # A handler leaves what it interrupted, for good, or comes back to it.
+    **{f"abandoned_{way}": Case(["abandoned", way], end=("exit", 0), may_drop=True, expect={"abandoned": 1}, sql={
+        "abandoned": "SELECT value > 0 FROM meta WHERE key = 'events.dropped.abandoned'"})
+       for way in ("own", "deep", "alternate", "coroutine")},
+    **{f"interrupted_{way}": Case(["abandoned", way], end=("exit", 0)) for way in ("handler", "piece", "switched")},
     "deep_recursion": plain("deep_recursion", expect={"deepest": 1}),
     # Without following, the log ends with the first image: 100 blocks of round 0, lost at exec but not leaked.
     "exec_again": plain("exec_again", end=("exec", None), expect={
