@@ -6,6 +6,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
+#include <limits.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +17,54 @@
 enum {
     MAX_ATTEMPTS = 100
 };
+
+/* ---- what a signal handler may find ---- */
+
+enum {
+    NOTHING, /* that is ours */
+    UNFINISHED,
+    COMMITTED,
+    ABANDONED
+};
+
+static atomic_int state;
+static char unfinished[PATH_MAX + 32]; /* its name while state is UNFINISHED */
+
+static void note_unfinished(const char *temporary)
+{
+    atomic_store(&state, NOTHING);
+    if (snprintf(unfinished, sizeof(unfinished), "%s", temporary) < (int)sizeof(unfinished))
+        atomic_store(&state, UNFINISHED);
+}
+
+/* Whoever is first decides. */
+static void note_committed(const char *temporary)
+{
+    int was = UNFINISHED;
+
+    if (strcmp(temporary, unfinished) != 0
+        || atomic_compare_exchange_strong(&state, &was, COMMITTED))
+        return;
+    while (was == ABANDONED)
+        (void)pause(); /* the handler ends the process */
+}
+
+static void note_closed(const char *temporary)
+{
+    int was = UNFINISHED;
+
+    if (strcmp(temporary, unfinished) == 0)
+        (void)atomic_compare_exchange_strong(&state, &was, NOTHING);
+}
+
+bool output_file_abandon(void)
+{
+    int was = UNFINISHED;
+
+    if (atomic_compare_exchange_strong(&state, &was, ABANDONED))
+        (void)unlink(unfinished);
+    return was != COMMITTED;
+}
 
 static int fail_exists(const char *target, struct error *err)
 {
@@ -73,8 +123,10 @@ static int make_temporary(struct output_file *file, unsigned mode, struct error 
             return error_set(err, ERROR_NOMEM, "no memory to write '%s'", file->target);
         }
         file->fd = open(file->temporary, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
-        if (file->fd >= 0)
+        if (file->fd >= 0) {
+            note_unfinished(file->temporary);
             return 0;
+        }
         os_errno = errno;
         free(file->temporary); /* not ours: nothing to remove */
         file->temporary = NULL;
@@ -155,6 +207,7 @@ int output_file_place(const char *temporary, const char *target, bool may_replac
         (void)close(fd);
     if (rc != 0)
         return rc;
+    note_committed(temporary);
     if (may_replace)
         os_errno = rename(temporary, target) == 0 ? 0 : errno;
     else
@@ -194,8 +247,10 @@ int output_file_commit(struct output_file *file, struct error *err)
 void output_file_close(struct output_file *file)
 {
     (void)close_descriptor(file, NULL);
-    if (file->temporary)
+    if (file->temporary) {
         (void)unlink(file->temporary);
+        note_closed(file->temporary);
+    }
     free(file->temporary);
     free(file->target);
     *file = (struct output_file){.fd = -1};

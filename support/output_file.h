@@ -11,7 +11,8 @@
  *   OF-3 without may_replace nothing is replaced, even if it was made after output_file_open.
  *   OF-4 a symbolic link is replaced, never what it points to; a file that is replaced hands its
  *        permissions on.
- * Threads: one at a time. Failure: every message names the target.
+ *   OF-5 the file that was opened last is committed or abandoned (output_file_abandon), not both.
+ * Threads: one at a time. Signals: output_file_abandon alone. Failure: every message names the target.
  */
 #ifndef MTRACE_SUPPORT_OUTPUT_FILE_H
 #define MTRACE_SUPPORT_OUTPUT_FILE_H
@@ -39,6 +40,10 @@ int output_file_open(struct output_file *file, const char *target, bool may_repl
 int output_file_commit(struct output_file *file, struct error *err);
 
 void output_file_close(struct output_file *file);
+
+/* For a signal handler that ends the process next: removes what the file that was opened last has
+ * under its temporary name. false: it is in its place, or on its way there; then the end is near. */
+bool output_file_abandon(void);
 
 /* ERROR_USAGE when the target is the same file as what is read; input NULL, or absent: it is not. */
 int output_file_check_input(const char *target, const char *input, struct error *err);

@@ -3,6 +3,7 @@
 #include "importer/command/follow.h"
 #include "importer/command/import.h"
 #include "support/growing.h"
+#include "support/output_file.h"
 #include "support/units.h"
 
 #include <argp.h>
@@ -253,15 +254,38 @@ static void say_done(const struct import_options *options, const struct import_r
 
 /* ---- running ---- */
 
+enum {
+    PATIENCE_SECONDS = 1
+};
+
+static volatile sig_atomic_t may_end_at_once;
+
+/* Most of an import looks at `interrupted` every few milliseconds. What does not, a log made for it
+ * may keep busy for long. */
 static void on_signal(int number)
 {
     interrupted = number;
+    if (may_end_at_once)
+        (void)alarm(PATIENCE_SECONDS);
+}
+
+static void end_at_once(int number)
+{
+    static const char text[] = "mtrace-import: interrupted\n";
+
+    (void)number;
+    if (!output_file_abandon())
+        return;
+    (void)!write(STDERR_FILENO, text, sizeof text - 1);
+    _exit(128 + interrupted);
 }
 
 static void catch_signals(void)
 {
     static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
     struct sigaction action = {.sa_handler = on_signal};
+
+    signal(SIGALRM, end_at_once);
 
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
         struct sigaction before;
@@ -284,10 +308,13 @@ static int import(struct arguments *arguments, struct progress *progress, struct
     char *made = NULL;
     int code = name_files(arguments, &made, err);
 
+    may_end_at_once = !arguments->follow; /* one that follows has a round to do yet */
     if (code == 0 && arguments->follow)
         code = follow_run(&arguments->import, progress, &interrupted, &result, err);
     else if (code == 0)
         code = import_run(&arguments->import, progress, &result, err);
+    may_end_at_once = false;
+    (void)alarm(0);
     if (code == 0)
         say_done(&arguments->import, &result);
     free(made);

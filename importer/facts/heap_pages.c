@@ -5,6 +5,7 @@
 
 #include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* A page while blocks are added. */
 struct page_cell {
@@ -16,13 +17,20 @@ struct page_cell {
     uint8_t common_frames;
 };
 
+enum {
+    WORD_BITS = 64,
+    CHUNK_WORDS = HEAP_PAGES_CHUNK / WORD_BITS
+};
+
 /* Neighbours lie together: blocks of one moment fill most pages of a heap, and a page on its own
- * would need its address and a share of a hash table. */
+ * would need its address and a share of a hash table. Where they do not, a cell is made when its
+ * page is asked for, so that a block far from others costs its own page alone. */
 struct heap_chunk {
     uint64_t base; /* these three are the key */
     uint32_t heap;
     uint32_t page_bytes;
-    struct page_cell *cells; /* HEAP_PAGES_CHUNK */
+    uint64_t has[CHUNK_WORDS]; /* a bit for each page */
+    struct page_cell *cells;   /* of these pages in order; room for a power of two */
 };
 
 /* Pages that one block fills. */
@@ -34,7 +42,7 @@ struct heap_run {
 };
 
 enum {
-    CHUNK_KEY_BYTES = offsetof(struct heap_chunk, cells),
+    CHUNK_KEY_BYTES = offsetof(struct heap_chunk, has),
     MAX_COMMON_FRAMES = 254
 };
 
@@ -65,6 +73,44 @@ void heap_pages_done(struct heap_pages *pages)
     *pages = (struct heap_pages){0};
 }
 
+/* How many pages in front of page k have a cell. */
+static size_t cells_before(const struct heap_chunk *chunk, size_t k)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < k / WORD_BITS; i++)
+        n += (size_t)__builtin_popcountll(chunk->has[i]);
+    if (k % WORD_BITS)
+        n += (size_t)__builtin_popcountll(chunk->has[k / WORD_BITS]
+                                          & ((UINT64_C(1) << k % WORD_BITS) - 1));
+    return n;
+}
+
+static bool has_cell(const struct heap_chunk *chunk, size_t k)
+{
+    return chunk->has[k / WORD_BITS] >> k % WORD_BITS & 1;
+}
+
+/* The cell of page k; NULL: no memory. */
+static struct page_cell *cell_get(struct heap_chunk *chunk, size_t k)
+{
+    size_t at = cells_before(chunk, k);
+
+    if (!has_cell(chunk, k)) {
+        size_t n = cells_before(chunk, HEAP_PAGES_CHUNK);
+        if ((n & (n - 1)) == 0) { /* it is full */
+            struct page_cell *cells = realloc(chunk->cells, (n ? 2 * n : 1) * sizeof *cells);
+            if (!cells)
+                return NULL;
+            chunk->cells = cells;
+        }
+        memmove(&chunk->cells[at + 1], &chunk->cells[at], (n - at) * sizeof *chunk->cells);
+        chunk->cells[at] = (struct page_cell){0};
+        chunk->has[k / WORD_BITS] |= UINT64_C(1) << k % WORD_BITS;
+    }
+    return &chunk->cells[at];
+}
+
 /* address: of the page. */
 static int page_get(struct heap_pages *pages, uint32_t heap, uint64_t address, uint64_t page_bytes,
                     struct page_cell **ret, struct error *err)
@@ -76,13 +122,10 @@ static int page_get(struct heap_pages *pages, uint32_t heap, uint64_t address, u
     };
     struct heap_chunk *chunk = keyed_get(&pages->chunks, &key, CHUNK_KEY_BYTES, sizeof *chunk);
 
-    if (chunk && !chunk->cells)
-        chunk->cells = calloc(HEAP_PAGES_CHUNK, sizeof *chunk->cells);
-    if (!chunk || !chunk->cells)
-        return error_set(err, ERROR_NOMEM, "out of memory for %zu runs of heap pages",
-                         pages->chunks.n);
-    *ret = &chunk->cells[(address - key.base) / page_bytes];
-    return 0;
+    *ret = chunk ? cell_get(chunk, (address - key.base) / page_bytes) : NULL;
+    return *ret ? 0
+                : error_set(err, ERROR_NOMEM, "out of memory for %zu runs of heap pages",
+                            pages->chunks.n);
 }
 
 /* Innermost frames that the stack of another block leaves to those of the page. */
@@ -263,7 +306,7 @@ static size_t sort_chunks(struct heap_pages *pages)
     if (pages->chunks.n)
         qsort(chunks, pages->chunks.n, sizeof *chunks, compare_chunks);
     for (size_t i = 0; i < pages->chunks.n; i++)
-        for (size_t k = 0; k < HEAP_PAGES_CHUNK; k++)
+        for (size_t k = cells_before(&chunks[i], HEAP_PAGES_CHUNK); k-- > 0;)
             n_used += chunks[i].cells[k].live_blocks > 0;
     return n_used;
 }
@@ -324,11 +367,13 @@ static void put_runs(struct walk *walk, uint64_t address)
 
 static void put_chunk(struct walk *walk, const struct heap_chunk *chunk)
 {
+    const struct page_cell *next = chunk->cells;
+
     for (size_t k = 0; k < HEAP_PAGES_CHUNK; k++) {
-        const struct page_cell *cell = &chunk->cells[k];
-        uint64_t address = chunk->base + k * chunk->page_bytes;
-        if (cell->live_blocks == 0 && cell->overhead_bytes == 0)
+        if (!has_cell(chunk, k))
             continue;
+        const struct page_cell *cell = next++;
+        uint64_t address = chunk->base + k * chunk->page_bytes;
         put_runs(walk, address);
         if (cell->live_blocks > 0 || address < walk->covered_end)
             walk->count->overhead_in_used += cell->overhead_bytes;

@@ -12,9 +12,10 @@
  *   HP-3 A page has an owner when all its live blocks come from one stack. Of several stacks it is
  *        known how many innermost frames they all share, up to 254: enough to see whether they have
  *        one call site.
- *   HP-4 Memory: 6 KiB for each stretch of HEAP_PAGES_CHUNK pages (a MiB) in which a live block
- *        begins or ends, which heap_pages_finish turns into 48 bytes per used page; 32 bytes for
- *        each block that fills whole pages, however many: they are one run. 150 bytes per heap.
+ *   HP-4 Memory: 24 to 48 bytes for each page on which a live block begins or ends, and 128 for each
+ *        stretch of HEAP_PAGES_CHUNK pages (a MiB) that has one, which heap_pages_finish turns into
+ *        48 bytes per used page; 32 bytes for each block that fills whole pages, however many: they
+ *        are one run. 150 bytes per heap.
  *   HP-5 A page is in one element of `pages` at most: where blocks overlap, because events were
  *        dropped, the lowest run keeps it.
  * Threads: none. Failure: memory.

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * replay_main FOLDER [ROUNDS]: runs a fuzz target over every file of its corpus, and over ROUNDS
- * random changes of each: bits flipped, bytes set, cut, doubled. The seed is fixed.
+ * replay_main FOLDER [ROUNDS [SEED]]: runs a fuzz target over every file of its corpus, and over
+ * ROUNDS random changes of each: bits flipped, bytes set, cut, doubled. The same seed (1 where none
+ * is given) makes the same changes.
  */
 #include <dirent.h>
 #include <stdint.h>
@@ -56,11 +57,10 @@ static void run(const uint8_t *bytes, size_t size)
     free(exact);
 }
 
-static void replay(const char *folder, const char *name, unsigned long n_rounds)
+static void replay(const char *folder, const char *name, unsigned long n_rounds, uint64_t random)
 {
     static uint8_t original[MAX_BYTES];
     static uint8_t changed[MAX_BYTES];
-    uint64_t random = 1;
     char path[4096];
     size_t size;
     FILE *file;
@@ -81,17 +81,18 @@ static void replay(const char *folder, const char *name, unsigned long n_rounds)
 int main(int argc, char **argv)
 {
     unsigned long n_rounds = argc > 2 ? strtoul(argv[2], NULL, 10) : 0;
+    unsigned long seed = argc > 3 ? strtoul(argv[3], NULL, 10) : 1;
     const struct dirent *entry;
     unsigned n_files = 0;
     DIR *folder = argc > 1 ? opendir(argv[1]) : NULL;
 
     if (!folder) {
-        (void)fprintf(stderr, "usage: %s FOLDER [ROUNDS]\n", argv[0]);
+        (void)fprintf(stderr, "usage: %s FOLDER [ROUNDS [SEED]]\n", argv[0]);
         return 2;
     }
     while ((entry = readdir(folder)))
         if (entry->d_name[0] != '.') {
-            replay(argv[1], entry->d_name, n_rounds);
+            replay(argv[1], entry->d_name, n_rounds, seed);
             n_files++;
         }
     closedir(folder);

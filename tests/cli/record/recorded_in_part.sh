@@ -9,3 +9,9 @@ gcc -O0 -fno-builtin -o cut cut.c
 complain mtrace-record -o cut.dat -- ./cut
 ls cut.dat*
 mtrace-import cut.dat cut.db >import.txt 2>&1 || cat import.txt
+mtrace-record -q -o whole.dat -- ./program
+for name in later twice whole; do
+    mtrace-import --no-symbols $name.dat $name.db 2>>import.txt
+    echo "$name: $(sqlite3 $name.db "SELECT value FROM meta WHERE key = 'processes.partial'")"
+done
+grep -c 'not recorded from the start on or all the time' import.txt

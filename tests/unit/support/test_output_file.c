@@ -240,6 +240,31 @@ static void inputs_are_no_outputs(void **state)
     assert_int_equal(output_file_check_input(target, NULL, &err), 0);
 }
 
+/* OF-5 */
+static void a_signal_removes_what_is_unfinished(void **state)
+{
+    struct output_file file;
+
+    (void)state;
+    put(target, "old");
+    begin(&file, target, true);
+    assert_int_equal(n_files(), 2);
+    assert_true(output_file_abandon());
+    assert_int_equal(n_files(), 1);
+    output_file_close(&file);
+    begin(&file, target, true);
+    output_file_close(&file); /* given up */
+    assert_true(output_file_abandon());
+    expect(target, "old");
+    begin(&file, target, true);
+    assert_int_equal(output_file_commit(&file, NULL), 0);
+    assert_false(output_file_abandon());
+    output_file_close(&file);
+    assert_false(output_file_abandon());
+    expect(target, "new");
+    assert_int_equal(n_files(), 1);
+}
+
 static void failures_name_the_target(void **state)
 {
     struct output_file file;
@@ -265,6 +290,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_is_no_file_is_written_itself, make_folder,
                                         remove_folder),
         cmocka_unit_test_setup_teardown(inputs_are_no_outputs, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(a_signal_removes_what_is_unfinished, make_folder,
+                                        remove_folder),
         cmocka_unit_test_setup_teardown(failures_name_the_target, make_folder, remove_folder),
     };
 
