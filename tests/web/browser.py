@@ -71,6 +71,21 @@ class Browser:
         """The value of a JavaScript function's body."""
         return self.call("POST", self.session + "/execute/sync", {"script": script, "args": list(arguments)})
 
+    def run_async(self, script, *arguments):
+        """The value that the script gives to its last argument, a function."""
+        return self.call("POST", self.session + "/execute/async", {"script": script, "args": list(arguments)})
+
+    def size(self, width, height):
+        """Of the page, however narrow; windows of a desktop cannot be."""
+        self.devtools("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
+
+    def dark(self, is_dark=True):
+        """What the system prefers."""
+        self.devtools("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "dark" if is_dark else "light"}])
+
+    def devtools(self, command, **parameters):
+        return self.call("POST", self.session + "/goog/cdp/execute", {"cmd": command, "params": parameters})
+
     def address(self):
         return self.call("GET", self.session + "/url")
 

@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""pages.py CASE [--pictures FOLDER]: the pages of mtrace-serve in a real browser, asked as a person would.
+"""pages.py CASE: the pages of mtrace-serve in a real browser, asked as a person would.
 
 Each case ends with a look at the browser's console: no error of the page's, nothing that its policy forbade.
 """
 
+import gzip
 import json
+import os
 import sys
 import urllib.parse
 from pathlib import Path
@@ -14,6 +16,11 @@ import browser
 import harness
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "e2e"))
 import serve  # noqa: E402
+
+MAX_WEIGHT = 500 * 1024
+KEYS = {"Enter": "\ue007", "Down": "\ue015", "Right": "\ue014", "Escape": "\ue00c", "Tab": "\ue004", "Control": "\ue009"}
+AT_REST = """return document.querySelector('main h1') && !document.querySelector('main [aria-busy=true]')
+             && ![...document.querySelectorAll('main [role=status]')].some(e => e.innerText === 'asking…')"""
 
 
 def expect(what, holds):
@@ -29,16 +36,30 @@ def view(page):
     return urllib.parse.urlsplit(page.address()).path.rsplit("/", 1)[1]
 
 
+def rest(page):
+    page.wait("an answer", AT_REST)
+
+
 def follow(page, text, within="body"):
     """Clicks the link that says so."""
-    page.wait(f"a link '{text}'", """const link = [...document.querySelector(arguments[1]).querySelectorAll('a')].find(a => a.innerText.trim() === arguments[0]);
+    page.wait(f"a link '{text}'", """const link = [...document.querySelector(arguments[1]).querySelectorAll('a')].find(a => a.innerText.trim().startsWith(arguments[0]));
                                      if (link) link.click(); return link !== undefined""", text, within)
+
+
+def replace_text(page, selector, text):
+    page.run("document.querySelector(arguments[0]).select()", selector)
+    page.type(selector, text)
+
+
+def count(page, selector):
+    return page.run("return document.querySelectorAll(arguments[0]).length", selector)
 
 
 def choose_range(page, server):
     """Dragging over a curve restricts every view; back takes it off again; the link alone says it all."""
     page.open(server.address)
-    page.wait("three charts", "return document.querySelectorAll('.u-over').length === 3")
+    page.wait("the charts", "return document.querySelectorAll('.u-over').length >= 4")
+    rest(page)
     page.drag(".u-over", 0.05, 0.95)
     page.wait("a range in the address", "return location.search.includes('from=') && location.search.includes('to=')")
     chosen = parameters(page)
@@ -47,94 +68,286 @@ def choose_range(page, server):
     page.wait("rows", "return document.querySelectorAll('main tbody tr').length > 0 && !document.querySelector('main .stale')")
     expect("the range went along", view(page) == "hot" and parameters(page) == chosen)
     wanted = json.loads(server.rows("/api/v1/last/hot", count="50", **{name: values[0] for name, values in chosen.items()}))
-    expect(f"the table has the {len(wanted)} rows of the range", page.run("return document.querySelectorAll('main tbody tr').length") == len(wanted))
+    expect(f"the table has the {len(wanted)} rows of the range", count(page, "main tbody tr") == len(wanted))
     everything = json.loads(server.rows("/api/v1/last/hot", count="0"))
     expect("the range is a part of the run", sum(row["allocated_blocks"] for row in wanted) < sum(row["allocated_blocks"] for row in everything))
     link = page.address()
     page.back()
-    page.wait("the overview again", "return document.querySelectorAll('.u-over').length === 3")
+    page.wait("the overview again", "return document.querySelectorAll('.u-over').length >= 4")
     page.back()
     page.wait("no range", "return !location.search.includes('from=')")
     page.open(link)
     page.wait("the same rows by link", "return document.querySelectorAll('main tbody tr').length === arguments[0]", len(wanted))
 
 
+def finer_curves(page, server):
+    """A small range shows single events: the curve's last level is what the rows of allocations add up to."""
+    start, end = json.loads(post(server, "SELECT min(alloc_ns), max(alloc_ns) FROM allocations").decode())[0].values()
+    middle = (start + end) // 2
+    page.open(f"{server.address}view/last/overview?from={middle / 1e9:.9f}&to={(middle + (end - start) // 50) / 1e9:.9f}")
+    page.wait("the charts", "return document.querySelectorAll('.u-over').length >= 4")
+    rest(page)
+    label = page.wait("finer data", """const label = document.querySelector('.chart [role=application]')?.getAttribute('aria-label') ?? '';
+                                      return label.includes('live at the end') && !document.querySelector('main [aria-busy=true]') && label""")
+    buckets = json.loads(server.rows("/api/v1/last/timeline"))
+    last = next(row for row in reversed(buckets) if row["start_ns"] < middle + (end - start) // 50)
+    live = json.loads(post(server, f"SELECT total(size_bytes) AS b FROM allocations WHERE alloc_ns < {last['end_ns']} AND ifnull(free_ns >= {last['end_ns']}, 1)"))[0]["b"]
+    unit = f"{live:.0f} B" if live < 1024 else f"{live / 1024:.1f} KiB"
+    page.wait(f"live at the end: {unit} in {label}", "return document.querySelector('.chart [role=application]').getAttribute('aria-label').includes(arguments[0])", f"live at the end: {unit}")
+
+
+def post(server, statement):
+    status, _, body = server.ask("/api/v1/last/sql", "POST", statement)
+    expect(f"{statement}: {body}", status == 200)
+    return body
+
+
+def instants(page, server):
+    """A right click asks of an instant; so does the keyboard; two of them are compared."""
+    page.open(server.address)
+    page.wait("the charts", "return document.querySelectorAll('.u-over').length >= 4")
+    rest(page)
+    page.drag(".u-over", 0.5, 0.5, button=2)
+    page.wait_for_text("alive here", "[role=menu]")
+    follow(page, "compare this instant", "[role=menu]")
+    page.wait_for_text("Now choose the instant", "main")
+    page.run("document.querySelector('.chart [role=application]').focus()")
+    page.type(".chart [role=application]", KEYS["Right"] * 8 + KEYS["Enter"])
+    page.wait("the menu has the focus", "return document.activeElement.getAttribute('role') === 'menuitem'")
+    follow(page, "compare with", "[role=menu]")
+    page.wait("the comparison", "return location.pathname.endsWith('/diff') && location.search.includes('before=') && location.search.includes('after=')")
+    rest(page)
+    follow(page, "as a flame graph", "main")
+    page.wait("the difference as a flame graph", "return location.pathname.endsWith('/flamegraph')")
+    rest(page)
+    expect("both instants are asked", {"before", "after"} <= set(parameters(page)))
+
+
 def filter_and_unfold(page, server):
-    """A filter is typed as on the command line; a wrong one is complained of in place; a row unfolds into stacks."""
+    """A filter is typed as on the command line, with completion; a wrong one is complained of in place; rows unfold; cells are filters."""
     page.open(server.address + "view/last/groups")
     page.wait("rows", "return document.querySelectorAll('main tbody tr').length > 1")
-    page.type(".filter-bar input", "sise_min=4\ue007")
+    page.wait("sparklines", "return document.querySelectorAll('main tbody .sparkline').length > 0")
+    page.type(".filter-bar input", "sise_min=4" + KEYS["Enter"])
     page.wait_for_text("sise_min", ".complaint")
-    page.run("document.querySelector('.filter-bar input').select()")
-    page.type(".filter-bar input", "size_min=64\ue007")
+    replace_text(page, ".filter-bar input", "size_mi")
+    page.wait_for_text("size_min=SIZE", "#completions")
+    page.type(".filter-bar input", KEYS["Down"] + KEYS["Enter"])
+    page.wait("a completed name", "return document.querySelector('.filter-bar input').value === 'size_min='")
+    page.type(".filter-bar input", "64" + KEYS["Enter"])
     page.wait_for_text("size_min=64", ".badges")
     wanted = json.loads(server.rows("/api/v1/last/groups", size_min="64", count="50"))
     page.wait("the rows of the filter", "return document.querySelectorAll('main tbody tr').length === arguments[0]", len(wanted))
     page.click("main tbody .fold button")
     page.wait("a stack", "return document.querySelectorAll('.stack li').length > 0")
     stack = json.loads(server.rows("/api/v1/last/stack", argument=str(wanted[0]["backtrace_id"])))
-    expect("the stack's frames", page.run("return document.querySelectorAll('.stack li').length") == len(stack))
+    expect("the stack's frames", count(page, ".stack li") == len(stack))
+    page.wait("where its blocks are freed", "return document.querySelector('.freed') || document.querySelector('.one-stack > .hint')")
     page.click(".badge button")
     page.wait("no filter", "return !location.search.includes('size_min')")
+    page.type(".filter-bar input", "kind=mall")
+    page.wait_for_text("malloc", "#completions")
+    page.type(".filter-bar input", KEYS["Escape"])
+    page.wait("no completions", "return document.querySelector('#completions').hidden")
     page.click("main th button")
     page.wait("a sorted column", "return location.search.includes('sort_by=')")
+    rest(page)
+    page.run("[...document.querySelectorAll('main .cell')].find(cell => cell.querySelector('.place')).click()")
+    page.wait_for_text("without stacks with this function", "[role=menu]")
+    follow(page, "only this call site", "[role=menu]")
+    page.wait("a filter from a cell", "return location.search.includes('site=')")
+    rest(page)
+    page.run("document.querySelector('.sources').open = true")
+    page.wait_for_text("mtrace-query groups", ".sources")
+    page.wait_for_text("SELECT", ".sources")
     page.open(server.address + "view/last/leaks?size_min=nonsense")
     page.wait_for_text("nonsense", "main [role=alert]")
 
 
 def flame_graph(page, server):
-    """Drawn, searched, zoomed by keys; a function leads to its callers."""
+    """Drawn, searched, zoomed by keys; a function leads to its callers; the tree says the same."""
     page.open(server.address + "view/last/flamegraph?measure=allocated")
     page.wait("a picture", "const c = document.querySelector('.flame canvas'); return c && c.height > 50")
     page.wait("boxes", """const c = document.querySelector('.flame canvas'); const d = c.getContext('2d').getImageData(5, 5, 1, 1).data; return d[3] === 255""")
     page.type("input[type=search]", "main")
     page.wait_for_text("matched", ".flame-line")
-    page.type(".flame canvas", "\ue015\ue015")
+    page.wait("the search in the address", "return location.search.includes('search=main')")
+    page.type(".flame canvas", KEYS["Down"] * 2)
     page.wait("a zoom", "return [...document.querySelectorAll('.flame button')].some(b => b.innerText === 'show all')")
-    page.type(".flame canvas", "\ue007")
+    zoomed = page.text(".flame-line strong")
+    page.type(".flame canvas", KEYS["Enter"])
+    follow(page, "callers and callees", "[role=menu]")
     page.wait("callers", "return location.pathname.endsWith('/callers')")
+    expect("of the zoomed function", parameters(page)["argument"] == [zoomed])
     page.wait("two tables or words", "return document.querySelectorAll('.two-columns section').length === 2")
+    page.open(server.address + "view/last/tree?measure=allocated")
+    rest(page)
+    root = json.loads(server.rows("/api/v1/last/tree", measure="allocated"))[0]
+    page.wait_for_text(f"{root['blocks']:,}", ".call-tree tbody tr")
+    before = count(page, ".call-tree tbody tr")
+    page.click(".call-tree .twisty[aria-expanded=true]")
+    page.wait("folded lines", "return document.querySelectorAll('.call-tree tbody tr').length < arguments[0]", before)
+    page.click(".call-tree .twisty[aria-expanded=false]")
+    page.wait("unfolded lines", "return document.querySelectorAll('.call-tree tbody tr').length === arguments[0]", before)
 
 
 def ask_sql(page, server):
-    """A statement is run, kept, refused in place when it is wrong."""
+    """A statement is completed, run, kept, refused in place when it is wrong, and shown in four ways."""
     page.open(server.address + "view/last/sql")
     page.wait("tables", "return document.querySelectorAll('.schema li').length > 10")
-    page.run("document.querySelector('textarea').select()")
-    page.type("textarea", "SELECT 6 * 7 AS answer\ue009\ue007")
+    replace_text(page, "textarea", "SELECT count(*) AS answer FROM alloca")
+    page.wait_for_text("allocations", "#sql-words")
+    page.type("textarea", KEYS["Tab"])
+    page.wait("a completed table", "return document.querySelector('textarea').value.endsWith('FROM allocations')")
+    page.type("textarea", " WHERE usable_by")
+    page.wait_for_text("that malloc really gave", "#sql-words")
+    replace_text(page, "textarea", "SELECT 6 * 7 AS answer" + KEYS["Control"] + KEYS["Enter"])
     page.wait_for_text("42", "table")
     link = page.address()
-    page.run("document.querySelector('textarea').select()")
-    page.type("textarea", "SELECT 1 FROM nowhere\ue009\ue007")
+    replace_text(page, "textarea", "SELECT 1 FROM nowhere" + KEYS["Control"] + KEYS["Enter"])
     page.wait_for_text("nowhere", "main [role=alert]")
     page.open(link)
     page.wait_for_text("42", "table")
+    for shape, wanted, statement in (("curve", ".u-over", "SELECT start_ns, live_bytes FROM timeline"), ("bars", ".bars tr", "SELECT function, allocated_bytes FROM hot"),
+                                     ("flame graph", ".flame canvas", "SELECT 'main;work' AS stack, 5 AS blocks")):
+        page.open(f"{server.address}view/last/sql?" + urllib.parse.urlencode({"show": shape, "statement": statement}))
+        page.wait(f"the answer as {shape}", "return document.querySelector(arguments[0]) !== null", wanted)
+
+
+def one_block(page, server):
+    """From the rows to the life of a block, its realloc chain, and what else was at its address."""
+    chain = json.loads(server.rows("/api/v1/last/realloc-chains", count="1"))[0]
+    page.open(f"{server.address}view/last/allocation?argument={chain['last_allocation_id']}")
+    page.wait_for_text("Its realloc chain")
+    page.wait("its links", """const section = [...document.querySelectorAll('section')].find(s => s.querySelector('h2')?.innerText === 'Its realloc chain');
+                              return section.querySelectorAll('tbody tr').length === arguments[0]""", chain["length"])
+    page.wait("its stack", "return document.querySelectorAll('.stack li').length > 0")
+    page.open(server.address + "view/last/allocations")
+    page.wait("rows", "return document.querySelectorAll('main tbody tr').length > 1")
+    page.click("main tbody .cell")
+    follow(page, "the life of this block", "[role=menu]")
+    page.wait("the block", "return location.pathname.endsWith('/allocation') && location.search.includes('argument=1')")
+
+
+def heap_map(page, server):
+    """Every page of every heap, with what is in it, at any instant."""
+    page.open(server.address + "view/last/heap-map")
+    page.wait("a heap", "return document.querySelector('.heap canvas')?.height > 0")
+    rest(page)
+    page.type(".heap canvas", KEYS["Enter"])
+    page.wait_for_text("stacks of", "[role=menu]")
+    page.type("[role=menu] a", KEYS["Escape"])
+    page.wait("no menu", "return !document.querySelector('[role=menu]') && document.activeElement.tagName === 'CANVAS'")
+    page.type(".heap canvas", KEYS["Right"])
+    page.wait_for_text("of heap", ".flame-line")
+    page.type("input[type=range]", KEYS["Right"] * 3)
+    page.wait("another instant", "return location.search.includes('alive_at=')")
+    rest(page)
+
+
+def two_recordings(page, server):
+    """Two recordings side by side: what grew and what went."""
+    page.open(server.address + "view/last/diff")
+    page.wait("a choice", "return document.querySelectorAll('main select option').length === 2")
+    page.run("const s = document.querySelector('main select'); s.value = s.options[1].value; s.dispatchEvent(new Event('change', {bubbles: true}))")
+    page.wait("the other recording in the address", "return location.search.includes('with=')")
+    page.wait("changes", "return document.querySelectorAll('main tbody tr').length > 0")
+    expect("links to both", "before:" in page.text("main") and "after:" in page.text("main"))
+
+
+def views_of(page, server):
+    page.open(server.address)
+    page.wait("the navigation", "return document.querySelectorAll('.views a').length > 20")
+    return page.run("return [...document.querySelectorAll('.views a')].map(a => new URL(a.href).pathname.split('/').at(-1))")
 
 
 def every_view(page, server):
-    """Each view of the navigation answers without a complaint, dark and light, wide and narrow."""
+    """Each view of the navigation answers without a complaint, and is as wide as the window, wide and narrow."""
+    names = views_of(page, server)
+    for width in (1300, 420):
+        page.size(width, 900)
+        for name in names:
+            page.open(f"{server.address}view/last/{name}")
+            rest(page)
+            wrong = page.run("return [...document.querySelectorAll('main [role=alert]')].map(e => e.innerText)")
+            expect(f"{name} complains: {wrong}", not wrong)
+            wide = page.run("return document.documentElement.scrollWidth - innerWidth")
+            expect(f"{name} is {wide} pixels wider than a window of {width}", wide <= 0)
+    expect("the views open by a button", page.run("return getComputedStyle(document.querySelector('.views section')).display") == "none")
+    page.click(".views-button")
+    page.wait("the views", "return getComputedStyle(document.querySelector('.views section')).display !== 'none'")
+
+
+ARGUMENTS = {"callers": "argument=main", "block": "argument=0x1000", "allocation": "argument=1", "diff": "before=10%25&after=90%25", "lines": "argument=threads.c"}
+
+
+def accessible(page, server):
+    """axe finds nothing serious, dark or light, in any view."""
+    axe = Path(os.environ["MTRACE_TEST_WEB"]) / "node_modules" / "axe-core" / "axe.min.js"
+    if not axe.exists():
+        raise harness.Skip("axe-core is not installed in the build tree")
+    names = views_of(page, server)
+    found = []
+    for theme in ("light", "dark"):
+        page.run("localStorage.setItem('theme', arguments[0])", theme)
+        for name in [*names, "allocation"]:
+            page.open(f"{server.address}view/last/{name}?{ARGUMENTS.get(name, '')}")
+            rest(page)
+            page.run(axe.read_text())
+            answer = page.run_async("const done = arguments[arguments.length - 1]; axe.run(document, {resultTypes: ['violations']}).then(r => done(r.violations), e => done([{id: String(e), impact: 'serious', nodes: []}]))")
+            for one in answer:
+                if one["impact"] in ("serious", "critical"):
+                    found.append(f"{name}, {theme}: {one['id']}: " + "; ".join(node["html"][:160] for node in one["nodes"][:3]))
+    expect("axe finds:\n" + "\n".join(found), not found)
+
+
+def clocks(page, server):
+    """Instants since the start, in UTC, and in local time; the choice is kept."""
+    page.open(server.address + "view/last/allocations")
+    page.wait("rows", "return document.querySelectorAll('main tbody tr').length > 1")
+    start, first = (json.loads(server.rows("/api/v1"))["recordings"][0]["start_unix_ns"], json.loads(server.rows("/api/v1/last/allocations", count="1"))[0]["alloc_ns"])
+    page.run("[...document.querySelectorAll('header button')].find(b => b.innerText === 'since start').click()")
+    wanted = page.run("return new Date(arguments[0]).toISOString().slice(11, 19)", (start + first) / 1e6)
+    page.wait_for_text(wanted, "main tbody tr")
+    page.open(server.address + "view/last/allocations")
+    page.wait_for_text(wanted, "main tbody tr")
+
+
+def weight(page, server):
+    """What a first visit loads, compressed."""
     page.open(server.address)
-    page.wait("the navigation", "return document.querySelectorAll('.views a').length > 20")
-    for name in page.run("return [...document.querySelectorAll('.views a')].map(a => a.innerText)"):
-        page.open(f"{server.address}view/last/{name}")
-        page.wait(f"an answer of {name}", """return document.querySelector('main h1') && !document.querySelector('main [aria-busy=true]')
-                                             && ![...document.querySelectorAll('main [role=status]')].some(e => e.innerText === 'asking…')""")
-        wrong = page.run("return [...document.querySelectorAll('main [role=alert]')].map(e => e.innerText)")
-        expect(f"{name} complains: {wrong}", not wrong)
-        expect(f"{name} is as wide as the window", page.run("return document.documentElement.scrollWidth <= innerWidth"))
+    rest(page)
+    files = page.run("return [location.pathname, ...performance.getEntriesByType('resource').map(e => e.name).filter(n => /\\.(js|css)$/.test(n)).map(n => new URL(n).pathname)]")
+    expect(f"script and style are among {files}", len(files) == 3)
+    total = 0
+    for path in files:
+        status, headers, body = server.ask(path)
+        expect(f"{path}: packed", status == 200 and headers["Content-Encoding"] == "gzip" and gzip.decompress(body))
+        total += len(body)
+    print(f"the pages are {total:,} bytes compressed, of {MAX_WEIGHT:,} allowed")
+    expect("the pages are light", total <= MAX_WEIGHT)
 
 
-CASES = {"choose_range": choose_range, "filter_and_unfold": filter_and_unfold, "flame_graph": flame_graph, "ask_sql": ask_sql, "every_view": every_view}
+# Which program is recorded for a case; without: threads.
+PROGRAMS = {"one_block": ["realloc_edges"]}
+CASES = {case.__name__: case for case in (choose_range, finer_curves, instants, filter_and_unfold, flame_graph, ask_sql, one_block, heap_map, two_recordings, every_view, accessible, clocks, weight)}
+
+
+def record(tools, folder, name, program):
+    argv, env = harness.record_argv(tools, "record", folder / f"{name}.dat", [tools.workloads / program[0], *program[1:]])
+    harness.run(argv, folder, env)
+    harness.import_log(tools, folder / f"{name}.dat", folder / f"{name}.db")
+    return folder / f"{name}.db"
 
 
 def main(name):
     tools = harness.Tools.from_environment()
     with harness.scratch() as scratch, browser.Browser() as page:
         folder = Path(scratch)
-        argv, env = harness.record_argv(tools, "record", folder / "run.dat", [tools.workloads / "threads"])
-        harness.run(argv, folder, env)
-        harness.import_log(tools, folder / "run.dat", folder / "run.db")
-        with serve.Server([folder / "run.db"], folder) as server:
+        databases = [record(tools, folder, "run", PROGRAMS.get(name, ["threads"]))]
+        if name == "two_recordings":
+            databases.append(record(tools, folder, "other", ["leak_c"]))
+        with serve.Server(databases, folder) as server:
             CASES[name](page, server)
             complaints = [text for text in page.complaints() if "status of 400" not in text and "status of 404" not in text]
             expect(f"the console says {complaints}", not complaints)

@@ -101,7 +101,7 @@ export interface Answer<T> {
 }
 
 // The answer to the address; asked anew when that changes, and the former request is ended. null: nothing is asked.
-function useAnswer<T>(address: string | null, take: (address: string, init: RequestInit) => Promise<T>): Answer<T> {
+function useAnswer<T>(address: string | null, take: (address: string, init: RequestInit) => Promise<T>, recording = ""): Answer<T> {
   const [answer, setAnswer] = useState<Answer<T>>({ data: undefined, error: undefined, isLoading: address !== null });
   useEffect(() => {
     if (address === null) {
@@ -117,7 +117,7 @@ function useAnswer<T>(address: string | null, take: (address: string, init: Requ
       },
     );
     return () => control.abort();
-  }, [address]);
+  }, [address, recording]);
   return answer;
 }
 
@@ -127,6 +127,11 @@ export function useJson<T>(address: string | null): Answer<T> {
 
 export function useText(address: string | null): Answer<string> {
   return useAnswer<string>(address, fetchText);
+}
+
+// The rows of a statement of ours; it holds nothing that a person typed. null: nothing is asked.
+export function useSql(recording: string, statement: string | null): Answer<Row[]> {
+  return useAnswer<Row[]>(statement, (text, { signal }) => postSql(recording, text, signal as AbortSignal), recording);
 }
 
 export function useRows(recording: string, command: string, parameters: readonly Parameter[] = []): Answer<Row[]> {

@@ -5,64 +5,53 @@ import { render } from "preact";
 import { useState } from "preact/hooks";
 import "uplot/dist/uPlot.min.css";
 import "./style.css";
-import { filtersOf, formatAddress, go, toView, useAddress, valueOf, type Address } from "./address";
-import { apiAddress, useJson, useText, type Command, type Meta, type Recording } from "./api";
+import { filtersOf, formatAddress, go, useAddress, valueOf, type Address } from "./address";
+import { useJson, type Command, type Meta, type Recording } from "./api";
 import { FilterBar } from "./filter_bar";
 import { formatDuration } from "./format";
-import { Link } from "./link";
+import { setOrigin } from "./instants";
+import { MenuHost } from "./menu";
+import { Navigation, titleOf } from "./navigation";
 import { Notice } from "./notice";
+import { Allocation } from "./pages/allocation";
+import { CallTree } from "./pages/call_tree";
 import { Callers } from "./pages/callers";
 import { Diff } from "./pages/diff";
 import { Flamegraph } from "./pages/flamegraph";
+import { HeapMap } from "./pages/heap_map";
+import { Lines } from "./pages/lines";
+import { Mappings } from "./pages/mappings";
 import { OneStack } from "./pages/one_stack";
 import { Overview } from "./pages/overview";
-import { HeapMap } from "./pages/picture";
-import { questionOf, Report } from "./pages/report";
+import { Report } from "./pages/report";
 import { Sql } from "./pages/sql";
-import { readTheme, setTheme, showTheme, type Theme } from "./theme";
+import { questionOf } from "./question";
+import { choose, nextChoice, readSetting, showTheme, useSettings } from "./settings";
+import { Sources } from "./sources";
 
-// What the tabs show, in the order of a search: what was lost, what grows, who holds memory, who is busy, the rest.
-const GROUPS: ReadonlyArray<readonly [title: string, views: readonly string[]]> = [
-  ["", ["overview"]],
-  ["leaks", ["leaks", "growth", "groups"]],
-  ["memory", ["peak", "live", "flamegraph", "by-function", "by-module"]],
-  ["churn", ["temporary", "hot", "reallocs", "flows", "threads"]],
-  ["heaps", ["fragmentation", "pinning", "heap-map", "mmaps"]],
-  ["sizes", ["size-histogram", "lifetime-histogram"]],
-  ["blocks", ["allocations", "block", "allocation-failures", "mallopts"]],
-  ["more", ["diff", "callers", "lines", "processes", "unwind-quality", "sql"]],
-];
+export interface PageProps {
+  readonly address: Address;
+  readonly recording: Recording;
+  readonly meta: Meta;
+}
 
-const PAGES: Record<string, (props: { address: Address }) => preact.JSX.Element | null> = {
-  overview: Overview,
-  flamegraph: Flamegraph,
+const PAGES: Record<string, (props: PageProps) => preact.JSX.Element | null> = {
+  allocation: Allocation,
   callers: Callers,
   diff: Diff,
+  flamegraph: Flamegraph,
+  "heap-map": HeapMap,
+  lines: Lines,
+  mmaps: Mappings,
+  overview: Overview,
   sql: Sql,
   stack: OneStack,
-  "heap-map": HeapMap,
+  tree: CallTree,
 };
-
-function Navigation({ address }: { address: Address }) {
-  return (
-    <nav class="views" aria-label="views">
-      {GROUPS.map(([title, views]) => (
-        <div key={title} class="view-group">
-          {title && <span class="group-title">{title}</span>}
-          {views.map((view) => (
-            <Link key={view} to={toView(address, view)} current={address.view === view}>
-              {view}
-            </Link>
-          ))}
-        </div>
-      ))}
-    </nav>
-  );
-}
 
 function Recordings({ meta, address }: { meta: Meta; address: Address }) {
   return (
-    <select aria-label="recording" value={address.recording} onChange={(event) => go({ recording: event.currentTarget.value, view: "overview", parameters: [] })}>
+    <select aria-label="recording" value={address.recording} onChange={(event) => go({ recording: event.currentTarget.value, view: address.view, parameters: [] })}>
       {meta.recordings.map((recording) => (
         <option key={recording.id} value={recording.id}>
           {recording.name}
@@ -73,72 +62,30 @@ function Recordings({ meta, address }: { meta: Meta; address: Address }) {
   );
 }
 
-function ThemeButton() {
-  const [theme, setChosen] = useState<Theme>(readTheme);
-  const next: Theme = theme === "system" ? "dark" : theme === "dark" ? "light" : "system";
-  const choose = () => {
-    setTheme(next);
-    setChosen(next);
-  };
+function SettingButton({ name, help }: { name: "theme" | "clock"; help: string }) {
   return (
-    <button type="button" onClick={choose} title="dark, light, or as the system says">
-      {theme}
+    <button type="button" onClick={() => choose(name, nextChoice(name))} title={help}>
+      {name === "theme" ? `colours: ${readSetting(name)}` : readSetting(name)}
     </button>
   );
 }
 
-function quote(text: string): string {
-  return /^[\w./,:@%=+-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
-}
-
-// The same question for a terminal.
-function commandOf(address: Address, command: Command, file: string): string {
-  const argument = valueOf(address, "argument");
-  const options = questionOf(address, command).filter(([name]) => name !== "argument");
-  return ["mtrace-query", command.name, quote(file), ...(argument ? [quote(argument)] : []), ...options.map(([name, value]) => `--${name.replaceAll("_", "-")}=${quote(value)}`)].join(" ");
-}
-
-function Sources({ address, command, meta }: { address: Address; command: Command; meta: Meta }) {
-  const [isOpen, setOpen] = useState(false);
-  const sql = useText(isOpen ? apiAddress(address.recording, command.name, [...questionOf(address, command), ["show_sql", "yes"]]) : null);
-  const file = meta.recordings.find((recording) => recording.id === address.recording)?.name ?? "run.db";
-  return (
-    <details class="sources" onToggle={(event) => setOpen(event.currentTarget.open)}>
-      <summary>command and SQL of this view</summary>
-      <pre>{commandOf(address, command, file)}</pre>
-      {sql.data ? <pre>{sql.data}</pre> : <Notice answer={sql} />}
-    </details>
-  );
-}
-
-function Argument({ address, command }: { address: Address; command: Command }) {
-  const value = valueOf(address, "argument") ?? "";
-  const choose = (event: Event) => {
-    event.preventDefault();
-    const text = String(new FormData(event.currentTarget as HTMLFormElement).get("argument") ?? "");
-    go(toView(address, address.view, { argument: text || null }));
-  };
-  return (
-    <form class="controls" onSubmit={choose} key={value}>
-      <label>
-        {command.argument?.toLowerCase()} <input name="argument" defaultValue={value} spellcheck={false} />
-      </label>
-      <button type="submit">show</button>
-    </form>
-  );
-}
-
-function Page({ address, meta }: { address: Address; meta: Meta }) {
+function Page(props: PageProps) {
+  const { address, meta } = props;
   const command = meta.commands.find((c) => c.name === address.view);
   const Special = PAGES[address.view];
-  if (Special) return <Special address={address} key={address.recording} />;
+  if (Special) return <Special {...props} key={address.recording} />;
   if (!command) return <p class="notice error" role="alert">There is no view "{address.view}".</p>;
-  const needsArgument = command.argument !== null && valueOf(address, "argument") === undefined;
+  return <Report {...props} command={command} key={`${address.recording} ${address.view}`} />;
+}
+
+function Heading({ address, meta, command }: { address: Address; meta: Meta; command: Command | undefined }) {
+  const isAsked = command && command.name !== "sql" && (command.argument === null || valueOf(address, command.name === "diff" ? "after" : "argument") !== undefined);
   return (
-    <>
-      {command.argument && <Argument address={address} command={command} />}
-      {!needsArgument && <Report address={address} command={command} key={`${address.recording} ${address.view}`} />}
-    </>
+    <div class="heading">
+      <h1>{titleOf(address.view)}</h1>
+      {isAsked && <Sources key={formatAddress({ ...address, parameters: filtersOf(address) })} address={address} command={command} question={questionOf(address, command)} meta={meta} />}
+    </div>
   );
 }
 
@@ -148,7 +95,9 @@ function lastOf(meta: Meta): Recording | undefined {
 }
 
 function App() {
+  const [lastView, setLastView] = useState("");
   const address = useAddress();
+  const settings = useSettings();
   const meta = useJson<Meta>("/api/v1");
   if (!meta.data) return <Notice answer={meta} />;
   const last = lastOf(meta.data);
@@ -156,8 +105,14 @@ function App() {
     go({ ...address, recording: last.id }, "replace");
     return null;
   }
-  const known = meta.data.recordings.find((recording) => recording.id === address.recording);
-  const command = meta.data.commands.find((c) => c.name === address.view);
+  const recording = meta.data.recordings.find((one) => one.id === address.recording);
+  const command = meta.data.commands.find((c) => c.name === (address.view === "overview" ? "summary" : address.view));
+  setOrigin(recording?.start_unix_ns ?? null);
+  document.title = `${titleOf(address.view)}, ${recording?.name ?? "mtrace"}`;
+  if (lastView !== address.view) {
+    setLastView(address.view);
+    scrollTo(0, 0);
+  }
   return (
     <>
       <a class="skip" href="#main">
@@ -167,18 +122,23 @@ function App() {
         <span class="brand">mtrace</span>
         <Recordings meta={meta.data} address={address} />
         <span class="version">{meta.data.version}</span>
-        <ThemeButton />
+        <SettingButton name="clock" help="how instants are written: since the start, UTC, or local time" />
+        <SettingButton name="theme" help="dark, light, or as the system says" />
       </header>
-      <Navigation address={address} />
-      <FilterBar meta={meta.data} address={address} />
-      <main id="main" tabIndex={-1}>
-        <h1>{address.view}</h1>
-        {known ? <Page address={address} meta={meta.data} /> : <p class="notice error" role="alert">This server has no recording "{address.recording}".</p>}
-        {known && command && address.view !== "sql" && <Sources key={formatAddress({ ...address, parameters: filtersOf(address) })} address={address} command={command} meta={meta.data} />}
-      </main>
+      <div class="frame">
+        <Navigation address={address} meta={meta.data} />
+        <div class="content">
+          <FilterBar meta={meta.data} address={address} />
+          <main id="main" tabIndex={-1} key={settings}>
+            <Heading address={address} meta={meta.data} command={command} />
+            {recording ? <Page address={address} recording={recording} meta={meta.data} /> : <p class="notice error" role="alert">This server has no recording "{address.recording}".</p>}
+          </main>
+        </div>
+      </div>
+      <MenuHost />
     </>
   );
 }
 
-showTheme(readTheme());
+showTheme();
 render(<App />, document.getElementById("app") as HTMLElement);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 // filter_bar: what every view is restricted to: a badge for each filter, and one field with the grammar of the command line.
 
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { filtersOf, go, withoutParameter, type Address, type Parameter } from "./address";
 import type { FilterParameter, Meta } from "./api";
+import { useCompletions, type Completion } from "./completions";
 
 // "size_min=4KiB lifetime=only_leaked" as parameters, or what is wrong with it. Values in "…" may have spaces.
 export function parseFilters(text: string, known: readonly FilterParameter[]): Parameter[] | string {
@@ -18,19 +19,101 @@ export function parseFilters(text: string, known: readonly FilterParameter[]): P
   return found;
 }
 
-function suggestions(text: string, known: readonly FilterParameter[]): Array<{ value: string; help: string }> {
-  const before = text.slice(0, text.lastIndexOf(" ") + 1);
-  const piece = text.slice(before.length);
-  return piece.includes("=") ? [] : known.map((p) => ({ value: `${before}${p.name}=`, help: p.help }));
+function Badges({ address, known }: { address: Address; known: readonly FilterParameter[] }) {
+  return (
+    <ul class="badges" aria-label="active filters">
+      {filtersOf(address).map((parameter, index) => (
+        <li key={index} class="badge" title={known.find((p) => p.name === parameter[0])?.help}>
+          <span>
+            {parameter[0]}={parameter[1]}
+          </span>
+          <button type="button" aria-label={`remove ${parameter[0]}=${parameter[1]}`} onClick={() => go(withoutParameter(address, parameter))}>
+            ×
+          </button>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+interface FieldProps {
+  text: string;
+  isWrong: boolean;
+  completions: readonly Completion[];
+  onText: (text: string) => void;
+}
+
+// A text field with a list below it, as WAI-ARIA's combobox has it.
+function Field({ text, isWrong, completions, onText }: FieldProps) {
+  const [chosen, setChosen] = useState(-1);
+  const [isOpen, setOpen] = useState(false);
+  useEffect(() => setChosen(-1), [text]);
+  const isShown = isOpen && completions.length > 0;
+  const take = (completion: Completion | undefined) => {
+    if (completion) onText(completion.text);
+  };
+  const press = (event: KeyboardEvent) => {
+    const last = completions.length - 1;
+    if (event.key === "Escape") setOpen(false);
+    else if (!isShown) return;
+    else if (event.key === "ArrowDown") setChosen(chosen >= last ? 0 : chosen + 1);
+    else if (event.key === "ArrowUp") setChosen(chosen <= 0 ? last : chosen - 1);
+    else if (event.key === "Tab" && text !== "" && !event.shiftKey) take(completions[Math.max(0, chosen)]);
+    else if (event.key === "Enter" && chosen >= 0) take(completions[chosen]);
+    else return;
+    event.preventDefault();
+  };
+  return (
+    <div class="combobox">
+      <input
+        type="text"
+        role="combobox"
+        value={text}
+        aria-label="add a filter, as size_min=4KiB"
+        aria-expanded={isShown}
+        aria-controls="completions"
+        aria-autocomplete="list"
+        aria-activedescendant={isShown && chosen >= 0 ? `completion-${chosen}` : undefined}
+        aria-invalid={isWrong}
+        aria-describedby="filter-complaint"
+        placeholder="add a filter: size_min=4KiB, function_regex=parse, lifetime=only_leaked …"
+        spellcheck={false}
+        autocomplete="off"
+        onFocus={() => setOpen(true)}
+        onBlur={() => setOpen(false)}
+        onKeyDown={press}
+        onInput={(event) => {
+          onText(event.currentTarget.value);
+          setOpen(true);
+        }}
+      />
+      <ul id="completions" role="listbox" aria-label="completions" hidden={!isShown}>
+        {completions.map((completion, index) => (
+          <li
+            key={completion.text}
+            id={`completion-${index}`}
+            role="option"
+            aria-selected={index === chosen}
+            onPointerDown={(event) => {
+              event.preventDefault();
+              take(completion);
+            }}
+          >
+            <code>{completion.label}</code> <span class="hint">{completion.help}</span>
+          </li>
+        ))}
+      </ul>
+    </div>
+  );
 }
 
 export function FilterBar({ meta, address }: { meta: Meta; address: Address }) {
   const [text, setText] = useState("");
   const [complaint, setComplaint] = useState("");
-  const known = meta.filters;
+  const completions = useCompletions(text, address, meta.filters);
   const add = (event: Event) => {
     event.preventDefault();
-    const parsed = parseFilters(text, known);
+    const parsed = parseFilters(text, meta.filters);
     if (typeof parsed === "string") {
       setComplaint(parsed);
       return;
@@ -39,40 +122,14 @@ export function FilterBar({ meta, address }: { meta: Meta; address: Address }) {
     setComplaint("");
     if (parsed.length > 0) go({ ...address, parameters: [...address.parameters, ...parsed] });
   };
+  const change = (next: string) => {
+    setText(next);
+    setComplaint("");
+  };
   return (
     <form class="filter-bar" onSubmit={add} role="search" aria-label="filters">
-      <ul class="badges" aria-label="active filters">
-        {filtersOf(address).map((parameter, index) => (
-          <li key={index} class="badge" title={known.find((p) => p.name === parameter[0])?.help}>
-            {parameter[0]}={parameter[1]}
-            <button type="button" aria-label={`remove ${parameter[0]}=${parameter[1]}`} onClick={() => go(withoutParameter(address, parameter))}>
-              ×
-            </button>
-          </li>
-        ))}
-      </ul>
-      <input
-        type="text"
-        list="filter-names"
-        value={text}
-        aria-label="add a filter, as size_min=4KiB"
-        placeholder="add a filter: size_min=4KiB, function_regex=parse, lifetime=only_leaked …"
-        aria-invalid={complaint !== ""}
-        aria-describedby="filter-complaint"
-        spellcheck={false}
-        autocomplete="off"
-        onInput={(event) => {
-          setText(event.currentTarget.value);
-          setComplaint("");
-        }}
-      />
-      <datalist id="filter-names">
-        {suggestions(text, known).map(({ value, help }) => (
-          <option key={value} value={value}>
-            {help}
-          </option>
-        ))}
-      </datalist>
+      <Badges address={address} known={meta.filters} />
+      <Field text={text} isWrong={complaint !== ""} completions={completions} onText={change} />
       <button type="submit">add</button>
       <span id="filter-complaint" class="complaint" role="alert">
         {complaint}

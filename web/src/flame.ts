@@ -2,12 +2,13 @@
 // flame: where the boxes of a flame graph lie, and which of them a name is in. No drawing.
 
 export interface FlameNode {
-  readonly id: number;
   readonly parent: number; // index into the list; -1: the root
   readonly depth: number;
   readonly value: number;
   readonly name: string;
   readonly module: string;
+  readonly change: number | null; // of value; null: nothing is compared
+  readonly colour: string;
   start: number; // in units of value, from the left of the root
 }
 
@@ -17,24 +18,79 @@ export interface TreeRow {
   depth: number;
   bytes: number;
   blocks: number;
+  self_bytes: number;
+  self_blocks: number;
   function: string | null;
   module: string | null;
+  change?: number;
 }
 
+export type Unit = "bytes" | "blocks";
+
 // Rows come with parents before children. The children of a node lie side by side, heaviest first as they come.
-export function layOut(rows: readonly TreeRow[], measure: "bytes" | "blocks"): FlameNode[] {
+export function layOut(rows: readonly TreeRow[], unit: Unit, isDark: boolean): FlameNode[] {
   const indexOf = new Map<number, number>();
   const used: number[] = [];
+  const colours = new Map<string, string>();
   return rows.map((row, index) => {
     const parent = row.parent_node_id === null ? -1 : (indexOf.get(row.parent_node_id) ?? -1);
     indexOf.set(row.node_id, index);
-    used.push(0);
-    const value = Math.max(0, row[measure]);
-    const node: FlameNode = { id: row.node_id, parent, depth: row.depth, value, name: row.function ?? "", module: row.module ?? "", start: used[parent] ?? 0 };
+    const value = Math.max(0, row[unit]);
+    const [name, module] = [row.function ?? "", row.module ?? ""];
+    const colour = row.change === undefined ? remembered(colours, `${module}\n${name}`, () => colourOf(name, module, isDark)) : changeColour(row.change, value, isDark);
+    const node: FlameNode = { parent, depth: row.depth, value, name, module, change: row.change ?? null, colour, start: used[parent] ?? 0 };
     if (parent >= 0) used[parent] = node.start + value;
     used[index] = node.start;
     return node;
   });
+}
+
+interface Merged {
+  row: TreeRow;
+  self: [number, number]; // before, after
+  whole: [number, number];
+  children: Map<string, Merged>;
+}
+
+function take(rows: readonly TreeRow[], unit: Unit, side: 0 | 1, root: Merged): void {
+  const merged = new Map<number, Merged>();
+  for (const row of rows) {
+    const parent = row.parent_node_id === null ? undefined : merged.get(row.parent_node_id);
+    const key = `${row.function}\n${row.module}`;
+    let node = parent ? parent.children.get(key) : root;
+    if (!node) parent?.children.set(key, (node = { row, self: [0, 0], whole: [0, 0], children: new Map() }));
+    if (!node) continue;
+    if (!parent) node.row = row;
+    node.self[side] += unit === "bytes" ? row.self_bytes : row.self_blocks;
+    node.whole[side] += row[unit];
+    merged.set(row.node_id, node);
+  }
+}
+
+// Two trees as one. A box is as wide as the larger of the two, so that what went is seen as well as what came.
+export function compare(before: readonly TreeRow[], after: readonly TreeRow[], unit: Unit): TreeRow[] {
+  const first = before[0] ?? after[0];
+  if (!first) return [];
+  const root: Merged = { row: first, self: [0, 0], whole: [0, 0], children: new Map() };
+  take(before, unit, 0, root);
+  take(after, unit, 1, root);
+  const rows: TreeRow[] = [];
+  const widthOf = new Map<Merged, number>();
+  const measure = (node: Merged): number => {
+    let width = Math.max(...node.self);
+    for (const child of node.children.values()) width += measure(child);
+    widthOf.set(node, width);
+    return width;
+  };
+  const put = (node: Merged, parent: number | null, depth: number) => {
+    const id = rows.length;
+    const width = widthOf.get(node) ?? 0;
+    rows.push({ ...node.row, node_id: id, parent_node_id: parent, depth, bytes: width, blocks: width, self_bytes: Math.max(...node.self), self_blocks: Math.max(...node.self), change: node.whole[1] - node.whole[0] });
+    [...node.children.values()].sort((a, b) => (widthOf.get(b) ?? 0) - (widthOf.get(a) ?? 0)).forEach((child) => put(child, id, depth + 1));
+  };
+  measure(root);
+  put(root, null, 0);
+  return rows;
 }
 
 // How much of the root lies under a match; nested matches count once.
@@ -50,15 +106,28 @@ export function matchedShare(nodes: readonly FlameNode[], isMatch: (node: FlameN
   return all > 0 ? matched / all : 0;
 }
 
+function remembered(known: Map<string, string>, key: string, make: () => string): string {
+  const value = known.get(key) ?? make();
+  known.set(key, value);
+  return value;
+}
+
 // A hue of the module, so that code of one file is of one colour; a little lighter or darker by name.
-export function colourOf(node: FlameNode, isDark: boolean): string {
-  const hue = hash(node.module || node.name) % 360;
-  const light = (isDark ? 34 : 72) + (hash(node.name) % 9);
-  return `hsl(${hue} ${isDark ? 35 : 60}% ${light}%)`;
+function colourOf(name: string, module: string, isDark: boolean): string {
+  const hue = module ? 15 + (hash(module) % 24) * 15 : 45;
+  const light = (isDark ? 30 : 74) + (hash(name) % 9);
+  return `hsl(${hue} ${isDark ? 38 : 62}% ${light}%)`;
+}
+
+// Red grew, blue shrank, the stronger the larger a part of the box it is.
+function changeColour(change: number, value: number, isDark: boolean): string {
+  const part = value > 0 ? Math.min(1, Math.abs(change) / value) : 0;
+  const light = isDark ? 24 + 22 * part : 92 - 28 * part;
+  return `hsl(${change >= 0 ? 8 : 215} ${Math.round(10 + 65 * part)}% ${light}%)`;
 }
 
 function hash(text: string): number {
   let value = 2166136261;
   for (let i = 0; i < text.length; i++) value = Math.imul(value ^ text.charCodeAt(i), 16777619) >>> 0;
-  return value;
+  return value >>> 3;
 }

@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: MIT
-// flame_canvas: a flame graph drawn on a canvas, root on top: only boxes wider than half a pixel are touched.
+// flame_canvas: a flame graph drawn on a canvas, root on top. Only what is seen is touched: of each row the boxes within the
+// zoom, found by bisection; boxes narrower than half a pixel become one. The box under the mouse is an element above the canvas.
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { colourOf, matchedShare, type FlameNode } from "./flame";
+import { matchedShare, type FlameNode, type Unit } from "./flame";
 import { baseName, formatBytes, formatCount, formatShare, shortName } from "./format";
-import { isDark } from "./theme";
 
 const ROW_PIXELS = 18;
+const TEXT_PIXELS = 30; // narrower boxes have no name
 
 interface FlameCanvasProps {
   nodes: readonly FlameNode[];
-  unit: "bytes" | "blocks";
+  unit: Unit;
   search: string;
   label: string;
-  onOpen: (node: FlameNode) => void;
+  onOpen: (node: FlameNode, x: number, y: number) => void;
 }
 
-// The boxes of each depth from left to right: what is under the mouse is found by bisection.
+// The boxes of each depth from left to right.
 function rowsOf(nodes: readonly FlameNode[]): FlameNode[][] {
   const rows: FlameNode[][] = [];
   for (const node of nodes) (rows[node.depth] ??= []).push(node);
@@ -24,20 +25,43 @@ function rowsOf(nodes: readonly FlameNode[]): FlameNode[][] {
   return rows;
 }
 
-function findAt(row: readonly FlameNode[] | undefined, at: number): FlameNode | undefined {
-  let [low, high] = [0, (row?.length ?? 0) - 1];
-  while (row && low <= high) {
+// The first box of a row that ends behind `at`.
+function firstBehind(row: readonly FlameNode[], at: number): number {
+  let [low, high] = [0, row.length];
+  while (low < high) {
     const middle = (low + high) >> 1;
     const node = row[middle] as FlameNode;
-    if (at < node.start) high = middle - 1;
-    else if (at >= node.start + node.value) low = middle + 1;
-    else return node;
+    if (node.start + node.value <= at) low = middle + 1;
+    else high = middle;
   }
-  return undefined;
+  return low;
 }
 
 function titleOf(node: FlameNode): string {
   return node.name ? shortName(node.name) : node.module ? baseName(node.module) : "?";
+}
+
+export function amountText(unit: Unit, value: number): string {
+  return unit === "bytes" ? formatBytes(value) : `${formatCount(value)} blocks`;
+}
+
+function changeText(unit: Unit, change: number): string {
+  return change === 0 ? ", unchanged" : `, ${change > 0 ? "+" : "−"}${amountText(unit, Math.abs(change))}`;
+}
+
+function Line({ node, all, unit, share, onAll }: { node: FlameNode; all: number; unit: Unit; share: number | null; onAll: (() => void) | null }) {
+  return (
+    <p class="flame-line" role="status">
+      <strong>{node.name || titleOf(node)}</strong> {node.module && <span class="where">{baseName(node.module)}</span>} {amountText(unit, node.value)}, {formatShare(node.value / (all || 1))}
+      {node.change !== null && changeText(unit, node.change)}
+      {share !== null && <span class="matched"> matched {formatShare(share)}</span>}{" "}
+      {onAll && (
+        <button type="button" onClick={onAll}>
+          show all
+        </button>
+      )}
+    </p>
+  );
 }
 
 export function FlameCanvas({ nodes, unit, search, label, onOpen }: FlameCanvasProps) {
@@ -50,11 +74,14 @@ export function FlameCanvas({ nodes, unit, search, label, onOpen }: FlameCanvasP
   const share = useMemo(() => (regex ? matchedShare(nodes, isMatch) : null), [nodes, regex]);
   const root = nodes[focus] ?? nodes[0];
 
-  useEffect(() => setFocus(0), [nodes]);
+  useEffect(() => {
+    setFocus(0);
+    setHover(undefined);
+  }, [nodes]);
   useEffect(() => {
     const element = canvas.current;
     if (!element || !root) return undefined;
-    const draw = () => paint(element, rows, root, regex ? isMatch : null, hover);
+    const draw = () => paint(element, rows, root, regex ? isMatch : null);
     const frame = requestAnimationFrame(draw);
     const resize = new ResizeObserver(draw);
     resize.observe(element.parentElement as Element);
@@ -62,58 +89,58 @@ export function FlameCanvas({ nodes, unit, search, label, onOpen }: FlameCanvasP
       cancelAnimationFrame(frame);
       resize.disconnect();
     };
-  }, [rows, root, regex, hover]);
+  }, [rows, root, regex]);
 
   const nodeAt = (event: MouseEvent): FlameNode | undefined => {
     const box = (event.currentTarget as Element).getBoundingClientRect();
-    if (!root) return undefined;
+    const row = rows[Math.floor((event.clientY - box.top) / ROW_PIXELS)];
+    if (!root || !row) return undefined;
     const at = root.start + ((event.clientX - box.left) / box.width) * root.value;
-    return findAt(rows[Math.floor((event.clientY - box.top) / ROW_PIXELS)], at);
+    const node = row[firstBehind(row, at)];
+    return node && node.start <= at ? node : undefined;
   };
   const press = (event: KeyboardEvent) => {
     if (event.key === "Escape" || event.key === "ArrowUp") setFocus(event.key === "Escape" ? 0 : Math.max(0, root?.parent ?? 0));
     else if (event.key === "ArrowDown") setFocus(heaviestChild(nodes, focus));
-    else if (event.key === "Enter" && root) onOpen(root);
-    else return;
+    else if (event.key === "ArrowLeft" || event.key === "ArrowRight") setFocus(sibling(nodes, focus, event.key === "ArrowLeft" ? -1 : 1));
+    else if (event.key === "Enter" && root) {
+      const box = (event.currentTarget as Element).getBoundingClientRect();
+      onOpen(root, box.left + 20, box.top + (root.depth + 1) * ROW_PIXELS);
+    } else return;
     event.preventDefault();
   };
-  const shown = hover ?? root;
-  const all = nodes[0]?.value ?? 1;
   return (
     <div class="flame">
-      <p class="flame-line" aria-live="polite">
-        {shown && (
-          <>
-            <strong>{shown.name || titleOf(shown)}</strong> {shown.module && <span class="where">{baseName(shown.module)}</span>}{" "}
-            {unit === "bytes" ? formatBytes(shown.value) : `${formatCount(shown.value)} blocks`}, {formatShare(shown.value / all)}
-          </>
-        )}
-        {share !== null && <span class="matched"> matched {formatShare(share)}</span>}
-        {focus !== 0 && (
-          <button type="button" onClick={() => setFocus(0)}>
-            show all
-          </button>
-        )}
-      </p>
-      <canvas
-        ref={canvas}
-        tabIndex={0}
-        role="img"
-        aria-label={`${label}; arrow keys walk along the heaviest path, Enter opens a function, Escape shows all`}
-        onMouseMove={(event) => setHover(nodeAt(event))}
-        onMouseLeave={() => setHover(undefined)}
-        onClick={(event) => {
-          const node = nodeAt(event);
-          if (node) setFocus(nodes.indexOf(node));
-        }}
-        onDblClick={(event) => {
-          const node = nodeAt(event);
-          if (node) onOpen(node);
-        }}
-        onKeyDown={press}
-      />
+      {root && <Line node={hover ?? root} all={nodes[0]?.value ?? 1} unit={unit} share={share} onAll={focus === 0 ? null : () => setFocus(0)} />}
+      <div class="flame-box">
+        <canvas
+          ref={canvas}
+          tabIndex={0}
+          role="application"
+          aria-label={`${label}; arrow keys walk to the heaviest callee, the caller and the neighbours, Enter opens what can be done, Escape shows all`}
+          onMouseMove={(event) => setHover(nodeAt(event))}
+          onMouseLeave={() => setHover(undefined)}
+          onClick={(event) => {
+            const node = nodeAt(event);
+            if (node) setFocus(nodes.indexOf(node));
+          }}
+          onContextMenu={(event) => {
+            const node = nodeAt(event);
+            event.preventDefault();
+            if (node) onOpen(node, event.clientX, event.clientY);
+          }}
+          onKeyDown={press}
+        />
+        {hover && root && <div class="flame-hover" style={hoverStyle(hover, root)} />}
+      </div>
     </div>
   );
+}
+
+function hoverStyle(node: FlameNode, root: FlameNode): Record<string, string> {
+  const left = Math.max(0, (node.start - root.start) / root.value);
+  const right = Math.min(1, (node.start + node.value - root.start) / root.value);
+  return { left: `${left * 100}%`, width: `${(right - left) * 100}%`, top: `${node.depth * ROW_PIXELS}px`, height: `${ROW_PIXELS - 1}px` };
 }
 
 function makeRegex(search: string): RegExp | null {
@@ -133,7 +160,22 @@ function heaviestChild(nodes: readonly FlameNode[], of: number): number {
   return best;
 }
 
-function paint(element: HTMLCanvasElement, rows: readonly FlameNode[][], root: FlameNode, isMatch: ((node: FlameNode) => boolean) | null, hover: FlameNode | undefined): void {
+function sibling(nodes: readonly FlameNode[], of: number, by: number): number {
+  const parent = nodes[of]?.parent ?? -1;
+  const all = nodes.flatMap((node, index) => (node.parent === parent ? [index] : []));
+  return all[all.indexOf(of) + by] ?? of;
+}
+
+interface Pen {
+  context: CanvasRenderingContext2D;
+  width: number;
+  scale: number; // pixels of a unit
+  root: FlameNode;
+  text: string;
+  match: string;
+}
+
+function paint(element: HTMLCanvasElement, rows: readonly FlameNode[][], root: FlameNode, isMatch: ((node: FlameNode) => boolean) | null): void {
   const width = element.parentElement?.clientWidth ?? 800;
   const height = rows.length * ROW_PIXELS;
   const ratio = window.devicePixelRatio || 1;
@@ -145,32 +187,34 @@ function paint(element: HTMLCanvasElement, rows: readonly FlameNode[][], root: F
     element.style.height = `${height}px`;
   }
   const style = getComputedStyle(document.documentElement);
-  const [text, matchColour] = [style.getPropertyValue("--text"), style.getPropertyValue("--match")];
-  const dark = isDark();
-  const scale = width / (root.value || 1);
+  const pen: Pen = { context, width, scale: width / (root.value || 1), root, text: style.getPropertyValue("--text"), match: style.getPropertyValue("--match") };
   context.setTransform(ratio, 0, 0, ratio, 0, 0);
   context.clearRect(0, 0, width, height);
   context.font = "12px system-ui, sans-serif";
   context.textBaseline = "middle";
-  const end = root.start + root.value;
-  rows.forEach((row, depth) => {
-    for (const node of row) {
-      if (node.start + node.value <= root.start || node.start >= end || node.value * scale < 0.5) continue;
-      const left = Math.max(0, (node.start - root.start) * scale);
-      const right = Math.min(width, (node.start + node.value - root.start) * scale);
-      context.globalAlpha = depth < root.depth ? 0.5 : 1;
-      context.fillStyle = isMatch?.(node) ? matchColour : colourOf(node, dark);
-      context.fillRect(left, depth * ROW_PIXELS, Math.max(0.5, right - left - 0.5), ROW_PIXELS - 1);
-      if (node === hover) {
-        context.strokeStyle = text;
-        context.strokeRect(left + 0.5, depth * ROW_PIXELS + 0.5, right - left - 1, ROW_PIXELS - 2);
-      }
-      if (right - left < 30) continue;
-      context.fillStyle = isMatch?.(node) ? "#000" : text;
-      context.fillText(fit(titleOf(node), right - left - 8), left + 4, depth * ROW_PIXELS + ROW_PIXELS / 2);
-    }
-  });
+  rows.forEach((row, depth) => paintRow(pen, row, depth, isMatch));
   context.globalAlpha = 1;
+}
+
+function paintRow(pen: Pen, row: readonly FlameNode[], depth: number, isMatch: ((node: FlameNode) => boolean) | null): void {
+  const { context, root, scale } = pen;
+  const end = root.start + root.value;
+  const top = depth * ROW_PIXELS;
+  let drawn = -1; // up to this pixel
+  context.globalAlpha = depth < root.depth ? 0.5 : 1;
+  for (let i = firstBehind(row, root.start); i < row.length && (row[i] as FlameNode).start < end; i++) {
+    const node = row[i] as FlameNode;
+    const left = Math.max(0, (node.start - root.start) * scale);
+    const right = Math.min(pen.width, (node.start + node.value - root.start) * scale);
+    const isFound = isMatch?.(node) ?? false;
+    if (right < drawn + 0.5 && !isFound) continue;
+    drawn = right;
+    context.fillStyle = isFound ? pen.match : node.colour;
+    context.fillRect(left, top, Math.max(0.5, right - left - (right - left > 3 ? 1 : 0)), ROW_PIXELS - 1);
+    if (right - left < TEXT_PIXELS) continue;
+    context.fillStyle = isFound ? "#000" : pen.text;
+    context.fillText(fit(titleOf(node), right - left - 8), left + 4, top + ROW_PIXELS / 2);
+  }
 }
 
 // By a mean width of letters: measuring each name would take longer than drawing.

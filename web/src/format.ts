@@ -2,6 +2,7 @@
 // format: raw numbers as people read them, by the units that column names end with.
 
 import type { Cell } from "./api";
+import { formatInstant } from "./instants";
 
 const SIZES = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
 
@@ -33,7 +34,7 @@ function trim(value: number): string {
 }
 
 export function formatCount(count: number): string {
-  return count.toLocaleString("en-US");
+  return count.toLocaleString("en-US").replace("-", "−");
 }
 
 export function formatShare(share: number): string {
@@ -45,13 +46,14 @@ export function formatAddress(address: number): string {
   return "0x" + address.toString(16);
 }
 
-export type Kind = "bytes" | "time" | "share" | "count" | "id" | "address" | "flag" | "text";
+export type Kind = "bytes" | "instant" | "time" | "share" | "count" | "id" | "address" | "flag" | "text";
 
 // What a column holds, by its name; the words of docs/words.md end with their unit.
 export function kindOf(column: string): Kind {
   if (/_per_s$/.test(column)) return "bytes";
   if (/(^|_)bytes$|^length$/.test(column)) return "bytes";
   if (/_unix_ns$/.test(column)) return "text";
+  if (/^((un)?mapped|(un)?loaded|alloc|free|at|start|end|(own_)?peak|since|until|((all|leaked)_)?(first|last))_ns$/.test(column)) return "instant";
   if (/_ns$/.test(column)) return "time";
   if (/share/.test(column)) return "share";
   if (/^address$|_address$/.test(column)) return "address";
@@ -64,9 +66,12 @@ export function kindOf(column: string): Kind {
 export function formatCell(column: string, value: Cell): string {
   if (value === null || value === undefined) return "";
   if (typeof value !== "number") return value;
+  if (column.startsWith("change_") && value > 0) return "+" + formatCell(column.slice("change_".length), value);
   switch (kindOf(column)) {
     case "bytes":
       return formatBytes(value) + (/_per_s$/.test(column) ? "/s" : "");
+    case "instant":
+      return formatInstant(value);
     case "time":
       return formatDuration(value);
     case "share":

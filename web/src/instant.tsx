@@ -9,7 +9,7 @@ export function instantOf(address: Address): string {
 }
 
 export function withInstant(parameters: readonly Parameter[], address: Address): Parameter[] {
-  return [...parameters.filter(([name]) => name !== "alive_at"), ["alive_at", instantOf(address)]];
+  return parameters.some(([name]) => name === "alive_at") ? [...parameters] : [...parameters, ["alive_at", instantOf(address)]];
 }
 
 export function InstantForm({ address }: { address: Address }) {

@@ -2,10 +2,11 @@
 // stack: the frames of one stack, innermost first, inlined ones marked; each name leads to what that function allocates.
 
 import { toView, useAddress } from "./address";
-import { useRows } from "./api";
-import { baseName, shortName } from "./format";
+import { useRows, useSql } from "./api";
+import { baseName, formatBytes, formatCount, shortName } from "./format";
 import { Link } from "./link";
 import { Notice } from "./notice";
+import { Place } from "./table";
 
 export function Stack({ id }: { id: number }) {
   const address = useAddress();
@@ -23,7 +24,7 @@ export function Stack({ id }: { id: number }) {
             <span class="function">{frame.module ? `${baseName(String(frame.module))}+0x${Number(frame.object_offset).toString(16)}` : "?"}</span>
           )}{" "}
           {frame.source !== null && (
-            <Link class="where" to={toView(address, "lines", { argument: String(frame.source) })} title={String(frame.source)}>
+            <Link class="where" to={toView(address, "lines", { argument: String(frame.source), line: String(frame.line ?? 1) })} title={String(frame.source)}>
               {baseName(String(frame.source))}:{frame.line}
             </Link>
           )}
@@ -31,5 +32,33 @@ export function Stack({ id }: { id: number }) {
         </li>
       ))}
     </ol>
+  );
+}
+
+// Where blocks of this stack are freed: what the leaked ones missed.
+export function Freed({ id }: { id: number }) {
+  const address = useAddress();
+  const answer = useSql(
+    address.recording,
+    `SELECT sum(f.blocks) AS blocks, sum(f.bytes) AS bytes, f.free_backtrace_id AS stack, s.function, s.source, s.line, s.module
+FROM processes AS p CROSS JOIN free_sites AS f ON f.process_id = p.process_id JOIN backtraces AS b ON b.backtrace_id = f.free_backtrace_id LEFT JOIN sites AS s ON s.call_site_id = b.call_site_id
+WHERE f.backtrace_id = ${id} GROUP BY f.free_backtrace_id ORDER BY 1 DESC LIMIT 4`,
+  );
+  if (!answer.data) return <Notice answer={answer} />;
+  if (answer.data.length === 0) return <p class="hint">None of its blocks is freed by free, or frees have no stacks in this recording.</p>;
+  return (
+    <div class="freed">
+      <p class="hint">Others are freed in</p>
+      <ul>
+        {answer.data.map((row) => (
+          <li key={row.stack}>
+            <Link to={toView(address, "stack", { argument: String(row.stack) })}>
+              <Place row={row} />
+            </Link>{" "}
+            {formatCount(Number(row.blocks))} blocks, {formatBytes(Number(row.bytes))}
+          </li>
+        ))}
+      </ul>
+    </div>
   );
 }

@@ -4,6 +4,7 @@
 import { useState } from "preact/hooks";
 import type { ComponentChildren, JSX } from "preact";
 import type { Cell, Row } from "./api";
+import { Sparkline } from "./sparkline";
 import { baseName, formatCell, heading, isNumeric, shortName } from "./format";
 
 const PLACE_COLUMNS = ["function", "source", "line", "module"];
@@ -45,7 +46,8 @@ interface TableProps {
   order?: string | undefined;
   onSort?: (column: string) => void;
   cell?: (column: string, row: Row) => ComponentChildren | undefined; // instead of the plain value
-  unfold?: (row: Row) => ComponentChildren;
+  unfold?: ((row: Row) => ComponentChildren) | undefined;
+  levels?: ((row: Row) => readonly number[] | undefined) | undefined; // of live bytes over time
 }
 
 function sortState(props: TableProps, column: string): JSX.AriaAttributes["aria-sort"] {
@@ -75,6 +77,11 @@ function Head(props: TableProps) {
             )}
           </th>
         ))}
+        {props.levels && (
+          <th scope="col" title="live bytes over the run">
+            over time
+          </th>
+        )}
       </tr>
     </thead>
   );
@@ -103,10 +110,15 @@ function Body({ row, ...props }: TableProps & { row: Row }) {
             {props.cell?.(column, row) ?? plainCell(column, row)}
           </td>
         ))}
+        {props.levels && (
+          <td>
+            <Sparkline values={props.levels(row)} />
+          </td>
+        )}
       </tr>
       {isOpen && props.unfold && (
         <tr class="unfolded">
-          <td colSpan={props.columns.length + 1}>{props.unfold(row)}</td>
+          <td colSpan={props.columns.length + 1 + (props.levels ? 1 : 0)}>{props.unfold(row)}</td>
         </tr>
       )}
     </>

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: MIT
 // callers: one function between those that call it and those that it calls.
 
-import { filtersOf, go, toView, valueOf, withValues, type Address } from "../address";
-import { useRows, type Row } from "../api";
-import { formatCell } from "../format";
+import { filtersOf, toView, valueOf, withValues, type Address } from "../address";
+import { useRows, useSql, type Row } from "../api";
+import type { PageProps } from "../app";
+import { ArgumentForm } from "../argument";
+import { escapeRegex } from "../completions";
+import { formatBytes, shortName } from "../format";
 import { Link } from "../link";
 import { Notice } from "../notice";
-import { shownColumns, Table } from "../table";
+import { Place, shownColumns, Table } from "../table";
 
 function Side({ address, command, name, title }: { address: Address; command: "callers" | "callees"; name: string; title: string }) {
   const answer = useRows(address.recording, command, [["argument", name], ["count", "0"], ...filtersOf(address)]);
@@ -14,7 +17,7 @@ function Side({ address, command, name, title }: { address: Address; command: "c
   const cell = (column: string, row: Row) =>
     column === "function" && row.function ? (
       <Link to={toView(address, "callers", { argument: String(row.function) })} title={String(row.function)}>
-        {formatCell(column, row.function)}
+        <Place row={row} />
       </Link>
     ) : undefined;
   return (
@@ -25,28 +28,45 @@ function Side({ address, command, name, title }: { address: Address; command: "c
   );
 }
 
-export function Callers({ address }: { address: Address }) {
+// What the function itself is about, between the two sides.
+function Itself({ address, row }: { address: Address; row: Row }) {
+  const name = String(row.function);
+  const exact = `^${escapeRegex(name)}$`;
+  const bytes = (column: string) => formatBytes(Number(row[column] ?? 0));
+  return (
+    <p>
+      <strong>{name}</strong>: with all it calls {bytes("inclusive_allocated_bytes")} allocated, {bytes("inclusive_peak_bytes")} live at the peak, {bytes("inclusive_leaked_bytes")} leaked; itself {bytes("self_allocated_bytes")} allocated.{" "}
+      <Link to={toView(address, "groups", { function_regex: exact })}>its stacks</Link> <Link to={withValues(toView(address, "flamegraph"), { function_regex: exact })}>flame graph</Link>
+    </p>
+  );
+}
+
+export function Callers({ address }: PageProps) {
   const name = valueOf(address, "argument") ?? "";
-  const choose = (event: Event) => {
-    event.preventDefault();
-    const value = new FormData(event.currentTarget as HTMLFormElement).get("name");
-    go(withValues(address, { argument: String(value ?? "") || null }));
-  };
+  const functions = useSql(address.recording, "SELECT * FROM by_function ORDER BY inclusive_allocated_bytes DESC LIMIT 2000");
+  const itself = functions.data?.find((row) => row.function === name);
   return (
     <>
-      <form class="controls" onSubmit={choose}>
-        <label>
-          function <input name="name" type="search" defaultValue={name} key={name} spellcheck={false} />
-        </label>
-        <button type="submit">show</button>
-      </form>
+      <ArgumentForm address={address} label="function" names={(functions.data ?? []).map((row) => String(row.function))} />
       {name ? (
-        <div class="two-columns">
-          <Side address={address} command="callers" name={name} title={`who calls ${name}`} />
-          <Side address={address} command="callees" name={name} title={`what ${name} calls`} />
-        </div>
+        <>
+          {itself && <Itself address={address} row={itself} />}
+          <div class="two-columns">
+            <Side address={address} command="callers" name={name} title={`who calls ${shortName(name)}`} />
+            <Side address={address} command="callees" name={name} title={`what ${shortName(name)} calls`} />
+          </div>
+        </>
       ) : (
-        <p class="notice">Name a function, or choose one in a flame graph or a stack.</p>
+        <>
+          <p class="hint">Name a function, or choose one of those that allocate most.</p>
+          <ul class="choices">
+            {(functions.data ?? []).slice(0, 30).map((row) => (
+              <li key={row.function_id}>
+                <Link to={withValues(address, { argument: String(row.function) })}>{shortName(String(row.function))}</Link> <span class="where">{formatBytes(Number(row.inclusive_allocated_bytes))}</span>
+              </li>
+            ))}
+          </ul>
+        </>
       )}
     </>
   );

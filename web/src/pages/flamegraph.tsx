@@ -1,59 +1,48 @@
 // SPDX-License-Identifier: MIT
-// flamegraph: the call tree of any measure, at any instant, from main or from the innermost functions.
+// flamegraph: the call tree of any measure, at any instant or as a difference, from main or from the innermost functions.
 
-import { useMemo, useState } from "preact/hooks";
-import { filtersOf, go, toView, valueOf, withValues, type Address } from "../address";
-import { apiAddress, useJson } from "../api";
-import { layOut, type TreeRow } from "../flame";
+import { useMemo } from "preact/hooks";
+import { go, toView, valueOf, withValues } from "../address";
+import type { PageProps } from "../app";
+import { escapeRegex } from "../completions";
+import { layOut, type FlameNode } from "../flame";
 import { FlameCanvas } from "../flame_canvas";
+import { openMenu } from "../menu";
 import { Notice } from "../notice";
+import { isDark } from "../settings";
+import { choiceOf, labelOf, TreeForm, useTree } from "../tree";
 
-const MEASURES = ["peak", "leaked", "allocated", "temporary", "freed", "live"];
+const MIN_SHARE = "0.01%";
 
-export function Flamegraph({ address }: { address: Address }) {
-  const [search, setSearch] = useState("");
-  const measure = valueOf(address, "measure") ?? (valueOf(address, "alive_at") ? "live" : "peak");
-  const by = valueOf(address, "by") === "blocks" ? "blocks" : "bytes";
-  const isInverted = valueOf(address, "bottom_up") !== undefined;
-  const question = [...filtersOf(address), ["measure", measure], ["by", by], ["min_share", "0.02%"], ["count", "0"], ...(isInverted ? [["bottom_up", "yes"]] : [])] as Array<[string, string]>;
-  const answer = useJson<TreeRow[]>(apiAddress(address.recording, "tree", question));
-  const nodes = useMemo(() => layOut(answer.data ?? [], by), [answer.data, by]);
+export function Flamegraph({ address }: PageProps) {
+  const search = valueOf(address, "search") ?? "";
+  const { unit } = choiceOf(address);
+  const answer = useTree(address, MIN_SHARE);
+  const nodes = useMemo(() => layOut(answer.data ?? [], unit, isDark()), [answer.data, unit]);
+  const open = (node: FlameNode, x: number, y: number) => {
+    if (!node.name) return;
+    const name = `^${escapeRegex(node.name)}$`;
+    openMenu(x, y, node.name, [
+      ["callers and callees", toView(address, "callers", { argument: node.name })],
+      ["only stacks with it", withValues(address, { function_regex: name })],
+      ["without stacks with it", withValues(address, { negative_function_regex: name })],
+      ["its stacks as a table", toView(address, "groups", { function_regex: name })],
+    ]);
+  };
   return (
     <section aria-busy={answer.isLoading} class={answer.isLoading ? "stale" : ""}>
       <form class="controls" onSubmit={(event) => event.preventDefault()}>
+        <TreeForm address={address} />
         <label>
-          measure{" "}
-          <select value={measure} onChange={(event) => go(withValues(address, { measure: event.currentTarget.value }))}>
-            {MEASURES.filter((name) => name !== "live" || valueOf(address, "alive_at")).map((name) => (
-              <option key={name}>{name}</option>
-            ))}
-          </select>
-        </label>
-        <label>
-          in{" "}
-          <select value={by} onChange={(event) => go(withValues(address, { by: event.currentTarget.value }))}>
-            <option>bytes</option>
-            <option>blocks</option>
-          </select>
-        </label>
-        <label>
-          <input type="checkbox" checked={isInverted} onChange={(event) => go(withValues(address, { bottom_up: event.currentTarget.checked ? "yes" : null }))} /> innermost functions first
-        </label>
-        <label>
-          search <input type="search" value={search} onInput={(event) => setSearch(event.currentTarget.value)} placeholder="a name or a regular expression" />
+          search <input type="search" value={search} onInput={(event) => go(withValues(address, { search: event.currentTarget.value || null }), "replace")} placeholder="a name or a regular expression" />
         </label>
       </form>
       {nodes.length > 0 && nodes[0]?.value ? (
-        <FlameCanvas
-          nodes={nodes}
-          unit={by}
-          search={search}
-          label={`flame graph of ${measure} ${by}`}
-          onOpen={(node) => node.name && go(toView(address, "callers", { argument: node.name }))}
-        />
+        <FlameCanvas nodes={nodes} unit={unit} search={search} label={`flame graph: ${labelOf(address)}`} onOpen={open} />
       ) : (
-        <Notice answer={answer} empty={`no stack has any ${measure} ${by}`} />
+        <Notice answer={answer} empty={`no stack has anything: ${labelOf(address)}`} />
       )}
+      <p class="hint">Click a box to zoom, right-click for what can be done with it. Colours stand for modules{choiceOf(address).instants ? "; here red grew and blue shrank" : ""}.</p>
     </section>
   );
 }

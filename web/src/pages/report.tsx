@@ -1,104 +1,59 @@
 // SPDX-License-Identifier: MIT
 // report: the page of any command that answers with rows.
 
-import { useEffect, useState } from "preact/hooks";
-import { go, isFilter, toView, valueOf, withValues, type Address, type Parameter } from "../address";
-import { apiAddress, useJson, useRows, type Answer, type Command, type Row } from "../api";
+import { useState } from "preact/hooks";
+import { filtersOf, go, isFilter, toView, valueOf, withValues, type Address } from "../address";
+import { useRows, type Answer, type Command, type Row } from "../api";
+import type { PageProps } from "../app";
+import { ArgumentForm } from "../argument";
+import { makeCell } from "../cell_menu";
 import { formatCell } from "../format";
-import { InstantForm, withInstant } from "../instant";
+import { InstantForm } from "../instant";
 import { Link } from "../link";
+import { useMeanings } from "../meanings";
 import { Notice } from "../notice";
-import { Stack } from "../stack";
-import { Place, shownColumns, Table } from "../table";
+import { isAboutInstant, questionOf } from "../question";
+import { useLevels } from "../sparkline";
+import { Freed, Stack } from "../stack";
+import { shownColumns, Table } from "../table";
 
 const PAGE_ROWS = 50;
+const STACKS_SHOWN = 5;
 
-export function isAboutInstant(command: Command): boolean {
-  return command.has_instant || command.name === "live";
+function OneStack({ row }: { row: Row }) {
+  const id = Number(row.backtrace_id);
+  const figures = ["leaked_bytes", "leaked_blocks", "allocated_bytes", "allocated_blocks", "own_peak_bytes"].filter((column) => typeof row[column] === "number");
+  return (
+    <section class="one-stack">
+      <h3>{figures.map((column) => `${formatCell(column, row[column] ?? null)} ${column.replace(/_bytes$/, "").replaceAll("_", " ")}`).join(", ")}</h3>
+      <Stack id={id} />
+      <Freed id={id} />
+    </section>
+  );
 }
 
-// What the command is asked: all that is in the address but what it would refuse.
-export function questionOf(address: Address, command: Command): Parameter[] {
-  const asked = address.parameters.filter(([name]) => !isFilter(name) || command.filters !== "none" || name === "process");
-  return isAboutInstant(command) ? withInstant(asked, address) : asked;
-}
-
+// Leaks are unfolded into what leaks, all else into what allocates.
 function StacksOfSite({ site, address }: { site: number; address: Address }) {
-  const answer = useRows(address.recording, "groups", [["site", String(site)], ["count", "5"], ...address.parameters.filter(([name]) => isFilter(name) && name !== "site")]);
+  const command = address.view === "leaks" ? "leaks-by-stack" : "groups";
+  const asked = address.parameters.filter(([name]) => isFilter(name) && name !== "site" && name !== "alive_at");
+  const answer = useRows(address.recording, command, [["site", String(site)], ["count", String(STACKS_SHOWN + 1)], ...asked]);
   if (!answer.data) return <Notice answer={answer} />;
   return (
     <>
-      {answer.data.map((row) => (
-        <section key={row.backtrace_id} class="one-stack">
-          <h3>
-            {formatCell("allocated_bytes", row.allocated_bytes ?? null)} in {formatCell("allocated_blocks", row.allocated_blocks ?? null)} blocks,{" "}
-            {formatCell("leaked_bytes", row.leaked_bytes ?? null)} leaked
-          </h3>
-          <Stack id={Number(row.backtrace_id)} />
-        </section>
+      {answer.data.slice(0, STACKS_SHOWN).map((row) => (
+        <OneStack key={row.backtrace_id} row={row} />
       ))}
       <p>
-        <Link to={toView(address, "groups", { site: String(site) })}>all stacks of this site</Link>
+        <Link to={toView(address, command, { site: String(site) })}>{answer.data.length > STACKS_SHOWN ? "all stacks of this call site" : "these stacks as a table"}</Link>{" "}
+        <Link to={toView(address, "flamegraph", { site: String(site), measure: address.view === "leaks" ? "leaked" : "allocated" })}>flame graph of it</Link>
       </p>
     </>
   );
 }
 
 function unfold(row: Row, address: Address) {
-  if (row.backtrace_id) return <Stack id={Number(row.backtrace_id)} />;
-  return <StacksOfSite site={Number(row.call_site_id)} address={address} />;
-}
-
-// What a cell can restrict every view to; undefined: nothing.
-function filterOf(column: string, row: Row): Record<string, string> | undefined {
-  const value = row[column];
-  if (value === null || value === undefined) return undefined;
-  switch (column) {
-    case "call_site_id":
-      return { site: String(value) };
-    case "process_id":
-      return { process: String(value) };
-    case "backtrace_id":
-      return { backtrace: String(value) };
-    case "thread_id":
-      return { thread: String(value) };
-    case "from_bytes":
-      return { size_min: String(value), size_max: String(row.to_bytes) };
-    case "module":
-      return { library_regex: escapeRegex(String(value)) };
-    case "kind":
-      return row.allocation_id ? { kind: String(value) } : undefined;
-    default:
-      return undefined;
-  }
-}
-
-function escapeRegex(text: string): string {
-  return `^${text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")}$`;
-}
-
-function makeCell(address: Address) {
-  return (column: string, row: Row) => {
-    if (column === "function")
-      return row.function ? (
-        <span class="cell-actions">
-          <Place row={row} />
-          <Link class="only" title="only blocks with this function on their stack" to={withValues(address, { function_regex: escapeRegex(String(row.function)) })}>
-            only
-          </Link>
-          <Link class="only" title="only blocks without this function on their stack" to={withValues(address, { negative_function_regex: escapeRegex(String(row.function)) })}>
-            without
-          </Link>
-        </span>
-      ) : undefined;
-    const filter = filterOf(column, row);
-    if (!filter) return undefined;
-    return (
-      <Link to={withValues(address, filter)} title="only these">
-        {formatCell(column, row[column] ?? null)}
-      </Link>
-    );
-  };
+  if (row.backtrace_id) return <OneStack row={row} />;
+  return row.call_site_id ? <StacksOfSite site={Number(row.call_site_id)} address={address} /> : <p class="hint">These stacks have no call site.</p>;
 }
 
 function Paging({ address, answer }: { address: Address; answer: Answer<Row[]> }) {
@@ -116,25 +71,23 @@ function Paging({ address, answer }: { address: Address; answer: Answer<Row[]> }
   );
 }
 
-function useMeanings(address: Address, command: Command): Record<string, string> | undefined {
-  const answer = useJson<Row[]>(apiAddress(address.recording, "describe", [["argument", command.name.replaceAll("-", "_")]]));
-  const [meanings, setMeanings] = useState<Record<string, string> | undefined>();
-  useEffect(() => setMeanings(answer.data && Object.fromEntries(answer.data.map((row) => [String(row.column), String(row.meaning ?? "")]))), [answer.data]);
-  return meanings;
+// Filters that this answer does not know are said to have no effect.
+function Unfiltered({ address, command }: { address: Address; command: Command }) {
+  const ignored = command.filters === "none" ? filtersOf(address).filter(([name]) => name !== "process" && name !== "alive_at") : [];
+  return ignored.length > 0 ? <p class="hint">This view shows the whole run: {ignored.map(([name]) => name).join(", ")} cannot restrict it.</p> : null;
 }
 
-export function Report({ address, command }: { address: Address; command: Command }) {
+export function Rows({ address, command }: { address: Address; command: Command }) {
   const [isWide, setWide] = useState(false);
   const answer = useRows(address.recording, command.name, [...questionOf(address, command).filter(([name]) => name !== "count"), ["count", String(PAGE_ROWS)]]);
-  const meanings = useMeanings(address, command);
+  const meanings = useMeanings(address.recording, command.name);
   const rows = answer.data ?? [];
-  const columns = shownColumns(rows, isWide ? null : command.columns);
+  const levels = useLevels(address.recording, rows);
   const first = rows[0];
   const sort = (column: string) =>
     go(withValues(address, { sort_by: column, order: valueOf(address, "sort_by") === column && valueOf(address, "order") !== "asc" ? "asc" : "dsc", skip: null }), "replace");
   return (
     <section class={answer.isLoading ? "stale" : ""} aria-busy={answer.isLoading}>
-      {isAboutInstant(command) && <InstantForm address={address} />}
       <p class="hint">
         {command.help}.{" "}
         {command.columns && (
@@ -143,22 +96,35 @@ export function Report({ address, command }: { address: Address; command: Comman
           </label>
         )}
       </p>
+      <Unfiltered address={address} command={command} />
       {rows.length === 0 ? (
         <Notice answer={answer} empty="no rows: nothing in this recording, or nothing under these filters" />
       ) : (
         <Table
           rows={rows}
-          columns={columns}
+          columns={shownColumns(rows, isWide ? null : command.columns)}
           caption={command.help}
           meanings={meanings}
           sortBy={valueOf(address, "sort_by")}
           order={valueOf(address, "order")}
           onSort={sort}
           cell={makeCell(address)}
+          levels={levels}
           unfold={first && (first.call_site_id !== undefined || first.backtrace_id !== undefined) ? (row) => unfold(row, address) : undefined}
         />
       )}
       <Paging address={address} answer={answer} />
     </section>
+  );
+}
+
+export function Report({ address, command }: PageProps & { command: Command }) {
+  const needsArgument = command.argument !== null && valueOf(address, "argument") === undefined;
+  return (
+    <>
+      {command.argument && <ArgumentForm address={address} label={command.argument.toLowerCase()} />}
+      {isAboutInstant(command) && <InstantForm address={address} />}
+      {!needsArgument && <Rows address={address} command={command} />}
+    </>
   );
 }

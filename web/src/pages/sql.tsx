@@ -4,8 +4,11 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { go, valueOf, withValues, type Address } from "../address";
 import { postSql, useRows, type Row } from "../api";
+import type { PageProps } from "../app";
 import { Notice } from "../notice";
-import { Table } from "../table";
+import { fetchColumns, useWords, type Word } from "../sql_completion";
+import { SqlEditor } from "../sql_editor";
+import { SHAPES, SqlResult, type Shape } from "../sql_result";
 
 const HISTORY_KEY = "sql-history";
 const HISTORY_LENGTH = 50;
@@ -40,17 +43,37 @@ function save(rows: readonly Row[]): void {
   URL.revokeObjectURL(link.href);
 }
 
-function Schema({ address, onPick }: { address: Address; onPick: (name: string) => void }) {
-  const views = useRows(address.recording, "views");
+function Columns({ recording, table, onPick }: { recording: string; table: string; onPick: (text: string) => void }) {
+  const [columns, setColumns] = useState<readonly Word[]>([]);
+  useEffect(() => void fetchColumns(recording, table).then(setColumns), [recording, table]);
+  return (
+    <ul>
+      {columns.map((column) => (
+        <li key={column.text} class="hint" title={column.help}>
+          <button type="button" onClick={() => onPick(column.text)}>
+            {column.text}
+          </button>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function Schema({ address, views, onTable, onColumn }: { address: Address; views: readonly Row[]; onTable: (name: string) => void; onColumn: (name: string) => void }) {
+  const [open, setOpen] = useState("");
   return (
     <aside class="schema" aria-label="tables and views">
       <h2>Tables and views</h2>
-      <ul>
-        {(views.data ?? []).map((row) => (
-          <li key={row.name}>
-            <button type="button" onClick={() => onPick(String(row.name))} title={String(row.row_is ?? "")}>
-              {row.name}
+      <ul tabIndex={0}>
+        {views.map(({ name, row_is }) => (
+          <li key={name} title={String(row_is ?? "")}>
+            <button type="button" class="twisty" aria-expanded={open === name} aria-label={`columns of ${name}`} onClick={() => setOpen(open === name ? "" : String(name))}>
+              {open === name ? "▾" : "▸"}
             </button>
+            <button type="button" onClick={() => onTable(String(name))}>
+              {name}
+            </button>
+            {open === name && <Columns recording={address.recording} table={String(name)} onPick={onColumn} />}
           </li>
         ))}
       </ul>
@@ -65,7 +88,7 @@ interface Result {
   tookMs: number;
 }
 
-export function Sql({ address }: { address: Address }) {
+export function Sql({ address }: PageProps) {
   const asked = valueOf(address, "statement");
   const [text, setText] = useState(asked ?? readHistory()[0] ?? EXAMPLE);
   const [history, setHistory] = useState(readHistory);
@@ -88,24 +111,14 @@ export function Sql({ address }: { address: Address }) {
     setHistory(remember(text));
     go(withValues(address, { statement: text }));
   };
-  const columns = Object.keys(result.rows?.[0] ?? {});
+  const views = useRows(address.recording, "views").data ?? [];
+  const words = useWords(address.recording, text, views);
+  const shape: Shape = SHAPES.find((one) => one === valueOf(address, "show")) ?? "table";
   return (
     <div class="sql">
-      <Schema address={address} onPick={(name) => setText(`SELECT *\nFROM ${name}\nLIMIT 20`)} />
+      <Schema address={address} views={views} onTable={(name) => setText(`SELECT *\nFROM ${name}\nLIMIT 20`)} onColumn={(name) => setText(`${text} ${name}`)} />
       <div>
-        <textarea
-          value={text}
-          rows={8}
-          spellcheck={false}
-          aria-label="SQL statement; Ctrl and Enter run it"
-          onInput={(event) => setText(event.currentTarget.value)}
-          onKeyDown={(event) => {
-            if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
-              event.preventDefault();
-              run();
-            }
-          }}
-        />
+        <SqlEditor text={text} words={words} onText={setText} onRun={run} />
         <p class="controls">
           <button type="button" class="primary" onClick={run} disabled={result.isRunning}>
             run
@@ -116,6 +129,14 @@ export function Sql({ address }: { address: Address }) {
           <button type="button" onClick={() => save(result.rows ?? [])} disabled={!result.rows?.length}>
             CSV
           </button>
+          <label>
+            show as{" "}
+            <select value={shape} onChange={(event) => go(withValues(address, { show: event.currentTarget.value }))}>
+              {SHAPES.map((one) => (
+                <option key={one}>{one}</option>
+              ))}
+            </select>
+          </label>
           <label>
             history{" "}
             <select value="" onChange={(event) => setText(event.currentTarget.value)}>
@@ -134,7 +155,7 @@ export function Sql({ address }: { address: Address }) {
           )}
         </p>
         {result.rows?.length ? (
-          <Table rows={result.rows} columns={columns} caption="answer" cell={(column, row) => String(row[column] ?? "NULL")} />
+          <SqlResult rows={result.rows} shape={shape} />
         ) : (
           <Notice answer={{ data: result.rows, error: result.error, isLoading: result.isRunning }} empty={result.rows ? "no rows" : "Ctrl and Enter run the statement."} />
         )}

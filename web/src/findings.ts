@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: MIT
+// findings: what the figures of a run mean, as sentences, the gravest first; each leads to the view that goes one level deeper.
+
+import { toView, type Address } from "./address";
+import type { Row } from "./api";
+import { number } from "./curves";
+import { baseName, formatBytes, formatCount, formatShare, shortName } from "./format";
+import { formatInstant, instantText } from "./instants";
+import type { MenuEntry } from "./menu";
+
+export interface Finding {
+  readonly gravity: "grave" | "notable" | "plain";
+  readonly text: string;
+  readonly next: readonly MenuEntry[];
+}
+
+export interface FirstRows {
+  readonly leaks: readonly Row[];
+  readonly growth: readonly Row[];
+  readonly temporary: readonly Row[];
+  readonly peak: readonly Row[];
+  readonly pinning: readonly Row[];
+  readonly fragmentation: readonly Row[];
+  readonly reallocs: readonly Row[];
+}
+
+const ORDER = { grave: 0, notable: 1, plain: 2 };
+const MIB = 1024 * 1024;
+
+export function placeOf(row: Row): string {
+  const name = shortName(String(row.function ?? (row.module ? baseName(String(row.module)) : "an unknown function")));
+  return row.source ? `${name} (${baseName(String(row.source))}:${row.line})` : name;
+}
+
+function siteOf(row: Row): Record<string, string | null> {
+  return { site: row.call_site_id === null || row.call_site_id === undefined ? null : String(row.call_site_id) };
+}
+
+// Of what the program ever held, a part worth a sentence of its own.
+function isLarge(bytes: number, summary: Row): boolean {
+  return bytes > Math.max(64 * 1024, number(summary, "peak_bytes") / 20);
+}
+
+const PATTERNS: Record<string, string> = {
+  steady: "they came all the time, and go on",
+  late: "they came in the second half, and go on",
+  burst: "most came at once",
+  plateau: "they grew no further",
+  "saw tooth": "new ones came in place of old",
+  once: "a single block",
+};
+
+function leak(address: Address, summary: Row, rows: FirstRows): Finding | undefined {
+  const worst = rows.leaks[0];
+  const leaked = number(summary, "leaked_bytes") - number(summary, "suppressed_bytes");
+  if (!worst || worst.suppressed_by || leaked <= 0) return undefined;
+  const goesOn = worst.pattern === "steady" || worst.pattern === "late";
+  const isGrave = goesOn && isLarge(number(worst, "leaked_bytes"), summary);
+  const freed = worst.usually_freed_in ? ` Others of its blocks are freed in ${baseName(shortName(String(worst.usually_freed_in)))}.` : "";
+  const whole = `${formatBytes(leaked)} were never freed`;
+  return {
+    gravity: isGrave ? "grave" : isLarge(leaked, summary) ? "notable" : "plain",
+    text: `${whole}, ${formatBytes(number(worst, "leaked_bytes"))} of it in ${formatCount(number(worst, "leaked_blocks"))} blocks of ${placeOf(worst)}: ${PATTERNS[String(worst.pattern)] ?? worst.pattern}.${freed}`,
+    next: [["its stacks", toView(address, "leaks-by-stack", siteOf(worst))], ["all leaks", toView(address, "leaks")], ["flame graph of leaks", toView(address, "flamegraph", { measure: "leaked" })]],
+  };
+}
+
+function growth(address: Address, summary: Row, rows: FirstRows): Finding | undefined {
+  const grower = rows.growth[0];
+  if (!grower) return undefined;
+  const grown = number(grower, "grown_bytes");
+  const end = number(summary, "duration_ns");
+  return {
+    gravity: isLarge(grown, summary) ? "grave" : "plain",
+    text: `${placeOf(grower)} keeps growing: from ${formatBytes(number(grower, "from_bytes"))} to ${formatBytes(number(grower, "to_bytes"))}, ${formatBytes(number(grower, "bytes_per_s"))} a second.`,
+    next: [["all that grows", toView(address, "growth")], ["its stacks", toView(address, "groups", siteOf(grower))], ["what changed from 20 % to 95 % of the run", toView(address, "diff", { before: instantText(end * 0.2), after: instantText(end * 0.95) })]],
+  };
+}
+
+// Wholly free pages are kept by what lies above them, half-empty ones by their own blocks.
+function culprit(at: string, summary: Row, rows: FirstRows): string {
+  const freePages = number(summary, `heap_at_${at}_free_page_bytes`);
+  const pin = rows.pinning.find((row) => row.at === at);
+  const heap = rows.fragmentation.filter((row) => row.at === at).sort((a, b) => number(b, "free_page_bytes") - number(a, "free_page_bytes"))[0];
+  if (heap && freePages > number(summary, `heap_at_${at}_hole_bytes`))
+    return `${formatBytes(freePages)} are whole pages, which free() alone does not give back while something lives above them: in heap ${heap.heap_id} that is a block of ${placeOf(heap)}.`;
+  if (!pin) return "The pages in between hold blocks of several call sites each.";
+  return `${placeOf(pin)} alone holds ${formatCount(number(pin, "pinned_pages"))} pages with ${formatBytes(number(pin, "live_bytes"))}; without its blocks ${formatBytes(number(pin, "would_free_bytes"))} could be given back.`;
+}
+
+function fragmentation(address: Address, summary: Row, rows: FirstRows): Finding[] {
+  return ["end", "peak"].flatMap((at): Finding[] => {
+    const extent = number(summary, `heap_at_${at}_bytes`);
+    const unused = number(summary, `heap_at_${at}_hole_bytes`) + number(summary, `heap_at_${at}_free_page_bytes`);
+    if (extent < MIB || unused < extent / 4) return [];
+    return [
+      {
+        gravity: unused > extent / 2 && unused > 4 * MIB ? "grave" : "notable",
+        text: `Fragmentation: at the ${at} ${formatBytes(unused)} of the heaps' ${formatBytes(extent)} were free below live blocks. ${culprit(at, summary, rows)}`,
+        next: [["what pins pages", toView(address, "pinning", { alive_at: at })], ["the heaps as a map", toView(address, "heap-map", { alive_at: at })], ["heap by heap", toView(address, "fragmentation", { alive_at: at })]],
+      },
+    ];
+  });
+}
+
+function untrimmed(address: Address, summary: Row): Finding | undefined {
+  const [extent, top] = [number(summary, "heap_at_end_bytes"), number(summary, "heap_at_end_top_bytes")];
+  if (top < 4 * MIB || top < extent / 2) return undefined;
+  return {
+    gravity: "plain",
+    text: `At the end ${formatBytes(top)} of the heaps' ${formatBytes(extent)} lay free above the topmost live block: malloc_trim would give them back.`,
+    next: [["calls of mallopt and malloc_trim", toView(address, "mallopts")], ["heaps", toView(address, "fragmentation", { alive_at: "end" })]],
+  };
+}
+
+function temporary(address: Address, summary: Row, rows: FirstRows): Finding | undefined {
+  const share = number(summary, "temporary_share");
+  const busiest = rows.temporary[0];
+  if (share <= 0.25 || !busiest) return undefined;
+  return {
+    gravity: share > 0.5 ? "notable" : "plain",
+    text: `${formatShare(share)} of all allocations are freed at once, most of them by ${placeOf(busiest)}: ${formatCount(number(busiest, "temporary_blocks"))} blocks that need not have been allocated.`,
+    next: [["temporary blocks", toView(address, "temporary")], ["flame graph of them", toView(address, "flamegraph", { measure: "temporary", by: "blocks" })]],
+  };
+}
+
+function copying(address: Address, summary: Row, rows: FirstRows): Finding | undefined {
+  const copied = number(summary, "realloc_copied_bytes");
+  const worst = rows.reallocs[0];
+  if (!worst || copied < MIB || copied < number(summary, "allocated_bytes") / 10) return undefined;
+  return {
+    gravity: "notable",
+    text: `realloc copied ${formatBytes(copied)}, ${formatBytes(number(worst, "copied_bytes"))} of it for ${placeOf(worst)}, whose buffers grow in up to ${formatCount(number(worst, "longest_chain"))} steps.`,
+    next: [["reallocs", toView(address, "reallocs")]],
+  };
+}
+
+function peak(address: Address, summary: Row, rows: FirstRows): Finding | undefined {
+  const bytes = number(summary, "peak_bytes");
+  const holder = rows.peak[0];
+  if (bytes <= 0 || !holder) return undefined;
+  const at = number(summary, "peak_ns");
+  return {
+    gravity: "plain",
+    text: `At its peak, at ${formatInstant(at)}, the program held ${formatBytes(bytes)} in ${formatCount(number(summary, "peak_blocks"))} blocks; ${placeOf(holder)} had ${formatBytes(number(holder, "bytes"))} of it, ${formatShare(number(holder, "share"))}.`,
+    next: [["flame graph of the peak", toView(address, "flamegraph", { measure: "peak" })], ["by call site", toView(address, "peak")]],
+  };
+}
+
+function trust(address: Address, summary: Row): Finding[] {
+  const found: Finding[] = [];
+  if (number(summary, "events_dropped") > 0)
+    found.push({ gravity: "grave", text: `${formatCount(number(summary, "events_dropped"))} events were dropped: the log had no room. What follows is incomplete.`, next: [] });
+  if (number(summary, "complete_share") < 0.9)
+    found.push({ gravity: "notable", text: `Only ${formatShare(number(summary, "complete_share"))} of the allocations have a complete stack.`, next: [["where stacks end", toView(address, "unwind-quality")]] });
+  if (number(summary, "failures") > 0)
+    found.push({ gravity: "notable", text: `${formatCount(number(summary, "failures"))} allocations failed.`, next: [["failures", toView(address, "allocation-failures")]] });
+  return found;
+}
+
+function slack(address: Address, summary: Row): Finding | undefined {
+  const [lost, allocated] = [number(summary, "slack_bytes"), number(summary, "allocated_bytes")];
+  if (lost < MIB || lost < allocated / 5) return undefined;
+  return {
+    gravity: "plain",
+    text: `Blocks are small: rounding their sizes up took ${formatBytes(lost)}, ${formatShare(lost / allocated)} of what was asked for.`,
+    next: [["sizes", toView(address, "size-histogram")]],
+  };
+}
+
+export function findingsOf(address: Address, summary: Row, rows: FirstRows): Finding[] {
+  const found = [
+    ...trust(address, summary),
+    leak(address, summary, rows),
+    growth(address, summary, rows),
+    ...fragmentation(address, summary, rows),
+    copying(address, summary, rows),
+    temporary(address, summary, rows),
+    peak(address, summary, rows),
+    untrimmed(address, summary),
+    slack(address, summary),
+  ].filter((finding): finding is Finding => finding !== undefined);
+  return found.sort((a, b) => ORDER[a.gravity] - ORDER[b.gravity]);
+}

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+// instants: points in time of a run, as the address has them and as people read them.
+
+import { formatDuration } from "./format";
+import { readSetting } from "./settings";
+
+// Wall clock at 0 ns of the recording that is looked at; null: not known.
+let originUnixNs: number | null = null;
+
+export function setOrigin(unixNs: number | null): void {
+  originUnixNs = unixNs;
+}
+
+export function formatInstant(ns: number): string {
+  const clock = readSetting("clock");
+  if (clock === "since start" || originUnixNs === null) return formatDuration(ns);
+  const date = new Date((originUnixNs + ns) / 1e6);
+  return clock === "UTC" ? date.toISOString().slice(11, 23) : date.toLocaleTimeString("en-GB", { hour12: false }) + "." + String(date.getMilliseconds()).padStart(3, "0");
+}
+
+const UNITS: Record<string, number> = { ns: 1, us: 1e3, "µs": 1e3, ms: 1e6, s: 1e9, m: 60e9, h: 3600e9, d: 86400e9 };
+
+// "0.5", "100ms", "4m12s" or "30%" in nanoseconds since the start; undefined: something else.
+export function parseInstant(text: string | undefined, durationNs: number): number | undefined {
+  if (text === undefined) return undefined;
+  if (/^[\d.]+$/.test(text)) return Number(text) * 1e9;
+  if (/^[\d.]+\s*%$/.test(text)) return (parseFloat(text) / 100) * durationNs;
+  const pieces = [...text.matchAll(/([\d.]+)\s*(ns|us|µs|ms|s|m|h|d)/g)];
+  if (pieces.length === 0 || pieces.map((piece) => piece[0]).join("").length !== text.replace(/\s/g, "").length) return undefined;
+  return pieces.reduce((sum, [, value, unit]) => sum + Number(value) * (UNITS[unit as string] as number), 0);
+}
+
+// Exact to the nanosecond, in the seconds that every command takes.
+export function instantText(ns: number): string {
+  return (Math.round(Math.max(0, ns)) / 1e9).toFixed(9).replace(/\.?0+$/, "");
+}

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT
+// navigation: the list of all views; in narrow windows it opens by a button.
+
+import { useEffect, useState } from "preact/hooks";
+import { formatAddress, toView, type Address } from "./address";
+import type { Meta } from "./api";
+import { Link } from "./link";
+
+// In the order of a search: what was lost, who holds memory, who is busy, how the heaps look, single blocks.
+const GROUPS: ReadonlyArray<readonly [title: string, views: readonly string[]]> = [
+  ["Run", ["overview", "processes", "threads", "diff"]],
+  ["Leaks", ["leaks", "leaks-by-stack", "growth"]],
+  ["Memory", ["flamegraph", "tree", "peak", "live", "groups"]],
+  ["Churn", ["temporary", "hot", "reallocs", "flows"]],
+  ["Code", ["by-function", "by-module", "callers", "lines"]],
+  ["Heaps", ["fragmentation", "pinning", "holes", "heap-map", "mmaps", "mallopts"]],
+  ["Blocks", ["allocations", "block", "realloc-chains", "size-histogram", "lifetime-histogram", "allocation-failures"]],
+  ["Data", ["sql", "unwind-quality"]],
+];
+
+const TITLES: Record<string, string> = {
+  flamegraph: "flame graph",
+  tree: "call tree",
+  callers: "callers and callees",
+  lines: "source file",
+  block: "block and address",
+  mmaps: "mappings",
+  "by-function": "functions",
+  "by-module": "modules",
+  peak: "at the peak",
+  live: "at an instant",
+  sql: "SQL",
+  groups: "stacks",
+  diff: "compare",
+  "realloc-chains": "realloc chains",
+  "unwind-quality": "quality of stacks",
+};
+
+export function titleOf(view: string): string {
+  return TITLES[view] ?? view.replaceAll("-", " ");
+}
+
+export function Navigation({ address, meta }: { address: Address; meta: Meta }) {
+  const [isOpen, setOpen] = useState(false);
+  useEffect(() => setOpen(false), [formatAddress(address)]);
+  const help = (view: string) => meta.commands.find((command) => command.name === view)?.help;
+  return (
+    <nav class={isOpen ? "views open" : "views"} aria-label="views">
+      <button type="button" class="views-button" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+        ☰ {titleOf(address.view)}
+      </button>
+      {GROUPS.map(([title, views]) => (
+        <section key={title} aria-label={title}>
+          <h2>{title}</h2>
+          {views.map((view) => (
+            <Link key={view} to={toView(address, view)} current={address.view === view} title={help(view)}>
+              {titleOf(view)}
+            </Link>
+          ))}
+        </section>
+      ))}
+    </nav>
+  );
+}

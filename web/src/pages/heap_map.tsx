@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: MIT
+// heap_map: the pages of all heaps at any instant, by use or by call site; what is in a page, and what pins it.
+
+import { useMemo, useState } from "preact/hooks";
+import { go, toView, valueOf, withValues, type Address } from "../address";
+import { apiAddress, useSql, type Row } from "../api";
+import type { PageProps } from "../app";
+import { number } from "../curves";
+import { placeOf } from "../findings";
+import { formatAddress, formatBytes, formatCount, formatShare } from "../format";
+import { colourOfPage, HeapCanvas, type Colouring } from "../heap_canvas";
+import { heapsOf, isPinned, PAGE_BYTES, type Heap, type Page } from "../heap_pages";
+import { InstantForm, instantOf } from "../instant";
+import { formatInstant, instantText, parseInstant } from "../instants";
+import { openMenu, type MenuEntry } from "../menu";
+import { Notice } from "../notice";
+import { isDark } from "../settings";
+
+const MAX_BLOCKS = 300000;
+const STEPS = 1000;
+
+function blocksStatement(process: number, atNs: number): string {
+  return `SELECT a.heap_id, a.address, coalesce(a.usable_bytes, a.size_bytes) AS bytes, a.allocation_id AS id, b.call_site_id AS site
+FROM allocations AS a JOIN backtraces AS b ON b.backtrace_id = a.backtrace_id
+WHERE a.alloc_ns <= ${atNs} AND ifnull(a.free_ns > ${atNs}, 1) AND a.heap_id IN (SELECT heap_id FROM heaps WHERE process_id = ${process}) LIMIT ${MAX_BLOCKS}`;
+}
+
+function heapsStatement(process: number, atNs: number): string {
+  return `SELECT h.heap_id, h.kind, h.start_address, (SELECT e.end_address FROM heap_extents AS e WHERE e.heap_id = h.heap_id AND e.at_ns <= ${atNs} ORDER BY e.at_ns DESC LIMIT 1) AS end_then
+FROM heaps AS h WHERE h.process_id = ${process} ORDER BY h.heap_id`;
+}
+
+interface Chosen {
+  readonly heap: Heap;
+  readonly index: number;
+}
+
+function siteName(sites: ReadonlyMap<number, Row>, site: number): string {
+  const row = sites.get(site);
+  return row ? placeOf(row) : "an unknown call site";
+}
+
+function pageText({ heap, index }: Chosen, sites: ReadonlyMap<number, Row>): string {
+  const page = heap.pages[index];
+  const where = `page ${formatAddress(heap.start + index * PAGE_BYTES)} of heap ${heap.id}`;
+  if (!page) return `${where}: ${index > heap.topmost ? "free, above the topmost live block: can be trimmed" : "free"}`;
+  const blocks = `${formatCount(page.blocks.length)} ${page.blocks.length === 1 ? "block" : "blocks"}`;
+  const owner = page.site >= 0 ? `all of ${siteName(sites, page.site)}` : `of several call sites, one is ${siteName(sites, page.blocks[0]?.site ?? 0)}`;
+  return `${where}: ${formatShare(Math.min(1, page.bytes / PAGE_BYTES))} live, ${blocks} ${owner}${isPinned(page) ? ", which alone keeps this page" : ""}`;
+}
+
+function pageEntries(address: Address, page: Page, sites: ReadonlyMap<number, Row>): MenuEntry[] {
+  const kinds = [...new Set(page.blocks.map((block) => block.site))].slice(0, 4);
+  return [
+    ...kinds.map((site): MenuEntry => [`stacks of ${siteName(sites, site)}`, toView(address, "groups", { site: String(site), alive_at: null })]),
+    ...page.blocks.slice(0, 6).map((block): MenuEntry => [`block ${block.id}: ${formatBytes(block.bytes)} at ${formatAddress(block.address)}`, toView(address, "allocation", { argument: String(block.id), alive_at: null })]),
+  ];
+}
+
+function Legend({ colouring, dark }: { colouring: Colouring; dark: boolean }) {
+  const sample = (share: number): Page => ({ bytes: share * PAGE_BYTES, site: 1, blocks: [] });
+  const swatch = (colour: string) => <span class="swatch" style={{ background: colour }} />;
+  return (
+    <p class="hint">
+      A cell is a page of 4 KiB; addresses grow to the right and down.{" "}
+      {colouring === "use" ? <>Live: {[0.05, 0.35, 0.65, 1].map((share) => swatch(colourOfPage(sample(share), "use", dark)))} 0 to 100 %.</> : <>A colour stands for a call site, {swatch(colourOfPage({ bytes: 1, site: -1, blocks: [] }, "site", dark))} for several.</>}{" "}
+      {swatch(colourOfPage(undefined, "use", dark))} free. A red dot: less than half of the page is live, and all of that is of one call site, which pins it.
+    </p>
+  );
+}
+
+function HeapTitle({ heap }: { heap: Heap }) {
+  const used = heap.pages.filter((page) => page !== undefined);
+  const live = used.reduce((sum, page) => sum + page.bytes, 0);
+  const pinned = used.filter(isPinned).length;
+  return (
+    <h2>
+      {heap.kind} heap {heap.id}{" "}
+      <span class="hint">
+        {formatBytes(heap.pages.length * PAGE_BYTES)} from {formatAddress(heap.start)}, {formatShare(live / (heap.pages.length * PAGE_BYTES))} live; {formatCount(heap.topmost + 1 - used.length)} free pages below the topmost block, {formatCount(pinned)} pinned
+      </span>
+    </h2>
+  );
+}
+
+function Slider({ address, atNs, endNs }: { address: Address; atNs: number; endNs: number }) {
+  const [moved, setMoved] = useState<number | null>(null);
+  const shown = moved ?? atNs;
+  return (
+    <label class="controls slider">
+      <input
+        type="range"
+        min={0}
+        max={STEPS}
+        value={Math.round((shown / Math.max(1, endNs)) * STEPS)}
+        aria-label="instant"
+        aria-valuetext={formatInstant(shown)}
+        onInput={(event) => setMoved((Number(event.currentTarget.value) / STEPS) * endNs)}
+        onChange={(event) => {
+          setMoved(null);
+          go(withValues(address, { alive_at: instantText((Number(event.currentTarget.value) / STEPS) * endNs) }), "replace");
+        }}
+      />
+      {formatInstant(shown)}
+    </label>
+  );
+}
+
+function Maps({ address, process }: { address: Address; process: Row }) {
+  const start = number(process, "start_ns");
+  const endNs = start + number(process, "duration_ns");
+  const instant = instantOf(address);
+  const atNs = Math.round(instant === "peak" ? number(process, "peak_ns") : instant === "end" ? endNs : (parseInstant(instant, endNs) ?? number(process, "peak_ns")));
+  const colouring: Colouring = valueOf(address, "colour") === "site" ? "site" : "use";
+  const id = number(process, "process_id");
+  const [chosen, setChosen] = useState<Chosen | null>(null);
+  const blocks = useSql(address.recording, blocksStatement(id, atNs));
+  const rows = useSql(address.recording, heapsStatement(id, atNs));
+  const names = useSql(address.recording, "SELECT * FROM sites LIMIT 20000");
+  const sites = useMemo(() => new Map((names.data ?? []).map((row) => [Number(row.call_site_id), row])), [names.data]);
+  const heaps = useMemo(() => heapsOf(rows.data ?? [], blocks.data ?? []), [rows.data, blocks.data]);
+  const open = (heap: Heap) => (index: number, x: number, y: number) => {
+    const page = heap.pages[index];
+    if (page) openMenu(x, y, pageText({ heap, index }, sites), pageEntries(address, page, sites));
+  };
+  return (
+    <div aria-busy={blocks.isLoading} class={blocks.isLoading ? "stale" : ""}>
+      <Slider address={address} atNs={atNs} endNs={endNs} />
+      <p class="controls">
+        <label>
+          colours show{" "}
+          <select value={colouring} onChange={(event) => go(withValues(address, { colour: event.currentTarget.value }))}>
+            <option value="use">how full pages are</option>
+            <option value="site">whose they are</option>
+          </select>
+        </label>
+        <a href={apiAddress(address.recording, "heap-map", [["process", String(id)], ["alive_at", instant]])}>as one picture (SVG)</a>
+      </p>
+      <Legend colouring={colouring} dark={isDark()} />
+      {blocks.data?.length === MAX_BLOCKS && <p class="notice">Only the first {formatCount(MAX_BLOCKS)} live blocks are drawn; the picture has them all.</p>}
+      <p class="flame-line" role="status">
+        {chosen && pageText(chosen, sites)}
+      </p>
+      {heaps.length === 0 && <Notice answer={blocks} empty="no heap had a page then" />}
+      {heaps.map((heap) => (
+        <section key={heap.id}>
+          <HeapTitle heap={heap} />
+          <HeapCanvas
+            heap={heap}
+            colouring={colouring}
+            dark={isDark()}
+            label={`${heap.kind} heap ${heap.id}`}
+            chosen={chosen?.heap === heap ? chosen.index : null}
+            onPage={(index) => setChosen((former) => (former?.heap === heap && former.index === index ? former : { heap, index }))}
+            onOpen={open(heap)}
+          />
+        </section>
+      ))}
+    </div>
+  );
+}
+
+export function HeapMap({ address }: PageProps) {
+  const asked = valueOf(address, "process");
+  const processes = useSql(address.recording, "SELECT process_id, start_ns, duration_ns, peak_ns FROM processes ORDER BY peak_bytes DESC");
+  const process = processes.data?.find((row) => asked === undefined || String(row.process_id) === asked);
+  return (
+    <section>
+      <InstantForm address={address} />
+      {process ? <Maps address={address} process={process} /> : <Notice answer={processes} empty="no such process" />}
+    </section>
+  );
+}

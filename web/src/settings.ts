@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: MIT
+// settings: what a person chose for this browser: colours, and how instants are written.
+
+import { useEffect, useState } from "preact/hooks";
+
+const CHOICES = {
+  theme: ["system", "dark", "light"],
+  clock: ["since start", "UTC", "local time"],
+} as const;
+
+type Name = keyof typeof CHOICES;
+
+const systemIsDark = matchMedia("(prefers-color-scheme: dark)");
+let listeners: Array<() => void> = [];
+
+export function readSetting(name: Name): string {
+  const kept = localStorage.getItem(name);
+  return CHOICES[name].find((choice) => choice === kept) ?? CHOICES[name][0];
+}
+
+// The choice after the present one.
+export function nextChoice(name: Name): string {
+  const choices: readonly string[] = CHOICES[name];
+  return choices[(choices.indexOf(readSetting(name)) + 1) % choices.length] as string;
+}
+
+export function choose(name: Name, value: string): void {
+  localStorage.setItem(name, value);
+  showTheme();
+}
+
+// The style sheet knows one attribute; the system's wish is looked at here alone.
+export function showTheme(): void {
+  const theme = readSetting("theme");
+  document.documentElement.dataset.theme = theme === "system" ? (systemIsDark.matches ? "dark" : "light") : theme;
+  listeners.forEach((tell) => tell());
+}
+
+export function isDark(): boolean {
+  return document.documentElement.dataset.theme === "dark";
+}
+
+// Differs whenever something must be drawn anew.
+export function useSettings(): string {
+  const read = () => `${document.documentElement.dataset.theme} ${readSetting("clock")}`;
+  const [settings, setSettings] = useState(read);
+  useEffect(() => {
+    const tell = () => setSettings(read());
+    listeners = [...listeners, tell];
+    return () => {
+      listeners = listeners.filter((l) => l !== tell);
+    };
+  }, []);
+  return settings;
+}
+
+systemIsDark.addEventListener("change", showTheme);
