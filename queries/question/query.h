@@ -40,9 +40,9 @@ struct query_options {
     enum render_format format;
     int64_t count; /* rows wanted; -1: the format's default; 0: all */
     int64_t skip;
-    int64_t after_id;   /* the allocation behind which rows begin; 0: at the first */
-    int64_t process_id; /* 0: all */
-    int64_t site_id;    /* 0: all */
+    int64_t after_id;       /* the allocation behind which rows begin; 0: at the first */
+    int64_t process_id;     /* 0: all */
+    int64_t site_id;        /* 0: all */
     const char *blame_past; /* a regex of functions; NULL: call sites are as imported */
     const char *sort_by;
     enum query_order order;
