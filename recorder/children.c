@@ -216,9 +216,8 @@ static void adopt(struct children *children, struct child *child)
     if (path
         && recording_adopt(child->live_path, path, &children->settings, &child->recording, &err)
                != 0
-        && err.code != ERROR_FORMAT)
-        child->is_refused =
-            true; /* the raw log stays; a format error may be one that is being made */
+        && err.code != ERROR_FORMAT && access(child->live_path, F_OK) == 0)
+        child->is_refused = true; /* the raw log stays; others are being made */
     free(path);
 }
 

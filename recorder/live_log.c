@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 #include "recorder/live_log.h"
 
+#include "common/file_systems.h"
 #include "common/invariant.h"
 #include "recorder/fault_point.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 static size_t file_bytes(uint32_t n_segments)
@@ -63,14 +66,26 @@ static void fill_header(struct live_log *log, uint64_t run_id, uint32_t n_segmen
     memcpy(file->magic, LOG_MAGIC, sizeof(file->magic));
 }
 
-static int create_at(const char *path, uint32_t n_segments, struct live_log *log)
+static bool copies_on_write(int fd)
 {
-    int failure;
+    struct statfs status;
+
+    return fstatfs(fd, &status) == 0 && file_systems_copies_on_write((uint64_t)status.f_type);
+}
+
+static int create_at(const char *path, uint32_t n_segments, bool must_keep, struct live_log *log)
+{
+    int failure = 0;
 
     log->fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (log->fd < 0)
         return errno;
-    failure = reserve(log->fd, file_bytes(n_segments));
+    if (must_keep && copies_on_write(log->fd)) {
+        log->weakness = "the file system copies on write, and a full disk would end the program";
+        failure = EOPNOTSUPP;
+    }
+    if (failure == 0)
+        failure = reserve(log->fd, file_bytes(n_segments));
     if (failure == 0)
         failure = guarded_map_open(&log->map, log->fd, file_bytes(n_segments), MAP_SHARED);
     if (failure == 0) {
@@ -84,7 +99,7 @@ static int create_at(const char *path, uint32_t n_segments, struct live_log *log
     return failure;
 }
 
-/* Failures that /dev/shm does not share: no shared mapping, no reservation. */
+/* Failures that /dev/shm does not share: no shared mapping, no reservation, or none that holds. */
 static bool may_go_elsewhere(int failure)
 {
     return failure == ENODEV || failure == EINVAL || failure == EOPNOTSUPP || failure == ENOSYS;
@@ -93,42 +108,53 @@ static bool may_go_elsewhere(int failure)
 static int create_elsewhere(const char *path, uint64_t run_id, uint32_t n_segments,
                             struct live_log *log)
 {
+    char *wanted = log->path;
     int failure;
 
-    log->link_path = log->path;
-    log->path = NULL;
-    if (asprintf(&log->path, "/dev/shm/mtrace-%016" PRIx64 ".live", run_id) < 0) {
-        log->path = NULL;
+    if (asprintf(&log->path, FILE_SYSTEMS_MEMORY_PREFIX "%016" PRIx64 ".live", run_id) < 0) {
+        log->path = wanted;
         return ENOMEM;
     }
-    failure = create_at(log->path, n_segments, log);
-    if (failure == 0 && symlink(log->path, path) != 0) {
-        free(log->link_path);
-        log->link_path = NULL;
+    failure = create_at(log->path, n_segments, false, log);
+    if (failure) {
+        free(log->path);
+        log->path = wanted;
+    } else if (symlink(log->path, path) == 0) {
+        log->link_path = wanted;
+    } else {
+        free(wanted);
     }
     return failure;
+}
+
+static int create_somewhere(const char *path, uint64_t run_id, uint32_t n_segments,
+                            struct live_log *log)
+{
+    int failure = create_at(path, n_segments, true, log);
+
+    if (!may_go_elsewhere(failure))
+        return failure;
+    if (!log->weakness)
+        log->weakness = "files cannot be mapped";
+    failure = create_elsewhere(path, run_id, n_segments, log);
+    return failure ? create_at(path, n_segments, false, log) : 0;
 }
 
 int live_log_create(const char *path, uint64_t run_id, uint32_t n_segments,
                     struct live_log *ret_log, struct error *err)
 {
     struct live_log *log = ret_log;
-    uint32_t flags = 0;
     int failure;
 
     *log = (struct live_log){.fd = -1, .path = strdup(path), .max_segments = LOG_MAX_SEGMENTS};
-    failure = log->path ? create_at(path, n_segments, log) : ENOMEM;
-    if (may_go_elsewhere(failure)) {
-        flags = LOG_FLAG_WEAK;
-        failure = create_elsewhere(path, run_id, n_segments, log);
-    }
+    failure = log->path ? create_somewhere(path, run_id, n_segments, log) : ENOMEM;
     if (failure) {
         live_log_close(log);
         return error_set_errno(err, failure, "cannot make the live log '%s' of %zu KiB", path,
                                file_bytes(n_segments) / 1024);
     }
     log->n_mapped = log->n_unprepared = n_segments;
-    fill_header(log, run_id, n_segments, flags);
+    fill_header(log, run_id, n_segments, log->weakness ? LOG_FLAG_WEAK : 0);
     log->seen.run_id = run_id;
     live_log_prepare(log, LIVE_LOG_FIRST_SEGMENTS);
     return 0;
@@ -169,14 +195,36 @@ static int map_header(struct live_log *log, bool is_shared, struct error *err)
     return 0;
 }
 
+/* Where a link of ours leads; NULL: there is none. What another link leads to is not ours to delete. */
+static char *follow(const char *path)
+{
+    char target[PATH_MAX];
+    const size_t n_prefix = sizeof(FILE_SYSTEMS_MEMORY_PREFIX) - 1;
+    ssize_t n = readlink(path, target, sizeof(target) - 1);
+
+    if (n < 0)
+        return NULL;
+    target[n] = '\0';
+    if (strncmp(target, FILE_SYSTEMS_MEMORY_PREFIX, n_prefix) != 0
+        || strchr(target + n_prefix, '/'))
+        return NULL;
+    return strdup(target);
+}
+
 int live_log_open(const char *path, bool is_shared, struct live_log *ret_log, struct error *err)
 {
     struct live_log *log = ret_log;
+    char *target;
     int code;
 
     *log = (struct live_log){.fd = open(path, (is_shared ? O_RDWR : O_RDONLY) | O_CLOEXEC),
                              .path = strdup(path),
                              .max_segments = LOG_MAX_SEGMENTS};
+    target = follow(path);
+    if (target) {
+        log->link_path = log->path;
+        log->path = target;
+    }
     if (log->fd < 0 || !log->path)
         code = error_set_errno(err, errno, "cannot open '%s'", path);
     else

@@ -46,20 +46,21 @@ struct live_log {
     bool has_begun;       /* `seen` is of a collector that began */
     uint32_t n_mapped;
     uint32_t max_segments; /* LL-5 */
+    const char *weakness;  /* why it is in /dev/shm, or should be; static, NULL: it is not */
     uint32_t n_unprepared; /* segments 0 .. n-1 of our pool were never on the free stack */
     int fd;
 };
 
 /*
  * Makes the pool `path` with its space reserved and some segments on the free stack; see
- * live_log_prepare. When the
- * directory has no shared mappings it goes to /dev/shm, with LOG_FLAG_WEAK and a link at `path`.
+ * live_log_prepare. When the directory has no shared mappings, or may lack reserved space
+ * (file_systems.h), it goes to /dev/shm, with LOG_FLAG_WEAK and a link at `path`.
  * The file must not exist. Close with live_log_close; *ret_log must stay where it is until then.
  */
 int live_log_create(const char *path, uint64_t run_id, uint32_t n_segments,
                     struct live_log *ret_log, struct error *err);
 
-/* Maps an existing raw log: shared with the program that writes it, or a private view of a file
+/* Maps an existing raw log, perhaps through a link as above: shared with the program that writes it, or a private view of a file
  * that stays as it is. *ret_log must stay where it is until live_log_close. */
 int live_log_open(const char *path, bool is_shared, struct live_log *ret_log, struct error *err);
 

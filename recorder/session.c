@@ -150,6 +150,23 @@ static int release(struct session *session, const char *library, struct error *e
     return code;
 }
 
+/* Children's logs go where the pool went, but only a link beside the first log tells us of them. */
+static void tell_of_weakness(const struct session *session)
+{
+    const struct live_log *live = &session->recording->live;
+
+    if (!live->weakness)
+        return;
+    closing_warn(
+        "the live log is '%s': beside '%s' %s; what is not packed yet is lost if the machine "
+        "goes down",
+        live->path, session->name, live->weakness);
+    if (session->options->follows_children && !live->link_path)
+        closing_warn("children will not be recorded: beside '%s' no links can be made; choose "
+                     "another folder with -o",
+                     session->name);
+}
+
 static int make_files(struct session *session, struct error *err)
 {
     struct recording_settings settings;
@@ -163,10 +180,7 @@ static int make_files(struct session *session, struct error *err)
         recording_create(session->path, session->program.pid, &settings, &session->recording, err);
     if (code == 0) {
         bool is_following = session->options->follows_children;
-        if (is_following && (session->recording->live.seen.flags & LOG_FLAG_WEAK))
-            closing_warn("children will not be recorded: files beside '%s' cannot be mapped; "
-                         "choose another folder with -o",
-                         session->name);
+        tell_of_weakness(session);
         session->children =
             children_new(session->path, session->program.pid, is_following, &settings);
         if (!session->children)

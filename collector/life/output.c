@@ -7,6 +7,7 @@
 #include "collector/platform/bytes.h"
 #include "collector/platform/clock.h"
 #include "collector/platform/sys.h"
+#include "common/file_systems.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -286,12 +287,18 @@ enum {
     RAW_BYTES = LOG_FILE_HEADER_BYTES + SEGMENT_CHUNK * LOG_SEGMENT_BYTES /* of a new raw log */
 };
 
-/* Closes fd; negative errno, and the file is gone, when it cannot be a log. */
-static long reserve_and_map(int fd, struct log_file **ret_file, struct sys_file_id *ret_id)
+/*
+ * Closes fd; negative errno, and the file is gone, when it cannot be a log. must_keep: nor shall it be
+ * one where what is reserved may be missing when it is written.
+ */
+static long reserve_and_map(int fd, bool must_keep, struct log_file **ret_file,
+                            struct sys_file_id *ret_id)
 {
-    bool is_weak = false;
-    long result = segment_reserve_space(fd, 0, RAW_BYTES, &is_weak);
+    bool is_weak = sys_copies_on_write(fd);
+    long result = is_weak && must_keep ? -EOPNOTSUPP : 0;
 
+    if (result >= 0)
+        result = segment_reserve_space(fd, 0, RAW_BYTES, &is_weak);
     if (result >= 0)
         result = sys_file_id(fd, ret_id);
     if (result >= 0)
@@ -314,7 +321,7 @@ static struct log_file *make_first(const struct config *config, struct sys_file_
         struct log_file *file;
         long result = create_at(config, (enum place)place);
         if (result >= 0)
-            result = reserve_and_map((int)result, &file, ret_id);
+            result = reserve_and_map((int)result, false, &file, ret_id);
         if (result == 0) {
             file->flags |= place == PLACE_MEMORY ? LOG_FLAG_WEAK : 0u;
             *ret_is_elsewhere = place != PLACE_WANTED;
@@ -325,13 +332,43 @@ static struct log_file *make_first(const struct config *config, struct sys_file_
     return NULL;
 }
 
+/* In shared memory, with a link where the recorder looks for it. */
+static long make_in_memory(struct log_file **ret_file, struct sys_file_id *ret_id)
+{
+    static char link[CONFIG_PATH_BYTES];
+    struct fmt path = FMT_BUFFER(g_path);
+    long result;
+
+    memcpy(link, g_path, sizeof(link));
+    fmt_string(&path, FILE_SYSTEMS_MEMORY_PREFIX);
+    fmt_hex(&path, random_id());
+    fmt_string(&path, ".live");
+    result = create(g_path);
+    if (result >= 0)
+        result = reserve_and_map((int)result, false, ret_file, ret_id);
+    if (result >= 0 && (result = sys_link(g_path, link)) < 0) {
+        sys_unmap(*ret_file, RAW_BYTES);
+        sys_unlink(g_path);
+    }
+    if (result >= 0)
+        (*ret_file)->flags |= LOG_FLAG_WEAK;
+    return result;
+}
+
+/* What the recorder will pack may be in shared memory until then; a log that stays is where it belongs. */
 static struct log_file *make_later(const struct config *config, struct sys_file_id *ret_id)
 {
+    bool is_live = config->recorder_pid != 0;
     struct log_file *file;
     long result = create_child_file(config);
 
-    if (result >= 0)
-        result = reserve_and_map((int)result, &file, ret_id);
+    if (result >= 0) {
+        result = reserve_and_map((int)result, is_live, &file, ret_id);
+        if (result < 0 && is_live && make_in_memory(&file, ret_id) >= 0)
+            result = 0;
+        else if (result == -EOPNOTSUPP && (result = create_child_file(config)) >= 0)
+            result = reserve_and_map((int)result, false, &file, ret_id);
+    }
     if (result == 0)
         return file;
     message(CONFIG_LEVEL_ERROR, "no log can be made here: ", g_path, result);

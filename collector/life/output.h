@@ -6,7 +6,9 @@
  *          growing raw log of its own. Names: MTRACE_OUTPUT expanded; for fork children and exec'd
  *          images the ancestor's name + ".<pid>.<image>", with ".live" under a recorder.
  *          A first log that cannot be made or mapped where it is asked for goes to the directory for
- *          temporary files, or else to /dev/shm.
+ *          temporary files, or else to /dev/shm. A later one that the recorder will pack goes to
+ *          /dev/shm, with a link where it should be, also where reserved space may be missing
+ *          (file_systems.h).
  * Invariants
  *   OU-1 No file is truncated. An older finished log of the same name is unlinked first, any other
  *        file of that name is left alone and the log gets the name + ".<pid>.<image>".

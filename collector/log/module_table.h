@@ -9,7 +9,7 @@
  * Invariants
  *   MT-1 An id names one module and one only; ids are given in a row.
  *   MT-2 A busy slot belongs to one caller.
- * Threads: any. Signals: safe; a slot whose owner was left by longjmp is lost. Failure: NULL: as many
+ * Threads: any. Signals: safe; who claims blocks them until it publishes. Failure: NULL: as many
  * modules are loaded at once as there are slots.
  */
 #ifndef MTRACE_COLLECTOR_MODULE_TABLE_H

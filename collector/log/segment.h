@@ -6,7 +6,8 @@
  *          of SEGMENT_CHUNK, each mapped on its own. States as drawn in log_format.h.
  * Invariants
  *   SG-1 A segment is handed out only after its space is reserved in the file system, never past
- *        RLIMIT_FSIZE or MTRACE_MAX_LIVE: a store to it cannot raise SIGBUS.
+ *        RLIMIT_FSIZE or MTRACE_MAX_LIVE: a store to it cannot raise SIGBUS. (Not so where LOG_FLAG_WEAK
+ *        says that the file system copies on write: a raw log without recorder may be there.)
  *   SG-2 No descriptor is held: growth opens the path again and goes on only when device and inode
  *        are still those of the log.
  *   SG-3 A new filling has a new sequence, committed_bytes 0, and for all kinds but EVENTS a zeroed

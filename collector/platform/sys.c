@@ -2,6 +2,7 @@
 #include "collector/platform/sys.h"
 
 #include "collector/arch/arch.h"
+#include "common/file_systems.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,6 +14,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
+#include <sys/vfs.h>
 #include <time.h>
 
 static _Atomic bool g_is_forbidden; /* set once, in any phase */
@@ -84,6 +86,19 @@ long sys_file_id(int fd, struct sys_file_id *ret_id)
         return result;
     *ret_id = (struct sys_file_id){status.st_dev, status.st_ino, status.st_size};
     return 0;
+}
+
+bool sys_copies_on_write(int fd)
+{
+    struct statfs status = {0};
+
+    return call(SYS_fstatfs, fd, word(&status), 0, 0, 0, 0) == 0
+           && file_systems_copies_on_write((uint64_t)status.f_type);
+}
+
+long sys_link(const char *target, const char *path)
+{
+    return call(SYS_symlinkat, word(target), AT_FDCWD, word(path), 0, 0, 0);
 }
 
 long sys_change_mode(int fd, unsigned mode)

@@ -33,6 +33,9 @@ long sys_write(int fd, const void *buffer, size_t size_bytes);
 long sys_pwrite(int fd, const void *buffer, size_t size_bytes, uint64_t offset);
 long sys_fallocate(int fd, uint64_t offset, uint64_t size_bytes);
 long sys_file_id(int fd, struct sys_file_id *ret_id);
+/* Blocks that the file's system reserved may be missing when they are written (file_systems.h). */
+bool sys_copies_on_write(int fd);
+long sys_link(const char *target, const char *path); /* symbolic */
 long sys_change_mode(int fd, unsigned mode);
 long sys_unlink(const char *path);
 long sys_readlink(const char *path, char *buffer, size_t size_bytes);

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """A recording in a folder whose files can be written, but not mapped: the pool goes elsewhere and nothing is missing.
 
-Children need logs beside the first one, which cannot be made there: they run unharmed, and it is said before.
+Children's logs need links beside the first one, which cannot be made there: they run unharmed, and it is said before.
 """
 
 import re
@@ -40,8 +40,8 @@ def check(tools, place, folder):
         raise Failure(f"left behind: {left}")
     followed = record(tools, run, folder / "followed.dat", "libc_children", "--follow-children")
     said = followed.stderr.decode()
-    if "children will not be recorded" not in said.splitlines()[0]:
-        raise Failure(f"nothing is said about children: {said}")
+    if "is '/dev/shm/mtrace-" not in said.splitlines()[0] or "children will not be recorded" not in said.splitlines()[1]:
+        raise Failure(f"nothing is said about where the log is, or about children: {said}")
     harness.import_log(tools, folder / "followed.dat", place / "followed.db", "--no-symbols")
     print(f"{found} blocks; {said}")
 
