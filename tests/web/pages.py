@@ -8,7 +8,9 @@ Each case ends with a look at the browser's console: no error of the page's, not
 import gzip
 import json
 import os
+import subprocess
 import sys
+import time
 import urllib.parse
 from pathlib import Path
 
@@ -115,12 +117,12 @@ def instants(page, server):
     page.type(".chart [role=application]", KEYS["Right"] * 8 + KEYS["Enter"])
     page.wait("the menu has the focus", "return document.activeElement.getAttribute('role') === 'menuitem'")
     follow(page, "compare with", "[role=menu]")
-    page.wait("the comparison", "return location.pathname.endsWith('/diff') && location.search.includes('before=') && location.search.includes('after=')")
+    page.wait("the comparison", "return location.pathname.endsWith('/diff') && location.search.includes('before=') && location.search.includes('then=')")
     rest(page)
     follow(page, "as a flame graph", "main")
     page.wait("the difference as a flame graph", "return location.pathname.endsWith('/flamegraph')")
     rest(page)
-    expect("both instants are asked", {"before", "after"} <= set(parameters(page)))
+    expect("both instants are asked", {"before", "then"} <= set(parameters(page)))
 
 
 def filter_and_unfold(page, server):
@@ -255,6 +257,60 @@ def two_recordings(page, server):
     expect("links to both", "before:" in page.text("main") and "after:" in page.text("main"))
 
 
+def source_file(page, server):
+    """From a frame of a stack to the file's text, with what its lines allocate, at the line."""
+    page.open(server.address + "view/last/lines?argument=threads.c&measure=allocated")
+    page.wait("the file's lines", "return document.querySelectorAll('.source tbody tr').length > 20")
+    path = json.loads(post(server, "SELECT path FROM sources WHERE path LIKE '%/threads.c'"))[0]["path"]
+    text = Path(path).read_text().splitlines()
+    expect("as many as the file has", count(page, ".source tbody tr") == len(text))
+    heaviest = max(json.loads(server.rows("/api/v1/last/lines", argument=path, measure="allocated")), key=lambda row: row["own_bytes"])
+    page.wait_for_text(text[heaviest["line"] - 1].strip(), f".source tbody tr:nth-child({heaviest['line']})")
+    expect("figures beside it", page.text(f".source tbody tr:nth-child({heaviest['line']}) td").strip() != "")
+
+
+def pages_of_blocks(page, server):
+    """Blocks go on behind the last one shown, none left out, none twice."""
+    page.open(server.address + "view/last/allocations")
+    page.wait("rows", "return document.querySelectorAll('main tbody tr').length === 50")
+    follow(page, "next", ".paging")
+    page.wait("the next page", "return document.querySelector('.paging').innerText.includes('blocks 51 to 100')")
+    page.back()
+    page.wait("the first page", "return document.querySelector('.paging').innerText.includes('blocks 1 to 50')")
+
+
+LIVE_PROGRAM = """
+import pathlib, sys, time
+keep = []
+while not pathlib.Path(sys.argv[1]).exists():
+    keep.append([str(i) * 3 for i in range(200)])
+    time.sleep(0.01)
+"""
+
+
+def live(tools, page, folder):
+    """While the program runs its figures move; at its end the blocks are there."""
+    stop = folder / "stop"
+    argv, env = harness.record_argv(tools, "record", folder / "live.dat", ["/usr/bin/python3", "-c", LIVE_PROGRAM, stop])
+    program = subprocess.Popen([str(arg) for arg in argv], cwd=folder, env=harness.environment({**env, "PYTHONMALLOC": "malloc"}), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        while not (folder / "live.dat").exists():
+            time.sleep(0.05)
+        with serve.Server(["--follow", "live.dat"], folder) as server:
+            page.open(server.address + "view/last/hot")
+            page.wait_for_text("recording", "header .growing")
+            page.wait("rows", "return document.querySelectorAll('main tbody tr').length > 0")
+            before = page.text("main tbody")
+            page.wait("other figures", "const text = document.querySelector('main tbody')?.innerText; return text && text !== arguments[0]", before)
+            stop.touch()
+            page.wait("the end", "return !document.querySelector('header .growing')")
+            page.open(server.address + "view/last/allocations")
+            page.wait("blocks", "return document.querySelectorAll('main tbody tr').length === 50")
+    finally:
+        stop.touch()
+        program.wait(timeout=100)
+
+
 def views_of(page, server):
     page.open(server.address)
     page.wait("the navigation", "return document.querySelectorAll('.views a').length > 20")
@@ -278,7 +334,7 @@ def every_view(page, server):
     page.wait("the views", "return getComputedStyle(document.querySelector('.views section')).display !== 'none'")
 
 
-ARGUMENTS = {"callers": "argument=main", "block": "argument=0x1000", "allocation": "argument=1", "diff": "before=10%25&after=90%25", "lines": "argument=threads.c"}
+ARGUMENTS = {"callers": "argument=main", "block": "argument=0x1000", "allocation": "argument=1", "diff": "before=10%25&then=90%25", "lines": "argument=threads.c"}
 
 
 def accessible(page, server):
@@ -330,7 +386,7 @@ def weight(page, server):
 
 # Which program is recorded for a case; without: threads.
 PROGRAMS = {"one_block": ["realloc_edges"]}
-CASES = {case.__name__: case for case in (choose_range, finer_curves, instants, filter_and_unfold, flame_graph, ask_sql, one_block, heap_map, two_recordings, every_view, accessible, clocks, weight)}
+CASES = {case.__name__: case for case in (choose_range, finer_curves, instants, filter_and_unfold, flame_graph, ask_sql, one_block, heap_map, two_recordings, source_file, pages_of_blocks, every_view, accessible, clocks, weight)}
 
 
 def record(tools, folder, name, program):
@@ -340,17 +396,25 @@ def record(tools, folder, name, program):
     return folder / f"{name}.db"
 
 
+def expect_no_complaints(page):
+    complaints = [text for text in page.complaints() if "status of 400" not in text and "status of 404" not in text]
+    expect(f"the console says {complaints}", not complaints)
+
+
 def main(name):
     tools = harness.Tools.from_environment()
     with harness.scratch() as scratch, browser.Browser() as page:
         folder = Path(scratch)
+        if name == "live":
+            live(tools, page, folder)
+            expect_no_complaints(page)
+            return
         databases = [record(tools, folder, "run", PROGRAMS.get(name, ["threads"]))]
         if name == "two_recordings":
             databases.append(record(tools, folder, "other", ["leak_c"]))
         with serve.Server(databases, folder) as server:
             CASES[name](page, server)
-            complaints = [text for text in page.complaints() if "status of 400" not in text and "status of 404" not in text]
-            expect(f"the console says {complaints}", not complaints)
+            expect_no_complaints(page)
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ export interface Address {
 }
 
 // Of one view only: they do not go along to the next one. All others are filters.
-const VIEW_PARAMETERS = new Set(["argument", "line", "sort_by", "order", "count", "skip", "measure", "by", "bottom_up", "min_share", "statement", "show", "search", "colour", "before", "after", "with"]);
+const VIEW_PARAMETERS = new Set(["argument", "line", "sort_by", "order", "count", "skip", "measure", "by", "bottom_up", "min_share", "statement", "show", "search", "colour", "before", "then", "with", "after"]);
 
 export function parseAddress(location: Pick<Location, "pathname" | "search">): Address {
   const [, , recording = "", view = ""] = location.pathname.split("/").map(decodeURIComponent);

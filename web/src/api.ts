@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // api: what the server is asked. Every answer is that of mtrace-query --json: an array of rows under SQL's column names.
 
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import type { Parameter } from "./address";
 
 export type Cell = string | number | null;
@@ -14,6 +14,7 @@ export interface Recording {
   start_unix_ns: number | null;
   duration_ns: number | null;
   processes: number;
+  is_growing: boolean; // its log is still written
 }
 
 export interface Command {
@@ -33,6 +34,8 @@ export interface FilterParameter {
   value: string;
   help: string;
   alias: string | null;
+  words: string[] | null; // all it may be
+  has_values: boolean; // the recording knows what it may be
 }
 
 export interface Meta {
@@ -100,16 +103,41 @@ export interface Answer<T> {
   readonly isLoading: boolean;
 }
 
-// The answer to the address; asked anew when that changes, and the former request is ended. null: nothing is asked.
+// How often the recordings have changed since the page was loaded; see live.ts.
+let changes = 0;
+let listeners: Array<() => void> = [];
+
+export function tellChange(): void {
+  changes++;
+  listeners.forEach((tell) => tell());
+}
+
+function useChanges(): number {
+  const [seen, setSeen] = useState(changes);
+  useEffect(() => {
+    const tell = () => setSeen(changes);
+    listeners = [...listeners, tell];
+    return () => {
+      listeners = listeners.filter((l) => l !== tell);
+    };
+  }, []);
+  return seen;
+}
+
+// The answer to the address; asked anew when that changes, or the recording does, and the former request is ended. null: nothing is asked.
 function useAnswer<T>(address: string | null, take: (address: string, init: RequestInit) => Promise<T>, recording = ""): Answer<T> {
   const [answer, setAnswer] = useState<Answer<T>>({ data: undefined, error: undefined, isLoading: address !== null });
+  const seen = useChanges();
+  const asked = useRef("");
   useEffect(() => {
     if (address === null) {
       setAnswer({ data: undefined, error: undefined, isLoading: false });
       return undefined;
     }
     const control = new AbortController();
-    setAnswer((former) => ({ data: former.data, error: undefined, isLoading: true }));
+    const isAnother = asked.current !== `${recording} ${address}`;
+    asked.current = `${recording} ${address}`;
+    if (isAnother) setAnswer((former) => ({ data: former.data, error: undefined, isLoading: true }));
     take(address, { signal: control.signal }).then(
       (data) => setAnswer({ data, error: undefined, isLoading: false }),
       (reason: Error) => {
@@ -117,7 +145,7 @@ function useAnswer<T>(address: string | null, take: (address: string, init: Requ
       },
     );
     return () => control.abort();
-  }, [address, recording]);
+  }, [address, recording, seen]);
   return answer;
 }
 

@@ -10,6 +10,7 @@ import { useJson, type Command, type Meta, type Recording } from "./api";
 import { FilterBar } from "./filter_bar";
 import { formatDuration } from "./format";
 import { setOrigin } from "./instants";
+import { useLive } from "./live";
 import { MenuHost } from "./menu";
 import { Navigation, titleOf } from "./navigation";
 import { Notice } from "./notice";
@@ -80,7 +81,7 @@ function Page(props: PageProps) {
 }
 
 function Heading({ address, meta, command }: { address: Address; meta: Meta; command: Command | undefined }) {
-  const isAsked = command && command.name !== "sql" && (command.argument === null || valueOf(address, command.name === "diff" ? "after" : "argument") !== undefined);
+  const isAsked = command && command.name !== "sql" && (command.argument === null || valueOf(address, command.name === "diff" ? "then" : "argument") !== undefined);
   return (
     <div class="heading">
       <h1>{titleOf(address.view)}</h1>
@@ -99,6 +100,7 @@ function App() {
   const address = useAddress();
   const settings = useSettings();
   const meta = useJson<Meta>("/api/v1");
+  useLive(meta.data?.recordings.some((one) => one.is_growing) ?? false);
   if (!meta.data) return <Notice answer={meta} />;
   const last = lastOf(meta.data);
   if (last && (!address.recording || address.recording === "last")) {
@@ -121,6 +123,11 @@ function App() {
       <header>
         <span class="brand">mtrace</span>
         <Recordings meta={meta.data} address={address} />
+        {recording?.is_growing && (
+          <span class="growing" role="status" title="its log is still written: what is shown moves; blocks one by one come at the end">
+            ● recording, {formatDuration(recording.duration_ns ?? 0)}
+          </span>
+        )}
         <span class="version">{meta.data.version}</span>
         <SettingButton name="clock" help="how instants are written: since the start, UTC, or local time" />
         <SettingButton name="theme" help="dark, light, or as the system says" />

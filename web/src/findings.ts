@@ -73,7 +73,7 @@ function growth(address: Address, summary: Row, rows: FirstRows): Finding | unde
   return {
     gravity: isLarge(grown, summary) ? "grave" : "plain",
     text: `${placeOf(grower)} keeps growing: from ${formatBytes(number(grower, "from_bytes"))} to ${formatBytes(number(grower, "to_bytes"))}, ${formatBytes(number(grower, "bytes_per_s"))} a second.`,
-    next: [["all that grows", toView(address, "growth")], ["its stacks", toView(address, "groups", siteOf(grower))], ["what changed from 20 % to 95 % of the run", toView(address, "diff", { before: instantText(end * 0.2), after: instantText(end * 0.95) })]],
+    next: [["all that grows", toView(address, "growth")], ["its stacks", toView(address, "groups", siteOf(grower))], ["what changed from 20 % to 95 % of the run", toView(address, "diff", { before: instantText(end * 0.2), then: instantText(end * 0.95) })]],
   };
 }
 

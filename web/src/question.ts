@@ -17,9 +17,9 @@ export function questionOf(address: Address, command: Command): Parameter[] {
 }
 
 // What only the pages understand.
-const PAGE_PARAMETERS = new Set(["line", "before", "after", "with", "search", "statement", "show", "colour"]);
+const PAGE_PARAMETERS = new Set(["line", "before", "then", "with", "search", "statement", "show", "colour"]);
 
 export function diffQuestion(address: Address): Parameter[] {
-  const instants = address.parameters.flatMap(([name, value]): Parameter[] => (name === "before" || name === "after" ? [["alive_at", value]] : []));
+  const instants = address.parameters.flatMap(([name, value]): Parameter[] => (name === "before" || name === "then" ? [["alive_at", value]] : []));
   return [...instants, ...address.parameters.filter(([name]) => isFilter(name) && name !== "alive_at")];
 }

@@ -23,7 +23,7 @@ export interface TreeChoice {
 }
 
 export function choiceOf(address: Address): TreeChoice {
-  const [before, after] = [valueOf(address, "before"), valueOf(address, "after")];
+  const [before, after] = [valueOf(address, "before"), valueOf(address, "then")];
   return {
     measure: before && after ? "live" : (valueOf(address, "measure") ?? (valueOf(address, "alive_at") ? "live" : "peak")),
     unit: valueOf(address, "by") === "blocks" ? "blocks" : "bytes",
@@ -54,7 +54,7 @@ export function TreeForm({ address }: { address: Address }) {
   const choice = choiceOf(address);
   const instant = valueOf(address, "alive_at") ?? "peak";
   const set = (name: string) => (event: Event) => go(withValues(address, { [name]: (event.currentTarget as HTMLInputElement).value || null }));
-  const compareWith = (event: Event) => go(withValues(address, (event.currentTarget as HTMLInputElement).checked ? { before: "10%", after: "95%", alive_at: null } : { before: null, after: null }));
+  const compareWith = (event: Event) => go(withValues(address, (event.currentTarget as HTMLInputElement).checked ? { before: "10%", then: "95%", alive_at: null } : { before: null, then: null }));
   return (
     <>
       {!choice.instants && (
@@ -93,7 +93,7 @@ export function TreeForm({ address }: { address: Address }) {
             from <input value={choice.instants[0]} size={8} onChange={set("before")} />
           </label>
           <label>
-            to <input value={choice.instants[1]} size={8} onChange={set("after")} />
+            to <input value={choice.instants[1]} size={8} onChange={set("then")} />
           </label>
         </>
       )}

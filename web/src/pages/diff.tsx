@@ -17,13 +17,13 @@ const TOTALS = `SELECT s.function, s.source, s.line, s.module, min(t.call_site_i
 FROM site_totals AS t LEFT JOIN sites AS s USING (call_site_id) GROUP BY s.function, s.source, s.line, s.module`;
 
 function Instants({ address }: { address: Address }) {
-  const [before, after] = [valueOf(address, "before"), valueOf(address, "after")];
+  const [before, after] = [valueOf(address, "before"), valueOf(address, "then")];
   const answer = useJson<Row[]>(before && after ? apiAddress(address.recording, "diff", diffQuestion(address)) : null);
   const rows = answer.data ?? [];
   const choose = (event: Event) => {
     event.preventDefault();
     const form = new FormData(event.currentTarget as HTMLFormElement);
-    go(withValues(address, { before: String(form.get("before") || "") || null, after: String(form.get("after") || "") || null, with: null }));
+    go(withValues(address, { before: String(form.get("before") || "") || null, then: String(form.get("then") || "") || null, with: null }));
   };
   return (
     <section aria-busy={answer.isLoading}>
@@ -32,14 +32,14 @@ function Instants({ address }: { address: Address }) {
           from <input name="before" defaultValue={before ?? "10%"} size={12} />
         </label>
         <label>
-          to <input name="after" defaultValue={after ?? "95%"} size={12} />
+          to <input name="then" defaultValue={after ?? "95%"} size={12} />
         </label>
         <button type="submit">compare</button>
         <span class="hint">seconds, 100ms, 4m12s, 50%, peak or end</span>
       </form>
       {before && after && (
         <p class="controls">
-          <Link to={toView(address, "flamegraph", { before, after })}>as a flame graph</Link>
+          <Link to={toView(address, "flamegraph", { before, then: after })}>as a flame graph</Link>
           <Link to={toView(address, "live", { alive_at: before })}>what was live at {before}</Link>
           <Link to={toView(address, "live", { alive_at: after })}>what was live at {after}</Link>
         </p>
@@ -114,7 +114,7 @@ export function Diff({ address, meta }: PageProps) {
         <p class="controls">
           <label>
             compare with{" "}
-            <select value={other ?? ""} onChange={(event) => go(withValues(address, { with: event.currentTarget.value || null, before: null, after: null }))}>
+            <select value={other ?? ""} onChange={(event) => go(withValues(address, { with: event.currentTarget.value || null, before: null, then: null }))}>
               <option value="">another instant of this recording</option>
               {meta.recordings.filter((one) => one.id !== address.recording).map((one) => (
                 <option key={one.id} value={one.id}>

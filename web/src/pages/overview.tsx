@@ -71,10 +71,10 @@ function entriesAt(address: Address, atNs: number, range: Range | null): MenuEnt
     ["the range ends here", withValues(address, { to: at })],
     [before === undefined ? "compare this instant with another one …" : "compare from here instead", withValues(address, { before: at })],
   ];
-  if (before !== undefined) entries.unshift([`compare with ${formatInstant(Number(before) * 1e9)}: what changed`, toView(address, "diff", { ...whole, before, after: at })]);
+  if (before !== undefined) entries.unshift([`compare with ${formatInstant(Number(before) * 1e9)}: what changed`, toView(address, "diff", { ...whole, before, then: at })]);
   const [from, to] = [valueOf(address, "from"), valueOf(address, "to")];
   if (from !== undefined && to !== undefined) {
-    entries.unshift(["compare the ends of the range", toView(address, "diff", { ...whole, before: from, after: to })]);
+    entries.unshift(["compare the ends of the range", toView(address, "diff", { ...whole, before: from, then: to })]);
     entries.unshift(["alive throughout the range", throughout(toView(address, "allocations", whole), from, to)]);
   }
   return entries;

@@ -56,17 +56,19 @@ function unfold(row: Row, address: Address) {
   return row.call_site_id ? <StacksOfSite site={Number(row.call_site_id)} address={address} /> : <p class="hint">These stacks have no call site.</p>;
 }
 
+// Blocks go on behind the last one that is shown, however far that is; all else is counted.
 function Paging({ address, answer }: { address: Address; answer: Answer<Row[]> }) {
   const skip = Number(valueOf(address, "skip") ?? 0);
   const n = answer.data?.length ?? 0;
-  if (skip === 0 && n < PAGE_ROWS) return null;
+  const last = answer.data?.at(-1)?.allocation_id;
+  const isBehind = valueOf(address, "after") !== undefined;
+  if (skip === 0 && !isBehind && n < PAGE_ROWS) return null;
   return (
     <nav class="paging" aria-label="pages">
+      {isBehind && <Link to={withValues(address, { after: null })}>← first page</Link>}
       {skip > 0 && <Link to={withValues(address, { skip: skip > PAGE_ROWS ? String(skip - PAGE_ROWS) : null })}>← former</Link>}
-      <span>
-        rows {skip + 1} to {skip + n}
-      </span>
-      {n === PAGE_ROWS && <Link to={withValues(address, { skip: String(skip + PAGE_ROWS) })}>next →</Link>}
+      <span>{last ? `blocks ${answer.data?.[0]?.allocation_id} to ${last}` : `rows ${skip + 1} to ${skip + n}`}</span>
+      {n === PAGE_ROWS && <Link to={withValues(address, last ? { after: String(last) } : { skip: String(skip + PAGE_ROWS) })}>next →</Link>}
     </nav>
   );
 }
@@ -85,7 +87,7 @@ export function Rows({ address, command }: { address: Address; command: Command 
   const levels = useLevels(address.recording, rows);
   const first = rows[0];
   const sort = (column: string) =>
-    go(withValues(address, { sort_by: column, order: valueOf(address, "sort_by") === column && valueOf(address, "order") !== "asc" ? "asc" : "dsc", skip: null }), "replace");
+    go(withValues(address, { sort_by: column, order: valueOf(address, "sort_by") === column && valueOf(address, "order") !== "asc" ? "asc" : "dsc", skip: null, after: null }), "replace");
   return (
     <section class={answer.isLoading ? "stale" : ""} aria-busy={answer.isLoading}>
       <p class="hint">
