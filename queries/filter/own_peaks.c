@@ -29,57 +29,14 @@ static bool make_room(struct own_peaks *peaks, size_t stack)
     return true;
 }
 
-/* ---- the queue ---- */
-
-static void swap(struct own_death *a, struct own_death *b)
-{
-    struct own_death kept = *a;
-
-    *a = *b;
-    *b = kept;
-}
-
-static bool push(struct own_peaks *peaks, struct own_death death)
-{
-    size_t at = peaks->n_queue;
-    struct own_death *queue =
-        growing_reserve(peaks->queue, &peaks->capacity, at + 1, sizeof(*queue));
-
-    if (!queue)
-        return false;
-    peaks->queue = queue;
-    queue[peaks->n_queue++] = death;
-    for (; at > 0 && queue[at].at_ns < queue[(at - 1) / 2].at_ns; at = (at - 1) / 2)
-        swap(&queue[at], &queue[(at - 1) / 2]);
-    return true;
-}
-
-static struct own_death pop(struct own_peaks *peaks)
-{
-    struct own_death *queue = peaks->queue;
-    struct own_death first = queue[0];
-    size_t at = 0;
-
-    queue[0] = queue[--peaks->n_queue];
-    for (;;) {
-        size_t child = 2 * at + 1;
-
-        if (child + 1 < peaks->n_queue && queue[child + 1].at_ns < queue[child].at_ns)
-            child++;
-        if (child >= peaks->n_queue || queue[at].at_ns <= queue[child].at_ns)
-            return first;
-        swap(&queue[at], &queue[child]);
-        at = child;
-    }
-}
+/* ---- time ---- */
 
 static void end_until(struct own_peaks *peaks, int64_t at_ns)
 {
-    while (peaks->n_queue > 0 && peaks->queue[0].at_ns <= at_ns) {
-        struct own_death death = pop(peaks);
+    struct death death;
 
-        change(&peaks->list[death.stack], death.at_ns, -death.size_bytes);
-    }
+    while (death_queue_pop(&peaks->deaths, at_ns, &death))
+        change(&peaks->list[death.of], death.at_ns, -death.size_bytes);
 }
 
 bool own_peaks_born(struct own_peaks *peaks, size_t stack, int64_t at_ns, int64_t size_bytes,
@@ -89,7 +46,8 @@ bool own_peaks_born(struct own_peaks *peaks, size_t stack, int64_t at_ns, int64_
         return false;
     end_until(peaks, at_ns);
     change(&peaks->list[stack], at_ns, size_bytes);
-    return end_ns == INT64_MAX || push(peaks, (struct own_death){end_ns, size_bytes, stack});
+    return end_ns == INT64_MAX
+           || death_queue_push(&peaks->deaths, (struct death){end_ns, size_bytes, stack});
 }
 
 void own_peaks_finish(struct own_peaks *peaks)
@@ -102,6 +60,6 @@ void own_peaks_finish(struct own_peaks *peaks)
 void own_peaks_done(struct own_peaks *peaks)
 {
     free(peaks->list);
-    free(peaks->queue);
+    death_queue_done(&peaks->deaths);
     *peaks = (struct own_peaks){0};
 }

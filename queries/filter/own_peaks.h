@@ -2,7 +2,7 @@
 /*
  * own_peaks: the highest sum of live bytes that each stack ever had, of rows in the order of birth.
  *
- * Model: deaths that are still ahead wait in a binary heap. As in the importer's totals an instant
+ * Model: deaths that are still ahead wait (death_queue.h). As in the importer's totals an instant
  *        is all that happens at one time: a sum counts when time goes on, and what was born and
  *        freed within one instant never does.
  * Invariants: OP-1 births are told in the order of time. OP-2 memory is that of the blocks that are
@@ -10,6 +10,8 @@
  */
 #ifndef MTRACE_QUERIES_OWN_PEAKS_H
 #define MTRACE_QUERIES_OWN_PEAKS_H
+
+#include "queries/filter/death_queue.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -21,16 +23,10 @@ struct own_peak {
     int64_t peak_bytes, peak_ns;
 };
 
-struct own_death {
-    int64_t at_ns, size_bytes;
-    size_t stack;
-};
-
 struct own_peaks {
     struct own_peak *list; /* by the stack's number */
     size_t n;
-    struct own_death *queue; /* earliest first */
-    size_t n_queue, capacity;
+    struct death_queue deaths;
 };
 
 /* All zero is an empty one. end_ns: INT64_MAX for what never ends. False: no memory. */

@@ -357,12 +357,27 @@ static int check_arguments(const struct query_options *options, struct error *er
     return 0;
 }
 
-/* A name that ends so promises a picture. */
-static bool is_picture(const char *name)
+/* A picture shows all rows, and has none that a gate could be asked of. */
+static int check_picture(const struct query_options *options, const char *output, struct error *err)
 {
-    size_t length = strlen(name);
+    const struct command *command = options->command;
+    const char *option = options->fail_if        ? "fail-if"
+                         : options->sort_by      ? "sort-by"
+                         : options->count >= 0   ? "count"
+                         : options->skip > 0     ? "skip"
+                         : options->is_sql_shown ? "show-sql"
+                                                 : NULL;
 
-    return length > 4 && strcmp(name + length - 4, ".svg") == 0;
+    if (!command->draws && !command->can_draw)
+        return error_set(
+            err, ERROR_USAGE,
+            "'%s' would be no picture: %s answers in text; flamegraph, heap-map, timeline,"
+            " growth, size-histogram and lifetime-histogram draw",
+            output, command->name);
+    if (command->can_draw && option)
+        return error_set(err, ERROR_USAGE, "--%s is about rows, of which the picture '%s' has none",
+                         option, output);
+    return 0;
 }
 
 int parameters_check_output(const struct query_options *options, const char *output,
@@ -374,10 +389,8 @@ int parameters_check_output(const struct query_options *options, const char *out
         rc = output_file_check_input(output, options->suppressions_path, err);
     for (int i = 0; rc == 0 && i < options->n_arguments; i++)
         rc = output_file_check_input(output, options->arguments[i], err);
-    if (rc == 0 && is_picture(output) && !options->command->draws)
-        rc = error_set(err, ERROR_USAGE,
-                       "'%s' would be no picture: %s answers in text; flamegraph and heap-map draw",
-                       output, options->command->name);
+    if (rc == 0 && query_is_picture(output))
+        rc = check_picture(options, output, err);
     return rc;
 }
 

@@ -52,6 +52,7 @@ struct command {
     bool has_count;     /* but takes the last two */
     bool has_after;     /* rows are allocations: takes --after */
     bool draws;         /* its answer is a picture, whatever --format says */
+    bool can_draw;      /* its answer is a picture when the name of the output says so */
     bool needs_instant; /* is nothing without --at */
     bool has_format;    /* takes a format as --to */
     enum command_filters filters;

@@ -28,6 +28,13 @@ int64_t query_max_rows(const struct query *query)
     return QUERY_TABLE_ROWS;
 }
 
+bool query_is_picture(const char *output_name)
+{
+    size_t length = output_name ? strlen(output_name) : 0;
+
+    return length > 4 && strcmp(output_name + length - 4, ".svg") == 0;
+}
+
 void query_remark(const struct query *query, const char *format, ...)
 {
     char text[REMARK_BYTES];

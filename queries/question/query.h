@@ -79,6 +79,9 @@ struct query {
 /* Rows to show: -1 for all. */
 int64_t query_max_rows(const struct query *query);
 
+/* A name that ends in .svg promises a picture. */
+bool query_is_picture(const char *output_name);
+
 /* Tells the client what is no part of the answer: one line, without its end. */
 void query_remark(const struct query *query, const char *format, ...) MTRACE_PRINTF(2, 3);
 

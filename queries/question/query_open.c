@@ -51,22 +51,22 @@ static bool is_about_rows(const struct query_options *options)
 
 /* The one place that knows: to a slim import every question about rows would be answered by none.
  */
-static int check_rows(const struct query *query, struct error *err)
+int query_need_rows(const struct query *query, struct error *err)
 {
-    const struct query_options *options = query->options;
     int64_t is_slim = 0;
-    int rc;
-
-    if (!is_about_rows(options))
-        return 0;
-    rc = rundb_get_int64(&query->database, "SELECT max(value) FROM meta WHERE key = 'slim'",
-                         &is_slim, err);
+    int rc = rundb_get_int64(&query->database, "SELECT max(value) FROM meta WHERE key = 'slim'",
+                             &is_slim, err);
     if (rc == 0 && is_slim)
         return error_set(err, ERROR_NOT_FOUND,
                          "'%s' was imported with --slim or --follow, without the blocks that this "
                          "question is about; import the log again without --slim",
-                         options->database_path);
+                         query->options->database_path);
     return rc;
+}
+
+static int check_rows(const struct query *query, struct error *err)
+{
+    return is_about_rows(query->options) ? query_need_rows(query, err) : 0;
 }
 
 static int count(const struct query *query, const char *sql, int64_t value, int64_t *ret_n,

@@ -1,13 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * timeline: live bytes over time. People get a chart for each process, in which a column is as high
- * as memory was at most in that time; --wide, sorting and other formats give the rows themselves.
+ * timeline: memory over time. People get a chart for each process, in which a column is as high as memory was at most
+ * in that time (or, of --measure allocated, freed and temporary, as what came in the part of the time that had most);
+ * --wide, sorting and other formats give the rows themselves, a file whose name ends in .svg a picture by call site.
+ * With filters the rows are made anew (time_rows.h); --from and --to are the time that is looked at.
  */
+#include "queries/filter/filter_sql.h"
+#include "queries/filter/row_scan.h"
+#include "queries/filter/time_rows.h"
 #include "queries/question/headline.h"
 #include "queries/question/query.h"
+#include "queries/question/query_open.h"
 #include "queries/question/report.h"
 #include "queries/reports/process_ranking.h"
 #include "queries/reports/reports.h"
+#include "queries/reports/timeline_measure.h"
+#include "queries/reports/timeline_picture.h"
+#include "queries/text/svg.h"
 #include "support/error.h"
 #include "support/saturating.h"
 #include "support/units.h"
@@ -24,7 +33,9 @@ enum {
     EIGHTHS = 8
 };
 
-struct chart {
+struct screen {
+    const struct timeline_measure *measure;
+    bool is_by_blocks;
     int64_t start_ns, end_ns;
     int64_t peak_bytes[MAX_COLUMNS];
     int64_t highest_bytes, highest_ns;
@@ -33,7 +44,7 @@ struct chart {
     int64_t n_buckets;
 };
 
-static int read_range(const struct query *query, int64_t process_id, struct chart *chart,
+static int read_range(const struct query *query, int64_t process_id, struct screen *chart,
                       struct error *err)
 {
     struct sqlite3_stmt *stmt;
@@ -54,7 +65,7 @@ static int read_range(const struct query *query, int64_t process_id, struct char
 }
 
 /* Of a time, or the column beside the chart. */
-static int column_of(const struct chart *chart, int64_t at_ns)
+static int column_of(const struct screen *chart, int64_t at_ns)
 {
     double run_ns = (double)chart->end_ns - (double)chart->start_ns + 1;
     double column = ((double)at_ns - (double)chart->start_ns) * (double)chart->n_columns / run_ns;
@@ -63,7 +74,7 @@ static int column_of(const struct chart *chart, int64_t at_ns)
 }
 
 /* A bucket counts for every column it touches, so that short runs have no gaps. */
-static void add_bucket(struct chart *chart, struct sqlite3_stmt *row)
+static void add_bucket(struct screen *chart, struct sqlite3_stmt *row)
 {
     int64_t start_ns = sqlite3_column_int64(row, 0);
     int64_t peak_bytes = sqlite3_column_int64(row, 2);
@@ -81,15 +92,19 @@ static void add_bucket(struct chart *chart, struct sqlite3_stmt *row)
     chart->last_bytes = sqlite3_column_int64(row, 3);
 }
 
-static int read_buckets(const struct query *query, int64_t process_id, struct chart *chart,
+static int read_buckets(const struct query *query, int64_t process_id, struct screen *chart,
                         struct error *err)
 {
     struct sqlite3_stmt *stmt;
-    int rc = rundb_prepare(&query->database,
-                           "SELECT start_ns, end_ns, peak_bytes, live_bytes FROM timeline"
-                           " WHERE process_id = :process ORDER BY bucket",
-                           &stmt, err);
+    char sql[160];
+    int rc;
 
+    (void)snprintf(sql, sizeof(sql),
+                   "SELECT start_ns, end_ns, %s, live_%s FROM timeline"
+                   " WHERE process_id = :process ORDER BY bucket",
+                   chart->is_by_blocks ? chart->measure->blocks_column : chart->measure->column,
+                   chart->is_by_blocks ? "blocks" : "bytes");
+    rc = rundb_prepare(&query->database, sql, &stmt, err);
     if (rc != 0)
         return rc;
     sqlite3_bind_int64(stmt, 1, process_id);
@@ -99,8 +114,13 @@ static int read_buckets(const struct query *query, int64_t process_id, struct ch
     return rc;
 }
 
+static const char *format_figure(const struct screen *chart, int64_t value, char *text)
+{
+    return chart->is_by_blocks ? units_format_count(value, text) : units_format_bytes(value, text);
+}
+
 /* The piece of a column that is in a row of the chart, row 0 being the lowest. */
-static const char *piece(const struct chart *chart, int64_t bytes, int row, bool is_utf8)
+static const char *piece(const struct screen *chart, int64_t bytes, int row, bool is_utf8)
 {
     static const char *const blocks[EIGHTHS + 1] = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
     double height = (double)bytes / (double)chart->highest_bytes * CHART_HEIGHT - row;
@@ -113,7 +133,7 @@ static const char *piece(const struct chart *chart, int64_t bytes, int row, bool
     return eighths >= EIGHTHS / 2 ? "#" : eighths > 0 && row == 0 ? "." : " ";
 }
 
-static void print_rows(const struct chart *chart, FILE *out)
+static void print_rows(const struct screen *chart, FILE *out)
 {
     bool is_utf8 = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
     char label[UNITS_TEXT_BYTES];
@@ -122,8 +142,14 @@ static void print_rows(const struct chart *chart, FILE *out)
         int used = 0;
 
         if ((row + 1) % (CHART_HEIGHT / 3) == 0)
-            (void)units_format_bytes(chart->highest_bytes * (row + 1) / CHART_HEIGHT, label);
+            (void)format_figure(chart,
+                                chart->highest_bytes / CHART_HEIGHT * (row + 1)
+                                    + chart->highest_bytes % CHART_HEIGHT * (row + 1)
+                                          / CHART_HEIGHT,
+                                label);
         else
+            label[0] = '\0';
+        if (*label == '0') /* a few blocks have fewer steps than the chart */
             label[0] = '\0';
         (void)fprintf(out, "%*s |", LABEL_WIDTH, label);
         for (int i = 0; i < chart->n_columns; i++) {
@@ -137,7 +163,7 @@ static void print_rows(const struct chart *chart, FILE *out)
     }
 }
 
-static void print_axis(const struct chart *chart, FILE *out)
+static void print_axis(const struct screen *chart, FILE *out)
 {
     char start[UNITS_TEXT_BYTES];
     char end[UNITS_TEXT_BYTES];
@@ -151,16 +177,39 @@ static void print_axis(const struct chart *chart, FILE *out)
                   chart->n_columns - (int)strlen(start), end);
 }
 
-static int print_process(struct query *query, int64_t process_id, struct error *err)
+static void print_head(const struct query *query, const struct screen *chart, const char *headline)
 {
-    struct chart chart = {.n_columns = (query->style.width ? query->style.width : DEFAULT_WIDTH)
-                                       - LABEL_WIDTH - 3};
-    char headline[512];
-    char bytes[UNITS_TEXT_BYTES];
+    bool is_live = chart->measure->what == SITE_TIMES_LIVE;
+    char filters[512];
+    char most[UNITS_TEXT_BYTES];
     char at[UNITS_TEXT_BYTES];
     char last[UNITS_TEXT_BYTES];
-    int rc;
 
+    headline_filters(query, filters, sizeof(filters));
+    (void)fprintf(query->out, "%s%s\n", headline, filters);
+    if (chart->highest_bytes == 0) {
+        (void)fprintf(query->out, "nothing was %s\n", chart->measure->name);
+        return;
+    }
+    (void)fprintf(
+        query->out, "%s %s: at most %s%s about %s", chart->measure->name,
+        chart->is_by_blocks ? "blocks" : "bytes", format_figure(chart, chart->highest_bytes, most),
+        is_live ? "" : " in a part of the time,", units_format_duration(chart->highest_ns, at));
+    if (is_live)
+        (void)fprintf(query->out, ", %s at the end", format_figure(chart, chart->last_bytes, last));
+    (void)putc('\n', query->out);
+}
+
+static int print_process(struct query *query, int64_t process_id, struct error *err)
+{
+    struct screen chart = {.n_columns = (query->style.width ? query->style.width : DEFAULT_WIDTH)
+                                        - LABEL_WIDTH - 3};
+    char headline[512];
+    int rc = timeline_measure_of(query, &chart.measure, err);
+
+    chart.is_by_blocks = query->options->is_by_blocks;
+    if (rc != 0)
+        return rc;
     if (chart.n_columns < MIN_COLUMNS)
         chart.n_columns = MIN_COLUMNS;
     if (chart.n_columns > MAX_COLUMNS)
@@ -172,18 +221,80 @@ static int print_process(struct query *query, int64_t process_id, struct error *
         rc = read_buckets(query, process_id, &chart, err);
     if (rc != 0)
         return rc;
-    (void)fprintf(query->out, "%s\n", headline);
-    if (chart.highest_bytes == 0) {
-        (void)fputs("nothing was live\n", query->out);
+    print_head(query, &chart, headline);
+    if (chart.highest_bytes == 0)
         return 0;
-    }
-    (void)fprintf(query->out, "live bytes: at most %s about %s, %s at the end\n",
-                  units_format_bytes(chart.highest_bytes, bytes),
-                  units_format_duration(chart.highest_ns, at),
-                  units_format_bytes(chart.last_bytes, last));
     print_rows(&chart, query->out);
     print_axis(&chart, query->out);
     return 0;
+}
+
+static int show(const struct query *query, const struct filter_sql *filter, struct error *err)
+{
+    struct sqlite3_stmt *stmt = NULL;
+    char *sql = row_scan_sql(filter);
+    int rc = sql ? rundb_prepare(&query->database, sql, &stmt, err)
+                 : error_set(err, ERROR_NOMEM, "no memory for a statement");
+
+    if (rc == 0) {
+        (void)fputs("-- What the timeline below is made of:\n", query->out);
+        filter_sql_bind(filter, stmt);
+        (void)query_show_sql(query, stmt);
+    }
+    sqlite3_finalize(stmt);
+    sqlite3_free(sql);
+    return rc;
+}
+
+static int make_rows(struct query *query, const struct timeline_measure *measure, struct error *err)
+{
+    const struct timeline_range range = timeline_range_of(query);
+    struct time_rows_request request = {.which = measure->which,
+                                        .has_range = range.from || range.to};
+    struct filter_sql sql;
+    int rc = filter_sql_init(&sql, &query->database, &range.filter, query->options->process_id,
+                             query->options->site_id, err);
+
+    request.filter = &sql;
+    if (rc == 0)
+        rc = timeline_range_resolve(&range, &sql, &request.from_ns, &request.to_ns, err);
+    if (rc == 0 && query->options->is_sql_shown)
+        rc = show(query, &sql, err);
+    else if (rc == 0)
+        rc = time_rows_fill(&query->database, &request, err);
+    filter_sql_done(&sql);
+    return rc;
+}
+
+int cmd_timeline_install(struct query *query, struct error *err)
+{
+    const struct query_options *options = query->options;
+    const struct timeline_measure *measure;
+    int rc = timeline_measure_of(query, &measure, err);
+    bool is_stored = rc == 0 && options->filter.n_values == 0 && !options->site_id
+                     && measure->which == TIME_ROWS_ALL;
+
+    if (rc != 0 || (is_stored && !query_is_picture(query->output_name)))
+        return rc;
+    rc = query_need_rows(query, err);
+    return rc == 0 && !is_stored ? make_rows(query, measure, err) : rc;
+}
+
+static int draw(struct query *query, struct error *err)
+{
+    int64_t process_id = 0;
+    int64_t n = 0;
+    int rc = svg_check_output(&query->style, err);
+
+    if (rc == 0)
+        rc = timeline_picture_process(query, &process_id, err);
+    if (rc == 0)
+        rc = rundb_get_int64(&query->database, "SELECT count(*) FROM processes", &n, err);
+    if (rc == 0 && n > 1 && !query->options->process_id)
+        query_remark(
+            query, "drawn is process %lld, which had most memory, of %lld; process chooses another",
+            (long long)process_id, (long long)n);
+    return rc == 0 ? timeline_picture_draw(query, process_id, false, err) : rc;
 }
 
 int cmd_timeline_run(struct query *query, struct error *err)
@@ -191,6 +302,8 @@ int cmd_timeline_run(struct query *query, struct error *err)
     const struct query_options *options = query->options;
     int rc;
 
+    if (query_is_picture(query->output_name))
+        return draw(query, err);
     if (query->style.format != RENDER_TABLE || options->is_wide || options->sort_by
         || options->fail_if || options->is_sql_shown || options->count >= 0 || options->skip > 0)
         return report_run(query, err);

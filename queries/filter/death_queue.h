@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * death_queue: the ends of blocks that are still ahead, earliest first, while rows come in the order of birth.
+ *
+ * Model: a binary heap.
+ * Memory: that of the blocks that are live at once.
+ */
+#ifndef MTRACE_QUERIES_DEATH_QUEUE_H
+#define MTRACE_QUERIES_DEATH_QUEUE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct death {
+    int64_t at_ns, size_bytes;
+    size_t of; /* whatever the caller counts by */
+};
+
+struct death_queue {
+    struct death *list;
+    size_t n, capacity;
+};
+
+/* All zero is an empty one. False: no memory. */
+bool death_queue_push(struct death_queue *queue, struct death death);
+
+/* Takes the earliest out; false: there is none until at_ns. */
+bool death_queue_pop(struct death_queue *queue, int64_t at_ns, struct death *ret_death);
+void death_queue_done(struct death_queue *queue);
+
+#endif

@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: MIT */
+#include "queries/filter/time_rows.h"
+
+#include "queries/database/rundb.h"
+#include "queries/filter/death_queue.h"
+#include "queries/filter/filter_sql.h"
+#include "queries/filter/row_scan.h"
+#include "support/error.h"
+#include "support/growing.h"
+#include "support/saturating.h"
+
+#include <stdlib.h>
+
+struct bucket {
+    int64_t start_ns, end_ns;
+    int64_t live_bytes, live_blocks, peak_bytes, low_bytes;
+    int64_t allocated_blocks, allocated_bytes, freed_blocks, freed_bytes;
+};
+
+/* A process on its way through its buckets. */
+struct way {
+    struct bucket *buckets;
+    size_t n, capacity;
+    size_t current; /* n: behind the last */
+    bool is_inside; /* time has come to the first bucket */
+    int64_t at_ns, live_bytes, live_blocks;
+};
+
+struct times {
+    const struct time_rows_request *request;
+    struct way *ways; /* by process */
+    size_t n_processes;
+    struct death_queue deaths;
+};
+
+bool time_rows_counts(enum time_rows_which which, const struct scanned_row *row)
+{
+    const int64_t most = 1; /* others that a temporary block's thread made meanwhile */
+
+    switch (which) {
+    case TIME_ROWS_LEAKED:
+        return row->ended_by == 0;
+    case TIME_ROWS_TEMPORARY:
+        return row->intervening != ROW_SCAN_UNKNOWN && row->intervening <= most;
+    default:
+        return true;
+    }
+}
+
+/* ---- buckets ---- */
+
+static int add_bucket(struct way *way, int64_t start_ns, int64_t end_ns, struct error *err)
+{
+    struct bucket *buckets =
+        growing_reserve(way->buckets, &way->capacity, way->n + 1, sizeof(*buckets));
+
+    if (!buckets)
+        return error_set(err, ERROR_NOMEM, "no memory for %zu parts of time", way->n);
+    way->buckets = buckets;
+    buckets[way->n++] =
+        (struct bucket){.start_ns = start_ns, .end_ns = end_ns, .low_bytes = INT64_MAX};
+    return 0;
+}
+
+static int divide(struct way *way, int64_t from_ns, int64_t to_ns, struct error *err)
+{
+    double width = ((double)to_ns - (double)from_ns) / TIME_ROWS_BUCKETS;
+    int64_t start_ns = from_ns;
+    int rc = 0;
+
+    for (int i = 1; rc == 0 && i <= TIME_ROWS_BUCKETS; i++) {
+        int64_t end_ns = i == TIME_ROWS_BUCKETS ? to_ns : from_ns + (int64_t)(width * i);
+
+        if (end_ns > start_ns)
+            rc = add_bucket(way, start_ns, end_ns, err);
+        start_ns = end_ns;
+    }
+    return rc;
+}
+
+static int read_process(struct times *times, struct sqlite3_stmt *row, struct error *err)
+{
+    const struct time_rows_request *request = times->request;
+    size_t id = (size_t)database_id(row, 0, times->n_processes);
+    int64_t start_ns = sqlite3_column_int64(row, 1);
+    int64_t end_ns = sqlite3_column_int64(row, 2);
+
+    start_ns = request->from_ns > start_ns ? request->from_ns : start_ns;
+    end_ns = request->to_ns < end_ns ? request->to_ns : end_ns;
+    return id && start_ns < end_ns ? divide(&times->ways[id], start_ns, end_ns, err) : 0;
+}
+
+static int read_bucket(struct times *times, struct sqlite3_stmt *row, struct error *err)
+{
+    size_t id = (size_t)database_id(row, 0, times->n_processes);
+
+    return id ? add_bucket(&times->ways[id], sqlite3_column_int64(row, 1),
+                           sqlite3_column_int64(row, 2), err)
+              : 0;
+}
+
+static int read_buckets(struct times *times, const struct rundb *database, struct error *err)
+{
+    bool has_range = times->request->has_range;
+    struct sqlite3_stmt *stmt;
+    int rc = rundb_prepare(database,
+                           has_range ? "SELECT process_id, start_ns, end_ns FROM processes"
+                                     : "SELECT process_id, start_ns, end_ns FROM main.timeline"
+                                       " ORDER BY process_id, bucket",
+                           &stmt, err);
+
+    while (rc == 0 && (rc = rundb_step(database, stmt, err)) == 1)
+        rc = has_range ? read_process(times, stmt, err) : read_bucket(times, stmt, err);
+    sqlite3_finalize(stmt);
+    return rc;
+}
+
+/* ---- time ---- */
+
+static void hold(const struct way *way, struct bucket *bucket)
+{
+    bucket->live_bytes = way->live_bytes;
+    bucket->live_blocks = way->live_blocks;
+    if (way->live_bytes > bucket->peak_bytes)
+        bucket->peak_bytes = way->live_bytes;
+    if (way->live_bytes < bucket->low_bytes)
+        bucket->low_bytes = way->live_bytes;
+}
+
+/* What is live held until now; at the first instant of a bucket that instant itself decides. */
+static void advance(struct way *way, int64_t now_ns)
+{
+    if (way->is_inside && now_ns <= way->at_ns)
+        return;
+    if (!way->is_inside) {
+        if (way->n == 0 || now_ns < way->buckets[0].start_ns)
+            return;
+        way->is_inside = true;
+        if (now_ns > way->buckets[0].start_ns)
+            hold(way, &way->buckets[0]);
+    } else if (way->current < way->n) {
+        hold(way, &way->buckets[way->current]);
+    }
+    while (way->current + 1 < way->n && now_ns >= way->buckets[way->current + 1].start_ns) {
+        way->current++;
+        if (now_ns > way->buckets[way->current].start_ns)
+            hold(way, &way->buckets[way->current]);
+    }
+    if (way->current + 1 == way->n && now_ns > way->buckets[way->current].end_ns)
+        way->current = way->n;
+    way->at_ns = now_ns;
+}
+
+/* Stamps of other threads may lie a little before the start of the process: they count at it. */
+static int64_t not_before(const struct times *times, const struct way *way, int64_t at_ns)
+{
+    return !times->request->has_range && way->n && at_ns < way->buckets[0].start_ns
+               ? way->buckets[0].start_ns
+               : at_ns;
+}
+
+static struct bucket *bucket_now(struct way *way)
+{
+    return way->is_inside && way->current < way->n ? &way->buckets[way->current] : NULL;
+}
+
+static void end_until(struct times *times, int64_t at_ns)
+{
+    struct death death;
+
+    while (death_queue_pop(&times->deaths, at_ns, &death)) {
+        struct way *way = &times->ways[death.of];
+        struct bucket *bucket;
+
+        advance(way, death.at_ns);
+        saturating_grow(&way->live_bytes, -death.size_bytes);
+        way->live_blocks--;
+        bucket = bucket_now(way);
+        if (!bucket)
+            continue;
+        bucket->freed_blocks++;
+        saturating_grow(&bucket->freed_bytes, death.size_bytes);
+    }
+}
+
+static bool take_row(struct times *times, const struct scanned_row *row)
+{
+    struct way *way = &times->ways[row->process];
+    int64_t born_ns = not_before(times, way, row->alloc_ns);
+    struct bucket *bucket;
+
+    end_until(times, born_ns);
+    advance(way, born_ns);
+    saturating_grow(&way->live_bytes, row->size_bytes);
+    way->live_blocks++;
+    bucket = bucket_now(way);
+    if (bucket) {
+        bucket->allocated_blocks++;
+        saturating_grow(&bucket->allocated_bytes, row->size_bytes);
+    }
+    return row->lifetime_ns == ROW_SCAN_UNKNOWN
+           || death_queue_push(&times->deaths,
+                               (struct death){saturating_add(born_ns, row->lifetime_ns),
+                                              row->size_bytes, row->process});
+}
+
+static bool take(void *context, const struct scanned_row *rows, size_t n)
+{
+    struct times *times = context;
+
+    for (size_t i = 0; i < n; i++) {
+        if (time_rows_counts(times->request->which, &rows[i]) && !take_row(times, &rows[i]))
+            return false;
+    }
+    return true;
+}
+
+/* ---- the table ---- */
+
+static const char table_sql[] =
+    "CREATE TEMP TABLE timeline(process_id INTEGER, bucket INTEGER, start_ns INTEGER, end_ns INTEGER,"
+    " live_bytes INTEGER, live_blocks INTEGER, peak_bytes INTEGER, low_bytes INTEGER, allocated_blocks INTEGER,"
+    " allocated_bytes INTEGER, freed_blocks INTEGER, freed_bytes INTEGER, PRIMARY KEY (process_id, bucket)) WITHOUT ROWID";
+
+static int put_bucket(const struct rundb *database, struct sqlite3_stmt *insert, size_t process,
+                      size_t number, const struct bucket *bucket, struct error *err)
+{
+    const int64_t values[] = {
+        (int64_t)process,
+        (int64_t)number,
+        bucket->start_ns,
+        bucket->end_ns,
+        bucket->live_bytes,
+        bucket->live_blocks,
+        bucket->peak_bytes,
+        bucket->low_bytes == INT64_MAX ? bucket->live_bytes : bucket->low_bytes,
+        bucket->allocated_blocks,
+        bucket->allocated_bytes,
+        bucket->freed_blocks,
+        bucket->freed_bytes};
+    int rc;
+
+    for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++)
+        sqlite3_bind_int64(insert, (int)i + 1, values[i]);
+    rc = rundb_step(database, insert, err);
+    sqlite3_reset(insert);
+    return rc;
+}
+
+static int put_table(struct times *times, struct rundb *database, struct error *err)
+{
+    struct sqlite3_stmt *insert = NULL;
+    int rc = rundb_run(database, table_sql, err);
+
+    if (rc == 0)
+        rc = rundb_prepare(database,
+                           "INSERT INTO temp.timeline VALUES"
+                           " (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
+                           &insert, err);
+    for (size_t id = 1; rc == 0 && id < times->n_processes; id++) {
+        for (size_t i = 0; rc == 0 && i < times->ways[id].n; i++)
+            rc = put_bucket(database, insert, id, i, &times->ways[id].buckets[i], err);
+    }
+    sqlite3_finalize(insert);
+    return rc;
+}
+
+/* Time goes on to the end of each range, and past it, so that its last instant counts. */
+static void finish(struct times *times)
+{
+    end_until(times, INT64_MAX);
+    for (size_t id = 1; id < times->n_processes; id++) {
+        struct way *way = &times->ways[id];
+
+        if (way->n > 0)
+            advance(way, saturating_add(way->buckets[way->n - 1].end_ns, 1));
+    }
+}
+
+/* Nothing is live at the beginning of a process. */
+static void begin(struct times *times)
+{
+    for (size_t id = 1; !times->request->has_range && id < times->n_processes; id++) {
+        struct way *way = &times->ways[id];
+
+        if (way->n > 0) {
+            hold(way, &way->buckets[0]);
+            way->is_inside = true;
+            way->at_ns = way->buckets[0].start_ns;
+        }
+    }
+}
+
+int time_rows_fill(struct rundb *database, const struct time_rows_request *request,
+                   struct error *err)
+{
+    struct times times = {.request = request};
+    struct row_scan scan;
+    int rc = row_scan_init(&scan, database, err);
+
+    if (rc == 0) {
+        times.n_processes = scan.n_processes;
+        times.ways = calloc(scan.n_processes, sizeof(*times.ways));
+        rc = times.ways
+                 ? 0
+                 : error_set(err, ERROR_NOMEM, "no memory for %zu processes", scan.n_processes);
+    }
+    if (rc == 0)
+        rc = read_buckets(&times, database, err);
+    if (rc == 0) {
+        begin(&times);
+        rc = row_scan_run(&scan, request->filter, take, &times, err);
+    }
+    if (rc == 0) {
+        finish(&times);
+        rc = put_table(&times, database, err);
+    }
+    for (size_t id = 0; times.ways && id < times.n_processes; id++)
+        free(times.ways[id].buckets);
+    free(times.ways);
+    death_queue_done(&times.deaths);
+    row_scan_done(&scan);
+    return rc;
+}

@@ -1,0 +1,128 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""timeline.py: memory over time under filters is what a sweep over the rows of stock SQLite says, bucket by bucket; with a filter that
+all rows pass it is the stored timeline; and the picture's areas are as high as what was live."""
+
+import csv
+import io
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "lib"))
+import harness  # noqa: E402
+
+WORKLOADS = ("threads", "realloc_edges", "shapes_over_time", "exec_again")
+FILTERS = ((["size_min=100", "size_max=4KiB"], "size_bytes BETWEEN 100 AND 4096", "live"),
+           (["--lifetime", "only_leaked"], "is_leaked", "live"),
+           ([], "is_leaked", "leaked"),
+           ([], "intervening_allocations <= 1", "temporary"))
+
+
+def asked(tools, database, *options):
+    run = subprocess.run([tools.query, "timeline", database, *options], capture_output=True, text=True, env=harness.environment(),
+                         timeout=300)
+    if run.returncode:
+        raise harness.Failure(f"timeline {options}: {run.stderr}")
+    return run.stdout
+
+
+def rows_of(text):
+    return [{name: int(value) for name, value in row.items()} for row in csv.DictReader(io.StringIO(text))]
+
+
+def sweep(rows, start):
+    """(time, live bytes and blocks from then on), starting with nothing; all that happens at one time is one step."""
+    changes = []
+    for born, ended, size in rows:
+        born = max(born, start)
+        changes.append((born, size, 1))
+        if ended is not None:
+            changes.append((max(ended, start), -size, -1))
+    changes.sort()
+    steps, size, blocks = [(-1 << 62, 0, 0)], 0, 0
+    for time, change, sign in changes:
+        size, blocks = size + change, blocks + sign
+        if steps[-1][0] == time:
+            steps.pop()
+        steps.append((time, size, blocks))
+    return steps
+
+
+def held(steps, start, end, is_last):
+    """The levels that were held for a time within [start, end), the end of a process included."""
+    levels = []
+    for i, (time, size, blocks) in enumerate(steps):
+        until = steps[i + 1][0] if i + 1 < len(steps) else 1 << 62
+        if time < end + is_last and until > start:
+            levels.append((size, blocks))
+    return levels
+
+
+def check_buckets(what, found, rows, start, is_ranged):
+    steps = sweep(rows, start if not is_ranged else -1 << 62)
+    last = found[-1]["end_ns"]
+    for row in found:
+        is_last = row["end_ns"] == last
+        levels = held(steps, row["start_ns"], row["end_ns"], is_last)
+        inside = lambda at: row["start_ns"] <= (at if is_ranged else max(at, start)) < row["end_ns"] + is_last  # noqa: E731
+        born = [size for at, _, size in rows if inside(at)]
+        ended = [size for _, at, size in rows if at is not None and inside(at)]
+        expected = {"live_bytes": levels[-1][0], "live_blocks": levels[-1][1], "peak_bytes": max(size for size, _ in levels),
+                    "low_bytes": min(size for size, _ in levels), "allocated_blocks": len(born), "allocated_bytes": sum(born),
+                    "freed_blocks": len(ended), "freed_bytes": sum(ended)}
+        for name, value in expected.items():
+            if row[name] != value and not (row["start_ns"] == start and name in ("low_bytes", "peak_bytes")):
+                raise harness.Failure(f"{what}: {name} of bucket {row['bucket']} is {row[name]}, the rows say {value}")
+
+
+def check_picture(tools, database, folder, steps, start, end, is_dark=False):
+    asked(tools, database, "--process", "1", "-o", f"{folder}/memory.svg", "-f")
+    text = Path(folder, "memory.svg").read_text()
+    top, highest, left, plot, tall = 56, None, 86, 898, 300
+    points = re.findall(r'<polygon fill="[^"]*" points="([^"]*)"', text)[-1]
+    corners = [tuple(float(part) for part in pair.split(",")) for pair in points.split()]
+    forth = corners[:max(range(len(corners)), key=lambda i: corners[i][0]) + 1]
+    outline = re.search(r'<polyline class="outline" points="([^"]*)"', text)[1]
+    highest = max(size for _, size, _ in steps)
+    y_top = min(float(pair.split(",")[1]) for pair in outline.split())
+    if abs(y_top - top) > 0.2:
+        raise harness.Failure(f"the highest of the picture is at {y_top}")
+    n_looked = 0
+    for part in range(10, 400, 30):
+        x = left + plot * (part + 0.5) / 400
+        at = start + (end - start) * (part + 1) / 400
+        live = [size for time, size, _ in steps if time < at][-1]
+        ys = [y for (x0, y), (x1, _) in zip(forth, forth[1:]) if x0 <= x <= x1 and x0 != x1]
+        if not ys or abs((top + tall - ys[0]) / tall * highest - live) > highest * 0.01:
+            raise harness.Failure(f"at part {part} the picture shows y {ys}, {live} of {highest} bytes were live")
+        n_looked += 1
+    return n_looked
+
+
+def check(tools, workload, folder):
+    harness.run([tools.record, "-o", f"{workload}.dat", "--", tools.workloads / workload], folder)
+    database = f"{folder}/{workload}.db"
+    db = harness.import_log(tools, f"{folder}/{workload}.dat", database)
+    if rows_of(asked(tools, database, "--csv")) != rows_of(asked(tools, database, "--csv", "size_min=0")):
+        raise harness.Failure(f"{workload}: a filter that all rows pass changes the timeline")
+    start, end = db.rows("SELECT start_ns, end_ns FROM processes WHERE process_id = 1")[0]
+    for options, condition, measure in FILTERS:
+        rows = db.rows(f"SELECT alloc_ns, free_ns, size_bytes FROM allocations WHERE process_id = 1 AND ({condition})")
+        for more in ([], ["--from", "30%", "--to", "70%"]):
+            found = rows_of(asked(tools, database, "--csv", "--process", "1", "--measure", measure, *options, *more))
+            if found and len(rows) < 60000:
+                check_buckets(f"{workload} {condition} {more}", found[::max(1, len(found) // 40)] + found[-1:], rows, start, bool(more))
+    rows = db.rows("SELECT alloc_ns, free_ns, size_bytes FROM allocations WHERE process_id = 1")
+    return check_picture(tools, database, folder, sweep(rows, start), start, end)
+
+
+def test():
+    tools = harness.Tools.from_environment()
+    with harness.scratch() as folder:
+        if sum(check(tools, workload, folder) for workload in WORKLOADS) < 40:
+            raise harness.Failure("nothing was looked at")
+
+
+harness.main(test)
