@@ -4,6 +4,7 @@
 #include "collector/log/definition.h"
 #include "collector/log/message.h"
 #include "collector/log/module_table.h"
+#include "collector/log/segment.h"
 #include "collector/platform/bytes.h"
 #include "collector/platform/fmt.h"
 #include "collector/platform/memory.h"
@@ -18,11 +19,14 @@
 #include <sys/auxv.h>
 
 enum {
-    MOST_BUILD_ID_BYTES = 64
+    MOST_BUILD_ID_BYTES = 64,
+    UNTOLD_BITS = 1 << 16,
 };
 
 _Atomic uint32_t g_modules_epoch = 1; /* 0 is no epoch */
 static _Atomic bool g_has_overflown;
+static _Atomic uint64_t
+    g_untold[UNTOLD_BITS / 64]; /* by hash of what a module is: counted before */
 uintptr_t g_modules_loader_start, g_modules_loader_bytes;
 
 void modules_init(void)
@@ -43,6 +47,8 @@ void modules_bump_epoch(void)
 void modules_forget(void)
 {
     module_table_forget();
+    for (unsigned i = 0; i < UNTOLD_BITS / 64; i++)
+        atomic_store_explicit(&g_untold[i], 0, memory_order_relaxed);
     modules_bump_epoch();
 }
 
@@ -176,8 +182,21 @@ static bool define(uint32_t id, const struct module_identity *identity,
                             file->path.size_bytes);
 }
 
-static void report_overflow(void)
+/* Each is counted once: two with the same hash count as one. */
+static void count_untold(const struct module_identity *identity)
 {
+    uint32_t hash = (uint32_t)(hash_bytes(0xcbf29ce484222325u, identity, sizeof(*identity)) >> 20)
+                    % UNTOLD_BITS;
+    uint64_t bit = (uint64_t)1 << hash % 64;
+    struct log_file *log = segment_log();
+
+    if (log && !(atomic_fetch_or_explicit(&g_untold[hash / 64], bit, memory_order_relaxed) & bit))
+        atomic_fetch_add_explicit(&log->n_untold_modules, 1, memory_order_relaxed);
+}
+
+static void report_overflow(const struct module_identity *identity)
+{
+    count_untold(identity);
     if (!atomic_exchange_explicit(&g_has_overflown, true, memory_order_relaxed))
         message(CONFIG_LEVEL_WARN,
                 "more libraries are loaded at once than are told apart: code of the others has no "
@@ -203,7 +222,7 @@ static uint32_t add_unblocked(const struct module_identity *identity)
         id = is_defined ? module_table_id(slot) : 0;
         module_table_publish(slot, is_defined);
     } else {
-        report_overflow();
+        report_overflow(identity);
     }
     memory_return(file.path.text);
     return id;

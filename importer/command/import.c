@@ -292,6 +292,7 @@ static void take_result(struct import *import, struct import_result *result)
         result->log_bytes += process->log_bytes;
         result->n_partial += definitions_is_partial(process);
         take_unseen(process, result);
+        result->n_untold += process->n_untold_modules;
         for (int i = 0; i < LOG_DROP_REASONS; i++)
             result->n_dropped += process->dropped[i];
     }

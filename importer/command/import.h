@@ -38,6 +38,7 @@ struct import_result {
     uint64_t log_bytes, database_bytes;
     uint32_t n_processes;
     uint32_t n_partial; /* of them recorded late, or not all the time */
+    uint64_t n_untold;  /* modules whose code has no names, because too many were loaded at once */
     uint32_t n_unseen;  /* of them with an allocator inside, whose blocks are missing */
     double seconds;
     bool is_growing;                 /* somebody still wrote to the log when it was opened */

@@ -229,6 +229,12 @@ static void warn(const struct import_result *result)
             result->n_unseen > 1 ? ", nor those of other processes with an allocator inside; see "
                                    "'unseen.' in table meta"
                                  : "");
+    if (result->n_untold > 0)
+        fprintf(
+            stderr,
+            "mtrace-import: note: more libraries were loaded at once than are told apart: code of %" PRIu64
+            " of them has no names\n",
+            result->n_untold);
     if (result->foreign_malloc)
         fprintf(stderr, "mtrace-import: warning: the program brought its own malloc, so that "
                         "nothing was recorded\n");

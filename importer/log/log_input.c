@@ -108,6 +108,7 @@ static void merge_header(struct log_file *header, const struct log_file *other)
     header->max_rss_bytes = later(header->max_rss_bytes, other->max_rss_bytes);
     if (!header->unseen_allocator[0])
         memcpy(header->unseen_allocator, other->unseen_allocator, sizeof(header->unseen_allocator));
+    header->n_untold_modules = (uint32_t)later(header->n_untold_modules, other->n_untold_modules);
     header->unwind_checked = (uint32_t)later(header->unwind_checked, other->unwind_checked);
     header->unwind_mismatches =
         (uint32_t)later(header->unwind_mismatches, other->unwind_mismatches);

@@ -61,6 +61,8 @@ struct definitions_process {
     uint64_t max_rss_bytes; /* 0: not known */
     uint32_t unwind_mismatches;
     uint32_t unwind_checked;
+    uint32_t
+        n_untold_modules; /* loaded beside as many as are told apart: their code has no names */
     uint64_t dropped[LOG_DROP_REASONS]; /* by enum log_drop */
     bool has_lost_events;               /* some of its log could not be read when it was opened */
     const char *collector_version;

@@ -96,6 +96,7 @@ static void fill_process(const struct build *build, size_t i)
         .max_rss_bytes = header->max_rss_bytes,
         .unwind_mismatches = header->unwind_mismatches,
         .unwind_checked = header->unwind_checked,
+        .n_untold_modules = header->n_untold_modules,
         .collector_version = header->collector_version,
         .unseen_allocator = header->unseen_allocator,
     };

@@ -21,7 +21,8 @@ CREATE TABLE meta (             -- facts about the recording and the import
   -- Damage: 'log.lost_bytes' (of segments that could not be read), 'log.damage' (text, a line for each of the first kinds found), 'log.damage.<kind>' (how often).
   -- Anomalies: 'anomaly.unknown_free', 'anomaly.unknown_realloc' (address not live), 'anomaly.double_allocation' (born where a block was live: ended_by 3),
   --   'anomaly.clock_inversion' (repaired), 'frees.untracked' (of blocks born while tracing was off).
-  -- Stacks: 'unwinder.checked', 'unwinder.mismatches' (MTRACE_UNWINDER=check).
+  -- Stacks: 'unwinder.checked', 'unwinder.mismatches' (MTRACE_UNWINDER=check);
+  -- 'modules.untold': libraries whose code has no names, because more were loaded at once than are told apart.
   -- Import: 'mtrace.version', 'schema.version', 'slim' (1: no allocation rows), 'allocations', 'import.seconds', 'symbols.seconds'.
   -- Program: 'suppression.<n>' (its own rules of what is no leak, as heaptrack records them: see the view suppressions).
   -- Collector: 'message.<n>' (its diagnostics), 'setting.<NAME>' (of its environment).

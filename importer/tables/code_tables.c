@@ -299,11 +299,13 @@ static void write_recording(struct facts *facts, struct meta_writer *meta)
     uint64_t log_bytes = 0;
     uint64_t checked = 0;
     uint64_t mismatches = 0;
+    uint64_t untold = 0;
 
     for (uint32_t id = 1; id <= facts->definitions->n_processes; id++) {
         log_bytes += facts->definitions->processes[id].log_bytes;
         checked += facts->definitions->processes[id].unwind_checked;
         mismatches += facts->definitions->processes[id].unwind_mismatches;
+        untold += facts->definitions->processes[id].n_untold_modules;
     }
     meta_text(meta, "collector.version", first->collector_version);
     if (facts->definitions->recorder)
@@ -323,6 +325,7 @@ static void write_recording(struct facts *facts, struct meta_writer *meta)
     meta_number(meta, "events", facts->n_events);
     meta_number(meta, "unwinder.checked", checked);
     meta_number(meta, "unwinder.mismatches", mismatches);
+    meta_number(meta, "modules.untold", untold);
 }
 
 /* One row for each executable, however many processes ran it. */

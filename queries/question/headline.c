@@ -52,12 +52,15 @@ int headline_print(struct query *query, int64_t process_id, struct error *err)
     char filters[TEXT_BYTES];
     char damage[TEXT_BYTES];
     char unseen[TEXT_BYTES];
+    char untold[TEXT_BYTES];
     int rc = headline_format(query, process_id, text, sizeof(text), err);
 
     if (rc == 0)
         rc = notes_format_damage(query, damage, sizeof(damage), err);
     if (rc == 0)
         rc = notes_format_unseen(query, unseen, sizeof(unseen), err);
+    if (rc == 0)
+        rc = notes_format_untold(query, untold, sizeof(untold), err);
     if (rc != 0)
         return rc;
     headline_filters(query, filters, sizeof(filters));
@@ -66,6 +69,8 @@ int headline_print(struct query *query, int64_t process_id, struct error *err)
         (void)fprintf(query->out, "%s\n", damage);
     if (unseen[0])
         (void)fprintf(query->out, "%s\n", unseen);
+    if (untold[0])
+        (void)fprintf(query->out, "%s\n", untold);
     return 0;
 }
 

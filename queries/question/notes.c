@@ -82,6 +82,25 @@ int notes_format_unseen(const struct query *query, char *ret_text, size_t size, 
     return format_one(query, unseen_sql, format_unseen, ret_text, size, err);
 }
 
+/* ---- modules that were not told apart ---- */
+
+static const char untold_sql[] =
+    "SELECT CAST(value AS TEXT) FROM meta WHERE key = 'modules.untold' AND value > 0";
+
+static void format_untold(struct sqlite3_stmt *row, char *text, size_t size)
+{
+    char modules[UNITS_TEXT_BYTES];
+
+    (void)snprintf(text, size,
+                   "more libraries were loaded at once than are told apart: %s without names",
+                   units_format_counted(sqlite3_column_int64(row, 0), "module", modules));
+}
+
+int notes_format_untold(const struct query *query, char *ret_text, size_t size, struct error *err)
+{
+    return format_one(query, untold_sql, format_untold, ret_text, size, err);
+}
+
 /* ---- another recorder ---- */
 
 static const char no_threads[] =
@@ -155,7 +174,8 @@ typedef int format_note(const struct query *query, char *ret_text, size_t size, 
 
 static int note_what_is_missing(const struct query *query, struct error *err)
 {
-    static format_note *const formats[] = {notes_format_damage, notes_format_unseen};
+    static format_note *const formats[] = {notes_format_damage, notes_format_unseen,
+                                           notes_format_untold};
     char text[NOTE_BYTES];
     int rc = 0;
 

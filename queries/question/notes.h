@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * notes: what must be said beside an answer, as remarks (query_remark): what of the log was lost,
- * because it changes every figure; which allocator was not seen; what a recording of another tool cannot answer, because that is
+ * because it changes every figure; which allocator was not seen; which libraries have no names; what a recording of another tool cannot answer, because that is
  * no finding about the program; which blocks have no row.
  */
 #ifndef MTRACE_QUERIES_NOTES_H
@@ -13,7 +13,7 @@ struct error;
 struct query;
 
 /* Before the answer. Where the command's own screen begins with a headline, that has
- * the first two. */
+ * the first three. */
 int notes_before(const struct query *query, struct error *err);
 
 /* After an answer that is made of rows: how many blocks were culled. Rows do not say that some are
@@ -25,5 +25,8 @@ int notes_format_damage(const struct query *query, char *ret_text, size_t size, 
 
 /* One line on an allocator inside an executable, whose blocks are missing; "" where none is known. */
 int notes_format_unseen(const struct query *query, char *ret_text, size_t size, struct error *err);
+
+/* One line on libraries whose code has no names, because too many were loaded; "" for none. */
+int notes_format_untold(const struct query *query, char *ret_text, size_t size, struct error *err);
 
 #endif
