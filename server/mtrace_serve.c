@@ -2,6 +2,7 @@
 /* mtrace-serve: recordings in a browser, and over HTTP. */
 #include "queries/library/import_first.h"
 #include "server/api.h"
+#include "server/bytehound/bytehound.h"
 #include "server/http_server.h"
 #include "server/pages.h"
 #include "server/question.h"
@@ -139,6 +140,8 @@ static int add_path(struct recordings *recordings, const char *path, bool is_fol
 
 static int answer(void *context, struct exchange *exchange, struct error *err)
 {
+    if (bytehound_is_asked(exchange))
+        return bytehound_answer(context, exchange, err);
     if (api_is_asked(exchange))
         return api_answer(context, exchange, err);
     if (strcmp(exchange->method, "GET") != 0 && strcmp(exchange->method, "HEAD") != 0)

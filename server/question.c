@@ -148,13 +148,20 @@ static bool receive(void *context, const char *data, size_t size)
            && fwrite(data, 1, size, exchange->out) == size;
 }
 
+static void interrupt(void *question)
+{
+    queries_interrupt(question);
+}
+
 /* Under the eyes of the watch. */
 static int ask_in_time(const struct question_place *place, struct queries *question,
                        struct exchange *exchange, struct error *err)
 {
     const struct queries_output output = {.write = receive, .context = exchange};
-    struct watched watched = {
-        .question = question, .is_abandoned = exchange->is_abandoned, .client = exchange->client};
+    struct watched watched = {.interrupt = interrupt,
+                              .question = question,
+                              .is_abandoned = exchange->is_abandoned,
+                              .client = exchange->client};
     int rc = queries_set(question, "time_limit", place->time_limit, err);
 
     if (rc != 0)
@@ -166,7 +173,7 @@ static int ask_in_time(const struct question_place *place, struct queries *quest
 }
 
 /* The name of a recording in place of its path (QU-3). */
-static void hide_path(struct error *err, const struct recording *recording)
+void question_hide_path(struct error *err, const struct recording *recording)
 {
     char text[sizeof(err->text)];
     size_t length = strlen(recording->path);
@@ -234,9 +241,9 @@ int question_answer(const struct question_place *place, const struct recording *
         return 0;
     rc = ask(place, command, recording, &full, exchange, err);
     if (rc != 0) {
-        hide_path(err, recording);
+        question_hide_path(err, recording);
         if (other)
-            hide_path(err, other);
+            question_hide_path(err, other);
     }
     return rc;
 }

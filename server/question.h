@@ -46,4 +46,7 @@ int question_answer(const struct question_place *place, const struct recording *
 bool question_is_known(const struct recording *recording, const struct recording *other,
                        struct exchange *exchange);
 
+/* The recording's name in place of its path, wherever a message has it. */
+void question_hide_path(struct error *err, const struct recording *recording);
+
 #endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "server/watch.h"
 
-#include "queries/library/queries.h"
 #include "support/error.h"
 
 #include <errno.h>
@@ -34,7 +33,7 @@ static void look(struct watch *watch)
 {
     for (struct watched *watched = watch->first; watched; watched = watched->next)
         if (watched->is_abandoned(watched->client))
-            queries_interrupt(watched->question);
+            watched->interrupt(watched->question);
 }
 
 static void *run(void *context)

@@ -14,12 +14,12 @@
 #include <stdbool.h>
 
 struct error;
-struct queries;
 struct watch;
 
 /* Of the caller, between begin and end. */
 struct watched {
-    struct queries *question;
+    void (*interrupt)(void *question);
+    void *question;
     bool (*is_abandoned)(const void *client);
     const void *client;
     struct watched *next;

@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: MIT */
+#include "server/bytehound/bytehound.h"
+
+#include "server/bytehound/bytehound_parts.h"
+#include "server/exchange.h"
+#include "server/question.h"
+#include "server/recordings.h"
+#include "server/watch.h"
+#include "support/error.h"
+#include "support/json_text.h"
+#include "support/saturating.h"
+#include "support/units.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <time.h>
+
+static const char data[] = "/data/";
+
+enum {
+    ID_BYTES = 64
+};
+
+/* What a path is made of behind the recording. */
+static const struct endpoint {
+    const char *name;
+    bytehound_answer_fn *answer;
+    bool may_go_on; /* a file's name, or what is asked for, follows */
+} endpoints[] = {
+    {"timeline", bytehound_timeline, false},
+    {"timeline_leaked", bytehound_timeline_leaked, false},
+    {"timeline_maps", bytehound_timeline_maps, false},
+    {"allocations", bytehound_allocations, false},
+    {"allocation_groups", bytehound_groups, false},
+    {"maps", bytehound_maps, false},
+    {"backtraces", bytehound_backtraces, false},
+    {"backtrace", bytehound_backtrace, true},
+    {"raw_allocations", bytehound_raw_allocations, false},
+    {"tree", bytehound_tree, false},
+    {"regions", bytehound_regions, false},
+    {"mallopts", bytehound_mallopts, false},
+    {"export/flamegraph", bytehound_flamegraph, true},
+    {"export/flamegraph.pl", bytehound_collapsed, true},
+    {"export/heaptrack", bytehound_heaptrack, true},
+    {"export/replay", bytehound_replay, true},
+    {"allocation_ascii_tree", bytehound_ascii_tree, true},
+    {"dynamic_constants", bytehound_dynamic_constants, true},
+    {"dynamic_statics", bytehound_dynamic_statics, true},
+    {"dynamic_constants_ascii_tree", bytehound_dynamic_constants, true},
+    {"dynamic_statics_ascii_tree", bytehound_dynamic_statics, true},
+    {"allocation_filter_to_sql", bytehound_filter_to_sql, false},
+    {"allocation_filter_to_script", bytehound_filter_to_sql, false},
+    {"map_filter_to_sql", bytehound_map_filter_to_sql, false},
+    {"map_filter_to_script", bytehound_map_filter_to_sql, false},
+};
+
+/* ---- opening ---- */
+
+static int64_t now_ns(void)
+{
+    struct timespec now;
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+static int read_times(struct bytehound *self, struct error *err)
+{
+    int rc = rundb_get_int64(&self->database,
+                             "SELECT start_unix_ns - start_ns FROM processes ORDER BY process_id",
+                             &self->start_unix_ns, err);
+
+    return rc == 0 ? rundb_get_int64(&self->database, "SELECT max(end_ns) FROM processes",
+                                     &self->end_ns, err)
+                   : rc;
+}
+
+int bytehound_open(struct bytehound *self, struct error *err)
+{
+    uint64_t limit_ns = 0;
+    int rc = units_parse_duration(self->place->time_limit, &limit_ns, err);
+
+    if (rc != 0)
+        return rc;
+    self->stop.until_ns = now_ns() + (int64_t)(limit_ns < INT64_MAX / 2 ? limit_ns : INT64_MAX / 2);
+    rc = rundb_open(&self->database, self->recording->path, &self->stop, err);
+    if (rc != 0)
+        return rc;
+    rc = rundb_load_views(&self->database, err);
+    if (rc == 0)
+        rc = rundb_lock(&self->database, err);
+    if (rc == 0)
+        rc = read_times(self, err);
+    database_guard_lift_steps(&self->database.guard);
+    return rc;
+}
+
+void bytehound_close(struct bytehound *self)
+{
+    rundb_close(&self->database);
+}
+
+int bytehound_check_rows(const struct bytehound *self, struct error *err)
+{
+    int64_t is_slim = 0;
+    int rc = rundb_get_int64(&self->database, "SELECT max(value) FROM meta WHERE key = 'slim'",
+                             &is_slim, err);
+
+    return rc == 0 && is_slim ? error_set(
+               err, ERROR_USAGE,
+               "'%s' has no rows of allocations, of which this is made: it was imported "
+               "with --slim, or is still recorded",
+               self->recording->name)
+                              : rc;
+}
+
+int bytehound_flag(const struct bytehound *self, const char *name, bool *ret_flag,
+                   struct error *err)
+{
+    const char *value = exchange_parameter(self->exchange, name);
+    bool is_yes = value && (strcmp(value, "true") == 0 || strcmp(value, "1") == 0);
+
+    *ret_flag = is_yes;
+    if (!value || is_yes || strcmp(value, "false") == 0 || strcmp(value, "0") == 0)
+        return 0;
+    return error_set(err, ERROR_USAGE, "%s: '%.100s' is neither true nor false", name, value);
+}
+
+/* ---- pieces of JSON ---- */
+
+void bytehound_put_timeval(const struct bytehound *self, const char *name, int64_t ns)
+{
+    int64_t plain = ns > 0 ? ns : 0;
+
+    (void)fprintf(self->out, "\"%s\":{\"secs\":%" PRId64 ",\"fract_nsecs\":%" PRId64 "}", name,
+                  plain / 1000000000, plain % 1000000000);
+}
+
+void bytehound_put_times(const struct bytehound *self, const char *name, int64_t at_ns)
+{
+    char relative[64];
+
+    bytehound_put_timeval(self, name, saturating_add(self->start_unix_ns, at_ns));
+    (void)fputc(',', self->out);
+    (void)snprintf(relative, sizeof(relative), "%s_relative", name);
+    bytehound_put_timeval(self, relative, at_ns);
+    (void)fprintf(self->out, ",\"%s_p\":%.9g", relative,
+                  self->end_ns > 0 ? (double)at_ns / (double)self->end_ns : 0);
+}
+
+void bytehound_put_address(const struct bytehound *self, const char *name, uint64_t address)
+{
+    (void)fprintf(self->out, "\"%s\":%" PRIu64 ",\"%s_s\":\"%016" PRIX64 "\"", name, address, name,
+                  address);
+}
+
+void bytehound_put_sql(const struct bytehound *self, struct sqlite3_stmt *stmt)
+{
+    char *sql = sqlite3_expanded_sql(stmt);
+
+    (void)fputs("{\"prologue\":\"\",\"code\":", self->out);
+    json_text_put(self->out, sql ? sql : "");
+    (void)fputs("}\n", self->out);
+    sqlite3_free(sql);
+}
+
+/* ---- routes ---- */
+
+bool bytehound_is_asked(const struct exchange *exchange)
+{
+    return strcmp(exchange->path, "/list") == 0 || strncmp(exchange->path, data, strlen(data)) == 0;
+}
+
+static void interrupt(void *context)
+{
+    struct bytehound *self = context;
+
+    self->stop.is_wanted = true;
+}
+
+static int answer_open(struct bytehound *self, const struct endpoint *endpoint, const char *rest,
+                       struct error *err)
+{
+    struct exchange *exchange = self->exchange;
+    struct watched watched = {.interrupt = interrupt,
+                              .question = self,
+                              .is_abandoned = exchange->is_abandoned,
+                              .client = exchange->client};
+    int rc;
+
+    watch_begin(self->place->watch, &watched);
+    rc = bytehound_open(self, err);
+    if (rc == 0)
+        rc = bytehound_flag(self, "strip_template_args", &self->is_stripped, err);
+    if (rc == 0)
+        rc = endpoint ? endpoint->answer(self, rest, err) : bytehound_put_list_item(self, err);
+    bytehound_close(self);
+    watch_end(self->place->watch, &watched);
+    if (rc != 0)
+        question_hide_path(err, self->recording);
+    return rc;
+}
+
+static int answer_list(const struct question_place *place, struct exchange *exchange,
+                       struct error *err)
+{
+    int rc = 0;
+
+    (void)fputc('[', exchange->out);
+    for (size_t i = 0; i < place->recordings->n_items && rc == 0; i++) {
+        struct bytehound self = {.place = place,
+                                 .recording = &place->recordings->items[i],
+                                 .exchange = exchange,
+                                 .out = exchange->out};
+
+        (void)fputs(i > 0 ? ",\n" : "", exchange->out);
+        rc = answer_open(&self, NULL, "", err);
+    }
+    (void)fputs("]\n", exchange->out);
+    return rc;
+}
+
+/* The longest name that the path goes on with. */
+static const struct endpoint *find_endpoint(const char *path, const char **ret_rest)
+{
+    for (size_t i = 0; i < sizeof(endpoints) / sizeof(endpoints[0]); i++) {
+        size_t length = strlen(endpoints[i].name);
+
+        if (strncmp(path, endpoints[i].name, length) != 0)
+            continue;
+        *ret_rest = path + length;
+        if (**ret_rest == '\0' || (**ret_rest == '/' && endpoints[i].may_go_on))
+            return &endpoints[i];
+    }
+    return NULL;
+}
+
+static int answer_data(const struct question_place *place, struct exchange *exchange,
+                       struct error *err)
+{
+    const char *path = exchange->path + strlen(data);
+    size_t length = strcspn(path, "/");
+    char id[ID_BYTES] = "";
+    const char *rest;
+    const struct endpoint *endpoint =
+        path[length] == '/' ? find_endpoint(path + length + 1, &rest) : NULL;
+    struct bytehound self = {.place = place, .exchange = exchange, .out = exchange->out};
+
+    if (!endpoint)
+        return error_set(err, ERROR_NOT_FOUND,
+                         "there is no '%.200s' in bytehound's interface; docs/rest.md lists it",
+                         exchange->path);
+    (void)snprintf(id, sizeof(id), "%.*s", (int)length, path);
+    self.recording = recordings_find(place->recordings, id);
+    if (!self.recording)
+        return error_set(err, ERROR_NOT_FOUND,
+                         "this server has no recording '%s'; /list has their ids", id);
+    if (question_is_known(self.recording, NULL, exchange))
+        return 0;
+    return answer_open(&self, endpoint, rest, err);
+}
+
+int bytehound_answer(const struct question_place *place, struct exchange *exchange,
+                     struct error *err)
+{
+    if (strcmp(exchange->method, "GET") != 0)
+        return error_set(err, ERROR_USAGE,
+                         "bytehound's interface is asked by GET; its scripts are answered by SQL: "
+                         "POST /api/v1/RECORDING/sql");
+    return strcmp(exchange->path, "/list") == 0 ? answer_list(place, exchange, err)
+                                                : answer_data(place, exchange, err);
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+/* bytehound_parts: one request to bytehound's interface, and the functions that answer it. */
+#ifndef MTRACE_SERVER_BYTEHOUND_PARTS_H
+#define MTRACE_SERVER_BYTEHOUND_PARTS_H
+
+#include "common/attr.h"
+#include "queries/database/rundb.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+struct error;
+struct exchange;
+struct question_place;
+struct recording;
+
+struct bytehound {
+    const struct question_place *place;
+    const struct recording *recording;
+    struct exchange *exchange;
+    FILE *out;
+    struct rundb database;
+    struct database_stop stop;
+    int64_t start_unix_ns; /* at time 0 of the database */
+    int64_t end_ns;        /* last known instant */
+    bool is_stripped;      /* strip_template_args: functions without what stands in <> */
+};
+
+/* Opens the database with our views, and reads the times. Close it in any case. */
+int bytehound_open(struct bytehound *self, struct error *err);
+void bytehound_close(struct bytehound *self);
+
+/* ERROR_USAGE when the database was imported without rows of allocations. */
+int bytehound_check_rows(const struct bytehound *self, struct error *err);
+
+/* Whether a parameter is given as a yes; ERROR_USAGE for what is neither. */
+int bytehound_flag(const struct bytehound *self, const char *name, bool *ret_flag,
+                   struct error *err);
+
+/* ---- pieces of JSON ---- */
+
+/* "name":{"secs":…,"fract_nsecs":…} of a time of the database since the epoch, then _relative and
+ * _relative_p. */
+void bytehound_put_times(const struct bytehound *self, const char *name, int64_t at_ns);
+
+/* The first of these alone, of a time since the epoch, or a span. */
+void bytehound_put_timeval(const struct bytehound *self, const char *name, int64_t ns);
+
+/* "name":1,"name_s":"0000000000000001" */
+void bytehound_put_address(const struct bytehound *self, const char *name, uint64_t address);
+
+/* {"prologue":"","code":"SELECT …"} of a statement with its values. */
+void bytehound_put_sql(const struct bytehound *self, struct sqlite3_stmt *stmt);
+
+/* ---- what answers: `rest` is what stands behind the endpoint in the path, "" or "/…" ---- */
+
+typedef int bytehound_answer_fn(struct bytehound *self, const char *rest, struct error *err);
+
+bytehound_answer_fn bytehound_timeline, bytehound_timeline_leaked, bytehound_timeline_maps,
+    bytehound_allocations, bytehound_groups, bytehound_maps, bytehound_backtraces,
+    bytehound_backtrace, bytehound_raw_allocations, bytehound_tree, bytehound_regions,
+    bytehound_mallopts, bytehound_flamegraph, bytehound_collapsed, bytehound_heaptrack,
+    bytehound_replay, bytehound_ascii_tree, bytehound_dynamic_constants, bytehound_dynamic_statics,
+    bytehound_filter_to_sql, bytehound_map_filter_to_sql;
+
+int bytehound_put_list_item(struct bytehound *self, struct error *err);
+
+#endif
