@@ -18,11 +18,11 @@ enum {
 };
 
 static const char style[] =
-    "<style>.mchart{color-scheme:light dark;font:12px sans-serif}.mchart .paper{fill:#fcfcfc}.mchart text{fill:#333}"
+    ".mchart{color-scheme:light dark;font:12px sans-serif}.mchart .paper{fill:#fcfcfc}.mchart text{fill:#333}"
     ".mchart .head{font-size:15px;font-weight:bold;fill:#111}.mchart .grid{stroke:#ddd}.mchart .axis{stroke:#888}"
     ".mchart .outline{fill:none;stroke:#111;stroke-width:1}.mchart .line{fill:none;stroke-width:1.8}"
     "@media(prefers-color-scheme:dark){.mchart .paper{fill:#16181c}.mchart text{fill:#ccc}.mchart .head{fill:#eee}"
-    ".mchart .grid{stroke:#333}.mchart .axis{stroke:#777}.mchart .outline{stroke:#eee}}</style>\n";
+    ".mchart .grid{stroke:#333}.mchart .axis{stroke:#777}.mchart .outline{stroke:#eee}}\n";
 
 /* Okabe and Ito's, then paler ones. */
 static const char *const colours[N_COLOURS] = {"#0072b2", "#e69f00", "#009e73", "#cc79a7",
@@ -304,9 +304,14 @@ static void put_all(const struct chart *chart, FILE *out)
 void chart_draw(const struct chart *chart, FILE *out)
 {
     svg_begin(out, WIDTH, height_of(chart), chart->title);
-    (void)fputs(style, out);
+    (void)fprintf(out, "<style>%s</style>\n", style);
     put_all(chart, out);
     svg_end(out);
+}
+
+void chart_put_style(FILE *out)
+{
+    (void)fputs(style, out);
 }
 
 void chart_draw_inline(const struct chart *chart, FILE *out)

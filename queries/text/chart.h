@@ -51,7 +51,8 @@ struct chart {
 /* A whole file. */
 void chart_draw(const struct chart *chart, FILE *out);
 
-/* The same inside of a page of HTML. */
+/* The same inside of a page of HTML, which has the rules of chart_put_style among its own. */
+void chart_put_style(FILE *out);
 void chart_draw_inline(const struct chart *chart, FILE *out);
 
 #endif

@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * report: one page of HTML about a process, to be kept and sent: figures, charts, tables that sort, flame graphs of
+ * several measures. It needs no other file and no network; its style follows the reader's light or dark. Rows and
+ * frames are as many as keep it below 2 MB: the largest ones.
+ */
+#include "queries/question/headline.h"
+#include "queries/question/query.h"
+#include "queries/question/query_open.h"
+#include "queries/reports/histogram_picture.h"
+#include "queries/reports/report_flames.h"
+#include "queries/reports/reports.h"
+#include "queries/reports/timeline_picture.h"
+#include "queries/text/chart.h"
+#include "queries/text/render.h"
+#include "queries/text/svg.h"
+#include "support/error.h"
+#include "support/units.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    TITLE_BYTES = 1024
+};
+
+/* ---- tables ---- */
+
+static const struct part {
+    const char *id, *title, *help;
+    const char *sql; /* of ?1, the process */
+} parts[] = {
+    {"leaks", "Leaks", "call sites whose blocks were never freed, those that go on first",
+     "WITH heaviest AS MATERIALIZED (SELECT process_id, ifnull(call_site_id, 0) AS site, backtrace_id, max(leaked_bytes)"
+     " FROM _leaked_stacks WHERE rule_id IS NULL GROUP BY 1, 2)"
+     " SELECT l.leaked_bytes, l.leaked_blocks, l.share_of_site, l.pattern, l.stacks, l.call_site_id, l.function, l.source,"
+     " l.line, l.module, (SELECT x.stack FROM stack_texts AS x WHERE x.backtrace_id = (SELECT h.backtrace_id FROM heaviest"
+     " AS h WHERE h.process_id = l.process_id AND h.site = ifnull(l.call_site_id, 0))) AS stack FROM leaks AS l"
+     " WHERE l.process_id = ?1 AND l.suppressed_by IS NULL LIMIT 100"},
+    {"peak", "Live at the peak", "call sites with live blocks when memory was highest",
+     "WITH heaviest AS MATERIALIZED (SELECT t.process_id, ifnull(b.call_site_id, 0) AS site, t.backtrace_id, max(t.peak_bytes)"
+     " FROM backtrace_totals AS t JOIN backtraces AS b ON b.backtrace_id = t.backtrace_id GROUP BY 1, 2)"
+     " SELECT l.bytes, l.blocks, l.share, l.call_site_id, l.function, l.source, l.line, l.module,"
+     " (SELECT x.stack FROM stack_texts AS x WHERE x.backtrace_id = (SELECT h.backtrace_id FROM heaviest AS h"
+     " WHERE h.process_id = l.process_id AND h.site = ifnull(l.call_site_id, 0))) AS stack FROM peak AS l"
+     " WHERE l.process_id = ?1 LIMIT 100"},
+    {"growth", "Growth", "call sites whose live bytes keep rising",
+     "SELECT grown_bytes, bytes_per_s, pattern, since_ns, to_bytes, call_site_id, function, source, line, module"
+     " FROM growth WHERE process_id = ?1 LIMIT 100"},
+    {"temporary", "Temporary", "call sites whose blocks are freed at once",
+     "SELECT * FROM temporary WHERE process_id = ?1 LIMIT 200"},
+    {"hot", "Allocated most often", "call sites by how often they allocate",
+     "SELECT * FROM hot WHERE process_id = ?1 LIMIT 200"},
+    {"modules", "Libraries",
+     "what executables and libraries allocate, alone and with all they call",
+     "SELECT module AS library, self_allocated_bytes, self_leaked_bytes, self_peak_bytes, inclusive_allocated_bytes,"
+     " inclusive_leaked_bytes, inclusive_peak_bytes FROM by_module WHERE process_id = ?1 LIMIT 200"},
+    {"threads", "Threads", "what each thread allocated and freed",
+     "SELECT tid, name, start_ns, end_ns, allocated_blocks, allocated_bytes, freed_blocks, freed_bytes, leaked_blocks,"
+     " leaked_bytes, peak_bytes FROM threads WHERE process_id = ?1 ORDER BY allocated_bytes DESC LIMIT 200"},
+    {"processes", "Processes", "all that were recorded",
+     "SELECT process_id, pid, executable, command_line, duration_ns, end_kind, end_value, peak_bytes FROM processes"
+     " WHERE ?1 > 0 ORDER BY peak_bytes DESC LIMIT 200"},
+};
+
+/* Inside of a script element nothing may look like its end. */
+static void put_escaped(const char *text, FILE *out)
+{
+    for (; *text; text++) {
+        if (*text == '<')
+            (void)fputs("\\u003c", out);
+        else
+            (void)putc(*text, out);
+    }
+}
+
+typedef int json_fn(const struct query *query, int64_t process_id, const void *context, FILE *out,
+                    struct error *err);
+
+static int put_json(const struct query *query, int64_t process_id, const char *id, json_fn *write,
+                    const void *context, struct error *err)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    int rc = out ? write(query, process_id, context, out, err)
+                 : error_set(err, ERROR_NOMEM, "no memory for a page");
+
+    if (out && fclose(out) != 0 && rc == 0)
+        rc = error_set(err, ERROR_NOMEM, "no memory for a page");
+    if (rc == 0) {
+        (void)fprintf(query->out, "<script type=\"application/json\" id=\"%s\">", id);
+        put_escaped(text, query->out);
+        (void)fputs("</script>\n", query->out);
+    }
+    free(text);
+    return rc;
+}
+
+static int write_rows(const struct query *query, int64_t process_id, const void *context, FILE *out,
+                      struct error *err)
+{
+    const struct render_style style = {.format = RENDER_JSON};
+    const struct part *part = context;
+    struct sqlite3_stmt *stmt;
+    int rc = rundb_prepare(&query->database, part->sql, &stmt, err);
+
+    if (rc != 0)
+        return rc;
+    sqlite3_bind_int64(stmt, 1, process_id);
+    rc = render_statement(&query->database, stmt, &style, -1, out, NULL, err);
+    sqlite3_finalize(stmt);
+    return rc;
+}
+
+static int write_flames(const struct query *query, int64_t process_id, const void *context,
+                        FILE *out, struct error *err)
+{
+    (void)context;
+    return report_flames_put(query, process_id, out, err);
+}
+
+/* ---- figures ---- */
+
+static const struct figure {
+    const char *name, *title;
+} figures[] = {
+    {"allocated_bytes", "allocated"},
+    {"allocations", "blocks allocated"},
+    {"peak_bytes", "live at the peak"},
+    {"peak_ns", "the peak was at"},
+    {"leaked_bytes", "leaked"},
+    {"leaked_blocks", "blocks leaked"},
+    {"suppressed_bytes", "of these suppressed"},
+    {"temporary_blocks", "temporary blocks"},
+    {"reallocs", "reallocs"},
+    {"failures", "failed calls"},
+    {"rss_max_bytes", "RSS peak, as the kernel counted"},
+    {"duration_ns", "duration"},
+    {"threads", "threads"},
+    {"events_dropped", "events dropped"},
+    {"complete_share", "complete stacks"},
+};
+
+static void format_figure(struct sqlite3_stmt *row, char *text)
+{
+    const char *unit = (const char *)sqlite3_column_text(row, 1);
+    int64_t value = sqlite3_column_int64(row, 0);
+
+    if (strcmp(unit, "bytes") == 0)
+        (void)units_format_bytes(value, text);
+    else if (strcmp(unit, "ns") == 0)
+        (void)units_format_duration(value, text);
+    else if (strcmp(unit, "share") == 0)
+        (void)units_format_share(sqlite3_column_double(row, 0), text);
+    else
+        (void)units_format_count(value, text);
+}
+
+static int put_figures(const struct query *query, int64_t process_id, struct error *err)
+{
+    struct sqlite3_stmt *stmt;
+    int rc = rundb_prepare(&query->database,
+                           "SELECT value, unit FROM summary WHERE process_id = ?1 AND name = ?2"
+                           " AND value IS NOT NULL",
+                           &stmt, err);
+
+    (void)fputs("<dl id=\"summary\">\n", query->out);
+    for (size_t i = 0; rc == 0 && i < sizeof(figures) / sizeof(figures[0]); i++) {
+        char text[UNITS_TEXT_BYTES];
+
+        sqlite3_bind_int64(stmt, 1, process_id);
+        sqlite3_bind_text(stmt, 2, figures[i].name, -1, SQLITE_STATIC);
+        rc = rundb_step(&query->database, stmt, err);
+        if (rc == 1) {
+            format_figure(stmt, text);
+            (void)fprintf(query->out, "<div><dt>%s</dt><dd data-name=\"%s\">", figures[i].title,
+                          figures[i].name);
+            svg_put_text(query->out, text);
+            (void)fputs("</dd></div>\n", query->out);
+        }
+        rc = rc < 0 ? rc : 0;
+        sqlite3_reset(stmt);
+    }
+    sqlite3_finalize(stmt);
+    (void)fputs("</dl>\n", query->out);
+    return rc;
+}
+
+/* ---- charts ---- */
+
+/* A picture of which there is nothing is no reason to have no page. */
+static int put_chart(const struct query *query, const char *title, int rc, struct error *err)
+{
+    if (rc == ERROR_NOT_FOUND) {
+        (void)fprintf(query->out, "<p class=\"soft\">%s: ", title);
+        svg_put_text(query->out, err->text);
+        (void)fputs("</p>\n", query->out);
+        *err = (struct error){0};
+        rc = 0;
+    }
+    return rc;
+}
+
+static int put_charts(const struct query *query, int64_t process_id, struct error *err)
+{
+    int rc;
+
+    (void)fputs("<section id=\"charts\"><h2>Over time, by size and by lifetime</h2>\n", query->out);
+    rc = query_need_rows(query, err);
+    if (rc == 0)
+        rc = timeline_picture_draw(query, process_id, true, err);
+    rc = put_chart(query, "over time", rc, err);
+    if (rc == 0)
+        rc = put_chart(query, "sizes", histogram_picture_draw(query, true, true, err), err);
+    if (rc == 0)
+        rc = put_chart(query, "lifetimes", histogram_picture_draw(query, false, true, err), err);
+    (void)fputs("</section>\n", query->out);
+    return rc;
+}
+
+/* ---- the page ---- */
+
+static const char *embedded(const char *name)
+{
+    for (const struct embedded_sql *file = embedded_pictures; file->name; file++) {
+        if (strcmp(file->name, name) == 0)
+            return file->text;
+    }
+    return "";
+}
+
+static const char flame_controls[] =
+    "<section id=\"flame-section\"><h2>Flame graph</h2>\n<div class=\"controls\" id=\"measures\"></div>\n"
+    "<div class=\"controls\"><select id=\"unit\" aria-label=\"width is\"><option value=\"0\">bytes</option>"
+    "<option value=\"1\">blocks</option></select>\n"
+    "<label><input type=\"checkbox\" id=\"inverted\"> innermost functions on top</label>\n"
+    "<label><input type=\"checkbox\" id=\"folded\"> collapse recursion</label>\n"
+    "<label>leave out less than <input type=\"range\" id=\"least\" min=\"0\" max=\"50\" value=\"1\"> "
+    "<span id=\"least-said\">0.1 %</span></label>\n"
+    "<input type=\"search\" id=\"search\" placeholder=\"regular expression\" aria-label=\"search\"> "
+    "<span id=\"matches\" class=\"soft\"></span>\n<button type=\"button\" id=\"whole\">show all</button></div>\n"
+    "<canvas id=\"flames\"></canvas>\n<div id=\"figures\" role=\"status\"></div></section>\n";
+
+static void put_head(const struct query *query, const char *headline)
+{
+    FILE *out = query->out;
+
+    (void)fputs(
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head><meta charset=\"utf-8\">\n"
+        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline';"
+        " script-src 'unsafe-inline'\">\n<meta name=\"viewport\" content=\"width=device-width\">\n<title>",
+        out);
+    svg_put_text(out, headline);
+    (void)fprintf(out, "</title>\n<style>\n%s", embedded("report_style"));
+    chart_put_style(out);
+    (void)fputs("</style></head>\n<body>\n<h1>", out);
+    svg_put_text(out, headline);
+    (void)fputs("</h1>\n<nav><a href=\"#charts\">Charts</a>", out);
+    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+        (void)fprintf(out, " <a href=\"#part-%s\">%s</a>", parts[i].id, parts[i].title);
+    (void)fputs(" <a href=\"#flame-section\">Flame graph</a></nav>\n", out);
+}
+
+static int put_tables(const struct query *query, int64_t process_id, struct error *err)
+{
+    int rc = 0;
+
+    for (size_t i = 0; rc == 0 && i < sizeof(parts) / sizeof(parts[0]); i++) {
+        (void)fprintf(
+            query->out,
+            "<section id=\"part-%s\" data-rows=\"rows-%s\"><h2>%s</h2>\n<p class=\"soft\">%s</p></section>\n",
+            parts[i].id, parts[i].id, parts[i].title, parts[i].help);
+    }
+    (void)fputs(flame_controls, query->out);
+    for (size_t i = 0; rc == 0 && i < sizeof(parts) / sizeof(parts[0]); i++) {
+        char id[32];
+
+        (void)snprintf(id, sizeof(id), "rows-%s", parts[i].id);
+        rc = put_json(query, process_id, id, write_rows, &parts[i], err);
+    }
+    return rc;
+}
+
+static int put_page(const struct query *query, int64_t process_id, struct error *err)
+{
+    char headline[TITLE_BYTES];
+    int rc = headline_format(query, process_id, headline, sizeof(headline), err);
+
+    if (rc != 0)
+        return rc;
+    put_head(query, headline);
+    rc = put_figures(query, process_id, err);
+    if (rc == 0)
+        rc = put_charts(query, process_id, err);
+    if (rc == 0)
+        rc = put_tables(query, process_id, err);
+    if (rc == 0)
+        rc = put_json(query, process_id, "flame", write_flames, NULL, err);
+    (void)fprintf(query->out, "<script>\n%s</script>\n</body>\n</html>\n", embedded("report"));
+    return rc;
+}
+
+static bool is_page(const char *name)
+{
+    size_t length = name ? strlen(name) : 0;
+
+    return length > 5 && strcmp(name + length - 5, ".html") == 0;
+}
+
+/* The library's words for one process are about that one alone. */
+static int put_process(struct query *query, int64_t process_id, struct error *err)
+{
+    const struct query_options *asked = query->options;
+    struct query_options options = *asked;
+    int rc;
+
+    options.process_id = process_id;
+    query->options = &options;
+    rc = put_page(query, process_id, err);
+    query->options = asked;
+    return rc;
+}
+
+int cmd_report_run(struct query *query, struct error *err)
+{
+    int64_t process_id = 0;
+    int64_t n = 0;
+    int rc;
+
+    if (!is_page(query->output_name) || query->style.format != RENDER_TABLE)
+        return error_set(
+            err, ERROR_USAGE,
+            "a report is a page of HTML: name the file it becomes, as output report.html");
+    rc = timeline_picture_process(query, &process_id, err);
+    if (rc == 0)
+        rc = rundb_get_int64(&query->database, "SELECT count(*) FROM processes", &n, err);
+    if (rc == 0 && process_id == 0)
+        return error_set(err, ERROR_NOT_FOUND, "'%s' has no process",
+                         query->options->database_path);
+    if (rc == 0 && n > 1 && !query->options->process_id)
+        query_remark(
+            query,
+            "the report is of process %lld, which had most memory, of %lld; process chooses another",
+            (long long)process_id, (long long)n);
+    return rc == 0 ? put_process(query, process_id, err) : rc;
+}
