@@ -4,6 +4,7 @@
 #include "queries/question/query.h"
 #include "queries/stacks/call_tree.h"
 #include "queries/stacks/stack_weights.h"
+#include "queries/text/shorten.h"
 #include "support/error.h"
 #include "support/growing.h"
 #include "support/json_text.h"
@@ -31,6 +32,29 @@ static void put_text(FILE *out, const char *text)
     json_text_put(out, text ? text : "");
 }
 
+/* Cut where a character begins. */
+static void cut(char *text, size_t most)
+{
+    if (strlen(text) <= most)
+        return;
+    while (most > 0 && ((unsigned char)text[most] & 0xc0) == 0x80)
+        most--;
+    text[most] = '\0';
+}
+
+static void put_name(const struct flames *flames, const char *name)
+{
+    bool is_full = ftell(flames->names_out) > REPORT_FLAMES_NAMES_BYTES;
+    char text[REPORT_FLAMES_NAME_BYTES * 4];
+
+    if (strlen(name) > REPORT_FLAMES_NAME_BYTES)
+        shorten_function(name, text, sizeof(text));
+    else
+        (void)snprintf(text, sizeof(text), "%s", name);
+    cut(text, is_full ? REPORT_FLAMES_NAME_BYTES / 4 : REPORT_FLAMES_NAME_BYTES);
+    put_text(flames->names_out, text);
+}
+
 /* The number of a node's name, which is written when it is new; UINT32_MAX: no memory. */
 static uint32_t name_of(struct flames *flames, const struct call_node *node)
 {
@@ -42,9 +66,9 @@ static uint32_t name_of(struct flames *flames, const struct call_node *node)
         return UINT32_MAX;
     if (flames->names.n > n) {
         (void)fputs(n ? ",[" : "[", flames->names_out);
-        put_text(flames->names_out, node->name);
+        put_name(flames, node->name);
         (void)putc(',', flames->names_out);
-        put_text(flames->names_out, node->module);
+        put_text(flames->names_out, node->module ? shorten_path(node->module) : NULL);
         (void)putc(']', flames->names_out);
     }
     return (uint32_t)(name - (const struct known_name *)flames->names.elements);
