@@ -27,6 +27,8 @@
  * are. LF-5  The upper three bits of an event's kind give its length (log_event_words), so that a
  *         reader can skip kinds it does not know. No length reaches beyond the segment.
  *   LF-6  Within one EVENTS segment the times of a thread never decrease.
+ *   LF-7  A group other than LOG_GROUP_UNTRACKED and LOG_GROUP_ROOT is defined before an event of its
+ *         log names it.
  */
 #ifndef MTRACE_COMMON_LOG_FORMAT_H
 #define MTRACE_COMMON_LOG_FORMAT_H
@@ -158,7 +160,11 @@ struct log_file {
     _Atomic uint32_t n_untold_modules; /* met while as many were loaded as are told apart */
     /* by the recorder, NUL-padded: an allocator inside the executable, whose blocks are missing */
     char unseen_allocator[LOG_ALLOCATOR_BYTES];
-    uint64_t reserved[3];
+    _Atomic uint32_t bad_handles;    /* groups that no register gave */
+    _Atomic uint32_t refused_groups; /* that there was no memory for */
+    _Atomic uint32_t stale_exits;    /* of mtrace_exit: ended already, or another thread's */
+    uint32_t reserved_word;
+    uint64_t reserved[1];
 };
 
 /* ---- segments ------------------------------------------------------------------------------- */
@@ -216,6 +222,10 @@ enum log_event_kind {
     LOG_TRACING = LOG_EVENT_KIND(1, 3), /* node field: 1 tracing starts, 0 stops */
     LOG_EXEC_FAILED =
         LOG_EVENT_KIND(1, 4), /* the LOG_END with LOG_END_EXEC before it did not happen */
+    LOG_GROUP = LOG_EVENT_KIND(
+        1, 5), /* node field: group that what follows is charged to; LOG_GROUP_ROOT at the start of
+                  a segment and after LOG_THREAD */
+    LOG_MOVE = LOG_EVENT_KIND(1, 6), /* the block is charged to the group in the node field */
     /* three words */
     LOG_ALLOC = LOG_EVENT_KIND(
         2, 0), /* word 2: size 40 | slack 16 | LOG_CALL flags 8; stamped after the call */
@@ -225,6 +235,8 @@ enum log_event_kind {
     LOG_MARK = LOG_EVENT_KIND(2, 4),   /* word 2: id of a LOG_DEF_MARKER */
     LOG_END =
         LOG_EVENT_KIND(2, 5), /* word 2: enum log_end | value << 32; also in the file header */
+    LOG_PHASE = LOG_EVENT_KIND(2, 6), /* word 2: LOG_DEF_MARKER id of its name 32, 0 = it ends |
+                                         number of the phase << 32 */
     /* four words */
     LOG_REALLOC = LOG_EVENT_KIND(3, 0), /* address: new; word 2 as ALLOC; word 3: old address 48 |
                                            ticks since the call began 16 */
@@ -245,14 +257,29 @@ enum log_event_kind {
     LOG_MMAP = LOG_EVENT_KIND(5, 1), /* word 2: length; word 3: prot 16 | flags 32 << 16; word 4: fd
                                         32 | LOG_DEF_PATH id << 32, 0 = none; word 5: file offset */
     /* class 6: eight words, none yet; class 7: length in words in bits 0-15 of word 2 */
-    LOG_CULLED = LOG_EVENT_KIND(7, 0), /* recorder only: node = stack; word 2: words 16 | n 48; word
-                                          3: bytes; word 4: free node 32 | thread 32 */
+    LOG_CULLED = LOG_EVENT_KIND(
+        7,
+        0), /* recorder only: node = stack; address: log_group_code of the group of birth and end;
+                  word 2: words 16 | n 48; word 3: bytes; word 4: free node 32 | thread 32 */
 };
 
 /* Records that say how to read the others: no events, and not counted as such. */
 static inline bool log_event_is_bookkeeping(unsigned kind)
 {
-    return kind == LOG_THREAD || kind == LOG_TIME_BASE;
+    return kind == LOG_THREAD || kind == LOG_TIME_BASE || kind == LOG_GROUP;
+}
+
+/* Whom memory is charged to, as api/mtrace.h names it. */
+enum {
+    LOG_GROUP_UNTRACKED = 0,
+    LOG_GROUP_ROOT = 1, /* never defined */
+};
+
+/* Where a group shares a word that was zero before there were groups: zero is LOG_GROUP_ROOT. Its
+ * own inverse. */
+static inline uint32_t log_group_code(uint32_t group)
+{
+    return group ^ LOG_GROUP_ROOT;
 }
 
 /* Words of an event of length class 0..6; class 7 says itself. */
@@ -311,7 +338,8 @@ enum log_heap_kind {
 #define LOG_SIDE_VALID 0x4d534944u
 
 struct log_side_record {
-    uint64_t words[6]; /* an event of at most six words, its 40 bits of time zero */
+    uint64_t words[6]; /* an event of at most six words; its 40 bits of time: log_group_code of the
+                          group */
     uint64_t ticks;    /* its absolute time */
     uint32_t thread;   /* thread index, 0 if unknown */
     _Atomic uint32_t valid;
@@ -368,6 +396,7 @@ enum log_def_kind {
                                 path of its log */
     LOG_DEF_MESSAGE = 10,    /* text: one line of diagnostics of the collector */
     LOG_DEF_SETTING = 11,    /* text: NAME=value in force */
+    LOG_DEF_GROUP = 12,      /* id; text: name, then key NUL value of each tag, with NULs between */
 };
 
 /* Of LOG_DEF_CHILD; the latest one counts. */

@@ -19,13 +19,14 @@ struct live_block {
     uint64_t address;
     uint64_t ticks;
     uint32_t thread;
+    uint32_t group;
     uint16_t word; /* of its allocation, + 1; 0: no block of ours */
 };
 
 struct total {
     uint64_t n_blocks;
     uint64_t size_bytes;
-    uint32_t node, free_node, thread;
+    uint32_t node, free_node, thread, group;
 };
 
 struct cull {
@@ -80,19 +81,26 @@ static struct live_block *find_block(struct cull *cull, uint64_t address)
     return &cull->live[slot];
 }
 
+/* Who does what at a place of the segment. */
+struct actor {
+    uint32_t thread, group;
+};
+
 static struct total *find_total(struct cull *cull, uint32_t node, uint32_t free_node,
-                                uint32_t thread)
+                                struct actor actor)
 {
-    uint64_t key = ((uint64_t)node << 32 | free_node) ^ (uint64_t)thread << 20;
+    uint64_t key = ((uint64_t)node << 32 | free_node) ^ (uint64_t)actor.thread << 20
+                   ^ (uint64_t)actor.group << 40;
     uint32_t slot = (uint32_t)(key * 0x9e3779b97f4a7c15u >> 51);
 
     for (; cull->total_slots[slot]; slot = (slot + 1) & (SLOTS - 1)) {
         struct total *total = &cull->totals[cull->total_slots[slot] - 1];
-        if (total->node == node && total->free_node == free_node && total->thread == thread)
+        if (total->node == node && total->free_node == free_node && total->thread == actor.thread
+            && total->group == actor.group)
             return total;
     }
-    cull->totals[cull->n_totals] =
-        (struct total){.node = node, .free_node = free_node, .thread = thread};
+    cull->totals[cull->n_totals] = (struct total){
+        .node = node, .free_node = free_node, .thread = actor.thread, .group = actor.group};
     cull->total_slots[slot] = (uint16_t)(cull->n_totals + 1);
     return &cull->totals[cull->n_totals++];
 }
@@ -106,16 +114,16 @@ static bool is_one_block(const struct cull *cull, const struct live_block *block
 }
 
 /* Marks the pair when the free ends a block that lived short. */
-static void see_free(struct cull *cull, const uint64_t *words, uint32_t i, uint32_t thread,
+static void see_free(struct cull *cull, const uint64_t *words, uint32_t i, struct actor actor,
                      uint64_t ticks)
 {
     struct live_block *block = find_block(cull, address_of(words[i + 1]));
 
-    if (block->word && block->thread == thread && ticks - block->ticks <= cull->max_ticks
-        && is_one_block(cull, block)) {
+    if (block->word && block->thread == actor.thread && block->group == actor.group
+        && ticks - block->ticks <= cull->max_ticks && is_one_block(cull, block)) {
         uint32_t first = block->word - 1u;
         struct total *total =
-            find_total(cull, (uint32_t)(words[first] >> 32), (uint32_t)(words[i] >> 32), thread);
+            find_total(cull, (uint32_t)(words[first] >> 32), (uint32_t)(words[i] >> 32), actor);
         total->n_blocks++;
         total->size_bytes += words[first + 2] & ((1ull << LOG_SIZE_BITS) - 1);
         cull->is_culled[first] = cull->is_culled[i] = true;
@@ -123,13 +131,16 @@ static void see_free(struct cull *cull, const uint64_t *words, uint32_t i, uint3
     block->word = 0;
 }
 
-static void see_allocation(struct cull *cull, const uint64_t *words, uint32_t i, uint32_t thread,
+static void see_allocation(struct cull *cull, const uint64_t *words, uint32_t i, struct actor actor,
                            uint64_t ticks)
 {
     uint64_t address = address_of(words[i + 1]);
 
-    *find_block(cull, address) = (struct live_block){
-        .address = address, .ticks = ticks, .thread = thread, .word = (uint16_t)(i + 1)};
+    *find_block(cull, address) = (struct live_block){.address = address,
+                                                     .ticks = ticks,
+                                                     .thread = actor.thread,
+                                                     .group = actor.group,
+                                                     .word = (uint16_t)(i + 1)};
 }
 
 /* Words of the event at i; 0 when the rest is no sound log. */
@@ -147,7 +158,7 @@ static bool mark(struct cull *cull, const struct log_segment *segment, const uin
                  uint32_t n_words)
 {
     uint64_t base = segment->base_ticks;
-    uint32_t thread = segment->thread;
+    struct actor actor = {.thread = segment->thread, .group = LOG_GROUP_ROOT};
     uint32_t n;
 
     for (uint32_t i = 0; i < n_words; i += n) {
@@ -156,16 +167,17 @@ static bool mark(struct cull *cull, const struct log_segment *segment, const uin
             return false;
         switch (words[i] & 255) {
         case LOG_ALLOC:
-            see_allocation(cull, words, i, thread, base + time_of(words + i));
+            see_allocation(cull, words, i, actor, base + time_of(words + i));
             break;
         case LOG_FREE:
-            see_free(cull, words, i, thread, base + time_of(words + i));
+            see_free(cull, words, i, actor, base + time_of(words + i));
             break;
         case LOG_REALLOC:
         case LOG_REALLOC_WIDE:
             find_block(cull, address_of(words[i + 3]))->word = 0;
             find_block(cull, address_of(words[i + 1]))->word = 0;
             break;
+        case LOG_MOVE: /* it has more than one owner */
         case LOG_ALLOC_WIDE:
             find_block(cull, address_of(words[i + 1]))->word = 0;
             break;
@@ -173,7 +185,10 @@ static bool mark(struct cull *cull, const struct log_segment *segment, const uin
             base = words[i + 1];
             break;
         case LOG_THREAD:
-            thread = (uint32_t)(words[i] >> 32);
+            actor = (struct actor){(uint32_t)(words[i] >> 32), LOG_GROUP_ROOT};
+            break;
+        case LOG_GROUP:
+            actor.group = (uint32_t)(words[i] >> 32);
             break;
         default:
             break;
@@ -206,7 +221,7 @@ static uint32_t rewrite(struct cull *cull, const uint64_t *words, uint32_t n_wor
         const struct total *total = &cull->totals[i];
         uint64_t *out = cull->words + n_kept;
         out[0] = LOG_CULLED | last_time[0] | (uint64_t)total->node << 32;
-        out[1] = last_time[1];
+        out[1] = last_time[1] | log_group_code(total->group);
         out[2] = CULLED_WORDS | total->n_blocks << 16;
         out[3] = total->size_bytes;
         out[4] = total->free_node | (uint64_t)total->thread << 32;

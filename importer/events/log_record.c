@@ -66,6 +66,8 @@ static bool is_event(const uint64_t *words, size_t n_words)
     case LOG_MALLOPT:
     case LOG_MREMAP:
     case LOG_MMAP:
+    case LOG_MOVE:
+    case LOG_PHASE:
         return true;
     case LOG_CULLED:
         return n_words >= CULLED_WORDS;
@@ -106,6 +108,24 @@ static bool is_possible(const uint64_t *words)
     }
 }
 
+static void take_bookkeeping(struct log_record_reader *reader, const uint64_t *words)
+{
+    switch (kind_of(words)) {
+    case LOG_THREAD:
+        reader->thread = node_of(words);
+        reader->group = LOG_GROUP_ROOT;
+        return;
+    case LOG_TIME_BASE:
+        reader->base_ticks = words[1];
+        return;
+    case LOG_GROUP:
+        reader->group = node_of(words);
+        return;
+    default:
+        reader->n_unknown++;
+    }
+}
+
 enum log_record_found log_record_next(struct log_record_reader *reader, struct log_record *ret)
 {
     while (reader->at < reader->end) {
@@ -121,17 +141,18 @@ enum log_record_found log_record_next(struct log_record_reader *reader, struct l
             }
             *ret = (struct log_record){.words = words,
                                        .ticks = reader->base_ticks + time_of(words),
-                                       .thread = reader->thread};
+                                       .thread = reader->thread,
+                                       .group = reader->group};
             return LOG_RECORD_FOUND;
         }
-        if (kind_of(words) == LOG_THREAD)
-            reader->thread = node_of(words);
-        else if (kind_of(words) == LOG_TIME_BASE)
-            reader->base_ticks = words[1];
-        else
-            reader->n_unknown++;
+        take_bookkeeping(reader, words);
     }
     return LOG_RECORD_NO_MORE;
+}
+
+uint32_t log_record_side_group(const uint64_t *words)
+{
+    return log_group_code((uint32_t)time_of(words));
 }
 
 static uint64_t old_address_of(const uint64_t *words)
@@ -305,11 +326,20 @@ static void decode_culled(const uint64_t *words, const struct log_names *names, 
                           struct event *ret)
 {
     ret->kind = EVENT_CULLED;
+    ret->group = log_names_group(names, log_group_code((uint32_t)ret->address));
     ret->address = 0;
     ret->n_culled = words[2] >> 16;
     ret->size = words[3];
     ret->free_node = backtrace_of(names, (uint32_t)words[4], n_lost);
     ret->thread = log_names_thread(names, (uint32_t)(words[4] >> 32));
+}
+
+/* NULL: it ends. */
+static const char *phase_name(const struct log_names *names, uint32_t label)
+{
+    const char *name = label ? log_names_find_text(names, LOG_DEF_MARKER, label) : NULL;
+
+    return label && !name ? "" : name;
 }
 
 /* What happened to the process rather than to memory. */
@@ -324,6 +354,11 @@ static void decode_process(const uint64_t *words, const struct log_names *names,
         ret->kind = EVENT_MARKER;
         ret->value = (int64_t)words[2];
         ret->text = log_names_find_text(names, LOG_DEF_MARKER, (uint32_t)words[2]);
+        break;
+    case LOG_PHASE:
+        ret->kind = EVENT_PHASE;
+        ret->value = (int64_t)(words[2] >> 32);
+        ret->text = phase_name(names, (uint32_t)words[2]);
         break;
     case LOG_TRACING:
         ret->kind = EVENT_TRACING;
@@ -349,7 +384,7 @@ void log_record_decode(const struct log_record *record, enum log_record_half hal
 
     *ret =
         (struct event){.process = names->process, .thread = thread, .address = address_of(words)};
-    if (kind_of(words) != LOG_TRACING)
+    if (kind_of(words) != LOG_TRACING && kind_of(words) != LOG_MOVE)
         ret->node = backtrace_of(names, node_of(words), n_lost);
     switch (kind_of(words)) {
     case LOG_ALLOC:
@@ -358,6 +393,11 @@ void log_record_decode(const struct log_record *record, enum log_record_half hal
         break;
     case LOG_FREE:
         ret->kind = EVENT_FREE;
+        break;
+    case LOG_MOVE:
+        ret->kind = EVENT_MOVE;
+        ret->node = DEFINITIONS_NO_BACKTRACE;
+        ret->group = log_names_group(names, node_of(words));
         break;
     case LOG_REALLOC:
     case LOG_REALLOC_WIDE:

@@ -2,8 +2,8 @@
 /*
  * log_record: the words of an EVENTS payload, or of a side record, as struct event.
  *
- * Model:   log_record_next walks a payload and stops at what an event is made of; time bases and
- *          thread switches are its state, kinds it does not know are skipped by their length (LF-5).
+ * Model:   log_record_next walks a payload and stops at what an event is made of; time bases,
+ *          threads and groups are its state, kinds it does not know are skipped by their length (LF-5).
  *          A realloc record is two events; log_record_half says which one is meant.
  * Invariants
  *   RC-1 No word outside [at, end) is read, whatever the words say.
@@ -29,12 +29,14 @@ struct log_record {
     const uint64_t *words;
     uint64_t ticks;
     uint32_t thread; /* of the log */
+    uint32_t group;  /* of the log */
 };
 
 struct log_record_reader {
     const uint64_t *at, *end;
     uint64_t base_ticks;
     uint32_t thread;
+    uint32_t group;        /* LOG_GROUP_ROOT at the beginning */
     uint64_t n_unknown;    /* records of kinds this version does not know */
     uint64_t n_impossible; /* RC-3 */
 };
@@ -60,7 +62,10 @@ uint64_t log_record_begin_ticks(const struct log_record *record);
 /* Does the event end a block or a mapping? */
 bool log_record_ends_block(const struct log_record *record, enum log_record_half half);
 
-/* Fills everything but time_ns and pair. `thread` is the id of record->thread. n_lost counts nodes
+/* The group in the time bits of a side record. */
+uint32_t log_record_side_group(const uint64_t *words);
+
+/* Fills everything but time_ns, pair and, unless the record names one, group. `thread` is the id of record->thread. n_lost counts nodes
  * that the log does not hold. */
 void log_record_decode(const struct log_record *record, enum log_record_half half,
                        const struct log_names *names, uint32_t thread, uint64_t *n_lost,

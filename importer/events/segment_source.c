@@ -120,9 +120,11 @@ static bool advance_side(struct segment_sources *all, struct segment_source *sou
     if (source->next_item == source->n_items)
         return false;
     source->next_item++;
-    source->record = (struct log_record){.words = records[item->index].words,
-                                         .ticks = records[item->index].ticks,
-                                         .thread = records[item->index].thread};
+    source->record =
+        (struct log_record){.words = records[item->index].words,
+                            .ticks = records[item->index].ticks,
+                            .thread = records[item->index].thread,
+                            .group = log_record_side_group(records[item->index].words)};
     source->half = item->half;
     set_time(all, source, item->ticks);
     return true;
@@ -230,10 +232,12 @@ static void take(struct segment_sources *all, struct segment_source *source,
         .end = loaded->payload + ref->raw_bytes / sizeof(uint64_t),
         .base_ticks = ref->base_ticks,
         .thread = ref->thread,
+        .group = LOG_GROUP_ROOT,
     };
     source->payload_end = source->reader.end;
     source->thread_index = ref->thread;
     source->thread = log_names_thread(&source->input->names, ref->thread);
+    source->group_index = LOG_GROUP_ROOT;
 }
 
 int segment_source_open(struct segment_sources *all, struct segment_source *source,
@@ -277,8 +281,14 @@ void segment_source_event(struct segment_sources *all, struct segment_source *so
         source->thread_index = record->thread;
         source->thread = log_names_thread(&source->input->names, record->thread);
     }
+    if (mtrace_unlikely(record->group != source->group_index)) {
+        source->group_index = record->group;
+        source->group = log_names_group(&source->input->names, record->group);
+    }
     log_record_decode(record, source->half, &source->input->names, source->thread,
                       &all->n_lost_nodes, ret);
+    if (ret->kind != EVENT_MOVE && ret->kind != EVENT_CULLED)
+        ret->group = source->group;
     if (source->half != LOG_RECORD_WHOLE)
         ret->pair = (uint64_t)source->loaded->place * LOG_SEGMENT_BYTES
                     + (uint64_t)(record->words - source->loaded->payload) + 1;

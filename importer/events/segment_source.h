@@ -45,6 +45,7 @@ struct segment_source {
     bool is_at_first;      /* `record` is the first event of the segment, and not looked at yet */
     uint32_t thread_index; /* log's and database's id of the thread asked for last */
     uint32_t thread;
+    uint32_t group_index, group; /* the same of the group */
     const uint64_t *payload_end; /* reader.end is before it while only a window is in memory */
 };
 

@@ -39,19 +39,31 @@ static uint64_t own_pages(const struct facts *facts, const struct live_block *bl
                : occupied;
 }
 
-static int on_born(void *context, uint32_t process, const struct live_block *block,
+static int on_born(void *context, uint32_t process, const struct live_block *block, uint32_t group,
                    const struct pairing_link *link, struct error *err)
 {
     struct facts *facts = context;
     int code = totals_born(facts->totals, process, block, link, err);
 
     facts->processes[process].own_block_bytes += own_pages(facts, block);
+    facts->processes[process].allocated_bytes += block->size;
 
     timeline_count_birth(&facts->processes[process].timeline, block->size);
     if (code == 0 && !facts->definitions->has_no_addresses)
         code = heap_ranges_born(facts->heaps, process, block->call, block->address,
                                 occupied_bytes(block), err);
-    return code ? code : fates_born(facts->fates, block, link, err);
+    if (code == 0 && facts->groups)
+        code = group_totals_born(facts->groups, process, block, group, err);
+    return code ? code : fates_born(facts->fates, block, group, link, err);
+}
+
+static int on_moved(void *context, uint32_t process, const struct live_block *block,
+                    const struct pairing_move *move, struct error *err)
+{
+    struct facts *facts = context;
+    int code = facts->groups ? group_totals_moved(facts->groups, process, block, move, err) : 0;
+
+    return code ? code : fates_moved(facts->fates, block, move->group, err);
 }
 
 static int on_ended(void *context, uint32_t process, const struct live_block *block,
@@ -62,6 +74,8 @@ static int on_ended(void *context, uint32_t process, const struct live_block *bl
 
     facts->processes[process].own_block_bytes -= own_pages(facts, block);
     timeline_count_end(&facts->processes[process].timeline, block->size);
+    if (code == 0 && facts->groups)
+        code = group_totals_ended(facts->groups, process, block, end, err);
     return code ? code : fates_ended(facts->fates, block, end, err);
 }
 
@@ -71,6 +85,8 @@ static int on_explained(void *context, uint32_t process, const struct live_block
     struct facts *facts = context;
     int code = totals_explained(facts->totals, process, block, end, err);
 
+    if (code == 0 && facts->groups)
+        code = group_totals_explained(facts->groups, process, block, end, err);
     return code ? code : fates_ended(facts->fates, block, end, err);
 }
 
@@ -95,16 +111,28 @@ static uint32_t part_of_life(const struct facts *facts, uint32_t process, uint64
     return part < SNAPSHOTS_REGULAR ? (uint32_t)part : SNAPSHOTS_REGULAR - 1;
 }
 
-static int on_left(void *context, uint32_t process, const struct live_block *block,
+static int on_leaked(struct facts *facts, uint32_t process, const struct live_block *block,
+                     uint32_t group, struct error *err)
+{
+    int code = tally_add(&facts->totals->leaked_births, process, block->node,
+                         part_of_life(facts, process, block->alloc_ns), 1, block->size, err);
+
+    phases_leaked(&facts->processes[process].phases, block->allocation_id, block->size);
+    if (code == 0 && facts->groups)
+        code = group_totals_leaked(facts->groups, process, block, group, err);
+    return code;
+}
+
+static int on_left(void *context, uint32_t process, const struct live_block *block, uint32_t group,
                    enum pairing_ended_by ended_by, uint32_t chain_node, struct error *err)
 {
     struct facts *facts = context;
-    struct pairing_end end = {.intervening = PAIRING_UNKNOWN, .ended_by = ended_by};
+    struct pairing_end end = {
+        .intervening = PAIRING_UNKNOWN, .group = group, .block_group = group, .ended_by = ended_by};
     int code = totals_left(facts->totals, process, block, ended_by, chain_node, err);
 
     if (code == 0 && ended_by == PAIRING_LEAKED)
-        code = tally_add(&facts->totals->leaked_births, process, block->node,
-                         part_of_life(facts, process, block->alloc_ns), 1, block->size, err);
+        code = on_leaked(facts, process, block, group, err);
     if (code == 0 && ended_by == PAIRING_EXEC)
         code = fates_ended(facts->fates, block, &end, err);
     return code;
@@ -167,7 +195,8 @@ static int make_parts(struct facts *facts, const char *target, struct error *err
     const struct definitions *definitions = facts->definitions;
     uint32_t n_processes = (uint32_t)definitions->n_processes;
     uint32_t n_threads = (uint32_t)definitions->n_threads;
-    struct pairing_sink sink = {facts, on_born, on_ended, on_explained, on_chain_ended, on_left};
+    struct pairing_sink sink = {facts,        on_born,        on_moved, on_ended,
+                                on_explained, on_chain_ended, on_left};
     int code = make_arrays(facts, n_processes, err);
 
     if (code == 0)
@@ -177,6 +206,8 @@ static int make_parts(struct facts *facts, const char *target, struct error *err
                           &facts->totals, err);
     if (code == 0)
         code = heap_ranges_new(n_processes, facts->page_bytes, &facts->heaps, err);
+    if (code == 0)
+        code = group_totals_new(definitions, &facts->groups, err);
     if (code == 0)
         code = fates_new(target, &facts->fates, err);
     if (code == 0)
@@ -215,6 +246,7 @@ void facts_free(struct facts *facts)
     for (size_t i = 0; facts->processes && i <= facts->definitions->n_processes; i++) {
         timeline_done(&facts->processes[i].timeline);
         mappings_done(&facts->processes[i].mappings);
+        phases_done(&facts->processes[i].phases);
     }
     for (int i = 0; i < FACTS_MOMENTS; i++) {
         heap_pages_done(&facts->pages[i]);
@@ -225,6 +257,7 @@ void facts_free(struct facts *facts)
     fates_free(facts->fates);
     heap_ranges_free(facts->heaps);
     totals_free(facts->totals);
+    group_totals_free(facts->groups);
     pairing_free(facts->pairing);
     keyed_done(&facts->chains);
     free(facts->page_bytes);
@@ -244,6 +277,7 @@ static int advance(struct facts *facts, const struct event *event, struct error 
 
     if (event->time_ns > process->last_ns)
         process->last_ns = event->time_ns;
+    phases_advance(&process->phases, totals->live_bytes);
     if (code == 0)
         code =
             snapshots_advance(facts->snapshots, facts->totals, event->process, event->time_ns, err);
@@ -260,6 +294,49 @@ static int break_moved(struct facts *facts, const struct event *event, struct er
         process->lowest_break = lower;
     return heap_ranges_extent(facts->heaps, event->process, event->time_ns, process->lowest_break,
                               event->address, LOG_HEAP_BRK, err);
+}
+
+static struct phase_figures figures_of(const struct facts *facts, uint32_t process)
+{
+    const struct process_totals *totals = &facts->totals->processes[process];
+    uint64_t allocated_bytes = facts->processes[process].allocated_bytes;
+
+    return (struct phase_figures){
+        .allocated_blocks = totals->n_births,
+        .allocated_bytes = allocated_bytes,
+        .freed_blocks = totals->n_ends,
+        .freed_bytes = allocated_bytes - totals->live_bytes,
+        .live_bytes = totals->live_bytes,
+    };
+}
+
+static int phase_event(struct facts *facts, const struct event *event, struct error *err)
+{
+    struct phase_figures figures = figures_of(facts, event->process);
+    bool is_known = true;
+    int code = phases_event(&facts->processes[event->process].phases, event, &figures,
+                            facts_n_allocations(facts), &is_known, err);
+
+    facts->n_unknown_phase_ends += !is_known;
+    return code;
+}
+
+static MTRACE_COLD int culled_event(struct facts *facts, const struct event *event,
+                                    struct error *err)
+{
+    struct culled_blocks culled = {.process = event->process,
+                                   .thread = event->thread,
+                                   .node = event->node,
+                                   .free_node = known_node(event->free_node),
+                                   .n_blocks = event->n_culled,
+                                   .bytes = event->size,
+                                   .time_ns = event->time_ns};
+    int code = pairing_event(facts->pairing, event, err);
+
+    if (code == 0 && facts->groups)
+        code = group_totals_culled(facts->groups, event->process, event->group, event->n_culled,
+                                   event->size, err);
+    return code ? code : totals_culled(facts->totals, &culled, err);
 }
 
 static MTRACE_COLD int rare_event(struct facts *facts, const struct event *event, struct error *err)
@@ -279,18 +356,12 @@ static MTRACE_COLD int rare_event(struct facts *facts, const struct event *event
             pairing_process_get(facts->pairing, event->process)->has_untracked_blocks = true;
         return 0;
     case EVENT_LOST:
+    case EVENT_MOVE:
         return pairing_event(facts->pairing, event, err);
-    case EVENT_CULLED: {
-        struct culled_blocks culled = {.process = event->process,
-                                       .thread = event->thread,
-                                       .node = event->node,
-                                       .free_node = known_node(event->free_node),
-                                       .n_blocks = event->n_culled,
-                                       .bytes = event->size,
-                                       .time_ns = event->time_ns};
-        int code = pairing_event(facts->pairing, event, err);
-        return code ? code : totals_culled(facts->totals, &culled, err);
-    }
+    case EVENT_PHASE:
+        return phase_event(facts, event, err);
+    case EVENT_CULLED:
+        return culled_event(facts, event, err);
     default:
         return facts->sink.event(facts->sink.context, event, err);
     }
@@ -395,6 +466,12 @@ static int finish_process(struct facts *facts, uint32_t id, struct error *err)
 int facts_finish(struct facts *facts, struct error *err)
 {
     totals_finish(facts->totals);
+    if (facts->groups)
+        group_totals_finish(facts->groups);
+    for (uint32_t id = 1; id <= facts->definitions->n_processes; id++) {
+        struct phase_figures figures = figures_of(facts, id);
+        phases_finish(&facts->processes[id].phases, &figures, facts_n_allocations(facts));
+    }
     int code = pairing_finish(facts->pairing, err);
     if (code == 0)
         code = totals_flush(facts->totals, err);

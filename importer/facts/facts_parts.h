@@ -9,8 +9,10 @@
 
 #include "importer/facts/chain_totals.h"
 #include "importer/facts/facts_sink.h"
+#include "importer/facts/group_totals.h"
 #include "importer/facts/heap_pages.h"
 #include "importer/facts/heap_ranges.h"
+#include "importer/facts/phases.h"
 #include "importer/facts/timeline.h"
 #include "importer/facts/totals.h"
 #include "importer/pairing/fates.h"
@@ -19,6 +21,8 @@
 struct process_facts {
     struct timeline timeline;
     struct mappings mappings;
+    struct phases phases;
+    uint64_t allocated_bytes; /* culled ones left out, as in all that phases count */
     uint64_t n_events;
     uint64_t last_ns; /* of its last event, or what the log's header knows */
     uint64_t peak_snapshot_id, end_snapshot_id;
@@ -36,6 +40,7 @@ struct facts {
     const struct definitions *definitions;
     struct pairing *pairing;
     struct totals *totals;
+    struct group_totals *groups; /* NULL: there are none */
     struct fates *fates;
     struct heap_ranges *heaps;
     struct heap_pages pages[FACTS_MOMENTS];
@@ -48,6 +53,7 @@ struct facts {
     uint64_t *moments_ns[FACTS_MOMENTS]; /* by process; UINT64_MAX: there was no such moment */
     uint64_t last_mapping_id;
     uint64_t n_events;
+    uint64_t n_unknown_phase_ends;
 };
 
 #endif

@@ -22,9 +22,11 @@ void log_names_done(struct log_names *names)
     free(names->threads);
     free(names->modules);
     free(names->texts);
+    free(names->groups);
     id_table_done(&names->thread_table);
     id_table_done(&names->module_table);
     id_table_done(&names->text_table);
+    id_table_done(&names->group_table);
 }
 
 void log_names_forget_nodes(struct log_names *names)
@@ -46,6 +48,12 @@ static bool module_equals(const void *context, uint32_t id, const void *key)
 {
     const struct log_names *names = context;
     return names->modules[id].index == *(const uint32_t *)key;
+}
+
+static bool group_equals(const void *context, uint32_t id, const void *key)
+{
+    const struct log_names *names = context;
+    return names->groups[id].index == *(const uint32_t *)key;
 }
 
 struct text_key {
@@ -86,6 +94,23 @@ uint32_t log_names_thread(const struct log_names *names, uint32_t index)
 {
     const struct thread_note *note = log_names_find_thread(names, index);
     return note ? note->id : names->unknown_thread;
+}
+
+const struct group_note *log_names_find_group(const struct log_names *names, uint32_t index)
+{
+    uint32_t id =
+        id_table_find(&names->group_table, id_table_hash(index, 0), group_equals, names, &index);
+    return id ? &names->groups[id] : NULL;
+}
+
+uint32_t log_names_group(const struct log_names *names, uint32_t index)
+{
+    const struct group_note *note = NULL;
+
+    if (index == LOG_GROUP_ROOT)
+        return 0;
+    note = log_names_find_group(names, index);
+    return note ? note->number : names->lost_group;
 }
 
 /* The note of a thread, made when there is none yet; NULL without memory. */
@@ -240,6 +265,28 @@ static int add_text(struct log_names *names, const struct log_def *def, const ch
                         (uint32_t)names->n_texts);
 }
 
+/* Two threads may both have written it: they say the same. */
+static int add_group(struct log_names *names, const struct log_def *def, const char *text)
+{
+    struct group_note *groups;
+
+    if (def->id == LOG_GROUP_ROOT || log_names_find_group(names, def->id))
+        return 0;
+    groups = growing_reserve(names->groups, &names->groups_capacity, names->n_groups + 2,
+                             sizeof(*groups));
+    if (!groups)
+        return ERROR_NOMEM;
+    names->groups = groups;
+    groups[names->n_groups + 1] =
+        (struct group_note){.index = def->id,
+                            .text = text_arena_copy(names->arena, text, def->text_bytes),
+                            .text_bytes = def->text_bytes};
+    if (!groups[names->n_groups + 1].text)
+        return ERROR_NOMEM;
+    names->n_groups++;
+    return id_table_add(&names->group_table, id_table_hash(def->id, 0), (uint32_t)names->n_groups);
+}
+
 static int add_def(struct log_names *names, const struct log_def *def, const char *text,
                    uint64_t *n_unknown)
 {
@@ -260,6 +307,8 @@ static int add_def(struct log_names *names, const struct log_def *def, const cha
     case LOG_DEF_MESSAGE:
     case LOG_DEF_SETTING:
         return add_text(names, def, text);
+    case LOG_DEF_GROUP:
+        return add_group(names, def, text);
     default:
         ++*n_unknown;
         return 0;

@@ -54,6 +54,14 @@ struct text_note {
     const char *text;
 };
 
+/* Name and tags of a group, as the log has them. */
+struct group_note {
+    uint32_t index;  /* of the log */
+    uint32_t number; /* in definitions */
+    const char *text;
+    size_t text_bytes;
+};
+
 /* A NODES slot as parsed; address 0: not in the log. */
 struct node_note {
     uint32_t parent;
@@ -70,10 +78,12 @@ struct log_names {
     struct thread_note *threads; /* 1-based, as the ids of the tables below */
     struct module_note *modules;
     struct text_note *texts;
+    struct group_note *groups;
     size_t n_threads, threads_capacity;
     size_t n_modules, modules_capacity;
     size_t n_texts, texts_capacity;
-    struct id_table thread_table, module_table, text_table;
+    size_t n_groups, groups_capacity;
+    struct id_table thread_table, module_table, text_table, group_table;
 
     struct node_note **node_pages;
     uint32_t **backtrace_pages; /* node -> backtrace id */
@@ -82,6 +92,7 @@ struct log_names {
 
     uint32_t process;        /* id of the database */
     uint32_t unknown_thread; /* stands for threads that no note names */
+    uint32_t lost_group;     /* number of what stands for groups that no note names; 0: root */
 };
 
 void log_names_init(struct log_names *names, struct text_arena *arena);
@@ -107,6 +118,12 @@ const struct module_note *log_names_find_module(const struct log_names *names, u
 const struct thread_note *log_names_find_thread(const struct log_names *names, uint32_t index);
 const char *log_names_find_text(const struct log_names *names, enum log_def_kind kind,
                                 uint32_t index);
+
+/* NULL if the log does not define it. */
+const struct group_note *log_names_find_group(const struct log_names *names, uint32_t index);
+
+/* Number of a group in definitions, 0: the root. */
+uint32_t log_names_group(const struct log_names *names, uint32_t index);
 
 /* Thread id of the database; the unknown thread when the log does not define it. */
 uint32_t log_names_thread(const struct log_names *names, uint32_t index);

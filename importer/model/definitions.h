@@ -15,6 +15,8 @@
  *   DF-4 Backtrace DEFINITIONS_NO_BACKTRACE and DEFINITIONS_LOST_BACKTRACE exist always; their
  *        frames carry the label that people read. Nodes whose parent the log lost hang under the
  *        latter; everything under it is truncated.
+ *   DF-5 Groups of a process and of its fork children that have the same number in their logs and the
+ *        same text are one group.
  * Threads: read-only after log_set_open, from any thread. All strings live as long as the set.
  * Times:   ns since the start of the earliest process.
  */
@@ -64,6 +66,7 @@ struct definitions_process {
     uint32_t
         n_untold_modules; /* loaded beside as many as are told apart: their code has no names */
     uint64_t dropped[LOG_DROP_REASONS]; /* by enum log_drop */
+    uint32_t stale_exits, bad_handles, refused_groups; /* struct mtrace_counters */
     bool has_lost_events;               /* some of its log could not be read when it was opened */
     const char *collector_version;
     const char *unseen_allocator;     /* inside the executable, its blocks are missing; "": none */
@@ -118,6 +121,21 @@ struct definitions_text {
     const char *text;
 };
 
+/* Whom the program charges memory to. The root, number 0, is none of these. */
+struct definitions_group {
+    const char *name;
+    const char *text;  /* name, then key and value of each tag, with NULs between and one behind */
+    size_t text_bytes; /* without the last NUL */
+    uint32_t id;       /* allocation_groups.group_id: 0 untracked, 2, 3, … */
+    uint32_t first_tag, n_tags; /* in group_tags */
+    bool
+        is_lost; /* stands for groups that a log names and does not define; write it only when used */
+};
+
+struct definitions_tag {
+    const char *key, *value;
+};
+
 /* A name that the recording itself gives to a frame. */
 struct definitions_level {
     uint32_t frame;
@@ -136,6 +154,12 @@ struct definitions {
     struct definitions_backtrace *backtraces;
     size_t n_processes, n_threads, n_objects, n_modules, n_frames, n_backtraces;
 
+    struct definitions_group
+        *groups;                  /* by number; none, and no lost one, where no program has any */
+    struct definitions_tag *tags; /* each pair of key and value once */
+    uint32_t *group_tags;         /* 0-based: numbers of tags */
+    size_t n_groups, n_tags, n_group_tags;
+
     struct definitions_text *messages; /* 0-based, these two */
     struct definitions_text *settings;
     size_t n_messages, n_settings;
@@ -149,6 +173,12 @@ struct definitions {
     const char *const *suppressions; /* the program's own rules, "leak:PATTERN"; not owned */
     size_t n_suppressions;
 };
+
+/* allocation_groups.group_id of a number. */
+static inline uint32_t definitions_group_id(const struct definitions *definitions, uint32_t number)
+{
+    return number ? definitions->groups[number].id : LOG_GROUP_ROOT;
+}
 
 /* Was it recorded late, or not all the time? */
 static inline bool definitions_is_partial(const struct definitions_process *process)

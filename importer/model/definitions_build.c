@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "importer/model/definitions_build.h"
 
+#include "importer/model/group_merge.h"
 #include "importer/model/stack_merge.h"
 #include "support/error.h"
 #include "support/growing.h"
@@ -19,6 +20,7 @@ struct build {
     struct id_table objects;
     size_t threads_capacity, objects_capacity, modules_capacity;
     size_t messages_capacity, settings_capacity;
+    struct group_merge groups;
 };
 
 static uint64_t since_origin(const struct build *build, uint64_t monotonic_ns)
@@ -97,6 +99,9 @@ static void fill_process(const struct build *build, size_t i)
         .unwind_mismatches = header->unwind_mismatches,
         .unwind_checked = header->unwind_checked,
         .n_untold_modules = header->n_untold_modules,
+        .stale_exits = header->stale_exits,
+        .bad_handles = header->bad_handles,
+        .refused_groups = header->refused_groups,
         .collector_version = header->collector_version,
         .unseen_allocator = header->unseen_allocator,
     };
@@ -285,6 +290,8 @@ static int fill_log(struct build *build, size_t i)
     if (r == 0)
         r = fill_texts(build, names);
     if (r == 0)
+        r = group_merge_log(&build->groups, i);
+    if (r == 0)
         r = stack_merge_log(&build->stacks, names, &n_lost);
     log_names_forget_nodes(names);
     if (n_lost == 0)
@@ -324,10 +331,14 @@ int definitions_build(struct log_input *const *inputs, size_t n_inputs, uint64_t
         ret->n_processes = n_inputs;
         r = stack_merge_init(&build.stacks);
     }
+    group_merge_init(&build.groups, inputs, ret);
     for (size_t i = 0; r == 0 && i < n_inputs; i++)
         r = fill_log(&build, i);
     if (r == 0)
         r = number_stacks(&build);
+    if (r == 0)
+        r = group_merge_finish(&build.groups, n_inputs);
+    group_merge_done(&build.groups);
     stack_merge_done(&build.stacks);
     id_table_done(&build.objects);
     return r;
@@ -343,5 +354,8 @@ void definitions_build_done(struct definitions *definitions)
     free(definitions->backtraces);
     free(definitions->messages);
     free(definitions->settings);
+    free(definitions->groups);
+    free(definitions->tags);
+    free(definitions->group_tags);
     memset(definitions, 0, sizeof(*definitions));
 }

@@ -50,6 +50,8 @@ enum event_kind {
     EVENT_HEAP_EXTENT, /* address..old_address (end), value = enum log_heap_kind */
     EVENT_CULLED, /* n_culled blocks of size bytes in all, allocated and freed unseen; free_node */
     EVENT_END,    /* value = enum log_end, result = status or signal */
+    EVENT_MOVE,   /* the block at address is charged to `group` from now on */
+    EVENT_PHASE,  /* value = number of the phase, text = its name, NULL: it ends */
     EVENT_LOST,   /* none of the log: here a part of it could not be read */
 };
 
@@ -70,8 +72,9 @@ struct event {
     };
 
     union {
-        uint64_t pair;    /* REALLOC_*: the same number in both halves, unique in the run */
-        const char *text; /* MMAP path, MARKER name; NULL if none; lives as long as definitions */
+        uint64_t pair; /* REALLOC_*: the same number in both halves, unique in the run */
+        const char *
+            text; /* MMAP path, MARKER and PHASE name; NULL if none; lives as long as definitions */
     };
 
     union {
@@ -95,6 +98,7 @@ struct event {
         int32_t flags;  /* MMAP */
     };
 
+    uint32_t group;         /* number in definitions; 0: the root */
     int32_t fd;             /* MMAP */
     uint8_t kind;           /* enum event_kind */
     uint8_t call;           /* enum log_call without flags; MALLOPT: 0 mallopt, 1 malloc_trim */

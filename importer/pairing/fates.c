@@ -21,9 +21,12 @@ enum {
     BIRTH_NON_MAIN = 1 << 8,
     BIRTH_ALIGNED = 1 << 9,
     BIRTH_LINKED = 1 << 10,
+    BIRTH_OTHER_GROUP = 1 << 11,
 
     /* Head of an end, beside the low bits of the id. */
-    END_KIND_MASK = 7, /* enum pairing_ended_by, or */
+    END_KIND_MASK = 7,          /* enum pairing_ended_by, or */
+    END_MOVED = PAIRING_LEAKED, /* no end of its own: another group */
+    END_OTHER_GROUP = 4, /* added to PAIRING_FREED and _REALLOCATED: not the block's own group */
     END_CHAIN = 7,
     END_OWN_THREAD = 8,
     END_HEAD_BITS = 4,
@@ -51,6 +54,12 @@ struct fate {
     bool is_own_thread;
 };
 
+/* Of blocks that changed their group, or ended in another one; each + 1, 0: not so. */
+struct fate_groups {
+    uint64_t move; /* number of the last one */
+    uint32_t group, free_group;
+};
+
 struct fates {
     struct spill_file births;
     struct spill_file ends;
@@ -59,9 +68,12 @@ struct fates {
     uint64_t n_births;
     /* the birth before, that deltas are taken from */
     uint64_t last_ns, last_address;
-    uint32_t last_thread;
+    uint32_t last_thread, last_group;
+    uint64_t n_moves;
+    bool has_changes; /* some block changed its group, or ended in another one */
     /* reading */
-    struct fate *loaded; /* FATES_BUCKET_IDS */
+    struct fate *loaded;                /* FATES_BUCKET_IDS, as the next */
+    struct fate_groups *changed_groups; /* NULL without has_changes */
     struct pairing_chain *chains;
     size_t n_chains, max_chains;
     uint64_t n_read;
@@ -96,6 +108,7 @@ void fates_free(struct fates *fates)
         free(fates->buckets[i].chunk);
     free(fates->buckets);
     free(fates->loaded);
+    free(fates->changed_groups);
     free(fates->chains);
     free(fates->input);
     spill_file_done(&fates->births);
@@ -129,8 +142,8 @@ static uint8_t *put_link(uint8_t *out, uint64_t id, const struct pairing_link *l
     return varint_put(out, id - link->realloc_from_id);
 }
 
-int fates_born(struct fates *fates, const struct live_block *block, const struct pairing_link *link,
-               struct error *err)
+int fates_born(struct fates *fates, const struct live_block *block, uint32_t group,
+               const struct pairing_link *link, struct error *err)
 {
     uint8_t record[MAX_RECORD_BYTES];
     uint8_t *out = record;
@@ -148,6 +161,7 @@ int fates_born(struct fates *fates, const struct live_block *block, const struct
     head |= block->call & LOG_CHUNK_NON_MAIN ? BIRTH_NON_MAIN : 0;
     head |= block->alignment_log2 ? BIRTH_ALIGNED : 0;
     head |= link ? BIRTH_LINKED : 0;
+    head |= group != fates->last_group ? BIRTH_OTHER_GROUP : 0;
     out = varint_put(out, head);
     out = varint_put(out, block->alloc_ns - fates->last_ns);
     out = varint_put(out, zigzag_encode((int64_t)(block->address - fates->last_address)));
@@ -158,11 +172,14 @@ int fates_born(struct fates *fates, const struct live_block *block, const struct
         out = varint_put(out, block->thread);
     if (head & BIRTH_ALIGNED)
         out = varint_put(out, block->alignment_log2);
+    if (head & BIRTH_OTHER_GROUP)
+        out = varint_put(out, group);
     if (link)
         out = put_link(out, block->allocation_id, link);
     fates->last_ns = block->alloc_ns;
     fates->last_address = block->address;
     fates->last_thread = block->thread;
+    fates->last_group = group;
     return spill_file_append(&fates->births, record, (size_t)(out - record), err);
 }
 
@@ -207,22 +224,46 @@ int fates_ended(struct fates *fates, const struct live_block *block, const struc
 {
     struct bucket *bucket;
     bool own_thread = end->thread == block->thread;
+    bool is_call = end->ended_by == PAIRING_FREED || end->ended_by == PAIRING_REALLOCATED;
+    bool other_group = is_call && end->group != end->block_group;
     int code = reserve(fates, block->allocation_id, &bucket, err);
 
     if (code)
         return code;
     uint8_t *out = bucket->chunk + bucket->n_bytes;
     out = varint_put(out, end_head(block->allocation_id,
-                                   (unsigned)end->ended_by | (own_thread ? END_OWN_THREAD : 0)));
+                                   ((unsigned)end->ended_by + (other_group ? END_OTHER_GROUP : 0))
+                                       | (own_thread ? END_OWN_THREAD : 0)));
     if (end->ended_by != PAIRING_EXEC)
         out = varint_put(out, end->time_ns - block->alloc_ns);
-    if (end->ended_by == PAIRING_FREED || end->ended_by == PAIRING_REALLOCATED) {
+    if (is_call) {
         out = varint_put(out, end->node);
         if (!own_thread)
             out = varint_put(out, end->thread);
         out = varint_put(out, end->intervening + 1);
     }
+    if (other_group) {
+        out = varint_put(out, end->group);
+        fates->has_changes = true;
+    }
     bucket->n_bytes = (uint32_t)(out - bucket->chunk);
+    return 0;
+}
+
+int fates_moved(struct fates *fates, const struct live_block *block, uint32_t group,
+                struct error *err)
+{
+    struct bucket *bucket;
+    int code = reserve(fates, block->allocation_id, &bucket, err);
+
+    if (code)
+        return code;
+    uint8_t *out = bucket->chunk + bucket->n_bytes;
+    out = varint_put(out, end_head(block->allocation_id, END_MOVED));
+    out = varint_put(out, ++fates->n_moves);
+    out = varint_put(out, group);
+    bucket->n_bytes = (uint32_t)(out - bucket->chunk);
+    fates->has_changes = true;
     return 0;
 }
 
@@ -269,12 +310,14 @@ int fates_rewind(struct fates *fates, struct error *err)
         return code;
     fates->loaded = malloc(FATES_BUCKET_IDS * sizeof *fates->loaded);
     fates->input = malloc(READ_BYTES);
-    if (!fates->loaded || !fates->input)
+    if (fates->has_changes)
+        fates->changed_groups = malloc(FATES_BUCKET_IDS * sizeof *fates->changed_groups);
+    if (!fates->loaded || !fates->input || (fates->has_changes && !fates->changed_groups))
         return error_set(err, ERROR_NOMEM, "out of memory for a bucket");
     fates->input_at = fates->input_end = fates->input;
     fates->input_offset = 0;
     fates->n_read = 0;
-    fates->last_ns = fates->last_address = fates->last_thread = 0;
+    fates->last_ns = fates->last_address = fates->last_thread = fates->last_group = 0;
     return 0;
 }
 
@@ -326,6 +369,30 @@ static int load_chain(struct fates *fates, const uint8_t **in, uint64_t chain_id
     return 0;
 }
 
+/* Chunks are read from the last to the first, so that what came later may be read before. */
+static void load_move(const uint8_t **in, struct fate_groups *groups)
+{
+    uint64_t move = 0;
+    uint32_t group = 0;
+
+    *in = get(*in, &move);
+    *in = get32(*in, &group);
+    if (move > groups->move) {
+        groups->move = move;
+        groups->group = group + 1;
+    }
+}
+
+/* The head without what says that a group follows. */
+static unsigned plain_head(unsigned head, bool *ret_other_group)
+{
+    unsigned kind = head & END_KIND_MASK;
+
+    *ret_other_group =
+        kind == PAIRING_FREED + END_OTHER_GROUP || kind == PAIRING_REALLOCATED + END_OTHER_GROUP;
+    return *ret_other_group ? head - END_OTHER_GROUP : head;
+}
+
 static void load_end(const uint8_t **in, struct fate *into, unsigned head)
 {
     struct fate fate = {
@@ -362,8 +429,16 @@ static int load_chunk(struct fates *fates, const uint8_t *chunk, uint32_t n_byte
             int code = load_chain(fates, &in, first_id + index, fate, err);
             if (code)
                 return code;
+        } else if ((head & END_KIND_MASK) == END_MOVED) {
+            load_move(&in, &fates->changed_groups[index]);
         } else {
-            load_end(&in, fate, (unsigned)head & ((1 << END_HEAD_BITS) - 1));
+            bool other_group;
+            load_end(&in, fate,
+                     plain_head((unsigned)head & ((1 << END_HEAD_BITS) - 1), &other_group));
+            if (other_group) {
+                in = get32(in, &fates->changed_groups[index].free_group);
+                fates->changed_groups[index].free_group++;
+            }
         }
     }
     return 0;
@@ -378,6 +453,8 @@ static int load_bucket(struct fates *fates, size_t index, struct error *err)
 
     memset(fates->loaded, 0,
            (size_t)(n_left < FATES_BUCKET_IDS ? n_left : FATES_BUCKET_IDS) * sizeof *fates->loaded);
+    if (fates->changed_groups)
+        memset(fates->changed_groups, 0, FATES_BUCKET_IDS * sizeof *fates->changed_groups);
     fates->n_chains = 0;
     for (; number; number = header.previous) {
         size_t n_read;
@@ -429,7 +506,10 @@ static void read_birth(struct fates *fates, struct allocation *ret)
         in = get32(in, &fates->last_thread);
     if (head & BIRTH_ALIGNED)
         in = get(in, &alignment);
+    if (head & BIRTH_OTHER_GROUP)
+        in = get32(in, &fates->last_group);
     ret->thread = fates->last_thread;
+    ret->group = fates->last_group;
     ret->alignment_log2 = (uint8_t)alignment;
     ret->call =
         (uint8_t)((head & BIRTH_CALL_BITS) | (head & BIRTH_NON_MAIN ? LOG_CHUNK_NON_MAIN : 0));
@@ -452,6 +532,13 @@ static void take_fate(const struct fate *fate, struct allocation *ret)
     ret->free_thread = fate->is_own_thread ? ret->thread : fate->thread;
 }
 
+static void take_groups(const struct fate_groups *groups, struct allocation *ret)
+{
+    if (groups && groups->group)
+        ret->group = groups->group - 1;
+    ret->free_group = groups && groups->free_group ? groups->free_group - 1 : ret->group;
+}
+
 int fates_next(struct fates *fates, struct allocation *ret, const struct pairing_chain **ret_chain,
                struct error *err)
 {
@@ -470,6 +557,10 @@ int fates_next(struct fates *fates, struct allocation *ret, const struct pairing
     ret->allocation_id = ++fates->n_read;
     read_birth(fates, ret);
     take_fate(fate, ret);
+    take_groups(fates->changed_groups
+                    ? &fates->changed_groups[(fates->n_read - 1) % FATES_BUCKET_IDS]
+                    : NULL,
+                ret);
     *ret_chain = NULL;
     if (fate->chain) {
         struct pairing_chain *chain = &fates->chains[fate->chain - 1];

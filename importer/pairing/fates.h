@@ -9,7 +9,10 @@
  * Invariants
  *   FA-1 Births come with ids 1, 2, 3, …; an end comes after its birth.
  *   FA-2 About 12 bytes per birth and 10 per end on disk; the records are varints.
- *   FA-3 Memory: 4 KiB per bucket begun, and one bucket of 48 bytes per id while reading.
+ *   FA-3 Memory: 4 KiB per bucket begun, and one bucket of 48 bytes per id while reading, 56 where blocks
+ *        change their group.
+ *        Groups take none as long as they do not change: from birth to birth, and from the last
+ *        owner of a block to its end.
  *   FA-4 PAIRING_FREED replaces PAIRING_UNSEEN of the same id, whichever comes first.
  * Threads: one at a time; first one writes, then one reads.
  * Failure: memory and I/O.
@@ -42,6 +45,8 @@ struct allocation {
     uint32_t free_node; /* 0: none */
     uint32_t thread;
     uint32_t free_thread; /* 0: none or unknown */
+    uint32_t group;       /* the last one it was charged to, a number of definitions */
+    uint32_t free_group;  /* that the thread was in that ended it */
     uint32_t heap;        /* 0; for heap_ranges */
     uint8_t call;         /* enum log_call | LOG_CHUNK_* */
     uint8_t alignment_log2;
@@ -56,8 +61,10 @@ int fates_new(const char *beside, struct fates **ret, struct error *err);
 /* NULL is fine. */
 void fates_free(struct fates *fates);
 
-int fates_born(struct fates *fates, const struct live_block *block, const struct pairing_link *link,
-               struct error *err);
+int fates_born(struct fates *fates, const struct live_block *block, uint32_t group,
+               const struct pairing_link *link, struct error *err);
+int fates_moved(struct fates *fates, const struct live_block *block, uint32_t group,
+                struct error *err);
 int fates_ended(struct fates *fates, const struct live_block *block, const struct pairing_end *end,
                 struct error *err);
 int fates_chain_ended(struct fates *fates, const struct pairing_chain *chain, struct error *err);

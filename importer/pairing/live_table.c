@@ -61,6 +61,7 @@ void live_table_done(struct live_table *table)
         free(table->pieces[i]);
     free(table->pieces);
     free(table->slots);
+    free(table->groups);
     live_table_init(table);
 }
 
@@ -122,7 +123,8 @@ static void enter(struct live_table *table, uint32_t number, uint64_t address)
     uint64_t hash = hash_of(address);
     size_t i = table->sought == address ? table->sought_slot : vacant_slot(table, hash);
 
-    table->sought = 0;
+    table->sought = address; /* the next question may be about it again */
+    table->sought_slot = i;
     table->n_removed -= table->slots[i] == SLOT_REMOVED;
     table->slots[i] = tag_of(table, hash) + number + SLOT_FIRST;
 }
@@ -248,6 +250,37 @@ void live_table_remove(struct live_table *table, struct live_block *block)
     block->node = table->first_free;
     table->first_free = number + 1;
     table->n_blocks--;
+}
+
+static uint32_t number_of(const struct live_table *table, const struct live_block *block)
+{
+    size_t i = table->sought == block->address ? table->sought_slot : slot_of(table, block);
+
+    return number_in(table, table->slots[i]);
+}
+
+uint32_t live_table_group_slow(const struct live_table *table, const struct live_block *block)
+{
+    uint32_t number = number_of(table, block);
+
+    return number < table->max_groups ? table->groups[number] : 0;
+}
+
+int live_table_set_group_slow(struct live_table *table, const struct live_block *block,
+                              uint32_t group, struct error *err)
+{
+    uint32_t number = number_of(table, block);
+
+    if (group && number >= table->max_groups) {
+        uint32_t *groups =
+            growing_reserve(table->groups, &table->max_groups, (size_t)number + 1, sizeof *groups);
+        if (!groups)
+            return error_set(err, ERROR_NOMEM, "out of memory for groups of live blocks");
+        table->groups = groups;
+    }
+    if (number < table->max_groups)
+        table->groups[number] = group;
+    return 0;
 }
 
 struct live_block *live_table_next(const struct live_table *table, uint32_t *cursor)

@@ -10,6 +10,7 @@
  *   LT-1 An address is in the table at most once.
  *   LT-2 48 bytes per block and at most 16 for its slots (24 while they grow), counted at the
  *        largest number of blocks that were live at once, and 4 KiB to begin with.
+ *        Where blocks have groups: 4 bytes more for each place up to the last such block's.
  *   LT-3 A block keeps its place until it is removed; its place is then reused.
  * Threads: none; one user at a time.
  * Failure: only live_table_add can fail: memory, or more than 2^29 blocks.
@@ -86,6 +87,8 @@ struct live_table {
     size_t n_removed;    /* slots that hold 1 */
     uint32_t n_numbers;  /* block numbers ever given out */
     uint32_t first_free; /* number + 1 of a place to reuse, linked through node */
+    uint32_t *groups;    /* by number, of blocks of no or another group than the root; 0: root */
+    size_t max_groups;
     unsigned number_bits;
     uint64_t
         sought; /* address found, or not, by the last live_table_find; 0: things changed since */
@@ -110,6 +113,24 @@ int live_table_add(struct live_table *table, uint64_t address, struct live_block
 
 /* `block` is one of the table's; its content is lost. */
 void live_table_remove(struct live_table *table, struct live_block *block);
+
+/* Number of the group that the block is charged to; the root, 0, until it is set. What the block that
+ * had its place before was charged to is forgotten by live_table_set_group alone. */
+uint32_t live_table_group_slow(const struct live_table *table, const struct live_block *block);
+int live_table_set_group_slow(struct live_table *table, const struct live_block *block,
+                              uint32_t group, struct error *err);
+
+static inline uint32_t live_table_group(const struct live_table *table,
+                                        const struct live_block *block)
+{
+    return table->groups ? live_table_group_slow(table, block) : 0;
+}
+
+static inline int live_table_set_group(struct live_table *table, const struct live_block *block,
+                                       uint32_t group, struct error *err)
+{
+    return group || table->groups ? live_table_set_group_slow(table, block, group, err) : 0;
+}
 
 /* Walks all blocks in no order: *cursor starts at 0; NULL at the end. Nothing may be added
  * meanwhile; the block just returned may be removed. */

@@ -239,6 +239,8 @@ static int free_block(struct pairing *pairing, const struct event *event, struct
         .intervening = PAIRING_UNKNOWN,
         .thread = event->thread,
         .node = event->node,
+        .group = event->group,
+        .block_group = live_table_group(&pairing->processes[event->process].live, block),
         .ended_by = PAIRING_FREED,
     };
     if (event->thread == block->thread)
@@ -256,11 +258,15 @@ static MTRACE_COLD int end_unseen(struct pairing *pairing, const struct event *e
         .intervening = PAIRING_UNKNOWN,
         .ended_by = PAIRING_UNSEEN,
     };
+    end.group = end.block_group = live_table_group(&pairing->processes[event->process].live, block);
     expire_unseen(pairing, event->time_ns);
-    if (has_all_ends(&pairing->processes[event->process]))
-        pending_push(&pairing->unseen, event)->block = *block;
-    else
+    if (has_all_ends(&pairing->processes[event->process])) {
+        struct pending *item = pending_push(&pairing->unseen, event);
+        item->block = *block;
+        item->block_group = end.block_group;
+    } else {
         pairing->counts.double_allocations++;
+    }
     return end_block(pairing, event->process, block, &end, err);
 }
 
@@ -282,6 +288,8 @@ static MTRACE_COLD int explain(struct pairing *pairing, const struct event *even
         .intervening = PAIRING_UNKNOWN,
         .thread = event->thread,
         .node = event->node,
+        .group = event->group,
+        .block_group = item->block_group,
         .ended_by = PAIRING_FREED,
     };
     struct live_block block = item->block;
@@ -307,6 +315,8 @@ static MTRACE_COLD int end_at_birth(struct pairing *pairing, const struct event 
         .intervening = PAIRING_UNKNOWN,
         .thread = item->thread,
         .node = item->node,
+        .group = item->group,
+        .block_group = event->group,
         .ended_by = item->is_realloc ? PAIRING_UNSEEN : PAIRING_FREED,
     };
     pending_remove(&pairing->ends, item);
@@ -349,7 +359,11 @@ static int give_birth(struct pairing *pairing, const struct event *event, uint32
         return code;
     fill_block(pairing, event, block);
     block->chain = chain;
-    code = pairing->sink.born(pairing->sink.context, event->process, block, link, err);
+    code = live_table_set_group(live, block, event->group, err);
+    if (code)
+        return code;
+    code =
+        pairing->sink.born(pairing->sink.context, event->process, block, event->group, link, err);
     if (code == 0 && mtrace_unlikely(pairing->ends.n > 0))
         code = end_at_birth(pairing, event, block, err);
     return code;
@@ -423,6 +437,8 @@ static int on_realloc_begin(struct pairing *pairing, const struct event *event, 
         .intervening = PAIRING_UNKNOWN,
         .thread = event->thread,
         .node = event->node,
+        .group = event->group,
+        .block_group = live_table_group(&process->live, block),
         .ended_by = PAIRING_REALLOCATED,
     };
     return end_block(pairing, event->process, block, &end, err);
@@ -464,6 +480,29 @@ static int on_realloc_end(struct pairing *pairing, const struct event *event, st
     return give_birth(pairing, event, open.chain, &link, err);
 }
 
+/* ---- change of owner ---- */
+
+static int on_move(struct pairing *pairing, const struct event *event, struct error *err)
+{
+    struct live_table *live = &pairing->processes[event->process].live;
+    const struct live_block *block = live_table_find(live, event->address);
+
+    if (!block) {
+        pairing->counts.unknown_moves++;
+        return 0;
+    }
+    struct pairing_move move = {
+        .time_ns = event->time_ns,
+        .from_group = live_table_group(live, block),
+        .group = event->group,
+    };
+    if (move.from_group == move.group)
+        return 0;
+    int code = live_table_set_group(live, block, event->group, err);
+    return code ? code
+                : pairing->sink.moved(pairing->sink.context, event->process, block, &move, err);
+}
+
 /* ---- from outside ---- */
 
 int pairing_event(struct pairing *pairing, const struct event *event, struct error *err)
@@ -478,6 +517,8 @@ int pairing_event(struct pairing *pairing, const struct event *event, struct err
         return on_realloc_begin(pairing, event, err);
     case EVENT_REALLOC_END:
         return on_realloc_end(pairing, event, err);
+    case EVENT_MOVE:
+        return on_move(pairing, event, err);
     case EVENT_CULLED:
         pairing->births[event->thread] += event->n_culled;
         return 0;
@@ -514,7 +555,8 @@ static int tell_left(struct pairing *pairing, uint32_t process, struct error *er
 
     while (code == 0 && (block = live_table_next(live, &cursor)) != NULL) {
         uint32_t chain_node = block->chain ? pairing->chains[block->chain].first_node : block->node;
-        code = pairing->sink.left(pairing->sink.context, process, block, ended_by, chain_node, err);
+        code = pairing->sink.left(pairing->sink.context, process, block,
+                                  live_table_group(live, block), ended_by, chain_node, err);
         if (code == 0 && block->chain)
             code = chain_end(pairing, process, block, PAIRING_UNKNOWN, err);
     }

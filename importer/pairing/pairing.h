@@ -70,6 +70,8 @@ struct pairing_end {
     uint64_t intervening; /* PAIRING_UNKNOWN unless freed by free() in its own thread */
     uint32_t thread;      /* 0: not known */
     uint32_t node;        /* 0: not known */
+    uint32_t group;       /* that the thread was in; of an end that nobody made, block_group */
+    uint32_t block_group; /* that the block was charged to */
     enum pairing_ended_by ended_by;
 };
 
@@ -87,12 +89,21 @@ struct pairing_chain {
     uint32_t first_node, last_node;
 };
 
-/* Blocks are those of the live table: valid during the call. Each returns 0 or an error code. */
+/* A block that is charged to another group from now on. */
+struct pairing_move {
+    uint64_t time_ns;
+    uint32_t from_group, group;
+};
+
+/* Blocks are those of the live table: valid during the call. Groups are numbers of definitions. Each
+ * returns 0 or an error code. */
 struct pairing_sink {
     void *context;
     /* link is NULL for a block that no realloc of a known block made. */
-    int (*born)(void *context, uint32_t process, const struct live_block *block,
+    int (*born)(void *context, uint32_t process, const struct live_block *block, uint32_t group,
                 const struct pairing_link *link, struct error *err);
+    int (*moved)(void *context, uint32_t process, const struct live_block *block,
+                 const struct pairing_move *move, struct error *err);
     /* end->time_ns never decreases within a process. */
     int (*ended)(void *context, uint32_t process, const struct live_block *block,
                  const struct pairing_end *end, struct error *err);
@@ -102,7 +113,7 @@ struct pairing_sink {
     int (*chain_ended)(void *context, const struct pairing_chain *chain, struct error *err);
     /* At the end of the recording; ended_by is PAIRING_LEAKED or PAIRING_EXEC, chain_node the stack
      * of the first block of its chain (its own without one). */
-    int (*left)(void *context, uint32_t process, const struct live_block *block,
+    int (*left)(void *context, uint32_t process, const struct live_block *block, uint32_t group,
                 enum pairing_ended_by ended_by, uint32_t chain_node, struct error *err);
 };
 
@@ -113,6 +124,7 @@ struct pairing_counts {
     uint64_t untracked_frees; /* unknown, in a process that was not traced all the time */
     uint64_t double_allocations;
     uint64_t clock_inversions;
+    uint64_t unknown_moves; /* of what is not live, or not recorded */
 };
 
 struct pairing_process {
@@ -134,7 +146,7 @@ void pairing_free(struct pairing *pairing);
 /* May be changed until pairing_finish, which reads ended_in_exec. Valid as long as the pairing. */
 struct pairing_process *pairing_process_get(struct pairing *pairing, uint32_t process);
 
-/* Takes ALLOC, FREE, REALLOC_*, CULLED and LOST; other kinds mean nothing to it. */
+/* Takes ALLOC, FREE, REALLOC_*, MOVE, CULLED and LOST; other kinds mean nothing to it. */
 int pairing_event(struct pairing *pairing, const struct event *event, struct error *err);
 
 /* Hints that the event will come: its slot of the live table is fetched, then, when that is there,

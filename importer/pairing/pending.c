@@ -37,6 +37,7 @@ struct pending *pending_push(struct pending_list *list, const struct event *even
         .process = event->process,
         .thread = event->thread,
         .node = event->node,
+        .group = event->group,
         .is_realloc = event->kind == EVENT_REALLOC_BEGIN,
     };
     return item;

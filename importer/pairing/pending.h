@@ -26,8 +26,10 @@ struct pending {
     uint32_t process; /* 0: unused */
     uint32_t thread;  /* the end's; of an unseen end, the one of the new block */
     uint32_t node;
-    bool is_realloc;         /* the end was one */
-    struct live_block block; /* unseen ends only */
+    bool is_realloc;      /* the end was one */
+    uint32_t group;       /* the end's, a number of definitions */
+    uint32_t block_group; /* unseen ends only, as the next */
+    struct live_block block;
 };
 
 struct pending_list {

@@ -79,7 +79,9 @@ CREATE VIEW allocations(        -- the public face of allocation_rows: one heap 
   chain_position,          -- 1 for the first block of the chain
   realloc_from_id,         -- allocation_id of the block that realloc made it of; NULL: none
   heap_id,                 -- joins heaps; NULL: a mapping of its own
-  marker_id                -- the last marker before its birth; NULL: none
+  marker_id,               -- the last marker before its birth; NULL: none
+  group_id,                -- that it is charged to, joins allocation_groups; 1: the root, also where the program has no groups
+  free_group_id            -- that the thread was in that ended it; NULL: not ended by a call
 ) AS
   SELECT a.allocation_id, (SELECT t.process_id FROM threads t WHERE t.thread_id = a.thread_id) AS process_id, a.thread_id,
          (SELECT k.name FROM kinds k WHERE k.kind = a.call_code & 31) AS kind,
@@ -95,7 +97,10 @@ CREATE VIEW allocations(        -- the public face of allocation_rows: one heap 
          (SELECT c.realloc_from_id FROM chain_rows c WHERE c.allocation_id = a.allocation_id) AS realloc_from_id,
          a.heap_id,
          (SELECT max(m.marker_id) FROM markers m WHERE m.at_ns <= a.alloc_ns AND m.process_id =
-           (SELECT t.process_id FROM threads t WHERE t.thread_id = a.thread_id)) AS marker_id
+           (SELECT t.process_id FROM threads t WHERE t.thread_id = a.thread_id)) AS marker_id,
+         coalesce((SELECT g.group_id FROM group_rows g WHERE g.allocation_id = a.allocation_id), 1) AS group_id,
+         CASE WHEN a.ended_by IN (1, 2) THEN
+           coalesce((SELECT g.free_group_id FROM group_rows g WHERE g.allocation_id = a.allocation_id), 1) END AS free_group_id
   FROM allocation_rows a;
 
 -- Views have no parameters: here at_ns is the argument of a function that has one row, so that it may be any number.

@@ -261,6 +261,33 @@ static void write_anomalies(struct facts *facts, struct meta_writer *meta)
     meta_number(meta, "frees.untracked", counts->untracked_frees);
 }
 
+static void meta_number_if_any(struct meta_writer *meta, const char *key, uint64_t value)
+{
+    if (value)
+        meta_number(meta, key, value);
+}
+
+/* What the program said and nobody can make sense of. */
+static void write_misuse(struct facts *facts, struct meta_writer *meta)
+{
+    uint64_t stale_exits = 0;
+    uint64_t bad_handles = 0;
+    uint64_t refused_groups = 0;
+
+    for (size_t id = 1; id <= facts->definitions->n_processes; id++) {
+        const struct definitions_process *process = &facts->definitions->processes[id];
+        stale_exits += process->stale_exits;
+        bad_handles += process->bad_handles;
+        refused_groups += process->refused_groups;
+    }
+    meta_number_if_any(meta, "groups.stale_exits", stale_exits);
+    meta_number_if_any(meta, "groups.bad_handles", bad_handles);
+    meta_number_if_any(meta, "groups.refused", refused_groups);
+    meta_number_if_any(meta, "groups.unknown_moves",
+                       pairing_counts_get(facts->pairing)->unknown_moves);
+    meta_number_if_any(meta, "phases.unknown_ends", facts->n_unknown_phase_ends);
+}
+
 static void write_dropped(struct facts *facts, struct meta_writer *meta)
 {
     static const char *const names[LOG_DROP_REASONS] = {
@@ -375,6 +402,7 @@ static int write_meta(sqlite3 *db, struct facts *facts, struct error *err)
     if (facts->definitions->n_processes)
         write_recording(facts, &meta);
     write_anomalies(facts, &meta);
+    write_misuse(facts, &meta);
     write_dropped(facts, &meta);
     write_unseen(facts->definitions, &meta);
     write_texts(facts->definitions, &meta);

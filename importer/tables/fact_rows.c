@@ -17,7 +17,7 @@ static int fill_batch(void *context, void *to, struct error *err)
     const struct pairing_chain *chain;
     int more = 0;
 
-    batch->n_rows = batch->n_links = batch->n_chains = 0;
+    batch->n_rows = batch->n_links = batch->n_chains = batch->n_charged = 0;
     while (batch->n_rows < ROW_BATCH_ROWS
            && (more = facts_next_row(facts, &allocation, &chain, err)) > 0)
         row_batch_add(batch, &allocation, chain);
@@ -52,8 +52,8 @@ int fact_rows_write(sqlite3 *db, struct facts *facts, bool slim, struct progress
     int code = facts_begin_rows(facts, err);
 
     if (code == 0 && !slim)
-        code = row_writer_new(db, facts->definitions->n_threads, heap_ranges_count(facts->heaps),
-                              &writer, err);
+        code =
+            row_writer_new(db, facts->definitions, heap_ranges_count(facts->heaps), &writer, err);
     if (code == 0)
         code =
             batch_queue_open(N_BATCHES, sizeof(struct row_batch), fill_batch, facts, &queue, err);

@@ -25,6 +25,9 @@ int fact_rows_write(sqlite3 *db, struct facts *facts, bool slim, struct progress
 /* Totals, timeline and heaps; then code_tables_write. */
 int fact_tables_write(sqlite3 *db, struct facts *facts, struct error *err);
 
+/* Groups, tags, phases, and what was charged to them. */
+int group_tables_write(sqlite3 *db, const struct facts *facts, struct error *err);
+
 /* Processes, threads, objects, modules, frames, backtraces, meta. */
 int code_tables_write(sqlite3 *db, struct facts *facts, struct error *err);
 

@@ -11,13 +11,22 @@ struct row_writer {
     struct page_table *allocations;
     struct page_table *links;
     struct page_table *chains;
+    struct page_table *groups;
+    const struct definitions *definitions;
 };
+
+static bool is_ended_by_call(const struct allocation *allocation)
+{
+    return allocation->ended_by == PAIRING_FREED || allocation->ended_by == PAIRING_REALLOCATED;
+}
 
 void row_batch_add(struct row_batch *batch, const struct allocation *allocation,
                    const struct pairing_chain *chain)
 {
     if (allocation->chain_id)
         batch->links[batch->n_links++] = (uint32_t)batch->n_rows;
+    if (allocation->group || (allocation->free_group && is_ended_by_call(allocation)))
+        batch->charged[batch->n_charged++] = (uint32_t)batch->n_rows;
     if (chain)
         batch->chains[batch->n_chains++] = *chain;
     batch->rows[batch->n_rows++] = *allocation;
@@ -84,6 +93,18 @@ static int write_link(struct row_writer *writer, const struct allocation *alloca
     return table_pages_add(writer->links, &row, err);
 }
 
+static int write_group(struct row_writer *writer, const struct allocation *allocation,
+                        struct error *err)
+{
+    struct page_row row = {0};
+    uint32_t free_group = definitions_group_id(writer->definitions, allocation->free_group);
+
+    row.values[0] = (int64_t)allocation->allocation_id;
+    row.values[1] = definitions_group_id(writer->definitions, allocation->group);
+    put(&row, 2, is_ended_by_call(allocation) ? free_group : UINT64_MAX, UINT64_MAX);
+    return table_pages_add(writer->groups, &row, err);
+}
+
 static int write_chain(struct row_writer *writer, const struct pairing_chain *chain,
                        struct error *err)
 {
@@ -105,20 +126,23 @@ static int open_tables(struct row_writer *writer, struct error *err)
 
     if (code == 0)
         code = table_pages_open(writer->pages, "chain_rows", 4, 0, &writer->links, err);
+    if (code == 0)
+        code = table_pages_open(writer->pages, "group_rows", 3, 0, &writer->groups, err);
     return code ? code
                 : table_pages_open(writer->pages, "realloc_chains", 12, 0, &writer->chains, err);
 }
 
-int row_writer_new(sqlite3 *db, uint64_t n_threads, uint64_t n_heaps, struct row_writer **ret,
-                   struct error *err)
+int row_writer_new(sqlite3 *db, const struct definitions *definitions, uint64_t n_heaps,
+                   struct row_writer **ret, struct error *err)
 {
-    if (n_threads >> 24 || n_heaps >> 24)
+    if (definitions->n_threads >> 24 || n_heaps >> 24)
         return error_set(err, ERROR_FORMAT,
                          "more than 16 million threads or heaps: use --slim, which has no rows");
     struct row_writer *writer = calloc(1, sizeof *writer);
 
     if (!writer)
         return error_set(err, ERROR_NOMEM, "out of memory");
+    writer->definitions = definitions;
     int code = table_pages_begin(db, &writer->pages, err);
     if (code == 0)
         code = open_tables(writer, err);
@@ -146,6 +170,8 @@ int row_writer_write(struct row_writer *writer, const struct row_batch *batch, s
         code = write_allocation(writer, &batch->rows[i], err);
     for (size_t i = 0; code == 0 && i < batch->n_links; i++)
         code = write_link(writer, &batch->rows[batch->links[i]], err);
+    for (size_t i = 0; code == 0 && i < batch->n_charged; i++)
+        code = write_group(writer, &batch->rows[batch->charged[i]], err);
     for (size_t i = 0; code == 0 && i < batch->n_chains; i++)
         code = write_chain(writer, &batch->chains[i], err);
     return code;

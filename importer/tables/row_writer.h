@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * row_writer: allocations into packed_allocation_rows, chain_rows and realloc_chains.
+ * row_writer: allocations into packed_allocation_rows, chain_rows, group_rows and realloc_chains.
  *
  * Model:   rows come in batches, in order of id, and go into the file as pages (table_pages.h).
  * Invariants: RW-1 ids of allocations increase, those of chains, which are of their first members, too.
@@ -12,6 +12,7 @@
 #ifndef MTRACE_IMPORTER_ROW_WRITER_H
 #define MTRACE_IMPORTER_ROW_WRITER_H
 
+#include "importer/model/definitions.h"
 #include "importer/pairing/fates.h"
 #include "support/error.h"
 
@@ -26,9 +27,11 @@ struct row_batch {
     size_t n_rows;
     size_t n_links;
     size_t n_chains;
+    size_t n_charged;
     struct allocation rows[ROW_BATCH_ROWS];
     uint32_t links[ROW_BATCH_ROWS]; /* indexes of rows that belong to a chain */
     struct pairing_chain chains[ROW_BATCH_ROWS];
+    uint32_t charged[ROW_BATCH_ROWS]; /* indexes of rows with another group than the root */
 };
 
 /* Appends to the batch, which has room; chain may be NULL. */
@@ -37,9 +40,9 @@ void row_batch_add(struct row_batch *batch, const struct allocation *allocation,
 
 struct row_writer;
 
-/* Ids of threads and heaps go up to n_threads and n_heaps (RW-2). */
-int row_writer_new(sqlite3 *db, uint64_t n_threads, uint64_t n_heaps, struct row_writer **ret,
-                   struct error *err);
+/* Ids of heaps go up to n_heaps (RW-2). The definitions live as long as the writer. */
+int row_writer_new(sqlite3 *db, const struct definitions *definitions, uint64_t n_heaps,
+                   struct row_writer **ret, struct error *err);
 
 /* NULL is fine. */
 void row_writer_free(struct row_writer *writer);

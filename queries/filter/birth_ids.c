@@ -4,6 +4,7 @@
 #include "queries/database/rundb.h"
 #include "support/error.h"
 #include "support/growing.h"
+#include "support/saturating.h"
 
 #include <stdlib.h>
 
@@ -50,7 +51,7 @@ struct ranges {
     size_t n, capacity;
 };
 
-/* A range that begins where the one before it ends makes that longer. */
+/* A range that begins in the one before it, or where that ends, makes it longer. */
 static bool add_range(struct ranges *ranges, struct range range)
 {
     struct range *last = ranges->n ? &ranges->list[ranges->n - 1] : NULL;
@@ -58,8 +59,8 @@ static bool add_range(struct ranges *ranges, struct range range)
 
     if (range.first >= range.last)
         return true;
-    if (last && last->process_id == range.process_id && last->last == range.first) {
-        last->last = range.last;
+    if (last && last->process_id == range.process_id && last->last >= range.first) {
+        last->last = last->last > range.last ? last->last : range.last;
         return true;
     }
     list = growing_reserve(ranges->list, &ranges->capacity, ranges->n + 1, sizeof(*list));
@@ -99,6 +100,33 @@ static int read_ranges(const struct rundb *database, const char *marker, struct 
     return rc;
 }
 
+static int read_phases(const struct rundb *database, const char *phase, struct ranges *ranges,
+                       struct error *err)
+{
+    struct sqlite3_stmt *stmt;
+    int rc = rundb_prepare(database,
+                           "SELECT process_id, first_allocation_id, last_allocation_id FROM phases"
+                           " WHERE ?1 IN (phase_id || '', name) AND first_allocation_id IS NOT NULL"
+                           " ORDER BY process_id, first_allocation_id",
+                           &stmt, err);
+
+    if (rc != 0)
+        return rc;
+    sqlite3_bind_text(stmt, 1, phase, -1, SQLITE_STATIC);
+    while ((rc = rundb_step(database, stmt, err)) == 1) {
+        struct range range = {.process_id = sqlite3_column_int64(stmt, 0),
+                              .first = sqlite3_column_int64(stmt, 1),
+                              .last = saturating_add(sqlite3_column_int64(stmt, 2), 1)};
+
+        if (!add_range(ranges, range)) {
+            rc = error_set(err, ERROR_NOMEM, "no memory for %zu phases", ranges->n);
+            break;
+        }
+    }
+    sqlite3_finalize(stmt);
+    return rc;
+}
+
 /* A tree of comparisons, halved at each step: one range is its leaf. */
 static void append_ranges(const struct range *list, size_t n, struct sqlite3_str *out)
 {
@@ -127,6 +155,18 @@ int birth_ids_append_markers(const struct rundb *database, const char *marker,
 {
     struct ranges ranges = {.n = 0};
     int rc = read_ranges(database, marker, &ranges, err);
+
+    if (rc == 0)
+        append_ranges(ranges.list, ranges.n, out);
+    free(ranges.list);
+    return rc;
+}
+
+int birth_ids_append_phases(const struct rundb *database, const char *phase,
+                            struct sqlite3_str *out, struct error *err)
+{
+    struct ranges ranges = {.n = 0};
+    int rc = read_phases(database, phase, &ranges, err);
 
     if (rc == 0)
         append_ranges(ranges.list, ranges.n, out);

@@ -20,4 +20,8 @@ int birth_ids_first(const struct rundb *database, int64_t ns, int64_t *ret_id, s
 int birth_ids_append_markers(const struct rundb *database, const char *marker,
                              struct sqlite3_str *out, struct error *err);
 
+/* The same: born in a phase of this id or name. */
+int birth_ids_append_phases(const struct rundb *database, const char *phase,
+                            struct sqlite3_str *out, struct error *err);
+
 #endif

@@ -213,6 +213,38 @@ static bool append_only_thread(struct filter_sql *sql, struct sqlite3_str *out, 
     return n == 1;
 }
 
+/*
+ * Rows of other groups than the root are listed, and so found without reading the others; what the
+ * root has is what is not listed for another.
+ */
+static int append_group(struct filter_sql *sql, struct sqlite3_str *out,
+                        const struct filter_value *value, struct error *err)
+{
+    static const char groups[] =
+        "(SELECT group_id FROM allocation_groups WHERE ?%d IN (group_id || '', name))";
+    int place = add_bound(sql, (struct filter_bound){.text = sqlite3_mprintf("%s", value->text)});
+    struct sqlite3_stmt *stmt;
+    int rc = rundb_prepare(sql->database,
+                           "SELECT 1 FROM allocation_groups WHERE group_id = 1 AND"
+                           " ?1 IN (group_id || '', name)",
+                           &stmt, err);
+
+    if (rc != 0)
+        return rc;
+    sqlite3_bind_text(stmt, 1, value->text, -1, SQLITE_STATIC);
+    rc = rundb_step(sql->database, stmt, err);
+    sqlite3_finalize(stmt);
+    if (rc < 0)
+        return rc;
+    sqlite3_str_appendall(out, rc == 1 ? "coalesce((SELECT r.group_id FROM group_rows AS r WHERE"
+                                         " r.allocation_id = a.allocation_id), 1) IN "
+                                       : "a.allocation_id IN (SELECT r.allocation_id FROM"
+                                         " group_rows AS r WHERE r.group_id IN ");
+    sqlite3_str_appendf(out, groups, place);
+    sqlite3_str_appendall(out, rc == 1 ? "" : ")");
+    return 0;
+}
+
 static int append_condition(struct filter_sql *sql, struct sqlite3_str *out,
                             const struct filter_value *value, struct error *err)
 {
@@ -231,6 +263,10 @@ static int append_condition(struct filter_sql *sql, struct sqlite3_str *out,
         return 0;
     if (strcmp(parameter->name, "marker") == 0)
         return birth_ids_append_markers(sql->database, value->text, out, err);
+    if (strcmp(parameter->name, "phase") == 0)
+        return birth_ids_append_phases(sql->database, value->text, out, err);
+    if (strcmp(parameter->name, "group") == 0)
+        return append_group(sql, out, value, err);
     sqlite3_snprintf(sizeof(placeholder), placeholder, "?%d", bind_value(sql, value));
     append_template(sql, out,
                     value->is_share && parameter->share_sql ? parameter->share_sql : parameter->sql,

@@ -18,18 +18,20 @@ enum {
     MAX_NS = 1000,
 };
 
+/* Blocks and bytes by stack. */
+struct sums {
+    uint64_t allocated[NODES], bytes[NODES], freed[NODES];
+    uint64_t n_culled;
+    uint64_t by_group[NODES];
+};
+
 struct fixture {
     struct log_segment segment;
     uint64_t words[MAX_WORDS];
     uint32_t n_words;
     uint64_t time;
     struct last_frees *others; /* NULL: one thread */
-};
-
-/* Blocks and bytes by stack. */
-struct sums {
-    uint64_t allocated[NODES], bytes[NODES], freed[NODES];
-    uint64_t n_culled;
+    struct sums after;         /* of the last cull */
 };
 
 static uint64_t *add(struct fixture *fixture, unsigned kind, uint32_t node, uint64_t address)
@@ -70,6 +72,8 @@ static void sum(const uint64_t *words, uint32_t n_words, struct sums *ret_sums)
             ret_sums->freed[(uint32_t)words[i + 4] % NODES] += words[i + 2] >> 16;
             ret_sums->bytes[node] += words[i + 3];
             ret_sums->n_culled += words[i + 2] >> 16;
+            ret_sums->by_group[log_group_code((uint32_t)words[i + 1]) % NODES] +=
+                words[i + 2] >> 16;
             break;
         default:
             break;
@@ -95,6 +99,7 @@ static uint64_t cull(struct fixture *fixture, double ticks_per_ns)
     assert_memory_equal(before.freed, after.freed, sizeof(before.freed));
     assert_memory_equal(before.bytes, after.bytes, sizeof(before.bytes));
     assert_int_equal(cull_count(cull), after.n_culled);
+    fixture->after = after;
     cull_free(cull);
     return after.n_culled;
 }
@@ -164,6 +169,27 @@ static void blocks_of_another_thread_stay(void **state)
     allocate(fixture, 9, 0x1000, 32);
     add(fixture, LOG_FREE, 10, 0x1000);
     assert_int_equal(cull(fixture, 1), 1);
+}
+
+/* Of each group apart; what is freed in another group, or changes its owner, stays. */
+static void groups_are_apart(void **state)
+{
+    struct fixture *fixture = *state;
+
+    allocate(fixture, 9, 0x1000, 32);
+    add(fixture, LOG_FREE, 10, 0x1000);
+    add(fixture, LOG_GROUP, 5, 0);
+    allocate(fixture, 9, 0x1000, 32);
+    add(fixture, LOG_FREE, 10, 0x1000);
+    allocate(fixture, 9, 0x1000, 32);
+    add(fixture, LOG_GROUP, 6, 0);
+    add(fixture, LOG_FREE, 10, 0x1000);
+    allocate(fixture, 9, 0x2000, 32);
+    add(fixture, LOG_MOVE, 5, 0x2000);
+    add(fixture, LOG_FREE, 10, 0x2000);
+    assert_int_equal(cull(fixture, 1), 2);
+    assert_int_equal(fixture->after.by_group[LOG_GROUP_ROOT], 1);
+    assert_int_equal(fixture->after.by_group[5], 1);
 }
 
 static void sums_hold_for_many_stacks(void **state)
@@ -239,6 +265,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(long_lived_blocks_stay, set_up, tear_down),
         cmocka_unit_test_setup_teardown(chains_stay_whole, set_up, tear_down),
         cmocka_unit_test_setup_teardown(blocks_of_another_thread_stay, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(groups_are_apart, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_block_that_changed_hands_stays, set_up, tear_down),
         cmocka_unit_test_setup_teardown(frees_of_the_thread_itself_do_not_matter, set_up,
                                         tear_down),

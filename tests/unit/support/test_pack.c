@@ -121,10 +121,21 @@ static void add_allocation(struct fixture *fixture)
 
 static void add_rare(struct fixture *fixture)
 {
-    static const uint8_t kinds[] = {LOG_THREAD,           LOG_TRACING,           LOG_MMAP,
-                                    LOG_MUNMAP,           LOG_ALLOC_WIDE,        LOG_REALLOC_WIDE,
-                                    LOG_MALLOPT,          LOG_FAILURE,           LOG_HEAP_EXTENT,
-                                    LOG_EVENT_KIND(0, 9), LOG_EVENT_KIND(6, 30), LOG_CULLED};
+    static const uint8_t kinds[] = {LOG_THREAD,
+                                    LOG_TRACING,
+                                    LOG_MMAP,
+                                    LOG_MUNMAP,
+                                    LOG_ALLOC_WIDE,
+                                    LOG_REALLOC_WIDE,
+                                    LOG_MALLOPT,
+                                    LOG_FAILURE,
+                                    LOG_HEAP_EXTENT,
+                                    LOG_EVENT_KIND(0, 9),
+                                    LOG_EVENT_KIND(6, 30),
+                                    LOG_CULLED,
+                                    LOG_GROUP,
+                                    LOG_MOVE,
+                                    LOG_PHASE};
     unsigned kind = kinds[draw(fixture, sizeof(kinds))];
     size_t n = log_event_words(kind) ? log_event_words(kind) : 3 + draw(fixture, 40);
     uint64_t *words =

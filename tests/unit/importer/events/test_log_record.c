@@ -258,6 +258,55 @@ static void test_process(void **state)
     assert_int_equal(event.thread, 77); /* thread 8 is not defined */
 }
 
+/* A group holds until the next one, or until another thread writes. */
+static void test_groups(void **state)
+{
+    const uint64_t words[] = {
+        LOG_FREE, 0x1000, LOG_GROUP | 5ull << 32, 0, LOG_FREE, 0x1000, LOG_THREAD | 8ull << 32, 0,
+        LOG_FREE, 0x1000,
+    };
+    const uint32_t groups[] = {LOG_GROUP_ROOT, 5, LOG_GROUP_ROOT};
+    struct log_record_reader reader = {
+        .at = words, .end = words + sizeof(words) / sizeof(*words), .group = LOG_GROUP_ROOT};
+    struct log_record record;
+
+    (void)state;
+    for (size_t i = 0; i < 3; i++) {
+        assert_int_equal(log_record_next(&reader, &record), LOG_RECORD_FOUND);
+        assert_int_equal(record.group, groups[i]);
+    }
+    assert_int_equal(reader.n_unknown, 0);
+}
+
+static void test_side_groups(void **state)
+{
+    const uint64_t none[] = {LOG_FREE, 0x1000};
+    const uint64_t code = log_group_code(0xfedcba98);
+    const uint64_t large[] = {LOG_FREE | (code & 0xffffff) << 8, 0x1000 | code >> 24 << 48};
+
+    (void)state;
+    assert_int_equal(log_record_side_group(none), LOG_GROUP_ROOT);
+    assert_int_equal(log_record_side_group(large), 0xfedcba98);
+}
+
+static void test_moves_and_phases(void **state)
+{
+    struct event event = DECODE(LOG_MOVE | TIME << 8 | (uint64_t)LOG_GROUP_ROOT << 32, 0x7000);
+
+    (void)state;
+    assert_int_equal(event.kind, EVENT_MOVE);
+    assert_int_equal(event.address, 0x7000);
+    assert_int_equal(event.group, 0);
+
+    event = DECODE(WORD_0(LOG_PHASE), 0, 99 | 7ull << 32); /* a name the log lost */
+    assert_int_equal(event.kind, EVENT_PHASE);
+    assert_int_equal(event.value, 7);
+    assert_string_equal(event.text, "");
+
+    event = DECODE(WORD_0(LOG_PHASE), 0, 7ull << 32);
+    assert_null(event.text);
+}
+
 /* State records and unknown kinds of every length are passed over. */
 static void test_what_is_no_event(void **state)
 {
@@ -387,6 +436,9 @@ int main(void)
         cmocka_unit_test(test_reallocs_of_one_block),
         cmocka_unit_test(test_address_space),
         cmocka_unit_test(test_process),
+        cmocka_unit_test(test_groups),
+        cmocka_unit_test(test_side_groups),
+        cmocka_unit_test(test_moves_and_phases),
         cmocka_unit_test(test_what_is_no_event),
         cmocka_unit_test(test_what_cannot_have_happened),
         cmocka_unit_test(test_lengths_beyond_the_payload),

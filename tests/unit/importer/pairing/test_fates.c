@@ -87,7 +87,7 @@ static void two_buckets(void **state)
     assert_int_equal(fates_new("fates", &fates, &err), 0);
     for (uint64_t id = 1; id <= N_BLOCKS; id++) {
         struct live_block block = block_of(id);
-        assert_int_equal(fates_born(fates, &block, NULL, &err), 0);
+        assert_int_equal(fates_born(fates, &block, 0, NULL, &err), 0);
     }
     for (uint64_t id = N_BLOCKS; id > 0; id--) {
         struct live_block block = block_of(id);
@@ -126,9 +126,9 @@ static void give_chain(struct fates *fates)
                                   .process = 1,
                                   .last_node = second.node};
 
-    assert_int_equal(fates_born(fates, &first, NULL, NULL), 0);
+    assert_int_equal(fates_born(fates, &first, 0, NULL, NULL), 0);
     assert_int_equal(fates_ended(fates, &first, &end, NULL), 0);
-    assert_int_equal(fates_born(fates, &second, &link, NULL), 0);
+    assert_int_equal(fates_born(fates, &second, 0, &link, NULL), 0);
     assert_int_equal(fates_chain_ended(fates, &chain, NULL), 0);
 }
 
@@ -174,7 +174,7 @@ static void explained(void **state)
         struct allocation read;
         const struct pairing_chain *told;
         assert_int_equal(fates_new("fates", &fates, NULL), 0);
-        assert_int_equal(fates_born(fates, &block, NULL, NULL), 0);
+        assert_int_equal(fates_born(fates, &block, 0, NULL, NULL), 0);
         assert_int_equal(fates_ended(fates, &block, order ? &freed : &unseen, NULL), 0);
         assert_int_equal(fates_ended(fates, &block, order ? &unseen : &freed, NULL), 0);
         assert_int_equal(fates_rewind(fates, NULL), 0);
@@ -185,12 +185,77 @@ static void explained(void **state)
     }
 }
 
+enum {
+    N_GROUPED = 3000 /* more ends than a chunk holds */
+};
+
+/* Group of birth, of the end, and where it was moved to, 0: nowhere. */
+static uint32_t birth_group(uint64_t id)
+{
+    return (uint32_t)(id / 7 % 3);
+}
+
+static uint32_t end_group(uint64_t id)
+{
+    return (uint32_t)(id % 4);
+}
+
+static uint32_t moved_to(uint64_t id)
+{
+    return id % 5 == 0 ? (uint32_t)(10 + id % 6) : 0;
+}
+
+static void give_grouped(struct fates *fates)
+{
+    for (uint64_t id = 1; id <= N_GROUPED; id++) {
+        struct live_block block = block_of(id);
+        assert_int_equal(fates_born(fates, &block, birth_group(id), NULL, NULL), 0);
+    }
+    for (int round = 0; round < 2;
+         round++) { /* the second move of a block is the one that counts */
+        for (uint64_t id = 1; id <= N_GROUPED; id++) {
+            struct live_block block = block_of(id);
+            if (moved_to(id))
+                assert_int_equal(fates_moved(fates, &block, round ? moved_to(id) : 99, NULL), 0);
+        }
+    }
+    for (uint64_t id = N_GROUPED; id > 0; id--) {
+        struct live_block block = block_of(id);
+        struct pairing_end end = end_of(&block);
+        end.block_group = moved_to(id) ? moved_to(id) : birth_group(id);
+        end.group = end_group(id);
+        if (is_ended(id))
+            assert_int_equal(fates_ended(fates, &block, &end, NULL), 0);
+    }
+}
+
+static void groups(void **state)
+{
+    struct fates *fates;
+    struct allocation read;
+    const struct pairing_chain *told;
+
+    (void)state;
+    assert_int_equal(fates_new("fates", &fates, NULL), 0);
+    give_grouped(fates);
+    assert_int_equal(fates_rewind(fates, NULL), 0);
+    for (uint64_t id = 1; id <= N_GROUPED; id++) {
+        assert_int_equal(fates_next(fates, &read, &told, NULL), 1);
+        check(&read);
+        assert_int_equal(read.group, moved_to(id) ? moved_to(id) : birth_group(id));
+        if (is_ended(id))
+            assert_int_equal(read.free_group, end_group(id));
+    }
+    fates_free(fates);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(two_buckets),
         cmocka_unit_test(chain),
         cmocka_unit_test(explained),
+        cmocka_unit_test(groups),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -39,13 +39,25 @@ MTRACE_PRINTF(2, 3) static void tell(struct story *story, const char *format, ..
     va_end(arguments);
 }
 
-static int on_born(void *context, uint32_t process, const struct live_block *block,
+static int on_born(void *context, uint32_t process, const struct live_block *block, uint32_t group,
                    const struct pairing_link *link, struct error *err)
 {
     (void)process;
     (void)err;
+    if (group)
+        tell(context, "in%u:", group);
     tell(context, link ? "born%u<%u " : "born%u ", (unsigned)block->allocation_id,
          link ? (unsigned)link->realloc_from_id : 0);
+    return 0;
+}
+
+static int on_moved(void *context, uint32_t process, const struct live_block *block,
+                    const struct pairing_move *move, struct error *err)
+{
+    (void)process;
+    (void)err;
+    tell(context, "moved%u@%u:%u>%u ", (unsigned)block->allocation_id, (unsigned)move->time_ns,
+         move->from_group, move->group);
     return 0;
 }
 
@@ -62,6 +74,8 @@ static int on_ended(void *context, uint32_t process, const struct live_block *bl
         tell(context, "by%u", end->thread);
     if (end->intervening != PAIRING_UNKNOWN)
         tell(context, "+%u", (unsigned)end->intervening);
+    if (end->group || end->block_group)
+        tell(context, ":%u>%u", end->block_group, end->group);
     tell(context, " ");
     return 0;
 }
@@ -81,12 +95,14 @@ static int on_chain_ended(void *context, const struct pairing_chain *chain, stru
     return 0;
 }
 
-static int on_left(void *context, uint32_t process, const struct live_block *block,
+static int on_left(void *context, uint32_t process, const struct live_block *block, uint32_t group,
                    enum pairing_ended_by ended_by, uint32_t chain_node, struct error *err)
 {
     (void)process;
     (void)err;
     (void)chain_node;
+    if (group)
+        tell(context, "in%u:", group);
     tell(context, "%s%u ", ended_by == PAIRING_EXEC ? "exec" : "leaked",
          (unsigned)block->allocation_id);
     return 0;
@@ -95,7 +111,8 @@ static int on_left(void *context, uint32_t process, const struct live_block *blo
 /* A process that is `traits`; what follows are events of it. */
 static void start(struct story *story, struct pairing_process traits)
 {
-    struct pairing_sink sink = {story, on_born, on_ended, on_explained, on_chain_ended, on_left};
+    struct pairing_sink sink = {story,        on_born,        on_moved, on_ended,
+                                on_explained, on_chain_ended, on_left};
     struct error err = {0};
 
     *story = (struct story){0};
@@ -227,6 +244,41 @@ static void chains(void **state)
     freed(&story, 30, 1, Y);
     finish(&story, "born1 realloc1@20by1 born2 born3<1 freed3@30by1+0 chain1..3:2 leaked2 ",
            COUNTS());
+}
+
+/* A block has the group of its birth until it is moved; its end says both. */
+static void groups(void **state)
+{
+    struct story story;
+
+    (void)state;
+    start(&story, whole);
+    born(&story, 5, 1, FAR);
+    freed(&story, 6, 1, FAR); /* its place is taken next */
+    give(&story,
+         (struct event){.kind = EVENT_ALLOC, .time_ns = 10, .thread = 1, .address = X, .group = 7});
+    give(&story,
+         (struct event){.kind = EVENT_ALLOC, .time_ns = 20, .thread = 1, .address = Y, .group = 8});
+    give(&story,
+         (struct event){.kind = EVENT_MOVE, .time_ns = 30, .thread = 1, .address = Y, .group = 7});
+    give(&story, (struct event){.kind = EVENT_MOVE, .time_ns = 31, .thread = 1, .address = 5 * X});
+    give(&story,
+         (struct event){.kind = EVENT_FREE, .time_ns = 40, .thread = 1, .address = X, .group = 9});
+    born(&story, 50, 1, X); /* where X was, and charged to nobody */
+    freed(&story, 60, 1, X);
+    give(&story,
+         (struct event){.kind = EVENT_ALLOC, .time_ns = 70, .thread = 2, .address = X, .group = 3});
+    give(&story,
+         (struct event){.kind = EVENT_ALLOC, .time_ns = 80, .thread = 3, .address = X, .group = 4});
+    give(&story,
+         (struct event){.kind = EVENT_FREE, .time_ns = 81, .thread = 2, .address = X, .group = 5});
+    assert_int_equal(pairing_counts_get(story.pairing)->unknown_moves, 1);
+    finish(
+        &story,
+        "born1 freed1@6by1+0 in7:born2 in8:born3 moved3@30:8>7 freed2@40by1+1:7>9 born4 "
+        "freed4@60by1+0 in3:born5 unseen5@80:3>3 in4:born6 explained:freed5@80by2:3>5 in4:leaked6 "
+        "in7:leaked3 ",
+        COUNTS(.clock_inversions = 1));
 }
 
 /* PA-6: where every birth is in the log, a free without a block is one that came too early. */
@@ -423,13 +475,21 @@ static void culled_between(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(plain_lives),       cmocka_unit_test(processes_are_apart),
-        cmocka_unit_test(exec_loses),        cmocka_unit_test(chains),
-        cmocka_unit_test(free_before_birth), cmocka_unit_test(unknown_free_then_birth),
-        cmocka_unit_test(inherited_frees),   cmocka_unit_test(births_shown_missing),
-        cmocka_unit_test(birth_before_free), cmocka_unit_test(lost_free_then_handed_over),
-        cmocka_unit_test(own_order_holds),   cmocka_unit_test(inverted_realloc),
-        cmocka_unit_test(many_at_once),      cmocka_unit_test(culled_between),
+        cmocka_unit_test(plain_lives),
+        cmocka_unit_test(processes_are_apart),
+        cmocka_unit_test(exec_loses),
+        cmocka_unit_test(chains),
+        cmocka_unit_test(groups),
+        cmocka_unit_test(free_before_birth),
+        cmocka_unit_test(unknown_free_then_birth),
+        cmocka_unit_test(inherited_frees),
+        cmocka_unit_test(births_shown_missing),
+        cmocka_unit_test(birth_before_free),
+        cmocka_unit_test(lost_free_then_handed_over),
+        cmocka_unit_test(own_order_holds),
+        cmocka_unit_test(inverted_realloc),
+        cmocka_unit_test(many_at_once),
+        cmocka_unit_test(culled_between),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: MIT */
+#include "importer/facts/group_totals.h"
+
+#include <stdlib.h>
+
+enum {
+    KEY_BYTES = 2 * sizeof(uint32_t)
+};
+
+int group_totals_new(const struct definitions *definitions, struct group_totals **ret,
+                     struct error *err)
+{
+    *ret = NULL;
+    if (definitions->n_groups == 0)
+        return 0;
+    *ret = calloc(1, sizeof **ret);
+    if (!*ret)
+        return error_set(err, ERROR_NOMEM, "out of memory for totals of groups");
+    (*ret)->definitions = definitions;
+    return 0;
+}
+
+void group_totals_free(struct group_totals *totals)
+{
+    if (!totals)
+        return;
+    keyed_done(&totals->groups);
+    keyed_done(&totals->tags);
+    keyed_done(&totals->flows);
+    free(totals);
+}
+
+/* ---- accounts ---- */
+
+static void settle(struct group_account *account, uint64_t now_ns)
+{
+    if (account->changed_ns == now_ns)
+        return;
+    if (account->live_bytes > account->peak_bytes) {
+        account->peak_bytes = account->live_bytes;
+        account->peak_ns = account->changed_ns;
+    }
+    account->changed_ns = now_ns;
+}
+
+/* What happens to an account. */
+enum change {
+    BORN,
+    ENDED,
+    ENDED_ELSEWHERE,
+    EXPLAINED, /* that it was elsewhere */
+    MOVED_IN,
+    MOVED_OUT,
+    LEAKED,
+    CULLED,
+};
+
+struct posting {
+    enum change change;
+    uint64_t time_ns;
+    uint64_t n_blocks, bytes;
+};
+
+static void count(uint64_t *blocks, uint64_t *bytes, const struct posting *posting)
+{
+    *blocks += posting->n_blocks;
+    *bytes += posting->bytes;
+}
+
+static void change_live(struct group_account *account, const struct posting *posting, bool more)
+{
+    settle(account, posting->time_ns);
+    account->live_blocks += more ? posting->n_blocks : -posting->n_blocks;
+    account->live_bytes += more ? posting->bytes : -posting->bytes;
+}
+
+static void post(struct group_account *account, const struct posting *posting)
+{
+    switch (posting->change) {
+    case BORN:
+        change_live(account, posting, true);
+        count(&account->allocated_blocks, &account->allocated_bytes, posting);
+        return;
+    case ENDED_ELSEWHERE:
+        count(&account->freed_elsewhere_blocks, &account->freed_elsewhere_bytes, posting);
+        /* fall through */
+    case ENDED:
+        change_live(account, posting, false);
+        count(&account->freed_blocks, &account->freed_bytes, posting);
+        return;
+    case EXPLAINED:
+        count(&account->freed_elsewhere_blocks, &account->freed_elsewhere_bytes, posting);
+        return;
+    case MOVED_IN:
+        change_live(account, posting, true);
+        count(&account->moved_in_blocks, &account->moved_in_bytes, posting);
+        return;
+    case MOVED_OUT:
+        change_live(account, posting, false);
+        count(&account->moved_out_blocks, &account->moved_out_bytes, posting);
+        return;
+    case LEAKED:
+        count(&account->leaked_blocks, &account->leaked_bytes, posting);
+        return;
+    default: /* CULLED */
+        count(&account->allocated_blocks, &account->allocated_bytes, posting);
+        count(&account->freed_blocks, &account->freed_bytes, posting);
+    }
+}
+
+static int post_to(struct keyed *accounts, uint32_t process, uint32_t of,
+                   const struct posting *posting, struct error *err)
+{
+    const uint32_t key[2] = {process, of};
+    struct group_account *account =
+        keyed_get(accounts, key, KEY_BYTES, sizeof(struct group_account));
+
+    if (!account)
+        return error_set(err, ERROR_NOMEM, "out of memory for totals of groups");
+    post(account, posting);
+    return 0;
+}
+
+static int post_all(struct group_totals *totals, uint32_t process, uint32_t number,
+                    const struct posting *posting, struct error *err)
+{
+    int code = post_to(&totals->groups, process, number, posting, err);
+
+    if (number == 0)
+        return code;
+    const struct definitions_group *group = &totals->definitions->groups[number];
+    for (uint32_t i = 0; code == 0 && i < group->n_tags; i++)
+        code = post_to(&totals->tags, process,
+                       totals->definitions->group_tags[group->first_tag + i], posting, err);
+    return code;
+}
+
+/* ---- from outside ---- */
+
+int group_totals_born(struct group_totals *totals, uint32_t process, const struct live_block *block,
+                      uint32_t group, struct error *err)
+{
+    struct posting posting = {BORN, block->alloc_ns, 1, block->size};
+
+    return post_all(totals, process, group, &posting, err);
+}
+
+static bool is_by_call(const struct pairing_end *end)
+{
+    return end->ended_by == PAIRING_FREED || end->ended_by == PAIRING_REALLOCATED;
+}
+
+static int add_flow(struct group_totals *totals, uint32_t process, const struct live_block *block,
+                    const struct pairing_end *end, struct error *err)
+{
+    return is_by_call(end) ? tally_add(&totals->flows, process, end->block_group, end->group, 1,
+                                       block->size, err)
+                           : 0;
+}
+
+int group_totals_ended(struct group_totals *totals, uint32_t process,
+                       const struct live_block *block, const struct pairing_end *end,
+                       struct error *err)
+{
+    struct posting posting = {end->group != end->block_group ? ENDED_ELSEWHERE : ENDED,
+                              end->time_ns, 1, block->size};
+    int code = post_all(totals, process, end->block_group, &posting, err);
+
+    return code ? code : add_flow(totals, process, block, end, err);
+}
+
+int group_totals_explained(struct group_totals *totals, uint32_t process,
+                           const struct live_block *block, const struct pairing_end *end,
+                           struct error *err)
+{
+    struct posting posting = {EXPLAINED, end->time_ns, 1, block->size};
+    int code = end->group != end->block_group
+                   ? post_all(totals, process, end->block_group, &posting, err)
+                   : 0;
+
+    return code ? code : add_flow(totals, process, block, end, err);
+}
+
+int group_totals_moved(struct group_totals *totals, uint32_t process,
+                       const struct live_block *block, const struct pairing_move *move,
+                       struct error *err)
+{
+    struct posting out = {MOVED_OUT, move->time_ns, 1, block->size};
+    struct posting in = {MOVED_IN, move->time_ns, 1, block->size};
+    int code = post_all(totals, process, move->from_group, &out, err);
+
+    return code ? code : post_all(totals, process, move->group, &in, err);
+}
+
+int group_totals_leaked(struct group_totals *totals, uint32_t process,
+                        const struct live_block *block, uint32_t group, struct error *err)
+{
+    struct posting posting = {LEAKED, 0, 1, block->size};
+
+    return post_all(totals, process, group, &posting, err);
+}
+
+int group_totals_culled(struct group_totals *totals, uint32_t process, uint32_t group,
+                        uint64_t n_blocks, uint64_t bytes, struct error *err)
+{
+    struct posting posting = {CULLED, 0, n_blocks, bytes};
+    int code = post_all(totals, process, group, &posting, err);
+
+    return code ? code : tally_add(&totals->flows, process, group, group, n_blocks, bytes, err);
+}
+
+static void settle_all(struct keyed *accounts)
+{
+    struct group_account *all = accounts->elements;
+
+    for (size_t i = 0; i < accounts->n; i++)
+        settle(&all[i], UINT64_MAX);
+}
+
+void group_totals_finish(struct group_totals *totals)
+{
+    settle_all(&totals->groups);
+    settle_all(&totals->tags);
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * phases: the times of a process that its program gave names.
+ *
+ * Model:   a phase notes what the process had counted when it begins, and what is more when it
+ *          ends. Peaks: one maximum since anything last began or ended, handed to all that were open.
+ * Invariants
+ *   PS-1 Phases are in the order in which they began; `parent` was the one begun last of those open.
+ *        What was open at any instant is the phase begun last before it, or some of its ancestors.
+ *   PS-2 A block was born in a phase if its id is first_allocation .. last_allocation.
+ * Threads: none.
+ * Failure: memory.
+ */
+#ifndef MTRACE_IMPORTER_PHASES_H
+#define MTRACE_IMPORTER_PHASES_H
+
+#include "importer/model/event.h"
+#include "support/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Of the process, since its start. */
+struct phase_figures {
+    uint64_t allocated_blocks, allocated_bytes;
+    uint64_t freed_blocks, freed_bytes;
+    uint64_t live_bytes; /* now */
+};
+
+struct phase {
+    const char *name;
+    uint64_t start_ns, end_ns; /* end_ns: meant only when it is not open any more */
+    uint64_t first_allocation, last_allocation; /* ids; last < first: none */
+    struct phase_figures at_start, in_it;       /* in_it.live_bytes: at its end */
+    uint64_t peak_bytes;                        /* of the process, while it lasted */
+    uint64_t leaked_blocks, leaked_bytes;       /* born in it and never freed */
+    uint64_t number;
+    size_t parent; /* index + 1, 0: none */
+    uint32_t thread;
+    bool is_open; /* at the end: the program did not end it */
+};
+
+/* All zero: none. */
+struct phases {
+    struct phase *list;
+    size_t n, capacity;
+    size_t *open; /* indexes, in order */
+    size_t n_open, open_capacity;
+    uint64_t window_peak; /* since a phase last began or ended */
+};
+
+void phases_done(struct phases *phases);
+
+/* An EVENT_PHASE. last_allocation: the id given last. false: it ends what is not open. */
+int phases_event(struct phases *phases, const struct event *event,
+                 const struct phase_figures *figures, uint64_t last_allocation, bool *ret_is_known,
+                 struct error *err);
+
+/* An instant ended with these. */
+static inline void phases_advance(struct phases *phases, uint64_t live_bytes)
+{
+    if (phases->n_open && live_bytes > phases->window_peak)
+        phases->window_peak = live_bytes;
+}
+
+/* A block that was never freed; after phases_finish. */
+void phases_leaked(struct phases *phases, uint64_t allocation_id, uint64_t bytes);
+
+/* What is open is taken as it is now. */
+void phases_finish(struct phases *phases, const struct phase_figures *figures,
+                   uint64_t last_allocation);
+
+#endif

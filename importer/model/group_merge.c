@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: MIT */
+#include "importer/model/group_merge.h"
+
+#include "support/error.h"
+#include "support/growing.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    FIRST_ID = 2 /* of allocation_groups; 0 is untracked, 1 the root */
+};
+
+void group_merge_init(struct group_merge *merge, struct log_input *const *inputs,
+                      struct definitions *definitions)
+{
+    *merge =
+        (struct group_merge){.inputs = inputs, .definitions = definitions, .last_id = FIRST_ID - 1};
+}
+
+void group_merge_done(struct group_merge *merge)
+{
+    id_table_done(&merge->tags);
+}
+
+/* ---- tags ---- */
+
+static uint64_t hash_text(uint64_t hash, const char *text)
+{
+    while (*text)
+        hash = id_table_hash(hash, (unsigned char)*text++);
+    return hash;
+}
+
+static bool tag_equals(const void *context, uint32_t id, const void *key)
+{
+    const struct definitions_tag *tag = &((const struct definitions *)context)->tags[id];
+    const struct definitions_tag *wanted = key;
+
+    return strcmp(tag->key, wanted->key) == 0 && strcmp(tag->value, wanted->value) == 0;
+}
+
+/* 0: no memory. */
+static uint32_t intern_tag(struct group_merge *merge, const struct definitions_tag *tag)
+{
+    struct definitions *definitions = merge->definitions;
+    uint64_t hash = hash_text(hash_text(0, tag->key), tag->value);
+    uint32_t id = id_table_find(&merge->tags, hash, tag_equals, definitions, tag);
+    struct definitions_tag *tags;
+
+    if (id)
+        return id;
+    tags = growing_reserve(definitions->tags, &merge->tags_capacity, definitions->n_tags + 2,
+                           sizeof(*tags));
+    if (!tags)
+        return 0;
+    definitions->tags = tags;
+    id = (uint32_t)definitions->n_tags + 1;
+    if (id_table_add(&merge->tags, hash, id) != 0)
+        return 0;
+    tags[id] = *tag;
+    definitions->n_tags++;
+    return id;
+}
+
+/* The same pair twice is one tag. */
+static bool has_tag(const struct definitions *definitions, const struct definitions_group *group,
+                    uint32_t tag)
+{
+    for (uint32_t i = 0; i < group->n_tags; i++)
+        if (definitions->group_tags[group->first_tag + i] == tag)
+            return true;
+    return false;
+}
+
+static int add_tag(struct group_merge *merge, struct definitions_group *group,
+                   const struct definitions_tag *tag)
+{
+    struct definitions *definitions = merge->definitions;
+    uint32_t id = intern_tag(merge, tag);
+    uint32_t *group_tags = growing_reserve(definitions->group_tags, &merge->group_tags_capacity,
+                                           definitions->n_group_tags + 1, sizeof(*group_tags));
+
+    if (group_tags)
+        definitions->group_tags = group_tags;
+    if (!group_tags || id == 0)
+        return ERROR_NOMEM;
+    if (has_tag(definitions, group, id))
+        return 0;
+    group_tags[definitions->n_group_tags++] = id;
+    group->n_tags++;
+    return 0;
+}
+
+/* The text behind `at`; NULL behind the last. */
+static const char *next_text(const struct definitions_group *group, const char *at)
+{
+    const char *next = at + strlen(at) + 1;
+
+    return next < group->text + group->text_bytes ? next : NULL;
+}
+
+static int add_tags(struct group_merge *merge, struct definitions_group *group)
+{
+    const char *key = next_text(group, group->text);
+    int r = 0;
+
+    while (r == 0 && key) {
+        const char *value = next_text(group, key);
+        struct definitions_tag tag = {key, value ? value : ""};
+
+        r = add_tag(merge, group, &tag);
+        key = value ? next_text(group, value) : NULL;
+    }
+    return r;
+}
+
+/* ---- groups ---- */
+
+/* The number that the note's group has in an ancestor; 0: it is new. */
+static uint32_t inherited_number(const struct group_merge *merge, size_t i,
+                                 const struct group_note *note)
+{
+    const struct definitions_process *processes = merge->definitions->processes;
+
+    /* A child begins after its parent; whatever the log says, this ends. */
+    for (uint32_t id = processes[i + 1].parent; id != 0 && id <= i; id = processes[id].parent) {
+        const struct group_note *other =
+            log_names_find_group(&merge->inputs[id - 1]->names, note->index);
+
+        if (other && other->number && other->text_bytes == note->text_bytes
+            && memcmp(other->text, note->text, note->text_bytes) == 0)
+            return other->number;
+    }
+    return 0;
+}
+
+static struct definitions_group *add_group(struct group_merge *merge)
+{
+    struct definitions *definitions = merge->definitions;
+    struct definitions_group *groups = growing_reserve(definitions->groups, &merge->groups_capacity,
+                                                       definitions->n_groups + 2, sizeof(*groups));
+
+    if (!groups)
+        return NULL;
+    definitions->groups = groups;
+    return &groups[++definitions->n_groups];
+}
+
+static int take_note(struct group_merge *merge, size_t i, struct group_note *note)
+{
+    struct definitions_group *group;
+
+    bool is_untracked = note->index == LOG_GROUP_UNTRACKED;
+
+    note->number = is_untracked ? merge->untracked : inherited_number(merge, i, note);
+    if (note->number != 0)
+        return 0;
+    group = add_group(merge);
+    if (!group)
+        return ERROR_NOMEM;
+    note->number = (uint32_t)merge->definitions->n_groups;
+    if (is_untracked)
+        merge->untracked = note->number;
+    *group = (struct definitions_group){
+        .name = note->text,
+        .text = note->text,
+        .text_bytes = note->text_bytes,
+        .id = is_untracked ? LOG_GROUP_UNTRACKED : ++merge->last_id,
+        .first_tag = (uint32_t)merge->definitions->n_group_tags,
+    };
+    return add_tags(merge, group);
+}
+
+static int compare_notes(const void *left, const void *right)
+{
+    uint32_t a = (*(struct group_note *const *)left)->index;
+    uint32_t b = (*(struct group_note *const *)right)->index;
+
+    return (a > b) - (a < b);
+}
+
+/* In the order of their ids in the log, which mostly become those of the database. */
+int group_merge_log(struct group_merge *merge, size_t i)
+{
+    struct log_names *names = &merge->inputs[i]->names;
+    struct group_note **notes = calloc(names->n_groups + 1, sizeof(struct group_note *));
+    int r = notes ? 0 : ERROR_NOMEM;
+
+    for (size_t k = 0; r == 0 && k < names->n_groups; k++)
+        notes[k] = &names->groups[k + 1];
+    if (r == 0)
+        qsort(notes, names->n_groups, sizeof(struct group_note *), compare_notes);
+    for (size_t k = 0; r == 0 && k < names->n_groups; k++)
+        r = take_note(merge, i, notes[k]);
+    free(notes);
+    return r;
+}
+
+int group_merge_finish(struct group_merge *merge, size_t n_inputs)
+{
+    static const char name[] = "[lost]";
+    struct definitions_group *group;
+
+    if (merge->definitions->n_groups == 0)
+        return 0;
+    group = add_group(merge);
+    if (!group)
+        return ERROR_NOMEM;
+    *group = (struct definitions_group){.name = name,
+                                        .text = name,
+                                        .text_bytes = sizeof(name) - 1,
+                                        .id = ++merge->last_id,
+                                        .is_lost = true};
+    for (size_t i = 0; i < n_inputs; i++)
+        merge->inputs[i]->names.lost_group = (uint32_t)merge->definitions->n_groups;
+    return 0;
+}

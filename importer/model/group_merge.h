@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * group_merge: the groups of all logs as one list, with each tag once.
+ *
+ * Model:   logs are taken in the order of their processes, so that a child comes behind its parent
+ *          and finds what it inherited (DF-5). A text is a name, then key and value of each tag, with
+ *          NULs between; a key without a value has an empty one.
+ * Failure: memory.
+ */
+#ifndef MTRACE_IMPORTER_GROUP_MERGE_H
+#define MTRACE_IMPORTER_GROUP_MERGE_H
+
+#include "importer/log/log_input.h"
+#include "importer/model/definitions.h"
+#include "support/id_table.h"
+
+struct group_merge {
+    struct log_input *const *inputs;
+    struct definitions *definitions;
+    struct id_table tags;
+    size_t groups_capacity, tags_capacity, group_tags_capacity;
+    uint32_t last_id;
+    uint32_t untracked; /* number of that group, 0: none yet */
+};
+
+void group_merge_init(struct group_merge *merge, struct log_input *const *inputs,
+                      struct definitions *definitions);
+void group_merge_done(struct group_merge *merge);
+
+/* The groups of process i + 1, whose definition is filled but for these. */
+int group_merge_log(struct group_merge *merge, size_t i);
+
+/* After the last log: makes the lost group where there are any. */
+int group_merge_finish(struct group_merge *merge, size_t n_inputs);
+
+#endif
