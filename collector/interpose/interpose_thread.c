@@ -8,6 +8,7 @@
 #include "collector/platform/clock.h"
 #include "collector/platform/real.h"
 #include "collector/platform/sys.h"
+#include "collector/record/scopes.h"
 #include "collector/record/state.h"
 #include "collector/record/thread.h"
 #include "common/attr.h"
@@ -36,6 +37,7 @@ struct start {
     void *(*routine)(void *);
     void *argument;
     size_t stack_bytes;
+    uint32_t group;
 };
 
 static struct start g_starts[N_STARTS];
@@ -78,6 +80,7 @@ static void *begin_thread(void *cookie)
 
     if (start->stack_bytes > GUARD_BYTES)
         thread_set_stack(high - start->stack_bytes + GUARD_BYTES, high);
+    scopes_begin(start->group);
     atomic_store_explicit(&start->is_taken, false, memory_order_release);
     return routine(argument);
 }
@@ -96,6 +99,7 @@ MTRACE_EXPORT int pthread_create(pthread_t *ret_thread, const pthread_attr_t *at
     start->routine = routine;
     start->argument = argument;
     start->stack_bytes = stack_bytes_of(attributes);
+    start->group = scopes_group_to_inherit();
     error = g_real.pthread_create(ret_thread, attributes, begin_thread, start);
     if (error != 0)
         atomic_store_explicit(&start->is_taken, false, memory_order_release);

@@ -3,7 +3,9 @@
  * nop: libmtrace-nop.so, the same exports as libmtrace.so with nothing behind them but a jump to
  * the next definition: the baseline of every figure about overhead.
  */
+#include "api/mtrace.h"
 #include "collector/platform/real.h"
+#include "common/attr.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -24,6 +26,8 @@
     X(pthread_create) X(pthread_setname_np) X(prctl) X(syscall) X(chroot)                          \
     X(fork) X(_Fork) X(forkpty) X(daemon) X(posix_spawn) X(posix_spawnp)                           \
     X(execve) X(execv) X(execvp) X(execvpe) X(execl) X(execle) X(execlp) X(fexecve) X(execveat)    \
+    X(memory_profiler_start) X(memory_profiler_stop) X(memory_profiler_sync)                       \
+    X(memory_profiler_set_marker) X(memory_profiler_override_next_timestamp)                       \
     X(_exit) X(_Exit) X(quick_exit) X(abort)
 
 /* clang-format on */
@@ -93,3 +97,8 @@ __asm__(".text\n"
                                                                      "\n");
 
 NOP_NAMES(NOP_JUMP)
+
+/* Version 0: the program takes the collector for absent. */
+extern const struct mtrace_api mtrace_api_1;
+
+MTRACE_EXPORT const struct mtrace_api mtrace_api_1 = {.version = 0};

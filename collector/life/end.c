@@ -30,5 +30,5 @@ void end_exec_failed(void)
     if (!state_is_recording() || !state_is_own_process())
         return;
     end_take_back();
-    record_note(LOG_EXEC_FAILED, 0);
+    record_note(LOG_EXEC_FAILED, 0, 0);
 }

@@ -5,6 +5,7 @@
 #include "collector/platform/clock.h"
 #include "collector/platform/real.h"
 #include "collector/record/capture.h"
+#include "collector/record/groups.h"
 #include "collector/record/side.h"
 #include "collector/record/state.h"
 #include "common/invariant.h"
@@ -12,9 +13,12 @@
 enum {
     TIME_BASE_WORDS = 2,
     THREAD_WORDS = 2,
+    GROUP_WORDS = 2,
     MOST_WORDS = 6, /* of an event written here */
     PREFETCH_WORDS = 24,
 };
+
+_Static_assert(THREAD_SPARE_WORDS == TIME_BASE_WORDS + GROUP_WORDS + MOST_WORDS, "room");
 
 static const uint64_t g_address_mask = ((uint64_t)1 << LOG_ADDRESS_BITS) - 1;
 
@@ -91,8 +95,8 @@ static void use_segment(struct thread *thread, struct log_segment *segment)
 
     thread->segment = segment;
     thread->cursor = (uint64_t *)(void *)(payload + used);
-    thread->limit =
-        (uint64_t *)(void *)(payload + LOG_SEGMENT_PAYLOAD_BYTES) - MOST_WORDS - TIME_BASE_WORDS;
+    thread->limit = thread_limit_of(segment);
+    thread->written_group = LOG_GROUP_ROOT; /* as readers take it here, and behind LOG_THREAD */
 }
 
 /* A segment another thread began: from here on it is this thread's. */
@@ -131,12 +135,41 @@ static bool next_segment(struct thread *thread)
     return true;
 }
 
+/*
+ * What follows is charged to the thread's group. LF-7: an id that cannot be defined, for want of room,
+ * is still the right one; what it means is in the log of another process, or lost.
+ */
+static void write_group(struct thread *thread, uint64_t ticks)
+{
+    uint32_t group = thread->group;
+    uint64_t delta = ticks - thread->base_ticks;
+    uint64_t *out = thread->cursor;
+
+    groups_define(group);
+    out[0] = head_word(LOG_GROUP, group, delta);
+    out[1] = delta >> 24 << LOG_ADDRESS_BITS;
+    commit(thread, out + GROUP_WORDS);
+    thread->written_group = group;
+}
+
+/* The group may change again while this goes on, in a handler: then the next event looks again. */
+static void settle_group(struct thread *thread, uint64_t ticks)
+{
+    thread->limit = thread_limit_of(thread->segment);
+    atomic_signal_fence(memory_order_seq_cst);
+    if (thread->group != thread->written_group)
+        write_group(thread, ticks);
+    atomic_signal_fence(memory_order_seq_cst);
+    if (thread->group != thread->written_group)
+        thread->limit = NULL;
+}
+
 /* Room for one record and its 40 bits of time; *ticks may become later (RC-1 and RC-2 hold). */
 static MTRACE_COLD bool make_room_slow(struct thread *thread, uint64_t *ticks)
 {
     if (*ticks < thread->last_ticks)
         *ticks = thread->last_ticks;
-    if (thread->cursor > thread->limit || !thread->segment) {
+    if (!thread->segment || thread->cursor > thread_limit_of(thread->segment)) {
         if (!next_segment(thread)) {
             segment_count_drop(segment_drop_reason());
             return false;
@@ -146,6 +179,7 @@ static MTRACE_COLD bool make_room_slow(struct thread *thread, uint64_t *ticks)
     }
     if ((*ticks - thread->base_ticks) >> LOG_TIME_BITS)
         write_time_base(thread, *ticks);
+    settle_group(thread, *ticks);
     return true;
 }
 
@@ -212,7 +246,11 @@ static bool is_side_open(void)
 
 static MTRACE_COLD void write_side(const struct draft *draft, uint64_t ticks)
 {
-    if (!side_write(draft->words, draft->n_words, ticks, g_thread.index))
+    uint32_t group = g_thread.group;
+
+    if (group != LOG_GROUP_ROOT)
+        groups_define(group);
+    if (!side_write(draft->words, draft->n_words, ticks, g_thread.index, group))
         segment_count_drop(LOG_DROP_NESTED);
 }
 
@@ -433,10 +471,11 @@ void record_event(enum log_event_kind kind, uint64_t address, const uint64_t *wo
     thread_leave(thread);
 }
 
-void record_note(enum log_event_kind kind, uint32_t value)
+void record_note(enum log_event_kind kind, uint32_t value, uint64_t address)
 {
     const struct unwind_origin here = RECORD_ORIGIN();
-    struct draft draft = {.words = {kind | (uint64_t)value << 32, 0}, .n_words = 2};
+    struct draft draft = {.words = {kind | (uint64_t)value << 32, address & g_address_mask},
+                          .n_words = 2};
     struct thread *thread = thread_enter(&here);
 
     if (!thread) {

@@ -15,7 +15,17 @@ void side_forget(void)
     atomic_store_explicit(&g_shared.current, NULL, memory_order_relaxed);
 }
 
-bool side_write(const uint64_t *words, unsigned n_words, uint64_t ticks, uint32_t thread)
+/* log_side_record.words */
+static void write_group(struct log_side_record *record, uint32_t group)
+{
+    uint64_t code = log_group_code(group);
+
+    record->words[0] |= (code & 0xffffff) << 8;
+    record->words[1] |= code >> 24 << LOG_ADDRESS_BITS;
+}
+
+bool side_write(const uint64_t *words, unsigned n_words, uint64_t ticks, uint32_t thread,
+                uint32_t group)
 {
     struct log_segment *segment;
     struct log_side_record *record = segment_reserve(&g_shared, RECORD_BYTES, &segment);
@@ -25,6 +35,7 @@ bool side_write(const uint64_t *words, unsigned n_words, uint64_t ticks, uint32_
         return false;
     for (unsigned i = 0; i < n_words; i++)
         record->words[i] = words[i];
+    write_group(record, group);
     record->ticks = ticks;
     record->thread = thread;
     atomic_store_explicit(&record->valid, LOG_SIDE_VALID, memory_order_release);

@@ -13,7 +13,8 @@
 #include <stdint.h>
 
 /* An event of at most six words, with its time bits zero. */
-bool side_write(const uint64_t *words, unsigned n_words, uint64_t ticks, uint32_t thread);
+bool side_write(const uint64_t *words, unsigned n_words, uint64_t ticks, uint32_t thread,
+                uint32_t group);
 
 /* In a fork child. */
 void side_forget(void);

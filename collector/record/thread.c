@@ -21,7 +21,7 @@ enum {
 
 extern void *__libc_stack_end;
 
-_Thread_local struct thread g_thread = {.gate = THREAD_GATE_CLOSED};
+_Thread_local struct thread g_thread = {.gate = THREAD_GATE_CLOSED, .group = LOG_GROUP_ROOT};
 
 static pthread_key_t g_key;
 static bool g_has_key;
@@ -268,6 +268,17 @@ MTRACE_COLD struct thread *thread_enter_slow(const struct unwind_origin *origin)
     return thread;
 }
 
+/* Whoever enters again later gets memory again, which then stays. */
+static void unmap_scopes(struct thread *thread)
+{
+    for (unsigned i = 0; i < THREAD_SCOPE_PIECES; i++) {
+        void *piece = thread->scope_pieces[i];
+
+        thread->scope_pieces[i] = NULL;
+        memory_unmap(piece, (size_t)THREAD_SCOPE_BYTES << i);
+    }
+}
+
 static void end(struct thread *thread)
 {
     struct log_def def = {.kind = LOG_DEF_THREAD_END, .id = thread->index};
@@ -281,6 +292,7 @@ static void end(struct thread *thread)
     thread->exec_scratch = NULL;
     memory_unmap(thread->walk, thread->walk_bytes);
     thread->walk = NULL;
+    unmap_scopes(thread);
     if (thread->index)
         definition_write(&def, NULL, 0, NULL, 0);
 }

@@ -22,7 +22,7 @@
  *   TH-1 gate == *g_state_generation exactly when the thread is ready and belongs to this process. A fork
  *        child finds *g_state_generation 0 (MADV_WIPEONFORK), whatever call made it. Generations are
  *        even, a closed gate is odd.
- *   TH-2 Fields below `gate` are touched only between thread_enter and thread_leave.
+ *   TH-2 Fields below `gate` are touched only between thread_enter and thread_leave, but for TH-6.
  *   TH-3 segment, if not NULL, is FILLING and only this thread writes it.
  *   TH-4 A recording that a signal handler left by siglongjmp never ends. The gate says where its wrapper
  *        was called: W, the stack pointer after its return, and 16 bits of the return address, which
@@ -40,6 +40,9 @@
  *        there, which the log bears (LF-1), or lost to the thread (a segment that nobody fills on is
  *        read at the end). What is worse, because it takes several stores, has signals blocked:
  *        growth of the pool, of the tables and of remembered frames, and a new module.
+ *   TH-6 group is set at any time, by the thread and its signal handlers; whoever sets it clears
+ *        `limit` behind it, so that the next event finds no room and looks (record.c). A handler
+ *        that leaves the group as it found it may do both inside of a recording.
  * Threads: each its own. Signals: a handler sees either side of the gate's one store.
  */
 #ifndef MTRACE_COLLECTOR_THREAD_H
@@ -53,12 +56,15 @@
 
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* A closed gate: odd; above the lowest bit W (TH-4), 0 for none, and above that bits of the pc. */
 enum {
     THREAD_GATE_CLOSED = 1,
     THREAD_GATE_PC_SHIFT = 48,
+    THREAD_SCOPE_PIECES = 12,
+    THREAD_SCOPE_BYTES = 4096, /* of the first piece */
 };
 
 /* Where the program called the wrapper that this is written in (built with frame pointers). */
@@ -74,8 +80,10 @@ struct thread {
     uint64_t *cursor; /* next free word of the segment */
     uint64_t *limit;  /* last word at which a record of any kind still fits */
     struct log_segment *segment;
-    uint64_t base_ticks; /* times in the segment are relative to this now */
-    uint64_t last_ticks; /* of the last record: LF-6 */
+    uint64_t base_ticks;    /* times in the segment are relative to this now */
+    uint64_t last_ticks;    /* of the last record: LF-6 */
+    uint32_t group;         /* that events are charged to from now on: TH-6 */
+    uint32_t written_group; /* the last one that the segment names */
     struct unwind_memory unwind;
     uint64_t generation; /* of the process that the fields are about; 0 = unseen */
     uint32_t index;      /* in the log; 0 = not defined yet */
@@ -87,6 +95,7 @@ struct thread {
     size_t walk_bytes;
     void *exec_scratch; /* environment for an exec, of exec_scratch_bytes */
     size_t exec_scratch_bytes;
+    void *scope_pieces[THREAD_SCOPE_PIECES]; /* of scopes.c, each twice as long as the one before */
     uint64_t outer_gate;   /* what the gate was outside of the guarded call; reentry.h */
     uintptr_t outer_frame; /* of the guard */
 };
@@ -142,6 +151,26 @@ bool thread_is_stranded(void);
 /* An event of the caller cannot be recorded, because of that; and how many such there were. */
 void thread_count_stranded(void);
 uint32_t thread_n_stranded(void);
+
+/* TH-6. An event costs nothing for it; the first one after it is written the slow way. */
+static inline void thread_set_group(uint32_t group)
+{
+    g_thread.group = group;
+    atomic_signal_fence(memory_order_seq_cst);
+    g_thread.limit = NULL;
+}
+
+enum {
+    THREAD_SPARE_WORDS = 10, /* behind `limit`: a time base, a group, and the longest event */
+};
+
+/* What `limit` is of a segment. */
+static inline uint64_t *thread_limit_of(struct log_segment *segment)
+{
+    unsigned char *end = (unsigned char *)segment + LOG_SEGMENT_BYTES;
+
+    return (uint64_t *)(void *)end - THREAD_SPARE_WORDS;
+}
 
 /* Makes the key whose destructor ends threads. Once per process image. */
 void thread_init(void);

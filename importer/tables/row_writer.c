@@ -94,7 +94,7 @@ static int write_link(struct row_writer *writer, const struct allocation *alloca
 }
 
 static int write_group(struct row_writer *writer, const struct allocation *allocation,
-                        struct error *err)
+                       struct error *err)
 {
     struct page_row row = {0};
     uint32_t free_group = definitions_group_id(writer->definitions, allocation->free_group);

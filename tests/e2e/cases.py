@@ -46,6 +46,49 @@ SQL = {
     "deepest": "SELECT max(depth) >= 30000 FROM backtraces",
 }
 
+# Of groups, tags and phases: what stands behind the dot is the name.
+NAMED = f"{OWN} AND group_id IN (SELECT group_id FROM allocation_groups WHERE name = '{{0}}')"
+TAGGED = "FROM by_tag WHERE process_id = 1 AND key || '=' || value = '{0}'"
+IN_PHASE = "FROM phases WHERE name = '{0}'"
+SQL_BY_NAME = {
+    "group_bytes": f"SELECT coalesce(sum(size_bytes), 0) {NAMED}",
+    "group_leaked": f"SELECT coalesce(sum(size_bytes), 0) {NAMED} AND is_leaked",
+    "freed_in": f"SELECT coalesce(sum(size_bytes), 0) {OWN} AND free_group_id IN (SELECT group_id FROM allocation_groups WHERE name = '{{0}}')",
+    "freed_elsewhere": "SELECT freed_elsewhere_bytes FROM by_group WHERE name = '{0}'",
+    "moved_out": "SELECT moved_out_bytes FROM by_group WHERE name = '{0}'",
+    "group_peak": "SELECT peak_bytes FROM by_group WHERE name = '{0}'",
+    "groups_named": "SELECT count(*) FROM allocation_groups WHERE name = '{0}'",
+    "tag_bytes": f"SELECT sum(size_bytes) {OWN} AND group_id IN (SELECT group_id FROM allocation_group_tags WHERE key || '=' || value = '{{0}}')",
+    "tag_allocated": f"SELECT allocated_bytes {TAGGED}",
+    "tag_freed": f"SELECT freed_bytes {TAGGED}",
+    "tag_leaked": f"SELECT leaked_bytes {TAGGED}",
+    "phase_bytes": f"SELECT allocated_bytes {IN_PHASE}",
+    "phase_freed": f"SELECT freed_bytes {IN_PHASE}",
+    "phase_leaked": f"SELECT leaked_bytes {IN_PHASE}",
+    "phase_growth_at_peak": f"SELECT peak_bytes - live_start_bytes {IN_PHASE}",
+    "after_marker": f"SELECT sum(size_bytes) {OWN} AND marker_id = (SELECT marker_id FROM markers WHERE name = '{{0}}')",
+}
+SQL |= {
+    "stale_exits": "SELECT value FROM meta WHERE key = 'groups.stale_exits'",
+    "bad_handles": "SELECT value FROM meta WHERE key = 'groups.bad_handles'",
+    "unknown_phase_ends": "SELECT value FROM meta WHERE key = 'phases.unknown_ends'",
+    "untracked_frees": "SELECT value FROM meta WHERE key = 'frees.untracked'",
+    "wrong_answers": "SELECT 0",
+    "tags": "SELECT count(DISTINCT key || '=' || value) FROM allocation_group_tags",
+    "odd_tags": "SELECT count(*) FROM by_tag WHERE key = 'k, e=y' AND value = 'v\"a''l%ué' AND allocated_bytes = 3777",
+    "open_phases": "SELECT count(*) FROM phases WHERE end_ns IS NULL",
+    "usable_is_known": f"SELECT min(usable_bytes >= size_bytes) {OWN} AND group_id > 1",
+    "child_group_bytes": "SELECT sum(size_bytes) FROM allocations WHERE process_id = 2 AND group_id IN "
+                         "(SELECT group_id FROM allocation_groups WHERE name = 'request')",
+}
+
+
+def sql_of(name):
+    """The SQL of an expectation, None if it has none."""
+    kind, _, of = name.partition(".")
+    return SQL_BY_NAME[kind].format(of) if kind in SQL_BY_NAME else SQL.get(name)
+
+
 # When events are dropped (and counted), these are lower than the truth.
 LOWERED_BY_DROPS = {"allocated", "allocated_bytes", "freed", "leaked_blocks", "leaked_bytes"}
 
@@ -78,6 +121,13 @@ CASES = {name: plain(name) for name in (
     "threads", "short_threads", "cross_thread_free", "fork_alone", "unrecorded_child", "spawn_children", "longjmp_out", "close_descriptors",
     "chdir_away", "limit_address_space", "realloc_edges", "alignments", "mappings", "mallopt_calls",
     "coroutines", "lost_neighbour", "exceptions", "thread_ends", "signal_stack", "signal_storm")}
+
+# The check list of groups, by its lines. A child's log is compared where it is followed.
+GROUP_CASES = {"t1_ids": "ids", "t2_nested": "nested", "t3_stale": "stale", "t4_tags": "tags", "t5_t6_ends": "ends", "t8_untracked": "untracked",
+               "t9_switching": "switching", "t11_handed_over": "handed_over", "t12_late": "late", "phases": "phases", "switches": "many"}
+CASES |= {name: Case(["groups", part], end=("exit", 0), least_events=2, expect={"child_group_bytes": None}) for name, part in GROUP_CASES.items()}
+CASES |= {"t11_in_child": Case(["groups", "handed_over"], options=["--follow-children"], end=("exit", 0))}
+CASES |= {"charging_server": plain("charging_server")}
 
 CASES |= {
     "fork_children": plain("fork_children"),

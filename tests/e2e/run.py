@@ -36,7 +36,7 @@ def check_values(database, case, expected):
     complaints, n_compared = [], 0
     dropped = database.value("SELECT coalesce(sum(events_dropped), 0) FROM processes")
     for name, value in {**expected, **case.expect}.items():
-        sql = case.sql.get(name, cases.SQL.get(name))
+        sql = case.sql.get(name) or cases.sql_of(name)
         if sql is None or value is None:
             continue
         n_compared += 1

@@ -17,12 +17,12 @@ import raw_log  # noqa: E402
 from harness import Failure, Skip  # noqa: E402
 
 
-def own_sizes(log):
+def own_sizes(case, log):
     try:
         found = list(raw_log.events(log))
     except raw_log.Damaged as how:
         raise Failure(f"the log is damaged: {how}") from None
-    if len(found) < 10:
+    if len(found) < case.least_events:
         raise Failure(f"only {len(found)} events were recorded")
     kinds = collections.Counter(kind for kind, _, _ in found)
     print("events by kind:", dict(sorted(kinds.items())))
@@ -32,7 +32,7 @@ def own_sizes(log):
 def check_totals(case, stdout, log):
     expected = {words[1]: int(words[2]) for words in map(str.split, stdout.decode().splitlines())
                 if words[:1] == ["expect"]} | {name: value for name, value in case.expect.items() if value is not None}
-    sizes, dropped = own_sizes(log), raw_log.dropped(log)
+    sizes, dropped = own_sizes(case, log), raw_log.dropped(log)
     if dropped and not case.may_drop:
         raise Failure(f"{dropped} events were dropped")
     for name, got in (("allocated", len(sizes)), ("allocated_bytes", sum(sizes))):

@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * mtrace.h: a program tells mtrace whose memory it allocates, and when.
+ *
+ * Model:   include it and link nothing. Where the program is recorded, libmtrace.so is in it and
+ *          exports one table of functions; where it is not, every call is a load, a branch that is
+ *          never taken, and the value that stands here as "absent:". Each executable and library
+ *          that includes this file looks for the table once, before its own constructors; calls
+ *          before that find it absent. docs/api.md shows each part at work.
+ * Threads: all calls, from any thread. Signals: mtrace_enter, _exit, _current_group, _marker and
+ *          what is made of them may be called in handlers, and scopes left by longjmp or an
+ *          exception end with the next exit further out.
+ * Failure: nothing aborts, errno stays. What cannot be done is counted: mtrace_counters.
+ */
+#ifndef MTRACE_H
+#define MTRACE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum {
+    MTRACE_API_VERSION = 1
+};
+
+/* ---- groups: who memory is charged to ---- */
+
+enum {
+    MTRACE_GROUP_UNTRACKED = 0, /* charged to nobody */
+    MTRACE_GROUP_ROOT = 1       /* where no scope is open; those of the program begin at 2 */
+};
+
+/* Strings with their NUL; copied. */
+struct mtrace_tag {
+    const char *key, *value;
+};
+
+/* What an enter gives and its exit takes: to be passed on, not to be looked into. */
+struct mtrace_scope {
+    uint32_t group, depth;
+    uint64_t owner;
+};
+
+struct mtrace_context {
+    uint32_t group;
+    uint64_t parent; /* the innermost scope it was captured in, as mtrace_scope.owner; 0: none */
+};
+
+/* What went wrong or was left out, of this process so far. */
+struct mtrace_counters {
+    uint64_t dropped;        /* events that are missing in the recording */
+    uint64_t stale_exits;    /* scopes that were ended already, or are another thread's */
+    uint64_t bad_handles;    /* ids that no register or intern gave */
+    uint64_t refused_groups; /* groups without memory for them; they are MTRACE_GROUP_ROOT */
+    uint64_t groups;         /* registered and interned */
+};
+
+/* The table that libmtrace.so exports. Later versions have more members behind these. */
+struct mtrace_api {
+    uint32_t version;    /* MTRACE_API_VERSION of the collector */
+    uint32_t size_bytes; /* of its table */
+    bool (*present)(void);
+    uint32_t (*group_register)(const char *name, const struct mtrace_tag *tags, size_t n_tags);
+    uint32_t (*group_intern)(const char *name, const struct mtrace_tag *tags, size_t n_tags);
+    struct mtrace_scope (*enter)(uint32_t group);
+    void (*exit)(struct mtrace_scope scope);
+    uint32_t (*current_group)(void);
+    bool (*move)(void *block, uint32_t group);
+    struct mtrace_context (*context_capture)(void);
+    struct mtrace_scope (*context_adopt)(struct mtrace_context context);
+    void (*inherit_groups)(bool on);
+    void (*tracking)(bool on);
+    bool (*is_tracking)(void);
+    void (*marker)(const char *text);
+    struct mtrace_scope (*phase_begin)(const char *name);
+    void (*phase_end)(struct mtrace_scope phase);
+    struct mtrace_counters (*counters)(void);
+};
+
+#ifndef MTRACE_TYPES_ONLY /* of those who provide the table */
+
+/* ---- finding the table ---- */
+
+extern const struct mtrace_api mtrace_api_1 __attribute__((weak));
+
+/*
+ * One of each for every executable or library, whatever number of its files include this. A
+ * reference that the linker has bound to nothing for good (in programs that are not position
+ * independent) is asked for by name; in static programs there is nothing to ask.
+ */
+__attribute__((weak, visibility("hidden"))) const struct mtrace_api *mtrace_found_ = NULL;
+
+static void *mtrace_dlsym_(void *handle, const char *name) __attribute__((weakref("dlsym")));
+static char *mtrace_dlerror_(void) __attribute__((weakref("dlerror")));
+
+__attribute__((weak, visibility("hidden"), constructor(101))) void mtrace_find_(void);
+
+__attribute__((weak, visibility("hidden"), constructor(101))) void mtrace_find_(void)
+{
+    const struct mtrace_api *api = &mtrace_api_1;
+
+    if (!api && mtrace_dlsym_) {
+        api = (const struct mtrace_api *)mtrace_dlsym_(NULL, "mtrace_api_1");
+        if (!api && mtrace_dlerror_)
+            mtrace_dlerror_(); /* what was not found is nobody's error */
+    }
+    if (api && api->version >= 1)
+        mtrace_found_ = api;
+}
+
+/* Is the program recorded? absent: false; also in a child that is not followed. */
+static inline bool mtrace_present(void)
+{
+    const struct mtrace_api *api = mtrace_found_;
+    return __builtin_expect(api != NULL, 0) ? api->present() : false;
+}
+
+/* Of the collector. absent: 0 */
+static inline unsigned mtrace_api_version(void)
+{
+    const struct mtrace_api *api = mtrace_found_;
+    return __builtin_expect(api != NULL, 0) ? api->version : 0;
+}
+
+/* ---- groups ---- */
+
+/* A new id each time, never given again. absent, or no memory: MTRACE_GROUP_ROOT. Name and tags may
+ * take 8000 bytes together; of longer ones the last tags are left out, then the name is cut. */
+static inline uint32_t mtrace_group_register(const char *name, const struct mtrace_tag *tags,
+                                             size_t n_tags)
+{
+    const struct mtrace_api *api = mtrace_found_;
+    return __builtin_expect(api != NULL, 0) ? api->group_register(name, tags, n_tags)
+                                            : (uint32_t)MTRACE_GROUP_ROOT;
+}
+
+/* The same id for the same name and the same tags in the same order. absent: MTRACE_GROUP_ROOT */
+static inline uint32_t mtrace_group_intern(const char *name, const struct mtrace_tag *tags,
+                                           size_t n_tags)
+{
+    const struct mtrace_api *api = mtrace_found_;
+    return __builtin_expect(api != NULL, 0) ? api->group_intern(name, tags, n_tags)
+                                            : (uint32_t)MTRACE_GROUP_ROOT;
+}
+
+/* What this thread allocates is charged to the group until the scope is ended. Scopes nest; a group
+ * may be entered twice. An id that no register gave counts as MTRACE_GROUP_ROOT. */
+static inline struct mtrace_scope mtrace_enter(uint32_t group)
+{
+    const struct mtrace_api *api = mtrace_found_;
+    struct mtrace_scope none = {0, 0, 0};
+    return __builtin_expect(api != NULL, 0) ? api->enter(group) : none;
+}
+
+/* Back to what was before that enter, whatever was left open inside. A scope that was ended, or is
+ * another thread's, is left alone and counted. */
+static inline void mtrace_exit(struct mtrace_scope scope)
+{
+    const struct mtrace_api *api = mtrace_found_;
+    if (__builtin_expect(api != NULL, 0))
+        api->exit(scope);
+}
+
+/* absent: MTRACE_GROUP_ROOT */
+static inline uint32_t mtrace_current_group(void)
+{
+    const struct mtrace_api *api = mtrace_found_;
+    return __builtin_expect(api != NULL, 0) ? api->current_group() : (uint32_t)MTRACE_GROUP_ROOT;
+}
+
+/* From now on the block is charged to the group. false: absent, no such group, or not recorded. A
+ * block that is not live is ignored by mtrace-import, and counted there. */
+static inline bool mtrace_move(void *block, uint32_t group)
+{
+    const struct mtrace_api *api = mtrace_found_;
+    return __builtin_expect(api != NULL, 0) ? api->move(block, group) : false;
+}
+
+/* The group entered here, to be entered elsewhere: in another thread, task or callback. */
+static inline struct mtrace_context mtrace_context_capture(void)
+{
+    const struct mtrace_api *api = mtrace_found_;
+    struct mtrace_context none = {MTRACE_GROUP_ROOT, 0};
+    return __builtin_expect(api != NULL, 0) ? api->context_capture() : none;
+}
+
+/* To be ended by mtrace_exit, in the same thread. */
+static inline struct mtrace_scope mtrace_context_adopt(struct mtrace_context context)
+{
+    const struct mtrace_api *api = mtrace_found_;
+    struct mtrace_scope none = {0, 0, 0};
+    return __builtin_expect(api != NULL, 0) ? api->context_adopt(context) : none;
+}
+
+/* Threads that pthread_create makes from now on begin in their creator's group, not in
+ * MTRACE_GROUP_ROOT. */
+static inline void mtrace_inherit_groups(bool on)
+{
+    const struct mtrace_api *api = mtrace_found_;
+    if (__builtin_expect(api != NULL, 0))
+        api->inherit_groups(on);
+}
+
+/* ---- when ---- */
+
+/* Of the whole process. While it is off no allocation is recorded, but the ends of recorded blocks
+ * are: live figures never drift. */
+static inline void mtrace_tracking(bool on)
+{
+    const struct mtrace_api *api = mtrace_found_;
+    if (__builtin_expect(api != NULL, 0))
+        api->tracking(on);
+}
+
+/* absent: false */
+static inline bool mtrace_is_tracking(void)
+{
+    const struct mtrace_api *api = mtrace_found_;
+    return __builtin_expect(api != NULL, 0) ? api->is_tracking() : false;
+}
+
+/* A named instant. */
+static inline void mtrace_marker(const char *text)
+{
+    const struct mtrace_api *api = mtrace_found_;
+    if (__builtin_expect(api != NULL, 0))
+        api->marker(text);
+}
+
+/* A named time of the process, whichever threads begin and end it. Phases may overlap. */
+static inline struct mtrace_scope mtrace_phase_begin(const char *name)
+{
+    const struct mtrace_api *api = mtrace_found_;
+    struct mtrace_scope none = {0, 0, 0};
+    return __builtin_expect(api != NULL, 0) ? api->phase_begin(name) : none;
+}
+
+static inline void mtrace_phase_end(struct mtrace_scope phase)
+{
+    const struct mtrace_api *api = mtrace_found_;
+    if (__builtin_expect(api != NULL, 0))
+        api->phase_end(phase);
+}
+
+/* absent: all zero */
+static inline struct mtrace_counters mtrace_counters(void)
+{
+    const struct mtrace_api *api = mtrace_found_;
+    struct mtrace_counters none = {0, 0, 0, 0, 0};
+    return __builtin_expect(api != NULL, 0) ? api->counters() : none;
+}
+
+/* ---- scopes that end with their block ---- */
+
+static inline void mtrace_scope_cleanup_(struct mtrace_scope *scope)
+{
+    mtrace_exit(*scope);
+}
+
+#    define MTRACE_JOIN_(a, b)   a##b
+#    define MTRACE_UNIQUE_(a, b) MTRACE_JOIN_(a, b)
+
+/* Charges to the group up to the end of the block this stands in. */
+#    define MTRACE_SCOPE(group)                                     \
+        struct mtrace_scope MTRACE_UNIQUE_(mtrace_scope_, __LINE__) \
+            __attribute__((cleanup(mtrace_scope_cleanup_), unused)) = mtrace_enter(group)
+
+#endif
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * api_table: what a program that includes api/mtrace.h calls.
+ *
+ * Like the wrappers, each asks lifecycle_is_ready first. Where nothing is recorded ids are given and
+ * scopes kept nevertheless: recording may be switched on later.
+ */
+#include "api/mtrace.h"
+#include "collector/life/lifecycle.h"
+#include "collector/log/segment.h"
+#include "collector/record/groups.h"
+#include "collector/record/record.h"
+#include "collector/record/scopes.h"
+#include "collector/record/state.h"
+#include "common/attr.h"
+
+/* Asked in this order, as a fork child learns by the first question what it is. */
+static bool is_present(void)
+{
+    return lifecycle_is_ready() && (state_is_recording() || !state_is_off());
+}
+
+/* ---- groups ------------------------------------------------------------------------------------
+ */
+
+static uint32_t group_register(const char *name, const struct mtrace_tag *tags, size_t n_tags)
+{
+    return is_present() ? groups_add(name, tags, n_tags, false) : MTRACE_GROUP_ROOT;
+}
+
+static uint32_t group_intern(const char *name, const struct mtrace_tag *tags, size_t n_tags)
+{
+    return is_present() ? groups_add(name, tags, n_tags, true) : MTRACE_GROUP_ROOT;
+}
+
+static struct mtrace_scope enter(uint32_t group)
+{
+    return scopes_enter(groups_check(group));
+}
+
+static void exit_scope(struct mtrace_scope scope)
+{
+    if (mtrace_unlikely(!scopes_exit(scope)))
+        groups_count_stale_exit();
+}
+
+static bool move(void *block, uint32_t group)
+{
+    uint32_t checked = groups_check(group);
+
+    if (!block || checked != group || !lifecycle_is_ready() || !state_is_recording())
+        return false;
+    groups_define(group);
+    record_note(LOG_MOVE, group, (uintptr_t)block);
+    return true;
+}
+
+static struct mtrace_context context_capture(void)
+{
+    return (struct mtrace_context){scopes_group(), scopes_innermost()};
+}
+
+static struct mtrace_scope context_adopt(struct mtrace_context context)
+{
+    return enter(context.group);
+}
+
+/* ---- when --------------------------------------------------------------------------------------
+ */
+
+static void tracking(bool on)
+{
+    if (lifecycle_is_ready())
+        lifecycle_switch_tracing(on);
+}
+
+static bool is_tracking(void)
+{
+    return lifecycle_is_ready() && state_is_recording()
+           && atomic_load_explicit(&g_state_is_tracing, memory_order_relaxed);
+}
+
+static void record_label(enum log_event_kind kind, uint64_t word)
+{
+    const uint64_t words[3] = {0, 0, word};
+
+    record_event(kind, 0, words, 3, NULL);
+}
+
+static void marker(const char *text)
+{
+    uint32_t label = lifecycle_is_ready() ? groups_label(text) : 0;
+
+    if (label)
+        record_label(LOG_MARK, label);
+}
+
+static _Atomic uint32_t
+    g_n_phases; /* goes on in fork children: no phase has the number of another */
+
+static struct mtrace_scope phase_begin(const char *name)
+{
+    uint32_t label = lifecycle_is_ready() ? groups_label(name) : 0;
+    uint32_t number = atomic_fetch_add_explicit(&g_n_phases, 1, memory_order_relaxed) + 1;
+
+    if (label)
+        record_label(LOG_PHASE, label | (uint64_t)number << 32);
+    return (struct mtrace_scope){label, 0, number};
+}
+
+/* Whether it is open is known to who reads the log. */
+static void phase_end(struct mtrace_scope phase)
+{
+    if (phase.group != 0 && lifecycle_is_ready() && state_is_recording())
+        record_label(LOG_PHASE, phase.owner << 32);
+}
+
+/* ---- the table ---------------------------------------------------------------------------------
+ */
+
+static struct mtrace_counters counters(void)
+{
+    struct mtrace_counters counters = groups_counters();
+
+    if (!lifecycle_is_ready() || !state_is_recording())
+        return counters;
+    for (unsigned i = 0; i < LOG_DROP_REASONS; i++)
+        counters.dropped += atomic_load_explicit(&segment_log()->dropped[i], memory_order_relaxed);
+    return counters;
+}
+
+extern const struct mtrace_api mtrace_api_1;
+
+MTRACE_EXPORT const struct mtrace_api mtrace_api_1 = {
+    .version = MTRACE_API_VERSION,
+    .size_bytes = sizeof(mtrace_api_1),
+    .present = is_present,
+    .group_register = group_register,
+    .group_intern = group_intern,
+    .enter = enter,
+    .exit = exit_scope,
+    .current_group = scopes_group,
+    .move = move,
+    .context_capture = context_capture,
+    .context_adopt = context_adopt,
+    .inherit_groups = scopes_inherit,
+    .tracking = tracking,
+    .is_tracking = is_tracking,
+    .marker = marker,
+    .phase_begin = phase_begin,
+    .phase_end = phase_end,
+    .counters = counters,
+};

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: MIT */
+#include "collector/record/groups.h"
+
+#include "collector/log/definition.h"
+#include "collector/log/name_table.h"
+#include "collector/log/segment.h"
+#include "collector/platform/fmt.h"
+#include "collector/platform/memory.h"
+#include "collector/record/state.h"
+
+#include <stddef.h>
+#include <string.h>
+
+enum {
+    FIRST_GROUP = 2,
+    FIRST_LABEL = 1,
+};
+
+_Static_assert((int)NAME_TABLE_MOST_BYTES <= (int)MEMORY_BORROWED_BYTES,
+               "a text is made in borrowed memory");
+_Static_assert((int)MTRACE_GROUP_ROOT == (int)LOG_GROUP_ROOT
+                   && (int)MTRACE_GROUP_UNTRACKED == (int)LOG_GROUP_UNTRACKED,
+               "the log has the program's ids");
+
+static struct name_table g_groups = {.kind = LOG_DEF_GROUP, .next_id = FIRST_GROUP};
+static struct name_table g_labels = {.kind = LOG_DEF_MARKER, .next_id = FIRST_LABEL};
+
+static _Atomic uint64_t g_untracked_generation; /* of the log that has its definition */
+static _Atomic uint32_t g_stale_exits, g_bad_handles, g_refused_groups;
+
+/* The counter of this process, and of its log where it has one. */
+static void count(_Atomic uint32_t *counter, size_t offset_in_log)
+{
+    struct log_file *log = state_is_recording() ? segment_log() : NULL;
+
+    atomic_fetch_add_explicit(counter, 1, memory_order_relaxed);
+    if (log)
+        atomic_fetch_add_explicit(
+            (_Atomic uint32_t *)(void *)((unsigned char *)log + offset_in_log), 1,
+            memory_order_relaxed);
+}
+
+void groups_count_stale_exit(void)
+{
+    count(&g_stale_exits, offsetof(struct log_file, stale_exits));
+}
+
+/* ---- texts -------------------------------------------------------------------------------------
+ */
+
+/* Appends the text and a NUL; false: it does not fit, and nothing was appended. */
+static bool append(char *out, size_t *used_bytes, const char *text)
+{
+    size_t text_bytes = text ? fmt_length(text) : 0;
+
+    if (text_bytes + 1 > NAME_TABLE_MOST_BYTES - *used_bytes)
+        return false;
+    memcpy(out + *used_bytes, text, text_bytes);
+    out[*used_bytes + text_bytes] = '\0';
+    *used_bytes += text_bytes + 1;
+    return true;
+}
+
+static size_t make_text(char *out, const char *name, const struct mtrace_tag *tags, size_t n_tags)
+{
+    size_t used_bytes = 0;
+
+    if (!append(out, &used_bytes, name)) {
+        memcpy(out, name, NAME_TABLE_MOST_BYTES);
+        return NAME_TABLE_MOST_BYTES;
+    }
+    for (size_t i = 0; i < n_tags; i++) {
+        size_t before = used_bytes;
+
+        if (!append(out, &used_bytes, tags[i].key) || !append(out, &used_bytes, tags[i].value))
+            return before - 1;
+    }
+    return used_bytes - 1; /* the last NUL is nobody's */
+}
+
+static uint32_t put(struct name_table *table, const char *name, const struct mtrace_tag *tags,
+                    size_t n_tags, bool is_interned)
+{
+    char *text = memory_borrow();
+    size_t text_bytes;
+    uint32_t id;
+
+    if (!text)
+        return 0;
+    text_bytes = make_text(text, name, tags, n_tags);
+    id = is_interned ? name_table_intern(table, text, text_bytes)
+                     : name_table_add(table, text, text_bytes);
+    memory_return(text);
+    return id;
+}
+
+/* ---- groups ------------------------------------------------------------------------------------
+ */
+
+/* Defined early, so that a group that nothing is ever charged to is in the recording, too. */
+uint32_t groups_add(const char *name, const struct mtrace_tag *tags, size_t n_tags,
+                    bool is_interned)
+{
+    uint32_t id = put(&g_groups, name, tags, n_tags, is_interned);
+
+    if (id == 0) {
+        count(&g_refused_groups, offsetof(struct log_file, refused_groups));
+        return MTRACE_GROUP_ROOT;
+    }
+    groups_define(id);
+    return id;
+}
+
+uint32_t groups_check(uint32_t group)
+{
+    if (mtrace_likely(group < FIRST_GROUP || name_table_has(&g_groups, group)))
+        return group;
+    count(&g_bad_handles, offsetof(struct log_file, bad_handles));
+    return MTRACE_GROUP_ROOT;
+}
+
+static void define_untracked(uint64_t generation)
+{
+    static const char name[] = "untracked";
+
+    if (atomic_load_explicit(&g_untracked_generation, memory_order_relaxed) != generation
+        && definition_text(LOG_DEF_GROUP, MTRACE_GROUP_UNTRACKED, name, sizeof(name) - 1))
+        atomic_store_explicit(&g_untracked_generation, generation, memory_order_relaxed);
+}
+
+void groups_define(uint32_t group)
+{
+    uint64_t generation;
+
+    if (!state_is_recording())
+        return;
+    generation = atomic_load_explicit(g_state_generation, memory_order_relaxed);
+    if (group == MTRACE_GROUP_UNTRACKED)
+        define_untracked(generation);
+    else if (group != MTRACE_GROUP_ROOT)
+        name_table_define(&g_groups, group, generation);
+}
+
+uint32_t groups_label(const char *text)
+{
+    uint32_t id = state_is_recording() ? put(&g_labels, text, NULL, 0, true) : 0;
+
+    return id != 0
+                   && name_table_define(
+                       &g_labels, id,
+                       atomic_load_explicit(g_state_generation, memory_order_relaxed))
+               ? id
+               : 0;
+}
+
+struct mtrace_counters groups_counters(void)
+{
+    return (struct mtrace_counters){
+        .stale_exits = atomic_load_explicit(&g_stale_exits, memory_order_relaxed),
+        .bad_handles = atomic_load_explicit(&g_bad_handles, memory_order_relaxed),
+        .refused_groups = atomic_load_explicit(&g_refused_groups, memory_order_relaxed),
+        .groups = name_table_count(&g_groups) - FIRST_GROUP,
+    };
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * groups: whom memory is charged to, and the names of markers and phases, as the program gave them.
+ *
+ * Model:   two name tables; the text of a group is its name, then key and value of each tag, with
+ *          NULs between. Calls that came to nothing are counted, in the log when there is one.
+ * Invariants
+ *   GR-1 Ids of groups begin at 2. MTRACE_GROUP_UNTRACKED is defined in the log when it is first
+ *        used, MTRACE_GROUP_ROOT never.
+ * Threads: any. Signals: safe. Failure: counted.
+ */
+#ifndef MTRACE_COLLECTOR_GROUPS_H
+#define MTRACE_COLLECTOR_GROUPS_H
+
+#include "api/mtrace.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* A new id, or with is_interned that of the same text; MTRACE_GROUP_ROOT: no memory. */
+uint32_t groups_add(const char *name, const struct mtrace_tag *tags, size_t n_tags,
+                    bool is_interned);
+
+/* The id itself if it was given, else MTRACE_GROUP_ROOT, and counted. */
+uint32_t groups_check(uint32_t group);
+
+/* Into the log of this process, if it is not there yet. */
+void groups_define(uint32_t group);
+
+/* Id of a LOG_DEF_MARKER that is in the log; 0: no room. */
+uint32_t groups_label(const char *text);
+
+void groups_count_stale_exit(void);
+
+/* All but `dropped`, which the log's header has. */
+struct mtrace_counters groups_counters(void);
+
+#endif

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: MIT */
+/* Ids of texts: found again, never given twice, and in the log once for each log. */
+#include "collector/log/definition.h"
+#include "collector/log/name_table.h"
+#include "tests/unit/collector/log_fixture.h"
+
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+/* clang-format off: cmocka.h wants the others before it */
+#include <cmocka.h>
+
+/* clang-format on */
+
+enum {
+    FIRST = 2,
+    N_MANY = 20000, /* several chunks of ids, several of texts */
+    N_THREADS = 4,
+    POOL = 1 << 30
+};
+
+static struct log_fixture g_log;
+static struct name_table g_table;
+
+static int open_log(void **state)
+{
+    (void)state;
+    log_fixture_open(&g_log, 8, POOL);
+    memset(&g_table, 0, sizeof(g_table));
+    g_table.kind = LOG_DEF_GROUP;
+    g_table.next_id = FIRST;
+    return 0;
+}
+
+static int close_log(void **state)
+{
+    (void)state;
+    definition_forget();
+    log_fixture_close(&g_log);
+    return 0;
+}
+
+/* Definitions of the id in the log that say this; -1: one says something else. */
+static int count_definitions(uint32_t id, const char *text)
+{
+    int n = 0;
+
+    for (uint32_t i = 0; i < g_log.file->n_segments; i++) {
+        struct log_segment *segment = segment_at(i);
+        if (segment->kind != LOG_SEGMENT_DEFS || segment->state == LOG_STATE_FREE)
+            continue;
+        for (size_t at = 0; at < LOG_SEGMENT_PAYLOAD_BYTES; at += LOG_DEF_ALIGN) {
+            const struct log_def *def =
+                (const struct log_def *)(const void *)(segment_payload(segment) + at);
+            if (def->magic != LOG_DEF_MAGIC || def->kind != LOG_DEF_GROUP || def->id != id)
+                continue;
+            if (def->text_bytes != strlen(text) || memcmp(def + 1, text, def->text_bytes) != 0)
+                return -1;
+            n++;
+        }
+    }
+    return n;
+}
+
+static void ids_are_new_or_found(void **state)
+{
+    uint32_t a = name_table_add(&g_table, "request", 7);
+    uint32_t b = name_table_add(&g_table, "request", 7);
+    uint32_t c = name_table_intern(&g_table, "request", 7);
+
+    (void)state;
+    assert_int_equal(a, FIRST);
+    assert_int_equal(b, FIRST + 1);
+    assert_int_equal(c, FIRST + 2); /* of its own: nothing that was added is found */
+    assert_int_equal(name_table_intern(&g_table, "request", 7), c);
+    assert_int_not_equal(name_table_intern(&g_table, "request", 6), c);
+    assert_int_not_equal(name_table_intern(&g_table, "request\0a", 9), c);
+    assert_true(name_table_has(&g_table, c));
+    assert_false(name_table_has(&g_table, 99));
+    assert_false(name_table_has(&g_table, 0));
+    assert_false(name_table_has(&g_table, UINT32_MAX));
+}
+
+static void a_log_defines_once(void **state)
+{
+    uint32_t id = name_table_add(&g_table, "cache", 5);
+
+    (void)state;
+    assert_int_equal(count_definitions(id, "cache"), 0);
+    assert_true(name_table_define(&g_table, id, 3));
+    assert_true(name_table_define(&g_table, id, 3));
+    assert_int_equal(count_definitions(id, "cache"), 1);
+    assert_true(name_table_define(&g_table, id, 4)); /* of another process */
+    assert_int_equal(count_definitions(id, "cache"), 2);
+    assert_false(name_table_define(&g_table, 99, 4));
+    assert_false(name_table_define(&g_table, UINT32_MAX, 4));
+}
+
+static void the_longest_text(void **state)
+{
+    static char text[NAME_TABLE_MOST_BYTES + 1];
+
+    (void)state;
+    memset(text, 'x', NAME_TABLE_MOST_BYTES);
+    for (int i = 0; i < 20; i++) /* more than a piece of text memory */
+        assert_int_not_equal(name_table_add(&g_table, text, NAME_TABLE_MOST_BYTES), 0);
+    assert_true(name_table_define(&g_table, FIRST, 3));
+    assert_int_equal(count_definitions(FIRST, text), 1);
+}
+
+static void ids_run_out(void **state)
+{
+    (void)state;
+    g_table.next_id = NAME_TABLE_CHUNK * NAME_TABLE_CHUNKS - 1;
+    assert_int_equal(name_table_add(&g_table, "last", 4), NAME_TABLE_CHUNK * NAME_TABLE_CHUNKS - 1);
+    assert_int_equal(name_table_add(&g_table, "none", 4), 0);
+    assert_int_equal(name_table_intern(&g_table, "none", 4), 0);
+    assert_int_equal(name_table_add(&g_table, "none", 4), 0);
+}
+
+struct worker {
+    pthread_t thread;
+    uint32_t ids[N_MANY];
+};
+
+static void *intern_many(void *argument)
+{
+    struct worker *worker = argument;
+    char text[16];
+
+    for (uint32_t i = 0; i < N_MANY; i++) {
+        int n = snprintf(text, sizeof(text), "tenant %u", i);
+        worker->ids[i] = name_table_intern(&g_table, text, (size_t)n);
+    }
+    return NULL;
+}
+
+static void threads_agree(void **state)
+{
+    static struct worker workers[N_THREADS];
+    static bool is_seen[2 * N_THREADS * N_MANY];
+
+    (void)state;
+    for (int i = 0; i < N_THREADS; i++)
+        assert_int_equal(pthread_create(&workers[i].thread, NULL, intern_many, &workers[i]), 0);
+    for (int i = 0; i < N_THREADS; i++)
+        pthread_join(workers[i].thread, NULL);
+    for (int i = 0; i < N_MANY; i++) {
+        uint32_t id = workers[0].ids[i];
+        assert_int_not_equal(id, 0);
+        assert_false(is_seen[id]);
+        is_seen[id] = true;
+        for (int k = 1; k < N_THREADS; k++)
+            assert_int_equal(workers[k].ids[i], id);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(ids_are_new_or_found, open_log, close_log),
+        cmocka_unit_test_setup_teardown(a_log_defines_once, open_log, close_log),
+        cmocka_unit_test_setup_teardown(the_longest_text, open_log, close_log),
+        cmocka_unit_test_setup_teardown(ids_run_out, open_log, close_log),
+        cmocka_unit_test_setup_teardown(threads_agree, open_log, close_log),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
