@@ -214,7 +214,7 @@ static char *const *exec_begins(char *const *environment)
     bool is_own = (state_is_recording() || state_is_waiting()) && state_is_own_process();
 
     if (is_own)
-        end_write(LOG_END_EXEC, 0);
+        end_by_exec();
     else if (state_is_recording()) /* a vfork child */
         count_child(1);
     if (!is_own && !is_following())

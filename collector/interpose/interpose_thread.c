@@ -21,6 +21,7 @@
 #include <stdatomic.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <threads.h>
 #include <unistd.h>
 
 /* ---- births ------------------------------------------------------------------------------------
@@ -34,7 +35,12 @@ enum {
 /* What a new thread must know; taken by its creator, given back by itself. */
 struct start {
     _Atomic bool is_taken;
-    void *(*routine)(void *);
+
+    union {
+        void *(*posix)(void *);
+        thrd_start_t c11;
+    } routine;
+
     void *argument;
     size_t stack_bytes;
     uint32_t group;
@@ -67,22 +73,45 @@ static size_t stack_bytes_of(const pthread_attr_t *attributes)
     return stack_bytes;
 }
 
-/*
- * glibc puts the thread pointer at the top of the stack. The last call becomes a jump, so that no
- * frame of ours is below the program's routine.
- */
-static void *begin_thread(void *cookie)
+/* glibc puts the thread pointer at the top of the stack. */
+static struct start begin_thread(struct start *start)
 {
-    struct start *start = cookie;
-    void *(*routine)(void *) = start->routine;
-    void *argument = start->argument;
+    struct start copy = {.routine = start->routine, .argument = start->argument};
     uintptr_t high = (uintptr_t)pthread_self();
 
     if (start->stack_bytes > GUARD_BYTES)
         thread_set_stack(high - start->stack_bytes + GUARD_BYTES, high);
     scopes_begin(start->group);
     atomic_store_explicit(&start->is_taken, false, memory_order_release);
-    return routine(argument);
+    return copy;
+}
+
+/* The last call becomes a jump, so that no frame of ours is below the program's routine. */
+static void *begin_posix(void *cookie)
+{
+    struct start start = begin_thread(cookie);
+
+    return start.routine.posix(start.argument);
+}
+
+static int begin_c11(void *cookie)
+{
+    struct start start = begin_thread(cookie);
+
+    return start.routine.c11(start.argument);
+}
+
+/* Also before recording has begun: it may be switched on later. NULL: nobody will ask. */
+static struct start *prepare_start(const pthread_attr_t *attributes, void *argument)
+{
+    struct start *start = state_is_off() ? NULL : take_start();
+
+    if (start) {
+        start->argument = argument;
+        start->stack_bytes = stack_bytes_of(attributes);
+        start->group = scopes_group_to_inherit();
+    }
+    return start;
 }
 
 MTRACE_EXPORT int pthread_create(pthread_t *ret_thread, const pthread_attr_t *attributes,
@@ -93,17 +122,31 @@ MTRACE_EXPORT int pthread_create(pthread_t *ret_thread, const pthread_attr_t *at
 
     if (!lifecycle_is_ready() || !g_real.pthread_create)
         return EAGAIN;
-    start = state_is_recording() ? take_start() : NULL;
+    start = prepare_start(attributes, argument);
     if (!start)
         return g_real.pthread_create(ret_thread, attributes, routine, argument);
-    start->routine = routine;
-    start->argument = argument;
-    start->stack_bytes = stack_bytes_of(attributes);
-    start->group = scopes_group_to_inherit();
-    error = g_real.pthread_create(ret_thread, attributes, begin_thread, start);
+    start->routine.posix = routine;
+    error = g_real.pthread_create(ret_thread, attributes, begin_posix, start);
     if (error != 0)
         atomic_store_explicit(&start->is_taken, false, memory_order_release);
     return error;
+}
+
+MTRACE_EXPORT int thrd_create(thrd_t *ret_thread, thrd_start_t routine, void *argument)
+{
+    struct start *start;
+    int result;
+
+    if (!lifecycle_is_ready() || !g_real.thrd_create)
+        return thrd_error;
+    start = prepare_start(NULL, argument);
+    if (!start)
+        return g_real.thrd_create(ret_thread, routine, argument);
+    start->routine.c11 = routine;
+    result = g_real.thrd_create(ret_thread, begin_c11, start);
+    if (result != thrd_success)
+        atomic_store_explicit(&start->is_taken, false, memory_order_release);
+    return result;
 }
 
 /* ---- names -------------------------------------------------------------------------------------

@@ -2,8 +2,10 @@
 #include "collector/life/end.h"
 
 #include "collector/log/segment.h"
+#include "collector/platform/sys.h"
 #include "collector/record/record.h"
 #include "collector/record/state.h"
+#include "collector/record/thread.h"
 
 #include <stddef.h>
 
@@ -25,10 +27,24 @@ void end_take_back(void)
         atomic_store_explicit(&segment_log()->end_kind, LOG_END_UNKNOWN, memory_order_release);
 }
 
+static void take_back_exec(void)
+{
+    end_take_back();
+    record_note(LOG_EXEC_FAILED, 0, 0);
+}
+
+/* Where nobody tells us whose exec it is, the next event will. */
+void end_by_exec(void)
+{
+    end_write(LOG_END_EXEC, 0);
+    if (state_is_recording() && sys_is_forbidden())
+        (void)thread_will_exec(take_back_exec);
+}
+
 void end_exec_failed(void)
 {
     if (!state_is_recording() || !state_is_own_process())
         return;
-    end_take_back();
-    record_note(LOG_EXEC_FAILED, 0, 0);
+    thread_came_back();
+    take_back_exec();
 }

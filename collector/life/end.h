@@ -15,7 +15,11 @@ void end_write(enum log_end kind, int value);
 /* It was not the end after all. */
 void end_take_back(void);
 
-/* The exec that end_write announced has failed. */
+/* Just before an exec of this process; of a vfork child only where it cannot be told from it, and then
+ * the next event of the thread takes it back. */
+void end_by_exec(void);
+
+/* The exec that end_by_exec announced has failed. */
 void end_exec_failed(void);
 
 #endif

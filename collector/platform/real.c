@@ -58,6 +58,7 @@ static const struct wanted g_wanted[] = {
     WANT(sbrk),
     WANT(dlclose),
     WANT(pthread_create),
+    WANT(thrd_create),
     WANT(pthread_setname_np),
     WANT(prctl),
     WANT(syscall),

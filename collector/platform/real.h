@@ -24,6 +24,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <sys/types.h>
+#include <threads.h>
 
 struct real {
     void *(*malloc)(size_t);
@@ -61,6 +62,7 @@ struct real {
     int (*dlclose)(void *);
 
     int (*pthread_create)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+    int (*thrd_create)(thrd_t *, thrd_start_t, void *);
     int (*pthread_setname_np)(pthread_t, const char *);
     int (*prctl)(int, ...);
     long (*syscall)(long, ...);

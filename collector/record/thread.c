@@ -101,7 +101,7 @@ static void begin(struct thread *thread, uint64_t generation)
     thread->segment = NULL;
     thread->last_ticks = thread->base_ticks = 0;
     thread->index = 0;
-    thread->is_dead = thread->is_forking = false;
+    thread->is_dead = thread->is_forking = thread->is_execing = false;
     thread->n_rounds = 0;
     thread->walk = NULL;
     thread->exec_scratch = NULL;
@@ -242,6 +242,32 @@ static void recover(struct thread *thread)
     put_segment(thread);
 }
 
+static void (*g_came_back)(void); /* the same for all */
+
+bool thread_will_exec(void (*came_back)(void))
+{
+    struct thread *thread = &g_thread;
+
+    if (thread->gate != atomic_load_explicit(g_state_generation, memory_order_relaxed))
+        return false;
+    g_came_back = came_back;
+    thread->is_execing = true;
+    atomic_signal_fence(memory_order_seq_cst);
+    thread->gate = THREAD_GATE_CLOSED;
+    return true;
+}
+
+void thread_came_back(void)
+{
+    struct thread *thread = &g_thread;
+
+    if (!thread->is_execing)
+        return;
+    thread->is_execing = false;
+    atomic_signal_fence(memory_order_seq_cst);
+    thread->gate = thread->generation;
+}
+
 MTRACE_COLD struct thread *thread_enter_slow(const struct unwind_origin *origin)
 {
     struct thread *thread = &g_thread;
@@ -252,6 +278,11 @@ MTRACE_COLD struct thread *thread_enter_slow(const struct unwind_origin *origin)
         g_stranded = NULL;
     if (!state_is_recording() || thread->outer_gate != 0)
         return NULL;
+    if (thread->is_execing) {
+        thread_came_back();
+        g_came_back(); /* it records, too */
+        return thread_enter(origin);
+    }
     generation = atomic_load_explicit(g_state_generation, memory_order_relaxed);
     was_inside = !is_open(thread->gate) && thread->gate != THREAD_GATE_CLOSED;
     if (was_inside ? !is_abandoned(thread, thread->gate, origin)

@@ -89,6 +89,7 @@ struct thread {
     uint32_t index;      /* in the log; 0 = not defined yet */
     bool is_dead;
     bool is_forking;  /* its handler, which interrupted a recording, is about to fork, or did */
+    bool is_execing;  /* thread_will_exec; the gate is closed */
     bool is_muted;    /* nested calls are our own oracle's or the allocator's: not recorded */
     uint8_t n_rounds; /* key destructor rounds seen */
     uintptr_t *walk;  /* scratch of the oracle's walks, of walk_bytes */
@@ -171,6 +172,16 @@ static inline uint64_t *thread_limit_of(struct log_segment *segment)
 
     return (uint64_t *)(void *)end - THREAD_SPARE_WORDS;
 }
+
+/*
+ * The calling thread is about to exec, or else a vfork child that runs in its memory: behind a seccomp
+ * filter the two cannot be told apart. Its next event shows that it was the child, or that it failed,
+ * and calls `came_back` first. False: it is in the middle of a recording.
+ */
+bool thread_will_exec(void (*came_back)(void));
+
+/* It is known already that it came back: nothing is called. */
+void thread_came_back(void);
 
 /* Makes the key whose destructor ends threads. Once per process image. */
 void thread_init(void);

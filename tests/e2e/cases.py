@@ -178,6 +178,10 @@ CASES |= {
     "leak_cxx": plain("leak_cxx"),
     # A log that has to grow cannot, where its path leads nowhere; what is lost is counted.
     "chroot_away": plain("chroot_away", may_drop=True),
+    # A child of vfork cannot be told from its parent: its exec is not the end of our image. Ours is.
+    "seccomp_vfork": plain("seccomp_vfork"),
+    "seccomp_vfork_exec": Case(["seccomp_vfork", "exec"], end=("exec", None), expect={"leaked_blocks": 0, "leaked_bytes": 0}),
+    "seccomp_vfork_kill": Case(["seccomp_vfork", "kill"], end=("signal", 9)),
     "seccomp_filter": plain("seccomp_filter", may_drop=True),
     # The thread leaves by the bare system call: nobody sees it go.
     "seccomp_strict": plain("seccomp_strict", end=None, may_drop=True),

@@ -6,6 +6,7 @@ stack     each call takes at most 512 bytes of the program's stack, or what the 
 handlers  a signal handler that interrupts us finds itself on the stack of its thread, and with room there
 notes     a module whose notes lie where nothing is mapped is not read there
 threads   a short thread costs at most 4 system calls and 3 page faults more than untracked
+bounds    the stack of a thread has known bounds, whichever call made it, and when
 bindings  every `_Unwind_*` of a program that throws is bound to the library it was bound to without us
 """
 
@@ -19,6 +20,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "lib"))
 
 import harness  # noqa: E402
+import raw_log  # noqa: E402
 from harness import Failure, Skip  # noqa: E402
 
 MOST_STACK_BYTES = 512
@@ -100,6 +102,29 @@ def check_threads(tools, place):
             raise Failure(f"a thread costs {(recorded - without) / n_threads:.1f} {what} more than untracked")
 
 
+# ---- bounds ----
+
+def check_bounds(tools, place):
+    """On a stack whose bounds we know, rules are made unless the kernel says that it is an alternate one. On others nobody asks."""
+    if shutil.which("strace") is None:
+        raise Skip("strace is not installed")
+    for how in ("pthread", "thrd", "waiting"):
+        log = place / f"{how}.dat"
+        env = {**preloaded(tools, log), **({"MTRACE_DISABLE_BY_DEFAULT": "1", "MTRACE_SIGNAL_TOGGLE": "SIGUSR2"}
+                                           if how == "waiting" else {})}
+        strace = ["strace", "-q", "-f", "-e", "trace=sigaltstack", "-o", place / how, *[f"-E{key}={value}" for key, value in env.items()]]
+        succeed([*strace, tools.workloads / "births", how], place, {})
+        lines = [line.split() for line in (place / how).read_text().splitlines()]
+        main_thread = lines[-1][0]  # the last one to exit
+        asked = sum(words[0] != main_thread and words[1].startswith("sigaltstack(NULL") for words in lines)
+        recorded = sum(1 for _, _, size in raw_log.events(log) if size and size % 1000 == 777)
+        print(f"{how}: {recorded} blocks, asked {asked} times")
+        if recorded < 200:
+            raise Failure(f"{how}: only {recorded} blocks were recorded")
+        if asked == 0:
+            raise Failure(f"{how}: the bounds of the thread's stack are not known")
+
+
 # ---- bindings ----
 
 BINDING = re.compile(r"binding file (\S+) \[\d+\] to (\S+) \[\d+\]: \S+ symbol `(_Unwind_\w+)'")
@@ -158,7 +183,7 @@ def check_notes(tools, place):
 def main():
     tools = harness.Tools.from_environment()
     with harness.scratch() as scratch:
-        {"stack": check_stack, "handlers": check_handlers, "bindings": check_bindings, "notes": check_notes,
+        {"stack": check_stack, "handlers": check_handlers, "bindings": check_bindings, "bounds": check_bounds, "notes": check_notes,
          "threads": check_threads}[sys.argv[1]](tools, Path(scratch))
 
 
