@@ -20,6 +20,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+const char *argp_program_version = "mtrace-serve " MTRACE_VERSION;
+
 enum option_key {
     KEY_LISTEN = 256,
     KEY_PORT,
@@ -40,7 +42,6 @@ static const struct argp_option argp_options[] = {
     {"sql-timeout", KEY_SQL_TIMEOUT, "TIME", 0, "End a question after so long [30s]", 0},
     {"follow", KEY_FOLLOW, 0, 0,
      "Keep up with logs that are still written, and tell pages what is new", 0},
-    {"version", 'V', 0, 0, "Print the version", -1},
     {0},
 };
 
@@ -92,9 +93,6 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
     case KEY_FOLLOW:
         arguments->is_following = true;
         return 0;
-    case 'V':
-        puts("mtrace-serve " MTRACE_VERSION);
-        exit(EXIT_SUCCESS);
     case ARGP_KEY_ARGS:
         arguments->paths = state->argv + state->next;
         arguments->n_paths = (size_t)(state->argc - state->next);

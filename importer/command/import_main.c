@@ -18,6 +18,8 @@
 
 static volatile sig_atomic_t interrupted;
 
+const char *argp_program_version = "mtrace-import " MTRACE_VERSION;
+
 enum option_key {
     KEY_ONLY = 256,
     KEY_NO_SYMBOLS,
@@ -49,7 +51,6 @@ static const struct argp_option argp_options[] = {
     {"sysroot", KEY_SYSROOT, "DIR", 0, "The programs and libraries of the recording are below DIR",
      0},
     {"threads", KEY_THREADS, "N", 0, "How many threads to use", 0},
-    {"version", 'V', 0, 0, "Print the version", -1},
     {0},
 };
 
@@ -123,9 +124,6 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
     case KEY_THREADS:
         parse_threads(value, arguments, state);
         return 0;
-    case 'V':
-        puts("mtrace-import " MTRACE_VERSION);
-        exit(EXIT_SUCCESS);
     case ARGP_KEY_ARGS:
         arguments->positional = state->argv + state->next;
         arguments->n_positional = (size_t)(state->argc - state->next);
