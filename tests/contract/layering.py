@@ -5,6 +5,10 @@
 The table of folders there says which folder may include which. A folder with rooms has a table of them, in order: a room
 may include itself and the rooms below it, no others. Each picture is drawn from the includes; --write draws them anew.
 Files do not include each other in a circle, a source and its header taken as one.
+
+Public headers of a room, or of a folder without rooms, are those that another one includes, and what these show by
+including it. Where a room has any, tests/ and bench/ include no others, but for the tests of that room: tests/ROOM,
+tests/unit/ROOM, or fuzz_STEM of what begins with STEM.
 """
 
 import re
@@ -104,6 +108,32 @@ def check_circles(includes):
         yield f"{', '.join(sorted(circle))}: these include each other in a circle"
 
 
+def public_headers(includes):
+    """The headers that a file outside their room includes, and those that such a header includes of its own room."""
+    shown = {target for path, _, target in includes if Path(path).parent != Path(target).parent}
+    todo = list(shown)
+    while todo:
+        header = todo.pop()
+        more = {to for path, _, to in includes if path == header and Path(to).parent == Path(header).parent}
+        todo += more - shown
+        shown |= more
+    return shown
+
+
+def is_test_of(path, target):
+    room, place = Path(target).parent, Path(path).parent.parts
+    return (place in {("tests", room.name), ("tests", "unit", *room.parts)}
+            or (place == ("tests", "fuzz") and Path(target).stem.startswith(Path(path).stem.removeprefix("fuzz_"))))
+
+
+def check_clients(includes, clients):
+    public = public_headers(includes)
+    rooms = {Path(header).parent for header in public}
+    for path, line, target in clients:
+        if Path(target).parent in rooms and target not in public and not is_test_of(path, target):
+            yield f"{path}:{line}: {target} is not public: nothing outside {Path(target).parent}/ includes it"
+
+
 def check_folders(root, allowed, includes):
     for path, line, target in includes:
         if not (Path(root) / target).is_file():
@@ -117,15 +147,15 @@ def main():
     page = Path(root) / "docs" / "architecture.md"
     text = page.read_text()
     allowed = {folder: set(re.findall(r"\w+", names)) for folder, names in FOLDER_ROW.findall(text)}
-    paths = tree.sources(root, {".c", ".h"})
-    includes = [found for found in includes_of(root, paths) if not found[2].endswith(".pb-c.h")]
+    includes = [found for found in includes_of(root, tree.sources(root, {".c", ".h"})) if not found[2].endswith(".pb-c.h")]
+    clients = list(includes_of(root, tree.sources(root, {".c", ".h", ".cc"}, ("tests", "bench"))))
     if sys.argv[2:] == ["--write"]:
         page.write_text(redraw(text, includes))
         text = page.read_text()
-    broken = list(check_folders(root, allowed, includes)) + list(check_circles(includes))
+    broken = list(check_folders(root, allowed, includes)) + list(check_circles(includes)) + list(check_clients(includes, clients))
     for folder, section in ROOMS.findall(text):
         broken += check_rooms(folder, section, includes)
-    tree.finish("includes", len(includes), broken)
+    tree.finish("includes", len(includes) + len(clients), broken)
 
 
 main()
