@@ -65,10 +65,10 @@ def pause(process, pid, point):
         time.sleep(0.03)
         os.kill(pid, signal.SIGKILL)
     wait_for_state(process.pid, "T", point)
-    time.sleep(0.05)
+    time.sleep(0.02)
     os.kill(process.pid, signal.SIGCONT)
     if point not in AT_THE_END:
-        time.sleep(0.05)
+        time.sleep(0.02)
         os.kill(pid, signal.SIGKILL)
     stderr = process.communicate(timeout=100)[1].decode(errors="replace")
     if process.returncode != 128 + signal.SIGKILL:

@@ -113,36 +113,36 @@ def symbols_by_page(path):
     return pages
 
 
-def is_confirmed(ours, answers, kinds, symbols):
-    judges = [answer for name, answer in answers.items() if kinds[name] in ("equal", "function")]
+def judge(address, ours, theirs, pages):
+    """Whether the tools that were asked for the position confirm it together."""
+    ours = ours[address]
+    judges = [found[address] for found in theirs.values() if address in found and classify(ours, found[address]) in ("equal", "function")]
+    symbols = {name for start, end, name in pages[address >> 12] if start <= address < end}
     return bool(judges) and all(any(is_same_function(level[0], answer[i][0]) for answer in judges)
                                 or (i == len(ours) - 1 and level[0] in symbols) for i, level in enumerate(ours))
 
 
 def compare(program, path, count):
+    """eu-addr2line takes some ms for each position: it is asked only for what the others do not confirm."""
     addresses = draw(path, count)
     ours = run_ours(program, path, addresses)
     commands = {name: command(path) for name, command in TOOLS.items() if shutil.which(name)}
+    last = commands.pop("eu-addr2line")
     with ThreadPoolExecutor() as pool:
         theirs = dict(zip(commands, pool.map(lambda command: run(command, addresses), commands.values())))
-    counts = {name: collections.Counter() for name in theirs}
-    unconfirmed = []
     pages = symbols_by_page(path)
-    for address in addresses:
-        answers = {name: found.get(address, []) for name, found in theirs.items()}
-        kinds = {name: classify(ours[address], answer) for name, answer in answers.items()}
-        for name, kind in kinds.items():
-            counts[name][kind] += 1
-        symbols = {name for start, end, name in pages[address >> 12] if start <= address < end}
-        if not is_confirmed(ours[address], answers, kinds, symbols):
-            unconfirmed.append((address, answers))
+    unconfirmed = [address for address in addresses if not judge(address, ours, theirs, pages)]
+    if unconfirmed:
+        theirs["eu-addr2line"] = run(last, unconfirmed)
+        unconfirmed = [address for address in unconfirmed if not judge(address, ours, theirs, pages)]
     print(f"{path}: {len(addresses)} positions, {len(unconfirmed)} not confirmed")
-    for name, kinds in counts.items():
+    for name, found in theirs.items():
+        kinds = collections.Counter(classify(ours[address], found[address]) for address in addresses if address in found)
         print(f"    {name}: " + ", ".join(f"{kind} {kinds[kind]}" for kind in sorted(kinds)))
-    for address, answers in unconfirmed[:5]:
+    for address in unconfirmed[:5]:
         print(f"    0x{address:x}: ours {ours[address]}")
-        for name, answer in answers.items():
-            print(f"        {name}: {answer}")
+        for name, found in theirs.items():
+            print(f"        {name}: {found.get(address, [])}")
     return len(addresses), len(unconfirmed)
 
 
