@@ -73,6 +73,10 @@ static const char no_log_text[] =
     "it may make no file beside the log, as another user or below another root directory: record "
     "into a folder where it may, with -o; or its program loads no library: static, set-uid, 32-bit";
 
+static const char no_access_text[] =
+    " (the program changed its user or root directory, or its live log was removed, and could not "
+    "enlarge it any more: record it as the user that it becomes)";
+
 /* What to do about the first reason for which events were dropped; "" if none were. */
 static const char *cure_of_drops(const struct closing *closing)
 {
@@ -81,10 +85,7 @@ static const char *cure_of_drops(const struct closing *closing)
         [LOG_DROP_LIMIT] = " (the live log reached its limit: see --max-live)",
         [LOG_DROP_NESTED] = " (in signal handlers and ending threads)",
         [LOG_DROP_NO_MEMORY] = " (no memory for the collector: see 'ulimit -v')",
-        [LOG_DROP_NO_ACCESS] =
-            " (the program changed its user or root directory, or its live log was "
-            "removed, and could not enlarge it any more: record it as the user "
-            "that it becomes)",
+        [LOG_DROP_NO_ACCESS] = no_access_text,
         [LOG_DROP_ABANDONED] = " (a signal handler left by siglongjmp what was being recorded)",
     };
 

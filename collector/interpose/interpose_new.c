@@ -60,7 +60,7 @@ static struct operator g_found[2][N_SLOTS];
 static const char g_nothrow; /* std::nothrow is an empty object: any address will do */
 
 /* std::get_new_handler, the one that the allocator sees: NULL without a C++ library. */
-function _ZSt15get_new_handlerv(void) __attribute__((weak));
+function get_new_handler(void) __asm__("_ZSt15get_new_handlerv") __attribute__((weak));
 
 static struct operator find(int kind, enum slot slot)
 {
@@ -87,7 +87,7 @@ static struct operator get(int kind, enum slot slot)
 
 static bool has_handler(void)
 {
-    return _ZSt15get_new_handlerv && _ZSt15get_new_handlerv();
+    return get_new_handler && get_new_handler();
 }
 
 /* ---- new ------------------------------------------------------------------------------------- */

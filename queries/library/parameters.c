@@ -299,16 +299,24 @@ static int fail_format(const struct query_options *options, struct error *err)
                      options->command->name);
 }
 
+/* What was set and is about rows that the command does not have; NULL: nothing. */
+static const char *row_option(const struct query_options *options)
+{
+    bool is_count_wrong = !options->command->has_count;
+
+    return options->fail_if                        ? "fail-if"
+           : options->sort_by                      ? "sort-by"
+           : options->order                        ? "order"
+           : options->count >= 0 && is_count_wrong ? "count"
+           : options->skip > 0 && is_count_wrong   ? "skip"
+                                                   : NULL;
+}
+
 /* A gate that is not looked at would never fail. */
 static int check_rows(const struct query_options *options, struct error *err)
 {
     const struct command *command = options->command;
-    const char *option = options->fail_if                             ? "fail-if"
-                         : options->sort_by                           ? "sort-by"
-                         : options->order                             ? "order"
-                         : options->count >= 0 && !command->has_count ? "count"
-                         : options->skip > 0 && !command->has_count   ? "skip"
-                                                                      : NULL;
+    const char *option = row_option(options);
 
     if (command->has_no_rows && option)
         return error_set(err, ERROR_USAGE, "--%s is about rows, of which %s has none", option,
