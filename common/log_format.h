@@ -48,6 +48,7 @@ enum {
     LOG_SEGMENT_PAYLOAD_BYTES = LOG_SEGMENT_BYTES - LOG_SEGMENT_HEADER_BYTES,
     LOG_MAX_SEGMENTS = 1 << 20, /* 64 GiB of raw log */
     LOG_ALLOCATOR_BYTES = 24,
+    LOG_WHY_BYTES = 160,
 };
 
 enum log_form {
@@ -87,6 +88,17 @@ enum log_end {
     LOG_END_ABORT = 4,     /* abort(); value = SIGABRT */
     LOG_END_SIGNAL = 5,    /* written by the recorder: value = signal number */
     LOG_END_EXEC = 6,      /* the image was replaced */
+};
+
+/* What became of an allocator inside the executable; by the collector. */
+enum log_inside {
+    LOG_INSIDE_NO_PLAN = 0,  /* nobody asked: there is none, or mtrace-record did not look at it */
+    LOG_INSIDE_RECORDED = 1, /* all its functions are redirected */
+    LOG_INSIDE_PARTLY = 2,   /* all but some that make blocks */
+    LOG_INSIDE_CHANGED = 3,  /* what is in memory is not what the file has */
+    LOG_INSIDE_THREADS = 4,  /* there were threads already */
+    LOG_INSIDE_NO_ROOM = 5,  /* for code near the program */
+    LOG_INSIDE_REFUSED = 6,  /* by the kernel: /proc/self/mem cannot be written */
 };
 
 /* log_file.flags */
@@ -160,10 +172,11 @@ struct log_file {
     _Atomic uint32_t n_untold_modules; /* met while as many were loaded as are told apart */
     /* by the recorder, NUL-padded: an allocator inside the executable, whose blocks are missing */
     char unseen_allocator[LOG_ALLOCATOR_BYTES];
+    char unseen_why[LOG_WHY_BYTES];  /* as long as its name is there */
     _Atomic uint32_t bad_handles;    /* groups that no register gave */
     _Atomic uint32_t refused_groups; /* that there was no memory for */
     _Atomic uint32_t stale_exits;    /* of mtrace_exit: ended already, or another thread's */
-    uint32_t reserved_word;
+    uint32_t inside;                 /* enum log_inside */
     uint64_t reserved[1];
 };
 

@@ -158,12 +158,11 @@ static void say_what_is_unseen(const struct closing *closing)
 
     for (size_t i = 0; i < sizeof(whats) / sizeof(*whats); i++)
         if (*whats[i])
-            closing_say(
-                closing->is_quiet,
-                "blocks of %s are not recorded: build it with the system's allocator (Rust: "
-                "without #[global_allocator]), or link that one as a shared library "
-                "without a prefix",
-                whats[i]);
+            closing_say(closing->is_quiet,
+                        "blocks of %s: build it with the system's allocator (Rust: "
+                        "without #[global_allocator]), or link that one as a shared library "
+                        "without a prefix",
+                        whats[i]);
 }
 
 /* Who is not recorded, or not wholly, why, and what to do; a line for each reason. */
@@ -225,9 +224,13 @@ void closing_sum_up(const struct closing *closing)
 void closing_explain(const struct closing *closing)
 {
     const char *reason = program_explain(closing->program);
+    char unseen[PACKING_UNSEEN_BYTES + 16];
 
+    (void)snprintf(unseen, sizeof(unseen), "blocks of %s", closing->totals.unseen);
     if (closing->totals.flags & LOG_FLAG_CUT)
         reason = "its live log was cut before any of it was read";
+    else if (closing->totals.unseen[0])
+        reason = unseen;
     else if (closing->totals.flags & LOG_FLAG_FOREIGN_MALLOC)
         reason = "it has a malloc of its own, which a preloaded library cannot see";
     else if (!reason && closing->is_started_off)

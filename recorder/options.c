@@ -39,6 +39,7 @@ enum key {
     KEY_NO_MMAPS,
     KEY_LOG,
     KEY_LOGFILE,
+    KEY_NO_PATCH,
 };
 
 const char *argp_program_version = "mtrace-record " MTRACE_VERSION;
@@ -68,6 +69,8 @@ static const struct argp_option option_table[] = {
      "Signal that starts and stops recording [SIGUSR1 with --start-disabled, else none]", 0},
     {"no-mmaps", KEY_NO_MMAPS, NULL, 0, "Do not record mmap, munmap, mremap, brk", 0},
     {"zero-memory", KEY_ZERO, NULL, 0, "malloc returns zeroed memory", 0},
+    {"no-patch", KEY_NO_PATCH, NULL, 0,
+     "Leave the code of an allocator inside the program as it is: it is not recorded then", 0},
     {"sample-memory", KEY_SAMPLE, "MS", 0,
      "Sample the memory of the process every MS milliseconds, 0 = never [100]", 0},
 
@@ -246,6 +249,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     case KEY_DISABLED:
         options->starts_off = true;
         return parse_setting(key, arg, state);
+    case KEY_NO_PATCH:
+        options->may_patch = false;
+        return 0;
     case KEY_WAIT:
         options->waits_for_children = true;
         return 0;
@@ -284,7 +290,7 @@ static void read_environment(struct options *options)
     const char *sample_ms = getenv("MTRACE_SAMPLE_MEMORY_MS");
     const char *follow = getenv("MTRACE_FOLLOW_CHILDREN");
     const char *starts_off = getenv("MTRACE_DISABLE_BY_DEFAULT");
-
+    const char *patch = getenv("MTRACE_PATCH");
     const char *max_live = getenv("MTRACE_MAX_LIVE");
 
     /* what only the collector understands, only the collector obeys */
@@ -296,6 +302,7 @@ static void read_environment(struct options *options)
     if (sample_ms && *sample_ms && strspn(sample_ms, "0123456789") == strlen(sample_ms))
         options->sample_ms = strtoull(sample_ms, NULL, 10);
     options->starts_off = starts_off && strcmp(starts_off, "1") == 0;
+    options->may_patch = !patch || strcmp(patch, "0") != 0;
     options->follows_children = follow && strcmp(follow, "1") == 0;
 }
 

@@ -3,6 +3,7 @@
 
 #include "recorder/allocator.h"
 #include "recorder/cull.h"
+#include "recorder/entry_plan.h"
 #include "recorder/family.h"
 #include "recorder/fault_point.h"
 #include "recorder/last_frees.h"
@@ -327,19 +328,62 @@ int packing_append_trailer(struct packing *packing, const struct log_file *file,
     return code;
 }
 
+/* Of an allocator that the recorder knows, and whose functions are not all redirected. */
+static const char *why_unseen(const struct log_file *file, const struct entry_plan *plan)
+{
+    static const char *const reasons[] = {
+        [LOG_INSIDE_CHANGED] = "its code is not what the file has",
+        [LOG_INSIDE_THREADS] = "there were threads before main",
+        [LOG_INSIDE_NO_ROOM] = "there is no room near its code",
+        [LOG_INSIDE_REFUSED] = "/proc/self/mem cannot be written",
+    };
+
+    if (file->inside < sizeof(reasons) / sizeof(*reasons) && reasons[file->inside])
+        return reasons[file->inside];
+    if (*plan->why)
+        return plan->why;
+    return plan->text
+               ? "it is looked for only in the program on the command line, and not with --no-patch"
+               : "some of its functions are not there by name";
+}
+
+/* Texts of the program, for a terminal. */
+static void make_printable(char *text)
+{
+    for (; *text; text++)
+        if ((unsigned char)*text < ' ' || *text == '\x7f')
+            *text = '?';
+}
+
+static void name_unseen(struct packing *packing, struct log_file *file, const char *allocator,
+                        const struct entry_plan *plan)
+{
+    (void)snprintf(file->unseen_allocator, sizeof(file->unseen_allocator), "%.12s%s", allocator,
+                   file->inside == LOG_INSIDE_PARTLY ? " (in part)" : "");
+    (void)snprintf(file->unseen_why, sizeof(file->unseen_why), "%s", why_unseen(file, plan));
+    make_printable(file->unseen_why);
+    (void)snprintf(packing->unseen, sizeof(packing->unseen), "%s inside '%s' are not recorded (%s)",
+                   file->unseen_allocator, packing->executable, file->unseen_why);
+    make_printable(packing->unseen);
+}
+
 static void note_unseen(struct packing *packing, struct log_file *file)
 {
-    const char *allocator = packing->executable ? allocator_inside(packing->executable) : NULL;
+    struct entry_plan plan = {0};
+    const char *allocator;
 
     memset(file->unseen_allocator, 0, sizeof(file->unseen_allocator));
-    if (!allocator)
+    memset(file->unseen_why, 0, sizeof(file->unseen_why));
+    if (!packing->executable || file->inside == LOG_INSIDE_RECORDED)
         return;
-    (void)snprintf(file->unseen_allocator, sizeof(file->unseen_allocator), "%s", allocator);
-    (void)snprintf(packing->unseen, sizeof(packing->unseen), "%s inside '%s'", allocator,
-                   packing->executable);
-    for (char *c = packing->unseen; *c; c++) /* the program wrote it */
-        if ((unsigned char)*c < ' ' || *c == '\x7f')
-            *c = '?';
+    allocator = allocator_inside(packing->executable);
+    if (allocator || file->inside != LOG_INSIDE_NO_PLAN || file->flags & LOG_FLAG_FOREIGN_MALLOC)
+        entry_plan_make(packing->executable, &plan);
+    if (!allocator)
+        allocator = plan.allocator; /* a malloc of nobody's */
+    if (allocator)
+        name_unseen(packing, file, allocator, &plan);
+    entry_plan_done(&plan);
 }
 
 int packing_finish(struct packing *packing, struct log_file *file, struct error *err)

@@ -84,7 +84,8 @@ void packing_free(struct packing *packing);
 int packing_step(struct packing *packing, uint32_t *ret_n_packed, struct error *err);
 
 /* Everything that is left, then the trailer: *file as it shall be read, to which is added which
- * allocator inside the executable was not seen. `unseen` then says "jemalloc inside '/the/program'". */
+ * allocator inside the executable was not seen, and why. `unseen` then says "jemalloc inside
+ * '/the/program' are not recorded (…)". */
 int packing_finish(struct packing *packing, struct log_file *file, struct error *err);
 
 /* The trailer alone. */

@@ -3,6 +3,7 @@
 
 #include "recorder/children.h"
 #include "recorder/closing.h"
+#include "recorder/entry_plan.h"
 #include "recorder/log_name.h"
 #include "recorder/program.h"
 #include "recorder/recording.h"
@@ -38,6 +39,7 @@ struct session {
     char *path; /* absolute */
     sigset_t signals;
     uint64_t sleep_ns;
+    struct entry_plan plan; /* for an allocator inside the program */
     struct recording_end end;
     bool is_complaining; /* packing failed and was said to */
 };
@@ -137,12 +139,14 @@ static int choose_name(struct session *session, struct error *err)
 
 static int release(struct session *session, const char *library, struct error *err)
 {
+    const struct entry_plan *plan = &session->plan;
     char *settings = NULL;
     int code;
 
-    if (asprintf(&settings, "%sMTRACE_POOL=%s\nMTRACE_OUTPUT=%s\nMTRACE_RECORDER_PID=%d\n",
+    if (asprintf(&settings, "%sMTRACE_POOL=%s\nMTRACE_OUTPUT=%s\nMTRACE_RECORDER_PID=%d\n%s%s%s",
                  session->options->settings, session->recording->live.path, session->path,
-                 (int)getpid())
+                 (int)getpid(), plan->text ? "MTRACE_INSIDE=" : "", plan->text ? plan->text : "",
+                 plan->text ? "\n" : "")
         < 0)
         return error_set(err, ERROR_NOMEM, "not enough memory");
     code = program_release(&session->program, library, settings, err);
@@ -207,6 +211,8 @@ static int start(struct session *session, struct error *err)
     if (code)
         return code;
     code = program_find_library(&session->program, &library, err);
+    if (session->options->may_patch)
+        entry_plan_make(session->program.path, &session->plan);
     if (session->options->waits_for_children)
         (void)prctl(PR_SET_CHILD_SUBREAPER, 1); /* see has_orphans */
     if (code == 0)
@@ -376,6 +382,7 @@ int session_run(const struct options *options, int *ret_status, struct error *er
     children_free(session.children);
     family_free(session.family);
     program_done(&session.program);
+    entry_plan_done(&session.plan);
     free(session.name);
     free(session.path);
     return code;

@@ -104,6 +104,44 @@ static inline uint64_t arch_counter_after(void)
     return __builtin_ia32_rdtscp(&processor);
 }
 
+/* ---- code that is written ----------------------------------------------------------------------
+ */
+
+enum {
+    ARCH_JUMP_BYTES = 5,
+    ARCH_STUB_BYTES = 24,
+    ARCH_NEAR_BYTES = 1 << 30, /* code this close to code reaches it by a jump */
+};
+
+/* target - end as the 4 bytes of a displacement; false: it is too far. */
+static inline bool arch_write_displacement(uint8_t *at, uintptr_t end, uintptr_t target)
+{
+    int64_t distance = (int64_t)(target - end);
+    int32_t displacement = (int32_t)distance;
+
+    __builtin_memcpy(at, &displacement, sizeof(displacement));
+    return displacement == distance;
+}
+
+/* A jump that will stand at `from`. */
+static inline bool arch_write_jump(uint8_t bytes[ARCH_JUMP_BYTES], uintptr_t from, uintptr_t target)
+{
+    bytes[0] = 0xe9;
+    return arch_write_displacement(bytes + 1, from + ARCH_JUMP_BYTES, target);
+}
+
+/* Code that jumps to a function with `sixth` as its sixth argument and all others untouched:
+ * movabs $sixth, %r9; jmp *0(%rip); .quad target */
+static inline void arch_write_stub(uint8_t bytes[ARCH_STUB_BYTES], uintptr_t sixth,
+                                   uintptr_t target)
+{
+    static const uint8_t code[ARCH_STUB_BYTES] = {0x49, 0xb9, [10] = 0xff, 0x25};
+
+    __builtin_memcpy(bytes, code, sizeof(code));
+    __builtin_memcpy(bytes + 2, &sixth, sizeof(sixth));
+    __builtin_memcpy(bytes + 16, &target, sizeof(target));
+}
+
 /* ---- system calls and bytes --------------------------------------------------------------------
  */
 

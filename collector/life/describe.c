@@ -9,6 +9,7 @@
 #include "collector/platform/memory.h"
 #include "collector/platform/real.h"
 #include "collector/platform/sys.h"
+#include "collector/record/inside.h"
 #include "collector/record/state.h"
 
 #include <fcntl.h>
@@ -94,7 +95,9 @@ void describe_recording(char *const *arguments)
     if (g_state_config.bad_variable)
         message(CONFIG_LEVEL_WARN,
                 "ignored, the value makes no sense: ", g_state_config.bad_variable, 0);
-    if (!real_is_malloc_ours()) {
+    segment_log()->inside = inside_state();
+    if (inside_state() != LOG_INSIDE_RECORDED && inside_state() != LOG_INSIDE_PARTLY
+        && !real_is_malloc_ours()) {
         __atomic_fetch_or(&segment_log()->flags, LOG_FLAG_FOREIGN_MALLOC, __ATOMIC_RELAXED);
         message(CONFIG_LEVEL_WARN, "malloc is defined before this library, its calls are not seen",
                 NULL, 0);

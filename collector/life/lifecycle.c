@@ -15,6 +15,7 @@
 #include "collector/platform/sys.h"
 #include "collector/record/capture.h"
 #include "collector/record/heap_extent.h"
+#include "collector/record/inside.h"
 #include "collector/record/mapped_path.h"
 #include "collector/record/record.h"
 #include "collector/record/reentry.h"
@@ -113,13 +114,16 @@ static bool is_target(const struct config *config)
 
 static MTRACE_COLD void begin(void)
 {
+    const char *const *environment = (const char *const *)initial_environment();
     struct config *config = &g_state_config;
     struct output_parent parent;
     bool has_generations;
+    const char *plan;
+    size_t n_plan = 0;
 
     if (!state_start(STATE_UNSTARTED))
         return;
-    config_read((const char *const *)initial_environment(), config);
+    config_read(environment, config);
     message_init(config);
     has_generations = state_init(begin_in_child);
     thread_init();
@@ -128,6 +132,8 @@ static MTRACE_COLD void begin(void)
         state_turn_off();
         return;
     }
+    plan = config_find_assignment(environment, "MTRACE_INSIDE", &n_plan);
+    inside_redirect(plan, n_plan);
     if (is_later_image(config)) /* it was switched on */
         config->is_disabled_by_default = false;
     if (config->is_disabled_by_default) {

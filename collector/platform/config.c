@@ -69,6 +69,17 @@ static bool find_assignment(const char *lines, const char *name, struct span *re
     return false;
 }
 
+const char *config_find_assignment(const char *const *environment, const char *name,
+                                   size_t *ret_bytes)
+{
+    struct span value;
+
+    if (!find_assignment(config_find(environment, "MTRACE_RECORDER"), name, &value))
+        return NULL;
+    *ret_bytes = value.length;
+    return value.text;
+}
+
 static bool find_value(const char *const *environment, const char *name, struct span *ret_value)
 {
     const char *own;

@@ -71,6 +71,10 @@ void config_read(const char *const *environment, struct config *ret_config);
 /* Value of NAME in `environment`, or NULL. Not MTRACE_RECORDER's assignments. */
 const char *config_find(const char *const *environment, const char *name);
 
+/* The same among MTRACE_RECORDER's assignments; *ret_bytes: to the end of its line. */
+const char *config_find_assignment(const char *const *environment, const char *name,
+                                   size_t *ret_bytes);
+
 /* Appends `pattern` with %e executable, %t unix seconds, %p pid, %n `number`, %% replaced. */
 void config_expand(const char *pattern, unsigned number, struct fmt *out);
 

@@ -139,6 +139,12 @@ long sys_map_file(int fd, uint64_t offset, size_t size_bytes)
                 (long)offset);
 }
 
+long sys_map_code(uintptr_t address, size_t size_bytes)
+{
+    return call(SYS_mmap, (long)address, (long)size_bytes, PROT_READ | PROT_EXEC,
+                MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+}
+
 long sys_unmap(void *start, size_t size_bytes)
 {
     return call(SYS_munmap, word(start), (long)size_bytes, 0, 0, 0, 0);

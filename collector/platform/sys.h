@@ -46,6 +46,9 @@ long sys_map_private(size_t size_bytes);
 long sys_map_file(int fd, uint64_t offset, size_t size_bytes);
 /* Private zeroed memory in place of what is mapped there. */
 long sys_map_over(void *start, size_t size_bytes);
+/* Private memory for code at that address, never writable; -EEXIST: something is there. (A kernel that
+ * does not know the flag may answer with another address.) */
+long sys_map_code(uintptr_t address, size_t size_bytes);
 long sys_unmap(void *start, size_t size_bytes);
 long sys_advise(void *start, size_t size_bytes, int advice);
 

@@ -268,9 +268,11 @@ struct extent {
     bool is_narrow;
 };
 
-static inline struct extent extent_of(const void *block, size_t size_bytes, unsigned call)
+/* known: what the caller found out; NULL: the allocator is asked. */
+static inline struct extent extent_of(const void *block, size_t size_bytes, unsigned call,
+                                      const struct usable *known)
 {
-    struct usable usable = usable_of(block);
+    struct usable usable = known ? *known : usable_of(block);
     uint64_t slack = usable.size_bytes - size_bytes;
     uint64_t flags = call | usable.flags;
 
@@ -317,14 +319,14 @@ static MTRACE_COLD void record_wide(struct thread *thread, const void *block,
 
 /* The thread is new, nested, dead, or of a process that does not record. */
 static MTRACE_COLD void alloc_aside(const void *block, size_t size_bytes, enum log_call call,
-                                    size_t alignment)
+                                    size_t alignment, const struct usable *known)
 {
     struct extent extent;
     struct draft draft;
 
     if (!is_side_open())
         return;
-    extent = extent_of(block, size_bytes, call);
+    extent = extent_of(block, size_bytes, call, known);
     draft_alloc(&draft, block, &extent, alignment);
     write_side(&draft, clock_ticks_after());
 }
@@ -336,8 +338,10 @@ static inline bool is_tracing(void)
                && atomic_load_explicit(&g_state_is_tracing, memory_order_relaxed));
 }
 
-void record_alloc(const void *block, size_t size_bytes, enum log_call call, size_t alignment,
-                  const struct unwind_origin *origin)
+static inline __attribute__((always_inline)) void alloc(const void *block, size_t size_bytes,
+                                                        enum log_call call, size_t alignment,
+                                                        const struct unwind_origin *origin,
+                                                        const struct usable *known)
 {
     struct thread *thread;
     struct extent extent;
@@ -349,11 +353,11 @@ void record_alloc(const void *block, size_t size_bytes, enum log_call call, size
         return;
     thread = thread_enter(origin);
     if (mtrace_unlikely(!thread)) {
-        alloc_aside(block, size_bytes, call, alignment);
+        alloc_aside(block, size_bytes, call, alignment, known);
         return;
     }
     node = capture_node(thread, origin);
-    extent = extent_of(block, size_bytes, call);
+    extent = extent_of(block, size_bytes, call, known);
     /* Waits for all loads before it: after the stack, so that its misses and the allocator's
      * overlap. */
     ticks = clock_ticks_after();
@@ -365,6 +369,20 @@ void record_alloc(const void *block, size_t size_bytes, enum log_call call, size
         commit(thread, out + 3);
     }
     thread_leave(thread);
+}
+
+void record_alloc(const void *block, size_t size_bytes, enum log_call call, size_t alignment,
+                  const struct unwind_origin *origin)
+{
+    alloc(block, size_bytes, call, alignment, origin, NULL);
+}
+
+void record_alloc_known(const void *block, size_t size_bytes, size_t usable_bytes,
+                        enum log_call call, size_t alignment, const struct unwind_origin *origin)
+{
+    const struct usable known = {usable_bytes, 0};
+
+    alloc(block, size_bytes, call, alignment, origin, &known);
 }
 
 static MTRACE_COLD void free_aside(const void *block)
@@ -395,30 +413,31 @@ void record_free(const void *block, const struct unwind_origin *origin)
 }
 
 static MTRACE_NOINLINE void draft_realloc(struct draft *draft, const void *block, const void *old,
-                                          size_t size_bytes, unsigned call, uint64_t took_ticks)
+                                          const struct extent *extent, uint64_t took_ticks)
 {
-    struct extent extent = extent_of(block, size_bytes, call);
     uint64_t *words = draft->words;
 
     words[1] = address_word(block);
-    if (extent.is_narrow && took_ticks >> LOG_DURATION_BITS == 0) {
+    if (extent->is_narrow && took_ticks >> LOG_DURATION_BITS == 0) {
         words[0] = LOG_REALLOC;
-        words[2] = extent.narrow_word;
+        words[2] = extent->narrow_word;
         words[3] = address_word(old) | took_ticks << LOG_ADDRESS_BITS;
         draft->n_words = 4;
         return;
     }
     words[0] = LOG_REALLOC_WIDE;
-    words[2] = extent.flags | took_ticks << 8;
+    words[2] = extent->flags | took_ticks << 8;
     words[3] = address_word(old);
-    words[4] = extent.size_bytes;
-    words[5] = extent.usable_bytes;
+    words[4] = extent->size_bytes;
+    words[5] = extent->usable_bytes;
     draft->n_words = 6;
 }
 
-void record_realloc(const void *block, const void *old, size_t size_bytes, enum log_call call,
-                    uint64_t began_ticks, const struct unwind_origin *origin)
+static void reallocated(const void *block, const void *old, size_t size_bytes, enum log_call call,
+                        uint64_t began_ticks, const struct unwind_origin *origin,
+                        const struct usable *known)
 {
+    struct extent extent;
     struct draft draft;
     struct thread *thread = thread_enter(origin);
     uint64_t ticks;
@@ -427,18 +446,34 @@ void record_realloc(const void *block, const void *old, size_t size_bytes, enum 
     if (mtrace_unlikely(!thread && !is_side_open()))
         return;
     ticks = clock_ticks_after();
+    extent = extent_of(block, size_bytes, call, known);
     if (mtrace_unlikely(!thread)) {
-        draft_realloc(&draft, block, old, size_bytes, call, ticks - began_ticks);
+        draft_realloc(&draft, block, old, &extent, ticks - began_ticks);
         write_side(&draft, ticks);
         return;
     }
     node = capture_node(thread, origin);
     if (make_room(thread, &ticks)) {
-        draft_realloc(&draft, block, old, size_bytes, call, ticks - began_ticks);
+        draft_realloc(&draft, block, old, &extent, ticks - began_ticks);
         draft.words[0] |= (uint64_t)node << 32;
         write_draft(thread, &draft, ticks);
     }
     thread_leave(thread);
+}
+
+void record_realloc(const void *block, const void *old, size_t size_bytes, enum log_call call,
+                    uint64_t began_ticks, const struct unwind_origin *origin)
+{
+    reallocated(block, old, size_bytes, call, began_ticks, origin, NULL);
+}
+
+void record_realloc_known(const void *block, const void *old, size_t size_bytes,
+                          size_t usable_bytes, enum log_call call, uint64_t began_ticks,
+                          const struct unwind_origin *origin)
+{
+    const struct usable known = {usable_bytes, 0};
+
+    reallocated(block, old, size_bytes, call, began_ticks, origin, &known);
 }
 
 void record_failure(const void *old, size_t size_bytes, enum log_call call, int error,

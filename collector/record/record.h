@@ -26,11 +26,19 @@
 void record_alloc(const void *block, size_t size_bytes, enum log_call call, size_t alignment,
                   const struct unwind_origin *origin);
 
+/* The same where the caller knows how many bytes the block can hold, or 0: nobody does. */
+void record_alloc_known(const void *block, size_t size_bytes, size_t usable_bytes,
+                        enum log_call call, size_t alignment, const struct unwind_origin *origin);
+
 void record_free(const void *block, const struct unwind_origin *origin);
 
 /* A realloc that gave `block` for `old` (not NULL); began_ticks was read before the real call. */
 void record_realloc(const void *block, const void *old, size_t size_bytes, enum log_call call,
                     uint64_t began_ticks, const struct unwind_origin *origin);
+
+void record_realloc_known(const void *block, const void *old, size_t size_bytes,
+                          size_t usable_bytes, enum log_call call, uint64_t began_ticks,
+                          const struct unwind_origin *origin);
 
 /* The call returned no block; old: realloc's block, still alive. error: errno of the caller. */
 void record_failure(const void *old, size_t size_bytes, enum log_call call, int error,

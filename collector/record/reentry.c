@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "collector/record/reentry.h"
 
-#include "collector/record/thread.h"
-#include "common/attr.h"
-
 static struct real g_behind; /* written by reentry_guard */
 
 static void mute(struct thread *thread)
@@ -39,6 +36,14 @@ void reentry_leave(bool has_entered)
     atomic_signal_fence(memory_order_seq_cst);
     thread->gate = thread->outer_gate;
     thread->outer_gate = 0;
+}
+
+bool reentry_is_inside_slow(void)
+{
+    bool has_entered = reentry_enter();
+
+    reentry_leave(has_entered);
+    return !has_entered;
 }
 
 bool reentry_pause(void)

@@ -17,6 +17,8 @@
 #define MTRACE_COLLECTOR_REENTRY_H
 
 #include "collector/platform/real.h"
+#include "collector/record/thread.h"
+#include "common/attr.h"
 
 #include <stdbool.h>
 
@@ -27,6 +29,14 @@ void reentry_guard(struct real *found);
  * already, leave then does nothing. Nothing may unwind through. */
 bool reentry_enter(void);
 void reentry_leave(bool has_entered);
+
+/* The caller runs below such: reentry_enter would answer false. */
+MTRACE_COLD bool reentry_is_inside_slow(void);
+
+static inline bool reentry_is_inside(void)
+{
+    return mtrace_unlikely(g_thread.is_muted) && reentry_is_inside_slow();
+}
 
 /* Around what a guarded allocator does that is to be recorded; false: not inside a guard. */
 bool reentry_pause(void);

@@ -275,8 +275,10 @@ static void take_unseen(const struct definitions_process *process, struct import
     if (!process->unseen_allocator || !*process->unseen_allocator)
         return;
     if (result->n_unseen++ == 0)
-        snprintf(result->unseen_text, sizeof result->unseen_text, "%s inside '%s'",
-                 process->unseen_allocator, process->executable ? process->executable : "?");
+        snprintf(result->unseen_text, sizeof result->unseen_text,
+                 "%s inside '%s' are not recorded%s%s%s", process->unseen_allocator,
+                 process->executable ? process->executable : "?", *process->unseen_why ? " (" : "",
+                 process->unseen_why, *process->unseen_why ? ")" : "");
 }
 
 static void take_result(struct import *import, struct import_result *result)

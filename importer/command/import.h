@@ -45,7 +45,8 @@ struct import_result {
     bool foreign_malloc;             /* the program's malloc was not ours: nothing was recorded */
     struct log_damage_report damage; /* strings are gone with the logs: use only numbers */
     char damage_text[1024];          /* a line for each of the first, "" if none */
-    char unseen_text[512];           /* "jemalloc inside '/the/program'": the first of n_unseen */
+    char unseen_text
+        [512]; /* "jemalloc inside '/the/program' are not …" (why): the first of n_unseen */
 };
 
 /* ret_result is meaningful on success only. */

@@ -222,11 +222,11 @@ static void warn(const struct import_result *result)
                 result->n_partial, result->n_processes,
                 result->n_processes == 1 ? " was" : "es were");
     if (result->n_unseen > 0)
-        fprintf(
-            stderr, "mtrace-import: note: blocks of %s are not recorded%s\n", result->unseen_text,
-            result->n_unseen > 1 ? ", nor those of other processes with an allocator inside; see "
-                                   "'unseen.' in table meta"
-                                 : "");
+        fprintf(stderr, "mtrace-import: note: blocks of %s%s\n", result->unseen_text,
+                result->n_unseen > 1
+                    ? ", nor those of other processes with an allocator inside; see "
+                      "'unseen.' in table meta"
+                    : "");
     if (result->n_untold > 0)
         fprintf(
             stderr,

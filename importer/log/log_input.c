@@ -106,8 +106,10 @@ static void merge_header(struct log_file *header, const struct log_file *other)
         header->end_value = other->end_value;
     }
     header->max_rss_bytes = later(header->max_rss_bytes, other->max_rss_bytes);
-    if (!header->unseen_allocator[0])
+    if (!header->unseen_allocator[0]) {
         memcpy(header->unseen_allocator, other->unseen_allocator, sizeof(header->unseen_allocator));
+        memcpy(header->unseen_why, other->unseen_why, sizeof(header->unseen_why));
+    }
     header->n_untold_modules = (uint32_t)later(header->n_untold_modules, other->n_untold_modules);
     header->unwind_checked = (uint32_t)later(header->unwind_checked, other->unwind_checked);
     header->unwind_mismatches =
@@ -141,6 +143,7 @@ static int scan_files(struct log_input *input, struct log_scan *scan, struct err
         merge_header(&input->header, &input->files[1]->header);
     end_text(input->header.collector_version, sizeof(input->header.collector_version));
     end_text(input->header.unseen_allocator, sizeof(input->header.unseen_allocator));
+    end_text(input->header.unseen_why, sizeof(input->header.unseen_why));
     if (clock_map_add(&input->clock, header->start_ticks, header->start_monotonic_ns) != 0
         || clock_map_add(&input->clock, input->header.last_ticks, input->header.last_monotonic_ns)
                != 0)

@@ -70,6 +70,7 @@ struct definitions_process {
     bool has_lost_events;               /* some of its log could not be read when it was opened */
     const char *collector_version;
     const char *unseen_allocator;     /* inside the executable, its blocks are missing; "": none */
+    const char *unseen_why;           /* "": not known */
     uint32_t first_thread, n_threads; /* ids first_thread .. first_thread + n_threads - 1 */
     uint64_t log_bytes;               /* sizes of its files */
 };

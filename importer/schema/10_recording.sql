@@ -17,6 +17,7 @@ CREATE TABLE meta (             -- facts about the recording and the import
   --   'free_backtraces' (1: frees have stacks), 'nodes' (distinct stacks), 'segments', 'log.bytes', 'processes'.
   -- 'processes.partial': processes that were recorded late, or not all the time: blocks of other times are missing.
   -- 'unseen.<executable>': the allocator ('jemalloc') that this executable has inside; blocks of it are missing in all tables.
+  -- 'jemalloc (in part)': those of some of its functions. 'unseen_why.<executable>': why.
   -- Events: 'events' (read), 'events.dropped' and one of 'events.dropped.no_space', '.limit', '.nested', '.no_memory' per reason (never in the log).
   -- Damage: 'log.lost_bytes' (of segments that could not be read), 'log.damage' (text, a line for each of the first kinds found), 'log.damage.<kind>' (how often).
   -- Anomalies: 'anomaly.unknown_free', 'anomaly.unknown_realloc' (address not live), 'anomaly.double_allocation' (born where a block was live: ended_by 3),

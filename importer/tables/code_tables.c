@@ -366,6 +366,10 @@ static void write_unseen(const struct definitions *definitions, struct meta_writ
             continue;
         snprintf(key, sizeof key, "unseen.%s", process->executable ? process->executable : "?");
         meta_text(meta, key, process->unseen_allocator);
+        if (!process->unseen_why || !*process->unseen_why)
+            continue;
+        snprintf(key, sizeof key, "unseen_why.%s", process->executable ? process->executable : "?");
+        meta_text(meta, key, process->unseen_why);
     }
 }
 

@@ -61,11 +61,14 @@ int notes_format_damage(const struct query *query, char *ret_text, size_t size, 
 /* ---- an allocator that was not seen ---- */
 
 static const char unseen_sql[] =
-    "SELECT value, substr(key, 8), count(*) OVER () FROM meta WHERE key GLOB 'unseen.*' ORDER BY key LIMIT 1";
+    "SELECT value, substr(key, 8), count(*) OVER (), "
+    "(SELECT ' (' || value || ')' FROM meta AS why WHERE why.key = 'unseen_why.' || substr(meta.key, 8)) "
+    "FROM meta WHERE key GLOB 'unseen.*' ORDER BY key LIMIT 1";
 
 static void format_unseen(struct sqlite3_stmt *row, char *text, size_t size)
 {
     int64_t n_others = sqlite3_column_int64(row, 2) - 1;
+    const unsigned char *why = sqlite3_column_text(row, 3);
     char others[UNITS_TEXT_BYTES];
 
     (void)snprintf(text, size, "blocks of %s inside '%s'", sqlite3_column_text(row, 0),
@@ -74,7 +77,7 @@ static void format_unseen(struct sqlite3_stmt *row, char *text, size_t size)
         (void)snprintf(text + strlen(text), size - strlen(text), " and inside %s",
                        units_format_counted(n_others, "other executable", others));
     (void)snprintf(text + strlen(text), size - strlen(text),
-                   " are not recorded: no figure has them in it");
+                   " are not recorded%s: no figure has them in it", why ? (const char *)why : "");
 }
 
 int notes_format_unseen(const struct query *query, char *ret_text, size_t size, struct error *err)

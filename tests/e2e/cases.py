@@ -174,6 +174,13 @@ CASES |= {
     "tcmalloc_minimal_operators": plain("tcmalloc_minimal_operators", options=["--quiet"]),
     # Where new finds no memory, mimalloc aborts.
     "mimalloc_operators": Case(["mimalloc_operators", "enough"], options=["--quiet"], end=("exit", 0)),
+    # The allocator is inside the executable, its functions are redirected as mtrace-record planned it: no bare preload.
+    **{name: plain(name, options=["--quiet"]) for name in (
+        "jemalloc_inside", "jemalloc_inside_fixed", "tcmalloc_inside", "jemalloc_inside_calls", "jemalloc_prefixed_rjem_",
+        "jemalloc_prefixed_any_")},
+    # A new that throws does not return to us: of the two that find no memory one is a failure.
+    **{name: plain(name, options=["--quiet"], expect={"failed": 1})
+       for name in ("jemalloc_inside_operators", "tcmalloc_inside_operators")},
     "leak_c": plain("leak_c"),
     "leak_cxx": plain("leak_cxx"),
     # A log that has to grow cannot, where its path leads nowhere; what is lost is counted.

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * entry_names: the functions of known allocators, and what their arguments mean.
+ *
+ * Model:   a name is a prefix of an allocator (_rjem_, je_, tc_, mi_, …, or none) and a word after it.
+ *          The shape says what a call does: its first letter is one of
+ *            +  returns a new block           =  returns a block in place of an old one
+ *            -  gives a block back            @  stores a new block where an argument points to
+ *            x  resizes a block where it is   u  says how many bytes a block can hold
+ *          and the letters behind it are the arguments in order:
+ *            s size, n times as much, a alignment, f jemalloc's flags, p the block, r where the new one
+ *            is stored, - something else.
+ *          "+" alone: the size is what the allocator says that the block holds.
+ */
+#ifndef MTRACE_RECORDER_ENTRY_NAMES_H
+#define MTRACE_RECORDER_ENTRY_NAMES_H
+
+#include "common/log_format.h"
+
+#include <stdbool.h>
+
+struct entry_name {
+    const char *allocator; /* "jemalloc" */
+    const char *prefix;    /* names with the same are of one allocator */
+    const char *shape;
+    enum log_call call;
+};
+
+/* False: it is nobody's. own_prefix: one more of jemalloc's, or NULL. */
+bool entry_names_find(const char *name, const char *own_prefix, struct entry_name *ret_name);
+
+#endif

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * entry_plan: how the collector can see the calls of an allocator that is inside an executable.
+ *
+ * Model:   no library stands before functions of the executable. So the collector puts a jump to itself
+ *          at the entry of each (collector/record/inside.h). All that needs thought is done here,
+ *          outside of the program: which functions (entry_names.h), whether their first instructions can
+ *          move (moved_code.h), what to write. What it gets is a line of numbers, its setting
+ *          MTRACE_INSIDE, which it only compares and copies:
+ *              device,inode,size,partial;entry;entry…      of the file that was read
+ *              shape,call,address,bytes there,bytes elsewhere[,at.end.target]…
+ *              u,call,address                              for the entries behind it: usable bytes
+ *          all numbers hexadecimal, addresses as in the file, fixes as in moved_code.h.
+ * Invariants
+ *   EP-1 All entries that give blocks back or resize them are in the plan, or there is none: blocks whose
+ *        end nobody sees would be leaks. One that only makes blocks may be missing; then the plan is
+ *        partial and says of whom.
+ * Failure: no plan, with the reason.
+ */
+#ifndef MTRACE_RECORDER_ENTRY_PLAN_H
+#define MTRACE_RECORDER_ENTRY_PLAN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum {
+    ENTRY_PLAN_WHY_BYTES = 128,
+    ENTRY_PLAN_MAX_ENTRIES = 128,
+};
+
+struct entry_plan {
+    const char *allocator; /* static, "jemalloc"; NULL: none is inside */
+    char *text;            /* owned; NULL: nothing can be redirected */
+    bool is_partial;
+    char why[ENTRY_PLAN_WHY_BYTES]; /* not all, or nothing; "" where all can */
+};
+
+/* The file may be anything. */
+void entry_plan_make(const char *path, struct entry_plan *ret_plan);
+void entry_plan_done(struct entry_plan *plan);
+
+#endif

@@ -1,0 +1,70 @@
+# Functions of an allocator inside the program are redirected where their first instructions can move; else it is said which and why.
+. "$CASES/../lib.sh"
+cat >program.c <<'EOF'
+#include <stdlib.h>
+#include <unistd.h>
+
+#define EXPAND(...) #__VA_ARGS__
+#define STRING(...) EXPAND(__VA_ARGS__)
+
+static char arena[1 << 16];
+static size_t used;
+
+__attribute__((used)) void *take(size_t n_bytes)
+{
+    used += n_bytes;
+    return arena + used - n_bytes;
+}
+
+/* Entries in assembly, so that they are what the test says, whatever the compiler. */
+__asm__(".text\n"
+        ".globl _rjem_malloc, _rjem_memalign, _rjem_free\n"
+        ".type _rjem_malloc, @function\n.type _rjem_memalign, @function\n.type _rjem_free, @function\n"
+        "_rjem_malloc: endbr64\n test %rdi, %rdi\n je 1f\n" STRING(MALLOC_MORE) " jmp take\n1: xor %eax, %eax\n ret\n"
+        ".size _rjem_malloc, .-_rjem_malloc\n"
+        "_rjem_memalign: mov %rsi, %rdi\n" STRING(MEMALIGN_MORE) " jmp take\n"
+        ".size _rjem_memalign, .-_rjem_memalign\n"
+        "_rjem_free: " STRING(FREE_MORE) " nop\n nop\n nop\n nop\n ret\n"
+        ".size _rjem_free, .-_rjem_free\n");
+
+void *_rjem_malloc(size_t n_bytes);
+void *_rjem_memalign(size_t alignment, size_t n_bytes);
+void _rjem_free(void *block);
+
+int main(int argc, char **argv)
+{
+    void *aligned = _rjem_memalign(64, 1777);
+
+    if (argc > 1)
+        execl("/proc/self/exe", argv[0], NULL);
+    for (int i = 0; i < 10; i++)
+        _rjem_free(_rjem_malloc(777));
+    return !aligned || !_rjem_malloc(777) || _rjem_malloc(0) || !malloc(4777);
+}
+EOF
+build() {
+    gcc -O0 -fno-builtin "-DMALLOC_MORE=$2" "-DMEMALIGN_MORE=$3" "-DFREE_MORE=$4" -o "$1" program.c
+}
+show() {
+    echo "$@"
+    complain mtrace-record "$@"
+    mtrace-import run.dat run.db >import.txt 2>&1 || cat import.txt
+    sed -n "s|.*blocks of \(.*\) inside '.*/|\1 inside '|p" import.txt
+    mtrace-query run.db sql 'SELECT size_bytes, alignment, count(*) AS blocks, sum(is_leaked) AS leaked FROM allocations
+        WHERE size_bytes IN (777, 1777, 4777) GROUP BY 1, 2'
+    mtrace-query run.db sql "SELECT key, value FROM meta WHERE key GLOB 'unseen*'" | sed 's|/.*/||'
+    rm -f run.dat run.db
+}
+build whole '' '' 'lea arena(%rip), %rax;'
+show -o run.dat -- ./whole
+show --no-patch -o run.dat -- ./whole
+build memalign '' 'call take; ret;' 'lea arena(%rip), %rax;'
+show -o run.dat -- ./memalign
+build back '' '' 'xor %eax, %eax; 2: dec %eax; jns 2b;'
+show -o run.dat -- ./back
+build short '' '' 'ret;'
+show -o run.dat -- ./short
+echo "executed by another one"
+show -o run.dat -- sh -c 'exec ./whole'
+echo "executed by itself"
+show -o run.dat -- ./whole again
