@@ -257,6 +257,10 @@ enum log_event_kind {
                                            word 3: size; address: 0 or realloc's old block */
     LOG_HEAP_EXTENT =
         LOG_EVENT_KIND(3, 2), /* address: start; word 2: end; word 3: enum log_heap_kind */
+    LOG_RESIDENT =
+        LOG_EVENT_KIND(3, 3), /* a private anonymous mapping, or part of it, is looked at before it
+                                 ends: word 2: length; word 3: bytes in memory | LOG_RESIDENT_*.
+                                 First how far the look goes, with no bytes, then its runs */
     /* five words */
     LOG_ALLOC_WIDE = LOG_EVENT_KIND(
         4, 0), /* word 2: call flags 8 | alignment_log2 8; word 3: size; word 4: usable */
@@ -275,6 +279,10 @@ enum log_event_kind {
         0), /* recorder only: node = stack; address: log_group_code of the group of birth and end;
                   word 2: words 16 | n 48; word 3: bytes; word 4: free node 32 | thread 32 */
 };
+
+/* Above the bytes of a LOG_RESIDENT. */
+#define LOG_RESIDENT_CONTINUES (1ull << 63) /* a run of the thread's look */
+#define LOG_RESIDENT_UNKNOWN   (1ull << 62) /* nobody looked */
 
 /* Records that say how to read the others: no events, and not counted as such. */
 static inline bool log_event_is_bookkeeping(unsigned kind)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "recorder/samples.h"
 
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -10,6 +11,13 @@
 
 static const uint64_t second_ns = 1000000000;
 static const uint64_t arena_bytes = 64ull << 20; /* glibc's HEAP_MAX_SIZE, and its alignment */
+
+enum {
+    MAX_TOLD = PACK_SAMPLES_MAX / 2, /* beyond that, too: others need room */
+    MAX_RUNS = 64,                   /* of a mapping; with more of them it is told as one */
+    PAGE_MAP_BATCH = 512,            /* pages that are asked for at once */
+    MAX_PAGES = 1 << 20,             /* that are asked for at one instant: 8 MiB to read */
+};
 
 /* The fields of a line of /proc/PID/maps that tell what a mapping is. */
 struct mapping {
@@ -139,8 +147,88 @@ static void take_heaps(struct samples *samples, uint64_t now_ns)
     fclose(file);
 }
 
+static void add_resident(struct samples *samples, uint64_t start, uint64_t end, uint64_t bytes,
+                         uint64_t now_ns)
+{
+    add(samples, (struct log_sample){.kind = LOG_SAMPLE_MAPPING, .a = start, .b = end, .c = bytes},
+        now_ns);
+}
+
+/* Which pages of a mapping are in memory; closed by the caller. */
+struct page_map {
+    int fd; /* -1: cannot be asked */
+    uint64_t page_bytes;
+    uint64_t n_left; /* pages that may still be asked for */
+};
+
+/* A run of pages in memory. */
+struct run {
+    uint64_t start, end;
+};
+
+/* The runs of [mapping->start, mapping->end), the first max_runs of them; as many as there are, 0
+ * when it cannot be known. */
+static size_t find_runs(struct page_map *map, const struct mapping *mapping, struct run *runs,
+                        size_t max_runs)
+{
+    uint64_t entries[PAGE_MAP_BATCH];
+    uint64_t at = mapping->start;
+    size_t n_runs = 0;
+    bool is_open = false;
+
+    if ((mapping->end - at) / map->page_bytes > map->n_left)
+        return 0;
+    while (at < mapping->end) {
+        uint64_t n = (mapping->end - at) / map->page_bytes;
+        n = n < PAGE_MAP_BATCH ? n : PAGE_MAP_BATCH;
+        if (n == 0
+            || pread(map->fd, entries, n * sizeof(*entries),
+                     (off_t)(at / map->page_bytes * sizeof(*entries)))
+                   != (ssize_t)(n * sizeof(*entries)))
+            return 0;
+        map->n_left -= n;
+        for (uint64_t i = 0; i < n; i++, at += map->page_bytes) {
+            bool is_present = entries[i] >> 63;
+            if (is_present && !is_open && n_runs++ < max_runs)
+                runs[n_runs - 1].start = at;
+            if (is_present && n_runs <= max_runs)
+                runs[n_runs - 1].end = at + map->page_bytes;
+            is_open = is_present;
+        }
+    }
+    return n_runs;
+}
+
+/* The kernel joins neighbours that a program mapped one by one: where the pages lie says whose they
+ * are. First the whole with nothing in it, so that what lies between the runs is known, too. */
+static void add_mapping(struct samples *samples, struct page_map *map,
+                        const struct mapping *mapping, uint64_t resident_bytes, uint64_t now_ns)
+{
+    struct run runs[MAX_RUNS];
+    size_t n_runs = 0;
+
+    if (resident_bytes < mapping->end - mapping->start && map->fd >= 0)
+        n_runs = find_runs(map, mapping, runs, MAX_RUNS);
+    if (n_runs == 0 || n_runs > MAX_RUNS || samples->n_samples + n_runs > MAX_TOLD) {
+        add_resident(samples, mapping->start, mapping->end, resident_bytes, now_ns);
+        return;
+    }
+    add_resident(samples, mapping->start, mapping->end, 0, now_ns);
+    for (size_t i = 0; i < n_runs; i++)
+        add_resident(samples, runs[i].start, runs[i].end, runs[i].end - runs[i].start, now_ns);
+}
+
+static int open_page_map(const struct samples *samples)
+{
+    char path[64];
+
+    (void)snprintf(path, sizeof(path), "/proc/%d/pagemap", (int)samples->pid);
+    return open(path, O_RDONLY | O_CLOEXEC);
+}
+
 static void take_mappings(struct samples *samples, uint64_t now_ns)
 {
+    struct page_map map = {.page_bytes = (uint64_t)sysconf(_SC_PAGESIZE), .n_left = MAX_PAGES};
     FILE *file = open_proc(samples, "smaps");
     struct mapping mapping = {0};
     struct mapping next;
@@ -149,19 +237,17 @@ static void take_mappings(struct samples *samples, uint64_t now_ns)
 
     if (!file)
         return;
+    map.fd = open_page_map(samples);
     while (fgets(line, sizeof(line), file)) {
         if (parse_mapping(line, &next))
             mapping = next;
         else if (sscanf(line, "Rss: %" SCNu64 " kB", &resident_kib) == 1
                  && resident_kib * 1024 >= SAMPLES_MAPPING_MIN_BYTES)
-            add(samples,
-                (struct log_sample){.kind = LOG_SAMPLE_MAPPING,
-                                    .a = mapping.start,
-                                    .b = mapping.end,
-                                    .c = resident_kib * 1024},
-                now_ns);
+            add_mapping(samples, &map, &mapping, resident_kib * 1024, now_ns);
     }
     fclose(file);
+    if (map.fd >= 0)
+        (void)close(map.fd);
 }
 
 /* Sets the next time; a walk that took long comes back later, and each pause is longer. */

@@ -3,8 +3,8 @@
  * samples: what a process's memory looks like from outside, at intervals.
  *
  * Model:   three questions to /proc/PID, each at its own pace. Totals (statm) are cheap and come
- *          every interval. Heap extents (maps) and the resident bytes of each mapping (smaps) make
- *          the kernel walk the process's memory, under its lock: they start soon, because much is
+ *          every interval. Heap extents (maps) and the resident bytes of each mapping (smaps, and
+ *          pagemap for those that are in memory in part: which pages) make the kernel walk the process's memory, under its lock: they start soon, because much is
  *          mapped for a moment only, and slow down so that each costs at most one part in
  *          SAMPLES_MAX_SHARE of the time.
  * Invariants

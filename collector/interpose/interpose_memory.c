@@ -14,6 +14,7 @@
 #include "collector/record/mapped_path.h"
 #include "collector/record/record.h"
 #include "collector/record/reentry.h"
+#include "collector/record/residency.h"
 #include "collector/record/state.h"
 #include "common/attr.h"
 
@@ -36,6 +37,20 @@ static void record_mapping(enum log_event_kind kind, uintptr_t address, const ui
 
     record_event(kind, address, words, n_words, origin);
     reentry_resume(was_inside);
+}
+
+/* [start, start + length) is about to end; true: private anonymous memory lies there. */
+static bool record_residency(const void *start, size_t length)
+{
+    bool was_inside;
+    bool is_anonymous;
+
+    if (!is_gathering())
+        return false;
+    was_inside = reentry_pause();
+    is_anonymous = residency_ends(start, length);
+    reentry_resume(was_inside);
+    return is_anonymous;
 }
 
 /* ---- executable memory of the program's own (JIT) ----------------------------------------------
@@ -66,6 +81,13 @@ static void code_changes(const void *start, size_t length)
         modules_bump_epoch();
 }
 
+/* Before a mapping is made in place of what may be there. */
+static void replaces(const void *start, size_t length)
+{
+    code_changes(start, length);
+    (void)record_residency(start, length);
+}
+
 /* ---- mappings ----------------------------------------------------------------------------------
  */
 
@@ -82,6 +104,7 @@ static void record_mmap(const void *start, size_t length, int protection, int fl
     words[4] = (uint64_t)(unsigned)fd | (is_file ? (uint64_t)mapped_path_id(fd) << 32 : 0);
     words[5] = (uint64_t)offset;
     record_mapping(LOG_MMAP, (uintptr_t)start, words, 6, origin);
+    residency_mapped(start, length, flags);
 }
 
 MTRACE_EXPORT void *mmap(void *start, size_t length, int protection, int flags, int fd,
@@ -95,7 +118,7 @@ MTRACE_EXPORT void *mmap(void *start, size_t length, int protection, int flags, 
         return MAP_FAILED;
     }
     if (flags & MAP_FIXED)
-        code_changes(start, length);
+        replaces(start, length);
     mapped = g_real.mmap(start, length, protection, flags, fd, offset);
     if (mapped != MAP_FAILED)
         record_mmap(mapped, length, protection, flags, fd, offset, &origin);
@@ -113,7 +136,7 @@ MTRACE_EXPORT void *mmap64(void *start, size_t length, int protection, int flags
         return MAP_FAILED;
     }
     if (flags & MAP_FIXED)
-        code_changes(start, length);
+        replaces(start, length);
     mapped = g_real.mmap64(start, length, protection, flags, fd, offset);
     if (mapped != MAP_FAILED)
         record_mmap(mapped, length, protection, flags, fd, offset, &origin);
@@ -131,6 +154,7 @@ MTRACE_EXPORT int munmap(void *start, size_t length)
         errno = EINVAL;
         return -1;
     }
+    (void)record_residency(start, length);
     if ((uintptr_t)start % 4096 == 0 && length != 0 && is_gathering())
         record_mapping(LOG_MUNMAP, (uintptr_t)start, words, 3, &origin);
     code_changes(start, length);
@@ -143,6 +167,7 @@ MTRACE_EXPORT void *mremap(void *old, size_t old_length, size_t new_length, int 
 {
     const struct unwind_origin origin = RECORD_ORIGIN();
     uint64_t words[5] = {0, 0, (uintptr_t)old, old_length, new_length};
+    int known = MAP_SHARED;
     va_list arguments;
     void *wanted;
     void *mapped;
@@ -155,10 +180,18 @@ MTRACE_EXPORT void *mremap(void *old, size_t old_length, size_t new_length, int 
         return MAP_FAILED;
     }
     code_changes(old, old_length);
+    if (flags & MREMAP_FIXED)
+        replaces(wanted, new_length);
+    if (record_residency(old, old_length))
+        known = MAP_PRIVATE | MAP_ANONYMOUS;
     mapped = g_real.mremap(old, old_length, new_length, flags, wanted);
     code_changes(old, old_length);
     if (mapped != MAP_FAILED && is_gathering())
         record_mapping(LOG_MREMAP, (uintptr_t)mapped, words, 5, &origin);
+    if (mapped != MAP_FAILED)
+        residency_mapped(mapped, new_length, known);
+    else
+        residency_mapped(old, old_length, known);
     return mapped;
 }
 

@@ -4,6 +4,7 @@
 #include "collector/log/segment.h"
 #include "collector/platform/sys.h"
 #include "collector/record/record.h"
+#include "collector/record/residency.h"
 #include "collector/record/state.h"
 #include "collector/record/thread.h"
 
@@ -15,6 +16,7 @@ void end_write(enum log_end kind, int value)
 
     if (!state_is_recording() || !state_is_own_process())
         return;
+    residency_tell_all();
     record_event(LOG_END, 0, words, 3, NULL);
     atomic_store_explicit(&segment_log()->end_value, value, memory_order_relaxed);
     atomic_store_explicit(&segment_log()->end_kind, kind, memory_order_release);

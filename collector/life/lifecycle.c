@@ -19,6 +19,7 @@
 #include "collector/record/mapped_path.h"
 #include "collector/record/record.h"
 #include "collector/record/reentry.h"
+#include "collector/record/residency.h"
 #include "collector/record/state.h"
 #include "collector/record/thread.h"
 
@@ -92,6 +93,7 @@ static MTRACE_COLD bool begin_in_child(void)
     stack_tree_forget();
     modules_forget();
     mapped_path_forget();
+    residency_forget();
     return begin_recording(&parent);
 }
 

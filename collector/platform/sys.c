@@ -155,6 +155,11 @@ long sys_advise(void *start, size_t size_bytes, int advice)
     return call(SYS_madvise, word(start), (long)size_bytes, advice, 0, 0, 0);
 }
 
+long sys_residency(uintptr_t start, size_t size_bytes, unsigned char *ret_pages)
+{
+    return call(SYS_mincore, (long)start, (long)size_bytes, word(ret_pages), 0, 0, 0);
+}
+
 long sys_getpid(void)
 {
     return call(SYS_getpid, 0, 0, 0, 0, 0, 0);

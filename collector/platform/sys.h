@@ -51,6 +51,8 @@ long sys_map_over(void *start, size_t size_bytes);
 long sys_map_code(uintptr_t address, size_t size_bytes);
 long sys_unmap(void *start, size_t size_bytes);
 long sys_advise(void *start, size_t size_bytes, int advice);
+/* A byte for each page, whose lowest bit says that it is in memory. */
+long sys_residency(uintptr_t start, size_t size_bytes, unsigned char *ret_pages);
 
 long sys_getpid(void);
 long sys_gettid(void);

@@ -63,6 +63,7 @@ static bool is_event(const uint64_t *words, size_t n_words)
     case LOG_MARK:
     case LOG_END:
     case LOG_HEAP_EXTENT:
+    case LOG_RESIDENT:
     case LOG_MALLOPT:
     case LOG_MREMAP:
     case LOG_MMAP:
@@ -95,6 +96,10 @@ static bool is_possible(const uint64_t *words)
     case LOG_BRK:
     case LOG_HEAP_EXTENT: /* where it ends */
         return words[2] <= ADDRESS_MASK;
+    case LOG_RESIDENT:
+        if ((words[3] & ~LOG_RESIDENT_CONTINUES) > words[2] && !(words[3] & LOG_RESIDENT_UNKNOWN))
+            return false;
+        return is_page(address_of(words)) && words[2] <= EVENT_MAX_BYTES;
     case LOG_MUNMAP:
     case LOG_MMAP:
         return is_page(address_of(words)) && words[2] <= EVENT_MAX_BYTES;
@@ -313,6 +318,12 @@ static void decode_memory(const uint64_t *words, struct event *ret)
         ret->old_address = words[2];
         ret->value = (int64_t)words[3];
         break;
+    case LOG_RESIDENT:
+        ret->kind = EVENT_RESIDENT;
+        ret->size = words[2];
+        ret->value = words[3] & LOG_RESIDENT_UNKNOWN ? -1 : (int64_t)(words[3] & ADDRESS_MASK);
+        ret->call = (words[3] & LOG_RESIDENT_CONTINUES) != 0;
+        break;
     default: /* LOG_MALLOPT */
         ret->kind = EVENT_MALLOPT;
         ret->parameter = (int64_t)words[2];
@@ -420,6 +431,7 @@ void log_record_decode(const struct log_record *record, enum log_record_half hal
     case LOG_MREMAP:
     case LOG_BRK:
     case LOG_HEAP_EXTENT:
+    case LOG_RESIDENT:
     case LOG_MALLOPT:
         decode_memory(words, ret);
         break;

@@ -345,6 +345,7 @@ static MTRACE_COLD int rare_event(struct facts *facts, const struct event *event
     case EVENT_MMAP:
     case EVENT_MUNMAP:
     case EVENT_MREMAP:
+    case EVENT_RESIDENT:
         return mappings_event(&facts->processes[event->process].mappings, event, err);
     case EVENT_HEAP_EXTENT:
         return heap_ranges_extent(facts->heaps, event->process, event->time_ns, event->address,

@@ -161,29 +161,16 @@ static int on_mremap(struct mappings *mappings, const struct event *event, struc
     return code ? code : begin_piece(mappings, event, &old, err);
 }
 
-int mappings_event(struct mappings *mappings, const struct event *event, struct error *err)
-{
-    switch (event->kind) {
-    case EVENT_MMAP:
-        return on_mmap(mappings, event, err);
-    case EVENT_MUNMAP:
-        return end_range(mappings, event->address,
-                         event->address + whole_pages(mappings, event->size), event, NULL, err);
-    case EVENT_MREMAP:
-        return on_mremap(mappings, event, err);
-    default:
-        return 0;
-    }
-}
-
-void mappings_sample(struct mappings *mappings, uint64_t time_ns, uint64_t start, uint64_t end,
-                     uint64_t rss_bytes)
+/* Of the first n_most pieces. */
+static void sample(struct mappings *mappings, uint64_t time_ns, uint64_t start, uint64_t end,
+                   uint64_t rss_bytes, size_t n_most)
 {
     if (start >= end)
         return;
     struct mapping_place place = mapping_list_above(&mappings->live, start);
     struct mapping *piece = mapping_list_at(&mappings->live, place);
-    for (; piece && piece->address < end; piece = mapping_list_at(&mappings->live, place)) {
+    for (; piece && piece->address < end && n_most-- > 0;
+         piece = mapping_list_at(&mappings->live, place)) {
         uint64_t from = piece->address > start ? piece->address : start;
         uint64_t upto = mapping_end(piece) < end ? mapping_end(piece) : end;
         if (piece->sampled_ns != time_ns)
@@ -194,6 +181,77 @@ void mappings_sample(struct mappings *mappings, uint64_t time_ns, uint64_t start
             piece->peak_rss_bytes = piece->sampled_bytes;
         place = mapping_list_next(&mappings->live, place);
     }
+}
+
+/* The piece that the address lies inside of becomes two. */
+static int split_around(struct mappings *mappings, uint64_t address, struct error *err)
+{
+    struct mapping *piece =
+        mapping_list_at(&mappings->live, mapping_list_above(&mappings->live, address));
+
+    return piece && piece->address < address ? split_at(mappings, piece, address, err) : 0;
+}
+
+/* That nothing was found is not known when the look came to no end. */
+static void forget_nothing(struct mappings *mappings, uint64_t start, uint64_t end)
+{
+    struct mapping_place place = mapping_list_above(&mappings->live, start);
+    struct mapping *piece = mapping_list_at(&mappings->live, place);
+
+    for (size_t i = 0; piece && piece->address < end && i < MAPPINGS_MAX_LOOK; i++) {
+        if (piece->peak_rss_bytes == 0)
+            piece->peak_rss_bytes = MAPPINGS_NEVER;
+        place = mapping_list_next(&mappings->live, place);
+        piece = mapping_list_at(&mappings->live, place);
+    }
+}
+
+/* What the process said of its own memory, run by run. What it looks at is about to end: where that
+ * is a part of a piece, the part gets what lies in it. */
+static int on_resident(struct mappings *mappings, const struct event *event, struct error *err)
+{
+    uint64_t end = event->address + whole_pages(mappings, event->size);
+    int code = 0;
+
+    if (event->value < 0) {
+        mappings->n_unknown++;
+        forget_nothing(mappings, event->address, end);
+        return 0;
+    }
+    if (!event->call) {
+        code = split_around(mappings, event->address, err);
+        if (code == 0)
+            code = split_around(mappings, end, err);
+    }
+    if (!event->call || mappings->looking_thread != event->thread)
+        mappings->looked_ns = event->time_ns;
+    mappings->looking_thread = event->thread;
+    sample(mappings, mappings->looked_ns, event->address, end, (uint64_t)event->value,
+           MAPPINGS_MAX_LOOK);
+    return code;
+}
+
+int mappings_event(struct mappings *mappings, const struct event *event, struct error *err)
+{
+    switch (event->kind) {
+    case EVENT_MMAP:
+        return on_mmap(mappings, event, err);
+    case EVENT_MUNMAP:
+        return end_range(mappings, event->address,
+                         event->address + whole_pages(mappings, event->size), event, NULL, err);
+    case EVENT_MREMAP:
+        return on_mremap(mappings, event, err);
+    case EVENT_RESIDENT:
+        return on_resident(mappings, event, err);
+    default:
+        return 0;
+    }
+}
+
+void mappings_sample(struct mappings *mappings, uint64_t time_ns, uint64_t start, uint64_t end,
+                     uint64_t rss_bytes)
+{
+    sample(mappings, time_ns, start, end, rss_bytes, SIZE_MAX);
 }
 
 int mappings_finish(struct mappings *mappings, struct error *err)

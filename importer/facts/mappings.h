@@ -10,7 +10,8 @@
  *   MA-2 The lengths of the pieces of a call sum up to the length of the call, once all are told.
  *   MA-3 A mapping over an existing one (MAP_FIXED) ends what it covers at that instant.
  *   MA-4 Ids are given when a piece or the rest of a split begins, and used once.
- *   MA-5 An event costs the pieces that it ends, and log n of those that live.
+ *   MA-5 An event costs the pieces that it ends, and log n of those that live. A look, as a process
+ *        takes it, costs up to MAPPINGS_MAX_LOOK pieces, and splits where it begins and ends.
  * Threads: none.
  * Failure: memory, or what the sink returned.
  */
@@ -24,6 +25,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+enum {
+    MAPPINGS_MAX_LOOK = 1024 /* pieces of one call that a look is divided among */
+};
+
 typedef int mappings_ended_fn(void *context, const struct mapping *piece, struct error *err);
 
 struct mappings {
@@ -33,14 +38,17 @@ struct mappings {
     uint64_t page_bytes;
     mappings_ended_fn *ended;
     void *context;
-    uint64_t *next_id; /* shared by all processes: ids of pieces and calls */
+    uint64_t looked_ns; /* when a thread looked that tells of it in more than one event */
+    uint32_t looking_thread;
+    uint64_t n_unknown; /* looks that came to no end */
+    uint64_t *next_id;  /* shared by all processes: ids of pieces and calls */
 };
 
 void mappings_init(struct mappings *mappings, uint32_t process, uint64_t page_bytes,
                    uint64_t *next_id, mappings_ended_fn *ended, void *context);
 void mappings_done(struct mappings *mappings);
 
-/* Takes MMAP, MUNMAP and MREMAP; other kinds mean nothing to it. */
+/* Takes MMAP, MUNMAP, MREMAP and RESIDENT; other kinds mean nothing to it. */
 int mappings_event(struct mappings *mappings, const struct event *event, struct error *err);
 
 /* The pages of [start, end) that are in memory had rss_bytes in all. Kernels join neighbours of a

@@ -48,6 +48,8 @@ enum event_kind {
     EVENT_FORK,        /* value = pid of the child */
     EVENT_TRACING,     /* value = 1 on, 0 off */
     EVENT_HEAP_EXTENT, /* address..old_address (end), value = enum log_heap_kind */
+    EVENT_RESIDENT, /* of size bytes from address on `value` are in memory, -1: not known; call 0: the
+                       thread begins to look at them, 1: a run of what it looks at */
     EVENT_CULLED, /* n_culled blocks of size bytes in all, allocated and freed unseen; free_node */
     EVENT_END,    /* value = enum log_end, result = status or signal */
     EVENT_MOVE,   /* the block at address is charged to `group` from now on */

@@ -16,6 +16,7 @@ CREATE TABLE meta (             -- facts about the recording and the import
   --   'recorder' ('heaptrack'; no row: mtrace), 'names' ('recording': functions and lines came with it),
   --   'free_backtraces' (1: frees have stacks), 'nodes' (distinct stacks), 'segments', 'log.bytes', 'processes'.
   -- 'processes.partial': processes that were recorded late, or not all the time: blocks of other times are missing.
+  -- 'mmaps.unlooked': pieces of anonymous mappings that ended without a look at all of their pages (too many untouched, or too many mappings).
   -- 'unseen.<executable>': the allocator ('jemalloc') that this executable has inside; blocks of it are missing in all tables.
   -- 'jemalloc (in part)': those of some of its functions. 'unseen_why.<executable>': why.
   -- Events: 'events' (read), 'events.dropped' and one of 'events.dropped.no_space', '.limit', '.nested', '.no_memory' per reason (never in the log).

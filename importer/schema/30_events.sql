@@ -162,7 +162,7 @@ CREATE TABLE mmaps (            -- a piece of a mapping with one fate; pieces of
   unmap_thread_id    INTEGER,           -- that unmapped, remapped or covered it; NULL: none, or not known
   unmap_backtrace_id INTEGER,           -- where that was; NULL: none, or not known
   remapped_from_id   INTEGER,           -- mremap links the pieces
-  peak_rss_bytes     INTEGER            -- highest sample, by length where one covers several pieces; NULL when not sampled
+  peak_rss_bytes     INTEGER            -- most that was in memory of it: at a sample (by length where one covers several pieces), at its end if anonymous and private; NULL when nobody looked
 ) STRICT;
 
 CREATE TABLE mallopts (

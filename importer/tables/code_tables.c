@@ -320,6 +320,15 @@ static uint64_t count_partial(const struct definitions *definitions)
     return n;
 }
 
+static uint64_t count_unlooked(const struct facts *facts)
+{
+    uint64_t n = 0;
+
+    for (size_t id = 1; id <= facts->definitions->n_processes; id++)
+        n += facts->processes[id].mappings.n_unknown;
+    return n;
+}
+
 static void write_recording(struct facts *facts, struct meta_writer *meta)
 {
     const struct definitions_process *first = &facts->definitions->processes[1];
@@ -347,6 +356,7 @@ static void write_recording(struct facts *facts, struct meta_writer *meta)
     meta_number(meta, "free_backtraces", (first->flags & LOG_FLAG_FREE_BACKTRACES) != 0);
     meta_number(meta, "processes", facts->definitions->n_processes);
     meta_number(meta, "processes.partial", count_partial(facts->definitions));
+    meta_number(meta, "mmaps.unlooked", count_unlooked(facts));
     meta_number(meta, "nodes", facts->definitions->n_backtraces);
     meta_number(meta, "log.bytes", log_bytes);
     meta_number(meta, "events", facts->n_events);

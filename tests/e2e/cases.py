@@ -25,6 +25,11 @@ SQL = {
     "mapped_pages_live": "SELECT sum(length) / 4096 FROM mmaps WHERE prot = 1 AND flags & 32 AND unmapped_ns IS NULL",
     "mmap_calls": "SELECT count(DISTINCT mmap_call_id) FROM mmaps WHERE prot = 1 AND flags & 32 "
                   "AND remapped_from_id IS NULL",
+    # Private anonymous mappings of so many pages, by how many of them were in memory.
+    **{f"touched_{n}": f"SELECT sum(peak_rss_bytes) / 4096 FROM mmaps WHERE length = {n} * 4096 AND prot = 3 AND flags & 34 = 34"
+       for n in (50, 53, 57, 90, 101, 102, 103, 104, 117, 131, 141, 151, 203)},
+    "looked_at_5003": "SELECT count(*) FROM mmaps WHERE length = 5003 * 4096 AND peak_rss_bytes IS NOT NULL",
+    "unlooked": "SELECT value FROM meta WHERE key = 'mmaps.unlooked'",
     "aligned_to_a_page": "SELECT count(*) FROM allocations WHERE alignment = 4096 AND is_leaked AND process_id = 1",
     "with_culled": f"SELECT (SELECT count(*) {OWN}) + (SELECT sum(culled_blocks) FROM backtrace_totals)",
     "with_culled_bytes": f"SELECT (SELECT sum(size_bytes) {OWN}) + (SELECT sum(culled_bytes) FROM backtrace_totals)",
@@ -131,6 +136,9 @@ CASES |= {"charging_server": plain("charging_server")}
 
 CASES |= {
     "fork_children": plain("fork_children"),
+    "touched_pages": plain("touched_pages"),
+    # Seen from outside, too.
+    "touched_pages_for_long": Case(["touched_pages", "300"], end=("exit", 0)),
     # Whoever takes a lock around fork, or unwinds with one held, hangs in a few of these.
     "many_forks": Case(["fork_children", "fork", "200"], end=("exit", 0)),
     "many_raw_forks": Case(["fork_children", "_Fork", "200"], end=("exit", 0)),

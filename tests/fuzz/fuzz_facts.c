@@ -116,6 +116,8 @@ static void other(struct log_builder *log, uint32_t thread, uint64_t ticks, cons
     uint64_t brk[3] = {LOG_BRK | (uint64_t)node << 32, address, size};
     uint64_t culled[5] = {LOG_CULLED | (uint64_t)node << 32, 0, 5 | (uint64_t)step[1] << 16, size,
                           (uint64_t)thread << 32 | node};
+    uint64_t resident[4] = {LOG_RESIDENT, address & ~UINT64_C(4095), size,
+                            (uint64_t)(step[3] & 3) << 62 | size / (1u + (step[3] & 7u))};
     uint64_t tracing[2] = {LOG_TRACING | (uint64_t)(step[2] & 1) << 32, 0};
     uint64_t end[3] = {LOG_END, 0, step[2] % 7};
 
@@ -131,6 +133,10 @@ static void other(struct log_builder *log, uint32_t thread, uint64_t ticks, cons
         break;
     case 3:
         log_builder_event(log, thread, ticks, tracing, 2);
+        break;
+    case 4:
+    case 5:
+        log_builder_event(log, thread, ticks, resident, 4);
         break;
     default:
         log_builder_event(log, thread, ticks, end, 3);

@@ -8,6 +8,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 /* clang-format off: cmocka.h wants the others before it */
 #include <cmocka.h>
@@ -111,6 +112,49 @@ static void memory_that_is_touched_counts(void **state)
     free(after);
 }
 
+/* Mapped one by one, one mapping to the kernel: each has its own pages. */
+static void pages_are_told_where_they_lie(void **state)
+{
+    enum {
+        PAGES = 200,
+        RUNS = 3
+    };
+
+    static const struct {
+        size_t first, n;
+    } touched[RUNS] = {{0, 30}, {90, 20}, {150, 50}};
+
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    char *start =
+        mmap(NULL, PAGES * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    struct samples *samples;
+    uint64_t bytes = 0;
+
+    (void)state;
+    assert_true(start != MAP_FAILED);
+    for (size_t i = 0; i < RUNS; i++)
+        memset(start + touched[i].first * page, 1, touched[i].n * page);
+    samples = take_at(second_ns);
+    for (size_t i = 0; i < RUNS; i++) {
+        uint64_t first = (uint64_t)(uintptr_t)start + touched[i].first * page;
+        bool is_told = false;
+        for (uint32_t k = 0; k < samples->n_samples; k++) {
+            const struct log_sample *sample = &samples->samples[k];
+            if (sample->kind != LOG_SAMPLE_MAPPING || sample->c == 0 || sample->a >= sample->b)
+                continue;
+            /* Neighbours of other owners may be joined to the first and the last. */
+            is_told = is_told
+                      || (sample->a <= first && sample->b >= first + touched[i].n * page
+                          && sample->c == sample->b - sample->a);
+        }
+        assert_true(is_told);
+        bytes += touched[i].n * page;
+    }
+    assert_true(bytes < PAGES * page);
+    assert_int_equal(munmap(start, PAGES * page), 0);
+    free(samples);
+}
+
 static void a_process_that_is_gone_gives_nothing(void **state)
 {
     struct samples *samples = calloc(1, sizeof(*samples));
@@ -141,6 +185,7 @@ int main(void)
         cmocka_unit_test(the_first_heap_ends_at_the_break),
         cmocka_unit_test(the_arena_of_another_thread_is_found),
         cmocka_unit_test(memory_that_is_touched_counts),
+        cmocka_unit_test(pages_are_told_where_they_lie),
         cmocka_unit_test(a_process_that_is_gone_gives_nothing),
         cmocka_unit_test(zero_means_never),
     };

@@ -216,13 +216,50 @@ static void samples(void **state)
     mappings_done(&mappings);
 }
 
+#define LOOK(where, pages, bytes, is_run)                      \
+    do_event(&mappings, (struct event){.kind = EVENT_RESIDENT, \
+                                       .address = (where),     \
+                                       .size = (pages),        \
+                                       .value = (bytes),       \
+                                       .call = (is_run)})
+
+/* What a process finds in its own memory goes to the part that it looks at, not by length. */
+static void looks(void **state)
+{
+    struct mappings mappings;
+    struct told told = {.n = 0};
+    uint64_t last_id = 0;
+
+    (void)state;
+    mappings_init(&mappings, 1, PAGE, &last_id, on_ended, &told);
+    do_event(&mappings, (struct event){.kind = EVENT_MMAP, .address = 10, .size = 30, .fd = -1});
+    LOOK(20, 5, 0, 0);
+    LOOK(20, 1, PAGE, 1);
+    LOOK(22, 2, 2 * PAGE, 1);
+    do_event(&mappings, (struct event){.kind = EVENT_MUNMAP, .address = 20, .size = 5});
+    LOOK(25, 15, 0, 0); /* comes to no end: that it found nothing says nothing */
+    LOOK(30, 10, -1, 1);
+    LOOK(10, 10, 0, 0);
+    assert_int_equal(mappings_finish(&mappings, NULL), 0);
+    assert_int_equal(told.n, 3);
+    assert_int_equal(told.pieces[0].address, 20 * PAGE);
+    assert_int_equal(told.pieces[0].length, 5 * PAGE);
+    assert_int_equal(told.pieces[0].peak_rss_bytes, 3 * PAGE);
+    assert_int_equal(told.pieces[1].address, 10 * PAGE);
+    assert_int_equal(told.pieces[1].peak_rss_bytes, 0);
+    assert_int_equal(told.pieces[2].address, 25 * PAGE);
+    assert_true(told.pieces[2].peak_rss_bytes == MAPPINGS_NEVER);
+    assert_int_equal(mappings.n_unknown, 1);
+    mappings_done(&mappings);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(whole),        cmocka_unit_test(partial),
-        cmocka_unit_test(across),       cmocka_unit_test(fixed_over_another),
-        cmocka_unit_test(moved),        cmocka_unit_test(samples),
-        cmocka_unit_test(random_calls),
+        cmocka_unit_test(whole),  cmocka_unit_test(partial),
+        cmocka_unit_test(across), cmocka_unit_test(fixed_over_another),
+        cmocka_unit_test(moved),  cmocka_unit_test(samples),
+        cmocka_unit_test(looks),  cmocka_unit_test(random_calls),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
