@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* mtrace-serve: recordings in a browser, and over HTTP. */
 #include "queries/library/import_first.h"
-#include "server/api.h"
-#include "server/bytehound/bytehound.h"
 #include "server/http_server.h"
-#include "server/pages.h"
 #include "server/question.h"
 #include "server/recordings.h"
+#include "server/routes.h"
 #include "server/watch.h"
 #include "support/error.h"
 #include "support/units.h"
@@ -138,13 +136,7 @@ static int add_path(struct recordings *recordings, const char *path, bool is_fol
 
 static int answer(void *context, struct exchange *exchange, struct error *err)
 {
-    if (bytehound_is_asked(exchange))
-        return bytehound_answer(context, exchange, err);
-    if (api_is_asked(exchange))
-        return api_answer(context, exchange, err);
-    if (strcmp(exchange->method, "GET") != 0 && strcmp(exchange->method, "HEAD") != 0)
-        return error_set(err, ERROR_USAGE, "pages are asked by GET");
-    return pages_answer(exchange, err);
+    return routes_answer(context, exchange, err);
 }
 
 /* ---- start and end ---- */

@@ -65,7 +65,7 @@ class Server:
         return answer
 
     def rows(self, path, /, **parameters):
-        status, _, body = self.ask(path + "?" + urllib.parse.urlencode(parameters, doseq=True))
+        status, _, body = self.ask(path + ("?" + urllib.parse.urlencode(parameters, doseq=True) if parameters else ""))
         if status != 200:
             raise harness.Failure(f"{path} {parameters}: {status} {body.decode()}")
         return body
@@ -363,21 +363,35 @@ def limits(tools, folder, database):
             client.sendall(request.encode())
             settles("a worker", lambda: threads_of(server) > idle)
         settles("the end of the worker of a client that left", lambda: threads_of(server) <= idle)
-        failures = []
-
-        def ask_often(path, wanted):
-            for _ in range(5):
-                if server.rows(path) != wanted:
-                    failures.append(path)
-
-        paths = ["/api/v1/last/summary", "/api/v1/last/peak", "/api/v1/last/tree", "/api/v1/last/groups"]
+        paths = ["/api/v1/last/summary", "/api/v1/last/peak", "/api/v1/last/tree", "/api/v1/last/groups", "/data/last/allocation_groups?count=20"]
         wanted = {path: server.rows(path) for path in paths}
-        clients = [threading.Thread(target=ask_often, args=(path, wanted[path])) for path in paths * 8]
-        for client in clients:
-            client.start()
-        for client in clients:
-            client.join()
-        expect("answers that differ between 32 clients", failures, [])
+        resident = []
+        for _ in range(6):
+            ask_at_once(server, wanted)
+            resident.append(resident_bytes(server))
+        expect(f"memory grows with clients that were there: {resident}", min(resident[3:]) > max(resident[:3]) * 5 // 4, False)
+
+
+def resident_bytes(server):
+    return int(Path(f"/proc/{server.process.pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def ask_at_once(server, wanted):
+    """32 clients, each of which asks several times and compares."""
+    failures = []
+
+    def ask_often(path):
+        for _ in range(2):
+            if server.rows(path) != wanted[path]:
+                failures.append(path)
+
+    paths = list(wanted)
+    clients = [threading.Thread(target=ask_often, args=(paths[i % len(paths)],)) for i in range(32)]
+    for client in clients:
+        client.start()
+    for client in clients:
+        client.join()
+    expect("answers that differ between 32 clients", failures, [])
 
 
 def openapi(tools, folder, database):

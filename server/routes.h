@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT */
+/* routes: which part of the server answers a request, by its path. */
+#ifndef MTRACE_SERVER_ROUTES_H
+#define MTRACE_SERVER_ROUTES_H
+
+struct error;
+struct exchange;
+struct question_place;
+
+int routes_answer(const struct question_place *place, struct exchange *exchange, struct error *err);
+
+#endif

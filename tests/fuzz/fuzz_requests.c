@@ -1,0 +1,416 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * HTTP requests as the server's routes get them, without sockets: each is answered, or refused with one
+ * line and a status that says why. An input is read as choices: of a database (as it should be, or one that
+ * somebody changed), of endpoints, parameters and values that belong together or do not, and of bytes of
+ * its own. What says that it is JSON is JSON; no message names the path of the database.
+ */
+#include "queries/library/queries.h"
+#include "server/exchange.h"
+#include "server/question.h"
+#include "server/recordings.h"
+#include "server/routes.h"
+#include "server/watch.h"
+#include "support/error.h"
+#include "tests/fuzz/foreign_database.h"
+
+#include <signal.h>
+#include <sqlite3.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+enum {
+    MAX_REQUESTS = 6, /* of an input */
+    MAX_PARAMETERS = 5,
+    TEXT_BYTES = 48,
+    SECONDS = 60, /* of the processor, for an input */
+    MAX_LOOKS = 2000 /* before the client leaves: events never end */
+};
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* ---- choices ---- */
+
+struct input {
+    const uint8_t *at, *end;
+};
+
+static unsigned draw(struct input *input, unsigned n)
+{
+    unsigned byte = input->at < input->end ? *input->at++ : 0;
+
+    if (n > 256 && input->at < input->end)
+        byte = byte << 8 | *input->at++;
+    return byte % n;
+}
+
+/* Bytes of the input's own. */
+static const char *draw_bytes(struct input *input, char *ret_text)
+{
+    size_t length = draw(input, TEXT_BYTES);
+    size_t left = (size_t)(input->end - input->at);
+
+    length = length < left ? length : left;
+    memcpy(ret_text, input->at, length);
+    ret_text[length] = '\0';
+    input->at += length;
+    return ret_text;
+}
+
+#define DRAW(input, list) (list)[draw(input, sizeof(list) / sizeof((list)[0]))]
+
+static const char *const ids[] = {"last", "last", "last", "last", "last", "last", "0123", ""};
+
+static const char *const resources[] = {"values", "source", "sql", "nothing"};
+
+static const char *const data_paths[] = {"timeline",
+                                         "timeline_leaked",
+                                         "timeline_maps",
+                                         "allocations",
+                                         "allocation_groups",
+                                         "maps",
+                                         "backtraces",
+                                         "backtrace/4",
+                                         "backtrace/-1",
+                                         "backtrace/999999999999999999999",
+                                         "raw_allocations",
+                                         "tree",
+                                         "regions",
+                                         "mallopts",
+                                         "export/flamegraph",
+                                         "export/flamegraph.pl/x",
+                                         "export/heaptrack",
+                                         "export/replay",
+                                         "allocation_ascii_tree",
+                                         "dynamic_constants",
+                                         "dynamic_statics",
+                                         "dynamic_statics_ascii_tree/x",
+                                         "allocation_filter_to_script",
+                                         "map_filter_to_script",
+                                         "execute_script"};
+
+static const char *const others[] = {"/",        "/api/v1",   "/api/v1/",   "/api/v1/openapi.json",
+                                     "/list",    "/view/x",   "/favicon",   "/api/v1/events",
+                                     "/api/v2/", "/data/",    "/data/last", "/../etc/passwd",
+                                     "",         "/api/v1//", "/api/v1/last/leaks/more"};
+
+static const char *const names[] = {"argument",
+                                    "format",
+                                    "path",
+                                    "parameter",
+                                    "part",
+                                    "id",
+                                    "with_regions",
+                                    "with_usage_history",
+                                    "generate_graphs",
+                                    "strip_template_args",
+                                    "alive_at_2",
+                                    "backtraces",
+                                    "deallocation_backtraces",
+                                    "jemalloc",
+                                    "from_map",
+                                    "group_max_total_usage_first_seen_min",
+                                    "group_max_total_usage_first_seen_max",
+                                    "peak_rss_min",
+                                    "readable",
+                                    "custom_filter",
+                                    "token",
+                                    "count",
+                                    "skip",
+                                    "after",
+                                    "sort_by",
+                                    "order",
+                                    "from",
+                                    "to"};
+
+static const char *const values[] = {"",
+                                     "0",
+                                     "1",
+                                     "2",
+                                     "4",
+                                     "-1",
+                                     "10",
+                                     "100",
+                                     "50%",
+                                     "100%",
+                                     "0.5%",
+                                     "peak",
+                                     "end",
+                                     "1ms",
+                                     "1h2m3s",
+                                     "9223372036854775807",
+                                     "18446744073709551615",
+                                     "1700000000000",
+                                     "0x10010",
+                                     "4KiB",
+                                     "yes",
+                                     "no",
+                                     "true",
+                                     "false",
+                                     "only_true",
+                                     "only_leaked",
+                                     "only_temporary",
+                                     "only_whole_group_leaked",
+                                     "main",
+                                     "malloc",
+                                     "asc",
+                                     "dsc",
+                                     "json",
+                                     "csv",
+                                     "table",
+                                     "timestamp",
+                                     "size",
+                                     "address",
+                                     "only_matched.size",
+                                     "all.leaked_count",
+                                     "leaked_bytes",
+                                     "peak_rss",
+                                     "leaked",
+                                     "allocated",
+                                     "live",
+                                     "blocks",
+                                     "last",
+                                     "cache.c",
+                                     "/src/cache.c",
+                                     "work",
+                                     "^main$",
+                                     "(a+)+$",
+                                     "function_regex",
+                                     "kind",
+                                     "process",
+                                     "leaks",
+                                     "flamegraph.pl",
+                                     "heaptrack",
+                                     "pprof",
+                                     "dhat",
+                                     "massif",
+                                     "speedscope"};
+
+static const char *const bodies[] = {
+    "SELECT 1",
+    "SELECT * FROM allocations",
+    "SELECT * FROM stack_frames LIMIT 100",
+    "SELECT 1; SELECT 2",
+    "DELETE FROM meta",
+    "ATTACH '/tmp/x' AS x",
+    "PRAGMA table_info(meta)",
+    "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT x FROM c LIMIT 9999",
+    "SELECT zeroblob(1 << 20)",
+    "SELECT 9e999, x'00ff', 'a' || char(0) || 'b', char(55296), '\"\\'",
+    ""};
+
+/* ---- the place ---- */
+
+static char path[4096];
+static const char *asked;
+static FILE *sink; /* where an answer goes: memory, so that it can be looked at */
+static char *answer;
+static size_t answer_bytes;
+static sqlite3_stmt *is_json;
+static unsigned long n_requests, n_answered;
+
+static void require(bool is_good, const char *what, const char *detail)
+{
+    if (is_good)
+        return;
+    (void)fprintf(stderr, "%s: %s: %s\n", asked, what, detail);
+    abort();
+}
+
+static void end_hang(int signal)
+{
+    (void)signal;
+    (void)!write(STDERR_FILENO, asked, strlen(asked));
+    (void)!write(STDERR_FILENO, ": does not end\n", 15);
+    abort();
+}
+
+static void finish(void)
+{
+    (void)fprintf(stderr, "%lu requests, %lu of them answered\n", n_requests, n_answered);
+    (void)unlink(path);
+}
+
+static struct question_place *get_place(void)
+{
+    static struct question_place place;
+    static struct recordings recordings;
+    const char *folder = getenv("TMPDIR");
+    struct error err = {0};
+    sqlite3 *memory;
+
+    if (place.watch)
+        return &place;
+    asked = "set up";
+    (void)snprintf(path, sizeof(path), "%s/fuzz-requests-%ld.db", folder ? folder : "/tmp",
+                   (long)getpid());
+    foreign_database_write(NULL, 0, path);
+    (void)atexit(finish);
+    require(recordings_add(&recordings, path, &err) == 0, "recordings", err.text);
+    place = (struct question_place){.recordings = &recordings, .time_limit = "2s"};
+    require(watch_start(&place.watch, &err) == 0, "watch", err.text);
+    require(sqlite3_open(":memory:", &memory) == SQLITE_OK
+                && sqlite3_prepare_v2(memory, "SELECT json_valid(?)", -1, &is_json, NULL)
+                       == SQLITE_OK,
+            "SQLite", "");
+    (void)signal(SIGPROF, end_hang);
+    return &place;
+}
+
+/* ---- one request ---- */
+
+static void choose_path(struct input *input, struct exchange *exchange, char *text, size_t size)
+{
+    char own[TEXT_BYTES];
+    unsigned n_commands = 0;
+    unsigned kind = draw(input, 16);
+
+    while (queries_commands[n_commands].name)
+        n_commands++;
+    if (kind < 6)
+        (void)snprintf(text, size, "/api/v1/%s/%s", DRAW(input, ids),
+                       queries_commands[draw(input, n_commands)].name);
+    else if (kind < 8)
+        (void)snprintf(text, size, "/api/v1/%s/%s", DRAW(input, ids), DRAW(input, resources));
+    else if (kind < 14)
+        (void)snprintf(text, size, "/data/%s/%s", DRAW(input, ids), DRAW(input, data_paths));
+    else if (kind == 14)
+        (void)snprintf(text, size, "%s", DRAW(input, others));
+    else
+        (void)snprintf(text, size, "/%s", draw_bytes(input, own));
+    exchange->path = text;
+    exchange->method = draw(input, 16) ? "GET" : "POST";
+    if (strstr(text, "/sql"))
+        exchange->method = "POST";
+}
+
+static const char *choose_name(struct input *input, char *text)
+{
+    struct queries_parameter parameter;
+    unsigned n = 0;
+
+    while (queries_parameter_at(n, &parameter))
+        n++;
+    switch (draw(input, 8)) {
+    case 0:
+        return draw_bytes(input, text);
+    case 1:
+    case 2:
+        return DRAW(input, names);
+    default:
+        (void)queries_parameter_at(draw(input, n), &parameter);
+        return parameter.name;
+    }
+}
+
+struct request {
+    struct exchange exchange;
+    char path[128];
+    char texts[2 * MAX_PARAMETERS][TEXT_BYTES];
+    char body[TEXT_BYTES];
+    int n_looks;
+};
+
+static bool is_abandoned(const void *client)
+{
+    struct request *request = (struct request *)(uintptr_t)client;
+
+    return ++request->n_looks > MAX_LOOKS;
+}
+
+static void send_now(const void *client)
+{
+    struct request *request = (struct request *)(uintptr_t)client;
+
+    request->n_looks = MAX_LOOKS - 1; /* of a stream without end one look */
+}
+
+static void choose(struct input *input, struct request *request)
+{
+    struct exchange *exchange = &request->exchange;
+
+    *request = (struct request){.exchange = {.status = 200,
+                                             .content_type = "application/json",
+                                             .out = sink,
+                                             .is_abandoned = is_abandoned,
+                                             .send_now = send_now,
+                                             .client = request}};
+    choose_path(input, exchange, request->path, sizeof(request->path));
+    exchange->n_parameters = draw(input, MAX_PARAMETERS + 1);
+    for (size_t i = 0; i < exchange->n_parameters; i++)
+        exchange->parameters[i] = (struct exchange_parameter){
+            choose_name(input, request->texts[2 * i]),
+            draw(input, 8) ? DRAW(input, values) : draw_bytes(input, request->texts[2 * i + 1])};
+    if (strcmp(exchange->method, "POST") == 0) {
+        exchange->body = draw(input, 4) ? DRAW(input, bodies) : draw_bytes(input, request->body);
+        exchange->body_bytes = strlen(exchange->body);
+    }
+}
+
+static bool is_json_answer(const struct exchange *exchange)
+{
+    return exchange->status == 200 && strcmp(exchange->content_type, "application/json") == 0
+           && !exchange->content_encoding && answer_bytes < 1 << 22;
+}
+
+static void check_answer(const struct request *request, int rc, const struct error *err)
+{
+    const struct exchange *exchange = &request->exchange;
+
+    if (rc != 0) {
+        require(*err->text && !strchr(err->text, '\n'), "a message of one line", err->text);
+        require(!strstr(err->text, path), "a message without a path", err->text);
+        require(exchange_status_of(rc) >= 400, "a status of an error", err->text);
+        return;
+    }
+    if (!is_json_answer(exchange) || request->n_looks > MAX_LOOKS)
+        return;
+    sqlite3_bind_text(is_json, 1, answer, (int)answer_bytes, SQLITE_STATIC);
+    require(sqlite3_step(is_json) == SQLITE_ROW && sqlite3_column_int(is_json, 0) == 1,
+            "JSON is expected", answer);
+    sqlite3_reset(is_json);
+    sqlite3_clear_bindings(is_json);
+}
+
+static void ask(struct input *input, const struct question_place *place)
+{
+    static struct request request;
+    struct error err = {0};
+    int rc;
+
+    sink = open_memstream(&answer, &answer_bytes);
+    require(sink != NULL, "memory", "");
+    choose(input, &request);
+    asked = request.path;
+    rc = routes_answer(place, &request.exchange, &err);
+    (void)fclose(sink);
+    n_requests++;
+    n_answered += rc == 0;
+    check_answer(&request, rc, &err);
+    free(answer);
+    asked = "between requests";
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    const struct itimerval limit = {.it_value.tv_sec = SECONDS};
+    const struct itimerval none = {.it_value.tv_sec = 0};
+    struct input input = {data, data + size};
+    const struct question_place *place = get_place();
+    static bool is_foreign;
+    size_t n_program = draw(&input, 4) ? 0 : draw(&input, 64);
+
+    if (n_program > (size_t)(input.end - input.at))
+        n_program = (size_t)(input.end - input.at);
+    if (n_program > 0 || is_foreign)
+        foreign_database_write(input.at, n_program, path);
+    is_foreign = n_program > 0;
+    input.at += n_program;
+    (void)setitimer(ITIMER_PROF, &limit, NULL);
+    for (int i = 0; i < MAX_REQUESTS && input.at < input.end; i++)
+        ask(&input, place);
+    (void)setitimer(ITIMER_PROF, &none, NULL);
+    return 0;
+}
