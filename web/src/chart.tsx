@@ -66,7 +66,7 @@ function options(props: ChartProps & ChartUse, width: number, caption: HTMLEleme
   return {
     width,
     height: HEIGHT,
-    padding: [6, 12, 0, 0],
+    padding: [6, 28, 0, 0],
     scales: { x: { time: false, range: () => [props.range[0], props.range[1]] }, y: { range: (_, low, high) => [Math.min(0, low), high > 0 ? high * 1.08 : 1] } },
     cursor: { sync: { key: CURSOR.key }, drag: { x: true, y: false, setScale: false }, points: { size: 6 } },
     legend: { live: true, mount: (_, element) => caption.append(element) },

@@ -10,6 +10,7 @@ import type { MenuEntry } from "./menu";
 
 export interface Finding {
   readonly gravity: "grave" | "notable" | "plain";
+  readonly bytes: number; // that it is about: of two of one gravity the larger comes first
   readonly text: string;
   readonly next: readonly MenuEntry[];
 }
@@ -57,9 +58,11 @@ function leak(address: Address, summary: Row, rows: FirstRows): Finding | undefi
   const goesOn = worst.pattern === "steady" || worst.pattern === "late";
   const isGrave = goesOn && isLarge(number(worst, "leaked_bytes"), summary);
   const freed = worst.usually_freed_in ? ` Others of its blocks are freed in ${baseName(shortName(String(worst.usually_freed_in)))}.` : "";
-  const whole = `${formatBytes(leaked)} were never freed`;
+  const isWhole = summary.end_kind === "exit";
+  const whole = `${formatBytes(leaked)} ${isWhole ? "were never freed" : `were live when the program ended by ${summary.end_kind ?? "an unknown cause"}`}`;
   return {
     gravity: isGrave ? "grave" : isLarge(leaked, summary) ? "notable" : "plain",
+    bytes: leaked,
     text: `${whole}, ${formatBytes(number(worst, "leaked_bytes"))} of it in ${formatCount(number(worst, "leaked_blocks"))} blocks of ${placeOf(worst)}: ${PATTERNS[String(worst.pattern)] ?? worst.pattern}.${freed}`,
     next: [["its stacks", toView(address, "leaks-by-stack", siteOf(worst))], ["all leaks", toView(address, "leaks")], ["flame graph of leaks", toView(address, "flamegraph", { measure: "leaked" })]],
   };
@@ -67,25 +70,29 @@ function leak(address: Address, summary: Row, rows: FirstRows): Finding | undefi
 
 function growth(address: Address, summary: Row, rows: FirstRows): Finding | undefined {
   const grower = rows.growth[0];
-  if (!grower) return undefined;
   const grown = number(grower, "grown_bytes");
+  if (!grower || grown < number(summary, "peak_bytes") / 100) return undefined;
   const end = number(summary, "duration_ns");
   return {
     gravity: isLarge(grown, summary) ? "grave" : "plain",
+    bytes: grown,
     text: `${placeOf(grower)} keeps growing: from ${formatBytes(number(grower, "from_bytes"))} to ${formatBytes(number(grower, "to_bytes"))}, ${formatBytes(number(grower, "bytes_per_s"))} a second.`,
     next: [["all that grows", toView(address, "growth")], ["its stacks", toView(address, "groups", siteOf(grower))], ["what changed from 20 % to 95 % of the run", toView(address, "diff", { before: instantText(end * 0.2), then: instantText(end * 0.95) })]],
   };
 }
 
 // Wholly free pages are kept by what lies above them, half-empty ones by their own blocks.
-function culprit(at: string, summary: Row, rows: FirstRows): string {
+function culprits(at: string, summary: Row, rows: FirstRows): string {
   const freePages = number(summary, `heap_at_${at}_free_page_bytes`);
+  const holes = number(summary, `heap_at_${at}_hole_bytes`);
   const pin = rows.pinning.find((row) => row.at === at);
   const heap = rows.fragmentation.filter((row) => row.at === at).sort((a, b) => number(b, "free_page_bytes") - number(a, "free_page_bytes"))[0];
-  if (heap && freePages > number(summary, `heap_at_${at}_hole_bytes`))
-    return `${formatBytes(freePages)} are whole pages, which free() alone does not give back while something lives above them: in heap ${heap.heap_id} that is a block of ${placeOf(heap)}.`;
-  if (!pin) return "The pages in between hold blocks of several call sites each.";
-  return `${placeOf(pin)} alone holds ${formatCount(number(pin, "pinned_pages"))} pages with ${formatBytes(number(pin, "live_bytes"))}; without its blocks ${formatBytes(number(pin, "would_free_bytes"))} could be given back.`;
+  const said: string[] = [];
+  if (heap && freePages > holes)
+    said.push(`${formatBytes(freePages)} are whole pages: malloc_trim could give them back, free() does not while something lives above them, in heap ${heap.heap_id} a block of ${placeOf(heap)}.`);
+  if (pin && number(pin, "would_free_bytes") > holes / 20)
+    said.push(`Of the pages in use ${formatCount(number(pin, "pinned_pages"))} hold nothing but ${formatBytes(number(pin, "live_bytes"))} of ${placeOf(pin)}: without them ${formatBytes(number(pin, "would_free_bytes"))} more could go.`);
+  return said.join(" ") || "The pages in between hold blocks of several call sites each.";
 }
 
 function fragmentation(address: Address, summary: Row, rows: FirstRows): Finding[] {
@@ -96,7 +103,8 @@ function fragmentation(address: Address, summary: Row, rows: FirstRows): Finding
     return [
       {
         gravity: unused > extent / 2 && unused > 4 * MIB ? "grave" : "notable",
-        text: `Fragmentation: at the ${at} ${formatBytes(unused)} of the heaps' ${formatBytes(extent)} were free below live blocks. ${culprit(at, summary, rows)}`,
+        bytes: unused,
+        text: `Fragmentation: at the ${at} ${formatBytes(unused)} of the heaps' ${formatBytes(extent)} were free below live blocks. ${culprits(at, summary, rows)}`,
         next: [["what pins pages", toView(address, "pinning", { alive_at: at })], ["the heaps as a map", toView(address, "heap-map", { alive_at: at })], ["heap by heap", toView(address, "fragmentation", { alive_at: at })]],
       },
     ];
@@ -105,9 +113,11 @@ function fragmentation(address: Address, summary: Row, rows: FirstRows): Finding
 
 function untrimmed(address: Address, summary: Row): Finding | undefined {
   const [extent, top] = [number(summary, "heap_at_end_bytes"), number(summary, "heap_at_end_top_bytes")];
-  if (top < 4 * MIB || top < extent / 2) return undefined;
+  // A program that frees all it has before it exits has done well.
+  if (top < 4 * MIB || top < extent / 2 || number(summary, "heap_at_end_live_bytes") < extent / 10) return undefined;
   return {
     gravity: "plain",
+    bytes: top,
     text: `At the end ${formatBytes(top)} of the heaps' ${formatBytes(extent)} lay free above the topmost live block: malloc_trim would give them back.`,
     next: [["calls of mallopt and malloc_trim", toView(address, "mallopts")], ["heaps", toView(address, "fragmentation", { alive_at: "end" })]],
   };
@@ -119,6 +129,7 @@ function temporary(address: Address, summary: Row, rows: FirstRows): Finding | u
   if (share <= 0.25 || !busiest) return undefined;
   return {
     gravity: share > 0.5 ? "notable" : "plain",
+    bytes: 0,
     text: `${formatShare(share)} of all allocations are freed at once, most of them by ${placeOf(busiest)}: ${formatCount(number(busiest, "temporary_blocks"))} blocks that need not have been allocated.`,
     next: [["temporary blocks", toView(address, "temporary")], ["flame graph of them", toView(address, "flamegraph", { measure: "temporary", by: "blocks" })]],
   };
@@ -130,6 +141,7 @@ function copying(address: Address, summary: Row, rows: FirstRows): Finding | und
   if (!worst || copied < MIB || copied < number(summary, "allocated_bytes") / 10) return undefined;
   return {
     gravity: "notable",
+    bytes: copied,
     text: `realloc copied ${formatBytes(copied)}, ${formatBytes(number(worst, "copied_bytes"))} of it for ${placeOf(worst)}, whose buffers grow in up to ${formatCount(number(worst, "longest_chain"))} steps.`,
     next: [["reallocs", toView(address, "reallocs")]],
   };
@@ -142,6 +154,7 @@ function peak(address: Address, summary: Row, rows: FirstRows): Finding | undefi
   const at = number(summary, "peak_ns");
   return {
     gravity: "plain",
+    bytes: 0,
     text: `At its peak, at ${formatInstant(at)}, the program held ${formatBytes(bytes)} in ${formatCount(number(summary, "peak_blocks"))} blocks; ${placeOf(holder)} had ${formatBytes(number(holder, "bytes"))} of it, ${formatShare(number(holder, "share"))}.`,
     next: [["flame graph of the peak", toView(address, "flamegraph", { measure: "peak" })], ["by call site", toView(address, "peak")]],
   };
@@ -150,11 +163,11 @@ function peak(address: Address, summary: Row, rows: FirstRows): Finding | undefi
 function trust(address: Address, summary: Row): Finding[] {
   const found: Finding[] = [];
   if (number(summary, "events_dropped") > 0)
-    found.push({ gravity: "grave", text: `${formatCount(number(summary, "events_dropped"))} events were dropped: the log had no room. What follows is incomplete.`, next: [] });
+    found.push({ gravity: "grave", bytes: Infinity, text: `${formatCount(number(summary, "events_dropped"))} events were dropped: the log had no room. What follows is incomplete.`, next: [] });
   if (number(summary, "complete_share") < 0.9)
-    found.push({ gravity: "notable", text: `Only ${formatShare(number(summary, "complete_share"))} of the allocations have a complete stack.`, next: [["where stacks end", toView(address, "unwind-quality")]] });
+    found.push({ gravity: "notable", bytes: Infinity, text: `Only ${formatShare(number(summary, "complete_share"))} of the allocations have a complete stack.`, next: [["where stacks end", toView(address, "unwind-quality")]] });
   if (number(summary, "failures") > 0)
-    found.push({ gravity: "notable", text: `${formatCount(number(summary, "failures"))} allocations failed.`, next: [["failures", toView(address, "allocation-failures")]] });
+    found.push({ gravity: "notable", bytes: Infinity, text: `${formatCount(number(summary, "failures"))} allocations failed.`, next: [["failures", toView(address, "allocation-failures")]] });
   return found;
 }
 
@@ -163,6 +176,7 @@ function slack(address: Address, summary: Row): Finding | undefined {
   if (lost < MIB || lost < allocated / 5) return undefined;
   return {
     gravity: "plain",
+    bytes: 0,
     text: `Blocks are small: rounding their sizes up took ${formatBytes(lost)}, ${formatShare(lost / allocated)} of what was asked for.`,
     next: [["sizes", toView(address, "size-histogram")]],
   };
@@ -180,5 +194,5 @@ export function findingsOf(address: Address, summary: Row, rows: FirstRows): Fin
     untrimmed(address, summary),
     slack(address, summary),
   ].filter((finding): finding is Finding => finding !== undefined);
-  return found.sort((a, b) => ORDER[a.gravity] - ORDER[b.gravity]);
+  return found.sort((a, b) => ORDER[a.gravity] - ORDER[b.gravity] || (a.bytes === b.bytes ? 0 : b.bytes - a.bytes));
 }

@@ -4,7 +4,7 @@
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { matchedShare, type FlameNode, type Unit } from "./flame";
-import { baseName, formatBytes, formatCount, formatShare, shortName } from "./format";
+import { baseName, formatBlocks, formatBytes, formatShare, shortName } from "./format";
 
 const ROW_PIXELS = 18;
 const TEXT_PIXELS = 30; // narrower boxes have no name
@@ -42,7 +42,7 @@ function titleOf(node: FlameNode): string {
 }
 
 export function amountText(unit: Unit, value: number): string {
-  return unit === "bytes" ? formatBytes(value) : `${formatCount(value)} blocks`;
+  return unit === "bytes" ? formatBytes(value) : formatBlocks(value);
 }
 
 function changeText(unit: Unit, change: number): string {

@@ -37,6 +37,10 @@ export function formatCount(count: number): string {
   return count.toLocaleString("en-US").replace("-", "−");
 }
 
+export function formatBlocks(count: number): string {
+  return `${formatCount(count)} ${count === 1 ? "block" : "blocks"}`;
+}
+
 export function formatShare(share: number): string {
   const percent = share * 100;
   return `${percent !== 0 && Math.abs(percent) < 10 ? percent.toFixed(1) : percent.toFixed(0)} %`;
@@ -59,7 +63,7 @@ export function kindOf(column: string): Kind {
   if (/^address$|_address$/.test(column)) return "address";
   if (/_id$|^pid$|^tid$|^line$/.test(column)) return "id";
   if (/^is_/.test(column)) return "flag";
-  if (/(blocks|allocations|frees|reallocs|stacks|threads|calls|events|samples|frames|failures|turnover)$/.test(column)) return "count";
+  if (/(blocks|allocations|frees|reallocs|stacks|threads|calls|events|samples|frames|failures|turnover|pages|pages_to_\d+|chains?|holes|moves|level|pieces|position|depth)$/.test(column)) return "count";
   return "text";
 }
 

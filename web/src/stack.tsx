@@ -3,7 +3,7 @@
 
 import { toView, useAddress } from "./address";
 import { useRows, useSql } from "./api";
-import { baseName, formatBytes, formatCount, shortName } from "./format";
+import { baseName, formatBlocks, formatBytes, shortName } from "./format";
 import { Link } from "./link";
 import { Notice } from "./notice";
 import { Place } from "./table";
@@ -55,7 +55,7 @@ WHERE f.backtrace_id = ${id} GROUP BY f.free_backtrace_id ORDER BY 1 DESC LIMIT 
             <Link to={toView(address, "stack", { argument: String(row.stack) })}>
               <Place row={row} />
             </Link>{" "}
-            {formatCount(Number(row.blocks))} blocks, {formatBytes(Number(row.bytes))}
+            {formatBlocks(Number(row.blocks))}, {formatBytes(Number(row.bytes))}
           </li>
         ))}
       </ul>

@@ -22,7 +22,7 @@ export function Place({ row, prefix = "" }: { row: Row; prefix?: string }) {
   );
 }
 
-// Columns as they are shown: what place columns there are become "where", at the place of the first.
+// Columns as they are shown: what place columns there are become "where", which comes first: the figures are about it.
 export function shownColumns(rows: readonly Row[], wanted: readonly string[] | null): string[] {
   const first = rows[0];
   if (!first) return [];
@@ -30,7 +30,8 @@ export function shownColumns(rows: readonly Row[], wanted: readonly string[] | n
   const hasPlace = all.includes("function");
   const isShown = (column: string) =>
     !(hasPlace && PLACE_COLUMNS.includes(column) && column !== "function") && !(column === "process_id" && isConstant(rows, column));
-  return all.filter(isShown);
+  const shown = all.filter(isShown);
+  return hasPlace ? ["function", ...shown.filter((column) => column !== "function")] : shown;
 }
 
 function isConstant(rows: readonly Row[], column: string): boolean {
@@ -64,6 +65,11 @@ function Head(props: TableProps) {
             <span class="hidden">stacks</span>
           </th>
         )}
+        {props.levels && (
+          <th scope="col" title="live bytes over the run">
+            over time
+          </th>
+        )}
         {props.columns.map((column) => (
           <th key={column} scope="col" class={isNumeric(column) ? "number" : ""} aria-sort={props.onSort ? sortState(props, column) : undefined} title={props.meanings?.[column]}>
             {props.onSort ? (
@@ -77,11 +83,6 @@ function Head(props: TableProps) {
             )}
           </th>
         ))}
-        {props.levels && (
-          <th scope="col" title="live bytes over the run">
-            over time
-          </th>
-        )}
       </tr>
     </thead>
   );
@@ -105,16 +106,16 @@ function Body({ row, ...props }: TableProps & { row: Row }) {
             </button>
           </td>
         )}
-        {props.columns.map((column) => (
-          <td key={column} class={isNumeric(column) ? "number" : ""}>
-            {props.cell?.(column, row) ?? plainCell(column, row)}
-          </td>
-        ))}
         {props.levels && (
           <td>
             <Sparkline values={props.levels(row)} />
           </td>
         )}
+        {props.columns.map((column) => (
+          <td key={column} class={isNumeric(column) ? "number" : ""}>
+            {props.cell?.(column, row) ?? plainCell(column, row)}
+          </td>
+        ))}
       </tr>
       {isOpen && props.unfold && (
         <tr class="unfolded">

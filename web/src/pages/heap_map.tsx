@@ -7,7 +7,7 @@ import { apiAddress, useSql, type Row } from "../api";
 import type { PageProps } from "../app";
 import { number } from "../curves";
 import { placeOf } from "../findings";
-import { formatAddress, formatBytes, formatCount, formatShare } from "../format";
+import { formatAddress, formatBlocks, formatBytes, formatCount, formatShare } from "../format";
 import { colourOfPage, HeapCanvas, type Colouring } from "../heap_canvas";
 import { heapsOf, isPinned, PAGE_BYTES, type Heap, type Page } from "../heap_pages";
 import { InstantForm, instantOf } from "../instant";
@@ -44,7 +44,7 @@ function pageText({ heap, index }: Chosen, sites: ReadonlyMap<number, Row>): str
   const page = heap.pages[index];
   const where = `page ${formatAddress(heap.start + index * PAGE_BYTES)} of heap ${heap.id}`;
   if (!page) return `${where}: ${index > heap.topmost ? "free, above the topmost live block: can be trimmed" : "free"}`;
-  const blocks = `${formatCount(page.blocks.length)} ${page.blocks.length === 1 ? "block" : "blocks"}`;
+  const blocks = formatBlocks(page.blocks.length);
   const owner = page.site >= 0 ? `all of ${siteName(sites, page.site)}` : `of several call sites, one is ${siteName(sites, page.blocks[0]?.site ?? 0)}`;
   return `${where}: ${formatShare(Math.min(1, page.bytes / PAGE_BYTES))} live, ${blocks} ${owner}${isPinned(page) ? ", which alone keeps this page" : ""}`;
 }

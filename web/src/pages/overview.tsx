@@ -18,7 +18,7 @@ function Facts({ summary, recording }: { summary: Row; recording: Recording }) {
   const facts: Array<[string, string]> = [
     ["program", `${summary.executable} (pid ${summary.pid})`],
     ["ran", `${formatDuration(number(summary, "duration_ns"))}, ended by ${summary.end_kind ?? "nothing that was seen"}${summary.end_value === null ? "" : " " + summary.end_value}${began}`],
-    ["allocated", `${formatBytes(number(summary, "allocated_bytes"))} in ${formatCount(number(summary, "allocations"))} blocks by ${formatCount(number(summary, "threads"))} threads`],
+    ["allocated", `${formatBytes(number(summary, "allocated_bytes"))} in ${formatCount(number(summary, "allocations"))} blocks by ${formatCount(number(summary, "threads"))} ${number(summary, "threads") === 1 ? "thread" : "threads"}`],
     ["peak", `${formatBytes(number(summary, "peak_bytes"))} at ${formatInstant(number(summary, "peak_ns"))}; RSS at most ${formatBytes(number(summary, "rss_max_bytes"))}`],
     ["leaked", `${formatBytes(number(summary, "leaked_bytes"))} in ${formatCount(number(summary, "leaked_blocks"))} blocks, of these ${formatBytes(number(summary, "suppressed_bytes"))} suppressed`],
     ["recording", `${formatCount(number(summary, "events"))} events, ${formatCount(number(summary, "events_dropped"))} dropped; ${formatShare(number(summary, "complete_share"))} of stacks complete`],

@@ -1,0 +1,147 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""exploring.py [--pictures FOLDER]: three real programs are recorded, and what is wrong with each is found in the browser, by
+following the links of the overview alone, as docs/exploring.md tells. With FOLDER its pictures are taken on the way.
+"""
+
+import argparse
+import shutil
+from pathlib import Path
+
+import browser
+import harness
+import pages
+from pages import expect, follow, rest, serve
+
+PROGRAMS = Path(__file__).resolve().parent / "programs"
+RECORDED = {"leak": ["perl", "leak.pl"], "growth": ["bash", "growth.sh"], "fragmentation": ["python3", "fragmentation.py"]}
+SIZE = (1100, 760)
+
+
+class Guide:
+    """A person at the browser, who may take pictures."""
+
+    def __init__(self, page, server, pictures):
+        self.page, self.server, self.pictures = page, server, pictures
+
+    def begin(self, name):
+        recording = next(one for one in pages.json.loads(self.server.rows("/api/v1"))["recordings"] if one["name"] == f"{name}.db")
+        self.page.open(f"{self.server.address}view/{recording['id']}/overview")
+        self.page.wait("findings", "return document.querySelectorAll('.findings li').length > 0")
+        rest(self.page)
+
+    def take(self, name):
+        """Waits until nothing is on its way, and looks."""
+        rest(self.page)
+        if self.pictures:
+            self.page.wait("the charts", "return !document.querySelector('.overview') || document.querySelectorAll('.u-over').length >= 5")
+            self.page.screenshot(self.pictures / f"{name}.png")
+
+    def go(self, finding, link):
+        """Follows a link of the first finding that says so."""
+        found = self.page.run("""const item = [...document.querySelectorAll('.findings li')].find(i => i.innerText.includes(arguments[0]));
+                                 const link = item && [...item.querySelectorAll('a')].find(a => a.innerText.startsWith(arguments[1]));
+                                 if (link) link.click(); return link ? item.innerText : null""", finding, link)
+        expect(f"a finding '{finding}' with a link '{link}': {self.page.text('.findings')}", found)
+        rest(self.page)
+        return found
+
+    def unfold(self):
+        self.page.wait("rows", "return document.querySelectorAll('main tbody .fold button').length > 0")
+        self.page.click("main tbody .fold button")
+        self.page.wait("a stack", "return document.querySelectorAll('.stack li').length > 0")
+        rest(self.page)
+        return self.page.text(".stack")
+
+
+def find_leak(guide):
+    guide.begin("leak")
+    guide.take("leak-overview")
+    text = guide.go("never freed", "its stacks")
+    expect(f"it goes on: {text}", "go on" in text)
+    stack = guide.unfold()
+    expect(f"the stack leads to the constructor of hashes or lists: {stack}", any(name in stack for name in ("Perl_pp_anonhash", "Perl_pp_anonlist", "Perl_pp_padsv", "Perl_newRV", "Perl_newSV", "Perl_runops")))
+    guide.take("leak-stacks")
+    guide.begin("leak")
+    guide.go("never freed", "flame graph")
+    guide.page.type("input[type=search]", "anonhash")
+    guide.page.wait_for_text("matched", ".flame-line")
+    guide.take("leak-flame-graph")
+
+
+def find_growth(guide):
+    guide.begin("growth")
+    text = guide.go("keeps growing", "all that grows")
+    expect(f"what grows: {text}", "array_create_element" in text)
+    guide.page.wait("its curve", "return document.querySelectorAll('main tbody .sparkline').length > 0")
+    stack = guide.unfold()
+    expect(f"who appends: {stack}", "assign_array_var_from_string" in stack or "array" in stack)
+    guide.take("growth-stacks")
+    guide.begin("growth")
+    guide.go("keeps growing", "what changed")
+    guide.page.wait_for_text("array_create_element", "main tbody")
+    guide.take("growth-compared")
+
+
+def find_fragmentation(guide):
+    guide.begin("fragmentation")
+    guide.take("fragmentation-overview")
+    text = guide.go("Fragmentation: at the end", "the heaps as a map")
+    expect(f"who pins pages: {text}", "PyByteArray_Resize" in text)
+    guide.page.wait("a heap", "return document.querySelector('.heap canvas')?.height > 0")
+    guide.page.run("const c = document.querySelector('.heap canvas'); c.focus({preventScroll: true}); scrollTo(0, 0)")
+    guide.page.type(".heap canvas", pages.KEYS["Down"] * 10)  # below the interpreter's own
+    guide.page.wait("a page that is pinned", """if (document.querySelector('.flame-line').innerText.includes('PyByteArray_Resize, which alone keeps this page')) return true;
+                                                document.querySelector('.heap canvas').dispatchEvent(new KeyboardEvent('keydown', {key: 'ArrowRight', bubbles: true}))""")
+    guide.take("fragmentation-map")
+    guide.begin("fragmentation")
+    guide.go("Fragmentation: at the end", "what pins pages")
+    guide.page.wait_for_text("PyByteArray_Resize", "main tbody")
+    stack = guide.unfold()
+    expect(f"who makes the blocks: {stack}", "PyByteArray_Resize" in stack)
+    guide.take("fragmentation-pinning")
+
+
+def look_around(guide):
+    """The pages that no story of these three comes by."""
+    guide.begin("growth")
+    follow(guide.page, "call tree", ".views")
+    guide.take("call-tree")
+    guide.begin("leak")
+    follow(guide.page, "SQL", ".views")
+    guide.page.run("document.querySelector('textarea').select()")
+    guide.page.type("textarea", "SELECT start_ns, live_bytes, allocated_bytes\nFROM timeline" + pages.KEYS["Control"] + pages.KEYS["Enter"])
+    guide.page.wait("an answer", "return document.querySelectorAll('main tbody tr').length > 0")
+    guide.page.run("const s = [...document.querySelectorAll('main select')].find(s => [...s.options].some(o => o.text === 'curve')); s.value = 'curve'; s.dispatchEvent(new Event('change', {bubbles: true}))")
+    guide.page.wait("a curve", "return document.querySelectorAll('.u-over').length === 1")
+    guide.take("sql")
+
+
+def record(tools, folder):
+    for name, (program, script) in RECORDED.items():
+        path = shutil.which(program, path="/usr/bin:/bin")
+        if not path:
+            raise harness.Skip(f"{program} is not installed")
+        argv, env = harness.record_argv(tools, "record", folder / f"{name}.dat", [path, PROGRAMS / script])
+        harness.run(argv, folder, {**env, "PYTHONMALLOC": "malloc"})
+        harness.import_log(tools, folder / f"{name}.dat", folder / f"{name}.db")
+    return [folder / f"{name}.db" for name in RECORDED]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--pictures", type=Path)
+    pictures = parser.parse_args().pictures
+    tools = harness.Tools.from_environment()
+    with harness.scratch() as scratch, browser.Browser() as page:
+        page.size(*SIZE)
+        folder = Path(scratch)
+        with serve.Server(record(tools, folder), folder) as server:
+            guide = Guide(page, server, pictures)
+            for story in (find_leak, find_growth, find_fragmentation, look_around):
+                story(guide)
+            pages.expect_no_complaints(page)
+
+
+if __name__ == "__main__":
+    harness.main(main)
