@@ -226,7 +226,7 @@ def one_block(page, server):
     page.wait("its stack", "return document.querySelectorAll('.stack li').length > 0")
     page.open(server.address + "view/last/allocations")
     page.wait("rows", "return document.querySelectorAll('main tbody tr').length > 1")
-    page.click("main tbody .cell")
+    page.run("[...document.querySelectorAll('main tbody tr:first-child .cell')].find(cell => cell.innerText === '1').click()")
     follow(page, "the life of this block", "[role=menu]")
     page.wait("the block", "return location.pathname.endsWith('/allocation') && location.search.includes('argument=1')")
 
