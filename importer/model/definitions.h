@@ -65,9 +65,9 @@ struct definitions_process {
     uint32_t unwind_checked;
     uint32_t
         n_untold_modules; /* loaded beside as many as are told apart: their code has no names */
-    uint64_t dropped[LOG_DROP_REASONS]; /* by enum log_drop */
+    uint64_t dropped[LOG_DROP_REASONS];                /* by enum log_drop */
     uint32_t stale_exits, bad_handles, refused_groups; /* struct mtrace_counters */
-    bool has_lost_events;               /* some of its log could not be read when it was opened */
+    bool has_lost_events; /* some of its log could not be read when it was opened */
     const char *collector_version;
     const char *unseen_allocator;     /* inside the executable, its blocks are missing; "": none */
     const char *unseen_why;           /* "": not known */

@@ -25,7 +25,7 @@ enum {
     MAX_REQUESTS = 6, /* of an input */
     MAX_PARAMETERS = 5,
     TEXT_BYTES = 48,
-    SECONDS = 60, /* of the processor, for an input */
+    SECONDS = 60,    /* of the processor, for an input */
     MAX_LOOKS = 2000 /* before the client leaves: events never end */
 };
 
@@ -91,10 +91,21 @@ static const char *const data_paths[] = {"timeline",
                                          "map_filter_to_script",
                                          "execute_script"};
 
-static const char *const others[] = {"/",        "/api/v1",   "/api/v1/",   "/api/v1/openapi.json",
-                                     "/list",    "/view/x",   "/favicon",   "/api/v1/events",
-                                     "/api/v2/", "/data/",    "/data/last", "/../etc/passwd",
-                                     "",         "/api/v1//", "/api/v1/last/leaks/more"};
+static const char *const others[] = {"/",
+                                     "/api/v1",
+                                     "/api/v1/",
+                                     "/api/v1/openapi.json",
+                                     "/list",
+                                     "/view/x",
+                                     "/favicon",
+                                     "/api/v1/events",
+                                     "/api/v2/",
+                                     "/data/",
+                                     "/data/last",
+                                     "/../etc/passwd",
+                                     "",
+                                     "/api/v1//",
+                                     "/api/v1/last/leaks/more"};
 
 static const char *const names[] = {"argument",
                                     "format",
