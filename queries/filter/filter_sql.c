@@ -488,6 +488,16 @@ static void append_stacks(const struct filter_sql *sql, const char *column, stru
                             column, value_of(sql->stack));
 }
 
+char *filter_sql_stacks(const struct filter_sql *sql, const char *column)
+{
+    struct sqlite3_str *text = sqlite3_str_new(NULL);
+
+    append_stacks(sql, column, text);
+    return sqlite3_str_length(text) > 0
+               ? sqlite3_str_finish(text)
+               : (sqlite3_free(sqlite3_str_finish(text)), sqlite3_mprintf(""));
+}
+
 /* The one process that is asked for drives the scan; of several, each row's thread tells which. */
 static void append_from(const struct filter_sql *sql, unsigned needs, struct sqlite3_str *out)
 {

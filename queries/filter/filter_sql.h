@@ -57,6 +57,9 @@ int64_t filter_sql_resolve(const struct filter_sql *sql, const struct filter_val
 char *filter_sql_rows(const struct filter_sql *sql, const char *columns, unsigned extra_needs,
                       const char *tail);
 
+/* " AND column IN (the stacks that pass)", "" where all do; sqlite3_free it, NULL: no memory. */
+char *filter_sql_stacks(const struct filter_sql *sql, const char *column);
+
 /* "SELECT columns FROM main.backtrace_totals AS g WHERE …": for filters without row conditions. */
 char *filter_sql_totals(const struct filter_sql *sql, const char *columns);
 

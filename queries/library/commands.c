@@ -13,7 +13,8 @@
 
 static const char failures_source[] =
     "(SELECT f.failure_id, f.process_id, f.thread_id, f.at_ns, f.backtrace_id, k.name AS kind,"
-    " f.size_bytes, f.errno FROM allocation_failures AS f LEFT JOIN kinds AS k ON k.kind = f.kind"
+    " f.size_bytes, CASE f.errno WHEN 12 THEN 'ENOMEM' WHEN 22 THEN 'EINVAL' WHEN 11 THEN 'EAGAIN' WHEN 38 THEN 'ENOSYS'"
+    " WHEN 75 THEN 'EOVERFLOW' WHEN 1 THEN 'EPERM' END AS errno_name, f.errno FROM allocation_failures AS f LEFT JOIN kinds AS k ON k.kind = f.kind"
     " ORDER BY f.failure_id)";
 
 const struct command commands[] = {
@@ -305,7 +306,7 @@ const struct command commands[] = {
     {.name = "processes",
      .source = process_ranking_source,
      .columns = "process_id, pid, leaked_bytes, leaked_blocks, peak_bytes, duration_ns, end_kind, "
-                "end_value, executable, command_line",
+                "end_value, signal_name, executable, command_line",
      .help = "what each process leaked and had at its peak",
      .next = "leaks",
      .next_tail = "--process ID",
@@ -338,12 +339,18 @@ const struct command commands[] = {
      .install = cmd_timeline_install,
      .run = cmd_timeline_run},
     {.name = "mmaps",
-     .view = "mmaps",
-     .columns = "process_id, address, length, mapped_ns, unmapped_ns, path, backtrace_id",
-     .help = "mappings the program made, piece by piece",
+     .view = "mappings",
+     .columns = "process_id, what, address, length_bytes, protection, flag_names, mapped_ns,"
+                " lifetime_ns, peak_rss_bytes, path, backtrace_id",
+     .help = "mappings, libraries and heaps, piece by piece; -o mappings.svg over time",
+     .next = "stack",
+     .next_tail = "ID",
+     .filters = COMMAND_FILTERS_ROWS,
      .needs_database = true,
+     .is_of_mappings = true,
+     .can_draw = true,
      .stacks_by = "",
-     .run = report_run},
+     .run = cmd_mmaps_run},
     {.name = "mallopts",
      .view = "mallopts",
      .help = "calls of mallopt and malloc_trim",

@@ -112,6 +112,26 @@ static int set_sort_by(struct query_options *options, const char *text, struct e
     return 0;
 }
 
+static int set_protection(struct query_options *options, const char *text, struct error *err)
+{
+    if (strcmp(text, "none") != 0 && text[strspn(text, "rwx-")] != '\0')
+        return error_set(err, ERROR_USAGE,
+                         "--protection '%s': letters of rwx are expected, or none", text);
+    options->protection = text;
+    return 0;
+}
+
+static int set_peak_rss_min(struct query_options *options, const char *text, struct error *err)
+{
+    uint64_t bytes;
+
+    if (units_parse_bytes(text, &bytes, NULL) != 0 || bytes > INT64_MAX)
+        return error_set(err, ERROR_USAGE, "--peak-rss-min '%s': a size is expected, as 4KiB",
+                         text);
+    options->peak_rss_min = (int64_t)bytes;
+    return 0;
+}
+
 static int set_blame_past(struct query_options *options, const char *text, struct error *err)
 {
     (void)err;
@@ -160,6 +180,10 @@ static const struct parameter {
 } parameters[] = {
     {{"process", NULL, "ID", "only this process", QUERIES_WHOSE}, set_process},
     {{"site", NULL, "ID", "only this call site", QUERIES_WHOSE}, set_site},
+    {{"protection", NULL, "rwx", "of mmaps: those that allow all of these, or none", QUERIES_WHOSE},
+     set_protection},
+    {{"peak_rss_min", NULL, "SIZE", "of mmaps: at least so much of it was resident", QUERIES_WHOSE},
+     set_peak_rss_min},
     {{"blame_past", NULL, "REGEX",
       "functions that only pass memory on, as pools: call sites are who called them",
       QUERIES_WHOSE},
@@ -341,6 +365,9 @@ static int check_options(const struct query_options *options, struct error *err)
                          options->is_inverted ? "bottom-up" : "min-share", command->name);
     if (option && !command->has_measure)
         return error_set(err, ERROR_USAGE, "--%s cannot be used with %s", option, command->name);
+    if ((options->protection || options->peak_rss_min) && !command->is_of_mappings)
+        return error_set(err, ERROR_USAGE, "--%s is about mappings, not for %s",
+                         options->protection ? "protection" : "peak-rss-min", command->name);
     if (options->blame_past && !command->has_sites)
         return error_set(err, ERROR_USAGE,
                          "--blame-past is about call sites, of which %s does not speak",

@@ -43,6 +43,8 @@ struct query_options {
     int64_t after_id;       /* the allocation behind which rows begin; 0: at the first */
     int64_t process_id;     /* 0: all */
     int64_t site_id;        /* 0: all */
+    const char *protection; /* of mmaps: letters of what must be allowed; NULL: any */
+    int64_t peak_rss_min;   /* of mmaps, in bytes; 0: any */
     const char *blame_past; /* a regex of functions; NULL: call sites are as imported */
     const char *sort_by;
     enum query_order order;

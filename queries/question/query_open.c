@@ -42,6 +42,8 @@ static bool is_about_rows(const struct query_options *options)
 {
     const struct filter_value *instant = filter_instant(&options->filter);
 
+    if (options->command->is_of_mappings)
+        return false;
     if (options->command->needs_rows)
         return true;
     if (options->command->has_instant)

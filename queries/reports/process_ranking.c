@@ -19,7 +19,11 @@ const char process_ranking_source[] =
     "(SELECT p.process_id, p.pid, p.executable,"
     " (SELECT group_concat(value, ' ') FROM json_each(p.command_line)) AS command_line, p.peak_bytes, p.peak_blocks,"
     " ifnull(l.bytes, 0) AS leaked_bytes, ifnull(l.blocks, 0) AS leaked_blocks, p.events,"
-    " p.start_ns, p.duration_ns, p.end_kind, p.end_value, p.parent_process_id"
+    " p.start_ns, p.duration_ns, p.end_kind, p.end_value,"
+    " CASE WHEN p.end_kind = 'signal' THEN coalesce('SIG' || json_extract('[null,\"HUP\",\"INT\",\"QUIT\",\"ILL\",\"TRAP\",\"ABRT\","
+    "\"BUS\",\"FPE\",\"KILL\",\"USR1\",\"SEGV\",\"USR2\",\"PIPE\",\"ALRM\",\"TERM\",\"STKFLT\",\"CHLD\",\"CONT\",\"STOP\",\"TSTP\",\"TTIN\","
+    "\"TTOU\",\"URG\",\"XCPU\",\"XFSZ\",\"VTALRM\",\"PROF\",\"WINCH\",\"IO\",\"PWR\",\"SYS\"]', '$[' || p.end_value || ']'), 'signal ' || p.end_value)"
+    " END AS signal_name, p.parent_process_id"
     " FROM processes AS p LEFT JOIN (SELECT process_id, sum(leaked_bytes) AS bytes,"
     " sum(leaked_blocks) AS blocks FROM site_leaks WHERE rule_id IS NULL GROUP BY process_id) AS l"
     " ON l.process_id = p.process_id)";

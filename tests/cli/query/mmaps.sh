@@ -1,0 +1,40 @@
+# Mappings, libraries and heaps under filters, each beside what stock sqlite3 finds; and over time as a picture.
+. "$CASES/../fixture.sh"
+. "$CASES/../lib.sh"
+sqlite3 run.db <<'END'
+INSERT INTO mmaps VALUES
+  (1, 1, 1, 1, 4, 0x10000, 8192, 3, 0x22, NULL, 0, NULL, 1000000000, 3000000000, 1, 7, NULL, 4096),
+  (2, 2, 1, 2, 6, 0x20000, 16384, 5, 0x1, 5, 4096, '/opt/server/data', 2000000000, NULL, NULL, NULL, NULL, 8192),
+  (3, 3, 1, NULL, NULL, 0x30000, 4096, NULL, NULL, NULL, 0, '[anon]', 0, NULL, NULL, NULL, NULL, NULL),
+  (4, 4, 2, 3, 2, 0x40000, 1048576, 0, 0x32, NULL, 0, NULL, 11000000000, 12000000000, NULL, NULL, NULL, 0);
+INSERT INTO modules VALUES (1, 1, 2, 0, 50000, 9, NULL), (2, 1, 3, 0x7000000, 20000, 4000000000, 6000000000);
+INSERT INTO heaps VALUES (1, 1, 'brk', 0x50000, 0x70000, 0x50010, 'glibc');
+INSERT INTO heap_extents VALUES (1, 1000000000, 0x60000), (1, 5000000000, 0x70000);
+INSERT INTO memory_samples VALUES (1, 2000000000, 30000, 20000, 10000, 65536, 8192, 0), (1, 50000000000, 90000, 70000, 20000, 131072, 8192, 0);
+END
+mtrace-query mmaps run.db
+ids() {
+    condition=$1
+    shift
+    said=$(mtrace-query mmaps run.db --csv "$@" | python3 -c 'import csv, sys; print(sorted((row["what"], row["address"]) for row in csv.DictReader(sys.stdin)))')
+    found=$(sqlite3 -csv -header run.db "SELECT what, address FROM mappings AS m WHERE $condition" | python3 -c 'import csv, sys; print(sorted((row["what"], row["address"]) for row in csv.DictReader(sys.stdin)))')
+    [ "$said" = "$found" ] || echo "DIFFERS: $said, stock sqlite3 finds $found"
+    echo "$* -> $said"
+}
+ids 'length_bytes BETWEEN 8192 AND 20000' --size-min 8KiB --size-max 20000
+ids 'mapped_ns >= 2000000000 AND mapped_ns <= 5000000000' --from 2s --to 5s
+ids 'lifetime_ns <= 2000000000' --lifetime-max 2s
+ids 'mapped_ns <= 2500000000 AND ifnull(unmapped_ns > 2500000000, 1)' --at 2500ms
+ids "protection LIKE '%x%'" --protection x
+ids "protection = '---'" --protection none
+ids 'peak_rss_bytes >= 8192' --peak-rss-min 8KiB
+ids 'backtrace_id = 6' --function-regex Cache
+ids 'process_id = 1 AND length_bytes >= 16384 AND prot & 1' --process 1 --size-min 16KiB --protection r
+mtrace-query mmaps run.db --stacks --protection w
+mtrace-query mmaps run.db --process 1 -o mappings.svg
+grep -c '<polygon' mappings.svg
+sqlite3 run.db "SELECT what, at_ns, mapped_bytes FROM mapping_levels WHERE process_id = 1"
+complain mtrace-query mmaps run.db --kind malloc
+complain mtrace-query mmaps run.db --protection q
+complain mtrace-query leaks run.db --protection x
+complain mtrace-query mmaps run.db --peak-rss-min some
