@@ -109,7 +109,7 @@ CREATE VIEW stack_texts(        -- a stack as one text, for spreadsheets and lin
 ) AS
   SELECT b.backtrace_id, b.depth, b.status,
          (SELECT group_concat(position, ' < ')
-          FROM (SELECT coalesce(f.function, replace(f.module, rtrim(f.module, replace(f.module, '/', '')), '') || printf('+0x%x', f.object_offset),
+          FROM (SELECT coalesce(f.function, replace(f.module, rtrim(f.module, replace(f.module, '/', '')), '') || printf(iif((SELECT value FROM meta WHERE key = 'names') IS 'recording', ' 0x%x', '+0x%x'), f.object_offset),
                                 printf('0x%x', f.object_offset)) || coalesce(' ' || f.source || coalesce(':' || f.line, ''), '') AS position
                 FROM stack_frames f WHERE f.backtrace_id = b.backtrace_id ORDER BY f.frame, f.inline_level))
   FROM backtraces b;

@@ -13,7 +13,7 @@ static int fail_stopped(const struct rundb *database, const char *doing, struct 
 {
     if (database->guard.stop && !database->guard.stop->is_wanted)
         return error_set(err, ERROR_INTERRUPTED,
-                         "%s '%s' took longer than --time-limit allows; narrow the question", doing,
+                         "%s '%s' took longer than time_limit allows; narrow the question", doing,
                          database->path);
     return error_set(err, ERROR_INTERRUPTED, "interrupted while %s '%s'", doing, database->path);
 }

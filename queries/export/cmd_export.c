@@ -64,9 +64,9 @@ static int check_format(const struct query *query, const struct export_format **
 
     *ret_format = format;
     if (!options->export_format)
-        return error_set(err, ERROR_USAGE, "export needs --to FORMAT: %s", format_list);
+        return error_set(err, ERROR_USAGE, "export needs to=FORMAT: %s", format_list);
     if (!format)
-        return error_set(err, ERROR_USAGE, "--to '%.100s': %s is expected", options->export_format,
+        return error_set(err, ERROR_USAGE, "to '%.100s': %s is expected", options->export_format,
                          format_list);
     if ((options->measure || options->is_by_blocks) && !format->has_measure)
         return error_set(err, ERROR_USAGE, "--%s is for flamegraph.pl; %s has all there is",
@@ -94,7 +94,7 @@ static int choose_process(struct export_job *job, const struct export_format *fo
         job->process_id = first;
     if (n > 1 && format->is_of_one_process)
         return error_set(err, ERROR_USAGE,
-                         "'%s' has %lld processes and %s holds one; choose it with --process ID",
+                         "'%s' has %lld processes and %s holds one; process=ID chooses it",
                          job->query->options->database_path, (long long)n, format->name);
     return 0;
 }

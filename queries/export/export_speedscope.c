@@ -2,14 +2,17 @@
 /*
  * speedscope: its JSON file format, a sampled profile for each measure over shared frames.
  *
- * A sample is a stack, outermost frame first, and its weight is what the stack has of the measure.
+ * A sample is a stack, outermost frame first, and its weight is what the stack has of the measure. A frame is a function,
+ * whatever lines of it call, so that its weights add up: code without one is its module. Its line is that of its first call.
  */
 #include "queries/export/export_job.h"
 #include "queries/export/export_totals.h"
 #include "queries/question/query.h"
+#include "queries/stacks/call_tree.h"
 #include "support/error.h"
 #include "support/growing.h"
 #include "support/json_text.h"
+#include "support/keyed.h"
 #include "support/saturating.h"
 
 #include <inttypes.h>
@@ -30,14 +33,58 @@ static const struct profile {
     {"temporary blocks", "none", EXPORT_TEMPORARY_BLOCKS},
 };
 
-/* Every position is a frame, under its index. */
-static void put_frames(const struct export_job *job)
+/* By call_tree_key; the frame's number is where it stands in the list. */
+struct known_frame {
+    uint64_t key;
+};
+
+/* The frame of each position, and of each frame the first position. NULL: no memory. */
+struct frames {
+    uint32_t *of_position;
+    size_t *first;
+    size_t n;
+};
+
+static int number_frames(const struct export_job *job, struct frames *frames, struct error *err)
+{
+    const struct stack_weights *stacks = &job->stacks;
+    struct keyed known = {0};
+    int rc = 0;
+
+    frames->of_position = calloc(stacks->n_positions + 1, sizeof(*frames->of_position));
+    frames->first = calloc(stacks->n_positions + 1, sizeof(*frames->first));
+    if (!frames->of_position || !frames->first)
+        rc = error_set(err, ERROR_NOMEM, "no memory for %zu frames", stacks->n_positions);
+    for (size_t i = 0; rc == 0 && i < stacks->n_positions; i++) {
+        uint64_t key = call_tree_key(&stacks->positions[i]);
+        size_t n = known.n;
+        const struct known_frame *frame = keyed_get(&known, &key, sizeof(key), sizeof(*frame));
+
+        if (!frame)
+            rc = error_set(err, ERROR_NOMEM, "no memory for %zu frames", n);
+        else
+            frames->of_position[i] = (uint32_t)(frame - (const struct known_frame *)known.elements);
+        if (known.n > n)
+            frames->first[n] = i;
+    }
+    frames->n = known.n;
+    keyed_done(&known);
+    return rc;
+}
+
+static void frames_done(struct frames *frames)
+{
+    free(frames->of_position);
+    free(frames->first);
+}
+
+static void put_frames(const struct export_job *job, const struct frames *frames)
 {
     const struct stack_weights *stacks = &job->stacks;
 
     (void)fputs("\"shared\":{\"frames\":[", job->out);
-    for (size_t i = 0; i < stacks->n_positions; i++) {
-        const struct stack_position *position = &stacks->positions[i];
+    for (size_t i = 0; i < frames->n; i++) {
+        const struct stack_position *position = &stacks->positions[frames->first[i]];
         const char *name = position->function ? position->function : position->module;
 
         (void)fputs(i ? ",\n{\"name\":" : "\n{\"name\":", job->out);
@@ -53,14 +100,15 @@ static void put_frames(const struct export_job *job)
     (void)fputs("]}", job->out);
 }
 
-static void put_sample(const struct export_job *job, int64_t backtrace_id,
-                       const struct stack_position **positions, bool is_first)
+static void put_sample(const struct export_job *job, const struct frames *frames,
+                       int64_t backtrace_id, const struct stack_position **positions, bool is_first)
 {
     size_t n = stack_weights_positions(&job->stacks, backtrace_id, positions);
 
     (void)fputs(is_first ? "\n[" : ",\n[", job->out);
     for (size_t i = 0; i < n; i++)
-        (void)fprintf(job->out, "%s%td", i ? "," : "", positions[i] - job->stacks.positions);
+        (void)fprintf(job->out, "%s%" PRIu32, i ? "," : "",
+                      frames->of_position[positions[i] - job->stacks.positions]);
     (void)fputc(']', job->out);
 }
 
@@ -97,15 +145,15 @@ static int read_stacks(const struct export_job *job, struct stacks *stacks, stru
 }
 
 /* The stacks that have something of the measure. */
-static void put_samples(const struct export_job *job, const struct stacks *stacks,
-                        enum export_total total)
+static void put_samples(const struct export_job *job, const struct frames *frames,
+                        const struct stacks *stacks, enum export_total total)
 {
     bool is_first = true;
 
     for (size_t i = 0; i < stacks->n; i++) {
         if (stacks->list[i].totals[total] <= 0)
             continue;
-        put_sample(job, stacks->list[i].backtrace_id, stacks->positions, is_first);
+        put_sample(job, frames, stacks->list[i].backtrace_id, stacks->positions, is_first);
         is_first = false;
     }
 }
@@ -126,14 +174,14 @@ static int64_t put_weights(const struct export_job *job, const struct stacks *st
     return sum;
 }
 
-static void put_profile(const struct export_job *job, const struct profile *profile,
-                        const struct stacks *stacks)
+static void put_profile(const struct export_job *job, const struct frames *frames,
+                        const struct profile *profile, const struct stacks *stacks)
 {
     int64_t sum;
 
     (void)fprintf(job->out, "%s{\"type\":\"sampled\",\"name\":\"%s\",\"unit\":\"%s\",\"samples\":[",
                   profile == profiles ? "" : ",", profile->name, profile->unit);
-    put_samples(job, stacks, profile->total);
+    put_samples(job, frames, stacks, profile->total);
     (void)fputs("],\"weights\":[", job->out);
     sum = put_weights(job, stacks, profile->total);
     (void)fprintf(job->out, "],\"startValue\":0,\"endValue\":%" PRId64 "}\n", sum);
@@ -142,23 +190,27 @@ static void put_profile(const struct export_job *job, const struct profile *prof
 int export_speedscope_run(struct export_job *job, struct error *err)
 {
     struct stacks stacks = {.n = 0};
+    struct frames frames = {.n = 0};
     int rc = read_stacks(job, &stacks, err);
 
     stacks.positions = calloc((size_t)job->stacks.max_positions + 1, sizeof(*stacks.positions));
     if (rc == 0 && !stacks.positions)
         rc = error_set(err, ERROR_NOMEM, "no memory for stacks");
+    if (rc == 0)
+        rc = number_frames(job, &frames, err);
     if (rc == 0) {
         (void)fputs("{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\n"
                     "\"exporter\":\"mtrace " MTRACE_VERSION "\",\"name\":",
                     job->out);
         json_text_put(job->out, job->command_line);
         (void)fputs(",\n\"activeProfileIndex\":0,", job->out);
-        put_frames(job);
+        put_frames(job, &frames);
         (void)fputs(",\n\"profiles\":[", job->out);
         for (size_t i = 0; i < sizeof(profiles) / sizeof(profiles[0]); i++)
-            put_profile(job, &profiles[i], &stacks);
+            put_profile(job, &frames, &profiles[i], &stacks);
         (void)fputs("]}\n", job->out);
     }
+    frames_done(&frames);
     free(stacks.positions);
     free(stacks.list);
     return rc;

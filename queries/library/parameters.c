@@ -16,7 +16,7 @@ static int set_number(const char *option, const char *text, int64_t *ret_value, 
     uint64_t value;
 
     if (units_parse_count(text, &value, NULL) != 0)
-        return error_set(err, ERROR_USAGE, "--%s '%s': a whole number is expected", option, text);
+        return error_set(err, ERROR_USAGE, "%s '%s': a whole number is expected", option, text);
     *ret_value = (int64_t)value;
     return 0;
 }
@@ -49,7 +49,7 @@ static int set_site(struct query_options *options, const char *text, struct erro
 static int set_order(struct query_options *options, const char *text, struct error *err)
 {
     if (strcmp(text, "asc") != 0 && strcmp(text, "dsc") != 0)
-        return error_set(err, ERROR_USAGE, "--order '%s': asc or dsc is expected", text);
+        return error_set(err, ERROR_USAGE, "order '%s': asc or dsc is expected", text);
     options->order = *text == 'a' ? ORDER_ASC : ORDER_DSC;
     return 0;
 }
@@ -57,14 +57,14 @@ static int set_order(struct query_options *options, const char *text, struct err
 static int set_format(struct query_options *options, const char *text, struct error *err)
 {
     if (render_format_parse(text, &options->format, NULL) != 0)
-        return error_set(err, ERROR_USAGE, "--format '%s': table, json or csv is expected", text);
+        return error_set(err, ERROR_USAGE, "format '%s': table, json or csv is expected", text);
     return 0;
 }
 
 static int set_by(struct query_options *options, const char *text, struct error *err)
 {
     if (strcmp(text, "bytes") != 0 && strcmp(text, "blocks") != 0)
-        return error_set(err, ERROR_USAGE, "--by '%s': bytes or blocks is expected", text);
+        return error_set(err, ERROR_USAGE, "by '%s': bytes or blocks is expected", text);
     options->is_by_blocks = strcmp(text, "blocks") == 0;
     return 0;
 }
@@ -72,7 +72,7 @@ static int set_by(struct query_options *options, const char *text, struct error 
 static int set_min_share(struct query_options *options, const char *text, struct error *err)
 {
     if (units_parse_percent(text, &options->min_share, NULL) != 0)
-        return error_set(err, ERROR_USAGE, "--min-share '%s': a percentage is expected, as 0.5%%",
+        return error_set(err, ERROR_USAGE, "min_share '%s': a percentage is expected, as 0.5%%",
                          text);
     return 0;
 }
@@ -80,14 +80,14 @@ static int set_min_share(struct query_options *options, const char *text, struct
 static int set_flag(const char *option, const char *text, bool *ret_flag, struct error *err)
 {
     if (strcmp(text, "yes") != 0 && strcmp(text, "no") != 0)
-        return error_set(err, ERROR_USAGE, "--%s '%s': yes or no is expected", option, text);
+        return error_set(err, ERROR_USAGE, "%s '%s': yes or no is expected", option, text);
     *ret_flag = *text == 'y';
     return 0;
 }
 
 static int set_bottom_up(struct query_options *options, const char *text, struct error *err)
 {
-    return set_flag("bottom-up", text, &options->is_inverted, err);
+    return set_flag("bottom_up", text, &options->is_inverted, err);
 }
 
 static int set_wide(struct query_options *options, const char *text, struct error *err)
@@ -102,7 +102,7 @@ static int set_stacks(struct query_options *options, const char *text, struct er
 
 static int set_show_sql(struct query_options *options, const char *text, struct error *err)
 {
-    return set_flag("show-sql", text, &options->is_sql_shown, err);
+    return set_flag("show_sql", text, &options->is_sql_shown, err);
 }
 
 static int set_sort_by(struct query_options *options, const char *text, struct error *err)
@@ -115,8 +115,8 @@ static int set_sort_by(struct query_options *options, const char *text, struct e
 static int set_protection(struct query_options *options, const char *text, struct error *err)
 {
     if (strcmp(text, "none") != 0 && text[strspn(text, "rwx-")] != '\0')
-        return error_set(err, ERROR_USAGE,
-                         "--protection '%s': letters of rwx are expected, or none", text);
+        return error_set(err, ERROR_USAGE, "protection '%s': letters of rwx are expected, or none",
+                         text);
     options->protection = text;
     return 0;
 }
@@ -126,8 +126,7 @@ static int set_peak_rss_min(struct query_options *options, const char *text, str
     uint64_t bytes;
 
     if (units_parse_bytes(text, &bytes, NULL) != 0 || bytes > INT64_MAX)
-        return error_set(err, ERROR_USAGE, "--peak-rss-min '%s': a size is expected, as 4KiB",
-                         text);
+        return error_set(err, ERROR_USAGE, "peak_rss_min '%s': a size is expected, as 4KiB", text);
     options->peak_rss_min = (int64_t)bytes;
     return 0;
 }
@@ -166,7 +165,7 @@ static int set_time_limit(struct query_options *options, const char *text, struc
 
     if (units_parse_duration(text, &limit_ns, NULL) != 0 || limit_ns == 0
         || limit_ns > INT64_MAX / 2)
-        return error_set(err, ERROR_USAGE, "--time-limit '%s': a time is expected, as 500ms or 10s",
+        return error_set(err, ERROR_USAGE, "time_limit '%s': a time is expected, as 500ms or 10s",
                          text);
     options->time_limit_ns = (int64_t)limit_ns;
     return 0;
@@ -289,14 +288,14 @@ static int check_filters(const struct query_options *options, struct error *err)
 
     if (command->needs_instant && !filter_instant(&options->filter))
         return error_set(err, ERROR_USAGE,
-                         "%s needs --at TIME: a time, a percentage of the run, peak or end",
+                         "%s needs at=TIME: a time, a percentage of the run, peak or end",
                          command->name);
     for (size_t i = 0; i < options->filter.n_values; i++) {
         const struct filter_value *value = &options->filter.values[i];
 
         if (command->has_instant && value->parameter == filter_find("alive_at", 8)) {
             if (++n_instants > 1)
-                return error_set(err, ERROR_USAGE, "%s shows one instant, but --at was given twice",
+                return error_set(err, ERROR_USAGE, "%s shows one instant, but at was given twice",
                                  command->name);
             continue;
         }
@@ -319,7 +318,7 @@ static int fail_format(const struct query_options *options, struct error *err)
 
     if (!cmd_export_has_format(options->export_format))
         return filter_add(&filter, filter_find("to", 2), options->export_format, err);
-    return error_set(err, ERROR_USAGE, "--to %s is for export, not for %s", options->export_format,
+    return error_set(err, ERROR_USAGE, "to %s is for export, not for %s", options->export_format,
                      options->command->name);
 }
 
@@ -328,8 +327,8 @@ static const char *row_option(const struct query_options *options)
 {
     bool is_count_wrong = !options->command->has_count;
 
-    return options->fail_if                        ? "fail-if"
-           : options->sort_by                      ? "sort-by"
+    return options->fail_if                        ? "fail_if"
+           : options->sort_by                      ? "sort_by"
            : options->order                        ? "order"
            : options->count >= 0 && is_count_wrong ? "count"
            : options->skip > 0 && is_count_wrong   ? "skip"
@@ -343,14 +342,13 @@ static int check_rows(const struct query_options *options, struct error *err)
     const char *option = row_option(options);
 
     if (command->has_no_rows && option)
-        return error_set(err, ERROR_USAGE, "--%s is about rows, of which %s has none", option,
+        return error_set(err, ERROR_USAGE, "%s is about rows, of which %s has none", option,
                          command->name);
     if (options->after_id && (!command->has_after || options->fail_if))
-        return error_set(err, ERROR_USAGE, "--after is for pages of allocations, not for %s",
-                         options->fail_if ? "--fail-if" : command->name);
+        return error_set(err, ERROR_USAGE, "after is for pages of allocations, not for %s",
+                         options->fail_if ? "fail_if" : command->name);
     if (options->fail_if && options->skip > 0)
-        return error_set(err, ERROR_USAGE,
-                         "--skip would leave out rows that --fail-if is asked of");
+        return error_set(err, ERROR_USAGE, "skip would leave out rows that fail_if is asked of");
     return 0;
 }
 
@@ -361,20 +359,20 @@ static int check_options(const struct query_options *options, struct error *err)
     const char *option = options->measure ? "measure" : options->is_by_blocks ? "by" : NULL;
 
     if (!option && (options->is_inverted || options->min_share >= 0) && !command->has_tree)
-        return error_set(err, ERROR_USAGE, "--%s is for tree and flamegraph, not for %s",
-                         options->is_inverted ? "bottom-up" : "min-share", command->name);
+        return error_set(err, ERROR_USAGE, "%s is for tree and flamegraph, not for %s",
+                         options->is_inverted ? "bottom_up" : "min_share", command->name);
     if (option && !command->has_measure)
-        return error_set(err, ERROR_USAGE, "--%s cannot be used with %s", option, command->name);
+        return error_set(err, ERROR_USAGE, "%s cannot be used with %s", option, command->name);
     if ((options->protection || options->peak_rss_min) && !command->is_of_mappings)
-        return error_set(err, ERROR_USAGE, "--%s is about mappings, not for %s",
-                         options->protection ? "protection" : "peak-rss-min", command->name);
+        return error_set(err, ERROR_USAGE, "%s is about mappings, not for %s",
+                         options->protection ? "protection" : "peak_rss_min", command->name);
     if (options->blame_past && !command->has_sites)
         return error_set(err, ERROR_USAGE,
-                         "--blame-past is about call sites, of which %s does not speak",
+                         "blame_past is about call sites, of which %s does not speak",
                          command->name);
     if (options->has_stacks && !command->stacks_by)
         return error_set(err, ERROR_USAGE,
-                         "--stacks is for rows of stacks and call sites, which %s has none of",
+                         "stacks is for rows of stacks and call sites, which %s has none of",
                          command->name);
     return options->export_format && !command->has_format ? fail_format(options, err) : 0;
 }
@@ -396,11 +394,11 @@ static int check_arguments(const struct query_options *options, struct error *er
 static int check_picture(const struct query_options *options, const char *output, struct error *err)
 {
     const struct command *command = options->command;
-    const char *option = options->fail_if        ? "fail-if"
-                         : options->sort_by      ? "sort-by"
+    const char *option = options->fail_if        ? "fail_if"
+                         : options->sort_by      ? "sort_by"
                          : options->count >= 0   ? "count"
                          : options->skip > 0     ? "skip"
-                         : options->is_sql_shown ? "show-sql"
+                         : options->is_sql_shown ? "show_sql"
                                                  : NULL;
 
     if (!command->draws && !command->can_draw)
@@ -410,7 +408,7 @@ static int check_picture(const struct query_options *options, const char *output
             " growth, size-histogram and lifetime-histogram draw",
             output, command->name);
     if (command->can_draw && option)
-        return error_set(err, ERROR_USAGE, "--%s is about rows, of which the picture '%s' has none",
+        return error_set(err, ERROR_USAGE, "%s is about rows, of which the picture '%s' has none",
                          option, output);
     return 0;
 }

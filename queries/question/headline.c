@@ -74,12 +74,16 @@ int headline_print(struct query *query, int64_t process_id, struct error *err)
     return 0;
 }
 
-static void format_end(const char *kind, int value, char *text, size_t size)
+static void format_end(const char *kind, int value, bool is_foreign, char *text, size_t size)
 {
     static const char live[] = "\"leaked\" means live at that instant";
     const char *signal_name = sigabbrev_np(value);
 
-    if (!kind || strcmp(kind, "unknown") == 0)
+    if (is_foreign && (!kind || strcmp(kind, "unknown") == 0))
+        (void)snprintf(
+            text, size,
+            "how it ended was not recorded: \"leaked\" means live at the end of the recording");
+    else if (!kind || strcmp(kind, "unknown") == 0)
         (void)snprintf(text, size,
                        "ended without a word (killed, or _exit by a raw system call): %s", live);
     else if (strcmp(kind, "exit") == 0)
@@ -98,11 +102,11 @@ int headline_format(const struct query *query, int64_t process_id, char *ret_tex
                     struct error *err)
 {
     struct sqlite3_stmt *stmt;
-    int rc =
-        rundb_prepare(&query->database,
-                      "SELECT executable, pid, duration_ns, end_kind, end_value FROM processes "
-                      "WHERE process_id = :process",
-                      &stmt, err);
+    int rc = rundb_prepare(&query->database,
+                           "SELECT executable, pid, duration_ns, end_kind, end_value,"
+                           " EXISTS (SELECT 1 FROM meta WHERE key = 'recorder') FROM processes "
+                           "WHERE process_id = :process",
+                           &stmt, err);
 
     if (rc != 0)
         return rc;
@@ -114,16 +118,17 @@ int headline_format(const struct query *query, int64_t process_id, char *ret_tex
         char duration[UNITS_TEXT_BYTES];
         char end[128];
 
-        format_end((const char *)sqlite3_column_text(stmt, 3), sqlite3_column_int(stmt, 4), end,
-                   sizeof(end));
+        format_end((const char *)sqlite3_column_text(stmt, 3), sqlite3_column_int(stmt, 4),
+                   sqlite3_column_int(stmt, 5) != 0, end, sizeof(end));
         char process[64] = "";
+        char who[96] = ""; /* a recording of another tool has no pid */
 
         if (query->style.has_process)
             (void)snprintf(process, sizeof(process), "process %lld, ", (long long)process_id);
-        (void)snprintf(ret_text, size, "%s (%spid %d), %s, %s",
-                       executable ? shorten_path(executable) : "?", process,
-                       sqlite3_column_int(stmt, 1),
-                       units_format_duration(sqlite3_column_int64(stmt, 2), duration), end);
+        if (sqlite3_column_int(stmt, 1) > 0)
+            (void)snprintf(who, sizeof(who), " (%spid %d)", process, sqlite3_column_int(stmt, 1));
+        (void)snprintf(ret_text, size, "%s%s, %s, %s", executable ? shorten_path(executable) : "?",
+                       who, units_format_duration(sqlite3_column_int64(stmt, 2), duration), end);
     }
     sqlite3_finalize(stmt);
     return rc < 0 ? rc : 0;

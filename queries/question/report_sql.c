@@ -107,7 +107,7 @@ static int check_option(const struct report *report, const char *option, const c
 {
     if (has_column(report, column))
         return 0;
-    return error_set(err, ERROR_USAGE, "'%s' cannot be restricted by --%s: it has no %s",
+    return error_set(err, ERROR_USAGE, "'%s' cannot be restricted by %s: it has no %s",
                      report->name, option, column);
 }
 
@@ -155,7 +155,7 @@ static int check_expression(const struct report *report, struct error *err)
         rc = text ? rundb_prepare(&report->query->database, text, &stmt, err)
                   : error_set(err, ERROR_NOMEM, "no memory for a statement");
         if (rc == ERROR_USAGE)
-            rc = error_set(err, ERROR_USAGE, "--fail-if '%s': %s; columns: %s", options->fail_if,
+            rc = error_set(err, ERROR_USAGE, "fail_if '%s': %s; columns: %s", options->fail_if,
                            sqlite3_errcode(report->query->database.handle) == SQLITE_OK
                                ? "one expression is expected"
                                : sqlite3_errmsg(report->query->database.handle),

@@ -200,7 +200,7 @@ static int check_after(const struct query *query, struct error *err)
                    query->options->after_id);
     rc = rundb_get_int64(&query->database, sql, &n, err);
     return rc == 0 && n == 0
-               ? error_set(err, ERROR_NOT_FOUND, "--after: there is no allocation %" PRId64,
+               ? error_set(err, ERROR_NOT_FOUND, "after: there is no allocation %" PRId64,
                            query->options->after_id)
                : rc;
 }

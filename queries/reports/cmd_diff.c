@@ -293,8 +293,7 @@ static int prepare_instants(const struct query *query, struct query_options *sid
     int rc;
 
     if (take_instants(&sides[0].filter, texts) != 2)
-        return error_set(err, ERROR_USAGE,
-                         "diff needs two databases, or two instants: --at A --at B");
+        return error_set(err, ERROR_USAGE, "diff needs two databases, or two instants: at=A at=B");
     if (query->options->measure && strcmp(query->options->measure, "live") != 0)
         return error_set(err, ERROR_USAGE, "diff of two instants counts live blocks, not %s ones",
                          query->options->measure);

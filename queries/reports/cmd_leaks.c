@@ -225,7 +225,7 @@ static bool format_regex(const char *function, char *regex, size_t size)
     for (const char *at = strstr(name, "<..>"); at; at = strstr(at + 1, "<..>"))
         from = at + strlen("<..>");
     from += strspn(from, ":");
-    if (*from == '\0' || strstr(from, "+0x") || strchr(from, '\''))
+    if (*from == '\0' || strstr(from, "+0x") || strstr(from, " 0x") || strchr(from, '\''))
         return false;
     for (; *from && used + 3 < size; from++) {
         if (strchr(".[]{}()*+?^$|\\", *from))

@@ -331,7 +331,7 @@ int cmd_report_run(struct query *query, struct error *err)
     if (!is_page(query->output_name) || query->style.format != RENDER_TABLE)
         return error_set(
             err, ERROR_USAGE,
-            "a report is a page of HTML: name the file it becomes, as output report.html");
+            "a report is a page of HTML: name the file it becomes, as output=report.html");
     rc = timeline_picture_process(query, &process_id, err);
     if (rc == 0)
         rc = rundb_get_int64(&query->database, "SELECT count(*) FROM processes", &n, err);
@@ -341,7 +341,7 @@ int cmd_report_run(struct query *query, struct error *err)
     if (rc == 0 && n > 1 && !query->options->process_id)
         query_remark(
             query,
-            "the report is of process %lld, which had most memory, of %lld; process chooses another",
+            "the report is of process %lld, which had most memory, of %lld; process=ID chooses another",
             (long long)process_id, (long long)n);
     return rc == 0 ? put_process(query, process_id, err) : rc;
 }

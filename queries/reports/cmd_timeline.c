@@ -292,7 +292,8 @@ static int draw(struct query *query, struct error *err)
         rc = rundb_get_int64(&query->database, "SELECT count(*) FROM processes", &n, err);
     if (rc == 0 && n > 1 && !query->options->process_id)
         query_remark(
-            query, "drawn is process %lld, which had most memory, of %lld; process chooses another",
+            query,
+            "drawn is process %lld, which had most memory, of %lld; process=ID chooses another",
             (long long)process_id, (long long)n);
     return rc == 0 ? timeline_picture_draw(query, process_id, false, err) : rc;
 }

@@ -35,9 +35,9 @@ int stack_measure_parse(const char *text, enum stack_measure *ret_measure, struc
             return 0;
         }
     }
-    return error_set(
-        err, ERROR_USAGE,
-        "--measure '%s': peak, leaked, allocated, freed, temporary or live is expected", text);
+    return error_set(err, ERROR_USAGE,
+                     "measure '%s': peak, leaked, allocated, freed, temporary or live is expected",
+                     text);
 }
 
 const char *stack_measure_name(enum stack_measure measure)
@@ -61,7 +61,7 @@ int stack_measure_of(const struct query *query, enum stack_measure *ret_measure,
         rc = stack_measure_parse(options->measure, ret_measure, err);
     if (rc == 0 && *ret_measure == STACK_MEASURE_LIVE && !is_at)
         return error_set(err, ERROR_USAGE,
-                         "--measure live needs --at TIME: a time, a percentage of the run, peak"
+                         "measure=live needs at=TIME: a time, a percentage of the run, peak"
                          " or end");
     return rc;
 }

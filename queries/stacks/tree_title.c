@@ -27,10 +27,16 @@ int tree_title_processes(const struct query *query, char *text, size_t size, str
     if (rc == 1) {
         const char *executable = (const char *)sqlite3_column_text(stmt, 0);
         int n = sqlite3_column_int(stmt, 2);
-        int used = snprintf(text, size, "%s (pid %d", executable ? shorten_path(executable) : "?",
-                            sqlite3_column_int(stmt, 1));
+        bool has_pid = sqlite3_column_int(stmt, 1) > 0; /* a recording of another tool has none */
+        int used =
+            snprintf(text, size, has_pid ? "%s (pid %d" : "%s",
+                     executable ? shorten_path(executable) : "?", sqlite3_column_int(stmt, 1));
         if (used > 0 && (size_t)used < size)
-            (void)snprintf(text + used, size - (size_t)used, n > 1 ? " and %d more)" : ")", n - 1);
+            (void)snprintf(text + used, size - (size_t)used,
+                           !has_pid ? ""
+                           : n > 1  ? " and %d more)"
+                                    : ")",
+                           n - 1);
     }
     sqlite3_finalize(stmt);
     if (rc == 0)

@@ -3,7 +3,7 @@
 --
 CREATE VIEW _sites(
   call_site_id,      -- joins call_sites
-  function,          -- demangled name; without symbols module+offset of the call; NULL: unknown
+  function,          -- demangled name; without symbols module+offset of the call (module address, if the recording came with names); NULL: unknown
   source,            -- path as the debug information has it
   line,              -- line in source
   module,            -- path of the file that holds the code
@@ -11,7 +11,7 @@ CREATE VIEW _sites(
 ) AS
 SELECT c.call_site_id,
   coalesce(f.name, CASE WHEN c.object_offset IS NOT NULL
-    THEN replace(o.path, rtrim(o.path, replace(o.path, '/', '')), '') || printf('+0x%x', c.object_offset) END),
+    THEN replace(o.path, rtrim(o.path, replace(o.path, '/', '')), '') || printf(iif((SELECT value FROM meta WHERE key = 'names') IS 'recording', ' 0x%x', '+0x%x'), c.object_offset) END),
   s.path, c.line, o.path, coalesce(f.name || coalesce(' ' || s.path || coalesce(':' || c.line, ''), ''), o.path)
 FROM call_sites AS c
 LEFT JOIN functions AS f ON f.function_id = c.function_id

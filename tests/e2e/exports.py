@@ -267,6 +267,9 @@ def check_speedscope(tools, folder, path, db, filters, expected):
     for frame in frames:
         if set(frame) - {"name", "file", "line", "col"} or not isinstance(frame["name"], str) or not frame["name"]:
             raise harness.Failure(f"not a frame: {frame}")
+    same("one frame for each function, and for each module without one",
+         db.value("SELECT count(DISTINCT coalesce('f' || l.function_id, 'm' || f.object_id, '')) FROM frame_lines AS l JOIN frames AS f USING (frame_id)"),
+         len(frames))
     sums = {}
     for profile in data["profiles"]:
         same("keys", {"type", "name", "unit", "startValue", "endValue", "samples", "weights"}, set(profile))
