@@ -51,7 +51,7 @@ struct mtrace_context {
 };
 
 /* What went wrong or was left out, of this process so far. */
-struct mtrace_counters {
+struct mtrace_counts {
     uint64_t dropped;        /* events that are missing in the recording */
     uint64_t stale_exits;    /* scopes that were ended already, or are another thread's */
     uint64_t bad_handles;    /* ids that no register or intern gave */
@@ -78,7 +78,7 @@ struct mtrace_api {
     void (*marker)(const char *text);
     struct mtrace_scope (*phase_begin)(const char *name);
     void (*phase_end)(struct mtrace_scope phase);
-    struct mtrace_counters (*counters)(void);
+    struct mtrace_counts (*counters)(void);
 };
 
 #ifndef MTRACE_TYPES_ONLY /* of those who provide the table */
@@ -247,10 +247,10 @@ static inline void mtrace_phase_end(struct mtrace_scope phase)
 }
 
 /* absent: all zero */
-static inline struct mtrace_counters mtrace_counters(void)
+static inline struct mtrace_counts mtrace_counters(void)
 {
     const struct mtrace_api *api = mtrace_found_;
-    struct mtrace_counters none = {0, 0, 0, 0, 0};
+    struct mtrace_counts none = {0, 0, 0, 0, 0};
     return __builtin_expect(api != NULL, 0) ? api->counters() : none;
 }
 

@@ -20,6 +20,18 @@ if(IS_DIRECTORY ${PROJECT_SOURCE_DIR}/queries/views)
   install(DIRECTORY queries/views DESTINATION ${CMAKE_INSTALL_DATADIR}/mtrace FILES_MATCHING PATTERN "*.sql")
 endif()
 install(DIRECTORY importer/schema DESTINATION ${CMAKE_INSTALL_DATADIR}/mtrace FILES_MATCHING PATTERN "*.sql")
+
+# For programs that speak of themselves: headers, and how their builds find them, in places that do not depend on the processor.
+include(CMakePackageConfigHelpers)
+install(FILES api/mtrace.h api/mtrace.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+configure_file(cmake/mtrace.pc.in mtrace.pc @ONLY)
+configure_file(cmake/mtraceConfig.cmake.in mtraceConfig.cmake @ONLY)
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/mtraceConfigVersion.cmake COMPATIBILITY SameMajorVersion
+                                 ARCH_INDEPENDENT)
+install(FILES ${PROJECT_BINARY_DIR}/mtrace.pc DESTINATION share/pkgconfig)
+install(FILES ${PROJECT_BINARY_DIR}/mtraceConfig.cmake ${PROJECT_BINARY_DIR}/mtraceConfigVersion.cmake
+        DESTINATION share/cmake/mtrace)
+
 install(FILES README.md CHANGELOG.md LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 set(CPACK_GENERATOR DEB)

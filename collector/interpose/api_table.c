@@ -118,9 +118,9 @@ static void phase_end(struct mtrace_scope phase)
 /* ---- the table ---------------------------------------------------------------------------------
  */
 
-static struct mtrace_counters counters(void)
+static struct mtrace_counts counters(void)
 {
-    struct mtrace_counters counters = groups_counters();
+    struct mtrace_counts counters = groups_counters();
 
     if (!lifecycle_is_ready() || !state_is_recording())
         return counters;

@@ -173,16 +173,6 @@ uint32_t name_table_intern(struct name_table *table, const char *text, size_t te
     return id;
 }
 
-uint32_t name_table_count(const struct name_table *table)
-{
-    return atomic_load_explicit(&table->next_id, memory_order_relaxed);
-}
-
-bool name_table_has(const struct name_table *table, uint32_t id)
-{
-    return find_text(table, id) != NULL;
-}
-
 /* Two threads may both define it: they say the same. */
 bool name_table_define(struct name_table *table, uint32_t id, uint64_t generation)
 {

@@ -47,10 +47,10 @@ uint32_t name_table_add(struct name_table *table, const char *text, size_t text_
 uint32_t name_table_intern(struct name_table *table, const char *text, size_t text_bytes);
 
 /* One more than the highest id given. */
-uint32_t name_table_count(const struct name_table *table);
-
-/* Was the id given? */
-bool name_table_has(const struct name_table *table, uint32_t id);
+static inline uint32_t name_table_count(const struct name_table *table)
+{
+    return atomic_load_explicit(&table->next_id, memory_order_relaxed);
+}
 
 /* Into the log of this process, once; generation: state.h's. */
 bool name_table_define(struct name_table *table, uint32_t id, uint64_t generation);

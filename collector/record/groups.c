@@ -111,12 +111,16 @@ uint32_t groups_add(const char *name, const struct mtrace_tag *tags, size_t n_ta
     return id;
 }
 
-uint32_t groups_check(uint32_t group)
+static MTRACE_COLD uint32_t bad_handle(void)
 {
-    if (mtrace_likely(group < FIRST_GROUP || name_table_has(&g_groups, group)))
-        return group;
     count(&g_bad_handles, offsetof(struct log_file, bad_handles));
     return MTRACE_GROUP_ROOT;
+}
+
+/* Ids are given in order. One that another thread is about to be given is nobody's yet. */
+uint32_t groups_check(uint32_t group)
+{
+    return mtrace_likely(group < name_table_count(&g_groups)) ? group : bad_handle();
 }
 
 static void define_untracked(uint64_t generation)
@@ -153,9 +157,9 @@ uint32_t groups_label(const char *text)
                : 0;
 }
 
-struct mtrace_counters groups_counters(void)
+struct mtrace_counts groups_counters(void)
 {
-    return (struct mtrace_counters){
+    return (struct mtrace_counts){
         .stale_exits = atomic_load_explicit(&g_stale_exits, memory_order_relaxed),
         .bad_handles = atomic_load_explicit(&g_bad_handles, memory_order_relaxed),
         .refused_groups = atomic_load_explicit(&g_refused_groups, memory_order_relaxed),

@@ -33,6 +33,6 @@ uint32_t groups_label(const char *text);
 void groups_count_stale_exit(void);
 
 /* All but `dropped`, which the log's header has. */
-struct mtrace_counters groups_counters(void);
+struct mtrace_counts groups_counters(void);
 
 #endif

@@ -70,47 +70,79 @@ static inline void compiler_barrier(void)
     atomic_signal_fence(memory_order_seq_cst);
 }
 
-struct mtrace_scope scopes_enter(uint32_t group)
+static inline struct mtrace_scope scope_of(uint32_t group, uint32_t depth, uint32_t serial)
 {
-    uint32_t outer_group = g_thread.group;
-    uint32_t depth;
-    uint32_t serial;
-    struct open_scope *slot;
+    return (struct mtrace_scope){group, depth, (uint64_t)g_scopes.number << 32 | serial};
+}
 
-    if (mtrace_unlikely(g_scopes.number == 0))
-        g_scopes.number = atomic_fetch_add_explicit(&g_n_threads, 1, memory_order_relaxed) + 1;
-    depth = g_scopes.depth++; /* SC-2 */
-    serial = ++g_scopes.serial;
-    compiler_barrier();
-    slot = slot_at(depth, true);
-    if (mtrace_unlikely(!slot))
-        return (struct mtrace_scope){outer_group, depth, (uint64_t)g_scopes.number << 32 | serial};
-    *slot = (struct open_scope){outer_group, serial};
+/* SC-2; slot: of this depth, found after it was taken. */
+static inline struct mtrace_scope fill(struct open_scope *slot, uint32_t group, uint32_t depth,
+                                       uint32_t serial)
+{
+    *slot = (struct open_scope){g_thread.group, serial};
     compiler_barrier();
     thread_set_group(group);
-    return (struct mtrace_scope){group, depth, (uint64_t)g_scopes.number << 32 | serial};
+    return scope_of(group, depth, serial);
+}
+
+/* The first scope of a thread, or one beyond those that are inline. */
+static MTRACE_COLD struct mtrace_scope enter_slow(uint32_t group)
+{
+    struct open_scope *slot;
+    uint32_t depth = g_scopes.depth++;
+    uint32_t serial = ++g_scopes.serial;
+
+    compiler_barrier();
+    if (g_scopes.number == 0)
+        g_scopes.number = atomic_fetch_add_explicit(&g_n_threads, 1, memory_order_relaxed) + 1;
+    slot = slot_at(depth, true);
+    return slot ? fill(slot, group, depth, serial) : scope_of(g_thread.group, depth, serial);
+}
+
+struct mtrace_scope scopes_enter(uint32_t group)
+{
+    uint32_t depth = g_scopes.depth;
+    uint32_t serial = g_scopes.serial + 1;
+
+    if (mtrace_unlikely(depth >= N_INLINE || g_scopes.number == 0))
+        return enter_slow(group);
+    g_scopes.depth = depth + 1;
+    g_scopes.serial = serial;
+    compiler_barrier();
+    return fill(&g_scopes.slots[depth], group, depth, serial);
+}
+
+/* SC-2 */
+static inline bool leave(const struct open_scope *slot, struct mtrace_scope scope)
+{
+    uint32_t outer_group = slot->outer_group;
+
+    if (mtrace_unlikely(slot->serial != (uint32_t)scope.owner))
+        return false;
+    compiler_barrier();
+    g_scopes.depth = scope.depth;
+    compiler_barrier();
+    thread_set_group(outer_group);
+    return true;
+}
+
+static MTRACE_COLD bool exit_slow(struct mtrace_scope scope)
+{
+    const struct open_scope *slot = slot_at(scope.depth, false);
+
+    if (slot)
+        return leave(slot, scope);
+    g_scopes.depth = scope.depth; /* SC-3 */
+    return true;
 }
 
 bool scopes_exit(struct mtrace_scope scope)
 {
-    const struct open_scope *slot;
-    uint32_t outer_group;
-
-    if (scope.depth >= g_scopes.depth || scope.owner >> 32 != g_scopes.number)
+    if (mtrace_unlikely(scope.depth >= g_scopes.depth || scope.owner >> 32 != g_scopes.number))
         return false;
-    slot = slot_at(scope.depth, false);
-    if (mtrace_unlikely(!slot)) { /* SC-3 */
-        g_scopes.depth = scope.depth;
-        return true;
-    }
-    if (slot->serial != (uint32_t)scope.owner)
-        return false;
-    outer_group = slot->outer_group;
-    compiler_barrier();
-    g_scopes.depth = scope.depth; /* SC-2 */
-    compiler_barrier();
-    thread_set_group(outer_group);
-    return true;
+    if (mtrace_unlikely(scope.depth >= N_INLINE))
+        return exit_slow(scope);
+    return leave(&g_scopes.slots[scope.depth], scope);
 }
 
 uint32_t scopes_group(void)

@@ -66,7 +66,7 @@ struct definitions_process {
     uint32_t
         n_untold_modules; /* loaded beside as many as are told apart: their code has no names */
     uint64_t dropped[LOG_DROP_REASONS];                /* by enum log_drop */
-    uint32_t stale_exits, bad_handles, refused_groups; /* struct mtrace_counters */
+    uint32_t stale_exits, bad_handles, refused_groups; /* struct mtrace_counts */
     bool has_lost_events; /* some of its log could not be read when it was opened */
     const char *collector_version;
     const char *unseen_allocator;     /* inside the executable, its blocks are missing; "": none */

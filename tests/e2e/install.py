@@ -18,7 +18,46 @@ from harness import Failure, Skip  # noqa: E402
 
 FILES = ("bin/mtrace-record", "bin/mtrace-import", "bin/mtrace-query", "bin/mtrace-serve", "lib/mtrace/libmtrace.so", "lib/mtrace/libmtrace-new.so",
          "lib/mtrace/libmtrace-oracle.so", "share/man/man1/mtrace-record.1", "share/mtrace/views/leaks.sql",
-         "share/bash-completion/completions/mtrace-query", "share/doc/mtrace/LICENSE")
+         "share/bash-completion/completions/mtrace-query", "share/doc/mtrace/LICENSE", "include/mtrace.h", "include/mtrace.hpp",
+         "share/pkgconfig/mtrace.pc", "share/cmake/mtrace/mtraceConfig.cmake")
+
+
+PROGRAM = """
+#include <mtrace.hpp>
+#include <cstdlib>
+static void *kept;
+int main()
+{
+    mtrace::scope scope(mtrace::group::intern("installed", {{"by", "a test"}}));
+    kept = std::malloc(12345);
+    return kept == nullptr;
+}
+"""
+PROJECT = """
+cmake_minimum_required(VERSION 3.13)
+project(user CXX)
+find_package(mtrace 0.1 REQUIRED)
+add_executable(user user.cc)
+target_link_libraries(user PRIVATE mtrace::mtrace)
+"""
+
+
+def check_header(cmake, prefix, place):
+    """A program of a user finds the header by pkg-config and by CMake, and its groups are in the database."""
+    user = place / "user"
+    user.mkdir()
+    (user / "user.cc").write_text(PROGRAM)
+    (user / "CMakeLists.txt").write_text(PROJECT)
+    flags = call("env", f"PKG_CONFIG_LIBDIR={prefix}/share/pkgconfig", "pkg-config", "--cflags", "mtrace").split()
+    call("c++", *flags, "-o", user / "by_pkg_config", user / "user.cc")
+    call(cmake, "-S", user, "-B", user / "build", f"-DCMAKE_PREFIX_PATH={prefix}")
+    call(cmake, "--build", user / "build")
+    for program in (user / "by_pkg_config", user / "build/user"):
+        call(prefix / "bin/mtrace-record", "--force", "-o", place / "user.dat", "--", program)
+        call(prefix / "bin/mtrace-import", "-f", place / "user.dat", place / "user.db")
+        charged = harness.Database(place / "user.db").value("SELECT allocated_bytes FROM by_group WHERE name = 'installed' AND tags = 'by=a test'")
+        if charged != 12345:
+            raise Failure(f"{program.name}: {charged} bytes are charged to the group")
 
 
 def call(*argv, cwd=None):
@@ -65,6 +104,7 @@ def main():
             raise Failure(f"the summary shows nothing: {summary}")
         if harness.Database(database).value("SELECT count(*) FROM allocations") < 10:
             raise Failure("hardly anything was recorded")
+        check_header(cmake, prefix, place)
 
 
 harness.main(main)
