@@ -79,6 +79,7 @@ SQL |= {
     "unknown_phase_ends": "SELECT value FROM meta WHERE key = 'phases.unknown_ends'",
     "untracked_frees": "SELECT value FROM meta WHERE key = 'frees.untracked'",
     "wrong_answers": "SELECT 0",
+    "messages": "SELECT count(*) FROM meta WHERE key LIKE 'message.%' AND value LIKE '%override_next_timestamp%'",
     "tags": "SELECT count(DISTINCT key || '=' || value) FROM allocation_group_tags",
     "odd_tags": "SELECT count(*) FROM by_tag WHERE key = 'k, e=y' AND value = 'v\"a''l%ué' AND allocated_bytes = 3777",
     "open_phases": "SELECT count(*) FROM phases WHERE end_ns IS NULL",
@@ -129,7 +130,8 @@ CASES = {name: plain(name) for name in (
 
 # The check list of groups, by its lines. A child's log is compared where it is followed.
 GROUP_CASES = {"t1_ids": "ids", "t2_nested": "nested", "t3_stale": "stale", "t4_tags": "tags", "t5_t6_ends": "ends", "t8_untracked": "untracked",
-               "t9_switching": "switching", "t11_handed_over": "handed_over", "t12_late": "late", "phases": "phases", "switches": "many"}
+               "t9_switching": "switching", "t11_handed_over": "handed_over", "t12_late": "late", "phases": "phases", "switches": "many",
+               "deep_scopes_of_a_crowd": "crowd", "calls_of_bytehound": "bytehound"}
 CASES |= {name: Case(["groups", part], end=("exit", 0), least_events=2, expect={"child_group_bytes": None}) for name, part in GROUP_CASES.items()}
 CASES |= {"t11_in_child": Case(["groups", "handed_over"], options=["--follow-children"], end=("exit", 0))}
 CASES |= {"charging_server": plain("charging_server")}

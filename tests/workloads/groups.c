@@ -408,6 +408,69 @@ static void many(void)
     expect("tag_bytes.number=63", N_SWITCHES / 64 * OWN_BYTES(0));
 }
 
+enum {
+    N_CROWD = 1000,
+    N_AT_ONCE = 100,
+    N_DEEP = 600, /* more scopes than have room beside the thread, and in its first page */
+};
+
+static void *nest(void *unused)
+{
+    uint32_t group = mtrace_group_intern("crowd", NULL, 0);
+    struct mtrace_scope outermost = mtrace_enter(MTRACE_GROUP_UNTRACKED);
+
+    for (unsigned i = 0; i < N_DEEP; i++)
+        mtrace_enter(group);
+    own_free(block(0), 0);
+    mtrace_exit(outermost);
+    return unused;
+}
+
+/* Many threads, each deep in scopes that it leaves open. */
+static void crowd(void)
+{
+    pthread_t threads[N_AT_ONCE];
+
+    for (unsigned round = 0; round < N_CROWD / N_AT_ONCE; round++) {
+        for (unsigned i = 0; i < N_AT_ONCE; i++)
+            pthread_create(&threads[i], NULL, nest, NULL);
+        for (unsigned i = 0; i < N_AT_ONCE; i++)
+            pthread_join(threads[i], NULL);
+    }
+    expect("group_bytes.crowd", N_CROWD * OWN_BYTES(0));
+    expect("freed_in.crowd", N_CROWD * OWN_BYTES(0));
+    expect("groups_named.crowd", 1);
+}
+
+/* As programs declare them that were written for bytehound. */
+void memory_profiler_start(void) __attribute__((weak));
+void memory_profiler_stop(void) __attribute__((weak));
+void memory_profiler_sync(void) __attribute__((weak));
+void memory_profiler_set_marker(uint32_t value) __attribute__((weak));
+void memory_profiler_override_next_timestamp(uint64_t timestamp_us) __attribute__((weak));
+
+static void bytehound(void)
+{
+    void *across = block(1);
+
+    if (memory_profiler_stop)
+        memory_profiler_stop();
+    keep(malloc(OWN_BYTES(100))); /* not recorded */
+    own_free(across, 1);
+    if (memory_profiler_start)
+        memory_profiler_start();
+    if (memory_profiler_set_marker)
+        memory_profiler_set_marker(42);
+    if (memory_profiler_override_next_timestamp)
+        memory_profiler_override_next_timestamp(1);
+    if (memory_profiler_sync)
+        memory_profiler_sync();
+    block(2);
+    expect_own();
+    expect("after_marker.42", OWN_BYTES(2));
+    expect("messages", 1);
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
@@ -425,6 +488,8 @@ int main(int argc, char **argv)
         {"late", late},
         {"phases", phases},
         {"many", many},
+        {"crowd", crowd},
+        {"bytehound", bytehound},
     };
 
     for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
