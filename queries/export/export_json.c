@@ -35,6 +35,9 @@ static const struct member {
     {"timeline", "SELECT * FROM timeline ORDER BY process_id, bucket"},
     {"heaps", "SELECT * FROM heaps"},
     {"markers", "SELECT * FROM markers"},
+    {"allocation_groups", "SELECT * FROM allocation_groups"},
+    {"allocation_group_tags", "SELECT * FROM allocation_group_tags"},
+    {"phases", "SELECT * FROM phases"},
     {"backtraces", "SELECT backtrace_id, parent_backtrace_id, frame_id, call_site_id, status"
                    " FROM backtraces ORDER BY backtrace_id"},
 };

@@ -17,7 +17,7 @@ enum {
     KINDS = 32,
     NAME_BYTES = 64,
     BUFFER_BYTES = 1 << 16,
-    LONGEST_ROW = 2048 /* 22 names, 20 numbers of 20 digits and two names */
+    LONGEST_ROW = 2048 /* 24 names, 22 numbers of 20 digits and two names */
 };
 
 enum row_column {
@@ -59,8 +59,8 @@ struct rows {
     int64_t *process_of;           /* by thread_id */
     size_t n_threads, n_processes;
     int64_t *marker_of; /* by process_id: the highest so far; 0: none */
-    struct sqlite3_stmt *markers, *chains;
-    int64_t marker_ns, link_id; /* of the row that is next; INT64_MAX: no more */
+    struct sqlite3_stmt *markers, *chains, *groups;
+    int64_t marker_ns, link_id, charged_id; /* of the row that is next; INT64_MAX: no more */
 };
 
 static int no_memory(struct error *err)
@@ -134,7 +134,14 @@ static int open_companions(struct rows *rows, struct error *err)
                            " FROM chain_rows ORDER BY allocation_id",
                            &rows->chains, err);
     if (rc == 0)
+        rc = rundb_prepare(rows->database,
+                           "SELECT allocation_id, group_id, free_group_id FROM group_rows"
+                           " ORDER BY allocation_id",
+                           &rows->groups, err);
+    if (rc == 0)
         rc = step(rows, rows->markers, &rows->marker_ns, err);
+    if (rc == 0)
+        rc = step(rows, rows->groups, &rows->charged_id, err);
     return rc == 0 ? step(rows, rows->chains, &rows->link_id, err) : rc;
 }
 
@@ -153,12 +160,14 @@ static int pass_markers(struct rows *rows, int64_t until_ns, struct error *err)
     return rc;
 }
 
-static int pass_chains(struct rows *rows, int64_t allocation_id, struct error *err)
+/* Goes to what is said of the allocation, or behind it. */
+static int pass(const struct rows *rows, struct sqlite3_stmt *stmt, int64_t *id,
+                int64_t allocation_id, struct error *err)
 {
     int rc = 0;
 
-    while (rc == 0 && rows->link_id < allocation_id)
-        rc = step(rows, rows->chains, &rows->link_id, err);
+    while (rc == 0 && *id < allocation_id)
+        rc = step(rows, stmt, id, err);
     return rc;
 }
 
@@ -270,6 +279,18 @@ static void put_links(struct rows *rows, const struct number *row, int64_t proce
     put_number(rows, ",\"realloc_from_id\":", link[2]);
     put_number(rows, ",\"heap_id\":", row[HEAP_ID]);
     put_number(rows, ",\"marker_id\":", unless_zero(rows->marker_of[process_id]));
+}
+
+/* The root's where nothing is said. */
+static void put_groups(struct rows *rows, const struct number *row)
+{
+    bool is_said = rows->charged_id == row[ALLOCATION_ID].value;
+    bool is_by_call = row[ENDED_BY].value == 1 || row[ENDED_BY].value == 2;
+    struct number free_group = is_said ? column(rows->groups, 2) : known(1);
+
+    free_group.is_known &= is_by_call;
+    put_number(rows, ",\"group_id\":", is_said ? column(rows->groups, 1) : known(1));
+    put_number(rows, ",\"free_group_id\":", free_group);
     put_text(rows, "}");
 }
 
@@ -292,7 +313,9 @@ static int put_row(struct rows *rows, const struct number *row, struct error *er
     int rc = pass_markers(rows, row[ALLOC_NS].value, err);
 
     if (rc == 0)
-        rc = pass_chains(rows, row[ALLOCATION_ID].value, err);
+        rc = pass(rows, rows->chains, &rows->link_id, row[ALLOCATION_ID].value, err);
+    if (rc == 0)
+        rc = pass(rows, rows->groups, &rows->charged_id, row[ALLOCATION_ID].value, err);
     if (rc != 0)
         return rc;
     if (rows->at + LONGEST_ROW > rows->buffer + BUFFER_BYTES)
@@ -302,6 +325,7 @@ static int put_row(struct rows *rows, const struct number *row, struct error *er
     put_birth(rows, row, process_id);
     put_death(rows, row);
     put_links(rows, row, process_id);
+    put_groups(rows, row);
     return 0;
 }
 
@@ -363,6 +387,7 @@ int export_json_rows_put(const struct export_job *job, FILE *out, struct error *
     sqlite3_finalize(stmt);
     sqlite3_finalize(rows.markers);
     sqlite3_finalize(rows.chains);
+    sqlite3_finalize(rows.groups);
     free(rows.process_of);
     free(rows.marker_of);
     free(rows.buffer);
