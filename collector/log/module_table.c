@@ -30,6 +30,8 @@ struct module_slot {
     _Atomic uintptr_t words[N_WORDS];
 };
 
+_Static_assert(offsetof(struct module_identity, start) == 0, "words[0] is the start");
+
 static struct module_slot g_slots[MODULE_TABLE_SLOTS];
 static _Atomic uint32_t g_n_slots; /* used once; may exceed their number for a moment */
 static _Atomic uint32_t g_last_id;
@@ -70,13 +72,16 @@ static struct module_identity read_words(const struct module_slot *slot)
     return identity;
 }
 
+/* Words of most others differ in the first. */
 static bool is_same(const struct module_slot *slot, const struct module_identity *identity)
 {
-    struct module_identity own = read_words(slot);
+    struct module_identity own;
 
-    return own.start == identity->start && own.end == identity->end
-           && own.link_map == identity->link_map && own.dynamic == identity->dynamic
-           && own.eh_frame == identity->eh_frame;
+    if (atomic_load_explicit(&slot->words[0], memory_order_relaxed) != identity->start)
+        return false;
+    own = read_words(slot);
+    return own.end == identity->end && own.link_map == identity->link_map
+           && own.dynamic == identity->dynamic && own.eh_frame == identity->eh_frame;
 }
 
 /* What was read since `state` was is of that state. */

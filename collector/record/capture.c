@@ -72,16 +72,21 @@ void capture_open_oracle(const struct config *config)
         message(CONFIG_LEVEL_ERROR, "MTRACE_UNWINDER needs what cannot be opened: ", path, 0);
 }
 
-/* Frames from the outermost inwards become nodes; i counts down to the wrapper's caller. */
+/*
+ * Frames from the outermost inwards become nodes; i counts down to the wrapper's caller. What is on
+ * the stack stays loaded meanwhile, and most callers are in the module of their callee.
+ */
 static uint32_t intern(const uintptr_t *pcs, const bool *exact, size_t n_frames, uint32_t root)
 {
+    struct module module = {.id = 0};
     uint32_t node = root;
 
     for (size_t i = n_frames; i-- > 0;) {
         bool is_exact = exact && exact[i];
-        struct module module;
+        uintptr_t address = is_exact ? pcs[i] : pcs[i] - 1;
         uint32_t child;
-        modules_find(is_exact ? pcs[i] : pcs[i] - 1, &module);
+        if (module.id == 0 || address - module.start >= module.end - module.start)
+            modules_find(address, &module);
         child = stack_tree_child(node, pcs[i], module.id, is_exact);
         if (child == LOG_NODE_NONE)
             return node == root ? LOG_NODE_NONE : node;
