@@ -108,7 +108,7 @@ MTRACE_NODISCARD struct thread *thread_enter_slow(const struct unwind_origin *or
 /* What the gate is while a recording for this caller goes on. */
 static inline uint64_t thread_gate_of(const struct unwind_origin *origin)
 {
-    return (uint64_t)origin->pc << THREAD_GATE_PC_SHIFT | origin->cfa | THREAD_GATE_CLOSED;
+    return ((uint64_t)origin->pc << THREAD_GATE_PC_SHIFT) + origin->cfa + THREAD_GATE_CLOSED;
 }
 
 /*
@@ -119,13 +119,14 @@ static inline uint64_t thread_gate_of(const struct unwind_origin *origin)
 MTRACE_NODISCARD static inline struct thread *thread_enter(const struct unwind_origin *origin)
 {
     struct thread *thread = &g_thread;
+    const _Atomic uint64_t *generation = g_state_generation;
     uint64_t gate = thread->gate;
 
-    if (mtrace_unlikely(gate != atomic_load_explicit(g_state_generation, memory_order_relaxed)))
+    if (mtrace_unlikely(gate != atomic_load_explicit(generation, memory_order_relaxed)))
         return thread_enter_slow(origin);
     thread->gate = thread_gate_of(origin);
     atomic_signal_fence(memory_order_seq_cst);
-    if (mtrace_unlikely(gate != atomic_load_explicit(g_state_generation, memory_order_relaxed))) {
+    if (mtrace_unlikely(gate != atomic_load_explicit(generation, memory_order_relaxed))) {
         thread->gate = gate;
         return thread_enter_slow(origin);
     }
