@@ -207,6 +207,8 @@ static void finish(struct children *children, struct child *child)
     child->recording = NULL;
 }
 
+/* A raw log that cannot be packed stays; one that is being made, or lacks room beside it, will be looked
+ * at again. */
 static void adopt(struct children *children, struct child *child)
 {
     size_t n = strlen(child->live_path) - (sizeof(live_suffix) - 1);
@@ -216,8 +218,9 @@ static void adopt(struct children *children, struct child *child)
     if (path
         && recording_adopt(child->live_path, path, &children->settings, &child->recording, &err)
                != 0
-        && err.code != ERROR_FORMAT && access(child->live_path, F_OK) == 0)
-        child->is_refused = true; /* the raw log stays; others are being made */
+        && err.code != ERROR_FORMAT && err.os_errno != ENOSPC
+        && access(child->live_path, F_OK) == 0)
+        child->is_refused = true;
     free(path);
 }
 

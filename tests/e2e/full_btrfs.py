@@ -31,11 +31,14 @@ def allocate():
         libc.free(libc.malloc(5777))
 
 go, gone = os.pipe()
+done, said = os.pipe()
 child = os.fork()
 if child == 0:
     libc.free(libc.malloc(6777))
     os.read(go, 1)
     allocate()
+    os.write(said, b"x")
+    os.read(go, 1)  # a log that ends on a full disk is not packed
     os._exit(0)
 filler = os.open(folder + "/filler", os.O_CREAT | os.O_WRONLY)
 piece = 1 << 20
@@ -47,9 +50,12 @@ while piece:
         piece //= 2
 allocate()
 os.write(gone, b"x")
-status = os.waitpid(child, 0)[1]
-os.unlink(folder + "/filler")
+os.read(done, 1)
 os.close(filler)
+os.unlink(folder + "/filler")
+os.sync()
+os.write(gone, b"x")
+status = os.waitpid(child, 0)[1]
 print("child", status)
 """
 
