@@ -278,7 +278,7 @@ static void end_at_once(int number)
     static const char text[] = "mtrace-import: interrupted\n";
 
     (void)number;
-    if (!output_file_abandon())
+    if (!output_file_abandon()) /* NOLINT(bugprone-signal-handler): an atomic and unlink */
         return;
     (void)!write(STDERR_FILENO, text, sizeof text - 1);
     _exit(128 + interrupted);

@@ -101,7 +101,8 @@ static uint64_t take_live(struct fixture *fixture)
 static void add_allocation(struct fixture *fixture)
 {
     uint32_t node = (uint32_t)(LOG_NODE_FIRST + draw(fixture, 30));
-    uint64_t size = draw(fixture, 20) ? node * 8 : draw(fixture, 1ull << 30) << draw(fixture, 10);
+    uint64_t size =
+        draw(fixture, 20) ? (uint64_t)node * 8 : draw(fixture, 1ull << 30) << draw(fixture, 10);
     uint64_t slack = draw(fixture, 10) ? (size + 23) / 16 * 16 - 8 - size : draw(fixture, 65536);
     uint64_t address = some_address(fixture);
 
@@ -349,7 +350,7 @@ static void nodes_are_small_and_come_back(void **state)
     assert_int_equal(unpack_it(fixture, &frame), 0);
     assert_int_equal(frame.codec, LOG_CODEC_NODES);
     assert_memory_equal(fixture->back, nodes, LOG_SEGMENT_PAYLOAD_BYTES);
-    assert_true(fixture->n_frame < LOG_NODES_PER_SEGMENT * 3);
+    assert_true(fixture->n_frame < (size_t)LOG_NODES_PER_SEGMENT * 3);
 }
 
 static void every_damage_is_seen(void **state)
