@@ -26,6 +26,7 @@ static const struct {
     {"tc_", "tcmalloc", STANDARD | TCMALLOC},
     {"TCMallocInternal", "tcmalloc", CAMEL},
     {"mi_heap_", "mimalloc", 0}, /* as below, with a heap before the others */
+    {"mi_theap_", "mimalloc", 0},
     {"mi_", "mimalloc", STANDARD | MIMALLOC},
     {"sn_", "snmalloc", STANDARD | SNMALLOC},
     {"scudo_", "Scudo", STANDARD},

@@ -31,7 +31,7 @@ struct search {
     struct entry entries[MAX_ENTRIES];
     size_t n;
     char own_prefix[ELF_FILE_NAME_BYTES]; /* of a jemalloc; "": none but the usual ones */
-    bool is_sanitizer;
+    const char *sanitizer;                /* NULL: none */
     bool is_full;
     unsigned n_suspects;
     struct entry_plan *plan;
@@ -39,18 +39,27 @@ struct search {
 
 /* ---- which functions there are --------------------------------------------------------------- */
 
-static bool is_one_of(const char *name, const char *const *names)
+/* A sanitizer that the function starts, or NULL. */
+static const char *find_sanitizer(const char *name)
 {
-    while (*names && strcmp(name, *names) != 0)
-        names++;
-    return *names != NULL;
+    static const struct {
+        const char *start;
+        const char *sanitizer;
+    } known[] = {{"__asan_init", "AddressSanitizer"},
+                 {"__tsan_init", "ThreadSanitizer"},
+                 {"__lsan_init", "LeakSanitizer"},
+                 {"__msan_init", "MemorySanitizer"},
+                 {"__hwasan_init", "HWAddressSanitizer"}};
+
+    for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
+        if (strcmp(name, known[i].start) == 0)
+            return known[i].sanitizer;
+    return NULL;
 }
 
 /* What must be known of all symbols before one is judged. */
 static bool look(const struct elf_file_symbol *symbol, void *context)
 {
-    static const char *const sanitizers[] = {"__asan_init",   "__tsan_init", "__lsan_init",
-                                             "__hwasan_init", "__msan_init", NULL};
     static const char jemallocs[] = "_mallocx";
     struct search *search = context;
     size_t n = strlen(symbol->name);
@@ -58,7 +67,8 @@ static bool look(const struct elf_file_symbol *symbol, void *context)
 
     if (!elf_file_is_own_function(&symbol->symbol))
         return true;
-    search->is_sanitizer |= is_one_of(symbol->name, sanitizers);
+    if (!search->sanitizer)
+        search->sanitizer = find_sanitizer(symbol->name);
     if (n >= sizeof(jemallocs) && strcmp(symbol->name + n - strlen(jemallocs), jemallocs) == 0
         && !entry_names_find(symbol->name, NULL, &name))
         (void)snprintf(search->own_prefix, sizeof(search->own_prefix), "%.*s",
@@ -372,6 +382,22 @@ static const char *name_allocator(const struct search *search)
     return name;
 }
 
+/* What no entry by itself can say. */
+static bool refuse_all(const struct search *search, const Elf64_Ehdr *header)
+{
+    struct entry_plan *plan = search->plan;
+
+    if (search->sanitizer)
+        (void)snprintf(plan->why, sizeof(plan->why),
+                       "it is %s's; clang: -shared-libsan, gcc: without -static-libasan",
+                       search->sanitizer);
+    else if (search->is_full)
+        (void)snprintf(plan->why, sizeof(plan->why), "it has too many functions");
+    else if (header->e_machine != EM_X86_64)
+        (void)snprintf(plan->why, sizeof(plan->why), "it is code of another processor");
+    return *plan->why != '\0';
+}
+
 static const char *plan_file(const struct elf_file *file, void *context)
 {
     struct search *search = context;
@@ -388,13 +414,8 @@ static const char *plan_file(const struct elf_file *file, void *context)
     plan->allocator = name_allocator(search);
     if (!plan->allocator)
         return NULL;
-    if (header.e_machine != EM_X86_64 || search->is_sanitizer || search->is_full) {
-        (void)snprintf(plan->why, sizeof(plan->why), "%s",
-                       search->is_sanitizer ? "it is the runtime of a sanitizer"
-                       : search->is_full    ? "it has too many functions"
-                                            : "it is code of another processor");
+    if (refuse_all(search, &header))
         return NULL;
-    }
     for (size_t i = 0; i < search->n; i++)
         if (is_redirected(&search->entries[i]))
             judge(file, &search->entries[i]);

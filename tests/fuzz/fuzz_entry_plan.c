@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * An executable is whatever bytes somebody has. What is planned of it is bounded, names code that the
+ * file has, and can be read again: every number that the collector will copy is inside its limits.
+ */
+#include "recorder/entry_plan.h"
+#include "recorder/moved_code.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void expect(int holds)
+{
+    if (!holds)
+        abort();
+}
+
+/* shape,call,address,bytes,bytes[,fix]… */
+static void check_entry(const char *entry, size_t n)
+{
+    const char *comma = entry;
+    size_t n_commas = 0;
+
+    for (size_t i = 0; i < n; i++)
+        n_commas += entry[i] == ',';
+    if (entry[0] == 'u') {
+        expect(n_commas == 2);
+        return;
+    }
+    expect(strchr("+-=@x", entry[0]) != NULL);
+    expect(n_commas >= 4 && n_commas <= 4 + MOVED_CODE_MAX_FIXES);
+    for (int i = 0; i < 3; i++)
+        comma = strchr(comma, ',') + 1;
+    expect(strcspn(comma, ",") >= (size_t)2 * MOVED_CODE_JUMP_BYTES);
+    expect(strcspn(comma, ",") <= (size_t)2 * MOVED_CODE_MAX_EXPECTED);
+    comma = strchr(comma, ',') + 1;
+    expect(strcspn(comma, ",;") <= (size_t)2 * MOVED_CODE_MAX_BYTES);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    int fd = memfd_create("program", 0);
+    struct entry_plan plan;
+    char path[64];
+
+    expect(fd >= 0 && write(fd, data, size) == (ssize_t)size);
+    (void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+    entry_plan_make(path, &plan);
+    expect(!plan.text || plan.allocator);
+    expect(!plan.is_partial || *plan.why);
+    for (const char *at = plan.text ? strchr(plan.text, ';') : NULL; at; at = strchr(at, ';')) {
+        at++;
+        check_entry(at, strcspn(at, ";"));
+    }
+    entry_plan_done(&plan);
+    close(fd);
+    return 0;
+}
