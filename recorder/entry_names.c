@@ -214,10 +214,19 @@ static bool find_with_heap(const char *text, struct entry_name *ret_name)
     return false;
 }
 
+/* Most names of a large program are C++'s, and none of them is meant but its operators'. */
+static bool is_mangled(const char *name)
+{
+    return strncmp(name, "_Z", 2) == 0 && strncmp(name, "_Zn", 3) != 0
+           && strncmp(name, "_Zd", 3) != 0;
+}
+
 bool entry_names_find(const char *name, const char *own_prefix, struct entry_name *ret_name)
 {
     size_t n_own = own_prefix ? strlen(own_prefix) : 0;
 
+    if (is_mangled(name))
+        return false;
     if (n_own > 0 && strncmp(name, own_prefix, n_own) == 0) {
         *ret_name = (struct entry_name){.allocator = "jemalloc", .prefix = own_prefix};
         return find_word(name + n_own, STANDARD | JEMALLOC, ret_name);
