@@ -186,9 +186,11 @@ INSERT INTO call_site_rules(target, pattern) VALUES
   ('function', '<[A-Z] as alloc::*'),
   ('function', '<[A-Z] as core::*'),
   ('function', '<[A-Z] as std::*'),
+  ('function', '<* as core::alloc::global::GlobalAlloc>::*'),
   ('function', 'hashbrown::*'),
   ('function', '<hashbrown::*'),
   ('function', '__rust_*'),
+  ('function', '__rustc::*'),
   ('function', '__rdl_*'),
   ('function', '__rg_*'),
   ('source', '/rustc/*/library/*');

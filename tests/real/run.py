@@ -255,6 +255,8 @@ def rust(place, crate, version, allocator):
                             "WHERE size_bytes IN (777, 1777, 3777, 5777) GROUP BY 1")
     expect(counted == [(777, 1000, 500), (1777, 1, 0), (3777, 1, 1), (5777, 100, 0)],
            f"1000, 1 grown once, 100 blocks were made and 501 kept; counted are {counted}")
+    blamed = database.rows("SELECT function, leaked_bytes FROM leaks WHERE leaked_blocks = 500")
+    expect(blamed == [("made::make", 500 * 777)], f"blamed is {blamed}, not the function that asked for the blocks")
     expect(not database.rows("SELECT value FROM meta WHERE key GLOB 'unseen.*'"), "it is said to be incomplete")
 
 
