@@ -1,0 +1,5 @@
+# A sanitizer's runtime inside the executable is left alone: the program runs as it does, and one line says why nothing was recorded.
+. "$CASES/../lib.sh"
+printf '#include <stdlib.h>\nint main(void) { free(malloc(777)); return 3; }\n' >program.c
+gcc -fsanitize=address -static-libasan -o program program.c
+complain mtrace-record -o run.dat -- ./program
