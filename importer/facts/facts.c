@@ -275,6 +275,7 @@ static int advance(struct facts *facts, const struct event *event, struct error 
     int code = timeline_advance(&process->timeline, event->time_ns, totals->live_bytes,
                                 totals->live_blocks, err);
 
+    process->event_ns = event->time_ns;
     if (event->time_ns > process->last_ns)
         process->last_ns = event->time_ns;
     phases_advance(&process->phases, totals->live_bytes);
@@ -363,6 +364,9 @@ static MTRACE_COLD int rare_event(struct facts *facts, const struct event *event
         return phase_event(facts, event, err);
     case EVENT_CULLED:
         return culled_event(facts, event, err);
+    case EVENT_END: /* one that is taken back says so by another one */
+        facts->processes[event->process].has_exec = event->value == LOG_END_EXEC;
+        return facts->sink.event(facts->sink.context, event, err);
     default:
         return facts->sink.event(facts->sink.context, event, err);
     }
@@ -451,6 +455,9 @@ static int finish_process(struct facts *facts, uint32_t id, struct error *err)
 {
     struct process_facts *process = &facts->processes[id];
     const struct process_totals *totals = &facts->totals->processes[id];
+
+    if (process->has_exec) /* the recorder knows only when the last image ended */
+        process->last_ns = process->event_ns;
     int code = timeline_finish(&process->timeline, process->last_ns, totals->live_bytes,
                                totals->live_blocks, err);
 

@@ -24,7 +24,9 @@ struct process_facts {
     struct phases phases;
     uint64_t allocated_bytes; /* culled ones left out, as in all that phases count */
     uint64_t n_events;
-    uint64_t last_ns; /* of its last event, or what the log's header knows */
+    uint64_t last_ns;  /* of its last event, or what the log's header knows */
+    uint64_t event_ns; /* of its last event */
+    bool has_exec;     /* another image took its place */
     uint64_t peak_snapshot_id, end_snapshot_id;
     uint64_t own_block_bytes; /* of live blocks that lie in no heap */
     uint64_t lowest_break;    /* that the program moved; 0: it did not */

@@ -181,10 +181,11 @@ static inline uint32_t definitions_group_id(const struct definitions *definition
     return number ? definitions->groups[number].id : LOG_GROUP_ROOT;
 }
 
-/* Was it recorded late, or not all the time? */
+/* Was it recorded late, or not all the time, or its log cut? */
 static inline bool definitions_is_partial(const struct definitions_process *process)
 {
-    return (process->flags & (LOG_FLAG_STARTED_OFF | LOG_FLAG_SIDE_TRACING_OFF)) != 0;
+    return (process->flags & (LOG_FLAG_STARTED_OFF | LOG_FLAG_SIDE_TRACING_OFF | LOG_FLAG_CUT))
+           != 0;
 }
 
 #endif

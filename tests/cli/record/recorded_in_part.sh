@@ -10,8 +10,14 @@ complain mtrace-record -o cut.dat -- ./cut
 ls cut.dat*
 mtrace-import cut.dat cut.db >import.txt 2>&1 || cat import.txt
 mtrace-record -q -o whole.dat -- ./program
-for name in later twice whole; do
+mv cut.db cut_before.db
+for name in later twice whole cut; do
     mtrace-import --no-symbols $name.dat $name.db 2>>import.txt
     echo "$name: $(sqlite3 $name.db "SELECT value FROM meta WHERE key = 'processes.partial'")"
 done
+printf '#include <unistd.h>\nint main(int argc, char **argv) { usleep(200000); return argc > 1 ? execv(argv[0], (char *[]){argv[0], 0}) : 0; }\n' >again.c
+gcc -o again again.c
+mtrace-record -q -o again.dat -- ./again x
+mtrace-import --no-symbols again.dat again.db 2>>import.txt
+sqlite3 again.db "SELECT p.end_kind, p.end_ns <= q.start_ns FROM processes p JOIN processes q ON p.process_id = 1 AND q.process_id = 2"
 grep -c 'not recorded from the start on or all the time' import.txt
