@@ -22,13 +22,6 @@ struct told {
     bool is_any;
 };
 
-static bool has_changed(const struct stat *now, const struct stat *before)
-{
-    return now->st_dev != before->st_dev || now->st_ino != before->st_ino
-           || now->st_size != before->st_size || now->st_mtim.tv_sec != before->st_mtim.tv_sec
-           || now->st_mtim.tv_nsec != before->st_mtim.tv_nsec;
-}
-
 static void tell(const struct recording *recording, const char *event, bool is_growing, FILE *out)
 {
     struct recording now;
@@ -47,7 +40,7 @@ static void look(const struct recording *recording, struct told *told, FILE *out
     struct stat now = told->database;
 
     (void)stat(recording->path, &now);
-    if (!told->is_any || has_changed(&now, &told->database))
+    if (!told->is_any || recording_has_changed(&now, &told->database))
         tell(recording, "data", is_growing, out);
     if (told->is_any && told->is_growing && !is_growing)
         tell(recording, "end", is_growing, out);

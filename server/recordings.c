@@ -81,8 +81,10 @@ static const char *last_piece(const char *path)
 static int read_recording(const char *path, struct recording *recording, struct error *err)
 {
     struct rundb database;
-    int rc = rundb_open(&database, path, NULL, err);
+    int rc;
 
+    (void)stat(path, &recording->read); /* before it is read */
+    rc = rundb_open(&database, path, NULL, err);
     if (rc != 0)
         return rc;
     rc = read_first_process(&database, recording, err);
@@ -171,13 +173,23 @@ bool recording_is_growing(const struct recording *recording)
     return recording->follower && follower_is_running(recording->follower);
 }
 
+bool recording_has_changed(const struct stat *now, const struct stat *before)
+{
+    return now->st_dev != before->st_dev || now->st_ino != before->st_ino
+           || now->st_size != before->st_size || now->st_mtim.tv_sec != before->st_mtim.tv_sec
+           || now->st_mtim.tv_nsec != before->st_mtim.tv_nsec;
+}
+
 void recordings_read_again(const struct recording *recording, struct recording *ret_now)
 {
     struct recording now = {0};
+    struct stat status;
 
     *ret_now = *recording;
     ret_now->executable = NULL;
     ret_now->path = NULL;
+    if (stat(recording->path, &status) != 0 || !recording_has_changed(&status, &recording->read))
+        return;
     if (read_recording(recording->path, &now, NULL) == 0) {
         ret_now->duration_ns = now.duration_ns;
         ret_now->n_processes = now.n_processes;

@@ -30,6 +30,7 @@ struct recording {
     int64_t start_unix_ns;
     int64_t duration_ns;
     int64_t n_processes;
+    struct stat read;          /* the file, when this was read from it */
     struct follower *follower; /* of a log that is followed; NULL: it is none */
 };
 
@@ -47,6 +48,9 @@ void recordings_done(struct recordings *recordings);
 int recordings_follow(struct recordings *recordings, const char *log_path, struct error *err);
 
 bool recording_is_growing(const struct recording *recording);
+
+/* Whether the file is another one, or another state of it. */
+bool recording_has_changed(const struct stat *now, const struct stat *before);
 
 /* What the database says now; as it was before where it cannot be read. */
 void recordings_read_again(const struct recording *recording, struct recording *ret_now);
