@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- _sites: one row per call site with its names, for the views that end in a place in the code.
---
+-- _sites: one row per call site with its names, for the views that end in a place in the code. Subqueries, not joins: SQLite makes a table of
+-- all call sites first where a view of several tables stands on the right of a LEFT JOIN.
 CREATE VIEW _sites(
   call_site_id,      -- joins call_sites
   function,          -- demangled name; without symbols module+offset of the call (module address, if the recording came with names); NULL: unknown
@@ -10,10 +10,13 @@ CREATE VIEW _sites(
   label              -- what a person reads: function source:line, or the module
 ) AS
 SELECT c.call_site_id,
-  coalesce(f.name, CASE WHEN c.object_offset IS NOT NULL
-    THEN replace(o.path, rtrim(o.path, replace(o.path, '/', '')), '') || printf(iif((SELECT value FROM meta WHERE key = 'names') IS 'recording', ' 0x%x', '+0x%x'), c.object_offset) END),
-  s.path, c.line, o.path, coalesce(f.name || coalesce(' ' || s.path || coalesce(':' || c.line, ''), ''), o.path)
-FROM call_sites AS c
-LEFT JOIN functions AS f ON f.function_id = c.function_id
-LEFT JOIN sources AS s ON s.source_id = c.source_id
-LEFT JOIN objects AS o ON o.object_id = c.object_id;
+  coalesce((SELECT f.name FROM functions AS f WHERE f.function_id = c.function_id),
+    CASE WHEN c.object_offset IS NOT NULL THEN (SELECT replace(o.path, rtrim(o.path, replace(o.path, '/', '')), '')
+      || printf(iif((SELECT value FROM meta WHERE key = 'names') IS 'recording', ' 0x%x', '+0x%x'), c.object_offset) FROM objects AS o WHERE o.object_id = c.object_id) END),
+  (SELECT s.path FROM sources AS s WHERE s.source_id = c.source_id),
+  c.line,
+  (SELECT o.path FROM objects AS o WHERE o.object_id = c.object_id),
+  coalesce((SELECT f.name FROM functions AS f WHERE f.function_id = c.function_id)
+    || coalesce((SELECT ' ' || s.path || coalesce(':' || c.line, '') FROM sources AS s WHERE s.source_id = c.source_id), ''),
+    (SELECT o.path FROM objects AS o WHERE o.object_id = c.object_id))
+FROM call_sites AS c;

@@ -43,7 +43,7 @@ static unsigned draw(struct input *input, unsigned n)
 
     if (n > 256 && input->at < input->end)
         byte = byte << 8 | *input->at++;
-    return byte % n;
+    return n ? byte % n : 0;
 }
 
 /* Bytes of the input's own. */
