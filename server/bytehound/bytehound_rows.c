@@ -212,6 +212,15 @@ static int put_allocations(const struct bytehound *self, const struct bytehound_
     return rc;
 }
 
+/* Ids are 1, 2, 3, … without a gap: of all rows the last one says how many there are. */
+static char *make_allocation_count(const struct bytehound_filter *filter)
+{
+    bool is_of_all = filter->filter.n_values == 0 && bytehound_filter_is_of_groups(filter);
+
+    return is_of_all ? sqlite3_mprintf("SELECT max(allocation_id) FROM allocation_rows")
+                     : bytehound_filter_rows(filter, "count(*)", "");
+}
+
 int bytehound_allocations(struct bytehound *self, const char *rest, struct error *err)
 {
     static const struct sort_key keys[] = {{"timestamp", "a.allocation_id"},
@@ -233,7 +242,7 @@ int bytehound_allocations(struct bytehound *self, const char *rest, struct error
     if (rc == 0)
         rc = put_allocations(self, &filter, &stacks, key, err);
     if (rc == 0)
-        rc = put_total(self, &filter, bytehound_filter_rows(&filter, "count(*)", ""), err);
+        rc = put_total(self, &filter, make_allocation_count(&filter), err);
     bytehound_stacks_done(&stacks);
     bytehound_filter_done(&filter);
     return rc;
