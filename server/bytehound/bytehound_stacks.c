@@ -5,6 +5,7 @@
 #include "support/error.h"
 #include "support/growing.h"
 #include "support/json_text.h"
+#include "support/saturating.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -27,9 +28,10 @@ static int64_t id_below(sqlite3_int64 id, int64_t limit)
 }
 
 static const char nodes_sql[] =
-    "SELECT b.backtrace_id, b.parent_backtrace_id, b.last_descendant_id, b.frame_id,"
-    " (SELECT sum(g.allocated_blocks) FROM processes AS p CROSS JOIN main.backtrace_totals AS g"
-    " ON g.process_id = p.process_id AND g.backtrace_id = b.backtrace_id) FROM backtraces AS b";
+    "SELECT backtrace_id, parent_backtrace_id, last_descendant_id, frame_id FROM backtraces";
+
+static const char allocations_sql[] =
+    "SELECT backtrace_id, allocated_blocks FROM main.backtrace_totals";
 
 static void take_node(struct bytehound_stacks *stacks, struct sqlite3_stmt *stmt)
 {
@@ -40,20 +42,27 @@ static void take_node(struct bytehound_stacks *stacks, struct sqlite3_stmt *stmt
     stacks->nodes[id] =
         (struct bytehound_node){.parent = id_below(sqlite3_column_int64(stmt, 1), id),
                                 .last = id_below(sqlite3_column_int64(stmt, 2), stacks->n_nodes),
-                                .frame = id_below(sqlite3_column_int64(stmt, 3), stacks->n_frames),
-                                .n_allocations = sqlite3_column_int64(stmt, 4)};
+                                .frame = id_below(sqlite3_column_int64(stmt, 3), stacks->n_frames)};
 }
 
-static int load_nodes(struct bytehound_stacks *stacks, const struct bytehound *self,
-                      struct error *err)
+static void take_allocations(struct bytehound_stacks *stacks, struct sqlite3_stmt *stmt)
+{
+    int64_t id = id_below(sqlite3_column_int64(stmt, 0), stacks->n_nodes);
+
+    saturating_grow(&stacks->nodes[id].n_allocations, sqlite3_column_int64(stmt, 1));
+}
+
+static int load_rows(struct bytehound_stacks *stacks, const struct bytehound *self, const char *sql,
+                     void (*take)(struct bytehound_stacks *stacks, struct sqlite3_stmt *stmt),
+                     struct error *err)
 {
     struct sqlite3_stmt *stmt;
-    int rc = rundb_prepare(&self->database, nodes_sql, &stmt, err);
+    int rc = rundb_prepare(&self->database, sql, &stmt, err);
 
     if (rc != 0)
         return rc;
     while ((rc = rundb_step(&self->database, stmt, err)) == 1)
-        take_node(stacks, stmt);
+        take(stacks, stmt);
     sqlite3_finalize(stmt);
     return rc;
 }
@@ -65,13 +74,14 @@ static int count_frames(struct bytehound_stacks *stacks, struct error *err)
     int64_t *sums = calloc((size_t)stacks->n_nodes + 1, sizeof(*sums));
 
     for (int64_t id = 1; sums && id < stacks->n_nodes; id++)
-        sums[id] = sums[id - 1] + stacks->nodes[id].n_allocations;
+        sums[id] = saturating_add(sums[id - 1], stacks->nodes[id].n_allocations);
     for (int64_t id = 1; covered && sums && id < stacks->n_nodes; id++) {
         const struct bytehound_node *node = &stacks->nodes[id];
 
         if (!node->frame || node->last < id || covered[node->frame] >= id)
             continue;
-        stacks->counts[node->frame] += sums[node->last] - sums[id - 1];
+        saturating_grow(&stacks->counts[node->frame],
+                        saturating_subtract(sums[node->last], sums[id - 1]));
         covered[node->frame] = node->last;
     }
     free(covered);
@@ -193,7 +203,9 @@ int bytehound_stacks_load(struct bytehound_stacks *stacks, const struct bytehoun
     stacks->levels = calloc((size_t)counts[2] + 1, sizeof(*stacks->levels));
     if (!stacks->nodes || !stacks->counts || !stacks->first_level || !stacks->levels)
         return out_of_memory(err);
-    rc = load_nodes(stacks, self, err);
+    rc = load_rows(stacks, self, nodes_sql, take_node, err);
+    if (rc == 0)
+        rc = load_rows(stacks, self, allocations_sql, take_allocations, err);
     if (rc == 0)
         rc = load_levels(stacks, self, (size_t)counts[2], err);
     return rc == 0 ? count_frames(stacks, err) : rc;
