@@ -10,6 +10,7 @@
 #include "support/json_text.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 enum {
@@ -165,6 +166,12 @@ static int put_json(const struct rundb *database, struct sqlite3_stmt *row, int 
     case SQLITE_TEXT:
         json_text_put(out, (const char *)sqlite3_column_text(row, column));
         return 0;
+    case SQLITE_FLOAT:
+        if (isinf(sqlite3_column_double(row, column))) { /* which JSON has no word for */
+            (void)fputs(sqlite3_column_double(row, column) < 0 ? "-9e999" : "9e999", out);
+            return 0;
+        }
+        return put_quoted(database, quote, sqlite3_column_value(row, column), out, err);
     default:
         return put_quoted(database, quote, sqlite3_column_value(row, column), out, err);
     }

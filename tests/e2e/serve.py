@@ -123,6 +123,9 @@ def answers(tools, folder, database):
         counted = harness.Database(database).rows("SELECT count(*) FROM allocations")[0][0]
         status, _, body = server.ask("/api/v1/last/sql", "POST", "SELECT count(*) AS n FROM allocations")
         expect("rows counted by a statement", (status, json.loads(body)), (200, [{"n": counted}]))
+        status, _, body = server.ask("/api/v1/last/sql", "POST", "SELECT 9e999 AS a, -9e999 AS b, 1.5 AS c, x'00ff' AS d")
+        no_word = lambda word: expect("a number that JSON has no word for", word, None)
+        expect("numbers of any size", json.loads(body, parse_constant=no_word), [{"a": float("inf"), "b": -float("inf"), "c": 1.5, "d": "00FF"}])
         everything = json.loads(server.rows("/api/v1/last/allocations", count="0"))
         expect("rows of the whole table", len(everything), counted)
 
