@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // filter_bar: what every view is restricted to: a badge for each filter, and one field with the grammar of the command line.
 
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { filtersOf, go, withoutParameter, type Address, type Parameter } from "./address";
 import type { FilterParameter, Meta } from "./api";
 import { useCompletions, type Completion } from "./completions";
@@ -48,6 +48,16 @@ function Field({ text, isWrong, completions, onText }: FieldProps) {
   const [chosen, setChosen] = useState(-1);
   const [isOpen, setOpen] = useState(false);
   useEffect(() => setChosen(-1), [text]);
+  const field = useRef<HTMLInputElement>(null);
+  useEffect(() => {
+    const slash = (event: KeyboardEvent) => {
+      if (event.key !== "/" || /^(INPUT|TEXTAREA|SELECT)$/.test((event.target as Element).tagName)) return;
+      event.preventDefault();
+      field.current?.focus();
+    };
+    addEventListener("keydown", slash);
+    return () => removeEventListener("keydown", slash);
+  }, []);
   const isShown = isOpen && completions.length > 0;
   const take = (completion: Completion | undefined) => {
     if (completion) onText(completion.text);
@@ -66,6 +76,7 @@ function Field({ text, isWrong, completions, onText }: FieldProps) {
   return (
     <div class="combobox">
       <input
+        ref={field}
         type="text"
         role="combobox"
         value={text}
@@ -76,7 +87,7 @@ function Field({ text, isWrong, completions, onText }: FieldProps) {
         aria-activedescendant={isShown && chosen >= 0 ? `completion-${chosen}` : undefined}
         aria-invalid={isWrong}
         aria-describedby="filter-complaint"
-        placeholder="add a filter: size_min=4KiB, function_regex=parse, lifetime=only_leaked …"
+        placeholder="/ to add a filter: size_min=4KiB, function_regex=parse, lifetime=only_leaked …"
         spellcheck={false}
         autocomplete="off"
         onFocus={() => setOpen(true)}

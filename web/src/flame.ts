@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // flame: where the boxes of a flame graph lie, and which of them a name is in. No drawing.
 
+import { hsl, type Pixel } from "./colours";
+
 export interface FlameNode {
   readonly parent: number; // index into the list; -1: the root
   readonly depth: number;
@@ -8,7 +10,7 @@ export interface FlameNode {
   readonly name: string;
   readonly module: string;
   readonly change: number | null; // of value; null: nothing is compared
-  readonly colour: string;
+  readonly colour: Pixel;
   start: number; // in units of value, from the left of the root
 }
 
@@ -31,7 +33,7 @@ export type Unit = "bytes" | "blocks";
 export function layOut(rows: readonly TreeRow[], unit: Unit, isDark: boolean): FlameNode[] {
   const indexOf = new Map<number, number>();
   const used: number[] = [];
-  const colours = new Map<string, string>();
+  const colours = new Map<string, Pixel>();
   return rows.map((row, index) => {
     const parent = row.parent_node_id === null ? -1 : (indexOf.get(row.parent_node_id) ?? -1);
     indexOf.set(row.node_id, index);
@@ -106,24 +108,24 @@ export function matchedShare(nodes: readonly FlameNode[], isMatch: (node: FlameN
   return all > 0 ? matched / all : 0;
 }
 
-function remembered(known: Map<string, string>, key: string, make: () => string): string {
+function remembered(known: Map<string, Pixel>, key: string, make: () => Pixel): Pixel {
   const value = known.get(key) ?? make();
   known.set(key, value);
   return value;
 }
 
 // A hue of the module, so that code of one file is of one colour; a little lighter or darker by name.
-function colourOf(name: string, module: string, isDark: boolean): string {
+function colourOf(name: string, module: string, isDark: boolean): Pixel {
   const hue = module ? 15 + (hash(module) % 24) * 15 : 45;
   const light = (isDark ? 30 : 74) + (hash(name) % 9);
-  return `hsl(${hue} ${isDark ? 38 : 62}% ${light}%)`;
+  return hsl(hue, isDark ? 38 : 62, light);
 }
 
 // Red grew, blue shrank, the stronger the larger a part of the box it is.
-function changeColour(change: number, value: number, isDark: boolean): string {
+function changeColour(change: number, value: number, isDark: boolean): Pixel {
   const part = value > 0 ? Math.min(1, Math.abs(change) / value) : 0;
   const light = isDark ? 24 + 22 * part : 92 - 28 * part;
-  return `hsl(${change >= 0 ? 8 : 215} ${Math.round(10 + 65 * part)}% ${light}%)`;
+  return hsl(change >= 0 ? 8 : 215, 10 + 65 * part, light);
 }
 
 function hash(text: string): number {

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
-// flame_canvas: a flame graph drawn on a canvas, root on top. Only what is seen is touched: of each row the boxes within the
-// zoom, found by bisection; boxes narrower than half a pixel become one. The box under the mouse is an element above the canvas.
+// flame_canvas: a flame graph drawn on a canvas, root on top. Of each row only the boxes within the zoom are looked at, found by
+// bisection. Boxes are written as pixels, one line of them for each row, which is then stretched to the row's height: a call of the
+// canvas for each of 100,000 boxes would take twenty times a frame. The box under the mouse is an element above the canvas.
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { faded, fromHex, type Pixel } from "./colours";
 import { matchedShare, type FlameNode, type Unit } from "./flame";
 import { baseName, formatBlocks, formatBytes, formatShare, shortName } from "./format";
 
@@ -70,8 +72,8 @@ export function FlameCanvas({ nodes, unit, search, label, onOpen }: FlameCanvasP
   const [hover, setHover] = useState<FlameNode | undefined>();
   const rows = useMemo(() => rowsOf(nodes), [nodes]);
   const regex = useMemo(() => makeRegex(search), [search]);
-  const isMatch = (node: FlameNode) => regex !== null && (regex.test(node.name) || regex.test(node.module));
-  const share = useMemo(() => (regex ? matchedShare(nodes, isMatch) : null), [nodes, regex]);
+  const matches = useMemo(() => (regex ? new Set(nodes.filter((node) => regex.test(node.name) || regex.test(node.module))) : null), [nodes, regex]);
+  const share = useMemo(() => (matches ? matchedShare(nodes, (node) => matches.has(node)) : null), [nodes, matches]);
   const root = nodes[focus] ?? nodes[0];
 
   useEffect(() => {
@@ -81,7 +83,7 @@ export function FlameCanvas({ nodes, unit, search, label, onOpen }: FlameCanvasP
   useEffect(() => {
     const element = canvas.current;
     if (!element || !root) return undefined;
-    const draw = () => paint(element, rows, root, regex ? isMatch : null);
+    const draw = () => paint(element, rows, root, matches);
     const frame = requestAnimationFrame(draw);
     const resize = new ResizeObserver(draw);
     resize.observe(element.parentElement as Element);
@@ -89,7 +91,7 @@ export function FlameCanvas({ nodes, unit, search, label, onOpen }: FlameCanvasP
       cancelAnimationFrame(frame);
       resize.disconnect();
     };
-  }, [rows, root, regex]);
+  }, [rows, root, matches]);
 
   const nodeAt = (event: MouseEvent): FlameNode | undefined => {
     const box = (event.currentTarget as Element).getBoundingClientRect();
@@ -167,54 +169,73 @@ function sibling(nodes: readonly FlameNode[], of: number, by: number): number {
 }
 
 interface Pen {
-  context: CanvasRenderingContext2D;
-  width: number;
-  scale: number; // pixels of a unit
-  root: FlameNode;
-  text: string;
-  match: string;
+  readonly scale: number; // device pixels of a unit
+  readonly width: number; // device pixels
+  readonly root: FlameNode;
+  readonly matches: ReadonlySet<FlameNode> | null;
+  readonly match: Pixel;
 }
 
-function paint(element: HTMLCanvasElement, rows: readonly FlameNode[][], root: FlameNode, isMatch: ((node: FlameNode) => boolean) | null): void {
-  const width = element.parentElement?.clientWidth ?? 800;
-  const height = rows.length * ROW_PIXELS;
+interface Label {
+  readonly node: FlameNode;
+  readonly left: number; // device pixels
+  readonly right: number;
+}
+
+const boxes = document.createElement("canvas"); // a pixel high for each row
+
+function paint(element: HTMLCanvasElement, rows: readonly FlameNode[][], root: FlameNode, matches: ReadonlySet<FlameNode> | null): void {
   const ratio = window.devicePixelRatio || 1;
-  const context = element.getContext("2d");
-  if (!context) return;
-  if (element.width !== Math.round(width * ratio) || element.height !== Math.round(height * ratio)) {
-    element.width = Math.round(width * ratio);
-    element.height = Math.round(height * ratio);
-    element.style.height = `${height}px`;
+  const width = Math.max(1, Math.round((element.parentElement?.clientWidth ?? 800) * ratio));
+  const height = Math.round(rows.length * ROW_PIXELS * ratio);
+  const [context, lines] = [element.getContext("2d"), boxes.getContext("2d")];
+  if (!context || !lines) return;
+  if (element.width !== width || element.height !== height) {
+    [element.width, element.height] = [width, height];
+    element.style.height = `${rows.length * ROW_PIXELS}px`;
   }
+  [boxes.width, boxes.height] = [width, rows.length];
   const style = getComputedStyle(document.documentElement);
-  const pen: Pen = { context, width, scale: width / (root.value || 1), root, text: style.getPropertyValue("--text"), match: style.getPropertyValue("--match") };
-  context.setTransform(ratio, 0, 0, ratio, 0, 0);
+  const pen: Pen = { scale: width / (root.value || 1), width, root, matches, match: fromHex(style.getPropertyValue("--match")) };
+  const image = lines.createImageData(width, rows.length);
+  const pixels = new Uint32Array(image.data.buffer);
+  const labels = rows.map((row, depth) => putRow(pen, row, depth < root.depth, pixels.subarray(depth * width, (depth + 1) * width), TEXT_PIXELS * ratio));
+  lines.putImageData(image, 0, 0);
+  context.setTransform(1, 0, 0, 1, 0, 0);
   context.clearRect(0, 0, width, height);
+  context.imageSmoothingEnabled = false;
+  context.drawImage(boxes, 0, 0, width, rows.length, 0, 0, width, height);
+  context.setTransform(ratio, 0, 0, ratio, 0, 0);
+  rows.forEach((_, depth) => context.clearRect(0, (depth + 1) * ROW_PIXELS - 1, width / ratio, 1));
   context.font = "12px system-ui, sans-serif";
   context.textBaseline = "middle";
-  rows.forEach((row, depth) => paintRow(pen, row, depth, isMatch));
-  context.globalAlpha = 1;
+  labels.forEach((row, depth) => row.forEach((label) => write(context, label, depth, ratio, matches?.has(label.node) ? "#000" : style.getPropertyValue("--text"))));
 }
 
-function paintRow(pen: Pen, row: readonly FlameNode[], depth: number, isMatch: ((node: FlameNode) => boolean) | null): void {
-  const { context, root, scale } = pen;
+// Writes the boxes of a row, and tells which are wide enough for a name.
+function putRow(pen: Pen, row: readonly FlameNode[], isAbove: boolean, pixels: Uint32Array, labelWidth: number): Label[] {
+  const { root, scale, width } = pen;
   const end = root.start + root.value;
-  const top = depth * ROW_PIXELS;
-  let drawn = -1; // up to this pixel
-  context.globalAlpha = depth < root.depth ? 0.5 : 1;
-  for (let i = firstBehind(row, root.start); i < row.length && (row[i] as FlameNode).start < end; i++) {
+  const labels: Label[] = [];
+  let drawn = 0; // pixels before this one are taken
+  for (let i = firstBehind(row, root.start); i < row.length; i++) {
     const node = row[i] as FlameNode;
-    const left = Math.max(0, (node.start - root.start) * scale);
-    const right = Math.min(pen.width, (node.start + node.value - root.start) * scale);
-    const isFound = isMatch?.(node) ?? false;
-    if (right < drawn + 0.5 && !isFound) continue;
+    if (node.start >= end) break;
+    const left = Math.max(0, Math.round((node.start - root.start) * scale));
+    const right = Math.min(width, Math.max(left + 1, Math.round((node.start + node.value - root.start) * scale)));
+    const isFound = pen.matches?.has(node) ?? false;
+    if (right <= drawn && !isFound) continue;
+    const colour = isFound ? pen.match : node.colour;
+    pixels.fill(isAbove ? faded(colour) : colour, left, right - left > 3 ? right - 1 : right);
     drawn = right;
-    context.fillStyle = isFound ? pen.match : node.colour;
-    context.fillRect(left, top, Math.max(0.5, right - left - (right - left > 3 ? 1 : 0)), ROW_PIXELS - 1);
-    if (right - left < TEXT_PIXELS) continue;
-    context.fillStyle = isFound ? "#000" : pen.text;
-    context.fillText(fit(titleOf(node), right - left - 8), left + 4, top + ROW_PIXELS / 2);
+    if (right - left >= labelWidth) labels.push({ node, left, right });
   }
+  return labels;
+}
+
+function write(context: CanvasRenderingContext2D, { node, left, right }: Label, depth: number, ratio: number, colour: string): void {
+  context.fillStyle = colour;
+  context.fillText(fit(titleOf(node), (right - left) / ratio - 8), left / ratio + 4, depth * ROW_PIXELS + ROW_PIXELS / 2);
 }
 
 // By a mean width of letters: measuring each name would take longer than drawing.

@@ -3,6 +3,7 @@
 
 import { useMemo } from "preact/hooks";
 import type { Cell, Row } from "./api";
+import { Bars } from "./bars";
 import { Chart, type Curve } from "./chart";
 import { layOut, type TreeRow } from "./flame";
 import { FlameCanvas } from "./flame_canvas";
@@ -42,25 +43,8 @@ function BarsResult({ rows }: { rows: readonly Row[] }) {
   const value = numbersIn(rows).find((column) => kindOf(column) !== "id");
   const label = columns.find((column) => rows.some((row) => typeof row[column] === "string")) ?? columns.find((column) => column !== value);
   if (!value || !label) return <p class="notice">Bars need a column with numbers.</p>;
-  const highest = Math.max(1e-9, ...rows.map((row) => Math.abs(Number(row[value] ?? 0))));
-  return (
-    <table class="bars">
-      <caption class="hidden">
-        {heading(value)} by {heading(label)}
-      </caption>
-      <tbody>
-        {rows.slice(0, MAX_BARS).map((row, index) => (
-          <tr key={index}>
-            <th scope="row">{formatCell(label, row[label] ?? null)}</th>
-            <td>
-              <div style={{ width: `${(Math.abs(Number(row[value] ?? 0)) / highest) * 100}%` }} />
-            </td>
-            <td class="number">{formatCell(value, row[value] ?? null)}</td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
-  );
+  const bars = rows.slice(0, MAX_BARS).map((row) => ({ label: formatCell(label, row[label] ?? null), value: Number(row[value] ?? 0), text: formatCell(value, row[value] ?? null) }));
+  return <Bars title={`${heading(value)} by ${heading(label)}`} bars={bars} />;
 }
 
 // "main;parse;malloc" and a weight, as flamegraph.pl has it.

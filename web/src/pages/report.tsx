@@ -14,6 +14,7 @@ import { useMeanings } from "../meanings";
 import { Notice } from "../notice";
 import { isAboutInstant, questionOf } from "../question";
 import { useLevels } from "../sparkline";
+import { Bars } from "../bars";
 import { Freed, Stack } from "../stack";
 import { shownColumns, Table } from "../table";
 
@@ -79,6 +80,13 @@ function Unfiltered({ address, command }: { address: Address; command: Command }
   return ignored.length > 0 ? <p class="hint">This view shows the whole run: {ignored.map(([name]) => name).join(", ")} cannot restrict it.</p> : null;
 }
 
+// A class of sizes or of lifetimes each.
+function Histogram({ rows }: { rows: readonly Row[] }) {
+  const [from, to] = rows[0]?.from_bytes === undefined ? ["from_ns", "to_ns"] : ["from_bytes", "to_bytes"];
+  const name = (row: Row) => (row[from] === null ? "never freed" : `${formatCell(from, row[from] ?? null)} to ${formatCell(to, row[to] ?? null)}`);
+  return <Bars title="blocks of each class" bars={rows.map((row) => ({ label: name(row), value: Number(row.blocks ?? 0), text: formatCell("blocks", row.blocks ?? null) }))} />;
+}
+
 export function Rows({ address, command }: { address: Address; command: Command }) {
   const [isWide, setWide] = useState(false);
   const answer = useRows(address.recording, command.name, [...questionOf(address, command).filter(([name]) => name !== "count"), ["count", String(PAGE_ROWS)]]);
@@ -102,6 +110,8 @@ export function Rows({ address, command }: { address: Address; command: Command 
       {rows.length === 0 ? (
         <Notice answer={answer} empty="no rows: nothing in this recording, or nothing under these filters" />
       ) : (
+        <>
+        {command.name.endsWith("-histogram") && <Histogram rows={rows} />}
         <Table
           rows={rows}
           columns={shownColumns(rows, isWide ? null : command.columns)}
@@ -114,6 +124,7 @@ export function Rows({ address, command }: { address: Address; command: Command 
           levels={levels}
           unfold={first && (first.call_site_id !== undefined || first.backtrace_id !== undefined) ? (row) => unfold(row, address) : undefined}
         />
+        </>
       )}
       <Paging address={address} answer={answer} />
     </section>
