@@ -83,19 +83,16 @@ def choose_range(page, server):
 
 
 def finer_curves(page, server):
-    """A small range shows single events: the curve's last level is what the rows of allocations add up to."""
-    start, end = json.loads(post(server, "SELECT min(alloc_ns), max(alloc_ns) FROM allocations").decode())[0].values()
-    middle = (start + end) // 2
-    page.open(f"{server.address}view/last/overview?from={middle / 1e9:.9f}&to={(middle + (end - start) // 50) / 1e9:.9f}")
-    page.wait("the charts", "return document.querySelectorAll('.u-over').length >= 4")
-    rest(page)
-    label = page.wait("finer data", """const label = document.querySelector('.chart [role=application]')?.getAttribute('aria-label') ?? '';
-                                      return label.includes('live at the end') && !document.querySelector('main [aria-busy=true]') && label""")
-    buckets = json.loads(server.rows("/api/v1/last/timeline"))
-    last = next(row for row in reversed(buckets) if row["start_ns"] < middle + (end - start) // 50)
-    live = json.loads(post(server, f"SELECT total(size_bytes) AS b FROM allocations WHERE alloc_ns < {last['end_ns']} AND ifnull(free_ns >= {last['end_ns']}, 1)"))[0]["b"]
-    unit = f"{live:.0f} B" if live < 1024 else f"{live / 1024:.1f} KiB"
-    page.wait(f"live at the end: {unit} in {label}", "return document.querySelector('.chart [role=application]').getAttribute('aria-label').includes(arguments[0])", f"live at the end: {unit}")
+    """A range is shown in steps of its own, and filters count: the curve ends where the rows of allocations say."""
+    start, end = json.loads(post(server, "SELECT min(alloc_ns) AS a, max(alloc_ns) AS b FROM allocations"))[0].values()
+    begin, until = (start + end) // 2, (start + end) // 2 + (end - start) // 50
+    for filters, condition in ({}, "1"), ({"size_min": "3"}, "size_bytes >= 3"):
+        page.open(f"{server.address}view/last/overview?" + urllib.parse.urlencode({"from": f"{begin / 1e9:.9f}", "to": f"{until / 1e9:.9f}", **filters}))
+        page.wait("the charts", "return document.querySelectorAll('.u-over').length >= 4")
+        rest(page)
+        live = json.loads(post(server, f"SELECT count(*) AS n FROM allocations WHERE alloc_ns <= {until} AND ifnull(free_ns > {until}, 1) AND {condition}"))[0]["n"]
+        page.wait(f"{live} blocks at the end", "return document.querySelectorAll('.chart [role=application]')[1].getAttribute('aria-label').includes(arguments[0])",
+                  f"blocks at the end: {live:,};".replace(";", "."))
 
 
 def post(server, statement):

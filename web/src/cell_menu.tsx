@@ -36,6 +36,7 @@ function placeEntries(address: Address, row: Row): MenuEntry[] {
     entries.push(
       ["only stacks with this function", withValues(address, { function_regex: name })],
       ["without stacks with this function", withValues(address, { negative_function_regex: name })],
+      ["the curves of stacks with it", toView(address, "overview", { function_regex: name })],
       ["its callers and callees", toView(address, "callers", { argument: String(row.function) })],
     );
   }

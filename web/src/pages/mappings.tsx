@@ -18,7 +18,7 @@ export function Mappings({ address, meta }: PageProps) {
   const process = processes.data?.find((row) => asked === undefined || String(row.process_id) === asked);
   const start = number(process, "start_ns");
   const range: Range = [start, start + number(process, "duration_ns")];
-  const { charts } = useCurves(address.recording, number(process, "process_id"), range, true);
+  const { charts } = useCurves(address.recording, number(process, "process_id"), []);
   const resident = charts.find((chart) => chart.title === "Resident memory");
   const kinds = useSql(
     address.recording,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // overview: what the run was, what is to be looked at first, and its curves over time.
 
-import { go, toView, valueOf, withValues, type Address } from "../address";
+import { filtersOf, go, toView, valueOf, withValues, type Address } from "../address";
 import { useRows, type Recording, type Row } from "../api";
 import type { PageProps } from "../app";
 import { Chart } from "../chart";
@@ -90,7 +90,8 @@ function Curves({ address, process }: { address: Address; process: Row }) {
   const [from, to] = [parseInstant(valueOf(address, "from"), end), parseInstant(valueOf(address, "to"), end)];
   const isWhole = from === undefined && to === undefined;
   const range: Range = [from ?? start, Math.max((from ?? start) + 1, to ?? end)];
-  const { charts, error, isLoading } = useCurves(address.recording, number(process, "process_id"), range, isWhole);
+  const { charts, error, isLoading } = useCurves(address.recording, number(process, "process_id"), filtersOf(address));
+  const ignored = filtersOf(address).some(([name]) => name === "site" || name === "alive_at");
   const before = valueOf(address, "before");
   const use = {
     range,
@@ -101,6 +102,7 @@ function Curves({ address, process }: { address: Address; process: Row }) {
     <section aria-label="curves over time" class="curves">
       <p class="hint">
         {isWhole ? "Drag over a curve to look at that time only, in every view." : <Link to={withValues(address, { from: null, to: null })}>← the whole run</Link>} Right-click, or press Enter, for an instant.
+        {ignored && " The curves are of all call sites and instants."}
         {before !== undefined && <strong> Now choose the instant to compare {formatInstant(Number(before) * 1e9)} with.</strong>}
       </p>
       {charts.length > 0 ? charts.map((chart) => <Chart key={chart.title} {...chart} {...use} />) : <Notice answer={{ data: charts, error, isLoading }} empty="no curve: the run is too short" />}
