@@ -66,7 +66,7 @@ function Head(props: TableProps) {
           </th>
         )}
         {props.levels && (
-          <th scope="col" title="live bytes over the run">
+          <th scope="col" class="spark" title="live bytes over the run">
             over time
           </th>
         )}
@@ -107,7 +107,7 @@ function Body({ row, ...props }: TableProps & { row: Row }) {
           </td>
         )}
         {props.levels && (
-          <td>
+          <td class="spark">
             <Sparkline values={props.levels(row)} />
           </td>
         )}
