@@ -380,7 +380,7 @@ static void test_time_limit(void **state)
     (void)state;
     (void)snprintf(parameters, sizeof(parameters), "time_limit=50ms&%s", endless);
     assert_int_equal(ask(&client, "sql", one_db, parameters), ERROR_INTERRUPTED);
-    assert_non_null(strstr(client.err.text, "--time-limit"));
+    assert_non_null(strstr(client.err.text, "time_limit"));
     assert_int_equal(ask(&client, "leaks", one_db, "time_limit=10m"), 0);
     assert_int_equal(ask(&client, "leaks", one_db, "time_limit=soon"), ERROR_USAGE);
 }
