@@ -156,11 +156,24 @@ static void print_remark(void *context, const char *text)
     (void)fprintf(stderr, "mtrace-query: note: %s\n", text);
 }
 
+/* The library names a parameter first, where it says what is wrong with it: here that is an option. */
+static void print_usage_error(const char *text)
+{
+    size_t length = strspn(text, "abcdefghijklmnopqrstuvwxyz_");
+    bool is_parameter = queries_find_parameter(text, length) >= 0;
+
+    (void)fprintf(stderr, "mtrace-query: %s", is_parameter ? "--" : "");
+    for (size_t i = 0; i < length; i++)
+        (void)putc(is_parameter && text[i] == '_' ? '-' : text[i], stderr);
+    (void)fprintf(stderr, "%s\nTry 'mtrace-query --help'.\n", text + length);
+}
+
 static int report(const struct error *err)
 {
-    (void)fprintf(stderr, "mtrace-query: %s\n", err->text);
     if (err->code == ERROR_USAGE)
-        (void)fputs("Try 'mtrace-query --help'.\n", stderr);
+        print_usage_error(err->text);
+    else
+        (void)fprintf(stderr, "mtrace-query: %s\n", err->text);
     return err->code == ERROR_INTERRUPTED ? signal_taken ? 128 + signal_taken : EXIT_FAILURE
                                           : error_exit_status(err->code);
 }
