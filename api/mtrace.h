@@ -231,7 +231,8 @@ static inline void mtrace_marker(const char *text)
         api->marker(text);
 }
 
-/* A named time of the process, whichever threads begin and end it. Phases may overlap. */
+/* A named time of the process, whichever threads begin and end it. Phases may overlap; of more than
+ * 1024 that are open at once the last are counted, not kept. */
 static inline struct mtrace_scope mtrace_phase_begin(const char *name)
 {
     const struct mtrace_api *api = mtrace_found_;

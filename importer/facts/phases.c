@@ -90,11 +90,9 @@ int phases_event(struct phases *phases, const struct event *event,
                  struct error *err)
 {
     hand_out_peak(phases, figures->live_bytes);
-    *ret_is_known = true;
-    if (event->text)
-        return begin(phases, event, figures, last_allocation, err);
-    *ret_is_known = end(phases, event, figures, last_allocation);
-    return 0;
+    *ret_is_known =
+        event->text ? phases->n_open < PHASES_OPEN : end(phases, event, figures, last_allocation);
+    return event->text && *ret_is_known ? begin(phases, event, figures, last_allocation, err) : 0;
 }
 
 void phases_finish(struct phases *phases, const struct phase_figures *figures,

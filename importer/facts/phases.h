@@ -8,6 +8,8 @@
  *   PS-1 Phases are in the order in which they began; `parent` was the one begun last of those open.
  *        What was open at any instant is the phase begun last before it, or some of its ancestors.
  *   PS-2 A block was born in a phase if its id is first_allocation .. last_allocation.
+ *   PS-3 At most PHASES_OPEN are open at once, so that an event, and a leak, costs a bounded time whatever the
+ *        log says; one more is as unknown as the end of it.
  * Threads: none.
  * Failure: memory.
  */
@@ -20,6 +22,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+enum {
+    PHASES_OPEN = 1024
+};
 
 /* Of the process, since its start. */
 struct phase_figures {
@@ -52,7 +58,8 @@ struct phases {
 
 void phases_done(struct phases *phases);
 
-/* An EVENT_PHASE. last_allocation: the id given last. false: it ends what is not open. */
+/* An EVENT_PHASE. last_allocation: the id given last. false: it ends what is not open, or begins one too
+ * many (PS-3). */
 int phases_event(struct phases *phases, const struct event *event,
                  const struct phase_figures *figures, uint64_t last_allocation, bool *ret_is_known,
                  struct error *err);

@@ -270,7 +270,8 @@ static int add_child(struct page_table *table, size_t level, struct child child,
         return error_set(err, ERROR_NOMEM, "out of memory");
     if (to->n == max + 2)
         code = close_inner(table, level, max, err);
-    to->children[to->n++] = child;
+    if (code == 0)
+        to->children[to->n++] = child;
     return code;
 }
 
@@ -390,6 +391,13 @@ static int open_file(struct table_pages *pages, struct error *err)
     return pages->fd < 0 ? database_write_error(pages->db, errno, err) : 0;
 }
 
+static void close_file(struct table_pages *pages)
+{
+    if (pages->fd >= 0)
+        close(pages->fd);
+    pages->fd = -1;
+}
+
 int table_pages_begin(sqlite3 *db, struct table_pages **ret, struct error *err)
 {
     struct table_pages *pages = calloc(1, sizeof *pages);
@@ -451,6 +459,8 @@ int table_pages_end(struct table_pages *pages, struct error *err)
         code = flush(pages, err);
     if (code == 0)
         code = write_header(pages, err);
+    close_file(
+        pages); /* before SQLite locks: closing a file gives back all locks of the process on it */
     return code ? code : database_execute(pages->db, "BEGIN", err);
 }
 
@@ -463,8 +473,7 @@ void table_pages_free(struct table_pages *pages)
         for (size_t level = 0; level < MAX_LEVELS; level++)
             free(pages->tables[i].levels[level].children);
     }
-    if (pages->fd >= 0)
-        close(pages->fd);
+    close_file(pages);
     free(pages->buffer);
     free(pages);
 }
