@@ -3,7 +3,7 @@
  * pack_log RAW-LOG...: what packing the events of raw logs costs, alone: processor time and
  * bytes per event, with nothing read, written or waited for meanwhile.
  */
-#include "recorder/live_log.h"
+#include "recorder/live/live_log.h"
 #include "support/pack.h"
 
 #include <inttypes.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// build.mjs OUTPUT.c [FOLDER]: bundles src/ and writes its files, compressed, as the table `pages_files` of server/pages.h.
+// build.mjs OUTPUT.c [FOLDER]: bundles src/ and writes its files, compressed, as the table `pages_files` of server/http/pages.h.
 // With FOLDER the bundle is left there, too, to be looked at.
 
 import { build } from "esbuild";
@@ -48,7 +48,7 @@ function row(file) {
 const rows = files.map(row);
 writeFileSync(
   output,
-  `/* Made by web/build.mjs. */\n#include "server/pages.h"\n\n${rows.map((r) => r.data).join("")}\n` +
+  `/* Made by web/build.mjs. */\n#include "server/http/pages.h"\n\n${rows.map((r) => r.data).join("")}\n` +
     `const struct pages_file pages_files[] = {\n${rows.map((r) => r.text).join("")}    {0},\n};\n`,
 );
 console.log(`pages: ${rows.reduce((sum, r) => sum + r.packed.length, 0)} bytes compressed`);

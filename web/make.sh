@@ -12,7 +12,7 @@ cd "$folder"
 if ! cmp -s package-lock.json node_modules/installed.json && ! npm ci --silent >npm.log 2>&1; then
     cat npm.log >&2
     echo "mtrace-serve is built without its pages: npm ci failed" >&2
-    printf '#include "server/pages.h"\n\nconst struct pages_file pages_files[] = {{0}};\n' >"$output"
+    printf '#include "server/http/pages.h"\n\nconst struct pages_file pages_files[] = {{0}};\n' >"$output"
     exit 0
 fi
 cp package-lock.json node_modules/installed.json

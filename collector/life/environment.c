@@ -77,7 +77,8 @@ bool environment_without_us(const char *preload, struct fmt *out)
 
 static const char g_preload_name[] = "LD_PRELOAD=";
 static const char g_asan_name[] = "ASAN_OPTIONS=";
-static const char g_asan_option[] = "verify_asan_link_order=0"; /* recorder/program.c adds it */
+/* recorder/command/program.c adds it. */
+static const char g_asan_option[] = "verify_asan_link_order=0";
 
 /* The options without ours, which is the last one; false when nothing is left of them. */
 static bool append_users_options(const char *options, struct fmt *out)

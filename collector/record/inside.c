@@ -18,7 +18,7 @@
 #include <sys/single_threaded.h>
 
 enum {
-    MOST_ENTRIES = 128, /* as in recorder/entry_plan.h */
+    MOST_ENTRIES = 128, /* as in recorder/allocator/entry_plan.h */
     PAGE_BYTES = 4096,
     ALIGNMENT_BITS = 63, /* of jemalloc's flags */
 };

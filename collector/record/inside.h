@@ -2,7 +2,8 @@
 /*
  * inside: an allocator inside the executable, whose functions no library can stand before.
  *
- * Model:   mtrace-record has looked at the executable and handed over a plan (recorder/entry_plan.h).
+ * Model:   mtrace-record has looked at the executable and handed over a plan
+ *          (recorder/allocator/entry_plan.h).
  *          Each function in it gets a jump to one of ours at its entry (code_patch.h); ours calls the
  *          original and records what it did, as the wrappers do for libc's. While the original runs,
  *          what it calls by name is its own business (reentry.h): one call is one event.

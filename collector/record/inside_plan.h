@@ -2,8 +2,9 @@
 /*
  * inside_plan: what mtrace-record found out about an allocator inside the executable, read.
  *
- * Model:   a line of numbers (recorder/entry_plan.h): which file, then for each function what its
- *          arguments mean, where it is, which bytes are there and what they become elsewhere.
+ * Model:   a line of numbers (recorder/allocator/entry_plan.h): which file, then for each
+ *          function what its arguments mean, where it is, which bytes are there and what they
+ *          become elsewhere.
  * Invariants
  *   IP-1 A plan that makes no sense in any part is none.
  *   IP-2 Nothing outside of the line is read; no number of it leads out of the arrays.

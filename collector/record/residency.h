@@ -26,7 +26,8 @@
 
 enum {
     RESIDENCY_PLACES = 512,
-    RESIDENCY_MIN_BYTES = 65536, /* smaller mappings are not looked at, as in recorder/samples.h */
+    /* Smaller mappings are not looked at, as in recorder/recording/samples.h. */
+    RESIDENCY_MIN_BYTES = 65536,
     RESIDENCY_BATCH = 256,
     RESIDENCY_MAX_ABSENT = 4096,
     RESIDENCY_MAX_RUNS = 16

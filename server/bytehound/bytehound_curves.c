@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The list of recordings, and what there was over time: equal parts of the run, sampled at their ends. */
 #include "server/bytehound/bytehound_parts.h"
-#include "server/recordings.h"
+#include "server/recordings/recordings.h"
 #include "support/error.h"
 #include "support/json_text.h"
 #include "support/saturating.h"

@@ -3,8 +3,8 @@
  * for bytehound's replay is made here. */
 #include "server/bytehound/bytehound_filter.h"
 #include "server/bytehound/bytehound_parts.h"
-#include "server/exchange.h"
-#include "server/question.h"
+#include "server/http/exchange.h"
+#include "server/question/question.h"
 #include "support/error.h"
 #include "support/saturating.h"
 

@@ -2,7 +2,7 @@
 #include "server/bytehound/bytehound_filter.h"
 
 #include "server/bytehound/bytehound_parts.h"
-#include "server/exchange.h"
+#include "server/http/exchange.h"
 #include "support/error.h"
 #include "support/saturating.h"
 #include "support/units.h"

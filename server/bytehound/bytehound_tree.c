@@ -7,7 +7,7 @@
 #include "server/bytehound/bytehound_filter.h"
 #include "server/bytehound/bytehound_parts.h"
 #include "server/bytehound/bytehound_stacks.h"
-#include "server/exchange.h"
+#include "server/http/exchange.h"
 #include "support/error.h"
 #include "support/json_text.h"
 #include "support/saturating.h"

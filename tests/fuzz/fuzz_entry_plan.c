@@ -3,8 +3,9 @@
  * An executable is whatever bytes somebody has. What is planned of it is bounded, names code that the
  * file has, and can be read again: every number that the collector will copy is inside its limits.
  */
-#include "recorder/entry_plan.h"
-#include "recorder/moved_code.h"
+#include "collector/arch/arch.h"
+#include "collector/platform/code_patch.h"
+#include "recorder/allocator/entry_plan.h"
 
 #include <stdint.h>
 #include <stdio.h>
@@ -34,13 +35,13 @@ static void check_entry(const char *entry, size_t n)
         return;
     }
     expect(strchr("+-=@x", entry[0]) != NULL);
-    expect(n_commas >= 4 && n_commas <= 4 + MOVED_CODE_MAX_FIXES);
+    expect(n_commas >= 4 && n_commas <= 4 + CODE_PATCH_MAX_FIXES);
     for (int i = 0; i < 3; i++)
         comma = strchr(comma, ',') + 1;
-    expect(strcspn(comma, ",") >= (size_t)2 * MOVED_CODE_JUMP_BYTES);
-    expect(strcspn(comma, ",") <= (size_t)2 * MOVED_CODE_MAX_EXPECTED);
+    expect(strcspn(comma, ",") >= (size_t)2 * ARCH_JUMP_BYTES);
+    expect(strcspn(comma, ",") <= (size_t)2 * CODE_PATCH_MAX_EXPECTED);
     comma = strchr(comma, ',') + 1;
-    expect(strcspn(comma, ",;") <= (size_t)2 * MOVED_CODE_MAX_BYTES);
+    expect(strcspn(comma, ",;") <= (size_t)2 * CODE_PATCH_MAX_MOVED);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -6,11 +6,11 @@
  * its own. What says that it is JSON is JSON; no message names the path of the database.
  */
 #include "queries/library/queries.h"
-#include "server/exchange.h"
-#include "server/question.h"
-#include "server/recordings.h"
-#include "server/routes.h"
-#include "server/watch.h"
+#include "server/command/routes.h"
+#include "server/http/exchange.h"
+#include "server/question/question.h"
+#include "server/question/watch.h"
+#include "server/recordings/recordings.h"
 #include "support/error.h"
 #include "tests/fuzz/foreign_database.h"
 

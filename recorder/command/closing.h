@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * closing: what mtrace-record says on stderr: warnings, and the line at the end.
+ */
+#ifndef MTRACE_RECORDER_CLOSING_H
+#define MTRACE_RECORDER_CLOSING_H
+
+#include "common/attr.h"
+#include "recorder/family/family.h"
+#include "recorder/recording/recording.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct closing {
+    const char *name;    /* of the log, as the user wrote it */
+    const char *program; /* path of what ran */
+    struct recording_totals totals;
+    struct recording_totals children;
+    uint32_t n_children; /* logs */
+    const struct family *family;
+    bool is_started_off; /* recording waited for the toggle signal */
+    bool is_culling;     /* --cull-temporary was given */
+    bool follows_children;
+    bool is_quiet;
+};
+
+/* "mtrace-record: …", always. */
+void closing_warn(const char *format, ...) MTRACE_PRINTF(1, 2);
+
+/* The same, unless quiet. */
+void closing_say(bool is_quiet, const char *format, ...) MTRACE_PRINTF(2, 3);
+
+/* File, size, events, dropped, and what to type next. */
+void closing_sum_up(const struct closing *closing);
+
+/* Nothing was recorded, and why. */
+void closing_explain(const struct closing *closing);
+
+/* Imports the log and prints its summary on stdout. */
+void closing_report(const char *path);
+
+#endif

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/* mtrace-record: runs a program with the collector and packs its log while it grows. */
+#include "recorder/command/offline.h"
+#include "recorder/command/options.h"
+#include "recorder/command/session.h"
+
+#include <stdio.h>
+
+enum {
+    EXIT_OWN_FAILURE = 125,
+    EXIT_NOT_EXECUTABLE = 126,
+    EXIT_NO_PROGRAM = 127,
+};
+
+static int status_of_failure(int code, bool is_recording)
+{
+    if (!is_recording || code == ERROR_USAGE)
+        return error_exit_status(code);
+    if (code == ERROR_EXEC)
+        return EXIT_NOT_EXECUTABLE;
+    return code == ERROR_NOT_FOUND ? EXIT_NO_PROGRAM : EXIT_OWN_FAILURE;
+}
+
+int main(int argc, char **argv)
+{
+    struct options options;
+    struct error err;
+    int status = 0;
+    int code;
+
+    options_parse(argc, argv, &options);
+    if (options.input)
+        code = offline_pack(&options, &err);
+    else
+        code = session_run(&options, &status, &err);
+    if (code == 0)
+        return status;
+    (void)fprintf(stderr, "mtrace-record: %s\n", err.text);
+    return status_of_failure(code, !options.input);
+}

@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: MIT */
+#include "recorder/command/offline.h"
+
+#include "recorder/command/closing.h"
+#include "recorder/family/log_name.h"
+#include "recorder/live/live_log.h"
+#include "recorder/packing/cull.h"
+#include "recorder/packing/cull_frames.h"
+#include "recorder/packing/frame_index.h"
+#include "recorder/packing/packed_log.h"
+#include "recorder/packing/packing.h"
+#include "support/output_file.h"
+#include "support/running.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+    ZSTD_LEVEL = 1, /* nobody waits for it */
+};
+
+/* What there is of a log. */
+struct source {
+    char *path;      /* of the packed log, or the raw one of a bare preload */
+    char *live_path; /* of the pool, whether it exists or not */
+    struct frame_index frames;
+    struct live_log live;
+    bool has_frames;
+    bool has_live;
+    bool is_raw; /* path itself is what `live` maps */
+};
+
+/* ---- finding the parts ------------------------------------------------------------------------
+ */
+
+static bool has_suffix(const char *path, const char *suffix)
+{
+    size_t n = strlen(path);
+    size_t n_suffix = strlen(suffix);
+
+    return n > n_suffix && strcmp(path + n - n_suffix, suffix) == 0;
+}
+
+static int name_parts(struct source *source, const char *input, struct error *err)
+{
+    if (has_suffix(input, ".live"))
+        source->path = strndup(input, strlen(input) - strlen(".live"));
+    else
+        source->path = strdup(input);
+    source->live_path = source->path ? log_name_live(source->path) : NULL;
+    return source->live_path ? 0 : error_set(err, ERROR_NOMEM, "not enough memory");
+}
+
+static enum log_form form_of(const char *path)
+{
+    struct log_file file = {.form = 0};
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd >= 0 ? pread(fd, &file, sizeof(file), 0) : -1;
+
+    if (fd >= 0)
+        close(fd);
+    return n == sizeof(file) ? (enum log_form)file.form : 0;
+}
+
+static int check_not_growing(const struct source *source, struct error *err)
+{
+    pid_t pid = (pid_t)source->live.seen.pid;
+    pid_t recorder =
+        (pid_t)atomic_load_explicit(&source->live.seen.recorder_pid, memory_order_relaxed);
+    bool is_ended =
+        atomic_load_explicit(&source->live.seen.end_kind, memory_order_relaxed) != LOG_END_UNKNOWN;
+
+    if (running_writes(recorder, &source->live.seen))
+        return error_set(err, ERROR_EXISTS, "'%s' is being packed right now by process %d",
+                         source->live.path, (int)recorder);
+    if (!is_ended && running_writes(pid, &source->live.seen))
+        return error_set(err, ERROR_EXISTS,
+                         "'%s' is being written by process %d; wait until it has ended",
+                         source->live.path, (int)pid);
+    return 0;
+}
+
+static int open_parts(struct source *source, struct error *err)
+{
+    int code = 0;
+
+    source->is_raw = form_of(source->path) == LOG_FORM_RAW;
+    if (!source->is_raw && (access(source->path, F_OK) == 0 || access(source->live_path, F_OK))) {
+        /* close_parts frees both names. NOLINTNEXTLINE(clang-analyzer-unix.Malloc) */
+        code = frame_index_open(source->path, &source->frames, err);
+        source->has_frames = code == 0;
+    }
+    if (code == 0 && (source->is_raw || access(source->live_path, F_OK) == 0)) {
+        code = live_log_open(source->is_raw ? source->path : source->live_path, false,
+                             &source->live, err);
+        source->has_live = code == 0;
+    }
+    if (code == 0 && source->has_live)
+        code = check_not_growing(source, err);
+    if (code == 0 && source->has_live && source->has_frames) {
+        const struct log_file *file = (const void *)source->frames.bytes;
+        if (file->run_id != source->live.seen.run_id)
+            code = error_set(err, ERROR_FORMAT, "'%s' and '%s' are of different recordings",
+                             source->path, source->live_path);
+    }
+    return code;
+}
+
+static void close_parts(struct source *source)
+{
+    frame_index_done(&source->frames);
+    live_log_close(&source->live);
+    free(source->path);
+    free(source->live_path);
+}
+
+/* ---- copying ----------------------------------------------------------------------------------
+ */
+
+static int by_value(const void *a, const void *b)
+{
+    uint64_t left = *(const uint64_t *)a;
+    uint64_t right = *(const uint64_t *)b;
+
+    return (left > right) - (left < right);
+}
+
+static bool is_events(const struct log_frame *frame)
+{
+    return frame->kind == LOG_FRAME_SEGMENT
+           && (frame->segment.kind == LOG_SEGMENT_EVENTS
+               || frame->segment.kind == LOG_SEGMENT_SIDE);
+}
+
+/* A frame of events, culled; `payload` is its own. */
+static int append_culled(struct packing *packing, const struct log_frame *frame,
+                         const void *payload, struct error *err)
+{
+    uint32_t n_bytes = frame->raw_bytes;
+    const void *culled = cull_temporary(packing->cull, &frame->segment, payload, packing->others,
+                                        packing->ticks_per_ns, &n_bytes);
+    size_t n = pack_segment(packing->pack, &packing->settings, &frame->segment, culled, 0, n_bytes,
+                            packing->frame);
+
+    packing->n_events += pack_count_events(culled, n_bytes / 8);
+    return packed_log_append(packing->packed, packing->frame, n, err);
+}
+
+/* Copies the frames as they are; with `culling` not those of events. */
+static int copy_frames(const struct source *source, struct packing *packing,
+                       struct cull_frames *culling, struct error *err)
+{
+    int code = 0;
+
+    for (size_t i = 0; code == 0 && i < source->frames.n_frames; i++) {
+        const struct log_frame *frame = frame_index_get(&source->frames, i);
+        const void *payload = NULL;
+        if (frame->kind == LOG_FRAME_TRAILER)
+            continue;
+        if (culling && is_events(frame) && frame->segment.kind == LOG_SEGMENT_EVENTS)
+            payload = cull_frames_get(culling, i);
+        if (payload) {
+            code = append_culled(packing, frame, payload, err);
+        } else {
+            packing->n_events += frame->n_events;
+            code = packed_log_append(packing->packed, frame, pack_frame_bytes(frame), err);
+        }
+    }
+    return code;
+}
+
+/* CU-3: what was dropped is not known either. */
+static bool is_complete(const struct log_file *file)
+{
+    struct recording_totals totals = {0};
+
+    recording_count_drops(file, &totals);
+    return totals.n_dropped == 0;
+}
+
+/* The same, culled where all frees are known; those of the live log are needed first. */
+static int cull_all_frames(struct source *source, struct packing *packing,
+                           const struct log_file *file, struct error *err)
+{
+    uint64_t margin_ticks = (uint64_t)(CULL_MARGIN_NS * packing->ticks_per_ns);
+    struct cull_frames *culling = malloc(sizeof(*culling));
+    bool is_culling = is_complete(file) && packing->ticks_per_ns > 0;
+    int code;
+
+    if (!culling
+        || !cull_frames_init(culling, &source->frames, packing->pack, packing->others,
+                             margin_ticks)) {
+        free(culling);
+        return error_set(err, ERROR_NOMEM, "not enough memory");
+    }
+    if (is_culling && source->has_live)
+        is_culling = last_frees_read(packing->others, &source->live);
+    code = copy_frames(source, packing, is_culling ? culling : NULL, err);
+    packing->knows_frees = is_culling && cull_frames_learn_all(culling);
+    cull_frames_done(culling);
+    free(culling);
+    return code;
+}
+
+/* Marks the segments of the (private) live log that a frame holds. */
+static int mark_packed(struct source *source, struct error *err)
+{
+    uint64_t *sequences = calloc(source->frames.n_frames + 1, sizeof(*sequences));
+    size_t n_sequences = 0;
+
+    if (!sequences)
+        return error_set(err, ERROR_NOMEM, "not enough memory");
+    for (size_t i = 0; i < source->frames.n_frames; i++) {
+        const struct log_frame *frame = frame_index_get(&source->frames, i);
+        if (is_events(frame))
+            sequences[n_sequences++] = frame->segment.sequence;
+    }
+    qsort(sequences, n_sequences, sizeof(*sequences), by_value);
+    for (uint32_t i = live_log_next_used(&source->live, 0); i < source->live.n_mapped;
+         i = live_log_next_used(&source->live, i + 1)) {
+        struct log_segment *segment = live_log_segment(&source->live, i);
+        if ((segment->kind == LOG_SEGMENT_EVENTS || segment->kind == LOG_SEGMENT_SIDE)
+            && bsearch(&segment->sequence, sequences, n_sequences, sizeof(*sequences), by_value))
+            atomic_store_explicit(&segment->state, LOG_STATE_PACKED, memory_order_relaxed);
+    }
+    free(sequences);
+    return 0;
+}
+
+static void get_file(const struct source *source, struct log_file *ret_file)
+{
+    if (source->has_live)
+        memcpy(ret_file, &source->live.seen, sizeof(*ret_file));
+    else
+        frame_index_get_file(&source->frames, ret_file);
+}
+
+static int write_all(struct source *source, struct packing *packing, struct error *err)
+{
+    struct log_file file;
+    int code = 0;
+
+    get_file(source, &file);
+    packing_set_clock(packing, &file);
+    if (source->has_frames)
+        code = packing->cull ? cull_all_frames(source, packing, &file, err)
+                             : copy_frames(source, packing, NULL, err);
+    if (code == 0 && source->has_frames && source->has_live)
+        code = mark_packed(source, err);
+    if (code)
+        return code;
+    return source->has_live ? packing_finish(packing, &file, err)
+                            : packing_append_trailer(packing, &file, err);
+}
+
+/* ---- replacing --------------------------------------------------------------------------------
+ */
+
+static int replace(const struct source *source, const char *temporary, const char *target,
+                   bool may_replace, struct error *err)
+{
+    int code = output_file_place(temporary, target, may_replace, err);
+
+    if (code)
+        return code;
+    if (source->has_live && !source->is_raw && strcmp(target, source->path) == 0)
+        live_log_remove(&source->live);
+    return 0;
+}
+
+static void sum_up(const struct options *options, const struct packing *packing,
+                   const struct log_file *file, const char *target)
+{
+    struct closing closing = {.name = target, .program = target, .is_quiet = options->quiet};
+
+    closing.totals.n_events = packing->n_events;
+    closing.totals.file_bytes = (uint64_t)packing->packed->end_offset;
+    closing.totals.n_culled = cull_count(packing->cull);
+    closing.totals.n_threads = atomic_load_explicit(&file->n_threads, memory_order_relaxed);
+    closing.is_culling = packing->cull != NULL;
+    memcpy(closing.totals.unseen, packing->unseen, sizeof(closing.totals.unseen));
+    recording_count_drops(file, &closing.totals);
+    closing_sum_up(&closing);
+}
+
+static int pack_into(struct source *source, const struct options *options, const char *temporary,
+                     const char *target, struct error *err)
+{
+    struct packed_log packed = {.fd = -1};
+    struct pack *pack = pack_new();
+    struct packing *packing =
+        packing_new(&source->live, &packed, pack, options->is_compressed ? ZSTD_LEVEL : 0);
+    int code = 0;
+
+    if (!pack || !packing
+        || (options->cull_ms && !packing_start_culling(packing, options->cull_ms * 1000000)))
+        code = error_set(err, ERROR_NOMEM, "not enough memory");
+    if (code == 0)
+        code = packed_log_create(temporary, true, &packed, err);
+    if (code == 0) {
+        code = write_all(source, packing, err);
+        if (code == 0)
+            code = replace(source, temporary, target, options->force || !options->has_output, err);
+        if (code)
+            packed_log_remove(&packed);
+    }
+    if (code == 0) {
+        struct log_file file;
+        get_file(source, &file);
+        sum_up(options, packing, &file, target);
+    }
+    packing_free(packing);
+    packed_log_close(&packed);
+    pack_free(pack);
+    return code;
+}
+
+int offline_pack(const struct options *options, struct error *err)
+{
+    struct source source = {.live.fd = -1};
+    const char *target;
+    char *temporary = NULL;
+    int code = name_parts(&source, options->input, err);
+
+    if (code == 0)
+        code = open_parts(&source, err);
+    if (code == 0) {
+        target = options->has_output ? options->output : source.path;
+        if (options->has_output && !options->force && access(target, F_OK) == 0)
+            code = error_set(err, ERROR_EXISTS, "'%s' exists; --force replaces it", target);
+        else if (asprintf(&temporary, "%s.packing", target) < 0)
+            code = error_set(err, ERROR_NOMEM, "not enough memory");
+        else
+            /* As above. NOLINTNEXTLINE(clang-analyzer-unix.Malloc) */
+            code = pack_into(&source, options, temporary, target, err);
+    }
+    free(temporary);
+    close_parts(&source);
+    return code;
+}

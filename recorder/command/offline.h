@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * offline: mtrace-record --pack: makes one packed log of what a recording left behind.
+ *
+ * Model:   the input is a raw log (bare LD_PRELOAD), or a packed one whose recorder was stopped,
+ *          with its live log beside it; the name of either will do. Everything readable goes into a
+ *          new file, which then replaces the input or becomes --output.
+ * Invariants
+ *   OF-1 The input is untouched until the new file is whole; then it is replaced by one rename,
+ *        and only after that the live log is deleted.
+ */
+#ifndef MTRACE_RECORDER_OFFLINE_H
+#define MTRACE_RECORDER_OFFLINE_H
+
+#include "recorder/command/options.h"
+#include "support/error.h"
+
+/* Packs options->input and says what came of it. */
+int offline_pack(const struct options *options, struct error *err);
+
+#endif

@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: MIT */
+#include "recorder/command/options.h"
+
+#include "support/error.h"
+#include "support/units.h"
+
+#include <argp.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    EXIT_WRONG_USAGE = 2
+};
+
+static const uint64_t DEFAULT_MAX_LIVE_BYTES = (uint64_t)4 << 30; /* as in the collector */
+
+enum key {
+    KEY_OUTPUT = 'o',
+    KEY_FORCE = 'f',
+    KEY_QUIET = 'q',
+    KEY_HELP = 'h',
+    KEY_PACK = 256,
+    KEY_FOLLOW,
+    KEY_REPORT,
+    KEY_WAIT,
+    KEY_CULL,
+    KEY_NO_COMPRESS,
+    KEY_SAMPLE,
+    KEY_DISABLED,
+    KEY_SIGNAL,
+    KEY_NO_FREE_BACKTRACES,
+    KEY_UNWINDER,
+    KEY_MAX_DEPTH,
+    KEY_MAX_LIVE,
+    KEY_ZERO,
+    KEY_NO_MMAPS,
+    KEY_LOG,
+    KEY_LOGFILE,
+    KEY_NO_PATCH,
+};
+
+const char *argp_program_version = "mtrace-record " MTRACE_VERSION;
+
+static const char doc[] =
+    "Run a program and record every allocation it makes, with stacks, in a log for mtrace-import.\v"
+    "The exit status is the program's, 128+N when signal N killed it; 2 for wrong usage, 125 when "
+    "mtrace-record itself failed, 126 when the program cannot be executed, 127 when it is not found.\n\n"
+    "FILE may have %e (program), %t (unix seconds), %p (pid), %n (first free number) and %%. Each "
+    "option has an environment variable MTRACE_*, so 'LD_PRELOAD=libmtrace.so program' can do the "
+    "same; see mtrace-record(1).";
+
+static const struct argp_option option_table[] = {
+    {NULL, 0, NULL, 0, "Where the log goes:", 1},
+    {"output", KEY_OUTPUT, "FILE", 0, "Write the log here [mtrace_%e_%t_%p.dat]", 0},
+    {"force", KEY_FORCE, NULL, 0, "Replace an existing FILE", 0},
+    {"report", KEY_REPORT, NULL, 0, "Import the log at the end and print the summary", 0},
+    {"quiet", KEY_QUIET, NULL, 0, "Say nothing but errors", 0},
+
+    {NULL, 0, NULL, 0, "What is recorded:", 2},
+    {"follow-children", KEY_FOLLOW, NULL, 0,
+     "Also record child processes, each in a log FILE.PID.N", 0},
+    {"wait", KEY_WAIT, NULL, 0,
+     "With --follow-children: wait for children that outlive the program", 0},
+    {"start-disabled", KEY_DISABLED, NULL, 0, "Record nothing until the toggle signal comes", 0},
+    {"toggle-signal", KEY_SIGNAL, "SIGNAL", 0,
+     "Signal that starts and stops recording [SIGUSR1 with --start-disabled, else none]", 0},
+    {"no-mmaps", KEY_NO_MMAPS, NULL, 0, "Do not record mmap, munmap, mremap, brk", 0},
+    {"zero-memory", KEY_ZERO, NULL, 0, "malloc returns zeroed memory", 0},
+    {"no-patch", KEY_NO_PATCH, NULL, 0,
+     "Leave the code of an allocator inside the program as it is: it is not recorded then", 0},
+    {"sample-memory", KEY_SAMPLE, "MS", 0,
+     "Sample the memory of the process every MS milliseconds, 0 = never [100]", 0},
+
+    {NULL, 0, NULL, 0, "Stacks:", 3},
+    {"no-free-backtraces", KEY_NO_FREE_BACKTRACES, NULL, 0, "Take no stack for frees", 0},
+    {"unwinder", KEY_UNWINDER, "NAME", 0,
+     "fast, libunwind, frame-pointer, none, or check (fast, compared with libunwind) [fast]", 0},
+    {"max-depth", KEY_MAX_DEPTH, "N", 0, "Keep the innermost N frames [all]", 0},
+
+    {NULL, 0, NULL, 0, "Size of the log:", 4},
+    {"cull-temporary", KEY_CULL, "MS", 0,
+     "Leave out blocks that a thread frees within MS milliseconds; totals stay exact, a peak is a "
+     "lower bound",
+     0},
+    {"no-compress", KEY_NO_COMPRESS, NULL, 0, "Store events as they are", 0},
+    {"max-live", KEY_MAX_LIVE, "SIZE", 0,
+     "How large the live log may grow when packing falls behind [4GiB]", 0},
+    {"pack", KEY_PACK, "LOG", 0,
+     "Run nothing: pack LOG, left by a bare LD_PRELOAD or an interrupted recording", 0},
+
+    {NULL, 0, NULL, 0, "Diagnostics:", 5},
+    {"log-level", KEY_LOG, "LEVEL", 0,
+     "Messages of the collector: trace, debug, info, warn, error [none]", 0},
+    {"log-file", KEY_LOGFILE, "FILE", 0, "Where they go [stderr]", 0},
+    {NULL, 0, NULL, 0, NULL, -1},
+    {NULL, KEY_HELP, NULL, OPTION_HIDDEN, NULL, -1},
+    {NULL, 0, NULL, 0, NULL, 0},
+};
+
+static void add_setting(struct argp_state *state, const char *name, const char *value)
+{
+    struct options *options = state->input;
+    size_t used = strlen(options->settings);
+    size_t n = strlen(name) + strlen(value) + 2;
+
+    if (strchr(value, '\n'))
+        argp_error(state, "'%s' has a line break", value);
+    if (used + n >= sizeof(options->settings))
+        argp_error(state, "the options are too long");
+    else
+        (void)snprintf(options->settings + used, sizeof(options->settings) - used, "%s=%s\n", name,
+                       value);
+}
+
+static uint64_t parse_number(struct argp_state *state, const char *what, const char *text,
+                             uint64_t most)
+{
+    unsigned long long value;
+    char *end;
+
+    errno = 0;
+    value = strtoull(text, &end, 10);
+    if (errno || *text < '0' || *text > '9' || *end || value > most) {
+        argp_error(state, "%s: '%s' is not a number from 0 to %llu", what, text,
+                   (unsigned long long)most);
+        return 0;
+    }
+    return value;
+}
+
+static uint64_t parse_size(struct argp_state *state, const char *what, const char *text)
+{
+    struct error err = {0};
+    uint64_t size_bytes = 0;
+
+    if (units_parse_bytes(text, &size_bytes, &err) != 0)
+        argp_error(state, "%s: %s", what, err.text);
+    return size_bytes;
+}
+
+/* The collector gets bytes: it knows fewer units than a user may write. */
+static void add_max_live(struct argp_state *state)
+{
+    const struct options *options = state->input;
+    char bytes[24];
+
+    if (options->max_live_bytes == DEFAULT_MAX_LIVE_BYTES || options->max_live_bytes == UINT64_MAX)
+        return;
+    (void)snprintf(bytes, sizeof(bytes), "%" PRIu64, options->max_live_bytes);
+    add_setting(state, "MTRACE_MAX_LIVE", bytes);
+}
+
+static void check_choice(struct argp_state *state, const char *what, const char *text,
+                         const char *choices)
+{
+    size_t n = strlen(text);
+
+    for (const char *at = choices; *at; at += strcspn(at, " ") + (strchr(at, ' ') != NULL))
+        if (strcspn(at, " ") == n && memcmp(at, text, n) == 0)
+            return;
+    argp_error(state, "%s: '%s' is none of: %s", what, text, choices);
+}
+
+/* What is handed on to the collector as a variable. */
+struct setting {
+    int key;
+    const char *option;
+    const char *variable;
+    const char *value;   /* of an option without argument */
+    const char *choices; /* the argument is one of these, separated by spaces */
+    uint64_t most;       /* the argument is a number up to this; 0: any text */
+};
+
+static const struct setting settings[] = {
+    {KEY_DISABLED, "--start-disabled", "MTRACE_DISABLE_BY_DEFAULT", .value = "1"},
+    {KEY_FOLLOW, "--follow-children", "MTRACE_FOLLOW_CHILDREN", .value = "1"},
+    {KEY_NO_FREE_BACKTRACES, "--no-free-backtraces", "MTRACE_BACKTRACES_ON_FREE", .value = "0"},
+    {KEY_ZERO, "--zero-memory", "MTRACE_ZERO_MEMORY", .value = "1"},
+    {KEY_NO_MMAPS, "--no-mmaps", "MTRACE_GATHER_MMAPS", .value = "0"},
+    {KEY_SIGNAL, "--toggle-signal", "MTRACE_SIGNAL_TOGGLE",
+     .choices = "SIGUSR1 SIGUSR2 SIGHUP SIGQUIT SIGPROF"},
+    {KEY_UNWINDER, "--unwinder", "MTRACE_UNWINDER",
+     .choices = "fast libunwind frame-pointer none check"},
+    {KEY_LOG, "--log-level", "MTRACE_LOG", .choices = "trace debug info warn error"},
+    {KEY_MAX_DEPTH, "--max-depth", "MTRACE_MAX_DEPTH", .most = UINT32_MAX},
+    {KEY_LOGFILE, "--log-file", "MTRACE_LOGFILE", .most = 0},
+};
+
+static error_t parse_setting(int key, char *arg, struct argp_state *state)
+{
+    for (size_t i = 0; i < sizeof(settings) / sizeof(*settings); i++) {
+        const struct setting *setting = &settings[i];
+        if (setting->key != key)
+            continue;
+        if (setting->choices)
+            check_choice(state, setting->option, arg, setting->choices);
+        if (setting->most)
+            (void)parse_number(state, setting->option, arg, setting->most);
+        add_setting(state, setting->variable, setting->value ? setting->value : arg);
+        return 0;
+    }
+    return ARGP_ERR_UNKNOWN;
+}
+
+static error_t parse_arguments(int key, struct argp_state *state)
+{
+    struct options *options = state->input;
+
+    switch (key) {
+    case ARGP_KEY_ARGS:
+        options->argv = state->argv + state->next;
+        state->next = state->argc;
+        return 0;
+    case ARGP_KEY_END:
+        if (options->input && options->argv)
+            argp_error(state, "--pack runs no program, but '%s' is given", options->argv[0]);
+        if (!options->input && !options->argv)
+            argp_error(state, "no program given");
+        if (options->waits_for_children && !options->follows_children)
+            argp_error(state, "--wait needs --follow-children");
+        add_max_live(state);
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+    struct options *options = state->input;
+
+    switch (key) {
+    case KEY_OUTPUT:
+        options->output = arg;
+        options->has_output = true;
+        return 0;
+    case KEY_FORCE:
+        options->force = true;
+        return 0;
+    case KEY_QUIET:
+        options->quiet = true;
+        return 0;
+    case KEY_FOLLOW:
+        options->follows_children = true;
+        return parse_setting(key, arg, state);
+    case KEY_DISABLED:
+        options->starts_off = true;
+        return parse_setting(key, arg, state);
+    case KEY_NO_PATCH:
+        options->may_patch = false;
+        return 0;
+    case KEY_WAIT:
+        options->waits_for_children = true;
+        return 0;
+    case KEY_REPORT:
+        options->has_report = true;
+        return 0;
+    case KEY_PACK:
+        options->input = arg;
+        return 0;
+    case KEY_CULL:
+        options->cull_ms = parse_number(state, "--cull-temporary", arg, 1000000);
+        return 0;
+    case KEY_NO_COMPRESS:
+        options->is_compressed = false;
+        return 0;
+    case KEY_SAMPLE:
+        options->sample_ms = parse_number(state, "--sample-memory", arg, 86400000);
+        return 0;
+    case KEY_MAX_LIVE:
+        options->max_live_bytes = parse_size(state, "--max-live", arg);
+        return 0;
+    case KEY_HELP:
+        argp_state_help(state, stdout, ARGP_HELP_STD_HELP);
+        return 0;
+    case ARGP_KEY_ARGS:
+    case ARGP_KEY_END:
+        return parse_arguments(key, state);
+    default:
+        return parse_setting(key, arg, state);
+    }
+}
+
+/* Variables that the recorder itself obeys. A senseless value leaves the default. */
+static void read_environment(struct options *options)
+{
+    const char *sample_ms = getenv("MTRACE_SAMPLE_MEMORY_MS");
+    const char *follow = getenv("MTRACE_FOLLOW_CHILDREN");
+    const char *starts_off = getenv("MTRACE_DISABLE_BY_DEFAULT");
+    const char *patch = getenv("MTRACE_PATCH");
+    const char *max_live = getenv("MTRACE_MAX_LIVE");
+
+    /* what only the collector understands, only the collector obeys */
+    if (max_live && *max_live && units_parse_bytes(max_live, &options->max_live_bytes, NULL) != 0)
+        options->max_live_bytes = UINT64_MAX;
+    options->output = getenv("MTRACE_OUTPUT");
+    if (options->output && !*options->output)
+        options->output = NULL;
+    if (sample_ms && *sample_ms && strspn(sample_ms, "0123456789") == strlen(sample_ms))
+        options->sample_ms = strtoull(sample_ms, NULL, 10);
+    options->starts_off = starts_off && strcmp(starts_off, "1") == 0;
+    options->may_patch = !patch || strcmp(patch, "0") != 0;
+    options->follows_children = follow && strcmp(follow, "1") == 0;
+}
+
+void options_parse(int argc, char **argv, struct options *ret_options)
+{
+    static const struct argp argp = {
+        option_table, parse_option, "[--] PROGRAM [ARGUMENT...]\n--pack LOG", doc, NULL,
+        NULL,         NULL};
+
+    *ret_options = (struct options){
+        .sample_ms = 100, .is_compressed = true, .max_live_bytes = DEFAULT_MAX_LIVE_BYTES};
+    read_environment(ret_options);
+    argp_err_exit_status = EXIT_WRONG_USAGE;
+    (void)argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, ret_options);
+}

@@ -1,0 +1,399 @@
+/* SPDX-License-Identifier: MIT */
+#include "recorder/command/program.h"
+
+#include "recorder/allocator/allocator.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+enum {
+    SETTINGS_MAX_BYTES = 65536,
+    EXIT_NOT_STARTED = 125,
+};
+
+/* ---- finding --------------------------------------------------------------------------------- */
+
+static int check_executable(const char *path, struct error *err)
+{
+    struct stat status;
+
+    if (stat(path, &status) != 0)
+        return error_set_errno(err, errno, "cannot run '%s'", path);
+    if (S_ISDIR(status.st_mode))
+        return error_set(err, ERROR_EXEC, "cannot run '%s': it is a directory", path);
+    if (access(path, X_OK) != 0) {
+        error_set_errno(err, errno, "cannot run '%s'", path);
+        if (err)
+            err->code = ERROR_EXEC;
+        return ERROR_EXEC;
+    }
+    return 0;
+}
+
+/* Like execvp: an unusable file on the way is passed over, but named if nothing better comes. */
+static int search(const char *name, char **ret_path, struct error *err)
+{
+    const char *folder = getenv("PATH");
+    int code = ERROR_NOT_FOUND;
+
+    if (!folder)
+        folder = "/bin:/usr/bin";
+    error_set(err, ERROR_NOT_FOUND, "'%s' is not found in the PATH", name);
+    for (;;) {
+        size_t n = strcspn(folder, ":");
+        char *path = NULL;
+        if (asprintf(&path, "%.*s/%s", n ? (int)n : 1, n ? folder : ".", name) < 0)
+            return error_set(err, ERROR_NOMEM, "not enough memory");
+        if (access(path, F_OK) == 0) {
+            int found = check_executable(path, code == ERROR_NOT_FOUND ? err : NULL);
+            if (found == 0) {
+                *ret_path = path;
+                return 0;
+            }
+            code = ERROR_EXEC;
+        }
+        free(path);
+        if (!folder[n])
+            return code;
+        folder += n + 1;
+    }
+}
+
+int program_find(char **argv, struct program *ret_program, struct error *err)
+{
+    struct program program = {.argv = argv, .settings_pipe = -1, .failure_pipe = -1};
+    int code;
+
+    if (strchr(argv[0], '/')) {
+        if (access(argv[0], F_OK) != 0)
+            code = error_set(err, ERROR_NOT_FOUND, "'%s' does not exist", argv[0]);
+        else
+            code = check_executable(argv[0], err);
+        program.path = strdup(argv[0]);
+    } else {
+        code = search(argv[0], &program.path, err);
+    }
+    if (code == 0 && !program.path)
+        code = error_set(err, ERROR_NOMEM, "not enough memory");
+    if (code) {
+        free(program.path);
+        return code;
+    }
+    *ret_program = program;
+    return 0;
+}
+
+void program_done(struct program *program)
+{
+    if (program->settings_pipe >= 0)
+        close(program->settings_pipe);
+    if (program->failure_pipe >= 0)
+        close(program->failure_pipe);
+    free(program->path);
+    *program = (struct program){.settings_pipe = -1, .failure_pipe = -1};
+}
+
+/* ---- starting -------------------------------------------------------------------------------- */
+
+/* In the child: all of the settings, NUL-terminated behind `used` bytes; false when never released.
+ */
+static bool read_settings(int fd, char *text, size_t used)
+{
+    size_t n_read = used;
+    ssize_t n;
+
+    while ((n = read(fd, text + n_read, SETTINGS_MAX_BYTES - 1 - n_read)) != 0) {
+        if (n < 0 && errno != EINTR)
+            return false;
+        if (n > 0)
+            n_read += (size_t)n;
+    }
+    text[n_read] = '\0';
+    return n_read > used;
+}
+
+static void restore_state(const struct program_state *state)
+{
+    sigaction(SIGCHLD, &state->child_action, NULL);
+    sigaction(SIGPIPE, &state->pipe_action, NULL);
+    sigaction(SIGXFSZ, &state->size_action, NULL);
+    sigprocmask(SIG_SETMASK, &state->mask, NULL);
+}
+
+/* AddressSanitizer is told to bear that we come before it; a user who has told it anything of that
+ * is obeyed. The collector takes the option away again (EN-1). */
+static bool pacify_asan(void)
+{
+    static const char option[] = "verify_asan_link_order=0";
+    const char *users = getenv("ASAN_OPTIONS");
+    char *options = NULL;
+
+    if (users && strstr(users, "verify_asan_link_order"))
+        return false;
+    if (asprintf(&options, users ? "%s:%s" : "%s%s", users ? users : "", option) < 0)
+        _exit(EXIT_NOT_STARTED);
+    setenv("ASAN_OPTIONS", options, 1);
+    return true;
+}
+
+/*
+ * In the child, between fork and exec. The first line of the settings is the library to preload.
+ */
+static void set_environment(char *settings)
+{
+    char *end = strchr(settings, '\n');
+    const char *users = getenv("LD_PRELOAD");
+    char *preload = NULL;
+    char *assignments = NULL;
+    bool is_pacified;
+
+    if (!end)
+        return;
+    *end = '\0';
+    if (end == settings)
+        return;
+    is_pacified = pacify_asan(); /* nobody knows yet what will be executed later */
+    if (asprintf(&preload, users && *users ? "%s:%s" : "%s", settings, users) < 0
+        || asprintf(&assignments, "%sMTRACE_TARGET_PID=%d\n%s", end + 1, (int)getpid(),
+                    is_pacified ? "MTRACE_ASAN_OPTION=1\n" : "")
+               < 0)
+        _exit(EXIT_NOT_STARTED);
+    setenv("LD_PRELOAD", preload, 1);
+    setenv("MTRACE_RECORDER", assignments, 1);
+}
+
+static void run_child(const struct program *program, int settings_fd, int failure_fd)
+{
+    static char settings[SETTINGS_MAX_BYTES];
+    int failure;
+
+    if (!read_settings(settings_fd, settings, 0))
+        _exit(EXIT_NOT_STARTED);
+    set_environment(settings);
+    restore_state(&program->state);
+    execv(program->path, program->argv);
+    failure = errno;
+    /* a script without #! is the shell's, as for execvp */
+    if (failure == ENOEXEC) {
+        execvp(program->path, program->argv);
+        failure = errno;
+    }
+    (void)!write(failure_fd, &failure, sizeof(failure));
+    _exit(EXIT_NOT_STARTED);
+}
+
+int program_start(struct program *program, const struct program_state *state, struct error *err)
+{
+    int settings[2];
+    int failure[2];
+
+    program->state = *state;
+    if (pipe2(settings, O_CLOEXEC) != 0)
+        return error_set_errno(err, errno, "cannot make a pipe");
+    if (pipe2(failure, O_CLOEXEC) != 0) {
+        close(settings[0]);
+        close(settings[1]);
+        return error_set_errno(err, errno, "cannot make a pipe");
+    }
+    program->pid = fork();
+    if (program->pid == 0) {
+        close(settings[1]);
+        close(failure[0]);
+        run_child(program, settings[0], failure[1]);
+    }
+    close(settings[0]);
+    close(failure[1]);
+    program->settings_pipe = settings[1];
+    program->failure_pipe = failure[0];
+    if (program->pid < 0)
+        return error_set_errno(err, errno, "cannot start a process for '%s'", program->path);
+    return 0;
+}
+
+static bool write_all(int fd, const char *text)
+{
+    size_t left = strlen(text);
+
+    while (left > 0) {
+        ssize_t n = write(fd, text, left);
+        if (n < 0 && errno != EINTR)
+            return false;
+        if (n > 0) {
+            text += n;
+            left -= (size_t)n;
+        }
+    }
+    return true;
+}
+
+int program_release(struct program *program, const char *library, const char *settings,
+                    struct error *err)
+{
+    int failure = 0;
+    ssize_t n;
+    bool is_sent;
+
+    if (strlen(library ? library : "") + strlen(settings) + 2 >= SETTINGS_MAX_BYTES)
+        return error_set(err, ERROR_USAGE, "the settings of the collector are too long");
+    is_sent = write_all(program->settings_pipe, library ? library : "")
+              && write_all(program->settings_pipe, "\n")
+              && write_all(program->settings_pipe, settings);
+    close(program->settings_pipe);
+    program->settings_pipe = -1;
+    if (!is_sent)
+        return error_set_errno(err, errno, "cannot start '%s'", program->path);
+    do
+        n = read(program->failure_pipe, &failure, sizeof(failure));
+    while (n < 0 && errno == EINTR);
+    if (n != sizeof(failure))
+        return 0;
+    error_set_errno(err, failure, "cannot run '%s'", program->path);
+    if (err)
+        err->code = failure == ENOENT ? ERROR_NOT_FOUND : ERROR_EXEC;
+    return failure == ENOENT ? ERROR_NOT_FOUND : ERROR_EXEC;
+}
+
+/* ---- explaining ------------------------------------------------------------------------------ */
+
+static bool has_interpreter(int fd, const Elf64_Ehdr *header)
+{
+    for (unsigned i = 0; i < header->e_phnum; i++) {
+        Elf64_Phdr segment;
+        off_t at = (off_t)(header->e_phoff + (uint64_t)i * header->e_phentsize);
+        if (pread(fd, &segment, sizeof(segment), at) != sizeof(segment))
+            return true;
+        if (segment.p_type == PT_INTERP)
+            return true;
+    }
+    return false;
+}
+
+static const char *explain_elf(int fd, const Elf64_Ehdr *header)
+{
+    if (header->e_ident[EI_CLASS] != ELFCLASS64)
+        return "it is a 32-bit program, and the collector a 64-bit library";
+#if defined(__x86_64__)
+    if (header->e_machine != EM_X86_64)
+        return "it is a program for another processor";
+#endif
+    if (!has_interpreter(fd, header))
+        return "it is statically linked, so no library can be preloaded; link it dynamically";
+    return NULL;
+}
+
+/* The interpreter a script names, into *path; false when it is no script. */
+static bool find_interpreter(const char *start, size_t n, char *path, size_t path_bytes)
+{
+    size_t skip = 2;
+    size_t length;
+
+    if (n < 3 || memcmp(start, "#!", 2) != 0)
+        return false;
+    while (skip < n && (start[skip] == ' ' || start[skip] == '\t'))
+        skip++;
+    length = strcspn(start + skip, " \t\n");
+    if (length == 0 || length >= path_bytes)
+        return false;
+    memcpy(path, start + skip, length);
+    path[length] = '\0';
+    return true;
+}
+
+const char *program_explain(const char *path)
+{
+    union {
+        Elf64_Ehdr header;
+        char text[PATH_MAX];
+    } start = {.text = ""};
+
+    char interpreter[PATH_MAX];
+    struct stat status;
+    const char *reason = NULL;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd >= 0 ? pread(fd, &start, sizeof(start) - 1, 0) : -1;
+
+    if (n > 0 && find_interpreter(start.text, (size_t)n, interpreter, sizeof(interpreter))) {
+        reason = strcmp(interpreter, path) ? program_explain(interpreter) : NULL;
+    } else if (fd >= 0 && fstat(fd, &status) == 0 && (status.st_mode & (S_ISUID | S_ISGID))
+               && (status.st_uid != geteuid() || (status.st_mode & S_ISGID))) {
+        reason = "it is set-uid or set-gid, and such programs load no preloaded library; run it "
+                 "under the account it changes to";
+    } else if (fd >= 0 && fgetxattr(fd, "security.capability", NULL, 0) > 0) {
+        reason = "it has file capabilities, and such programs load no preloaded library; run a "
+                 "copy of it, which has none";
+    } else if (n >= (ssize_t)sizeof(start.header)
+               && memcmp(start.header.e_ident, ELFMAG, SELFMAG) == 0) {
+        reason = explain_elf(fd, &start.header);
+        if (!reason && allocator_wants_to_be_first(path, getenv("LD_PRELOAD")))
+            reason = "AddressSanitizer ends a program when any library comes before its own; "
+                     "leave verify_asan_link_order out of ASAN_OPTIONS";
+    }
+    if (fd >= 0)
+        close(fd);
+    return reason;
+}
+
+/* ---- our own files --------------------------------------------------------------------------- */
+
+/* folder of this program + suffix, if readable; NULL otherwise. */
+static char *beside(const char *suffix)
+{
+    char self[PATH_MAX];
+    ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+    char *slash;
+    char *path = NULL;
+    char *resolved;
+
+    if (n < 0)
+        return NULL;
+    self[n] = '\0';
+    slash = strrchr(self, '/');
+    if (!slash || asprintf(&path, "%.*s/%s", (int)(slash - self), self, suffix) < 0)
+        return NULL;
+    resolved = realpath(path, NULL);
+    free(path);
+    return resolved;
+}
+
+int program_find_library(const struct program *program, char **ret_path, struct error *err)
+{
+    const char *wanted = getenv("MTRACE_LIBRARY");
+    bool is_plain = !allocator_has_operators(program->path, getenv("LD_PRELOAD"));
+    char *path;
+
+    if (wanted && *wanted)
+        path = realpath(wanted, NULL);
+    else
+        path = beside(is_plain ? "../lib/mtrace/libmtrace.so" : "../lib/mtrace/libmtrace-new.so");
+    if (!path && !wanted)
+        path = realpath(is_plain ? MTRACE_LIBRARY_DIR "libmtrace.so"
+                                 : MTRACE_LIBRARY_DIR "libmtrace-new.so",
+                        NULL);
+    if (!path)
+        return error_set(err, ERROR_IO,
+                         "cannot find '%s'; set MTRACE_LIBRARY to the path of libmtrace.so",
+                         wanted && *wanted ? wanted : "libmtrace.so");
+    if (strpbrk(path, ": \n")) {
+        error_set(err, ERROR_USAGE,
+                  "'%s' cannot be preloaded, its path has a colon, space or line break; set "
+                  "MTRACE_LIBRARY to a link without",
+                  path);
+        free(path);
+        return ERROR_USAGE;
+    }
+    *ret_path = path;
+    return 0;
+}
+
+char *program_find_sibling(const char *name)
+{
+    return beside(name);
+}

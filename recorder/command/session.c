@@ -1,0 +1,389 @@
+/* SPDX-License-Identifier: MIT */
+#include "recorder/command/session.h"
+
+#include "recorder/allocator/entry_plan.h"
+#include "recorder/command/closing.h"
+#include "recorder/command/program.h"
+#include "recorder/family/log_name.h"
+#include "recorder/recording/children.h"
+#include "recorder/recording/recording.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    MIN_SLEEP_NS = 1000000,
+    MAX_SLEEP_NS = 20000000,
+    NEWBORN_NS = 200000000,
+    BUSY_SEGMENTS = 8, /* so many at once: look more often */
+    ZSTD_LEVEL = 1,
+};
+
+struct session {
+    const struct options *options;
+    struct program program;
+    struct program_state state;
+    struct recording *recording;
+    struct children *children;
+    struct family *family;
+    char *name; /* as the user wrote it */
+    char *path; /* absolute */
+    sigset_t signals;
+    uint64_t sleep_ns;
+    struct entry_plan plan; /* for an allocator inside the program */
+    struct recording_end end;
+    bool is_complaining; /* packing failed and was said to */
+};
+
+static uint64_t clock_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+/* ---- signals --------------------------------------------------------------------------------- */
+
+/* From here on signals wait for sigtimedwait. Job control (TSTP, CONT) stays as it is: the terminal
+ * stops and continues the program together with us. */
+static void prepare_signals(struct session *session)
+{
+    const struct sigaction ignore = {.sa_handler = SIG_IGN};
+    const struct sigaction standard = {.sa_handler = SIG_DFL};
+    static const int waited_for[] = {SIGCHLD, SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
+
+    sigemptyset(&session->signals);
+    for (size_t i = 0; i < sizeof(waited_for) / sizeof(*waited_for); i++)
+        sigaddset(&session->signals, waited_for[i]);
+    sigprocmask(SIG_BLOCK, &session->signals, &session->state.mask);
+    sigaction(SIGCHLD, &standard, &session->state.child_action);
+    sigaction(SIGPIPE, &ignore, &session->state.pipe_action);
+    sigaction(SIGXFSZ, &ignore, &session->state.size_action);
+}
+
+/* What the terminal sends reaches the program by itself. */
+static void hand_on(const struct session *session, const siginfo_t *info)
+{
+    bool is_from_terminal = info->si_code == SI_KERNEL;
+
+    if (is_from_terminal || info->si_pid == session->program.pid)
+        return;
+    kill(session->program.pid, info->si_signo);
+}
+
+/* waitpid without waiting, with what else is known of the one that ended. */
+static pid_t wait_for(pid_t pid, struct recording_end *ret_end)
+{
+    struct rusage usage;
+    int status;
+    pid_t ended = wait4(pid, &status, WNOHANG, &usage);
+
+    if (ended > 0)
+        *ret_end = (struct recording_end){.wait_status = status,
+                                          .max_rss_bytes = (uint64_t)usage.ru_maxrss * 1024};
+    return ended;
+}
+
+/* Sleeps up to ns; true when the program has ended. */
+static bool sleep_until_signal(struct session *session, uint64_t ns)
+{
+    const struct timespec timeout = {.tv_sec = (time_t)(ns / 1000000000),
+                                     .tv_nsec = (long)(ns % 1000000000)};
+    siginfo_t info;
+    int number = sigtimedwait(&session->signals, &info, &timeout);
+
+    if (number == SIGCHLD)
+        return wait_for(session->program.pid, &session->end) == session->program.pid;
+    if (number > 0)
+        hand_on(session, &info);
+    return false;
+}
+
+/* ---- starting -------------------------------------------------------------------------------- */
+
+static void get_settings(const struct session *session, struct recording_settings *ret_settings)
+{
+    *ret_settings = (struct recording_settings){
+        .force = session->options->force,
+        .zstd_level = session->options->is_compressed ? ZSTD_LEVEL : 0,
+        .cull_ns = session->options->cull_ms * 1000000,
+        .sample_ms = session->options->sample_ms,
+        .max_live_bytes = session->options->max_live_bytes,
+        .family = session->family,
+    };
+}
+
+static int choose_name(struct session *session, struct error *err)
+{
+    const struct log_name_values values = {.program = session->options->argv[0],
+                                           .unix_seconds = (int64_t)time(NULL),
+                                           .pid = session->program.pid};
+    const char *pattern = session->options->output ? session->options->output : LOG_NAME_DEFAULT;
+    int code = log_name_expand(pattern, &values, &session->name, err);
+
+    if (code)
+        return code;
+    session->path = log_name_absolute(session->name);
+    return session->path ? 0 : error_set_errno(err, errno, "cannot find the working directory");
+}
+
+static int release(struct session *session, const char *library, struct error *err)
+{
+    const struct entry_plan *plan = &session->plan;
+    char *settings = NULL;
+    int code;
+
+    if (asprintf(&settings, "%sMTRACE_POOL=%s\nMTRACE_OUTPUT=%s\nMTRACE_RECORDER_PID=%d\n%s%s%s",
+                 session->options->settings, session->recording->live.path, session->path,
+                 (int)getpid(), plan->text ? "MTRACE_INSIDE=" : "", plan->text ? plan->text : "",
+                 plan->text ? "\n" : "")
+        < 0)
+        return error_set(err, ERROR_NOMEM, "not enough memory");
+    code = program_release(&session->program, library, settings, err);
+    free(settings);
+    return code;
+}
+
+/* Children's logs go where the pool went, but only a link beside the first log tells us of them. */
+static void tell_of_weakness(const struct session *session)
+{
+    const struct live_log *live = &session->recording->live;
+
+    if (!live->weakness)
+        return;
+    closing_warn(
+        "the live log is '%s': beside '%s' %s; what is not packed yet is lost if the machine "
+        "goes down",
+        live->path, session->name, live->weakness);
+    if (session->options->follows_children && !live->link_path)
+        closing_warn("children will not be recorded: beside '%s' no links can be made; choose "
+                     "another folder with -o",
+                     session->name);
+}
+
+static int make_files(struct session *session, struct error *err)
+{
+    struct recording_settings settings;
+    int code;
+
+    session->family = family_new();
+    if (!session->family)
+        return error_set(err, ERROR_NOMEM, "not enough memory");
+    get_settings(session, &settings);
+    code =
+        recording_create(session->path, session->program.pid, &settings, &session->recording, err);
+    if (code == 0) {
+        bool is_following = session->options->follows_children;
+        tell_of_weakness(session);
+        session->children =
+            children_new(session->path, session->program.pid, is_following, &settings);
+        if (!session->children)
+            code = error_set(err, ERROR_NOMEM, "not enough memory");
+    }
+    return code;
+}
+
+/* Whenever we wake up, the program's threads would be interrupted for us. What we do can wait until
+ * their time slice is over; the pool lasts longer. */
+static void be_patient(void)
+{
+    const struct sched_param no_priority = {0};
+
+    if (sched_getscheduler(0) == SCHED_OTHER)
+        (void)sched_setscheduler(0, SCHED_BATCH, &no_priority);
+}
+
+static int start(struct session *session, struct error *err)
+{
+    char *library = NULL;
+    int code = program_find(session->options->argv, &session->program, err);
+
+    if (code)
+        return code;
+    code = program_find_library(&session->program, &library, err);
+    if (session->options->may_patch)
+        entry_plan_make(session->program.path, &session->plan);
+    if (session->options->waits_for_children)
+        (void)prctl(PR_SET_CHILD_SUBREAPER, 1); /* see has_orphans */
+    if (code == 0)
+        code = program_start(&session->program, &session->state, err);
+    if (code == 0)
+        code = choose_name(session, err);
+    if (code == 0)
+        code = make_files(session, err);
+    if (code == 0)
+        code = release(session, library, err);
+    be_patient();
+    if (code && session->recording)
+        recording_discard(session->recording);
+    free(library);
+    return code;
+}
+
+/* ---- running --------------------------------------------------------------------------------- */
+
+/* Said once, until it goes well again. */
+static void complain(struct session *session, int code, const struct error *err)
+{
+    if (code && !session->is_complaining)
+        closing_warn("%s; events wait in '%s.live'", err->text, session->name);
+    session->is_complaining = code != 0;
+}
+
+static void adapt_sleep(struct session *session, uint32_t n_packed)
+{
+    if (session->is_complaining)
+        session->sleep_ns = MAX_SLEEP_NS;
+    else if (n_packed >= BUSY_SEGMENTS)
+        session->sleep_ns /= 2;
+    else if (n_packed <= BUSY_SEGMENTS / 4)
+        session->sleep_ns += session->sleep_ns / 4;
+    if (session->sleep_ns < MIN_SLEEP_NS)
+        session->sleep_ns = MIN_SLEEP_NS;
+    if (session->sleep_ns > MAX_SLEEP_NS)
+        session->sleep_ns = MAX_SLEEP_NS;
+}
+
+/* Returns how long to sleep. */
+static uint64_t step(struct session *session)
+{
+    uint64_t now_ns = clock_ns();
+    uint32_t n_packed = 0;
+    struct error err;
+    int code = recording_step(session->recording, now_ns, &n_packed, &err);
+
+    complain(session, code, &err);
+    if (session->children)
+        n_packed += children_step(session->children, now_ns);
+    adapt_sleep(session, n_packed);
+    return n_packed >= PACKING_STEP_MAX ? 0 : session->sleep_ns;
+}
+
+/* A process that just outlived its parent may not have a log yet. With --wait all such become our
+ * children: are there any? Those that ended are gone then. */
+static bool has_orphans(struct children *children)
+{
+    struct recording_end end;
+    pid_t pid;
+
+    while ((pid = wait_for(-1, &end)) > 0)
+        children_note_end(children, pid, &end);
+    return pid == 0;
+}
+
+/* A process that outlives the one that started it may be about to make its log. */
+static uint32_t settle_newborns(struct session *session)
+{
+    const struct timespec pause = {.tv_nsec = 5000000};
+    uint64_t until_ns = clock_ns() + NEWBORN_NS;
+    uint32_t n_running;
+
+    do {
+        n_running = children_settle(session->children, clock_ns());
+        if (!session->options->follows_children || !family_is_expecting(session->family))
+            break;
+        nanosleep(&pause, NULL);
+    } while (clock_ns() < until_ns);
+    return n_running;
+}
+
+/* The program has ended; its recorded children may not have. An image that exec put in its place has
+ * its pid. */
+static void settle_children(struct session *session)
+{
+    children_note_end(session->children, session->program.pid, &session->end);
+
+    /* Before the look at their logs: of one that ends meanwhile the log is seen. */
+    bool has_others = session->options->waits_for_children && has_orphans(session->children);
+    uint32_t n_running = settle_newborns(session);
+    bool is_waiting = session->options->waits_for_children && (n_running || has_others);
+    siginfo_t info;
+
+    if (is_waiting)
+        closing_say(session->options->quiet, "waiting for processes that go on; ^C leaves them");
+    while (is_waiting) {
+        const struct timespec pause = {.tv_nsec = MAX_SLEEP_NS};
+        bool is_left = sigtimedwait(&session->signals, &info, &pause) == SIGINT;
+        has_others = has_orphans(session->children);
+        n_running = children_settle(session->children, clock_ns());
+        is_waiting = !is_left && (n_running || has_others);
+    }
+    children_abandon(session->children);
+}
+
+static int exit_status(int wait_status)
+{
+    return WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
+}
+
+/* Not even a child has a log worth keeping. */
+static bool is_empty(const struct closing *closing)
+{
+    bool is_unseen =
+        !closing->totals.is_attached
+        || ((closing->totals.flags & LOG_FLAG_FOREIGN_MALLOC) && !closing->totals.has_blocks);
+
+    return is_unseen && closing->n_children == 0;
+}
+
+static void finish(struct session *session)
+{
+    struct closing closing = {.name = session->name,
+                              .program = session->program.path,
+                              .is_started_off = session->options->starts_off,
+                              .is_culling = session->options->cull_ms > 0,
+                              .follows_children = session->options->follows_children,
+                              .family = session->family,
+                              .is_quiet = session->options->quiet};
+    struct error err;
+    int code = recording_finish(session->recording, &session->end, &closing.totals, &err);
+
+    if (session->children) {
+        settle_children(session);
+        children_get_totals(session->children, &closing.children, &closing.n_children);
+    }
+    if (code) {
+        closing_warn("%s; the rest is in '%s.live': make room and run 'mtrace-record --pack %s'",
+                     err.text, session->name, session->name);
+    } else if (is_empty(&closing)) {
+        recording_discard(session->recording);
+        closing_explain(&closing);
+        return;
+    }
+    closing_sum_up(&closing);
+    if (session->options->has_report)
+        closing_report(session->path);
+}
+
+int session_run(const struct options *options, int *ret_status, struct error *err)
+{
+    struct session session = {.options = options, .sleep_ns = MIN_SLEEP_NS};
+    int code;
+
+    prepare_signals(&session);
+    code = start(&session, err);
+    if (code == 0) {
+        while (!sleep_until_signal(&session, step(&session)))
+            ;
+        finish(&session);
+        *ret_status = exit_status(session.end.wait_status);
+    }
+    recording_free(session.recording);
+    children_free(session.children);
+    family_free(session.family);
+    program_done(&session.program);
+    entry_plan_done(&session.plan);
+    free(session.name);
+    free(session.path);
+    return code;
+}

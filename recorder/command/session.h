@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * session: runs the program and packs its log (and its children's) until it has ended.
+ *
+ * Model:   one loop. It sleeps in sigtimedwait, 1 ms while segments come, up to 20 ms when none do,
+ *          so a signal and the end of the program wake it at once. SIGINT and SIGQUIT come from the
+ *          terminal to the program as well; TERM, HUP and those sent to us alone are handed on.
+ * Invariants
+ *   SE-1 The session ends only after the program: no signal but SIGKILL ends it earlier.
+ * Failure: before the program ran, an error; afterwards the exit status is the program's and what
+ *          went wrong is said on stderr.
+ */
+#ifndef MTRACE_RECORDER_SESSION_H
+#define MTRACE_RECORDER_SESSION_H
+
+#include "recorder/command/options.h"
+#include "support/error.h"
+
+/* Records; *ret_status is the exit status of the program, 128+N for signal N. */
+int session_run(const struct options *options, int *ret_status, struct error *err);
+
+#endif

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT */
+#include "recorder/family/later_logs.h"
+
+#include "common/log_format.h"
+#include "support/growing.h"
+#include "support/running.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct later_log {
+    uint64_t run_id;
+    uint64_t parent_run_id;
+    char *name;
+    bool is_of_run;
+};
+
+struct later_logs {
+    struct later_log *logs;
+    size_t n;
+    size_t capacity;
+};
+
+bool later_logs_is_name(const char *first, const char *name, const char *suffix)
+{
+    size_t n_first = strlen(first);
+    const char *at = name + n_first;
+
+    if (strncmp(name, first, n_first) != 0)
+        return false;
+    for (int i = 0; i < 2; i++) { /* PID and N */
+        size_t n = *at == '.' ? strspn(at + 1, "0123456789") : 0;
+        if (n == 0)
+            return false;
+        at += n + 1;
+    }
+    return strcmp(at, suffix) == 0;
+}
+
+static bool read_header(int folder, const char *name, struct log_file *ret_file)
+{
+    int fd = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    bool is_log = fd >= 0 && pread(fd, ret_file, sizeof(*ret_file), 0) == sizeof(*ret_file)
+                  && memcmp(ret_file->magic, LOG_MAGIC, sizeof(ret_file->magic)) == 0;
+
+    if (fd >= 0)
+        close(fd);
+    return is_log;
+}
+
+static void add(struct later_logs *list, int folder, const char *name)
+{
+    struct log_file file;
+    struct later_log *logs;
+
+    if (!read_header(folder, name, &file)
+        || (file.form == LOG_FORM_RAW && running_is((pid_t)file.pid)))
+        return;
+    logs = growing_reserve(list->logs, &list->capacity, list->n + 1, sizeof(*logs));
+    if (!logs)
+        return;
+    list->logs = logs;
+    logs[list->n++] = (struct later_log){file.run_id, file.parent_run_id, strdup(name), false};
+}
+
+static void find_all(struct later_logs *list, DIR *folder, const char *first)
+{
+    const struct dirent *entry;
+
+    while ((entry = readdir(folder)))
+        if (later_logs_is_name(first, entry->d_name, "")
+            || later_logs_is_name(first, entry->d_name, ".live"))
+            add(list, dirfd(folder), entry->d_name);
+}
+
+/* Marks whom one of the run began, until there is nobody left. */
+static void mark(struct later_logs *list, uint64_t run_id)
+{
+    for (size_t i = 0; run_id && i < list->n; i++)
+        if (!list->logs[i].is_of_run && list->logs[i].parent_run_id == run_id) {
+            list->logs[i].is_of_run = true;
+            mark(list, list->logs[i].run_id);
+        }
+}
+
+void later_logs_remove(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    const char *first = slash ? slash + 1 : path;
+    char *folder_path = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
+    DIR *folder = folder_path ? opendir(folder_path) : NULL;
+    struct later_logs list = {0};
+    struct log_file file;
+
+    if (folder && read_header(dirfd(folder), first, &file)) {
+        find_all(&list, folder, first);
+        mark(&list, file.run_id);
+    }
+    for (size_t i = 0; i < list.n; i++) {
+        if (list.logs[i].is_of_run && list.logs[i].name)
+            unlinkat(dirfd(folder), list.logs[i].name, 0);
+        free(list.logs[i].name);
+    }
+    if (folder)
+        closedir(folder);
+    free(list.logs);
+    free(folder_path);
+}

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT */
+#include "recorder/packing/packed_log.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+bool packed_log_is_recording(const char *path)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    bool is_locked = fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+
+    if (fd >= 0)
+        close(fd);
+    return is_locked;
+}
+
+/* With force: takes the old file's name away, so that whoever reads it keeps what he reads. */
+static int make_room(const char *path, bool force, struct error *err)
+{
+    struct stat status;
+
+    if (lstat(path, &status) != 0)
+        return 0;
+    if (packed_log_is_recording(path))
+        return error_set(err, ERROR_EXISTS, "'%s' is being recorded right now; choose another name",
+                         path);
+    if (!force)
+        return error_set(err, ERROR_EXISTS, "'%s' exists; --force replaces it", path);
+    if (!S_ISREG(status.st_mode) && !S_ISLNK(status.st_mode))
+        return error_set(err, ERROR_EXISTS, "'%s' is not a regular file; choose another name",
+                         path);
+    if (unlink(path) != 0)
+        return error_set_errno(err, errno, "cannot replace '%s'", path);
+    return 0;
+}
+
+int packed_log_create(const char *path, bool force, struct packed_log *ret_log, struct error *err)
+{
+    struct packed_log log = {.path = strdup(path), .end_offset = LOG_FILE_HEADER_BYTES, .fd = -1};
+    int code = make_room(path, force, err);
+
+    if (code == 0 && !log.path)
+        code = error_set(err, ERROR_NOMEM, "not enough memory");
+    if (code == 0) {
+        log.fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+        if (log.fd < 0)
+            code = error_set_errno(err, errno, "cannot make '%s'", path);
+    }
+    if (code) {
+        free(log.path);
+        return code;
+    }
+    (void)flock(log.fd, LOCK_EX | LOCK_NB); /* some file systems have no locks */
+    *ret_log = log;
+    return 0;
+}
+
+static int write_at(struct packed_log *log, const void *bytes, size_t n_bytes, int64_t offset,
+                    struct error *err)
+{
+    const uint8_t *next = bytes;
+    size_t done = 0;
+
+    while (done < n_bytes) {
+        ssize_t n = pwrite(log->fd, next + done, n_bytes - done, offset + (int64_t)done);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0) {
+            log->is_failing = true;
+            return error_set_errno(err, n ? errno : EIO, "cannot write '%s'", log->path);
+        }
+        done += (size_t)n;
+    }
+    log->is_failing = false;
+    return 0;
+}
+
+int packed_log_write_header(struct packed_log *log, const struct log_file *file, struct error *err)
+{
+    _Alignas(struct log_file) uint8_t page[LOG_FILE_HEADER_BYTES] = {0};
+    const uint32_t form = LOG_FORM_PACKED;
+
+    memcpy(page, file, sizeof(*file));
+    memcpy(page + offsetof(struct log_file, form), &form, sizeof(form));
+    memcpy(page, LOG_MAGIC, sizeof(file->magic));
+    return write_at(log, page, sizeof(page), 0, err);
+}
+
+int packed_log_append(struct packed_log *log, const void *frame, size_t n_bytes, struct error *err)
+{
+    int code = write_at(log, frame, n_bytes, log->end_offset, err);
+
+    if (code == 0)
+        log->end_offset += (int64_t)n_bytes;
+    return code;
+}
+
+void packed_log_close(struct packed_log *log)
+{
+    if (log->fd >= 0) {
+        if (log->is_failing)
+            (void)!ftruncate(log->fd, log->end_offset);
+        close(log->fd);
+    }
+    free(log->path);
+    *log = (struct packed_log){.fd = -1};
+}
+
+void packed_log_remove(const struct packed_log *log)
+{
+    unlink(log->path);
+}

@@ -1,0 +1,409 @@
+/* SPDX-License-Identifier: MIT */
+#include "recorder/packing/packing.h"
+
+#include "recorder/allocator/allocator.h"
+#include "recorder/allocator/entry_plan.h"
+#include "recorder/family/family.h"
+#include "recorder/packing/cull.h"
+#include "recorder/packing/last_frees.h"
+#include "recorder/platform/fault_point.h"
+#include "support/growing.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    QUANTUM_NS = 16,      /* times of packed events are at most this coarse */
+    RATE_MIN_NS = 100000, /* nearer readings give no rate */
+    TIME_SHIFT_MAX = 8,
+};
+
+struct packing *packing_new(struct live_log *live, struct packed_log *packed, struct pack *pack,
+                            int zstd_level)
+{
+    struct packing *packing = calloc(1, sizeof(*packing));
+
+    if (!packing)
+        return NULL;
+    packing->live = live;
+    packing->packed = packed;
+    packing->pack = pack;
+    packing->settings.zstd_level = zstd_level;
+    return packing;
+}
+
+void packing_free(struct packing *packing)
+{
+    if (!packing)
+        return;
+    cull_free(packing->cull);
+    last_frees_free(packing->others);
+    definition_parts_done(&packing->definitions);
+    free(packing->backlog);
+    free(packing->executable);
+    free(packing);
+}
+
+bool packing_start_culling(struct packing *packing, uint64_t max_ns)
+{
+    packing->cull = cull_new(max_ns);
+    packing->others = last_frees_new();
+    packing->knows_frees = true;
+    return packing->cull && packing->others;
+}
+
+/* ---- frames ---------------------------------------------------------------------------------- */
+
+/* Ticks of a nanosecond, from two readings of both clocks; 0 when they are too near each other. */
+static double tick_rate(const struct log_file *file)
+{
+    uint64_t ns = file->last_monotonic_ns - file->start_monotonic_ns;
+
+    if (file->clock != LOG_CLOCK_TSC)
+        return 1;
+    if (file->last_ticks <= file->start_ticks
+        || file->last_monotonic_ns < file->start_monotonic_ns + RATE_MIN_NS)
+        return 0;
+    return (double)(file->last_ticks - file->start_ticks) / (double)ns;
+}
+
+void packing_set_clock(struct packing *packing, const struct log_file *file)
+{
+    double ticks_per_quantum = tick_rate(file) * QUANTUM_NS;
+    unsigned shift = 0;
+
+    while (shift < TIME_SHIFT_MAX && (double)(2u << shift) <= ticks_per_quantum)
+        shift++;
+    packing->settings.time_shift = shift;
+    packing->ticks_per_ns = tick_rate(file);
+}
+
+/* After taking segments, before any of them is packed (LR-2). */
+static void learn_frees(struct packing *packing)
+{
+    if (packing->cull && packing->knows_frees)
+        packing->knows_frees = last_frees_read(packing->others, packing->live);
+}
+
+/* CU-3: a free that was dropped is not known either. */
+static bool may_cull(const struct packing *packing, const struct log_segment *segment)
+{
+    uint64_t n_dropped = 0;
+
+    if (!packing->cull || !packing->knows_frees || segment->kind != LOG_SEGMENT_EVENTS)
+        return false;
+    for (int i = 0; i < LOG_DROP_REASONS; i++)
+        n_dropped |= atomic_load_explicit(&packing->live->seen.dropped[i], memory_order_relaxed);
+    return n_dropped == 0 && packing->ticks_per_ns > 0;
+}
+
+/* Packs a segment of the backlog; nothing when it is no more what it was. */
+static int append_events(struct packing *packing, const struct packing_item *item,
+                         struct error *err)
+{
+    const void *payload = packing->payload;
+    struct log_segment segment;
+    uint32_t n_bytes = live_log_copy_segment(packing->live, item->index, item->sequence, &segment,
+                                             packing->payload);
+    struct log_frame frame;
+    size_t n;
+    int code;
+
+    if (n_bytes == 0)
+        return 0;
+    packing->has_blocks = packing->has_blocks || pack_has_blocks(&segment, payload, n_bytes);
+    if (may_cull(packing, &segment))
+        payload = cull_temporary(packing->cull, &segment, payload, packing->others,
+                                 packing->ticks_per_ns, &n_bytes);
+    n = pack_segment(packing->pack, &packing->settings, &segment, payload, 0, n_bytes,
+                     packing->frame);
+    fault_point("encoded");
+    code = packed_log_append(packing->packed, packing->frame, n, err);
+    fault_point("appended");
+    if (code)
+        return code;
+    memcpy(&frame, packing->frame, sizeof(frame));
+    packing->n_events += frame.n_events;
+    return 0;
+}
+
+static void learn_executable(struct packing *packing, size_t n_bytes)
+{
+    const struct log_def *def;
+    size_t at = 0;
+
+    while (!packing->executable
+           && (def = definition_parts_def(packing->payload, n_bytes, &at)) != NULL)
+        if (def->kind == LOG_DEF_PROCESS)
+            packing->executable = strndup((const char *)(def + 1), def->text_bytes);
+}
+
+/* PG-3; is_last: the program is gone. On failure the part is tried again. */
+static int append_definitions(struct packing *packing, struct definition_part *part, bool is_last,
+                              struct error *err)
+{
+    const struct definition_part before = *part;
+    struct log_segment segment;
+    uint32_t first;
+    uint32_t end;
+    size_t n;
+    int code;
+
+    if (!(is_last ? definition_parts_last(packing->live, part, &first, &end)
+                  : definition_parts_next(packing->live, part, &first, &end)))
+        return 0;
+    definition_parts_copy(packing->live, part, first, end, &segment, packing->payload);
+    if (segment.kind == LOG_SEGMENT_DEFS)
+        learn_executable(packing, end - first);
+    if (packing->family && segment.kind == LOG_SEGMENT_DEFS)
+        family_learn(packing->family, (pid_t)packing->live->seen.pid, packing->payload,
+                     end - first);
+    n = pack_segment(packing->pack, &packing->settings, &segment, packing->payload, first,
+                     end - first, packing->frame);
+    code = packed_log_append(packing->packed, packing->frame, n, err);
+    if (code)
+        *part = before;
+    fault_point("defined");
+    return code;
+}
+
+static int append_all_definitions(struct packing *packing, bool is_last, struct error *err)
+{
+    struct definition_parts *parts = &packing->definitions;
+    int code = 0;
+
+    if (!definition_parts_find(parts, packing->live))
+        return error_set(err, ERROR_NOMEM, "not enough memory");
+    for (size_t i = 0; code == 0 && i < parts->n; i++)
+        code = append_definitions(packing, &parts->parts[i], is_last, err);
+    return code;
+}
+
+/* ---- while the program runs ------------------------------------------------------------------ */
+
+static int by_sequence(const void *a, const void *b)
+{
+    const struct packing_item *left = a;
+    const struct packing_item *right = b;
+
+    return (left->sequence > right->sequence) - (left->sequence < right->sequence);
+}
+
+/* Into the backlog, if it holds something; false without memory. */
+static bool add(void *context, uint32_t index)
+{
+    struct packing *packing = context;
+    const struct log_segment *segment = live_log_segment(packing->live, index);
+    struct packing_item *backlog;
+
+    if (!live_log_is_used(packing->live, segment))
+        return true;
+    backlog = growing_reserve(packing->backlog, &packing->n_capacity, packing->n_backlog + 1,
+                              sizeof(*backlog));
+    if (!backlog)
+        return false;
+    packing->backlog = backlog;
+    backlog[packing->n_backlog++] = (struct packing_item){segment->sequence, index};
+    return true;
+}
+
+/* Adds what the program sealed to the backlog, each thread's segments in their order: the stack has
+ * them in reverse, and none of them began before one of the same thread that was taken earlier. What
+ * there is no memory for stays sealed, and is found at the end. */
+static int take(struct packing *packing, struct error *err)
+{
+    struct live_log *live = packing->live;
+    size_t n_before = packing->n_backlog;
+
+    if (!live_log_refresh(live))
+        return error_set(err, ERROR_NOMEM, "cannot map the grown live log '%s'", live->path);
+    live_log_take_sealed(live, add, packing);
+    fault_point("taken");
+    if (packing->n_backlog > n_before)
+        qsort(packing->backlog + n_before, packing->n_backlog - n_before, sizeof(*packing->backlog),
+              by_sequence);
+    return 0;
+}
+
+/* Once the program attached, the packed file's header says what it is a log of. */
+static int update_header(struct packing *packing, struct error *err)
+{
+    int code;
+
+    if (packing->has_header || packing->live->seen.start_ticks == 0)
+        return 0;
+    code = packed_log_write_header(packing->packed, &packing->live->seen, err);
+    packing->has_header = code == 0;
+    return code;
+}
+
+/* A segment that is no longer what we packed is not ours to give back. */
+static void give_back(struct live_log *live, const struct packing_item *item)
+{
+    struct log_segment *segment = live_log_segment(live, item->index);
+
+    if (segment->sequence != item->sequence || !live_log_is_used(live, segment))
+        return;
+    atomic_store_explicit(&segment->state, LOG_STATE_PACKED, memory_order_release);
+    fault_point("packed");
+    live_log_recycle(live, item->index);
+    fault_point("recycled");
+}
+
+int packing_step(struct packing *packing, uint32_t *ret_n_packed, struct error *err)
+{
+    struct live_log *live = packing->live;
+    size_t n_done = 0;
+    int code = take(packing, err);
+
+    live_log_look(live);
+    if (code == 0)
+        code = update_header(packing, err);
+    if (code == 0 && packing->n_backlog)
+        code = append_all_definitions(packing, false, err);
+    if (packing->n_backlog)
+        learn_frees(packing);
+    if (packing->n_backlog && packing->settings.time_shift == 0)
+        packing_set_clock(packing, &live->seen);
+    for (; code == 0 && n_done < packing->n_backlog && n_done < PACKING_STEP_MAX; n_done++) {
+        code = append_events(packing, &packing->backlog[n_done], err);
+        if (code)
+            break;
+        give_back(live, &packing->backlog[n_done]);
+    }
+    packing->n_backlog -= n_done;
+    if (n_done)
+        memmove(packing->backlog, packing->backlog + n_done,
+                packing->n_backlog * sizeof(*packing->backlog));
+    *ret_n_packed = (uint32_t)n_done;
+    return code;
+}
+
+int packing_append_samples(struct packing *packing, const struct log_sample *samples, uint32_t n,
+                           struct error *err)
+{
+    size_t n_frame =
+        pack_bytes(packing->pack, &packing->settings, LOG_FRAME_SAMPLES, packing->live->seen.run_id,
+                   samples, n * (uint32_t)sizeof(*samples), packing->frame);
+
+    return packed_log_append(packing->packed, packing->frame, n_frame, err);
+}
+
+/* ---- at the end ------------------------------------------------------------------------------ */
+
+/* All used segments of events, whatever stack they are on; replaces the backlog. */
+static int collect_all(struct packing *packing, struct error *err)
+{
+    struct live_log *live = packing->live;
+
+    if (!live_log_refresh(live))
+        return error_set(err, ERROR_NOMEM, "cannot map the grown live log '%s'", live->path);
+    packing->n_backlog = 0;
+    for (uint32_t i = live_log_next_used(live, 0); i < live->n_mapped;
+         i = live_log_next_used(live, i + 1))
+        if (!definition_parts_is(live_log_segment(live, i)) && !add(packing, i))
+            return error_set(err, ERROR_NOMEM, "not enough memory");
+    if (packing->n_backlog)
+        qsort(packing->backlog, packing->n_backlog, sizeof(*packing->backlog), by_sequence);
+    return 0;
+}
+
+int packing_append_trailer(struct packing *packing, const struct log_file *file, struct error *err)
+{
+    struct log_file copy;
+    size_t n;
+    int code;
+
+    memcpy(&copy, file, sizeof(copy));
+    copy.form = LOG_FORM_PACKED;
+    copy.flags |= live_log_is_cut(packing->live) ? LOG_FLAG_CUT : 0u;
+    n = pack_bytes(packing->pack, &packing->settings, LOG_FRAME_TRAILER, copy.run_id, &copy,
+                   sizeof(copy), packing->frame);
+    fault_point("trailer");
+    code = packed_log_append(packing->packed, packing->frame, n, err);
+    if (code == 0)
+        code = packed_log_write_header(packing->packed, &copy, err);
+    fault_point("finished");
+    return code;
+}
+
+/* Of an allocator that the recorder knows, and whose functions are not all redirected. */
+static const char *why_unseen(const struct log_file *file, const struct entry_plan *plan)
+{
+    static const char *const reasons[] = {
+        [LOG_INSIDE_CHANGED] = "its code is not what the file has",
+        [LOG_INSIDE_THREADS] = "there were threads before main",
+        [LOG_INSIDE_NO_ROOM] = "there is no room near its code",
+        [LOG_INSIDE_REFUSED] = "/proc/self/mem cannot be written",
+    };
+
+    if (file->inside < sizeof(reasons) / sizeof(*reasons) && reasons[file->inside])
+        return reasons[file->inside];
+    if (*plan->why)
+        return plan->why;
+    return plan->text
+               ? "it is looked for only in the program on the command line, and not with --no-patch"
+               : "some of its functions are not there by name";
+}
+
+/* Texts of the program, for a terminal. */
+static void make_printable(char *text)
+{
+    for (; *text; text++)
+        if ((unsigned char)*text < ' ' || *text == '\x7f')
+            *text = '?';
+}
+
+static void name_unseen(struct packing *packing, struct log_file *file, const char *allocator,
+                        const struct entry_plan *plan)
+{
+    (void)snprintf(file->unseen_allocator, sizeof(file->unseen_allocator), "%.12s%s", allocator,
+                   file->inside == LOG_INSIDE_PARTLY ? " (in part)" : "");
+    (void)snprintf(file->unseen_why, sizeof(file->unseen_why), "%s", why_unseen(file, plan));
+    make_printable(file->unseen_why);
+    (void)snprintf(packing->unseen, sizeof(packing->unseen), "%s inside '%s' are not recorded (%s)",
+                   file->unseen_allocator, packing->executable, file->unseen_why);
+    make_printable(packing->unseen);
+}
+
+static void note_unseen(struct packing *packing, struct log_file *file)
+{
+    struct entry_plan plan = {0};
+    const char *allocator;
+
+    memset(file->unseen_allocator, 0, sizeof(file->unseen_allocator));
+    memset(file->unseen_why, 0, sizeof(file->unseen_why));
+    if (!packing->executable || file->inside == LOG_INSIDE_RECORDED)
+        return;
+    allocator = allocator_inside(packing->executable);
+    if (allocator || file->inside != LOG_INSIDE_NO_PLAN || file->flags & LOG_FLAG_FOREIGN_MALLOC)
+        entry_plan_make(packing->executable, &plan);
+    if (!allocator)
+        allocator = plan.allocator; /* a malloc of nobody's */
+    if (allocator)
+        name_unseen(packing, file, allocator, &plan);
+    entry_plan_done(&plan);
+}
+
+int packing_finish(struct packing *packing, struct log_file *file, struct error *err)
+{
+    struct live_log *live = packing->live;
+    int code = collect_all(packing, err);
+
+    if (packing->settings.time_shift == 0)
+        packing_set_clock(packing, file);
+    learn_frees(packing);
+    if (code == 0)
+        code = append_all_definitions(packing, true, err);
+    for (size_t i = 0; code == 0 && i < packing->n_backlog; i++) {
+        const struct packing_item *item = &packing->backlog[i];
+        code = append_events(packing, item, err);
+        if (code == 0)
+            atomic_store_explicit(&live_log_segment(live, item->index)->state, LOG_STATE_PACKED,
+                                  memory_order_release);
+        fault_point("packed");
+    }
+    note_unseen(packing, file);
+    return code ? code : packing_append_trailer(packing, file, err);
+}

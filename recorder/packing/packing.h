@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * packing: moves the segments of a live log into a packed one.
+ *
+ * Model:   EVENTS and SIDE segments are packed whole when sealed and given back to the program.
+ *          DEFS and NODES segments stay; before events are packed, what was committed since the last
+ *          time is packed as a part. When the program is gone, packing_finish packs what is left by looking at every
+ *          segment's state; it does not trust the stacks of a process that was killed.
+ *
+ *              sealed --frame appended--> packed --> free (on the free stack)
+ *                 \--write failed: stays sealed, in `backlog`, tried again
+ *
+ * Invariants
+ *   PG-1 A segment's frame is in the file before its state is packed (LL-3), so at any instant each
+ *        event is in the packed file or in a segment, or in both under one sequence.
+ *   PG-2 packing_finish succeeded: everything is in the packed file and its trailer is the last
+ *        frame; the live log may be deleted.
+ *   PG-3 The definitions that events name are in frames before theirs, so that a packed file that is
+ *        cut anywhere has the stacks of the events it kept (LF-3).
+ *   PG-4 The program may write anything anywhere in the live log, also while we look: a payload is
+ *        copied before it is packed, and what we remember is not in the live log.
+ * Threads: one.
+ */
+#ifndef MTRACE_RECORDER_PACKING_H
+#define MTRACE_RECORDER_PACKING_H
+
+#include "recorder/live/definition_parts.h"
+#include "recorder/live/live_log.h"
+#include "recorder/packing/packed_log.h"
+#include "support/error.h"
+#include "support/pack.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct cull;
+struct family;
+struct last_frees;
+
+enum {
+    PACKING_STEP_MAX = 64, /* segments of one step: some milliseconds */
+    PACKING_UNSEEN_BYTES = 512,
+};
+
+/* A segment that waits to be packed. */
+struct packing_item {
+    uint64_t sequence;
+    uint32_t index;
+};
+
+struct packing {
+    struct live_log *live;
+    struct packed_log *packed;
+    struct pack *pack;
+    struct cull *cull;         /* NULL: nothing is culled */
+    struct last_frees *others; /* with cull; not NULL */
+    struct pack_settings settings;
+    struct definition_parts definitions;
+    struct packing_item *backlog;
+    size_t n_backlog;
+    size_t n_capacity;
+    uint64_t n_events;
+    double ticks_per_ns;               /* 0: not known yet */
+    bool has_header;                   /* written since the program attached */
+    bool knows_frees;                  /* others: what CU-3 asks for is known */
+    struct family *family;             /* learns from definitions; NULL: nobody does */
+    char *executable;                  /* by its own definition; owned, NULL: not known */
+    char unseen[PACKING_UNSEEN_BYTES]; /* by packing_finish, see there; "": nothing */
+    bool has_blocks; /* an event of a block was packed: malloc and its like were seen */
+    uint64_t payload[LOG_SEGMENT_PAYLOAD_BYTES / 8]; /* a copy, see PG-4 */
+    uint8_t frame[PACK_SEGMENT_MAX_BYTES];
+};
+
+/* The logs and the workspace stay the caller's; zstd_level 0 stores. */
+struct packing *packing_new(struct live_log *live, struct packed_log *packed, struct pack *pack,
+                            int zstd_level);
+
+/* From now on leaves out blocks that live up to max_ns; false without memory. */
+bool packing_start_culling(struct packing *packing, uint64_t max_ns);
+void packing_free(struct packing *packing);
+
+/* Packs sealed segments; *ret_n_packed says how many. When they are PACKING_STEP_MAX there may be
+ * more, and the caller can look at other things before. What is left stays in the backlog. */
+int packing_step(struct packing *packing, uint32_t *ret_n_packed, struct error *err);
+
+/* Everything that is left, then the trailer: *file as it shall be read, to which is added which
+ * allocator inside the executable was not seen, and why. `unseen` then says "jemalloc inside
+ * '/the/program' are not recorded (…)". */
+int packing_finish(struct packing *packing, struct log_file *file, struct error *err);
+
+/* The trailer alone. */
+int packing_append_trailer(struct packing *packing, const struct log_file *file, struct error *err);
+
+/* Learns the rate of ticks from two readings of both clocks, and with it how far times are rounded:
+ * to the largest power of two ticks within 16 ns. Not at all while the readings are too near. */
+void packing_set_clock(struct packing *packing, const struct log_file *file);
+
+/* Appends samples, at most PACK_SAMPLES_MAX. */
+int packing_append_samples(struct packing *packing, const struct log_sample *samples, uint32_t n,
+                           struct error *err);
+
+#endif

@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: MIT */
+#include "recorder/recording/children.h"
+
+#include "recorder/family/later_logs.h"
+#include "support/running.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/inotify.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char live_suffix[] = ".live";
+static const uint64_t look_every_ns = 50000000;
+
+/* A log that was seen; not yet adopted while its process has not finished making it. */
+struct child {
+    struct child *next;
+    char *live_path;
+    struct recording *recording; /* NULL: not adopted */
+    uint64_t look_due_ns;        /* next look whether the process is there */
+    struct recording_end end;
+    bool has_end;     /* `end` is known */
+    bool is_refused;  /* it stays raw (CH-2) */
+    bool is_finished; /* to be forgotten */
+};
+
+struct children {
+    char *folder;
+    char *first; /* FILE without its folder */
+    struct recording_settings settings;
+    struct child *list;
+    struct recording_totals totals;
+    uint32_t n_logs;
+    pid_t program_pid;
+    struct recording_end program_end;
+    bool is_program_over; /* program_end is known */
+    bool is_following;
+    uint32_t n_images; /* of the program, whose logs were packed: no need to look for those */
+    int inotify_fd;    /* -1: none */
+};
+
+struct children *children_new(const char *path, pid_t program_pid, bool is_following,
+                              const struct recording_settings *settings)
+{
+    struct children *children = calloc(1, sizeof(*children));
+    const char *slash = strrchr(path, '/');
+
+    if (!children)
+        return NULL;
+    children->settings = *settings;
+    children->program_pid = program_pid;
+    children->inotify_fd = -1;
+    children->folder = slash == path ? strdup("/") : strndup(path, (size_t)(slash - path));
+    children->first = strdup(slash + 1);
+    if (!children->folder || !children->first) {
+        children_free(children);
+        return NULL;
+    }
+    children->is_following = is_following;
+    if (is_following)
+        children->inotify_fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+    if (children->inotify_fd >= 0
+        && inotify_add_watch(children->inotify_fd, children->folder, IN_CREATE | IN_ONLYDIR) < 0) {
+        close(children->inotify_fd);
+        children->inotify_fd = -1;
+    }
+    return children;
+}
+
+void children_free(struct children *children)
+{
+    struct child *next;
+
+    if (!children)
+        return;
+    for (struct child *child = children->list; child; child = next) {
+        next = child->next;
+        recording_free(child->recording);
+        free(child->live_path);
+        free(child);
+    }
+    if (children->inotify_fd >= 0)
+        close(children->inotify_fd);
+    free(children->folder);
+    free(children->first);
+    free(children);
+}
+
+/* ---- finding --------------------------------------------------------------------------------- */
+
+static void note(struct children *children, const char *name)
+{
+    struct child *child;
+    char *path = NULL;
+
+    if (!later_logs_is_name(children->first, name, live_suffix)
+        || asprintf(&path, "%s/%s", children->folder, name) < 0)
+        return;
+    for (child = children->list; child; child = child->next)
+        if (strcmp(child->live_path, path) == 0)
+            break;
+    if (child || !(child = calloc(1, sizeof(*child)))) {
+        free(path);
+        return;
+    }
+    child->live_path = path;
+    child->next = children->list;
+    children->list = child;
+}
+
+static void note_new(struct children *children)
+{
+    _Alignas(struct inotify_event) char events[4096];
+    ssize_t n;
+
+    while ((n = read(children->inotify_fd, events, sizeof(events))) > 0) {
+        for (char *at = events; at < events + n;) {
+            const struct inotify_event *event = (const struct inotify_event *)(void *)at;
+            if (event->len)
+                note(children, event->name);
+            at += sizeof(*event) + event->len;
+        }
+    }
+}
+
+static bool is_there(const struct children *children, uint32_t image, const char *suffix,
+                     char **ret_name)
+{
+    struct stat status;
+    char *path = NULL;
+    bool is_found;
+
+    *ret_name = NULL;
+    if (asprintf(ret_name, "%s.%d.%" PRIu32 "%s", children->first, (int)children->program_pid,
+                 image, suffix)
+        < 0) {
+        *ret_name = NULL;
+        return false;
+    }
+    is_found =
+        asprintf(&path, "%s/%s", children->folder, *ret_name) >= 0 && lstat(path, &status) == 0;
+    free(path);
+    return is_found;
+}
+
+/* The first free number is the next image's. */
+static void note_images(struct children *children)
+{
+    bool is_found = true;
+
+    for (uint32_t image = children->n_images; is_found; image++) {
+        char *live_name;
+        char *name;
+        bool is_live = is_there(children, image, live_suffix, &live_name);
+        is_found = is_there(children, image, "", &name) || is_live;
+        if (is_live)
+            note(children, live_name);
+        else if (is_found && image == children->n_images)
+            children->n_images++;
+        free(live_name);
+        free(name);
+    }
+}
+
+static void note_all(struct children *children)
+{
+    DIR *folder = opendir(children->folder);
+    const struct dirent *entry;
+
+    if (!folder)
+        return;
+    while ((entry = readdir(folder)))
+        note(children, entry->d_name);
+    closedir(folder);
+}
+
+/* ---- living and dying ------------------------------------------------------------------------ */
+
+static void finish(struct children *children, struct child *child)
+{
+    struct recording_totals totals;
+
+    if (recording_finish(child->recording, child->has_end ? &child->end : NULL, &totals, NULL)
+        == 0) {
+        children->totals.n_events += totals.n_events;
+        children->totals.n_dropped += totals.n_dropped;
+        children->totals.n_started += totals.n_started;
+        for (int i = 0; i < LOG_DROP_REASONS; i++)
+            children->totals.dropped[i] += totals.dropped[i];
+        children->totals.n_culled += totals.n_culled;
+        children->totals.file_bytes += totals.file_bytes;
+        if (!children->totals.unseen[0]) /* the first will do: the import names all */
+            memcpy(children->totals.unseen, totals.unseen, sizeof(totals.unseen));
+        children->n_logs++;
+        child->is_finished = true;
+    } else {
+        child->is_refused = true;
+    }
+    recording_free(child->recording);
+    child->recording = NULL;
+}
+
+/* A raw log that cannot be packed stays; one that is being made, or lacks room beside it, will be looked
+ * at again. */
+static void adopt(struct children *children, struct child *child)
+{
+    size_t n = strlen(child->live_path) - (sizeof(live_suffix) - 1);
+    char *path = strndup(child->live_path, n);
+    struct error err;
+
+    if (path
+        && recording_adopt(child->live_path, path, &children->settings, &child->recording, &err)
+               != 0
+        && err.code != ERROR_FORMAT && err.os_errno != ENOSPC
+        && access(child->live_path, F_OK) == 0)
+        child->is_refused = true;
+    free(path);
+}
+
+/* Nobody can write to the log any more. Fills in how the process ended where that can be seen. */
+static bool is_over(const struct children *children, struct child *child)
+{
+    pid_t pid = child->recording->pid;
+
+    if (pid == children->program_pid) {
+        child->end = children->program_end;
+        child->has_end = children->is_program_over;
+        return children->is_program_over;
+    }
+    if (running_is(pid))
+        return false;
+    if (!child->has_end)
+        child->has_end = running_find_status(pid, &child->end.wait_status);
+    return true;
+}
+
+static uint32_t step_child(struct children *children, struct child *child, uint64_t now_ns)
+{
+    uint32_t n_packed = 0;
+    bool is_ended = false;
+
+    if (!child->recording)
+        adopt(children, child);
+    if (!child->recording)
+        return 0;
+    if (now_ns >= child->look_due_ns) {
+        child->look_due_ns = now_ns + look_every_ns;
+        is_ended = is_over(children, child);
+    }
+    (void)recording_step(child->recording, now_ns, &n_packed, NULL);
+    if (is_ended)
+        finish(children, child);
+    return n_packed;
+}
+
+/* Frees what is finished: a build may have thousands of short processes. */
+static void forget_finished(struct children *children)
+{
+    for (struct child **link = &children->list; *link;) {
+        struct child *child = *link;
+        if (!child->is_finished) {
+            link = &child->next;
+            continue;
+        }
+        *link = child->next;
+        free(child->live_path);
+        free(child);
+    }
+}
+
+uint32_t children_step(struct children *children, uint64_t now_ns)
+{
+    uint32_t n_packed = 0;
+
+    if (children->inotify_fd >= 0)
+        note_new(children);
+    if (!children->is_following)
+        note_images(children);
+    for (struct child *child = children->list; child; child = child->next)
+        if (!child->is_refused)
+            n_packed += step_child(children, child, now_ns);
+    forget_finished(children);
+    return n_packed;
+}
+
+void children_note_end(struct children *children, pid_t pid, const struct recording_end *end)
+{
+    if (pid == children->program_pid && !children->is_program_over) {
+        children->program_end = *end;
+        children->is_program_over = true;
+        return;
+    }
+    for (struct child *child = children->list; child; child = child->next)
+        if (child->recording && child->recording->pid == pid) {
+            child->end = *end;
+            child->has_end = true;
+        }
+}
+
+uint32_t children_settle(struct children *children, uint64_t now_ns)
+{
+    uint32_t n_running = 0;
+
+    if (children->is_following)
+        note_all(children);
+    else
+        note_images(children);
+    for (struct child *child = children->list; child; child = child->next) {
+        if (child->is_refused)
+            continue;
+        child->look_due_ns = 0;
+        step_child(children, child, now_ns);
+        n_running += child->recording != NULL;
+    }
+    forget_finished(children);
+    return n_running;
+}
+
+void children_abandon(struct children *children)
+{
+    for (struct child *child = children->list; child; child = child->next)
+        if (child->recording)
+            recording_abandon(child->recording);
+}
+
+void children_get_totals(const struct children *children, struct recording_totals *ret_totals,
+                         uint32_t *ret_n_logs)
+{
+    *ret_totals = children->totals;
+    *ret_n_logs = children->n_logs;
+}

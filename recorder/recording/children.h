@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * children: the logs of later images of the program and of its children, packed while they grow.
+ *
+ * Model:   each recorded image behind an exec, and each child that is followed, makes a raw log
+ *          FILE.PID.N.live beside FILE; each becomes a recording of its own, finished when its
+ *          process is gone. inotify tells of those of children (without it the folder is read at
+ *          the end only); those of the program itself are looked for by their names.
+ * Invariants
+ *   CH-1 A log is finished only when nobody can write to it any more.
+ *   CH-2 A log that cannot be packed stays as it is: raw logs can be imported.
+ *   CH-3 How a process ended is in its log if it is our child: the program's pid after exec, and
+ *        orphans of --wait. Of others it is seen only in the moment before their parent hears it.
+ * Threads: one.
+ */
+#ifndef MTRACE_RECORDER_CHILDREN_H
+#define MTRACE_RECORDER_CHILDREN_H
+
+#include "recorder/recording/recording.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct children;
+
+/* `path` is FILE, absolute; the program itself has `program_pid`, also when it executes another.
+ * `is_following`: not only that one. NULL without memory. */
+struct children *children_new(const char *path, pid_t program_pid, bool is_following,
+                              const struct recording_settings *settings);
+
+/* Finishes nothing: logs that are still open stay raw. Takes NULL. */
+void children_free(struct children *children);
+
+/* Does what is due; returns how many segments were moved. */
+uint32_t children_step(struct children *children, uint64_t now_ns);
+
+/* How a process ended that was our child. Logs of the program's pid wait for that. */
+void children_note_end(struct children *children, pid_t pid, const struct recording_end *end);
+
+/* After the program ended: finds what inotify did not tell and finishes what is finished. Returns
+ * how many recorded processes are still running. */
+uint32_t children_settle(struct children *children, uint64_t now_ns);
+
+/* Lets those that still run go on without us. */
+void children_abandon(struct children *children);
+
+/* Sums over all finished logs. */
+void children_get_totals(const struct children *children, struct recording_totals *ret_totals,
+                         uint32_t *ret_n_logs);
+
+#endif

@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: MIT */
+#include "recorder/recording/recording.h"
+
+#include "recorder/family/family.h"
+#include "recorder/family/later_logs.h"
+#include "recorder/family/log_name.h"
+#include "recorder/packing/cull.h"
+#include "recorder/platform/fault_point.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+#if defined(__x86_64__)
+#    include <x86intrin.h>
+#endif
+
+static const uint64_t samples_every_ns = 1000000000;
+
+static uint64_t random_run_id(void)
+{
+    uint64_t run_id = 0;
+
+    if (getrandom(&run_id, sizeof(run_id), GRND_NONBLOCK) != sizeof(run_id) || run_id == 0) {
+        struct timespec now;
+        clock_gettime(CLOCK_REALTIME, &now);
+        run_id = ((uint64_t)now.tv_sec << 30 ^ (uint64_t)now.tv_nsec) << 16 | (uint32_t)getpid();
+    }
+    return run_id;
+}
+
+static struct recording *new_recording(void)
+{
+    struct recording *recording = calloc(1, sizeof(*recording));
+
+    if (!recording)
+        return NULL;
+    recording->live.fd = -1;
+    recording->packed.fd = -1;
+    recording->pack = pack_new();
+    if (!recording->pack) {
+        free(recording);
+        return NULL;
+    }
+    return recording;
+}
+
+void recording_free(struct recording *recording)
+{
+    if (!recording)
+        return;
+    packing_free(recording->packing);
+    pack_free(recording->pack);
+    live_log_close(&recording->live);
+    packed_log_close(&recording->packed);
+    free(recording);
+}
+
+static int prepare_packing(struct recording *recording, const struct recording_settings *settings,
+                           struct error *err)
+{
+    recording->packing =
+        packing_new(&recording->live, &recording->packed, recording->pack, settings->zstd_level);
+    if (!recording->packing)
+        return error_set(err, ERROR_NOMEM, "not enough memory");
+    recording->packing->family = settings->family;
+    if (settings->cull_ns && !packing_start_culling(recording->packing, settings->cull_ns))
+        return error_set(err, ERROR_NOMEM, "not enough memory");
+    return 0;
+}
+
+/* A smaller pool where the limit on file sizes wants it; the program can still add to it. */
+static uint32_t pool_segments(void)
+{
+    struct rlimit limit;
+    rlim_t n = LIVE_LOG_POOL_SEGMENTS;
+
+    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY
+        && limit.rlim_cur < LOG_FILE_HEADER_BYTES + n * LOG_SEGMENT_BYTES)
+        n = limit.rlim_cur < LOG_FILE_HEADER_BYTES
+                ? 0
+                : (limit.rlim_cur - LOG_FILE_HEADER_BYTES) / LOG_SEGMENT_BYTES;
+    return n ? (uint32_t)n : 1;
+}
+
+static int create_files(struct recording *recording, const char *path, bool force,
+                        struct error *err)
+{
+    char *live_path = log_name_live(path);
+    int code;
+
+    if (!live_path)
+        return error_set(err, ERROR_NOMEM, "not enough memory");
+    if (!force && access(live_path, F_OK) == 0 && !packed_log_is_recording(path)) {
+        code = error_set(err, ERROR_EXISTS,
+                         "'%s' is left over from another recording; save it with 'mtrace-record "
+                         "--pack %s', or use --force to delete it",
+                         live_path, path);
+        free(live_path);
+        return code;
+    }
+    if (force && !packed_log_is_recording(path))
+        later_logs_remove(path);
+    code = packed_log_create(path, force, &recording->packed, err);
+    if (code == 0) {
+        if (force)
+            unlink(live_path);
+        code = live_log_create(live_path, random_run_id(), pool_segments(), &recording->live, err);
+        live_log_look(&recording->live);
+        if (code == 0)
+            code = packed_log_write_header(&recording->packed, &recording->live.seen, err);
+        if (code)
+            recording_discard(recording);
+    }
+    free(live_path);
+    return code;
+}
+
+static void note_begin(const struct recording *recording)
+{
+    if (recording->packing->family)
+        family_note_log(recording->packing->family, recording->pid);
+}
+
+int recording_create(const char *path, pid_t pid, const struct recording_settings *settings,
+                     struct recording **ret_recording, struct error *err)
+{
+    struct recording *recording = new_recording();
+    int code;
+
+    if (!recording)
+        return error_set(err, ERROR_NOMEM, "not enough memory");
+    code = create_files(recording, path, settings->force, err);
+    if (code == 0) {
+        code = prepare_packing(recording, settings, err);
+        if (code)
+            recording_discard(recording);
+    }
+    if (code) {
+        recording_free(recording);
+        return code;
+    }
+    live_log_limit(&recording->live, settings->max_live_bytes);
+    recording->pid = pid;
+    note_begin(recording);
+    samples_init(&recording->samples, pid, settings->sample_ms, 0);
+    *ret_recording = recording;
+    return 0;
+}
+
+int recording_adopt(const char *live_path, const char *path,
+                    const struct recording_settings *settings, struct recording **ret_recording,
+                    struct error *err)
+{
+    struct recording *recording = new_recording();
+    int code;
+
+    if (!recording)
+        return error_set(err, ERROR_NOMEM, "not enough memory");
+    code = live_log_open(live_path, true, &recording->live, err);
+    live_log_limit(&recording->live, settings->max_live_bytes);
+    if (code == 0)
+        code = packed_log_create(path, settings->force, &recording->packed, err);
+    if (code == 0)
+        code = prepare_packing(recording, settings, err);
+    if (code) {
+        recording_free(recording);
+        return code;
+    }
+    recording->pid = (pid_t)recording->live.seen.pid;
+    note_begin(recording);
+    atomic_store_explicit(&recording->live.file->recorder_pid, (uint32_t)getpid(),
+                          memory_order_relaxed);
+    samples_init(&recording->samples, recording->pid, settings->sample_ms, 0);
+    *ret_recording = recording;
+    return 0;
+}
+
+static int write_samples(struct recording *recording, struct error *err)
+{
+    struct samples *samples = &recording->samples;
+    int code = 0;
+
+    if (samples->n_samples)
+        code =
+            packing_append_samples(recording->packing, samples->samples, samples->n_samples, err);
+    if (code == 0)
+        samples->n_samples = 0;
+    return code;
+}
+
+/* What the program has touched of the log stays in its memory: a segment is used to its end. A log
+ * that large grew because all of it was in use. */
+static uint64_t touched_bytes(const struct live_log *log)
+{
+    const uint32_t many_segments = 4096;
+    uint64_t n_used = 0;
+
+    if (log->n_mapped > many_segments)
+        return LOG_FILE_HEADER_BYTES + (uint64_t)log->n_mapped * LOG_SEGMENT_BYTES;
+    for (uint32_t i = live_log_next_used(log, 0); i < log->n_mapped;
+         i = live_log_next_used(log, i + 1))
+        n_used++;
+    return LOG_FILE_HEADER_BYTES + n_used * LOG_SEGMENT_BYTES;
+}
+
+static void take_samples(struct recording *recording, uint64_t now_ns)
+{
+    recording->samples.own_bytes = touched_bytes(&recording->live);
+    recording->samples_due_ns = samples_take(&recording->samples, now_ns);
+}
+
+int recording_step(struct recording *recording, uint64_t now_ns, uint32_t *ret_n_packed,
+                   struct error *err)
+{
+    int code = packing_step(recording->packing, ret_n_packed, err);
+
+    /* most programs are short and need no more than the first */
+    if (recording->live.n_unprepared
+        && atomic_load_explicit(&recording->live.seen.next_sequence, memory_order_relaxed)
+               > LIVE_LOG_FIRST_SEGMENTS / 2)
+        live_log_prepare(&recording->live, LIVE_LOG_POOL_SEGMENTS);
+    /* what an image that exec replaced looks like is not this log's business */
+    if (now_ns >= recording->samples_due_ns && recording->packing->has_header
+        && atomic_load_explicit(&recording->live.seen.end_kind, memory_order_relaxed)
+               != LOG_END_EXEC)
+        take_samples(recording, now_ns);
+    if (code == 0
+        && (now_ns >= recording->samples_flush_ns
+            || recording->samples.n_samples == PACK_SAMPLES_MAX)) {
+        recording->samples_flush_ns = now_ns + samples_every_ns;
+        code = write_samples(recording, err);
+    }
+    return code;
+}
+
+/* What the program could not say about its end. */
+static void complete_end(struct log_file *file, const struct recording_end *end)
+{
+    uint32_t kind = atomic_load_explicit(&file->end_kind, memory_order_relaxed);
+    int status = end->wait_status;
+
+    if (kind == LOG_END_EXEC)
+        return;
+    file->max_rss_bytes = end->max_rss_bytes;
+    if (WIFSIGNALED(status) && !(kind == LOG_END_ABORT && WTERMSIG(status) == SIGABRT)) {
+        atomic_store_explicit(&file->end_kind, LOG_END_SIGNAL, memory_order_relaxed);
+        atomic_store_explicit(&file->end_value, WTERMSIG(status), memory_order_relaxed);
+    } else if (WIFEXITED(status) && kind == LOG_END_UNKNOWN) {
+        atomic_store_explicit(&file->end_kind, LOG_END_IMMEDIATE, memory_order_relaxed);
+        atomic_store_explicit(&file->end_value, WEXITSTATUS(status), memory_order_relaxed);
+    }
+}
+
+/* A second reading of both clocks, far from the first: gives the best rate of ticks. */
+static void complete_clock(struct log_file *file)
+{
+#if defined(__x86_64__)
+    struct timespec now;
+
+    if (file->clock != LOG_CLOCK_TSC || clock_gettime(CLOCK_MONOTONIC, &now) != 0)
+        return;
+    file->last_ticks = __rdtsc();
+    file->last_monotonic_ns = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+#else
+    (void)file;
+#endif
+}
+
+void recording_count_drops(const struct log_file *file, struct recording_totals *totals)
+{
+    for (int i = 0; i < LOG_DROP_REASONS; i++) {
+        totals->dropped[i] = atomic_load_explicit(&file->dropped[i], memory_order_relaxed);
+        totals->n_dropped += totals->dropped[i];
+    }
+}
+
+static void take_totals(struct recording *recording, const struct log_file *file,
+                        struct recording_totals *ret_totals)
+{
+    *ret_totals = (struct recording_totals){
+        .n_events = recording->packing->n_events,
+        .n_culled = cull_count(recording->packing->cull),
+        .file_bytes = (uint64_t)recording->packed.end_offset,
+        .flags = file->flags | (live_log_is_cut(&recording->live) ? LOG_FLAG_CUT : 0u),
+        .n_threads = atomic_load_explicit(&file->n_threads, memory_order_relaxed),
+        .n_started = atomic_load_explicit(&file->n_children, memory_order_relaxed),
+        .end_kind = atomic_load_explicit(&file->end_kind, memory_order_relaxed),
+        .is_attached = file->start_ticks != 0,
+        .has_blocks = recording->packing->has_blocks,
+    };
+    memcpy(ret_totals->unseen, recording->packing->unseen, sizeof(ret_totals->unseen));
+    recording_count_drops(file, ret_totals);
+}
+
+/* RG-1: of a live log that could not be read the file may have what we do not. */
+static bool is_used_up(const struct live_log *live)
+{
+    return !live_log_is_cut(live) || live->map.is_short;
+}
+
+int recording_finish(struct recording *recording, const struct recording_end *end,
+                     struct recording_totals *ret_totals, struct error *err)
+{
+    struct log_file file;
+    int code = write_samples(recording, err);
+
+    live_log_look(&recording->live);
+    file = recording->live.seen;
+    complete_clock(&file);
+    if (end)
+        complete_end(&file, end);
+    if (code == 0)
+        code = packing_finish(recording->packing, &file, err);
+    take_totals(recording, &file, ret_totals);
+    if (recording->packing->family) {
+        family_note_started(recording->packing->family, ret_totals->n_started);
+        family_note_end(recording->packing->family, recording->pid, ret_totals->end_kind,
+                        file.start_monotonic_ns, ret_totals->n_dropped);
+    }
+    if (code == 0 && is_used_up(&recording->live)) {
+        live_log_remove(&recording->live);
+        fault_point("removed");
+    }
+    return code;
+}
+
+void recording_abandon(struct recording *recording)
+{
+    atomic_store_explicit(&recording->live.file->recorder_pid, 0, memory_order_relaxed);
+}
+
+void recording_discard(struct recording *recording)
+{
+    if (recording->live.path)
+        live_log_remove(&recording->live);
+    if (recording->packed.path)
+        packed_log_remove(&recording->packed);
+}

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * recording: one process image that is being recorded: its live log, its packed file, its samples.
+ *
+ * Model:   made for the program itself with a pool of ours, or for a child around the log that the
+ *          child made. recording_step moves what there is to move; recording_finish completes the
+ *          packed file once the process is gone, and deletes the live log.
+ * Invariants
+ *   RG-1 A live log is deleted only after everything in it is in the packed file; in all other
+ *        cases both files stay, and can be imported or packed later.
+ * Threads: one.
+ */
+#ifndef MTRACE_RECORDER_RECORDING_H
+#define MTRACE_RECORDER_RECORDING_H
+
+#include "recorder/live/live_log.h"
+#include "recorder/packing/packed_log.h"
+#include "recorder/packing/packing.h"
+#include "recorder/recording/samples.h"
+#include "support/error.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct recording_settings {
+    bool force;              /* replace an existing target */
+    int zstd_level;          /* 0: no compression */
+    uint64_t cull_ns;        /* blocks freed within are dropped; 0: none */
+    uint64_t sample_ms;      /* 0: no samples */
+    struct family *family;   /* hears of all logs; NULL: nobody does */
+    uint64_t max_live_bytes; /* what lies behind in a live log is not looked at */
+};
+
+/* What a finished recording amounts to. */
+struct recording_totals {
+    uint64_t n_events;
+    uint64_t n_dropped;
+    uint64_t dropped[LOG_DROP_REASONS]; /* the same by enum log_drop */
+    uint64_t n_culled;                  /* blocks */
+    uint64_t file_bytes;
+    uint32_t flags;                    /* LOG_FLAG_* */
+    uint32_t n_threads;                /* that were recorded */
+    uint32_t n_started;                /* processes that it started */
+    uint32_t end_kind;                 /* enum log_end */
+    bool is_attached;                  /* the collector ran at all */
+    bool has_blocks;                   /* it saw an allocation or a free */
+    char unseen[PACKING_UNSEEN_BYTES]; /* "jemalloc inside '/the/program' are not recorded (…)" */
+};
+
+/* How the process ended, as wait4 says; pass NULL when nobody can know. */
+struct recording_end {
+    int wait_status;
+    uint64_t max_rss_bytes; /* 0: not known */
+};
+
+struct recording {
+    struct live_log live;
+    struct packed_log packed;
+    struct pack *pack;
+    struct packing *packing;
+    struct samples samples;
+    uint64_t samples_due_ns;   /* next to be taken */
+    uint64_t samples_flush_ns; /* next to be written */
+    pid_t pid;
+};
+
+/* For the program itself: makes `path` and a pool `path`.live. */
+int recording_create(const char *path, pid_t pid, const struct recording_settings *settings,
+                     struct recording **ret_recording, struct error *err);
+
+/* For a process that made `live_path` itself. */
+int recording_adopt(const char *live_path, const char *path,
+                    const struct recording_settings *settings, struct recording **ret_recording,
+                    struct error *err);
+
+/* Does what is due; *ret_n_packed segments were moved, see packing_step. A failure (disk full) may
+ * pass. */
+int recording_step(struct recording *recording, uint64_t now_ns, uint32_t *ret_n_packed,
+                   struct error *err);
+
+/* After the process is gone. `end` may be NULL. On failure both files stay. */
+int recording_finish(struct recording *recording, const struct recording_end *end,
+                     struct recording_totals *ret_totals, struct error *err);
+
+/* Gives the live log up to itself: the process goes on without a recorder. Files stay. */
+void recording_abandon(struct recording *recording);
+
+/* Deletes both files: nothing was recorded. */
+void recording_discard(struct recording *recording);
+
+/* Adds up what the header says was dropped. */
+void recording_count_drops(const struct log_file *file, struct recording_totals *totals);
+
+/* Closes everything; takes NULL. */
+void recording_free(struct recording *recording);
+
+#endif

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT */
+#include "server/api/api.h"
+
+#include "server/api/api_meta.h"
+#include "server/api/live.h"
+#include "server/api/openapi.h"
+#include "server/api/source_text.h"
+#include "server/api/values.h"
+#include "server/http/exchange.h"
+#include "server/question/question.h"
+#include "server/recordings/recordings.h"
+#include "support/error.h"
+
+#include <string.h>
+
+static const char prefix[] = "/api/v1";
+
+enum {
+    NAME_BYTES = 64
+};
+
+/* The pieces of /api/v1/ID/COMMAND. */
+struct target {
+    char id[NAME_BYTES];
+    char command[NAME_BYTES];
+};
+
+/* Of the path's next piece; false when it is empty or too long. */
+static bool take_piece(const char **path, char *ret_piece)
+{
+    size_t length;
+
+    if (**path != '/')
+        return false;
+    length = strcspn(++*path, "/");
+    if (length == 0 || length >= NAME_BYTES)
+        return false;
+    memcpy(ret_piece, *path, length);
+    ret_piece[length] = '\0';
+    *path += length;
+    return true;
+}
+
+static int parse_target(const char *path, struct target *ret_target, struct error *err)
+{
+    const char *at = path + strlen(prefix);
+
+    if (!take_piece(&at, ret_target->id) || !take_piece(&at, ret_target->command) || *at)
+        return error_set(err, ERROR_NOT_FOUND, "'%s' is not /api/v1/RECORDING/COMMAND", path);
+    return 0;
+}
+
+/* What is no command of mtrace-query. */
+static const struct resource {
+    const char *name;
+    int (*answer)(const struct question_place *place, const struct recording *recording,
+                  struct exchange *exchange, struct error *err);
+} resources[] = {
+    {"values", values_answer},
+    {"source", source_text_answer},
+};
+
+static int answer_target(const struct question_place *place, const struct recording *recording,
+                         const struct target *target, struct exchange *exchange, struct error *err)
+{
+    const struct question asked = {.command = target->command};
+
+    for (size_t i = 0; i < sizeof(resources) / sizeof(resources[0]); i++)
+        if (strcmp(resources[i].name, target->command) == 0)
+            return resources[i].answer(place, recording, exchange, err);
+    return question_answer(place, recording, &asked, exchange, err);
+}
+
+bool api_is_asked(const struct exchange *exchange)
+{
+    return strncmp(exchange->path, "/api/", strlen("/api/")) == 0;
+}
+
+static int check_method(struct exchange *exchange, const struct target *target, struct error *err)
+{
+    bool is_sql = strcmp(target->command, "sql") == 0;
+
+    if (strcmp(exchange->method, is_sql ? "POST" : "GET") == 0)
+        return 0;
+    return error_set(err, ERROR_USAGE, "%s is asked by %s", target->command,
+                     is_sql ? "POST, the statement is the body" : "GET");
+}
+
+int api_answer(const struct question_place *place, struct exchange *exchange, struct error *err)
+{
+    const struct recording *recording;
+    struct target target;
+    int rc;
+
+    if (strcmp(exchange->path, prefix) == 0 || strcmp(exchange->path, "/api/v1/") == 0) {
+        api_meta_print(exchange->out, place->recordings);
+        return 0;
+    }
+    if (strcmp(exchange->path, "/api/v1/openapi.json") == 0) {
+        openapi_print(exchange->out);
+        return 0;
+    }
+    if (strcmp(exchange->path, "/api/v1/events") == 0)
+        return live_answer(place->recordings, exchange, err);
+    if (strncmp(exchange->path, prefix, strlen(prefix)) != 0)
+        return error_set(err, ERROR_NOT_FOUND, "there is no '%s'; the interface is /api/v1",
+                         exchange->path);
+    rc = parse_target(exchange->path, &target, err);
+    if (rc == 0)
+        rc = check_method(exchange, &target, err);
+    if (rc != 0)
+        return rc;
+    recording = recordings_find(place->recordings, target.id);
+    if (!recording)
+        return error_set(err, ERROR_NOT_FOUND,
+                         "this server has no recording '%s'; /api/v1 lists them", target.id);
+    return answer_target(place, recording, &target, exchange, err);
+}

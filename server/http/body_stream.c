@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: MIT */
+#include "server/http/body_stream.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+struct body_stream {
+    pthread_mutex_t mutex;
+    pthread_cond_t changed;
+    FILE *file;
+    size_t begin, used; /* of the ring; under the mutex */
+    bool is_ended;
+    bool is_sent_now;
+    atomic_bool is_abandoned; /* read by the writer between rows, without the mutex */
+    char ring[BODY_STREAM_BYTES];
+};
+
+static size_t smaller(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+/* What fits into the ring in one piece; the mutex is held, and there is room. */
+static size_t put_piece(struct body_stream *stream, const char *bytes, size_t size)
+{
+    size_t at = (stream->begin + stream->used) % BODY_STREAM_BYTES;
+    size_t n = smaller(size, smaller(BODY_STREAM_BYTES - stream->used, BODY_STREAM_BYTES - at));
+
+    memcpy(stream->ring + at, bytes, n);
+    stream->used += n;
+    return n;
+}
+
+static ssize_t write_cookie(void *cookie, const char *bytes, size_t size)
+{
+    struct body_stream *stream = cookie;
+    size_t done = 0;
+
+    pthread_mutex_lock(&stream->mutex);
+    while (done < size && !body_stream_is_abandoned(stream)) {
+        if (stream->used == BODY_STREAM_BYTES) {
+            pthread_cond_wait(&stream->changed, &stream->mutex);
+            continue;
+        }
+        done += put_piece(stream, bytes + done, size - done);
+        pthread_cond_broadcast(&stream->changed);
+    }
+    pthread_mutex_unlock(&stream->mutex);
+    if (done == size)
+        return (ssize_t)size;
+    errno = EPIPE;
+    return 0; /* as fopencookie wants a failure to be told */
+}
+
+struct body_stream *body_stream_new(void)
+{
+    struct body_stream *stream = malloc(sizeof(*stream));
+    pthread_condattr_t attributes;
+
+    if (!stream)
+        return NULL;
+    stream->begin = stream->used = 0;
+    stream->is_ended = stream->is_sent_now = false;
+    atomic_init(&stream->is_abandoned, false);
+    stream->file = fopencookie(stream, "w", (cookie_io_functions_t){.write = write_cookie});
+    if (!stream->file) {
+        free(stream);
+        return NULL;
+    }
+    pthread_mutex_init(&stream->mutex, NULL);
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(&stream->changed, &attributes);
+    pthread_condattr_destroy(&attributes);
+    return stream;
+}
+
+void body_stream_free(struct body_stream *stream)
+{
+    if (!stream)
+        return;
+    body_stream_abandon(stream);
+    (void)fclose(stream->file);
+    pthread_cond_destroy(&stream->changed);
+    pthread_mutex_destroy(&stream->mutex);
+    free(stream);
+}
+
+FILE *body_stream_file(struct body_stream *stream)
+{
+    return stream->file;
+}
+
+void body_stream_send_now(struct body_stream *stream)
+{
+    pthread_mutex_lock(&stream->mutex);
+    stream->is_sent_now = true;
+    pthread_cond_broadcast(&stream->changed);
+    pthread_mutex_unlock(&stream->mutex);
+}
+
+void body_stream_end(struct body_stream *stream)
+{
+    (void)fflush(stream->file);
+    pthread_mutex_lock(&stream->mutex);
+    stream->is_ended = true;
+    pthread_cond_broadcast(&stream->changed);
+    pthread_mutex_unlock(&stream->mutex);
+}
+
+bool body_stream_is_abandoned(const struct body_stream *stream)
+{
+    /* Only a flag: what it guards is under the mutex. */
+    return atomic_load_explicit(&stream->is_abandoned, memory_order_relaxed);
+}
+
+static struct timespec in_ms(int ms)
+{
+    struct timespec at;
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &at);
+    at.tv_sec += ms / 1000;
+    at.tv_nsec += ms % 1000 * 1000000L;
+    if (at.tv_nsec >= 1000000000L) {
+        at.tv_sec++;
+        at.tv_nsec -= 1000000000L;
+    }
+    return at;
+}
+
+static bool is_long(const struct body_stream *stream)
+{
+    return stream->is_sent_now || stream->used == BODY_STREAM_BYTES;
+}
+
+enum body_stream_state body_stream_wait(struct body_stream *stream, int wait_ms)
+{
+    const struct timespec until = in_ms(wait_ms);
+    enum body_stream_state state;
+
+    pthread_mutex_lock(&stream->mutex);
+    while (!stream->is_ended && !is_long(stream))
+        if (pthread_cond_timedwait(&stream->changed, &stream->mutex, &until) == ETIMEDOUT)
+            break;
+    state = stream->is_ended  ? BODY_STREAM_WHOLE
+            : is_long(stream) ? BODY_STREAM_LONG
+                              : BODY_STREAM_WORKING;
+    pthread_mutex_unlock(&stream->mutex);
+    return state;
+}
+
+size_t body_stream_take(struct body_stream *stream, char *ret_bytes, size_t size)
+{
+    size_t done = 0;
+
+    pthread_mutex_lock(&stream->mutex);
+    while (stream->used == 0 && !stream->is_ended)
+        pthread_cond_wait(&stream->changed, &stream->mutex);
+    while (done < size && stream->used > 0) {
+        size_t n = smaller(size - done, smaller(stream->used, BODY_STREAM_BYTES - stream->begin));
+
+        memcpy(ret_bytes + done, stream->ring + stream->begin, n);
+        stream->begin = (stream->begin + n) % BODY_STREAM_BYTES;
+        stream->used -= n;
+        done += n;
+    }
+    pthread_cond_broadcast(&stream->changed);
+    pthread_mutex_unlock(&stream->mutex);
+    return done;
+}
+
+void body_stream_abandon(struct body_stream *stream)
+{
+    pthread_mutex_lock(&stream->mutex);
+    atomic_store_explicit(&stream->is_abandoned, true, memory_order_relaxed);
+    pthread_cond_broadcast(&stream->changed);
+    pthread_mutex_unlock(&stream->mutex);
+}

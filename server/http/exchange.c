@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+#include "server/http/exchange.h"
+
+#include "support/error.h"
+#include "support/json_text.h"
+
+#include <string.h>
+
+const char *exchange_parameter(const struct exchange *exchange, const char *name)
+{
+    for (size_t i = exchange->n_parameters; i > 0; i--)
+        if (strcmp(exchange->parameters[i - 1].name, name) == 0)
+            return exchange->parameters[i - 1].value;
+    return NULL;
+}
+
+bool exchange_is_known(struct exchange *exchange, const char *etag)
+{
+    (void)snprintf(exchange->etag, sizeof(exchange->etag), "\"%s\"", etag);
+    if (!exchange->if_none_match || !strstr(exchange->if_none_match, exchange->etag))
+        return false;
+    exchange->status = 304;
+    return true;
+}
+
+int exchange_status_of(int code)
+{
+    switch (code) {
+    case ERROR_NONE:
+        return 200;
+    case ERROR_USAGE:
+        return 400;
+    case ERROR_NOT_FOUND:
+        return 404;
+    case ERROR_INTERRUPTED:
+        return 503;
+    default:
+        return 500;
+    }
+}
+
+static const char *code_name(int code)
+{
+    switch (code) {
+    case ERROR_USAGE:
+        return "usage";
+    case ERROR_NOT_FOUND:
+        return "not_found";
+    case ERROR_INTERRUPTED:
+        return "time_limit";
+    case ERROR_NOMEM:
+        return "no_memory";
+    case ERROR_FORMAT:
+    case ERROR_VERSION:
+    case ERROR_DATABASE:
+        return "database";
+    default:
+        return "failed";
+    }
+}
+
+void exchange_print_error(FILE *out, const struct error *err)
+{
+    (void)fprintf(out, "{\"error\":{\"code\":\"%s\",\"message\":", code_name(err->code));
+    json_text_put(out, err->text);
+    (void)fputs("}}\n", out);
+}

@@ -1,0 +1,469 @@
+/* SPDX-License-Identifier: MIT */
+#include "server/http/http_server.h"
+
+#include "server/http/body_stream.h"
+#include "support/error.h"
+#include "support/growing.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <microhttpd.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+    PIECE_BYTES = 32768,      /* of an answer that is sent as it comes */
+    HEADER_BYTES = 64 * 1024, /* of a request, address and parameters included */
+    IDLE_SECONDS = 60,
+    LOOK_MS = 100, /* how often a waiting connection looks whether its client is still there */
+};
+
+struct http_server {
+    struct http_server_options options;
+    struct MHD_Daemon *daemon;
+    uint16_t port;
+    atomic_bool is_ending;
+};
+
+/* One request, from its first line to its last byte. */
+struct conversation {
+    struct http_server *server;
+    struct exchange exchange;
+    struct body_stream *stream;
+    pthread_t worker;
+    bool has_worker;
+    struct error err;
+    int rc;
+    bool has_too_many; /* parameters */
+    bool has_too_much; /* body */
+    char *body;
+    size_t body_capacity;
+};
+
+/* ---- the worker ---- */
+
+static bool is_abandoned(const void *client)
+{
+    const struct conversation *conversation = client;
+
+    return body_stream_is_abandoned(conversation->stream)
+           || atomic_load_explicit(&conversation->server->is_ending, memory_order_relaxed);
+}
+
+static void send_now(const void *client)
+{
+    const struct conversation *conversation = client;
+
+    body_stream_send_now(conversation->stream);
+}
+
+static void *work(void *context)
+{
+    struct conversation *conversation = context;
+    const struct http_server_options *options = &conversation->server->options;
+
+    conversation->rc =
+        options->answer(options->context, &conversation->exchange, &conversation->err);
+    body_stream_end(conversation->stream);
+    return NULL;
+}
+
+/* ---- what is sent ---- */
+
+static void add_policy(struct MHD_Response *response, enum exchange_policy policy)
+{
+    static const char *const policies[] = {
+        [EXCHANGE_POLICY_DATA] = "default-src 'none'; frame-ancestors 'none'",
+        [EXCHANGE_POLICY_PAGE] =
+            "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+            "connect-src 'self'; frame-src 'self'; base-uri 'none'; form-action 'none'; "
+            "frame-ancestors 'none'",
+        [EXCHANGE_POLICY_PICTURE] =
+            "sandbox allow-scripts; default-src 'none'; script-src 'unsafe-inline'; "
+            "style-src 'unsafe-inline'; img-src data:; frame-ancestors 'self'",
+    };
+
+    (void)MHD_add_response_header(response, "Content-Security-Policy", policies[policy]);
+    (void)MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
+    (void)MHD_add_response_header(response, "Referrer-Policy", "no-referrer");
+    (void)MHD_add_response_header(response, "Cross-Origin-Resource-Policy", "same-origin");
+    (void)MHD_add_response_header(response, "Cross-Origin-Opener-Policy", "same-origin");
+}
+
+static enum MHD_Result queue(struct MHD_Connection *connection, unsigned status,
+                             struct MHD_Response *response)
+{
+    enum MHD_Result result = response ? MHD_queue_response(connection, status, response) : MHD_NO;
+
+    if (response)
+        MHD_destroy_response(response);
+    return result;
+}
+
+/* An error that no worker is needed for. */
+static enum MHD_Result refuse(struct MHD_Connection *connection, unsigned status,
+                              const struct error *err)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    struct MHD_Response *response;
+
+    if (!out)
+        return MHD_NO;
+    exchange_print_error(out, err);
+    if (fclose(out) != 0) {
+        free(text);
+        return MHD_NO;
+    }
+    response = MHD_create_response_from_buffer(size, text, MHD_RESPMEM_MUST_FREE);
+    if (!response) {
+        free(text);
+        return MHD_NO;
+    }
+    add_policy(response, EXCHANGE_POLICY_DATA);
+    (void)MHD_add_response_header(response, "Content-Type", "application/json");
+    (void)MHD_add_response_header(response, "Cache-Control", "no-store");
+    if (status == MHD_HTTP_UNAUTHORIZED)
+        (void)MHD_add_response_header(response, "WWW-Authenticate", "Bearer realm=\"mtrace\"");
+    return queue(connection, status, response);
+}
+
+static ssize_t send_piece(void *context, uint64_t position, char *ret_bytes, size_t size)
+{
+    struct conversation *conversation = context;
+    size_t n = body_stream_take(conversation->stream, ret_bytes, size);
+
+    (void)position;
+    if (n > 0)
+        return (ssize_t)n;
+    /* The worker has ended: a failure must not look like the end of the answer. */
+    return conversation->rc == 0 ? MHD_CONTENT_READER_END_OF_STREAM
+                                 : MHD_CONTENT_READER_END_WITH_ERROR;
+}
+
+static void add_headers(struct MHD_Response *response, const struct exchange *exchange)
+{
+    char disposition[EXCHANGE_FILE_NAME_BYTES + 32];
+
+    add_policy(response, exchange->policy);
+    (void)MHD_add_response_header(response, "Content-Type", exchange->content_type);
+    if (exchange->content_encoding)
+        (void)MHD_add_response_header(response, "Content-Encoding", exchange->content_encoding);
+    if (*exchange->etag)
+        (void)MHD_add_response_header(response, "ETag", exchange->etag);
+    (void)MHD_add_response_header(response, "Cache-Control",
+                                  *exchange->etag ? "no-cache" : "no-store");
+    if (!*exchange->file_name)
+        return;
+    (void)snprintf(disposition, sizeof(disposition), "attachment; filename=\"%s\"",
+                   exchange->file_name);
+    (void)MHD_add_response_header(response, "Content-Disposition", disposition);
+}
+
+static enum MHD_Result send_answer(struct MHD_Connection *connection,
+                                   struct conversation *conversation, bool is_whole)
+{
+    struct exchange *exchange = &conversation->exchange;
+    char *text = is_whole ? malloc(BODY_STREAM_BYTES) : NULL;
+    struct MHD_Response *response;
+
+    if (is_whole && !text)
+        return MHD_NO;
+    response = is_whole ? MHD_create_response_from_buffer(
+                   body_stream_take(conversation->stream, text, BODY_STREAM_BYTES), text,
+                   MHD_RESPMEM_MUST_FREE)
+                        : MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, PIECE_BYTES,
+                                                            send_piece, conversation, NULL);
+    if (!response) {
+        free(text);
+        return MHD_NO;
+    }
+    add_headers(response, exchange);
+    return queue(connection, (unsigned)exchange->status, response);
+}
+
+/* ---- from the first line to the answer ---- */
+
+static bool has_client_gone(struct MHD_Connection *connection)
+{
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    struct pollfd socket = {.fd = info ? info->connect_fd : -1, .events = POLLRDHUP};
+
+    return poll(&socket, 1, 0) == 1 && (socket.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
+}
+
+static enum MHD_Result answer(struct MHD_Connection *connection, struct conversation *conversation)
+{
+    struct exchange *exchange = &conversation->exchange;
+    enum body_stream_state state;
+
+    conversation->stream = body_stream_new();
+    if (!conversation->stream)
+        return MHD_NO;
+    exchange->out = body_stream_file(conversation->stream);
+    exchange->is_abandoned = is_abandoned;
+    exchange->send_now = send_now;
+    exchange->client = conversation;
+    if (pthread_create(&conversation->worker, NULL, work, conversation) != 0)
+        return MHD_NO;
+    conversation->has_worker = true;
+    do {
+        state = body_stream_wait(conversation->stream, LOOK_MS);
+        if (state == BODY_STREAM_WORKING && has_client_gone(connection))
+            return MHD_NO;
+    } while (state == BODY_STREAM_WORKING);
+    if (state == BODY_STREAM_WHOLE && conversation->rc != 0)
+        return refuse(connection, (unsigned)exchange_status_of(conversation->rc),
+                      &conversation->err);
+    return send_answer(connection, conversation, state == BODY_STREAM_WHOLE);
+}
+
+static enum MHD_Result add_parameter(void *context, enum MHD_ValueKind kind, const char *name,
+                                     const char *value)
+{
+    struct conversation *conversation = context;
+    struct exchange *exchange = &conversation->exchange;
+
+    (void)kind;
+    if (exchange->n_parameters == EXCHANGE_MAX_PARAMETERS) {
+        conversation->has_too_many = true;
+        return MHD_NO;
+    }
+    exchange->parameters[exchange->n_parameters++] =
+        (struct exchange_parameter){.name = name, .value = value ? value : ""};
+    return MHD_YES;
+}
+
+static enum guard_verdict check(struct MHD_Connection *connection, const struct guard *guard)
+{
+    const struct guard_claims claims = {
+        .host = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Host"),
+        .origin = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Origin"),
+        .fetch_site = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Sec-Fetch-Site"),
+        .authorization = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Authorization"),
+        .cookie = MHD_lookup_connection_value(connection, MHD_COOKIE_KIND, GUARD_COOKIE),
+        .token = MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, "token"),
+    };
+
+    return guard_check(guard, &claims);
+}
+
+/* The address without the token, which then is in nobody's history. */
+static enum MHD_Result give_cookie(struct MHD_Connection *connection, const struct guard *guard)
+{
+    struct MHD_Response *response =
+        MHD_create_response_from_buffer(0, NULL, MHD_RESPMEM_PERSISTENT);
+    char cookie[GUARD_TOKEN_BYTES + 96];
+
+    if (!response)
+        return MHD_NO;
+    (void)snprintf(cookie, sizeof(cookie), GUARD_COOKIE "=%s; HttpOnly; SameSite=Strict; Path=/",
+                   guard->token);
+    (void)MHD_add_response_header(response, "Set-Cookie", cookie);
+    (void)MHD_add_response_header(response, "Location", "/");
+    (void)MHD_add_response_header(response, "Cache-Control", "no-store");
+    return queue(connection, MHD_HTTP_SEE_OTHER, response);
+}
+
+static enum MHD_Result refuse_stranger(struct MHD_Connection *connection,
+                                       enum guard_verdict verdict)
+{
+    static const unsigned status[] = {
+        [GUARD_WRONG_HOST] = MHD_HTTP_MISDIRECTED_REQUEST,
+        [GUARD_OTHER_SITE] = MHD_HTTP_FORBIDDEN,
+        [GUARD_NEEDS_TOKEN] = MHD_HTTP_UNAUTHORIZED,
+    };
+    struct error err;
+
+    (void)error_set(&err, ERROR_USAGE, "%s", guard_text(verdict));
+    return refuse(connection, status[verdict], &err);
+}
+
+static bool keep_body(struct conversation *conversation, const char *bytes, size_t size)
+{
+    struct exchange *exchange = &conversation->exchange;
+    size_t needed = exchange->body_bytes + size + 1;
+    char *body;
+
+    if (needed > EXCHANGE_MAX_BODY_BYTES + 1) {
+        conversation->has_too_much = true;
+        return true; /* the rest is read and dropped, then refused */
+    }
+    body = growing_reserve(conversation->body, &conversation->body_capacity, needed, 1);
+    if (!body)
+        return false;
+    conversation->body = body;
+    memcpy(body + exchange->body_bytes, bytes, size);
+    exchange->body_bytes += size;
+    body[exchange->body_bytes] = '\0';
+    exchange->body = body;
+    return true;
+}
+
+static enum MHD_Result complain(struct MHD_Connection *connection,
+                                const struct conversation *conversation)
+{
+    struct error err;
+
+    if (conversation->has_too_much) {
+        (void)error_set(&err, ERROR_USAGE, "the body has more than %d bytes",
+                        EXCHANGE_MAX_BODY_BYTES);
+        return refuse(connection, MHD_HTTP_CONTENT_TOO_LARGE, &err);
+    }
+    (void)error_set(&err, ERROR_USAGE, "there are more than %d parameters",
+                    EXCHANGE_MAX_PARAMETERS);
+    return refuse(connection, MHD_HTTP_BAD_REQUEST, &err);
+}
+
+/* libmicrohttpd calls it with the head of a request, with each piece of its body, and at its end; the
+ * list is its own. NOLINTNEXTLINE(readability-function-size) */
+static enum MHD_Result handle(void *context, struct MHD_Connection *connection, const char *url,
+                              const char *method, const char *version, const char *upload,
+                              size_t *upload_bytes, void **request)
+{
+    struct conversation *conversation = *request;
+
+    (void)version;
+    if (!conversation) {
+        conversation = calloc(1, sizeof(*conversation));
+        if (!conversation)
+            return MHD_NO;
+        conversation->server = context;
+        conversation->exchange = (struct exchange){.method = method,
+                                                   .path = url,
+                                                   .status = MHD_HTTP_OK,
+                                                   .content_type = "application/json"};
+        *request = conversation;
+        return MHD_YES;
+    }
+    if (*upload_bytes > 0) {
+        size_t size = *upload_bytes;
+
+        *upload_bytes = 0;
+        return keep_body(conversation, upload, size) ? MHD_YES : MHD_NO;
+    }
+    {
+        const struct guard *guard = &conversation->server->options.guard;
+        enum guard_verdict verdict = check(connection, guard);
+
+        if (verdict == GUARD_GIVE_COOKIE)
+            return give_cookie(connection, guard);
+        if (verdict != GUARD_ADMITTED)
+            return refuse_stranger(connection, verdict);
+    }
+    (void)MHD_get_connection_values(connection, MHD_GET_ARGUMENT_KIND, add_parameter, conversation);
+    if (conversation->has_too_many || conversation->has_too_much)
+        return complain(connection, conversation);
+    conversation->exchange.if_none_match =
+        MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "If-None-Match");
+    return answer(connection, conversation);
+}
+
+static void end_conversation(void *context, struct MHD_Connection *connection, void **request,
+                             enum MHD_RequestTerminationCode why)
+{
+    struct conversation *conversation = *request;
+
+    (void)context;
+    (void)connection;
+    (void)why;
+    if (!conversation)
+        return;
+    if (conversation->has_worker) {
+        body_stream_abandon(conversation->stream);
+        (void)pthread_join(conversation->worker, NULL);
+    }
+    body_stream_free(conversation->stream);
+    free(conversation->body);
+    free(conversation);
+    *request = NULL;
+}
+
+/* ---- start and end ---- */
+
+/* Either family; port 0 is filled in later. */
+static int read_address(const char *text, struct sockaddr_storage *ret_address, struct error *err)
+{
+    struct sockaddr_in *ip4 = (struct sockaddr_in *)ret_address;
+    struct sockaddr_in6 *ip6 = (struct sockaddr_in6 *)ret_address;
+
+    *ret_address = (struct sockaddr_storage){0};
+    if (inet_pton(AF_INET, text ? text : "127.0.0.1", &ip4->sin_addr) == 1)
+        ret_address->ss_family = AF_INET;
+    else if (inet_pton(AF_INET6, text, &ip6->sin6_addr) == 1)
+        ret_address->ss_family = AF_INET6;
+    else
+        return error_set(err, ERROR_USAGE,
+                         "'%s' is no numeric address; 0.0.0.0 is all of this machine's", text);
+    return 0;
+}
+
+/* The port is at the same place in both families. */
+_Static_assert(offsetof(struct sockaddr_in, sin_port) == offsetof(struct sockaddr_in6, sin6_port),
+               "the port is at another place in IPv6");
+
+static bool try_port(struct http_server *server, struct sockaddr_storage *address, uint16_t port)
+{
+    unsigned flags = MHD_USE_THREAD_PER_CONNECTION | MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_POLL;
+
+    ((struct sockaddr_in *)address)->sin_port = htons(port);
+    if (address->ss_family == AF_INET6)
+        flags |= MHD_USE_IPv6;
+    server->daemon = MHD_start_daemon(
+        flags, port, NULL, NULL, handle, server, MHD_OPTION_SOCK_ADDR, (struct sockaddr *)address,
+        MHD_OPTION_CONNECTION_LIMIT, (unsigned)HTTP_SERVER_MAX_CONNECTIONS,
+        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HEADER_BYTES, MHD_OPTION_CONNECTION_TIMEOUT,
+        (unsigned)IDLE_SECONDS, MHD_OPTION_LISTENING_ADDRESS_REUSE, 0U, MHD_OPTION_NOTIFY_COMPLETED,
+        end_conversation, NULL, MHD_OPTION_END);
+    server->port = port;
+    return server->daemon != NULL;
+}
+
+int http_server_start(const struct http_server_options *options, struct http_server **ret,
+                      struct error *err)
+{
+    const uint16_t first = options->port ? options->port : HTTP_SERVER_FIRST_PORT;
+    const int n_ports = options->port ? 1 : HTTP_SERVER_PORTS;
+    struct sockaddr_storage address;
+    struct http_server *server;
+    int rc = read_address(options->address, &address, err);
+
+    if (rc != 0)
+        return rc;
+    server = calloc(1, sizeof(*server));
+    if (!server)
+        return error_set(err, ERROR_NOMEM, "no memory for a server");
+    server->options = *options;
+    atomic_init(&server->is_ending, false);
+    for (int i = 0; i < n_ports && !server->daemon; i++)
+        (void)try_port(server, &address, (uint16_t)(first + i));
+    if (!server->daemon) {
+        rc = error_set_errno(err, errno, "cannot listen on port %u%s", first,
+                             options->port ? "" : " or one of the next 100");
+        free(server);
+        return rc;
+    }
+    *ret = server;
+    return 0;
+}
+
+uint16_t http_server_port(const struct http_server *server)
+{
+    return server->port;
+}
+
+void http_server_stop(struct http_server *server)
+{
+    if (!server)
+        return;
+    atomic_store_explicit(&server->is_ending, true, memory_order_relaxed);
+    MHD_stop_daemon(server->daemon);
+    free(server);
+}

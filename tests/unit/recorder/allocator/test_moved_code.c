@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: MIT */
+/* Bytes in, verdict out: what may move, what it becomes elsewhere, and what must stay. */
+#include "recorder/allocator/moved_code.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+/* clang-format off: cmocka.h wants the others before it */
+#include <cmocka.h>
+
+/* clang-format on */
+
+static const uint64_t g_address = 0x401000;
+
+struct bytes {
+    const uint8_t *at;
+    size_t n;
+};
+
+#define BYTES(...)                                                             \
+    (struct bytes)                                                             \
+    {                                                                          \
+        (const uint8_t[]){__VA_ARGS__}, sizeof((const uint8_t[]){__VA_ARGS__}) \
+    }
+
+static const char *make(struct bytes code, struct moved_code *ret_moved)
+{
+    return moved_code_make(code.at, code.n, g_address, ret_moved);
+}
+
+static void is_moved(struct bytes code, uint64_t offset, size_t n_expected, struct bytes moved_to)
+{
+    struct moved_code moved;
+
+    assert_null(make(code, &moved));
+    assert_int_equal(moved.address, g_address + offset);
+    assert_int_equal(moved.n_expected, n_expected);
+    assert_memory_equal(moved.expected, code.at + offset, n_expected);
+    assert_int_equal(moved.n_bytes, moved_to.n);
+    assert_memory_equal(moved.bytes, moved_to.at, moved_to.n);
+}
+
+static void is_refused(struct bytes code, const char *word)
+{
+    struct moved_code moved;
+    const char *why = make(code, &moved);
+
+    assert_non_null(why);
+    assert_non_null(strstr(why, word));
+}
+
+static void whole_instructions_move_and_a_jump_leads_back(void **state)
+{
+    struct moved_code moved;
+    /* push %rbp; mov %rsp,%rbp; push %r15; push %r14; ret */
+    struct bytes code = BYTES(0x55, 0x48, 0x89, 0xe5, 0x41, 0x57, 0x41, 0x56, 0xc3);
+
+    (void)state;
+    is_moved(code, 0, 6, BYTES(0x55, 0x48, 0x89, 0xe5, 0x41, 0x57, 0xe9, 0, 0, 0, 0));
+    assert_null(make(code, &moved));
+    assert_int_equal(moved.n_fixes, 1);
+    assert_int_equal(moved.fixes[0].at, 7);
+    assert_int_equal(moved.fixes[0].end, 11);
+    assert_int_equal(moved.fixes[0].target, g_address + 6);
+}
+
+static void the_mark_of_an_indirect_target_stays(void **state)
+{
+    (void)state;
+    /* endbr64; cmp $0x1000,%rdi; ret */
+    is_moved(BYTES(0xf3, 0x0f, 0x1e, 0xfa, 0x48, 0x81, 0xff, 0, 0x10, 0, 0, 0xc3), 4, 7,
+             BYTES(0x48, 0x81, 0xff, 0, 0x10, 0, 0, 0xe9, 0, 0, 0, 0));
+}
+
+static void branches_and_operands_become_displacements(void **state)
+{
+    struct moved_code moved;
+    /* test %rdi,%rdi; je over the ret; … */
+    struct bytes condition = BYTES(0x48, 0x85, 0xff, 0x74, 0x01, 0xc3, 0x90, 0xc3);
+    /* lea 0x100(%rip),%rax; ret */
+    struct bytes operand = BYTES(0x48, 0x8d, 0x05, 0, 1, 0, 0, 0xc3);
+    /* xor %ecx,%ecx; jmp -0x100 */
+    struct bytes jump = BYTES(0x31, 0xc9, 0xe9, 0, 0xff, 0xff, 0xff);
+    /* cmpl $7,0x100(%rip): the operand is not the end of the instruction; ret */
+    struct bytes constant = BYTES(0x83, 0x3d, 0, 1, 0, 0, 7, 0xc3);
+
+    (void)state;
+    is_moved(condition, 0, 5, BYTES(0x48, 0x85, 0xff, 0x0f, 0x84, 0, 0, 0, 0, 0xe9, 0, 0, 0, 0));
+    assert_null(make(condition, &moved));
+    assert_int_equal(moved.n_fixes, 2);
+    assert_int_equal(moved.fixes[0].target, g_address + 6);
+
+    assert_null(make(operand, &moved));
+    assert_int_equal(moved.fixes[0].at, 3);
+    assert_int_equal(moved.fixes[0].end, 7);
+    assert_int_equal(moved.fixes[0].target, g_address + 7 + 0x100);
+
+    is_moved(jump, 0, 7, BYTES(0x31, 0xc9, 0xe9, 0, 0, 0, 0));
+    assert_null(make(jump, &moved));
+    assert_int_equal(moved.n_fixes, 1); /* nothing comes back */
+    assert_int_equal(moved.fixes[0].target, g_address + 7 - 0x100);
+
+    assert_null(make(constant, &moved));
+    assert_int_equal(moved.fixes[0].at, 2);
+    assert_int_equal(moved.fixes[0].end, 7);
+    assert_int_equal(moved.fixes[0].target, g_address + 7 + 0x100);
+}
+
+static void what_cannot_move_stays(void **state)
+{
+    (void)state;
+    is_refused(BYTES(0xc3), "short");
+    is_refused(BYTES(0x90, 0x90, 0x90, 0x90), "shorter");
+    is_refused(BYTES(0xeb, 0x10, 0x90, 0x90, 0x90, 0x90), "shorter"); /* jmp, then padding */
+    is_refused(BYTES(0xe8, 0, 0, 0, 0, 0xc3), "call");
+    is_refused(BYTES(0xff, 0xd0, 0x90, 0x90, 0x90, 0xc3), "call");   /* call *%rax */
+    is_refused(BYTES(0xe3, 0x10, 0x90, 0x90, 0x90, 0xc3), "branch"); /* jrcxz */
+    is_refused(BYTES(0xcc, 0x90, 0x90, 0x90, 0x90, 0xc3), "cannot be moved");
+    is_refused(BYTES(0x0f, 0x05, 0x90, 0x90, 0x90, 0xc3), "cannot be moved"); /* syscall */
+    is_refused(BYTES(0x06, 0x90, 0x90, 0x90, 0x90, 0xc3), "decoded");
+    is_refused(BYTES(0x48, 0xb8, 1, 2, 3), "decoded"); /* cut in the middle */
+    /* xor %eax,%eax; dec %eax; jns to the dec; nop; ret */
+    is_refused(BYTES(0x31, 0xc0, 0xff, 0xc8, 0x79, 0xfc, 0x90, 0xc3), "jumps back");
+    /* the same from further down, with 32 bits */
+    is_refused(BYTES(0x31, 0xc0, 0xff, 0xc8, 0x90, 0xc3, 0x0f, 0x89, 0xf6, 0xff, 0xff, 0xff),
+               "jumps back");
+    is_refused(BYTES(0x90, 0x90, 0x90, 0x90, 0x90, 0x06), "decoded"); /* what follows is no code */
+    is_refused((struct bytes){(const uint8_t[]){0x90}, 0}, "length");
+}
+
+/* A loop to the entry itself is a call of the function. */
+static void a_jump_to_the_entry_is_none_between(void **state)
+{
+    struct moved_code moved;
+
+    (void)state;
+    assert_null(make(BYTES(0x90, 0x90, 0x90, 0x90, 0x90, 0xeb, 0xf9), &moved));
+    assert_null(make(BYTES(0x90, 0x90, 0x90, 0x90, 0x90, 0xeb, 0xfe), &moved));
+}
+
+static void suspects_are_found_at_every_byte(void **state)
+{
+    const struct moved_code first = {.address = 0x1000, .n_expected = 7};
+    const struct moved_code second = {.address = 0x2000, .n_expected = 5};
+    const struct moved_code *const ascending[] = {&first, &second};
+    uint8_t text[64];
+
+    (void)state;
+    for (size_t place = 2; place + 4 <= sizeof(text); place++)
+        for (uint64_t target = 0x1ffe; target < 0x2008; target++) {
+            uint64_t base = 0x8000;
+            int32_t displacement = (int32_t)(int64_t)(target - (base + place + 4));
+            size_t at = 0;
+            bool is_between = target > 0x2000 && target < 0x2005;
+            memset(text, 0x90, sizeof(text));
+            text[place - 1] = 0xe9;
+            memcpy(text + place, &displacement, sizeof(displacement));
+            assert_int_equal(moved_code_find_suspect(text, sizeof(text), base, ascending, 2, &at),
+                             is_between ? 1 : 2);
+            text[place - 2] = 0x0f;
+            text[place - 1] = 0x8d;
+            at = 0;
+            assert_int_equal(moved_code_find_suspect(text, sizeof(text), base, ascending, 2, &at),
+                             is_between ? 1 : 2);
+            if (is_between)
+                assert_int_equal(at, place + 1);
+        }
+}
+
+static bool is_wanted(uint64_t target, void *context)
+{
+    return target == *(const uint64_t *)context;
+}
+
+static void references_are_branches_and_operands(void **state)
+{
+    /* lea 0x100(%rip),%rdx; call +0x20; ret */
+    struct bytes code = BYTES(0x48, 0x8d, 0x15, 0, 1, 0, 0, 0xe8, 0x20, 0, 0, 0, 0xc3);
+    uint64_t operand = g_address + 7 + 0x100;
+    uint64_t call = g_address + 12 + 0x20;
+    uint64_t other = g_address + 13;
+
+    (void)state;
+    assert_true(moved_code_has_reference(code.at, code.n, g_address, is_wanted, &operand));
+    assert_true(moved_code_has_reference(code.at, code.n, g_address, is_wanted, &call));
+    assert_false(moved_code_has_reference(code.at, code.n, g_address, is_wanted, &other));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(whole_instructions_move_and_a_jump_leads_back),
+        cmocka_unit_test(the_mark_of_an_indirect_target_stays),
+        cmocka_unit_test(branches_and_operands_become_displacements),
+        cmocka_unit_test(what_cannot_move_stays),
+        cmocka_unit_test(a_jump_to_the_entry_is_none_between),
+        cmocka_unit_test(suspects_are_found_at_every_byte),
+        cmocka_unit_test(references_are_branches_and_operands),
+    };
+    struct moved_code moved;
+    const char *why = make(BYTES(0x90, 0x90, 0x90, 0x90, 0x90, 0xc3), &moved);
+
+    if (why && strstr(why, "Zydis"))
+        return 77;
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

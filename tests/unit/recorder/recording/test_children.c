@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: MIT */
+/* Logs that appear beside the program's own are packed while their processes run, and no others. */
+#include "recorder/packing/frame_index.h"
+#include "recorder/recording/children.h"
+#include "tests/unit/recorder/fake_collector.h"
+
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+/* clang-format off: cmocka.h wants the others before it */
+#include <cmocka.h>
+
+/* clang-format on */
+
+enum {
+    N_EVENTS = 20000,
+    N_SEGMENTS = 4,
+    RUN_ID = 4711,
+};
+
+static const uint64_t second_ns = 1000000000;
+static const pid_t program_pid = 1;
+static const struct recording_settings settings = {.zstd_level = 1};
+
+struct fixture {
+    char folder[32];
+    char path[64];
+    char child_path[96];
+    char live_path[128];
+    struct children *children;
+    pid_t child;
+    pid_t ended; /* what child was */
+};
+
+static int set_up(void **state)
+{
+    struct fixture *fixture = calloc(1, sizeof(*fixture));
+
+    assert_non_null(fixture);
+    strcpy(fixture->folder, "/tmp/mtrace-test-kids-XXXXXX");
+    assert_non_null(mkdtemp(fixture->folder));
+    (void)snprintf(fixture->path, sizeof(fixture->path), "%s/run.dat", fixture->folder);
+    fixture->child = fork();
+    if (fixture->child == 0)
+        for (;;)
+            pause();
+    (void)snprintf(fixture->child_path, sizeof(fixture->child_path), "%s.%d.1", fixture->path,
+                   (int)fixture->child);
+    (void)snprintf(fixture->live_path, sizeof(fixture->live_path), "%s.live", fixture->child_path);
+    fixture->children = children_new(fixture->path, program_pid, true, &settings);
+    assert_non_null(fixture->children);
+    *state = fixture;
+    return 0;
+}
+
+static void end_child(struct fixture *fixture)
+{
+    if (fixture->child > 0) {
+        kill(fixture->child, SIGKILL);
+        waitpid(fixture->child, NULL, 0);
+    }
+    fixture->ended = fixture->child;
+    fixture->child = 0;
+}
+
+static int tear_down(void **state)
+{
+    struct fixture *fixture = *state;
+
+    end_child(fixture);
+    children_free(fixture->children);
+    unlink(fixture->child_path);
+    unlink(fixture->live_path);
+    assert_int_equal(rmdir(fixture->folder), 0);
+    free(fixture);
+    return 0;
+}
+
+/* As the child's collector does. */
+static void write_log(const struct fixture *fixture, const char *live_path)
+{
+    struct fake_collector fake;
+    struct live_log log;
+
+    assert_int_equal(live_log_create(live_path, RUN_ID, N_SEGMENTS, &log, NULL), 0);
+    atomic_store(&log.file->recorder_pid, 0);
+    live_log_close(&log);
+    fake_collector_attach(&fake, live_path);
+    fake.log.file->pid = (uint32_t)fixture->child;
+    for (int i = 0; i < N_EVENTS; i++)
+        fake_collector_event(&fake);
+    fake_collector_detach(&fake);
+}
+
+static uint64_t events_in(const char *path)
+{
+    struct frame_index frames;
+    uint64_t n_events = 0;
+
+    assert_int_equal(frame_index_open(path, &frames, NULL), 0);
+    for (size_t i = 0; i < frames.n_frames; i++)
+        n_events += frame_index_get(&frames, i)->n_events;
+    frame_index_done(&frames);
+    return n_events;
+}
+
+static void check_totals(const struct fixture *fixture, uint32_t n_logs, uint64_t n_events)
+{
+    struct recording_totals totals;
+    uint32_t n;
+
+    children_get_totals(fixture->children, &totals, &n);
+    assert_int_equal(n, n_logs);
+    assert_int_equal(totals.n_events, n_events);
+}
+
+static void a_childs_log_is_packed_while_it_runs(void **state)
+{
+    struct fixture *fixture = *state;
+
+    write_log(fixture, fixture->live_path);
+    assert_true(children_step(fixture->children, second_ns) > 0);
+    assert_true(events_in(fixture->child_path) > N_EVENTS / 2);
+    assert_int_equal(children_settle(fixture->children, 2 * second_ns), 1);
+    assert_int_equal(access(fixture->live_path, F_OK), 0); /* CH-1 */
+    check_totals(fixture, 0, 0);
+    end_child(fixture);
+    assert_int_equal(children_settle(fixture->children, 3 * second_ns), 0);
+    assert_int_not_equal(access(fixture->live_path, F_OK), 0);
+    assert_int_equal(events_in(fixture->child_path), N_EVENTS);
+    check_totals(fixture, 1, N_EVENTS);
+}
+
+static void check_end(const struct fixture *fixture, uint32_t kind, int value, uint64_t rss_bytes)
+{
+    struct frame_index frames;
+    struct log_file file;
+
+    assert_int_equal(frame_index_open(fixture->child_path, &frames, NULL), 0);
+    frame_index_get_file(&frames, &file);
+    assert_int_equal(file.end_kind, kind);
+    assert_int_equal(file.end_value, value);
+    assert_int_equal(file.max_rss_bytes, rss_bytes);
+    frame_index_done(&frames);
+}
+
+/* exec keeps the pid: only the recorder hears how that image ended, and waits for it. */
+static void the_end_of_an_executed_image_is_the_programs(void **state)
+{
+    const struct recording_end end = {.wait_status = SIGSEGV, .max_rss_bytes = 4096};
+    struct fixture *fixture = *state;
+
+    children_free(fixture->children);
+    fixture->children = children_new(fixture->path, fixture->child, true, &settings);
+    assert_non_null(fixture->children);
+    write_log(fixture, fixture->live_path);
+    children_step(fixture->children, second_ns);
+    end_child(fixture);
+    children_step(fixture->children, 2 * second_ns);
+    check_totals(fixture, 0, 0);
+    children_note_end(fixture->children, fixture->ended, &end);
+    assert_int_equal(children_settle(fixture->children, 3 * second_ns), 0);
+    check_totals(fixture, 1, N_EVENTS);
+    check_end(fixture, LOG_END_SIGNAL, SIGSEGV, 4096);
+}
+
+/* Nobody waited for it, but it writes nothing any more. */
+static void a_zombie_is_over(void **state)
+{
+    struct fixture *fixture = *state;
+    siginfo_t info;
+
+    write_log(fixture, fixture->live_path);
+    kill(fixture->child, SIGKILL);
+    assert_int_equal(waitid(P_PID, (id_t)fixture->child, &info, WEXITED | WNOWAIT), 0);
+    assert_int_equal(children_settle(fixture->children, second_ns), 0);
+    check_totals(fixture, 1, N_EVENTS);
+    check_end(fixture, LOG_END_SIGNAL, SIGKILL, 0);
+}
+
+static void an_existing_target_stays_and_so_does_the_raw_log(void **state)
+{
+    struct fixture *fixture = *state;
+    int fd = open(fixture->child_path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, "mine", 4), 4);
+    close(fd);
+    write_log(fixture, fixture->live_path);
+    end_child(fixture);
+    assert_int_equal(children_step(fixture->children, second_ns), 0);
+    assert_int_equal(children_settle(fixture->children, 2 * second_ns), 0);
+    assert_int_equal(access(fixture->live_path, F_OK), 0); /* CH-2 */
+    check_totals(fixture, 0, 0);
+}
+
+static void other_files_are_left_alone(void **state)
+{
+    static const char *const names[] = {".live", ".12.live", ".x.1.live", ".12.x.live",
+                                        ".12.1.old"};
+    struct fixture *fixture = *state;
+    char path[128];
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+        (void)snprintf(path, sizeof(path), "%s%s", fixture->path, names[i]);
+        write_log(fixture, path);
+    }
+    end_child(fixture);
+    assert_int_equal(children_step(fixture->children, second_ns), 0);
+    assert_int_equal(children_settle(fixture->children, 2 * second_ns), 0);
+    check_totals(fixture, 0, 0);
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+        (void)snprintf(path, sizeof(path), "%s%s", fixture->path, names[i]);
+        assert_int_equal(unlink(path), 0);
+    }
+}
+
+static void an_abandoned_log_has_no_recorder(void **state)
+{
+    struct fixture *fixture = *state;
+    struct live_log log;
+
+    write_log(fixture, fixture->live_path);
+    children_step(fixture->children, second_ns);
+    assert_int_equal(live_log_open(fixture->live_path, false, &log, NULL), 0);
+    assert_int_equal(atomic_load(&log.file->recorder_pid), getpid());
+    live_log_close(&log);
+    children_abandon(fixture->children);
+    assert_int_equal(live_log_open(fixture->live_path, false, &log, NULL), 0);
+    assert_int_equal(atomic_load(&log.file->recorder_pid), 0);
+    live_log_close(&log);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_childs_log_is_packed_while_it_runs, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(the_end_of_an_executed_image_is_the_programs, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(a_zombie_is_over, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(an_existing_target_stays_and_so_does_the_raw_log, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(other_files_are_left_alone, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(an_abandoned_log_has_no_recorder, set_up, tear_down),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT */
+#include "server/http/body_stream.h"
+
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+/* clang-format off: cmocka.h wants the others before it */
+#include <cmocka.h>
+
+/* clang-format on */
+
+enum {
+    LINES = 200000, /* several times the ring */
+    LINE_BYTES = 8,
+};
+
+struct writer {
+    struct body_stream *stream;
+    int n_lines;
+    bool has_failed;
+};
+
+static void *write_lines(void *context)
+{
+    struct writer *writer = context;
+    FILE *out = body_stream_file(writer->stream);
+
+    for (int i = 0; i < writer->n_lines && !writer->has_failed; i++)
+        writer->has_failed = fprintf(out, "%07d\n", i) < 0;
+    body_stream_end(writer->stream);
+    writer->has_failed = writer->has_failed || ferror(out);
+    return NULL;
+}
+
+static void short_answers_are_whole(void **state)
+{
+    struct writer writer = {.stream = body_stream_new(), .n_lines = 3};
+    char text[64] = "";
+
+    (void)state;
+    assert_non_null(writer.stream);
+    write_lines(&writer);
+    assert_int_equal(body_stream_wait(writer.stream, 0), BODY_STREAM_WHOLE);
+    assert_int_equal(body_stream_take(writer.stream, text, sizeof(text)), 3 * LINE_BYTES);
+    assert_string_equal(text, "0000000\n0000001\n0000002\n");
+    assert_int_equal(body_stream_take(writer.stream, text, sizeof(text)), 0);
+    body_stream_free(writer.stream);
+}
+
+/* BS-1: pieces of a size that fits neither the ring nor a line. */
+static void long_answers_pass_through_in_order(void **state)
+{
+    struct writer writer = {.stream = body_stream_new(), .n_lines = LINES};
+    char *all = calloc(LINES * LINE_BYTES + 1, 1); /* strtol reads up to a '\0' */
+    pthread_t thread;
+    size_t done = 0;
+    size_t n;
+
+    (void)state;
+    assert_non_null(all);
+    assert_int_equal(pthread_create(&thread, NULL, write_lines, &writer), 0);
+    while (body_stream_wait(writer.stream, 10) == BODY_STREAM_WORKING)
+        ;
+    assert_int_equal(body_stream_wait(writer.stream, 0), BODY_STREAM_LONG);
+    while (
+        (n = body_stream_take(writer.stream, all + done,
+                              done + 1237 < LINES * LINE_BYTES ? 1237 : LINES * LINE_BYTES - done))
+        > 0)
+        done += n;
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_int_equal(done, LINES * LINE_BYTES);
+    for (int i = 0; i < LINES; i++)
+        assert_int_equal(strtol(all + i * LINE_BYTES, NULL, 10), i);
+    assert_false(writer.has_failed);
+    body_stream_free(writer.stream);
+    free(all);
+}
+
+/* BS-2 */
+static void an_abandoned_writer_ends(void **state)
+{
+    struct writer writer = {.stream = body_stream_new(), .n_lines = LINES};
+    pthread_t thread;
+
+    (void)state;
+    assert_int_equal(pthread_create(&thread, NULL, write_lines, &writer), 0);
+    while (body_stream_wait(writer.stream, 10) == BODY_STREAM_WORKING)
+        ;
+    assert_false(body_stream_is_abandoned(writer.stream));
+    body_stream_abandon(writer.stream);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_true(writer.has_failed);
+    body_stream_free(writer.stream);
+}
+
+static void waiting_ends_without_an_answer(void **state)
+{
+    struct body_stream *stream = body_stream_new();
+
+    (void)state;
+    assert_int_equal(body_stream_wait(stream, 1), BODY_STREAM_WORKING);
+    body_stream_free(stream);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(short_answers_are_whole),
+        cmocka_unit_test(long_answers_pass_through_in_order),
+        cmocka_unit_test(an_abandoned_writer_ends),
+        cmocka_unit_test(waiting_ends_without_an_answer),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
