@@ -433,6 +433,14 @@ static MTRACE_NOINLINE void draft_realloc(struct draft *draft, const void *block
     draft->n_words = 6;
 }
 
+/* Two readings of a lone thread may come the wrong way round (CK-1); its calls do not. */
+static uint64_t ticks_of_call(const struct thread *thread, uint64_t began, uint64_t ended)
+{
+    if (began < thread->last_ticks)
+        began = thread->last_ticks;
+    return began < ended ? ended - began : 0;
+}
+
 static void reallocated(const void *block, const void *old, size_t size_bytes, enum log_call call,
                         uint64_t began_ticks, const struct unwind_origin *origin,
                         const struct usable *known)
@@ -454,7 +462,7 @@ static void reallocated(const void *block, const void *old, size_t size_bytes, e
     }
     node = capture_node(thread, origin);
     if (make_room(thread, &ticks)) {
-        draft_realloc(&draft, block, old, &extent, ticks - began_ticks);
+        draft_realloc(&draft, block, old, &extent, ticks_of_call(thread, began_ticks, ticks));
         draft.words[0] |= (uint64_t)node << 32;
         write_draft(thread, &draft, ticks);
     }

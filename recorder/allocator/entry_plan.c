@@ -32,6 +32,8 @@ struct search {
     size_t n;
     char own_prefix[ELF_FILE_NAME_BYTES]; /* of a jemalloc; "": none but the usual ones */
     const char *sanitizer;                /* NULL: none */
+    bool is_any;                          /* also what has no witness */
+    bool has_witness;                     /* EP-2 */
     bool is_full;
     unsigned n_suspects;
     struct entry_plan *plan;
@@ -57,6 +59,25 @@ static const char *find_sanitizer(const char *name)
     return NULL;
 }
 
+static bool ends_with(const char *text, const char *end)
+{
+    size_t n = strlen(text);
+    size_t n_end = strlen(end);
+
+    return n >= n_end && strcmp(text + n - n_end, end) == 0;
+}
+
+/* A name that jemalloc or tcmalloc has, and nobody else. */
+static bool is_witness(const char *name)
+{
+    static const char *const ends[] = {"mallctl", "mallocx", "sdallocx", "tc_version"};
+
+    for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++)
+        if (ends_with(name, ends[i]))
+            return true;
+    return strncmp(name, "_rjem_", strlen("_rjem_")) == 0 || strstr(name, "MallocExtension");
+}
+
 /* What must be known of all symbols before one is judged. */
 static bool look(const struct elf_file_symbol *symbol, void *context)
 {
@@ -69,6 +90,7 @@ static bool look(const struct elf_file_symbol *symbol, void *context)
         return true;
     if (!search->sanitizer)
         search->sanitizer = find_sanitizer(symbol->name);
+    search->has_witness |= is_witness(symbol->name);
     if (n >= sizeof(jemallocs) && strcmp(symbol->name + n - strlen(jemallocs), jemallocs) == 0
         && !entry_names_find(symbol->name, NULL, &name))
         (void)snprintf(search->own_prefix, sizeof(search->own_prefix), "%.*s",
@@ -382,6 +404,18 @@ static const char *name_allocator(const struct search *search)
     return name;
 }
 
+/* EP-2 */
+static bool is_proven(const struct search *search)
+{
+    for (size_t i = 0; i < search->n; i++) {
+        const char *allocator = search->entries[i].name.allocator;
+        if (is_redirected(&search->entries[i]) && strcmp(allocator, "jemalloc") != 0
+            && strcmp(allocator, "tcmalloc") != 0 && strcmp(allocator, "malloc") != 0)
+            return false;
+    }
+    return search->has_witness;
+}
+
 /* What no entry by itself can say. */
 static bool refuse_all(const struct search *search, const Elf64_Ehdr *header)
 {
@@ -395,6 +429,9 @@ static bool refuse_all(const struct search *search, const Elf64_Ehdr *header)
         (void)snprintf(plan->why, sizeof(plan->why), "it has too many functions");
     else if (header->e_machine != EM_X86_64)
         (void)snprintf(plan->why, sizeof(plan->why), "it is code of another processor");
+    else if (!search->is_any && !is_proven(search))
+        (void)snprintf(plan->why, sizeof(plan->why),
+                       "with --patch they may be, see 'man mtrace-record'");
     return *plan->why != '\0';
 }
 
@@ -425,7 +462,7 @@ static const char *plan_file(const struct elf_file *file, void *context)
     return NULL;
 }
 
-void entry_plan_make(const char *path, struct entry_plan *ret_plan)
+void entry_plan_make(const char *path, bool any, struct entry_plan *ret_plan)
 {
     struct search *search = calloc(1, sizeof(*search));
 
@@ -433,6 +470,7 @@ void entry_plan_make(const char *path, struct entry_plan *ret_plan)
     if (!search)
         return;
     search->plan = ret_plan;
+    search->is_any = any;
     (void)elf_file_ask(path, plan_file, search);
     free(search);
 }

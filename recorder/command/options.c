@@ -39,6 +39,7 @@ enum key {
     KEY_NO_MMAPS,
     KEY_LOG,
     KEY_LOGFILE,
+    KEY_PATCH,
     KEY_NO_PATCH,
 };
 
@@ -69,6 +70,9 @@ static const struct argp_option option_table[] = {
      "Signal that starts and stops recording [SIGUSR1 with --start-disabled, else none]", 0},
     {"no-mmaps", KEY_NO_MMAPS, NULL, 0, "Do not record mmap, munmap, mremap, brk", 0},
     {"zero-memory", KEY_ZERO, NULL, 0, "malloc returns zeroed memory", 0},
+    {"patch", KEY_PATCH, NULL, 0,
+     "Redirect the functions of any allocator inside the program, by their names alone [only jemalloc's and tcmalloc's]",
+     0},
     {"no-patch", KEY_NO_PATCH, NULL, 0,
      "Leave the code of an allocator inside the program as it is: it is not recorded then", 0},
     {"sample-memory", KEY_SAMPLE, "MS", 0,
@@ -249,8 +253,11 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     case KEY_DISABLED:
         options->starts_off = true;
         return parse_setting(key, arg, state);
+    case KEY_PATCH:
+        options->patch = PATCH_ANY;
+        return 0;
     case KEY_NO_PATCH:
-        options->may_patch = false;
+        options->patch = PATCH_NOTHING;
         return 0;
     case KEY_WAIT:
         options->waits_for_children = true;
@@ -302,7 +309,10 @@ static void read_environment(struct options *options)
     if (sample_ms && *sample_ms && strspn(sample_ms, "0123456789") == strlen(sample_ms))
         options->sample_ms = strtoull(sample_ms, NULL, 10);
     options->starts_off = starts_off && strcmp(starts_off, "1") == 0;
-    options->may_patch = !patch || strcmp(patch, "0") != 0;
+    options->patch = !patch                    ? PATCH_PROVEN
+                     : strcmp(patch, "0") == 0 ? PATCH_NOTHING
+                     : strcmp(patch, "1") == 0 ? PATCH_ANY
+                                               : PATCH_PROVEN;
     options->follows_children = follow && strcmp(follow, "1") == 0;
 }
 

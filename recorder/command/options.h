@@ -31,7 +31,13 @@ struct options {
     bool is_compressed;
     bool has_report;
     bool starts_off;
-    bool may_patch; /* functions of an allocator inside the program, so that it is recorded */
+
+    enum {
+        PATCH_NOTHING,
+        PATCH_PROVEN,
+        PATCH_ANY
+    } patch; /* functions of an allocator inside the program */
+
     char settings[OPTIONS_SETTINGS_BYTES]; /* for the collector, lines "NAME=value\n" */
 };
 

@@ -211,8 +211,9 @@ static int start(struct session *session, struct error *err)
     if (code)
         return code;
     code = program_find_library(&session->program, &library, err);
-    if (session->options->may_patch)
-        entry_plan_make(session->program.path, &session->plan);
+    if (session->options->patch != PATCH_NOTHING)
+        entry_plan_make(session->program.path, session->options->patch == PATCH_ANY,
+                        &session->plan);
     if (session->options->waits_for_children)
         (void)prctl(PR_SET_CHILD_SUBREAPER, 1); /* see has_orphans */
     if (code == 0)

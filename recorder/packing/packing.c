@@ -367,6 +367,17 @@ static void name_unseen(struct packing *packing, struct log_file *file, const ch
     make_printable(packing->unseen);
 }
 
+/* Of what can be redirected at all; and, if there was no plan for it, of what is without being asked for. */
+static void make_plan(const char *executable, const struct log_file *file,
+                      struct entry_plan *ret_plan)
+{
+    entry_plan_make(executable, true, ret_plan);
+    if (!ret_plan->text || file->inside != LOG_INSIDE_NO_PLAN)
+        return;
+    entry_plan_done(ret_plan);
+    entry_plan_make(executable, false, ret_plan);
+}
+
 static void note_unseen(struct packing *packing, struct log_file *file)
 {
     struct entry_plan plan = {0};
@@ -378,7 +389,7 @@ static void note_unseen(struct packing *packing, struct log_file *file)
         return;
     allocator = allocator_inside(packing->executable);
     if (allocator || file->inside != LOG_INSIDE_NO_PLAN || file->flags & LOG_FLAG_FOREIGN_MALLOC)
-        entry_plan_make(packing->executable, &plan);
+        make_plan(packing->executable, file, &plan);
     if (!allocator)
         allocator = plan.allocator; /* a malloc of nobody's */
     if (allocator)

@@ -52,7 +52,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     expect(fd >= 0 && write(fd, data, size) == (ssize_t)size);
     (void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-    entry_plan_make(path, &plan);
+    entry_plan_make(path, true, &plan);
     expect(!plan.text || plan.allocator);
     expect(!plan.is_partial || *plan.why);
     for (const char *at = plan.text ? strchr(plan.text, ';') : NULL; at; at = strchr(at, ';')) {

@@ -147,10 +147,10 @@ def postgresql(place):
     expect(wanted <= names, f"not named: {wanted - names}")
 
 
-def to_its_end(place, argv, names, prefixes=()):
+def to_its_end(place, argv, names, prefixes=(), options=()):
     """A program that ends by itself: unchanged, complete, and these functions are named."""
     untracked = said(argv, place)
-    recorded = said([TOOLS.record, "-q", "-o", place / "run.dat", "--", *argv], place)
+    recorded = said([TOOLS.record, "-q", "-o", place / "run.dat", *options, "--", *argv], place)
     expect((recorded.returncode, recorded.stdout) == (untracked.returncode, untracked.stdout),
            f"{recorded.returncode} {recorded.stdout} is not {untracked.returncode} {untracked.stdout}: {recorded.stderr[-500:]}")
     database = harness.import_log(TOOLS, place / "run.dat", place / "run.db")
@@ -241,7 +241,7 @@ fn main() {
 """
 
 
-def rust(place, crate, version, allocator):
+def rust(place, crate, version, allocator, options=()):
     """An allocator linked into the program under names of its own: its blocks are counted, with the place that made them."""
     cargo = have("cargo", "cargo", Path.home() / ".cargo/bin/cargo")
     (place / "src").mkdir()
@@ -250,7 +250,7 @@ def rust(place, crate, version, allocator):
     made = subprocess.run([cargo, "build", "--release"], cwd=place, capture_output=True, text=True, timeout=1200)
     if made.returncode != 0:
         raise Skip(f"cargo cannot build it: {made.stderr[-200:]}")
-    database = to_its_end(place, [place / "target/release/made"], {"made::make"})
+    database = to_its_end(place, [place / "target/release/made"], {"made::make"}, options=options)
     counted = database.rows("SELECT size_bytes, count(*), sum(is_leaked) FROM allocations "
                             "WHERE size_bytes IN (777, 1777, 3777, 5777) GROUP BY 1")
     expect(counted == [(777, 1000, 500), (1777, 1, 0), (3777, 1, 1), (5777, 100, 0)],
@@ -262,7 +262,7 @@ def rust(place, crate, version, allocator):
 
 CASES = {"redis": redis, "nginx": nginx, "postgresql": postgresql, "ffmpeg": ffmpeg, "node": node, "java": java,
          "asan": lambda place: sanitized(place, "address"), "tsan": lambda place: sanitized(place, "thread"), "rust_jemalloc": lambda place: rust(place, "tikv-jemallocator", "0.5", "tikv_jemallocator::Jemalloc"),
-         "rust_mimalloc": lambda place: rust(place, "mimalloc", "0.1", "mimalloc::MiMalloc")}
+         "rust_mimalloc": lambda place: rust(place, "mimalloc", "0.1", "mimalloc::MiMalloc", ["--patch"])}
 
 
 def run(name):

@@ -1,8 +1,8 @@
-# A malloc of the program's own, of no known allocator, is recorded by its name; without that the last line says why nothing was.
+# A malloc of the program's own, of no known allocator, is recorded by its name with --patch; without that the last line says why nothing was.
 . "$CASES/../lib.sh"
 printf '#include <stddef.h>\n#include <stdlib.h>\n#include <unistd.h>\nstatic char arena[1 << 20];\nstatic size_t used;\nvoid *malloc(size_t n) { used += (n + 15) & ~(size_t)15; return arena + used; }\nvoid free(void *p) { (void)p; }\nint main(void) { free(malloc(200)); return malloc(100) != NULL ? 3 : 4; }\n' >program.c
 gcc -O0 -fno-builtin -o program program.c
-complain mtrace-record --no-patch -o run.dat -- ./program
 complain mtrace-record -o run.dat -- ./program
+complain mtrace-record --patch -o run.dat -- ./program
 mtrace-import run.dat run.db >import.txt 2>&1 || cat import.txt
 mtrace-query run.db sql 'SELECT size_bytes, is_leaked FROM allocations WHERE size_bytes IN (100, 200) ORDER BY size_bytes'
