@@ -39,18 +39,31 @@ static void record_mapping(enum log_event_kind kind, uintptr_t address, const ui
     reentry_resume(was_inside);
 }
 
-/* [start, start + length) is about to end; true: private anonymous memory lies there. */
-static bool record_residency(const void *start, size_t length)
+/* [start, start + length) is about to end. false: nothing is recorded of it, or no such range can be. */
+static bool record_residency(const void *start, size_t length, struct residency_cut *ret_cut)
 {
     bool was_inside;
-    bool is_anonymous;
+    bool can_end;
 
+    ret_cut->n = 0;
+    ret_cut->others.end = 0;
     if (!is_gathering())
         return false;
     was_inside = reentry_pause();
-    is_anonymous = residency_ends(start, length);
+    can_end = residency_ends(start, length, ret_cut);
     reentry_resume(was_inside);
-    return is_anonymous;
+    return can_end;
+}
+
+static const struct residency_cut NOTHING_CUT;
+
+/* The call failed. */
+static void goes_on(const struct residency_cut *cut)
+{
+    bool was_inside = reentry_pause();
+
+    residency_goes_on(cut);
+    reentry_resume(was_inside);
 }
 
 /* ---- executable memory of the program's own (JIT) ----------------------------------------------
@@ -82,10 +95,10 @@ static void code_changes(const void *start, size_t length)
 }
 
 /* Before a mapping is made in place of what may be there. */
-static void replaces(const void *start, size_t length)
+static void replaces(const void *start, size_t length, struct residency_cut *ret_cut)
 {
     code_changes(start, length);
-    (void)record_residency(start, length);
+    (void)record_residency(start, length, ret_cut);
 }
 
 /* ---- mappings ----------------------------------------------------------------------------------
@@ -111,6 +124,7 @@ MTRACE_EXPORT void *mmap(void *start, size_t length, int protection, int flags, 
                          off_t offset)
 {
     const struct unwind_origin origin = RECORD_ORIGIN();
+    struct residency_cut cut = NOTHING_CUT;
     void *mapped;
 
     if (!lifecycle_is_ready() || !g_real.mmap) {
@@ -118,10 +132,12 @@ MTRACE_EXPORT void *mmap(void *start, size_t length, int protection, int flags, 
         return MAP_FAILED;
     }
     if (flags & MAP_FIXED)
-        replaces(start, length);
+        replaces(start, length, &cut);
     mapped = g_real.mmap(start, length, protection, flags, fd, offset);
     if (mapped != MAP_FAILED)
         record_mmap(mapped, length, protection, flags, fd, offset, &origin);
+    else
+        goes_on(&cut);
     return mapped;
 }
 
@@ -129,6 +145,7 @@ MTRACE_EXPORT void *mmap64(void *start, size_t length, int protection, int flags
                            off64_t offset)
 {
     const struct unwind_origin origin = RECORD_ORIGIN();
+    struct residency_cut cut = NOTHING_CUT;
     void *mapped;
 
     if (!lifecycle_is_ready() || !g_real.mmap64) {
@@ -136,10 +153,12 @@ MTRACE_EXPORT void *mmap64(void *start, size_t length, int protection, int flags
         return MAP_FAILED;
     }
     if (flags & MAP_FIXED)
-        replaces(start, length);
+        replaces(start, length, &cut);
     mapped = g_real.mmap64(start, length, protection, flags, fd, offset);
     if (mapped != MAP_FAILED)
         record_mmap(mapped, length, protection, flags, fd, offset, &origin);
+    else
+        goes_on(&cut);
     return mapped;
 }
 
@@ -148,18 +167,20 @@ MTRACE_EXPORT int munmap(void *start, size_t length)
 {
     const struct unwind_origin origin = RECORD_ORIGIN();
     uint64_t words[3] = {0, 0, length};
+    struct residency_cut cut;
     int result;
 
     if (!lifecycle_is_ready() || !g_real.munmap) {
         errno = EINVAL;
         return -1;
     }
-    (void)record_residency(start, length);
-    if ((uintptr_t)start % 4096 == 0 && length != 0 && is_gathering())
+    if (record_residency(start, length, &cut))
         record_mapping(LOG_MUNMAP, (uintptr_t)start, words, 3, &origin);
     code_changes(start, length);
     result = g_real.munmap(start, length);
     code_changes(start, length);
+    if (result != 0)
+        goes_on(&cut);
     return result;
 }
 
@@ -167,7 +188,8 @@ MTRACE_EXPORT void *mremap(void *old, size_t old_length, size_t new_length, int 
 {
     const struct unwind_origin origin = RECORD_ORIGIN();
     uint64_t words[5] = {0, 0, (uintptr_t)old, old_length, new_length};
-    int known = MAP_SHARED;
+    struct residency_cut cut;
+    struct residency_cut target_cut = NOTHING_CUT;
     va_list arguments;
     void *wanted;
     void *mapped;
@@ -181,17 +203,18 @@ MTRACE_EXPORT void *mremap(void *old, size_t old_length, size_t new_length, int 
     }
     code_changes(old, old_length);
     if (flags & MREMAP_FIXED)
-        replaces(wanted, new_length);
-    if (record_residency(old, old_length))
-        known = MAP_PRIVATE | MAP_ANONYMOUS;
+        replaces(wanted, new_length, &target_cut);
+    (void)record_residency(old, old_length, &cut);
     mapped = g_real.mremap(old, old_length, new_length, flags, wanted);
     code_changes(old, old_length);
     if (mapped != MAP_FAILED && is_gathering())
         record_mapping(LOG_MREMAP, (uintptr_t)mapped, words, 5, &origin);
-    if (mapped != MAP_FAILED)
-        residency_mapped(mapped, new_length, known);
-    else
-        residency_mapped(old, old_length, known);
+    if (mapped == MAP_FAILED)
+        goes_on(&target_cut);
+    else if (cut.n > 0)
+        residency_mapped(mapped, new_length, MAP_PRIVATE | MAP_ANONYMOUS);
+    if (mapped == MAP_FAILED || (flags & MREMAP_DONTUNMAP))
+        goes_on(&cut);
     return mapped;
 }
 

@@ -20,6 +20,9 @@ static struct place {
 
 static const uintptr_t TAKEN = 1;
 
+/* No process has memory from here on, with five levels of pages either. */
+static const uintptr_t ADDRESS_END = (uintptr_t)1 << 56;
+
 /* Places from here on were never used. */
 static _Atomic unsigned g_n_places;
 
@@ -64,11 +67,13 @@ static void look_at(uintptr_t start, uintptr_t end)
     struct look look = {0};
 
     tell(&look, start, end, 0);
-    for (uintptr_t at = start; at < end;) {
+    for (uintptr_t at = start; end - at >= PAGE_BYTES;) {
         uintptr_t left = (end - at) / PAGE_BYTES;
         unsigned n = left < RESIDENCY_BATCH ? (unsigned)left : RESIDENCY_BATCH;
         if (look.n_absent > RESIDENCY_MAX_ABSENT
             || sys_residency(at, (size_t)n * PAGE_BYTES, pages) != 0) {
+            if (look.run_start)
+                tell(&look, look.run_start, at, look.resident_bytes);
             tell(&look, at, end, LOG_RESIDENT_UNKNOWN);
             return;
         }
@@ -112,27 +117,65 @@ static void place_add(uintptr_t start, uintptr_t end)
     tell(&(struct look){0}, start, end, LOG_RESIDENT_UNKNOWN);
 }
 
-/* What lies outside of [start, end) lives on. */
-static bool place_cut(struct place *place, uintptr_t start, uintptr_t end)
+/* Takes [*start, *end) out of the place, as far as it lies there; what lies outside lives on. */
+static bool place_cut(struct place *place, uintptr_t *start, uintptr_t *end)
 {
-    uintptr_t first = atomic_load_explicit(&place->start, memory_order_relaxed);
+    const uintptr_t from = *start;
+    const uintptr_t to = *end;
     uintptr_t last = atomic_load_explicit(&place->end, memory_order_acquire);
+    uintptr_t first;
 
-    if (last <= TAKEN || first >= end || last <= start
+    if (last <= TAKEN || last <= from
+        || atomic_load_explicit(&place->start, memory_order_relaxed) >= to
         || !atomic_compare_exchange_strong(&place->end, &last, TAKEN))
         return false;
-    look_at(first > start ? first : start, last < end ? last : end);
-    if (first < start) {
-        atomic_store_explicit(&place->end, start, memory_order_release);
-        if (last > end)
-            place_add(end, last);
-    } else if (last > end) {
-        atomic_store_explicit(&place->start, end, memory_order_relaxed);
+    /* Only now it is ours: the end may be that of another mapping than the start read above. */
+    first = atomic_load_explicit(&place->start, memory_order_relaxed);
+    if (first >= to) {
+        atomic_store_explicit(&place->end, last, memory_order_release);
+        return false;
+    }
+    *start = first > from ? first : from;
+    *end = last < to ? last : to;
+    if (first < from) {
+        atomic_store_explicit(&place->end, from, memory_order_release);
+        if (last > to)
+            place_add(to, last);
+    } else if (last > to) {
+        atomic_store_explicit(&place->start, to, memory_order_relaxed);
         atomic_store_explicit(&place->end, last, memory_order_release);
     } else {
         atomic_store_explicit(&place->end, 0, memory_order_release);
     }
     return true;
+}
+
+static void note_cut(struct residency_cut *cut, uintptr_t start, uintptr_t end)
+{
+    struct residency_piece *others = &cut->others;
+
+    if (cut->n < RESIDENCY_MAX_PIECES) {
+        cut->pieces[cut->n++] = (struct residency_piece){start, end};
+        return;
+    }
+    if (others->end == 0 || start < others->start)
+        others->start = start;
+    if (end > others->end)
+        others->end = end;
+}
+
+static void cut_all(uintptr_t start, uintptr_t end, struct residency_cut *cut)
+{
+    unsigned n = atomic_load_explicit(&g_n_places, memory_order_acquire);
+
+    for (unsigned i = 0; i < n; i++) {
+        uintptr_t from = start;
+        uintptr_t to = end;
+        if (!place_cut(&g_places[i], &from, &to))
+            continue;
+        look_at(from, to);
+        note_cut(cut, from, to);
+    }
 }
 
 static uintptr_t page_up(uintptr_t bytes)
@@ -148,19 +191,31 @@ void residency_mapped(const void *start, size_t length, int flags)
         place_add((uintptr_t)start, (uintptr_t)start + page_up(length));
 }
 
-bool residency_ends(const void *start, size_t length)
+bool residency_ends(const void *start, size_t length, struct residency_cut *ret_cut)
 {
-    bool has_any = false;
-    unsigned n = atomic_load_explicit(&g_n_places, memory_order_acquire);
+    uintptr_t from = (uintptr_t)start;
 
-    for (unsigned i = 0; i < n; i++)
-        has_any |= place_cut(&g_places[i], (uintptr_t)start, (uintptr_t)start + page_up(length));
-    return has_any;
+    ret_cut->n = 0;
+    ret_cut->others = (struct residency_piece){0, 0};
+    if (from % PAGE_BYTES != 0 || length == 0 || from > ADDRESS_END || length > ADDRESS_END - from)
+        return false;
+    cut_all(from, from + page_up(length), ret_cut);
+    return true;
+}
+
+void residency_goes_on(const struct residency_cut *cut)
+{
+    for (unsigned i = 0; i < cut->n; i++)
+        place_add(cut->pieces[i].start, cut->pieces[i].end);
+    if (cut->others.end)
+        tell(&(struct look){0}, cut->others.start, cut->others.end, LOG_RESIDENT_UNKNOWN);
 }
 
 void residency_tell_all(void)
 {
-    (void)residency_ends(NULL, (size_t)UINTPTR_MAX / PAGE_BYTES * PAGE_BYTES);
+    struct residency_cut cut;
+
+    (void)residency_ends(NULL, ADDRESS_END, &cut);
 }
 
 void residency_forget(void)

@@ -11,11 +11,15 @@
  *   RI-1 A look costs one system call for RESIDENCY_BATCH pages, and ends at RESIDENCY_MAX_ABSENT
  *        pages without memory: a page with memory was paid for by the fault that made it, which
  *        took some twenty times as long.
- *   RI-2 What is not looked at to its end is told as unknown (LOG_RESIDENT_UNKNOWN), and counted by
- *        whoever reads the log. What finds no place in the table is told as unknown when it begins.
+ *   RI-2 Where a look ends early, what was seen until then is told, and what is left as unknown
+ *        (LOG_RESIDENT_UNKNOWN); whoever reads the log counts that. What finds no place in the table
+ *        is told as unknown when it begins.
  *   RI-3 A stretch is told in runs of pages, up to RESIDENCY_MAX_RUNS, the rest as one: a reader
  *        that knows more of pieces than the kernel does gets what lies in each.
- * Threads: any; no locks. Two threads that change one stretch at the same time may tell too little.
+ *   RI-4 Ranges that the kernel refuses end nothing: such calls are told nowhere. Where the kernel
+ *        refuses for another reason, what was taken out of the table is put back.
+ * Threads: any; no locks. A place belongs to one thread while it changes, which takes no system call
+ *          and no event; two threads that end one mapping at the same time may tell too little.
  * Signals: safe. Failure: unknown.
  */
 #ifndef MTRACE_COLLECTOR_RESIDENCY_H
@@ -23,6 +27,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 enum {
     RESIDENCY_PLACES = 512,
@@ -30,14 +35,30 @@ enum {
     RESIDENCY_MIN_BYTES = 65536,
     RESIDENCY_BATCH = 256,
     RESIDENCY_MAX_ABSENT = 4096,
-    RESIDENCY_MAX_RUNS = 16
+    RESIDENCY_MAX_RUNS = 16,
+    RESIDENCY_MAX_PIECES = 8,
+};
+
+/* What a call took out of the table. Of more pieces than fit, one stretch around them. */
+struct residency_cut {
+    unsigned n;
+
+    struct residency_piece {
+        uintptr_t start, end;
+    } pieces[RESIDENCY_MAX_PIECES], others;
 };
 
 /* After a mapping was made. */
 void residency_mapped(const void *start, size_t length, int flags);
 
-/* Before a stretch of address space is given back or taken over: tells it. false: nothing to tell. */
-bool residency_ends(const void *start, size_t length);
+/*
+ * Before a stretch of address space is given back or taken over: tells it, and what it cut. false: no
+ * such range can be (RI-4), nothing was cut.
+ */
+bool residency_ends(const void *start, size_t length, struct residency_cut *ret_cut);
+
+/* The stretch was not given back. */
+void residency_goes_on(const struct residency_cut *cut);
 
 /* At the end of the process: tells all that is left. */
 void residency_tell_all(void);

@@ -27,7 +27,7 @@ SQL = {
                   "AND remapped_from_id IS NULL",
     # Private anonymous mappings of so many pages, by how many of them were in memory.
     **{f"touched_{n}": f"SELECT sum(peak_rss_bytes) / 4096 FROM mmaps WHERE length = {n} * 4096 AND prot = 3 AND flags & 34 = 34"
-       for n in (50, 53, 57, 90, 101, 102, 103, 104, 117, 131, 141, 151, 203)},
+       for n in (50, 53, 57, 90, 101, 102, 103, 104, 117, 131, 141, 151, 170, 203, 9001)},
     "looked_at_5003": "SELECT count(*) FROM mmaps WHERE length = 5003 * 4096 AND peak_rss_bytes IS NOT NULL",
     "unlooked": "SELECT value FROM meta WHERE key = 'mmaps.unlooked'",
     "aligned_to_a_page": "SELECT count(*) FROM allocations WHERE alignment = 4096 AND is_leaked AND process_id = 1",

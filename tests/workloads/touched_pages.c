@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * touched_pages [MS]: mappings of which some pages are touched: for a moment, scattered, as neighbours that
- * the kernel joins, before a part goes, and just before the end of the process; MS milliseconds pass
+ * the kernel joins, before a part goes, after calls that fail, and just before the end of the process; MS milliseconds pass
  * between the last of these and the others. Each has a number of pages of its own, and no huge pages.
  */
 #include "tests/workloads/workload.h"
 
+#include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -98,7 +99,39 @@ static void reserved(void)
 
     munmap(pages, 5003 * page_bytes);
     expect("looked_at_5003", 0);
-    expect("unlooked", 1);
+    expect("unlooked", 2); /* and sparse() */
+}
+
+/* Unknown is what lies behind the end of the look alone. */
+static void sparse(void)
+{
+    char *pages = map(NULL, 9001, 0);
+
+    for (size_t i = 0; i < 1500; i += 2)
+        pages[i * page_bytes] = 1;
+    munmap(pages, 9001 * page_bytes);
+    expect("touched_9001", 750);
+}
+
+/* None of these calls ends anything. */
+static void refused(void)
+{
+    char *pages = map(NULL, 170, 0);
+
+    touch(pages, 10);
+    if (munmap(pages + 1, 170 * page_bytes) == 0 || munmap(pages, 0) == 0
+        || munmap(pages + 1, 0) == 0 || munmap(pages, SIZE_MAX / 2) == 0
+        || munmap(pages, SIZE_MAX) == 0
+        || mmap(pages, 170 * page_bytes, PROT_READ, MAP_PRIVATE | MAP_FIXED, -1, 0) != MAP_FAILED
+        || mmap(pages + 1, 170 * page_bytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
+                0)
+               != MAP_FAILED
+        || mremap(pages + 1, 170 * page_bytes, 171 * page_bytes, MREMAP_MAYMOVE) != MAP_FAILED
+        || mremap(pages, 170 * page_bytes, 0, MREMAP_MAYMOVE) != MAP_FAILED)
+        _exit(1);
+    touch(pages, 60);
+    munmap(pages, 170 * page_bytes);
+    expect("touched_170", 60);
 }
 
 int main(int argc, char **argv)
@@ -112,6 +145,8 @@ int main(int argc, char **argv)
     holed();
     moved();
     reserved();
+    sparse();
+    refused();
     last = map(NULL, 117, 0);
     if (argc > 1)
         usleep((useconds_t)atoi(argv[1]) * 1000);
