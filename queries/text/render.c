@@ -49,27 +49,37 @@ static int find_column(struct sqlite3_stmt *stmt, const char *name)
     return NO_COLUMN;
 }
 
-static struct layout layout_of(struct sqlite3_stmt *stmt, const struct render_style *style)
-{
-    const struct where_columns nowhere = {NO_COLUMN, NO_COLUMN, NO_COLUMN, NO_COLUMN};
-    struct layout layout = {nowhere, NO_COLUMN, find_column(stmt, "stack")};
-    struct where_columns where = {find_column(stmt, "function"), find_column(stmt, "source"),
-                                  find_column(stmt, "line"), find_column(stmt, "module")};
-
-    if (style->is_wide)
-        return layout;
-    if (where.function >= 0 && where.source >= 0 && where.line >= 0 && where.module >= 0)
-        layout.where = where;
-    if (!style->has_process)
-        layout.process = find_column(stmt, "process_id");
-    return layout;
-}
-
 static bool is_hidden(const struct layout *layout, int column)
 {
     return column == layout->where.source || column == layout->where.line
            || column == layout->where.module || column == layout->process
            || column == layout->stack;
+}
+
+static bool is_any_shown(const struct layout *layout, int n_columns)
+{
+    for (int i = 0; i < n_columns; i++) {
+        if (!is_hidden(layout, i))
+            return true;
+    }
+    return false;
+}
+
+static struct layout layout_of(struct sqlite3_stmt *stmt, const struct render_style *style)
+{
+    const struct where_columns nowhere = {NO_COLUMN, NO_COLUMN, NO_COLUMN, NO_COLUMN};
+    struct layout layout = {nowhere, NO_COLUMN, find_column(stmt, "stack")};
+    const struct layout plain = {nowhere, NO_COLUMN, NO_COLUMN};
+    struct where_columns where = {find_column(stmt, "function"), find_column(stmt, "source"),
+                                  find_column(stmt, "line"), find_column(stmt, "module")};
+
+    if (!style->is_wide && where.function >= 0 && where.source >= 0 && where.line >= 0
+        && where.module >= 0)
+        layout.where = where;
+    if (!style->is_wide && !style->has_process)
+        layout.process = find_column(stmt, "process_id");
+    /* A row has at least one cell: what a person asks for alone is shown as it is. */
+    return is_any_shown(&layout, sqlite3_column_count(stmt)) ? layout : plain;
 }
 
 static const char *heading_of(const char *name, bool is_wide)

@@ -90,7 +90,7 @@ void table_align_left(struct table *table, size_t column)
 
 void table_end_row(struct table *table)
 {
-    while (!table->is_failed && table->n_cells % table->n_columns)
+    while (!table->is_failed && table->n_columns && table->n_cells % table->n_columns)
         table_add_cell(table, "");
 }
 
