@@ -110,6 +110,18 @@ static void test_changed_rules_apply_again(void **state)
                 "6 start_thread -, 7 __libc_malloc -, 8 worker 40, 9 _Z5makerIiESsv 50");
 }
 
+/* What a program calls grow may keep what it makes; what grows a thing that its name says does not. */
+static void test_a_bare_name_is_blamed(void **state)
+{
+    struct error err;
+
+    execute(*state, "UPDATE functions SET raw_name = 'grow' WHERE function_id = 4;"
+                    "UPDATE functions SET raw_name = 'list_grow' WHERE function_id = 2");
+    assert_int_equal(call_sites_write(*state, &err), 0);
+    assert_sites(*state, "1 main 10, 2 main 10, 3 grow 31, 4 grow 31, 5 main 10, "
+                         "6 start_thread -, 7 __libc_malloc -, 8 worker 40, 9 _Z5makerIiESsv 50");
+}
+
 static void test_no_unused_sites(void **state)
 {
     struct error err;
@@ -167,6 +179,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_calls_without_symbols, open_tree, close_tree),
         cmocka_unit_test_setup_teardown(test_default_rules, open_tree, close_tree),
         cmocka_unit_test_setup_teardown(test_changed_rules_apply_again, open_tree, close_tree),
+        cmocka_unit_test_setup_teardown(test_a_bare_name_is_blamed, open_tree, close_tree),
         cmocka_unit_test_setup_teardown(test_what_is_skipped_is_written, open_tree, close_tree),
         cmocka_unit_test_setup_teardown(test_no_unused_sites, open_tree, close_tree),
     };
