@@ -371,6 +371,9 @@ static int run_plain(struct query *query, struct error *err)
     sqlite3_finalize(stmt);
     if (rc == 0 && n_rows > 0 && options->site_id && query->style.format == RENDER_TABLE)
         (void)fprintf(query->out, "next: mtrace-query stack %s ID\n", query->shell_path);
+    if (rc == 0 && n_rows == 0 && !options->fail_if && query->style.format == RENDER_TABLE
+        && !options->is_sql_shown)
+        query_remark(query, "no rows");
     if (rc == 0 && n_rows > 0 && options->fail_if)
         query->has_failed = true;
     return rc;

@@ -5,6 +5,19 @@
 #include "queries/reports/reports.h"
 #include "support/error.h"
 
+/* Nothing binds them: they would be NULL, and the answer another than was meant. */
+static int check_parameters(struct sqlite3_stmt *stmt, struct error *err)
+{
+    const char *name = sqlite3_bind_parameter_name(stmt, sqlite3_bind_parameter_count(stmt));
+
+    if (sqlite3_bind_parameter_count(stmt) == 0)
+        return 0;
+    return error_set(err, ERROR_USAGE,
+                     "the statement has the parameter '%s', which has no value here; write the "
+                     "value into the statement",
+                     name ? name : "?");
+}
+
 int cmd_sql_run(struct query *query, struct error *err)
 {
     struct sqlite3_stmt *stmt;
@@ -12,8 +25,12 @@ int cmd_sql_run(struct query *query, struct error *err)
     int64_t n_rows = 0;
     int rc = rundb_prepare(&query->database, query->options->arguments[0], &stmt, err);
 
-    if (rc != 0)
+    if (rc == 0)
+        rc = check_parameters(stmt, err);
+    if (rc != 0) {
+        sqlite3_finalize(stmt);
         return rc;
+    }
     database_guard_lift_steps(&query->database.guard);
     for (int64_t i = 0; rc == 0 && i < query->options->skip; i++) {
         int step = rundb_step(&query->database, stmt, err);

@@ -143,6 +143,17 @@ static void format_real(double value, enum column_unit unit, char *text, size_t 
         (void)snprintf(text, size, "%.4g", value);
 }
 
+/* "00FF", as the function hex says. */
+static void format_blob(struct sqlite3_stmt *row, int column, char *text, size_t size)
+{
+    const unsigned char *bytes = sqlite3_column_blob(row, column);
+    size_t n = (size_t)sqlite3_column_bytes(row, column);
+
+    text[0] = '\0';
+    for (size_t i = 0; i < n && 2 * i + 3 <= size; i++)
+        (void)snprintf(text + 2 * i, 3, "%02X", bytes[i]);
+}
+
 void column_format(struct sqlite3_stmt *row, int column, enum column_unit unit, bool is_wide,
                    char *ret_text, size_t size)
 {
@@ -157,6 +168,9 @@ void column_format(struct sqlite3_stmt *row, int column, enum column_unit unit, 
         return;
     case SQLITE_FLOAT:
         format_real(sqlite3_column_double(row, column), unit, ret_text, size);
+        return;
+    case SQLITE_BLOB:
+        format_blob(row, column, ret_text, size);
         return;
     default:
         text = (const char *)sqlite3_column_text(row, column);

@@ -241,6 +241,21 @@ static void put_csv(const char *text, FILE *out)
     (void)putc('"', out);
 }
 
+static void put_csv_value(struct sqlite3_stmt *row, int column, FILE *out)
+{
+    const char *text;
+
+    if (sqlite3_column_type(row, column) == SQLITE_BLOB) {
+        const unsigned char *bytes = sqlite3_column_blob(row, column);
+
+        for (int i = 0; i < sqlite3_column_bytes(row, column); i++)
+            (void)fprintf(out, "%02X", bytes[i]);
+        return;
+    }
+    text = (const char *)sqlite3_column_text(row, column);
+    put_csv(text ? text : "", out);
+}
+
 static int render_csv(const struct rundb *database, struct sqlite3_stmt *stmt, int64_t max_rows,
                       FILE *out, int64_t *n_rows, struct error *err)
 {
@@ -254,9 +269,8 @@ static int render_csv(const struct rundb *database, struct sqlite3_stmt *stmt, i
     (void)putc('\n', out);
     while ((max_rows < 0 || *n_rows < max_rows) && (rc = rundb_step(database, stmt, err)) == 1) {
         for (int i = 0; i < n_columns; i++) {
-            const char *text = (const char *)sqlite3_column_text(stmt, i);
             (void)fputs(i ? "," : "", out);
-            put_csv(text ? text : "", out);
+            put_csv_value(stmt, i, out);
         }
         (void)putc('\n', out);
         ++*n_rows;

@@ -3,7 +3,9 @@
 --
 -- The pattern (see the view leaks) is read off the births of the leaked blocks, part by part of the process's life, and
 -- off the live bytes of the call site: where these rose by less than half of what was born, new blocks only took the
--- place of old ones. That is asked from the half of the life on, and from where the first tenth of the blocks was born.
+-- place of old ones. That is asked from the half of the life on, and from where the first tenth of the blocks was born, but not
+-- where each eighth of the life has left between half and twice its share: of blocks that are replaced the old ones go, while
+-- live bytes that go up and down for other reasons, a queue that fills and drains, hide a leak beside them.
 CREATE VIEW _site_leaks(
   process_id,        -- joins processes
   call_site_id,      -- joins call_sites; NULL: the stacks have no call site
@@ -30,6 +32,13 @@ WITH
       p.start_ns + (p.end_ns - p.start_ns) / 64 * min(b.part) FILTER (WHERE 10 * b.so_far >= b.total) AS first_ns
     FROM births AS b JOIN _judged AS p ON p.process_id = b.process_id
     GROUP BY b.process_id, b.call_site_id, b.rule_id),
+  eighths AS (
+    SELECT process_id, call_site_id, rule_id, sum(bytes) AS bytes, max(total) AS total
+    FROM births GROUP BY process_id, call_site_id, rule_id, part / 8),
+  spreads AS MATERIALIZED (
+    SELECT process_id, call_site_id, rule_id,
+      count(*) = 8 AND 16 * min(bytes) >= max(total) AND 4 * max(bytes) <= max(total) AS is_even
+    FROM eighths GROUP BY process_id, call_site_id, rule_id),
   levels AS (
     SELECT *, max(live_bytes) OVER (PARTITION BY process_id, call_site_id ORDER BY at_ns, snapshot_id) AS highest
     FROM _site_levels),
@@ -47,9 +56,10 @@ WITH
   judged AS (
     SELECT s.*, r.fell,
       (SELECT count(*) >= 8 FROM snapshots AS n WHERE n.process_id = s.process_id)
-      AND r.fell IS NOT NULL AND (5 * s.late >= s.total AND 2 * coalesce(r.since_half, 0) < s.late
+      AND r.fell IS NOT NULL AND NOT e.is_even AND (5 * s.late >= s.total AND 2 * coalesce(r.since_half, 0) < s.late
         OR r.before_first > 0 AND 2 * coalesce(r.since_first, 0) < s.total) AS is_bounded
     FROM shapes AS s
+    JOIN spreads AS e ON e.process_id = s.process_id AND e.call_site_id IS s.call_site_id AND e.rule_id IS s.rule_id
     LEFT JOIN rises AS r ON r.process_id = s.process_id AND r.call_site_id IS s.call_site_id AND r.rule_id IS s.rule_id),
   totals AS (
     SELECT process_id, call_site_id, rule_id, count(*) AS stacks, sum(leaked_blocks) AS blocks, sum(leaked_bytes) AS bytes,

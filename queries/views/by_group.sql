@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: MIT
 -- by_group: one row per group that the program charged memory to; empty where it has none.
 --
+-- Rows come by what leaked, then by the peak: a group may hold what it did not allocate (mtrace_move).
 -- The root, 1, is what was charged to nobody because no scope was open; 0 is what was to be charged to nobody.
 CREATE VIEW by_group(
   process_id,             -- joins processes
@@ -26,4 +27,4 @@ SELECT t.process_id, t.allocated_bytes, t.allocated_blocks, t.leaked_bytes, t.le
        (SELECT group_concat(a.key || '=' || a.value, ', ') FROM allocation_group_tags AS a WHERE a.group_id = t.group_id)
 FROM group_totals AS t
 LEFT JOIN allocation_groups AS g ON g.group_id = t.group_id
-ORDER BY t.allocated_bytes DESC, t.allocated_blocks DESC, t.process_id, t.group_id;
+ORDER BY t.leaked_bytes DESC, t.peak_bytes DESC, t.allocated_bytes DESC, t.process_id, t.group_id;

@@ -24,4 +24,4 @@ SELECT t.process_id, t.key, t.value,
        t.allocated_bytes, t.allocated_blocks, t.leaked_bytes, t.leaked_blocks, t.peak_bytes, t.peak_ns, t.freed_bytes,
        t.freed_blocks, t.freed_elsewhere_bytes, t.freed_elsewhere_blocks, t.moved_in_bytes, t.moved_out_bytes
 FROM tag_totals AS t
-ORDER BY t.key, t.allocated_bytes DESC, t.allocated_blocks DESC, t.value, t.process_id;
+ORDER BY t.key, t.leaked_bytes DESC, t.peak_bytes DESC, t.allocated_bytes DESC, t.value, t.process_id;

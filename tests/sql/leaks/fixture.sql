@@ -53,3 +53,13 @@ UNION ALL SELECT snapshot_id, 23, iif(snapshot_id = 64, 80, snapshot_id / 4 % 2 
 UNION ALL SELECT snapshot_id, 24, max(0, 10 * (snapshot_id - 45)), 1 FROM snapshots WHERE reason <> 'peak'
 UNION ALL SELECT snapshot_id, 25, iif(snapshot_id = 64, 640, 10000 + 10 * snapshot_id), 1 FROM snapshots WHERE reason <> 'peak'
 UNION ALL SELECT 65, 24, 99999, 1;
+-- Site 19 leaks 10 bytes in each part beside a queue that fills to 5000 bytes and drains in the first half, which is all that its
+-- live bytes show: steady, because every eighth of the life has left its share.
+INSERT INTO call_sites(call_site_id, object_id) VALUES (19, 3);
+INSERT INTO backtraces VALUES (26, NULL, 26, 8, 1, 19, 'complete');
+WITH RECURSIVE parts(part) AS (VALUES (0) UNION ALL SELECT part + 1 FROM parts WHERE part < 63)
+INSERT INTO leaked_births SELECT 1, 26, part, 1, 10 FROM parts;
+INSERT INTO backtrace_totals
+SELECT 1, 26, 64, 640, 0, 0, 64, 640, 1562500000, 98437500000, 0, 0, 0, 0, 640, 9, 9, 9, 10, 10, 0, 0, 1, 1, 0, 0, 0, 0;
+INSERT INTO snapshot_backtraces
+SELECT snapshot_id, 26, 10 * snapshot_id + max(0, 5000 - 250 * abs(20 - snapshot_id)), 1 FROM snapshots WHERE reason <> 'peak';

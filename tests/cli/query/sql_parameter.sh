@@ -1,0 +1,4 @@
+. "$CASES/../fixture.sh"
+. "$CASES/../lib.sh"
+complain mtrace-query sql run.db "SELECT :id"
+complain mtrace-query sql run.db "SELECT ?"
