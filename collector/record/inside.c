@@ -65,12 +65,19 @@ static size_t usable_of(const struct inside_entry *entry, const void *block)
     return entry->usable && block ? entry->usable(block, 0) : 0;
 }
 
+/* --zero-memory is of malloc and new alone: others' blocks have something in them, as strdup's. */
+static bool is_to_zero(const struct inside_entry *entry)
+{
+    return mtrace_unlikely(state_config()->zeroes_memory) && entry->size != INSIDE_NO_ARGUMENT
+           && (entry->call == LOG_CALL_MALLOC || entry->call == LOG_CALL_NEW);
+}
+
 static void record_made(const void *block, size_t size, size_t usable,
                         const struct inside_entry *entry, size_t alignment,
                         const struct unwind_origin *origin)
 {
     g_last_made = block;
-    if (mtrace_unlikely(block && state_config()->zeroes_memory))
+    if (block && is_to_zero(entry))
         memset((void *)(uintptr_t)block, 0, size);
     if (mtrace_likely(block != NULL))
         record_alloc_known(block, size, usable, entry->call, alignment, origin);

@@ -14,6 +14,7 @@ enum {
     RPMALLOC = 32,
     OPERATORS = 64, /* C++'s, which have no prefix */
     CAMEL = 128,    /* TCMallocInternalMalloc */
+    MIMALLOC_HEAP = 256,
 };
 
 static const struct {
@@ -91,23 +92,26 @@ static const struct word {
     {"zalloc_small", "+s", LOG_CALL_CALLOC, MIMALLOC},
     {"mallocn", "+ns", LOG_CALL_MALLOC, MIMALLOC},
     {"malloc_aligned", "+sa", LOG_CALL_ALIGNED_ALLOC, MIMALLOC},
-    {"malloc_aligned_at", "+sa", LOG_CALL_ALIGNED_ALLOC, MIMALLOC},
+    {"malloc_aligned_at", "+sa-", LOG_CALL_ALIGNED_ALLOC, MIMALLOC},
     {"zalloc_aligned", "+sa", LOG_CALL_ALIGNED_ALLOC, MIMALLOC},
-    {"zalloc_aligned_at", "+sa", LOG_CALL_ALIGNED_ALLOC, MIMALLOC},
+    {"zalloc_aligned_at", "+sa-", LOG_CALL_ALIGNED_ALLOC, MIMALLOC},
     {"calloc_aligned", "+nsa", LOG_CALL_ALIGNED_ALLOC, MIMALLOC},
-    {"calloc_aligned_at", "+nsa", LOG_CALL_ALIGNED_ALLOC, MIMALLOC},
+    {"calloc_aligned_at", "+nsa-", LOG_CALL_ALIGNED_ALLOC, MIMALLOC},
     {"realloc_aligned", "=psa", LOG_CALL_REALLOC, MIMALLOC},
-    {"realloc_aligned_at", "=psa", LOG_CALL_REALLOC, MIMALLOC},
+    {"realloc_aligned_at", "=psa-", LOG_CALL_REALLOC, MIMALLOC},
     {"rezalloc", "=ps", LOG_CALL_REALLOC, MIMALLOC},
     {"rezalloc_aligned", "=psa", LOG_CALL_REALLOC, MIMALLOC},
-    {"rezalloc_aligned_at", "=psa", LOG_CALL_REALLOC, MIMALLOC},
+    {"rezalloc_aligned_at", "=psa-", LOG_CALL_REALLOC, MIMALLOC},
     {"reallocn", "=pns", LOG_CALL_REALLOCARRAY, MIMALLOC},
     {"recalloc", "=pns", LOG_CALL_REALLOCARRAY, MIMALLOC},
     {"recalloc_aligned", "=pnsa", LOG_CALL_REALLOCARRAY, MIMALLOC},
-    {"recalloc_aligned_at", "=pnsa", LOG_CALL_REALLOCARRAY, MIMALLOC},
+    {"recalloc_aligned_at", "=pnsa-", LOG_CALL_REALLOCARRAY, MIMALLOC},
     {"new_n", "+ns", LOG_CALL_NEW, MIMALLOC},
     {"new_realloc", "=ps", LOG_CALL_REALLOC, MIMALLOC},
     {"new_reallocn", "=pns", LOG_CALL_REALLOCARRAY, MIMALLOC},
+    {"alloc_new", "+s", LOG_CALL_NEW, MIMALLOC_HEAP},
+    {"alloc_new_n", "+ns", LOG_CALL_NEW, MIMALLOC_HEAP},
+    {"reallocf", "?", LOG_CALL_REALLOC, MIMALLOC}, /* gives the old one back when it fails */
     {"strdup", "+", LOG_CALL_MALLOC, MIMALLOC},
     {"strndup", "+", LOG_CALL_MALLOC, MIMALLOC},
     {"realpath", "+", LOG_CALL_MALLOC, MIMALLOC},
@@ -124,6 +128,8 @@ static const struct word {
 
     {"aligned_calloc", "+ans", LOG_CALL_CALLOC, RPMALLOC},
     {"aligned_realloc", "=pas", LOG_CALL_REALLOC, RPMALLOC},
+    {"malloc_heap_free", "?", LOG_CALL_MALLOC, RPMALLOC}, /* what heaps of the program's own do */
+    {"malloc_heap_realloc", "?", LOG_CALL_REALLOC, RPMALLOC},
 
     {"Malloc", "+s", LOG_CALL_MALLOC, CAMEL},
     {"Calloc", "+ns", LOG_CALL_CALLOC, CAMEL},
@@ -200,11 +206,24 @@ static bool find_with_heap(const char *text, struct entry_name *ret_name)
     static const struct {
         const char *plain;
         const char *with_heap;
-    } shapes[] = {{"+", "+"},        {"+s", "+-s"},     {"+ns", "+-ns"},
-                  {"+sa", "+-sa"},   {"+nsa", "+-nsa"}, {"=ps", "=-ps"},
-                  {"=psa", "=-psa"}, {"=pns", "=-pns"}, {"=pnsa", "=-pnsa"}};
+    } shapes[] = {{"+", "+"},
+                  {"+s", "+-s"},
+                  {"+ns", "+-ns"},
+                  {"+sa", "+-sa"},
+                  {"+sa-", "+-sa-"},
+                  {"+nsa", "+-nsa"},
+                  {"+nsa-", "+-nsa-"},
+                  {"=ps", "=-ps"},
+                  {"=psa", "=-psa"},
+                  {"=psa-", "=-psa-"},
+                  {"=pns", "=-pns"},
+                  {"=pnsa", "=-pnsa"},
+                  {"=pnsa-", "=-pnsa-"},
+                  {"?", "?"}};
 
-    if (!find_word(text, STANDARD | MIMALLOC, ret_name))
+    /* mi_heap_new makes a heap; the operator is mi_heap_alloc_new. */
+    if (!find_word(text, MIMALLOC_HEAP, ret_name)
+        && (!find_word(text, STANDARD | MIMALLOC, ret_name) || ret_name->call == LOG_CALL_NEW))
         return false;
     for (size_t i = 0; i < sizeof(shapes) / sizeof(*shapes); i++)
         if (strcmp(ret_name->shape, shapes[i].plain) == 0) {

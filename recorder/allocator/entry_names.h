@@ -7,7 +7,9 @@
  *            +  returns a new block           =  returns a block in place of an old one
  *            -  gives a block back            @  stores a new block where an argument points to
  *            x  resizes a block where it is   u  says how many bytes a block can hold
- *          and the letters behind it are the arguments in order:
+ *            ?  does something else with blocks, and is not followed
+ *          and the letters behind it are the arguments in order (those behind the last one that matters
+ *          may be left out where there are no more than ENTRY_NAMES_MOST_ARGUMENTS):
  *            s size, n times as much, a alignment, f jemalloc's flags, p the block, r where the new one
  *            is stored, - something else.
  *          "+" alone: the size is what the allocator says that the block holds.
@@ -18,6 +20,10 @@
 #include "common/log_format.h"
 
 #include <stdbool.h>
+
+enum {
+    ENTRY_NAMES_MOST_ARGUMENTS = 5, /* that the collector hands on: INSIDE_ARGUMENTS */
+};
 
 struct entry_name {
     const char *allocator; /* "jemalloc" */

@@ -33,7 +33,7 @@ struct search {
     char own_prefix[ELF_FILE_NAME_BYTES]; /* of a jemalloc; "": none but the usual ones */
     const char *sanitizer;                /* NULL: none */
     bool is_any;                          /* also what has no witness */
-    bool has_witness;                     /* EP-2 */
+    bool has_witness;                     /* EP-3 */
     bool is_full;
     unsigned n_suspects;
     struct entry_plan *plan;
@@ -224,17 +224,37 @@ static bool is_redirected(const struct entry *entry)
     return !entry->is_dropped && entry->name.shape[0] != 'u';
 }
 
-static void judge(const struct elf_file *file, struct entry *entry)
+/* Of the function as it is named; what it begins with is another question. */
+static const char *why_not_called(const struct elf_file *file, const struct entry *entry,
+                                  const uint8_t **ret_code)
 {
-    const uint8_t *code = NULL;
     Elf64_Phdr segment;
 
     if (ELF64_ST_TYPE(entry->at.st_info) == STT_GNU_IFUNC)
-        entry->why_not = "which function it is, is chosen when the program starts (IFUNC)";
-    else if (!elf_file_find_loaded(file, entry->at.st_value, entry->at.st_size, &segment, &code)
-             || segment.p_flags != (PF_R | PF_X))
-        entry->why_not = "it is not in a segment of code";
+        return "which function it is, is chosen when the program starts (IFUNC)";
+    if (!elf_file_find_loaded(file, entry->at.st_value, entry->at.st_size, &segment, ret_code)
+        || segment.p_flags != (PF_R | PF_X))
+        return "it is not in a segment of code";
+    return NULL;
+}
+
+static bool is_followed(const struct entry_name *name)
+{
+    return name->shape[0] != '?' && strlen(name->shape) - 1 <= ENTRY_NAMES_MOST_ARGUMENTS;
+}
+
+static void judge(const struct elf_file *file, struct entry *entry)
+{
+    const uint8_t *code = NULL;
+
+    if (entry->is_dropped)
+        return;
+    if (!is_followed(&entry->name))
+        entry->why_not = entry->name.shape[0] == '?' ? "what it does is not followed"
+                                                     : "it has more than five arguments";
     else
+        entry->why_not = why_not_called(file, entry, &code);
+    if (!entry->why_not && is_redirected(entry))
         entry->why_not =
             moved_code_make(code, entry->at.st_size, entry->at.st_value, &entry->moved);
 }
@@ -331,7 +351,8 @@ static bool refuse_some(struct search *search)
         if (n_refused++ == 0)
             (void)snprintf(plan->why, sizeof(plan->why), "%.40s: %.80s", entry->symbol,
                            entry->why_not);
-        is_possible &= entry->name.shape[0] == '+' || entry->name.shape[0] == '@';
+        is_possible &= entry->name.shape[0] == '+' || entry->name.shape[0] == '@'
+                       || !is_followed(&entry->name);
     }
     plan->is_partial = n_refused > 0;
     return is_possible;
@@ -404,7 +425,7 @@ static const char *name_allocator(const struct search *search)
     return name;
 }
 
-/* EP-2 */
+/* EP-3 */
 static bool is_proven(const struct search *search)
 {
     for (size_t i = 0; i < search->n; i++) {
@@ -454,8 +475,7 @@ static const char *plan_file(const struct elf_file *file, void *context)
     if (refuse_all(search, &header))
         return NULL;
     for (size_t i = 0; i < search->n; i++)
-        if (is_redirected(&search->entries[i]))
-            judge(file, &search->entries[i]);
+        judge(file, &search->entries[i]);
     look_for_hits(search);
     if (refuse_some(search))
         write_plan(search);

@@ -13,9 +13,12 @@
  *          all numbers hexadecimal, addresses as in the file, fixes as in moved_code.h.
  * Invariants
  *   EP-1 All entries that give blocks back or resize them are in the plan, or there is none: blocks whose
- *        end nobody sees would be leaks. One that only makes blocks may be missing; then the plan is
- *        partial and says of whom.
- *   EP-2 Unless `any` is asked for, only jemalloc and tcmalloc are redirected, and only with a name beside
+ *        end nobody sees would be leaks. One that only makes blocks may be missing, and one that is
+ *        never followed (entry_names.h), as what it calls mostly is; then the plan is partial and says
+ *        of whom.
+ *   EP-2 Nothing in the plan is called or changed but whole functions in code: no IFUNC, which is its
+ *        resolver, and none with more arguments than are handed on.
+ *   EP-3 Unless `any` is asked for, only jemalloc and tcmalloc are redirected, and only with a name beside
  *        their entries that nothing else has. A compiler that sees a function and its callers together may
  *        keep values in registers that it knows that function to leave alone (gcc's -fipa-ra): the two do
  *        not call their own entries, others do. And `mi_new` may be a menu's item.
@@ -39,7 +42,7 @@ struct entry_plan {
     char why[ENTRY_PLAN_WHY_BYTES]; /* not all, or nothing; "" where all can */
 };
 
-/* The file may be anything. any: whatever has the names of an allocator (EP-2). */
+/* The file may be anything. any: whatever has the names of an allocator (EP-3). */
 void entry_plan_make(const char *path, bool any, struct entry_plan *ret_plan);
 void entry_plan_done(struct entry_plan *plan);
 

@@ -32,9 +32,29 @@ static void functions_of_known_allocators_are(void **state)
     is("mi_calloc_aligned", "mimalloc", "+nsa", LOG_CALL_ALIGNED_ALLOC);
     is("mi_heap_realloc_aligned", "mimalloc", "=-psa", LOG_CALL_REALLOC);
     is("mi_theap_malloc", "mimalloc", "+-s", LOG_CALL_MALLOC);
+    is("mi_heap_alloc_new_n", "mimalloc", "+-ns", LOG_CALL_NEW);
     is("sn_rust_realloc", "snmalloc", "=pa-s", LOG_CALL_REALLOC);
     is("rpaligned_calloc", "rpmalloc", "+ans", LOG_CALL_CALLOC);
     is("_ZdaPvmSt11align_val_t", "malloc", "-p", LOG_CALL_MALLOC);
+}
+
+/* The collector hands on five arguments; of those that have more all are told, so that none is redirected. */
+static void all_arguments_of_long_calls_are_told(void **state)
+{
+    (void)state;
+    is("mi_recalloc_aligned_at", "mimalloc", "=pnsa-", LOG_CALL_REALLOCARRAY);
+    is("mi_heap_rezalloc_aligned_at", "mimalloc", "=-psa-", LOG_CALL_REALLOC);
+    is("mi_heap_recalloc_aligned_at", "mimalloc", "=-pnsa-", LOG_CALL_REALLOCARRAY);
+    is("mi_theap_recalloc_aligned_at", "mimalloc", "=-pnsa-", LOG_CALL_REALLOCARRAY);
+}
+
+static void what_is_not_followed_is_known(void **state)
+{
+    (void)state;
+    is("mi_reallocf", "mimalloc", "?", LOG_CALL_REALLOC);
+    is("mi_heap_reallocf", "mimalloc", "?", LOG_CALL_REALLOC);
+    is("rpmalloc_heap_free", "rpmalloc", "?", LOG_CALL_MALLOC);
+    is("rpmalloc_heap_realloc", "rpmalloc", "?", LOG_CALL_REALLOC);
 }
 
 static void others_are_not(void **state)
@@ -47,6 +67,7 @@ static void others_are_not(void **state)
                                         "mi_",
                                         "mi_heap_free",
                                         "mi_heap_destroy",
+                                        "mi_heap_new", /* a heap */
                                         "mi_mallocx",
                                         "_ZN6malloc4freeEv",
                                         "_rjem_",
@@ -77,6 +98,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(functions_of_known_allocators_are),
+        cmocka_unit_test(all_arguments_of_long_calls_are_told),
+        cmocka_unit_test(what_is_not_followed_is_known),
         cmocka_unit_test(others_are_not),
         cmocka_unit_test(a_prefix_of_the_programs_own_may_be_told),
     };
