@@ -167,7 +167,8 @@ struct log_file {
     _Atomic uint32_t
         unwind_mismatches; /* MTRACE_UNWINDER=check: stacks that differ from libunwind's */
     _Atomic uint32_t unwind_checked; /* stacks compared */
-    uint64_t max_rss_bytes; /* written by the recorder: ru_maxrss of the process; 0: not known */
+    uint64_t
+        max_rss_bytes; /* written by the recorder: ru_maxrss where it is its own; 0: not known */
     _Atomic uint32_t n_children;       /* processes started (fork, vfork and exec, posix_spawn) */
     _Atomic uint32_t n_untold_modules; /* met while as many were loaded as are told apart */
     /* by the recorder, NUL-padded: an allocator inside the executable, whose blocks are missing */

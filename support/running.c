@@ -98,6 +98,21 @@ bool running_writes(pid_t pid, const struct log_file *header)
     return process_ns < 0 || began_before_log(process_ns, header);
 }
 
+/* A process cannot even begin without page faults, and those of waited-for children are added up. */
+bool running_has_waited(pid_t pid)
+{
+    char text[STAT_BYTES];
+    const char *at = read_stat(pid, text, sizeof(text));
+    uint64_t minor;
+    uint64_t major;
+
+    return !at
+           || sscanf(at, " %*c %*d %*d %*d %*d %*d %*u %*u %" SCNu64 " %*u %" SCNu64, &minor,
+                     &major)
+                  != 2
+           || minor + major > 0;
+}
+
 /* exit_code is the last field. The kernel shows 0 to those who may not know, so 0 says nothing. */
 bool running_find_status(pid_t pid, int *ret_wait_status)
 {

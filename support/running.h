@@ -22,6 +22,10 @@ bool running_is(pid_t pid);
  * not that of a later process with this pid. */
 bool running_writes(pid_t pid, const struct log_file *header);
 
+/* Whether it has waited for children that did anything: what the kernel counted for it is theirs
+ * too. True when it is not known. */
+bool running_has_waited(pid_t pid);
+
 /* How a process ended that its parent has not waited for yet, as wait says; false: not known. */
 bool running_find_status(pid_t pid, int *ret_wait_status);
 

@@ -7,6 +7,7 @@
 #include "recorder/family/log_name.h"
 #include "recorder/recording/children.h"
 #include "recorder/recording/recording.h"
+#include "support/running.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -39,6 +40,7 @@ struct session {
     char *path; /* absolute */
     sigset_t signals;
     uint64_t sleep_ns;
+    uint64_t fork_bytes;    /* most that our fork, its first image, can have had */
     struct entry_plan plan; /* for an allocator inside the program */
     struct recording_end end;
     bool is_complaining; /* packing failed and was said to */
@@ -81,16 +83,40 @@ static void hand_on(const struct session *session, const siginfo_t *info)
     kill(session->program.pid, info->si_signo);
 }
 
-/* waitpid without waiting, with what else is known of the one that ended. */
-static pid_t wait_for(pid_t pid, struct recording_end *ret_end)
+static uint64_t peak_bytes(const struct rusage *usage)
+{
+    return (uint64_t)usage->ru_maxrss * 1024;
+}
+
+static uint64_t own_peak_bytes(void)
+{
+    struct rusage usage = {.ru_maxrss = 0};
+
+    (void)getrusage(RUSAGE_SELF, &usage);
+    return peak_bytes(&usage);
+}
+
+/* wait without waiting (-1: for any), with what else is known of the one that ended. Its ru_maxrss
+ * is the highest of itself, the images before it and the children that it waited for: of that
+ * only its own counts, which is more than the images before it had. */
+static pid_t wait_for(pid_t pid, uint64_t earlier_bytes, struct recording_end *ret_end)
 {
     struct rusage usage;
+    siginfo_t info = {.si_pid = 0};
     int status;
-    pid_t ended = wait4(pid, &status, WNOHANG, &usage);
+
+    if (waitid(pid < 0 ? P_ALL : P_PID, pid < 0 ? 0 : (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT)
+        != 0)
+        return -1;
+    if (info.si_pid == 0)
+        return 0;
+    bool is_own = !running_has_waited(info.si_pid);
+    pid_t ended = wait4(info.si_pid, &status, WNOHANG, &usage);
 
     if (ended > 0)
-        *ret_end = (struct recording_end){.wait_status = status,
-                                          .max_rss_bytes = (uint64_t)usage.ru_maxrss * 1024};
+        *ret_end = (struct recording_end){
+            .wait_status = status,
+            .max_rss_bytes = is_own && peak_bytes(&usage) > earlier_bytes ? peak_bytes(&usage) : 0};
     return ended;
 }
 
@@ -103,7 +129,8 @@ static bool sleep_until_signal(struct session *session, uint64_t ns)
     int number = sigtimedwait(&session->signals, &info, &timeout);
 
     if (number == SIGCHLD)
-        return wait_for(session->program.pid, &session->end) == session->program.pid;
+        return wait_for(session->program.pid, session->fork_bytes, &session->end)
+               == session->program.pid;
     if (number > 0)
         hand_on(session, &info);
     return false;
@@ -218,6 +245,7 @@ static int start(struct session *session, struct error *err)
         (void)prctl(PR_SET_CHILD_SUBREAPER, 1); /* see has_orphans */
     if (code == 0)
         code = program_start(&session->program, &session->state, err);
+    session->fork_bytes = own_peak_bytes();
     if (code == 0)
         code = choose_name(session, err);
     if (code == 0)
@@ -277,7 +305,7 @@ static bool has_orphans(struct children *children)
     struct recording_end end;
     pid_t pid;
 
-    while ((pid = wait_for(-1, &end)) > 0)
+    while ((pid = wait_for(-1, 0, &end)) > 0)
         children_note_end(children, pid, &end);
     return pid == 0;
 }

@@ -174,6 +174,7 @@ int recording_adopt(const char *live_path, const char *path,
         return code;
     }
     recording->pid = (pid_t)recording->live.seen.pid;
+    recording->is_adopted = true;
     note_begin(recording);
     atomic_store_explicit(&recording->live.file->recorder_pid, (uint32_t)getpid(),
                           memory_order_relaxed);
@@ -241,14 +242,15 @@ int recording_step(struct recording *recording, uint64_t now_ns, uint32_t *ret_n
 }
 
 /* What the program could not say about its end. */
-static void complete_end(struct log_file *file, const struct recording_end *end)
+static void complete_end(struct log_file *file, const struct recording_end *end,
+                         bool has_earlier_image)
 {
     uint32_t kind = atomic_load_explicit(&file->end_kind, memory_order_relaxed);
     int status = end->wait_status;
 
     if (kind == LOG_END_EXEC)
         return;
-    file->max_rss_bytes = end->max_rss_bytes;
+    file->max_rss_bytes = has_earlier_image ? 0 : end->max_rss_bytes;
     if (WIFSIGNALED(status) && !(kind == LOG_END_ABORT && WTERMSIG(status) == SIGABRT)) {
         atomic_store_explicit(&file->end_kind, LOG_END_SIGNAL, memory_order_relaxed);
         atomic_store_explicit(&file->end_value, WTERMSIG(status), memory_order_relaxed);
@@ -315,7 +317,7 @@ int recording_finish(struct recording *recording, const struct recording_end *en
     file = recording->live.seen;
     complete_clock(&file);
     if (end)
-        complete_end(&file, end);
+        complete_end(&file, end, recording->is_adopted && !(file.flags & LOG_FLAG_FORKED));
     if (code == 0)
         code = packing_finish(recording->packing, &file, err);
     take_totals(recording, &file, ret_totals);

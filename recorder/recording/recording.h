@@ -51,7 +51,7 @@ struct recording_totals {
 /* How the process ended, as wait4 says; pass NULL when nobody can know. */
 struct recording_end {
     int wait_status;
-    uint64_t max_rss_bytes; /* 0: not known */
+    uint64_t max_rss_bytes; /* of no child and no image but those of this pid; 0: not known */
 };
 
 struct recording {
@@ -63,6 +63,8 @@ struct recording {
     uint64_t samples_due_ns;   /* next to be taken */
     uint64_t samples_flush_ns; /* next to be written */
     pid_t pid;
+    bool
+        is_adopted; /* the process made the log: as its fork's, or as that of an image after exec */
 };
 
 /* For the program itself: makes `path` and a pool `path`.live. */

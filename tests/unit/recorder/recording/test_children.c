@@ -35,7 +35,8 @@ struct fixture {
     char live_path[128];
     struct children *children;
     pid_t child;
-    pid_t ended; /* what child was */
+    pid_t ended;    /* what child was */
+    uint32_t flags; /* of its log */
 };
 
 static int set_up(void **state)
@@ -93,6 +94,7 @@ static void write_log(const struct fixture *fixture, const char *live_path)
     live_log_close(&log);
     fake_collector_attach(&fake, live_path);
     fake.log.file->pid = (uint32_t)fixture->child;
+    fake.log.file->flags |= fixture->flags;
     for (int i = 0; i < N_EVENTS; i++)
         fake_collector_event(&fake);
     fake_collector_detach(&fake);
@@ -150,11 +152,9 @@ static void check_end(const struct fixture *fixture, uint32_t kind, int value, u
     frame_index_done(&frames);
 }
 
-/* exec keeps the pid: only the recorder hears how that image ended, and waits for it. */
-static void the_end_of_an_executed_image_is_the_programs(void **state)
+static void hear_of_the_end(struct fixture *fixture)
 {
     const struct recording_end end = {.wait_status = SIGSEGV, .max_rss_bytes = 4096};
-    struct fixture *fixture = *state;
 
     children_free(fixture->children);
     fixture->children = children_new(fixture->path, fixture->child, true, &settings);
@@ -167,6 +167,24 @@ static void the_end_of_an_executed_image_is_the_programs(void **state)
     children_note_end(fixture->children, fixture->ended, &end);
     assert_int_equal(children_settle(fixture->children, 3 * second_ns), 0);
     check_totals(fixture, 1, N_EVENTS);
+}
+
+/* exec keeps the pid: only the recorder hears how that image ended, and waits for it. What the
+ * kernel counted may be of the image before it. */
+static void the_end_of_an_executed_image_is_the_programs(void **state)
+{
+    struct fixture *fixture = *state;
+
+    hear_of_the_end(fixture);
+    check_end(fixture, LOG_END_SIGNAL, SIGSEGV, 0);
+}
+
+static void the_kernels_count_of_a_fork_is_its_own(void **state)
+{
+    struct fixture *fixture = *state;
+
+    fixture->flags = LOG_FLAG_FORKED;
+    hear_of_the_end(fixture);
     check_end(fixture, LOG_END_SIGNAL, SIGSEGV, 4096);
 }
 
@@ -243,6 +261,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_childs_log_is_packed_while_it_runs, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_end_of_an_executed_image_is_the_programs, set_up,
                                         tear_down),
+        cmocka_unit_test_setup_teardown(the_kernels_count_of_a_fork_is_its_own, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_zombie_is_over, set_up, tear_down),
         cmocka_unit_test_setup_teardown(an_existing_target_stays_and_so_does_the_raw_log, set_up,
                                         tear_down),
