@@ -39,6 +39,13 @@ static uint64_t own_pages(const struct facts *facts, const struct live_block *bl
                : occupied;
 }
 
+/* What it has of the heaps. */
+static uint64_t heap_bytes(const struct facts *facts, const struct live_block *block)
+{
+    return facts->definitions->has_no_addresses ? 0
+                                                : occupied_bytes(block) - own_pages(facts, block);
+}
+
 static int on_born(void *context, uint32_t process, const struct live_block *block, uint32_t group,
                    const struct pairing_link *link, struct error *err)
 {
@@ -46,6 +53,7 @@ static int on_born(void *context, uint32_t process, const struct live_block *blo
     int code = totals_born(facts->totals, process, block, link, err);
 
     facts->processes[process].own_block_bytes += own_pages(facts, block);
+    facts->processes[process].heap_block_bytes += heap_bytes(facts, block);
     facts->processes[process].allocated_bytes += block->size;
 
     timeline_count_birth(&facts->processes[process].timeline, block->size);
@@ -73,6 +81,7 @@ static int on_ended(void *context, uint32_t process, const struct live_block *bl
     int code = totals_ended(facts->totals, process, block, end, err);
 
     facts->processes[process].own_block_bytes -= own_pages(facts, block);
+    facts->processes[process].heap_block_bytes -= heap_bytes(facts, block);
     timeline_count_end(&facts->processes[process].timeline, block->size);
     if (code == 0 && facts->groups)
         code = group_totals_ended(facts->groups, process, block, end, err);
@@ -423,6 +432,7 @@ int facts_memory_sample(struct facts *facts, uint32_t process, uint64_t time_ns,
                                    .rss_bytes = rss_bytes,
                                    .anonymous_bytes = anonymous_bytes,
                                    .file_bytes = file_bytes,
+                                   .heaps_bytes = own->heap_block_bytes,
                                    .mapped_bytes =
                                        own->own_block_bytes + own->mappings.anonymous_bytes};
 

@@ -28,8 +28,9 @@ struct process_facts {
     uint64_t event_ns; /* of its last event */
     bool has_exec;     /* another image took its place */
     uint64_t peak_snapshot_id, end_snapshot_id;
-    uint64_t own_block_bytes; /* of live blocks that lie in no heap */
-    uint64_t lowest_break;    /* that the program moved; 0: it did not */
+    uint64_t own_block_bytes;  /* of live blocks that lie in no heap */
+    uint64_t heap_block_bytes; /* of all others */
+    uint64_t lowest_break;     /* that the program moved; 0: it did not */
 };
 
 enum facts_moment {

@@ -55,7 +55,11 @@ static int flush(struct memory_samples *samples, uint32_t id, struct error *err)
     if (!process->is_waiting)
         return 0;
     process->is_waiting = false;
-    process->waiting.heaps_bytes = process->heaps_bytes;
+    uint64_t live_bytes = process->waiting.heaps_bytes;
+    bool is_seen = process->heaps_bytes != UINT64_MAX;
+
+    if (is_seen ? process->heaps_bytes > live_bytes : live_bytes == 0)
+        process->waiting.heaps_bytes = process->heaps_bytes;
     return samples->taken(samples->context, &process->waiting, err);
 }
 

@@ -3,7 +3,8 @@
  * memory_samples: what a process took at an instant, from samples of totals and of heaps.
  *
  * Model:   heaps are looked at less often than totals: a sample has the extent of all heaps as it
- *          was at the latest look, up to the sample's own time.
+ *          was at the latest look, up to the sample's own time, or what lives in them at that time
+ *          where that is more: they have grown since.
  * Invariants: SR-1 every sample of totals is told, in order of time within a process.
  * Threads: none.
  * Failure: memory, or what the sink returned.
@@ -19,7 +20,7 @@ struct memory_sample {
     uint32_t process;
     uint64_t time_ns;
     uint64_t rss_bytes, anonymous_bytes, file_bytes; /* without own_bytes */
-    uint64_t heaps_bytes;                            /* UINT64_MAX: none was looked at until then */
+    uint64_t heaps_bytes;  /* UINT64_MAX: none was looked at until then, or lives */
     uint64_t mapped_bytes; /* of blocks and anonymous mappings that have pages of their own */
     uint64_t own_bytes;    /* of the log, UINT64_MAX: not known */
 };
@@ -35,7 +36,8 @@ int memory_samples_new(uint32_t n_processes, memory_samples_fn *taken, void *con
 void memory_samples_free(struct memory_samples *samples);
 
 /* All in order of time within a process. What the process has of the log is taken off the next
- * totals, because the program would not have it. heaps_bytes and own_bytes are found here. */
+ * totals, because the program would not have it. own_bytes is found here, and so is
+ * heaps_bytes: what is given is the bytes of live blocks in heaps, which it is at least. */
 void memory_samples_own(struct memory_samples *samples, uint32_t id, uint64_t own_bytes);
 int memory_samples_totals(struct memory_samples *samples, const struct memory_sample *sample,
                           struct error *err);

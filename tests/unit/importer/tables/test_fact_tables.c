@@ -533,6 +533,30 @@ static void memory_samples(void **state)
     fixture_free(fixture);
 }
 
+/* A heap that has grown since the latest look reaches at least as far as its live blocks. */
+static void heaps_hold_their_blocks(void **state)
+{
+    struct fixture *fixture = fixture_new("exit");
+    struct facts *facts = fixture->facts;
+
+    (void)state;
+    give(fixture, ALLOC(5, HEAP + 0x10, 500, .usable = 504, .chunk_flags = GLIBC));
+    assert_int_equal(facts_memory_sample(facts, 1, 10, 100, 60, 40, NULL), 0);
+    assert_int_equal(facts_memory_sample(facts, 1, 20, 200, 160, 40, NULL), 0);
+    assert_int_equal(facts_heap_sample(facts, 1, 20, HEAP, HEAP + 8192, LOG_HEAP_BRK, NULL), 0);
+    give(fixture, ALLOC(25, HEAP + 0x1010, 20000, .usable = 20008, .chunk_flags = GLIBC));
+    give(fixture, ALLOC(26, UINT64_C(0x7f0000000010), 200000, .usable = 200000,
+                        .chunk_flags = GLIBC | LOG_CHUNK_MMAPPED));
+    assert_int_equal(facts_memory_sample(facts, 1, 30, 300, 260, 40, NULL), 0);
+    give(fixture, FREE(35, HEAP + 0x1010));
+    assert_int_equal(facts_memory_sample(facts, 1, 40, 400, 360, 40, NULL), 0);
+    finish(fixture);
+    assert_string_equal(ask(fixture, "SELECT group_concat(at_ns || ':' || heap_extent_bytes, ' ')"
+                                     " FROM memory_samples"),
+                        "10:504 20:8192 30:20512 40:8192");
+    fixture_free(fixture);
+}
+
 /* A program that moves the break itself has a heap that reaches as far. */
 static void moved_break(void **state)
 {
@@ -565,8 +589,8 @@ int main(void)
         cmocka_unit_test(fork_child),       cmocka_unit_test(exec_loses_blocks),
         cmocka_unit_test(inversions),       cmocka_unit_test(culled),
         cmocka_unit_test(footprint),        cmocka_unit_test(alignment_and_markers),
-        cmocka_unit_test(memory_samples),   cmocka_unit_test(moved_break),
-        cmocka_unit_test(interrupted),
+        cmocka_unit_test(memory_samples),   cmocka_unit_test(heaps_hold_their_blocks),
+        cmocka_unit_test(moved_break),      cmocka_unit_test(interrupted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
