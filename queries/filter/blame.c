@@ -28,8 +28,7 @@ static const size_t key_bytes = offsetof(struct place, id);
 
 struct blame {
     const struct rundb *database;
-    struct id_set past;         /* functions */
-    struct id_set past_objects; /* of code without functions */
+    struct selected_code past;
     struct id_set skipped[N_TARGETS];
     struct keyed places;
     int64_t n_sites;      /* highest id + 1, with the new ones */
@@ -85,14 +84,15 @@ static int read_rules(struct blame *blame, struct error *err)
 
 static bool is_past(const struct blame *blame, const struct place *place)
 {
-    return place->function_id ? id_set_has(&blame->past, place->function_id)
-                              : id_set_has(&blame->past_objects, place->object_id);
+    return place->function_id ? id_set_has(&blame->past.functions, place->function_id)
+                              : id_set_has(&blame->past.objects, place->object_id);
 }
 
 /* A place of which nothing is known is nobody to blame. */
-static bool is_skipped(const struct blame *blame, const struct place *place)
+static bool is_skipped(const struct blame *blame, int64_t frame_id, const struct place *place)
 {
     return (!place->function_id && !place->source_id && !place->object_id) || is_past(blame, place)
+           || id_set_has(&blame->past.frames, place->function_id ? 0 : frame_id)
            || id_set_has(&blame->skipped[0], place->function_id)
            || id_set_has(&blame->skipped[1], place->object_id)
            || id_set_has(&blame->skipped[2], place->source_id);
@@ -111,7 +111,7 @@ static int read_site(struct blame *blame, struct sqlite3_stmt *row, struct error
     if (!place)
         return no_memory(err);
     place->id = place->id ? place->id : id;
-    blame->moves[id] = is_past(blame, &key);
+    blame->moves[id] = is_past(blame, &key) || id_set_has(&blame->past.call_sites, id);
     return 0;
 }
 
@@ -124,12 +124,13 @@ static int read_level(struct blame *blame, struct sqlite3_stmt *row, struct erro
                         sqlite3_column_int64(row, 4),
                         0,
                         0};
-    int64_t *site = &blame->of_frame[database_id(row, 0, blame->n_frames)];
+    int64_t frame_id = database_id(row, 0, blame->n_frames);
+    int64_t *site = &blame->of_frame[frame_id];
     struct place *place;
 
     if (key.function_id == 0 && key.source_id == 0 && key.object_id != 0)
         key.object_offset = sqlite3_column_int64(row, 5);
-    if (*site || is_skipped(blame, &key))
+    if (*site || is_skipped(blame, frame_id, &key))
         return 0;
     place = keyed_get(&blame->places, &key, key_bytes, sizeof(key));
     if (!place)
@@ -246,8 +247,7 @@ static int reserve(struct blame *blame, struct error *err)
 static int find(struct blame *blame, const char *pattern, struct error *err)
 {
     bool is_found = false;
-    int rc = stack_selection_code(blame->database, pattern, &blame->past, &blame->past_objects,
-                                  &is_found, err);
+    int rc = stack_selection_code(blame->database, pattern, &blame->past, &is_found, err);
 
     if (rc == 0 && !is_found)
         rc = error_set(err, ERROR_USAGE, "no function or module of '%s' matches '%s'",
@@ -286,8 +286,7 @@ int blame_install(struct rundb *database, const char *pattern, struct error *err
         rc = put_stacks(&blame, database, err);
     for (size_t i = 0; i < N_TARGETS; i++)
         id_set_done(&blame.skipped[i]);
-    id_set_done(&blame.past);
-    id_set_done(&blame.past_objects);
+    selected_code_done(&blame.past);
     keyed_done(&blame.places);
     free(blame.of_frame);
     free(blame.of_stack);

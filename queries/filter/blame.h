@@ -3,7 +3,7 @@
  * blame: other call sites, chosen when a question is asked.
  *
  * Model: a stack whose call site is in a function that matches (or, where no function is known, in a file
- *        of code whose path does) is blamed on the innermost position past
+ *        of code whose path does, or whose "module+0x1234" does) is blamed on the innermost position past
  *        it that neither a rule of the import (skipped_code) nor the pattern names; where nothing is
  *        left it keeps its call site. TEMP tables call_sites and backtraces stand in front of those of
  *        the file; the totals by call site must be computed anew (filtered_totals.h).

@@ -63,6 +63,20 @@ static int select_matching(const struct rundb *database, const char *sql, const 
 static const char functions_sql[] = "SELECT function_id, name, raw_name FROM functions";
 static const char objects_sql[] = "SELECT object_id, path, NULL FROM objects";
 
+/* Calls from code without names, as reports print them (views/_sites.sql). */
+#define BARE_NAME                                                                              \
+    "replace(o.path, rtrim(o.path, replace(o.path, '/', '')), '') || printf(iif((SELECT value" \
+    " FROM meta WHERE key = 'names') IS 'recording', ' 0x%x', '+0x%x'), c.object_offset), NULL"
+
+static const char bare_frames_sql[] =
+    "SELECT c.frame_id, " BARE_NAME
+    " FROM frames AS c JOIN objects AS o ON o.object_id = c.object_id"
+    " WHERE c.frame_id IN (SELECT frame_id FROM frame_lines WHERE function_id IS NULL AND source_id IS NULL)";
+static const char bare_sites_sql[] =
+    "SELECT c.call_site_id, " BARE_NAME
+    " FROM call_sites AS c JOIN objects AS o ON o.object_id = c.object_id"
+    " WHERE c.object_offset IS NOT NULL";
+
 /* What one kind of pattern selects. Without patterns everything passes, named or not. */
 struct part {
     const char *table, *id;
@@ -187,17 +201,33 @@ static bool has_any(const struct id_set *set)
 }
 
 int stack_selection_code(const struct rundb *database, const char *pattern,
-                         struct id_set *ret_functions, struct id_set *ret_objects,
-                         bool *ret_is_found, struct error *err)
+                         struct selected_code *ret_code, bool *ret_is_found, struct error *err)
 {
-    int rc = id_set_init(ret_functions, database, "functions", "function_id", err);
+    const struct {
+        struct id_set *set;
+        const char *table, *id, *sql;
+    } kinds[] = {{&ret_code->functions, "functions", "function_id", functions_sql},
+                 {&ret_code->objects, "objects", "object_id", objects_sql},
+                 {&ret_code->frames, "frames", "frame_id", bare_frames_sql},
+                 {&ret_code->call_sites, "call_sites", "call_site_id", bare_sites_sql}};
 
-    if (rc == 0)
-        rc = id_set_init(ret_objects, database, "objects", "object_id", err);
-    if (rc == 0)
-        rc = select_matching(database, functions_sql, pattern, ret_functions, err);
-    if (rc == 0)
-        rc = select_matching(database, objects_sql, pattern, ret_objects, err);
-    *ret_is_found = rc == 0 && (has_any(ret_functions) || has_any(ret_objects));
+    int rc = 0;
+
+    *ret_is_found = false;
+    for (size_t i = 0; rc == 0 && i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+        rc = id_set_init(kinds[i].set, database, kinds[i].table, kinds[i].id, err);
+        /* Digits of an offset are matched by who means one: "add" is a name, not +0xadd. */
+        if (rc == 0 && (i < 2 || strstr(pattern, "0x")))
+            rc = select_matching(database, kinds[i].sql, pattern, kinds[i].set, err);
+        *ret_is_found = *ret_is_found || (rc == 0 && has_any(kinds[i].set));
+    }
     return rc;
+}
+
+void selected_code_done(struct selected_code *code)
+{
+    id_set_done(&code->functions);
+    id_set_done(&code->objects);
+    id_set_done(&code->frames);
+    id_set_done(&code->call_sites);
 }

@@ -10,11 +10,12 @@
 #ifndef MTRACE_QUERIES_STACK_SELECTION_H
 #define MTRACE_QUERIES_STACK_SELECTION_H
 
+#include "queries/filter/id_set.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 
 struct error;
-struct id_set;
 struct rundb;
 
 /* Patterns of one frame: where several are given, all must match on the same one. Each is a list of
@@ -32,10 +33,18 @@ struct stack_selection {
 int stack_selection_run(const struct rundb *database, const struct stack_selection *selection,
                         char **ret_ranges, struct error *err);
 
-/* The functions that match, and the files of code whose paths do; call id_set_done for both in any
- * case. */
+/* Functions whose name matches, files of code whose path does, and, of calls from code without a name, those
+ * whose "module+0x1234" does, where the pattern has "0x" in it. */
+struct selected_code {
+    struct id_set functions;
+    struct id_set objects;
+    struct id_set frames;     /* without a name */
+    struct id_set call_sites; /* the same */
+};
+
+/* Call selected_code_done in any case; ret_code begins all zero. */
 int stack_selection_code(const struct rundb *database, const char *pattern,
-                         struct id_set *ret_functions, struct id_set *ret_objects,
-                         bool *ret_is_found, struct error *err);
+                         struct selected_code *ret_code, bool *ret_is_found, struct error *err);
+void selected_code_done(struct selected_code *code);
 
 #endif
