@@ -13,7 +13,8 @@ enum {
     PLOT_HEIGHT = 300,
     BELOW = 46, /* the x axis and its figures */
     LEGEND_HEIGHT = 18,
-    N_LINES = 4, /* of the grid */
+    N_LINES = 5, /* of the grid, at most */
+    N_TIMES = 8, /* below it, at most */
     N_COLOURS = 12
 };
 
@@ -33,7 +34,8 @@ static const char rest_colour[] = "#9aa0a6";
 struct plot {
     const struct chart *chart;
     FILE *out;
-    double highest;
+    double step;    /* from one line of the grid to the next */
+    double highest; /* of the grid: a multiple of it */
 };
 
 static const char *colour_of(const struct chart *chart, size_t series)
@@ -77,6 +79,71 @@ static double highest_of(const struct chart *chart)
         highest = top > highest ? top : highest;
     }
     return highest;
+}
+
+/* Figures of a damaged file may be larger than any integer once they are added up. */
+static int64_t clipped(double value)
+{
+    return value >= 9.2e18 ? INT64_MAX : (int64_t)value;
+}
+
+/* The least multiple of step that is at least value, which is not negative. */
+static double multiple_up(double value, double step)
+{
+    double multiple = step * (double)clipped(value / step);
+
+    return multiple < value ? multiple + step : multiple;
+}
+
+/* The least round figure that is at least so much: 1, 2 or 5 times a power of ten. */
+static double round_up(double least)
+{
+    static const double rounds[] = {1, 2, 5};
+    double power = 1;
+
+    for (;; power *= 10) {
+        for (size_t i = 0; i < 3; i++) {
+            if (rounds[i] * power >= least)
+                return rounds[i] * power;
+        }
+    }
+}
+
+/* Round in the unit that each of its first N_LINES multiples is printed in. */
+static double byte_step(double least)
+{
+    static const double rounds[] = {1, 2, 5, 10, 20, 50, 100, 200, 512};
+    double unit = 1;
+
+    for (;; unit *= 1024) {
+        for (size_t i = 0; i < sizeof(rounds) / sizeof(rounds[0]); i++) {
+            if (rounds[i] * unit >= least)
+                return rounds[i] * unit;
+        }
+    }
+}
+
+static double time_step(double least)
+{
+    static const double seconds[] = {10,   15,   20,   30,    60,    120,   300,  600,
+                                     1200, 1800, 3600, 10800, 21600, 43200, 86400};
+
+    if (least <= 5e9)
+        return round_up(least);
+    for (size_t i = 0; i < sizeof(seconds) / sizeof(seconds[0]); i++) {
+        if (seconds[i] * 1e9 >= least)
+            return seconds[i] * 1e9;
+    }
+    return 86400e9 * round_up(least / 86400e9);
+}
+
+static struct plot plot_of(const struct chart *chart, FILE *out)
+{
+    double highest = highest_of(chart);
+    double least = highest / N_LINES;
+    double step = chart->unit == CHART_BYTES ? byte_step(least) : round_up(least);
+
+    return (struct plot){chart, out, step, multiple_up(highest, step)};
 }
 
 /* ---- pieces ---- */
@@ -194,14 +261,14 @@ static void put_grid(const struct plot *plot)
 {
     char text[UNITS_TEXT_BYTES];
 
-    for (int i = 0; i <= N_LINES; i++) {
-        double value = plot->highest * i / N_LINES;
+    for (int i = 0; i <= N_LINES && i * plot->step <= plot->highest; i++) {
+        double value = i * plot->step;
         double y = y_of(plot, value);
 
         if (plot->chart->unit == CHART_BYTES)
-            (void)units_format_bytes((int64_t)value, text);
+            (void)units_format_bytes(clipped(value), text);
         else
-            (void)units_format_count((int64_t)value, text);
+            (void)units_format_count(clipped(value), text);
         (void)fprintf(plot->out,
                       "<line class=\"%s\" x1=\"%d\" x2=\"%d\" y1=\"%.1f\" y2=\"%.1f\"/>"
                       "<text text-anchor=\"end\" x=\"%d\" y=\"%.1f\">%s</text>\n",
@@ -209,21 +276,28 @@ static void put_grid(const struct plot *plot)
     }
 }
 
+/* At the round times between both ends, with a mark each. */
 static void put_times(const struct plot *plot)
 {
     const struct chart *chart = plot->chart;
+    const double from = (double)chart->from_ns;
+    const double length = (double)chart->to_ns - from;
+    const double step = time_step(length / N_TIMES);
+    const double first = multiple_up(from, step);
     char text[UNITS_TEXT_BYTES];
 
-    for (int i = 0; i <= N_LINES; i++) {
-        double at =
-            (double)chart->from_ns + ((double)chart->to_ns - (double)chart->from_ns) * i / N_LINES;
+    for (int i = 0; i <= N_TIMES; i++) {
+        double at = first + i * step;
+        double x = LEFT + (double)PLOT_WIDTH * (at - from) / length;
 
-        (void)fprintf(plot->out, "<text text-anchor=\"%s\" x=\"%.1f\" y=\"%d\">%s</text>\n",
-                      i == 0         ? "start"
-                      : i == N_LINES ? "end"
-                                     : "middle",
-                      LEFT + (double)PLOT_WIDTH * i / N_LINES, TOP + PLOT_HEIGHT + 18,
-                      units_format_duration((int64_t)at, text));
+        if (length <= 0 || at > from + length)
+            return;
+        (void)fprintf(plot->out,
+                      "<line class=\"axis\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%d\" y2=\"%d\"/>"
+                      "<text text-anchor=\"%s\" x=\"%.1f\" y=\"%d\">%s</text>\n",
+                      x, x, TOP + PLOT_HEIGHT, TOP + PLOT_HEIGHT + 4,
+                      x > LEFT + PLOT_WIDTH - 30 ? "end" : "middle", x, TOP + PLOT_HEIGHT + 18,
+                      units_format_duration(clipped(at), text));
     }
 }
 
@@ -272,7 +346,7 @@ static int height_of(const struct chart *chart)
 
 static void put_all(const struct chart *chart, FILE *out)
 {
-    const struct plot plot = {chart, out, highest_of(chart)};
+    const struct plot plot = plot_of(chart, out);
 
     (void)fprintf(
         out,
