@@ -24,11 +24,16 @@
     const s = ns / 1e9;
     return s < 60 ? s.toFixed(1) + " s" : Math.floor(s / 60) + "m" + String(Math.floor(s % 60)).padStart(2, "0") + "s";
   };
-  const share = function (value) { return (100 * value).toFixed(value < 0.1 ? 1 : 0) + " %"; };
+  // Never "100 %" or "0 %" for what is not all or nothing.
+  const share = function (value) {
+    if (value > 0 && value < 0.001) { return "<0.1 %"; }
+    if (value < 1 && value >= 0.9995) { return "99.9 %"; }
+    return (100 * value).toFixed(value < 0.0995 || (value > 0.99 && value < 1) ? 1 : 0) + " %";
+  };
   const shown = function (column, value) {
     if (value === null) { return ""; }
     if (typeof value !== "number") { return String(value); }
-    if (/(^|_)id$|^line$|^pid$/.test(column)) { return String(value); }
+    if (/(^|_)id$|^line$|^[pt]id$/.test(column)) { return String(value); }
     if (/bytes_per_s$/.test(column)) { return bytes(value) + "/s"; }
     if (/bytes$/.test(column)) { return bytes(value); }
     if (/_ns$/.test(column)) { return time(value); }
@@ -97,7 +102,7 @@
     const whole = make("table", null, scroll);
     const head = make("tr", null, make("thead", null, whole));
     columns.concat(has ? ["function"] : []).forEach(function (name) {
-      const cell = make("th", name === "function" && has ? "where" : name.replace(/_/g, " "), head);
+      const cell = make("th", name === "function" && has ? "where" : name.replace(/_ns$/, "").replace(/_/g, " "), head);
       cell.tabIndex = 0;
       cell.className = isNumber(name) ? "number" : "";
       const sort = function () {

@@ -59,7 +59,8 @@ static const struct part {
      "SELECT tid, name, start_ns, end_ns, allocated_blocks, allocated_bytes, freed_blocks, freed_bytes, leaked_blocks,"
      " leaked_bytes, peak_bytes FROM threads WHERE process_id = ?1 ORDER BY allocated_bytes DESC LIMIT 200"},
     {"processes", "Processes", "all that were recorded",
-     "SELECT process_id, pid, executable, command_line, duration_ns, end_kind, end_value, peak_bytes FROM processes"
+     "SELECT process_id, pid, executable, iif(json_valid(command_line), (SELECT group_concat(value, ' ')"
+     " FROM json_each(command_line)), command_line) AS command_line, duration_ns, end_kind, end_value, peak_bytes FROM processes"
      " WHERE ?1 > 0 ORDER BY peak_bytes DESC LIMIT 200"},
 };
 

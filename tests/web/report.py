@@ -64,6 +64,21 @@ def check_tables(browser, database):
     same("leaks have stacks", True, browser.run("return JSON.parse(document.getElementById('rows-leaks').textContent).every(row => row.stack.length > 0)"))
 
 
+def check_words(browser):
+    """Ids are no amounts, a command line is a command, and no table is wider than a page of 1200 pixels."""
+    cells = "return Array.from(document.querySelectorAll('%s')).map(cell => cell.textContent)"
+    threads = json.loads(browser.run("return document.getElementById('rows-threads').textContent"))
+    same("thread ids", [str(row["tid"]) for row in threads], browser.run(cells % "#part-threads tbody td:first-child"))
+    same("a command line", True, "/usr/bin/python3 -I -S script.py" in browser.run(cells % "#part-processes tbody td"))
+    heads = [head for head in browser.run(cells % "th") if head.endswith(" ns")]
+    same("heads with a unit that cells do not have", [], heads)
+    browser.run("document.body.style.width = '1150px'")
+    wide = browser.run("return Array.from(document.querySelectorAll('.scroll')).filter(box => box.scrollWidth > box.clientWidth)"
+                       ".map(box => box.parentElement.id)")
+    same("tables that are cut", [], wide)
+    browser.run("document.body.style.width = ''")
+
+
 def test():
     tools = harness.Tools.from_environment()
     with harness.scratch() as folder, Browser() as browser:
@@ -85,6 +100,7 @@ def test():
             raise harness.Failure("measures are missing")
         check_folding(browser)
         check_tables(browser, database)
+        check_words(browser)
         same("charts", True, browser.run("return document.querySelectorAll('#charts svg').length == 3"))
         for dark in (False, True):
             browser.dark(dark)
