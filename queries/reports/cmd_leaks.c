@@ -21,7 +21,9 @@
 #include <string.h>
 
 enum {
-    CELL_BYTES = 1024
+    CELL_BYTES = 1024,
+    NARROW =
+        96 /* a terminal where the figures of the pattern would take the place of the function */
 };
 
 enum leak_column {
@@ -167,7 +169,8 @@ static void add_where(struct table *table, struct sqlite3_stmt *row)
     table_add_cell(table, text);
 }
 
-static void add_freed_in(struct table *table, struct sqlite3_stmt *row)
+/* In a narrow terminal on a line of its own. */
+static void add_freed_in(struct table *table, struct sqlite3_stmt *row, bool is_narrow)
 {
     static const struct where_columns columns = {FREE_FUNCTION, FREE_SOURCE, FREE_LINE,
                                                  FREE_MODULE};
@@ -176,11 +179,14 @@ static void add_freed_in(struct table *table, struct sqlite3_stmt *row)
 
     if (sqlite3_column_type(row, FREE_SITE_ID) == SQLITE_NULL)
         return;
-    for (size_t i = 0; i < 5; i++)
+    (void)snprintf(text, sizeof(text), "%s%s", is_narrow ? "    " : "", said);
+    where_format(row, &columns, text + strlen(text), sizeof(text) - strlen(text));
+    for (size_t i = 0; !is_narrow && i < 5; i++)
         table_add_cell(table, "");
-    (void)snprintf(text, sizeof(text), "%s", said);
-    where_format(row, &columns, text + strlen(said), sizeof(text) - strlen(said));
-    table_add_cell(table, text);
+    if (is_narrow)
+        table_add_line(table, text);
+    else
+        table_add_cell(table, text);
 }
 
 /* Which of its stacks it is, then the stack. */
@@ -195,20 +201,23 @@ static void add_stack(struct table *table, struct sqlite3_stmt *row)
     stack_text_add(table, (const char *)sqlite3_column_text(row, STACK), false);
 }
 
-static void add_row(struct table *table, struct sqlite3_stmt *row)
+static void add_row(struct table *table, struct sqlite3_stmt *row, bool is_narrow)
 {
     char text[CELL_BYTES];
 
     table_add_cell(table, units_format_bytes(sqlite3_column_int64(row, LEAKED_BYTES), text));
     table_add_cell(table, units_format_count(sqlite3_column_int64(row, LEAKED_BLOCKS), text));
     table_add_cell(table, units_format_share(sqlite3_column_double(row, SHARE_OF_SITE), text));
-    format_when(row, text, sizeof(text));
+    if (is_narrow)
+        (void)snprintf(text, sizeof(text), "%s", (const char *)sqlite3_column_text(row, PATTERN));
+    else
+        format_when(row, text, sizeof(text));
     table_add_cell(table, text);
     (void)snprintf(text, sizeof(text), "%" PRId64,
                    (int64_t)sqlite3_column_int64(row, CALL_SITE_ID));
     table_add_cell(table, text);
     add_where(table, row);
-    add_freed_in(table, row);
+    add_freed_in(table, row, is_narrow);
     if (sqlite3_column_count(row) > STACK)
         add_stack(table, row);
 }
@@ -266,6 +275,7 @@ static int print_rows(const struct query *query, struct sqlite3_stmt *stmt, int6
                       char *ret_function, struct error *err)
 {
     struct table table;
+    bool is_narrow = query->style.width > 0 && query->style.width < NARROW;
     int64_t n_rows = 0;
     int rc;
 
@@ -277,7 +287,7 @@ static int print_rows(const struct query *query, struct sqlite3_stmt *stmt, int6
             *ret_site = sqlite3_column_int64(stmt, CALL_SITE_ID);
             (void)snprintf(ret_function, CELL_BYTES, "%s", function ? function : "");
         }
-        add_row(&table, stmt);
+        add_row(&table, stmt, is_narrow);
     }
     if (rc == 0 && n_rows > 0)
         rc = table_print(&table, query->style.width, query->style.is_coloured, query->out, err);

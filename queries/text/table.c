@@ -186,7 +186,7 @@ static void pad(size_t n, FILE *out)
         (void)putc(' ', out);
 }
 
-/* "Session::clone  session.c:88  2 stacks": the name gives way, the place behind it is kept. */
+/* "Session::clone  session.c:88  2 stacks": what follows the place gives way, then the name; the place is kept. */
 static void print_cut(const char *cell, size_t width, FILE *out)
 {
     const char *place = strstr(cell, "  ");
@@ -198,6 +198,10 @@ static void print_cut(const char *cell, size_t width, FILE *out)
         (void)snprintf(text, sizeof(text), "%.*s", length, place ? place : "");
     if (table_text_width(text) + SHORTEST_NAME + 2 > width)
         text[0] = '\0';
+    if (rest && text[0] && table_text_width(cell) - table_text_width(rest) <= width) {
+        (void)fwrite(cell, 1, (size_t)(rest - cell), out);
+        return;
+    }
     width -= 2 + table_text_width(text);
     (void)fwrite(cell, 1, (size_t)(skip_characters(cell, width) - cell), out);
     (void)fprintf(out, "..%s", text);
