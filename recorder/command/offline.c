@@ -330,11 +330,13 @@ int offline_pack(const struct options *options, struct error *err)
         code = open_parts(&source, err);
     if (code == 0) {
         target = options->has_output ? options->output : source.path;
-        if (options->has_output && !options->force && access(target, F_OK) == 0)
-            code = error_set(err, ERROR_EXISTS, "'%s' exists; --force replaces it", target);
-        else if (asprintf(&temporary, "%s.packing", target) < 0)
+        if (options->has_output)
+            code = packed_log_check_target(target, options->force, err);
+        if (code == 0 && asprintf(&temporary, "%s.packing", target) < 0) {
+            temporary = NULL;
             code = error_set(err, ERROR_NOMEM, "not enough memory");
-        else
+        }
+        if (code == 0)
             /* As above. NOLINTNEXTLINE(clang-analyzer-unix.Malloc) */
             code = pack_into(&source, options, temporary, target, err);
     }

@@ -140,6 +140,20 @@ static int create_somewhere(const char *path, uint64_t run_id, uint32_t n_segmen
     return failure ? create_at(path, n_segments, false, log) : 0;
 }
 
+/* Half of it each time there is no room: what the program cannot write is dropped and counted, but it
+ * runs. */
+static int create_that_fits(const char *path, uint64_t run_id, uint32_t *n_segments,
+                            struct live_log *log)
+{
+    int failure = create_somewhere(path, run_id, *n_segments, log);
+
+    while ((failure == ENOSPC || failure == EDQUOT) && *n_segments > 1) {
+        *n_segments /= 2;
+        failure = create_somewhere(path, run_id, *n_segments, log);
+    }
+    return failure;
+}
+
 int live_log_create(const char *path, uint64_t run_id, uint32_t n_segments,
                     struct live_log *ret_log, struct error *err)
 {
@@ -147,7 +161,7 @@ int live_log_create(const char *path, uint64_t run_id, uint32_t n_segments,
     int failure;
 
     *log = (struct live_log){.fd = -1, .path = strdup(path), .max_segments = LOG_MAX_SEGMENTS};
-    failure = log->path ? create_somewhere(path, run_id, n_segments, log) : ENOMEM;
+    failure = log->path ? create_that_fits(path, run_id, &n_segments, log) : ENOMEM;
     if (failure) {
         live_log_close(log);
         return error_set_errno(err, failure, "cannot make the live log '%s' of %zu KiB", path,
@@ -267,6 +281,22 @@ void live_log_remove(const struct live_log *log)
     unlink(log->path);
     if (log->link_path)
         unlink(log->link_path);
+}
+
+int live_log_rename(struct live_log *log, const char *path, struct error *err)
+{
+    char **name = log->link_path ? &log->link_path : &log->path;
+    char *copy = strdup(path);
+
+    if (!copy)
+        return error_set(err, ERROR_NOMEM, "not enough memory");
+    if (rename(*name, path) != 0) {
+        free(copy);
+        return error_set_errno(err, errno, "cannot make '%s'", path);
+    }
+    free(*name);
+    *name = copy;
+    return 0;
 }
 
 bool live_log_is_cut(const struct live_log *log)

@@ -55,6 +55,7 @@ struct live_log {
  * Makes the pool `path` with its space reserved and some segments on the free stack; see
  * live_log_prepare. When the directory has no shared mappings, or may lack reserved space
  * (file_systems.h), it goes to /dev/shm, with LOG_FLAG_WEAK and a link at `path`.
+ * Where there is no room for n_segments, there are fewer.
  * The file must not exist. Close with live_log_close; *ret_log must stay where it is until then.
  */
 int live_log_create(const char *path, uint64_t run_id, uint32_t n_segments,
@@ -72,6 +73,10 @@ void live_log_close(struct live_log *log);
 
 /* Deletes the file and its link. */
 void live_log_remove(const struct live_log *log);
+
+/* Gives the file, or its link, the name `path` in the same folder; what had it is gone. Nobody else knows
+ * the old name yet. */
+int live_log_rename(struct live_log *log, const char *path, struct error *err);
 
 /* Maps what the program added; false when that failed (the old mapping stays). */
 bool live_log_refresh(struct live_log *log);

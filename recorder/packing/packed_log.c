@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -19,8 +20,19 @@ bool packed_log_is_recording(const char *path)
     return is_locked;
 }
 
-/* With force: takes the old file's name away, so that whoever reads it keeps what he reads. */
-static int make_room(const char *path, bool force, struct error *err)
+/* A log, or the beginning of one: nothing was written yet. */
+static bool is_ours(const char *path)
+{
+    char magic[sizeof(LOG_MAGIC) - 1];
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    ssize_t n = fd >= 0 ? pread(fd, magic, sizeof(magic), 0) : -1;
+
+    if (fd >= 0)
+        close(fd);
+    return n == 0 || (n == sizeof(magic) && memcmp(magic, LOG_MAGIC, sizeof(magic)) == 0);
+}
+
+int packed_log_check_target(const char *path, bool force, struct error *err)
 {
     struct stat status;
 
@@ -34,9 +46,21 @@ static int make_room(const char *path, bool force, struct error *err)
     if (!S_ISREG(status.st_mode) && !S_ISLNK(status.st_mode))
         return error_set(err, ERROR_EXISTS, "'%s' is not a regular file; choose another name",
                          path);
-    if (unlink(path) != 0)
-        return error_set_errno(err, errno, "cannot replace '%s'", path);
+    if (access(path, F_OK) == 0 && !is_ours(path)) /* a link may lead nowhere */
+        return error_set(err, ERROR_EXISTS,
+                         "'%s' exists and is not a log of mtrace; choose another name or remove it",
+                         path);
     return 0;
+}
+
+/* With force: takes the old file's name away, so that whoever reads it keeps what he reads. */
+static int make_room(const char *path, bool force, struct error *err)
+{
+    int code = packed_log_check_target(path, force, err);
+
+    if (code == 0 && unlink(path) != 0 && errno != ENOENT)
+        code = error_set_errno(err, errno, "cannot replace '%s'", path);
+    return code;
 }
 
 int packed_log_create(const char *path, bool force, struct packed_log *ret_log, struct error *err)
@@ -109,6 +133,21 @@ void packed_log_close(struct packed_log *log)
     }
     free(log->path);
     *log = (struct packed_log){.fd = -1};
+}
+
+int packed_log_rename(struct packed_log *log, const char *path, struct error *err)
+{
+    char *copy = strdup(path);
+
+    if (!copy)
+        return error_set(err, ERROR_NOMEM, "not enough memory");
+    if (rename(log->path, path) != 0) {
+        free(copy);
+        return error_set_errno(err, errno, "cannot replace '%s'", path);
+    }
+    free(log->path);
+    log->path = copy;
+    return 0;
 }
 
 void packed_log_remove(const struct packed_log *log)

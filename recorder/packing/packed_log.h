@@ -7,7 +7,7 @@
  * Invariants
  *   PL-1 Everything below end_offset is whole frames.
  *   PL-2 The file was made by us, under a lock that is held until packed_log_close; an existing
- *        file is never opened for writing, but replaced when `force` says so.
+ *        file is never opened for writing; `force` replaces a log, and nothing else.
  * Threads: one.
  */
 #ifndef MTRACE_RECORDER_PACKED_LOG_H
@@ -30,6 +30,9 @@ struct packed_log {
 /* Another recorder is at work on the log. */
 bool packed_log_is_recording(const char *path);
 
+/* May `path` be made, or with force replaced? ERROR_EXISTS: no. */
+int packed_log_check_target(const char *path, bool force, struct error *err);
+
 /* Makes `path`; ERROR_EXISTS when it is there, unless force replaces it. */
 int packed_log_create(const char *path, bool force, struct packed_log *ret_log, struct error *err);
 
@@ -42,6 +45,9 @@ int packed_log_append(struct packed_log *log, const void *frame, size_t n_bytes,
 /* Cuts what a failed write may have left behind end_offset, and closes. The file stays. An all-zero
  * log with fd -1 may be closed. */
 void packed_log_close(struct packed_log *log);
+
+/* Gives the file another name in the same folder; what had it is gone, though whoever reads it keeps it. */
+int packed_log_rename(struct packed_log *log, const char *path, struct error *err);
 
 /* Deletes the file. */
 void packed_log_remove(const struct packed_log *log);

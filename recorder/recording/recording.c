@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -89,35 +90,73 @@ static uint32_t pool_segments(void)
     return n ? (uint32_t)n : 1;
 }
 
-static int create_files(struct recording *recording, const char *path, bool force,
-                        struct error *err)
+static int check_left_over(const char *path, const char *live_path, struct error *err)
+{
+    if (access(live_path, F_OK) != 0 || packed_log_is_recording(path))
+        return 0;
+    return error_set(err, ERROR_EXISTS,
+                     "'%s' is left over from another recording; save it with 'mtrace-record "
+                     "--pack %s', or use --force to delete it",
+                     live_path, path);
+}
+
+/* Both files, with the room that they need to begin. */
+static int make_files(struct recording *recording, const char *path, bool force, struct error *err)
 {
     char *live_path = log_name_live(path);
-    int code;
+    int code = live_path ? packed_log_create(path, force, &recording->packed, err)
+                         : error_set(err, ERROR_NOMEM, "not enough memory");
 
-    if (!live_path)
-        return error_set(err, ERROR_NOMEM, "not enough memory");
-    if (!force && access(live_path, F_OK) == 0 && !packed_log_is_recording(path)) {
-        code = error_set(err, ERROR_EXISTS,
-                         "'%s' is left over from another recording; save it with 'mtrace-record "
-                         "--pack %s', or use --force to delete it",
-                         live_path, path);
-        free(live_path);
-        return code;
-    }
-    if (force && !packed_log_is_recording(path))
-        later_logs_remove(path);
-    code = packed_log_create(path, force, &recording->packed, err);
     if (code == 0) {
         if (force)
             unlink(live_path);
         code = live_log_create(live_path, random_run_id(), pool_segments(), &recording->live, err);
-        live_log_look(&recording->live);
-        if (code == 0)
-            code = packed_log_write_header(&recording->packed, &recording->live.seen, err);
-        if (code)
-            recording_discard(recording);
     }
+    if (code == 0) {
+        live_log_look(&recording->live);
+        code = packed_log_write_header(&recording->packed, &recording->live.seen, err);
+    }
+    free(live_path);
+    return code;
+}
+
+/* RG-2: made under another name, then they take the place of what was there. */
+static int replace_files(struct recording *recording, const char *path, const char *live_path,
+                         struct error *err)
+{
+    char *temporary = NULL;
+    int code = packed_log_check_target(path, true, err);
+
+    if (code == 0 && asprintf(&temporary, "%s.replacing", path) < 0) {
+        temporary = NULL;
+        code = error_set(err, ERROR_NOMEM, "not enough memory");
+    }
+    if (code == 0)
+        code = make_files(recording, temporary, true, err);
+    if (code == 0) {
+        later_logs_remove(path);
+        code = live_log_rename(&recording->live, live_path, err);
+    }
+    if (code == 0)
+        code = packed_log_rename(&recording->packed, path, err);
+    free(temporary);
+    return code;
+}
+
+static int create_files(struct recording *recording, const char *path, bool force,
+                        struct error *err)
+{
+    char *live_path = log_name_live(path);
+    int code = live_path ? 0 : error_set(err, ERROR_NOMEM, "not enough memory");
+
+    if (code == 0 && force) {
+        code = replace_files(recording, path, live_path, err);
+    } else if (code == 0) {
+        code = check_left_over(path, live_path, err);
+        code = code ? code : make_files(recording, path, false, err);
+    }
+    if (code)
+        recording_discard(recording);
     free(live_path);
     return code;
 }

@@ -8,6 +8,7 @@
  * Invariants
  *   RG-1 A live log is deleted only after everything in it is in the packed file; in all other
  *        cases both files stay, and can be imported or packed later.
+ *   RG-2 What --force replaces stays until its successor has the room to begin.
  * Threads: one.
  */
 #ifndef MTRACE_RECORDER_RECORDING_H

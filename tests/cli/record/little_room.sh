@@ -1,0 +1,14 @@
+# On a disk with less room than the pool likes to have the program runs, and what fits is recorded; on a full one
+# --force leaves the recording that is there as it was.
+. "$CASES/../lib.sh"
+mkdir small
+mount -t tmpfs -o size=4m none small 2>/dev/null || { echo "skipped: mounting needs root"; exit 77; }
+trap 'umount small' EXIT
+mtrace-record -q -o small/run.dat -- sh -c 'echo the program ran'
+ls small
+mtrace-record -q -f -o small/run.dat -- sh -c 'echo the program ran again'
+ls small
+cp small/run.dat before.dat
+head -c 8m /dev/zero >small/filler 2>/dev/null || true
+complain mtrace-record -f -o small/run.dat -- sh -c 'echo not reached'
+cmp before.dat small/run.dat && ls small
