@@ -196,8 +196,8 @@ static inline struct mtrace_scope mtrace_context_adopt(struct mtrace_context con
     return __builtin_expect(api != NULL, 0) ? api->context_adopt(context) : none;
 }
 
-/* Threads that pthread_create makes from now on begin in their creator's group, not in
- * MTRACE_GROUP_ROOT. */
+/* Threads that pthread_create and thrd_create make from now on begin in their creator's group,
+ * not in MTRACE_GROUP_ROOT. */
 static inline void mtrace_inherit_groups(bool on)
 {
     const struct mtrace_api *api = mtrace_found_;

@@ -93,6 +93,12 @@ static bool make_chunk(struct name_table *table, uint32_t id)
 /* ---- ids ---------------------------------------------------------------------------------------
  */
 
+static bool has_ids(const struct name_table *table)
+{
+    return atomic_load_explicit(&table->next_id, memory_order_relaxed) / NAME_TABLE_CHUNK
+           < NAME_TABLE_CHUNKS;
+}
+
 /* 0 when all are given: the counter stays where it is, else it would begin anew. */
 static uint32_t take_id(struct name_table *table)
 {
@@ -117,7 +123,8 @@ static uint32_t hash_of(const char *text, size_t text_bytes)
 
 uint32_t name_table_add(struct name_table *table, const char *text, size_t text_bytes)
 {
-    char *copy = take_room(text_bytes + 1);
+    /* Room is never given back: none for a name that finds no id. */
+    char *copy = has_ids(table) ? take_room(text_bytes + 1) : NULL;
     uint32_t id = copy ? take_id(table) : 0;
     struct name_entry *entry;
 
@@ -166,8 +173,10 @@ uint32_t name_table_intern(struct name_table *table, const char *text, size_t te
     while (!atomic_compare_exchange_weak_explicit(bucket, &newest, id, memory_order_acq_rel,
                                                   memory_order_acquire)) {
         uint32_t others = find(table, newest, entry->next, text, text_bytes, hash);
-        if (others != 0)
+        if (others != 0) {
+            atomic_fetch_add_explicit(&table->n_lost, 1, memory_order_relaxed);
             return others;
+        }
         entry->next = newest;
     }
     return id;

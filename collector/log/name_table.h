@@ -36,6 +36,7 @@ struct name_entry;
 struct name_table {
     enum log_def_kind kind;
     _Atomic uint32_t next_id; /* first: the first id */
+    _Atomic uint32_t n_lost;  /* ids that name nothing: NT-3 */
     _Atomic(struct name_entry *) chunks[NAME_TABLE_CHUNKS];
     _Atomic uint32_t buckets[NAME_TABLE_BUCKETS]; /* newest id, 0: none */
 };
@@ -50,6 +51,12 @@ uint32_t name_table_intern(struct name_table *table, const char *text, size_t te
 static inline uint32_t name_table_count(const struct name_table *table)
 {
     return atomic_load_explicit(&table->next_id, memory_order_relaxed);
+}
+
+/* Of those, how many name nothing. */
+static inline uint32_t name_table_count_lost(const struct name_table *table)
+{
+    return atomic_load_explicit(&table->n_lost, memory_order_relaxed);
 }
 
 /* Into the log of this process, once; generation: state.h's. */

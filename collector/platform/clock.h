@@ -13,7 +13,10 @@
  *        That wait is a tenth of an event, and is left out while there is one thread: its events are
  *        in the order of its log whatever their stamps, and the stamp is taken before the thread
  *        enters the kernel to make another one. libc clears __libc_single_threaded before that,
- *        and sets it when the other one has long been through the kernel to end.
+ *        and sets it when the other one has long been through the kernel to end. It knows of the
+ *        threads of pthread_create and thrd_create alone: where a program makes its own by
+ *        clone(CLONE_VM), a free may be stamped before the allocation, and the importer puts it
+ *        behind.
  *   CK-2 The unit never changes once clock_init chose it.
  * Threads: any. Signals: safe. Failure: none.
  */

@@ -6,6 +6,7 @@
 #include "collector/log/segment.h"
 #include "collector/platform/fmt.h"
 #include "collector/platform/memory.h"
+#include "collector/platform/sys.h"
 #include "collector/record/state.h"
 
 #include <stddef.h>
@@ -78,8 +79,8 @@ static size_t make_text(char *out, const char *name, const struct mtrace_tag *ta
     return used_bytes - 1; /* the last NUL is nobody's */
 }
 
-static uint32_t put(struct name_table *table, const char *name, const struct mtrace_tag *tags,
-                    size_t n_tags, bool is_interned)
+static uint32_t put_borrowing(struct name_table *table, const char *name,
+                              const struct mtrace_tag *tags, size_t n_tags, bool is_interned)
 {
     char *text = memory_borrow();
     size_t text_bytes;
@@ -91,6 +92,19 @@ static uint32_t put(struct name_table *table, const char *name, const struct mtr
     id = is_interned ? name_table_intern(table, text, text_bytes)
                      : name_table_add(table, text, text_bytes);
     memory_return(text);
+    return id;
+}
+
+/* A handler that leaves by siglongjmp would leave the borrowed buffer to nobody. */
+static uint32_t put(struct name_table *table, const char *name, const struct mtrace_tag *tags,
+                    size_t n_tags, bool is_interned)
+{
+    uint64_t mask;
+    bool is_blocked = sys_block_signals(&mask) >= 0;
+    uint32_t id = put_borrowing(table, name, tags, n_tags, is_interned);
+
+    if (is_blocked)
+        sys_unblock_signals(mask);
     return id;
 }
 
@@ -163,6 +177,6 @@ struct mtrace_counts groups_counters(void)
         .stale_exits = atomic_load_explicit(&g_stale_exits, memory_order_relaxed),
         .bad_handles = atomic_load_explicit(&g_bad_handles, memory_order_relaxed),
         .refused_groups = atomic_load_explicit(&g_refused_groups, memory_order_relaxed),
-        .groups = name_table_count(&g_groups) - FIRST_GROUP,
+        .groups = name_table_count(&g_groups) - FIRST_GROUP - name_table_count_lost(&g_groups),
     };
 }

@@ -39,7 +39,7 @@
  *   TH-5 Whatever instruction a recording was abandoned at, what it leaves is as if it had been killed
  *        there, which the log bears (LF-1), or lost to the thread (a segment that nobody fills on is
  *        read at the end). What is worse, because it takes several stores, has signals blocked:
- *        growth of the pool, of the tables and of remembered frames, and a new module.
+ *        growth of the pool, of the tables and of remembered frames, a new module and a name.
  *   TH-6 group is set at any time, by the thread and its signal handlers; whoever sets it clears
  *        `limit` behind it, so that the next event finds no room and looks (record.c). A handler
  *        that leaves the group as it found it may do both inside of a recording.

@@ -255,13 +255,28 @@ const char *moved_code_make(const uint8_t *function, size_t n, uint64_t address,
 
 #endif
 
-/* Of the byte before a displacement, and the one before that: call, jmp, jcc. */
-static bool may_be_branch(const uint8_t *displacement)
+/* Of a displacement that begins at `i`, by the bytes before it; 0: none. */
+static size_t displacement_bytes(const uint8_t *text, size_t i)
 {
-    uint8_t opcode = displacement[-1];
+    uint8_t opcode = text[i - 1];
 
-    return opcode == 0xe8 || opcode == 0xe9
-           || ((opcode & 0xf0) == 0x80 && displacement[-2] == 0x0f);
+    if (opcode == 0xeb || (opcode & 0xf0) == 0x70 || (opcode & 0xfc) == 0xe0)
+        return 1; /* jmp, jcc, loop and jrcxz */
+    if (opcode == 0xe8 || opcode == 0xe9
+        || (i >= 2 && (opcode & 0xf0) == 0x80 && text[i - 2] == 0x0f))
+        return DISPLACEMENT_BYTES; /* call, jmp, jcc */
+    return 0;
+}
+
+/* Where it leads from there. */
+static uint64_t displaced(const uint8_t *displacement, size_t n)
+{
+    int32_t value;
+
+    if (n == 1)
+        return 1 + (uint64_t)(int64_t)(int8_t)*displacement;
+    memcpy(&value, displacement, sizeof(value));
+    return n + (uint64_t)(int64_t)value;
 }
 
 /* The index of the first code that begins behind the target, which the one before it may hold. */
@@ -283,16 +298,15 @@ size_t moved_code_find_suspect(const uint8_t *text, size_t n, uint64_t address,
                                const struct moved_code *const *ascending, size_t n_moved,
                                size_t *at)
 {
-    size_t i = *at < 2 ? 2 : *at;
+    size_t i = *at < 1 ? 1 : *at;
 
-    for (; n_moved > 0 && i + DISPLACEMENT_BYTES <= n; i++) {
-        int32_t displacement;
+    for (; n_moved > 0 && i < n; i++) {
+        size_t n_bytes = displacement_bytes(text, i);
         uint64_t target;
         size_t behind;
-        if (!may_be_branch(text + i))
+        if (n_bytes == 0 || n_bytes > n - i)
             continue;
-        memcpy(&displacement, text + i, sizeof(displacement));
-        target = address + i + DISPLACEMENT_BYTES + (uint64_t)(int64_t)displacement;
+        target = address + i + displaced(text + i, n_bytes);
         behind = find_behind(ascending, n_moved, target);
         if (behind > 0 && is_hit(ascending[behind - 1], target)) {
             *at = i + 1;

@@ -62,7 +62,7 @@ bool moved_code_has_reference(const uint8_t *function, size_t n, uint64_t addres
 
 /*
  * Where that may be so: the next place in `text` from *at on whose bytes could be a branch with a
- * displacement of 32 bits into one of the n_moved codes. None is missed, whatever the bytes are; many a
+ * displacement of 8 or 32 bits into one of the n_moved codes. None is missed, whatever the bytes are; many a
  * one is no branch. ascending: by address. Which code it is, or n_moved; *at: behind the place.
  */
 size_t moved_code_find_suspect(const uint8_t *text, size_t n, uint64_t address,

@@ -170,6 +170,28 @@ static void suspects_are_found_at_every_byte(void **state)
         }
 }
 
+static void short_branches_are_suspects_too(void **state)
+{
+    static const uint8_t opcodes[] = {0xeb, 0x70, 0x74, 0x7f, 0xe0, 0xe1, 0xe2, 0xe3};
+    const struct moved_code moved = {.address = 0x2000, .n_expected = 5};
+    const struct moved_code *const ascending[] = {&moved};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(opcodes); i++)
+        for (int displacement = -128; displacement < 128; displacement++) {
+            const uint8_t text[] = {opcodes[i], (uint8_t)displacement};
+            bool is_behind = displacement < 0;
+            uint64_t base = is_behind ? 0x2010 : 0x1ff0;
+            uint64_t target = base + sizeof(text) + (uint64_t)(int64_t)displacement;
+            bool is_between = target > 0x2000 && target < 0x2005;
+            size_t at = 0;
+            assert_int_equal(moved_code_find_suspect(text, sizeof(text), base, ascending, 1, &at),
+                             is_between ? 0 : 1);
+            if (is_between)
+                assert_int_equal(at, 2);
+        }
+}
+
 static bool is_wanted(uint64_t target, void *context)
 {
     return target == *(const uint64_t *)context;
@@ -198,6 +220,7 @@ int main(void)
         cmocka_unit_test(what_cannot_move_stays),
         cmocka_unit_test(a_jump_to_the_entry_is_none_between),
         cmocka_unit_test(suspects_are_found_at_every_byte),
+        cmocka_unit_test(short_branches_are_suspects_too),
         cmocka_unit_test(references_are_branches_and_operands),
     };
     struct moved_code moved;
