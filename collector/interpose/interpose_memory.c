@@ -120,46 +120,42 @@ static void record_mmap(const void *start, size_t length, int protection, int fl
     residency_mapped(start, length, flags);
 }
 
-MTRACE_EXPORT void *mmap(void *start, size_t length, int protection, int flags, int fd,
-                         off_t offset)
+/* real: either of two names of one function; NULL: not found yet. */
+static void *map_and_record(void *(*real)(void *, size_t, int, int, int, off_t), void *start,
+                            size_t length, int protection, int flags, int fd, off_t offset,
+                            const struct unwind_origin *origin)
 {
-    const struct unwind_origin origin = RECORD_ORIGIN();
     struct residency_cut cut = NOTHING_CUT;
     void *mapped;
 
-    if (!lifecycle_is_ready() || !g_real.mmap) {
+    if (!lifecycle_is_ready() || !real) {
         errno = ENOMEM;
         return MAP_FAILED;
     }
     if (flags & MAP_FIXED)
         replaces(start, length, &cut);
-    mapped = g_real.mmap(start, length, protection, flags, fd, offset);
+    mapped = real(start, length, protection, flags, fd, offset);
     if (mapped != MAP_FAILED)
-        record_mmap(mapped, length, protection, flags, fd, offset, &origin);
+        record_mmap(mapped, length, protection, flags, fd, offset, origin);
     else
         goes_on(&cut);
     return mapped;
+}
+
+MTRACE_EXPORT void *mmap(void *start, size_t length, int protection, int flags, int fd,
+                         off_t offset)
+{
+    const struct unwind_origin origin = RECORD_ORIGIN();
+
+    return map_and_record(g_real.mmap, start, length, protection, flags, fd, offset, &origin);
 }
 
 MTRACE_EXPORT void *mmap64(void *start, size_t length, int protection, int flags, int fd,
                            off64_t offset)
 {
     const struct unwind_origin origin = RECORD_ORIGIN();
-    struct residency_cut cut = NOTHING_CUT;
-    void *mapped;
 
-    if (!lifecycle_is_ready() || !g_real.mmap64) {
-        errno = ENOMEM;
-        return MAP_FAILED;
-    }
-    if (flags & MAP_FIXED)
-        replaces(start, length, &cut);
-    mapped = g_real.mmap64(start, length, protection, flags, fd, offset);
-    if (mapped != MAP_FAILED)
-        record_mmap(mapped, length, protection, flags, fd, offset, &origin);
-    else
-        goes_on(&cut);
-    return mapped;
+    return map_and_record(g_real.mmap64, start, length, protection, flags, fd, offset, &origin);
 }
 
 /* Recorded before: another thread may get the range as soon as the kernel has it back. */
