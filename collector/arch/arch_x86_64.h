@@ -104,6 +104,13 @@ static inline uint64_t arch_counter_after(void)
     return __builtin_ia32_rdtscp(&processor);
 }
 
+/* ---- pages -------------------------------------------------------------------------------------
+ */
+
+enum {
+    ARCH_PAGE_BYTES = 4096, /* the smallest there is; larger ones are several of them */
+};
+
 /* ---- code that is written ----------------------------------------------------------------------
  */
 

@@ -5,6 +5,7 @@
  * Each does what the real one does, result and errno included, and records it. Order: a free is
  * recorded before the block is given back, an allocation after the program's block exists.
  */
+#include "collector/arch/arch.h"
 #include "collector/life/lifecycle.h"
 #include "collector/log/modules.h"
 #include "collector/platform/clock.h"
@@ -167,17 +168,13 @@ MTRACE_EXPORT void *memalign(size_t alignment, size_t size)
                     power_of_two(alignment), &origin);
 }
 
-enum {
-    PAGE_BYTES = 4096
-};
-
 MTRACE_EXPORT void *valloc(size_t size)
 {
     const struct unwind_origin origin = RECORD_ORIGIN();
 
     if (!lifecycle_is_ready())
         return NULL;
-    return recorded(g_real.valloc(size), size, LOG_CALL_VALLOC, PAGE_BYTES, &origin);
+    return recorded(g_real.valloc(size), size, LOG_CALL_VALLOC, ARCH_PAGE_BYTES, &origin);
 }
 
 MTRACE_EXPORT void *pvalloc(size_t size)
@@ -186,7 +183,7 @@ MTRACE_EXPORT void *pvalloc(size_t size)
 
     if (!lifecycle_is_ready())
         return NULL;
-    return recorded(g_real.pvalloc(size), size, LOG_CALL_PVALLOC, PAGE_BYTES, &origin);
+    return recorded(g_real.pvalloc(size), size, LOG_CALL_PVALLOC, ARCH_PAGE_BYTES, &origin);
 }
 
 /* The allocator may lack the three below: then a plain free is what they mean. */

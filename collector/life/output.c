@@ -220,7 +220,7 @@ static void fill_header(struct log_file *file, const struct config *config,
     file->version = LOG_VERSION;
     file->form = LOG_FORM_RAW;
     file->arch = ARCH_LOG;
-    file->page_bytes = 4096;
+    file->page_bytes = ARCH_PAGE_BYTES;
     file->segment_bytes = LOG_SEGMENT_BYTES;
     file->clock = (uint32_t)clock_unit();
     if (file->run_id == 0)

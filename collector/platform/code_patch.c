@@ -10,7 +10,6 @@
 #include <string.h>
 
 enum {
-    PAGE_BYTES = 4096,
     STEP_BYTES = 65536,
     MOST_STEPS = 256,
     ROOM_BYTES = ARCH_STUB_BYTES + CODE_PATCH_MAX_MOVED, /* of one patch */
@@ -27,14 +26,14 @@ static bool is_as_planned(const struct code_patch *patch)
 /* Directly below the program, where nothing grows; else a little further down. 0: no room. */
 static uintptr_t map_room(uintptr_t start, size_t size_bytes)
 {
-    size_t n_bytes = (size_bytes + PAGE_BYTES - 1) & ~(size_t)(PAGE_BYTES - 1);
-    uintptr_t at = start & ~(uintptr_t)(PAGE_BYTES - 1);
+    size_t n_bytes = (size_bytes + ARCH_PAGE_BYTES - 1) & ~(size_t)(ARCH_PAGE_BYTES - 1);
+    uintptr_t at = start & ~(uintptr_t)(ARCH_PAGE_BYTES - 1);
 
     for (unsigned i = 0; i < MOST_STEPS && at > STEP_BYTES + n_bytes; i++, at -= STEP_BYTES) {
         long got = sys_map_code(at - n_bytes, n_bytes);
         if (got == (long)(at - n_bytes))
             return at - n_bytes;
-        if (got > 0 || got < -PAGE_BYTES) /* a kernel that does not know what we ask for */
+        if (got > 0 || got < -ARCH_PAGE_BYTES) /* a kernel that does not know what we ask for */
             sys_unmap((void *)(uintptr_t)got, n_bytes);
     }
     return 0;

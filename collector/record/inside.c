@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "collector/record/inside.h"
 
+#include "collector/arch/arch.h"
 #include "collector/platform/clock.h"
 #include "collector/platform/sys.h"
 #include "collector/record/inside_plan.h"
@@ -18,8 +19,7 @@
 #include <sys/single_threaded.h>
 
 enum {
-    MOST_ENTRIES = 128, /* as in recorder/allocator/entry_plan.h */
-    PAGE_BYTES = 4096,
+    MOST_ENTRIES = 128,  /* as in recorder/allocator/entry_plan.h */
     ALIGNMENT_BITS = 63, /* of jemalloc's flags */
 };
 
@@ -56,7 +56,7 @@ static size_t alignment_of(const struct inside_entry *entry, const word *argumen
     if (entry->alignment != INSIDE_NO_ARGUMENT)
         alignment = arguments[entry->alignment];
     else if (entry->call == LOG_CALL_VALLOC || entry->call == LOG_CALL_PVALLOC)
-        return PAGE_BYTES;
+        return ARCH_PAGE_BYTES;
     return alignment & (alignment - 1) ? 0 : alignment;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "collector/record/residency.h"
 
+#include "collector/arch/arch.h"
 #include "collector/platform/sys.h"
 #include "collector/record/record.h"
 #include "common/log_format.h"
@@ -8,10 +9,6 @@
 #include <stdatomic.h>
 #include <stdint.h>
 #include <sys/mman.h>
-
-enum {
-    PAGE_BYTES = 4096, /* the smallest there is; of larger ones each is asked for several times */
-};
 
 /* end 0: free; TAKEN: being filled. */
 static struct place {
@@ -50,7 +47,7 @@ static void take_page(struct look *look, uintptr_t at, bool is_resident)
     if (is_resident) {
         if (!look->run_start)
             look->run_start = at;
-        look->resident_bytes += PAGE_BYTES;
+        look->resident_bytes += ARCH_PAGE_BYTES;
         return;
     }
     look->n_absent++;
@@ -67,19 +64,19 @@ static void look_at(uintptr_t start, uintptr_t end)
     struct look look = {0};
 
     tell(&look, start, end, 0);
-    for (uintptr_t at = start; end - at >= PAGE_BYTES;) {
-        uintptr_t left = (end - at) / PAGE_BYTES;
+    for (uintptr_t at = start; end - at >= ARCH_PAGE_BYTES;) {
+        uintptr_t left = (end - at) / ARCH_PAGE_BYTES;
         unsigned n = left < RESIDENCY_BATCH ? (unsigned)left : RESIDENCY_BATCH;
         if (look.n_absent > RESIDENCY_MAX_ABSENT
-            || sys_residency(at, (size_t)n * PAGE_BYTES, pages) != 0) {
+            || sys_residency(at, (size_t)n * ARCH_PAGE_BYTES, pages) != 0) {
             if (look.run_start)
                 tell(&look, look.run_start, at, look.resident_bytes);
             tell(&look, at, end, LOG_RESIDENT_UNKNOWN);
             return;
         }
         for (unsigned i = 0; i < n; i++)
-            take_page(&look, at + (uintptr_t)i * PAGE_BYTES, pages[i] & 1);
-        at += (uintptr_t)n * PAGE_BYTES;
+            take_page(&look, at + (uintptr_t)i * ARCH_PAGE_BYTES, pages[i] & 1);
+        at += (uintptr_t)n * ARCH_PAGE_BYTES;
     }
     if (look.run_start)
         tell(&look, look.run_start, end, look.resident_bytes);
@@ -180,7 +177,7 @@ static void cut_all(uintptr_t start, uintptr_t end, struct residency_cut *cut)
 
 static uintptr_t page_up(uintptr_t bytes)
 {
-    return (bytes + PAGE_BYTES - 1) & ~(uintptr_t)(PAGE_BYTES - 1);
+    return (bytes + ARCH_PAGE_BYTES - 1) & ~(uintptr_t)(ARCH_PAGE_BYTES - 1);
 }
 
 void residency_mapped(const void *start, size_t length, int flags)
@@ -197,7 +194,8 @@ bool residency_ends(const void *start, size_t length, struct residency_cut *ret_
 
     ret_cut->n = 0;
     ret_cut->others = (struct residency_piece){0, 0};
-    if (from % PAGE_BYTES != 0 || length == 0 || from > ADDRESS_END || length > ADDRESS_END - from)
+    if (from % ARCH_PAGE_BYTES != 0 || length == 0 || from > ADDRESS_END
+        || length > ADDRESS_END - from)
         return false;
     cut_all(from, from + page_up(length), ret_cut);
     return true;

@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "collector/record/state.h"
 
+#include "collector/arch/arch.h"
 #include "collector/platform/memory.h"
 #include "collector/platform/sys.h"
 
 #include <stddef.h>
 #include <sys/mman.h>
-
-enum {
-    PAGE_BYTES = 4096
-};
 
 _Atomic bool g_state_is_tracing;
 struct config g_state_config;
@@ -25,9 +22,9 @@ static bool (*g_begin_in_child)(void); /* written by state_init */
 
 bool state_init(bool (*begin_in_child)(void))
 {
-    void *page = memory_map_inherited(PAGE_BYTES);
+    void *page = memory_map_inherited(ARCH_PAGE_BYTES);
 
-    if (!page || sys_advise(page, PAGE_BYTES, MADV_WIPEONFORK) < 0)
+    if (!page || sys_advise(page, ARCH_PAGE_BYTES, MADV_WIPEONFORK) < 0)
         return false;
     g_wiped_word = page;
     g_begin_in_child = begin_in_child;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "collector/unwind/unwind_cache.h"
 
+#include "collector/arch/arch.h"
 #include "collector/platform/memory.h"
 #include "collector/platform/sys.h"
 
@@ -10,7 +11,6 @@ enum {
     FIRST_LINES = 1 << 10, /* 64 KiB */
     MOST_LINES = 1 << 15,  /* 2 MiB */
     LINE_BYTES = UNWIND_CACHE_WAYS * sizeof(struct unwind_cache_entry),
-    PAGE_BYTES = 4096,
 };
 
 _Atomic(struct unwind_cache *) g_unwind_cache;
@@ -130,8 +130,8 @@ static void grow_unblocked(struct unwind_cache *old)
         copy_entries(larger, old);
         atomic_store_explicit(&larger->n_evicted, 0, memory_order_relaxed);
         atomic_store_explicit(&g_unwind_cache, larger, memory_order_release);
-        sys_advise((unsigned char *)old + PAGE_BYTES, cache_bytes(old->n_lines) - PAGE_BYTES,
-                   MADV_DONTNEED);
+        sys_advise((unsigned char *)old + ARCH_PAGE_BYTES,
+                   cache_bytes(old->n_lines) - ARCH_PAGE_BYTES, MADV_DONTNEED);
     }
     atomic_store_explicit(&g_is_growing, false, memory_order_release);
 }

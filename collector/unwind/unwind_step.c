@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "collector/unwind/unwind_step.h"
 
+#include "collector/arch/arch.h"
 #include "collector/platform/sys.h"
 #include "collector/unwind/unwind_stack.h"
 
 enum {
-    PAGE_BYTES = 4096,
     MAX_PROBED_PAGES = 4096, /* of one proof; a foreign stack larger than 16 MiB is cut */
 
     LOWEST_CODE = 4096,
@@ -15,7 +15,7 @@ extern void *__libc_stack_end; /* of ld.so: the stack pointer at the program's e
 
 static uintptr_t page_end(uintptr_t address)
 {
-    return (address | (PAGE_BYTES - 1)) + 1;
+    return (address | (ARCH_PAGE_BYTES - 1)) + 1;
 }
 
 bool unwind_enter_segment(struct unwind_state *state, uintptr_t sp)
@@ -42,12 +42,12 @@ bool unwind_prove_slow(struct unwind_state *state, uintptr_t address)
         return false;
     if (!walk->is_trusted)
         return sys_is_readable(address);
-    if (last - walk->high >= (uintptr_t)MAX_PROBED_PAGES * PAGE_BYTES)
+    if (last - walk->high >= (uintptr_t)MAX_PROBED_PAGES * ARCH_PAGE_BYTES)
         return false;
     while (walk->high <= last) {
         if (!sys_is_readable(walk->high))
             return false;
-        walk->high += PAGE_BYTES;
+        walk->high += ARCH_PAGE_BYTES;
     }
     return true;
 }
