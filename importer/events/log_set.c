@@ -345,6 +345,13 @@ static int fill(struct log_set *set, const char *const *paths, size_t n_paths,
                          heaptrack);
     }
 
+    for (size_t i = 0; i < n_paths; i++)
+        if (heaptrack_reader_is_stump(paths[i]))
+            return error_set(err, ERROR_FORMAT,
+                             "'%s' is compressed, and cut or damaged before the end of its first "
+                             "line; copy or record it again",
+                             paths[i]);
+
     set->pack = pack_new();
     if (!set->pack)
         return out_of_memory(err);

@@ -37,6 +37,18 @@ bool heaptrack_reader_recognizes(const char *path)
     return line.kind == HEAPTRACK_VERSION && !line.is_bad;
 }
 
+bool heaptrack_reader_is_stump(const char *path)
+{
+    struct heaptrack_text text;
+    char *bytes;
+    size_t n_bytes;
+    bool is_stump = heaptrack_text_open(path, &text, NULL) == 0 && text.is_compressed
+                    && heaptrack_text_next(&text, &bytes, &n_bytes, NULL) == 0 && text.is_cut;
+
+    heaptrack_text_close(&text);
+    return is_stump;
+}
+
 /* ---- what lines define ---- */
 
 static int add_argument_text(struct heaptrack_reader *reader, const struct heaptrack_line *line)

@@ -34,6 +34,10 @@ struct heaptrack_events;
 /* Does the file begin as heaptrack's do? False also for what cannot be read. */
 bool heaptrack_reader_recognizes(const char *path);
 
+/* Is it compressed, and so damaged or short that not one line of it can be read? What is inside
+ * cannot be told then. */
+bool heaptrack_reader_is_stump(const char *path);
+
 /*
  * First pass. *ret_input is a log with names and no segments, for definitions_build; the caller
  * closes it. Texts stay in the arena. Close with heaptrack_reader_close.

@@ -158,7 +158,9 @@ int heaptrack_text_open(const char *path, struct heaptrack_text *text, struct er
     if (!S_ISREG(status.st_mode))
         return error_set(err, ERROR_FORMAT, "'%s' is not a regular file", path);
     text->size_bytes = (uint64_t)status.st_size;
-    return recognize(codec, err);
+    int r = recognize(codec, err);
+    text->is_compressed = codec->compression != PLAIN;
+    return r;
 }
 
 void heaptrack_text_close(struct heaptrack_text *text)

@@ -35,7 +35,8 @@ struct heaptrack_text {
     uint64_t offset;      /* of buffer[begin] */
     uint64_t n_too_long;
     uint64_t size_bytes; /* of the file */
-    bool is_cut;         /* compressed data ended early, or the last line had no end */
+    bool is_compressed;
+    bool is_cut; /* compressed data ended early, or the last line had no end */
 };
 
 /* *text is all that heaptrack_text_close needs, also after a failure. */
