@@ -3,10 +3,12 @@
 
 #include "support/error.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -110,14 +112,64 @@ static int check_target(const struct output_file *file, unsigned *ret_mode, stru
     return 0;
 }
 
+/* ---- what a killed process left ---- */
+
+/* Pids say who is alive only in the same pid namespace of the same boot, not to whom a folder is shared
+ * with. 0: not known. */
+static unsigned pid_world(void)
+{
+    struct stat space;
+    unsigned boot = 0;
+    FILE *file = fopen("/proc/sys/kernel/random/boot_id", "re");
+
+    if (!file || stat("/proc/self/ns/pid", &space) != 0 || fscanf(file, "%8x", &boot) != 1)
+        boot = 0;
+    if (file)
+        (void)fclose(file);
+    return boot ? boot ^ (unsigned)space.st_ino : 0;
+}
+
+/* Is it what make_temporary calls the files of `base`, and its process gone? */
+static bool is_left_behind(const char *name, const char *base, unsigned world)
+{
+    size_t length = strlen(base);
+    unsigned other;
+    long pid;
+    int end = 0;
+
+    if (strncmp(name, base, length) != 0
+        || sscanf(name + length, OUTPUT_FILE_SUFFIX "%ld-%8x-%*d%n", &pid, &other, &end) != 2
+        || end == 0 || name[length + (size_t)end] || other != world || pid <= 0 || pid > INT_MAX)
+        return false;
+    return kill((pid_t)pid, 0) != 0 && errno == ESRCH;
+}
+
+static void remove_left_behind(const char *target, unsigned world)
+{
+    const char *slash = strrchr(target, '/');
+    const char *base = slash ? slash + 1 : target;
+    char *path = slash ? strndup(target, (size_t)(slash - target) + 1) : strdup(".");
+    DIR *folder = world && path ? opendir(path) : NULL;
+    const struct dirent *entry;
+
+    while (folder && (entry = readdir(folder)))
+        if (is_left_behind(entry->d_name, base, world))
+            (void)unlinkat(dirfd(folder), entry->d_name, 0);
+    if (folder)
+        (void)closedir(folder);
+    free(path);
+}
+
 /* A name beside the target that nobody has. */
 static int make_temporary(struct output_file *file, unsigned mode, struct error *err)
 {
+    unsigned world = pid_world();
     int os_errno = EEXIST;
 
+    remove_left_behind(file->target, world);
     for (int attempt = 0; attempt < MAX_ATTEMPTS && os_errno == EEXIST; attempt++) {
-        if (asprintf(&file->temporary, "%s" OUTPUT_FILE_SUFFIX "%ld-%d", file->target,
-                     (long)getpid(), attempt)
+        if (asprintf(&file->temporary, "%s" OUTPUT_FILE_SUFFIX "%ld-%08x-%d", file->target,
+                     (long)getpid(), world, attempt)
             < 0) {
             file->temporary = NULL;
             return error_set(err, ERROR_NOMEM, "no memory to write '%s'", file->target);

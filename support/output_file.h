@@ -8,6 +8,8 @@
  * Invariants
  *   OF-1 until output_file_commit returns 0 the target is what it was before.
  *   OF-2 after output_file_close nothing is left of what was not committed.
+ *        What a killed process could not close is removed when the same target is opened again, on the
+ *        same machine until it is booted.
  *   OF-3 without may_replace nothing is replaced, even if it was made after output_file_open.
  *   OF-4 a symbolic link is replaced, never what it points to; a file that is replaced hands its
  *        permissions on.

@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <glob.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -14,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 /* clang-format off: cmocka.h wants the others before it */
 #include <cmocka.h>
@@ -279,6 +281,39 @@ static void failures_name_the_target(void **state)
     output_file_close(&file);
 }
 
+/* The file of a process that was killed goes when the next one begins; that of one that goes on stays,
+ * and so do files that only have such a name. */
+static void what_the_killed_left_is_removed(void **state)
+{
+    struct output_file file;
+    char similar[80];
+    pid_t pid = fork();
+
+    (void)state;
+    if (pid == 0) {
+        begin(&file, target, false);
+        (void)raise(SIGKILL);
+    }
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    assert_int_equal(n_files(), 1);
+    (void)snprintf(similar, sizeof(similar), "%s.part-%d", target, (int)pid);
+    put(similar, "mine");
+    begin(&file, other, false);
+    assert_int_equal(n_files(), 3);
+    output_file_close(&file);
+
+    struct output_file second;
+    begin(&file, target, false);
+    assert_int_equal(n_files(), 2);
+    begin(&second, target, false);
+    assert_int_equal(n_files(), 3);
+    output_file_close(&second);
+    output_file_close(&file);
+    expect(similar, "mine");
+    assert_int_equal(unlink(similar), 0);
+    assert_int_equal(n_files(), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -291,6 +326,8 @@ int main(void)
                                         remove_folder),
         cmocka_unit_test_setup_teardown(inputs_are_no_outputs, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(a_signal_removes_what_is_unfinished, make_folder,
+                                        remove_folder),
+        cmocka_unit_test_setup_teardown(what_the_killed_left_is_removed, make_folder,
                                         remove_folder),
         cmocka_unit_test_setup_teardown(failures_name_the_target, make_folder, remove_folder),
     };
