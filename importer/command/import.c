@@ -312,12 +312,14 @@ static int create_database(struct import *import, struct error *err)
     const struct import_options *options = import->options;
     uint64_t n_events = log_set_estimated_events(import->logs);
     uint64_t row_bytes = options->slim ? 0 : n_events * DATABASE_BYTES_PER_EVENT;
-    int code = database_check_space(
-        options->target, LEAST_BYTES + n_events * SPILL_BYTES_PER_EVENT + row_bytes, err);
+    int code = database_create(options->target, options->force, n_events * DATABASE_BYTES_PER_EVENT,
+                               &import->database, err);
 
+    /* after it: what a killed import left has made room */
     return code ? code
-                : database_create(options->target, options->force,
-                                  n_events * DATABASE_BYTES_PER_EVENT, &import->database, err);
+                : database_check_space(options->target,
+                                       LEAST_BYTES + n_events * SPILL_BYTES_PER_EVENT + row_bytes,
+                                       err);
 }
 
 static int make_facts(struct import *import, struct error *err)
