@@ -5,6 +5,8 @@
 #include "queries/reports/reports.h"
 #include "support/error.h"
 
+#include <sqlite3.h>
+
 /* Nothing binds them: they would be NULL, and the answer another than was meant. */
 static int check_parameters(struct sqlite3_stmt *stmt, struct error *err)
 {
@@ -18,12 +20,35 @@ static int check_parameters(struct sqlite3_stmt *stmt, struct error *err)
                      name ? name : "?");
 }
 
+enum {
+    VALUE_BYTES = 1024 * 1024, /* of a statement that is to end at a time */
+    PATTERN_BYTES = 1000
+};
+
+/* A statement is stopped between two steps: one function of it must not take long. */
+static void bound_values(const struct query *query)
+{
+    if (!query->stop || query->stop->until_ns == 0)
+        return;
+    (void)sqlite3_limit(query->database.handle, SQLITE_LIMIT_LENGTH, VALUE_BYTES);
+    (void)sqlite3_limit(query->database.handle, SQLITE_LIMIT_LIKE_PATTERN_LENGTH, PATTERN_BYTES);
+}
+
+static int fail_long(const struct query *query, struct error *err)
+{
+    return error_set(err, ERROR_USAGE, "the statement makes a value of more than %d bytes",
+                     sqlite3_limit(query->database.handle, SQLITE_LIMIT_LENGTH, -1));
+}
+
 int cmd_sql_run(struct query *query, struct error *err)
 {
     struct sqlite3_stmt *stmt;
     int64_t max_rows = query->options->count > 0 ? query->options->count : -1;
     int64_t n_rows = 0;
-    int rc = rundb_prepare(&query->database, query->options->arguments[0], &stmt, err);
+    int rc;
+
+    bound_values(query);
+    rc = rundb_prepare(&query->database, query->options->arguments[0], &stmt, err);
 
     if (rc == 0)
         rc = check_parameters(stmt, err);
@@ -44,6 +69,8 @@ int cmd_sql_run(struct query *query, struct error *err)
     if (rc == 0)
         rc = render_statement(&query->database, stmt, &query->style, max_rows, query->out, &n_rows,
                               err);
+    if (rc < 0 && sqlite3_errcode(query->database.handle) == SQLITE_TOOBIG)
+        rc = fail_long(query, err);
     sqlite3_finalize(stmt);
     return rc;
 }

@@ -76,14 +76,37 @@ bool api_is_asked(const struct exchange *exchange)
     return strncmp(exchange->path, "/api/", strlen("/api/")) == 0;
 }
 
-static int check_method(struct exchange *exchange, const struct target *target, struct error *err)
+static int check_method(struct exchange *exchange, const char *command, struct error *err)
 {
-    bool is_sql = strcmp(target->command, "sql") == 0;
+    bool is_sql = strcmp(command, "sql") == 0;
+    char use[NAME_BYTES + 64];
 
-    if (strcmp(exchange->method, is_sql ? "POST" : "GET") == 0)
-        return 0;
-    return error_set(err, ERROR_USAGE, "%s is asked by %s", target->command,
-                     is_sql ? "POST, the statement is the body" : "GET");
+    (void)snprintf(use, sizeof(use), "%s is asked by %s", command,
+                   is_sql ? "POST, the statement is the body" : "GET");
+    return exchange_check_method(exchange, is_sql ? "POST" : "GET", use, err);
+}
+
+/* What is about no recording. */
+static bool is_general(const char *path)
+{
+    return strcmp(path, prefix) == 0 || strcmp(path, "/api/v1/") == 0
+           || strcmp(path, "/api/v1/openapi.json") == 0 || strcmp(path, "/api/v1/events") == 0;
+}
+
+static int answer_general(const struct question_place *place, struct exchange *exchange,
+                          struct error *err)
+{
+    int rc = check_method(exchange, exchange->path, err);
+
+    if (rc != 0)
+        return rc;
+    if (strcmp(exchange->path, "/api/v1/events") == 0)
+        return live_answer(place->recordings, exchange, err);
+    if (strcmp(exchange->path, "/api/v1/openapi.json") == 0)
+        openapi_print(exchange->out);
+    else
+        api_meta_print(exchange->out, place->recordings);
+    return 0;
 }
 
 int api_answer(const struct question_place *place, struct exchange *exchange, struct error *err)
@@ -92,22 +115,14 @@ int api_answer(const struct question_place *place, struct exchange *exchange, st
     struct target target;
     int rc;
 
-    if (strcmp(exchange->path, prefix) == 0 || strcmp(exchange->path, "/api/v1/") == 0) {
-        api_meta_print(exchange->out, place->recordings);
-        return 0;
-    }
-    if (strcmp(exchange->path, "/api/v1/openapi.json") == 0) {
-        openapi_print(exchange->out);
-        return 0;
-    }
-    if (strcmp(exchange->path, "/api/v1/events") == 0)
-        return live_answer(place->recordings, exchange, err);
+    if (is_general(exchange->path))
+        return answer_general(place, exchange, err);
     if (strncmp(exchange->path, prefix, strlen(prefix)) != 0)
         return error_set(err, ERROR_NOT_FOUND, "there is no '%s'; the interface is /api/v1",
                          exchange->path);
     rc = parse_target(exchange->path, &target, err);
     if (rc == 0)
-        rc = check_method(exchange, &target, err);
+        rc = check_method(exchange, target.command, err);
     if (rc != 0)
         return rc;
     recording = recordings_find(place->recordings, target.id);

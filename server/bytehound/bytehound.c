@@ -263,10 +263,14 @@ static int answer_data(const struct question_place *place, struct exchange *exch
 int bytehound_answer(const struct question_place *place, struct exchange *exchange,
                      struct error *err)
 {
-    if (strcmp(exchange->method, "GET") != 0)
-        return error_set(err, ERROR_USAGE,
-                         "bytehound's interface is asked by GET; its scripts are answered by SQL: "
-                         "POST /api/v1/RECORDING/sql");
+    int rc =
+        exchange_check_method(exchange, "GET",
+                              "bytehound's interface is asked by GET; its scripts are answered "
+                              "by SQL: POST /api/v1/RECORDING/sql",
+                              err);
+
+    if (rc != 0)
+        return rc;
     return strcmp(exchange->path, "/list") == 0 ? answer_list(place, exchange, err)
                                                 : answer_data(place, exchange, err);
 }

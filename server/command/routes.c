@@ -11,13 +11,14 @@
 
 static int answer(const struct question_place *place, struct exchange *exchange, struct error *err)
 {
+    int rc;
+
     if (bytehound_is_asked(exchange))
         return bytehound_answer(place, exchange, err);
     if (api_is_asked(exchange))
         return api_answer(place, exchange, err);
-    if (strcmp(exchange->method, "GET") != 0 && strcmp(exchange->method, "HEAD") != 0)
-        return error_set(err, ERROR_USAGE, "pages are asked by GET");
-    return pages_answer(exchange, err);
+    rc = exchange_check_method(exchange, "GET", "pages are asked by GET", err);
+    return rc == 0 ? pages_answer(exchange, err) : rc;
 }
 
 /* A message repeats what was asked, which may have any bytes: it is one line all the same (E-1). */

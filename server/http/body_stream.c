@@ -103,11 +103,13 @@ void body_stream_send_now(struct body_stream *stream)
     pthread_mutex_unlock(&stream->mutex);
 }
 
-void body_stream_end(struct body_stream *stream)
+void body_stream_end(struct body_stream *stream, bool is_whole)
 {
     (void)fflush(stream->file);
     pthread_mutex_lock(&stream->mutex);
     stream->is_ended = true;
+    if (!is_whole)
+        stream->used = 0;
     pthread_cond_broadcast(&stream->changed);
     pthread_mutex_unlock(&stream->mutex);
 }
@@ -153,15 +155,24 @@ enum body_stream_state body_stream_wait(struct body_stream *stream, int wait_ms)
     return state;
 }
 
+/* What may be taken now; the mutex is held (BS-3). */
+static size_t ready(const struct body_stream *stream)
+{
+    size_t held = stream->is_ended || stream->is_sent_now ? 0 : BODY_STREAM_HELD_BYTES;
+
+    return stream->used > held ? stream->used - held : 0;
+}
+
 size_t body_stream_take(struct body_stream *stream, char *ret_bytes, size_t size)
 {
     size_t done = 0;
+    size_t n;
 
     pthread_mutex_lock(&stream->mutex);
-    while (stream->used == 0 && !stream->is_ended)
+    while (ready(stream) == 0 && !stream->is_ended)
         pthread_cond_wait(&stream->changed, &stream->mutex);
-    while (done < size && stream->used > 0) {
-        size_t n = smaller(size - done, smaller(stream->used, BODY_STREAM_BYTES - stream->begin));
+    while ((n = smaller(size - done, ready(stream))) > 0) {
+        n = smaller(n, BODY_STREAM_BYTES - stream->begin);
 
         memcpy(ret_bytes + done, stream->ring + stream->begin, n);
         stream->begin = (stream->begin + n) % BODY_STREAM_BYTES;

@@ -8,6 +8,8 @@
  * Invariants
  *   BS-1 a byte that was written is taken once, in order, or the stream was abandoned.
  *   BS-2 an abandoned stream never blocks its writer: every write fails with EPIPE.
+ *   BS-3 what ends without being whole lacks its last bytes, which close what was opened: where a
+ *        protocol cannot tell that it was cut off, its reader can. Not so for what is sent as it comes.
  * Threads: one writer, one sender.
  * Failure: without memory body_stream_new returns NULL.
  */
@@ -20,6 +22,7 @@
 #include <sys/types.h>
 
 enum {
+    BODY_STREAM_HELD_BYTES = 4096, /* until the writer ends */
     BODY_STREAM_BYTES = 256 * 1024 /* what is no longer than this is sent as a whole */
 };
 
@@ -36,8 +39,8 @@ FILE *body_stream_file(struct body_stream *stream);
 /* What is written from now on is sent as it comes, however little it is. */
 void body_stream_send_now(struct body_stream *stream);
 
-/* Nothing is written any more. */
-void body_stream_end(struct body_stream *stream);
+/* Nothing is written any more; is_whole: the writer did not fail. */
+void body_stream_end(struct body_stream *stream, bool is_whole);
 
 bool body_stream_is_abandoned(const struct body_stream *stream);
 

@@ -14,6 +14,17 @@ const char *exchange_parameter(const struct exchange *exchange, const char *name
     return NULL;
 }
 
+int exchange_check_method(struct exchange *exchange, const char *method, const char *use,
+                          struct error *err)
+{
+    bool is_get = strcmp(method, "GET") == 0;
+
+    if (strcmp(exchange->method, method) == 0 || (is_get && strcmp(exchange->method, "HEAD") == 0))
+        return 0;
+    exchange->allow = is_get ? "GET, HEAD" : method;
+    return error_set(err, ERROR_USAGE, "%s", use);
+}
+
 bool exchange_is_known(struct exchange *exchange, const char *etag)
 {
     (void)snprintf(exchange->etag, sizeof(exchange->etag), "\"%s\"", etag);

@@ -54,6 +54,7 @@ struct exchange {
     char etag[EXCHANGE_ETAG_BYTES];           /* with its quotes; "": none */
     char file_name[EXCHANGE_FILE_NAME_BYTES]; /* for saving; "": shown */
     enum exchange_policy policy;
+    const char *allow; /* the methods that there are, after exchange_check_method has refused */
 
     void (*send_now)(const void *client);     /* from now on each flush of `out` is sent */
     bool (*is_abandoned)(const void *client); /* the client has gone, or the server is to end */
@@ -62,6 +63,10 @@ struct exchange {
 
 /* The value of a parameter, the last one where it is repeated; NULL: not given. */
 const char *exchange_parameter(const struct exchange *exchange, const char *name);
+
+/* 405 unless the method is this one; HEAD goes for GET. `use` says in the message what it is for. */
+int exchange_check_method(struct exchange *exchange, const char *method, const char *use,
+                          struct error *err);
 
 /* Sets the ETag; true when the client has just that, and nothing needs to be printed. */
 bool exchange_is_known(struct exchange *exchange, const char *etag);

@@ -4,7 +4,10 @@
 #include "support/error.h"
 
 #include <errno.h>
+#include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/random.h>
 
 enum {
@@ -41,11 +44,21 @@ static bool is_token(const struct guard *guard, const char *guess)
     return difference == 0;
 }
 
+/* "", or ":" and the number of a port. */
+static bool is_port(const char *text)
+{
+    size_t digits = *text == ':' ? strspn(text + 1, "0123456789") : 0;
+
+    if (*text == '\0')
+        return true;
+    return digits > 0 && digits <= 5 && text[1 + digits] == '\0' && atoi(text + 1) <= UINT16_MAX;
+}
+
 static bool is_host(const char *host, const char *name)
 {
     size_t length = strlen(name);
 
-    return strncmp(host, name, length) == 0 && (host[length] == '\0' || host[length] == ':');
+    return strncasecmp(host, name, length) == 0 && is_port(host + length);
 }
 
 static bool is_loopback(const char *host)

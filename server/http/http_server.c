@@ -14,12 +14,14 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 enum {
     PIECE_BYTES = 32768,      /* of an answer that is sent as it comes */
     HEADER_BYTES = 64 * 1024, /* of a request, address and parameters included */
-    IDLE_SECONDS = 60,
+    HEAD_SECONDS = 10,        /* without a byte of a request's head: it keeps others out */
+    IDLE_SECONDS = 60,        /* without a byte of its body, or one taken of the answer */
     LOOK_MS = 100, /* how often a waiting connection looks whether its client is still there */
 };
 
@@ -41,6 +43,8 @@ struct conversation {
     int rc;
     bool has_too_many; /* parameters */
     bool has_too_much; /* body */
+    bool is_bad_address;
+    unsigned n_hosts;
     char *body;
     size_t body_capacity;
 };
@@ -69,7 +73,7 @@ static void *work(void *context)
 
     conversation->rc =
         options->answer(options->context, &conversation->exchange, &conversation->err);
-    body_stream_end(conversation->stream);
+    body_stream_end(conversation->stream, conversation->rc == 0);
     return NULL;
 }
 
@@ -106,7 +110,7 @@ static enum MHD_Result queue(struct MHD_Connection *connection, unsigned status,
 }
 
 /* An error that no worker is needed for. */
-static enum MHD_Result refuse(struct MHD_Connection *connection, unsigned status,
+static enum MHD_Result refuse(struct MHD_Connection *connection, unsigned status, const char *allow,
                               const struct error *err)
 {
     char *text = NULL;
@@ -131,6 +135,8 @@ static enum MHD_Result refuse(struct MHD_Connection *connection, unsigned status
     (void)MHD_add_response_header(response, "Cache-Control", "no-store");
     if (status == MHD_HTTP_UNAUTHORIZED)
         (void)MHD_add_response_header(response, "WWW-Authenticate", "Bearer realm=\"mtrace\"");
+    if (allow)
+        (void)MHD_add_response_header(response, "Allow", allow);
     return queue(connection, status, response);
 }
 
@@ -220,8 +226,10 @@ static enum MHD_Result answer(struct MHD_Connection *connection, struct conversa
             return MHD_NO;
     } while (state == BODY_STREAM_WORKING);
     if (state == BODY_STREAM_WHOLE && conversation->rc != 0)
-        return refuse(connection, (unsigned)exchange_status_of(conversation->rc),
-                      &conversation->err);
+        return refuse(connection,
+                      exchange->allow ? MHD_HTTP_METHOD_NOT_ALLOWED
+                                      : (unsigned)exchange_status_of(conversation->rc),
+                      exchange->allow, &conversation->err);
     return send_answer(connection, conversation, state == BODY_STREAM_WHOLE);
 }
 
@@ -283,7 +291,7 @@ static enum MHD_Result refuse_stranger(struct MHD_Connection *connection,
     struct error err;
 
     (void)error_set(&err, ERROR_USAGE, "%s", guard_text(verdict));
-    return refuse(connection, status[verdict], &err);
+    return refuse(connection, status[verdict], NULL, &err);
 }
 
 static bool keep_body(struct conversation *conversation, const char *bytes, size_t size)
@@ -315,11 +323,99 @@ static enum MHD_Result complain(struct MHD_Connection *connection,
     if (conversation->has_too_much) {
         (void)error_set(&err, ERROR_USAGE, "the body has more than %d bytes",
                         EXCHANGE_MAX_BODY_BYTES);
-        return refuse(connection, MHD_HTTP_CONTENT_TOO_LARGE, &err);
+        return refuse(connection, MHD_HTTP_CONTENT_TOO_LARGE, NULL, &err);
+    }
+    if (conversation->is_bad_address) {
+        (void)error_set(&err, ERROR_USAGE, "the address must begin with / and have no %%00");
+        return refuse(connection, MHD_HTTP_BAD_REQUEST, NULL, &err);
+    }
+    if (conversation->n_hosts > 1) {
+        (void)error_set(&err, ERROR_USAGE, "the request names more than one host");
+        return refuse(connection, MHD_HTTP_BAD_REQUEST, NULL, &err);
     }
     (void)error_set(&err, ERROR_USAGE, "there are more than %d parameters",
                     EXCHANGE_MAX_PARAMETERS);
-    return refuse(connection, MHD_HTTP_BAD_REQUEST, &err);
+    return refuse(connection, MHD_HTTP_BAD_REQUEST, NULL, &err);
+}
+
+static bool is_one_of(const char *const *words, const char *word)
+{
+    while (*words && strcmp(*words, word) != 0)
+        words++;
+    return *words != NULL;
+}
+
+/* What no route of any server knows, and what none of ours takes. */
+static unsigned status_of_method(const char *method)
+{
+    static const char *const taken[] = {"GET", "HEAD", "POST", NULL};
+    static const char *const known[] = {"PUT",   "DELETE",  "PATCH", "OPTIONS",
+                                        "TRACE", "CONNECT", NULL};
+
+    return is_one_of(taken, method)   ? MHD_HTTP_OK
+           : is_one_of(known, method) ? MHD_HTTP_METHOD_NOT_ALLOWED
+                                      : MHD_HTTP_NOT_IMPLEMENTED;
+}
+
+static enum MHD_Result refuse_method(struct MHD_Connection *connection, unsigned status)
+{
+    struct error err;
+
+    (void)error_set(&err, ERROR_USAGE, "requests are GET, HEAD, and POST of a statement");
+    return refuse(connection, status, "GET, HEAD, POST", &err);
+}
+
+static enum MHD_Result count_host(void *context, enum MHD_ValueKind kind, const char *name,
+                                  const char *value)
+{
+    struct conversation *conversation = context;
+
+    (void)kind;
+    (void)value;
+    conversation->n_hosts += strcasecmp(name, "Host") == 0;
+    return MHD_YES;
+}
+
+/* Called with the address as it was sent; libmicrohttpd cuts at %00 what it makes of it. */
+static void *begin_conversation(void *context, const char *address,
+                                struct MHD_Connection *connection)
+{
+    struct conversation *conversation = calloc(1, sizeof(*conversation));
+
+    (void)connection;
+    if (!conversation)
+        return NULL;
+    conversation->server = context;
+    conversation->is_bad_address = *address != '/' || strstr(address, "%00");
+    conversation->exchange =
+        (struct exchange){.status = MHD_HTTP_OK, .content_type = "application/json"};
+    return conversation;
+}
+
+/* The head is whole. */
+static void read_head(struct MHD_Connection *connection, struct conversation *conversation,
+                      const char *url, const char *method)
+{
+    conversation->exchange.method = method;
+    conversation->exchange.path = url;
+    (void)MHD_set_connection_option(connection, MHD_CONNECTION_OPTION_TIMEOUT,
+                                    (unsigned)IDLE_SECONDS);
+    (void)MHD_get_connection_values(connection, MHD_HEADER_KIND, count_host, conversation);
+    (void)MHD_get_connection_values(connection, MHD_GET_ARGUMENT_KIND, add_parameter, conversation);
+}
+
+static enum MHD_Result answer_admitted(struct MHD_Connection *connection,
+                                       struct conversation *conversation)
+{
+    unsigned status = status_of_method(conversation->exchange.method);
+
+    if (conversation->has_too_many || conversation->has_too_much)
+        return complain(connection, conversation);
+    if (status != MHD_HTTP_OK)
+        return refuse_method(connection, status);
+    conversation->exchange.if_none_match =
+        MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "If-None-Match");
+    return answer(connection, conversation);
 }
 
 /* libmicrohttpd calls it with the head of a request, with each piece of its body, and at its end; the
@@ -330,17 +426,12 @@ static enum MHD_Result handle(void *context, struct MHD_Connection *connection, 
 {
     struct conversation *conversation = *request;
 
+    (void)context;
     (void)version;
-    if (!conversation) {
-        conversation = calloc(1, sizeof(*conversation));
-        if (!conversation)
-            return MHD_NO;
-        conversation->server = context;
-        conversation->exchange = (struct exchange){.method = method,
-                                                   .path = url,
-                                                   .status = MHD_HTTP_OK,
-                                                   .content_type = "application/json"};
-        *request = conversation;
+    if (!conversation) /* no memory */
+        return MHD_NO;
+    if (!conversation->exchange.method) {
+        read_head(connection, conversation, url, method);
         return MHD_YES;
     }
     if (*upload_bytes > 0) {
@@ -349,6 +440,8 @@ static enum MHD_Result handle(void *context, struct MHD_Connection *connection, 
         *upload_bytes = 0;
         return keep_body(conversation, upload, size) ? MHD_YES : MHD_NO;
     }
+    if (conversation->is_bad_address || conversation->n_hosts > 1)
+        return complain(connection, conversation);
     {
         const struct guard *guard = &conversation->server->options.guard;
         enum guard_verdict verdict = check(connection, guard);
@@ -358,12 +451,7 @@ static enum MHD_Result handle(void *context, struct MHD_Connection *connection, 
         if (verdict != GUARD_ADMITTED)
             return refuse_stranger(connection, verdict);
     }
-    (void)MHD_get_connection_values(connection, MHD_GET_ARGUMENT_KIND, add_parameter, conversation);
-    if (conversation->has_too_many || conversation->has_too_much)
-        return complain(connection, conversation);
-    conversation->exchange.if_none_match =
-        MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "If-None-Match");
-    return answer(connection, conversation);
+    return answer_admitted(connection, conversation);
 }
 
 static void end_conversation(void *context, struct MHD_Connection *connection, void **request,
@@ -372,8 +460,9 @@ static void end_conversation(void *context, struct MHD_Connection *connection, v
     struct conversation *conversation = *request;
 
     (void)context;
-    (void)connection;
     (void)why;
+    (void)MHD_set_connection_option(connection, MHD_CONNECTION_OPTION_TIMEOUT,
+                                    (unsigned)HEAD_SECONDS);
     if (!conversation)
         return;
     if (conversation->has_worker) {
@@ -420,8 +509,9 @@ static bool try_port(struct http_server *server, struct sockaddr_storage *addres
         flags, port, NULL, NULL, handle, server, MHD_OPTION_SOCK_ADDR, (struct sockaddr *)address,
         MHD_OPTION_CONNECTION_LIMIT, (unsigned)HTTP_SERVER_MAX_CONNECTIONS,
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HEADER_BYTES, MHD_OPTION_CONNECTION_TIMEOUT,
-        (unsigned)IDLE_SECONDS, MHD_OPTION_LISTENING_ADDRESS_REUSE, 0U, MHD_OPTION_NOTIFY_COMPLETED,
-        end_conversation, NULL, MHD_OPTION_END);
+        (unsigned)HEAD_SECONDS, MHD_OPTION_LISTENING_ADDRESS_REUSE, 0U, MHD_OPTION_URI_LOG_CALLBACK,
+        begin_conversation, server, MHD_OPTION_NOTIFY_COMPLETED, end_conversation, NULL,
+        MHD_OPTION_END);
     server->port = port;
     return server->daemon != NULL;
 }

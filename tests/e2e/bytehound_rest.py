@@ -291,7 +291,7 @@ def wrong(asked):
             ("backtrace/99999999", {}, 404, "99999999"), ("backtrace", {}, 400, "number"), ("nothing", {}, 404, "nothing"), ("allocations/more", {}, 404, "more")):
         found, message = asked.error(path, **parameters)
         expect(f"{path} {parameters}: {message}", (found, part in message), (status, True))
-    expect("a script", error_of(asked.server.ask("/data/last/execute_script", "POST", "1"))[0], 400)
+    expect("a script", error_of(asked.server.ask("/data/last/execute_script", "POST", "1"))[0], 405)
     expect("no recording", error_of(asked.server.ask("/data/0123/tree"))[0], 404)
 
 

@@ -14,6 +14,7 @@ strangers   hosts, origins and tokens
 limits      questions end with their client or at their time; many clients at once
 """
 
+import contextlib
 import http.client
 import json
 import os
@@ -144,6 +145,10 @@ WRONG = [
     ("/api/v1/last", 404, "/api/v1/RECORDING/COMMAND"),
     ("/api/v2/last/leaks", 404, "/api/v1"),
     ("/etc/passwd", 404, "/etc/passwd"),
+    ("/api/v1/last/leaks?function_regex=main%00zzz", 400, "%00"),
+    ("/api/v1/last/leaks?size_min%00zzz=1", 400, "%00"),
+    ("/api/v1/last/leaks%00zzz", 400, "%00"),
+    ("http://evil.example/api/v1", 400, "begin with /"),
     ("/%2e%2e/%2e%2e/etc/passwd", 404, "etc"),
     ("/api/v1/last/leaks?" + "&".join(f"a{i}=1" for i in range(200)), 400, "128"),
 ]
@@ -160,8 +165,12 @@ def bad_input(tools, folder, database):
                            ("ATTACH 'x.db' AS x", ""), ("PRAGMA writable_schema = 1", ""), ("", "")):
             status, message = error_of(server.ask("/api/v1/last/sql", "POST", body))
             expect(f"{body}: {message}", (status >= 400, part in message), (True, True))
-        expect("GET of sql", error_of(server.ask("/api/v1/last/sql"))[0], 400)
-        expect("POST of leaks", error_of(server.ask("/api/v1/last/leaks", "POST", "x"))[0], 400)
+        for method, path, allow, wanted in (("GET", "/api/v1/last/sql", "POST", 405), ("POST", "/api/v1", "GET, HEAD", 405), ("PUT", "/api/v1", "GET, HEAD, POST", 405),
+                                            ("DELETE", "/", "GET, HEAD, POST", 405), ("POST", "/list", "GET, HEAD", 405), ("POST", "/", "GET, HEAD", 405), ("GRASP", "/api/v1", "GET, HEAD, POST", 501)):
+            answer = server.ask(path, method)
+            expect(f"{method} {path}", (error_of(answer)[0], answer[1]["Allow"]), (wanted, allow))
+        expect("HEAD", server.ask("/api/v1/last/summary", "HEAD")[::2], (200, b""))
+        expect("POST of leaks", error_of(server.ask("/api/v1/last/leaks", "POST", "x"))[0], 405)
         expect("a large body", error_of(server.ask("/api/v1/last/sql", "POST", b"x" * (2 << 20)))[0], 413)
         for raw in RAW:
             with socket.create_connection((server.host, server.port), timeout=100) as client:
@@ -324,12 +333,16 @@ def strangers(tools, folder, database):
     path = "/api/v1/last/summary"
     with Server([database], folder) as server:
         for headers, wanted in (({"Host": "evil.example"}, 421), ({"Host": f"127.0.0.1.evil.example:{server.port}"}, 421), ({"Origin": "http://evil.example"}, 403),
-                                ({"Origin": "null"}, 403), ({"Sec-Fetch-Site": "cross-site"}, 403), ({"Host": "localhost"}, 200)):
+                                ({"Origin": "null"}, 403), ({"Sec-Fetch-Site": "cross-site"}, 403), ({"Host": "localhost"}, 200),
+                                ({"Host": "LOCALHOST:80"}, 200), ({"Host": "[::1]:65535"}, 200), ({"Host": "localhost:evil"}, 421), ({"Host": "localhost:"}, 421),
+                                ({"Host": "localhost:65536"}, 421), ({"Host": "localhost:99999999"}, 421)):
             status, answered, body = server.ask(path, headers=headers)
             expect(f"{headers}", status, wanted)
             expect(f"{headers}: a word of the recording", b"allocat" in body, wanted == 200)
             expect("CORS", answered["Access-Control-Allow-Origin"], None)
             expect("a policy", "default-src 'none'" in answered["Content-Security-Policy"], True)
+        told = raw_answer(server, f"GET {path} HTTP/1.1\r\nHost: localhost\r\nHost: evil.example\r\nConnection: close\r\n\r\n")
+        expect("two hosts", (told.split(b" ")[1], b"more than one host" in told), (b"400", True))
     with Server(["--listen", "127.0.0.1", database], folder) as server:
         expect("without a token", error_of(server.ask(path))[0], 401)
         expect("a wrong token", error_of(server.ask(path, headers={"Authorization": "Bearer " + server.token[:-1] + "!"}))[0], 401)
@@ -339,6 +352,13 @@ def strangers(tools, folder, database):
         cookie = headers["Set-Cookie"].split(";")[0]
         expect("the cookie", server.ask(path, headers={"Cookie": cookie})[0], 200)
         expect("the cookie's flags", all(flag in headers["Set-Cookie"] for flag in ("HttpOnly", "SameSite=Strict")), True)
+
+
+def raw_answer(server, request):
+    """What the server sends until it closes the connection."""
+    with socket.create_connection((server.host, server.port), timeout=100) as client:
+        client.sendall(request.encode())
+        return b"".join(iter(lambda: client.recv(1 << 16), b""))
 
 
 def threads_of(server):
@@ -358,8 +378,22 @@ def limits(tools, folder, database):
     with Server(["--sql-timeout", "1s", database], folder) as server:
         status, message = error_of(server.ask("/api/v1/last/sql", "POST", ENDLESS))
         expect("an endless statement", (status, "longer" in message), (503, True))
+        rows = ENDLESS.replace("count(*)", "x")
+        told = raw_answer(server, f"POST /api/v1/last/sql HTTP/1.0\r\nHost: localhost\r\nContent-Length: {len(rows)}\r\n\r\n{rows}")
+        expect("a long answer that was cut off is not whole", (told.split(b" ")[1], len(told) > 1 << 18, told.rstrip().endswith(b"]")), (b"200", True, False))
+        for made in ("length(zeroblob(2000000))", "length(hex(zeroblob(600000)))", "instr(zeroblob(900000) || zeroblob(900000), 'x')"):
+            status, message = error_of(server.ask("/api/v1/last/sql", "POST", f"SELECT {made}"))
+            expect(f"a value that takes long to make: {message}", (status, "more than" in message), (400, True))
     with Server(["--sql-timeout", "1h", database], folder) as server:
         idle = threads_of(server)
+        with contextlib.ExitStack() as stack:
+            for _ in range(64):
+                client = stack.enter_context(socket.create_connection((server.host, server.port)))
+                client.sendall(b"GET /api/v1 HTTP/1.1\r\nHost: ")
+            client.settimeout(40)
+            expect("a request that is never whole is given up", client.recv(1), b"")
+            json.loads(server.rows("/api/v1/last/summary"))
+        settles("the end of connections that asked nothing", lambda: threads_of(server) <= idle)
         with socket.create_connection((server.host, server.port)) as client:
             request = f"POST /api/v1/last/sql HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(ENDLESS)}\r\n\r\n{ENDLESS}"
             client.sendall(request.encode())

@@ -31,7 +31,7 @@ static void *write_lines(void *context)
 
     for (int i = 0; i < writer->n_lines && !writer->has_failed; i++)
         writer->has_failed = fprintf(out, "%07d\n", i) < 0;
-    body_stream_end(writer->stream);
+    body_stream_end(writer->stream, true);
     writer->has_failed = writer->has_failed || ferror(out);
     return NULL;
 }
@@ -49,6 +49,31 @@ static void short_answers_are_whole(void **state)
     assert_string_equal(text, "0000000\n0000001\n0000002\n");
     assert_int_equal(body_stream_take(writer.stream, text, sizeof(text)), 0);
     body_stream_free(writer.stream);
+}
+
+/* BS-3: the bracket that a failing writer still printed does not come. */
+static void failed_answers_lack_their_end(void **state)
+{
+    struct body_stream *stream = body_stream_new();
+    char *all = malloc(2 * BODY_STREAM_BYTES);
+    size_t n = 0;
+    size_t piece;
+
+    (void)state;
+    assert_non_null(stream);
+    assert_non_null(all);
+    for (size_t i = 0; i < BODY_STREAM_BYTES - 2; i++)
+        (void)fputc('x', body_stream_file(stream));
+    (void)fputs("]\n", body_stream_file(stream));
+    (void)fflush(body_stream_file(stream));
+    n = body_stream_take(stream, all, 2 * (size_t)BODY_STREAM_BYTES);
+    assert_int_equal(n, BODY_STREAM_BYTES - BODY_STREAM_HELD_BYTES);
+    body_stream_end(stream, false);
+    piece = body_stream_take(stream, all + n, BODY_STREAM_BYTES);
+    assert_int_equal(piece, 0);
+    assert_null(memchr(all, ']', n));
+    body_stream_free(stream);
+    free(all);
 }
 
 /* BS-1: pieces of a size that fits neither the ring nor a line. */
@@ -110,6 +135,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(short_answers_are_whole),
+        cmocka_unit_test(failed_answers_lack_their_end),
         cmocka_unit_test(long_answers_pass_through_in_order),
         cmocka_unit_test(an_abandoned_writer_ends),
         cmocka_unit_test(waiting_ends_without_an_answer),
