@@ -2,6 +2,7 @@
 #include "server/api/live.h"
 
 #include "server/http/exchange.h"
+#include "server/recordings/file_state.h"
 #include "server/recordings/recordings.h"
 #include "support/error.h"
 
@@ -40,7 +41,7 @@ static void look(const struct recording *recording, struct told *told, FILE *out
     struct stat now = told->database;
 
     (void)stat(recording->path, &now);
-    if (!told->is_any || recording_has_changed(&now, &told->database))
+    if (!told->is_any || file_state_has_changed(&now, &told->database))
         tell(recording, "data", is_growing, out);
     if (told->is_any && told->is_growing && !is_growing)
         tell(recording, "end", is_growing, out);

@@ -2,6 +2,7 @@
 #include "server/recordings/follower.h"
 
 #include "queries/library/import_first.h"
+#include "server/recordings/file_state.h"
 #include "support/database_file.h"
 #include "support/error.h"
 
@@ -36,12 +37,6 @@ static void *wait_for_end(void *context)
     return NULL;
 }
 
-static bool is_same(const struct stat *a, const struct stat *b)
-{
-    return a->st_dev == b->st_dev && a->st_ino == b->st_ino
-           && a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
-}
-
 /* A round puts another file in the place of what was there before. */
 static int await_round(const struct follower *follower, const char *database,
                        const struct stat *before, struct error *err)
@@ -52,7 +47,7 @@ static int await_round(const struct follower *follower, const char *database,
     for (;;) {
         bool is_running = follower_is_running(follower);
 
-        if (stat(database, &now) == 0 && !is_same(&now, before)
+        if (stat(database, &now) == 0 && file_state_has_changed(&now, before)
             && database_file_owner(database) == DATABASE_FILE_OURS)
             return 0;
         if (!is_running)

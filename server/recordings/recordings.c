@@ -2,6 +2,7 @@
 #include "server/recordings/recordings.h"
 
 #include "queries/database/rundb.h"
+#include "server/recordings/file_state.h"
 #include "server/recordings/follower.h"
 #include "support/database_file.h"
 #include "support/error.h"
@@ -173,13 +174,6 @@ bool recording_is_growing(const struct recording *recording)
     return recording->follower && follower_is_running(recording->follower);
 }
 
-bool recording_has_changed(const struct stat *now, const struct stat *before)
-{
-    return now->st_dev != before->st_dev || now->st_ino != before->st_ino
-           || now->st_size != before->st_size || now->st_mtim.tv_sec != before->st_mtim.tv_sec
-           || now->st_mtim.tv_nsec != before->st_mtim.tv_nsec;
-}
-
 void recordings_read_again(const struct recording *recording, struct recording *ret_now)
 {
     struct recording now = {0};
@@ -188,7 +182,7 @@ void recordings_read_again(const struct recording *recording, struct recording *
     *ret_now = *recording;
     ret_now->executable = NULL;
     ret_now->path = NULL;
-    if (stat(recording->path, &status) != 0 || !recording_has_changed(&status, &recording->read))
+    if (stat(recording->path, &status) != 0 || !file_state_has_changed(&status, &recording->read))
         return;
     if (read_recording(recording->path, &now, NULL) == 0) {
         ret_now->duration_ns = now.duration_ns;

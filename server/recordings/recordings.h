@@ -49,9 +49,6 @@ int recordings_follow(struct recordings *recordings, const char *log_path, struc
 
 bool recording_is_growing(const struct recording *recording);
 
-/* Whether the file is another one, or another state of it. */
-bool recording_has_changed(const struct stat *now, const struct stat *before);
-
 /* What the database says now; as it was before where it cannot be read. */
 void recordings_read_again(const struct recording *recording, struct recording *ret_now);
 void recordings_read_done(struct recording *now);
