@@ -12,6 +12,7 @@
 #include "support/units.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -201,23 +202,34 @@ static int answer_open(struct bytehound *self, const struct endpoint *endpoint, 
     return rc;
 }
 
+/* What cannot be read now is left out: the others can. */
 static int answer_list(const struct question_place *place, struct exchange *exchange,
                        struct error *err)
 {
-    int rc = 0;
+    const char *separator = "";
+    int rc;
 
     (void)fputc('[', exchange->out);
-    for (size_t i = 0; i < place->recordings->n_items && rc == 0; i++) {
-        struct bytehound self = {.place = place,
-                                 .recording = &place->recordings->items[i],
-                                 .exchange = exchange,
-                                 .out = exchange->out};
+    for (size_t i = 0; i < place->recordings->n_items; i++) {
+        struct bytehound self = {
+            .place = place, .recording = &place->recordings->items[i], .exchange = exchange};
+        char *item = NULL;
+        size_t size = 0;
 
-        (void)fputs(i > 0 ? ",\n" : "", exchange->out);
+        self.out = open_memstream(&item, &size);
+        if (!self.out)
+            return error_set(err, ERROR_NOMEM, "no memory for the list of recordings");
         rc = answer_open(&self, NULL, "", err);
+        if (fclose(self.out) == 0 && rc == 0 && size > 0) {
+            (void)fprintf(exchange->out, "%s%s", separator, item);
+            separator = ",\n";
+        }
+        free(item);
+        if (rc == ERROR_INTERRUPTED || rc == ERROR_NOMEM)
+            return rc;
     }
     (void)fputs("]\n", exchange->out);
-    return rc;
+    return 0;
 }
 
 /* The longest name that the path goes on with. */

@@ -443,3 +443,41 @@ int bytehound_filter_prepare(const struct bytehound_filter *filter, const struct
         filter_sql_bind(&filter->sql, *ret_stmt);
     return rc;
 }
+
+/* ---- lists ---- */
+
+int bytehound_filter_key(const struct bytehound_filter *filter,
+                         const struct bytehound_sort_key *keys, const char **ret_column,
+                         struct error *err)
+{
+    const char *name = filter->sort_by;
+    char list[512];
+    size_t used = 0;
+
+    *ret_column = keys[0].column;
+    for (const struct bytehound_sort_key *key = keys; name && key->name; key++) {
+        if (strcmp(key->name, name) == 0) {
+            *ret_column = key->column;
+            return 0;
+        }
+        used += used < sizeof(list) ? (size_t)snprintf(list + used, sizeof(list) - used, "%s%s",
+                                                       used ? ", " : "", key->name)
+                                    : 0;
+    }
+    return name ? error_set(err, ERROR_USAGE, "sort_by: '%.100s' is none of %s", name, list) : 0;
+}
+
+int bytehound_filter_put_total(const struct bytehound_filter *filter, const struct bytehound *self,
+                               char *sql, struct error *err)
+{
+    struct sqlite3_stmt *stmt = NULL;
+    int rc = bytehound_filter_prepare(filter, self, sql, &stmt, err);
+
+    if (rc == 0)
+        rc = rundb_step(&self->database, stmt, err);
+    if (rc == 1)
+        (void)fprintf(self->out, "],\n\"total_count\":%lld}\n",
+                      (long long)sqlite3_column_int64(stmt, 0));
+    sqlite3_finalize(stmt);
+    return rc < 0 ? rc : 0;
+}

@@ -50,4 +50,19 @@ bool bytehound_filter_is_of_groups(const struct bytehound_filter *filter);
 int bytehound_filter_prepare(const struct bytehound_filter *filter, const struct bytehound *self,
                              char *sql, struct sqlite3_stmt **ret_stmt, struct error *err);
 
+/* What a list may be sorted by; the first of them unless another is asked for, behind the last NULL. */
+struct bytehound_sort_key {
+    const char *name;
+    const char *column;
+};
+
+/* The column to sort by; ERROR_USAGE for none of the names. */
+int bytehound_filter_key(const struct bytehound_filter *filter,
+                         const struct bytehound_sort_key *keys, const char **ret_column,
+                         struct error *err);
+
+/* Ends the list with how many rows match: the number that `sql` (which it frees) gives. */
+int bytehound_filter_put_total(const struct bytehound_filter *filter, const struct bytehound *self,
+                               char *sql, struct error *err);
+
 #endif

@@ -102,9 +102,9 @@ static void put_addresses(const struct bytehound *self, const struct bytehound_s
         size_t n;
         const struct bytehound_level *levels = bytehound_stacks_levels(stacks, at, &n);
 
-        if (n > 0)
-            (void)fprintf(self->out, "%s\"%016" PRIX64 "\"", separator,
-                          (uint64_t)levels[0].address);
+        if (n == 0)
+            continue;
+        (void)fprintf(self->out, "%s\"%016" PRIX64 "\"", separator, (uint64_t)levels[0].address);
         separator = ",";
     }
     (void)fputs("]}", self->out);

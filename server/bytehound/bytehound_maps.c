@@ -178,25 +178,11 @@ static int put_map(const struct maps *maps, struct sqlite3_stmt *row, struct err
 
 /* ---- which ---- */
 
-static const struct {
-    const char *name, *column;
-} keys[] = {{"timestamp", "mapped_ns"},
-            {"address", "address"},
-            {"size", "length"},
-            {"peak_rss", "peak_rss_bytes"}};
-
-static int find_key(const char *name, const char **ret_column, struct error *err)
-{
-    *ret_column = keys[0].column;
-    for (size_t i = 0; name && i < sizeof(keys) / sizeof(keys[0]); i++) {
-        *ret_column = keys[i].column;
-        if (strcmp(keys[i].name, name) == 0)
-            return 0;
-    }
-    return name ? error_set(err, ERROR_USAGE,
-                            "sort_by: '%.100s' is none of timestamp, address, size, peak_rss", name)
-                : 0;
-}
+static const struct bytehound_sort_key keys[] = {{"timestamp", "mapped_ns"},
+                                                 {"address", "address"},
+                                                 {"size", "length"},
+                                                 {"peak_rss", "peak_rss_bytes"},
+                                                 {NULL, NULL}};
 
 /* A mapping is of the answer when one of its pieces passes the filter. An id stands alone. */
 static char *make_where(const struct maps *maps)
@@ -235,24 +221,6 @@ static int put_rows(struct maps *maps, const char *where, const char *key, struc
     return rc;
 }
 
-static int put_total(struct maps *maps, const char *where, struct error *err)
-{
-    const struct bytehound *self = maps->self;
-    struct sqlite3_stmt *stmt = NULL;
-    int rc = bytehound_filter_prepare(
-        &maps->filter, self,
-        sqlite3_mprintf("SELECT count(DISTINCT m.mmap_call_id) FROM mmaps AS m WHERE %s", where),
-        &stmt, err);
-
-    if (rc == 0)
-        rc = rundb_step(&self->database, stmt, err);
-    if (rc == 1)
-        (void)fprintf(self->out, "],\n\"total_count\":%lld}\n",
-                      (long long)sqlite3_column_int64(stmt, 0));
-    sqlite3_finalize(stmt);
-    return rc < 0 ? rc : 0;
-}
-
 static int check_id(const struct bytehound *self, struct error *err)
 {
     const char *id = exchange_parameter(self->exchange, "id");
@@ -285,7 +253,7 @@ static int put_maps(struct maps *maps, struct error *err)
     int rc = read_flags(maps, err);
 
     if (rc == 0)
-        rc = find_key(maps->filter.sort_by, &key, err);
+        rc = bytehound_filter_key(&maps->filter, keys, &key, err);
     if (rc == 0)
         rc = bytehound_stacks_load(&maps->stacks, self, err);
     if (rc == 0)
@@ -295,7 +263,11 @@ static int put_maps(struct maps *maps, struct error *err)
     where = make_where(maps);
     rc = where ? put_rows(maps, where, key, err) : error_set(err, ERROR_NOMEM, "no memory");
     if (rc == 0)
-        rc = put_total(maps, where, err);
+        rc = bytehound_filter_put_total(
+            &maps->filter, self,
+            sqlite3_mprintf("SELECT count(DISTINCT m.mmap_call_id) FROM mmaps AS m WHERE %s",
+                            where),
+            err);
     sqlite3_free(where);
     return rc;
 }

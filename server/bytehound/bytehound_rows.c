@@ -9,47 +9,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* ---- what both have ---- */
-
-struct sort_key {
-    const char *name;
-    const char *column;
-};
-
-static int find_key(const struct sort_key *keys, const char *name, const char **ret_column,
-                    struct error *err)
-{
-    char list[512];
-    size_t used = 0;
-
-    *ret_column = keys[0].column;
-    for (const struct sort_key *key = keys; name && key->name; key++) {
-        if (strcmp(key->name, name) == 0) {
-            *ret_column = key->column;
-            return 0;
-        }
-        used += used < sizeof(list) ? (size_t)snprintf(list + used, sizeof(list) - used, "%s%s",
-                                                       used ? ", " : "", key->name)
-                                    : 0;
-    }
-    return name ? error_set(err, ERROR_USAGE, "sort_by: '%.100s' is none of %s", name, list) : 0;
-}
-
-static int put_total(const struct bytehound *self, const struct bytehound_filter *filter, char *sql,
-                     struct error *err)
-{
-    struct sqlite3_stmt *stmt = NULL;
-    int rc = bytehound_filter_prepare(filter, self, sql, &stmt, err);
-
-    if (rc == 0)
-        rc = rundb_step(&self->database, stmt, err);
-    if (rc == 1)
-        (void)fprintf(self->out, "],\n\"total_count\":%lld}\n",
-                      (long long)sqlite3_column_int64(stmt, 0));
-    sqlite3_finalize(stmt);
-    return rc < 0 ? rc : 0;
-}
-
 /* ---- allocations ---- */
 
 /* In the order of enum column. */
@@ -223,10 +182,10 @@ static char *make_allocation_count(const struct bytehound_filter *filter)
 
 int bytehound_allocations(struct bytehound *self, const char *rest, struct error *err)
 {
-    static const struct sort_key keys[] = {{"timestamp", "a.allocation_id"},
-                                           {"address", "a.address"},
-                                           {"size", "a.size_bytes"},
-                                           {NULL, NULL}};
+    static const struct bytehound_sort_key keys[] = {{"timestamp", "a.allocation_id"},
+                                                     {"address", "a.address"},
+                                                     {"size", "a.size_bytes"},
+                                                     {NULL, NULL}};
     struct bytehound_stacks stacks = {0};
     struct bytehound_filter filter;
     const char *key;
@@ -234,7 +193,7 @@ int bytehound_allocations(struct bytehound *self, const char *rest, struct error
 
     (void)rest;
     if (rc == 0)
-        rc = find_key(keys, filter.sort_by, &key, err);
+        rc = bytehound_filter_key(&filter, keys, &key, err);
     if (rc == 0)
         rc = bytehound_check_rows(self, err);
     if (rc == 0)
@@ -242,7 +201,7 @@ int bytehound_allocations(struct bytehound *self, const char *rest, struct error
     if (rc == 0)
         rc = put_allocations(self, &filter, &stacks, key, err);
     if (rc == 0)
-        rc = put_total(self, &filter, make_allocation_count(&filter), err);
+        rc = bytehound_filter_put_total(&filter, self, make_allocation_count(&filter), err);
     bytehound_stacks_done(&stacks);
     bytehound_filter_done(&filter);
     return rc;
@@ -366,20 +325,21 @@ static char *make_count(const struct bytehound_filter *filter)
 
 int bytehound_groups(struct bytehound *self, const char *rest, struct error *err)
 {
-    static const struct sort_key keys[] = {{"only_matched.min_timestamp", "m.first_ns"},
-                                           {"only_matched.max_timestamp", "m.last_ns"},
-                                           {"only_matched.interval", "m.last_ns - m.first_ns"},
-                                           {"only_matched.allocated_count", "m.blocks"},
-                                           {"only_matched.leaked_count", "m.leaked"},
-                                           {"only_matched.size", "m.bytes"},
-                                           {"all.min_timestamp", "e.first_ns"},
-                                           {"all.max_timestamp", "e.last_ns"},
-                                           {"all.interval", "e.last_ns - e.first_ns"},
-                                           {"all.allocated_count", "e.blocks"},
-                                           {"all.leaked_count", "e.leaked"},
-                                           {"all.size", "e.bytes"},
-                                           {"all.max_total_usage_first_seen_at", "e.own_peak_ns"},
-                                           {NULL, NULL}};
+    static const struct bytehound_sort_key keys[] = {
+        {"only_matched.min_timestamp", "m.first_ns"},
+        {"only_matched.max_timestamp", "m.last_ns"},
+        {"only_matched.interval", "m.last_ns - m.first_ns"},
+        {"only_matched.allocated_count", "m.blocks"},
+        {"only_matched.leaked_count", "m.leaked"},
+        {"only_matched.size", "m.bytes"},
+        {"all.min_timestamp", "e.first_ns"},
+        {"all.max_timestamp", "e.last_ns"},
+        {"all.interval", "e.last_ns - e.first_ns"},
+        {"all.allocated_count", "e.blocks"},
+        {"all.leaked_count", "e.leaked"},
+        {"all.size", "e.bytes"},
+        {"all.max_total_usage_first_seen_at", "e.own_peak_ns"},
+        {NULL, NULL}};
     static const char *const own[] = {"generate_graphs", NULL};
     struct bytehound_stacks stacks = {0};
     struct bytehound_filter filter;
@@ -388,7 +348,7 @@ int bytehound_groups(struct bytehound *self, const char *rest, struct error *err
 
     (void)rest;
     if (rc == 0)
-        rc = find_key(keys, filter.sort_by, &key, err);
+        rc = bytehound_filter_key(&filter, keys, &key, err);
     if (rc == 0 && !bytehound_filter_is_of_groups(&filter))
         rc = bytehound_check_rows(self, err);
     if (rc == 0)
@@ -396,7 +356,7 @@ int bytehound_groups(struct bytehound *self, const char *rest, struct error *err
     if (rc == 0)
         rc = put_groups(self, &filter, &stacks, key, err);
     if (rc == 0)
-        rc = put_total(self, &filter, make_count(&filter), err);
+        rc = bytehound_filter_put_total(&filter, self, make_count(&filter), err);
     bytehound_stacks_done(&stacks);
     bytehound_filter_done(&filter);
     return rc;

@@ -274,6 +274,8 @@ def several(tools, folder, database):
         expect("asked again", server.ask(path, headers={"If-None-Match": etag})[::2], (304, b""))
         expect("another question", server.ask(path + "&count=1", headers={"If-None-Match": etag})[0], 200)
         expect("another recording", server.ask(f"/api/v1/{ids[1]}/groups?size_min=64", headers={"If-None-Match": etag})[0], 200)
+        (folder / "copies" / "a.db").write_bytes(b"no database any more")
+        expect("bytehound's list without what cannot be read", [r["id"] for r in json.loads(server.rows("/list"))], ids[:2])
         harness.run([tools.importer, "--force", folder / "run.dat", database], folder)
         expect("a new database", server.ask(path, headers={"If-None-Match": etag})[0], 200)
 
