@@ -5,9 +5,11 @@
 Each case ends with a look at the browser's console: no error of the page's, nothing that its policy forbade.
 """
 
+import contextlib
 import gzip
 import json
 import os
+import sqlite3
 import subprocess
 import sys
 import time
@@ -95,8 +97,8 @@ def finer_curves(page, server):
                   f"blocks at the end: {live:,};".replace(";", "."))
 
 
-def post(server, statement):
-    status, _, body = server.ask("/api/v1/last/sql", "POST", statement)
+def post(server, statement, recording="last"):
+    status, _, body = server.ask(f"/api/v1/{recording}/sql", "POST", statement)
     expect(f"{statement}: {body}", status == 200)
     return body
 
@@ -244,6 +246,105 @@ def heap_map(page, server):
     rest(page)
 
 
+def compared_instants(page, server):
+    """Two instants are compared from the start; a link as the command line has it fills the form, and the badges are not ignored."""
+    def shown(before, after):
+        rest(page)
+        page.wait(f"{before} and {after} in the form", "return [...document.querySelectorAll('main form input')].map(i => i.value).join() === arguments[0]", f"{before},{after}")
+        status, _, body = server.ask(f"/api/v1/last/diff?alive_at={urllib.parse.quote(before)}&alive_at={urllib.parse.quote(after)}&count=0")
+        expect(f"the server compares {before} and {after}: {body}", status == 200)
+        page.wait(f"what changed from {before} to {after}", "return document.querySelectorAll('main tbody tr').length === arguments[0]", len(json.loads(body)))
+        expect("there is something to see", len(json.loads(body)) > 0)
+
+    page.open(server.address + "view/last/diff")
+    shown("10%", "95%")
+    page.open(server.address + "view/last/diff?at=30%25&at=90%25")
+    shown("30%", "90%")
+    expect("the link has the names of the filters", parameters(page) == {"alive_at": ["30%", "90%"]})
+    replace_text(page, "main form input[name=before]", "0%")
+    page.click("main form button")
+    page.wait("the choice in the address", "return location.search.includes('before=')")
+    expect("instead of the link's", parameters(page) == {"before": ["0%"], "then": ["90%"]})
+    shown("0%", "90%")
+
+
+def processes(page, server):
+    """Of several processes the largest is shown where one can be, that is said, and another one may be chosen for every view."""
+    rows = sorted(json.loads(server.rows("/api/v1/last/processes", count="0")), key=lambda row: -row["peak_bytes"])
+    largest, other = rows[0], rows[-1]
+    expect(f"the largest did not begin first: {rows}", largest["process_id"] != min(row["process_id"] for row in rows) and largest["peak_bytes"] > other["peak_bytes"])
+    chosen = "select[aria-label=process]"
+    for view_name in ("overview", "heap-map", "mmaps"):
+        page.open(f"{server.address}view/last/{view_name}")
+        page.wait_for_text(f"One of {len(rows)} processes is shown", ".shown-process")
+        rest(page)
+        expect("it is the largest", f"pid {largest['pid']}" in page.text(".shown-process strong"))
+        expect("which is named as a choice", f"largest of {len(rows)} processes" in page.text(f"{chosen} option:checked"))
+    page.open(server.address)
+    page.wait_for_text(f"(pid {largest['pid']})", ".facts")
+    page.wait("findings about it alone", "return [...document.querySelectorAll('.findings a')].every(a => new URL(a.href).searchParams.get('process') === arguments[0])", str(largest["process_id"]))
+    page.run("const s = document.querySelector(arguments[0]); s.value = arguments[1]; s.dispatchEvent(new Event('change', {bubbles: true}))", chosen, str(other["process_id"]))
+    page.wait_for_text(f"(pid {other['pid']})", ".facts")
+    expect("it is in the address", parameters(page) == {"process": [str(other["process_id"])]})
+    follow(page, "hot", ".views")
+    rest(page)
+    expect("the choice went along", parameters(page) == {"process": [str(other["process_id"])]})
+    expect("and is shown", f"pid {other['pid']}" in page.text(f"{chosen} option:checked"))
+    wanted = json.loads(server.rows("/api/v1/last/hot", count="50", process=str(other["process_id"])))
+    page.wait("its rows alone", "return document.querySelectorAll('main tbody tr').length === arguments[0]", len(wanted))
+
+
+def navigation_by_content(page, server):
+    """Groups, their tags and phases have a link where the recording has such, and only there."""
+    tables = {"by-group": "allocation_groups", "by-tag": "allocation_group_tags", "phases": "phases"}
+    seen = set()
+    for recording in json.loads(server.rows("/api/v1"))["recordings"]:
+        page.open(f"{server.address}view/{recording['id']}/overview")
+        rest(page)
+        has = {name: json.loads(post(server, f"SELECT EXISTS (SELECT 1 FROM {table}) AS has", recording["id"]))[0]["has"] == 1 for name, table in tables.items()}
+        seen |= set(has.items())
+        page.wait(f"links of {recording['name']}: {has}", """const views = [...document.querySelectorAll('.views a')].map(a => a.pathname.split('/').at(-1));
+                  return Object.entries(arguments[0]).every(([name, has]) => views.includes(name) === has)""", has)
+        for name in [name for name, is_there in has.items() if is_there]:
+            page.click(f".views a[href$='/{name}']")
+            page.wait(f"rows of {name}", "return location.pathname.endsWith('/' + arguments[0]) && document.querySelectorAll('main tbody tr').length > 0", name)
+    expect(f"each was there once and missing once: {seen}", len(seen) == 2 * len(tables))
+
+
+def resident_memory(page, server):
+    """Resident memory is what a sample found until the next one; its highest sample stands in where the kernel's figure is not known."""
+    process = json.loads(server.rows("/api/v1/last/processes"))[0]
+    page.open(server.address)
+    page.wait_for_text("RSS at most 40.0 MiB at ", ".facts")
+    page.wait_for_text("the highest of 3 samples", ".facts")
+    page.wait("the chart", "return document.querySelectorAll('.u-over').length >= 5")
+    rest(page)
+    # How far down the areas begin, at a share of the time; lines of the grid are thin.
+    tops = page.run("""const chart = [...document.querySelectorAll('.chart')].find(c => c.innerText.includes('Resident memory'));
+        const canvas = chart.querySelector('canvas'), over = chart.querySelector('.u-over').getBoundingClientRect(), box = canvas.getBoundingClientRect();
+        const ratio = canvas.width / box.width, top = Math.round((over.top - box.top) * ratio), height = Math.round(over.height * ratio);
+        const begin = x => {
+            const column = canvas.getContext('2d').getImageData(x, top, 1, height).data;
+            for (let y = 0; y + 4 < height; y++) if ([0, 1, 2, 3, 4].every(more => column[4 * (y + more) + 3] > 0)) return y / height;
+            return 1;
+        };
+        return [0.2, 0.33, 0.47, 0.53, 0.7].map(share => Math.round((over.left - box.left + share * over.width) * ratio)).map(x => Math.max(begin(x), begin(x + 3)))""")
+    low, high = tops[:3], tops[3:]
+    expect(f"level between two samples: {tops} of {process}", max(low) - min(low) < 0.03 and max(high) - min(high) < 0.03)
+    expect(f"higher behind the second: {tops}", min(low) - max(high) > 0.4)
+
+
+def shares(page, server):
+    """No share is 100 % that is not all, as on the command line."""
+    rows = json.loads(server.rows("/api/v1/last/tree", measure="allocated", count="0"))
+    cases = [row["bytes"] / rows[0]["bytes"] for row in rows if 0.99 < row["bytes"] / rows[0]["bytes"] < 1]
+    expect("a line of the tree has almost all", cases)
+    page.open(server.address + "view/last/tree?measure=allocated")
+    rest(page)
+    wanted = "99.9 %" if cases[0] >= 0.9995 else f"{100 * cases[0]:.1f} %"
+    page.wait(f"{wanted} in the tree", "return [...document.querySelectorAll('.call-tree td.number')].some(cell => cell.innerText === arguments[0])", wanted)
+
+
 def two_recordings(page, server):
     """Two recordings side by side: what grew and what went."""
     page.open(server.address + "view/last/diff")
@@ -314,17 +415,25 @@ def views_of(page, server):
     return page.run("return [...document.querySelectorAll('.views a')].map(a => new URL(a.href).pathname.split('/').at(-1))")
 
 
+def go_to(page, name, query=""):
+    """As a link within the pages does: the page stays loaded."""
+    is_another, title = view(page) != name, page.run("return document.title")
+    page.run("history.pushState(null, '', `${arguments[0]}?${arguments[1]}`); dispatchEvent(new PopStateEvent('popstate'))", name, query)
+    page.wait(f"{name} instead of {title}", "return !arguments[0] || document.title !== arguments[1]", is_another, title)
+    rest(page)
+
+
 def every_view(page, server):
     """Each view of the navigation answers without a complaint, and is as wide as the window, wide and narrow."""
-    names = views_of(page, server)
-    for width in (1300, 420):
-        page.size(width, 900)
-        for name in names:
-            page.open(f"{server.address}view/last/{name}")
-            rest(page)
-            wrong = page.run("return [...document.querySelectorAll('main [role=alert]')].map(e => e.innerText)")
-            expect(f"{name} complains: {wrong}", not wrong)
-            wide = page.run("return document.documentElement.scrollWidth - innerWidth")
+    for name in views_of(page, server):
+        page.size(1300, 900)
+        page.open(f"{server.address}view/last/{name}")
+        rest(page)
+        wrong = page.run("return [...document.querySelectorAll('main [role=alert]')].map(e => e.innerText)")
+        expect(f"{name} complains: {wrong}", not wrong)
+        for width in (1300, 420):
+            page.size(width, 900)
+            wide = page.run_async("const done = arguments[0]; requestAnimationFrame(() => requestAnimationFrame(() => done(document.documentElement.scrollWidth - innerWidth)))")
             expect(f"{name} is {wide} pixels wider than a window of {width}", wide <= 0)
     expect("the views open by a button", page.run("return getComputedStyle(document.querySelector('.views section')).display") == "none")
     page.click(".views-button")
@@ -339,15 +448,17 @@ def accessible(page, server):
     axe = Path(os.environ["MTRACE_TEST_WEB"]) / "node_modules" / "axe-core" / "axe.min.js"
     if not axe.exists():
         raise harness.Skip("axe-core is not installed in the build tree")
-    names = views_of(page, server)
     found = []
-    for theme in ("light", "dark"):
-        page.run("localStorage.setItem('theme', arguments[0])", theme)
-        for name in [*names, "allocation"]:
-            page.open(f"{server.address}view/last/{name}?{ARGUMENTS.get(name, '')}")
-            rest(page)
+    for name in [*views_of(page, server), "allocation"]:
+        go_to(page, name, ARGUMENTS.get(name, ""))
+        if not page.run("return 'axe' in window"):
             page.run(axe.read_text())
-            answer = page.run_async("const done = arguments[arguments.length - 1]; axe.run(document, {resultTypes: ['violations']}).then(r => done(r.violations), e => done([{id: String(e), impact: 'serious', nodes: []}]))")
+        for theme, rules in (("light", None), ("dark", ["color-contrast"])):  # nothing else differs
+            page.wait(f"the {theme} theme", """if (document.documentElement.dataset.theme === arguments[0]) return true;
+                      [...document.querySelectorAll('header button')].find(button => button.innerText.startsWith('colours:')).click()""", theme)
+            rest(page)
+            answer = page.run_async("""const [rules, done] = arguments;
+                axe.run(document, {resultTypes: ['violations'], ...(rules ? {runOnly: rules} : {})}).then(r => done(r.violations), e => done([{id: String(e), impact: 'serious', nodes: []}]))""", rules)
             for one in answer:
                 if one["impact"] in ("serious", "critical"):
                     found.append(f"{name}, {theme}: {one['id']}: " + "; ".join(node["html"][:160] for node in one["nodes"][:3]))
@@ -381,16 +492,37 @@ def weight(page, server):
     expect("the pages are light", total <= MAX_WEIGHT)
 
 
-# Which program is recorded for a case; without: threads.
-PROGRAMS = {"one_block": ["realloc_edges"]}
-CASES = {case.__name__: case for case in (choose_range, finer_curves, instants, filter_and_unfold, flame_graph, ask_sql, one_block, heap_map, two_recordings, source_file, pages_of_blocks, every_view, accessible, clocks, weight)}
+# Which programs are recorded for a case, and what of; without: threads.
+THREADS = ["threads"]
+PROGRAMS = {"one_block": [["realloc_edges"]], "two_recordings": [THREADS, ["leak_c"]], "navigation_by_content": [["groups", "tags"], ["groups", "phases"], THREADS],
+            "shares": [["leak_c"]]}
+CASES = {case.__name__: case for case in (choose_range, finer_curves, instants, filter_and_unfold, flame_graph, ask_sql, one_block, heap_map, compared_instants, processes, navigation_by_content,
+                                          resident_memory, shares, two_recordings, source_file, pages_of_blocks, every_view, accessible, clocks, weight)}
 
 
-def record(tools, folder, name, program):
-    argv, env = harness.record_argv(tools, "record", folder / f"{name}.dat", [tools.workloads / program[0], *program[1:]])
+def record(tools, folder, name, program, options=()):
+    argv, env = harness.record_argv(tools, "record", folder / f"{name}.dat", program, options)
     harness.run(argv, folder, env)
     harness.import_log(tools, folder / f"{name}.dat", folder / f"{name}.db")
     return folder / f"{name}.db"
+
+
+def give_samples(path):
+    """Three samples of resident memory, the kernel's own figure not known: what a recording can have, at will."""
+    with contextlib.closing(sqlite3.connect(path)) as database, database:
+        (ns,) = database.execute("SELECT start_ns + duration_ns FROM processes").fetchone()
+        database.execute("UPDATE processes SET max_rss_bytes = NULL")
+        database.execute("DELETE FROM memory_samples")
+        database.executemany("INSERT INTO memory_samples VALUES (1, ?, ?, ?, 0, 0, 0, NULL)", [(int(ns * share), mib << 20, mib << 20) for share, mib in ((0.1, 10), (0.5, 40), (0.9, 40))])
+
+
+def databases_of(tools, folder, name):
+    if name == "processes":
+        return [record(tools, folder, "run", ["/bin/sh", "-c", f"{tools.workloads / 'threads'}; true"], ["--follow-children"])]
+    made = [record(tools, folder, f"run{number}", [tools.workloads / program[0], *program[1:]]) for number, program in enumerate(PROGRAMS.get(name, [THREADS]))]
+    if name == "resident_memory":
+        give_samples(made[0])
+    return made
 
 
 def expect_no_complaints(page):
@@ -406,10 +538,7 @@ def main(name):
             live(tools, page, folder)
             expect_no_complaints(page)
             return
-        databases = [record(tools, folder, "run", PROGRAMS.get(name, ["threads"]))]
-        if name == "two_recordings":
-            databases.append(record(tools, folder, "other", ["leak_c"]))
-        with serve.Server(databases, folder) as server:
+        with serve.Server(databases_of(tools, folder, name), folder) as server:
             CASES[name](page, server)
             expect_no_complaints(page)
 

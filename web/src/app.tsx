@@ -26,6 +26,7 @@ import { OneStack } from "./pages/one_stack";
 import { Overview } from "./pages/overview";
 import { Report } from "./pages/report";
 import { Sql } from "./pages/sql";
+import { ProcessChoice } from "./processes";
 import { questionOf } from "./question";
 import { choose, nextChoice, readSetting, showTheme, useSettings } from "./settings";
 import { Sources } from "./sources";
@@ -81,7 +82,7 @@ function Page(props: PageProps) {
 }
 
 function Heading({ address, meta, command }: { address: Address; meta: Meta; command: Command | undefined }) {
-  const isAsked = command && command.name !== "sql" && (command.argument === null || valueOf(address, command.name === "diff" ? "then" : "argument") !== undefined);
+  const isAsked = command && command.name !== "sql" && (command.name === "diff" ? valueOf(address, "with") === undefined : command.argument === null || valueOf(address, "argument") !== undefined);
   return (
     <div class="heading">
       <h1>{titleOf(address.view)}</h1>
@@ -95,6 +96,11 @@ function lastOf(meta: Meta): Recording | undefined {
   return meta.recordings.reduce<Recording | undefined>((last, one) => ((one.start_unix_ns ?? 0) > (last?.start_unix_ns ?? -1) ? one : last), undefined);
 }
 
+// A link may have the short names of the command line, as `at`.
+function withNames(address: Address, meta: Meta): Address {
+  return { ...address, parameters: address.parameters.map(([name, value]) => [meta.filters.find((known) => known.alias?.replaceAll("-", "_") === name)?.name ?? name, value]) };
+}
+
 function App() {
   const [lastView, setLastView] = useState("");
   const address = useAddress();
@@ -105,6 +111,11 @@ function App() {
   const last = lastOf(meta.data);
   if (last && (!address.recording || address.recording === "last")) {
     go({ ...address, recording: last.id }, "replace");
+    return null;
+  }
+  const canonical = withNames(address, meta.data);
+  if (formatAddress(canonical) !== formatAddress(address)) {
+    go(canonical, "replace");
     return null;
   }
   const recording = meta.data.recordings.find((one) => one.id === address.recording);
@@ -123,6 +134,7 @@ function App() {
       <header>
         <span class="brand">mtrace</span>
         <Recordings meta={meta.data} address={address} />
+        {recording && <ProcessChoice address={address} recording={recording} />}
         {recording?.is_growing && (
           <span class="growing" role="status" title="its log is still written: what is shown moves; blocks one by one come at the end">
             ● recording, {formatDuration(recording.duration_ns ?? 0)}

@@ -20,7 +20,7 @@ export interface ChartProps {
   readonly timesNs: readonly number[];
   readonly curves: readonly Curve[];
   readonly unit: "bytes" | "count" | "per_s";
-  readonly isStepped?: boolean;
+  readonly steps?: "before" | "after"; // a value holds for the time before, or after, its instant
 }
 
 interface ChartUse {
@@ -57,7 +57,7 @@ function legend(props: ChartProps): uPlot.Series[] {
     fill: curve.isFilled ? () => colourOf(curve.colour) + "2e" : undefined,
     width: 1.5,
     points: { show: false },
-    paths: props.isStepped ? uPlot.paths.stepped?.({ align: -1 }) : undefined,
+    paths: props.steps ? uPlot.paths.stepped?.({ align: props.steps === "before" ? -1 : 1 }) : undefined,
     value: (_, value) => formatValue(props.unit, value),
   }));
 }

@@ -44,7 +44,7 @@ export function useCurves(recording: string, process: number, filters: readonly 
     const curve = (label: string, values: number[], colour: string, isFilled = false): Curve => ({ label, values, colour, isFilled });
     const take = (column: string) => rows.map((row) => number(row, column));
     const perSecond = (column: string) => rows.map((row) => (number(row, column) * 1e9) / Math.max(1, number(row, "end_ns") - number(row, "start_ns")));
-    const base = { timesNs: take("end_ns"), isStepped: isPart };
+    const base = { timesNs: take("end_ns"), steps: isPart ? ("before" as const) : undefined };
     const made: ChartProps[] = [
       { ...base, title: "Live bytes", help: "requested and not yet freed; the highest within each step", unit: "bytes", curves: [curve("live", take("peak_bytes"), "--blue", true)] },
       { ...base, title: "Live blocks", help: "blocks not yet freed", unit: "count", curves: [curve("blocks", take("live_blocks"), "--green", true)] },
@@ -64,6 +64,7 @@ function residentChart(samples: readonly Row[], curve: (label: string, values: n
       title: "Resident memory",
       help: "what RSS consisted of; each area includes those below it",
       unit: "bytes",
+      steps: "after", // nobody looked in between
       timesNs: samples.map((row) => number(row, "at_ns")),
       curves: [
         curve("all (RSS)", samples.map((row) => number(row, "rss_bytes")), "--quiet", true),

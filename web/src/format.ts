@@ -42,8 +42,12 @@ export function formatBlocks(count: number): string {
 }
 
 export function formatShare(share: number): string {
-  const percent = share * 100;
-  return `${percent !== 0 && Math.abs(percent) < 10 ? percent.toFixed(1) : percent.toFixed(0)} %`;
+  const percent = Math.abs(share) * 100;
+  const sign = share < 0 ? "−" : "";
+  // Never "100 %" or "0 %" for what is not all or nothing.
+  if (percent > 0 && percent < 0.1) return `${sign}<0.1 %`;
+  if (percent < 100 && percent >= 99.95) return `${sign}99.9 %`;
+  return `${sign}${percent < 9.95 || (percent > 99 && percent < 100) ? percent.toFixed(1) : percent.toFixed(0)} %`;
 }
 
 export function formatAddress(address: number): string {

@@ -3,14 +3,23 @@
 
 import { useEffect, useState } from "preact/hooks";
 import { formatAddress, toView, type Address } from "./address";
-import type { Meta } from "./api";
+import { useSql, type Meta } from "./api";
 import { Link } from "./link";
 
-// In the order of a search: what was lost, who holds memory, who is busy, how the heaps look, single blocks.
+// What few programs have; without it the link would lead nowhere.
+const NEEDS: Record<string, string> = {
+  "by-group": "allocation_groups",
+  "by-tag": "allocation_group_tags",
+  phases: "phases",
+};
+const PRESENT = `SELECT ${Object.entries(NEEDS).map(([view, table]) => `EXISTS (SELECT 1 FROM ${table}) AS "${view}"`).join(", ")}`;
+
+// In the order of a search: what was lost, who holds memory, what the program charges to whom, who is busy, how the heaps look, single blocks.
 const GROUPS: ReadonlyArray<readonly [title: string, views: readonly string[]]> = [
   ["Run", ["overview", "processes", "threads", "diff"]],
   ["Leaks", ["leaks", "leaks-by-stack", "growth"]],
   ["Memory", ["flamegraph", "tree", "peak", "live", "groups"]],
+  ["Program", ["by-group", "by-tag", "phases"]],
   ["Churn", ["temporary", "hot", "reallocs", "flows"]],
   ["Code", ["by-function", "by-module", "callers", "lines"]],
   ["Heaps", ["fragmentation", "pinning", "holes", "heap-map", "mmaps", "mallopts"]],
@@ -27,6 +36,8 @@ const TITLES: Record<string, string> = {
   mmaps: "mappings",
   "by-function": "functions",
   "by-module": "modules",
+  "by-group": "allocation groups",
+  "by-tag": "tags of groups",
   peak: "at the peak",
   live: "at an instant",
   sql: "SQL",
@@ -43,13 +54,15 @@ export function titleOf(view: string): string {
 export function Navigation({ address, meta }: { address: Address; meta: Meta }) {
   const [isOpen, setOpen] = useState(false);
   useEffect(() => setOpen(false), [formatAddress(address)]);
+  const present = useSql(address.recording, address.recording ? PRESENT : null).data?.[0];
+  const groups = GROUPS.map(([title, views]) => [title, views.filter((view) => !(view in NEEDS) || present?.[view] === 1)] as const).filter(([, views]) => views.length > 0);
   const help = (view: string) => meta.commands.find((command) => command.name === view)?.help;
   return (
     <nav class={isOpen ? "views open" : "views"} aria-label="views">
       <button type="button" class="views-button" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
         ☰ {titleOf(address.view)}
       </button>
-      {GROUPS.map(([title, views]) => (
+      {groups.map(([title, views]) => (
         <section key={title} aria-label={title}>
           <h2>{title}</h2>
           {views.map((view) => (

@@ -9,7 +9,7 @@ import { makeCell } from "../cell_menu";
 import { baseName } from "../format";
 import { Link } from "../link";
 import { Notice } from "../notice";
-import { diffQuestion } from "../question";
+import { comparedInstants, diffQuestion } from "../question";
 import { shownColumns, Table } from "../table";
 
 const MEASURES = ["leaked_bytes", "peak_bytes", "allocated_bytes", "allocated_blocks", "temporary_blocks"] as const;
@@ -17,37 +17,35 @@ const TOTALS = `SELECT s.function, s.source, s.line, s.module, min(t.call_site_i
 FROM site_totals AS t LEFT JOIN sites AS s USING (call_site_id) GROUP BY s.function, s.source, s.line, s.module`;
 
 function Instants({ address }: { address: Address }) {
-  const [before, after] = [valueOf(address, "before"), valueOf(address, "then")];
-  const answer = useJson<Row[]>(before && after ? apiAddress(address.recording, "diff", diffQuestion(address)) : null);
+  const [before, after] = comparedInstants(address);
+  const answer = useJson<Row[]>(apiAddress(address.recording, "diff", diffQuestion(address)));
   const rows = answer.data ?? [];
   const choose = (event: Event) => {
     event.preventDefault();
     const form = new FormData(event.currentTarget as HTMLFormElement);
-    go(withValues(address, { before: String(form.get("before") || "") || null, then: String(form.get("then") || "") || null, with: null }));
+    go(withValues(address, { before: String(form.get("before") || "") || null, then: String(form.get("then") || "") || null, with: null, alive_at: null }));
   };
   return (
     <section aria-busy={answer.isLoading}>
       <form class="controls" onSubmit={choose} key={`${before} ${after}`}>
         <label>
-          from <input name="before" defaultValue={before ?? "10%"} size={12} />
+          from <input name="before" defaultValue={before} size={12} />
         </label>
         <label>
-          to <input name="then" defaultValue={after ?? "95%"} size={12} />
+          to <input name="then" defaultValue={after} size={12} />
         </label>
         <button type="submit">compare</button>
         <span class="hint">seconds, 100ms, 4m12s, 50%, peak or end</span>
       </form>
-      {before && after && (
-        <p class="controls">
-          <Link to={toView(address, "flamegraph", { before, then: after })}>as a flame graph</Link>
-          <Link to={toView(address, "live", { alive_at: before })}>what was live at {before}</Link>
-          <Link to={toView(address, "live", { alive_at: after })}>what was live at {after}</Link>
-        </p>
-      )}
+      <p class="controls">
+        <Link to={toView(address, "flamegraph", { before, then: after, alive_at: null })}>as a flame graph</Link>
+        <Link to={toView(address, "live", { alive_at: before })}>what was live at {before}</Link>
+        <Link to={toView(address, "live", { alive_at: after })}>what was live at {after}</Link>
+      </p>
       {rows.length > 0 ? (
         <Table rows={rows} columns={shownColumns(rows, null)} caption="what changed between two instants" cell={makeCell(address)} />
       ) : (
-        <Notice answer={answer} empty={before && after ? "nothing changed" : "Choose two instants."} />
+        <Notice answer={answer} empty="nothing changed" />
       )}
     </section>
   );

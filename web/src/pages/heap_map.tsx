@@ -14,6 +14,7 @@ import { InstantForm, instantOf } from "../instant";
 import { formatInstant, instantText, parseInstant } from "../instants";
 import { openMenu, type MenuEntry } from "../menu";
 import { Notice } from "../notice";
+import { ofShown, ShownProcess, useProcesses } from "../processes";
 import { isDark } from "../settings";
 
 const MAX_BLOCKS = 300000;
@@ -161,13 +162,12 @@ function Maps({ address, process }: { address: Address; process: Row }) {
 }
 
 export function HeapMap({ address }: PageProps) {
-  const asked = valueOf(address, "process");
-  const processes = useSql(address.recording, "SELECT process_id, start_ns, duration_ns, peak_ns FROM processes ORDER BY peak_bytes DESC");
-  const process = processes.data?.find((row) => asked === undefined || String(row.process_id) === asked);
+  const processes = useProcesses(address);
   return (
     <section>
+      <ShownProcess address={address} processes={processes} />
       <InstantForm address={address} />
-      {process ? <Maps address={address} process={process} /> : <Notice answer={processes} empty="no such process" />}
+      {processes.shown ? <Maps address={ofShown(address, processes)} process={processes.shown} /> : <Notice answer={processes.answer} empty="no such process" />}
     </section>
   );
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // mappings: what the program mapped by itself, beside what was resident over time.
 
-import { go, valueOf, withValues } from "../address";
+import { go, withValues } from "../address";
 import { useSql } from "../api";
 import type { PageProps } from "../app";
 import { Chart } from "../chart";
@@ -9,13 +9,13 @@ import { number, useCurves, type Range } from "../curves";
 import { formatBytes, formatCount } from "../format";
 import { instantText } from "../instants";
 import { openMenuAt } from "../menu";
+import { ofShown, ShownProcess, useProcesses } from "../processes";
 import { Rows } from "./report";
 
 export function Mappings({ address, meta }: PageProps) {
   const command = meta.commands.find((c) => c.name === "mmaps");
-  const asked = valueOf(address, "process");
-  const processes = useSql(address.recording, "SELECT process_id, start_ns, duration_ns FROM processes ORDER BY peak_bytes DESC");
-  const process = processes.data?.find((row) => asked === undefined || String(row.process_id) === asked);
+  const processes = useProcesses(address);
+  const process = processes.shown;
   const start = number(process, "start_ns");
   const range: Range = [start, start + number(process, "duration_ns")];
   const { charts } = useCurves(address.recording, number(process, "process_id"), []);
@@ -26,6 +26,7 @@ export function Mappings({ address, meta }: PageProps) {
   );
   return (
     <>
+      <ShownProcess address={address} processes={processes} />
       {resident && (
         <Chart
           {...resident}
@@ -41,7 +42,7 @@ export function Mappings({ address, meta }: PageProps) {
           </li>
         ))}
       </ul>
-      {command && <Rows address={address} command={command} />}
+      {command && <Rows address={ofShown(address, processes)} command={command} />}
     </>
   );
 }

@@ -12,6 +12,15 @@ import { formatInstant, instantText, parseInstant } from "../instants";
 import { Link } from "../link";
 import { openMenu, type MenuEntry } from "../menu";
 import { Notice } from "../notice";
+import { ofShown, ShownProcess, useProcesses } from "../processes";
+
+// As the kernel counted; where nobody waited for the process, or another tool recorded it, as it was sampled.
+function residentText(summary: Row): string {
+  if (summary.rss_max_bytes !== null) return `RSS at most ${formatBytes(number(summary, "rss_max_bytes"))}`;
+  if (summary.rss_highest_bytes === null) return "RSS not known";
+  const samples = number(summary, "rss_samples");
+  return `RSS at most ${formatBytes(number(summary, "rss_highest_bytes"))} at ${formatInstant(number(summary, "rss_highest_ns"))}, the highest of ${formatCount(samples)} ${samples === 1 ? "sample" : "samples"}`;
+}
 
 function Facts({ summary, recording }: { summary: Row; recording: Recording }) {
   const began = recording.start_unix_ns === null ? "" : `, begun ${new Date(recording.start_unix_ns / 1e6).toISOString().slice(0, 19).replace("T", " ")} UTC`;
@@ -19,7 +28,7 @@ function Facts({ summary, recording }: { summary: Row; recording: Recording }) {
     ["program", `${summary.executable} (pid ${summary.pid})`],
     ["ran", `${formatDuration(number(summary, "duration_ns"))}, ended by ${summary.end_kind ?? "nothing that was seen"}${summary.end_value === null ? "" : " " + summary.end_value}${began}`],
     ["allocated", `${formatBytes(number(summary, "allocated_bytes"))} in ${formatCount(number(summary, "allocations"))} blocks by ${formatCount(number(summary, "threads"))} ${number(summary, "threads") === 1 ? "thread" : "threads"}`],
-    ["peak", `${formatBytes(number(summary, "peak_bytes"))} at ${formatInstant(number(summary, "peak_ns"))}; RSS at most ${formatBytes(number(summary, "rss_max_bytes"))}`],
+    ["peak", `${formatBytes(number(summary, "peak_bytes"))} at ${formatInstant(number(summary, "peak_ns"))}; ${residentText(summary)}`],
     ["leaked", `${formatBytes(number(summary, "leaked_bytes"))} in ${formatCount(number(summary, "leaked_blocks"))} blocks, of these ${formatBytes(number(summary, "suppressed_bytes"))} suppressed`],
     ["recording", `${formatCount(number(summary, "events"))} events, ${formatCount(number(summary, "events_dropped"))} dropped; ${formatShare(number(summary, "complete_share"))} of stacks complete`],
   ];
@@ -112,21 +121,23 @@ function Curves({ address, process }: { address: Address; process: Row }) {
 }
 
 export function Overview({ address, recording }: PageProps) {
-  const asked = address.parameters.filter(([name]) => name === "process");
-  const summary = useRows(address.recording, "summary", asked);
+  const processes = useProcesses(address);
+  const process = processes.shown;
+  const one: Array<[string, string]> = process ? [["process", String(process.process_id)]] : [];
+  const summary = useRows(process ? address.recording : "", "summary", one);
   const first = summary.data?.[0];
-  const process = useRows(address.recording, "processes", [["count", "0"], ...asked]);
-  const one: Array<[string, string]> = first ? [["process", String(first.process_id)]] : [];
   const top = (command: string, count = "1") => useRows(first ? address.recording : "", command, [["count", count], ...one]);
   const answers = { leaks: top("leaks"), growth: top("growth"), temporary: top("temporary"), peak: top("peak"), pinning: top("pinning", "0"), fragmentation: top("fragmentation", "0"), reallocs: top("reallocs") };
-  if (!first) return <Notice answer={summary} empty="the recording has no process" />;
+  if (!process) return <Notice answer={processes.answer} empty="no such process" />;
+  if (!first) return <Notice answer={summary} />;
   const rows = Object.fromEntries(Object.entries(answers).map(([name, answer]) => [name, answer.data ?? []])) as Record<keyof typeof answers, Row[]>;
-  const image = process.data?.find((row) => row.process_id === first.process_id) ?? first;
+  const shown = ofShown(address, processes);
   return (
     <div class="overview" aria-busy={Object.values(answers).some((answer) => answer.isLoading)}>
+      <ShownProcess address={address} processes={processes} />
       <Facts summary={first} recording={recording} />
-      <Findings findings={findingsOf(address, first, rows)} />
-      <Curves address={address} process={{ start_ns: 0, ...image, duration_ns: first.duration_ns ?? null, process_id: first.process_id ?? null }} />
+      <Findings findings={findingsOf(shown, first, rows)} />
+      <Curves address={shown} process={process} />
     </div>
   );
 }

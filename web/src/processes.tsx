@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT
+// processes: which process of a recording is looked at: the one that the filter `process` names. Without it most views are of all
+// together; those that can show one only take the largest, and say so.
+
+import { go, valueOf, withValues, type Address } from "./address";
+import { useSql, type Answer, type Recording, type Row } from "./api";
+import { baseName, formatBytes } from "./format";
+import { Link } from "./link";
+
+const VIEWS_OF_ONE = new Set(["overview", "heap-map", "mmaps"]);
+
+// Largest first.
+const STATEMENT = "SELECT process_id, pid, executable, start_ns, duration_ns, peak_ns, peak_bytes FROM processes ORDER BY peak_bytes DESC, process_id";
+
+export interface Processes {
+  readonly all: readonly Row[];
+  readonly shown: Row | undefined; // by a view of one
+  readonly answer: Answer<Row[]>;
+}
+
+export function useProcesses(address: Address): Processes {
+  const answer = useSql(address.recording, STATEMENT);
+  const asked = valueOf(address, "process");
+  const all = answer.data ?? [];
+  return { all, shown: all.find((row) => asked === undefined || String(row.process_id) === asked), answer };
+}
+
+// What is asked next is about the process that is shown.
+export function ofShown(address: Address, { all, shown }: Processes): Address {
+  return shown && all.length > 1 ? withValues(address, { process: String(shown.process_id) }) : address;
+}
+
+function nameOf(process: Row): string {
+  return `${process.process_id}: ${process.executable === null ? "?" : baseName(String(process.executable))}, pid ${process.pid}`;
+}
+
+function Choice({ address }: { address: Address }) {
+  const { all } = useProcesses(address);
+  const chosen = valueOf(address, "process") ?? "";
+  const rest = VIEWS_OF_ONE.has(address.view) ? `largest of ${all.length} processes` : `all ${all.length} processes`;
+  return (
+    <select class="process" aria-label="process" value={chosen} onChange={(event) => go(withValues(address, { process: event.currentTarget.value || null, skip: null, after: null }))}>
+      <option value="">{rest}</option>
+      {all.map((process) => (
+        <option key={process.process_id} value={String(process.process_id)}>
+          {nameOf(process)}, peak {formatBytes(Number(process.peak_bytes ?? 0))}
+        </option>
+      ))}
+    </select>
+  );
+}
+
+// Beside the recording, for every view; nothing where there is no choice.
+export function ProcessChoice({ address, recording }: { address: Address; recording: Recording }) {
+  return recording.processes > 1 ? <Choice address={address} key={recording.id} /> : null;
+}
+
+// In a view of one process: which it is, and which others there are.
+export function ShownProcess({ address, processes: { all, shown } }: { address: Address; processes: Processes }) {
+  if (!shown || all.length < 2) return null;
+  const why = valueOf(address, "process") === undefined ? ", the one with the highest peak" : "";
+  return (
+    <p class="shown-process">
+      One of {all.length} processes is shown{why}: <strong>{nameOf(shown)}</strong>. Others:{" "}
+      {all
+        .filter((process) => process !== shown)
+        .slice(0, 8)
+        .map((process) => (
+          <span key={process.process_id}>
+            <Link to={withValues(address, { process: String(process.process_id) })}>{nameOf(process)}</Link>;{" "}
+          </span>
+        ))}
+      <Link to={{ ...address, view: "processes", parameters: [] }}>all as a table</Link>
+    </p>
+  );
+}
