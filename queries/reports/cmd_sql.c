@@ -42,7 +42,7 @@ static int fail_long(const struct query *query, struct error *err)
 
 int cmd_sql_run(struct query *query, struct error *err)
 {
-    struct sqlite3_stmt *stmt;
+    struct sqlite3_stmt *stmt = NULL;
     int64_t max_rows = query->options->count > 0 ? query->options->count : -1;
     int64_t n_rows = 0;
     int rc;
