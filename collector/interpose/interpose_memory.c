@@ -120,21 +120,21 @@ static void record_mmap(const void *start, size_t length, int protection, int fl
     residency_mapped(start, length, flags);
 }
 
-/* real: either of two names of one function; NULL: not found yet. */
-static void *map_and_record(void *(*real)(void *, size_t, int, int, int, off_t), void *start,
+/* real: where either of two names of one function is found; lifecycle_is_ready may put it there. */
+static void *map_and_record(void *(*const *real)(void *, size_t, int, int, int, off_t), void *start,
                             size_t length, int protection, int flags, int fd, off_t offset,
                             const struct unwind_origin *origin)
 {
     struct residency_cut cut = NOTHING_CUT;
     void *mapped;
 
-    if (!lifecycle_is_ready() || !real) {
+    if (!lifecycle_is_ready() || !*real) {
         errno = ENOMEM;
         return MAP_FAILED;
     }
     if (flags & MAP_FIXED)
         replaces(start, length, &cut);
-    mapped = real(start, length, protection, flags, fd, offset);
+    mapped = (*real)(start, length, protection, flags, fd, offset);
     if (mapped != MAP_FAILED)
         record_mmap(mapped, length, protection, flags, fd, offset, origin);
     else
@@ -147,7 +147,7 @@ MTRACE_EXPORT void *mmap(void *start, size_t length, int protection, int flags, 
 {
     const struct unwind_origin origin = RECORD_ORIGIN();
 
-    return map_and_record(g_real.mmap, start, length, protection, flags, fd, offset, &origin);
+    return map_and_record(&g_real.mmap, start, length, protection, flags, fd, offset, &origin);
 }
 
 MTRACE_EXPORT void *mmap64(void *start, size_t length, int protection, int flags, int fd,
@@ -155,7 +155,7 @@ MTRACE_EXPORT void *mmap64(void *start, size_t length, int protection, int flags
 {
     const struct unwind_origin origin = RECORD_ORIGIN();
 
-    return map_and_record(g_real.mmap64, start, length, protection, flags, fd, offset, &origin);
+    return map_and_record(&g_real.mmap64, start, length, protection, flags, fd, offset, &origin);
 }
 
 /* Recorded before: another thread may get the range as soon as the kernel has it back. */
