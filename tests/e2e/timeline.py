@@ -77,6 +77,13 @@ def check_buckets(what, found, rows, start, is_ranged):
                 raise harness.Failure(f"{what}: {name} of bucket {row['bucket']} is {row[name]}, the rows say {value}")
 
 
+def highest_of_axis(text):
+    """What the highest line of the grid says that it is, in bytes."""
+    units = {"B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
+    lines = re.findall(r'<line class="(?:grid|axis)"[^>]*/>\s*<text[^>]* y="([\d.]+)"[^>]*>([\d.]+) (B|KiB|MiB|GiB)</text>', text)
+    return max((float(number) * units[unit] for _, number, unit in lines), default=0)
+
+
 def check_picture(tools, database, folder, steps, start, end, is_dark=False):
     asked(tools, database, "--process", "1", "-o", f"{folder}/memory.svg", "-f")
     text = Path(folder, "memory.svg").read_text()
@@ -87,15 +94,16 @@ def check_picture(tools, database, folder, steps, start, end, is_dark=False):
     outline = re.search(r'<polyline class="outline" points="([^"]*)"', text)[1]
     highest = max(size for _, size, _ in steps)
     y_top = min(float(pair.split(",")[1]) for pair in outline.split())
-    if abs(y_top - top) > 0.2:
-        raise harness.Failure(f"the highest of the picture is at {y_top}")
+    scale = highest_of_axis(text)
+    if abs((top + tall - y_top) / tall * scale - highest) > highest * 0.01:
+        raise harness.Failure(f"the highest of the picture is at {y_top}, {highest} of {scale} bytes were live")
     n_looked = 0
     for part in range(10, 400, 30):
         x = left + plot * (part + 0.5) / 400
         at = start + (end - start) * (part + 1) / 400
         live = [size for time, size, _ in steps if time < at][-1]
         ys = [y for (x0, y), (x1, _) in zip(forth, forth[1:]) if x0 <= x <= x1 and x0 != x1]
-        if not ys or abs((top + tall - ys[0]) / tall * highest - live) > highest * 0.01:
+        if not ys or abs((top + tall - ys[0]) / tall * scale - live) > highest * 0.01:
             raise harness.Failure(f"at part {part} the picture shows y {ys}, {live} of {highest} bytes were live")
         n_looked += 1
     return n_looked
