@@ -93,12 +93,13 @@ int bytehound_backtrace(struct bytehound *self, const char *rest, struct error *
 /* ---- raw stacks of every allocation ---- */
 
 static void put_addresses(const struct bytehound *self, const struct bytehound_stacks *stacks,
-                          int64_t id)
+                          struct sqlite3_stmt *row)
 {
     const char *separator = "";
+    int64_t at = sqlite3_column_int64(row, 0);
 
     (void)fputs("{\"backtrace\":[", self->out);
-    for (int64_t at = id; bytehound_stacks_has(stacks, at); at = stacks->nodes[at].parent) {
+    for (; bytehound_stacks_has(stacks, at); at = stacks->nodes[at].parent) {
         size_t n;
         const struct bytehound_level *levels = bytehound_stacks_levels(stacks, at, &n);
 
@@ -110,24 +111,23 @@ static void put_addresses(const struct bytehound *self, const struct bytehound_s
     (void)fputs("]}", self->out);
 }
 
-int bytehound_raw_allocations(struct bytehound *self, const char *rest, struct error *err)
+typedef void put_row_fn(const struct bytehound *self, const struct bytehound_stacks *stacks,
+                        struct sqlite3_stmt *row);
+
+/* An array of what put makes of each row. */
+static int put_rows(struct bytehound *self, const char *sql, put_row_fn *put, struct error *err)
 {
     struct bytehound_stacks stacks;
     struct sqlite3_stmt *stmt = NULL;
     const char *separator = "";
     int rc = bytehound_stacks_load(&stacks, self, err);
 
-    (void)rest;
     if (rc == 0)
-        rc = bytehound_check_rows(self, err);
-    if (rc == 0)
-        rc = rundb_prepare(&self->database,
-                           "SELECT backtrace_id FROM allocation_rows ORDER BY allocation_id", &stmt,
-                           err);
+        rc = rundb_prepare(&self->database, sql, &stmt, err);
     (void)fputc('[', self->out);
     while (rc == 0 && (rc = rundb_step(&self->database, stmt, err)) == 1) {
         (void)fputs(separator, self->out);
-        put_addresses(self, &stacks, sqlite3_column_int64(stmt, 0));
+        put(self, &stacks, stmt);
         separator = ",\n";
         rc = 0;
     }
@@ -135,6 +135,16 @@ int bytehound_raw_allocations(struct bytehound *self, const char *rest, struct e
     sqlite3_finalize(stmt);
     bytehound_stacks_done(&stacks);
     return rc;
+}
+
+int bytehound_raw_allocations(struct bytehound *self, const char *rest, struct error *err)
+{
+    int rc = bytehound_check_rows(self, err);
+
+    (void)rest;
+    return rc ? rc
+              : put_rows(self, "SELECT backtrace_id FROM allocation_rows ORDER BY allocation_id",
+                         put_addresses, err);
 }
 
 /* ---- mallopt ---- */
@@ -159,30 +169,13 @@ static void put_mallopt(const struct bytehound *self, const struct bytehound_sta
 
 int bytehound_mallopts(struct bytehound *self, const char *rest, struct error *err)
 {
-    struct bytehound_stacks stacks;
-    struct sqlite3_stmt *stmt = NULL;
-    const char *separator = "";
-    int rc = bytehound_stacks_load(&stacks, self, err);
-
     (void)rest;
-    if (rc == 0)
-        rc = rundb_prepare(&self->database,
-                           "SELECT m.at_ns, t.tid, m.backtrace_id, m.parameter, m.parameter_name,"
-                           " m.value, m.result FROM mallopts AS m"
-                           " LEFT JOIN threads AS t ON t.thread_id = m.thread_id"
-                           " WHERE m.call = 'mallopt' ORDER BY m.mallopt_id",
-                           &stmt, err);
-    (void)fputc('[', self->out);
-    while (rc == 0 && (rc = rundb_step(&self->database, stmt, err)) == 1) {
-        (void)fputs(separator, self->out);
-        put_mallopt(self, &stacks, stmt);
-        separator = ",\n";
-        rc = 0;
-    }
-    (void)fputs("]\n", self->out);
-    sqlite3_finalize(stmt);
-    bytehound_stacks_done(&stacks);
-    return rc;
+    return put_rows(self,
+                    "SELECT m.at_ns, t.tid, m.backtrace_id, m.parameter, m.parameter_name,"
+                    " m.value, m.result FROM mallopts AS m"
+                    " LEFT JOIN threads AS t ON t.thread_id = m.thread_id"
+                    " WHERE m.call = 'mallopt' ORDER BY m.mallopt_id",
+                    put_mallopt, err);
 }
 
 /* ---- regions ---- */
