@@ -58,8 +58,13 @@ static int on_born(void *context, uint32_t process, const struct live_block *blo
 
     timeline_count_birth(&facts->processes[process].timeline, block->size);
     if (code == 0 && !facts->definitions->has_no_addresses)
-        code = heap_ranges_born(facts->heaps, process, block->call, block->address,
-                                occupied_bytes(block), err);
+        code = heap_ranges_born(facts->heaps,
+                                &(struct heap_birth){.time_ns = block->alloc_ns,
+                                                     .address = block->address,
+                                                     .usable_bytes = occupied_bytes(block),
+                                                     .process = process,
+                                                     .call = block->call},
+                                err);
     if (code == 0 && facts->groups)
         code = group_totals_born(facts->groups, process, block, group, err);
     return code ? code : fates_born(facts->fates, block, group, link, err);
@@ -168,6 +173,7 @@ static void process_begin(struct facts *facts, uint32_t id)
     mappings_init(&own->mappings, id, facts->page_bytes[id], &facts->last_mapping_id,
                   facts->sink.mapping, facts->sink.context);
     snapshots_plan(facts->snapshots, id, process->start_ns, process->last_ns);
+    own->was_untraced = (process->flags & (LOG_FLAG_STARTED_OFF | LOG_FLAG_SIDE_TRACING_OFF)) != 0;
     traits->is_forked = (process->flags & LOG_FLAG_FORKED) != 0;
     traits->has_lost_events = process->has_lost_events || has_dropped_events(process);
     traits->has_untracked_blocks =
@@ -363,8 +369,10 @@ static MTRACE_COLD int rare_event(struct facts *facts, const struct event *event
     case EVENT_BRK:
         return break_moved(facts, event, err);
     case EVENT_TRACING:
-        if (event->value == 0)
+        if (event->value == 0) {
             pairing_process_get(facts->pairing, event->process)->has_untracked_blocks = true;
+            facts->processes[event->process].was_untraced = true;
+        }
         return 0;
     case EVENT_LOST:
     case EVENT_MOVE:
@@ -481,6 +489,25 @@ static int finish_process(struct facts *facts, uint32_t id, struct error *err)
     return code ? code : mappings_finish(&process->mappings, err);
 }
 
+/* HR-4. A fork child has what its parent had at the fork, which may have been inherited, too. */
+static void mark_unseen_blocks(struct facts *facts, uint32_t id)
+{
+    const struct definitions_process *processes = facts->definitions->processes;
+    uint32_t child = id;
+
+    while (processes[child].flags & LOG_FLAG_FORKED) {
+        uint32_t parent = processes[child].parent;
+        bool is_known = parent && parent < child && !facts->processes[parent].was_untraced;
+        heap_ranges_mark_inherited(facts->heaps, id, is_known ? parent : 0,
+                                   processes[child].start_ns);
+        if (!is_known)
+            break;
+        child = parent;
+    }
+    if (facts->processes[id].was_untraced)
+        heap_ranges_mark_untracked(facts->heaps, id);
+}
+
 int facts_finish(struct facts *facts, struct error *err)
 {
     totals_finish(facts->totals);
@@ -501,6 +528,8 @@ int facts_finish(struct facts *facts, struct error *err)
         code = memory_samples_finish(facts->memory_samples, err);
     if (code == 0)
         code = heap_ranges_finish(facts->heaps, err);
+    for (uint32_t id = 1; code == 0 && id <= facts->definitions->n_processes; id++)
+        mark_unseen_blocks(facts, id);
     return code;
 }
 

@@ -27,6 +27,7 @@ struct process_facts {
     uint64_t last_ns;  /* of its last event, or what the log's header knows */
     uint64_t event_ns; /* of its last event */
     bool has_exec;     /* another image took its place */
+    bool was_untraced; /* for a while: it may have blocks from then */
     uint64_t peak_snapshot_id, end_snapshot_id;
     uint64_t own_block_bytes;  /* of live blocks that lie in no heap */
     uint64_t heap_block_bytes; /* of all others */

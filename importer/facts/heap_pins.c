@@ -38,7 +38,7 @@ static size_t collect(const struct heap_pages *pages, struct owned_page *owned)
 
     for (size_t i = 0; i < pages->n_pages; i++) {
         const struct heap_page *page = &pages->pages[i];
-        if (page->common_frames == 0)
+        if (page->common_frames == 0 || heap_ranges_get(pages->ranges, page->heap)->unseen)
             continue;
         owned[n++] = (struct owned_page){
             .process = heap_ranges_get(pages->ranges, page->heap)->process,

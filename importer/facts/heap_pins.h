@@ -5,7 +5,8 @@
  *
  * Invariants
  *   HN-1 One pin per process, stack and number of frames that the stacks of a page share: 0 for
- *        pages of this stack alone; a page whose stacks share no frame is in no pin.
+ *        pages of this stack alone; a page whose stacks share no frame is in no pin, nor is one
+ *        on which blocks without a row may lie (HR-4).
  *   HN-2 Its example is a block in its page with the fewest live bytes, the lowest if several.
  * Failure: memory.
  */

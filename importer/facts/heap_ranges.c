@@ -32,7 +32,8 @@ struct unit_key {
 
 struct unit {
     struct unit_key key;
-    uint64_t lowest; /* block address */
+    uint64_t first_ns; /* when the first block was born there */
+    uint64_t lowest;   /* block address */
     uint64_t highest_end;
 };
 
@@ -103,38 +104,40 @@ static enum unit_class class_of(uint8_t call)
 
 /* ---- pass 1 ---- */
 
-static int touch_unit(struct heap_ranges *ranges, uint32_t process, enum unit_class class,
-                      uint64_t number, struct unit **ret, struct error *err)
+static struct unit *touch_unit(struct heap_ranges *ranges, const struct unit_key *key,
+                               uint64_t time_ns, struct error *err)
 {
-    struct unit_key key = {.number = number, .process = process, .class = class};
-    struct unit *unit = keyed_get(&ranges->units, &key, sizeof key, sizeof *unit);
+    struct unit *unit = keyed_get(&ranges->units, key, sizeof *key, sizeof *unit);
 
-    if (!unit)
-        return error_set(err, ERROR_NOMEM, "out of memory for heaps");
-    if (unit->highest_end == 0)
+    if (!unit) {
+        error_set(err, ERROR_NOMEM, "out of memory for heaps");
+        return NULL;
+    }
+    if (unit->highest_end == 0) {
+        unit->first_ns = time_ns;
         unit->lowest = UINT64_MAX;
-    *ret = unit;
-    return 0;
+    }
+    return unit;
 }
 
-int heap_ranges_born(struct heap_ranges *ranges, uint32_t process, uint8_t call, uint64_t address,
-                     uint64_t usable_bytes, struct error *err)
+int heap_ranges_born(struct heap_ranges *ranges, const struct heap_birth *birth, struct error *err)
 {
-    uint64_t end = address + (usable_bytes ? usable_bytes : 1);
-    enum unit_class class = class_of(call);
-    uint64_t number = address / UNIT_BYTES;
+    uint64_t end = birth->address + (birth->usable_bytes ? birth->usable_bytes : 1);
+    struct unit_key key = {.number = birth->address / UNIT_BYTES,
+                           .process = birth->process,
+                           .class = class_of(birth->call)};
     struct unit *unit = ranges->last;
 
-    if (!heap_ranges_is_heap_block(call, usable_bytes))
+    if (!heap_ranges_is_heap_block(birth->call, birth->usable_bytes))
         return 0;
-    if (!unit || unit->key.number != number || unit->key.process != process
-        || unit->key.class != class) {
-        int code = touch_unit(ranges, process, class, number, &unit, err);
-        if (code)
-            return code;
+    if (!unit || unit->key.number != key.number || unit->key.process != key.process
+        || unit->key.class != key.class) {
+        unit = touch_unit(ranges, &key, birth->time_ns, err);
+        if (!unit)
+            return ERROR_NOMEM;
     }
-    if (address < unit->lowest)
-        unit->lowest = address;
+    if (birth->address < unit->lowest)
+        unit->lowest = birth->address;
     if (end > unit->highest_end)
         unit->highest_end = end;
     ranges->last = unit;
@@ -330,6 +333,63 @@ int heap_ranges_finish(struct heap_ranges *ranges, struct error *err)
     if (ranges->n_extents)
         qsort(ranges->extents, ranges->n_extents, sizeof *ranges->extents, compare_extents);
     return 0;
+}
+
+/* ---- blocks without a row ---- */
+
+/* The first heap of a process; *ret_n of them follow each other. */
+static struct heap_range *heaps_of(struct heap_ranges *ranges, uint32_t process, size_t *ret_n)
+{
+    size_t first = lower_bound(ranges, process, 0);
+    size_t end = lower_bound(ranges, process + 1, 0);
+
+    *ret_n = end - first;
+    return ranges->heaps + first;
+}
+
+/* Whether a block of `process` was born in these addresses by then: to a unit. */
+static bool held(const struct heap_ranges *ranges, uint32_t process, const struct heap_range *heap,
+                 uint64_t time_ns)
+{
+    const struct unit *units = ranges->units.elements;
+    struct unit_key first = {.number = heap->start / UNIT_BYTES, .process = process};
+    size_t low = 0;
+    size_t high = ranges->units.n;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (compare_units(&units[middle].key, &first) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (; low < ranges->units.n && units[low].key.process == process
+           && units[low].lowest < heap->end;
+         low++)
+        if (units[low].first_ns <= time_ns && units[low].highest_end > heap->start)
+            return true;
+    return false;
+}
+
+void heap_ranges_mark_untracked(struct heap_ranges *ranges, uint32_t process)
+{
+    size_t n;
+    struct heap_range *heaps = heaps_of(ranges, process, &n);
+
+    for (size_t i = 0; i < n; i++)
+        if (heaps[i].unseen == HEAP_ALL_SEEN)
+            heaps[i].unseen = HEAP_UNTRACKED;
+}
+
+void heap_ranges_mark_inherited(struct heap_ranges *ranges, uint32_t process, uint32_t ancestor,
+                                uint64_t fork_ns)
+{
+    size_t n;
+    struct heap_range *heaps = heaps_of(ranges, process, &n);
+
+    for (size_t i = 0; i < n; i++)
+        if (ancestor == 0 || held(ranges, ancestor, &heaps[i], fork_ns))
+            heaps[i].unseen = HEAP_INHERITED;
 }
 
 /* ---- asking ---- */

@@ -10,8 +10,10 @@
  * Invariants
  *   HR-1 Heaps of a process do not overlap and begin and end at pages.
  *   HR-2 A block with a mapping of its own belongs to no heap; every other block belongs to one.
- *   HR-3 Memory: 40 bytes per MiB of address space in which blocks begin, 40 per extent that
+ *   HR-3 Memory: 48 bytes per MiB of address space in which blocks begin, 40 per extent that
  *        differs from the one before, however far blocks and extents reach.
+ *   HR-4 What is free in a heap is known only when every block in it has been seen (`unseen`): a fork
+ *        child inherits blocks of its parent, and a program has blocks while it is not traced.
  * Threads: none.
  * Failure: memory.
  */
@@ -25,6 +27,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Blocks that may lie in a heap and have no row. */
+enum heap_unseen {
+    HEAP_ALL_SEEN,
+    HEAP_INHERITED, /* born in the parent, before the fork */
+    HEAP_UNTRACKED, /* born while the process was not traced */
+};
+
 struct heap_range {
     uint32_t heap_id; /* 1, 2, … over all processes */
     uint32_t process;
@@ -32,6 +41,7 @@ struct heap_range {
     uint64_t start, end;   /* of all it ever held */
     uint64_t lowest_block; /* address of the lowest block ever born there */
     bool is_glibc;
+    enum heap_unseen unseen;
 };
 
 struct heap_ranges;
@@ -46,9 +56,17 @@ void heap_ranges_free(struct heap_ranges *ranges);
 /* Whether the block lies in a heap at all (HR-2). `call` holds LOG_CHUNK_*. */
 bool heap_ranges_is_heap_block(uint8_t call, uint64_t usable_bytes);
 
-/* A block was born; usable_bytes is what it occupies. */
-int heap_ranges_born(struct heap_ranges *ranges, uint32_t process, uint8_t call, uint64_t address,
-                     uint64_t usable_bytes, struct error *err);
+/* A block that was born in this process. */
+struct heap_birth {
+    uint64_t time_ns;
+    uint64_t address;
+    uint64_t usable_bytes; /* what it occupies */
+    uint32_t process;
+    uint8_t call; /* with LOG_CHUNK_* */
+};
+
+/* In order of time. */
+int heap_ranges_born(struct heap_ranges *ranges, const struct heap_birth *birth, struct error *err);
 
 /* A heap was seen to reach from start to end. */
 int heap_ranges_extent(struct heap_ranges *ranges, uint32_t process, uint64_t time_ns,
@@ -56,6 +74,13 @@ int heap_ranges_extent(struct heap_ranges *ranges, uint32_t process, uint64_t ti
 
 /* Makes the heaps; nothing may be added afterwards. */
 int heap_ranges_finish(struct heap_ranges *ranges, struct error *err);
+
+/* After heap_ranges_finish: not all blocks of the process's heaps have been seen. Of inherited ones,
+ * `ancestor` made some before the fork at fork_ns, which leaves heaps that came later alone; 0: who
+ * made them is not known, so they may be anywhere. */
+void heap_ranges_mark_untracked(struct heap_ranges *ranges, uint32_t process);
+void heap_ranges_mark_inherited(struct heap_ranges *ranges, uint32_t process, uint32_t ancestor,
+                                uint64_t fork_ns);
 
 size_t heap_ranges_count(const struct heap_ranges *ranges);
 

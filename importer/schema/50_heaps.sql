@@ -8,7 +8,8 @@ CREATE TABLE heaps (            -- blocks with a mapping of their own belong to 
   start_address INTEGER NOT NULL,       -- lowest it ever had
   end_address INTEGER NOT NULL,         -- first byte behind the highest it ever had
   lowest_block_address INTEGER,         -- of any block ever born there
-  allocator TEXT                        -- 'glibc': 8 bytes of header before each block are overhead, and so is what lies before the lowest one; NULL: unknown
+  allocator TEXT,                       -- 'glibc': 8 bytes of header before each block are overhead, and so is what lies before the lowest one; NULL: unknown
+  unseen_blocks TEXT                    -- that may lie in it without a row, so that nobody knows what is free: 'inherited' (from before the fork), 'untracked' (born while the process was not recorded); NULL: none
 ) STRICT;
 
 CREATE TABLE heap_extents (     -- how far a heap reached, when that was seen to change
@@ -18,22 +19,22 @@ CREATE TABLE heap_extents (     -- how far a heap reached, when that was seen to
   PRIMARY KEY (heap_id, at_ns)
 ) STRICT, WITHOUT ROWID;
 
-CREATE TABLE heap_states (      -- the six parts sum to extent_bytes
+CREATE TABLE heap_states (      -- the six parts sum to extent_bytes; of a heap with unseen_blocks all but the first three are NULL
   snapshot_id INTEGER NOT NULL,         -- of the peak or the end
   heap_id INTEGER NOT NULL,             -- the heap
   extent_bytes INTEGER NOT NULL,        -- from the heap's start to its end at that time as far as it was sampled, else to its topmost live block
   live_bytes INTEGER NOT NULL,          -- requested
   slack_bytes INTEGER NOT NULL,         -- usable minus requested
-  overhead_bytes INTEGER NOT NULL,      -- the allocator's headers and its own structures, where known
-  hole_bytes INTEGER NOT NULL,          -- free bytes in pages that hold a live byte
-  free_page_bytes INTEGER NOT NULL,     -- wholly free pages below the topmost live block
-  top_bytes INTEGER NOT NULL,           -- wholly free pages above the topmost live block: trimmable
+  overhead_bytes INTEGER,               -- the allocator's headers and its own structures, where known
+  hole_bytes INTEGER,                   -- free bytes in pages that hold a live byte
+  free_page_bytes INTEGER,              -- wholly free pages below the topmost live block
+  top_bytes INTEGER,                    -- wholly free pages above the topmost live block: trimmable
   topmost_allocation_id INTEGER,        -- the block that blocks trimming, and its stack
   topmost_backtrace_id INTEGER,         -- where that block was allocated; NULL: nothing is live
-  pages_to_25 INTEGER NOT NULL DEFAULT 0, -- used pages whose live bytes are less than a quarter of the page
-  pages_to_50 INTEGER NOT NULL DEFAULT 0, -- at least a quarter and less than a half
-  pages_to_75 INTEGER NOT NULL DEFAULT 0, -- at least a half and less than three quarters
-  pages_to_100 INTEGER NOT NULL DEFAULT 0, -- the rest
+  pages_to_25 INTEGER DEFAULT 0,        -- used pages whose live bytes are less than a quarter of the page
+  pages_to_50 INTEGER DEFAULT 0,        -- at least a quarter and less than a half
+  pages_to_75 INTEGER DEFAULT 0,        -- at least a half and less than three quarters
+  pages_to_100 INTEGER DEFAULT 0,       -- the rest
   PRIMARY KEY (snapshot_id, heap_id)) STRICT, WITHOUT ROWID;
 
 CREATE TABLE heap_pages (       -- pages that hold a live byte; a live extent is [address, address + usable); pages that one block fills are one row
@@ -43,7 +44,7 @@ CREATE TABLE heap_pages (       -- pages that hold a live byte; a live extent is
   heap_id INTEGER NOT NULL,             -- that it belongs to
   live_bytes INTEGER NOT NULL,          -- usable bytes of live blocks on this page, or these pages
   live_blocks INTEGER NOT NULL,         -- with a byte on this page
-  owner_backtrace_id INTEGER,           -- set when exactly one stack owns every live block of the page: it pins the page
+  owner_backtrace_id INTEGER,           -- set when exactly one stack owns every live block of the page: it pins the page; NULL also where a heap has unseen_blocks
   example_allocation_id INTEGER,        -- one of its live blocks
   PRIMARY KEY (snapshot_id, page_address)) STRICT, WITHOUT ROWID;
 

@@ -257,16 +257,30 @@ static const char *heap_kind_name(enum log_heap_kind kind)
     }
 }
 
+static const char *heap_unseen_name(enum heap_unseen unseen)
+{
+    switch (unseen) {
+    case HEAP_INHERITED:
+        return "inherited";
+    case HEAP_UNTRACKED:
+        return "untracked";
+    default:
+        return NULL;
+    }
+}
+
 static int write_heaps(sqlite3 *db, struct facts *facts, struct error *err)
 {
     sqlite3_stmt *insert = NULL;
-    int code = database_prepare(db, "INSERT INTO heaps VALUES (?, ?, ?, ?, ?, ?, ?)", &insert, err);
+    int code =
+        database_prepare(db, "INSERT INTO heaps VALUES (?, ?, ?, ?, ?, ?, ?, ?)", &insert, err);
 
     for (uint32_t id = 1; code == 0 && id <= heap_ranges_count(facts->heaps); id++) {
         const struct heap_range *heap = heap_ranges_get(facts->heaps, id);
-        code = database_insert(insert, err, "uutuuut", (uint64_t)id, (uint64_t)heap->process,
-                               heap_kind_name(heap->kind), heap->start, heap->end,
-                               heap->lowest_block, heap->is_glibc ? "glibc" : NULL);
+        code =
+            database_insert(insert, err, "uutuuutt", (uint64_t)id, (uint64_t)heap->process,
+                            heap_kind_name(heap->kind), heap->start, heap->end, heap->lowest_block,
+                            heap->is_glibc ? "glibc" : NULL, heap_unseen_name(heap->unseen));
     }
     sqlite3_finalize(insert);
     return code;
@@ -297,6 +311,17 @@ static uint64_t snapshot_of(const struct facts *facts, enum facts_moment moment,
     return moment == FACTS_AT_PEAK ? process->peak_snapshot_id : process->end_snapshot_id;
 }
 
+static int write_state(sqlite3_stmt *insert, uint64_t snapshot, uint32_t id,
+                       const struct heap_state *state, struct error *err)
+{
+    return database_insert(
+        insert, err, "uuuuuuuuuzzuuuu", snapshot, (uint64_t)id, state->parts.extent_bytes,
+        state->parts.live_bytes, state->parts.slack_bytes, state->parts.overhead_bytes,
+        state->parts.hole_bytes, state->parts.free_page_bytes, state->parts.top_bytes,
+        state->topmost_id, (uint64_t)state->topmost_node, state->pages_to[0], state->pages_to[1],
+        state->pages_to[2], state->pages_to[3]);
+}
+
 static int write_states(struct facts *facts, enum facts_moment moment, sqlite3_stmt *insert,
                         struct error *err)
 {
@@ -308,12 +333,12 @@ static int write_states(struct facts *facts, enum facts_moment moment, sqlite3_s
         uint64_t snapshot = snapshot_of(facts, moment, id);
         if (snapshot == 0)
             continue;
-        code = database_insert(
-            insert, err, "uuuuuuuuuzzuuuu", snapshot, (uint64_t)id, state->parts.extent_bytes,
-            state->parts.live_bytes, state->parts.slack_bytes, state->parts.overhead_bytes,
-            state->parts.hole_bytes, state->parts.free_page_bytes, state->parts.top_bytes,
-            state->topmost_id, (uint64_t)state->topmost_node, state->pages_to[0],
-            state->pages_to[1], state->pages_to[2], state->pages_to[3]);
+        if (heap_ranges_get(facts->heaps, id)->unseen == HEAP_ALL_SEEN)
+            code = write_state(insert, snapshot, id, state, err);
+        else
+            code = database_insert(insert, err, "uuuuunnnnnnnnnn", snapshot, (uint64_t)id,
+                                   state->parts.extent_bytes, state->parts.live_bytes,
+                                   state->parts.slack_bytes);
     }
     return code;
 }
@@ -321,6 +346,7 @@ static int write_states(struct facts *facts, enum facts_moment moment, sqlite3_s
 struct page_row {
     uint64_t snapshot_id;
     const struct heap_page *page;
+    bool has_owner;
 };
 
 /* The order of the key. */
@@ -345,7 +371,7 @@ static void page_column(const void *row, int column, sqlite3_context *context)
         page->heap,
         page->live_bytes,
         page->live_blocks,
-        page->common_frames == HEAP_PAGES_ONE_STACK ? page->owner_node : UINT64_MAX,
+        page_row->has_owner ? page->owner_node : UINT64_MAX,
         page->example_id,
     };
     result_unless(context, values[column], UINT64_MAX);
@@ -360,8 +386,11 @@ static int write_pages(sqlite3 *db, struct facts *facts, enum facts_moment momen
     if (!rows)
         return error_set(err, ERROR_NOMEM, "out of memory for %zu heap pages", pages->n_pages);
     for (size_t i = 0; i < pages->n_pages; i++) {
-        rows[i].page = &pages->pages[i];
-        rows[i].snapshot_id = snapshot_of(facts, moment, pages->pages[i].heap);
+        const struct heap_page *page = &pages->pages[i];
+        rows[i].page = page;
+        rows[i].snapshot_id = snapshot_of(facts, moment, page->heap);
+        rows[i].has_owner = page->common_frames == HEAP_PAGES_ONE_STACK
+                            && heap_ranges_get(facts->heaps, page->heap)->unseen == HEAP_ALL_SEEN;
     }
     qsort(rows, pages->n_pages, sizeof *rows, compare_page_rows);
     int code =

@@ -254,7 +254,10 @@ static void put_heap_head(const struct heap_picture_heap *heap, double y, FILE *
     svg_put_text(out, units_format_share(share, live));
     (void)fprintf(out, " live, 0x%" PRIx64 " to 0x%" PRIx64 "</tspan></text>\n", heap->start,
                   heap->start + heap->parts.extent_bytes);
-    put_label(out, MARGIN, y + 31, *heap->topmost ? heap->topmost : "no live block");
+    put_label(out, MARGIN, y + 31,
+              heap->has_unseen ? "white pages may hold blocks that were not recorded"
+              : *heap->topmost ? heap->topmost
+                               : "no live block");
     put_bar(heap, y + 40, out);
 }
 
@@ -330,7 +333,8 @@ static size_t put_unused(const struct heap_picture *picture, const struct heap_p
         LEFT + (double)(first % columns) * width + 0.5, y + 0.5, (double)n * width - 2,
         row_height(picture) - 2);
     put_range(picture, heap, first, n, out);
-    (void)fputs("free pages</title></rect>\n", out);
+    (void)fprintf(out, "%s</title></rect>\n",
+                  heap->has_unseen ? "no recorded block" : "free pages");
     return n;
 }
 

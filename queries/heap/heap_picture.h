@@ -13,6 +13,7 @@
 
 #include "support/heap_parts.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -32,6 +33,7 @@ struct heap_picture_heap {
     int64_t snapshot_id;
     uint64_t start;
     struct heap_parts parts;
+    bool has_unseen;                       /* what is not live is not known to be free */
     char name[32];                         /* "brk heap 1" */
     char topmost[HEAP_PICTURE_TEXT_BYTES]; /* the topmost block; "": there is none */
     struct heap_picture_cell *cells;       /* heap_picture_cells of them */

@@ -183,7 +183,7 @@ static int note_hole(struct scan *scan, uint64_t chunk, uint64_t end, struct err
 {
     int rc = 0;
 
-    if (chunk > scan->end_so_far && scan->sink->hole)
+    if (chunk > scan->end_so_far && scan->sink->hole && !scan->heap->has_unseen)
         rc = scan->sink->hole(scan->sink->to, scan->heap, chunk - scan->end_so_far, err);
     if (end > scan->end_so_far)
         scan->end_so_far = end;
@@ -295,8 +295,8 @@ static struct heap_scan_heap read_heap(struct sqlite3_stmt *row)
                                   .end_then = (uint64_t)sqlite3_column_int64(row, 5),
                                   .lowest_block = (uint64_t)sqlite3_column_int64(row, 6),
                                   .is_glibc = sqlite3_column_int(row, 7) != 0,
-                                  .page_bytes =
-                                      heap_parts_page_bytes(sqlite3_column_int64(row, 8))};
+                                  .page_bytes = heap_parts_page_bytes(sqlite3_column_int64(row, 8)),
+                                  .has_unseen = sqlite3_column_int(row, 10) != 0};
 
     (void)snprintf(heap.kind, sizeof(heap.kind), "%s", (const char *)sqlite3_column_text(row, 9));
     return heap;
@@ -309,7 +309,7 @@ static int prepare_heaps(const struct rundb *database, const struct heap_scan_in
         "SELECT h.heap_id, h.process_id, h.at_ns, h.start_address, h.end_address, ifnull((SELECT e.end_address"
         " FROM heap_extents AS e WHERE e.heap_id = h.heap_id AND e.at_ns <= h.at_ns"
         " ORDER BY e.at_ns DESC LIMIT 1), 0), h.lowest_block_address, ifnull(h.allocator = 'glibc', 0),"
-        " z.page_bytes, h.kind FROM (SELECT h.*, %s AS at_ns FROM heaps AS h JOIN processes AS p"
+        " z.page_bytes, h.kind, h.unseen_blocks IS NOT NULL FROM (SELECT h.*, %s AS at_ns FROM heaps AS h JOIN processes AS p"
         " ON p.process_id = h.process_id WHERE at_ns BETWEEN p.start_ns AND p.end_ns"
         " AND %lld IN (0, p.process_id)) AS h CROSS JOIN _page_size AS z ORDER BY h.heap_id",
         instant->at_sql, (long long)instant->filter->process_id);

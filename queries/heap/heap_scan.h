@@ -13,7 +13,8 @@
  *   HS-2 For the instants that the file has, pages and parts are those of the file.
  *   HS-3 When no blocks overlap, the holes of a heap and what is left of its last used page are its
  *        hole_bytes + free_page_bytes.
- *   HS-4 Memory: with the largest block and the stack tree, not with the heaps.
+ *   HS-4 A heap with unseen blocks has no holes; of its state the extent, live and slack bytes hold.
+ *   HS-5 Memory: with the largest block and the stack tree, not with the heaps.
  */
 #ifndef MTRACE_QUERIES_HEAP_SCAN_H
 #define MTRACE_QUERIES_HEAP_SCAN_H
@@ -39,7 +40,8 @@ struct heap_scan_heap {
     uint64_t lowest_block;
     uint64_t page_bytes;
     bool is_glibc;
-    char kind[8]; /* 'brk', 'arena', 'other' */
+    bool has_unseen; /* blocks without a row may lie in it: what is free is not known */
+    char kind[8];    /* 'brk', 'arena', 'other' */
 };
 
 struct heap_scan_page {

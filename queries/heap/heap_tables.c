@@ -75,22 +75,24 @@ struct tables {
 };
 
 static int insert(const struct tables *tables, struct sqlite3_stmt *into, const int64_t *values,
-                  int n, struct error *err)
+                  size_t n, struct error *err)
 {
     int rc;
 
-    for (int i = 0; i < n; i++)
-        sqlite3_bind_int64(into, i + 1, values[i]);
+    (void)sqlite3_clear_bindings(into);
+    for (size_t i = 0; i < n; i++)
+        sqlite3_bind_int64(into, (int)i + 1, values[i]);
     rc = rundb_step(tables->database, into, err);
     sqlite3_reset(into);
     return rc;
 }
 
-/* common_frames as in heap_pins; -1: nothing is common. */
+/* common_frames as in heap_pins; -1: nothing is common, or nobody knows. */
 static int put_page(void *to, const struct heap_scan_heap *heap, const struct heap_scan_page *page,
                     struct error *err)
 {
-    bool is_one = page->common_frames == HEAP_SCAN_ONE_STACK;
+    bool is_one = page->common_frames == HEAP_SCAN_ONE_STACK && !heap->has_unseen;
+    bool is_shared = !is_one && page->common_frames && !heap->has_unseen;
     const int64_t values[] = {heap->process_id,
                               (int64_t)page->address,
                               heap->heap_id,
@@ -99,13 +101,18 @@ static int put_page(void *to, const struct heap_scan_heap *heap, const struct he
                               is_one ? page->owner_backtrace_id : -1,
                               page->example_allocation_id,
                               page->owner_backtrace_id,
-                              is_one                ? 0
-                              : page->common_frames ? page->common_frames
-                                                    : -1};
+                              is_one      ? 0
+                              : is_shared ? page->common_frames
+                                          : -1};
     const struct tables *tables = to;
 
     return insert(tables, tables->page, values, sizeof(values) / sizeof(values[0]), err);
 }
+
+/* The first columns of heap_states; the others are NULL where blocks are unseen. */
+enum {
+    N_KNOWN_OF_UNSEEN = 5
+};
 
 static int put_state(void *to, const struct heap_scan_heap *heap,
                      const struct heap_scan_state *state, struct error *err)
@@ -128,7 +135,8 @@ static int put_state(void *to, const struct heap_scan_heap *heap,
                               (int64_t)state->pages_to[3]};
     const struct tables *tables = to;
 
-    return insert(tables, tables->state, values, sizeof(values) / sizeof(values[0]), err);
+    return insert(tables, tables->state, values,
+                  heap->has_unseen ? N_KNOWN_OF_UNSEEN : sizeof(values) / sizeof(values[0]), err);
 }
 
 /* A process's snapshot has the process's id. */

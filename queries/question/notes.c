@@ -171,6 +171,31 @@ static int note_recorder(const struct query *query, struct error *err)
     return rc;
 }
 
+/* ---- heaps with blocks that have no row ---- */
+
+static int note_unseen_heaps(const struct query *query, struct error *err)
+{
+    char sql[160];
+    char heaps[UNITS_TEXT_BYTES];
+    int64_t n = 0;
+    int rc;
+
+    if (!query->options->command->has_instant)
+        return 0;
+    sqlite3_snprintf(
+        sizeof(sql), sql,
+        "SELECT count(*) FROM heaps WHERE unseen_blocks IS NOT NULL AND %lld IN (0, process_id)",
+        (long long)query->options->process_id);
+    rc = rundb_get_int64(&query->database, sql, &n, err);
+    if (rc == 0 && n > 0)
+        query_remark(
+            query,
+            "%s with blocks that were not recorded (heaps.unseen_blocks: inherited at a fork, or"
+            " born untraced): what is free or pinned there is not known",
+            units_format_counted(n, "heap", heaps));
+    return rc;
+}
+
 /* ---- all ---- */
 
 typedef int format_note(const struct query *query, char *ret_text, size_t size, struct error *err);
@@ -196,6 +221,8 @@ int notes_before(const struct query *query, struct error *err)
 {
     int rc = note_what_is_missing(query, err);
 
+    if (rc == 0)
+        rc = note_unseen_heaps(query, err);
     return rc == 0 ? note_recorder(query, err) : rc;
 }
 

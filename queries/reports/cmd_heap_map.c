@@ -33,12 +33,12 @@ struct map {
 static const char heaps_sql[] =
     "SELECT f.process_id, f.at, f.at_ns, f.heap_id, f.kind, h.start_address, f.extent_bytes, f.live_bytes,"
     " f.slack_bytes, f.overhead_bytes, f.hole_bytes, f.free_page_bytes, f.top_bytes, f.topmost_allocation_id,"
-    " f.function, f.source, f.line, f.module, n.snapshot_id, z.page_bytes"
+    " f.function, f.source, f.line, f.module, n.snapshot_id, z.page_bytes, h.unseen_blocks IS NOT NULL"
     " FROM fragmentation AS f CROSS JOIN heaps AS h ON h.heap_id = f.heap_id"
     " CROSS JOIN snapshots AS n ON n.process_id = f.process_id AND n.at_ns = f.at_ns AND n.reason = f.at"
     " CROSS JOIN _page_size AS z"
     " WHERE f.at = :at AND :process IN (0, f.process_id) AND f.extent_bytes > 0"
-    " AND f.extent_bytes >> 48 = 0 AND f.top_bytes BETWEEN 0 AND f.extent_bytes" /* a damaged file
+    " AND f.extent_bytes >> 48 = 0 AND ifnull(f.top_bytes, 0) BETWEEN 0 AND f.extent_bytes" /* a damaged file
                                                                                   */
     " ORDER BY f.extent_bytes DESC, f.heap_id";
 
@@ -66,6 +66,7 @@ static void read_heap(struct heap_picture_heap *heap, struct sqlite3_stmt *row, 
         .heap_id = sqlite3_column_int64(row, 3),
         .snapshot_id = sqlite3_column_int64(row, 18),
         .start = (uint64_t)sqlite3_column_int64(row, 5),
+        .has_unseen = sqlite3_column_int(row, 20) != 0,
         .parts = {values[0], values[1], values[2], values[3], values[4], values[5], values[6]}};
     if (has_process)
         used = snprintf(heap->name, sizeof(heap->name),

@@ -187,6 +187,7 @@ static void print_heap(FILE *out, const struct figures *f, const char *at)
     static const char *const words[] = {"live", "slack", "overhead", "holes", "free pages", "top"};
     struct texts t = {.n = 0};
     char name[64];
+    bool is_partial = false;
 
     (void)snprintf(name, sizeof(name), "heap_at_%s_bytes", at);
     if (!is_known(f, name))
@@ -194,9 +195,12 @@ static void print_heap(FILE *out, const struct figures *f, const char *at)
     (void)fprintf(out, "heap %-4s   %s =", at, bytes(&t, number(f, name)));
     for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
         (void)snprintf(name, sizeof(name), "heap_at_%s_%s_bytes", at, parts[i]);
-        (void)fprintf(out, "%s %s %s", i ? " +" : "", bytes(&t, number(f, name)), words[i]);
+        if (is_known(f, name))
+            (void)fprintf(out, "%s %s %s", i ? " +" : "", bytes(&t, number(f, name)), words[i]);
+        else
+            is_partial = true;
     }
-    (void)fputs("\n", out);
+    (void)fputs(is_partial ? " + what nobody knows\n" : "\n", out);
     if (strcmp(at, "peak") == 0 && number(f, "outside_heap_at_peak_live_bytes") > 0)
         (void)fprintf(out, "            and %s live in mappings of blocks' own\n",
                       bytes(&t, number(f, "outside_heap_at_peak_live_bytes")));
@@ -213,6 +217,18 @@ static void print_foreign_heaps(FILE *out, const struct figures *f)
             "            %s of an allocator that is not known: its pages are taken to reach"
             " from block to block, whether resident or not\n",
             counted(&t, number(f, "foreign_heaps"), "heap"));
+}
+
+/* Then free memory and blocks without a row are one to us. */
+static void print_unseen_heaps(FILE *out, const struct figures *f)
+{
+    struct texts t = {.n = 0};
+
+    if (number(f, "unseen_heaps") > 0)
+        (void)fprintf(out,
+                      "            %s with blocks that were not recorded, inherited at the fork or"
+                      " born untraced: what is free there is not known\n",
+                      counted(&t, number(f, "unseen_heaps"), "heap"));
 }
 
 static void print_rss_split(FILE *out, const struct figures *f)
@@ -327,6 +343,7 @@ static int print_process(struct query *query, int64_t process_id, struct error *
     print_heap(query->out, &figures, "peak");
     print_heap(query->out, &figures, "end");
     print_foreign_heaps(query->out, &figures);
+    print_unseen_heaps(query->out, &figures);
     print_rss(query->out, &figures);
     print_recording(query->out, &figures);
     for (size_t i = 0; rc == 0 && i < sizeof(tops) / sizeof(tops[0]); i++)

@@ -3,6 +3,7 @@
 --
 -- extent = live + slack + overhead + holes + free pages + top. All but live is fragmentation. free() gives only the top
 -- back to the system, malloc_trim the free pages, too; holes come back when their neighbours are freed (see pinning).
+-- Where blocks may lie that have no row (heaps.unseen_blocks), nobody knows what is free: NULL from overhead_bytes on.
 -- Blocks with a mapping of their own are in no heap. A page's fill degree is its live bytes by the page size.
 CREATE VIEW fragmentation(
   process_id,        -- joins processes
@@ -31,7 +32,8 @@ CREATE VIEW fragmentation(
   call_site_id       -- joins call_sites
 ) AS
 SELECT n.process_id, n.reason, n.at_ns, h.heap_id, h.kind, t.extent_bytes, t.live_bytes, t.slack_bytes, t.overhead_bytes,
-  t.hole_bytes, t.free_page_bytes, t.top_bytes, 1.0 * (t.extent_bytes - t.live_bytes) / nullif(t.extent_bytes, 0),
+  t.hole_bytes, t.free_page_bytes, t.top_bytes,
+  iif(t.top_bytes IS NULL, NULL, 1.0 * (t.extent_bytes - t.live_bytes) / nullif(t.extent_bytes, 0)),
   t.pages_to_25, t.pages_to_50, t.pages_to_75, t.pages_to_100,
   t.topmost_allocation_id, t.topmost_backtrace_id, s.function, s.source, s.line, s.module, b.call_site_id
 FROM heap_states AS t

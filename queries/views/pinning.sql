@@ -2,7 +2,8 @@
 -- pinning: one row per call site that alone keeps heap pages from being given back, at the peak and at the end.
 --
 -- A page is pinned when all its live blocks come from one call site: without them malloc_trim could return the page.
--- Pages with blocks of several call sites are nobody's: they come back only when all of these free theirs.
+-- Pages with blocks of several call sites are nobody's: they come back only when all of these free theirs. Nor are pages on
+-- which blocks without a row may lie (heaps.unseen_blocks).
 CREATE VIEW pinning(
   process_id,        -- joins processes
   at,                -- 'peak' or 'end'; with --at what was asked for

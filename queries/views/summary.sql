@@ -7,7 +7,8 @@
 -- all of that instant: heaps (rss_heaps_bytes), blocks and anonymous mappings of their own as far as anonymous memory is left for them
 -- (rss_mappings_bytes), pages of files (rss_files_bytes), and the rest: stacks, other allocators (rss_other_bytes).
 -- A heap's parts are what no block covers there; of a heap whose allocator is not known (foreign_heaps counts them) nobody
--- can tell which of its free pages are resident. outside_heap_at_peak_live_bytes is live in mappings of blocks' own.
+-- can tell which of its free pages are resident. Nor what is free in one where blocks may lie that have no row (unseen_heaps counts
+-- them: heaps.unseen_blocks): then its parts other than live and slack are NULL. outside_heap_at_peak_live_bytes is live in mappings of blocks' own.
 CREATE VIEW summary(
   process_id,        -- joins processes
   name,              -- of the figure
@@ -28,8 +29,8 @@ WITH
     FROM site_leaks WHERE rule_id IS NOT NULL GROUP BY process_id),
   heap AS (
     SELECT n.process_id, n.reason, sum(h.extent_bytes) AS extent, sum(h.live_bytes) AS live, sum(h.slack_bytes) AS slack,
-      sum(h.overhead_bytes) AS overhead, sum(h.hole_bytes) AS holes, sum(h.free_page_bytes) AS free_pages,
-      sum(h.top_bytes) AS top
+      iif(count(h.top_bytes) = count(*), sum(h.overhead_bytes), NULL) AS overhead, iif(count(h.top_bytes) = count(*), sum(h.hole_bytes), NULL) AS holes,
+      iif(count(h.top_bytes) = count(*), sum(h.free_page_bytes), NULL) AS free_pages, iif(count(h.top_bytes) = count(*), sum(h.top_bytes), NULL) AS top
     FROM heap_states AS h JOIN snapshots AS n ON n.snapshot_id = h.snapshot_id
     WHERE n.reason IN ('peak', 'end') GROUP BY n.process_id, n.reason),
   highest AS (
@@ -43,7 +44,8 @@ WITH
   counts AS (
     SELECT p.process_id, (SELECT count(*) FROM threads AS t WHERE t.process_id = p.process_id) AS threads,
       (SELECT count(*) FROM allocation_failures AS f WHERE f.process_id = p.process_id) AS failures,
-      (SELECT sum(e.allocator IS NULL) FROM heaps AS e WHERE e.process_id = p.process_id) AS foreign_heaps
+      (SELECT sum(e.allocator IS NULL) FROM heaps AS e WHERE e.process_id = p.process_id) AS foreign_heaps,
+      (SELECT count(e.unseen_blocks) FROM heaps AS e WHERE e.process_id = p.process_id) AS unseen_heaps
     FROM processes AS p)
 SELECT p.process_id, j.value ->> 0 AS name, j.value ->> 1 AS value, j.value ->> 2 AS unit
 FROM processes AS p
@@ -89,6 +91,7 @@ CROSS JOIN json_each(json_array(
   json_array('heap_at_peak_top_bytes', h.top, 'bytes'),
   json_array('outside_heap_at_peak_live_bytes', p.peak_bytes - h.live, 'bytes'),
   json_array('foreign_heaps', c.foreign_heaps, 'count'),
+  json_array('unseen_heaps', c.unseen_heaps, 'count'),
   json_array('heap_at_end_bytes', i.extent, 'bytes'),
   json_array('heap_at_end_live_bytes', i.live, 'bytes'),
   json_array('heap_at_end_slack_bytes', i.slack, 'bytes'),

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""heaps.py figures|freed|instants SHAPE: what we say of heaps beside malloc's own figures, and beside what happens.
+"""heaps.py figures|inherited|freed|instants SHAPE: what we say of heaps beside malloc's own figures, and beside what happens.
 
 figures   heap_figures asks mallinfo2 and malloc_info at an instant; our parts of that instant agree within 1 %
+inherited in a fork child nothing is called free that malloc says is in use; what is its own agrees as above
 freed     pinned_pages frees the blocks of sites and trims: the heap shrinks by what pinning promised, within 5 %
 instants  --at the time of the peak and of the end gives what the import computed; holes sum to the parts
 """
@@ -24,11 +25,11 @@ PAGE = 4096
 class Run:
     """A workload, recorded and imported, with the figures it printed."""
 
-    def __init__(self, place, *argv):
+    def __init__(self, place, *argv, options=()):
         tools = harness.Tools.from_environment()
         log = place / f"{'_'.join(argv)}.dat"
         self.query_program, self.path = tools.query, log.with_suffix(".db")
-        command, env = harness.record_argv(tools, "record", log, [tools.workloads / argv[0], *argv[1:]])
+        command, env = harness.record_argv(tools, "record", log, [tools.workloads / argv[0], *argv[1:]], options)
         outcome = harness.run(command, place, env)
         if outcome.status != 0:
             raise Failure(f"{argv} ended with {outcome.status}: {outcome.stderr.decode(errors='replace')}")
@@ -40,7 +41,7 @@ class Run:
 
     def at(self):
         """The instant of the figures, as --at takes it."""
-        start_unix, start = self.db.rows("SELECT start_unix_ns, start_ns FROM processes")[0]
+        start_unix, start = self.db.rows("SELECT start_unix_ns, start_ns FROM processes ORDER BY process_id")[0]
         return f"{self.figures['at_unix_ns'] - start_unix + start}ns"
 
     def ask(self, *argv):
@@ -76,6 +77,35 @@ def figures(place, shape):
     near("blocks with a mapping of their own", malloc["hblks"], mapped[0], 0)
     near("their bytes", malloc["hblkhd"], mapped[1], 0)
     near("pieces of arenas", malloc["subheaps"], sum(row["kind"] == "arena" for row in heaps), 0)
+
+
+def inherited(place, shape):
+    """The child's first heap holds blocks of the parent, which it has no rows of; its arenas came after the fork."""
+    run = Run(place, "heap_figures", shape, options=["--follow-children"])
+    malloc = run.figures
+    heaps = [row for row in run.ask("fragmentation", "--process", "2", "--at", run.at()) if row["extent_bytes"]]
+    own = [row for row in heaps if row["kind"] == "arena"]
+    shared = [row for row in heaps if row["kind"] != "arena"]
+    free = total(own, "hole_bytes", "free_page_bytes", "top_bytes")
+    near("bytes of all heaps", malloc["arena"], total(heaps, "extent_bytes"), 0.01)
+    if len(own) != malloc["subheaps"] or len(shared) != 1:
+        raise Failure(f"{malloc['subheaps']} arenas and what was inherited are expected: {heaps}")
+    unknown = ("overhead_bytes", "hole_bytes", "free_page_bytes", "top_bytes", "unused_share", "pages_to_25", "topmost_allocation_id")
+    if any(shared[0][column] != "" for column in unknown):
+        raise Failure(f"what is free beside inherited blocks is not known, but said: {shared[0]}")
+    if not 0.2 * malloc["fordblks"] < free <= 1.01 * malloc["fordblks"]:
+        raise Failure(f"{free} bytes are called free, malloc has {malloc['fordblks']}")
+    heap_of = "(SELECT heap_id FROM allocations WHERE allocation_id = ?)"
+    for row in run.ask("pinning", "--process", "2", "--at", run.at()):
+        kind = run.db.rows(f"SELECT kind FROM heaps WHERE heap_id = {heap_of}".replace("?", str(row["example_allocation_id"])))
+        if kind != [("arena",)]:
+            raise Failure(f"a page that inherited blocks may lie on is called pinned: {row}")
+    if any(row["heap_id"] == shared[0]["heap_id"] for row in run.ask("holes", "--process", "2", "--at", run.at())):
+        raise Failure("holes between inherited blocks are listed")
+    for at in ("peak", "end"):
+        figures_then = dict(run.db.rows("SELECT name, value FROM summary WHERE process_id = 2"))
+        if figures_then[f"heap_at_{at}_hole_bytes"] is not None or figures_then[f"heap_at_{at}_bytes"] is None:
+            raise Failure(f"the summary of the child at the {at}: {figures_then}")
 
 
 def promised(run, name):
@@ -136,7 +166,7 @@ def instants(place, shape):
 
 def main():
     with harness.scratch() as place:
-        {"figures": figures, "freed": freed, "instants": instants}[sys.argv[1]](Path(place), sys.argv[2])
+        {"figures": figures, "inherited": inherited, "freed": freed, "instants": instants}[sys.argv[1]](Path(place), sys.argv[2])
 
 
 if __name__ == "__main__":

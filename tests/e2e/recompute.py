@@ -489,17 +489,21 @@ def check_growth(db, rows, complain):
 def check_heaps(db, rows, complain):
     for row in db.execute("""SELECT snapshot_id, heap_id, extent_bytes, live_bytes + slack_bytes + overhead_bytes + hole_bytes
             + free_page_bytes + top_bytes, live_bytes, slack_bytes, topmost_allocation_id, min(live_bytes, slack_bytes,
-            overhead_bytes, hole_bytes, free_page_bytes, top_bytes) FROM heap_states""").fetchall():
-        snapshot, heap, extent, parts, live, slack, topmost, least = row
-        complain.equal(f"six parts of heap {heap} at {snapshot}", extent, parts)
-        complain.equal(f"least part of heap {heap} at {snapshot} is negative", False, least < 0)
+            overhead_bytes, hole_bytes, free_page_bytes, top_bytes), unseen_blocks FROM heap_states JOIN heaps USING (heap_id)""").fetchall():
+        snapshot, heap, extent, parts, live, slack, topmost, least, unseen = row
+        if unseen is None:
+            complain.equal(f"six parts of heap {heap} at {snapshot}", extent, parts)
+            complain.equal(f"least part of heap {heap} at {snapshot} is negative", False, least < 0)
+        else:
+            complain.equal(f"parts of heap {heap} at {snapshot}, where blocks are unseen", None, parts)
         process, at = db.execute("SELECT process_id, at_ns FROM snapshots WHERE snapshot_id = ?", (snapshot,)).fetchone()
         mine = [r for r in rows.by_process[process] if r["heap_id"] == heap and live_at(r, at)]
         complain.equal(f"live and slack of heap {heap} at {snapshot}",
                        (sum(r["size_bytes"] for r in mine), sum((r["usable_bytes"] or r["size_bytes"]) - r["size_bytes"] for r in mine)),
                        (live, slack))
         last = max(mine, key=lambda r: r["address"] + (r["usable_bytes"] or r["size_bytes"]), default=None)
-        complain.equal(f"topmost block of heap {heap} at {snapshot}", last and last["allocation_id"], topmost)
+        complain.equal(f"topmost block of heap {heap} at {snapshot}", last["allocation_id"] if last and not unseen else None, topmost)
+    known = {heap for heap, in db.execute("SELECT heap_id FROM heaps WHERE unseen_blocks IS NULL")}
     pages = collections.defaultdict(lambda: [0, 0, set()])
     for snapshot, process, at, reason in db.execute("SELECT * FROM snapshots WHERE reason <> 'regular'").fetchall():
         for r in rows.by_process[process]:
@@ -510,7 +514,7 @@ def check_heaps(db, rows, complain):
                 entry = pages[snapshot, page]
                 entry[0] += min(end, page + 4096) - max(r["address"], page)
                 entry[1] += 1
-                entry[2].add(r["backtrace_id"])
+                entry[2].add(r["backtrace_id"] if r["heap_id"] in known else None)
     complain.same_table("page", {key: (n, blocks, stacks.pop() if len(stacks) == 1 else None)
                                  for key, (n, blocks, stacks) in pages.items()},
                         {(snapshot, page + 4096 * i): (live // count, *rest)
@@ -530,7 +534,8 @@ def check_heap_sums(db, complain):
         if owner is not NEVER:
             pages, all_live, least, block = pins.get((snapshot, owner), (0, 0, live + 1, None))
             pins[snapshot, owner] = (pages + count, all_live + count * live, *((live, example) if live < least else (least, block)))
-    found = table(db, "SELECT snapshot_id, heap_id, pages_to_25, pages_to_50, pages_to_75, pages_to_100 FROM heap_states", 2)
+    found = table(db, "SELECT snapshot_id, heap_id, pages_to_25, pages_to_50, pages_to_75, pages_to_100 FROM heap_states"
+                      " WHERE heap_id IN (SELECT heap_id FROM heaps WHERE unseen_blocks IS NULL)", 2)
     complain.same_table("fill of heap", {key: tuple(fills[key]) for key in found}, found)
     complain.same_table("pin", pins, table(
         db, "SELECT snapshot_id, backtrace_id, pages, live_bytes, emptiest_bytes, example_allocation_id FROM heap_pins"

@@ -7,6 +7,7 @@
  * mmapped  large blocks with mappings of their own
  * arenas   four threads with arenas of their own, with holes
  * trimmed  most of the blocks freed, then malloc_trim
+ * forked   of a fork child with arenas of its own: most of the first heap is inherited
  */
 #include "tests/workloads/workload.h"
 
@@ -15,6 +16,7 @@
 #include <pthread.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
 
 enum {
@@ -110,6 +112,23 @@ static void use_threads(void)
         pthread_join(threads[i], NULL);
 }
 
+/* Every third inherited block is freed here and one of the child's lies in its place. */
+static int use_child(void)
+{
+    int status = 0;
+
+    make_blocks(blocks, N_BLOCKS);
+    if (fork() == 0) {
+        free_blocks(blocks, N_BLOCKS, 3);
+        make_blocks(blocks + N_BLOCKS - 1000, 1000);
+        use_threads();
+        _exit(0);
+    }
+    wait(&status);
+    free_blocks(blocks, N_BLOCKS, 1);
+    return status;
+}
+
 static void use_mappings(void)
 {
     static void *large[N_LARGE];
@@ -125,6 +144,8 @@ int main(int argc, char **argv)
 {
     const char *shape = argc > 1 ? argv[1] : "small";
 
+    if (strcmp(shape, "forked") == 0)
+        return use_child() != 0;
     if (strcmp(shape, "arenas") == 0) {
         use_threads();
     } else if (strcmp(shape, "mmapped") == 0) {

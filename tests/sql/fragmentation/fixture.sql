@@ -1,12 +1,14 @@
 -- Heap 1 at the peak: 16 KiB = 6000 live + 200 slack + 184 overhead + 1808 holes + 4096 wholly free page + 4096 top;
 -- unused 1 - 6000 / 16384. Its two pages: 4000 of 4096 bytes live (97.7 %, last class), 1024 (25 %, second class).
 -- At the end 100 bytes (2.4 %) and 2048 (50 %): first and third class. Heap 2 is empty: no share, no topmost block, no pages.
--- Regular snapshots are not shown.
+-- Regular snapshots are not shown. Process 2 is a fork child: what it inherited in heap 3 has no rows, so nobody knows what is free there.
 .read code.sql
-INSERT INTO heaps VALUES (1, 1, 'brk', 0x10000, 0x14000, 0x10010, 'glibc'), (2, 1, 'arena', 0x20000, 0x20000, NULL, 'glibc');
-INSERT INTO snapshots VALUES (1, 1, 60000000000, 'peak'), (2, 1, 100000000000, 'end'), (3, 1, 50000000000, 'regular');
+INSERT INTO heaps VALUES (1, 1, 'brk', 0x10000, 0x14000, 0x10010, 'glibc', NULL), (2, 1, 'arena', 0x20000, 0x20000, NULL, 'glibc', NULL),
+  (3, 2, 'brk', 0x10000, 0x14000, 0x10010, 'glibc', 'inherited');
+INSERT INTO snapshots VALUES (1, 1, 60000000000, 'peak'), (2, 1, 100000000000, 'end'), (3, 1, 50000000000, 'regular'), (4, 2, 20000000000, 'peak');
 INSERT INTO heap_states VALUES
   (1, 1, 16384, 6000, 200, 184, 1808, 4096, 4096, 77, 4, 0, 1, 0, 1),
   (2, 1, 16384, 2100, 48, 0, 6044, 0, 8192, 78, 8, 1, 0, 1, 0),
   (2, 2, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, 0, 0, 0, 0),
-  (3, 1, 16384, 1, 0, 0, 4095, 12288, 0, 5, 4, 1, 0, 0, 0);
+  (3, 1, 16384, 1, 0, 0, 4095, 12288, 0, 5, 4, 1, 0, 0, 0),
+  (4, 3, 16384, 500, 24, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);

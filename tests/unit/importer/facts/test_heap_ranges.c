@@ -33,10 +33,22 @@ static struct heap_ranges *new_ranges(void)
     return ranges;
 }
 
+static void born_at(struct heap_ranges *ranges, uint64_t time_ns, uint32_t process, int call,
+                    uint64_t address, uint64_t bytes)
+{
+    struct heap_birth birth = {.time_ns = time_ns,
+                               .address = address,
+                               .usable_bytes = bytes,
+                               .process = process,
+                               .call = (uint8_t)call};
+
+    assert_int_equal(heap_ranges_born(ranges, &birth, NULL), 0);
+}
+
 static void born(struct heap_ranges *ranges, uint32_t process, int call, uint64_t address,
                  uint64_t bytes)
 {
-    assert_int_equal(heap_ranges_born(ranges, process, (uint8_t)call, address, bytes, NULL), 0);
+    born_at(ranges, 0, process, call, address, bytes);
 }
 
 static void check(const struct heap_ranges *ranges, uint32_t id, uint32_t process,
@@ -118,6 +130,34 @@ static void extents(void **state)
     heap_ranges_free(ranges);
 }
 
+/* HR-4: a heap in which the parent had a block before the fork may have inherited ones; one that
+ * the parent made later, or that lies elsewhere, is the child's alone. */
+static void unseen_blocks(void **state)
+{
+    struct heap_ranges *ranges = new_ranges();
+
+    (void)state;
+    born_at(ranges, 100, 1, MAIN, MAIN_HEAP + 0x290, 100);
+    born_at(ranges, 200, 2, MAIN, MAIN_HEAP + 3 * MIB, 100);
+    born_at(ranges, 300, 1, IN_ARENA, ARENA + 0x8c0, 100);
+    born_at(ranges, 300, 2, IN_ARENA, ARENA + 0x8c0, 100);
+    born_at(ranges, 400, 2, MAIN, MAIN_HEAP + 0x400, 100);
+    assert_int_equal(heap_ranges_finish(ranges, NULL), 0);
+    assert_int_equal(heap_ranges_count(ranges), 4);
+    heap_ranges_mark_inherited(ranges, 2, 1, 99);
+    assert_int_equal(heap_ranges_get(ranges, 3)->unseen, HEAP_ALL_SEEN);
+    heap_ranges_mark_inherited(ranges, 2, 1, 150);
+    assert_int_equal(heap_ranges_get(ranges, 3)->unseen, HEAP_INHERITED);
+    assert_int_equal(heap_ranges_get(ranges, 4)->unseen, HEAP_ALL_SEEN);
+    heap_ranges_mark_untracked(ranges, 2);
+    assert_int_equal(heap_ranges_get(ranges, 3)->unseen, HEAP_INHERITED);
+    assert_int_equal(heap_ranges_get(ranges, 4)->unseen, HEAP_UNTRACKED);
+    heap_ranges_mark_inherited(ranges, 2, 0, 0);
+    assert_int_equal(heap_ranges_get(ranges, 4)->unseen, HEAP_INHERITED);
+    assert_int_equal(heap_ranges_get(ranges, 1)->unseen, HEAP_ALL_SEEN);
+    heap_ranges_free(ranges);
+}
+
 /* No log can make a block cover all pages there are. */
 static void implausible(void **state)
 {
@@ -131,10 +171,8 @@ static void implausible(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(glibc),
-        cmocka_unit_test(foreign),
-        cmocka_unit_test(extents),
-        cmocka_unit_test(implausible),
+        cmocka_unit_test(glibc),         cmocka_unit_test(foreign),     cmocka_unit_test(extents),
+        cmocka_unit_test(unseen_blocks), cmocka_unit_test(implausible),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
