@@ -44,5 +44,10 @@ set(CPACK_DEBIAN_PACKAGE_SECTION devel)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 # A private directory: dpkg-shlibdeps must not look for packages that provide libmtrace.so.
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${CMAKE_BINARY_DIR}/collector)
+# What is loaded by name, dpkg-shlibdeps cannot see; Debian calls the package of libName.so.4.0 libname4.0.
+if(MTRACE_ZYDIS_SONAME)
+  string(REPLACE ".so." "" zydis_package ${MTRACE_ZYDIS_SONAME})
+  string(TOLOWER ${zydis_package} CPACK_DEBIAN_PACKAGE_DEPENDS)
+endif()
 set(CPACK_DEBIAN_PACKAGE_SUGGESTS "sqlite3, libc6-dbg")
 include(CPack)

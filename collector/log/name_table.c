@@ -54,7 +54,7 @@ static char *take_room(size_t size_bytes)
 
 static struct name_entry *chunk_of(const struct name_table *table, uint32_t id)
 {
-    return atomic_load_explicit(&table->chunks[id / NAME_TABLE_CHUNK], memory_order_acquire);
+    return atomic_load_explicit(&table->store->chunks[id / NAME_TABLE_CHUNK], memory_order_acquire);
 }
 
 /* Of an id that take_id gave. */
@@ -84,8 +84,9 @@ static bool make_chunk(struct name_table *table, uint32_t id)
     chunk = memory_map_inherited(size_bytes);
     if (!chunk)
         return false;
-    if (!atomic_compare_exchange_strong_explicit(&table->chunks[id / NAME_TABLE_CHUNK], &none,
-                                                 chunk, memory_order_acq_rel, memory_order_relaxed))
+    if (!atomic_compare_exchange_strong_explicit(&table->store->chunks[id / NAME_TABLE_CHUNK],
+                                                 &none, chunk, memory_order_acq_rel,
+                                                 memory_order_relaxed))
         memory_unmap(chunk, size_bytes);
     return true;
 }
@@ -157,7 +158,7 @@ static uint32_t find(const struct name_table *table, uint32_t id, uint32_t end, 
 uint32_t name_table_intern(struct name_table *table, const char *text, size_t text_bytes)
 {
     uint32_t hash = hash_of(text, text_bytes);
-    _Atomic uint32_t *bucket = &table->buckets[hash % NAME_TABLE_BUCKETS];
+    _Atomic uint32_t *bucket = &table->store->buckets[hash % NAME_TABLE_BUCKETS];
     uint32_t newest = atomic_load_explicit(bucket, memory_order_acquire);
     uint32_t id = find(table, newest, 0, text, text_bytes, hash);
     struct name_entry *entry;

@@ -32,13 +32,18 @@ enum {
 
 struct name_entry;
 
-/* All zero but the first two: empty. */
+/* Apart from what has a value from the start, so that no library file must hold all the zeros. */
+struct name_store {
+    _Atomic(struct name_entry *) chunks[NAME_TABLE_CHUNKS];
+    _Atomic uint32_t buckets[NAME_TABLE_BUCKETS]; /* newest id, 0: none */
+};
+
+/* n_lost 0, the store all zero: empty. */
 struct name_table {
     enum log_def_kind kind;
     _Atomic uint32_t next_id; /* first: the first id */
     _Atomic uint32_t n_lost;  /* ids that name nothing: NT-3 */
-    _Atomic(struct name_entry *) chunks[NAME_TABLE_CHUNKS];
-    _Atomic uint32_t buckets[NAME_TABLE_BUCKETS]; /* newest id, 0: none */
+    struct name_store *store;
 };
 
 /* The text with a new id; 0: no memory, or no id left. */

@@ -6,6 +6,10 @@
 #include <signal.h>
 #include <time.h>
 
+enum {
+    MAX_LINES = 32
+};
+
 /* A value need not end with a NUL: those of MTRACE_RECORDER end with their line. */
 struct span {
     const char *text;
@@ -46,47 +50,85 @@ static const struct choice g_booleans[] = {
 const char *config_find(const char *const *environment, const char *name)
 {
     for (; environment && *environment; environment++) {
-        const char *rest = fmt_after_prefix(*environment, name);
+        const char *rest = **environment == *name ? fmt_after_prefix(*environment, name) : NULL;
         if (rest && *rest == '=')
             return rest + 1;
     }
     return NULL;
 }
 
-static bool find_assignment(const char *lines, const char *name, struct span *ret_value)
+/* What is asked for a setting at a time: the lines of MTRACE_RECORDER, found once. */
+struct source {
+    const char *const *environment;
+    const char *lines[MAX_LINES];
+    unsigned n_lines;
+    const char *rest; /* lines that did not fit; mostly "" */
+};
+
+static const char *line_end(const char *line)
 {
-    while (lines && *lines) {
-        const char *rest = fmt_after_prefix(lines, name);
-        const char *end = lines;
-        while (*end && *end != '\n')
-            end++;
-        if (rest && *rest == '=') {
-            *ret_value = (struct span){rest + 1, (size_t)(end - rest - 1)};
-            return true;
-        }
-        lines = *end ? end + 1 : end;
+    while (*line && *line != '\n')
+        line++;
+    return line;
+}
+
+static struct source open_source(const char *const *environment)
+{
+    const char *lines = config_find(environment, "MTRACE_RECORDER");
+    struct source source = {.environment = environment, .rest = lines ? lines : ""};
+
+    while (*source.rest && source.n_lines < MAX_LINES) {
+        const char *end = line_end(source.rest);
+        source.lines[source.n_lines++] = source.rest;
+        source.rest = *end ? end + 1 : end;
     }
-    return false;
+    return source;
+}
+
+/* The value when the line assigns one to `name`. */
+static bool read_line(const char *line, const char *name, struct span *ret_value)
+{
+    const char *rest = fmt_after_prefix(line, name);
+
+    if (!rest || *rest != '=')
+        return false;
+    *ret_value = (struct span){rest + 1, (size_t)(line_end(rest) - rest - 1)};
+    return true;
+}
+
+static bool find_assignment(const struct source *source, const char *name, struct span *ret_value)
+{
+    const char *rest = source->rest;
+
+    for (unsigned i = 0; i < source->n_lines; i++)
+        if (read_line(source->lines[i], name, ret_value))
+            return true;
+    while (*rest && !read_line(rest, name, ret_value)) {
+        const char *end = line_end(rest);
+        rest = *end ? end + 1 : end;
+    }
+    return *rest != '\0';
 }
 
 const char *config_find_assignment(const char *const *environment, const char *name,
                                    size_t *ret_bytes)
 {
+    struct source source = open_source(environment);
     struct span value;
 
-    if (!find_assignment(config_find(environment, "MTRACE_RECORDER"), name, &value))
+    if (!find_assignment(&source, name, &value))
         return NULL;
     *ret_bytes = value.length;
     return value.text;
 }
 
-static bool find_value(const char *const *environment, const char *name, struct span *ret_value)
+static bool find_value(const struct source *source, const char *name, struct span *ret_value)
 {
     const char *own;
 
-    if (find_assignment(config_find(environment, "MTRACE_RECORDER"), name, ret_value))
+    if (find_assignment(source, name, ret_value))
         return true;
-    own = config_find(environment, name);
+    own = config_find(source->environment, name);
     if (own)
         *ret_value = (struct span){own, fmt_length(own)};
     return own != NULL;
@@ -99,12 +141,12 @@ static bool span_is(struct span span, const char *text)
     return rest == span.text + span.length;
 }
 
-static void read_choice(const char *const *environment, const char *name,
-                        const struct choice *choices, struct config *config, unsigned *value)
+static void read_choice(const struct source *source, const char *name, const struct choice *choices,
+                        struct config *config, unsigned *value)
 {
     struct span span;
 
-    if (!find_value(environment, name, &span) || span.length == 0)
+    if (!find_value(source, name, &span) || span.length == 0)
         return;
     for (; choices->name; choices++)
         if (span_is(span, choices->name)) {
@@ -114,12 +156,12 @@ static void read_choice(const char *const *environment, const char *name,
     config->bad_variable = name;
 }
 
-static bool read_boolean(const char *const *environment, const char *name, struct config *config,
+static bool read_boolean(const struct source *source, const char *name, struct config *config,
                          bool preset)
 {
     unsigned value = preset;
 
-    read_choice(environment, name, g_booleans, config, &value);
+    read_choice(source, name, g_booleans, config, &value);
     return value != 0;
 }
 
@@ -166,13 +208,13 @@ static bool parse_size(struct span span, uint64_t *ret_value)
     return true;
 }
 
-static uint64_t read_number(const char *const *environment, const char *name, struct config *config,
+static uint64_t read_number(const struct source *source, const char *name, struct config *config,
                             uint64_t preset, uint64_t most)
 {
     struct span span;
     uint64_t value = preset;
 
-    if (!find_value(environment, name, &span) || span.length == 0 || span_is(span, "none"))
+    if (!find_value(source, name, &span) || span.length == 0 || span_is(span, "none"))
         return preset;
     if (!parse_size(span, &value) || value > most) {
         config->bad_variable = name;
@@ -181,13 +223,13 @@ static uint64_t read_number(const char *const *environment, const char *name, st
     return value;
 }
 
-static void read_text(const char *const *environment, const char *name, struct config *config,
+static void read_text(const struct source *source, const char *name, struct config *config,
                       char *text, const char *preset)
 {
     struct fmt out = {text, CONFIG_PATH_BYTES, 0, false};
     struct span span = {preset, fmt_length(preset)};
 
-    find_value(environment, name, &span);
+    find_value(source, name, &span);
     text[0] = '\0';
     fmt_bytes(&out, span.text, span.length);
     if (out.is_cut)
@@ -211,11 +253,11 @@ static void read_ancestor(const char *const *environment, struct config *config)
     fmt_string(&out, at);
 }
 
-static int toggle_signal(const char *const *environment, struct config *config)
+static int toggle_signal(const struct source *source, struct config *config)
 {
     unsigned number = config->is_disabled_by_default ? SIGUSR1 : 0;
 
-    read_choice(environment, "MTRACE_SIGNAL_TOGGLE", g_signals, config, &number);
+    read_choice(source, "MTRACE_SIGNAL_TOGGLE", g_signals, config, &number);
     return (int)number;
 }
 
@@ -229,40 +271,38 @@ static void read_fallback_directory(const char *const *environment, struct confi
 
 void config_read(const char *const *environment, struct config *ret_config)
 {
+    const struct source source = open_source(environment);
     struct config *config = ret_config;
     unsigned unwinder = CONFIG_UNWINDER_FAST;
     unsigned level = CONFIG_LEVEL_SILENT;
     unsigned may_use_tsc = true;
 
     config->bad_variable = NULL;
-    read_text(environment, "MTRACE_OUTPUT", config, config->output, "mtrace_%e_%t_%p.dat");
-    read_text(environment, "MTRACE_LOGFILE", config, config->log_file, "");
-    read_text(environment, "MTRACE_POOL", config, config->pool, "");
+    read_text(&source, "MTRACE_OUTPUT", config, config->output, "mtrace_%e_%t_%p.dat");
+    read_text(&source, "MTRACE_LOGFILE", config, config->log_file, "");
+    read_text(&source, "MTRACE_POOL", config, config->pool, "");
     read_ancestor(environment, config);
     read_fallback_directory(environment, config);
-    read_choice(environment, "MTRACE_UNWINDER", g_unwinders, config, &unwinder);
-    read_choice(environment, "MTRACE_LOG", g_levels, config, &level);
-    read_choice(environment, "MTRACE_CLOCK", g_clocks, config, &may_use_tsc);
+    read_choice(&source, "MTRACE_UNWINDER", g_unwinders, config, &unwinder);
+    read_choice(&source, "MTRACE_LOG", g_levels, config, &level);
+    read_choice(&source, "MTRACE_CLOCK", g_clocks, config, &may_use_tsc);
     config->may_use_tsc = may_use_tsc;
     config->unwinder = (enum config_unwinder)unwinder;
     config->level = (enum config_level)level;
     config->recorder_pid =
-        (uint32_t)read_number(environment, "MTRACE_RECORDER_PID", config, 0, INT32_MAX);
-    config->target_pid =
-        (uint32_t)read_number(environment, "MTRACE_TARGET_PID", config, 0, INT32_MAX);
-    config->max_depth =
-        (uint32_t)read_number(environment, "MTRACE_MAX_DEPTH", config, 0, UINT32_MAX);
+        (uint32_t)read_number(&source, "MTRACE_RECORDER_PID", config, 0, INT32_MAX);
+    config->target_pid = (uint32_t)read_number(&source, "MTRACE_TARGET_PID", config, 0, INT32_MAX);
+    config->max_depth = (uint32_t)read_number(&source, "MTRACE_MAX_DEPTH", config, 0, UINT32_MAX);
     config->max_live_bytes =
-        read_number(environment, "MTRACE_MAX_LIVE", config, (uint64_t)4 << 30, UINT64_MAX);
+        read_number(&source, "MTRACE_MAX_LIVE", config, (uint64_t)4 << 30, UINT64_MAX);
     config->is_disabled_by_default =
-        read_boolean(environment, "MTRACE_DISABLE_BY_DEFAULT", config, false);
-    config->toggle_signal = toggle_signal(environment, config);
-    config->has_free_backtraces =
-        read_boolean(environment, "MTRACE_BACKTRACES_ON_FREE", config, true);
-    config->follows_children = read_boolean(environment, "MTRACE_FOLLOW_CHILDREN", config, false);
-    config->adds_asan_option = read_boolean(environment, "MTRACE_ASAN_OPTION", config, false);
-    config->zeroes_memory = read_boolean(environment, "MTRACE_ZERO_MEMORY", config, false);
-    config->gathers_mmaps = read_boolean(environment, "MTRACE_GATHER_MMAPS", config, true);
+        read_boolean(&source, "MTRACE_DISABLE_BY_DEFAULT", config, false);
+    config->toggle_signal = toggle_signal(&source, config);
+    config->has_free_backtraces = read_boolean(&source, "MTRACE_BACKTRACES_ON_FREE", config, true);
+    config->follows_children = read_boolean(&source, "MTRACE_FOLLOW_CHILDREN", config, false);
+    config->adds_asan_option = read_boolean(&source, "MTRACE_ASAN_OPTION", config, false);
+    config->zeroes_memory = read_boolean(&source, "MTRACE_ZERO_MEMORY", config, false);
+    config->gathers_mmaps = read_boolean(&source, "MTRACE_GATHER_MMAPS", config, true);
 }
 
 static void append_executable(struct fmt *out)

@@ -23,8 +23,11 @@ _Static_assert((int)MTRACE_GROUP_ROOT == (int)LOG_GROUP_ROOT
                    && (int)MTRACE_GROUP_UNTRACKED == (int)LOG_GROUP_UNTRACKED,
                "the log has the program's ids");
 
-static struct name_table g_groups = {.kind = LOG_DEF_GROUP, .next_id = FIRST_GROUP};
-static struct name_table g_labels = {.kind = LOG_DEF_MARKER, .next_id = FIRST_LABEL};
+static struct name_store g_group_names, g_label_names;
+static struct name_table g_groups = {
+    .kind = LOG_DEF_GROUP, .next_id = FIRST_GROUP, .store = &g_group_names};
+static struct name_table g_labels = {
+    .kind = LOG_DEF_MARKER, .next_id = FIRST_LABEL, .store = &g_label_names};
 
 static _Atomic uint64_t g_untracked_generation; /* of the log that has its definition */
 static _Atomic uint32_t g_stale_exits, g_bad_handles, g_refused_groups;

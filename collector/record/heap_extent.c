@@ -62,9 +62,9 @@ static bool parse_line(const char *at, struct mapping *ret_mapping)
         n_spaces += *at == ' ';
     }
     mapping.is_anonymous = fmt_after_prefix(at, "00:00 0") != NULL;
-    while (*at && *at != '[' && *at != '/')
+    while (mapping.is_anonymous && *at && *at != '[' && *at != '/')
         at++;
-    mapping.is_brk = fmt_after_prefix(at, "[heap]") != NULL;
+    mapping.is_brk = mapping.is_anonymous && fmt_after_prefix(at, "[heap]") != NULL;
     *ret_mapping = mapping;
     return true;
 }

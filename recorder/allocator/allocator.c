@@ -2,6 +2,7 @@
 #include "recorder/allocator/allocator.h"
 
 #include "recorder/allocator/elf_file.h"
+#include "recorder/allocator/entry_names.h"
 
 #include <elf.h>
 #include <stddef.h>
@@ -66,43 +67,17 @@ static const char *linked_one(const struct elf_file *file, void *libraries)
 
 /* ---- what is inside it ------------------------------------------------------------------------ */
 
-static const struct entry_point {
-    const char *name; /* "*" in front: with any prefix that ends in '_', or none */
-    const char *allocator;
-} g_entry_points[] = {
-    {"*mallocx", "jemalloc"},
-    {"_rjem_malloc", "jemalloc"},
-    {"je_malloc", "jemalloc"},
-    {"mi_malloc", "mimalloc"},
-    {"mi_malloc_aligned", "mimalloc"},
-    {"tc_malloc", "tcmalloc"},
-    {"TCMallocInternalMalloc", "tcmalloc"},
-    {"rpmalloc", "rpmalloc"},
-    {"sn_malloc", "snmalloc"},
-    {"sn_rust_alloc", "snmalloc"},
-    {"scudo_malloc", "Scudo"},
-    {"dlmalloc", "dlmalloc"},
-};
-
-static bool is_entry_point(const char *name, const char *pattern)
-{
-    size_t n = strlen(name);
-    size_t n_pattern = strlen(pattern + 1);
-
-    if (*pattern != '*')
-        return strcmp(name, pattern) == 0;
-    return n >= n_pattern && strcmp(name + n - n_pattern, pattern + 1) == 0
-           && (n == n_pattern || name[n - n_pattern - 1] == '_');
-}
-
 static bool is_none(const struct elf_file_symbol *symbol, void *context)
 {
     const char **found = context;
+    struct entry_name name;
 
-    for (size_t i = 0; i < sizeof(g_entry_points) / sizeof(*g_entry_points); i++)
-        if (elf_file_is_own_function(&symbol->symbol)
-            && is_entry_point(symbol->name, g_entry_points[i].name))
-            *found = g_entry_points[i].allocator;
+    if (!elf_file_is_function(&symbol->symbol))
+        return true;
+    if (entry_names_jemalloc_prefix(symbol->name) >= 0)
+        *found = "jemalloc";
+    else if (entry_names_find(symbol->name, NULL, &name) && name.is_telling)
+        *found = name.allocator;
     return *found == NULL;
 }
 
@@ -117,20 +92,29 @@ static const char *find_inside(const struct elf_file *file, void *context)
 
 /* ---- all ------------------------------------------------------------------------------------- */
 
-static bool brings_one(const char *path, const char *preload, const char *const *libraries)
-{
-    return (preload && names_one(preload, libraries))
-           || elf_file_ask(path, linked_one, (void *)(uintptr_t)libraries);
-}
-
-bool allocator_has_operators(const char *path, const char *preload)
-{
-    return brings_one(path, preload, g_with_operators);
-}
-
 bool allocator_wants_to_be_first(const char *path, const char *preload)
 {
-    return brings_one(path, preload, g_first);
+    return (preload && names_one(preload, g_first))
+           || elf_file_ask(path, linked_one, (void *)(uintptr_t)g_first);
+}
+
+static const char *look(const struct elf_file *file, void *context)
+{
+    struct allocator_use *use = context;
+
+    use->has_operators =
+        use->has_operators || linked_one(file, (void *)(uintptr_t)g_with_operators);
+    if (use->wanted != ALLOCATOR_LET_BE)
+        entry_plan_read(file, use->wanted == ALLOCATOR_PLAN_ANY, &use->plan);
+    return NULL;
+}
+
+void allocator_look(const char *path, const char *preload, enum allocator_plan wanted,
+                    struct allocator_use *ret_use)
+{
+    *ret_use = (struct allocator_use){
+        .wanted = wanted, .has_operators = preload && names_one(preload, g_with_operators)};
+    (void)elf_file_ask(path, look, ret_use);
 }
 
 const char *allocator_inside(const char *path)

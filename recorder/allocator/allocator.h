@@ -11,13 +11,27 @@
 #ifndef MTRACE_RECORDER_ALLOCATOR_H
 #define MTRACE_RECORDER_ALLOCATOR_H
 
+#include "recorder/allocator/entry_plan.h"
+
 #include <stdbool.h>
 
-/*
- * Its C++ operators do not call malloc by name. `path`: of the program; `preload`: its LD_PRELOAD,
- * or NULL.
- */
-bool allocator_has_operators(const char *path, const char *preload);
+enum allocator_plan {
+    ALLOCATOR_LET_BE,
+    ALLOCATOR_PLAN_PROVEN, /* EP-3 of entry_plan.h */
+    ALLOCATOR_PLAN_ANY,
+};
+
+struct allocator_use {
+    enum allocator_plan wanted;
+    bool has_operators; /* its C++ operators do not call malloc by name */
+    struct entry_plan
+        plan; /* as wanted, for one inside the executable; give it to entry_plan_done */
+};
+
+/* What must be known before the program starts. `path`: of the program; `preload`: its LD_PRELOAD, or
+ * NULL. */
+void allocator_look(const char *path, const char *preload, enum allocator_plan wanted,
+                    struct allocator_use *ret_use);
 
 /* It is AddressSanitizer's, which ends a program in which another library comes before it. */
 bool allocator_wants_to_be_first(const char *path, const char *preload);

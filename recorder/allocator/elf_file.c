@@ -82,6 +82,7 @@ static bool visit_table(const struct elf_file *file, const Elf64_Shdr *table, el
     for (uint64_t i = 0; i < table->sh_size / sizeof(symbol.symbol); i++)
         if (elf_file_copy(file, table->sh_offset + i * sizeof(symbol.symbol), &symbol.symbol,
                           sizeof(symbol.symbol))
+            && symbol.symbol.st_shndx != SHN_UNDEF
             && get_name(file, names.sh_offset, names.sh_offset + names.sh_size, &symbol)
             && !visit(&symbol, context))
             return false;
@@ -98,11 +99,11 @@ void elf_file_visit_symbols(const struct elf_file *file, elf_file_visit *visit, 
             goes_on = visit_table(file, &section, visit, context);
 }
 
-bool elf_file_is_own_function(const Elf64_Sym *symbol)
+bool elf_file_is_function(const Elf64_Sym *symbol)
 {
     unsigned type = ELF64_ST_TYPE(symbol->st_info);
 
-    return symbol->st_shndx != SHN_UNDEF && (type == STT_FUNC || type == STT_GNU_IFUNC);
+    return type == STT_FUNC || type == STT_GNU_IFUNC;
 }
 
 const char *elf_file_ask(const char *path, elf_file_question *question, void *context)

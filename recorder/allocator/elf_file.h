@@ -42,8 +42,8 @@ bool elf_file_get_section(const struct elf_file *file, unsigned i, Elf64_Shdr *r
 bool elf_file_find_loaded(const struct elf_file *file, uint64_t address, uint64_t n,
                           Elf64_Phdr *ret_segment, const uint8_t **ret_bytes);
 
-/* Tells every symbol of .symtab and .dynsym whose name is shorter than ELF_FILE_NAME_BYTES, until one
- * is answered by false. */
+/* Tells every symbol that .symtab and .dynsym define, and whose name is shorter than ELF_FILE_NAME_BYTES,
+ * until one is answered by false. */
 enum {
     ELF_FILE_NAME_BYTES = 64
 };
@@ -57,7 +57,7 @@ struct elf_file_symbol {
 typedef bool elf_file_visit(const struct elf_file_symbol *symbol, void *context);
 void elf_file_visit_symbols(const struct elf_file *file, elf_file_visit *visit, void *context);
 
-/* Defined here, and a function or the choice of one. */
-bool elf_file_is_own_function(const Elf64_Sym *symbol);
+/* A function, or the choice of one. */
+bool elf_file_is_function(const Elf64_Sym *symbol);
 
 #endif

@@ -15,6 +15,7 @@ enum {
     OPERATORS = 64, /* C++'s, which have no prefix */
     CAMEL = 128,    /* TCMallocInternalMalloc */
     MIMALLOC_HEAP = 256,
+    TELLING = 512, /* behind a prefix */
 };
 
 static const struct {
@@ -42,7 +43,7 @@ static const struct word {
     enum log_call call;
     unsigned of;
 } g_words[] = {
-    {"malloc", "+s", LOG_CALL_MALLOC, STANDARD},
+    {"malloc", "+s", LOG_CALL_MALLOC, STANDARD | TELLING},
     {"calloc", "+ns", LOG_CALL_CALLOC, STANDARD},
     {"realloc", "=ps", LOG_CALL_REALLOC, STANDARD},
     {"reallocarray", "=pns", LOG_CALL_REALLOCARRAY, STANDARD},
@@ -91,7 +92,7 @@ static const struct word {
     {"zalloc", "+s", LOG_CALL_CALLOC, MIMALLOC | RPMALLOC},
     {"zalloc_small", "+s", LOG_CALL_CALLOC, MIMALLOC},
     {"mallocn", "+ns", LOG_CALL_MALLOC, MIMALLOC},
-    {"malloc_aligned", "+sa", LOG_CALL_ALIGNED_ALLOC, MIMALLOC},
+    {"malloc_aligned", "+sa", LOG_CALL_ALIGNED_ALLOC, MIMALLOC | TELLING},
     {"malloc_aligned_at", "+sa-", LOG_CALL_ALIGNED_ALLOC, MIMALLOC},
     {"zalloc_aligned", "+sa", LOG_CALL_ALIGNED_ALLOC, MIMALLOC},
     {"zalloc_aligned_at", "+sa-", LOG_CALL_ALIGNED_ALLOC, MIMALLOC},
@@ -120,7 +121,7 @@ static const struct word {
     {"free_size_aligned", "-p", LOG_CALL_MALLOC, MIMALLOC},
     {"usable_size", "u", LOG_CALL_MALLOC, MIMALLOC},
 
-    {"rust_alloc", "+as", LOG_CALL_MALLOC, SNMALLOC},
+    {"rust_alloc", "+as", LOG_CALL_MALLOC, SNMALLOC | TELLING},
     {"rust_alloc_zeroed", "+as", LOG_CALL_CALLOC, SNMALLOC},
     {"rust_dealloc", "-p", LOG_CALL_MALLOC, SNMALLOC},
     {"rust_realloc", "=pa-s", LOG_CALL_REALLOC, SNMALLOC},
@@ -131,7 +132,7 @@ static const struct word {
     {"malloc_heap_free", "?", LOG_CALL_MALLOC, RPMALLOC}, /* what heaps of the program's own do */
     {"malloc_heap_realloc", "?", LOG_CALL_REALLOC, RPMALLOC},
 
-    {"Malloc", "+s", LOG_CALL_MALLOC, CAMEL},
+    {"Malloc", "+s", LOG_CALL_MALLOC, CAMEL | TELLING},
     {"Calloc", "+ns", LOG_CALL_CALLOC, CAMEL},
     {"Realloc", "=ps", LOG_CALL_REALLOC, CAMEL},
     {"ReallocArray", "=pns", LOG_CALL_REALLOCARRAY, CAMEL},
@@ -195,6 +196,7 @@ static bool find_word(const char *text, unsigned of, struct entry_name *ret_name
         if ((g_words[i].of & of) && strcmp(text, g_words[i].text) == 0) {
             ret_name->shape = g_words[i].shape;
             ret_name->call = g_words[i].call;
+            ret_name->is_telling = *ret_name->prefix && (g_words[i].of & TELLING);
             return true;
         }
     return false;
@@ -238,6 +240,18 @@ static bool is_mangled(const char *name)
 {
     return strncmp(name, "_Z", 2) == 0 && strncmp(name, "_Zn", 3) != 0
            && strncmp(name, "_Zd", 3) != 0;
+}
+
+int entry_names_jemalloc_prefix(const char *name)
+{
+    static const char word[] = "mallocx";
+    size_t n = strlen(name);
+    size_t n_prefix = n - strlen(word);
+
+    if (n < strlen(word) || strcmp(name + n_prefix, word) != 0
+        || (n_prefix > 0 && name[n_prefix - 1] != '_'))
+        return -1;
+    return (int)n_prefix;
 }
 
 bool entry_names_find(const char *name, const char *own_prefix, struct entry_name *ret_name)

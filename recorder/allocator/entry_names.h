@@ -30,9 +30,14 @@ struct entry_name {
     const char *prefix;    /* names with the same are of one allocator */
     const char *shape;
     enum log_call call;
+    bool is_telling; /* a program with this function has the allocator inside, most likely */
 };
 
 /* False: it is nobody's. own_prefix: one more of jemalloc's, or NULL. */
 bool entry_names_find(const char *name, const char *own_prefix, struct entry_name *ret_name);
+
+/* The length of the prefix before jemalloc's mallocx, which nobody else has: 0 for "mallocx", 4 for
+ * "any_mallocx", -1 for other names. */
+int entry_names_jemalloc_prefix(const char *name);
 
 #endif

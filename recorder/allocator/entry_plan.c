@@ -4,6 +4,7 @@
 #include "recorder/allocator/elf_file.h"
 #include "recorder/allocator/entry_names.h"
 #include "recorder/allocator/moved_code.h"
+#include "support/growing.h"
 
 #include <inttypes.h>
 #include <stdint.h>
@@ -28,8 +29,9 @@ struct entry {
 
 struct search {
     const struct elf_file *file;
-    struct entry entries[MAX_ENTRIES];
+    struct entry *entries; /* owned; most programs have none */
     size_t n;
+    size_t capacity;
     char own_prefix[ELF_FILE_NAME_BYTES]; /* of a jemalloc; "": none but the usual ones */
     const char *sanitizer;                /* NULL: none */
     bool is_any;                          /* also what has no witness */
@@ -81,20 +83,19 @@ static bool is_witness(const char *name)
 /* What must be known of all symbols before one is judged. */
 static bool look(const struct elf_file_symbol *symbol, void *context)
 {
-    static const char jemallocs[] = "_mallocx";
     struct search *search = context;
-    size_t n = strlen(symbol->name);
+    int n_prefix;
     struct entry_name name;
 
-    if (!elf_file_is_own_function(&symbol->symbol))
+    if (!elf_file_is_function(&symbol->symbol))
         return true;
     if (!search->sanitizer)
         search->sanitizer = find_sanitizer(symbol->name);
     search->has_witness |= is_witness(symbol->name);
-    if (n >= sizeof(jemallocs) && strcmp(symbol->name + n - strlen(jemallocs), jemallocs) == 0
-        && !entry_names_find(symbol->name, NULL, &name))
-        (void)snprintf(search->own_prefix, sizeof(search->own_prefix), "%.*s",
-                       (int)(n - strlen("mallocx")), symbol->name);
+    n_prefix = entry_names_jemalloc_prefix(symbol->name);
+    if (n_prefix > 0 && !entry_names_find(symbol->name, NULL, &name))
+        (void)snprintf(search->own_prefix, sizeof(search->own_prefix), "%.*s", n_prefix,
+                       symbol->name);
     return true;
 }
 
@@ -112,23 +113,26 @@ static bool is_meant(const struct elf_file_symbol *symbol, const struct entry_na
 static bool collect(const struct elf_file_symbol *symbol, void *context)
 {
     struct search *search = context;
-    struct entry *entry = &search->entries[search->n];
+    struct entry *entries;
     const char *own = search->own_prefix;
     struct entry_name name;
 
-    if (!elf_file_is_own_function(&symbol->symbol)
+    if (!elf_file_is_function(&symbol->symbol)
         || !entry_names_find(symbol->name, *own ? own : NULL, &name) || !is_meant(symbol, &name))
         return true;
     for (size_t i = 0; i < search->n; i++)
         if (search->entries[i].at.st_value == symbol->symbol.st_value
             && strcmp(search->entries[i].symbol, symbol->name) == 0)
             return true; /* in both tables */
-    if (search->n == MAX_ENTRIES) {
-        search->is_full = true;
+    entries = search->n < MAX_ENTRIES ? growing_reserve(search->entries, &search->capacity,
+                                                        search->n + 1, sizeof(*entries))
+                                      : NULL;
+    search->is_full = entries == NULL;
+    if (!entries)
         return false;
-    }
-    *entry = (struct entry){.name = name, .at = symbol->symbol};
-    memcpy(entry->symbol, symbol->name, sizeof(entry->symbol));
+    search->entries = entries;
+    entries[search->n] = (struct entry){.name = name, .at = symbol->symbol};
+    memcpy(entries[search->n].symbol, symbol->name, sizeof(entries->symbol));
     search->n++;
     return true;
 }
@@ -284,7 +288,7 @@ static bool is_elsewhere(const struct elf_file_symbol *symbol, void *context)
 {
     struct holder *holder = context;
 
-    if (elf_file_is_own_function(&symbol->symbol)
+    if (elf_file_is_function(&symbol->symbol)
         && holder->place - symbol->symbol.st_value < symbol->symbol.st_size)
         holder->found = symbol->symbol;
     return holder->found.st_size == 0;
@@ -456,43 +460,58 @@ static bool refuse_all(const struct search *search, const Elf64_Ehdr *header)
     return *plan->why != '\0';
 }
 
-static const char *plan_file(const struct elf_file *file, void *context)
+static void plan_file(struct search *search)
 {
-    struct search *search = context;
+    const struct elf_file *file = search->file;
     struct entry_plan *plan = search->plan;
     Elf64_Ehdr header;
 
-    search->file = file;
     if (!elf_file_copy(file, 0, &header, sizeof(header)))
-        return NULL;
+        return;
     elf_file_visit_symbols(file, look, search);
     elf_file_visit_symbols(file, collect, search);
+    if (search->n == 0)
+        return;
     qsort(search->entries, search->n, sizeof(*search->entries), by_prefix);
     drop_others(search);
     plan->allocator = name_allocator(search);
-    if (!plan->allocator)
-        return NULL;
-    if (refuse_all(search, &header))
-        return NULL;
+    if (!plan->allocator || refuse_all(search, &header))
+        return;
     for (size_t i = 0; i < search->n; i++)
         judge(file, &search->entries[i]);
     look_for_hits(search);
     if (refuse_some(search))
         write_plan(search);
+}
+
+void entry_plan_read(const struct elf_file *file, bool any, struct entry_plan *ret_plan)
+{
+    struct search search = {.file = file, .plan = ret_plan, .is_any = any};
+
+    *ret_plan = (struct entry_plan){0};
+    plan_file(&search);
+    free(search.entries);
+}
+
+struct wanted {
+    struct entry_plan *plan;
+    bool any;
+};
+
+static const char *read_wanted(const struct elf_file *file, void *context)
+{
+    const struct wanted *wanted = context;
+
+    entry_plan_read(file, wanted->any, wanted->plan);
     return NULL;
 }
 
 void entry_plan_make(const char *path, bool any, struct entry_plan *ret_plan)
 {
-    struct search *search = calloc(1, sizeof(*search));
+    struct wanted wanted = {ret_plan, any};
 
     *ret_plan = (struct entry_plan){0};
-    if (!search)
-        return;
-    search->plan = ret_plan;
-    search->is_any = any;
-    (void)elf_file_ask(path, plan_file, search);
-    free(search);
+    (void)elf_file_ask(path, read_wanted, &wanted);
 }
 
 void entry_plan_done(struct entry_plan *plan)

@@ -42,8 +42,11 @@ struct entry_plan {
     char why[ENTRY_PLAN_WHY_BYTES]; /* not all, or nothing; "" where all can */
 };
 
+struct elf_file;
+
 /* The file may be anything. any: whatever has the names of an allocator (EP-3). */
 void entry_plan_make(const char *path, bool any, struct entry_plan *ret_plan);
+void entry_plan_read(const struct elf_file *file, bool any, struct entry_plan *ret_plan);
 void entry_plan_done(struct entry_plan *plan);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "recorder/allocator/moved_code.h"
 
+#include <dlfcn.h>
 #include <string.h>
 #if defined(MTRACE_HAS_ZYDIS)
 #    include <Zydis/Zydis.h>
@@ -20,7 +21,42 @@ static bool is_hit(const struct moved_code *moved, uint64_t target)
 
 static const uint8_t g_endbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};
 
+/* What is asked of Zydis. */
+struct zydis {
+    ZyanStatus (*init)(ZydisDecoder *, ZydisMachineMode, ZydisStackWidth);
+    ZyanStatus (*decode)(const ZydisDecoder *, ZydisDecoderContext *, const void *, ZyanUSize,
+                         ZydisDecodedInstruction *);
+};
+
+#    if defined(MTRACE_ZYDIS_SONAME)
+/* Loaded when first asked: few programs have an allocator inside, and its 2,500 relocations would be a
+ * fifth of what a short program's recording takes. */
+static const struct zydis *load(void)
+{
+    static struct zydis zydis;
+    static bool is_tried;
+    void *library = is_tried ? NULL : dlopen(MTRACE_ZYDIS_SONAME, RTLD_LAZY | RTLD_LOCAL);
+
+    is_tried = true;
+    if (library) {
+        *(void **)&zydis.init = dlsym(library, "ZydisDecoderInit");
+        *(void **)&zydis.decode = dlsym(library, "ZydisDecoderDecodeInstruction");
+    }
+    return zydis.init && zydis.decode ? &zydis : NULL;
+}
+#    else
+#        define MTRACE_ZYDIS_SONAME "Zydis"
+
+static const struct zydis *load(void)
+{
+    static const struct zydis zydis = {ZydisDecoderInit, ZydisDecoderDecodeInstruction};
+
+    return &zydis;
+}
+#    endif
+
 struct code {
+    const struct zydis *zydis;
     ZydisDecoder decoder;
     const uint8_t *bytes;
     size_t n;
@@ -30,8 +66,8 @@ struct code {
 static bool decode(const struct code *code, size_t at, ZydisDecodedInstruction *ret)
 {
     return at < code->n
-           && ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&code->decoder, ZYAN_NULL,
-                                                         code->bytes + at, code->n - at, ret))
+           && ZYAN_SUCCESS(
+               code->zydis->decode(&code->decoder, ZYAN_NULL, code->bytes + at, code->n - at, ret))
            && ret->length > 0 && ret->length <= code->n - at;
 }
 
@@ -161,8 +197,10 @@ static const char *move(const struct code *code, size_t at, struct moved_code *m
 
 static bool start(struct code *code)
 {
-    return ZYAN_SUCCESS(
-        ZydisDecoderInit(&code->decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64));
+    code->zydis = load();
+    return code->zydis
+           && ZYAN_SUCCESS(
+               code->zydis->init(&code->decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64));
 }
 
 bool moved_code_is_hit_by(const uint8_t *function, size_t n, uint64_t address,
@@ -212,7 +250,7 @@ const char *moved_code_make(const uint8_t *function, size_t n, uint64_t address,
     if (n == 0 || n > MAX_FUNCTION_BYTES)
         return "its length is not known";
     if (!start(&code))
-        return "the decoder of instructions cannot be used";
+        return MTRACE_ZYDIS_SONAME ", which decodes instructions, cannot be loaded";
     why = move(&code, is_marked ? sizeof(g_endbr64) : 0, ret_moved);
     if (why)
         return why;

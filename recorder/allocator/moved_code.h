@@ -12,7 +12,8 @@
  *        function jumps between its first and its last byte.
  *   MC-2 No call is moved: no return address ever lies in moved code.
  *   MC-3 Nothing is read outside of the bytes given.
- * Failure: a text that says why not; always, when built without Zydis, which decodes instructions.
+ * Failure: a text that says why not; always, when Zydis, which decodes instructions, was not there for the
+ *          build or cannot be loaded now.
  */
 #ifndef MTRACE_RECORDER_MOVED_CODE_H
 #define MTRACE_RECORDER_MOVED_CODE_H

@@ -254,10 +254,10 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         options->starts_off = true;
         return parse_setting(key, arg, state);
     case KEY_PATCH:
-        options->patch = PATCH_ANY;
+        options->patch = ALLOCATOR_PLAN_ANY;
         return 0;
     case KEY_NO_PATCH:
-        options->patch = PATCH_NOTHING;
+        options->patch = ALLOCATOR_LET_BE;
         return 0;
     case KEY_WAIT:
         options->waits_for_children = true;
@@ -309,10 +309,10 @@ static void read_environment(struct options *options)
     if (sample_ms && *sample_ms && strspn(sample_ms, "0123456789") == strlen(sample_ms))
         options->sample_ms = strtoull(sample_ms, NULL, 10);
     options->starts_off = starts_off && strcmp(starts_off, "1") == 0;
-    options->patch = !patch                    ? PATCH_PROVEN
-                     : strcmp(patch, "0") == 0 ? PATCH_NOTHING
-                     : strcmp(patch, "1") == 0 ? PATCH_ANY
-                                               : PATCH_PROVEN;
+    options->patch = !patch                    ? ALLOCATOR_PLAN_PROVEN
+                     : strcmp(patch, "0") == 0 ? ALLOCATOR_LET_BE
+                     : strcmp(patch, "1") == 0 ? ALLOCATOR_PLAN_ANY
+                                               : ALLOCATOR_PLAN_PROVEN;
     options->follows_children = follow && strcmp(follow, "1") == 0;
 }
 

@@ -9,6 +9,8 @@
 #ifndef MTRACE_RECORDER_OPTIONS_H
 #define MTRACE_RECORDER_OPTIONS_H
 
+#include "recorder/allocator/allocator.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -31,13 +33,7 @@ struct options {
     bool is_compressed;
     bool has_report;
     bool starts_off;
-
-    enum {
-        PATCH_NOTHING,
-        PATCH_PROVEN,
-        PATCH_ANY
-    } patch; /* functions of an allocator inside the program */
-
+    enum allocator_plan patch;             /* functions of an allocator inside the program */
     char settings[OPTIONS_SETTINGS_BYTES]; /* for the collector, lines "NAME=value\n" */
 };
 

@@ -363,19 +363,19 @@ static char *beside(const char *suffix)
     return resolved;
 }
 
-int program_find_library(const struct program *program, char **ret_path, struct error *err)
+int program_find_library(bool has_operators, char **ret_path, struct error *err)
 {
     const char *wanted = getenv("MTRACE_LIBRARY");
-    bool is_plain = !allocator_has_operators(program->path, getenv("LD_PRELOAD"));
     char *path;
 
     if (wanted && *wanted)
         path = realpath(wanted, NULL);
     else
-        path = beside(is_plain ? "../lib/mtrace/libmtrace.so" : "../lib/mtrace/libmtrace-new.so");
+        path =
+            beside(has_operators ? "../lib/mtrace/libmtrace-new.so" : "../lib/mtrace/libmtrace.so");
     if (!path && !wanted)
-        path = realpath(is_plain ? MTRACE_LIBRARY_DIR "libmtrace.so"
-                                 : MTRACE_LIBRARY_DIR "libmtrace-new.so",
+        path = realpath(has_operators ? MTRACE_LIBRARY_DIR "libmtrace-new.so"
+                                      : MTRACE_LIBRARY_DIR "libmtrace.so",
                         NULL);
     if (!path)
         return error_set(err, ERROR_IO,

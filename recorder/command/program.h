@@ -52,10 +52,10 @@ void program_done(struct program *program);
  * could. Static text. */
 const char *program_explain(const char *path);
 
-/* Path of libmtrace.so, or of libmtrace-new.so where the program needs it (allocator.h): in
+/* Path of libmtrace.so, or of libmtrace-new.so where the program brings operators of its own (allocator.h): in
  * ../lib/mtrace beside the folder of this program, compiled in, or $MTRACE_LIBRARY. Owned by the
  * caller. */
-int program_find_library(const struct program *program, char **ret_path, struct error *err);
+int program_find_library(bool has_operators, char **ret_path, struct error *err);
 
 /* Path of another program of ours, beside this one; owned by the caller, NULL if not there. */
 char *program_find_sibling(const char *name);

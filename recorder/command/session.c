@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "recorder/command/session.h"
 
-#include "recorder/allocator/entry_plan.h"
+#include "recorder/allocator/allocator.h"
 #include "recorder/command/closing.h"
 #include "recorder/command/program.h"
 #include "recorder/family/log_name.h"
@@ -17,6 +17,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -40,8 +41,8 @@ struct session {
     char *path; /* absolute */
     sigset_t signals;
     uint64_t sleep_ns;
-    uint64_t fork_bytes;    /* most that our fork, its first image, can have had */
-    struct entry_plan plan; /* for an allocator inside the program */
+    uint64_t fork_bytes; /* most that our fork, its first image, can have had */
+    struct allocator_use allocator;
     struct recording_end end;
     bool is_complaining; /* packing failed and was said to */
 };
@@ -96,27 +97,32 @@ static uint64_t own_peak_bytes(void)
     return peak_bytes(&usage);
 }
 
+/* waitid with what the kernel answers, too, and libc's does not hand on. */
+static long look_at_ended(pid_t pid, siginfo_t *ret_info, struct rusage *ret_usage)
+{
+    return syscall(SYS_waitid, pid < 0 ? P_ALL : P_PID, pid < 0 ? 0 : (id_t)pid, ret_info,
+                   WEXITED | WNOHANG | WNOWAIT, ret_usage);
+}
+
 /* wait without waiting (-1: for any), with what else is known of the one that ended. Its ru_maxrss
  * is the highest of itself, the images before it and the children that it waited for: of that
  * only its own counts, which is more than the images before it had. */
 static pid_t wait_for(pid_t pid, uint64_t earlier_bytes, struct recording_end *ret_end)
 {
-    struct rusage usage;
+    struct rusage usage = {.ru_maxrss = 0};
     siginfo_t info = {.si_pid = 0};
     int status;
 
-    if (waitid(pid < 0 ? P_ALL : P_PID, pid < 0 ? 0 : (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT)
-        != 0)
+    if (look_at_ended(pid, &info, &usage) != 0)
         return -1;
     if (info.si_pid == 0)
         return 0;
-    bool is_own = !running_has_waited(info.si_pid);
-    pid_t ended = wait4(info.si_pid, &status, WNOHANG, &usage);
+    bool is_own = peak_bytes(&usage) > earlier_bytes && !running_has_waited(info.si_pid);
+    pid_t ended = waitpid(info.si_pid, &status, WNOHANG);
 
     if (ended > 0)
-        *ret_end = (struct recording_end){
-            .wait_status = status,
-            .max_rss_bytes = is_own && peak_bytes(&usage) > earlier_bytes ? peak_bytes(&usage) : 0};
+        *ret_end = (struct recording_end){.wait_status = status,
+                                          .max_rss_bytes = is_own ? peak_bytes(&usage) : 0};
     return ended;
 }
 
@@ -166,7 +172,7 @@ static int choose_name(struct session *session, struct error *err)
 
 static int release(struct session *session, const char *library, struct error *err)
 {
-    const struct entry_plan *plan = &session->plan;
+    const struct entry_plan *plan = &session->allocator.plan;
     char *settings = NULL;
     int code;
 
@@ -237,10 +243,9 @@ static int start(struct session *session, struct error *err)
 
     if (code)
         return code;
-    code = program_find_library(&session->program, &library, err);
-    if (session->options->patch != PATCH_NOTHING)
-        entry_plan_make(session->program.path, session->options->patch == PATCH_ANY,
-                        &session->plan);
+    allocator_look(session->program.path, getenv("LD_PRELOAD"), session->options->patch,
+                   &session->allocator);
+    code = program_find_library(session->allocator.has_operators, &library, err);
     if (session->options->waits_for_children)
         (void)prctl(PR_SET_CHILD_SUBREAPER, 1); /* see has_orphans */
     if (code == 0)
@@ -411,7 +416,7 @@ int session_run(const struct options *options, int *ret_status, struct error *er
     children_free(session.children);
     family_free(session.family);
     program_done(&session.program);
-    entry_plan_done(&session.plan);
+    entry_plan_done(&session.allocator.plan);
     free(session.name);
     free(session.path);
     return code;

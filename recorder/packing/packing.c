@@ -9,6 +9,7 @@
 #include "recorder/platform/fault_point.h"
 #include "support/growing.h"
 
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,10 +23,11 @@ enum {
 struct packing *packing_new(struct live_log *live, struct packed_log *packed, struct pack *pack,
                             int zstd_level)
 {
-    struct packing *packing = calloc(1, sizeof(*packing));
+    struct packing *packing = malloc(sizeof(*packing));
 
     if (!packing)
         return NULL;
+    memset(packing, 0, offsetof(struct packing, payload));
     packing->live = live;
     packing->packed = packed;
     packing->pack = pack;

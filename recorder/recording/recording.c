@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,10 +39,11 @@ static uint64_t random_run_id(void)
 
 static struct recording *new_recording(void)
 {
-    struct recording *recording = calloc(1, sizeof(*recording));
+    struct recording *recording = malloc(sizeof(*recording));
 
     if (!recording)
         return NULL;
+    memset(recording, 0, offsetof(struct recording, samples.samples));
     recording->live.fd = -1;
     recording->packed.fd = -1;
     recording->pack = pack_new();

@@ -60,12 +60,12 @@ struct recording {
     struct packed_log packed;
     struct pack *pack;
     struct packing *packing;
-    struct samples samples;
     uint64_t samples_due_ns;   /* next to be taken */
     uint64_t samples_flush_ns; /* next to be written */
     pid_t pid;
     bool
         is_adopted; /* the process made the log: as its fork's, or as that of an image after exec */
+    struct samples samples; /* last, as a short program leaves its pages untouched */
 };
 
 /* For the program itself: makes `path` and a pool `path`.live. */

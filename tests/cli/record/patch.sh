@@ -68,3 +68,10 @@ echo "executed by another one"
 show -o run.dat -- sh -c 'exec ./whole'
 echo "executed by itself"
 show -o run.dat -- ./whole again
+echo "without the decoder, which nobody needs who has no allocator inside"
+mkdir -p broken
+soname=$(strings -a "$(command -v mtrace-record)" | grep -o '^libZydis\.so[.0-9]*' | head -1)
+: >"broken/${soname:-libZydis.so.4.0}"
+export LD_LIBRARY_PATH=$PWD/broken
+show -o run.dat -- ./whole | sed 's/\.so[.0-9]*/.so/'
+mtrace-record -o run.dat -- true 2>&1 | grep -c Zydis || true

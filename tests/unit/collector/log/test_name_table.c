@@ -25,6 +25,7 @@ enum {
 };
 
 static struct log_fixture g_log;
+static struct name_store g_store;
 static struct name_table g_table;
 
 static int g_n_maps;
@@ -49,9 +50,8 @@ static int open_log(void **state)
 {
     (void)state;
     log_fixture_open(&g_log, 8, POOL);
-    memset(&g_table, 0, sizeof(g_table));
-    g_table.kind = LOG_DEF_GROUP;
-    g_table.next_id = FIRST;
+    memset(&g_store, 0, sizeof(g_store));
+    g_table = (struct name_table){.kind = LOG_DEF_GROUP, .next_id = FIRST, .store = &g_store};
     return 0;
 }
 

@@ -89,7 +89,13 @@ static void is_known_by_name_with_and_without_prefix(void **state)
     assert_string_equal(with_function("anybodys_mallocx"), "jemalloc");
     assert_string_equal(with_function("mi_malloc"), "mimalloc");
     assert_string_equal(with_function("tc_malloc"), "tcmalloc");
+    assert_string_equal(with_function("mi_malloc_aligned"), "mimalloc");
+    assert_string_equal(with_function("TCMallocInternalMalloc"), "tcmalloc");
+    assert_string_equal(with_function("rpmalloc"), "rpmalloc");
+    assert_string_equal(with_function("sn_malloc"), "snmalloc");
     assert_string_equal(with_function("sn_rust_alloc"), "snmalloc");
+    assert_string_equal(with_function("scudo_malloc"), "Scudo");
+    assert_string_equal(with_function("dlmalloc"), "dlmalloc");
 }
 
 static void others_are_not(void **state)
@@ -100,6 +106,8 @@ static void others_are_not(void **state)
         "main",
         "xmallocx",
         "je_malloc_stats",
+        "je_free",
+        "mi_new",
         "mi_mallocs",
         "my_mi_malloc",
         "mallocx2",
