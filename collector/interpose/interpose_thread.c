@@ -9,6 +9,7 @@
 #include "collector/platform/real.h"
 #include "collector/platform/sys.h"
 #include "collector/record/scopes.h"
+#include "collector/record/starts.h"
 #include "collector/record/state.h"
 #include "collector/record/thread.h"
 #include "common/attr.h"
@@ -18,7 +19,6 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdarg.h>
-#include <stdatomic.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <threads.h>
@@ -28,36 +28,8 @@
  */
 
 enum {
-    N_STARTS = 256,
     GUARD_BYTES = 8192, /* guard page, and what lies above the thread pointer */
 };
-
-/* What a new thread must know; taken by its creator, given back by itself. */
-struct start {
-    _Atomic bool is_taken;
-
-    union {
-        void *(*posix)(void *);
-        thrd_start_t c11;
-    } routine;
-
-    void *argument;
-    size_t stack_bytes;
-    uint32_t group;
-};
-
-static struct start g_starts[N_STARTS];
-static _Atomic uint32_t g_next_start;
-
-static struct start *take_start(void)
-{
-    for (unsigned i = 0; i < N_STARTS; i++) {
-        uint32_t at = atomic_fetch_add_explicit(&g_next_start, 1, memory_order_relaxed) % N_STARTS;
-        if (!atomic_exchange_explicit(&g_starts[at].is_taken, true, memory_order_acquire))
-            return &g_starts[at];
-    }
-    return NULL;
-}
 
 static size_t stack_bytes_of(const pthread_attr_t *attributes)
 {
@@ -82,7 +54,7 @@ static struct start begin_thread(struct start *start)
     if (start->stack_bytes > GUARD_BYTES)
         thread_set_stack(high - start->stack_bytes + GUARD_BYTES, high);
     scopes_begin(start->group);
-    atomic_store_explicit(&start->is_taken, false, memory_order_release);
+    starts_give_back(start);
     return copy;
 }
 
@@ -104,7 +76,7 @@ static int begin_c11(void *cookie)
 /* Also before recording has begun: it may be switched on later. NULL: nobody will ask. */
 static struct start *prepare_start(const pthread_attr_t *attributes, void *argument)
 {
-    struct start *start = state_is_off() ? NULL : take_start();
+    struct start *start = state_is_off() ? NULL : starts_take();
 
     if (start) {
         start->argument = argument;
@@ -128,7 +100,7 @@ MTRACE_EXPORT int pthread_create(pthread_t *ret_thread, const pthread_attr_t *at
     start->routine.posix = routine;
     error = g_real.pthread_create(ret_thread, attributes, begin_posix, start);
     if (error != 0)
-        atomic_store_explicit(&start->is_taken, false, memory_order_release);
+        starts_give_back(start);
     return error;
 }
 
@@ -145,7 +117,7 @@ MTRACE_EXPORT int thrd_create(thrd_t *ret_thread, thrd_start_t routine, void *ar
     start->routine.c11 = routine;
     result = g_real.thrd_create(ret_thread, begin_c11, start);
     if (result != thrd_success)
-        atomic_store_explicit(&start->is_taken, false, memory_order_release);
+        starts_give_back(start);
     return result;
 }
 
