@@ -198,14 +198,17 @@ int database_guard_add_sum(struct sqlite3 *db, struct error *err)
 
 /* ---- definitions ---- */
 
-/* Behind blanks and comments. */
+/* Behind blanks and comments. It is called for every character of the schema: not by functions that a sanitizer has look for
+ * the end of the text each time. */
 static const char *skip_blanks(const char *at)
 {
-    for (;;) {
-        at += strspn(at, " \t\r\n");
-        if (strncmp(at, "--", 2) != 0)
+    for (;; at++) {
+        if (at[0] == '-' && at[1] == '-') {
+            while (at[1] && at[1] != '\n')
+                at++;
+        } else if (*at != ' ' && *at != '\t' && *at != '\r' && *at != '\n') {
             return at;
-        at += strcspn(at, "\n");
+        }
     }
 }
 

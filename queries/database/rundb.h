@@ -72,6 +72,15 @@ int rundb_prepare(const struct rundb *database, const char *sql, struct sqlite3_
 /* The next row: 1, the end: 0, or an error. */
 int rundb_step(const struct rundb *database, struct sqlite3_stmt *stmt, struct error *err);
 
+/* The text of a column of the current row, "" for none: a file that somebody made may have NULL anywhere,
+ * and where memory has ended, the next step says so. */
+static inline const char *rundb_text(struct sqlite3_stmt *row, int column)
+{
+    const unsigned char *text = sqlite3_column_text(row, column);
+
+    return text ? (const char *)text : "";
+}
+
 /* Prints the statement with its literals. */
 void rundb_show_sql(struct sqlite3_stmt *stmt, FILE *out);
 

@@ -16,9 +16,7 @@ int export_job_write_error(const struct export_job *job, int os_errno, struct er
 
 static char *copy_text(struct sqlite3_stmt *row, int column)
 {
-    const char *text = (const char *)sqlite3_column_text(row, column);
-
-    return strdup(text ? text : "");
+    return strdup(rundb_text(row, column));
 }
 
 int export_job_read_process(struct export_job *job, struct error *err)

@@ -79,7 +79,7 @@ static int read_kinds(struct rows *rows, struct error *err)
         int64_t kind = sqlite3_column_int64(stmt, 0);
         rc = 0;
         if (kind >= 0 && kind < KINDS && sqlite3_column_bytes(stmt, 1) < NAME_BYTES)
-            memcpy(rows->kinds[kind], sqlite3_column_text(stmt, 1),
+            memcpy(rows->kinds[kind], rundb_text(stmt, 1),
                    (size_t)sqlite3_column_bytes(stmt, 1) + 1);
     }
     sqlite3_finalize(stmt);

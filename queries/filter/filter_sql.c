@@ -346,7 +346,7 @@ static int check_name(const struct filter_sql *sql, const struct filter_value *v
     if (rc != 0)
         return rc;
     while ((rc = rundb_step(sql->database, stmt, err)) == 1) {
-        const char *name = (const char *)sqlite3_column_text(stmt, 0);
+        const char *name = rundb_text(stmt, 0);
         if (strcmp(name, value->text) == 0)
             break;
         if (used + strlen(name) + 3 < sizeof(list)) {

@@ -298,7 +298,7 @@ static struct heap_scan_heap read_heap(struct sqlite3_stmt *row)
                                   .page_bytes = heap_parts_page_bytes(sqlite3_column_int64(row, 8)),
                                   .has_unseen = sqlite3_column_int(row, 10) != 0};
 
-    (void)snprintf(heap.kind, sizeof(heap.kind), "%s", (const char *)sqlite3_column_text(row, 9));
+    (void)snprintf(heap.kind, sizeof(heap.kind), "%s", rundb_text(row, 9));
     return heap;
 }
 

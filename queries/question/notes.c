@@ -20,7 +20,7 @@ static const char damage_sql[] =
 
 static void format_damage(struct sqlite3_stmt *row, char *text, size_t size)
 {
-    const char *kinds = (const char *)sqlite3_column_text(row, 0);
+    const char *kinds = rundb_text(row, 0);
     int64_t n_without_stack = sqlite3_column_int64(row, 2);
     char bytes[UNITS_TEXT_BYTES];
     char events[UNITS_TEXT_BYTES];
@@ -71,8 +71,7 @@ static void format_unseen(struct sqlite3_stmt *row, char *text, size_t size)
     const unsigned char *why = sqlite3_column_text(row, 3);
     char others[UNITS_TEXT_BYTES];
 
-    (void)snprintf(text, size, "blocks of %s inside '%s'", sqlite3_column_text(row, 0),
-                   sqlite3_column_text(row, 1));
+    (void)snprintf(text, size, "blocks of %s inside '%s'", rundb_text(row, 0), rundb_text(row, 1));
     if (n_others > 0)
         (void)snprintf(text + strlen(text), size - strlen(text), " and inside %s",
                        units_format_counted(n_others, "other executable", others));

@@ -72,7 +72,7 @@ static void read_heap(struct heap_picture_heap *heap, struct sqlite3_stmt *row, 
         used = snprintf(heap->name, sizeof(heap->name),
                         "process %lld: ", (long long)sqlite3_column_int64(row, 0));
     (void)snprintf(heap->name + used, sizeof(heap->name) - (size_t)used, "%s heap %lld",
-                   (const char *)sqlite3_column_text(row, 4), (long long)heap->heap_id);
+                   rundb_text(row, 4), (long long)heap->heap_id);
     read_topmost(heap, row);
 }
 
@@ -94,7 +94,7 @@ static void add_heap(struct map *map, struct sqlite3_stmt *row)
     if (map->n_all == 0 || map->at_ns != sqlite3_column_int64(row, 2))
         map->n_instants++;
     map->at_ns = sqlite3_column_int64(row, 2);
-    (void)snprintf(map->at, sizeof(map->at), "%s", (const char *)sqlite3_column_text(row, 1));
+    (void)snprintf(map->at, sizeof(map->at), "%s", rundb_text(row, 1));
     map->n_all++;
     map->all_bytes += (uint64_t)sqlite3_column_int64(row, 6);
     map->live_bytes += (uint64_t)sqlite3_column_int64(row, 7);

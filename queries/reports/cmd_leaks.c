@@ -133,7 +133,7 @@ static int print_totals(const struct query *query, int64_t process_id, int64_t *
 /* "steady 7.4 MiB/min", "late 7.4 MiB/min from 3.1 s", "burst 0.2 s to 0.9 s", "once at 0.2 s". */
 static void format_when(struct sqlite3_stmt *row, char *text, size_t size)
 {
-    const char *pattern = (const char *)sqlite3_column_text(row, PATTERN);
+    const char *pattern = rundb_text(row, PATTERN);
     int64_t first_ns = sqlite3_column_int64(row, FIRST_NS);
     int64_t last_ns = sqlite3_column_int64(row, LAST_NS);
     bool is_late = strcmp(pattern, "late") == 0;
@@ -198,7 +198,7 @@ static void add_stack(struct table *table, struct sqlite3_stmt *row)
                    (int64_t)sqlite3_column_int64(row, STACK_ID),
                    sqlite3_column_int64(row, STACKS) > 1 ? ", the one that leaks most:" : ":");
     table_add_line(table, text);
-    stack_text_add(table, (const char *)sqlite3_column_text(row, STACK), false);
+    stack_text_add(table, rundb_text(row, STACK), false);
 }
 
 static void add_row(struct table *table, struct sqlite3_stmt *row, bool is_narrow)
@@ -209,7 +209,7 @@ static void add_row(struct table *table, struct sqlite3_stmt *row, bool is_narro
     table_add_cell(table, units_format_count(sqlite3_column_int64(row, LEAKED_BLOCKS), text));
     table_add_cell(table, units_format_share(sqlite3_column_double(row, SHARE_OF_SITE), text));
     if (is_narrow)
-        (void)snprintf(text, sizeof(text), "%s", (const char *)sqlite3_column_text(row, PATTERN));
+        (void)snprintf(text, sizeof(text), "%s", rundb_text(row, PATTERN));
     else
         format_when(row, text, sizeof(text));
     table_add_cell(table, text);
@@ -283,9 +283,8 @@ static int print_rows(const struct query *query, struct sqlite3_stmt *stmt, int6
     add_columns(&table);
     while ((rc = rundb_step(&query->database, stmt, err)) == 1) {
         if (n_rows++ == 0) {
-            const char *function = (const char *)sqlite3_column_text(stmt, FUNCTION);
             *ret_site = sqlite3_column_int64(stmt, CALL_SITE_ID);
-            (void)snprintf(ret_function, CELL_BYTES, "%s", function ? function : "");
+            (void)snprintf(ret_function, CELL_BYTES, "%s", rundb_text(stmt, FUNCTION));
         }
         add_row(&table, stmt, is_narrow);
     }
@@ -345,7 +344,7 @@ static int print_rules(const struct query *query, int64_t process_id, struct err
         (void)fprintf(query->out, "suppressed: %s in %s by %s\n",
                       units_format_bytes(sqlite3_column_int64(stmt, 1), bytes),
                       units_format_counted(sqlite3_column_int64(stmt, 2), "block", blocks),
-                      sqlite3_column_text(stmt, 0));
+                      rundb_text(stmt, 0));
     sqlite3_finalize(stmt);
     return rc;
 }

@@ -145,7 +145,7 @@ static const struct figure {
 
 static void format_figure(struct sqlite3_stmt *row, char *text)
 {
-    const char *unit = (const char *)sqlite3_column_text(row, 1);
+    const char *unit = rundb_text(row, 1);
     int64_t value = sqlite3_column_int64(row, 0);
 
     if (strcmp(unit, "bytes") == 0)

@@ -41,7 +41,7 @@ static int pivot_source(const struct query *query, char **ret_source, struct err
     sqlite3_str_appendall(sql, "(SELECT process_id");
     while ((rc = rundb_step(&query->database, stmt, err)) == 1)
         sqlite3_str_appendf(sql, ", max(value) FILTER (WHERE name = '%s') AS %s",
-                            sqlite3_column_text(stmt, 0), sqlite3_column_text(stmt, 0));
+                            rundb_text(stmt, 0), rundb_text(stmt, 0));
     sqlite3_str_appendall(sql, " FROM summary GROUP BY process_id)");
     sqlite3_finalize(stmt);
     *ret_source = sqlite3_str_finish(sql);
@@ -96,7 +96,7 @@ static int read_figures(const struct query *query, int64_t process_id, struct fi
     while ((rc = rundb_step(&query->database, stmt, err)) == 1 && figures->n < MAX_FIGURES) {
         size_t i = figures->n++;
         (void)snprintf(figures->list[i].name, sizeof(figures->list[i].name), "%s",
-                       sqlite3_column_text(stmt, 0));
+                       rundb_text(stmt, 0));
         figures->list[i].value = sqlite3_column_int64(stmt, 1);
         figures->list[i].share = sqlite3_column_double(stmt, 1);
         figures->list[i].is_known = sqlite3_column_type(stmt, 1) != SQLITE_NULL;
@@ -364,8 +364,7 @@ static int print_debug_notes(const struct query *query, struct error *err)
     if (rc != 0)
         return rc;
     while ((rc = rundb_step(&query->database, stmt, err)) == 1)
-        (void)fprintf(query->out, "no lines in %s: %s\n", sqlite3_column_text(stmt, 0),
-                      sqlite3_column_text(stmt, 1));
+        (void)fprintf(query->out, "no lines in %s: %s\n", rundb_text(stmt, 0), rundb_text(stmt, 1));
     sqlite3_finalize(stmt);
     return rc;
 }

@@ -202,7 +202,7 @@ static char *keep_name(struct stack_weights *weights, size_t *capacity, const ch
     if (!names)
         return NULL;
     weights->names = names;
-    copy = strdup(text ? text : "");
+    copy = strdup(text);
     if (copy)
         names[weights->n_names++] = copy;
     return copy;
@@ -237,7 +237,7 @@ static int read_names(struct stack_weights *weights, const struct query *query,
     int rc = prepare_names(query, source, ret_list, &stmt, err);
 
     while (rc == 0 && (rc = rundb_step(&query->database, stmt, err)) == 1) {
-        char *text = keep_name(weights, capacity, (const char *)sqlite3_column_text(stmt, 1));
+        char *text = keep_name(weights, capacity, rundb_text(stmt, 1));
         if (!text) {
             rc = error_set(err, ERROR_NOMEM, "no memory for the names of %s", source->table);
             break;

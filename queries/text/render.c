@@ -123,7 +123,7 @@ static void add_row(struct table *table, struct sqlite3_stmt *row, const struct 
     }
     table_end_row(table);
     if (layout->stack >= 0)
-        stack_text_add(table, (const char *)sqlite3_column_text(row, layout->stack), is_wide);
+        stack_text_add(table, rundb_text(row, layout->stack), is_wide);
 }
 
 static int render_table(const struct rundb *database, struct sqlite3_stmt *stmt,
@@ -157,7 +157,7 @@ static int put_quoted(const struct rundb *database, struct sqlite3_stmt *quote,
     sqlite3_bind_value(quote, 1, value);
     rc = rundb_step(database, quote, err);
     if (rc == 1)
-        (void)fputs((const char *)sqlite3_column_text(quote, 0), out);
+        (void)fputs(rundb_text(quote, 0), out);
     sqlite3_reset(quote);
     return rc < 0 ? rc : 0;
 }
@@ -174,7 +174,7 @@ static int put_json(const struct rundb *database, struct sqlite3_stmt *row, int 
         (void)fprintf(out, "%" PRId64, (int64_t)sqlite3_column_int64(row, column));
         return 0;
     case SQLITE_TEXT:
-        json_text_put(out, (const char *)sqlite3_column_text(row, column));
+        json_text_put(out, rundb_text(row, column));
         return 0;
     case SQLITE_FLOAT:
         if (isinf(sqlite3_column_double(row, column))) { /* which JSON has no word for */
@@ -243,8 +243,6 @@ static void put_csv(const char *text, FILE *out)
 
 static void put_csv_value(struct sqlite3_stmt *row, int column, FILE *out)
 {
-    const char *text;
-
     if (sqlite3_column_type(row, column) == SQLITE_BLOB) {
         const unsigned char *bytes = sqlite3_column_blob(row, column);
 
@@ -252,8 +250,7 @@ static void put_csv_value(struct sqlite3_stmt *row, int column, FILE *out)
             (void)fprintf(out, "%02X", bytes[i]);
         return;
     }
-    text = (const char *)sqlite3_column_text(row, column);
-    put_csv(text ? text : "", out);
+    put_csv(rundb_text(row, column), out);
 }
 
 static int render_csv(const struct rundb *database, struct sqlite3_stmt *stmt, int64_t max_rows,

@@ -4,8 +4,10 @@
  *
  * Model: the rows are those of tests/sql and tests/cli/fixtures. A program of bytes changes them:
  *        cells, columns, rows and keys to values that hurt, of any type whatever the schema says,
- *        tables dropped, views, triggers and indexes put in, bytes of the file. The definitions of
- *        tables are ours again at the end, so that what is changed is reached.
+ *        ids into one another's, tables dropped, views, triggers and indexes put in. The definitions of
+ *        tables are ours again at the end, so that what is changed is reached; then come changes of
+ *        sqlite_schema itself, of the headers of pages and of the file, and of single bytes.
+ *        Where a program begins with "--", it is SQL as far as the next byte 0: cases that have a name.
  */
 #ifndef MTRACE_FUZZ_FOREIGN_DATABASE_H
 #define MTRACE_FUZZ_FOREIGN_DATABASE_H

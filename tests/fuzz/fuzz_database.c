@@ -2,11 +2,13 @@
 /*
  * Databases that others made (foreign_database.h), asked by every command and symbolized again: each
  * gives an answer or one line that says why not, within bounds, and only symbolizing changes the
- * file. The first byte of an input says where in the list of questions to begin.
+ * file. The first byte of an input says where in the list of questions to begin; its last ones draw
+ * as many others, of any command with any filters (drawn_question.h).
  */
 #include "importer/command/import.h"
 #include "queries/library/queries.h"
 #include "support/error.h"
+#include "tests/fuzz/drawn_question.h"
 #include "tests/fuzz/foreign_database.h"
 
 #include <signal.h>
@@ -18,8 +20,9 @@
 #include <unistd.h>
 
 enum {
-    QUESTIONS_PER_CASE = 5,
-    SECONDS = 60, /* of the processor, for a case; what ends takes milliseconds */
+    LISTED = 5, /* questions of a database */
+    DRAWN = 5,
+    SECONDS = 60, /* of the processor, for a database; what ends takes milliseconds */
     MEMORY_BYTES = 600 << 20
 };
 
@@ -106,8 +109,10 @@ enum {
 };
 
 static char path[4096];
+static char suppressions[4096 + 8];
 static FILE *sink;
 static const char *asked;
+static unsigned long n_databases, n_questions, n_answered;
 
 static void require(bool is_good, const char *what)
 {
@@ -126,9 +131,23 @@ static void end_hang(int signal)
     abort();
 }
 
-static void remove_file(void)
+static void finish(void)
 {
+    (void)fprintf(stderr, "%lu databases, %lu questions, %lu of them answered\n", n_databases,
+                  n_questions, n_answered);
     (void)unlink(path);
+    (void)unlink(suppressions);
+}
+
+static void write_suppressions(void)
+{
+    FILE *file;
+
+    (void)snprintf(suppressions, sizeof(suppressions), "%s.supp", path);
+    file = fopen(suppressions, "we");
+    require(file && fputs("# kept\nleak:worker\nleak:^Cache*reserve$\nleak:libwork\n", file) >= 0
+                && fclose(file) == 0,
+            "suppressions");
 }
 
 static void set_up(void)
@@ -142,7 +161,8 @@ static void set_up(void)
     require(sqlite3_config(SQLITE_CONFIG_LOOKASIDE, 1200, 6000) == SQLITE_OK, "SQLite");
     require(sink != NULL, "/dev/null");
     require(signal(SIGPROF, end_hang) != SIG_ERR, "SIGPROF");
-    (void)atexit(remove_file);
+    write_suppressions();
+    (void)atexit(finish);
 }
 
 /* An answer, or one line; never a statement of ours that SQLite refuses. */
@@ -188,55 +208,74 @@ static void tell(struct queries *question, char *word)
     }
 }
 
-static void answer(struct queries *question)
+static void ask(struct queries *question, const struct queries_output *output)
 {
-    const struct queries_output output = {.out = sink};
+    struct stat before, after;
     struct error err = {0};
     int rc;
 
-    require(queries_check(question, &err) == 0, err.text);
-    rc = queries_ask(question, &output, &err);
-    check_result(rc, &err);
-}
-
-static void ask(const char *text)
-{
-    struct queries *question = queries_new(drop_remark, NULL);
-    const struct command *command;
-    struct stat before, after;
-    struct error err = {0};
-    char *words = strdup(text);
-    char *rest = words;
-
-    require(queries_find_command(strsep(&rest, " "), &command, &err) == 0, err.text);
-    queries_set_command(question, command);
-    for (char *word; (word = strsep(&rest, " "));)
-        tell(question, word);
     require(stat(path, &before) == 0, "no file");
-    answer(question);
+    rc = queries_ask(question, output, &err);
+    check_result(rc, &err);
+    n_questions++;
+    n_answered += rc == 0;
     require(stat(path, &after) == 0 && after.st_mtim.tv_nsec == before.st_mtim.tv_nsec
                 && after.st_size == before.st_size,
             "changed the file");
     queries_free(question);
+}
+
+static void ask_listed(const char *text)
+{
+    struct queries *question = queries_new(drop_remark, NULL);
+    const struct command *command;
+    struct error err = {0};
+    char *words = strdup(text);
+    char *rest = words;
+
+    asked = text;
+    require(queries_find_command(strsep(&rest, " "), &command, &err) == 0, err.text);
+    queries_set_command(question, command);
+    for (char *word; (word = strsep(&rest, " "));)
+        tell(question, word);
+    require(queries_check(question, &err) == 0, err.text);
+    ask(question, &(struct queries_output){.out = sink});
     free(words);
+}
+
+static void ask_drawn(struct drawn_bytes *bytes)
+{
+    const struct drawn_place place = {path, suppressions, drop_remark};
+    struct drawn_question drawn = drawn_question_make(bytes, &place);
+    const struct queries_output output = {
+        .out = sink, .name = drawn.output_name, .width = drawn.width};
+
+    asked = drawn.text;
+    if (drawn.question)
+        ask(drawn.question, &output);
+    asked = "";
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     size_t first = size ? data[0] : 0;
+    struct drawn_bytes bytes = {data, data + size};
 
     if (!sink)
         set_up();
     foreign_database_write(data + (size > 0), size - (size > 0), path);
+    n_databases++;
     (void)sqlite3_memory_highwater(1);
     (void)setitimer(ITIMER_PROF, &(struct itimerval){.it_value.tv_sec = SECONDS}, NULL);
-    for (size_t i = 0; i < QUESTIONS_PER_CASE; i++) {
-        const char *question = questions[(first * QUESTIONS_PER_CASE + i) % N_QUESTIONS];
+    for (size_t i = 0; i < DRAWN; i++)
+        ask_drawn(&bytes);
+    for (size_t i = 0; i < LISTED; i++) {
+        const char *question = questions[(first * LISTED + i) % N_QUESTIONS];
         asked = question;
         if (strncmp(question, "resymbolize", 11) == 0)
             resymbolize();
         else
-            ask(question);
+            ask_listed(question);
     }
     (void)setitimer(ITIMER_PROF, &(struct itimerval){.it_value.tv_sec = 0}, NULL);
     return 0;

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * drawn_question: a question chosen by bytes.
+ *
+ * Model: any command of mtrace-query, its argument, up to MAX parameters whose values are mostly of the kind
+ *        that the parameter wants, and how the answer is shown. What a command does not take is left out
+ *        again until it can be asked, so that nearly every drawn question opens the database.
+ */
+#ifndef MTRACE_FUZZ_DRAWN_QUESTION_H
+#define MTRACE_FUZZ_DRAWN_QUESTION_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct queries;
+
+enum {
+    DRAWN_QUESTION_PARAMETERS = 4,
+    DRAWN_QUESTION_TEXT_BYTES = 512
+};
+
+/* The bytes that choose, last one first: what stands in front may be about something else. */
+struct drawn_bytes {
+    const uint8_t *begin, *end;
+};
+
+struct drawn_question {
+    struct queries *
+        question; /* of the caller, to be asked and freed; NULL: the command needs what was not drawn */
+    const char *output_name; /* for queries_output */
+    int width;
+    char text[DRAWN_QUESTION_TEXT_BYTES]; /* as a person would write it */
+};
+
+/* Where the questions are about. */
+struct drawn_place {
+    const char *path;         /* of the database */
+    const char *suppressions; /* a file for the parameter of that name */
+    void (*remark)(void *context, const char *text);
+};
+
+struct drawn_question drawn_question_make(struct drawn_bytes *bytes,
+                                          const struct drawn_place *place);
+
+#endif
