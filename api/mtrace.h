@@ -54,7 +54,7 @@ struct mtrace_context {
 struct mtrace_counts {
     uint64_t dropped;        /* events that are missing in the recording */
     uint64_t stale_exits;    /* scopes that were ended already, or are another thread's */
-    uint64_t bad_handles;    /* ids that no register or intern gave */
+    uint64_t bad_handles;    /* ids of groups and pools that no call gave */
     uint64_t refused_groups; /* groups without memory for them; they are MTRACE_GROUP_ROOT */
     uint64_t groups;         /* registered and interned */
 };
@@ -79,6 +79,12 @@ struct mtrace_api {
     struct mtrace_scope (*phase_begin)(const char *name);
     void (*phase_end)(struct mtrace_scope phase);
     struct mtrace_counts (*counters)(void);
+    uint32_t (*pool_create)(const char *name);
+    void (*pool_alloc)(uint32_t pool, const void *address, size_t size_bytes);
+    void (*pool_resize)(uint32_t pool, const void *old_address, const void *address,
+                        size_t size_bytes);
+    void (*pool_free)(uint32_t pool, const void *address);
+    void (*pool_destroy)(uint32_t pool);
 };
 
 #ifndef MTRACE_TYPES_ONLY /* of those who provide the table */
@@ -108,7 +114,7 @@ __attribute__((weak, visibility("hidden"), constructor(101))) void mtrace_find_(
         if (!api && mtrace_dlerror_)
             mtrace_dlerror_(); /* what was not found is nobody's error */
     }
-    if (api && api->version >= 1)
+    if (api && api->version >= 1 && api->size_bytes >= sizeof(*api))
         mtrace_found_ = api;
 }
 
@@ -245,6 +251,52 @@ static inline void mtrace_phase_end(struct mtrace_scope phase)
     const struct mtrace_api *api = mtrace_found_;
     if (__builtin_expect(api != NULL, 0))
         api->phase_end(phase);
+}
+
+/* ---- pools: blocks inside blocks ---- */
+
+/* An allocator of the program's own, which takes large blocks and gives out parts of them. 0: absent,
+ * or no memory; calls for it do nothing. */
+static inline uint32_t mtrace_pool_create(const char *name)
+{
+    const struct mtrace_api *api = mtrace_found_;
+    return __builtin_expect(api != NULL, 0) ? api->pool_create(name) : 0;
+}
+
+/* The pool gave out a block: to be called after it did. NULL: it failed, and nothing is recorded. */
+static inline void mtrace_pool_alloc(uint32_t pool, const void *address, size_t size_bytes)
+{
+    const struct mtrace_api *api = mtrace_found_;
+    if (__builtin_expect(api != NULL, 0))
+        api->pool_alloc(pool, address, size_bytes);
+}
+
+/* One event: the block is now at address and has another size; after it happened. old_address NULL:
+ * as mtrace_pool_alloc. address NULL: it failed, the block stays. */
+static inline void mtrace_pool_resize(uint32_t pool, const void *old_address, const void *address,
+                                      size_t size_bytes)
+{
+    const struct mtrace_api *api = mtrace_found_;
+    if (__builtin_expect(api != NULL, 0))
+        api->pool_resize(pool, old_address, address, size_bytes);
+}
+
+/* To be called before another thread can be given the block. An address that is no block of the pool is
+ * ignored by mtrace-import, and counted there. */
+static inline void mtrace_pool_free(uint32_t pool, const void *address)
+{
+    const struct mtrace_api *api = mtrace_found_;
+    if (__builtin_expect(api != NULL, 0))
+        api->pool_free(pool, address);
+}
+
+/* Ends all blocks in the pool, before the memory below them is given back; it may be used on. A block
+ * below that is freed ends those in it, too. */
+static inline void mtrace_pool_destroy(uint32_t pool)
+{
+    const struct mtrace_api *api = mtrace_found_;
+    if (__builtin_expect(api != NULL, 0))
+        api->pool_destroy(pool);
 }
 
 /* absent: all zero */

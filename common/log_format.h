@@ -239,7 +239,8 @@ enum log_event_kind {
     LOG_GROUP = LOG_EVENT_KIND(
         1, 5), /* node field: group that what follows is charged to; LOG_GROUP_ROOT at the start of
                   a segment and after LOG_THREAD */
-    LOG_MOVE = LOG_EVENT_KIND(1, 6), /* the block is charged to the group in the node field */
+    LOG_MOVE = LOG_EVENT_KIND(1, 6),     /* the block is charged to the group in the node field */
+    LOG_POOL_END = LOG_EVENT_KIND(1, 7), /* address field: the pool; all that is in it ends */
     /* three words */
     LOG_ALLOC = LOG_EVENT_KIND(
         2, 0), /* word 2: size 40 | slack 16 | LOG_CALL flags 8; stamped after the call */
@@ -251,6 +252,9 @@ enum log_event_kind {
         LOG_EVENT_KIND(2, 5), /* word 2: enum log_end | value << 32; also in the file header */
     LOG_PHASE = LOG_EVENT_KIND(2, 6), /* word 2: LOG_DEF_MARKER id of its name 32, 0 = it ends |
                                          number of the phase << 32 */
+    LOG_POOL_ALLOC = LOG_EVENT_KIND(2, 7), /* of the program's own allocator: word 2: size 40 |
+                                              LOG_DEF_POOL id 24 */
+    LOG_POOL_FREE = LOG_EVENT_KIND(2, 8),  /* word 2: LOG_DEF_POOL id */
     /* four words */
     LOG_REALLOC = LOG_EVENT_KIND(3, 0), /* address: new; word 2 as ALLOC; word 3: old address 48 |
                                            ticks since the call began 16 */
@@ -262,6 +266,8 @@ enum log_event_kind {
         LOG_EVENT_KIND(3, 3), /* a private anonymous mapping, or part of it, is looked at before it
                                  ends: word 2: length; word 3: bytes in memory | LOG_RESIDENT_*.
                                  First how far the look goes, with no bytes, then its runs */
+    LOG_POOL_RESIZE = LOG_EVENT_KIND(3, 4), /* address: new; word 2 as POOL_ALLOC; word 3: old
+                                               address */
     /* five words */
     LOG_ALLOC_WIDE = LOG_EVENT_KIND(
         4, 0), /* word 2: call flags 8 | alignment_log2 8; word 3: size; word 4: usable */
@@ -345,6 +351,7 @@ enum {
     LOG_ADDRESS_BITS = 48,
     LOG_TIME_BITS = 40,
     LOG_DURATION_BITS = 16,
+    LOG_POOL_BITS = 24,
 };
 
 enum log_heap_kind {
@@ -419,6 +426,7 @@ enum log_def_kind {
     LOG_DEF_MESSAGE = 10,    /* text: one line of diagnostics of the collector */
     LOG_DEF_SETTING = 11,    /* text: NAME=value in force */
     LOG_DEF_GROUP = 12,      /* id; text: name, then key NUL value of each tag, with NULs between */
+    LOG_DEF_POOL = 13,       /* id; text: name */
 };
 
 /* Of LOG_DEF_CHILD; the latest one counts. */

@@ -6,6 +6,7 @@
  * scopes kept nevertheless: recording may be switched on later.
  */
 #include "api/mtrace.h"
+#include "collector/interpose/api_pools.h"
 #include "collector/life/lifecycle.h"
 #include "collector/log/segment.h"
 #include "collector/record/groups.h"
@@ -150,4 +151,9 @@ MTRACE_EXPORT const struct mtrace_api mtrace_api_1 = {
     .phase_begin = phase_begin,
     .phase_end = phase_end,
     .counters = counters,
+    .pool_create = api_pool_create,
+    .pool_alloc = api_pool_alloc,
+    .pool_resize = api_pool_resize,
+    .pool_free = api_pool_free,
+    .pool_destroy = api_pool_destroy,
 };

@@ -28,6 +28,7 @@
     X(execve) X(execv) X(execvp) X(execvpe) X(execl) X(execle) X(execlp) X(fexecve) X(execveat)    \
     X(memory_profiler_start) X(memory_profiler_stop) X(memory_profiler_sync)                       \
     X(memory_profiler_set_marker) X(memory_profiler_override_next_timestamp)                       \
+    X(heaptrack_malloc) X(heaptrack_realloc) X(heaptrack_free)                                     \
     X(_exit) X(_Exit) X(quick_exit) X(abort)
 
 /* clang-format on */

@@ -15,6 +15,7 @@
 enum {
     FIRST_GROUP = 2,
     FIRST_LABEL = 1,
+    FIRST_POOL = 1,
 };
 
 _Static_assert((int)NAME_TABLE_MOST_BYTES <= (int)MEMORY_BORROWED_BYTES,
@@ -23,11 +24,13 @@ _Static_assert((int)MTRACE_GROUP_ROOT == (int)LOG_GROUP_ROOT
                    && (int)MTRACE_GROUP_UNTRACKED == (int)LOG_GROUP_UNTRACKED,
                "the log has the program's ids");
 
-static struct name_store g_group_names, g_label_names;
+static struct name_store g_group_names, g_label_names, g_pool_names;
 static struct name_table g_groups = {
     .kind = LOG_DEF_GROUP, .next_id = FIRST_GROUP, .store = &g_group_names};
 static struct name_table g_labels = {
     .kind = LOG_DEF_MARKER, .next_id = FIRST_LABEL, .store = &g_label_names};
+static struct name_table g_pools = {
+    .kind = LOG_DEF_POOL, .next_id = FIRST_POOL, .store = &g_pool_names};
 
 static _Atomic uint64_t g_untracked_generation; /* of the log that has its definition */
 static _Atomic uint32_t g_stale_exits, g_bad_handles, g_refused_groups;
@@ -172,6 +175,31 @@ uint32_t groups_label(const char *text)
                        atomic_load_explicit(g_state_generation, memory_order_relaxed))
                ? id
                : 0;
+}
+
+/* ---- pools -------------------------------------------------------------------------------------
+ */
+
+uint32_t groups_pool(const char *name)
+{
+    uint32_t id = put(&g_pools, name, NULL, 0, false);
+
+    if (id == 0 || id >> LOG_POOL_BITS != 0) {
+        count(&g_refused_groups, offsetof(struct log_file, refused_groups));
+        return 0;
+    }
+    return id;
+}
+
+bool groups_define_pool(uint32_t pool)
+{
+    if (mtrace_unlikely(pool >= name_table_count(&g_pools))) {
+        bad_handle();
+        return false;
+    }
+    return state_is_recording()
+           && name_table_define(&g_pools, pool,
+                                atomic_load_explicit(g_state_generation, memory_order_relaxed));
 }
 
 struct mtrace_counts groups_counters(void)

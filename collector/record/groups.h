@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * groups: whom memory is charged to, and the names of markers and phases, as the program gave them.
+ * groups: whom memory is charged to, and the names of markers, phases and pools, as the program gave
+ *          them.
  *
- * Model:   two name tables; the text of a group is its name, then key and value of each tag, with
+ * Model:   three name tables; the text of a group is its name, then key and value of each tag, with
  *          NULs between. Calls that came to nothing are counted, in the log when there is one.
  * Invariants
  *   GR-1 Ids of groups begin at 2. MTRACE_GROUP_UNTRACKED is defined in the log when it is first
@@ -29,6 +30,12 @@ void groups_define(uint32_t group);
 
 /* Id of a LOG_DEF_MARKER that is in the log; 0: no room. */
 uint32_t groups_label(const char *text);
+
+/* A new pool, from 1 on; 0: no memory. */
+uint32_t groups_pool(const char *name);
+
+/* Into the log of this process, if it is not there yet. false: no such pool, counted, or no room. */
+bool groups_define_pool(uint32_t pool);
 
 void groups_count_stale_exit(void);
 

@@ -69,6 +69,10 @@ static bool is_event(const uint64_t *words, size_t n_words)
     case LOG_MMAP:
     case LOG_MOVE:
     case LOG_PHASE:
+    case LOG_POOL_ALLOC:
+    case LOG_POOL_FREE:
+    case LOG_POOL_RESIZE:
+    case LOG_POOL_END:
         return true;
     case LOG_CULLED:
         return n_words >= CULLED_WORDS;
@@ -87,6 +91,8 @@ static bool is_possible(const uint64_t *words)
 {
     switch (kind_of(words)) {
     case LOG_ALLOC:
+    case LOG_POOL_ALLOC:
+    case LOG_POOL_RESIZE:
         return address_of(words) != 0;
     case LOG_ALLOC_WIDE:
         return address_of(words) != 0 && words[3] <= EVENT_MAX_BYTES
@@ -185,6 +191,8 @@ bool log_record_ends_block(const struct log_record *record, enum log_record_half
     switch (kind_of(record->words)) {
     case LOG_FREE:
     case LOG_MUNMAP:
+    case LOG_POOL_FREE:
+    case LOG_POOL_END:
         return true;
     case LOG_REALLOC:
     case LOG_REALLOC_WIDE:
@@ -278,6 +286,9 @@ uint64_t log_record_claimed_bytes(const struct log_record *record)
         return larger(words[4], usable_of(words[5], words[4]));
     case LOG_CULLED:
         return words[3] + (words[2] >> 16);
+    case LOG_POOL_ALLOC:
+    case LOG_POOL_RESIZE:
+        return words[2] & SIZE_MASK;
     default:
         return 0;
     }
@@ -387,6 +398,30 @@ static void decode_process(const uint64_t *words, const struct log_names *names,
     }
 }
 
+static void decode_pool(const uint64_t *words, const struct log_names *names, struct event *ret)
+{
+    uint32_t pool = 0;
+
+    switch (kind_of(words)) {
+    case LOG_POOL_FREE:
+        ret->kind = EVENT_POOL_FREE;
+        pool = (uint32_t)words[2];
+        break;
+    case LOG_POOL_END:
+        ret->kind = EVENT_POOL_END;
+        ret->address = 0;
+        pool = (uint32_t)address_of(words);
+        break;
+    default:
+        ret->kind = kind_of(words) == LOG_POOL_ALLOC ? EVENT_POOL_ALLOC : EVENT_POOL_RESIZE;
+        ret->size = words[2] & SIZE_MASK;
+        pool = (uint32_t)(words[2] >> LOG_SIZE_BITS);
+        if (ret->kind == EVENT_POOL_RESIZE)
+            ret->old_address = old_address_of(words);
+    }
+    ret->value = log_names_pool(names, pool);
+}
+
 void log_record_decode(const struct log_record *record, enum log_record_half half,
                        const struct log_names *names, uint32_t thread, uint64_t *n_lost,
                        struct event *ret)
@@ -437,6 +472,12 @@ void log_record_decode(const struct log_record *record, enum log_record_half hal
         break;
     case LOG_CULLED:
         decode_culled(words, names, n_lost, ret);
+        break;
+    case LOG_POOL_ALLOC:
+    case LOG_POOL_FREE:
+    case LOG_POOL_RESIZE:
+    case LOG_POOL_END:
+        decode_pool(words, names, ret);
         break;
     default:
         decode_process(words, names, ret);

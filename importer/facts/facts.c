@@ -67,6 +67,8 @@ static int on_born(void *context, uint32_t process, const struct live_block *blo
                                 err);
     if (code == 0 && facts->groups)
         code = group_totals_born(facts->groups, process, block, group, err);
+    if (code == 0 && facts->pools)
+        code = pool_blocks_outer_born(facts->pools, process, block, link, err);
     return code ? code : fates_born(facts->fates, block, group, link, err);
 }
 
@@ -90,6 +92,8 @@ static int on_ended(void *context, uint32_t process, const struct live_block *bl
     timeline_count_end(&facts->processes[process].timeline, block->size);
     if (code == 0 && facts->groups)
         code = group_totals_ended(facts->groups, process, block, end, err);
+    if (code == 0 && facts->pools)
+        code = pool_blocks_outer_ended(facts->pools, process, block, end, err);
     return code ? code : fates_ended(facts->fates, block, end, err);
 }
 
@@ -224,6 +228,8 @@ static int make_parts(struct facts *facts, const char *target, struct error *err
     if (code == 0)
         code = group_totals_new(definitions, &facts->groups, err);
     if (code == 0)
+        code = pool_blocks_new(definitions, target, &facts->pools, err);
+    if (code == 0)
         code = fates_new(target, &facts->fates, err);
     if (code == 0)
         code = snapshots_new(n_processes, facts->sink.snapshot, facts->sink.context,
@@ -273,6 +279,7 @@ void facts_free(struct facts *facts)
     heap_ranges_free(facts->heaps);
     totals_free(facts->totals);
     group_totals_free(facts->groups);
+    pool_blocks_free(facts->pools);
     pairing_free(facts->pairing);
     keyed_done(&facts->chains);
     free(facts->page_bytes);
@@ -355,6 +362,14 @@ static MTRACE_COLD int culled_event(struct facts *facts, const struct event *eve
     return code ? code : totals_culled(facts->totals, &culled, err);
 }
 
+static int pool_event(struct facts *facts, const struct event *event, struct error *err)
+{
+    if (facts->pools)
+        return pool_blocks_event(facts->pools, event, err);
+    facts->n_lost_pool_events++;
+    return 0;
+}
+
 static MTRACE_COLD int rare_event(struct facts *facts, const struct event *event, struct error *err)
 {
     switch (event->kind) {
@@ -379,6 +394,11 @@ static MTRACE_COLD int rare_event(struct facts *facts, const struct event *event
         return pairing_event(facts->pairing, event, err);
     case EVENT_PHASE:
         return phase_event(facts, event, err);
+    case EVENT_POOL_ALLOC:
+    case EVENT_POOL_FREE:
+    case EVENT_POOL_RESIZE:
+    case EVENT_POOL_END:
+        return pool_event(facts, event, err);
     case EVENT_CULLED:
         return culled_event(facts, event, err);
     case EVENT_END: /* one that is taken back says so by another one */
@@ -518,6 +538,8 @@ int facts_finish(struct facts *facts, struct error *err)
         phases_finish(&facts->processes[id].phases, &figures, facts_n_allocations(facts));
     }
     int code = pairing_finish(facts->pairing, err);
+    if (code == 0 && facts->pools)
+        code = pool_blocks_finish(facts->pools, err);
     if (code == 0)
         code = totals_flush(facts->totals, err);
     malloc_trim(0); /* the live blocks are gone; the second pass has large tables of its own */

@@ -13,6 +13,7 @@
 #include "importer/facts/heap_pages.h"
 #include "importer/facts/heap_ranges.h"
 #include "importer/facts/phases.h"
+#include "importer/facts/pool_blocks.h"
 #include "importer/facts/timeline.h"
 #include "importer/facts/totals.h"
 #include "importer/pairing/fates.h"
@@ -45,6 +46,7 @@ struct facts {
     struct pairing *pairing;
     struct totals *totals;
     struct group_totals *groups; /* NULL: there are none */
+    struct pool_blocks *pools;   /* NULL: there are none */
     struct fates *fates;
     struct heap_ranges *heaps;
     struct heap_pages pages[FACTS_MOMENTS];
@@ -58,6 +60,7 @@ struct facts {
     uint64_t last_mapping_id;
     uint64_t n_events;
     uint64_t n_unknown_phase_ends;
+    uint64_t n_lost_pool_events; /* where the log has no definition of a pool */
 };
 
 #endif

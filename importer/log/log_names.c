@@ -81,13 +81,26 @@ const struct module_note *log_names_find_module(const struct log_names *names, u
     return id ? &names->modules[id] : NULL;
 }
 
-const char *log_names_find_text(const struct log_names *names, enum log_def_kind kind,
-                                uint32_t index)
+static const struct text_note *find_note(const struct log_names *names, enum log_def_kind kind,
+                                         uint32_t index)
 {
     struct text_key key = {.kind = kind, .index = index};
     uint32_t id =
         id_table_find(&names->text_table, id_table_hash(index, kind), text_equals, names, &key);
-    return id ? names->texts[id].text : NULL;
+    return id ? &names->texts[id] : NULL;
+}
+
+const char *log_names_find_text(const struct log_names *names, enum log_def_kind kind,
+                                uint32_t index)
+{
+    const struct text_note *note = find_note(names, kind, index);
+    return note ? note->text : NULL;
+}
+
+uint32_t log_names_pool(const struct log_names *names, uint32_t index)
+{
+    const struct text_note *note = find_note(names, LOG_DEF_POOL, index);
+    return note ? note->number : 0;
 }
 
 uint32_t log_names_thread(const struct log_names *names, uint32_t index)
@@ -257,7 +270,7 @@ static int add_text(struct log_names *names, const struct log_def *def, const ch
     if (!note->text)
         return ERROR_NOMEM;
     names->n_texts++;
-    if (def->kind != LOG_DEF_PATH && def->kind != LOG_DEF_MARKER)
+    if (def->kind != LOG_DEF_PATH && def->kind != LOG_DEF_MARKER && def->kind != LOG_DEF_POOL)
         return 0;
     if (log_names_find_text(names, def->kind, def->id))
         return 0;
@@ -303,6 +316,7 @@ static int add_def(struct log_names *names, const struct log_def *def, const cha
         return add_thread(names, def, text);
     case LOG_DEF_PATH:
     case LOG_DEF_MARKER:
+    case LOG_DEF_POOL:
     case LOG_DEF_CHILD:
     case LOG_DEF_MESSAGE:
     case LOG_DEF_SETTING:

@@ -48,7 +48,8 @@ struct module_note {
 
 struct text_note {
     uint32_t index;
-    uint8_t kind;    /* LOG_DEF_PATH, MARKER, MESSAGE, SETTING, CHILD */
+    uint8_t kind;    /* LOG_DEF_PATH, MARKER, POOL, MESSAGE, SETTING, CHILD */
+    uint32_t number; /* POOL: in definitions */
     uint32_t pid;    /* CHILD */
     uint64_t run_id; /* CHILD */
     const char *text;
@@ -124,6 +125,9 @@ const struct group_note *log_names_find_group(const struct log_names *names, uin
 
 /* Number of a group in definitions, 0: the root. */
 uint32_t log_names_group(const struct log_names *names, uint32_t index);
+
+/* Number of a pool in definitions, 0: the log does not define it. */
+uint32_t log_names_pool(const struct log_names *names, uint32_t index);
 
 /* Thread id of the database; the unknown thread when the log does not define it. */
 uint32_t log_names_thread(const struct log_names *names, uint32_t index);

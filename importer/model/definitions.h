@@ -116,7 +116,7 @@ struct definitions_backtrace {
     uint32_t status; /* enum definitions_status */
 };
 
-/* Messages of the collector and settings in force, in the order of the log. */
+/* Messages of the collector, settings in force and names of pools, in the order of the log. */
 struct definitions_text {
     uint32_t process;
     const char *text;
@@ -163,7 +163,8 @@ struct definitions {
 
     struct definitions_text *messages; /* 0-based, these two */
     struct definitions_text *settings;
-    size_t n_messages, n_settings;
+    struct definitions_text *pools; /* the first one is number 1 */
+    size_t n_messages, n_settings, n_pools;
 
     /* Recordings of others; all zero for our own logs. */
     const char *recorder;  /* "heaptrack"; NULL: our collector */

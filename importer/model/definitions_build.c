@@ -19,7 +19,7 @@ struct build {
     struct stack_merge stacks;
     struct id_table objects;
     size_t threads_capacity, objects_capacity, modules_capacity;
-    size_t messages_capacity, settings_capacity;
+    size_t messages_capacity, settings_capacity, pools_capacity;
     struct group_merge groups;
 };
 
@@ -257,14 +257,32 @@ static int add_text(struct definitions_text **texts, size_t *n, size_t *capacity
     return 0;
 }
 
+/* Two threads may both have written it: the second note is found by nobody. */
+static int add_pool(struct build *build, const struct log_names *names, struct text_note *note)
+{
+    struct definitions *definitions = build->definitions;
+    int r = add_text(&definitions->pools, &definitions->n_pools, &build->pools_capacity,
+                     names->process, note->text);
+
+    note->number = (uint32_t)definitions->n_pools;
+    return r;
+}
+
+static bool is_found(const struct log_names *names, const struct text_note *note)
+{
+    return log_names_find_text(names, (enum log_def_kind)note->kind, note->index) == note->text;
+}
+
 static int fill_texts(struct build *build, const struct log_names *names)
 {
     struct definitions *definitions = build->definitions;
 
     for (size_t k = 1; k <= names->n_texts; k++) {
-        const struct text_note *note = &names->texts[k];
+        struct text_note *note = &names->texts[k];
         int r = 0;
-        if (note->kind == LOG_DEF_MESSAGE)
+        if (note->kind == LOG_DEF_POOL && is_found(names, note))
+            r = add_pool(build, names, note);
+        else if (note->kind == LOG_DEF_MESSAGE)
             r = add_text(&definitions->messages, &definitions->n_messages,
                          &build->messages_capacity, names->process, note->text);
         else if (note->kind == LOG_DEF_SETTING)
@@ -355,6 +373,7 @@ void definitions_build_done(struct definitions *definitions)
     free(definitions->backtraces);
     free(definitions->messages);
     free(definitions->settings);
+    free(definitions->pools);
     free(definitions->groups);
     free(definitions->tags);
     free(definitions->group_tags);

@@ -54,7 +54,11 @@ enum event_kind {
     EVENT_END,    /* value = enum log_end, result = status or signal */
     EVENT_MOVE,   /* the block at address is charged to `group` from now on */
     EVENT_PHASE,  /* value = number of the phase, text = its name, NULL: it ends */
-    EVENT_LOST,   /* none of the log: here a part of it could not be read */
+    EVENT_POOL_ALLOC,  /* value = number of the pool */
+    EVENT_POOL_FREE,   /* value */
+    EVENT_POOL_RESIZE, /* address = new block, old_address = old block, value */
+    EVENT_POOL_END,    /* value; address is 0 */
+    EVENT_LOST,        /* none of the log: here a part of it could not be read */
 };
 
 /* A call that the recording does not name: no kind in the database. */

@@ -286,6 +286,9 @@ static void write_misuse(struct facts *facts, struct meta_writer *meta)
     meta_number_if_any(meta, "groups.unknown_moves",
                        pairing_counts_get(facts->pairing)->unknown_moves);
     meta_number_if_any(meta, "phases.unknown_ends", facts->n_unknown_phase_ends);
+    meta_number_if_any(meta, "pools.unknown",
+                       facts->n_lost_pool_events
+                           + (facts->pools ? pool_blocks_n_unknown(facts->pools) : 0));
 }
 
 static void write_dropped(struct facts *facts, struct meta_writer *meta)

@@ -235,6 +235,13 @@ const struct command commands[] = {
      .next_tail = "--tag KEY=VALUE",
      .needs_database = true,
      .run = report_run},
+    {.name = "by-pool",
+     .view = "by_pool",
+     .columns = "process_id, allocated_bytes, allocated_blocks, live_bytes, live_blocks, "
+                "peak_bytes, held_bytes, spare_bytes, pool_id, name",
+     .help = "what the program's own allocators gave out (mtrace.h)",
+     .needs_database = true,
+     .run = report_run},
     {.name = "phases",
      .view = "phases",
      .columns = "process_id, phase_id, depth, name, start_ns, end_ns, allocated_bytes, "

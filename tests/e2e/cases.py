@@ -55,6 +55,7 @@ SQL = {
 NAMED = f"{OWN} AND group_id IN (SELECT group_id FROM allocation_groups WHERE name = '{{0}}')"
 TAGGED = "FROM by_tag WHERE process_id = 1 AND key || '=' || value = '{0}'"
 IN_PHASE = "FROM phases WHERE name = '{0}'"
+IN_POOL = "SELECT ", " FROM pool_blocks b WHERE pool = '{0}' AND process_id = 1"
 SQL_BY_NAME = {
     "group_bytes": f"SELECT coalesce(sum(size_bytes), 0) {NAMED}",
     "group_leaked": f"SELECT coalesce(sum(size_bytes), 0) {NAMED} AND is_leaked",
@@ -71,6 +72,16 @@ SQL_BY_NAME = {
     "phase_freed": f"SELECT freed_bytes {IN_PHASE}",
     "phase_leaked": f"SELECT leaked_bytes {IN_PHASE}",
     "phase_growth_at_peak": f"SELECT peak_bytes - live_start_bytes {IN_PHASE}",
+    "pool_blocks": f"{IN_POOL[0]}count(*){IN_POOL[1]}",
+    "pool_bytes": f"{IN_POOL[0]}sum(size_bytes){IN_POOL[1]}",
+    "pool_freed": f"{IN_POOL[0]}sum(ended_by = 'free'){IN_POOL[1]}",
+    "pool_resized": f"{IN_POOL[0]}sum(ended_by = 'realloc' AND EXISTS (SELECT 1 FROM pool_blocks n WHERE n.realloc_from_id = b.pool_block_id)){IN_POOL[1]}",
+    "pool_live": f"{IN_POOL[0]}coalesce(sum(size_bytes * is_leaked), 0){IN_POOL[1]}",
+    "pool_inside": f"{IN_POOL[0]}count(offset_bytes >= 0 AND offset_bytes + size_bytes <= (SELECT size_bytes FROM allocations a "
+                   f"WHERE a.allocation_id = b.allocation_id)){IN_POOL[1]}",
+    "pool_peak": "SELECT peak_bytes FROM by_pool WHERE name = '{0}' AND process_id = 1",
+    "pool_held": "SELECT held_bytes FROM by_pool WHERE name = '{0}' AND process_id = 1",
+    "pool_spare": "SELECT spare_bytes FROM by_pool WHERE name = '{0}' AND process_id = 1",
     "after_marker": f"SELECT sum(size_bytes) {OWN} AND marker_id = (SELECT marker_id FROM markers WHERE name = '{{0}}')",
 }
 SQL |= {
@@ -79,6 +90,8 @@ SQL |= {
     "unknown_phase_ends": "SELECT value FROM meta WHERE key = 'phases.unknown_ends'",
     "untracked_frees": "SELECT value FROM meta WHERE key = 'frees.untracked'",
     "wrong_answers": "SELECT 0",
+    "unknown_in_pools": "SELECT value FROM meta WHERE key = 'pools.unknown'",
+    "child_pool_bytes": "SELECT sum(size_bytes) FROM pool_blocks WHERE pool = 'late' AND process_id = 2",
     "messages": "SELECT count(*) FROM meta WHERE key LIKE 'message.%' AND value LIKE '%override_next_timestamp%'",
     "tags": "SELECT count(DISTINCT key || '=' || value) FROM allocation_group_tags",
     "odd_tags": "SELECT count(*) FROM by_tag WHERE key = 'k, e=y' AND value = 'v\"a''l%ué' AND allocated_bytes = 3777",
@@ -134,6 +147,9 @@ GROUP_CASES = {"t1_ids": "ids", "t2_nested": "nested", "t3_stale": "stale", "t4_
                "deep_scopes_of_a_crowd": "crowd", "calls_of_bytehound": "bytehound"}
 CASES |= {name: Case(["groups", part], end=("exit", 0), least_events=2, expect={"child_group_bytes": None}) for name, part in GROUP_CASES.items()}
 CASES |= {"t11_in_child": Case(["groups", "handed_over"], options=["--follow-children"], end=("exit", 0))}
+CASES |= {f"v9_pool_{part}": Case(["pools", part], end=("exit", 0), least_events=2, expect={"child_pool_bytes": None})
+          for part in ("arena", "ends", "resize", "misuse", "threads", "late", "heaptrack")}
+CASES |= {"v9_pool_in_child": Case(["pools", "late"], options=["--follow-children"], end=("exit", 0))}
 CASES |= {"charging_server": plain("charging_server")}
 
 CASES |= {

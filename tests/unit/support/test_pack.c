@@ -136,7 +136,10 @@ static void add_rare(struct fixture *fixture)
                                     LOG_CULLED,
                                     LOG_GROUP,
                                     LOG_MOVE,
-                                    LOG_PHASE};
+                                    LOG_PHASE,
+                                    LOG_POOL_ALLOC,
+                                    LOG_POOL_RESIZE,
+                                    LOG_POOL_END};
     unsigned kind = kinds[draw(fixture, sizeof(kinds))];
     size_t n = log_event_words(kind) ? log_event_words(kind) : 3 + draw(fixture, 40);
     uint64_t *words =

@@ -307,6 +307,23 @@ static void test_moves_and_phases(void **state)
     assert_null(event.text);
 }
 
+static void test_pools(void **state)
+{
+    struct event event =
+        DECODE(WORD_0(LOG_POOL_RESIZE), 0x7010, 500 | 3ull << LOG_SIZE_BITS, 0x7000);
+
+    (void)state;
+    assert_int_equal(event.kind, EVENT_POOL_RESIZE);
+    assert_int_equal(event.address, 0x7010);
+    assert_int_equal(event.old_address, 0x7000);
+    assert_int_equal(event.size, 500);
+    assert_int_equal(event.value, 0); /* the log has no pool 3 */
+
+    event = DECODE(WORD_0(LOG_POOL_END), 3);
+    assert_int_equal(event.kind, EVENT_POOL_END);
+    assert_int_equal(event.address, 0);
+}
+
 /* State records and unknown kinds of every length are passed over. */
 static void test_what_is_no_event(void **state)
 {
@@ -443,6 +460,7 @@ int main(void)
         cmocka_unit_test(test_groups),
         cmocka_unit_test(test_side_groups),
         cmocka_unit_test(test_moves_and_phases),
+        cmocka_unit_test(test_pools),
         cmocka_unit_test(test_what_is_no_event),
         cmocka_unit_test(test_what_cannot_have_happened),
         cmocka_unit_test(test_lengths_beyond_the_payload),

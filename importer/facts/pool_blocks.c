@@ -1,0 +1,432 @@
+/* SPDX-License-Identifier: MIT */
+#include "importer/facts/pool_blocks.h"
+
+#include "common/varint.h"
+#include "importer/facts/address_set.h"
+#include "importer/pairing/spill_file.h"
+#include "support/growing.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A block of malloc between the two halves of its realloc. */
+struct moving {
+    struct address_item item;
+    uint32_t process;
+};
+
+struct pool_blocks {
+    const struct definitions *definitions;
+    struct pairing *pairing; /* a pool is a process */
+    struct fates *fates;
+    struct spill_file places; /* pool and outer id of each block, as varints */
+    struct pool_account *accounts; /* by number */
+    struct address_set *outer;     /* by process; of: 0 */
+    struct address_set *inner;     /* by process; of: the pool */
+    struct moving *moving;
+    size_t n_moving, max_moving;
+    uint64_t n_pairs;
+    uint64_t n_unknown_pools;
+    uint64_t read_offset;
+    size_t n_input, input_at;
+    uint8_t input[64 * 2 * VARINT_MAX_BYTES];
+};
+
+/* ---- accounts ---- */
+
+/* A peak is one only when time goes on. */
+static struct pool_account *account_at(struct pool_blocks *blocks, uint32_t pool, uint64_t time_ns)
+{
+    struct pool_account *account = &blocks->accounts[pool];
+
+    if (time_ns != account->changed_ns && account->live_bytes > account->peak_bytes) {
+        account->peak_bytes = account->live_bytes;
+        account->peak_ns = account->changed_ns;
+    }
+    account->changed_ns = time_ns;
+    return account;
+}
+
+static uint32_t process_of(const struct pool_blocks *blocks, uint32_t pool)
+{
+    return blocks->definitions->pools[pool - 1].process;
+}
+
+/* ---- what pairing tells ---- */
+
+static uint64_t find_outer(const struct pool_blocks *blocks, uint32_t process, uint64_t address)
+{
+    const struct address_item *item = address_set_last_at(&blocks->outer[process], address);
+
+    return item && address - item->address < item->size_bytes ? item->id : 0;
+}
+
+static int put_place(struct pool_blocks *blocks, uint32_t pool, uint64_t outer_id,
+                     struct error *err)
+{
+    uint8_t bytes[2 * VARINT_MAX_BYTES];
+    const uint8_t *end = varint_put(varint_put(bytes, pool), outer_id);
+
+    return spill_file_append(&blocks->places, bytes, (size_t)(end - bytes), err);
+}
+
+static int on_born(void *context, uint32_t pool, const struct live_block *block, uint32_t group,
+                   const struct pairing_link *link, struct error *err)
+{
+    struct pool_blocks *blocks = context;
+    uint32_t process = process_of(blocks, pool);
+    struct pool_account *account = account_at(blocks, pool, block->alloc_ns);
+    const struct address_item item = {
+        .address = block->address, .of = pool, .size_bytes = block->size};
+    int code = address_set_put(&blocks->inner[process], &item, err);
+
+    account->allocated_blocks++;
+    account->allocated_bytes += block->size;
+    account->live_blocks++;
+    account->live_bytes += block->size;
+    if (code == 0)
+        code = put_place(blocks, pool, find_outer(blocks, process, block->address), err);
+    return code ? code : fates_born(blocks->fates, block, group, link, err);
+}
+
+static int on_moved(void *context, uint32_t pool, const struct live_block *block,
+                    const struct pairing_move *move, struct error *err)
+{
+    (void)context, (void)pool, (void)block, (void)move, (void)err;
+    return 0;
+}
+
+static int on_ended(void *context, uint32_t pool, const struct live_block *block,
+                    const struct pairing_end *end, struct error *err)
+{
+    struct pool_blocks *blocks = context;
+    struct pool_account *account = account_at(blocks, pool, end->time_ns);
+
+    account->freed_blocks++;
+    account->freed_bytes += block->size;
+    account->live_blocks--;
+    account->live_bytes -= block->size;
+    address_set_remove(&blocks->inner[process_of(blocks, pool)], block->address, pool);
+    return fates_ended(blocks->fates, block, end, err);
+}
+
+static int on_explained(void *context, uint32_t pool, const struct live_block *block,
+                        const struct pairing_end *end, struct error *err)
+{
+    (void)pool;
+    return fates_ended(((struct pool_blocks *)context)->fates, block, end, err);
+}
+
+static int on_chain_ended(void *context, const struct pairing_chain *chain, struct error *err)
+{
+    return fates_chain_ended(((struct pool_blocks *)context)->fates, chain, err);
+}
+
+static int on_left(void *context, uint32_t pool, const struct live_block *block, uint32_t group,
+                   enum pairing_ended_by ended_by, uint32_t chain_node, struct error *err)
+{
+    const struct pairing_end end = {
+        .intervening = PAIRING_UNKNOWN, .group = group, .block_group = group, .ended_by = ended_by};
+
+    (void)pool, (void)chain_node;
+    return ended_by == PAIRING_EXEC
+               ? fates_ended(((struct pool_blocks *)context)->fates, block, &end, err)
+               : 0;
+}
+
+/* ---- making and freeing ---- */
+
+static int make_arrays(struct pool_blocks *blocks, struct error *err)
+{
+    size_t n_processes = blocks->definitions->n_processes;
+    size_t n_pools = blocks->definitions->n_pools;
+
+    blocks->accounts = calloc(n_pools + 1, sizeof(*blocks->accounts));
+    blocks->outer = calloc(n_processes + 1, sizeof(*blocks->outer));
+    blocks->inner = calloc(n_processes + 1, sizeof(*blocks->inner));
+    return blocks->accounts && blocks->outer && blocks->inner
+               ? 0
+               : error_set(err, ERROR_NOMEM, "out of memory for %zu pools", n_pools);
+}
+
+static void describe_pools(struct pool_blocks *blocks)
+{
+    const struct definitions *definitions = blocks->definitions;
+
+    for (uint32_t pool = 1; pool <= definitions->n_pools; pool++) {
+        const struct definitions_process *process =
+            &definitions->processes[process_of(blocks, pool)];
+        struct pairing_process *traits = pairing_process_get(blocks->pairing, pool);
+
+        traits->has_untracked_blocks = true; /* an unknown end is nobody's inversion */
+        traits->ended_in_exec = process->end_kind && strcmp(process->end_kind, "exec") == 0;
+    }
+}
+
+int pool_blocks_new(const struct definitions *definitions, const char *target,
+                    struct pool_blocks **ret, struct error *err)
+{
+    struct pool_blocks *blocks;
+    struct pairing_sink sink = {NULL,         on_born,        on_moved, on_ended,
+                                on_explained, on_chain_ended, on_left};
+    int code;
+
+    *ret = NULL;
+    if (definitions->n_pools == 0)
+        return 0;
+    blocks = calloc(1, sizeof(*blocks));
+    if (!blocks)
+        return error_set(err, ERROR_NOMEM, "out of memory");
+    sink.context = blocks;
+    blocks->definitions = definitions;
+    blocks->places.fd = -1;
+    code = make_arrays(blocks, err);
+    if (code == 0)
+        code = pairing_new((uint32_t)definitions->n_pools, (uint32_t)definitions->n_threads, &sink,
+                           &blocks->pairing, err);
+    if (code == 0)
+        code = fates_new(target, &blocks->fates, err);
+    if (code == 0)
+        code = spill_file_open(&blocks->places, target, err);
+    if (code) {
+        pool_blocks_free(blocks);
+        return code;
+    }
+    describe_pools(blocks);
+    *ret = blocks;
+    return 0;
+}
+
+void pool_blocks_free(struct pool_blocks *blocks)
+{
+    if (!blocks)
+        return;
+    for (size_t i = 0; blocks->outer && blocks->inner && i <= blocks->definitions->n_processes;
+         i++) {
+        address_set_done(&blocks->outer[i]);
+        address_set_done(&blocks->inner[i]);
+    }
+    free(blocks->outer);
+    free(blocks->inner);
+    free(blocks->accounts);
+    free(blocks->moving);
+    pairing_free(blocks->pairing);
+    fates_free(blocks->fates);
+    spill_file_done(&blocks->places);
+    free(blocks);
+}
+
+/* ---- events of pools ---- */
+
+static int give(struct pool_blocks *blocks, const struct event *event, enum event_kind kind,
+                uint32_t pool, uint64_t address, struct error *err)
+{
+    struct event given = *event;
+
+    given.kind = (uint8_t)kind;
+    given.process = pool;
+    given.address = address;
+    given.usable = 0;
+    given.pair = blocks->n_pairs;
+    return pairing_event(blocks->pairing, &given, err);
+}
+
+/* Those that lie in the range, of one pool or (0) of all. */
+static int end_range(struct pool_blocks *blocks, uint32_t process, const struct event *event,
+                     uint32_t pool, uint64_t start, uint64_t end, struct error *err)
+{
+    const struct address_item *item;
+    int code = 0;
+
+    while (code == 0 && start < end
+           && (item = address_set_first_at(&blocks->inner[process], start)) != NULL
+           && item->address < end) {
+        struct address_item found = *item;
+        if (pool == 0 || found.of == pool) {
+            code = give(blocks, event, EVENT_FREE, found.of, found.address, err);
+            start = found.address;
+        } else {
+            start = found.address + 1;
+        }
+    }
+    return code;
+}
+
+static int resize(struct pool_blocks *blocks, const struct event *event, uint32_t pool,
+                  struct error *err)
+{
+    int code;
+
+    blocks->n_pairs++;
+    code = give(blocks, event, EVENT_REALLOC_BEGIN, pool, event->old_address, err);
+    return code ? code : give(blocks, event, EVENT_REALLOC_END, pool, event->address, err);
+}
+
+int pool_blocks_event(struct pool_blocks *blocks, const struct event *event, struct error *err)
+{
+    uint32_t pool = (uint32_t)event->value;
+
+    if (pool == 0 || pool > blocks->definitions->n_pools
+        || process_of(blocks, pool) != event->process) {
+        blocks->n_unknown_pools++;
+        return 0;
+    }
+    switch (event->kind) {
+    case EVENT_POOL_ALLOC:
+        return give(blocks, event, EVENT_ALLOC, pool, event->address, err);
+    case EVENT_POOL_FREE:
+        return give(blocks, event, EVENT_FREE, pool, event->address, err);
+    case EVENT_POOL_RESIZE:
+        return resize(blocks, event, pool, err);
+    default:
+        return end_range(blocks, event->process, event, pool, 0, UINT64_MAX, err);
+    }
+}
+
+/* ---- malloc's blocks ---- */
+
+static const struct address_item *find_moving(const struct pool_blocks *blocks, uint32_t process,
+                                              uint64_t id)
+{
+    for (size_t i = 0; i < blocks->n_moving; i++)
+        if (blocks->moving[i].item.id == id && blocks->moving[i].process == process)
+            return &blocks->moving[i].item;
+    return NULL;
+}
+
+/* What made it of another one ended what lay there, unless it stayed in its place. */
+static int settle_moving(struct pool_blocks *blocks, uint32_t process,
+                         const struct live_block *block, const struct pairing_link *link,
+                         bool *ret_stayed, struct error *err)
+{
+    const struct address_item *found = find_moving(blocks, process, link->realloc_from_id);
+    struct event event = {.time_ns = block->alloc_ns, .thread = block->thread, .node = block->node};
+    struct address_item old;
+
+    *ret_stayed = false;
+    if (!found)
+        return 0;
+    old = *found;
+    blocks->moving[(size_t)((const struct moving *)(const void *)found - blocks->moving)] =
+        blocks->moving[--blocks->n_moving];
+    *ret_stayed = old.address == block->address;
+    return *ret_stayed ? 0
+                       : end_range(blocks, process, &event, 0, old.address,
+                                   old.address + old.size_bytes, err);
+}
+
+int pool_blocks_outer_born(struct pool_blocks *blocks, uint32_t process,
+                           const struct live_block *block, const struct pairing_link *link,
+                           struct error *err)
+{
+    const struct address_item item = {
+        .address = block->address, .size_bytes = block->size, .id = block->allocation_id};
+    struct event event = {.time_ns = block->alloc_ns, .thread = block->thread, .node = block->node};
+    bool has_stayed = false;
+    int code = link ? settle_moving(blocks, process, block, link, &has_stayed, err) : 0;
+
+    if (code == 0 && !has_stayed)
+        code = end_range(blocks, process, &event, 0, item.address, item.address + item.size_bytes,
+                         err);
+    return code ? code : address_set_put(&blocks->outer[process], &item, err);
+}
+
+static int begin_moving(struct pool_blocks *blocks, uint32_t process,
+                        const struct live_block *block, struct error *err)
+{
+    struct moving *moving = growing_reserve(blocks->moving, &blocks->max_moving,
+                                            blocks->n_moving + 1, sizeof(*moving));
+
+    if (!moving)
+        return error_set(err, ERROR_NOMEM, "out of memory for %zu open reallocs", blocks->n_moving);
+    blocks->moving = moving;
+    moving[blocks->n_moving++] =
+        (struct moving){{.address = block->address,
+                         .size_bytes = block->size,
+                         .id = block->allocation_id},
+                        process};
+    return 0;
+}
+
+int pool_blocks_outer_ended(struct pool_blocks *blocks, uint32_t process,
+                            const struct live_block *block, const struct pairing_end *end,
+                            struct error *err)
+{
+    struct event event = {.time_ns = end->time_ns,
+                          .thread = end->thread ? end->thread : block->thread,
+                          .node = end->node,
+                          .group = end->group};
+
+    address_set_remove(&blocks->outer[process], block->address, 0);
+    if (end->ended_by == PAIRING_REALLOCATED)
+        return begin_moving(blocks, process, block, err);
+    return end_range(blocks, process, &event, 0, block->address, block->address + block->size, err);
+}
+
+/* ---- rows ---- */
+
+int pool_blocks_finish(struct pool_blocks *blocks, struct error *err)
+{
+    int code;
+
+    for (uint32_t pool = 1; pool <= blocks->definitions->n_pools; pool++)
+        account_at(blocks, pool, UINT64_MAX);
+    code = pairing_finish(blocks->pairing, err);
+    if (code == 0)
+        code = spill_file_flush(&blocks->places, err);
+    return code ? code : fates_rewind(blocks->fates, err);
+}
+
+static int fill_input(struct pool_blocks *blocks, struct error *err)
+{
+    blocks->read_offset += blocks->input_at;
+    blocks->input_at = 0;
+    return spill_file_read(&blocks->places, blocks->read_offset, blocks->input,
+                           sizeof(blocks->input), &blocks->n_input, err);
+}
+
+static int next_place(struct pool_blocks *blocks, struct pool_row *ret, struct error *err)
+{
+    const uint8_t *end;
+    const uint8_t *at;
+    uint64_t pool = 0;
+    int code = 0;
+
+    if (blocks->n_input - blocks->input_at < (size_t)(2 * VARINT_MAX_BYTES))
+        code = fill_input(blocks, err);
+    if (code)
+        return code;
+    end = blocks->input + blocks->n_input;
+    at = varint_get(blocks->input + blocks->input_at, end, &pool);
+    if (at)
+        at = varint_get(at, end, &ret->outer_id);
+    if (!at)
+        return error_set(err, ERROR_IO, "a temporary file is shorter than what was written to it");
+    blocks->input_at = (size_t)(at - blocks->input);
+    ret->pool = (uint32_t)pool;
+    return 0;
+}
+
+int pool_blocks_next(struct pool_blocks *blocks, struct pool_row *ret, struct error *err)
+{
+    const struct pairing_chain *chain = NULL;
+    int more = fates_next(blocks->fates, &ret->block, &chain, err);
+
+    if (more <= 0)
+        return more;
+    int code = next_place(blocks, ret, err);
+    return code ? code : 1;
+}
+
+const struct pool_account *pool_blocks_account(const struct pool_blocks *blocks, uint32_t pool)
+{
+    return &blocks->accounts[pool];
+}
+
+uint64_t pool_blocks_n_unknown(const struct pool_blocks *blocks)
+{
+    const struct pairing_counts *counts = pairing_counts_get(blocks->pairing);
+
+    return blocks->n_unknown_pools + counts->untracked_frees + counts->unknown_frees
+           + counts->unknown_reallocs;
+}

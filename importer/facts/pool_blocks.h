@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * pool_blocks: what the program's own allocators gave out, inside blocks of malloc.
+ *
+ * Model:   a pool is paired as a process is, apart from malloc's blocks: an address may be live in
+ *          several pools, and in malloc. The blocks are numbered from 1 and come back, whole, in this order.
+ *          Beside them stand malloc's live blocks by address, for where a block lies, and those of
+ *          pools, for what ends with the block it lies in. A recording without pools has none of this.
+ * Invariants
+ *   PB-1 Nothing here counts among malloc's allocations: those totals are the allocator's.
+ *   PB-2 A block of a pool ends at the latest when the block of malloc ends that it was born in, but for a
+ *        realloc in place, and when another one is born over it.
+ *   PB-3 allocated = live + freed of each pool, in blocks and bytes.
+ * Threads: none; first all events, then the rows.
+ * Failure: memory and I/O.
+ */
+#ifndef MTRACE_IMPORTER_POOL_BLOCKS_H
+#define MTRACE_IMPORTER_POOL_BLOCKS_H
+
+#include "importer/model/definitions.h"
+#include "importer/model/event.h"
+#include "importer/pairing/fates.h"
+#include "importer/pairing/pairing.h"
+#include "support/error.h"
+
+struct pool_account {
+    uint64_t allocated_blocks, allocated_bytes;
+    uint64_t freed_blocks, freed_bytes;
+    uint64_t live_blocks, live_bytes; /* at the end: leaked, or lost in an exec */
+    uint64_t peak_bytes, peak_ns;
+    uint64_t changed_ns;
+};
+
+struct pool_row {
+    struct allocation block;
+    uint64_t outer_id; /* allocation_id of the block of malloc that it lies in; 0: in none */
+    uint32_t pool;
+};
+
+struct pool_blocks;
+
+/* NULL where no program has pools. Temporary files lie beside `target`. */
+int pool_blocks_new(const struct definitions *definitions, const char *target,
+                    struct pool_blocks **ret, struct error *err);
+void pool_blocks_free(struct pool_blocks *blocks);
+
+/* EVENT_POOL_*. */
+int pool_blocks_event(struct pool_blocks *blocks, const struct event *event, struct error *err);
+
+/* malloc's. */
+int pool_blocks_outer_born(struct pool_blocks *blocks, uint32_t process,
+                           const struct live_block *block, const struct pairing_link *link,
+                           struct error *err);
+int pool_blocks_outer_ended(struct pool_blocks *blocks, uint32_t process,
+                            const struct live_block *block, const struct pairing_end *end,
+                            struct error *err);
+
+int pool_blocks_finish(struct pool_blocks *blocks, struct error *err);
+
+/* After that. 1, 0 at the end, negative on failure. */
+int pool_blocks_next(struct pool_blocks *blocks, struct pool_row *ret, struct error *err);
+
+const struct pool_account *pool_blocks_account(const struct pool_blocks *blocks, uint32_t pool);
+
+/* Ends of what is not live, or was not recorded, and events of pools that the log does not define. */
+uint64_t pool_blocks_n_unknown(const struct pool_blocks *blocks);
+
+#endif
