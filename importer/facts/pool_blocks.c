@@ -19,7 +19,7 @@ struct pool_blocks {
     const struct definitions *definitions;
     struct pairing *pairing; /* a pool is a process */
     struct fates *fates;
-    struct spill_file places; /* pool and outer id of each block, as varints */
+    struct spill_file places;      /* pool and outer id of each block, as varints */
     struct pool_account *accounts; /* by number */
     struct address_set *outer;     /* by process; of: 0 */
     struct address_set *inner;     /* by process; of: the pool */
@@ -334,17 +334,15 @@ int pool_blocks_outer_born(struct pool_blocks *blocks, uint32_t process,
 static int begin_moving(struct pool_blocks *blocks, uint32_t process,
                         const struct live_block *block, struct error *err)
 {
-    struct moving *moving = growing_reserve(blocks->moving, &blocks->max_moving,
-                                            blocks->n_moving + 1, sizeof(*moving));
+    struct moving *moving =
+        growing_reserve(blocks->moving, &blocks->max_moving, blocks->n_moving + 1, sizeof(*moving));
 
     if (!moving)
         return error_set(err, ERROR_NOMEM, "out of memory for %zu open reallocs", blocks->n_moving);
     blocks->moving = moving;
-    moving[blocks->n_moving++] =
-        (struct moving){{.address = block->address,
-                         .size_bytes = block->size,
-                         .id = block->allocation_id},
-                        process};
+    moving[blocks->n_moving++] = (struct moving){
+        {.address = block->address, .size_bytes = block->size, .id = block->allocation_id},
+        process};
     return 0;
 }
 
