@@ -5,9 +5,9 @@
  * Model:   places in chunks that are mapped when they are needed and stay; those that were given back are
  *          on a list, by numbers with a tag that tells each change of its top apart.
  * Invariants
- *   ST-1 A place that was taken is nobody else's until it is given back; its memory is never unmapped.
- *   ST-2 There are as many as are wanted: no thread is born without its group because others are, too.
- *   ST-3 A fork child has lost the places of threads that had not begun, and nothing else.
+ *   NB-1 A place that was taken is nobody else's until it is given back; its memory is never unmapped.
+ *   NB-2 There are as many as are wanted: no thread is born without its group because others are, too.
+ *   NB-3 A fork child has lost the places of threads that had not begun, and nothing else.
  * Threads: any. Signals: safe. Failure: NULL without memory, or behind a seccomp filter, where only the first chunk is;
  *          then the thread begins in the root group.
  */
