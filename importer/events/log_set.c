@@ -205,9 +205,11 @@ static int finish_clocks(struct log_set *set, struct error *err)
         if (known != 0)
             rate = known;
     }
-    for (size_t i = 0; i < set->n_inputs; i++)
-        if (clock_map_finish(&set->inputs[i]->clock, rate) != 0)
+    for (size_t i = 0; i < set->n_inputs; i++) {
+        bool is_late;
+        if (clock_map_make(&set->inputs[i]->clock, rate, &is_late) != 0)
             return out_of_memory(err);
+    }
     return 0;
 }
 

@@ -30,12 +30,23 @@ void clock_map_done(struct clock_map *map)
     memset(map, 0, sizeof(*map));
 }
 
+void clock_map_set_last(struct clock_map *map, uint64_t ticks, uint64_t ns)
+{
+    if (ns <= MAX_NS)
+        map->last = (struct clock_pair){.ticks = ticks, .ns = ns};
+}
+
 int clock_map_add(struct clock_map *map, uint64_t ticks, uint64_t ns)
 {
     struct clock_pair *pairs;
 
-    if (ns == 0 || ns > MAX_NS || map->is_identity)
+    if (ns == 0 || ns > MAX_NS)
         return 0;
+    if (map->is_identity) {
+        if (ns > map->last.ns)
+            clock_map_set_last(map, ns, ns);
+        return 0;
+    }
     pairs = growing_reserve(map->pairs, &map->pairs_capacity, map->n_pairs + 1, sizeof(*pairs));
     if (!pairs)
         return ERROR_NOMEM;
@@ -57,10 +68,12 @@ static uint64_t rate_between(const struct clock_pair *a, const struct clock_pair
 uint64_t clock_map_rate(const struct clock_map *map)
 {
     const struct clock_pair *first = map->pairs;
-    const struct clock_pair *last = map->pairs;
+    const struct clock_pair *last = &map->newest;
 
     if (map->n_pairs == 0)
-        return map->rate;
+        return 0;
+    if (map->last.ticks > last->ticks)
+        last = &map->last;
     for (size_t i = 1; i < map->n_pairs; i++) {
         if (map->pairs[i].ticks < first->ticks)
             first = &map->pairs[i];
@@ -88,67 +101,169 @@ static int compare_pairs(const void *left, const void *right)
     return (a->ns > b->ns) - (a->ns < b->ns);
 }
 
-/* How late the second clock was read, compared with a straight line from the first pair. */
-static int64_t lateness(const struct clock_map *map, const struct clock_pair *pair)
+/* The stretch behind the last closed knot. */
+struct stretch {
+    const struct clock_pair *closed;  /* that knot */
+    const struct clock_pair *opening; /* NULL: it is the first one's, or nothing came yet */
+    const struct clock_pair *best;
+    uint64_t rate; /* by what is closed: the future has no say in it (CM-4) */
+};
+
+/* Is the second clock of `pair` read sooner after the first one than that of the best so far? */
+static bool is_better(const struct stretch *stretch, const struct clock_pair *pair)
 {
-    uint64_t expected = map->pairs[0].ns + scale(pair->ticks - map->pairs[0].ticks, map->rate, 0);
-    return (int64_t)(pair->ns - expected);
+    uint64_t line = stretch->best->ns + scale(pair->ticks - stretch->best->ticks, stretch->rate, 0);
+
+    return pair->ns < line && pair->ns > stretch->closed->ns;
 }
 
-/* Keeps the least late pair of each stretch, and of those only what increases in both clocks. */
-static size_t thin_out(struct clock_map *map)
+static void stretch_open(struct stretch *stretch, const struct clock_map *map,
+                         const struct clock_pair *pair)
 {
-    size_t n_kept = 1;
-    bool is_open = false; /* pairs[n_kept - 1] is the best so far of the current stretch */
-    uint64_t stretch_end = map->pairs[0].ns + CLOCK_MAP_STRETCH_NS;
+    stretch->opening = stretch->best = pair;
+    stretch->rate =
+        rate_between(&map->pairs[0], map->n_closed > 1 ? &map->pairs[map->n_closed - 1] : pair);
+}
 
-    for (size_t i = 1; i < map->n_pairs; i++) {
-        struct clock_pair *pair = &map->pairs[i];
-        struct clock_pair *kept = &map->pairs[n_kept - 1];
-        bool is_same = is_open && pair->ns < stretch_end;
-        if (is_same && lateness(map, pair) >= lateness(map, kept))
-            continue;
-        if (!is_same && pair->ns < stretch_end)
-            continue; /* the first stretch belongs to the first pair */
-        if (is_same) {
-            if (pair->ns > map->pairs[n_kept - 2].ns)
-                *kept = *pair;
-        } else if (pair->ticks > kept->ticks && pair->ns > kept->ns) {
-            map->pairs[n_kept++] = *pair;
-            is_open = true;
-            stretch_end = pair->ns + CLOCK_MAP_STRETCH_NS;
-        }
+/* Takes the next pair by ticks; true if the stretch is closed by it, and its best pair is a knot. */
+static bool stretch_add(struct stretch *stretch, const struct clock_map *map,
+                        const struct clock_pair *pair)
+{
+    if (!stretch->opening) {
+        if (pair->ns >= stretch->closed->ns + CLOCK_MAP_STRETCH_NS
+            && pair->ticks > stretch->closed->ticks)
+            stretch_open(stretch, map, pair);
+        return false;
     }
-    return n_kept;
+    if (pair->ns >= stretch->opening->ns + CLOCK_MAP_STRETCH_NS)
+        return pair->ticks > stretch->best->ticks && pair->ns > stretch->best->ns;
+    if (is_better(stretch, pair))
+        stretch->best = pair;
+    return false;
 }
 
-int clock_map_finish(struct clock_map *map, uint64_t default_rate)
+/* Where the walk goes on: behind the last knot, in its own stretch or at the pair that opened the next. */
+static struct stretch stretch_resume(const struct clock_map *map, size_t *ret_next)
 {
-    if (map->is_identity)
-        return 0;
-    if (map->n_pairs == 0 && clock_map_add(map, 0, 1) != 0)
+    struct stretch stretch = {.closed = &map->pairs[map->n_closed - 1]};
+    size_t i = map->n_closed;
+
+    if (map->has_open) { /* a late pair may lie before it: damage, or a map that is not used any more */
+        while (i < map->n_pairs
+               && (map->pairs[i].ticks <= stretch.closed->ticks
+                   || map->pairs[i].ns <= stretch.closed->ns))
+            i++;
+        if (i < map->n_pairs)
+            stretch_open(&stretch, map, &map->pairs[i++]);
+    }
+    *ret_next = i;
+    return stretch;
+}
+
+/* Closes what can be closed and keeps the pairs of the stretch that is open. */
+static struct stretch close_stretches(struct clock_map *map)
+{
+    size_t i;
+    struct stretch stretch = stretch_resume(map, &i);
+
+    for (; i < map->n_pairs; i++) {
+        if (!stretch_add(&stretch, map, &map->pairs[i]))
+            continue;
+        map->pairs[map->n_closed++] = *stretch.best; /* its own place, or one before it */
+        stretch.closed = &map->pairs[map->n_closed - 1];
+        stretch_open(&stretch, map, &map->pairs[i]);
+    }
+    size_t from = stretch.opening ? (size_t)(stretch.opening - map->pairs) : map->n_pairs;
+    size_t moved = from - map->n_closed;
+    memmove(&map->pairs[map->n_closed], &map->pairs[from],
+            (map->n_pairs - from) * sizeof(*map->pairs));
+    map->n_pairs -= moved;
+    map->has_open = stretch.opening != NULL;
+    if (stretch.opening) {
+        stretch.opening -= moved;
+        stretch.best -= moved;
+    }
+    return stretch;
+}
+
+static void put_knot(struct clock_map *map, const struct clock_pair *pair)
+{
+    struct clock_knot *knot = &map->knots[map->n_knots++];
+
+    *knot = (struct clock_knot){.ticks = pair->ticks, .ns = pair->ns, .rate = map->rate};
+    if (map->n_knots > 1)
+        knot[-1].rate = rate_between(&(struct clock_pair){knot[-1].ticks, knot[-1].ns}, pair);
+}
+
+/* The knots for good, and those of now: the best pair of the open stretch, and the last reading. */
+static int put_knots(struct clock_map *map, struct stretch *stretch)
+{
+    bool has_last = map->last.ns && map->last.ticks > map->newest.ticks;
+    struct clock_knot *knots =
+        growing_reserve(map->knots, &map->knots_capacity, map->n_closed + 2, sizeof(*knots));
+
+    if (!knots)
         return ERROR_NOMEM;
+    map->knots = knots;
+    for (map->n_knots = map->n_made; map->n_knots < map->n_closed;)
+        put_knot(map, &map->pairs[map->n_knots]);
+    map->n_made = map->n_closed;
+    knots[map->n_made - 1].rate = map->rate;
+    bool is_closed = has_last && stretch_add(stretch, map, &map->last);
+    if (stretch->best)
+        put_knot(map, stretch->best);
+    if (is_closed)
+        put_knot(map, &map->last);
+    return 0;
+}
+
+/* The last knot behind which a whole stretch lies: who took a time before it has written its event since. */
+static uint64_t find_final(const struct clock_map *map)
+{
+    for (size_t i = map->n_closed; i-- > 1;)
+        if (map->newest.ns >= CLOCK_MAP_STRETCH_NS + map->pairs[i].ns)
+            return map->pairs[i].ticks;
+    return 0;
+}
+
+/* In order behind the knots. */
+static int sort_pairs(struct clock_map *map, bool *ret_is_late)
+{
+    uint64_t open_ticks = 0;
+
+    if (map->n_pairs == 0
+        && clock_map_add(map, map->last.ns ? map->last.ticks : 0, map->last.ns ? map->last.ns : 1)
+               != 0)
+        return ERROR_NOMEM;
+    if (map->n_closed)
+        open_ticks = map->pairs[map->has_open ? map->n_closed : map->n_closed - 1].ticks;
+    if (map->n_pairs > map->n_closed)
+        qsort(&map->pairs[map->n_closed], map->n_pairs - map->n_closed, sizeof(*map->pairs),
+              compare_pairs);
+    *ret_is_late = map->n_pairs > map->n_closed && map->pairs[map->n_closed].ticks < open_ticks;
+    if (map->n_closed == 0)
+        map->n_closed = 1;
+    if (map->pairs[map->n_pairs - 1].ticks >= map->newest.ticks)
+        map->newest = map->pairs[map->n_pairs - 1];
+    return 0;
+}
+
+int clock_map_make(struct clock_map *map, uint64_t default_rate, bool *ret_is_late)
+{
+    *ret_is_late = false;
+    if (map->is_identity) {
+        map->final_ticks =
+            map->last.ns > CLOCK_MAP_STRETCH_NS ? map->last.ns - CLOCK_MAP_STRETCH_NS : 0;
+        return 0;
+    }
     map->rate = clock_map_rate(map);
     if (map->rate == 0)
         map->rate = default_rate;
-    qsort(map->pairs, map->n_pairs, sizeof(*map->pairs), compare_pairs);
-    map->n_pairs = thin_out(map);
-    map->knots = calloc(map->n_pairs, sizeof(*map->knots));
-    if (!map->knots)
+    if (sort_pairs(map, ret_is_late) != 0)
         return ERROR_NOMEM;
-    map->n_knots = map->n_pairs;
-    for (size_t i = 0; i < map->n_knots; i++) {
-        struct clock_knot *knot = &map->knots[i];
-        knot->ticks = map->pairs[i].ticks;
-        knot->ns = map->pairs[i].ns;
-        knot->rate = i + 1 < map->n_knots ? rate_between(&map->pairs[i], &map->pairs[i + 1]) : 0;
-        if (knot->rate == 0)
-            knot->rate = map->rate;
-    }
-    free(map->pairs);
-    map->pairs = NULL;
-    map->n_pairs = 0;
-    return 0;
+    struct stretch stretch = close_stretches(map);
+    map->final_ticks = find_final(map);
+    return put_knots(map, &stretch);
 }
 
 static size_t find_knot(const struct clock_map *map, uint64_t ticks)
@@ -170,7 +285,7 @@ static uint64_t before_first_knot(const struct clock_map *map, uint64_t ticks)
 {
     const struct clock_knot *knot = &map->knots[0];
     uint64_t fixed = knot->ns << CLOCK_MAP_FRACTION_BITS;
-    uint64_t back = scale(knot->ticks - ticks, map->rate, CLOCK_MAP_FRACTION_BITS);
+    uint64_t back = scale(knot->ticks - ticks, knot->rate, CLOCK_MAP_FRACTION_BITS);
 
     return back > fixed ? 0 : fixed - back;
 }

@@ -5,13 +5,17 @@
  * Model:   pairs of readings (ticks, ns) taken at nearly one instant become the knots of a
  *          piecewise-linear map. A reading that was interrupted between its two clocks shows an ns
  *          that is too late, so of all pairs of a stretch of time the earliest one for its ticks is
- *          kept. Outside the knots the rate of the whole recording goes on.
+ *          kept. A stretch is closed by the first pair behind it; its knot is then one for good. Behind
+ *          the last knot the rate of the whole recording goes on.
+ *          More pairs may be added and the knots made again, as a log that is still written grows.
  * Invariants
  *   CM-1 The map never decreases: a <= b implies ns(a) <= ns(b).
- *   CM-2 Memory: one knot per CLOCK_MAP_STRETCH_NS of recording, whatever the number of pairs is,
- *        after clock_map_finish.
+ *   CM-2 Of each CLOCK_MAP_STRETCH_NS of recording one knot is kept, whatever the number of pairs is,
+ *        and the pairs of the last stretch.
  *   CM-3 A clock of LOG_CLOCK_MONOTONIC is its own nanoseconds.
- * Threads: read-only after clock_map_finish; each reader has its own struct clock_cursor.
+ *   CM-4 Pairs added later, unless clock_map_make calls one late, change nothing for ticks up to
+ *        final_ticks. Made at once or bit by bit, the knots are the same.
+ * Threads: read-only after clock_map_make; each reader has its own struct clock_cursor.
  */
 #ifndef MTRACE_IMPORTER_CLOCK_MAP_H
 #define MTRACE_IMPORTER_CLOCK_MAP_H
@@ -39,14 +43,20 @@ struct clock_knot {
 
 struct clock_map {
     bool is_identity;
-    struct clock_pair *pairs; /* until clock_map_finish */
-    size_t n_pairs, pairs_capacity;
+    struct clock_pair
+        *pairs; /* n_closed knots for good, then what may become the next, then new ones */
+    size_t n_closed, n_pairs, pairs_capacity;
+    bool has_open;            /* pairs[n_closed] opened a stretch */
+    struct clock_pair newest; /* by ticks, of the pairs that clock_map_make saw */
+    struct clock_pair last;   /* clock_map_set_last; of CLOCK_MONOTONIC the newest pair */
     struct clock_knot *knots;
-    size_t n_knots;
-    uint64_t rate; /* of the whole recording; 0: no two pairs were far enough apart */
+    size_t n_knots, knots_capacity;
+    size_t n_made;        /* knots for good, but for the rate of the last one */
+    uint64_t final_ticks; /* CM-4; 0: nothing is final */
+    uint64_t rate;        /* of the whole recording; 0: no two pairs were far enough apart */
 };
 
-/* Where a reader was last; all zero is valid. */
+/* Where a reader was last; all zero is valid. To be zeroed when knots are made again. */
 struct clock_cursor {
     size_t knot;
 };
@@ -57,11 +67,15 @@ void clock_map_done(struct clock_map *map);
 /* Adds a reading, in any order; one with ns 0 was not taken and is ignored. ERROR_NOMEM or 0. */
 int clock_map_add(struct clock_map *map, uint64_t ticks, uint64_t ns);
 
+/* The latest reading so far, which the next one may take the place of: it stands unless a pair lies behind it. */
+void clock_map_set_last(struct clock_map *map, uint64_t ticks, uint64_t ns);
+
 /* Rate of the pairs added so far (ns per tick, 32 bits behind the point), 0 if unknown. */
 uint64_t clock_map_rate(const struct clock_map *map);
 
-/* Makes the knots. default_rate is used when the pairs give none. ERROR_NOMEM or 0. */
-int clock_map_finish(struct clock_map *map, uint64_t default_rate);
+/* Makes the knots, also again. default_rate is used when the pairs give none. *ret_is_late: a pair lies
+ * before the end of what was final, so that this map is no continuation of the one before. ERROR_NOMEM or 0. */
+int clock_map_make(struct clock_map *map, uint64_t default_rate, bool *ret_is_late);
 
 /* ns of CLOCK_MONOTONIC, shifted left by CLOCK_MAP_FRACTION_BITS; saturates. */
 uint64_t clock_map_fixed_ns(const struct clock_map *map, struct clock_cursor *cursor,

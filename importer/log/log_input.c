@@ -144,11 +144,10 @@ static int scan_files(struct log_input *input, struct log_scan *scan, struct err
     end_text(input->header.collector_version, sizeof(input->header.collector_version));
     end_text(input->header.unseen_allocator, sizeof(input->header.unseen_allocator));
     end_text(input->header.unseen_why, sizeof(input->header.unseen_why));
-    if (clock_map_add(&input->clock, header->start_ticks, header->start_monotonic_ns) != 0
-        || clock_map_add(&input->clock, input->header.last_ticks, input->header.last_monotonic_ns)
-               != 0)
-        return out_of_memory(err);
-    return 0;
+    clock_map_set_last(&input->clock, input->header.last_ticks, input->header.last_monotonic_ns);
+    return clock_map_add(&input->clock, header->start_ticks, header->start_monotonic_ns) == 0
+               ? 0
+               : out_of_memory(err);
 }
 
 static int compare_refs(const void *left, const void *right)

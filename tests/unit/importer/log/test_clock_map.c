@@ -19,7 +19,9 @@ static struct clock_map make(const struct clock_pair *pairs, size_t n, uint64_t 
     clock_map_init(&map, false);
     for (size_t i = 0; i < n; i++)
         assert_int_equal(clock_map_add(&map, pairs[i].ticks, pairs[i].ns), 0);
-    assert_int_equal(clock_map_finish(&map, default_rate), 0);
+    bool is_late;
+    assert_int_equal(clock_map_make(&map, default_rate, &is_late), 0);
+    assert_false(is_late);
     return map;
 }
 
@@ -31,7 +33,8 @@ static void test_monotonic_is_itself(void **state)
     (void)state;
     clock_map_init(&map, true);
     assert_int_equal(clock_map_add(&map, 5, 500), 0);
-    assert_int_equal(clock_map_finish(&map, 1), 0);
+    bool is_late;
+    assert_int_equal(clock_map_make(&map, 1, &is_late), 0);
     assert_int_equal(clock_map_ns(&map, 12345), 12345);
     assert_int_equal(clock_map_fixed_ns(&map, &cursor, 3), 3 << CLOCK_MAP_FRACTION_BITS);
     assert_true(clock_map_ns(&map, UINT64_MAX) < UINT64_MAX);
@@ -156,6 +159,67 @@ static void test_no_pairs_at_all(void **state)
     clock_map_done(&map);
 }
 
+/* Readings of a log that grows: some seconds of four threads, a few of them late, in the order of writing. */
+static size_t make_readings(struct clock_pair *pairs, size_t n, uint64_t *random)
+{
+    uint64_t ns = SECOND;
+
+    for (size_t i = 0; i < n; i++) {
+        *random = *random * 6364136223846793005u + 1442695040888963407u;
+        ns += (*random >> 33) % (SECOND / 3);
+        pairs[i].ticks = 3 * ns + SECOND;
+        pairs[i].ns = ns + ((*random >> 20) % 5 == 0 ? (*random >> 25) % 3000000 : 0);
+    }
+    return n;
+}
+
+/* CM-4: what was final stays so, and in the end the map is that of all pairs at once. */
+static void test_made_bit_by_bit(void **state)
+{
+    uint64_t random = 7;
+
+    (void)state;
+    for (int round = 0; round < 300; round++) {
+        struct clock_pair pairs[120];
+        struct clock_map map;
+        struct clock_map whole;
+        uint64_t n_final = 0;
+        bool is_late;
+        size_t n = make_readings(pairs, 120, &random);
+        clock_map_init(&map, false);
+        whole = make(pairs, n, 1);
+        for (size_t i = 0; i < n; i++) {
+            assert_int_equal(clock_map_add(&map, pairs[i].ticks, pairs[i].ns), 0);
+            clock_map_set_last(&map, pairs[i].ticks + 5, pairs[i].ns + 3);
+            random = random * 6364136223846793005u + 1442695040888963407u;
+            if ((random >> 33) % 5 && i + 1 < n)
+                continue;
+            assert_int_equal(clock_map_make(&map, 1, &is_late), 0);
+            assert_false(is_late);
+            assert_true(map.final_ticks >= n_final);
+            assert_true(map.final_ticks <= pairs[i].ticks);
+            n_final = map.final_ticks;
+            for (uint64_t k = 0; n_final && k <= 200; k++) {
+                uint64_t ticks = n_final / 200 * k;
+                assert_int_equal(clock_map_ns(&map, ticks), clock_map_ns(&whole, ticks));
+            }
+        }
+        assert_true(n_final > pairs[n / 2].ticks);
+        clock_map_set_last(&map, 0, 0);
+        assert_int_equal(clock_map_make(&map, 1, &is_late), 0);
+        assert_int_equal(map.n_knots, whole.n_knots);
+        for (size_t i = 0; i < map.n_knots; i++) {
+            assert_int_equal(map.knots[i].ns, whole.knots[i].ns);
+            assert_int_equal(map.knots[i].rate, whole.knots[i].rate);
+        }
+        assert_int_equal(clock_map_add(&map, map.pairs[1].ticks + 1, 2 * SECOND), 0);
+        assert_int_equal(clock_map_make(&map, 1, &is_late), 0);
+        assert_true(is_late);
+        clock_map_done(&map);
+        clock_map_done(&whole);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -167,6 +231,7 @@ int main(void)
         cmocka_unit_test(test_never_backwards),
         cmocka_unit_test(test_borrowed_rate),
         cmocka_unit_test(test_no_pairs_at_all),
+        cmocka_unit_test(test_made_bit_by_bit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
