@@ -8,6 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum {
+    LIFE_PARTS = 64
+};
+
 /* How many events ahead a slot of the live table, and then a block, are fetched. */
 enum {
     EXPECT_BLOCK = 4,
@@ -118,15 +122,15 @@ static int on_chain_ended(void *context, const struct pairing_chain *chain, stru
     return code ? code : fates_chain_ended(facts->fates, chain, err);
 }
 
-/* Regular snapshots are taken where one part ends and the next begins. */
+/* leaked_births.part */
 static uint32_t part_of_life(const struct facts *facts, uint32_t process, uint64_t time_ns)
 {
     uint64_t start_ns = facts->processes[process].timeline.start_ns;
     uint64_t end_ns = facts->processes[process].last_ns;
-    uint64_t part_ns = end_ns > start_ns ? (end_ns - start_ns) / SNAPSHOTS_REGULAR : 0;
+    uint64_t part_ns = end_ns > start_ns ? (end_ns - start_ns) / LIFE_PARTS : 0;
     uint64_t part = part_ns && time_ns > start_ns ? (time_ns - start_ns) / part_ns : 0;
 
-    return part < SNAPSHOTS_REGULAR ? (uint32_t)part : SNAPSHOTS_REGULAR - 1;
+    return part < LIFE_PARTS ? (uint32_t)part : LIFE_PARTS - 1;
 }
 
 static int on_leaked(struct facts *facts, uint32_t process, const struct live_block *block,
@@ -176,7 +180,6 @@ static void process_begin(struct facts *facts, uint32_t id)
     timeline_init(&own->timeline, process->start_ns);
     mappings_init(&own->mappings, id, facts->page_bytes[id], &facts->last_mapping_id,
                   facts->sink.mapping, facts->sink.context);
-    snapshots_plan(facts->snapshots, id, process->start_ns, process->last_ns);
     own->was_untraced = (process->flags & (LOG_FLAG_STARTED_OFF | LOG_FLAG_SIDE_TRACING_OFF)) != 0;
     traits->is_forked = (process->flags & LOG_FLAG_FORKED) != 0;
     traits->has_lost_events = process->has_lost_events || has_dropped_events(process);
@@ -184,6 +187,9 @@ static void process_begin(struct facts *facts, uint32_t id)
         (process->flags & (LOG_FLAG_STARTED_OFF | LOG_FLAG_SIDE_TRACING_OFF | LOG_FLAG_FOREIGN_NEW))
         != 0;
     traits->ended_in_exec = process->end_kind && strcmp(process->end_kind, "exec") == 0;
+    /* what the header of an image before an exec knows as last is the next image's */
+    snapshots_plan(facts->snapshots, id, process->start_ns,
+                   traits->ended_in_exec ? process->start_ns : process->last_ns);
 }
 
 /* The header of a damaged log may say anything. */
@@ -232,7 +238,7 @@ static int make_parts(struct facts *facts, const char *target, struct error *err
     if (code == 0)
         code = fates_new(target, &facts->fates, err);
     if (code == 0)
-        code = snapshots_new(n_processes, facts->sink.snapshot, facts->sink.context,
+        code = snapshots_new(n_processes, target, facts->sink.snapshot, facts->sink.context,
                              &facts->snapshots, err);
     if (code == 0)
         code = memory_samples_new(n_processes, facts->sink.memory, facts->sink.context,

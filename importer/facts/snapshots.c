@@ -1,41 +1,70 @@
 /* SPDX-License-Identifier: MIT */
 #include "importer/facts/snapshots.h"
 
+#include "common/attr.h"
+#include "importer/pairing/spill_file.h"
 #include "support/growing.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
+
+enum {
+    FIRST_SHIFT = 10
+};
+
+/* What a stack has live; of the process's stack `number`. */
+struct change {
+    uint64_t live_bytes, live_blocks;
+    uint32_t number;
+    uint32_t reserved; /* 0 */
+};
+
+/* Changes since the one before, in the file. */
+struct taken {
+    uint64_t at_ns;
+    uint64_t offset;
+    size_t n_changes;
+};
 
 struct plan {
     uint64_t start_ns;
-    uint64_t interval_ns;
-    uint64_t next_ns; /* UINT64_MAX: no more */
+    uint64_t next_ns; /* UINT64_MAX: it has not begun */
+    unsigned shift;
     unsigned n_taken;
+    struct taken taken[SNAPSHOTS_MAX];
 };
 
 struct snapshots {
-    snapshots_fn *taken;
+    snapshots_fn *told;
     void *context;
     struct plan *plans; /* by process */
+    struct spill_file file;
+    struct change *changes; /* of one snapshot */
+    size_t changes_capacity;
     struct snapshot_stack *stacks;
     size_t n_stacks, stacks_capacity;
     uint64_t last_id;
 };
 
-int snapshots_new(uint32_t n_processes, snapshots_fn *taken, void *context, struct snapshots **ret,
-                  struct error *err)
+int snapshots_new(uint32_t n_processes, const char *target, snapshots_fn *told, void *context,
+                  struct snapshots **ret, struct error *err)
 {
     struct snapshots *snapshots = calloc(1, sizeof *snapshots);
 
-    if (snapshots)
-        snapshots->plans = calloc((size_t)n_processes + 1, sizeof *snapshots->plans);
-    if (!snapshots || !snapshots->plans) {
-        snapshots_free(snapshots);
+    if (!snapshots)
         return error_set(err, ERROR_NOMEM, "out of memory for snapshots");
+    snapshots->told = told;
+    snapshots->context = context;
+    snapshots->plans = calloc((size_t)n_processes + 1, sizeof *snapshots->plans);
+    int code = spill_file_open(&snapshots->file, target, err);
+    if (code == 0 && !snapshots->plans)
+        code = error_set(err, ERROR_NOMEM, "out of memory for snapshots");
+    if (code) {
+        snapshots_free(snapshots);
+        return code;
     }
     for (uint32_t i = 0; i <= n_processes; i++)
         snapshots->plans[i].next_ns = UINT64_MAX;
-    snapshots->taken = taken;
-    snapshots->context = context;
     *ret = snapshots;
     return 0;
 }
@@ -45,8 +74,21 @@ void snapshots_free(struct snapshots *snapshots)
     if (!snapshots)
         return;
     free(snapshots->plans);
+    free(snapshots->changes);
     free(snapshots->stacks);
+    spill_file_done(&snapshots->file);
     free(snapshots);
+}
+
+/* Instants that lie before now_ns. */
+static uint64_t n_passed(const struct plan *plan, uint64_t now_ns)
+{
+    return now_ns > plan->start_ns ? (now_ns - 1 - plan->start_ns) >> plan->shift : 0;
+}
+
+static void plan_next(struct plan *plan)
+{
+    plan->next_ns = plan->start_ns + (((uint64_t)plan->n_taken + 1) << plan->shift);
 }
 
 void snapshots_plan(struct snapshots *snapshots, uint32_t process, uint64_t start_ns,
@@ -55,9 +97,141 @@ void snapshots_plan(struct snapshots *snapshots, uint32_t process, uint64_t star
     struct plan *plan = &snapshots->plans[process];
 
     plan->start_ns = start_ns;
-    plan->interval_ns = end_ns > start_ns ? (end_ns - start_ns) / SNAPSHOTS_REGULAR : 0;
-    plan->next_ns = plan->interval_ns ? start_ns + plan->interval_ns : UINT64_MAX;
+    plan->shift = FIRST_SHIFT;
+    while (n_passed(plan, end_ns) >= SNAPSHOTS_MAX)
+        plan->shift++;
+    plan_next(plan);
 }
+
+/* ---- what is put aside ---- */
+
+static bool has_changed(const struct stack_totals *stack, uint64_t live_bytes, uint64_t live_blocks)
+{
+    return stack->snapshot_bytes != live_bytes || stack->snapshot_blocks != live_blocks;
+}
+
+static void begin_taken(struct snapshots *snapshots, struct taken *taken, uint64_t at_ns)
+{
+    *taken = (struct taken){.at_ns = at_ns, .offset = snapshots->file.size_bytes};
+}
+
+/* The stack as it is now, unless the snapshot before says so already. */
+static int put_change(struct snapshots *snapshots, struct taken *taken, struct stack_totals *stack,
+                      const struct change *change, struct error *err)
+{
+    if (!has_changed(stack, change->live_bytes, change->live_blocks))
+        return 0;
+    stack->snapshot_bytes = change->live_bytes;
+    stack->snapshot_blocks = change->live_blocks;
+    taken->n_changes++;
+    return spill_file_append(&snapshots->file, change, sizeof *change, err);
+}
+
+/* Into snapshots->changes; what was put aside must have been flushed. */
+static int read_changes(struct snapshots *snapshots, const struct taken *taken, struct error *err)
+{
+    size_t n_bytes = taken->n_changes * sizeof(struct change);
+    size_t n_read;
+    struct change *changes = growing_reserve(snapshots->changes, &snapshots->changes_capacity,
+                                             taken->n_changes + 1, sizeof *changes);
+
+    if (!changes)
+        return error_set(err, ERROR_NOMEM, "out of memory for a snapshot of %zu stacks",
+                         taken->n_changes);
+    snapshots->changes = changes;
+    int code = spill_file_read(&snapshots->file, taken->offset, changes, n_bytes, &n_read, err);
+    if (code == 0 && n_read < n_bytes)
+        code = error_set(err, ERROR_IO, "a temporary file is shorter than what was written to it");
+    return code;
+}
+
+static int take_regular(struct snapshots *snapshots, const struct process_totals *process,
+                        struct plan *plan, struct error *err)
+{
+    struct taken *taken = &plan->taken[plan->n_taken++];
+    int code = 0;
+
+    begin_taken(snapshots, taken, plan->next_ns);
+    for (uint32_t i = 0; code == 0 && i < process->n_stacks; i++) {
+        struct stack_totals *stack = totals_stack(process, i);
+        struct change now = {stack->live_bytes, stack->live_blocks, i, 0};
+        code = put_change(snapshots, taken, stack, &now, err);
+    }
+    plan_next(plan);
+    return code;
+}
+
+/* No snapshot was taken. */
+static void forget_changes(const struct process_totals *process)
+{
+    for (uint32_t i = 0; i < process->n_stacks; i++) {
+        struct stack_totals *stack = totals_stack(process, i);
+        stack->snapshot_bytes = stack->snapshot_blocks = 0;
+    }
+}
+
+/* All snapshots again, in order, into every other one of them. `states` are those of the stacks. */
+static int put_every_other(struct snapshots *snapshots, const struct process_totals *process,
+                           struct plan *plan, struct change *states, struct error *err)
+{
+    unsigned n_kept = 0;
+    int code = spill_file_flush(&snapshots->file, err);
+
+    for (unsigned i = 0; code == 0 && i < plan->n_taken; i++) {
+        const struct taken from = plan->taken[i];
+        struct taken *into = &plan->taken[n_kept];
+        code = read_changes(snapshots, &from, err);
+        for (size_t k = 0; code == 0 && k < from.n_changes; k++)
+            states[snapshots->changes[k].number] = snapshots->changes[k];
+        if (i % 2 == 0)
+            continue;
+        n_kept++;
+        begin_taken(snapshots, into, from.at_ns);
+        for (uint32_t k = 0; code == 0 && k < process->n_stacks; k++)
+            code = put_change(snapshots, into, totals_stack(process, k), &states[k], err);
+    }
+    plan->n_taken = n_kept;
+    return code;
+}
+
+static int widen(struct snapshots *snapshots, const struct process_totals *process,
+                 struct plan *plan, struct error *err)
+{
+    int code = 0;
+
+    plan->shift++;
+    if (plan->n_taken > 0) {
+        struct change *states = malloc((process->n_stacks + 1) * sizeof *states);
+        if (!states)
+            return error_set(err, ERROR_NOMEM, "out of memory for a snapshot of %u stacks",
+                             process->n_stacks);
+        for (uint32_t i = 0; i < process->n_stacks; i++)
+            states[i] = (struct change){.number = i};
+        forget_changes(process);
+        code = put_every_other(snapshots, process, plan, states, err);
+        free(states);
+    }
+    plan_next(plan);
+    return code;
+}
+
+int snapshots_advance(struct snapshots *snapshots, const struct totals *totals, uint32_t process_id,
+                      uint64_t now_ns, struct error *err)
+{
+    const struct process_totals *process = &totals->processes[process_id];
+    struct plan *plan = &snapshots->plans[process_id];
+    int code = 0;
+
+    if (mtrace_likely(now_ns <= plan->next_ns))
+        return 0;
+    while (code == 0 && n_passed(plan, now_ns) >= SNAPSHOTS_MAX)
+        code = widen(snapshots, process, plan, err);
+    while (code == 0 && plan->next_ns < now_ns)
+        code = take_regular(snapshots, process, plan, err);
+    return code;
+}
+
+/* ---- what is told ---- */
 
 static void begin(struct snapshots *snapshots)
 {
@@ -104,39 +278,37 @@ static int tell(struct snapshots *snapshots, uint32_t process, uint64_t at_ns, c
 
     if (snapshots->n_stacks)
         qsort(snapshots->stacks, snapshots->n_stacks, sizeof *snapshots->stacks, compare_stacks);
-    return snapshots->taken(snapshots->context, &snapshot, err);
+    return snapshots->told(snapshots->context, &snapshot, err);
 }
 
-static int take_regular(struct snapshots *snapshots, const struct process_totals *process,
-                        uint32_t process_id, uint64_t at_ns, struct error *err)
+static int tell_regular(struct snapshots *snapshots, const struct process_totals *process,
+                        uint32_t process_id, const struct taken *taken, struct error *err)
 {
-    int code = 0;
+    int code = read_changes(snapshots, taken, err);
 
     begin(snapshots);
-    for (uint32_t i = 0; code == 0 && i < process->n_stacks; i++) {
-        struct stack_totals *stack = totals_stack(process, i);
-        if (stack->live_bytes == stack->snapshot_bytes
-            && stack->live_blocks == stack->snapshot_blocks)
-            continue;
-        stack->snapshot_bytes = stack->live_bytes;
-        stack->snapshot_blocks = stack->live_blocks;
-        code = add_stack(snapshots, stack->node, stack->live_bytes, stack->live_blocks, err);
+    for (size_t i = 0; code == 0 && i < taken->n_changes; i++) {
+        const struct change *change = &snapshots->changes[i];
+        struct stack_totals *stack = totals_stack(process, change->number);
+        stack->snapshot_bytes = change->live_bytes;
+        stack->snapshot_blocks = change->live_blocks;
+        code = add_stack(snapshots, stack->node, change->live_bytes, change->live_blocks, err);
     }
-    return code ? code : tell(snapshots, process_id, at_ns, "regular", err);
+    return code ? code : tell(snapshots, process_id, taken->at_ns, "regular", err);
 }
 
-int snapshots_advance(struct snapshots *snapshots, const struct totals *totals, uint32_t process,
-                      uint64_t now_ns, struct error *err)
+/* SN-2 */
+static int tell_all_regular(struct snapshots *snapshots, const struct process_totals *process,
+                            uint32_t process_id, uint64_t end_ns, struct error *err)
 {
-    struct plan *plan = &snapshots->plans[process];
-    int code = 0;
+    const struct plan *plan = &snapshots->plans[process_id];
+    uint64_t life_ns = end_ns > plan->start_ns ? end_ns - plan->start_ns : 0;
+    uint64_t until_ns = end_ns - life_ns / SNAPSHOTS_TAIL;
+    int code = spill_file_flush(&snapshots->file, err);
 
-    while (code == 0 && plan->next_ns < now_ns) {
-        code = take_regular(snapshots, &totals->processes[process], process, plan->next_ns, err);
-        plan->next_ns += plan->interval_ns;
-        if (++plan->n_taken == SNAPSHOTS_REGULAR - 1)
-            plan->next_ns = UINT64_MAX;
-    }
+    forget_changes(process);
+    for (unsigned i = 0; code == 0 && i < plan->n_taken && plan->taken[i].at_ns <= until_ns; i++)
+        code = tell_regular(snapshots, process, process_id, &plan->taken[i], err);
     return code;
 }
 
@@ -173,10 +345,10 @@ int snapshots_finish(struct snapshots *snapshots, const struct totals *totals, u
                      struct error *err)
 {
     const struct process_totals *process = &totals->processes[process_id];
-    int code = 0;
+    int code = tell_all_regular(snapshots, process, process_id, end_ns, err);
 
     *ret_peak_id = 0;
-    if (process->peak_ns != TOTALS_NEVER) {
+    if (code == 0 && process->peak_ns != TOTALS_NEVER) {
         code = take_peak(snapshots, process, process_id, err);
         *ret_peak_id = snapshots->last_id;
     }

@@ -1,15 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * snapshots: what each stack had live at up to 63 regular instants of a process, at its peak and at
- * its end.
+ * snapshots: what each stack had live at regular instants of a process, at its peak and at its end.
  *
- * Model:   regular snapshots divide the time that the log announces for the process into 64 parts;
- *          each is taken when time passes it, and holds the stacks that changed since the one
- *          before. The peak and the end are taken whole, from the totals, when they are final.
- * Invariants: SN-1 a regular snapshot says what is live at its instant, all events of it included;
- *             SN-2 at most SNAPSHOTS_REGULAR - 1 regular ones per process.
+ * Model:   regular instants are whole multiples of 2^shift ns since the start of the process. When
+ *          SNAPSHOTS_MAX of them have passed, every other one is left out and they are twice as far
+ *          apart: no length of the recording need be known. A snapshot holds the stacks that changed
+ *          since the one before; changes of one that is left out go to the next. All is put aside in
+ *          a temporary file and told at the end, process by process.
+ * Invariants
+ *   SN-1 A regular snapshot says what is live at its instant, all events of it included.
+ *   SN-2 At least half of SNAPSHOTS_MAX, but for the very short processes, and fewer than that. None lies in
+ *        the last SNAPSHOTS_TAIL of the process's life, where programs clear up.
+ *   SN-3 Which instants there are, and what is told of each, depends on the events alone: not on what was
+ *        expected, nor on how often time was told to go on.
+ *   SN-4 Memory: 16 bytes per stack while some are left out, 24 while one is told.
  * Threads: none.
- * Failure: memory, or what the sink returned.
+ * Failure: memory, the temporary file, or what the sink returned.
  */
 #ifndef MTRACE_IMPORTER_SNAPSHOTS_H
 #define MTRACE_IMPORTER_SNAPSHOTS_H
@@ -21,7 +27,8 @@
 #include <stdint.h>
 
 enum {
-    SNAPSHOTS_REGULAR = 64
+    SNAPSHOTS_MAX = 64,
+    SNAPSHOTS_TAIL = 64, /* the last 64th */
 };
 
 /* A row of snapshot_backtraces. */
@@ -32,7 +39,7 @@ struct snapshot_stack {
 };
 
 struct snapshot {
-    uint64_t id; /* from 1, in the order in which they are taken */
+    uint64_t id; /* from 1, in the order in which they are told */
     uint64_t at_ns;
     const char *reason; /* 'regular', 'peak' or 'end' */
     uint32_t process;
@@ -44,13 +51,14 @@ typedef int snapshots_fn(void *context, const struct snapshot *snapshot, struct 
 
 struct snapshots;
 
-int snapshots_new(uint32_t n_processes, snapshots_fn *taken, void *context, struct snapshots **ret,
-                  struct error *err);
+/* The temporary file lies beside `target`. */
+int snapshots_new(uint32_t n_processes, const char *target, snapshots_fn *told, void *context,
+                  struct snapshots **ret, struct error *err);
 
 /* NULL is fine. */
 void snapshots_free(struct snapshots *snapshots);
 
-/* The process is expected to live from start_ns to end_ns. */
+/* The process begins. It will live until end_ns at least, which spares snapshots that would be left out. */
 void snapshots_plan(struct snapshots *snapshots, uint32_t process, uint64_t start_ns,
                     uint64_t end_ns);
 
@@ -59,8 +67,8 @@ void snapshots_plan(struct snapshots *snapshots, uint32_t process, uint64_t star
 int snapshots_advance(struct snapshots *snapshots, const struct totals *totals, uint32_t process,
                       uint64_t now_ns, struct error *err);
 
-/* Takes 'peak' (if anything was ever live) and 'end'; the totals are finished. Their ids go into
- * *ret_peak_id (0: none) and *ret_end_id. */
+/* Tells all of the process: the regular ones, 'peak' (if anything was ever live) and 'end'; the totals are
+ * finished. The last two's ids go into *ret_peak_id (0: none) and *ret_end_id. */
 int snapshots_finish(struct snapshots *snapshots, const struct totals *totals, uint32_t process,
                      uint64_t end_ns, uint64_t *ret_peak_id, uint64_t *ret_end_id,
                      struct error *err);

@@ -55,10 +55,12 @@ void spill_file_done(struct spill_file *file)
 
 int spill_file_flush(struct spill_file *file, struct error *err)
 {
+    uint64_t offset = file->size_bytes - file->n_buffered;
     size_t n_done = 0;
 
     while (n_done < file->n_buffered) {
-        ssize_t n = write(file->fd, file->buffer + n_done, file->n_buffered - n_done);
+        ssize_t n = pwrite(file->fd, file->buffer + n_done, file->n_buffered - n_done,
+                           (off_t)(offset + n_done));
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)

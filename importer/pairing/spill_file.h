@@ -4,6 +4,8 @@
  *
  * Model:   appended bytes are gathered and written in large pieces. The file has no name: whatever
  *          ends the program, nothing stays behind.
+ *          Both go by position: a process that is forked may go on with its own, and what it appends is
+ *          overwritten by the other.
  * Threads: one at a time.
  * Failure: I/O; messages name the folder.
  */

@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: MIT
 -- growth: one row per call site whose live bytes keep rising from snapshot to snapshot.
 --
--- Listed are call sites whose pattern (see the view leaks) is 'steady' or 'late'. Judged are the regular snapshots, of
--- which the last is taken when 98 % of the process's life are over: what is freed only at its end has grown until then.
+-- Listed are call sites whose pattern (see the view leaks) is 'steady' or 'late'. Judged are the regular snapshots,
+-- none of which lies in the last 64th of the process's life: what is freed only at its end has grown until then.
 CREATE VIEW growth(
   process_id,        -- joins processes
   grown_bytes,       -- to_bytes - from_bytes

@@ -300,7 +300,7 @@ static void peaks(void **state)
     assert_answer(f,
                   "SELECT count(*), min(at_ns), max(at_ns) FROM snapshots"
                   " WHERE process_id = 1 AND reason = 'regular'",
-                  "63|100|6300");
+                  "6|1024|6144");
     assert_answer(f,
                   "SELECT sum(live_bytes) FROM snapshot_backtraces JOIN snapshots"
                   " USING (snapshot_id) WHERE reason = 'peak'",
