@@ -188,7 +188,8 @@ static void grow_unblocked(struct table *old)
     if (atomic_load_explicit(&g_table, memory_order_acquire) == old
         && (bigger = table_new(capacity * 2))) {
         for (uint32_t i = 0; i < capacity; i++) {
-            uint64_t entry = atomic_load_explicit(&old->entries[i], memory_order_relaxed);
+            /* acquire: pairs with put_entry, as copy_entry reads the node */
+            uint64_t entry = atomic_load_explicit(&old->entries[i], memory_order_acquire);
             if (entry)
                 copy_entry(bigger, entry);
         }

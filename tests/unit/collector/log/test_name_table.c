@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -28,8 +29,8 @@ static struct log_fixture g_log;
 static struct name_store g_store;
 static struct name_table g_table;
 
-static int g_n_maps;
-static const char *g_rival; /* what somebody interns meanwhile, the first time */
+static _Atomic int g_n_maps;
+static _Atomic(const char *) g_rival; /* what somebody interns meanwhile, the first time */
 
 /* Tells the linker's names of the function and of the one that it wrapped. */
 void *__real_memory_map_inherited(size_t size_bytes);
@@ -37,10 +38,9 @@ void *__wrap_memory_map_inherited(size_t size_bytes);
 
 void *__wrap_memory_map_inherited(size_t size_bytes)
 {
-    const char *rival = g_rival;
+    const char *rival = atomic_exchange(&g_rival, NULL);
 
     g_n_maps++;
-    g_rival = NULL;
     if (rival)
         (void)name_table_intern(&g_table, rival, strlen(rival));
     return __real_memory_map_inherited(size_bytes);

@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Threads that come and go record at once and free one another's blocks, while a reader takes what is sealed and
+ * gives it back, as mtrace-record does: each event is in the log once, or is counted as dropped. Under
+ * ThreadSanitizer (preset tsan) the same run looks for races.
+ */
+#include "collector/log/modules.h"
+#include "collector/log/segment.h"
+#include "collector/platform/clock.h"
+#include "collector/record/capture.h"
+#include "collector/record/record.h"
+#include "collector/record/scopes.h"
+#include "collector/record/state.h"
+#include "collector/record/thread.h"
+#include "tests/unit/collector/log_fixture.h"
+
+#include <malloc.h>
+#include <pthread.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+/* clang-format off: cmocka.h wants the others before it */
+#include <cmocka.h>
+
+/* clang-format on */
+
+enum {
+    N_SEGMENTS = 48, /* few enough that they come round again */
+    WORKERS = 6,
+    LIVES = 4, /* of each worker, one thread after the other */
+    ROUNDS = 4000,
+    SHARED = 64,
+    DEPTHS = 5,
+};
+
+struct tally {
+    uint64_t n_allocs;
+    uint64_t n_frees;
+    uint64_t n_without_stack;
+    uint64_t n_strange; /* segments or events that none of ours can be */
+    uint64_t address_sum;
+};
+
+static struct log_fixture g_log;
+static _Atomic(void *) g_shared[SHARED]; /* blocks that any worker may free */
+static _Atomic uint64_t g_made_sum, g_freed_sum, g_n_made;
+static _Atomic bool g_is_over;
+
+static bool never_begin(void)
+{
+    return false;
+}
+
+static int begin_recording(void **state)
+{
+    static const struct config config = {.unwinder = CONFIG_UNWINDER_FAST,
+                                         .has_free_backtraces = true};
+
+    (void)state;
+    log_fixture_open(&g_log, N_SEGMENTS,
+                     LOG_FILE_HEADER_BYTES + (uint64_t)N_SEGMENTS * LOG_SEGMENT_BYTES);
+    if (!state_init(never_begin) || !state_start(STATE_UNSTARTED))
+        return 1;
+#if !defined(__SANITIZE_THREAD__) /* which forgets a thread before its last destructors */
+    thread_init();
+#endif
+    clock_init(true);
+    modules_init();
+    capture_init(&config);
+    record_init();
+    atomic_store(&g_state_is_tracing, true);
+    state_record();
+    return 0;
+}
+
+/* ---- the program ------------------------------------------------------------------------------- */
+
+static __attribute__((noinline)) void *take(size_t size)
+{
+    const struct unwind_origin origin = RECORD_ORIGIN();
+    void *block = malloc(size);
+
+    if (!block)
+        abort();
+    atomic_fetch_add(&g_made_sum, (uintptr_t)block);
+    atomic_fetch_add(&g_n_made, 1);
+    record_alloc_known(block, size, malloc_usable_size(block), LOG_CALL_MALLOC, 0, &origin);
+    return block;
+}
+
+static __attribute__((noinline)) void give_back(void *block)
+{
+    const struct unwind_origin origin = RECORD_ORIGIN();
+
+    if (!block)
+        return;
+    atomic_fetch_add(&g_freed_sum, (uintptr_t)block);
+    record_free(block, &origin);
+    free(block);
+}
+
+static __attribute__((noinline)) void work(unsigned depth, unsigned round)
+{
+    if (depth > 0) {
+        work(depth - 1, round);
+        __asm__ volatile("" : : : "memory"); /* no tail call */
+        return;
+    }
+    give_back(atomic_exchange(&g_shared[round * 7 % SHARED], take(16 + round % 100)));
+}
+
+static void *live(void *argument)
+{
+    unsigned seed = (unsigned)(uintptr_t)argument;
+
+    scopes_begin(seed % 2 ? 0 : LOG_GROUP_ROOT);
+    for (unsigned round = 0; round < ROUNDS; round++)
+        work((round + seed) % DEPTHS, round + seed);
+    return NULL;
+}
+
+static void *run_worker(void *argument)
+{
+    for (uintptr_t i = 0; i < LIVES; i++) {
+        pthread_t thread;
+        if (pthread_create(&thread, NULL, live, (void *)((uintptr_t)argument * LIVES + i)) != 0
+            || pthread_join(thread, NULL) != 0)
+            abort();
+    }
+    return NULL;
+}
+
+/* ---- the reader -------------------------------------------------------------------------------- */
+
+static struct log_segment *segment_number(uint32_t index)
+{
+    return (struct log_segment *)(void *)((unsigned char *)g_log.file + LOG_FILE_HEADER_BYTES
+                                          + (size_t)index * LOG_SEGMENT_BYTES);
+}
+
+static void read_events(const struct log_segment *segment, struct tally *tally)
+{
+    const uint64_t *words = (const uint64_t *)(const void *)(segment + 1);
+    size_t n = atomic_load_explicit(&segment->committed_bytes, memory_order_acquire) / 8;
+    size_t length;
+
+    for (size_t at = 0; at < n; at += length) {
+        unsigned kind = words[at] & 0xff;
+        uint64_t address = words[at + 1] << 16 >> 16;
+        length = log_event_words(kind);
+        if (length == 0 || length > n - at) {
+            tally->n_strange++;
+            return;
+        }
+        if (kind != LOG_ALLOC && kind != LOG_FREE) {
+            tally->n_strange += !log_event_is_bookkeeping(kind);
+            continue;
+        }
+        tally->n_allocs += kind == LOG_ALLOC;
+        tally->n_frees += kind == LOG_FREE;
+        tally->n_without_stack += words[at] >> 32 < LOG_NODE_FIRST;
+        tally->address_sum += kind == LOG_ALLOC ? address : -address;
+    }
+}
+
+static void read_segment(const struct log_segment *segment, struct tally *tally)
+{
+    if (segment->kind == LOG_SEGMENT_EVENTS)
+        read_events(segment, tally);
+    else
+        tally->n_strange += segment->kind != LOG_SEGMENT_DEFS && segment->kind != LOG_SEGMENT_NODES;
+}
+
+/* Segments of definitions and nodes stay for the end. */
+static void read_sealed(struct tally *tally)
+{
+    uint64_t head = atomic_exchange_explicit(&g_log.file->sealed_stack, 0, memory_order_acquire);
+
+    for (uint32_t link = (uint32_t)head; link != 0;) {
+        struct log_segment *segment = segment_number(link - 1);
+        link = atomic_load_explicit(&segment->next, memory_order_relaxed);
+        if (segment->kind != LOG_SEGMENT_EVENTS)
+            continue;
+        read_segment(segment, tally);
+        atomic_store_explicit(&segment->state, LOG_STATE_FREE, memory_order_release);
+        segment_add_free(segment->index, 1);
+    }
+}
+
+static void *run_reader(void *argument)
+{
+    while (!atomic_load(&g_is_over)) {
+        read_sealed(argument);
+        sched_yield();
+    }
+    return NULL;
+}
+
+static void read_rest(struct tally *tally)
+{
+    read_sealed(tally);
+    for (uint32_t i = 0; i < N_SEGMENTS; i++)
+        if (atomic_load(&segment_number(i)->state) == LOG_STATE_FILLING)
+            read_segment(segment_number(i), tally);
+}
+
+/* ---- all --------------------------------------------------------------------------------------- */
+
+static uint64_t n_dropped(void)
+{
+    uint64_t n = 0;
+
+    for (unsigned i = 0; i < LOG_DROP_REASONS; i++)
+        n += atomic_load(&g_log.file->dropped[i]);
+    return n;
+}
+
+static void each_event_is_there_once(void **state)
+{
+    pthread_t workers[WORKERS];
+    pthread_t reader;
+    struct tally tally = {0};
+    uint64_t n_frees;
+
+    (void)state;
+    assert_int_equal(pthread_create(&reader, NULL, run_reader, &tally), 0);
+    for (uintptr_t i = 0; i < WORKERS; i++)
+        assert_int_equal(pthread_create(&workers[i], NULL, run_worker, (void *)i), 0);
+    for (size_t i = 0; i < WORKERS; i++)
+        assert_int_equal(pthread_join(workers[i], NULL), 0);
+    atomic_store(&g_is_over, true);
+    assert_int_equal(pthread_join(reader, NULL), 0);
+    n_frees = g_n_made;
+    for (size_t i = 0; i < SHARED; i++)
+        n_frees -= g_shared[i] != NULL;
+    read_rest(&tally);
+    assert_int_equal(tally.n_strange, 0);
+    assert_int_equal(tally.n_allocs + tally.n_frees + n_dropped(), g_n_made + n_frees);
+    assert_true(tally.n_allocs > g_n_made / 2);
+    if (n_dropped() == 0) {
+        assert_int_equal(tally.n_allocs, g_n_made);
+        assert_int_equal(tally.address_sum, g_made_sum - g_freed_sum);
+        assert_int_equal(tally.n_without_stack, 0);
+    }
+}
+
+static int end_recording(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < SHARED; i++)
+        free(g_shared[i]);
+    log_fixture_close(&g_log);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(each_event_is_there_once)};
+
+    return cmocka_run_group_tests(tests, begin_recording, end_recording);
+}
