@@ -284,8 +284,12 @@ enum log_event_kind {
     LOG_CULLED = LOG_EVENT_KIND(
         7,
         0), /* recorder only: node = stack; address: log_group_code of the group of birth and end;
-                  word 2: words 16 | n 48; word 3: bytes; word 4: free node 32 | thread 32 */
+                  word 2: words 16 | n 47 | LOG_CULLED_TEMPORARY; word 3: bytes; word 4: free node
+                  32 | thread 32. Their sizes are of one class (support/size_class.h) */
 };
+
+#define LOG_CULLED_TEMPORARY \
+    (1ull << 63) /* each was freed before its thread made more than one other block */
 
 /* Above the bytes of a LOG_RESIDENT. */
 #define LOG_RESIDENT_CONTINUES (1ull << 63) /* a run of the thread's look */

@@ -285,7 +285,7 @@ uint64_t log_record_claimed_bytes(const struct log_record *record)
     case LOG_REALLOC_WIDE:
         return larger(words[4], usable_of(words[5], words[4]));
     case LOG_CULLED:
-        return words[3] + (words[2] >> 16);
+        return words[3] + ((words[2] & ~LOG_CULLED_TEMPORARY) >> 16);
     case LOG_POOL_ALLOC:
     case LOG_POOL_RESIZE:
         return words[2] & SIZE_MASK;
@@ -350,7 +350,8 @@ static void decode_culled(const uint64_t *words, const struct log_names *names, 
     ret->kind = EVENT_CULLED;
     ret->group = log_names_group(names, log_group_code((uint32_t)ret->address));
     ret->address = 0;
-    ret->n_culled = words[2] >> 16;
+    ret->n_culled = (words[2] & ~LOG_CULLED_TEMPORARY) >> 16;
+    ret->are_temporary = (words[2] & LOG_CULLED_TEMPORARY) != 0;
     ret->size = words[3];
     ret->free_node = backtrace_of(names, (uint32_t)words[4], n_lost);
     ret->thread = log_names_thread(names, (uint32_t)(words[4] >> 32));

@@ -359,7 +359,8 @@ static MTRACE_COLD int culled_event(struct facts *facts, const struct event *eve
                                    .free_node = known_node(event->free_node),
                                    .n_blocks = event->n_culled,
                                    .bytes = event->size,
-                                   .time_ns = event->time_ns};
+                                   .time_ns = event->time_ns,
+                                   .are_temporary = event->are_temporary};
     int code = pairing_event(facts->pairing, event, err);
 
     if (code == 0 && facts->groups)

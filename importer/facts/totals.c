@@ -4,6 +4,7 @@
 #include "common/attr.h"
 #include "common/invariant.h"
 #include "support/growing.h"
+#include "support/size_class.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -252,17 +253,24 @@ static MTRACE_COLD int reserve_size(struct process_totals *process, unsigned cla
     return 0;
 }
 
+static int get_size_class(struct process_totals *process, uint64_t size_bytes,
+                          struct size_class_totals **ret, struct error *err)
+{
+    unsigned number = size_class_of(size_bytes);
+    int code = mtrace_unlikely(number >= process->n_sizes) ? reserve_size(process, number, err) : 0;
+
+    *ret = code ? NULL : &process->sizes[number];
+    return code;
+}
+
 static int count_birth(struct process_totals *process, struct thread_totals *thread,
                        const struct live_block *block, struct error *err)
 {
-    unsigned size_class = totals_size_class(block->size);
+    struct size_class_totals *class;
+    int code = get_size_class(process, block->size, &class, err);
 
-    if (mtrace_unlikely(size_class >= process->n_sizes)) {
-        int code = reserve_size(process, size_class, err);
-        if (code)
-            return code;
-    }
-    struct size_class_totals *class = &process->sizes[size_class];
+    if (code)
+        return code;
     process->n_births++;
     process->live_bytes += block->size;
     process->live_blocks++;
@@ -342,7 +350,7 @@ int totals_ended(struct totals *totals, uint32_t process_id, const struct live_b
     if (end->intervening <= 1) {
         stack->temporary_blocks++;
         stack->temporary_bytes += block->size;
-        process->sizes[totals_size_class(block->size)].temporary_blocks++;
+        process->sizes[size_class_of(block->size)].temporary_blocks++;
     }
     process->n_ends++;
     process->live_bytes -= block->size;
@@ -366,7 +374,7 @@ int totals_left(struct totals *totals, uint32_t process_id, const struct live_bl
 {
     struct process_totals *process = &totals->processes[process_id];
     struct stack_totals *stack = stack_find(process, block->node);
-    struct size_class_totals *class = &process->sizes[totals_size_class(block->size)];
+    struct size_class_totals *class = &process->sizes[size_class_of(block->size)];
     struct thread_totals *thread = &totals->threads[block->thread];
 
     (void)err;
@@ -386,6 +394,25 @@ int totals_left(struct totals *totals, uint32_t process_id, const struct live_bl
     return 0;
 }
 
+/* SZ-1: the mean tells the class of all. */
+static int count_culled_sizes(struct process_totals *process, const struct culled_blocks *culled,
+                              struct error *err)
+{
+    struct size_class_totals *class;
+    int code;
+
+    if (culled->n_blocks == 0) /* a damaged log */
+        return 0;
+    code = get_size_class(process, culled->bytes / culled->n_blocks, &class, err);
+    if (code)
+        return code;
+    class->allocated_blocks += culled->n_blocks;
+    class->allocated_bytes += culled->bytes;
+    if (culled->are_temporary)
+        class->temporary_blocks += culled->n_blocks;
+    return 0;
+}
+
 int totals_culled(struct totals *totals, const struct culled_blocks *culled, struct error *err)
 {
     struct process_totals *process = &totals->processes[culled->process];
@@ -395,8 +422,15 @@ int totals_culled(struct totals *totals, const struct culled_blocks *culled, str
 
     if (code)
         return code;
+    code = count_culled_sizes(process, culled, err);
+    if (code)
+        return code;
     stack->culled_blocks += culled->n_blocks;
     stack->culled_bytes += culled->bytes;
+    if (culled->are_temporary) {
+        stack->temporary_blocks += culled->n_blocks;
+        stack->temporary_bytes += culled->bytes;
+    }
     if (stack->first_ns == TOTALS_NEVER)
         stack->first_ns = culled->time_ns;
     if (stack->last_ns < culled->time_ns)
@@ -405,36 +439,15 @@ int totals_culled(struct totals *totals, const struct culled_blocks *culled, str
     thread->allocated_bytes += culled->bytes;
     thread->freed_blocks += culled->n_blocks;
     thread->freed_bytes += culled->bytes;
-    if (culled->free_node == 0)
-        return 0;
+    code = tally_add(&totals->flows, culled->process, culled->thread, culled->thread,
+                     culled->n_blocks, culled->bytes, err);
+    if (code || culled->free_node == 0)
+        return code;
     return tally_add(&totals->free_sites, culled->process, culled->node, culled->free_node,
                      culled->n_blocks, culled->bytes, err);
 }
 
 /* ---- classes ---- */
-
-/* Sizes: 0; then steps of 16 up to 128; then four steps per doubling. */
-unsigned totals_size_class(uint64_t size_bytes)
-{
-    if (size_bytes <= 128)
-        return (unsigned)((size_bytes + 15) / 16);
-    uint64_t last = size_bytes - 1; /* 128..: classes end at a power of two, which is included */
-    unsigned log2 = 63 - (unsigned)__builtin_clzll(last);
-    return 9 + (log2 - 7) * 4 + (unsigned)(last >> (log2 - 2) & 3);
-}
-
-void totals_size_class_bounds(unsigned index, uint64_t *ret_from, uint64_t *ret_to)
-{
-    if (index <= 8) {
-        *ret_from = index ? (uint64_t)(index - 1) * 16 + 1 : 0;
-        *ret_to = (uint64_t)index * 16;
-        return;
-    }
-    unsigned log2 = 7 + (index - 9) / 4;
-    uint64_t step = UINT64_C(1) << (log2 - 2);
-    *ret_from = (UINT64_C(1) << log2) + step * ((index - 9) % 4) + 1;
-    *ret_to = *ret_from + step - 1;
-}
 
 static const uint64_t lifetime_steps[] = {1, 2, 5};
 

@@ -63,7 +63,6 @@ struct thread_totals {
 };
 
 enum {
-    TOTALS_SIZE_CLASSES = 192,
     TOTALS_LIFETIME_CLASSES = 40,
     TOTALS_NODES_PER_PAGE = 1024,
 };
@@ -89,7 +88,7 @@ struct process_totals {
     uint32_t **pages;             /* node / TOTALS_NODES_PER_PAGE -> stack number + 1 per node */
     uint32_t n_stacks;
     size_t n_pieces, max_pieces;
-    struct size_class_totals *sizes; /* n_sizes <= TOTALS_SIZE_CLASSES, the largest used */
+    struct size_class_totals *sizes; /* n_sizes: the largest class used, + 1 */
     size_t n_sizes;
     struct lifetime_class_totals *lifetimes; /* TOTALS_LIFETIME_CLASSES */
 };
@@ -129,7 +128,7 @@ int totals_explained(struct totals *totals, uint32_t process, const struct live_
 int totals_left(struct totals *totals, uint32_t process, const struct live_block *block,
                 enum pairing_ended_by ended_by, uint32_t chain_node, struct error *err);
 
-/* Blocks that were born and freed unseen, at time_ns or before. */
+/* Blocks of one size class that were born and freed unseen, at time_ns or before. */
 struct culled_blocks {
     uint32_t process;
     uint32_t thread;
@@ -138,6 +137,7 @@ struct culled_blocks {
     uint64_t n_blocks;
     uint64_t bytes; /* of all of them */
     uint64_t time_ns;
+    bool are_temporary;
 };
 
 int totals_culled(struct totals *totals, const struct culled_blocks *culled, struct error *err);
@@ -155,10 +155,8 @@ struct stack_totals *totals_stack(const struct process_totals *process, uint32_t
 void totals_settle(const struct process_totals *process, struct stack_totals *stack,
                    uint64_t now_ns);
 
-/* Bounds of a class: from..to, both included, for sizes; from <= lifetime < to for lifetimes. */
-void totals_size_class_bounds(unsigned index, uint64_t *ret_from, uint64_t *ret_to);
+/* Bounds of a class: from <= lifetime < to. */
 void totals_lifetime_class_bounds(unsigned index, uint64_t *ret_from, uint64_t *ret_to);
-unsigned totals_size_class(uint64_t size_bytes);
 unsigned totals_lifetime_class(uint64_t lifetime_ns);
 
 #endif

@@ -50,7 +50,8 @@ enum event_kind {
     EVENT_HEAP_EXTENT, /* address..old_address (end), value = enum log_heap_kind */
     EVENT_RESIDENT, /* of size bytes from address on `value` are in memory, -1: not known; call 0: the
                        thread begins to look at them, 1: a run of what it looks at */
-    EVENT_CULLED, /* n_culled blocks of size bytes in all, allocated and freed unseen; free_node */
+    EVENT_CULLED, /* n_culled blocks of size bytes in all, of one size class, allocated and freed
+                     unseen; free_node */
     EVENT_END,    /* value = enum log_end, result = status or signal */
     EVENT_MOVE,   /* the block at address is charged to `group` from now on */
     EVENT_PHASE,  /* value = number of the phase, text = its name, NULL: it ends */
@@ -104,10 +105,15 @@ struct event {
         int32_t flags;  /* MMAP */
     };
 
-    uint32_t group;         /* number in definitions; 0: the root */
-    int32_t fd;             /* MMAP */
-    uint8_t kind;           /* enum event_kind */
-    uint8_t call;           /* enum log_call without flags; MALLOPT: 0 mallopt, 1 malloc_trim */
+    uint32_t group; /* number in definitions; 0: the root */
+    int32_t fd;     /* MMAP */
+    uint8_t kind;   /* enum event_kind */
+
+    union {
+        uint8_t call;          /* enum log_call without flags; MALLOPT: 0 mallopt, 1 malloc_trim */
+        uint8_t are_temporary; /* CULLED */
+    };
+
     uint8_t chunk_flags;    /* LOG_CHUNK_* */
     uint8_t alignment_log2; /* 0: malloc's own */
 };

@@ -21,7 +21,7 @@ CREATE TABLE backtrace_totals (
   first_ns INTEGER NOT NULL, last_ns INTEGER NOT NULL, -- birth of the first and last block
   min_size_bytes INTEGER NOT NULL,      -- smallest request
   max_size_bytes INTEGER NOT NULL,      -- largest request
-  slack_bytes INTEGER NOT NULL,         -- summed over all blocks
+  slack_bytes INTEGER NOT NULL,         -- summed over all blocks, culled ones left out
   lifetime_sum_ns REAL NOT NULL,        -- of freed blocks, culled ones left out; exact up to 2^53
   chains_started INTEGER NOT NULL, chains_leaked INTEGER NOT NULL, -- chains, single blocks included, whose first member was born here
   realloc_count INTEGER NOT NULL, realloc_copied_bytes INTEGER NOT NULL, -- blocks born here by realloc of another; min(old, new) of those that moved
@@ -96,10 +96,10 @@ CREATE TABLE size_classes (     -- from_bytes and to_bytes are both inside the c
   leaked_blocks INTEGER NOT NULL,       -- of them never ended
   leaked_bytes INTEGER NOT NULL,        -- requested by those
   temporary_blocks INTEGER NOT NULL,    -- of them temporary
-  slack_bytes INTEGER NOT NULL,         -- usable minus requested, of all born
+  slack_bytes INTEGER NOT NULL,         -- usable minus requested, of all born, culled ones left out
   PRIMARY KEY (process_id, from_bytes)
 ) STRICT, WITHOUT ROWID;
-CREATE TABLE lifetime_classes ( -- freed blocks by lifetime; to_ns is outside the class
+CREATE TABLE lifetime_classes ( -- freed blocks by lifetime, culled ones left out; to_ns is outside the class
   process_id INTEGER NOT NULL,          -- whose
   from_ns INTEGER NOT NULL,             -- shortest lifetime of the class
   to_ns INTEGER NOT NULL,               -- the first that is longer

@@ -5,6 +5,7 @@
 #include "importer/facts/heap_pins.h"
 #include "importer/tables/bulk_insert.h"
 #include "importer/tables/database.h"
+#include "support/size_class.h"
 
 #include <stdlib.h>
 
@@ -201,7 +202,7 @@ static int write_sizes(struct facts *facts, uint32_t process, sqlite3_stmt *inse
         uint64_t to;
         if (sizes[i].allocated_blocks == 0)
             continue;
-        totals_size_class_bounds(i, &from, &to);
+        size_class_bounds(i, &from, &to);
         code = database_insert(insert, err, "uuuuuuuuu", (uint64_t)process, from, to,
                                sizes[i].allocated_blocks, sizes[i].allocated_bytes,
                                sizes[i].leaked_blocks, sizes[i].leaked_bytes,

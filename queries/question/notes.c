@@ -225,17 +225,39 @@ int notes_before(const struct query *query, struct error *err)
     return rc == 0 ? note_recorder(query, err) : rc;
 }
 
+/* What of an answer that is not made of rows leaves culled blocks out. */
+static const struct {
+    const char *command;
+    const char *text;
+} without_culled[] = {
+    {"lifetime-histogram", "they ended soon, and are in no class of lifetimes"},
+    {"timeline", "the curves are without them, a peak may have been higher"},
+    {"phases", "they are in no phase"},
+};
+
+/* NULL: it has them all. */
+static const char *without_culled_text(const struct query_options *options)
+{
+    if (options->command->filters == COMMAND_FILTERS_ROWS
+        || filter_scope_of(&options->filter) == FILTER_SCOPE_ROW)
+        return "they are in totals, and not in this answer, which is made of rows";
+    for (size_t i = 0; i < sizeof(without_culled) / sizeof(without_culled[0]); i++) {
+        if (strcmp(without_culled[i].command, options->command->name) == 0)
+            return without_culled[i].text;
+    }
+    return NULL;
+}
+
 int notes_after(const struct query *query, struct error *err)
 {
     const struct query_options *options = query->options;
+    const char *what = without_culled_text(options);
     char text[UNITS_TEXT_BYTES];
     char sql[128];
     int64_t n_culled = 0;
     int rc;
 
-    if (!options->database_path || query->is_culled_noted
-        || (options->command->filters != COMMAND_FILTERS_ROWS
-            && filter_scope_of(&options->filter) != FILTER_SCOPE_ROW))
+    if (!options->database_path || query->is_culled_noted || !what)
         return 0;
     sqlite3_snprintf(
         sizeof(sql), sql,
@@ -243,9 +265,7 @@ int notes_after(const struct query *query, struct error *err)
         (long long)options->process_id);
     rc = rundb_get_int64(&query->database, sql, &n_culled, err);
     if (rc == 0 && n_culled > 0)
-        query_remark(query,
-                     "%s were culled: they are in totals, and not in this answer, which is made of"
-                     " rows",
-                     units_format_counted(n_culled, "block", text));
+        query_remark(query, "%s were culled: %s", units_format_counted(n_culled, "block", text),
+                     what);
     return rc;
 }

@@ -16,8 +16,8 @@ struct query;
  * the first three. */
 int notes_before(const struct query *query, struct error *err);
 
-/* After an answer that is made of rows: how many blocks were culled. Rows do not say that some are
- * missing. */
+/* After an answer in which culled blocks are missing, as in all that is made of rows: how many they
+ * are. */
 int notes_after(const struct query *query, struct error *err);
 
 /* One line on what of the log could not be read; "" for a log that is whole. */

@@ -175,6 +175,12 @@ static void print_totals(FILE *out, const struct figures *f)
     (void)fprintf(out, "temporary   %s, %s of all\n",
                   counted(&t, number(f, "temporary_blocks"), "block"),
                   units_format_share(share(f, "temporary_share"), percent));
+    if (number(f, "culled_blocks") > 0)
+        (void)fprintf(
+            out,
+            "culled      %s, all of them freed soon: counted above, without rows, lifetimes"
+            " and slack; the peak may have been higher\n",
+            counted(&t, number(f, "culled_blocks"), "block"));
     (void)fprintf(out, "peak        %s in %s at %s\n", bytes(&t, number(f, "peak_bytes")),
                   counted(&t, number(f, "peak_blocks"), "block"),
                   units_format_duration(number(f, "peak_ns"), peak));

@@ -9,7 +9,7 @@ CREATE VIEW size_histogram(
   leaked_blocks,     -- of these, leaked
   leaked_bytes,      -- their requested bytes
   temporary_blocks,  -- of these, temporary
-  slack_bytes        -- usable minus requested bytes
+  slack_bytes        -- usable minus requested bytes, of those not culled
 ) AS
 SELECT process_id, from_bytes, to_bytes, allocated_blocks, allocated_bytes, leaked_blocks, leaked_bytes,
   temporary_blocks, slack_bytes

@@ -2,6 +2,7 @@
 #include "recorder/packing/cull.h"
 
 #include "recorder/packing/last_frees.h"
+#include "support/size_class.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -20,13 +21,15 @@ struct live_block {
     uint64_t ticks;
     uint32_t thread;
     uint32_t group;
-    uint16_t word; /* of its allocation, + 1; 0: no block of ours */
+    uint32_t births; /* of the segment so far, it included */
+    uint16_t word;   /* of its allocation, + 1; 0: no block of ours */
 };
 
 struct total {
     uint64_t n_blocks;
     uint64_t size_bytes;
     uint32_t node, free_node, thread, group;
+    uint32_t kind; /* kind_of */
 };
 
 struct cull {
@@ -41,6 +44,7 @@ struct cull {
     uint16_t total_slots[SLOTS]; /* index + 1 into totals */
     struct total totals[WORDS / PAIR_WORDS + 1];
     uint32_t n_totals;
+    uint32_t births; /* blocks that were made in the segment so far; a thread's follow each other */
 };
 
 struct cull *cull_new(uint64_t max_ns)
@@ -86,21 +90,30 @@ struct actor {
     uint32_t thread, group;
 };
 
+/* What blocks of one total have in common beside who made and freed them. */
+static uint32_t kind_of(uint64_t size_bytes, bool is_temporary)
+{
+    return size_class_of(size_bytes) << 1 | is_temporary;
+}
+
 static struct total *find_total(struct cull *cull, uint32_t node, uint32_t free_node,
-                                struct actor actor)
+                                struct actor actor, uint32_t kind)
 {
     uint64_t key = ((uint64_t)node << 32 | free_node) ^ (uint64_t)actor.thread << 20
-                   ^ (uint64_t)actor.group << 40;
+                   ^ (uint64_t)actor.group << 40 ^ (uint64_t)kind << 12;
     uint32_t slot = (uint32_t)(key * 0x9e3779b97f4a7c15u >> 51);
 
     for (; cull->total_slots[slot]; slot = (slot + 1) & (SLOTS - 1)) {
         struct total *total = &cull->totals[cull->total_slots[slot] - 1];
         if (total->node == node && total->free_node == free_node && total->thread == actor.thread
-            && total->group == actor.group)
+            && total->group == actor.group && total->kind == kind)
             return total;
     }
-    cull->totals[cull->n_totals] = (struct total){
-        .node = node, .free_node = free_node, .thread = actor.thread, .group = actor.group};
+    cull->totals[cull->n_totals] = (struct total){.node = node,
+                                                  .free_node = free_node,
+                                                  .thread = actor.thread,
+                                                  .group = actor.group,
+                                                  .kind = kind};
     cull->total_slots[slot] = (uint16_t)(cull->n_totals + 1);
     return &cull->totals[cull->n_totals++];
 }
@@ -122,10 +135,12 @@ static void see_free(struct cull *cull, const uint64_t *words, uint32_t i, struc
     if (block->word && block->thread == actor.thread && block->group == actor.group
         && ticks - block->ticks <= cull->max_ticks && is_one_block(cull, block)) {
         uint32_t first = block->word - 1u;
+        uint64_t size = words[first + 2] & ((1ull << LOG_SIZE_BITS) - 1);
         struct total *total =
-            find_total(cull, (uint32_t)(words[first] >> 32), (uint32_t)(words[i] >> 32), actor);
+            find_total(cull, (uint32_t)(words[first] >> 32), (uint32_t)(words[i] >> 32), actor,
+                       kind_of(size, cull->births - block->births <= 1));
         total->n_blocks++;
-        total->size_bytes += words[first + 2] & ((1ull << LOG_SIZE_BITS) - 1);
+        total->size_bytes += size;
         cull->is_culled[first] = cull->is_culled[i] = true;
     }
     block->word = 0;
@@ -140,6 +155,7 @@ static void see_allocation(struct cull *cull, const uint64_t *words, uint32_t i,
                                                      .ticks = ticks,
                                                      .thread = actor.thread,
                                                      .group = actor.group,
+                                                     .births = ++cull->births,
                                                      .word = (uint16_t)(i + 1)};
 }
 
@@ -176,9 +192,12 @@ static bool mark(struct cull *cull, const struct log_segment *segment, const uin
         case LOG_REALLOC_WIDE:
             find_block(cull, address_of(words[i + 3]))->word = 0;
             find_block(cull, address_of(words[i + 1]))->word = 0;
+            cull->births++;
             break;
-        case LOG_MOVE: /* it has more than one owner */
         case LOG_ALLOC_WIDE:
+            cull->births++;
+            /* fall through */
+        case LOG_MOVE: /* it has more than one owner */
             find_block(cull, address_of(words[i + 1]))->word = 0;
             break;
         case LOG_TIME_BASE:
@@ -222,7 +241,8 @@ static uint32_t rewrite(struct cull *cull, const uint64_t *words, uint32_t n_wor
         uint64_t *out = cull->words + n_kept;
         out[0] = LOG_CULLED | last_time[0] | (uint64_t)total->node << 32;
         out[1] = last_time[1] | log_group_code(total->group);
-        out[2] = CULLED_WORDS | total->n_blocks << 16;
+        out[2] =
+            CULLED_WORDS | total->n_blocks << 16 | (total->kind & 1 ? LOG_CULLED_TEMPORARY : 0);
         out[3] = total->size_bytes;
         out[4] = total->free_node | (uint64_t)total->thread << 32;
         n_kept += CULLED_WORDS;
@@ -243,6 +263,7 @@ const void *cull_temporary(struct cull *cull, const struct log_segment *segment,
     memset(cull->live, 0, sizeof(cull->live));
     memset(cull->total_slots, 0, sizeof(cull->total_slots));
     cull->n_totals = 0;
+    cull->births = 0;
     cull->max_ticks = (uint64_t)(max_ticks > 9e18 ? 9e18 : max_ticks);
     cull->margin_ticks = (uint64_t)(CULL_MARGIN_NS * ticks_per_ns);
     cull->others = others;

@@ -5,8 +5,8 @@
  * Model:   within one EVENTS segment, a block allocated and freed by the same thread within max_ns
  *          is taken out. Blocks that were ever reallocated stay, so a chain is never torn, and so do
  *          those that were freed in another group, or moved. For each
- *          (stack, stack of the free, thread, group) one LOG_CULLED record at the segment's end says how
- *          many blocks and bytes there were.
+ *          (stack, stack of the free, thread, group, size class, temporary or not) one LOG_CULLED record at
+ *          the segment's end says how many blocks and bytes there were.
  * Invariants
  *   CU-1 For every stack, events kept plus LOG_CULLED totals equal the events that were.
  *   CU-2 The result is not longer than what was given.

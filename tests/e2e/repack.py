@@ -19,6 +19,8 @@ from harness import Failure  # noqa: E402
 # Every backtrace has an id in the log, which an import gives anew: they are told apart by what they did.
 TOTALS = """SELECT allocated_blocks, allocated_bytes, freed_blocks, freed_bytes, leaked_blocks, leaked_bytes
 FROM backtrace_totals ORDER BY 1, 2, 3, 4, 5, 6"""
+FLOWS = "SELECT sum(blocks), sum(bytes) FROM thread_flows"
+CLASSES = "SELECT from_bytes, blocks, bytes, leaked_blocks, leaked_bytes FROM size_histogram ORDER BY 1"
 
 
 def run(tools, place, *arguments):
@@ -31,7 +33,7 @@ def run(tools, place, *arguments):
 def look(tools, place, name):
     """All totals, the rows, and what is gone."""
     database = harness.import_log(tools, place / name, place / (name + ".db"), "--no-symbols")
-    return (list(database.rows(TOTALS)), database.value("SELECT count(*) FROM allocations"),
+    return (list(database.rows(TOTALS)) + list(database.rows(FLOWS)), list(database.rows(CLASSES)), database.value("SELECT count(*) FROM allocations"),
             database.value("SELECT sum(culled_blocks) FROM backtrace_totals"))
 
 
@@ -46,13 +48,15 @@ def main():
         run(tools, place, "-q", "-o", "run.dat", tools.workloads / args.workload)
         run(tools, place, "-q", "-o", "culled.dat", "--cull-temporary", "100000", "--pack", "run.dat")
         run(tools, place, "-q", "-o", "again.dat", "--cull-temporary", "100000", "--pack", "culled.dat")
-        totals, rows, culled = look(tools, place, "run.dat")
+        totals, classes, rows, culled = look(tools, place, "run.dat")
         if culled != 0:
             raise Failure(f"{culled} blocks are culled that should not be")
         for name in ("culled.dat", "again.dat"):
-            new_totals, new_rows, new_culled = look(tools, place, name)
+            new_totals, new_classes, new_rows, new_culled = look(tools, place, name)
             if new_totals != totals:
                 raise Failure(f"{name}: totals are not what they were")
+            if new_classes != classes:
+                raise Failure(f"{name}: the histogram of sizes is not what it was: {new_classes}, {classes}")
             if new_culled < args.least or new_rows + new_culled != rows:
                 raise Failure(f"{name}: {new_culled} of {rows} blocks culled, {new_rows} rows left; wanted {args.least}")
         print(f"{args.workload}: {new_culled} of {rows} blocks culled, totals as before")

@@ -9,23 +9,7 @@
 
 /* clang-format on */
 
-/* Classes touch each other and every size and lifetime is in the one that its bounds name. */
-static void size_classes(void **state)
-{
-    uint64_t from, to, next = 0;
-
-    (void)state;
-    for (unsigned i = 0; i < 160; i++) {
-        totals_size_class_bounds(i, &from, &to);
-        assert_int_equal(from, next);
-        assert_true(to >= from);
-        assert_int_equal(totals_size_class(from), i);
-        assert_int_equal(totals_size_class(to), i);
-        next = to + 1;
-    }
-    assert_true(totals_size_class((UINT64_C(1) << 48) - 1) < TOTALS_SIZE_CLASSES);
-}
-
+/* Classes touch each other and every lifetime is in the one that its bounds name. */
 static void lifetime_classes(void **state)
 {
     uint64_t from, to, next = 0;
@@ -47,7 +31,6 @@ static void lifetime_classes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(size_classes),
         cmocka_unit_test(lifetime_classes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,6 +2,7 @@
 /* What is left out plus what is kept is what was, for every stack. */
 #include "recorder/packing/cull.h"
 #include "recorder/packing/last_frees.h"
+#include "support/size_class.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,6 +17,7 @@ enum {
     MAX_WORDS = LOG_SEGMENT_PAYLOAD_BYTES / 8,
     NODES = 16,
     MAX_NS = 1000,
+    N_CLASSES = 64,
 };
 
 /* Blocks and bytes by stack. */
@@ -23,6 +25,8 @@ struct sums {
     uint64_t allocated[NODES], bytes[NODES], freed[NODES];
     uint64_t n_culled;
     uint64_t by_group[NODES];
+    uint64_t by_class[N_CLASSES]; /* allocated blocks */
+    uint64_t n_temporary;         /* of those culled */
 };
 
 struct fixture {
@@ -49,6 +53,11 @@ static void allocate(struct fixture *fixture, uint32_t node, uint64_t address, u
     add(fixture, LOG_ALLOC, node, address)[2] = size;
 }
 
+static uint64_t n_culled(uint64_t word)
+{
+    return (word & ~LOG_CULLED_TEMPORARY) >> 16;
+}
+
 static void sum(const uint64_t *words, uint32_t n_words, struct sums *ret_sums)
 {
     uint32_t n;
@@ -62,18 +71,23 @@ static void sum(const uint64_t *words, uint32_t n_words, struct sums *ret_sums)
         case LOG_ALLOC:
             ret_sums->allocated[node]++;
             ret_sums->bytes[node] += words[i + 2];
+            ret_sums->by_class[size_class_of(words[i + 2]) % N_CLASSES]++;
             break;
         case LOG_FREE:
             ret_sums->freed[node]++;
             break;
         case LOG_CULLED:
             n = words[i + 2] & 0xffff;
-            ret_sums->allocated[node] += words[i + 2] >> 16;
-            ret_sums->freed[(uint32_t)words[i + 4] % NODES] += words[i + 2] >> 16;
+            ret_sums->allocated[node] += n_culled(words[i + 2]);
+            ret_sums->freed[(uint32_t)words[i + 4] % NODES] += n_culled(words[i + 2]);
             ret_sums->bytes[node] += words[i + 3];
-            ret_sums->n_culled += words[i + 2] >> 16;
+            ret_sums->by_class[size_class_of(words[i + 3] / n_culled(words[i + 2])) % N_CLASSES] +=
+                n_culled(words[i + 2]);
+            if (words[i + 2] & LOG_CULLED_TEMPORARY)
+                ret_sums->n_temporary += n_culled(words[i + 2]);
+            ret_sums->n_culled += n_culled(words[i + 2]);
             ret_sums->by_group[log_group_code((uint32_t)words[i + 1]) % NODES] +=
-                words[i + 2] >> 16;
+                n_culled(words[i + 2]);
             break;
         default:
             break;
@@ -98,6 +112,7 @@ static uint64_t cull(struct fixture *fixture, double ticks_per_ns)
     assert_memory_equal(before.allocated, after.allocated, sizeof(before.allocated));
     assert_memory_equal(before.freed, after.freed, sizeof(before.freed));
     assert_memory_equal(before.bytes, after.bytes, sizeof(before.bytes));
+    assert_memory_equal(before.by_class, after.by_class, sizeof(before.by_class));
     assert_int_equal(cull_count(cull), after.n_culled);
     fixture->after = after;
     cull_free(cull);
@@ -127,6 +142,29 @@ static void short_lived_blocks_go(void **state)
         add(fixture, LOG_FREE, 10, 0x1000);
     }
     assert_int_equal(cull(fixture, 1), 100);
+}
+
+/* CU-1: sizes of a stack that differ are told apart, and so is what was freed at once. */
+static void classes_and_temporaries_are_kept(void **state)
+{
+    struct fixture *fixture = *state;
+
+    for (uint64_t i = 0; i < 100; i++) {
+        allocate(fixture, 9, 0x1000, i * 7);
+        allocate(fixture, 9, 0x2000, 3000);
+        add(fixture, LOG_FREE, 10, 0x1000); /* one other between */
+        allocate(fixture, 9, 0x3000, 24);
+        add(fixture, LOG_FREE, 10, 0x3000); /* none */
+        add(fixture, LOG_FREE, 10, 0x2000); /* one */
+        allocate(fixture, 9, 0x4000, 5);
+        allocate(fixture, 9, 0x5000, 5);
+        add(fixture, LOG_FREE, 10, 0x5000); /* none */
+        allocate(fixture, 9, 0x6000, 5);
+        add(fixture, LOG_FREE, 10, 0x4000); /* two */
+        add(fixture, LOG_FREE, 10, 0x6000); /* none */
+    }
+    assert_int_equal(cull(fixture, 1), 600);
+    assert_int_equal(fixture->after.n_temporary, 500);
 }
 
 static void long_lived_blocks_stay(void **state)
@@ -262,6 +300,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(short_lived_blocks_go, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(classes_and_temporaries_are_kept, set_up, tear_down),
         cmocka_unit_test_setup_teardown(long_lived_blocks_stay, set_up, tear_down),
         cmocka_unit_test_setup_teardown(chains_stay_whole, set_up, tear_down),
         cmocka_unit_test_setup_teardown(blocks_of_another_thread_stay, set_up, tear_down),
