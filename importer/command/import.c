@@ -234,11 +234,8 @@ static void describe_damage(const struct log_damage_report *report, char *text, 
     text[0] = '\0';
     for (size_t i = 0; i < report->n_kept; i++) {
         const struct log_damage *damage = &report->kept[i];
-        int n =
-            snprintf(text + length, text_bytes - length,
-                     damage->bytes ? "%s'%s' at byte %" PRIu64 ": %s; %" PRIu64 " bytes lost"
-                                   : "%s'%s' at byte %" PRIu64 ": %s",
-                     length ? "\n" : "", damage->path, damage->offset, damage->what, damage->bytes);
+        int n = snprintf(text + length, text_bytes - length, "%s'%s' at byte %" PRIu64 ": %s",
+                         length ? "\n" : "", damage->path, damage->offset, damage->what);
         if (n < 0 || (size_t)n >= text_bytes - length) {
             text[length] = '\0'; /* whole lines only */
             return;

@@ -133,7 +133,7 @@ static void report_unreadable(struct event_stream *stream, const struct loaded_s
     if (input->is_growing && !ref->is_packed)
         return;
     log_damage_add(stream->sources.damage, LOG_DAMAGE_CHECKSUM, input->files[ref->file]->path,
-                   ref->offset, ref->raw_bytes, "segment of events cannot be read");
+                   ref->offset, ref->file_bytes, "segment of events cannot be read");
     stream->sources.lost = input;
 }
 

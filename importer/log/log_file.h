@@ -33,6 +33,7 @@ struct log_segment_ref {
     uint64_t offset; /* raw: of the segment; packed: of the frame */
     uint64_t base_ticks;
     uint32_t raw_bytes;  /* payload that can be read */
+    uint32_t file_bytes; /* that the segment or frame takes in its file */
     uint32_t first_byte; /* DEFS, NODES of a packed file: place of the part in the payload */
     uint32_t first_node; /* NODES */
     uint32_t thread;     /* EVENTS */

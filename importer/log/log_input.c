@@ -182,7 +182,7 @@ static int assemble(struct log_input *input, struct log_segment_ref *refs, size_
         uint64_t *at = image + refs[i].first_byte / sizeof(*image);
         if (r == ERROR_FORMAT)
             log_damage_add(scan->damage, LOG_DAMAGE_CHECKSUM, file->path, refs[i].offset,
-                           refs[i].raw_bytes, "definitions cannot be read");
+                           refs[i].file_bytes, "definitions cannot be read");
         else if (r != 0)
             return r;
         for (uint32_t k = 0; r == 0 && k < refs[i].raw_bytes / sizeof(*part); k++)

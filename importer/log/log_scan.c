@@ -93,6 +93,7 @@ static int scan_raw_segment(struct log_scan *scan, struct log_file_reader *file,
                        ref.raw_bytes - left, "file ends inside a segment");
         ref.raw_bytes = (uint32_t)left & ~7u;
     }
+    ref.file_bytes = ref.raw_bytes;
     return add_segment(scan, segment, &ref, err);
 }
 
@@ -170,6 +171,7 @@ static int scan_frame(struct log_scan *scan, struct log_file_reader *file, uint6
     }
     ref.is_packed = true;
     ref.raw_bytes = frame->raw_bytes & ~7u;
+    ref.file_bytes = (uint32_t)pack_frame_bytes(frame);
     ref.first_byte = frame->first_byte;
     ref.n_events = frame->n_events > LOG_SEGMENT_BYTES ? 0 : (uint32_t)frame->n_events;
     if (!is_sound(&frame->segment, file->header.run_id) || frame->first_byte % 8 != 0
@@ -268,6 +270,7 @@ int log_scan_grown(struct log_file_reader *file, struct log_segment_list *list, 
             struct log_segment_ref ref = make_ref(&frame.segment, offset);
             ref.is_packed = true;
             ref.raw_bytes = frame.raw_bytes & ~7u;
+            ref.file_bytes = (uint32_t)pack_frame_bytes(&frame);
             r = append_ref(list, &ref, err);
         }
         file->scanned_bytes = offset + pack_frame_bytes(&frame);

@@ -20,7 +20,7 @@ CREATE TABLE meta (             -- facts about the recording and the import
   -- 'unseen.<executable>': the allocator ('jemalloc') that this executable has inside; blocks of it are missing in all tables.
   -- 'jemalloc (in part)': those of some of its functions. 'unseen_why.<executable>': why.
   -- Events: 'events' (read), 'events.dropped' and one of 'events.dropped.no_space', '.limit', '.nested', '.no_memory' per reason (never in the log).
-  -- Damage: 'log.lost_bytes' (of segments that could not be read), 'log.damage' (text, a line for each of the first kinds found), 'log.damage.<kind>' (how often).
+  -- Damage: 'log.bytes' (of its files), 'log.lost_bytes' (of these, that could not be read), 'log.damage' (text, a line for each of the first kinds found), 'log.damage.<kind>' (how often).
   -- Anomalies: 'anomaly.unknown_free', 'anomaly.unknown_realloc' (address not live), 'anomaly.double_allocation' (born where a block was live: ended_by 3),
   --   'anomaly.clock_inversion' (repaired), 'frees.untracked' (of blocks born while tracing was off).
   -- Stacks: 'unwinder.checked', 'unwinder.mismatches' (MTRACE_UNWINDER=check);

@@ -16,23 +16,30 @@ enum {
 
 static const char damage_sql[] =
     "SELECT m.value, (SELECT value FROM meta WHERE key = 'log.lost_bytes'),"
-    " (SELECT value FROM meta WHERE key = 'log.damage.node') FROM meta AS m WHERE m.key = 'log.damage'";
+    " (SELECT value FROM meta WHERE key = 'log.damage.node'),"
+    " (SELECT value FROM meta WHERE key = 'log.bytes'),"
+    " EXISTS (SELECT 1 FROM meta WHERE key = 'log.damage.truncated') FROM meta AS m WHERE m.key = 'log.damage'";
 
 static void format_damage(struct sqlite3_stmt *row, char *text, size_t size)
 {
     const char *kinds = rundb_text(row, 0);
     int64_t n_without_stack = sqlite3_column_int64(row, 2);
+    bool is_cut = sqlite3_column_int(row, 4) != 0;
     char bytes[UNITS_TEXT_BYTES];
+    char all[UNITS_TEXT_BYTES];
     char events[UNITS_TEXT_BYTES];
 
-    (void)snprintf(text, size, "log damaged: %s lost, first %.*s",
+    (void)snprintf(text, size, "log damaged: %s of %s cannot be read%s; first %.*s",
                    units_format_bytes(sqlite3_column_int64(row, 1), bytes),
+                   units_format_bytes(sqlite3_column_int64(row, 3), all),
+                   is_cut ? ", and nobody knows how much more came behind the cut" : "",
                    (int)strcspn(kinds, "\n"), kinds);
     if (n_without_stack)
         (void)snprintf(text + strlen(text), size - strlen(text), "; %s without their stack",
                        units_format_counted(n_without_stack, "event", events));
     (void)snprintf(text + strlen(text), size - strlen(text),
-                   "; totals are lower bounds, leaks may be too many");
+                   "; totals are lower bounds, leaks may be too many: import a whole copy, or"
+                   " record again");
 }
 
 /* The text of the only row, "" when there is none. */

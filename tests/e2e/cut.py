@@ -3,7 +3,8 @@
 """cut.py: a packed log that is cut anywhere has the stacks of the events it kept.
 
 A program of a second finds new stacks all the time. Its log, cut to a half and to nine tenths, is imported without the
-pool: hardly an event that is left may name a stack that is not.
+pool: hardly an event that is left may name a stack that is not. The answer says once that nobody knows what is missing; of
+a log with a wrong byte here and there it says how much of the file cannot be read.
 """
 
 import subprocess
@@ -37,6 +38,30 @@ def look(tools, log):
     return database.rows(STACKS)[0]
 
 
+def headline(tools, database):
+    said = subprocess.run([tools.query, "leaks", database], capture_output=True, text=True, env=harness.environment(), timeout=100)
+    lines = [line for line in (said.stdout + said.stderr).splitlines() if "log damaged" in line]
+    if len(lines) != 1 or "import a whole copy" not in lines[0]:
+        raise Failure(f"what is lost is not said once: {said.stdout}{said.stderr}")
+    return lines[0]
+
+
+def flipped(tools, place, whole):
+    """One wrong byte in each of ten frames: at least one frame in ten of the file is lost, and not more than the file has."""
+    log = place / "flipped.dat"
+    data = bytearray(whole)
+    for i in range(1, 10):
+        data[len(data) * i // 10] ^= 0xff
+    log.write_bytes(data)
+    database = harness.import_log(tools, log, log.with_suffix(".db"), "--no-symbols")
+    lost = database.value("SELECT value FROM meta WHERE key = 'log.lost_bytes'")
+    print(f"nine wrong bytes: {lost} of {len(whole)} bytes lost")
+    if not 9 <= lost < len(whole) // 2:
+        raise Failure(f"{lost} of {len(whole)} bytes are said to be lost")
+    if "came behind the cut" in headline(tools, log.with_suffix(".db")):
+        raise Failure("a log that is whole but for some bytes is said to be cut")
+
+
 def main():
     tools = harness.Tools.from_environment()
     with harness.scratch() as place:
@@ -54,6 +79,9 @@ def main():
             print(f"{share:.0%} of {len(whole)} bytes: {blocks} blocks of {stacks} stacks, {lost} without one")
             if blocks < LEAST_BLOCKS or stacks < 100 or lost > (1 - LEAST_SHARE) * blocks:
                 raise Failure("too few have stacks")
+            if "nobody knows how much more came behind the cut" not in headline(tools, part.with_suffix(".db")):
+                raise Failure("it is not said that more is missing than is known")
+        flipped(tools, place, whole)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 # What of a log is lost is said below every headline, on stderr beside other answers.
 . "$CASES/../fixture.sh"
-sqlite3 run.db "DELETE FROM processes WHERE process_id > 1; INSERT INTO meta VALUES ('log.lost_bytes', 2904), ('log.damage.node', 12),
-  ('log.damage', '''run.dat'' at byte 4096: file ends inside a frame; 2904 bytes lost' || char(10) || 'another line')"
+sqlite3 run.db "DELETE FROM processes WHERE process_id > 1; INSERT INTO meta VALUES ('log.lost_bytes', 2904), ('log.bytes', 7000), ('log.damage.truncated', 1), ('log.damage.node', 12),
+  ('log.damage', '''run.dat'' at byte 4096: file ends inside a frame' || char(10) || 'another line')"
 mtrace-query run.db | sed -n 1,3p
 mtrace-query leaks run.db | sed -n 1,3p
 mtrace-query hot run.db -n 1
