@@ -31,7 +31,7 @@ CREATE TABLE heap_states (      -- the six parts sum to extent_bytes; of a heap 
   top_bytes INTEGER,                    -- wholly free pages above the topmost live block: trimmable
   topmost_allocation_id INTEGER,        -- the block that blocks trimming, and its stack
   topmost_backtrace_id INTEGER,         -- where that block was allocated; NULL: nothing is live
-  pages_to_25 INTEGER DEFAULT 0,        -- used pages whose live bytes are less than a quarter of the page
+  pages_to_25 INTEGER DEFAULT 0,        -- used pages whose live blocks' usable bytes are less than a quarter of the page
   pages_to_50 INTEGER DEFAULT 0,        -- at least a quarter and less than a half
   pages_to_75 INTEGER DEFAULT 0,        -- at least a half and less than three quarters
   pages_to_100 INTEGER DEFAULT 0,       -- the rest
@@ -42,7 +42,7 @@ CREATE TABLE heap_pages (       -- pages that hold a live byte; a live extent is
   page_address INTEGER NOT NULL,        -- of its first byte
   page_count INTEGER NOT NULL,          -- 1; more when one block fills so many from there on
   heap_id INTEGER NOT NULL,             -- that it belongs to
-  live_bytes INTEGER NOT NULL,          -- usable bytes of live blocks on this page, or these pages
+  usable_bytes INTEGER NOT NULL,        -- of live blocks on this page, or these pages
   live_blocks INTEGER NOT NULL,         -- with a byte on this page
   owner_backtrace_id INTEGER,           -- set when exactly one stack owns every live block of the page: it pins the page; NULL also where a heap has unseen_blocks
   example_allocation_id INTEGER,        -- one of its live blocks
@@ -53,7 +53,7 @@ CREATE TABLE heap_pins (        -- pages whose live blocks may all have one call
   backtrace_id INTEGER NOT NULL,         -- of a block in these pages
   common_frames INTEGER NOT NULL,        -- 0: all their live blocks have this stack; else stacks that share this many innermost frames
   pages INTEGER NOT NULL,                -- how many
-  live_bytes INTEGER NOT NULL,           -- usable bytes of the live blocks in these pages
-  emptiest_bytes INTEGER NOT NULL,       -- live bytes of the page with fewest, the lowest of them
+  usable_bytes INTEGER NOT NULL,         -- of the live blocks in these pages
+  emptiest_usable_bytes INTEGER NOT NULL, -- of the page with fewest, the lowest of them
   example_allocation_id INTEGER NOT NULL, -- a block in that page
   PRIMARY KEY (snapshot_id, backtrace_id, common_frames)) STRICT, WITHOUT ROWID;

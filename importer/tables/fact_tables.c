@@ -396,7 +396,7 @@ static int write_pages(sqlite3 *db, struct facts *facts, enum facts_moment momen
     qsort(rows, pages->n_pages, sizeof *rows, compare_page_rows);
     int code =
         write_array(db,
-                    "heap_pages(snapshot_id, page_address, page_count, heap_id, live_bytes,"
+                    "heap_pages(snapshot_id, page_address, page_count, heap_id, usable_bytes,"
                     " live_blocks, owner_backtrace_id, example_allocation_id)",
                     8, page_column, (struct row_array){rows, sizeof *rows, pages->n_pages}, err);
     free(rows);

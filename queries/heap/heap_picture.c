@@ -277,8 +277,8 @@ static void put_figures(const struct heap_picture *picture, const struct heap_pi
     char text[UNITS_TEXT_BYTES];
 
     svg_put_text(out, units_format_bytes((int64_t)cell->live_bytes, text));
-    (void)fprintf(out, " live in %s, ",
-                  units_format_counted((int64_t)cell->live_blocks, "block", text));
+    (void)fprintf(out, " usable in %s, ",
+                  units_format_counted((int64_t)cell->live_blocks, "live block", text));
     svg_put_text(out, units_format_share(fill, text));
     if (picture->cell_bytes > picture->page_bytes)
         (void)fprintf(out, " of %s in use",

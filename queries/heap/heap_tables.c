@@ -16,20 +16,20 @@ static const char tables_sql[] =
     " slack_bytes INTEGER, overhead_bytes INTEGER, hole_bytes INTEGER, free_page_bytes INTEGER, top_bytes INTEGER,"
     " topmost_allocation_id INTEGER, topmost_backtrace_id INTEGER, pages_to_25 INTEGER, pages_to_50 INTEGER,"
     " pages_to_75 INTEGER, pages_to_100 INTEGER, PRIMARY KEY (snapshot_id, heap_id)) WITHOUT ROWID;"
-    "CREATE TEMP TABLE heap_pages(snapshot_id INTEGER, page_address INTEGER, page_count INTEGER, heap_id INTEGER, live_bytes INTEGER,"
+    "CREATE TEMP TABLE heap_pages(snapshot_id INTEGER, page_address INTEGER, page_count INTEGER, heap_id INTEGER, usable_bytes INTEGER,"
     " live_blocks INTEGER, owner_backtrace_id INTEGER, example_allocation_id INTEGER,"
     " any_backtrace_id INTEGER, common_frames INTEGER,"
     " PRIMARY KEY (snapshot_id, page_address)) WITHOUT ROWID;"
     "CREATE TEMP TABLE heap_pins(snapshot_id INTEGER, backtrace_id INTEGER, common_frames INTEGER, pages INTEGER,"
-    " live_bytes INTEGER, emptiest_bytes INTEGER, example_allocation_id INTEGER,"
+    " usable_bytes INTEGER, emptiest_usable_bytes INTEGER, example_allocation_id INTEGER,"
     " PRIMARY KEY (snapshot_id, backtrace_id, common_frames)) WITHOUT ROWID;";
 
 /* The window of one owner begins with its emptiest page. */
 static const char pins_sql[] =
-    "INSERT INTO temp.heap_pins SELECT snapshot_id, any_backtrace_id, common_frames, pages, live_bytes, emptiest_bytes,"
+    "INSERT INTO temp.heap_pins SELECT snapshot_id, any_backtrace_id, common_frames, pages, usable_bytes, emptiest_usable_bytes,"
     " example_allocation_id FROM (SELECT snapshot_id, any_backtrace_id, common_frames, count(*) OVER every AS pages,"
-    " sum(live_bytes) OVER every AS live_bytes, live_bytes AS emptiest_bytes, example_allocation_id,"
-    " row_number() OVER (PARTITION BY snapshot_id, any_backtrace_id, common_frames ORDER BY live_bytes, page_address)"
+    " sum(usable_bytes) OVER every AS usable_bytes, usable_bytes AS emptiest_usable_bytes, example_allocation_id,"
+    " row_number() OVER (PARTITION BY snapshot_id, any_backtrace_id, common_frames ORDER BY usable_bytes, page_address)"
     " AS place FROM temp.heap_pages WHERE common_frames IS NOT NULL"
     " WINDOW every AS (PARTITION BY snapshot_id, any_backtrace_id, common_frames)) WHERE place = 1;";
 

@@ -131,7 +131,7 @@ static int read_heaps(struct map *map, struct error *err)
 /* ---- pages ---- */
 
 static const char pages_sql[] =
-    "SELECT g.page_address, g.live_bytes, g.live_blocks, s.function, s.source, s.line, s.module,"
+    "SELECT g.page_address, g.usable_bytes, g.live_blocks, s.function, s.source, s.line, s.module,"
     " g.owner_backtrace_id, g.page_count FROM heap_pages AS g"
     " LEFT JOIN backtraces AS b ON b.backtrace_id = iif(:is_single, g.owner_backtrace_id, NULL)"
     " LEFT JOIN _sites AS s ON s.call_site_id = b.call_site_id"

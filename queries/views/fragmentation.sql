@@ -4,7 +4,7 @@
 -- extent = live + slack + overhead + holes + free pages + top. All but live is fragmentation. free() gives only the top
 -- back to the system, malloc_trim the free pages, too; holes come back when their neighbours are freed (see pinning).
 -- Where blocks may lie that have no row (heaps.unseen_blocks), nobody knows what is free: NULL from overhead_bytes on.
--- Blocks with a mapping of their own are in no heap. A page's fill degree is its live bytes by the page size.
+-- Blocks with a mapping of their own are in no heap. A page's fill degree is the usable bytes of its live blocks by the page size.
 CREATE VIEW fragmentation(
   process_id,        -- joins processes
   at,                -- 'peak' or 'end'; with --at what was asked for

@@ -10,7 +10,7 @@ CREATE VIEW pinning(
   at_ns,             -- that instant
   pinned_pages,      -- pages whose live blocks all come from this call site
   would_free_bytes,  -- their size: what freeing the blocks would let malloc_trim return
-  live_bytes,        -- what is live in them
+  usable_bytes,      -- of the live blocks in them
   example_allocation_id, -- one block that pins a page, in the emptiest page
   function,          -- function of the call site; NULL: unknown
   source,            -- its source file; NULL: no debug information
@@ -34,17 +34,17 @@ WITH
       WHERE a.call_site_id IS NOT b.call_site_id)),
   stacks AS (
     SELECT g.*, row_number() OVER (
-        PARTITION BY g.snapshot_id, g.call_site_id ORDER BY g.emptiest_bytes, g.example_allocation_id) AS place
+        PARTITION BY g.snapshot_id, g.call_site_id ORDER BY g.emptiest_usable_bytes, g.example_allocation_id) AS place
     FROM owned AS g),
   pinned AS (
-    SELECT snapshot_id, call_site_id, sum(pages) AS pages, sum(live_bytes) AS live_bytes,
+    SELECT snapshot_id, call_site_id, sum(pages) AS pages, sum(usable_bytes) AS usable_bytes,
       max(example_allocation_id) FILTER (WHERE place = 1) AS example_allocation_id
     FROM stacks GROUP BY snapshot_id, call_site_id)
-SELECT n.process_id, n.reason, n.at_ns, g.pages, g.pages * z.page_bytes, g.live_bytes, g.example_allocation_id,
+SELECT n.process_id, n.reason, n.at_ns, g.pages, g.pages * z.page_bytes, g.usable_bytes, g.example_allocation_id,
   s.function, s.source, s.line, s.module, g.call_site_id
 FROM pinned AS g
 CROSS JOIN _page_size AS z
 JOIN snapshots AS n ON n.snapshot_id = g.snapshot_id
 LEFT JOIN _sites AS s ON s.call_site_id = g.call_site_id
 WHERE n.reason <> 'regular'
-ORDER BY n.process_id, n.at_ns DESC, n.snapshot_id DESC, g.pages DESC, g.live_bytes, g.call_site_id;
+ORDER BY n.process_id, n.at_ns DESC, n.snapshot_id DESC, g.pages DESC, g.usable_bytes, g.call_site_id;

@@ -519,7 +519,7 @@ def check_heaps(db, rows, complain):
                                  for key, (n, blocks, stacks) in pages.items()},
                         {(snapshot, page + 4096 * i): (live // count, *rest)
                          for snapshot, page, count, live, *rest in db.execute(
-                             "SELECT snapshot_id, page_address, page_count, live_bytes, live_blocks, owner_backtrace_id FROM heap_pages")
+                             "SELECT snapshot_id, page_address, page_count, usable_bytes, live_blocks, owner_backtrace_id FROM heap_pages")
                          for i in range(count)})
 
 
@@ -528,7 +528,7 @@ def check_heap_sums(db, complain):
     fills = collections.defaultdict(lambda: [0, 0, 0, 0])
     pins = {}
     for snapshot, heap, count, live, owner, example in db.execute(
-            "SELECT snapshot_id, heap_id, page_count, live_bytes / page_count, owner_backtrace_id, example_allocation_id FROM heap_pages"
+            "SELECT snapshot_id, heap_id, page_count, usable_bytes / page_count, owner_backtrace_id, example_allocation_id FROM heap_pages"
             " ORDER BY page_address"):
         fills[snapshot, heap][min(4 * live // 4096, 3)] += count
         if owner is not NEVER:
@@ -538,7 +538,7 @@ def check_heap_sums(db, complain):
                       " WHERE heap_id IN (SELECT heap_id FROM heaps WHERE unseen_blocks IS NULL)", 2)
     complain.same_table("fill of heap", {key: tuple(fills[key]) for key in found}, found)
     complain.same_table("pin", pins, table(
-        db, "SELECT snapshot_id, backtrace_id, pages, live_bytes, emptiest_bytes, example_allocation_id FROM heap_pins"
+        db, "SELECT snapshot_id, backtrace_id, pages, usable_bytes, emptiest_usable_bytes, example_allocation_id FROM heap_pins"
             " WHERE common_frames = 0", 2))
     for snapshot, heap, end, seen in db.execute("""SELECT n.snapshot_id, h.heap_id, h.start_address + t.extent_bytes,
             (SELECT e.end_address FROM heap_extents AS e WHERE e.heap_id = h.heap_id AND e.at_ns <= n.at_ns ORDER BY e.at_ns DESC LIMIT 1)

@@ -91,7 +91,7 @@ function culprits(at: string, summary: Row, rows: FirstRows): string {
   if (heap && freePages > holes)
     said.push(`${formatBytes(freePages)} are whole pages: malloc_trim could give them back, free() does not while something lives above them, in heap ${heap.heap_id} a block of ${placeOf(heap)}.`);
   if (pin && number(pin, "would_free_bytes") > holes / 20)
-    said.push(`Of the pages in use ${formatCount(number(pin, "pinned_pages"))} hold nothing but ${formatBytes(number(pin, "live_bytes"))} of ${placeOf(pin)}: without them ${formatBytes(number(pin, "would_free_bytes"))} more could go.`);
+    said.push(`Of the pages in use ${formatCount(number(pin, "pinned_pages"))} hold nothing but ${formatBytes(number(pin, "usable_bytes"))} of ${placeOf(pin)}: without them ${formatBytes(number(pin, "would_free_bytes"))} more could go.`);
   return said.join(" ") || "The pages in between hold blocks of several call sites each.";
 }
 

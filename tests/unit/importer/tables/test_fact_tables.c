@@ -455,12 +455,12 @@ static void footprint(void **state)
                   /* overhead: 0x298 + 3 headers; holes: 2 pages less 168 less 688 */
                   "20480|164|4|688|7336|4096|8192|4|4");
     assert_answer(f,
-                  "SELECT live_bytes, live_blocks, owner_backtrace_id FROM heap_pages"
+                  "SELECT usable_bytes, live_blocks, owner_backtrace_id FROM heap_pages"
                   " JOIN snapshots USING (snapshot_id) WHERE reason = 'end'"
                   " ORDER BY page_address",
                   "104|1|3");
     assert_answer(f,
-                  "SELECT live_bytes, live_blocks, owner_backtrace_id FROM heap_pages"
+                  "SELECT usable_bytes, live_blocks, owner_backtrace_id FROM heap_pages"
                   " JOIN snapshots USING (snapshot_id) WHERE reason = 'end'"
                   " ORDER BY page_address DESC",
                   "64|2|-");
