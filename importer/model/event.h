@@ -50,11 +50,11 @@ enum event_kind {
     EVENT_HEAP_EXTENT, /* address..old_address (end), value = enum log_heap_kind */
     EVENT_RESIDENT, /* of size bytes from address on `value` are in memory, -1: not known; call 0: the
                        thread begins to look at them, 1: a run of what it looks at */
-    EVENT_CULLED, /* n_culled blocks of size bytes in all, of one size class, allocated and freed
+    EVENT_CULLED,   /* n_culled blocks of size bytes in all, of one size class, allocated and freed
                      unseen; free_node */
-    EVENT_END,    /* value = enum log_end, result = status or signal */
-    EVENT_MOVE,   /* the block at address is charged to `group` from now on */
-    EVENT_PHASE,  /* value = number of the phase, text = its name, NULL: it ends */
+    EVENT_END,      /* value = enum log_end, result = status or signal */
+    EVENT_MOVE,     /* the block at address is charged to `group` from now on */
+    EVENT_PHASE,    /* value = number of the phase, text = its name, NULL: it ends */
     EVENT_POOL_ALLOC,  /* value = number of the pool */
     EVENT_POOL_FREE,   /* value */
     EVENT_POOL_RESIZE, /* address = new block, old_address = old block, value */
