@@ -420,7 +420,8 @@ enum log_def_kind {
     LOG_DEF_MODULE = 2,  /* id; a = load address (l_addr), b = start of the mapping, c = its length;
                             extra = build-id length; text: build-id bytes, then path */
     LOG_DEF_MODULE_END = 3,  /* id; unloaded at ticks; defined again: the same file came back */
-    LOG_DEF_THREAD = 4,      /* id = thread index; a = tid */
+    LOG_DEF_THREAD = 4,      /* id = thread index; a = tid, b = lowest address of its stack, c = its
+                                length, both 0 when not known; main's as far as it may grow */
     LOG_DEF_THREAD_NAME = 5, /* id; text: name */
     LOG_DEF_THREAD_END = 6,  /* id */
     LOG_DEF_PATH = 7,        /* id; text: path of a mapped file */

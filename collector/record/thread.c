@@ -84,6 +84,8 @@ static void define(struct thread *thread)
     if (!segment_log())
         return;
     def.a = id > 0 ? (uint64_t)id : 0;
+    def.b = thread->unwind.stack_low;
+    def.c = thread->unwind.stack_high - thread->unwind.stack_low;
     def.id = atomic_fetch_add_explicit(&segment_log()->n_threads, 1, memory_order_relaxed) + 1;
     thread->index = definition_write(&def, NULL, 0, NULL, 0) ? def.id : 0;
     thread_define_name(thread, NULL);

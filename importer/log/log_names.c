@@ -232,6 +232,14 @@ static int end_module(struct log_names *names, const struct log_def *def)
     return 0;
 }
 
+/* A damaged log may say anything. */
+static bool is_stack(uint64_t address, uint64_t bytes)
+{
+    const uint64_t limit = UINT64_C(1) << LOG_ADDRESS_BITS;
+
+    return address && bytes && address < limit && bytes < limit;
+}
+
 static int add_thread(struct log_names *names, const struct log_def *def, const char *text)
 {
     struct thread_note *thread = get_thread(names, def->id);
@@ -241,6 +249,10 @@ static int add_thread(struct log_names *names, const struct log_def *def, const 
     if (def->kind == LOG_DEF_THREAD) {
         thread->tid = (uint32_t)def->a;
         thread->start_ticks = def->ticks;
+        if (is_stack(def->b, def->c)) {
+            thread->stack_address = def->b;
+            thread->stack_bytes = def->c;
+        }
         thread->has_start = true;
     } else if (def->kind == LOG_DEF_THREAD_END) {
         thread->end_ticks = def->ticks;

@@ -30,6 +30,7 @@ struct thread_note {
     uint32_t index; /* of the log */
     uint32_t tid;
     uint64_t start_ticks, end_ticks;
+    uint64_t stack_address, stack_bytes; /* 0: not known */
     const char *name;
     bool has_start, has_end;
     uint32_t id; /* of the database */

@@ -78,9 +78,10 @@ struct definitions_process {
 struct definitions_thread {
     uint32_t process;
     uint32_t tid;
-    const char *name;  /* the last one it had; NULL if unknown */
-    uint64_t start_ns; /* of its definition */
-    uint64_t end_ns;   /* meant only with has_end */
+    const char *name;                    /* the last one it had; NULL if unknown */
+    uint64_t start_ns;                   /* of its definition */
+    uint64_t end_ns;                     /* meant only with has_end */
+    uint64_t stack_address, stack_bytes; /* 0: not known */
     bool has_end;
     bool is_unknown; /* stands for threads the log does not name; write it only when used */
 };
@@ -96,7 +97,7 @@ struct definitions_module {
     uint64_t load_address;
     uint64_t start_address;
     uint64_t size_bytes;
-    uint64_t loaded_ns;
+    uint64_t seen_ns;     /* mapped then or before */
     uint64_t unloaded_ns; /* meant only with is_unloaded */
     bool is_unloaded;
 };

@@ -151,6 +151,8 @@ static int fill_threads(struct build *build, size_t i)
             .start_ns =
                 note->has_start ? time_of(build, input, note->start_ticks) : process->start_ns,
             .end_ns = note->has_end ? time_of(build, input, note->end_ticks) : 0,
+            .stack_address = note->stack_address,
+            .stack_bytes = note->stack_bytes,
             .has_end = note->has_end,
         };
     }
@@ -238,7 +240,7 @@ static int fill_module(struct build *build, struct log_input *input, struct modu
         .load_address = note->load_address,
         .start_address = note->start_address,
         .size_bytes = note->size_bytes,
-        .loaded_ns = time_of(build, input, note->load_ticks),
+        .seen_ns = time_of(build, input, note->load_ticks),
         .unloaded_ns = note->is_unloaded ? time_of(build, input, note->unload_ticks) : 0,
         .is_unloaded = note->is_unloaded,
     };

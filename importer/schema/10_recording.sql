@@ -64,5 +64,7 @@ CREATE TABLE threads (
   allocated_bytes INTEGER,              -- by this thread, reallocs included
   freed_blocks INTEGER, freed_bytes INTEGER, -- ended by this thread (free or realloc), whoever allocated them
   leaked_blocks INTEGER, leaked_bytes INTEGER, -- allocated by this thread
-  peak_bytes INTEGER                    -- highest sum of live bytes that this thread allocated
+  peak_bytes INTEGER,                   -- highest sum of live bytes that this thread allocated
+  stack_address INTEGER,                -- lowest address of its stack; NULL: not known
+  stack_bytes INTEGER                   -- from there to its highest; of the first thread as far as it may grow
 ) STRICT;

@@ -14,7 +14,7 @@ CREATE TABLE modules (          -- an object mapped into a process for a while
   object_id    INTEGER NOT NULL,        -- what was mapped
   load_address INTEGER NOT NULL,        -- what is added to an ELF virtual address to have it in the process
   size_bytes   INTEGER,                 -- from the first to the last mapped byte
-  loaded_ns    INTEGER,                 -- when it was first seen
+  seen_ns      INTEGER,                 -- when its code was first on a stack: it was mapped then or before
   unloaded_ns  INTEGER                  -- NULL: mapped to the end
 ) STRICT;
 

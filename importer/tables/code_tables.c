@@ -84,7 +84,8 @@ static int write_threads(sqlite3 *db, struct facts *facts, struct error *err)
 {
     sqlite3_stmt *insert = NULL;
     int code = database_prepare(
-        db, "INSERT INTO threads VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", &insert, err);
+        db, "INSERT INTO threads VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", &insert,
+        err);
 
     for (uint32_t id = 1; code == 0 && id <= facts->definitions->n_threads; id++) {
         const struct definitions_thread *thread = &facts->definitions->threads[id];
@@ -92,11 +93,12 @@ static int write_threads(sqlite3 *db, struct facts *facts, struct error *err)
         if (!thread_is_used(facts, id))
             continue;
         code = database_insert(
-            insert, err, "uuutmmuuuuuuu", (uint64_t)id, (uint64_t)thread->process,
+            insert, err, "uuutmmuuuuuuuzz", (uint64_t)id, (uint64_t)thread->process,
             (uint64_t)thread->tid, thread->name, thread->is_unknown ? UINT64_MAX : thread->start_ns,
             thread->has_end ? thread->end_ns : UINT64_MAX, totals->allocated_blocks,
             totals->allocated_bytes, totals->freed_blocks, totals->freed_bytes,
-            totals->leaked_blocks, totals->leaked_bytes, totals->peak_bytes);
+            totals->leaked_blocks, totals->leaked_bytes, totals->peak_bytes, thread->stack_address,
+            thread->stack_bytes);
     }
     sqlite3_finalize(insert);
     return code;
@@ -129,7 +131,7 @@ static int write_modules(sqlite3 *db, struct facts *facts, struct error *err)
         const struct definitions_module *module = &facts->definitions->modules[id];
         code = database_insert(insert, err, "uuuuuum", (uint64_t)id, (uint64_t)module->process,
                                (uint64_t)module->object, module->load_address, module->size_bytes,
-                               module->loaded_ns,
+                               module->seen_ns,
                                module->is_unloaded ? module->unloaded_ns : UINT64_MAX);
     }
     sqlite3_finalize(insert);

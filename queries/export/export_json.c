@@ -18,7 +18,7 @@ static const struct member {
     {"meta", "SELECT key, value FROM meta"},
     {"processes", "SELECT * FROM processes"},
     {"threads", "SELECT * FROM threads"},
-    {"modules", "SELECT m.process_id, m.load_address, m.size_bytes, m.loaded_ns, m.unloaded_ns,"
+    {"modules", "SELECT m.process_id, m.load_address, m.size_bytes, m.seen_ns, m.unloaded_ns,"
                 " o.object_id, o.path, o.build_id FROM modules AS m JOIN objects AS o"
                 " ON o.object_id = m.object_id"},
     {"frames",

@@ -347,9 +347,10 @@ const struct command commands[] = {
      .run = cmd_timeline_run},
     {.name = "mmaps",
      .view = "mappings",
-     .columns = "process_id, what, address, length_bytes, protection, flag_names, mapped_ns,"
-                " lifetime_ns, peak_rss_bytes, path, backtrace_id",
-     .help = "mappings, libraries and heaps, piece by piece; -o mappings.svg over time",
+     .columns =
+         "process_id, what, address, length_bytes, protection, flag_names, mapped_ns, seen_ns,"
+         " lifetime_ns, peak_rss_bytes, path, backtrace_id",
+     .help = "mappings, libraries, stacks, heaps; -o mappings.svg over time",
      .next = "stack",
      .next_tail = "ID",
      .filters = COMMAND_FILTERS_ROWS,

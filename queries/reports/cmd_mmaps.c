@@ -29,7 +29,7 @@ static const struct condition {
     {"to", "m.mapped_ns <= %lld"},
     {"lifetime_min", "m.lifetime_ns >= %lld"},
     {"lifetime_max", "m.lifetime_ns <= %lld"},
-    {"alive_at", "m.mapped_ns <= %lld AND ifnull(m.unmapped_ns > %lld, 1)"},
+    {"alive_at", "m.seen_ns <= %lld AND ifnull(m.unmapped_ns > %lld, 1)"},
 };
 
 static const struct condition *condition_of(const struct filter_value *value)
@@ -149,14 +149,14 @@ static int show_rows(struct query *query, struct error *err)
 
 enum {
     N_STEPS = 400,
-    N_KINDS = 3,
+    N_KINDS = 4,
     TITLE_BYTES = 1024
 };
 
-static const char *const kinds[N_KINDS] = {"heap", "mapping", "library"};
-static const char *const kind_names[N_KINDS] = {"heaps, as far as they reached",
-                                                "mapped by the program",
-                                                "libraries, from their first to their last byte"};
+static const char *const kinds[N_KINDS] = {"mapping", "library", "stack", "heap"};
+static const char *const kind_names[N_KINDS] = {
+    "mapped by the program", "libraries, since their code ran, from first to last byte",
+    "stacks of threads", "heaps, as far as they reached"};
 
 struct levels {
     const struct query *query;

@@ -1,23 +1,24 @@
 -- SPDX-License-Identifier: MIT
--- mapping_levels: one row per instant at which a process's mappings changed: how much address space they took from then on.
+-- mapping_levels: one row per instant at which the mappings of a kind were seen to change: how much address space they took from then on.
 --
+-- A heap counts as far as it reached then; one of another allocator than glibc is part of what the program mapped.
 -- A library counts from its first to its last byte, also where another one or nothing lies between its parts.
 CREATE VIEW mapping_levels(
   process_id,        -- joins processes
   at_ns,             -- when it changed
-  what,              -- 'mapping', 'library' or 'heap': see mappings
+  what,              -- 'mapping', 'library', 'stack' or 'heap': see mappings
   change_bytes,      -- by how much
   mapped_bytes       -- of this kind, from then on
 ) AS
 WITH
   changes AS (
-    SELECT process_id, mapped_ns AS at_ns, what, length_bytes AS bytes FROM mappings WHERE what <> 'heap'
+    SELECT process_id, seen_ns AS at_ns, what, length_bytes AS bytes FROM mappings WHERE what <> 'heap' AND seen_ns IS NOT NULL
     UNION ALL
     SELECT process_id, unmapped_ns, what, -length_bytes FROM mappings WHERE what <> 'heap' AND unmapped_ns IS NOT NULL
     UNION ALL
     SELECT h.process_id, e.at_ns, 'heap',
       e.end_address - lag(e.end_address, 1, h.start_address) OVER (PARTITION BY e.heap_id ORDER BY e.at_ns)
-    FROM heap_extents AS e JOIN heaps AS h ON h.heap_id = e.heap_id),
+    FROM heap_extents AS e JOIN heaps AS h ON h.heap_id = e.heap_id WHERE h.kind <> 'other'),
   sums AS (
     SELECT process_id, at_ns, what, sum(bytes) AS bytes FROM changes GROUP BY process_id, at_ns, what)
 SELECT process_id, at_ns, what, bytes, sum(bytes) OVER (PARTITION BY process_id, what ORDER BY at_ns)

@@ -87,7 +87,7 @@ static void test_definitions_of_a_process(void **state)
     assert_string_equal(definitions->objects[definitions->modules[1].object].build_id, "01ab");
     assert_false(definitions->modules[1].is_unloaded);
     assert_int_equal(definitions->modules[2].load_address, LOAD);
-    assert_int_equal(definitions->modules[2].loaded_ns, 10);
+    assert_int_equal(definitions->modules[2].seen_ns, 10);
     assert_true(definitions->modules[2].is_unloaded);
     assert_int_equal(definitions->modules[2].unloaded_ns, 900);
     assert_int_equal(definitions->n_settings, 1);
