@@ -72,17 +72,51 @@ static bool is_to_zero(const struct inside_entry *entry)
            && (entry->call == LOG_CALL_MALLOC || entry->call == LOG_CALL_NEW);
 }
 
-static void record_made(const void *block, size_t size, size_t usable,
-                        const struct inside_entry *entry, size_t alignment,
-                        const struct unwind_origin *origin)
+static void record_made(const struct inside_entry *entry, const void *block, size_t size,
+                        size_t usable, size_t alignment, const struct unwind_origin *origin)
 {
     g_last_made = block;
-    if (block && is_to_zero(entry))
+    if (is_to_zero(entry))
         memset((void *)(uintptr_t)block, 0, size);
-    if (mtrace_likely(block != NULL))
-        record_alloc_known(block, size, usable, entry->call, alignment, origin);
+    record_alloc_known(block, size, usable, entry->call, alignment, origin);
+}
+
+/* What a call of the original came to. */
+struct outcome {
+    word result;
+    const void *block; /* that it made; NULL: none */
+    size_t usable;
+    bool is_ours; /* to record: the allocator does not make it for a call of its own */
+};
+
+/* kind: how the result tells of the block; '+' is it, '@' stored it, others say nothing of one. */
+static inline __attribute__((always_inline)) struct outcome call_original(
+    const struct inside_entry *entry, char kind, const word *a)
+{
+    struct outcome outcome = {.is_ours = reentry_enter()};
+
+    outcome.result = entry->original(a[0], a[1], a[2], a[3], a[4]);
+    if (kind == '+')
+        outcome.block = (const void *)outcome.result;
+    else if (kind == '@' && (int)outcome.result == 0)
+        outcome.block = *(void **)a[entry->store];
+    if (outcome.is_ours)
+        outcome.usable = usable_of(entry, outcome.block);
+    reentry_leave(outcome.is_ours);
+    return outcome;
+}
+
+static void record_outcome(const struct inside_entry *entry, const word *arguments,
+                           const struct outcome *outcome, int error,
+                           const struct unwind_origin *origin)
+{
+    size_t size = entry->size == INSIDE_NO_ARGUMENT ? outcome->usable : size_of(entry, arguments);
+
+    if (mtrace_likely(outcome->block != NULL))
+        record_made(entry, outcome->block, size, outcome->usable, alignment_of(entry, arguments),
+                    origin);
     else
-        record_failure(NULL, size, entry->call, errno, origin);
+        record_failure(NULL, size, entry->call, error, origin);
 }
 
 /* malloc(size), by far the most frequent one. */
@@ -90,29 +124,25 @@ static void *make_plain(size_t size, word b, word c, word d, word e,
                         const struct inside_entry *entry)
 {
     const struct unwind_origin origin = RECORD_ORIGIN();
-    bool has_entered = reentry_enter();
-    void *block = (void *)entry->original(size, b, c, d, e);
-    size_t usable = has_entered ? usable_of(entry, block) : 0;
+    const word arguments[] = {size, b, c, d, e};
+    struct outcome made = call_original(entry, '+', arguments);
 
-    reentry_leave(has_entered);
-    if (has_entered)
-        record_made(block, size, usable, entry, 0, &origin);
-    return block;
+    if (made.is_ours && mtrace_likely(made.block != NULL))
+        record_made(entry, made.block, size, made.usable, 0, &origin);
+    else if (made.is_ours)
+        record_failure(NULL, size, entry->call, errno, &origin);
+    return (void *)made.result;
 }
 
 static void *make(word a, word b, word c, word d, word e, const struct inside_entry *entry)
 {
     const struct unwind_origin origin = RECORD_ORIGIN();
     const word arguments[] = {a, b, c, d, e};
-    bool has_entered = reentry_enter();
-    void *block = (void *)entry->original(a, b, c, d, e);
-    size_t usable = has_entered ? usable_of(entry, block) : 0;
+    struct outcome made = call_original(entry, '+', arguments);
 
-    reentry_leave(has_entered);
-    if (has_entered)
-        record_made(block, entry->size == INSIDE_NO_ARGUMENT ? usable : size_of(entry, arguments),
-                    usable, entry, alignment_of(entry, arguments), &origin);
-    return block;
+    if (made.is_ours)
+        record_outcome(entry, arguments, &made, errno, &origin);
+    return (void *)made.result;
 }
 
 /* An operator new may throw, and run a handler of the program, through us: no guard is put up. */
@@ -121,52 +151,39 @@ static void *make_or_throw(word a, word b, word c, word d, word e, const struct 
     const struct unwind_origin origin = RECORD_ORIGIN();
     const word arguments[] = {a, b, c, d, e};
     bool is_nested = reentry_is_inside();
-    void *block;
+    struct outcome made = {0};
 
     g_last_made = NULL;
-    block = (void *)entry->original(a, b, c, d, e);
-    if (!is_nested && (!block || g_last_made != block)) {
+    made.result = entry->original(a, b, c, d, e);
+    made.block = (const void *)made.result;
+    if (!is_nested && (!made.block || g_last_made != made.block)) {
         bool has_entered = reentry_enter();
-        size_t usable = usable_of(entry, block);
+        made.usable = usable_of(entry, made.block);
         reentry_leave(has_entered);
-        record_made(block, size_of(entry, arguments), usable, entry, alignment_of(entry, arguments),
-                    &origin);
+        record_outcome(entry, arguments, &made, errno, &origin);
     }
-    return block;
+    return (void *)made.result;
 }
 
 static int make_and_store(word a, word b, word c, word d, word e, const struct inside_entry *entry)
 {
     const struct unwind_origin origin = RECORD_ORIGIN();
     const word arguments[] = {a, b, c, d, e};
-    bool has_entered = reentry_enter();
-    int error = (int)entry->original(a, b, c, d, e);
-    void *block = error == 0 ? *(void **)arguments[entry->store] : NULL;
-    size_t usable = has_entered ? usable_of(entry, block) : 0;
+    struct outcome made = call_original(entry, '@', arguments);
 
-    reentry_leave(has_entered);
-    if (!has_entered)
-        return error;
-    if (error != 0)
-        record_failure(NULL, size_of(entry, arguments), entry->call, error, &origin);
-    else if (block)
-        record_made(block, size_of(entry, arguments), usable, entry, alignment_of(entry, arguments),
-                    &origin);
-    return error;
+    if (made.is_ours && (made.block || (int)made.result != 0))
+        record_outcome(entry, arguments, &made, (int)made.result, &origin);
+    return (int)made.result;
 }
 
 static word give_back(word a, word b, word c, word d, word e, const struct inside_entry *entry)
 {
     const struct unwind_origin origin = RECORD_ORIGIN();
-    bool has_entered;
-    word result;
+    const word arguments[] = {a, b, c, d, e};
 
     if (a && !reentry_is_inside())
         record_free((const void *)a, &origin);
-    has_entered = reentry_enter();
-    result = entry->original(a, b, c, d, e);
-    reentry_leave(has_entered);
-    return result;
+    return call_original(entry, '-', arguments).result;
 }
 
 /* Only the result tells what size 0 means to this allocator: a block, or NULL and the old one is gone. */
@@ -177,22 +194,19 @@ static void *replace(word a, word b, word c, word d, word e, const struct inside
     const void *old = (const void *)arguments[entry->block];
     size_t size = size_of(entry, arguments);
     uint64_t began_ticks = state_is_recording() ? clock_ticks_before() : 0;
-    bool has_entered = reentry_enter();
-    void *block = (void *)entry->original(a, b, c, d, e);
-    size_t usable = has_entered ? usable_of(entry, block) : 0;
+    struct outcome made = call_original(entry, '+', arguments);
 
-    reentry_leave(has_entered);
-    if (!has_entered)
-        return block;
-    if (block && old)
-        record_realloc_known(block, old, size, usable, entry->call, began_ticks, &origin);
-    else if (block)
-        record_made(block, size, usable, entry, alignment_of(entry, arguments), &origin);
-    else if (size != 0 || !old)
+    if (!made.is_ours)
+        return (void *)made.result;
+    if (made.block && old)
+        record_realloc_known(made.block, old, size, made.usable, entry->call, began_ticks, &origin);
+    else if (old && size == 0)
+        record_free(old, &origin);
+    else if (old)
         record_failure(old, size, entry->call, errno, &origin);
     else
-        record_free(old, &origin);
-    return block;
+        record_outcome(entry, arguments, &made, errno, &origin);
+    return (void *)made.result;
 }
 
 /* xallocx: the result is what the block can hold now, which may be what it could before. */
@@ -205,12 +219,13 @@ static size_t resize(word a, word b, word c, word d, word e, const struct inside
     uint64_t began_ticks = state_is_recording() ? clock_ticks_before() : 0;
     bool has_entered = reentry_enter();
     size_t before = has_entered ? usable_of(entry, block) : 0;
-    size_t now = entry->original(a, b, c, d, e);
+    struct outcome now;
 
     reentry_leave(has_entered);
-    if (has_entered && now >= size && now != before)
-        record_realloc_known(block, block, size, now, entry->call, began_ticks, &origin);
-    return now;
+    now = call_original(entry, 'x', arguments);
+    if (now.is_ours && now.result >= size && now.result != before)
+        record_realloc_known(block, block, size, now.result, entry->call, began_ticks, &origin);
+    return now.result;
 }
 
 static uintptr_t hook_of(const struct inside_entry *entry)

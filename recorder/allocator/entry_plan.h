@@ -21,7 +21,8 @@
  *   EP-3 Unless `any` is asked for, only jemalloc and tcmalloc are redirected, and only with a name beside
  *        their entries that nothing else has. A compiler that sees a function and its callers together may
  *        keep values in registers that it knows that function to leave alone (gcc's -fipa-ra): the two do
- *        not call their own entries, others do. And `mi_new` may be a menu's item.
+ *        not call their own entries, others do. And `mi_new` may be a menu's item. Why no stub keeps such
+ *        registers: docs/architecture.md, "An allocator inside the executable".
  * Failure: no plan, with the reason.
  */
 #ifndef MTRACE_RECORDER_ENTRY_PLAN_H
