@@ -23,16 +23,21 @@ CREATE VIEW leaks_by_stack(
   weight             -- what rows are sorted by
 ) AS
 WITH
+  -- Of two blocks or fewer nothing more is asked. Read in the order of the key, which the window needs: no sort.
   births AS (
-    SELECT process_id, backtrace_id, part, bytes,
-      sum(bytes) OVER (PARTITION BY process_id, backtrace_id ORDER BY part) AS so_far,
-      sum(bytes) OVER (PARTITION BY process_id, backtrace_id) AS total
-    FROM _leak_births),
+    SELECT d.process_id, d.backtrace_id, d.part, max(d.bytes, d.blocks) AS bytes, max(t.leaked_bytes, t.leaked_blocks) AS total,
+      sum(max(d.bytes, d.blocks)) OVER (PARTITION BY d.process_id, d.backtrace_id ORDER BY d.part ROWS UNBOUNDED PRECEDING) AS so_far
+    FROM leaked_births AS d
+    CROSS JOIN backtrace_totals AS t ON t.process_id = d.process_id AND t.backtrace_id = d.backtrace_id
+    WHERE t.leaked_blocks > 2),
   shapes AS MATERIALIZED (
-    SELECT process_id, backtrace_id, 2 * max(bytes) >= max(total) AS is_burst,
+    SELECT process_id, backtrace_id, max(2 * bytes >= total) AS is_burst,
       min(part) FILTER (WHERE 10 * so_far >= total) AS first_part,
       min(part) FILTER (WHERE 10 * so_far >= 9 * total) AS last_part
-    FROM births GROUP BY process_id, backtrace_id),
+    FROM births
+    WHERE 2 * bytes >= total OR (10 * so_far >= total AND 10 * (so_far - bytes) < total)
+      OR (10 * so_far >= 9 * total AND 10 * (so_far - bytes) < 9 * total)
+    GROUP BY process_id, backtrace_id),
   patterns AS (
     SELECT l.*, CASE
         WHEN l.leaked_blocks = 1 THEN 'once'
@@ -47,18 +52,19 @@ WITH
     LEFT JOIN site_leaks AS g ON g.process_id = l.process_id AND g.call_site_id = l.call_site_id AND g.rule_id IS l.rule_id)
 SELECT l.process_id, l.backtrace_id, l.leaked_bytes, l.leaked_blocks, 1.0 * l.leaked_blocks / l.allocated_blocks,
   s.function, s.source, s.line, s.module, l.call_site_id, l.leaked_first_ns, l.leaked_last_ns, l.pattern,
-  e.label, r.rule AS suppressed_by,
+  -- looked up for the rows that are shown alone
+  (SELECT e.label FROM _sites AS e WHERE e.call_site_id = (
+    SELECT d.call_site_id
+    FROM free_sites AS f
+    CROSS JOIN backtraces AS d ON d.backtrace_id = f.free_backtrace_id
+    WHERE f.process_id = l.process_id AND f.backtrace_id = l.backtrace_id AND d.call_site_id IS NOT NULL
+    GROUP BY d.call_site_id
+    ORDER BY sum(f.blocks) DESC, d.call_site_id
+    LIMIT 1)),
+  r.rule AS suppressed_by,
   l.leaked_bytes * CASE WHEN l.pattern IN ('steady', 'late') THEN 64 WHEN l.pattern = 'burst' THEN 8 ELSE 1 END AS weight
 FROM patterns AS l
 LEFT JOIN _sites AS s ON s.call_site_id = l.call_site_id
-LEFT JOIN _sites AS e ON e.call_site_id = (
-  SELECT d.call_site_id
-  FROM free_sites AS f
-  CROSS JOIN backtraces AS d ON d.backtrace_id = f.free_backtrace_id
-  WHERE f.process_id = l.process_id AND f.backtrace_id = l.backtrace_id AND d.call_site_id IS NOT NULL
-  GROUP BY d.call_site_id
-  ORDER BY sum(f.blocks) DESC, d.call_site_id
-  LIMIT 1)
 LEFT JOIN suppressions AS r ON r.rule_id = l.rule_id
 ORDER BY suppressed_by IS NOT NULL, weight DESC, l.leaked_bytes DESC, l.leaked_blocks DESC, l.process_id,
   l.backtrace_id;
