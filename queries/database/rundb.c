@@ -73,7 +73,7 @@ static int open_handle(struct rundb *database, const char *path, int flags, stru
     sqlite3_busy_timeout(database->handle, 2000);
     /* What does not fit into the cache waits in a file. Not mapped: another process could cut the
      * file, and pages in the cache are checked once. */
-    return rundb_run(database, "PRAGMA temp_store = FILE; PRAGMA cache_size = -65536", err);
+    return rundb_run(database, "PRAGMA temp_store = FILE; PRAGMA cache_size = -16384", err);
 }
 
 int rundb_open(struct rundb *database, const char *path, const struct database_stop *stop,
@@ -118,9 +118,12 @@ int rundb_compute(struct rundb *database, unsigned tables, struct error *err)
     int rc = 0;
 
     for (size_t i = 0; rc == 0 && i < sizeof(names) / sizeof(names[0]); i++) {
-        char sql[128];
+        char sql[192];
 
-        sqlite3_snprintf(sizeof(sql), sql, "CREATE TEMP VIEW IF NOT EXISTS %s AS SELECT * FROM _%s",
+        /* Materialized: where such a view is joined, SQLite would read all of it for each row. */
+        sqlite3_snprintf(sizeof(sql), sql,
+                         "CREATE TEMP VIEW IF NOT EXISTS %s AS WITH made AS MATERIALIZED"
+                         " (SELECT * FROM _%s) SELECT * FROM made",
                          names[i], names[i]);
         if (tables & 1u << i)
             rc = rundb_run(database, sql, err);
