@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "server/bytehound/bytehound.h"
 
+#include "server/bytehound/bytehound_filter.h"
 #include "server/bytehound/bytehound_parts.h"
 #include "server/http/exchange.h"
 #include "server/question/question.h"
@@ -22,37 +23,38 @@ enum {
     ID_BYTES = 64
 };
 
+static const char *const group_parameters[] = {"generate_graphs", NULL};
+static const char *const map_parameters[] = {"id", "generate_graphs", "with_regions",
+                                             "with_usage_history", NULL};
+
 /* What a path is made of behind the recording. */
-static const struct endpoint {
-    const char *name;
-    bytehound_answer_fn *answer;
-    bool may_go_on; /* a file's name, or what is asked for, follows */
-} endpoints[] = {
-    {"timeline", bytehound_timeline, false},
-    {"timeline_leaked", bytehound_timeline_leaked, false},
-    {"timeline_maps", bytehound_timeline_maps, false},
-    {"allocations", bytehound_allocations, false},
-    {"allocation_groups", bytehound_groups, false},
-    {"maps", bytehound_maps, false},
-    {"backtraces", bytehound_backtraces, false},
-    {"backtrace", bytehound_backtrace, true},
-    {"raw_allocations", bytehound_raw_allocations, false},
-    {"tree", bytehound_tree, false},
-    {"regions", bytehound_regions, false},
-    {"mallopts", bytehound_mallopts, false},
-    {"export/flamegraph", bytehound_flamegraph, true},
-    {"export/flamegraph.pl", bytehound_collapsed, true},
-    {"export/heaptrack", bytehound_heaptrack, true},
-    {"export/replay", bytehound_replay, true},
-    {"allocation_ascii_tree", bytehound_ascii_tree, true},
-    {"dynamic_constants", bytehound_dynamic_constants, true},
-    {"dynamic_statics", bytehound_dynamic_statics, true},
-    {"dynamic_constants_ascii_tree", bytehound_dynamic_constants, true},
-    {"dynamic_statics_ascii_tree", bytehound_dynamic_statics, true},
-    {"allocation_filter_to_sql", bytehound_filter_to_sql, false},
-    {"allocation_filter_to_script", bytehound_filter_to_sql, false},
-    {"map_filter_to_sql", bytehound_map_filter_to_sql, false},
-    {"map_filter_to_script", bytehound_map_filter_to_sql, false},
+static const struct bytehound_endpoint endpoints[] = {
+    {"timeline", bytehound_timeline, BYTEHOUND_TAKES_NOTHING, NULL, false},
+    {"timeline_leaked", bytehound_timeline_leaked, BYTEHOUND_TAKES_NOTHING, NULL, false},
+    {"timeline_maps", bytehound_timeline_maps, BYTEHOUND_TAKES_NOTHING, NULL, false},
+    {"allocations", bytehound_allocations, BYTEHOUND_TAKES_ROWS, NULL, false},
+    {"allocation_groups", bytehound_groups, BYTEHOUND_TAKES_ROWS, group_parameters, false},
+    {"maps", bytehound_maps, BYTEHOUND_TAKES_MAPS, map_parameters, false},
+    {"backtraces", bytehound_backtraces, BYTEHOUND_TAKES_ROWS, NULL, false},
+    {"backtrace", bytehound_backtrace, BYTEHOUND_TAKES_NOTHING, NULL, true},
+    {"raw_allocations", bytehound_raw_allocations, BYTEHOUND_TAKES_NOTHING, NULL, false},
+    {"tree", bytehound_tree, BYTEHOUND_TAKES_ROWS, NULL, false},
+    {"regions", bytehound_regions, BYTEHOUND_TAKES_ROWS, NULL, false},
+    {"mallopts", bytehound_mallopts, BYTEHOUND_TAKES_NOTHING, NULL, false},
+    {"export/flamegraph", bytehound_flamegraph, BYTEHOUND_TAKES_ROWS, NULL, true},
+    {"export/flamegraph.pl", bytehound_collapsed, BYTEHOUND_TAKES_ROWS, NULL, true},
+    {"export/heaptrack", bytehound_heaptrack, BYTEHOUND_TAKES_ROWS, NULL, true},
+    {"export/replay", bytehound_replay, BYTEHOUND_TAKES_ROWS, NULL, true},
+    {"allocation_ascii_tree", bytehound_ascii_tree, BYTEHOUND_TAKES_ROWS, NULL, true},
+    {"dynamic_constants", bytehound_dynamic_constants, BYTEHOUND_TAKES_ROWS, NULL, true},
+    {"dynamic_statics", bytehound_dynamic_statics, BYTEHOUND_TAKES_ROWS, NULL, true},
+    {"dynamic_constants_ascii_tree", bytehound_dynamic_constants, BYTEHOUND_TAKES_ROWS, NULL, true},
+    {"dynamic_statics_ascii_tree", bytehound_dynamic_statics, BYTEHOUND_TAKES_ROWS, NULL, true},
+    {"allocation_filter_to_sql", bytehound_filter_to_sql, BYTEHOUND_TAKES_ROWS, NULL, false},
+    {"allocation_filter_to_script", bytehound_filter_to_sql, BYTEHOUND_TAKES_ROWS, NULL, false},
+    {"map_filter_to_sql", bytehound_map_filter_to_sql, BYTEHOUND_TAKES_MAPS, map_parameters, false},
+    {"map_filter_to_script", bytehound_map_filter_to_sql, BYTEHOUND_TAKES_MAPS, map_parameters,
+     false},
 };
 
 /* ---- opening ---- */
@@ -179,8 +181,7 @@ static void interrupt(void *context)
     self->stop.is_wanted = true;
 }
 
-static int answer_open(struct bytehound *self, const struct endpoint *endpoint, const char *rest,
-                       struct error *err)
+static int answer_open(struct bytehound *self, const char *rest, struct error *err)
 {
     struct exchange *exchange = self->exchange;
     struct watched watched = {.interrupt = interrupt,
@@ -194,7 +195,8 @@ static int answer_open(struct bytehound *self, const struct endpoint *endpoint, 
     if (rc == 0)
         rc = bytehound_flag(self, "strip_template_args", &self->is_stripped, err);
     if (rc == 0)
-        rc = endpoint ? endpoint->answer(self, rest, err) : bytehound_put_list_item(self, err);
+        rc = self->endpoint ? self->endpoint->answer(self, rest, err)
+                            : bytehound_put_list_item(self, err);
     bytehound_close(self);
     watch_end(self->place->watch, &watched);
     if (rc != 0)
@@ -219,7 +221,7 @@ static int answer_list(const struct question_place *place, struct exchange *exch
         self.out = open_memstream(&item, &size);
         if (!self.out)
             return error_set(err, ERROR_NOMEM, "no memory for the list of recordings");
-        rc = answer_open(&self, NULL, "", err);
+        rc = answer_open(&self, "", err);
         if (fclose(self.out) == 0 && rc == 0 && size > 0) {
             (void)fprintf(exchange->out, "%s%s", separator, item);
             separator = ",\n";
@@ -233,7 +235,7 @@ static int answer_list(const struct question_place *place, struct exchange *exch
 }
 
 /* The longest name that the path goes on with. */
-static const struct endpoint *find_endpoint(const char *path, const char **ret_rest)
+static const struct bytehound_endpoint *find_endpoint(const char *path, const char **ret_rest)
 {
     for (size_t i = 0; i < sizeof(endpoints) / sizeof(endpoints[0]); i++) {
         size_t length = strlen(endpoints[i].name);
@@ -254,9 +256,10 @@ static int answer_data(const struct question_place *place, struct exchange *exch
     size_t length = strcspn(path, "/");
     char id[ID_BYTES] = "";
     const char *rest;
-    const struct endpoint *endpoint =
+    const struct bytehound_endpoint *endpoint =
         path[length] == '/' ? find_endpoint(path + length + 1, &rest) : NULL;
     struct bytehound self = {.place = place, .exchange = exchange, .out = exchange->out};
+    int rc;
 
     if (!endpoint)
         return error_set(err, ERROR_NOT_FOUND,
@@ -267,9 +270,11 @@ static int answer_data(const struct question_place *place, struct exchange *exch
     if (!self.recording)
         return error_set(err, ERROR_NOT_FOUND,
                          "this server has no recording '%s'; /list has their ids", id);
-    if (question_is_known(self.recording, NULL, exchange))
-        return 0;
-    return answer_open(&self, endpoint, rest, err);
+    self.endpoint = endpoint;
+    rc = bytehound_filter_check(&self, err);
+    if (rc != 0 || question_is_known(self.recording, NULL, exchange))
+        return rc;
+    return answer_open(&self, rest, err);
 }
 
 int bytehound_answer(const struct question_place *place, struct exchange *exchange,

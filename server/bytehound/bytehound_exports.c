@@ -20,7 +20,7 @@ static int ask(struct bytehound *self, const char *command, const char *format, 
     struct bytehound_filter filter;
     struct exchange own = *exchange;
     const struct question asked = {.command = command};
-    int rc = bytehound_filter_init(&filter, self, NULL, false, err);
+    int rc = bytehound_filter_init(&filter, self, err);
 
     if (rc == 0 && sqlite3_str_length(filter.more) > 0)
         rc = error_set(err, ERROR_USAGE,
@@ -126,7 +126,7 @@ static int put_operations(struct bytehound *self, const struct bytehound_filter 
 int bytehound_replay(struct bytehound *self, const char *rest, struct error *err)
 {
     struct bytehound_filter filter;
-    int rc = bytehound_filter_init(&filter, self, NULL, false, err);
+    int rc = bytehound_filter_init(&filter, self, err);
 
     (void)rest;
     self->exchange->content_type = "application/octet-stream";

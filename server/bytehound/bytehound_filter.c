@@ -351,8 +351,8 @@ static int add_map_parameter(struct bytehound_filter *filter, const struct byteh
 
 /* ---- the whole ---- */
 
-static const char *const rows_parameters[] = {
-    "skip", "count", "sort_by", "order", "token", "strip_template_args", NULL};
+static const char *const every[] = {"token", "strip_template_args", NULL};
+static const char *const rows_parameters[] = {"skip", "count", "sort_by", "order", NULL};
 
 static int read_rows(struct bytehound_filter *filter, const struct bytehound *self,
                      struct error *err)
@@ -381,24 +381,56 @@ static void append_map_stacks(struct bytehound_filter *filter)
                             sqlite3_str_value(filter->sql.stack));
 }
 
+static int add_any(struct bytehound_filter *filter, const struct bytehound *self, const char *name,
+                   const char *value, struct error *err)
+{
+    switch (self->endpoint->takes) {
+    case BYTEHOUND_TAKES_ROWS:
+        return add_parameter(filter, self, name, value, err);
+    case BYTEHOUND_TAKES_MAPS:
+        return add_map_parameter(filter, self, name, value, err);
+    default:
+        return error_set(err, ERROR_USAGE, "'%.100s' is no parameter of %s, which takes none", name,
+                         self->endpoint->name);
+    }
+}
+
+static int read_parameters(struct bytehound_filter *filter, const struct bytehound *self,
+                           struct error *err)
+{
+    const bool has_rows = self->endpoint->takes != BYTEHOUND_TAKES_NOTHING;
+    int rc = has_rows ? read_rows(filter, self, err) : 0;
+
+    for (size_t i = 0; i < self->exchange->n_parameters && rc == 0; i++) {
+        const char *name = self->exchange->parameters[i].name;
+
+        if (!is_in(every, name) && !is_in(self->endpoint->own, name)
+            && !(has_rows && is_in(rows_parameters, name)))
+            rc = add_any(filter, self, name, self->exchange->parameters[i].value, err);
+    }
+    return rc;
+}
+
+/* Times are read as if the recording had begun with the epoch: whether they are some is the same. */
+int bytehound_filter_check(const struct bytehound *self, struct error *err)
+{
+    struct bytehound_filter filter = {.more = sqlite3_str_new(NULL)};
+    int rc = read_parameters(&filter, self, err);
+
+    sqlite3_free(sqlite3_str_finish(filter.more));
+    return rc;
+}
+
 int bytehound_filter_init(struct bytehound_filter *filter, const struct bytehound *self,
-                          const char *const *own, bool is_map, struct error *err)
+                          struct error *err)
 {
     int rc;
 
     *filter = (struct bytehound_filter){.more = sqlite3_str_new(self->database.handle)};
-    rc = read_rows(filter, self, err);
-    for (size_t i = 0; i < self->exchange->n_parameters && rc == 0; i++) {
-        const char *name = self->exchange->parameters[i].name;
-        const char *value = self->exchange->parameters[i].value;
-
-        if (!is_in(rows_parameters, name) && !is_in(own, name))
-            rc = is_map ? add_map_parameter(filter, self, name, value, err)
-                        : add_parameter(filter, self, name, value, err);
-    }
+    rc = read_parameters(filter, self, err);
     if (rc == 0)
         rc = filter_sql_init(&filter->sql, &self->database, &filter->filter, 0, 0, err);
-    if (rc == 0 && is_map)
+    if (rc == 0 && self->endpoint->takes == BYTEHOUND_TAKES_MAPS)
         append_map_stacks(filter);
     return rc;
 }

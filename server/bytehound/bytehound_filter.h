@@ -33,10 +33,13 @@ struct bytehound_filter {
     bool is_descending;
 };
 
-/* own: further parameters of the endpoint, NULL at the end. is_map: conditions are about mmaps AS m,
- * whose stack is its mapping's. Call bytehound_filter_done in any case. */
+/* Whether the endpoint takes the request's parameters, and these their values: before the database is opened. */
+int bytehound_filter_check(const struct bytehound *self, struct error *err);
+
+/* Of what the endpoint takes. Conditions of mappings are about mmaps AS m, whose stack is its mapping's. Call
+ * bytehound_filter_done in any case. */
 int bytehound_filter_init(struct bytehound_filter *filter, const struct bytehound *self,
-                          const char *const *own, bool is_map, struct error *err);
+                          struct error *err);
 void bytehound_filter_done(struct bytehound_filter *filter);
 
 /* "SELECT columns FROM … WHERE …", then tail; sqlite3_free. NULL: no memory. */

@@ -55,7 +55,7 @@ int bytehound_backtraces(struct bytehound *self, const char *rest, struct error 
 {
     struct bytehound_stacks stacks = {0};
     struct bytehound_filter filter;
-    int rc = bytehound_filter_init(&filter, self, NULL, false, err);
+    int rc = bytehound_filter_init(&filter, self, err);
 
     (void)rest;
     if (rc == 0)
@@ -232,7 +232,7 @@ int bytehound_regions(struct bytehound *self, const char *rest, struct error *er
     struct bytehound_filter filter;
     int64_t start = 0;
     int64_t end = 0;
-    int rc = bytehound_filter_init(&filter, self, NULL, false, err);
+    int rc = bytehound_filter_init(&filter, self, err);
 
     (void)rest;
     if (rc == 0)

@@ -242,9 +242,6 @@ static int read_flags(struct maps *maps, struct error *err)
     return rc == 0 ? check_id(maps->self, err) : rc;
 }
 
-static const char *const own[] = {"id", "generate_graphs", "with_regions", "with_usage_history",
-                                  NULL};
-
 static int put_maps(struct maps *maps, struct error *err)
 {
     struct bytehound *self = maps->self;
@@ -275,7 +272,7 @@ static int put_maps(struct maps *maps, struct error *err)
 int bytehound_maps(struct bytehound *self, const char *rest, struct error *err)
 {
     struct maps maps = {.self = self};
-    int rc = bytehound_filter_init(&maps.filter, self, own, true, err);
+    int rc = bytehound_filter_init(&maps.filter, self, err);
 
     (void)rest;
     if (rc == 0)
@@ -291,7 +288,7 @@ int bytehound_map_filter_to_sql(struct bytehound *self, const char *rest, struct
     struct maps maps = {.self = self};
     struct sqlite3_stmt *stmt = NULL;
     char *where = NULL;
-    int rc = bytehound_filter_init(&maps.filter, self, own, true, err);
+    int rc = bytehound_filter_init(&maps.filter, self, err);
 
     (void)rest;
     if (rc == 0)

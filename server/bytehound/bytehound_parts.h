@@ -15,9 +15,29 @@ struct exchange;
 struct question_place;
 struct recording;
 
+struct bytehound;
+
+/* `rest` is what stands behind the endpoint in the path, "" or "/…". */
+typedef int bytehound_answer_fn(struct bytehound *self, const char *rest, struct error *err);
+
+enum bytehound_takes {
+    BYTEHOUND_TAKES_NOTHING,
+    BYTEHOUND_TAKES_ROWS, /* the filter of allocations, and which rows are wanted */
+    BYTEHOUND_TAKES_MAPS, /* the same of mappings */
+};
+
+struct bytehound_endpoint {
+    const char *name;
+    bytehound_answer_fn *answer;
+    enum bytehound_takes takes;
+    const char *const *own; /* further parameters, NULL at the end; NULL: none */
+    bool may_go_on;         /* a file's name, or what is asked for, follows */
+};
+
 struct bytehound {
     const struct question_place *place;
     const struct recording *recording;
+    const struct bytehound_endpoint *endpoint; /* NULL: an item of the list */
     struct exchange *exchange;
     FILE *out;
     struct rundb database;
@@ -53,9 +73,7 @@ void bytehound_put_address(const struct bytehound *self, const char *name, uint6
 /* {"prologue":"","code":"SELECT …"} of a statement with its values. */
 void bytehound_put_sql(const struct bytehound *self, struct sqlite3_stmt *stmt);
 
-/* ---- what answers: `rest` is what stands behind the endpoint in the path, "" or "/…" ---- */
-
-typedef int bytehound_answer_fn(struct bytehound *self, const char *rest, struct error *err);
+/* ---- what answers ---- */
 
 bytehound_answer_fn bytehound_timeline, bytehound_timeline_leaked, bytehound_timeline_maps,
     bytehound_allocations, bytehound_groups, bytehound_maps, bytehound_backtraces,

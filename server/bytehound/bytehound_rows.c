@@ -189,7 +189,7 @@ int bytehound_allocations(struct bytehound *self, const char *rest, struct error
     struct bytehound_stacks stacks = {0};
     struct bytehound_filter filter;
     const char *key;
-    int rc = bytehound_filter_init(&filter, self, NULL, false, err);
+    int rc = bytehound_filter_init(&filter, self, err);
 
     (void)rest;
     if (rc == 0)
@@ -209,11 +209,12 @@ int bytehound_allocations(struct bytehound *self, const char *rest, struct error
 
 /* ---- groups ---- */
 
-/* Of one stack: what matches, and everything. Both begin with blocks, bytes, least, largest, first, last,
- * leaked blocks; own_peak_ns is of everything. */
+/* Of one stack: what matches, and everything. Of both blocks, bytes, least, largest, first, last and leaked
+ * blocks are shown; span_ns is for sorting, and own_peak_ns is of everything. */
 #define GROUP_SUMS(blocks, bytes, least, largest, first, last, leaked)                          \
     blocks " AS blocks, " bytes " AS bytes, " least " AS least, " largest " AS largest, " first \
-           " AS first_ns, " last " AS last_ns, " leaked " AS leaked"
+           " AS first_ns, " last " AS last_ns, " leaked " AS leaked, " last " - " first         \
+           " AS span_ns"
 
 static const char row_sums[] = "a.backtrace_id AS id, " GROUP_SUMS(
     "count(*)", "sum(a.size_bytes)", "min(a.size_bytes)", "max(a.size_bytes)", "min(a.alloc_ns)",
@@ -240,10 +241,27 @@ static char *make_matched(const struct bytehound_filter *filter)
     return sql;
 }
 
+/* Without a filter what matches is everything: one sum for both. */
+static char *make_all_groups(const struct bytehound_filter *filter, const char *key)
+{
+    return sqlite3_mprintf(
+        "SELECT m.id, m.blocks, m.bytes, m.least, m.largest, m.first_ns, m.last_ns, m.leaked,"
+        " m.blocks, m.bytes, m.least, m.largest, m.first_ns, m.last_ns, m.leaked, m.own_peak_ns"
+        " FROM (SELECT %s, max(g.own_peak_ns) AS own_peak_ns FROM main.backtrace_totals AS g"
+        " GROUP BY g.backtrace_id) AS m ORDER BY m.%s %s, m.id LIMIT %lld OFFSET %lld",
+        total_sums, key + strlen("m."), filter->is_descending ? "DESC" : "ASC",
+        (long long)filter->count, (long long)filter->skip);
+}
+
 static char *make_groups(const struct bytehound_filter *filter, const char *key)
 {
-    char *matched = make_matched(filter);
-    char *sql =
+    char *matched;
+    char *sql;
+
+    if (filter->filter.n_values == 0 && bytehound_filter_is_of_groups(filter))
+        return make_all_groups(filter, key);
+    matched = make_matched(filter);
+    sql =
         matched ? sqlite3_mprintf(
             "WITH m AS MATERIALIZED (%s), e AS (SELECT %s, max(g.own_peak_ns) AS own_peak_ns"
             " FROM main.backtrace_totals AS g WHERE g.backtrace_id IN (SELECT id FROM m)"
@@ -316,11 +334,9 @@ static int put_groups(const struct bytehound *self, const struct bytehound_filte
 
 static char *make_count(const struct bytehound_filter *filter)
 {
-    char *matched = make_matched(filter);
-    char *sql = matched ? sqlite3_mprintf("SELECT count(*) FROM (%s)", matched) : NULL;
-
-    sqlite3_free(matched);
-    return sql;
+    return bytehound_filter_is_of_groups(filter)
+               ? filter_sql_totals(&filter->sql, "count(DISTINCT g.backtrace_id)")
+               : bytehound_filter_rows(filter, "count(DISTINCT a.backtrace_id)", "");
 }
 
 int bytehound_groups(struct bytehound *self, const char *rest, struct error *err)
@@ -328,23 +344,22 @@ int bytehound_groups(struct bytehound *self, const char *rest, struct error *err
     static const struct bytehound_sort_key keys[] = {
         {"only_matched.min_timestamp", "m.first_ns"},
         {"only_matched.max_timestamp", "m.last_ns"},
-        {"only_matched.interval", "m.last_ns - m.first_ns"},
+        {"only_matched.interval", "m.span_ns"},
         {"only_matched.allocated_count", "m.blocks"},
         {"only_matched.leaked_count", "m.leaked"},
         {"only_matched.size", "m.bytes"},
         {"all.min_timestamp", "e.first_ns"},
         {"all.max_timestamp", "e.last_ns"},
-        {"all.interval", "e.last_ns - e.first_ns"},
+        {"all.interval", "e.span_ns"},
         {"all.allocated_count", "e.blocks"},
         {"all.leaked_count", "e.leaked"},
         {"all.size", "e.bytes"},
         {"all.max_total_usage_first_seen_at", "e.own_peak_ns"},
         {NULL, NULL}};
-    static const char *const own[] = {"generate_graphs", NULL};
     struct bytehound_stacks stacks = {0};
     struct bytehound_filter filter;
     const char *key;
-    int rc = bytehound_filter_init(&filter, self, own, false, err);
+    int rc = bytehound_filter_init(&filter, self, err);
 
     (void)rest;
     if (rc == 0)
@@ -368,7 +383,7 @@ int bytehound_filter_to_sql(struct bytehound *self, const char *rest, struct err
 {
     struct bytehound_filter filter;
     struct sqlite3_stmt *stmt = NULL;
-    int rc = bytehound_filter_init(&filter, self, NULL, false, err);
+    int rc = bytehound_filter_init(&filter, self, err);
 
     (void)rest;
     if (rc == 0)

@@ -91,30 +91,38 @@ static int count_frames(struct bytehound_stacks *stacks, struct error *err)
 
 /* ---- frames ---- */
 
-static const char levels_sql[] =
-    "SELECT l.frame_id, f.name, f.raw_name, s.path, l.line, l.column_number, o.path,"
-    " r.object_offset + ifnull((SELECT m.load_address FROM modules AS m WHERE m.object_id = r.object_id"
-    " ORDER BY m.module_id LIMIT 1), 0), l.inline_level"
-    " FROM frames AS r CROSS JOIN frame_lines AS l ON l.frame_id = r.frame_id"
-    " LEFT JOIN functions AS f ON f.function_id = l.function_id"
-    " LEFT JOIN sources AS s ON s.source_id = l.source_id"
-    " LEFT JOIN objects AS o ON o.object_id = r.object_id"
-    " ORDER BY r.frame_id, l.inline_level DESC";
+/* A table of texts, each once; NULL for an id without a row. */
+struct names {
+    const char **first, **second; /* by id */
+    int64_t n;
+};
+
+struct frames {
+    int64_t *object, *offset; /* by frame id */
+    struct names functions, sources, objects;
+    int64_t *load_addresses; /* by object id: in the first process that mapped it */
+};
+
+static void forget(struct frames *frames)
+{
+    struct names *const all[] = {&frames->functions, &frames->sources, &frames->objects};
+
+    for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+        free(all[i]->first);
+        free(all[i]->second);
+    }
+    free(frames->object);
+    free(frames->offset);
+    free(frames->load_addresses);
+}
 
 /* NULL: none, or no memory; then n_texts did not grow. */
-static const char *keep(struct bytehound_stacks *stacks, struct sqlite3_stmt *stmt, int column)
+static const char *keep(struct bytehound_stacks *stacks, const char *text)
 {
-    const char *text = (const char *)sqlite3_column_text(stmt, column);
-    char **larger;
+    char **larger = text ? growing_reserve(stacks->texts, &stacks->texts_capacity,
+                                           stacks->n_texts + 1, sizeof(char *))
+                         : NULL;
 
-    if (!text)
-        return NULL;
-    /* Neighbours often have the same path or function. */
-    for (size_t i = stacks->n_texts; i > 0 && i + 8 > stacks->n_texts; i--)
-        if (strcmp(stacks->texts[i - 1], text) == 0)
-            return stacks->texts[i - 1];
-    larger = growing_reserve(stacks->texts, &stacks->texts_capacity, stacks->n_texts + 1,
-                             sizeof(char *));
     if (!larger)
         return NULL;
     stacks->texts = larger;
@@ -122,22 +130,128 @@ static const char *keep(struct bytehound_stacks *stacks, struct sqlite3_stmt *st
     return larger[stacks->n_texts] ? larger[stacks->n_texts++] : NULL;
 }
 
-static void take_level(struct bytehound_stacks *stacks, struct sqlite3_stmt *stmt)
+static const char *name_at(const struct names *names, const char *const *texts, int64_t id)
+{
+    return texts && id > 0 && id < names->n ? texts[id] : NULL;
+}
+
+static int count_ids(const struct bytehound *self, const char *table, const char *id,
+                     int64_t *ret_n, struct error *err)
+{
+    size_t n = 0;
+    int rc = database_ids(self->database.handle, table, id, &n, err);
+
+    *ret_n = (int64_t)n;
+    return rc;
+}
+
+/* The statement has id, text, and maybe a second text. */
+static int load_names(struct bytehound_stacks *stacks, const struct bytehound *self,
+                      struct names *names, const char *sql, struct error *err)
+{
+    struct sqlite3_stmt *stmt;
+    int rc;
+
+    names->first = calloc((size_t)names->n, sizeof(*names->first));
+    names->second = calloc((size_t)names->n, sizeof(*names->second));
+    if (!names->first || !names->second)
+        return out_of_memory(err);
+    rc = rundb_prepare(&self->database, sql, &stmt, err);
+    if (rc != 0)
+        return rc;
+    while ((rc = rundb_step(&self->database, stmt, err)) == 1) {
+        int64_t id = database_id(stmt, 0, (size_t)names->n);
+
+        names->first[id] = keep(stacks, (const char *)sqlite3_column_text(stmt, 1));
+        if (sqlite3_column_count(stmt) > 2)
+            names->second[id] = keep(stacks, (const char *)sqlite3_column_text(stmt, 2));
+    }
+    sqlite3_finalize(stmt);
+    return rc;
+}
+
+/* Of rows of id and number the first of each id. */
+static int load_numbers(const struct bytehound *self, const char *sql, int64_t *first,
+                        int64_t *second, int64_t n, struct error *err)
+{
+    struct sqlite3_stmt *stmt;
+    int rc = rundb_prepare(&self->database, sql, &stmt, err);
+
+    if (rc != 0)
+        return rc;
+    while ((rc = rundb_step(&self->database, stmt, err)) == 1) {
+        int64_t id = id_below(sqlite3_column_int64(stmt, 0), n);
+
+        first[id] = sqlite3_column_int64(stmt, 1);
+        if (second)
+            second[id] = sqlite3_column_int64(stmt, 2);
+    }
+    sqlite3_finalize(stmt);
+    return rc;
+}
+
+static int load_frames(struct bytehound_stacks *stacks, const struct bytehound *self,
+                       struct frames *frames, struct error *err)
+{
+    int rc = count_ids(self, "functions", "function_id", &frames->functions.n, err);
+
+    if (rc == 0)
+        rc = count_ids(self, "sources", "source_id", &frames->sources.n, err);
+    if (rc == 0)
+        rc = count_ids(self, "objects", "object_id", &frames->objects.n, err);
+    if (rc != 0)
+        return rc;
+    frames->object = calloc((size_t)stacks->n_frames, sizeof(*frames->object));
+    frames->offset = calloc((size_t)stacks->n_frames, sizeof(*frames->offset));
+    frames->load_addresses = calloc((size_t)frames->objects.n, sizeof(*frames->load_addresses));
+    if (!frames->object || !frames->offset || !frames->load_addresses)
+        return out_of_memory(err);
+    rc = load_names(stacks, self, &frames->functions,
+                    "SELECT function_id, name, raw_name FROM functions", err);
+    if (rc == 0)
+        rc = load_names(stacks, self, &frames->sources, "SELECT source_id, path FROM sources", err);
+    if (rc == 0)
+        rc = load_names(stacks, self, &frames->objects, "SELECT object_id, path FROM objects", err);
+    if (rc == 0)
+        rc = load_numbers(self, "SELECT frame_id, object_id, object_offset FROM frames",
+                          frames->object, frames->offset, stacks->n_frames, err);
+    if (rc == 0)
+        rc = load_numbers(self,
+                          "SELECT object_id, load_address FROM modules ORDER BY module_id DESC",
+                          frames->load_addresses, NULL, frames->objects.n, err);
+    return rc;
+}
+
+static void take_level(struct bytehound_stacks *stacks, const struct frames *frames,
+                       struct sqlite3_stmt *stmt)
 {
     int64_t frame = id_below(sqlite3_column_int64(stmt, 0), stacks->n_frames);
-    struct bytehound_level *level = &stacks->levels[stacks->n_levels++];
+    int64_t function = sqlite3_column_int64(stmt, 1);
+    int64_t source = sqlite3_column_int64(stmt, 2);
+    int64_t object = id_below(frames->object[frame], frames->objects.n);
 
-    *level =
-        (struct bytehound_level){.frame = frame,
-                                 .function = keep(stacks, stmt, 1),
-                                 .raw_function = keep(stacks, stmt, 2),
-                                 .source = keep(stacks, stmt, 3),
-                                 .line = sqlite3_column_int64(stmt, 4),
-                                 .column = sqlite3_column_int64(stmt, 5),
-                                 .library = keep(stacks, stmt, 6),
-                                 .address = sqlite3_column_int64(stmt, 7),
-                                 /* the last level of a frame is the function that was called */
-                                 .is_inline = stacks->n_levels > 1 && frame == level[-1].frame};
+    stacks->levels[stacks->n_levels++] = (struct bytehound_level){
+        .frame = frame,
+        .function = name_at(&frames->functions, frames->functions.first, function),
+        .raw_function = name_at(&frames->functions, frames->functions.second, function),
+        .source = name_at(&frames->sources, frames->sources.first, source),
+        .line = sqlite3_column_int64(stmt, 3),
+        .column = sqlite3_column_int64(stmt, 4),
+        .library = name_at(&frames->objects, frames->objects.first, object),
+        .address = saturating_add(frames->offset[frame], frames->load_addresses[object])};
+}
+
+/* The innermost level comes first out of the database; the outermost is the function that was called. */
+static void turn_round(struct bytehound_level *levels, size_t n)
+{
+    for (size_t i = 0; i < n / 2; i++) {
+        struct bytehound_level level = levels[i];
+
+        levels[i] = levels[n - 1 - i];
+        levels[n - 1 - i] = level;
+    }
+    for (size_t i = 1; i < n; i++)
+        levels[i].is_inline = true;
 }
 
 /* Where the levels of each frame begin; those of a frame without any nowhere. */
@@ -146,24 +260,35 @@ static void find_first_levels(struct bytehound_stacks *stacks)
     size_t at = 0;
 
     for (int64_t frame = 0; frame <= stacks->n_frames; frame++) {
-        while (at < stacks->n_levels && stacks->levels[at].frame < frame)
+        size_t first = at;
+
+        stacks->first_level[frame] = first;
+        while (at < stacks->n_levels && stacks->levels[at].frame <= frame)
             at++;
-        stacks->first_level[frame] = at;
+        turn_round(stacks->levels + first, at - first);
     }
 }
 
+/* In the order of the table's key: no sort. */
 static int load_levels(struct bytehound_stacks *stacks, const struct bytehound *self,
                        size_t n_expected, struct error *err)
 {
-    struct sqlite3_stmt *stmt;
-    int rc = rundb_prepare(&self->database, levels_sql, &stmt, err);
+    struct frames frames = {0};
+    struct sqlite3_stmt *stmt = NULL;
+    int rc = load_frames(stacks, self, &frames, err);
 
-    if (rc != 0)
-        return rc;
-    while ((rc = rundb_step(&self->database, stmt, err)) == 1 && stacks->n_levels < n_expected)
-        take_level(stacks, stmt);
-    sqlite3_finalize(stmt);
-    find_first_levels(stacks);
+    if (rc == 0)
+        rc = rundb_prepare(&self->database,
+                           "SELECT frame_id, function_id, source_id, line, column_number"
+                           " FROM frame_lines ORDER BY frame_id, inline_level",
+                           &stmt, err);
+    if (rc == 0) {
+        while ((rc = rundb_step(&self->database, stmt, err)) == 1 && stacks->n_levels < n_expected)
+            take_level(stacks, &frames, stmt);
+        sqlite3_finalize(stmt);
+        find_first_levels(stacks);
+    }
+    forget(&frames);
     return rc == 1 ? 0 : rc;
 }
 

@@ -83,7 +83,7 @@ static void add_up(struct tree *tree)
 
 static int load(struct tree *tree, struct error *err)
 {
-    int rc = bytehound_filter_init(&tree->filter, tree->self, NULL, false, err);
+    int rc = bytehound_filter_init(&tree->filter, tree->self, err);
 
     if (rc == 0 && !bytehound_filter_is_of_groups(&tree->filter))
         rc = bytehound_check_rows(tree->self, err);
