@@ -2,6 +2,7 @@
 /* sql STATEMENT: a SELECT of the user's own, with the same renderers; nothing can be changed
  * (database.h). */
 #include "queries/question/query.h"
+#include "queries/reports/linear_trim.h"
 #include "queries/reports/reports.h"
 #include "support/error.h"
 
@@ -21,17 +22,18 @@ static int check_parameters(struct sqlite3_stmt *stmt, struct error *err)
 }
 
 enum {
-    VALUE_BYTES = 1024 * 1024, /* of a statement that is to end at a time */
+    VALUE_BYTES = 256 * 1024, /* of a statement that is to end at a time */
     PATTERN_BYTES = 1000
 };
 
 /* A statement is stopped between two steps: one function of it must not take long. */
-static void bound_values(const struct query *query)
+static int bound_values(const struct query *query, struct error *err)
 {
     if (!query->stop || query->stop->until_ns == 0)
-        return;
+        return 0;
     (void)sqlite3_limit(query->database.handle, SQLITE_LIMIT_LENGTH, VALUE_BYTES);
     (void)sqlite3_limit(query->database.handle, SQLITE_LIMIT_LIKE_PATTERN_LENGTH, PATTERN_BYTES);
+    return linear_trim_put(query->database.handle, err);
 }
 
 static int fail_long(const struct query *query, struct error *err)
@@ -47,9 +49,9 @@ int cmd_sql_run(struct query *query, struct error *err)
     int64_t n_rows = 0;
     int rc;
 
-    bound_values(query);
-    rc = rundb_prepare(&query->database, query->options->arguments[0], &stmt, err);
-
+    rc = bound_values(query, err);
+    if (rc == 0)
+        rc = rundb_prepare(&query->database, query->options->arguments[0], &stmt, err);
     if (rc == 0)
         rc = check_parameters(stmt, err);
     if (rc != 0) {

@@ -2,6 +2,7 @@
 #include "server/api/openapi.h"
 
 #include "queries/library/queries.h"
+#include "server/http/exchange.h"
 #include "server/question/allowed.h"
 #include "support/json_text.h"
 
@@ -94,9 +95,11 @@ static void print_sql(FILE *out, const struct command *command)
     (void)fprintf(
         out,
         ",\n\"/{recording}/sql\":{\"post\":{\"operationId\":\"sql\",\"summary\":\"one SELECT\","
-        "\"parameters\":[%s],\"requestBody\":{\"required\":true,\"content\":{"
-        "\"application/sql\":{\"schema\":{\"type\":\"string\"}}}},",
-        recording_parameter);
+        "\"parameters\":[%s],\"requestBody\":{\"description\":"
+        "\"the statement; a value that it makes or reads has at most 256 KiB\","
+        "\"required\":true,\"content\":{"
+        "\"application/sql\":{\"schema\":{\"type\":\"string\",\"maxLength\":%d}}}},",
+        recording_parameter, EXCHANGE_MAX_BODY_BYTES);
     print_responses(out, command);
     (void)fputs("}}", out);
 }

@@ -3,6 +3,7 @@
 #include "queries/library/import_first.h"
 #include "server/command/routes.h"
 #include "server/http/http_server.h"
+#include "server/question/budget.h"
 #include "server/question/question.h"
 #include "server/question/watch.h"
 #include "server/recordings/recordings.h"
@@ -11,6 +12,7 @@
 
 #include <argp.h>
 #include <limits.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -173,6 +175,15 @@ static void block_signals(sigset_t *ret_signals)
     (void)signal(SIGPIPE, SIG_IGN);
 }
 
+/* What an answer took goes back to the system when it is made: glibc would keep tens of megabytes in each of many
+ * arenas, and with every large block that is freed take larger ones from them. */
+static void keep_little_memory(void)
+{
+    (void)mallopt(M_ARENA_MAX, 2);
+    (void)mallopt(M_MMAP_THRESHOLD, 64 * 1024);
+    (void)mallopt(M_TRIM_THRESHOLD, 256 * 1024);
+}
+
 static int serve(struct arguments *arguments, struct error *err)
 {
     struct http_server *server;
@@ -211,6 +222,8 @@ int main(int argc, char **argv)
     int rc = 0;
 
     argp_err_exit_status = 2;
+    keep_little_memory();
+    budget_install();
     (void)argp_parse(&argp, argc, argv, 0, NULL, &arguments);
     for (size_t i = 0; i < arguments.n_paths && rc == 0; i++)
         rc = add_path(&recordings, arguments.paths[i], arguments.is_following, &err);

@@ -2,6 +2,7 @@
 #include "server/http/http_server.h"
 
 #include "server/http/body_stream.h"
+#include "server/http/places.h"
 #include "support/error.h"
 #include "support/growing.h"
 
@@ -18,16 +19,20 @@
 #include <unistd.h>
 
 enum {
-    PIECE_BYTES = 32768,      /* of an answer that is sent as it comes */
-    HEADER_BYTES = 64 * 1024, /* of a request, address and parameters included */
-    HEAD_SECONDS = 10,        /* without a byte of a request's head: it keeps others out */
-    IDLE_SECONDS = 60,        /* without a byte of its body, or one taken of the answer */
+    PIECE_BYTES = 32768,       /* of an answer that is sent as it comes */
+    HEADER_BYTES = 256 * 1024, /* of a request, address and parameters included */
+    HEAD_SECONDS = 15,         /* for a request's head, from the end of the one before */
+    BODY_SECONDS = 60,         /* for all of its body */
+    TAKE_SECONDS = 60, /* for what is sent: the whole, or a piece of what is sent as it comes */
+    SPARE_CONNECTIONS =
+        960, /* of those that were cut off and have not ended yet: beyond them libmicrohttpd refuses */
     LOOK_MS = 100, /* how often a waiting connection looks whether its client is still there */
 };
 
 struct http_server {
     struct http_server_options options;
     struct MHD_Daemon *daemon;
+    struct places *places;
     uint16_t port;
     atomic_bool is_ending;
 };
@@ -35,6 +40,7 @@ struct http_server {
 /* One request, from its first line to its last byte. */
 struct conversation {
     struct http_server *server;
+    struct place *place;
     struct exchange exchange;
     struct body_stream *stream;
     pthread_t worker;
@@ -143,9 +149,12 @@ static enum MHD_Result refuse(struct MHD_Connection *connection, unsigned status
 static ssize_t send_piece(void *context, uint64_t position, char *ret_bytes, size_t size)
 {
     struct conversation *conversation = context;
-    size_t n = body_stream_take(conversation->stream, ret_bytes, size);
+    size_t n;
 
     (void)position;
+    places_work_for(conversation->place);
+    n = body_stream_take(conversation->stream, ret_bytes, size);
+    places_wait_for(conversation->place, TAKE_SECONDS);
     if (n > 0)
         return (ssize_t)n;
     /* The worker has ended: a failure must not look like the end of the answer. */
@@ -220,11 +229,13 @@ static enum MHD_Result answer(struct MHD_Connection *connection, struct conversa
     if (pthread_create(&conversation->worker, NULL, work, conversation) != 0)
         return MHD_NO;
     conversation->has_worker = true;
+    places_work_for(conversation->place);
     do {
         state = body_stream_wait(conversation->stream, LOOK_MS);
         if (state == BODY_STREAM_WORKING && has_client_gone(connection))
             return MHD_NO;
     } while (state == BODY_STREAM_WORKING);
+    places_wait_for(conversation->place, TAKE_SECONDS);
     if (state == BODY_STREAM_WHOLE && conversation->rc != 0)
         return refuse(connection,
                       exchange->allow ? MHD_HTTP_METHOD_NOT_ALLOWED
@@ -376,16 +387,40 @@ static enum MHD_Result count_host(void *context, enum MHD_ValueKind kind, const 
     return MHD_YES;
 }
 
+static struct place *place_of(struct MHD_Connection *connection)
+{
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+
+    return info ? info->socket_context : NULL;
+}
+
+/* libmicrohttpd has no memory for thousands of parameters, and closes the connection without a word. It reads
+ * them from this text after this look at it, which is why the text can still be cut. */
+static bool cut_parameters(char *address)
+{
+    char *parameters = strchr(address, '?');
+    size_t n = 1;
+
+    for (const char *at = parameters; at && *at; at++)
+        n += *at == '&';
+    if (n <= EXCHANGE_MAX_PARAMETERS)
+        return false;
+    parameters[1] = '\0';
+    return true;
+}
+
 /* Called with the address as it was sent; libmicrohttpd cuts at %00 what it makes of it. */
 static void *begin_conversation(void *context, const char *address,
                                 struct MHD_Connection *connection)
 {
     struct conversation *conversation = calloc(1, sizeof(*conversation));
 
-    (void)connection;
     if (!conversation)
         return NULL;
     conversation->server = context;
+    conversation->place = place_of(connection);
+    conversation->has_too_many = cut_parameters((char *)(uintptr_t)address);
     conversation->is_bad_address = *address != '/' || strstr(address, "%00");
     conversation->exchange =
         (struct exchange){.status = MHD_HTTP_OK, .content_type = "application/json"};
@@ -398,8 +433,7 @@ static void read_head(struct MHD_Connection *connection, struct conversation *co
 {
     conversation->exchange.method = method;
     conversation->exchange.path = url;
-    (void)MHD_set_connection_option(connection, MHD_CONNECTION_OPTION_TIMEOUT,
-                                    (unsigned)IDLE_SECONDS);
+    places_wait_for(conversation->place, BODY_SECONDS);
     (void)MHD_get_connection_values(connection, MHD_HEADER_KIND, count_host, conversation);
     (void)MHD_get_connection_values(connection, MHD_GET_ARGUMENT_KIND, add_parameter, conversation);
 }
@@ -461,8 +495,7 @@ static void end_conversation(void *context, struct MHD_Connection *connection, v
 
     (void)context;
     (void)why;
-    (void)MHD_set_connection_option(connection, MHD_CONNECTION_OPTION_TIMEOUT,
-                                    (unsigned)HEAD_SECONDS);
+    places_wait_for(place_of(connection), HEAD_SECONDS);
     if (!conversation)
         return;
     if (conversation->has_worker) {
@@ -473,6 +506,22 @@ static void end_conversation(void *context, struct MHD_Connection *connection, v
     free(conversation->body);
     free(conversation);
     *request = NULL;
+}
+
+/* A connection has come, or goes; the socket is still open. */
+static void come_or_go(void *context, struct MHD_Connection *connection, void **place,
+                       enum MHD_ConnectionNotificationCode what)
+{
+    struct http_server *server = context;
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+
+    if (what == MHD_CONNECTION_NOTIFY_CLOSED) {
+        places_leave(*place);
+        *place = NULL;
+    } else if (info) {
+        *place = places_take(server->places, info->connect_fd, HEAD_SECONDS);
+    }
 }
 
 /* ---- start and end ---- */
@@ -507,9 +556,9 @@ static bool try_port(struct http_server *server, struct sockaddr_storage *addres
         flags |= MHD_USE_IPv6;
     server->daemon = MHD_start_daemon(
         flags, port, NULL, NULL, handle, server, MHD_OPTION_SOCK_ADDR, (struct sockaddr *)address,
-        MHD_OPTION_CONNECTION_LIMIT, (unsigned)HTTP_SERVER_MAX_CONNECTIONS,
-        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HEADER_BYTES, MHD_OPTION_CONNECTION_TIMEOUT,
-        (unsigned)HEAD_SECONDS, MHD_OPTION_LISTENING_ADDRESS_REUSE, 0U, MHD_OPTION_URI_LOG_CALLBACK,
+        MHD_OPTION_CONNECTION_LIMIT, (unsigned)HTTP_SERVER_MAX_CONNECTIONS + SPARE_CONNECTIONS,
+        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HEADER_BYTES, MHD_OPTION_NOTIFY_CONNECTION,
+        come_or_go, server, MHD_OPTION_LISTENING_ADDRESS_REUSE, 0U, MHD_OPTION_URI_LOG_CALLBACK,
         begin_conversation, server, MHD_OPTION_NOTIFY_COMPLETED, end_conversation, NULL,
         MHD_OPTION_END);
     server->port = port;
@@ -532,11 +581,17 @@ int http_server_start(const struct http_server_options *options, struct http_ser
         return error_set(err, ERROR_NOMEM, "no memory for a server");
     server->options = *options;
     atomic_init(&server->is_ending, false);
+    rc = places_start(HTTP_SERVER_MAX_CONNECTIONS, &server->places, err);
+    if (rc != 0) {
+        free(server);
+        return rc;
+    }
     for (int i = 0; i < n_ports && !server->daemon; i++)
         (void)try_port(server, &address, (uint16_t)(first + i));
     if (!server->daemon) {
         rc = error_set_errno(err, errno, "cannot listen on port %u%s", first,
                              options->port ? "" : " or one of the next 100");
+        places_stop(server->places);
         free(server);
         return rc;
     }
@@ -555,5 +610,6 @@ void http_server_stop(struct http_server *server)
         return;
     atomic_store_explicit(&server->is_ending, true, memory_order_relaxed);
     MHD_stop_daemon(server->daemon);
+    places_stop(server->places);
     free(server);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "server/question/watch.h"
 
+#include "server/question/budget.h"
 #include "support/error.h"
 
 #include <errno.h>
@@ -17,6 +18,9 @@ struct watch {
     pthread_cond_t changed;
     pthread_t thread;
     struct watched *first;
+    size_t n_watched;
+    pthread_cond_t turn; /* one of them may have ended, or been abandoned */
+    size_t n_waiting;
     bool is_ending;
 };
 
@@ -44,7 +48,7 @@ static void *run(void *context)
     while (!watch->is_ending) {
         struct timespec until = now();
 
-        if (!watch->first) { /* nothing to look at */
+        if (!watch->first && watch->n_waiting == 0) { /* nothing to look at */
             pthread_cond_wait(&watch->changed, &watch->mutex);
             continue;
         }
@@ -53,6 +57,8 @@ static void *run(void *context)
         until.tv_nsec %= 1000000000;
         (void)pthread_cond_timedwait(&watch->changed, &watch->mutex, &until);
         look(watch);
+        if (watch->n_waiting > 0)
+            pthread_cond_broadcast(&watch->turn);
     }
     pthread_mutex_unlock(&watch->mutex);
     return NULL;
@@ -67,6 +73,7 @@ int watch_start(struct watch **ret, struct error *err)
     if (!watch)
         return error_set(err, ERROR_NOMEM, "no memory for a server");
     pthread_mutex_init(&watch->mutex, NULL);
+    pthread_cond_init(&watch->turn, NULL);
     pthread_condattr_init(&attributes);
     pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
     pthread_cond_init(&watch->changed, &attributes);
@@ -80,42 +87,46 @@ int watch_start(struct watch **ret, struct error *err)
     return 0;
 }
 
-static void change(struct watch *watch, struct watched *added, const struct watched *removed,
-                   bool is_ending)
-{
-    struct watched **at = &watch->first;
-
-    pthread_mutex_lock(&watch->mutex);
-    while (*at && *at != removed)
-        at = &(*at)->next;
-    if (*at)
-        *at = (*at)->next;
-    if (added) {
-        added->next = watch->first;
-        watch->first = added;
-    }
-    watch->is_ending = is_ending;
-    pthread_cond_signal(&watch->changed);
-    pthread_mutex_unlock(&watch->mutex);
-}
-
 void watch_stop(struct watch *watch)
 {
     if (!watch)
         return;
-    change(watch, NULL, NULL, true);
+    pthread_mutex_lock(&watch->mutex);
+    watch->is_ending = true;
+    pthread_cond_signal(&watch->changed);
+    pthread_mutex_unlock(&watch->mutex);
     (void)pthread_join(watch->thread, NULL);
     pthread_cond_destroy(&watch->changed);
+    pthread_cond_destroy(&watch->turn);
     pthread_mutex_destroy(&watch->mutex);
     free(watch);
 }
 
 void watch_begin(struct watch *watch, struct watched *watched)
 {
-    change(watch, watched, NULL, false);
+    pthread_mutex_lock(&watch->mutex);
+    watch->n_waiting++;
+    pthread_cond_signal(&watch->changed);
+    while (watch->n_watched >= WATCH_QUESTIONS && !watched->is_abandoned(watched->client))
+        pthread_cond_wait(&watch->turn, &watch->mutex);
+    watch->n_waiting--;
+    watch->n_watched++;
+    watched->next = watch->first;
+    watch->first = watched;
+    pthread_mutex_unlock(&watch->mutex);
+    budget_begin();
 }
 
 void watch_end(struct watch *watch, struct watched *watched)
 {
-    change(watch, NULL, watched, false);
+    struct watched **at = &watch->first;
+
+    budget_end();
+    pthread_mutex_lock(&watch->mutex);
+    while (*at != watched)
+        at = &(*at)->next;
+    *at = watched->next;
+    watch->n_watched--;
+    pthread_cond_signal(&watch->turn);
+    pthread_mutex_unlock(&watch->mutex);
 }

@@ -151,6 +151,7 @@ WRONG = [
     ("http://evil.example/api/v1", 400, "begin with /"),
     ("/%2e%2e/%2e%2e/etc/passwd", 404, "etc"),
     ("/api/v1/last/leaks?" + "&".join(f"a{i}=1" for i in range(200)), 400, "128"),
+    ("/api/v1/last/leaks?" + "&".join(f"a{i}=1" for i in range(20000)), 400, "128"),
 ]
 RAW = [b"GET\r\n\r\n", b"\x00" * 1000, b"GET / HTTP/9.9\r\n\r\n", b"POST /api/v1/last/sql HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99999999\r\n\r\nSEL",
        b"GET /" + b"a" * 100000 + b" HTTP/1.1\r\n\r\n", b"GET / HTTP/1.1\r\nHost: localhost\r\nContent-Length: -5\r\n\r\n"]
@@ -382,6 +383,37 @@ def is_answered(server):
     return False
 
 
+# SQLite's own functions take minutes for these, and nothing interrupts them.
+QUICK = [("SELECT length(trim(replace(hex(zeroblob(60000)), '0', 'a'), replace(hex(zeroblob(60000)), '0', 'b') || 'a')) AS n", {"n": 0}),
+         ("SELECT trim('  xéyé ', ' é') AS a, ltrim('ééa', 'é') AS b, rtrim('a/b/c', 'c') AS c, trim(NULL, 'a') AS d, trim('abc', '') AS e, trim(12321, 1) AS f",
+          {"a": "xéy", "b": "a", "c": "a/b/", "d": None, "e": "abc", "f": "232"})]
+
+
+def doubled(n):
+    """Each table expression names the one before twice, and SQLite copies it for each."""
+    return "WITH c0 AS (SELECT 1 AS x)" + "".join(f", c{i} AS (SELECT p.x FROM c{i - 1} AS p UNION SELECT q.x FROM c{i - 1} AS q)" for i in range(1, n)) + f" SELECT * FROM c{n - 1}"
+
+
+def slow_clients(server):
+    """200 clients that send a byte now and then: they keep nobody out, and are given up."""
+    clients = [socket.create_connection((server.host, server.port)) for _ in range(200)]
+    left = list(clients)
+    for i in range(600):
+        for client in list(left):
+            try:
+                client.send(b"G" if i == 0 else b"E")
+            except OSError:
+                left.remove(client)
+        if i < 3:
+            expect("an answer beside slow clients", is_answered(server), True)
+        if not left:
+            break
+        time.sleep(0.1)
+    expect("slow clients that were not given up", len(left), 0)
+    for client in clients:
+        client.close()
+
+
 def limits(tools, folder, database):
     with Server(["--sql-timeout", "1s", database], folder) as server:
         status, message = error_of(server.ask("/api/v1/last/sql", "POST", ENDLESS))
@@ -392,15 +424,21 @@ def limits(tools, folder, database):
         for made in ("length(zeroblob(2000000))", "length(hex(zeroblob(600000)))", "instr(zeroblob(900000) || zeroblob(900000), 'x')"):
             status, message = error_of(server.ask("/api/v1/last/sql", "POST", f"SELECT {made}"))
             expect(f"a value that takes long to make: {message}", (status, "more than" in message), (400, True))
+    with Server(["--sql-timeout", "5s", database], folder) as server:
+        for statement, wanted in QUICK:
+            status, _, body = server.ask("/api/v1/last/sql", "POST", statement.encode())
+            expect(f"{statement}: {body}", (status, status == 200 and json.loads(body)[0]), (200, wanted))
+        status, message = error_of(server.ask("/api/v1/last/sql", "POST", doubled(24)))
+        expect(f"a statement that grows when it is read: {message}", (status, "no memory" in message), (500, True))
+        slow_clients(server)
     with Server(["--sql-timeout", "1h", database], folder) as server:
         idle = threads_of(server)
         with contextlib.ExitStack() as stack:
-            for _ in range(64):
-                client = stack.enter_context(socket.create_connection((server.host, server.port)))
-                client.sendall(b"GET /api/v1 HTTP/1.1\r\nHost: ")
-            client.settimeout(40)
-            expect("a request that is never whole is given up", client.recv(1), b"")
-            settles("an answer for others", lambda: is_answered(server))
+            clients = [stack.enter_context(socket.create_connection((server.host, server.port))) for _ in range(80)]
+            expect("an answer beside silent clients", is_answered(server), True)
+            for client in clients:
+                client.settimeout(100)
+                expect("a client that asks nothing is given up", client.recv(1), b"")
         settles("the end of connections that asked nothing", lambda: threads_of(server) <= idle)
         with socket.create_connection((server.host, server.port)) as client:
             request = f"POST /api/v1/last/sql HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(ENDLESS)}\r\n\r\n{ENDLESS}"
