@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * HTTP requests as the server's routes get them, without sockets: each is answered, or refused with one
- * line and a status that says why. An input is read as choices: of a database (as it should be, or one that
- * somebody changed), of endpoints, parameters and values that belong together or do not, and of bytes of
- * its own. What says that it is JSON is JSON; no message names the path of the database.
+ * HTTP requests as the guard and the server's routes get them, without sockets: each is answered, or refused
+ * with one line and a status that says why. An input is read as choices: of a database (as it should be, or one
+ * that somebody changed), of who asks, of endpoints, parameters and values that belong together or do not, of what the
+ * client says to have already, and of bytes of its own. What says that it is JSON is JSON; no message names the
+ * path of a database; nobody is admitted without the token where there is one, or by the name of another host.
  */
 #include "queries/library/queries.h"
 #include "server/command/routes.h"
 #include "server/http/exchange.h"
+#include "server/http/guard.h"
 #include "server/question/question.h"
 #include "server/question/watch.h"
 #include "server/recordings/recordings.h"
@@ -22,7 +24,7 @@
 #include <unistd.h>
 
 enum {
-    MAX_REQUESTS = 6, /* of an input */
+    MAX_REQUESTS = 24, /* of an input */
     MAX_PARAMETERS = 5,
     TEXT_BYTES = 48,
     SECONDS = 60,    /* of the processor, for an input */
@@ -61,7 +63,7 @@ static const char *draw_bytes(struct input *input, char *ret_text)
 
 #define DRAW(input, list) (list)[draw(input, sizeof(list) / sizeof((list)[0]))]
 
-static const char *const ids[] = {"last", "last", "last", "last", "last", "last", "0123", ""};
+static const char *const ids[] = {"last", "0123", ""};
 
 static const char *const resources[] = {"values", "source", "sql", "nothing"};
 
@@ -107,34 +109,55 @@ static const char *const others[] = {"/",
                                      "/api/v1//",
                                      "/api/v1/last/leaks/more"};
 
-static const char *const names[] = {"argument",
-                                    "format",
-                                    "path",
-                                    "parameter",
-                                    "part",
-                                    "id",
-                                    "with_regions",
-                                    "with_usage_history",
-                                    "generate_graphs",
-                                    "strip_template_args",
-                                    "alive_at_2",
-                                    "backtraces",
-                                    "deallocation_backtraces",
-                                    "jemalloc",
-                                    "from_map",
-                                    "group_max_total_usage_first_seen_min",
-                                    "group_max_total_usage_first_seen_max",
-                                    "peak_rss_min",
-                                    "readable",
-                                    "custom_filter",
-                                    "token",
-                                    "count",
-                                    "skip",
-                                    "after",
-                                    "sort_by",
-                                    "order",
-                                    "from",
-                                    "to"};
+static const char *const names[] = {
+    "argument", "format",  "path",  "parameter", "part", "show_sql", "token",     "count",  "skip",
+    "after",    "sort_by", "order", "from",      "to",   "alive_at", "min_share", "measure"};
+
+static const char *const data_names[] = {"id",
+                                         "from",
+                                         "to",
+                                         "alive_at",
+                                         "alive_at_2",
+                                         "lifetime",
+                                         "lifetime_min",
+                                         "lifetime_max",
+                                         "address_min",
+                                         "address_max",
+                                         "size_min",
+                                         "size_max",
+                                         "first_size_min",
+                                         "last_size_max",
+                                         "chain_length_min",
+                                         "position_in_chain_at_least",
+                                         "position_in_chain_at_most",
+                                         "chain_alive_for_at_least",
+                                         "backtraces",
+                                         "deallocation_backtraces",
+                                         "backtrace_depth_min",
+                                         "mmaped",
+                                         "arena",
+                                         "function_regex",
+                                         "negative_source_regex",
+                                         "marker",
+                                         "from_map",
+                                         "jemalloc",
+                                         "group_interval_min",
+                                         "group_allocations_max",
+                                         "group_leaked_allocations_min",
+                                         "group_max_total_usage_first_seen_min",
+                                         "group_max_total_usage_first_seen_max",
+                                         "custom_filter",
+                                         "peak_rss_min",
+                                         "readable",
+                                         "bytehound",
+                                         "with_regions",
+                                         "with_usage_history",
+                                         "generate_graphs",
+                                         "strip_template_args",
+                                         "count",
+                                         "skip",
+                                         "sort_by",
+                                         "order"};
 
 static const char *const values[] = {"",
                                      "0",
@@ -214,13 +237,23 @@ static const char *const bodies[] = {
 
 /* ---- the place ---- */
 
-static char path[4096];
+enum {
+    SOUND, /* databases */
+    FOREIGN,
+    DATABASES
+};
+
+static char paths[DATABASES][4096];
+static struct recordings recordings;
+#define TOKEN "0123456789abcdefghijklmnopqrstuvwxyz-_ABCDE"
+static struct guard guards[2]; /* without a token, and with one */
 static const char *asked;
 static FILE *sink; /* where an answer goes: memory, so that it can be looked at */
 static char *answer;
 static size_t answer_bytes;
 static sqlite3_stmt *is_json;
-static unsigned long n_requests, n_answered;
+static unsigned long n_requests, n_answered, n_strangers;
+static char last_etag[EXCHANGE_ETAG_BYTES];
 
 static void require(bool is_good, const char *what, const char *detail)
 {
@@ -240,14 +273,15 @@ static void end_hang(int signal)
 
 static void finish(void)
 {
-    (void)fprintf(stderr, "%lu requests, %lu of them answered\n", n_requests, n_answered);
-    (void)unlink(path);
+    (void)fprintf(stderr, "%lu requests, %lu of them answered, %lu of strangers\n", n_requests,
+                  n_answered, n_strangers);
+    for (size_t i = 0; i < DATABASES; i++)
+        (void)unlink(paths[i]);
 }
 
 static struct question_place *get_place(void)
 {
     static struct question_place place;
-    static struct recordings recordings;
     const char *folder = getenv("TMPDIR");
     struct error err = {0};
     sqlite3 *memory;
@@ -255,11 +289,14 @@ static struct question_place *get_place(void)
     if (place.watch)
         return &place;
     asked = "set up";
-    (void)snprintf(path, sizeof(path), "%s/fuzz-requests-%ld.db", folder ? folder : "/tmp",
-                   (long)getpid());
-    foreign_database_write(NULL, 0, path);
     (void)atexit(finish);
-    require(recordings_add(&recordings, path, &err) == 0, "recordings", err.text);
+    for (size_t i = 0; i < DATABASES; i++) {
+        (void)snprintf(paths[i], sizeof(paths[i]), "%s/fuzz-requests-%ld-%zu.db",
+                       folder ? folder : "/tmp", (long)getpid(), i);
+        foreign_database_write(NULL, 0, paths[i]);
+        require(recordings_add(&recordings, paths[i], &err) == 0, "recordings", err.text);
+    }
+    memcpy(guards[1].token, TOKEN, sizeof(TOKEN));
     place = (struct question_place){.recordings = &recordings, .time_limit = "2s"};
     require(watch_start(&place.watch, &err) == 0, "watch", err.text);
     require(sqlite3_open(":memory:", &memory) == SQLITE_OK
@@ -272,6 +309,16 @@ static struct question_place *get_place(void)
 
 /* ---- one request ---- */
 
+/* Of eight requests six are about the database that is as it should be. */
+static const char *choose_id(struct input *input)
+{
+    unsigned kind = draw(input, 8);
+
+    if (kind == 7)
+        return DRAW(input, ids);
+    return recordings.items[kind == 6 ? FOREIGN : SOUND].id;
+}
+
 static void choose_path(struct input *input, struct exchange *exchange, char *text, size_t size)
 {
     char own[TEXT_BYTES];
@@ -281,12 +328,12 @@ static void choose_path(struct input *input, struct exchange *exchange, char *te
     while (queries_commands[n_commands].name)
         n_commands++;
     if (kind < 6)
-        (void)snprintf(text, size, "/api/v1/%s/%s", DRAW(input, ids),
+        (void)snprintf(text, size, "/api/v1/%s/%s", choose_id(input),
                        queries_commands[draw(input, n_commands)].name);
     else if (kind < 8)
-        (void)snprintf(text, size, "/api/v1/%s/%s", DRAW(input, ids), DRAW(input, resources));
+        (void)snprintf(text, size, "/api/v1/%s/%s", choose_id(input), DRAW(input, resources));
     else if (kind < 14)
-        (void)snprintf(text, size, "/data/%s/%s", DRAW(input, ids), DRAW(input, data_paths));
+        (void)snprintf(text, size, "/data/%s/%s", choose_id(input), DRAW(input, data_paths));
     else if (kind == 14)
         (void)snprintf(text, size, "%s", DRAW(input, others));
     else
@@ -297,20 +344,24 @@ static void choose_path(struct input *input, struct exchange *exchange, char *te
         exchange->method = "POST";
 }
 
-static const char *choose_name(struct input *input, char *text)
+static const char *choose_name(struct input *input, bool is_data, char *text)
 {
     struct queries_parameter parameter;
     unsigned n = 0;
 
     while (queries_parameter_at(n, &parameter))
         n++;
-    switch (draw(input, 8)) {
+    switch (draw(input, 16)) {
     case 0:
         return draw_bytes(input, text);
     case 1:
     case 2:
+    case 3:
+    case 4:
         return DRAW(input, names);
     default:
+        if (is_data)
+            return DRAW(input, data_names);
         (void)queries_parameter_at(draw(input, n), &parameter);
         return parameter.name;
     }
@@ -318,6 +369,9 @@ static const char *choose_name(struct input *input, char *text)
 
 struct request {
     struct exchange exchange;
+    struct guard_claims claims;
+    char said[6][TEXT_BYTES]; /* of claims */
+    char etag[TEXT_BYTES];
     char path[128];
     char texts[2 * MAX_PARAMETERS][TEXT_BYTES];
     char body[TEXT_BYTES];
@@ -338,6 +392,54 @@ static void send_now(const void *client)
     request->n_looks = MAX_LOOKS - 1; /* of a stream without end one look */
 }
 
+static const char *choose_said(struct input *input, const char *const *list, unsigned n, char *text)
+{
+    unsigned kind = draw(input, 8);
+
+    return kind == 0 ? draw_bytes(input, text) : kind < 6 ? list[0] : list[draw(input, n)];
+}
+
+#define SAID(input, list, text) choose_said(input, list, sizeof(list) / sizeof((list)[0]), text)
+
+/* The first of each list is what an honest client says. */
+static void choose_claims(struct input *input, struct request *request)
+{
+    static const char *const hosts[] = {
+        "127.0.0.1:8080", "localhost",  "LOCALHOST:1", "[::1]:65535",
+        "evil.example",   "127.0.0.1:", "localhost:x", NULL};
+    static const char *const origins[] = {NULL, "http://127.0.0.1:8080", "null", "http://evil", ""};
+    static const char *const sites[] = {NULL, "same-origin", "cross-site", "none", ""};
+    static const char *const bearers[] = {NULL, "Bearer ", "Bearer x", "Bearer " TOKEN, TOKEN};
+    static const char *const tokens[] = {NULL, TOKEN, "", "x"};
+
+    request->claims = (struct guard_claims){.host = hosts[0], .cookie = TOKEN};
+    if (draw(input, 8))
+        return;
+    request->claims = (struct guard_claims){.host = SAID(input, hosts, request->said[0]),
+                                            .origin = SAID(input, origins, request->said[1]),
+                                            .fetch_site = SAID(input, sites, request->said[2]),
+                                            .authorization = SAID(input, bearers, request->said[3]),
+                                            .cookie = SAID(input, tokens, request->said[4]),
+                                            .token = SAID(input, tokens, request->said[5])};
+}
+
+/* What was answered last, what it may be quoted as, or anything. */
+static const char *choose_etag(struct input *input, struct request *request)
+{
+    static const char *const etags[] = {"*", "W/\"0\"", "\"", "", "\"a\", \"b\""};
+
+    switch (draw(input, 8)) {
+    case 0:
+        return last_etag;
+    case 1:
+        return DRAW(input, etags);
+    case 2:
+        return draw_bytes(input, request->etag);
+    default:
+        return NULL;
+    }
+}
+
 static void choose(struct input *input, struct request *request)
 {
     struct exchange *exchange = &request->exchange;
@@ -348,11 +450,13 @@ static void choose(struct input *input, struct request *request)
                                              .is_abandoned = is_abandoned,
                                              .send_now = send_now,
                                              .client = request}};
+    choose_claims(input, request);
+    exchange->if_none_match = choose_etag(input, request);
     choose_path(input, exchange, request->path, sizeof(request->path));
     exchange->n_parameters = draw(input, MAX_PARAMETERS + 1);
     for (size_t i = 0; i < exchange->n_parameters; i++)
         exchange->parameters[i] = (struct exchange_parameter){
-            choose_name(input, request->texts[2 * i]),
+            choose_name(input, strncmp(request->path, "/data/", 6) == 0, request->texts[2 * i]),
             draw(input, 8) ? DRAW(input, values) : draw_bytes(input, request->texts[2 * i + 1])};
     if (strcmp(exchange->method, "POST") == 0) {
         exchange->body = draw(input, 4) ? DRAW(input, bodies) : draw_bytes(input, request->body);
@@ -372,7 +476,8 @@ static void check_answer(const struct request *request, int rc, const struct err
 
     if (rc != 0) {
         require(*err->text && !strchr(err->text, '\n'), "a message of one line", err->text);
-        require(!strstr(err->text, path), "a message without a path", err->text);
+        for (size_t i = 0; i < DATABASES; i++)
+            require(!strstr(err->text, paths[i]), "a message without a path", err->text);
         require(exchange_status_of(rc) >= 400, "a status of an error", err->text);
         return;
     }
@@ -385,6 +490,24 @@ static void check_answer(const struct request *request, int rc, const struct err
     sqlite3_clear_bindings(is_json);
 }
 
+/* Says the same as the guard, in other words. */
+static bool is_admitted(const struct guard *guard, const struct guard_claims *claims)
+{
+    enum guard_verdict verdict = guard_check(guard, claims);
+    bool has_token = (claims->cookie && strcmp(claims->cookie, guard->token) == 0)
+                     || (claims->authorization && strncmp(claims->authorization, "Bearer ", 7) == 0
+                         && strcmp(claims->authorization + 7, guard->token) == 0);
+
+    require(*guard_text(verdict) || verdict == GUARD_ADMITTED || verdict == GUARD_GIVE_COOKIE,
+            "a reason", "");
+    if (verdict != GUARD_ADMITTED)
+        return false;
+    require(!*guard->token || has_token, "a token", claims->authorization);
+    require(*guard->token || (claims->host && !strstr(claims->host, "evil")), "a host",
+            claims->host);
+    return true;
+}
+
 static void ask(struct input *input, const struct question_place *place)
 {
     static struct request request;
@@ -395,10 +518,17 @@ static void ask(struct input *input, const struct question_place *place)
     require(sink != NULL, "memory", "");
     choose(input, &request);
     asked = request.path;
+    n_requests++;
+    if (!is_admitted(&guards[draw(input, 4) == 3], &request.claims)) {
+        n_strangers++;
+        (void)fclose(sink);
+        free(answer);
+        return;
+    }
     rc = routes_answer(place, &request.exchange, &err);
     (void)fclose(sink);
-    n_requests++;
     n_answered += rc == 0;
+    memcpy(last_etag, request.exchange.etag, sizeof(last_etag));
     check_answer(&request, rc, &err);
     free(answer);
     asked = "between requests";
@@ -410,14 +540,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const struct itimerval none = {.it_value.tv_sec = 0};
     struct input input = {data, data + size};
     const struct question_place *place = get_place();
-    static bool is_foreign;
     size_t n_program = draw(&input, 4) ? 0 : draw(&input, 64);
 
     if (n_program > (size_t)(input.end - input.at))
         n_program = (size_t)(input.end - input.at);
-    if (n_program > 0 || is_foreign)
-        foreign_database_write(input.at, n_program, path);
-    is_foreign = n_program > 0;
+    if (n_program > 0)
+        foreign_database_write(input.at, n_program, paths[FOREIGN]);
     input.at += n_program;
     (void)setitimer(ITIMER_PROF, &limit, NULL);
     for (int i = 0; i < MAX_REQUESTS && input.at < input.end; i++)
