@@ -2,7 +2,7 @@
 // overview: what the run was, what is to be looked at first, and its curves over time.
 
 import { filtersOf, go, toView, valueOf, withValues, type Address } from "../address";
-import { useRows, type Recording, type Row } from "../api";
+import { useRows, useSql, type Recording, type Row } from "../api";
 import type { PageProps } from "../app";
 import { Chart } from "../chart";
 import { number, useCurves, type Range } from "../curves";
@@ -120,23 +120,30 @@ function Curves({ address, process }: { address: Address; process: Row }) {
   );
 }
 
+// Of each instant that is judged the call site that pins most: all rows would be a thousand times as much.
+function pinningStatement(process: number): string {
+  const first = (at: string) => `SELECT * FROM (SELECT * FROM pinning WHERE process_id = ${process} AND at = '${at}' LIMIT 1)`;
+  return `${first("peak")} UNION ALL ${first("end")}`;
+}
+
+// All that the page needs is asked for at once, as soon as it is known of which process.
 export function Overview({ address, recording }: PageProps) {
   const processes = useProcesses(address);
   const process = processes.shown;
   const one: Array<[string, string]> = process ? [["process", String(process.process_id)]] : [];
-  const summary = useRows(process ? address.recording : "", "summary", one);
+  const ask = (command: string, count = "1") => useRows(process ? address.recording : "", command, [["count", count], ...one]);
+  const summary = ask("summary");
   const first = summary.data?.[0];
-  const top = (command: string, count = "1") => useRows(first ? address.recording : "", command, [["count", count], ...one]);
-  const answers = { leaks: top("leaks"), growth: top("growth"), temporary: top("temporary"), peak: top("peak"), pinning: top("pinning", "0"), fragmentation: top("fragmentation", "0"), reallocs: top("reallocs") };
+  const pinning = useSql(address.recording, process ? pinningStatement(number(process, "process_id")) : null);
+  const answers = { leaks: ask("leaks"), growth: ask("growth"), temporary: ask("temporary"), peak: ask("peak"), pinning, fragmentation: ask("fragmentation", "0"), reallocs: ask("reallocs") };
   if (!process) return <Notice answer={processes.answer} empty="no such process" />;
-  if (!first) return <Notice answer={summary} />;
   const rows = Object.fromEntries(Object.entries(answers).map(([name, answer]) => [name, answer.data ?? []])) as Record<keyof typeof answers, Row[]>;
   const shown = ofShown(address, processes);
   return (
-    <div class="overview" aria-busy={Object.values(answers).some((answer) => answer.isLoading)}>
+    <div class="overview" aria-busy={summary.isLoading || Object.values(answers).some((answer) => answer.isLoading)}>
       <ShownProcess address={address} processes={processes} />
-      <Facts summary={first} recording={recording} />
-      <Findings findings={findingsOf(shown, first, rows)} />
+      {first ? <Facts summary={first} recording={recording} /> : <Notice answer={summary} />}
+      {first && <Findings findings={findingsOf(shown, first, rows)} />}
       <Curves address={shown} process={process} />
     </div>
   );
