@@ -59,6 +59,8 @@ struct mtrace_counts {
     uint64_t groups;         /* registered and interned */
 };
 
+struct mtrace_objects_api;
+
 /* The table that libmtrace.so exports. Later versions have more members behind these. */
 struct mtrace_api {
     uint32_t version;    /* MTRACE_API_VERSION of the collector */
@@ -85,6 +87,7 @@ struct mtrace_api {
                         size_t size_bytes);
     void (*pool_free)(uint32_t pool, const void *address);
     void (*pool_destroy)(uint32_t pool);
+    const struct mtrace_objects_api *objects; /* of mtrace_objects.h */
 };
 
 #ifndef MTRACE_TYPES_ONLY /* of those who provide the table */

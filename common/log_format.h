@@ -255,6 +255,13 @@ enum log_event_kind {
     LOG_POOL_ALLOC = LOG_EVENT_KIND(2, 7), /* of the program's own allocator: word 2: size 40 |
                                               LOG_DEF_POOL id 24 */
     LOG_POOL_FREE = LOG_EVENT_KIND(2, 8),  /* word 2: LOG_DEF_POOL id */
+    LOG_OBJECT_WALK =
+        LOG_EVENT_KIND(2, 9), /* what the program's objects own: word 2: LOG_DEF_MARKER
+                                               id of its name, 0 = it ends | number of the walk << 32
+                                               */
+    LOG_OBJECT_WARNING =
+        LOG_EVENT_KIND(2, 10), /* word 2: LOG_DEF_MARKER id | number of the walk << 32
+                                                   */
     /* four words */
     LOG_REALLOC = LOG_EVENT_KIND(3, 0), /* address: new; word 2 as ALLOC; word 3: old address 48 |
                                            ticks since the call began 16 */
@@ -266,8 +273,10 @@ enum log_event_kind {
         LOG_EVENT_KIND(3, 3), /* a private anonymous mapping, or part of it, is looked at before it
                                  ends: word 2: length; word 3: bytes in memory | LOG_RESIDENT_*.
                                  First how far the look goes, with no bytes, then its runs */
-    LOG_POOL_RESIZE = LOG_EVENT_KIND(3, 4), /* address: new; word 2 as POOL_ALLOC; word 3: old
+    LOG_POOL_RESIZE = LOG_EVENT_KIND(3, 4),  /* address: new; word 2 as POOL_ALLOC; word 3: old
                                                address */
+    LOG_OBJECT_CLAIM = LOG_EVENT_KIND(3, 5), /* address: of the block; word 2: declared size 40 |
+                                                number of the walk 24; word 3: its node */
     /* five words */
     LOG_ALLOC_WIDE = LOG_EVENT_KIND(
         4, 0), /* word 2: call flags 8 | alignment_log2 8; word 3: size; word 4: usable */
@@ -275,6 +284,10 @@ enum log_event_kind {
                                            4: result 32 | call 0 mallopt, 1 malloc_trim << 32 */
     LOG_MREMAP = LOG_EVENT_KIND(
         4, 2), /* address: new; word 2: old; word 3: old length; word 4: new length */
+    LOG_OBJECT_NODE = LOG_EVENT_KIND(
+        4, 3), /* address: node, from 1 on; word 2: LOG_DEF_MARKER id of its name 32 |
+                                 enum log_object_kind 8 | number of the walk 24; word 3: parent 32, 0:
+                                 none | objects 32; word 4: bytes of its own */
     /* six words */
     LOG_REALLOC_WIDE = LOG_EVENT_KIND(5, 0), /* word 2: call flags 8 | ticks since the call began
                                                 56; word 3: old; word 4: size; word 5: usable */
@@ -356,6 +369,16 @@ enum {
     LOG_TIME_BITS = 40,
     LOG_DURATION_BITS = 16,
     LOG_POOL_BITS = 24,
+};
+
+enum log_object_kind {
+    LOG_OBJECT_ROOT = 0,
+    LOG_OBJECT_FIELD = 1,   /* part of its parent */
+    LOG_OBJECT_POINTER = 2, /* the same; what is below it is not */
+    LOG_OBJECT_BLOCK = 3,   /* what a pointer owns, or an object on top */
+    LOG_OBJECT_UNUSED = 4,  /* part of a block that waits for elements */
+    LOG_OBJECT_OPAQUE = 5,  /* part of its parent that was not looked into */
+    LOG_OBJECT_PADDING = 6, /* what no member of its parent has */
 };
 
 enum log_heap_kind {

@@ -32,7 +32,7 @@ enum error_code {
 };
 
 enum {
-    ERROR_TEXT_BYTES = 512,
+    ERROR_TEXT_BYTES = 1024, /* the names of all commands are one line */
     ERROR_NO_OFFSET = -1
 };
 

@@ -6,6 +6,7 @@
  * scopes kept nevertheless: recording may be switched on later.
  */
 #include "api/mtrace.h"
+#include "collector/interpose/api_objects.h"
 #include "collector/interpose/api_pools.h"
 #include "collector/life/lifecycle.h"
 #include "collector/log/segment.h"
@@ -156,4 +157,5 @@ MTRACE_EXPORT const struct mtrace_api mtrace_api_1 = {
     .pool_resize = api_pool_resize,
     .pool_free = api_pool_free,
     .pool_destroy = api_pool_destroy,
+    .objects = &api_objects,
 };

@@ -150,6 +150,8 @@ static int pass_2(struct import *import, struct error *err)
     if (code == 0)
         code = pool_tables_write(db, import->facts, import->options->slim, err);
     if (code == 0)
+        code = object_tables_write(db, import->facts, err);
+    if (code == 0)
         progress_end(import->progress, facts_n_allocations(import->facts));
     return code;
 }

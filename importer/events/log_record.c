@@ -73,6 +73,10 @@ static bool is_event(const uint64_t *words, size_t n_words)
     case LOG_POOL_FREE:
     case LOG_POOL_RESIZE:
     case LOG_POOL_END:
+    case LOG_OBJECT_WALK:
+    case LOG_OBJECT_NODE:
+    case LOG_OBJECT_CLAIM:
+    case LOG_OBJECT_WARNING:
         return true;
     case LOG_CULLED:
         return n_words >= CULLED_WORDS;
@@ -114,6 +118,8 @@ static bool is_possible(const uint64_t *words)
                && words[4] <= EVENT_MAX_BYTES;
     case LOG_CULLED:
         return words[3] <= EVENT_MAX_SUM;
+    case LOG_OBJECT_NODE:
+        return words[4] <= EVENT_MAX_SUM;
     default:
         return true;
     }
@@ -288,7 +294,10 @@ uint64_t log_record_claimed_bytes(const struct log_record *record)
         return words[3] + ((words[2] & ~LOG_CULLED_TEMPORARY) >> 16);
     case LOG_POOL_ALLOC:
     case LOG_POOL_RESIZE:
+    case LOG_OBJECT_CLAIM:
         return words[2] & SIZE_MASK;
+    case LOG_OBJECT_NODE:
+        return words[4];
     default:
         return 0;
     }
@@ -423,6 +432,46 @@ static void decode_pool(const uint64_t *words, const struct log_names *names, st
     ret->value = log_names_pool(names, pool);
 }
 
+static const char *label_of(const struct log_names *names, uint32_t label)
+{
+    const char *text = label ? log_names_find_text(names, LOG_DEF_MARKER, label) : NULL;
+
+    return text ? text : "";
+}
+
+static void decode_object(const uint64_t *words, const struct log_names *names, struct event *ret)
+{
+    uint32_t label = (uint32_t)words[2];
+
+    switch (kind_of(words)) {
+    case LOG_OBJECT_WALK:
+        ret->kind = EVENT_OBJECT_WALK;
+        ret->value = (int64_t)(words[2] >> 32);
+        ret->text = phase_name(names, label);
+        break;
+    case LOG_OBJECT_NODE:
+        ret->kind = EVENT_OBJECT_NODE;
+        ret->call = (uint8_t)(words[2] >> 32);
+        ret->value = (int64_t)(words[2] >> 40);
+        ret->text = label_of(names, label);
+        ret->old_address = (uint32_t)words[3];
+        ret->n_culled = words[3] >> 32;
+        ret->size = words[4];
+        break;
+    case LOG_OBJECT_CLAIM:
+        ret->kind = EVENT_OBJECT_CLAIM;
+        ret->size = words[2] & SIZE_MASK;
+        ret->value = (int64_t)(words[2] >> LOG_SIZE_BITS);
+        ret->old_address = (uint32_t)words[3];
+        ret->call = (uint8_t)(words[3] >> 32);
+        break;
+    default:
+        ret->kind = EVENT_OBJECT_WARNING;
+        ret->value = (int64_t)(words[2] >> 32);
+        ret->text = label_of(names, label);
+    }
+}
+
 void log_record_decode(const struct log_record *record, enum log_record_half half,
                        const struct log_names *names, uint32_t thread, uint64_t *n_lost,
                        struct event *ret)
@@ -479,6 +528,12 @@ void log_record_decode(const struct log_record *record, enum log_record_half hal
     case LOG_POOL_RESIZE:
     case LOG_POOL_END:
         decode_pool(words, names, ret);
+        break;
+    case LOG_OBJECT_WALK:
+    case LOG_OBJECT_NODE:
+    case LOG_OBJECT_CLAIM:
+    case LOG_OBJECT_WARNING:
+        decode_object(words, names, ret);
         break;
     default:
         decode_process(words, names, ret);

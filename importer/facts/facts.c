@@ -286,6 +286,7 @@ void facts_free(struct facts *facts)
     totals_free(facts->totals);
     group_totals_free(facts->groups);
     pool_blocks_free(facts->pools);
+    object_walks_done(&facts->walks);
     pairing_free(facts->pairing);
     keyed_done(&facts->chains);
     free(facts->page_bytes);
@@ -406,6 +407,11 @@ static MTRACE_COLD int rare_event(struct facts *facts, const struct event *event
     case EVENT_POOL_RESIZE:
     case EVENT_POOL_END:
         return pool_event(facts, event, err);
+    case EVENT_OBJECT_WALK:
+    case EVENT_OBJECT_NODE:
+    case EVENT_OBJECT_CLAIM:
+    case EVENT_OBJECT_WARNING:
+        return object_walks_event(&facts->walks, event, facts->pairing, facts->pools, err);
     case EVENT_CULLED:
         return culled_event(facts, event, err);
     case EVENT_END: /* one that is taken back says so by another one */

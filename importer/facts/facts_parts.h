@@ -12,6 +12,7 @@
 #include "importer/facts/group_totals.h"
 #include "importer/facts/heap_pages.h"
 #include "importer/facts/heap_ranges.h"
+#include "importer/facts/object_walks.h"
 #include "importer/facts/phases.h"
 #include "importer/facts/pool_blocks.h"
 #include "importer/facts/timeline.h"
@@ -47,6 +48,7 @@ struct facts {
     struct totals *totals;
     struct group_totals *groups; /* NULL: there are none */
     struct pool_blocks *pools;   /* NULL: there are none */
+    struct object_walks walks;
     struct fates *fates;
     struct heap_ranges *heaps;
     struct heap_pages pages[FACTS_MOMENTS];

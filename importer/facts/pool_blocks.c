@@ -76,8 +76,10 @@ static int on_born(void *context, uint32_t pool, const struct live_block *block,
     struct pool_blocks *blocks = context;
     uint32_t process = process_of(blocks, pool);
     struct pool_account *account = account_at(blocks, pool, block->alloc_ns);
-    const struct address_item item = {
-        .address = block->address, .of = pool, .size_bytes = block->size};
+    const struct address_item item = {.address = block->address,
+                                      .of = pool,
+                                      .size_bytes = block->size,
+                                      .id = block->allocation_id};
     int code = address_set_put(&blocks->inner[process], &item, err);
 
     account->allocated_blocks++;
@@ -414,6 +416,17 @@ int pool_blocks_next(struct pool_blocks *blocks, struct pool_row *ret, struct er
         return more;
     int code = next_place(blocks, ret, err);
     return code ? code : 1;
+}
+
+uint64_t pool_blocks_find(const struct pool_blocks *blocks, uint32_t process, uint64_t address,
+                          uint64_t size_bytes, uint64_t *ret_size_bytes)
+{
+    const struct address_item *item = address_set_first_at(&blocks->inner[process], address);
+
+    if (!item || item->address != address || item->size_bytes < size_bytes)
+        return 0;
+    *ret_size_bytes = item->size_bytes;
+    return item->id;
 }
 
 const struct pool_account *pool_blocks_account(const struct pool_blocks *blocks, uint32_t pool)

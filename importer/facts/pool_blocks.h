@@ -60,6 +60,11 @@ int pool_blocks_finish(struct pool_blocks *blocks, struct error *err);
 /* After that. 1, 0 at the end, negative on failure. */
 int pool_blocks_next(struct pool_blocks *blocks, struct pool_row *ret, struct error *err);
 
+/* pool_block_id of the smallest block of a pool that is live at the address now and has room for the bytes;
+ * 0: none. */
+uint64_t pool_blocks_find(const struct pool_blocks *blocks, uint32_t process, uint64_t address,
+                          uint64_t size_bytes, uint64_t *ret_size_bytes);
+
 const struct pool_account *pool_blocks_account(const struct pool_blocks *blocks, uint32_t pool);
 
 /* Ends of what is not live, or was not recorded, and events of pools that the log does not define. */

@@ -59,7 +59,11 @@ enum event_kind {
     EVENT_POOL_FREE,   /* value */
     EVENT_POOL_RESIZE, /* address = new block, old_address = old block, value */
     EVENT_POOL_END,    /* value; address is 0 */
-    EVENT_LOST,        /* none of the log: here a part of it could not be read */
+    EVENT_OBJECT_WALK, /* value = number of the walk, text = its name, NULL: it ends, with `address` warnings */
+    EVENT_OBJECT_NODE, /* address = node, old_address = parent, value, text = name, size = own bytes, n_culled = objects, call = enum log_object_kind */
+    EVENT_OBJECT_CLAIM, /* address, size = declared, old_address = node, value, call = kind: 0 root, 1 unique, 2 shared */
+    EVENT_OBJECT_WARNING, /* value, text */
+    EVENT_LOST,           /* none of the log: here a part of it could not be read */
 };
 
 /* A call that the recording does not name: no kind in the database. */

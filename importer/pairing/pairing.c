@@ -530,6 +530,17 @@ int pairing_event(struct pairing *pairing, const struct event *event, struct err
     }
 }
 
+const struct live_block *pairing_find(struct pairing *pairing, uint32_t process, uint64_t address)
+{
+    return address ? live_table_find(&pairing->processes[process].live, address) : NULL;
+}
+
+const struct live_block *pairing_next_live(const struct pairing *pairing, uint32_t process,
+                                           uint32_t *cursor)
+{
+    return live_table_next(&pairing->processes[process].live, cursor);
+}
+
 void pairing_expect_slot(const struct pairing *pairing, const struct event *event)
 {
     live_table_expect(&pairing->processes[event->process].live, event->address);

@@ -149,6 +149,13 @@ struct pairing_process *pairing_process_get(struct pairing *pairing, uint32_t pr
 /* Takes ALLOC, FREE, REALLOC_*, MOVE, CULLED and LOST; other kinds mean nothing to it. */
 int pairing_event(struct pairing *pairing, const struct event *event, struct error *err);
 
+/* The block that is live at the address now, or NULL; valid until the next event. */
+const struct live_block *pairing_find(struct pairing *pairing, uint32_t process, uint64_t address);
+
+/* All that are live, in no order: *cursor starts at 0; NULL at the end. */
+const struct live_block *pairing_next_live(const struct pairing *pairing, uint32_t process,
+                                           uint32_t *cursor);
+
 /* Hints that the event will come: its slot of the live table is fetched, then, when that is there,
  * the block it most likely ends. */
 void pairing_expect_slot(const struct pairing *pairing, const struct event *event);

@@ -288,6 +288,7 @@ static void write_misuse(struct facts *facts, struct meta_writer *meta)
     meta_number_if_any(meta, "groups.unknown_moves",
                        pairing_counts_get(facts->pairing)->unknown_moves);
     meta_number_if_any(meta, "phases.unknown_ends", facts->n_unknown_phase_ends);
+    meta_number_if_any(meta, "objects.bad_records", facts->walks.n_bad);
     meta_number_if_any(meta, "pools.unknown",
                        facts->n_lost_pool_events
                            + (facts->pools ? pool_blocks_n_unknown(facts->pools) : 0));

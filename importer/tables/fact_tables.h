@@ -31,6 +31,9 @@ int group_tables_write(sqlite3 *db, const struct facts *facts, struct error *err
 /* Pools, and unless slim their blocks. Once, after facts_finish. */
 int pool_tables_write(sqlite3 *db, const struct facts *facts, bool slim, struct error *err);
 
+/* Walks over objects of the program, once. */
+int object_tables_write(sqlite3 *db, struct facts *facts, struct error *err);
+
 /* Processes, threads, objects, modules, frames, backtraces, meta. */
 int code_tables_write(sqlite3 *db, struct facts *facts, struct error *err);
 

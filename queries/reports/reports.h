@@ -19,6 +19,7 @@ int cmd_views_run(struct query *query, struct error *err);
 int cmd_allocations_run(struct query *query, struct error *err);
 int cmd_block_run(struct query *query, struct error *err);
 int cmd_tree_run(struct query *query, struct error *err);
+int cmd_objects_run(struct query *query, struct error *err);
 int cmd_flamegraph_run(struct query *query, struct error *err);
 int cmd_callers_run(struct query *query, struct error *err);
 int cmd_callees_run(struct query *query, struct error *err);

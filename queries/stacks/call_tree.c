@@ -25,7 +25,7 @@ const char *call_tree_name(const struct stack_position *position)
     return position->module ? position->module : "?";
 }
 
-static uint32_t add_node(struct call_tree *tree, uint32_t parent, uint64_t key)
+uint32_t call_tree_add(struct call_tree *tree, uint32_t parent, uint64_t key)
 {
     struct call_node *nodes =
         growing_reserve(tree->nodes, &tree->capacity, (size_t)tree->n + 1, sizeof(*nodes));
@@ -74,7 +74,7 @@ static uint32_t get_child(struct call_tree *tree, uint32_t parent,
     node = id_table_find(&tree->table, hash, is_child, &sought, &key);
     if (node)
         return node - 1;
-    node = add_node(tree, parent, key);
+    node = call_tree_add(tree, parent, key);
     if (node == CALL_TREE_NONE || id_table_add(&tree->table, hash, node + 1) != 0)
         return CALL_TREE_NONE;
     tree->nodes[node].name = call_tree_name(position);
@@ -174,7 +174,7 @@ int call_tree_build(struct call_tree *tree, const struct stack_weights *weights,
     int rc;
 
     *tree = (struct call_tree){0};
-    if (add_node(tree, CALL_TREE_NONE, 0) == CALL_TREE_NONE)
+    if (call_tree_add(tree, CALL_TREE_NONE, 0) == CALL_TREE_NONE)
         return error_set(err, ERROR_NOMEM, "no memory for a call tree");
     tree->nodes[0].name = "all";
     rc = is_bottom_up ? add_bottom_up(tree, weights, err) : add_top_down(tree, weights, err);

@@ -39,6 +39,10 @@ struct call_tree {
     struct id_table table; /* index of a node + 1, by (parent, key) */
 };
 
+/* A node below the parent, or with CALL_TREE_NONE the root; the caller gives it a name and figures. CALL_TREE_NONE: no
+ * memory. */
+uint32_t call_tree_add(struct call_tree *tree, uint32_t parent, uint64_t key);
+
 /* Call call_tree_done in any case. */
 int call_tree_build(struct call_tree *tree, const struct stack_weights *weights, bool is_bottom_up,
                     struct error *err);

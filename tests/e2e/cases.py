@@ -72,6 +72,7 @@ SQL_BY_NAME = {
     "phase_freed": f"SELECT freed_bytes {IN_PHASE}",
     "phase_leaked": f"SELECT leaked_bytes {IN_PHASE}",
     "phase_growth_at_peak": f"SELECT peak_bytes - live_start_bytes {IN_PHASE}",
+    "object_kind": "SELECT sum(self_bytes) FROM object_nodes WHERE kind = '{0}'",
     "pool_blocks": f"{IN_POOL[0]}count(*){IN_POOL[1]}",
     "pool_bytes": f"{IN_POOL[0]}sum(size_bytes){IN_POOL[1]}",
     "pool_freed": f"{IN_POOL[0]}sum(ended_by = 'free'){IN_POOL[1]}",
@@ -90,6 +91,28 @@ SQL |= {
     "unknown_phase_ends": "SELECT value FROM meta WHERE key = 'phases.unknown_ends'",
     "untracked_frees": "SELECT value FROM meta WHERE key = 'frees.untracked'",
     "wrong_answers": "SELECT 0",
+    "walks": "SELECT count(*) FROM object_walks WHERE process_id = 1",
+    "walks_without_names": "SELECT count(*) FROM object_walks w WHERE NOT is_whole OR warnings <> 1 OR "
+                           "(SELECT count(*) FROM object_nodes n WHERE n.walk_id = w.walk_id AND path LIKE 'service;slots;slot;value;text;char') <> 1",
+    "claims": "SELECT count(*) FROM object_claims",
+    "claimed_blocks": "SELECT claimed_blocks FROM object_walks",
+    "claimed_bytes": "SELECT claimed_bytes FROM object_walks",
+    "claimed_own": f"SELECT coalesce(sum(size_bytes), 0) {OWN} AND allocation_id IN (SELECT allocation_id FROM object_claims)",
+    "unclaimed_own": "SELECT coalesce(sum(u.bytes), 0) FROM unclaimed u WHERE backtrace_id IN (SELECT a.backtrace_id FROM allocations a "
+                     "WHERE a.size_bytes % 1000 = 777) AND process_id = 1",
+    "claimed_twice": "SELECT count(*) FROM claimed_twice",
+    "pair_of_owners": "SELECT count(*) FROM claimed_twice WHERE path = 'other;p;owned' AND first_path = 'one;p;owned'",
+    "claims_in_pools": "SELECT count(*) FROM object_claims c JOIN pool_blocks b USING (pool_block_id) WHERE b.address = c.address",
+    "no_block_warnings": "SELECT count(*) FROM object_warnings WHERE text LIKE '%: no live block begins at 0x%'",
+    "too_large_warnings": "SELECT count(*) FROM object_warnings WHERE text LIKE '%: declared as 100 bytes, but its block has 50, 0x%'",
+    "object_warnings": "SELECT count(*) FROM object_warnings",
+    "bad_object_records": "SELECT coalesce((SELECT value FROM meta WHERE key = 'objects.bad_records'), 0)",
+    # V14: all there is of blocks is in the tree, and nothing else but roots that are no blocks.
+    "tree_is_claims": "SELECT (SELECT sum(self_bytes) FROM object_nodes) - (SELECT sum(coalesce((SELECT usable_bytes FROM allocations a "
+                      "WHERE a.allocation_id = c.allocation_id), declared_bytes)) FROM object_claims c WHERE NOT is_repeated)",
+    "few_nodes": "SELECT count(*) < 100 FROM object_nodes",
+    "growth_of_names": "SELECT growth_bytes FROM object_growth WHERE path = 'service;names;name;text;char'",
+    "spare_of_names": "SELECT unused_bytes FROM spare_capacity WHERE path = 'service;names;name' ORDER BY walk_id DESC LIMIT 1",
     "unknown_in_pools": "SELECT value FROM meta WHERE key = 'pools.unknown'",
     "child_pool_bytes": "SELECT sum(size_bytes) FROM pool_blocks WHERE pool = 'late' AND process_id = 2",
     "messages": "SELECT count(*) FROM meta WHERE key LIKE 'message.%' AND value LIKE '%override_next_timestamp%'",
@@ -149,6 +172,10 @@ CASES |= {name: Case(["groups", part], end=("exit", 0), least_events=2, expect={
 CASES |= {"t11_in_child": Case(["groups", "handed_over"], options=["--follow-children"], end=("exit", 0))}
 CASES |= {f"v9_pool_{part}": Case(["pools", part], end=("exit", 0), least_events=2, expect={"child_pool_bytes": None})
           for part in ("arena", "ends", "resize", "misuse", "threads", "late", "heaptrack")}
+OBJECT_CASES = {"v1_v3_v7_v8_v14_every_call": "every_call", "v2_shared": "shared", "v4_bad_sizes": "bad_sizes", "v5_roots": "roots",
+                "v6_v10_size_of_unique": "unique", "v9_arena": "arena", "v11_busy": "busy", "v12_not_called": "not_called", "v15_twice": "twice",
+                "object_cycles": "cycles", "object_growth": "growth", "objects_of_a_crowd": "crowd"}
+CASES |= {name: Case(["objects", part], end=("exit", 0), least_events=2) for name, part in OBJECT_CASES.items()}
 CASES |= {"v9_pool_in_child": Case(["pools", "late"], options=["--follow-children"], end=("exit", 0))}
 CASES |= {"charging_server": plain("charging_server")}
 

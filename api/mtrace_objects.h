@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * mtrace_objects.h: a program shows which of its objects own its memory; beside mtrace.h.
+ *
+ * Model:   a function for each type, a visitor, names the members of an object, and the blocks that
+ *          its pointers own. A walk calls the visitors of roots and makes a tree of it: names, sizes as
+ *          declared, and which blocks were claimed. Objects of one path are one node. Recorded, the tree
+ *          meets the real blocks: what each was asked for and takes, which nobody claims, which two do.
+ * Sizes:   what a member takes is part of its parent; what a pointer owns is not. What is left of an object
+ *          whose members were named is `padding`: holes, and members that were not named.
+ * Cycles:  a block is visited once in a walk, whoever points to it. Types that contain themselves fold
+ *          into one node where they come again under the same key, so that lists are no deep trees.
+ * Threads: a walk belongs to one thread at a time. It reads the objects: who else may change them is
+ *          to be kept out, or the member to be left out by mtrace_visit_opaque. Not in handlers.
+ * Failure: nothing aborts. Pointers that cannot be read, sizes that cannot be, a second owner: not
+ *          followed, and a warning. Where memory is short objects are left out, and counted so.
+ */
+#ifndef MTRACE_OBJECTS_H
+#define MTRACE_OBJECTS_H
+
+#include "mtrace.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct mtrace_visitor; /* an object being visited; valid during the call */
+struct mtrace_walk;
+
+typedef void mtrace_visit(struct mtrace_visitor *visitor, const void *object);
+
+enum mtrace_member_kind {
+    MTRACE_MEMBER_FIELD = 1,
+    MTRACE_MEMBER_UNIQUE = 2,
+    MTRACE_MEMBER_SHARED = 3,
+    MTRACE_MEMBER_ARRAY = 4,
+    MTRACE_MEMBER_VECTOR = 5,
+    MTRACE_MEMBER_TABLE = 6,
+    MTRACE_MEMBER_OPAQUE = 7
+};
+
+/* What the calls below make; all zero but what they say. */
+struct mtrace_member {
+    enum mtrace_member_kind kind;
+    const char *key, *type; /* copied */
+    size_t size_bytes;      /* of the member in its parent */
+    const void *first;
+    size_t count, capacity, element_bytes;
+    mtrace_visit *visit; /* NULL: nothing below it */
+    bool (*is_used)(const void *slot);
+    const char *why;
+};
+
+struct mtrace_root {
+    const char *name;
+    const void *object;
+    size_t size_bytes;
+    mtrace_visit *visit;
+};
+
+/* A part of the table of libmtrace.so. */
+struct mtrace_objects_api {
+    uint32_t size_bytes;
+    bool (*roots_add)(const struct mtrace_root *roots, size_t n_roots);
+    void (*roots_remove)(const void *object);
+    struct mtrace_walk *(*walk_new)(void);
+    void (*walk_free)(struct mtrace_walk *walk);
+    void (*walk_roots)(struct mtrace_walk *walk);
+    void (*walk_object)(struct mtrace_walk *walk, const struct mtrace_root *object);
+    void (*visit)(struct mtrace_visitor *visitor, const struct mtrace_member *member);
+    uint64_t (*walk_total_bytes)(const struct mtrace_walk *walk);
+    size_t (*walk_warnings)(const struct mtrace_walk *walk, const char *const **ret_texts);
+    int (*walk_print)(const struct mtrace_walk *walk, int fd);
+    int (*walk_record)(const struct mtrace_walk *walk, const char *name);
+    uint64_t (*size_of_unique)(const struct mtrace_root *object);
+};
+
+#ifndef MTRACE_TYPES_ONLY
+
+static inline const struct mtrace_objects_api *mtrace_objects_(void)
+{
+    const struct mtrace_api *api = mtrace_found_;
+    return __builtin_expect(api != NULL, 0) ? api->objects : NULL;
+}
+
+/* ---- what a visitor says about its object ---- */
+
+/* A member by value. visit NULL: a leaf. */
+static inline void mtrace_visit_field(struct mtrace_visitor *visitor, const char *key,
+                                      const void *field, size_t size_bytes, mtrace_visit *visit)
+{
+    const struct mtrace_objects_api *api = mtrace_objects_();
+    struct mtrace_member member = {
+        MTRACE_MEMBER_FIELD, key, NULL, size_bytes, field, 0, 0, 0, visit, NULL, NULL};
+    if (api)
+        api->visit(visitor, &member);
+}
+
+/* A pointer (pointer_bytes of the object) that owns an object of size_bytes in a block of its own. NULL
+ * targets own nothing. */
+static inline void mtrace_visit_unique(struct mtrace_visitor *visitor, const char *key,
+                                       size_t pointer_bytes, const char *type, const void *target,
+                                       size_t size_bytes, mtrace_visit *visit)
+{
+    const struct mtrace_objects_api *api = mtrace_objects_();
+    struct mtrace_member member = {MTRACE_MEMBER_UNIQUE, key,   type, pointer_bytes, target, 1, 1,
+                                   size_bytes,           visit, NULL, NULL};
+    if (api)
+        api->visit(visitor, &member);
+}
+
+/* The same where others may own it, too: it is visited once, and stands on top under its type. */
+static inline void mtrace_visit_shared(struct mtrace_visitor *visitor, const char *key,
+                                       size_t pointer_bytes, const char *type, const void *target,
+                                       size_t size_bytes, mtrace_visit *visit)
+{
+    const struct mtrace_objects_api *api = mtrace_objects_();
+    struct mtrace_member member = {MTRACE_MEMBER_SHARED, key,   type, pointer_bytes, target, 1, 1,
+                                   size_bytes,           visit, NULL, NULL};
+    if (api)
+        api->visit(visitor, &member);
+}
+
+/* Elements by value. */
+static inline void mtrace_visit_array(struct mtrace_visitor *visitor, const char *key,
+                                      const void *first, size_t count, size_t element_bytes,
+                                      mtrace_visit *visit)
+{
+    const struct mtrace_objects_api *api = mtrace_objects_();
+    struct mtrace_member member = {MTRACE_MEMBER_ARRAY, key,   NULL, 0,   first, count, count,
+                                   element_bytes,       visit, NULL, NULL};
+    if (api)
+        api->visit(visitor, &member);
+}
+
+/* A pointer that owns a block of `capacity` elements, of which the first `count` are used; the others are
+ * `unused_capacity`. header_bytes: what pointer, count and capacity take in the object. */
+static inline void mtrace_visit_vector(struct mtrace_visitor *visitor, const char *key,
+                                       size_t header_bytes, const char *type, const void *first,
+                                       size_t count, size_t capacity, size_t element_bytes,
+                                       mtrace_visit *visit)
+{
+    const struct mtrace_objects_api *api = mtrace_objects_();
+    struct mtrace_member member = {
+        MTRACE_MEMBER_VECTOR, key,   type, header_bytes, first, count, capacity,
+        element_bytes,        visit, NULL, NULL};
+    if (api)
+        api->visit(visitor, &member);
+}
+
+/* The same of which slots here and there are used, as of a map by hashes. */
+static inline void mtrace_visit_table(struct mtrace_visitor *visitor, const char *key,
+                                      size_t header_bytes, const char *type, const void *slots,
+                                      size_t n_slots, size_t slot_bytes,
+                                      bool (*is_used)(const void *slot), mtrace_visit *visit)
+{
+    const struct mtrace_objects_api *api = mtrace_objects_();
+    struct mtrace_member member = {
+        MTRACE_MEMBER_TABLE, key,   type,    header_bytes, slots, n_slots, n_slots,
+        slot_bytes,          visit, is_used, NULL};
+    if (api)
+        api->visit(visitor, &member);
+}
+
+/* A member that is not looked into, and why: its lock is busy, nobody knows its type. A warning. */
+static inline void mtrace_visit_opaque(struct mtrace_visitor *visitor, const char *key,
+                                       size_t size_bytes, const char *why)
+{
+    const struct mtrace_objects_api *api = mtrace_objects_();
+    struct mtrace_member member = {
+        MTRACE_MEMBER_OPAQUE, key, NULL, size_bytes, NULL, 0, 0, 0, NULL, NULL, why};
+    if (api)
+        api->visit(visitor, &member);
+}
+
+/* ---- roots ---- */
+
+/* An object to begin with in mtrace_walk_roots, as long as it is registered. A second registration of it
+ * replaces the first. false: absent, or too many (4096). */
+static inline bool mtrace_root_register(const char *name, const void *object, size_t size_bytes,
+                                        mtrace_visit *visit)
+{
+    const struct mtrace_objects_api *api = mtrace_objects_();
+    struct mtrace_root root = {name, object, size_bytes, visit};
+    return api ? api->roots_add(&root, 1) : false;
+}
+
+static inline void mtrace_root_unregister(const void *object)
+{
+    const struct mtrace_objects_api *api = mtrace_objects_();
+    if (api)
+        api->roots_remove(object);
+}
+
+/* Registers a variable when the program or library is loaded, until it is unloaded: by an entry in a
+ * section of its own, without any code. At file scope. */
+#    define MTRACE_ROOT(variable, visit)                                                \
+        static const struct mtrace_root MTRACE_UNIQUE_(mtrace_root_, __LINE__)          \
+            __attribute__((section("mtrace_roots"), used, aligned(sizeof(void *)))) = { \
+                #variable, &(variable), sizeof(variable), (visit)}
+
+extern const struct mtrace_root __start_mtrace_roots[] __attribute__((weak, visibility("hidden")));
+extern const struct mtrace_root __stop_mtrace_roots[] __attribute__((weak, visibility("hidden")));
+
+__attribute__((weak, visibility("hidden"), constructor(102))) void mtrace_add_roots_(void);
+__attribute__((weak, visibility("hidden"), destructor(102))) void mtrace_remove_roots_(void);
+
+__attribute__((weak, visibility("hidden"), constructor(102))) void mtrace_add_roots_(void)
+{
+    const struct mtrace_objects_api *api = mtrace_objects_();
+    size_t n = (size_t)(__stop_mtrace_roots - __start_mtrace_roots);
+    if (api && n > 0)
+        (void)api->roots_add(__start_mtrace_roots, n);
+}
+
+__attribute__((weak, visibility("hidden"), destructor(102))) void mtrace_remove_roots_(void)
+{
+    const struct mtrace_objects_api *api = mtrace_objects_();
+    const struct mtrace_root *root;
+    for (root = __start_mtrace_roots; api && root < __stop_mtrace_roots; root++)
+        api->roots_remove(root->object);
+}
+
+/* ---- walks ---- */
+
+/* NULL: absent, or no memory; the calls below then do nothing. */
+static inline struct mtrace_walk *mtrace_walk_new(void)
+{
+    const struct mtrace_objects_api *api = mtrace_objects_();
+    return api ? api->walk_new() : NULL;
+}
+
+static inline void mtrace_walk_free(struct mtrace_walk *walk)
+{
+    if (walk)
+        mtrace_objects_()->walk_free(walk);
+}
+
+/* All that are registered. */
+static inline void mtrace_walk_roots(struct mtrace_walk *walk)
+{
+    if (walk)
+        mtrace_objects_()->walk_roots(walk);
+}
+
+/* One object, which stands on top under the name. It may be a block itself. */
+static inline void mtrace_walk_object(struct mtrace_walk *walk, const char *name,
+                                      const void *object, size_t size_bytes, mtrace_visit *visit)
+{
+    struct mtrace_root root = {name, object, size_bytes, visit};
+    if (walk)
+        mtrace_objects_()->walk_object(walk, &root);
+}
+
+/* As declared, over all nodes. */
+static inline uint64_t mtrace_walk_total_bytes(const struct mtrace_walk *walk)
+{
+    return walk ? mtrace_objects_()->walk_total_bytes(walk) : 0;
+}
+
+/* How many there were; *ret_texts has the first 64 of them, as long as the walk. */
+static inline size_t mtrace_walk_warnings(const struct mtrace_walk *walk,
+                                          const char *const **ret_texts)
+{
+    return walk ? mtrace_objects_()->walk_warnings(walk, ret_texts) : 0;
+}
+
+/* Folded: a line for each node, "a;b;c BYTES", in order of names; for any tool that draws flame graphs.
+ * Sizes are those declared. 0, or an errno value. */
+static inline int mtrace_walk_print(const struct mtrace_walk *walk, int fd)
+{
+    return walk ? mtrace_objects_()->walk_print(walk, fd) : 0;
+}
+
+/* Into the recording, for mtrace-query objects. Blocks are looked up as they are now: to be called before
+ * the program goes on. 0, or an errno value. */
+static inline int mtrace_walk_record(const struct mtrace_walk *walk, const char *name)
+{
+    return walk ? mtrace_objects_()->walk_record(walk, name) : 0;
+}
+
+/* The object with all that it alone owns, by pointers that are unique all the way, as declared. absent:
+ * size_bytes */
+static inline uint64_t mtrace_size_of_unique(const void *object, size_t size_bytes,
+                                             mtrace_visit *visit)
+{
+    const struct mtrace_objects_api *api = mtrace_objects_();
+    struct mtrace_root root = {"", object, size_bytes, visit};
+    return api ? size_bytes + api->size_of_unique(&root) : size_bytes;
+}
+
+/* The same without the object itself. absent: 0 */
+static inline uint64_t mtrace_size_of_unique_allocated_data(const void *object, size_t size_bytes,
+                                                            mtrace_visit *visit)
+{
+    const struct mtrace_objects_api *api = mtrace_objects_();
+    struct mtrace_root root = {"", object, size_bytes, visit};
+    return api ? api->size_of_unique(&root) : 0;
+}
+
+#endif
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * object_roots: the objects that walks begin with, as programs and libraries register them.
+ *
+ * Invariants: OR-1 an object is in it once; who registers it again replaces what was said about it.
+ * Threads: any; a walk that runs meanwhile sees a root or not. Signals: safe. Failure: counted, false.
+ */
+#ifndef MTRACE_COLLECTOR_OBJECT_ROOTS_H
+#define MTRACE_COLLECTOR_OBJECT_ROOTS_H
+
+#include "api/mtrace_objects.h"
+
+enum {
+    OBJECT_ROOTS_MOST = 4096
+};
+
+/* They must live as long as they are registered, but for those that are copied; so must their names. */
+bool object_roots_add(const struct mtrace_root *root);
+
+void object_roots_remove(const void *object);
+
+/* The root in that place; object NULL: none. */
+struct mtrace_root object_roots_at(size_t i);
+
+#endif

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: MIT */
+#include "importer/facts/object_walks.h"
+
+#include "support/growing.h"
+
+#include <stdlib.h>
+
+/* A log may open any number of walks. */
+enum {
+    OPEN_WALKS = 64
+};
+
+void object_walks_done(struct object_walks *walks)
+{
+    for (size_t i = 0; i < walks->n; i++) {
+        free(walks->list[i].nodes);
+        free(walks->list[i].claims);
+        free(walks->list[i].warnings);
+        id_table_done(&walks->list[i].by_address);
+    }
+    free(walks->list);
+    keyed_done(&walks->unclaimed);
+}
+
+/* The walk that the record is of; NULL: none that is open. */
+static struct object_walk *find(struct object_walks *walks, const struct event *event)
+{
+    for (size_t i = walks->n; i-- > 0 && i + OPEN_WALKS >= walks->n;) {
+        struct object_walk *walk = &walks->list[i];
+        if (walk->is_open && walk->process == event->process
+            && walk->number == (uint64_t)event->value)
+            return walk;
+    }
+    return NULL;
+}
+
+static int begin(struct object_walks *walks, const struct event *event, struct error *err)
+{
+    struct object_walk *list =
+        growing_reserve(walks->list, &walks->capacity, walks->n + 1, sizeof(*list));
+
+    if (!list)
+        return error_set(err, ERROR_NOMEM, "out of memory for %zu walks over objects", walks->n);
+    walks->list = list;
+    list[walks->n++] = (struct object_walk){.name = event->text,
+                                            .start_ns = event->time_ns,
+                                            .process = event->process,
+                                            .thread = event->thread,
+                                            .number = (uint64_t)event->value,
+                                            .is_open = true};
+    return 0;
+}
+
+static int add_node(struct object_walks *walks, struct object_walk *walk, const struct event *event,
+                    struct error *err)
+{
+    struct object_node *nodes;
+
+    if (event->address != walk->n_nodes + 1 || event->old_address > walk->n_nodes
+        || event->call > LOG_OBJECT_PADDING || walk->n_nodes >= UINT32_MAX - 1) {
+        walks->n_bad++;
+        return 0;
+    }
+    nodes = growing_reserve(walk->nodes, &walk->nodes_capacity, walk->n_nodes + 2, sizeof(*nodes));
+    if (!nodes)
+        return error_set(err, ERROR_NOMEM, "out of memory for %zu objects", walk->n_nodes);
+    walk->nodes = nodes;
+    nodes[++walk->n_nodes] = (struct object_node){.name = event->text,
+                                                  .parent = (uint32_t)event->old_address,
+                                                  .kind = event->call,
+                                                  .n_objects = event->n_culled,
+                                                  .self_bytes = event->size};
+    return 0;
+}
+
+/* ---- claims ---- */
+
+static void find_block(struct object_claim *claim, const struct event *event,
+                       struct object_node *node, struct pairing *pairing,
+                       const struct pool_blocks *pools)
+{
+    const struct live_block *block;
+
+    if (pools)
+        claim->pool_block_id = pool_blocks_find(pools, event->process, event->address, event->size,
+                                                &claim->size_bytes);
+    block = claim->pool_block_id ? NULL : pairing_find(pairing, event->process, event->address);
+    if (block) {
+        claim->allocation_id = block->allocation_id;
+        claim->size_bytes = block->size;
+    }
+    if (claim->size_bytes > claim->declared_bytes)
+        node->slack_bytes += claim->size_bytes - claim->declared_bytes;
+    if (block && live_block_slack(block) != LIVE_BLOCK_SLACK_UNKNOWN)
+        node->overhead_bytes += live_block_slack(block);
+}
+
+static bool address_equals(const void *context, uint32_t id, const void *key)
+{
+    return ((const struct object_claim *)context)[id - 1].address == *(const uint64_t *)key;
+}
+
+/* Slack and overhead of a block are those of its first claim. */
+static int settle_claim(struct object_walk *walk, const struct event *event,
+                        struct pairing *pairing, const struct pool_blocks *pools, struct error *err)
+{
+    struct object_claim *claim = &walk->claims[walk->n_claims - 1];
+    uint64_t hash = id_table_hash(claim->address, 0);
+    uint32_t first =
+        id_table_find(&walk->by_address, hash, address_equals, walk->claims, &claim->address);
+
+    if (first) {
+        claim->allocation_id = walk->claims[first - 1].allocation_id;
+        claim->pool_block_id = walk->claims[first - 1].pool_block_id;
+        claim->size_bytes = walk->claims[first - 1].size_bytes;
+        claim->is_repeated = true;
+        return 0;
+    }
+    find_block(claim, event, &walk->nodes[claim->node], pairing, pools);
+    return id_table_add(&walk->by_address, hash, (uint32_t)walk->n_claims)
+               ? error_set(err, ERROR_NOMEM, "out of memory for %zu claims", walk->n_claims)
+               : 0;
+}
+
+static int add_claim(struct object_walks *walks, struct object_walk *walk,
+                     const struct event *event, struct pairing *pairing,
+                     const struct pool_blocks *pools, struct error *err)
+{
+    struct object_claim *claims;
+    uint32_t node = (uint32_t)event->old_address;
+
+    if (node == 0 || node > walk->n_nodes || event->call > 2) {
+        walks->n_bad++;
+        return 0;
+    }
+    claims =
+        growing_reserve(walk->claims, &walk->claims_capacity, walk->n_claims + 1, sizeof(*claims));
+    if (!claims)
+        return error_set(err, ERROR_NOMEM, "out of memory for %zu claims", walk->n_claims);
+    walk->claims = claims;
+    claims[walk->n_claims++] = (struct object_claim){.address = event->address,
+                                                     .declared_bytes = event->size,
+                                                     .node = node,
+                                                     .kind = event->call};
+    return settle_claim(walk, event, pairing, pools, err);
+}
+
+/* ---- the end ---- */
+
+static int compare_ids(const void *left, const void *right)
+{
+    uint64_t a = *(const uint64_t *)left;
+    uint64_t b = *(const uint64_t *)right;
+
+    return (a > b) - (a < b);
+}
+
+static int count_live(struct object_walks *walks, struct object_walk *walk, const uint64_t *claimed,
+                      size_t n_claimed, const struct pairing *pairing, struct error *err)
+{
+    uint32_t number = (uint32_t)(walk - walks->list) + 1;
+    const struct live_block *block;
+    uint32_t cursor = 0;
+    int code = 0;
+
+    while (code == 0 && (block = pairing_next_live(pairing, walk->process, &cursor)) != NULL) {
+        const uint64_t id = block->allocation_id;
+        walk->live_blocks++;
+        walk->live_bytes += block->size;
+        if (bsearch(&id, claimed, n_claimed, sizeof(*claimed), compare_ids)) {
+            walk->claimed_blocks++;
+            walk->claimed_bytes += block->size;
+        } else {
+            code = tally_add(&walks->unclaimed, number, block->node, 1, 1, block->size, err);
+        }
+    }
+    return code;
+}
+
+static int end(struct object_walks *walks, struct object_walk *walk, const struct event *event,
+               const struct pairing *pairing, struct error *err)
+{
+    uint64_t *claimed = calloc(walk->n_claims + 1, sizeof(*claimed));
+    size_t n = 0;
+    int code;
+
+    if (!claimed)
+        return error_set(err, ERROR_NOMEM, "out of memory for %zu claims", walk->n_claims);
+    for (size_t i = 0; i < walk->n_claims; i++)
+        if (walk->claims[i].allocation_id)
+            claimed[n++] = walk->claims[i].allocation_id;
+    qsort(claimed, n, sizeof(*claimed), compare_ids);
+    code = count_live(walks, walk, claimed, n, pairing, err);
+    free(claimed);
+    walk->n_warnings = event->address;
+    walk->is_open = false;
+    return code;
+}
+
+static int add_warning(struct object_walk *walk, const char *text, struct error *err)
+{
+    const char **texts = growing_reserve((void *)walk->warnings, &walk->warnings_capacity,
+                                         walk->n_texts + 1, sizeof(*texts));
+
+    if (!texts)
+        return error_set(err, ERROR_NOMEM, "out of memory for %zu warnings", walk->n_texts);
+    walk->warnings = texts;
+    texts[walk->n_texts++] = text;
+    return 0;
+}
+
+int object_walks_event(struct object_walks *walks, const struct event *event,
+                       struct pairing *pairing, const struct pool_blocks *pools, struct error *err)
+{
+    struct object_walk *walk;
+
+    if (event->kind == EVENT_OBJECT_WALK && event->text)
+        return begin(walks, event, err);
+    walk = find(walks, event);
+    if (!walk) {
+        walks->n_bad++;
+        return 0;
+    }
+    switch (event->kind) {
+    case EVENT_OBJECT_NODE:
+        return add_node(walks, walk, event, err);
+    case EVENT_OBJECT_CLAIM:
+        return add_claim(walks, walk, event, pairing, pools, err);
+    case EVENT_OBJECT_WARNING:
+        return add_warning(walk, event->text, err);
+    default:
+        return end(walks, walk, event, pairing, err);
+    }
+}

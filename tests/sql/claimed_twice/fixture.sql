@@ -1,0 +1,2 @@
+-- The second owner, and the first.
+.read objects.sql

@@ -1,0 +1,2 @@
+-- Last walks only, by path.
+.read objects.sql

@@ -1,0 +1,2 @@
+-- What elements use is what was declared without it; slack beside it.
+.read objects.sql
