@@ -3,6 +3,9 @@
 --
 -- The end is not looked at: what a program frees only there has grown until then. What is live at a snapshot and at every
 -- later one came to stay: the least of these, snapshot by snapshot, is the rise whose pattern is told (see the view leaks).
+-- Beside it a queue may fill and drain: then how high the level was before says nothing of the rise:
+-- what passes after the middle of the rise tells it from a queue alone, whose last filling is the rise. Of much more than the rise
+-- the samples show too little to tell.
 CREATE VIEW _site_growth(
   process_id,        -- joins processes
   call_site_id,      -- joins call_sites; NULL: the stacks have no call site
@@ -39,6 +42,7 @@ WITH
   shapes AS MATERIALIZED (
     SELECT process_id, call_site_id, n_all, max(total) AS total, max(fell) AS fell, max(rise) AS largest, count(*) AS changes,
       min(n) FILTER (WHERE 10 * so_far >= total) AS first_n, min(at_ns) FILTER (WHERE 10 * so_far >= total) AS since_ns,
+      min(n) FILTER (WHERE 2 * so_far >= total) AS middle_n,
       min(n) FILTER (WHERE 10 * so_far >= 9 * total) AS last_n,
       min(at_ns) FILTER (WHERE 10 * so_far >= 9 * total) AS until_ns,
       coalesce(sum(rise) FILTER (WHERE 2 * n > n_all), 0) AS late,
@@ -46,15 +50,16 @@ WITH
     FROM rises GROUP BY process_id, call_site_id),
   before AS (
     SELECT s.process_id, s.call_site_id, max(l.live_bytes) FILTER (WHERE l.n < s.first_n) AS before_first,
-      max(l.live_bytes) FILTER (WHERE l.n >= s.first_n) AS since_first
+      max(l.live_bytes) FILTER (WHERE l.n >= s.first_n) AS since_first,
+      max(l.live_bytes - l.kept) FILTER (WHERE l.n >= s.middle_n) AS passing
     FROM shapes AS s JOIN levels AS l ON l.process_id = s.process_id AND l.call_site_id IS s.call_site_id
     GROUP BY s.process_id, s.call_site_id)
 SELECT e.process_id, e.call_site_id, e.n_all, e.from_bytes, e.to_bytes,
   CASE
     WHEN s.total IS NULL THEN NULL
     WHEN s.n_all < 8 THEN 'burst'
-    WHEN 5 * s.late >= s.total AND 2 * s.since_half < s.late
-      OR b.before_first > 0 AND 2 * (b.since_first - b.before_first) < s.total THEN iif(s.fell, 'saw tooth', 'plateau')
+    WHEN (4 * b.passing < s.total OR b.passing > 2 * s.total) AND (5 * s.late >= s.total AND 2 * s.since_half < s.late
+      OR b.before_first > 0 AND 2 * (b.since_first - b.before_first) < s.total) THEN iif(s.fell, 'saw tooth', 'plateau')
     WHEN s.changes < 3 OR 2 * s.largest >= s.total THEN 'burst'
     WHEN 3 * s.last_n < 2 * s.n_all THEN 'plateau'
     WHEN 2 * s.first_n > s.n_all THEN 'late'

@@ -1,11 +1,12 @@
 -- SPDX-License-Identifier: MIT
 -- _site_leaks: one row per leaking call site and rule that suppresses some of its stacks, of which site_leaks is made.
 --
--- The pattern (see the view leaks) is read off the births of the leaked blocks, part by part of the process's life, and
--- off the live bytes of the call site: where these rose by less than half of what was born, new blocks only took the
--- place of old ones. That is asked from the half of the life on, and from where the first tenth of the blocks was born, but not
--- where each eighth of the life has left between half and twice its share: of blocks that are replaced the old ones go, while
--- live bytes that go up and down for other reasons, a queue that fills and drains, hide a leak beside them.
+-- The pattern (see the view leaks) is read off the births of the leaked blocks, part by part of the process's life, and off the
+-- live bytes of the call site. What of these is not among the leaked blocks of that time goes away later (`passing`). No further
+-- growth is, first, where new blocks take the place of as many old ones, as in a cache that is full: what passes gets less and less
+-- from where the leaked ones begin to the end; second, where as much was there and gone just before they began, as in a queue
+-- that fills and drains; third, where hardly more was ever there and the level rises no further: a cache that replaces any block.
+-- A queue that fills and drains beside a leak is none of these: it is there while leaked blocks are born, and not less at the end.
 CREATE VIEW _site_leaks(
   process_id,        -- joins processes
   call_site_id,      -- joins call_sites; NULL: the stacks have no call site
@@ -17,50 +18,65 @@ CREATE VIEW _site_leaks(
   leaked_last_ns,    -- birth of the last of them
   pattern            -- how they came over time
 ) AS
-WITH
+WITH RECURSIVE
   births AS (
     SELECT process_id, call_site_id, rule_id, part, sum(bytes) AS bytes,
       sum(sum(bytes)) OVER (PARTITION BY process_id, call_site_id, rule_id ORDER BY part) AS so_far,
       sum(sum(bytes)) OVER (PARTITION BY process_id, call_site_id, rule_id) AS total
     FROM _leak_births GROUP BY process_id, call_site_id, rule_id, part),
   shapes AS MATERIALIZED (
-    SELECT b.process_id, b.call_site_id, b.rule_id, max(b.total) AS total, max(b.bytes) AS largest,
-      min(b.part) FILTER (WHERE 10 * b.so_far >= b.total) AS first_part,
-      min(b.part) FILTER (WHERE 10 * b.so_far >= 9 * b.total) AS last_part,
-      coalesce(sum(b.bytes) FILTER (WHERE b.part >= 32), 0) AS late,
-      p.start_ns + (p.end_ns - p.start_ns) / 2 AS half_ns, p.end_ns,
-      p.start_ns + (p.end_ns - p.start_ns) / 64 * min(b.part) FILTER (WHERE 10 * b.so_far >= b.total) AS first_ns
-    FROM births AS b JOIN _judged AS p ON p.process_id = b.process_id
-    GROUP BY b.process_id, b.call_site_id, b.rule_id),
-  eighths AS (
-    SELECT process_id, call_site_id, rule_id, sum(bytes) AS bytes, max(total) AS total
-    FROM births GROUP BY process_id, call_site_id, rule_id, part / 8),
-  spreads AS MATERIALIZED (
-    SELECT process_id, call_site_id, rule_id,
-      count(*) = 8 AND 16 * min(bytes) >= max(total) AND 4 * max(bytes) <= max(total) AS is_even
-    FROM eighths GROUP BY process_id, call_site_id, rule_id),
+    SELECT process_id, call_site_id, rule_id, max(total) AS total, max(bytes) AS largest,
+      min(part) FILTER (WHERE 10 * so_far >= total) AS first_part,
+      min(part) FILTER (WHERE 10 * so_far >= 9 * total) AS last_part,
+      coalesce(sum(bytes) FILTER (WHERE part >= 48), 0) AS last_quarter
+    FROM births GROUP BY process_id, call_site_id, rule_id),
   levels AS (
-    SELECT *, max(live_bytes) OVER (PARTITION BY process_id, call_site_id ORDER BY at_ns, snapshot_id) AS highest
-    FROM _site_levels),
-  rises AS (
-    SELECT s.process_id, s.call_site_id, s.rule_id,
-      max(y.live_bytes) FILTER (WHERE y.at_ns > s.half_ns)
-        - coalesce(max(y.live_bytes) FILTER (WHERE y.at_ns <= s.half_ns), 0) AS since_half,
-      max(y.live_bytes) FILTER (WHERE y.at_ns > s.first_ns)
-        - max(y.live_bytes) FILTER (WHERE y.at_ns <= s.first_ns) AS since_first,
-      max(y.live_bytes) FILTER (WHERE y.at_ns <= s.first_ns) AS before_first,
-      max(y.reason = 'regular' AND 2 * y.live_bytes < y.highest) AS fell
-    FROM shapes AS s
-    JOIN levels AS y ON y.process_id = s.process_id AND y.call_site_id IS s.call_site_id AND y.at_ns <= s.end_ns
+    SELECT y.process_id, y.call_site_id, y.live_bytes,
+      min(63, max(0, CAST(64.0 * (y.at_ns - p.start_ns) / max(1, p.end_ns - p.start_ns) AS INTEGER))) AS part,
+      max(y.live_bytes) OVER (PARTITION BY y.process_id, y.call_site_id ORDER BY y.at_ns, y.snapshot_id) AS highest,
+      row_number() OVER (PARTITION BY y.process_id, y.call_site_id ORDER BY y.at_ns, y.snapshot_id) AS n
+    FROM _site_levels AS y JOIN _judged AS p ON p.process_id = y.process_id
+    WHERE y.reason = 'regular' AND y.at_ns <= p.end_ns
+      AND EXISTS (SELECT 1 FROM shapes AS s WHERE s.process_id = y.process_id AND s.call_site_id IS y.call_site_id)),
+  -- One row for each part and leaking call site: the highest level of the part, and the last, which holds on.
+  parts(part) AS (VALUES (0) UNION ALL SELECT part + 1 FROM parts WHERE part < 63),
+  sites AS MATERIALIZED (SELECT process_id, call_site_id, sum(total) AS total FROM shapes GROUP BY process_id, call_site_id),
+  site_births AS MATERIALIZED (SELECT process_id, call_site_id, part, sum(bytes) AS bytes FROM births GROUP BY process_id, call_site_id, part),
+  site_parts AS MATERIALIZED (
+    SELECT process_id, call_site_id, part, max(live_bytes) AS top, max(n) AS n, live_bytes AS last, max(2 * live_bytes < highest) AS fell
+    FROM levels GROUP BY process_id, call_site_id, part),
+  grid AS (
+    SELECT s.process_id, s.call_site_id, s.total, k.part, l.top, l.last, l.fell,
+      sum(coalesce(b.bytes, 0)) OVER (PARTITION BY s.process_id, s.call_site_id ORDER BY k.part) AS so_far,
+      count(l.last) OVER (PARTITION BY s.process_id, s.call_site_id ORDER BY k.part) AS seen
+    FROM sites AS s CROSS JOIN parts AS k
+    LEFT JOIN site_births AS b ON b.process_id = s.process_id AND b.call_site_id IS s.call_site_id AND b.part = k.part
+    LEFT JOIN site_parts AS l ON l.process_id = s.process_id AND l.call_site_id IS s.call_site_id AND l.part = k.part),
+  curves AS MATERIALIZED (
+    SELECT process_id, call_site_id, total AS site_total, part, fell, so_far,
+      coalesce(top, max(last) OVER (PARTITION BY process_id, call_site_id, seen), 0) AS level
+    FROM grid),
+  passing AS (
+    SELECT s.process_id, s.call_site_id, s.rule_id, s.total, s.last_quarter, max(c.site_total) AS site_total, max(c.fell) AS fell,
+      max(c.level - c.so_far) FILTER (
+        WHERE c.part >= 2 * s.first_part - 64 AND 3 * c.part < 64 + 2 * s.first_part) AS before,
+      max(c.level - c.so_far) FILTER (WHERE c.part < s.first_part AND 4 * c.part >= 5 * s.first_part - 72) AS just_before,
+      max(c.level - c.so_far) FILTER (WHERE c.part >= s.first_part) AS since,
+      max(c.level - c.so_far) FILTER (WHERE 2 * c.part >= 64 + s.first_part) AS in_half,
+      max(c.level - c.so_far) FILTER (WHERE 4 * c.part >= 192 + s.first_part) AS after,
+      max(c.level) FILTER (WHERE c.part >= 32) AS highest,
+      max(c.level) FILTER (WHERE c.part >= 48) - max(c.level) FILTER (WHERE c.part BETWEEN 32 AND 47) AS rise
+    FROM shapes AS s JOIN curves AS c ON c.process_id = s.process_id AND c.call_site_id IS s.call_site_id
     GROUP BY s.process_id, s.call_site_id, s.rule_id),
   judged AS (
     SELECT s.*, r.fell,
-      (SELECT count(*) >= 8 FROM snapshots AS n WHERE n.process_id = s.process_id)
-      AND r.fell IS NOT NULL AND NOT e.is_even AND (5 * s.late >= s.total AND 2 * coalesce(r.since_half, 0) < s.late
-        OR r.before_first > 0 AND 2 * coalesce(r.since_first, 0) < s.total) AS is_bounded
+      (SELECT count(*) >= 8 FROM snapshots AS n WHERE n.process_id = s.process_id) AND r.fell IS NOT NULL
+      AND (2 * r.before >= s.total AND 2 * r.before <= 3 * r.site_total AND 4 * r.in_half >= r.before AND 2 * coalesce(r.after, 0) < r.before
+        OR 2 * r.just_before >= s.total AND 4 * r.since < r.just_before
+        OR 4 * r.highest <= 5 * r.site_total AND 4 * coalesce(r.after, 0) <= 3 * r.since
+          AND 20 * s.last_quarter >= s.total AND 20 * r.rise < r.highest) AS is_bounded
     FROM shapes AS s
-    JOIN spreads AS e ON e.process_id = s.process_id AND e.call_site_id IS s.call_site_id AND e.rule_id IS s.rule_id
-    LEFT JOIN rises AS r ON r.process_id = s.process_id AND r.call_site_id IS s.call_site_id AND r.rule_id IS s.rule_id),
+    JOIN passing AS r ON r.process_id = s.process_id AND r.call_site_id IS s.call_site_id AND r.rule_id IS s.rule_id),
   totals AS (
     SELECT process_id, call_site_id, rule_id, count(*) AS stacks, sum(leaked_blocks) AS blocks, sum(leaked_bytes) AS bytes,
       min(leaked_first_ns) AS first_ns, max(leaked_last_ns) AS last_ns

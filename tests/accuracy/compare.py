@@ -22,10 +22,6 @@ import harness  # noqa: E402
 import programs  # noqa: E402
 from harness import Failure, Skip  # noqa: E402
 
-# Blocks that the C and C++ runtimes free only when asked to stay in use, as they do without valgrind.
-VALGRIND = ["valgrind", "--run-libc-freeres=no", "--run-cxx-freeres=no", "--num-callers=2"]
-
-
 def workload(*argv):
     return lambda _: ([harness.Tools.from_environment().workloads / argv[0], *argv[1:]], {})
 
@@ -44,18 +40,6 @@ PROGRAMS = {"leak_c": workload("leak_c"), "leak_cxx": workload("leak_cxx"),
 def run(argv, place, env):
     return subprocess.run([str(a) for a in argv], cwd=place, env=harness.environment(env), stdin=subprocess.DEVNULL,
                           capture_output=True, text=True, errors="replace", timeout=600)
-
-
-def by_valgrind(argv, place, env):
-    said = run([*VALGRIND, f"--log-file={place}/../valgrind.log", *argv], place, env)
-    text = (place.parent / "valgrind.log").read_text(errors="replace")
-    total = re.search(r"total heap usage: ([\d,]+) allocs, ([\d,]+) frees, ([\d,]+) bytes", text)
-    in_use = re.search(r"in use at exit: ([\d,]+) bytes in ([\d,]+) blocks", text)
-    if total is None or in_use is None:
-        raise Failure(f"valgrind said nothing of the heap: {text[-500:]}{said.stderr[-500:]}")
-    allocations, frees, allocated = (int(n.replace(",", "")) for n in total.groups())
-    return {"allocations": allocations, "frees": frees, "allocated_bytes": allocated,
-            "leaked_bytes": int(in_use.group(1).replace(",", ""))}
 
 
 def by_heaptrack(argv, place, env):
@@ -119,7 +103,7 @@ def main():
     print("| program | figure | mtrace | valgrind | | heaptrack | |\n|---|---|--:|--:|--:|--:|--:|")
     for name in args.programs or PROGRAMS:
         try:
-            ours, valgrind, heaptrack = (measure(name, tool) for tool in (by_us, by_valgrind, by_heaptrack))
+            ours, valgrind, heaptrack = (measure(name, tool) for tool in (by_us, harness.valgrind_totals, by_heaptrack))
         except Skip as why:
             print(f"| {name} | not measured: {why} | | | | | |")
             continue

@@ -3,6 +3,7 @@
 
 import hashlib
 import os
+import re
 import resource
 import signal
 import sqlite3
@@ -137,6 +138,25 @@ def record_argv(tools, mode, log, argv, options=()):
     if mode == "record":
         return [tools.record, *options, "-o", log, "--", *argv], {}
     return list(argv), {"LD_PRELOAD": tools.collector, "MTRACE_OUTPUT": str(log)}
+
+
+# Blocks that the C and C++ runtimes free only when asked to stay in use, as they do without valgrind.
+VALGRIND = ["valgrind", "--run-libc-freeres=no", "--run-cxx-freeres=no", "--num-callers=2"]
+
+
+def valgrind_totals(argv, place, env):
+    """What memcheck counts of argv; a realloc is one free and one allocation."""
+    log = place.parent / "valgrind.log"
+    said = subprocess.run([*VALGRIND, f"--log-file={log}", *map(str, argv)], cwd=place, env=environment(env), capture_output=True, text=True,
+                          errors="replace", timeout=600)
+    text = log.read_text(errors="replace")
+    total = re.search(r"total heap usage: ([\d,]+) allocs, ([\d,]+) frees, ([\d,]+) bytes", text)
+    in_use = re.search(r"in use at exit: ([\d,]+) bytes in ([\d,]+) blocks", text)
+    if total is None or in_use is None:
+        raise Failure(f"valgrind said nothing of the heap: {text[-500:]}{said.stderr[-500:]}")
+    allocations, frees, allocated = (int(n.replace(",", "")) for n in total.groups())
+    return {"allocations": allocations, "frees": frees, "allocated_bytes": allocated,
+            "leaked_bytes": int(in_use.group(1).replace(",", ""))}
 
 
 def scratch():

@@ -17,6 +17,9 @@ static void *old_ring[CACHE_BLOCKS];
 static void *bounded[CACHE_BLOCKS];
 static void *teeth[STEPS];
 static void *base[4];
+static void *queue[STEPS];
+static void *ring_beside_leak[CACHE_BLOCKS];
+static void *any_place[CACHE_BLOCKS];
 
 /* The malloc stands in the function itself, which is what is blamed. */
 static void *counted(void *block, unsigned n)
@@ -71,6 +74,24 @@ __attribute__((noinline)) static void *ramp_on_base(unsigned n)
     return counted(malloc(OWN_BYTES(n)), n);
 }
 
+/* Blocks are lost now many at once, now none, beside a queue that fills and drains all the time, higher than what is lost. */
+__attribute__((noinline)) static void *ramp_beside_queue(void)
+{
+    return counted(malloc(OWN_BYTES(9)), 9);
+}
+
+/* Some are lost beside a cache whose oldest block makes place for a new one. */
+__attribute__((noinline)) static void *ramp_beside_cache(void)
+{
+    return counted(malloc(OWN_BYTES(10)), 10);
+}
+
+/* A cache in which a new block takes the place of any. */
+__attribute__((noinline)) static void *plateau_of_any_blocks(void)
+{
+    return counted(malloc(OWN_BYTES(11)), 11);
+}
+
 __attribute__((noinline)) static void *once(void)
 {
     return counted(malloc(OWN_BYTES(900)), 900);
@@ -86,6 +107,29 @@ static void replace(void **place, void *block, unsigned n)
     if (*place)
         own_free(*place, n);
     *place = block;
+}
+
+static void step_beside_others(int i)
+{
+    static unsigned number = 12345;
+    static int n_queued;
+
+    if (i % 37 == 5) {
+        for (int k = 0; k < 5 + i % 11; k++)
+            keep(ramp_beside_queue());
+    }
+    for (int k = 0; k < 3; k++)
+        queue[n_queued++] = ramp_beside_queue();
+    if (i % 29 == 28) {
+        while (n_queued > 0)
+            own_free(queue[--n_queued], 9);
+    }
+    if (i % 4 == 0)
+        keep(ramp_beside_cache());
+    replace(&ring_beside_leak[i % CACHE_BLOCKS], ramp_beside_cache(), 10);
+    number = number * 1103515245 + 12345;
+    replace(&any_place[i < CACHE_BLOCKS ? i : (int)(number >> 16) % CACHE_BLOCKS],
+            plateau_of_any_blocks(), 11);
 }
 
 static void step(int i)
@@ -112,6 +156,7 @@ static void step(int i)
         keep(ramp_on_base(8));
     else
         own_free(ramp_on_base(8), 8);
+    step_beside_others(i);
 }
 
 int main(void)
