@@ -24,6 +24,8 @@
 enum {
     DATABASE_BYTES_PER_EVENT = 28, /* half of a row and of what pass 1 puts aside; and totals */
     SPILL_BYTES_PER_EVENT = 12,
+    DATABASE_BYTES_PER_ROW = 48, /* with all that comes with it */
+    INDEX_BYTES_PER_ROW = 24,    /* what is put aside, and what stays */
     LEAST_BYTES = 1 << 20,
 };
 
@@ -334,6 +336,16 @@ static int make_facts(struct import *import, struct error *err)
                      &import->facts, err);
 }
 
+/* Before, a row was thought to be two events; where little is freed it is one. */
+static int check_space_for_rows(const struct import *import, struct error *err)
+{
+    uint64_t n_rows = import->options->slim ? 0 : facts_n_allocations(import->facts);
+    uint64_t row_bytes =
+        DATABASE_BYTES_PER_ROW + (import->options->index ? INDEX_BYTES_PER_ROW : 0);
+
+    return database_check_space(import->options->target, LEAST_BYTES + n_rows * row_bytes, err);
+}
+
 static int write_all(struct import *import, struct import_result *result, struct error *err)
 {
     sqlite3 *db = database_sqlite(import->database);
@@ -341,6 +353,8 @@ static int write_all(struct import *import, struct import_result *result, struct
 
     if (code == 0)
         code = pass_1(import, err);
+    if (code == 0)
+        code = check_space_for_rows(import, err);
     if (code == 0)
         code = pass_2(import, err);
     if (code == 0) {

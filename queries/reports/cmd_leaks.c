@@ -68,11 +68,12 @@ static const char totals_sql[] =
     " coalesce(sum(l.leaked_bytes) FILTER (WHERE l.rule_id IS NOT NULL), 0),"
     " (SELECT events_dropped FROM processes WHERE process_id = :process),"
     " (SELECT value FROM summary WHERE process_id = :process AND name = 'complete_share')"
-    " FROM site_leaks AS l WHERE l.process_id = :process";
+    " FROM site_leaks AS l WHERE l.process_id = :process AND :site IN (0, l.call_site_id)";
 
 static const char rules_sql[] =
     "SELECT r.rule, sum(l.leaked_bytes), sum(l.leaked_blocks) FROM site_leaks AS l"
     " JOIN suppressions AS r ON r.rule_id = l.rule_id WHERE l.process_id = :process"
+    " AND :site IN (0, l.call_site_id)"
     " GROUP BY r.rule_id ORDER BY 2 DESC, r.rule_id";
 
 static int prepare(const struct query *query, const char *sql, int64_t process_id,
@@ -82,6 +83,9 @@ static int prepare(const struct query *query, const char *sql, int64_t process_i
 
     if (rc == 0)
         sqlite3_bind_int64(*ret, sqlite3_bind_parameter_index(*ret, ":process"), process_id);
+    if (rc == 0 && sqlite3_bind_parameter_index(*ret, ":site"))
+        sqlite3_bind_int64(*ret, sqlite3_bind_parameter_index(*ret, ":site"),
+                           query->options->site_id);
     return rc;
 }
 
@@ -363,6 +367,17 @@ static int print_process(struct query *query, int64_t process_id, struct error *
     return rc;
 }
 
+/* What comes before the stacks of a call site, whether it leaks or not. */
+static int print_head(struct query *query, int64_t process_id, struct error *err)
+{
+    int64_t n_sites = 0;
+    int rc = headline_print(query, process_id, err);
+
+    if (rc == 0)
+        rc = print_totals(query, process_id, &n_sites, err);
+    return rc == 0 ? print_rules(query, process_id, err) : rc;
+}
+
 /* The plain view; below a site, its stacks. */
 static int run_plain(struct query *query, struct error *err)
 {
@@ -391,9 +406,14 @@ static int run_plain(struct query *query, struct error *err)
 int cmd_leaks_run(struct query *query, struct error *err)
 {
     const struct query_options *options = query->options;
+    int rc = 0;
 
-    if (query->style.format != RENDER_TABLE || options->site_id || options->fail_if
-        || options->is_sql_shown || options->sort_by || options->is_wide)
+    if (query->style.format != RENDER_TABLE || options->fail_if || options->is_sql_shown
+        || options->sort_by || options->is_wide)
         return run_plain(query, err);
+    if (options->site_id) {
+        rc = process_ranking_each(query, "leaked_bytes", print_head, err);
+        return rc == 0 ? run_plain(query, err) : rc;
+    }
     return process_ranking_each(query, "leaked_bytes", print_process, err);
 }

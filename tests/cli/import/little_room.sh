@@ -1,0 +1,10 @@
+# Of blocks that are never freed each event is a row: that the disk cannot hold them is said when they are counted, and nothing is left.
+. "$CASES/../lib.sh"
+mkdir small
+mount -t tmpfs -o size=15m none small 2>/dev/null || { echo "skipped: mounting needs root"; exit 77; }
+trap 'umount small' EXIT
+mtrace-record -q -o run.dat -- python3 -c 'import ctypes
+malloc = ctypes.CDLL(None).malloc
+for _ in range(300000): malloc(24)'
+complain mtrace-import run.dat small/out.db
+ls small
