@@ -2,6 +2,7 @@
 #include "importer/command/follow.h"
 
 #include "common/log_format.h"
+#include "importer/command/standing_import.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -50,8 +51,16 @@ static uint64_t pause_after(uint64_t round_ns)
     return pause_ns > FOLLOW_PAUSE_NS ? pause_ns : FOLLOW_PAUSE_NS;
 }
 
+static int one_round(struct standing_import *standing, const struct import_options *round,
+                     bool is_last, struct import_result *ret_result, struct error *err)
+{
+    int code = standing_import_advance(standing, err);
+
+    return code ? code : standing_import_write(standing, round, is_last, ret_result, err);
+}
+
 /* Whoever sends SIGTERM waits a moment: one round more, so that what is left is of now. */
-static int end_soon(const struct import_options *round, struct progress *progress,
+static int end_soon(struct standing_import *standing, const struct import_options *round,
                     volatile sig_atomic_t *interrupted, struct import_result *ret_result,
                     struct error *err)
 {
@@ -59,25 +68,24 @@ static int end_soon(const struct import_options *round, struct progress *progres
     int code;
 
     *interrupted = 0;
-    code = import_run(round, progress, ret_result, err);
+    code = one_round(standing, round, true, ret_result, err);
     if (!*interrupted)
         *interrupted = number;
     return code ? code : error_set(err, ERROR_INTERRUPTED, "interrupted");
 }
 
-int follow_run(const struct import_options *options, struct progress *progress,
-               volatile sig_atomic_t *interrupted, struct import_result *ret_result,
-               struct error *err)
+static int follow(struct standing_import *standing, const struct import_options *options,
+                  volatile sig_atomic_t *interrupted, struct import_result *ret_result,
+                  struct error *err)
 {
     struct import_options round = *options;
     int code = 0;
 
     round.slim = true;
     round.index = false;
-    await_log(round.logs[0], interrupted);
     while (!*interrupted) {
         uint64_t began_ns = progress_now_ns();
-        code = import_run(&round, progress, ret_result, err);
+        code = one_round(standing, &round, false, ret_result, err);
         if (code == 0)
             round.force = true; /* from now on the target is ours */
         if (code || !ret_result->is_growing)
@@ -87,9 +95,25 @@ int follow_run(const struct import_options *options, struct progress *progress,
     if (code && !*interrupted)
         return code;
     if (*interrupted && *interrupted != SIGINT)
-        return end_soon(&round, progress, interrupted, ret_result, err);
+        return end_soon(standing, &round, interrupted, ret_result, err);
     *interrupted = 0;
     round.slim = options->slim;
     round.index = options->index;
-    return import_run(&round, progress, ret_result, err);
+    return one_round(standing, &round, true, ret_result, err);
+}
+
+int follow_run(const struct import_options *options, struct progress *progress,
+               volatile sig_atomic_t *interrupted, struct import_result *ret_result,
+               struct error *err)
+{
+    struct standing_import *standing;
+    int code;
+
+    await_log(options->logs[0], interrupted);
+    code = standing_import_open(options, progress, &standing, err);
+    if (code)
+        return code;
+    code = follow(standing, options, interrupted, ret_result, err);
+    standing_import_close(standing);
+    return code;
 }

@@ -2,8 +2,8 @@
 /*
  * follow: a database that keeps up with a log that is still being written.
  *
- * Model:   rounds. Each imports everything that the log holds so far, without rows of allocations,
- *          beside the target and puts it in the target's place. Between rounds lies a pause of at
+ * Model:   rounds of a standing import. Each makes a database of everything that the log holds so far, without rows of
+ *          allocations, beside the target and puts it in the target's place. Between rounds lies a pause of at
  *          least FOLLOW_PAUSE_NS and FOLLOW_MIN_REST times what the round took, so that a long log
  *          costs no more than a fixed share of one processor. When the recording has ended, or the
  *          user asks, the last round is a whole import.
@@ -12,12 +12,14 @@
  *        the one of that time.
  *   FO-2 A log that no longer grows is imported whole, once, before follow_run returns 0.
  * Threads: one caller.
- * Failure: what import_run says; the target of the round before stays.
+ * Failure: what standing_import.h says; the target of the round before stays.
  */
 #ifndef MTRACE_IMPORTER_FOLLOW_H
 #define MTRACE_IMPORTER_FOLLOW_H
 
-#include "importer/command/import.h"
+#include "importer/command/import_options.h"
+#include "support/error.h"
+#include "support/progress.h"
 
 #include <signal.h>
 

@@ -2,15 +2,12 @@
 #include "importer/command/import.h"
 
 #include "common/attr.h"
+#include "importer/command/import_parts.h"
 #include "importer/events/event_queue.h"
-#include "importer/events/sample_stream.h"
-#include "importer/facts/facts.h"
 #include "importer/symbols/call_sites.h"
 #include "importer/symbols/function_totals.h"
 #include "importer/symbols/given_symbols.h"
 #include "importer/symbols/site_totals.h"
-#include "importer/tables/database.h"
-#include "importer/tables/event_rows.h"
 #include "importer/tables/fact_tables.h"
 #include "importer/tables/stack_index.h"
 #include "support/database_guard.h"
@@ -27,15 +24,6 @@ enum {
     DATABASE_BYTES_PER_ROW = 48, /* with all that comes with it */
     INDEX_BYTES_PER_ROW = 24,    /* what is put aside, and what stays */
     LEAST_BYTES = 1 << 20,
-};
-
-struct import {
-    const struct import_options *options;
-    struct progress *progress;
-    struct log_set *logs;
-    struct database *database;
-    struct event_rows *rows;
-    struct facts *facts;
 };
 
 /* ---- pass 1 ---- */
@@ -112,19 +100,23 @@ static int read_events(struct import *import, struct event_queue *events,
     return code;
 }
 
-static int read_log(struct import *import, struct error *err)
+int import_read(struct import *import, uint64_t mark, struct error *err)
 {
     size_t n_processes = log_set_definitions(import->logs)->n_processes;
     struct event_queue *events = NULL;
     struct sample_stream *samples = NULL;
-    int code = event_queue_open(import->logs, &events, err);
+    int code = event_queue_open(import->logs, import->stream, mark, &events, err);
 
     if (code == 0)
-        code = sample_stream_open(import->logs, &samples, err);
+        code = sample_stream_open(import->logs, import->samples, &samples, err);
     if (code == 0)
         code = read_events(import, events, samples, err);
-    for (uint32_t id = 1; code == 0 && id <= n_processes; id++)
-        code = read_samples(import, samples, id, UINT64_MAX, err);
+    for (uint32_t id = 1; code == 0 && id <= n_processes; id++) {
+        if (mark == UINT64_MAX)
+            code = read_samples(import, samples, id, UINT64_MAX, err);
+        if (import->samples)
+            import->samples[id - 1] = sample_stream_place(samples, id);
+    }
     sample_stream_close(samples);
     event_queue_close(events);
     return code;
@@ -133,10 +125,15 @@ static int read_log(struct import *import, struct error *err)
 static int pass_1(struct import *import, struct error *err)
 {
     progress_begin(import->progress, "reading", "events");
-    int code = read_log(import, err);
+    struct facts_sink sink = event_rows_sink(import->rows);
+    int code = import_read(import, UINT64_MAX, err);
 
+    if (code == 0 && import->kept)
+        code = kept_facts_tell(import->kept, &sink, &import->ids, err);
     if (code == 0)
         code = facts_finish(import->facts, err);
+    if (code == 0 && import->kept)
+        code = facts_renumber(import->facts, &import->ids, err);
     if (code == 0)
         progress_end(import->progress, facts_n_events(import->facts));
     return code;
@@ -329,10 +326,10 @@ static int make_facts(struct import *import, struct error *err)
 {
     int code = event_rows_new(database_sqlite(import->database), &import->rows, err);
 
-    if (code)
+    if (code || import->facts)
         return code;
     struct facts_sink sink = event_rows_sink(import->rows);
-    return facts_new(log_set_definitions(import->logs), &sink, import->options->target,
+    return facts_new(log_set_definitions(import->logs), NULL, &sink, import->options->target,
                      &import->facts, err);
 }
 
@@ -370,7 +367,7 @@ static int write_all(struct import *import, struct import_result *result, struct
     return code ? code : site_totals_write(db, err);
 }
 
-static int import_into(struct import *import, struct import_result *result, struct error *err)
+int import_write(struct import *import, struct import_result *result, struct error *err)
 {
     uint64_t began_ns = progress_now_ns();
     struct stat status;
@@ -383,6 +380,7 @@ static int import_into(struct import *import, struct import_result *result, stru
         code = put_meta_seconds(database_sqlite(import->database), "import.seconds",
                                 result->seconds, err);
     facts_free(import->facts);
+    import->facts = NULL;
     event_rows_free(import->rows); /* its statements would keep the database open */
     if (code == 0)
         code = database_commit(import->database, err);
@@ -402,7 +400,7 @@ int import_run(const struct import_options *options, struct progress *progress,
     int code = log_set_open(options->logs, options->n_logs, &log_options, &import.logs, err);
     if (code)
         return code;
-    code = import_into(&import, ret_result, err);
+    code = import_write(&import, ret_result, err);
     log_set_close(import.logs);
     return code;
 }

@@ -35,13 +35,14 @@ static int fill(void *context, void *to, struct error *err)
     return queue->code;
 }
 
-int event_queue_open(struct log_set *set, struct event_queue **ret, struct error *err)
+int event_queue_open(struct log_set *set, struct stream_state *state, uint64_t mark,
+                     struct event_queue **ret, struct error *err)
 {
     struct event_queue *queue = calloc(1, sizeof *queue);
 
     if (!queue)
         return error_set(err, ERROR_NOMEM, "out of memory for events");
-    int code = event_stream_open(set, &queue->stream, err);
+    int code = event_stream_resume(set, state, mark, &queue->stream, err);
     if (code == 0)
         code = batch_queue_open(EVENT_QUEUE_BATCHES, sizeof(struct event_batch), fill, queue,
                                 &queue->batches, err);

@@ -28,8 +28,10 @@ struct event_batch {
 
 struct event_queue;
 
-/* Close with event_queue_close. */
-int event_queue_open(struct log_set *set, struct event_queue **ret, struct error *err);
+/* Close with event_queue_close. state and mark are those of event_stream_resume; the state is the thread's until the
+ * end is reached. */
+int event_queue_open(struct log_set *set, struct stream_state *state, uint64_t mark,
+                     struct event_queue **ret, struct error *err);
 
 /* NULL is fine; also before the end. */
 void event_queue_close(struct event_queue *queue);

@@ -275,6 +275,18 @@ static int compare_places(const void *left, const void *right)
     return (a->ref > b->ref) - (a->ref < b->ref); /* by sequence, LI */
 }
 
+static uint64_t estimate_events(const struct log_set *set)
+{
+    uint64_t n_events = 0;
+
+    for (size_t i = 0; i < set->n_order; i++) {
+        const struct log_segment_ref *ref =
+            &set->inputs[set->order[i].input]->segments.refs[set->order[i].ref];
+        n_events += ref->is_packed ? ref->n_events : ref->raw_bytes / EVENT_BYTES;
+    }
+    return n_events;
+}
+
 static int order_segments(struct log_set *set, struct error *err)
 {
     for (size_t i = 0; i < set->n_inputs; i++) {
@@ -289,7 +301,69 @@ static int order_segments(struct log_set *set, struct error *err)
     }
     if (set->n_order > 0)
         qsort(set->order, set->n_order, sizeof(*set->order), compare_places);
+    set->n_segments = set->n_order;
+    set->n_events = estimate_events(set);
     return 0;
+}
+
+void log_set_skip_done(struct log_set *set, const struct stream_state *state)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < set->n_order; i++) {
+        const struct log_input *input = set->inputs[set->order[i].input];
+        const struct log_segment_ref *ref = &input->segments.refs[set->order[i].ref];
+        const struct segment_position *position =
+            stream_state_find(state, input->header.run_id, ref->sequence);
+        if (position && position->is_done)
+            set->total_bytes -= ref->raw_bytes;
+        else
+            set->order[n++] = set->order[i];
+    }
+    set->n_order = n;
+}
+
+/* When the last sample of the log was taken; what follows it is written a second later or so. */
+static int find_last_sample(const struct log_set *set, const struct log_input *input,
+                            uint64_t *ret_ns)
+{
+    static _Thread_local struct log_sample
+        samples[PACK_PAYLOAD_MAX_BYTES / sizeof(struct log_sample) + 1];
+    struct log_file_reader *file = input->files[0];
+    size_t n = 0;
+
+    for (size_t i = file->n_samples; i-- > 0 && n == 0;)
+        if (log_file_read_samples(file, file->samples[i], set->pack, samples, &n, NULL) != 0)
+            n = 0;
+    *ret_ns = n ? samples[n - 1].monotonic_ns : 0;
+    return n > 0;
+}
+
+static uint64_t mark_of(const struct log_set *set, const struct log_input *input)
+{
+    uint64_t origin = set->origin_ns << CLOCK_MAP_FRACTION_BITS;
+    struct clock_cursor cursor = {0};
+    uint64_t mark;
+    uint64_t sample_ns;
+
+    if (!input->is_growing)
+        return UINT64_MAX;
+    if (input->clock.final_ticks == 0)
+        return 0;
+    mark = log_set_time(set, input, &cursor, input->clock.final_ticks);
+    if (input->header.end_kind != LOG_END_UNKNOWN || !find_last_sample(set, input, &sample_ns))
+        return mark;
+    sample_ns <<= CLOCK_MAP_FRACTION_BITS;
+    return min_time(mark, sample_ns > origin ? sample_ns - origin : 0);
+}
+
+uint64_t log_set_mark(const struct log_set *set)
+{
+    uint64_t mark = UINT64_MAX;
+
+    for (size_t i = 0; i < set->n_inputs; i++)
+        mark = min_time(mark, mark_of(set, set->inputs[i]));
+    return mark;
 }
 
 static int open_paths(struct log_set *set, const char *const *paths, size_t n_paths,
@@ -422,16 +496,7 @@ const struct log_damage_report *log_set_damage(const struct log_set *set)
 
 uint64_t log_set_estimated_events(const struct log_set *set)
 {
-    uint64_t n_events = 0;
-
-    if (set->heaptrack)
-        return heaptrack_reader_n_events(set->heaptrack);
-    for (size_t i = 0; i < set->n_order; i++) {
-        const struct log_segment_ref *ref =
-            &set->inputs[set->order[i].input]->segments.refs[set->order[i].ref];
-        n_events += ref->is_packed ? ref->n_events : ref->raw_bytes / EVENT_BYTES;
-    }
-    return n_events;
+    return set->heaptrack ? heaptrack_reader_n_events(set->heaptrack) : set->n_events;
 }
 
 bool log_set_is_growing(const struct log_set *set)
@@ -441,5 +506,5 @@ bool log_set_is_growing(const struct log_set *set)
 
 uint64_t log_set_n_segments(const struct log_set *set)
 {
-    return set->n_order;
+    return set->n_segments;
 }

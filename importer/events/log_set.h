@@ -18,6 +18,7 @@
 #ifndef MTRACE_IMPORTER_LOG_SET_H
 #define MTRACE_IMPORTER_LOG_SET_H
 
+#include "importer/events/stream_state.h"
 #include "importer/log/log_damage.h"
 #include "importer/model/definitions.h"
 #include "support/error.h"
@@ -45,6 +46,13 @@ const struct log_damage_report *log_set_damage(const struct log_set *set);
 /* Events that the segment index announces, for progress and plans; exact for packed segments, an
  * estimate for raw ones. */
 uint64_t log_set_estimated_events(const struct log_set *set);
+
+/* Leaves out the segments that were read to their end, and will not grow. */
+void log_set_skip_done(struct log_set *set, const struct stream_state *state);
+
+/* Up to when, in fixed point as clock_map.h has it, all events are in the log and their times are for good, as far as one
+ * can tell: somebody may be held up between looking at the clock and writing. UINT64_MAX: nobody writes any more. */
+uint64_t log_set_mark(const struct log_set *set);
 
 /* Did anybody still write to one of the logs when the set was opened? */
 bool log_set_is_growing(const struct log_set *set);

@@ -37,6 +37,8 @@ struct log_set {
     uint64_t origin_ns;      /* CLOCK_MONOTONIC at time 0 */
     struct segment_place *order;
     size_t n_order, order_capacity;
+    size_t n_segments;                  /* skipped ones included */
+    uint64_t n_events;                  /* as log_set_estimated_events */
     uint64_t total_bytes;               /* payloads of `order` */
     struct pack *pack;                  /* for reading on the caller's thread */
     struct heaptrack_reader *heaptrack; /* its events and samples in place of segments; or NULL */

@@ -27,6 +27,7 @@ struct event_stream {
     size_t n_opened;    /* places of set->order */
     uint64_t next_due;  /* first time of the next place, UINT64_MAX if there is none */
     uint64_t last_time; /* handed out */
+    uint64_t mark;      /* UINT64_MAX: no end but that of the log */
     uint64_t opened_bytes;
     struct log_damage_report ignored; /* takes the damage of a second reading */
 };
@@ -85,8 +86,17 @@ static struct segment_source *new_source(struct event_stream *stream)
 static void close_source(struct event_stream *stream, struct segment_source *source)
 {
     segment_source_close(&stream->sources, source);
+    source->n_told = 0;
     source->next = stream->spare;
     stream->spare = source;
+}
+
+static int save_source(struct event_stream *stream, const struct segment_source *source,
+                       bool is_at_end, struct error *err)
+{
+    if (!stream->sources.state || segment_source_save(&stream->sources, source, is_at_end) == 0)
+        return 0;
+    return error_set(err, ERROR_NOMEM, "out of memory");
 }
 
 static int push_source(struct event_stream *stream, struct segment_source *source,
@@ -118,6 +128,8 @@ static int open_source(struct event_stream *stream, struct loaded_segment *loade
                                 &has_event, err);
     if (r == 0 && has_event)
         return push_source(stream, source, err);
+    if (r == 0)
+        r = save_source(stream, source, true, err);
     close_source(stream, source);
     return r;
 }
@@ -166,8 +178,8 @@ static int open_next(struct event_stream *stream, struct error *err)
 static bool is_next_due(const struct event_stream *stream)
 {
     if (stream->n_heap == 0)
-        return stream->n_opened < stream->sources.set->n_order;
-    return stream->next_due <= stream->heap[0].key >> 1;
+        return stream->n_opened < stream->sources.set->n_order && stream->next_due <= stream->mark;
+    return stream->next_due <= stream->heap[0].key >> 1 && stream->next_due <= stream->mark;
 }
 
 /*
@@ -194,10 +206,11 @@ static void keep_own_order(struct event_stream *stream)
 static void emit(struct event_stream *stream, struct segment_source *source, struct event *ret)
 {
     segment_source_event(&stream->sources, source, ret);
-    if (source->time < stream->last_time)
-        stream->sources.n_backward++;
-    else
+    stream->sources.n_backward += source->is_backward || source->time < stream->last_time;
+    if (source->time >= stream->last_time)
         stream->last_time = source->time;
+    source->told_time = source->time;
+    source->n_told++;
     ret->time_ns = stream->last_time >> CLOCK_MAP_FRACTION_BITS;
 }
 
@@ -215,18 +228,22 @@ static MTRACE_COLD void emit_loss(struct event_stream *stream, struct event *ret
 }
 
 /* The root of the heap moved on or ended. */
-static void settle_root(struct event_stream *stream)
+static int settle_root(struct event_stream *stream, struct error *err)
 {
     struct segment_source *source = stream->heap[0].source;
 
     if (segment_source_advance(&stream->sources, source)) {
         stream->heap[0].key = key_of(source);
     } else {
+        int r = save_source(stream, source, true, err);
+        if (r != 0)
+            return r;
         close_source(stream, source);
         stream->heap[0] = stream->heap[--stream->n_heap];
     }
     if (stream->n_heap > 1)
         sift_down(stream, 0);
+    return 0;
 }
 
 static void add_count(struct event_stream *stream, enum log_damage_kind kind, uint64_t n,
@@ -254,6 +271,44 @@ static void finish(struct event_stream *stream)
     stream->sources.damage = &stream->ignored;
 }
 
+/* The mark is reached: the state is that of now. */
+static int stop(struct event_stream *stream, struct error *err)
+{
+    struct stream_state *state = stream->sources.state;
+    int r = 0;
+
+    for (size_t i = 0; r == 0 && i < stream->n_heap; i++)
+        r = save_source(stream, stream->heap[i].source, false, err);
+    if (r != 0)
+        return r;
+    state->mark = stream->mark;
+    state->last_time = stream->last_time;
+    state->claimed_bytes = stream->sources.claimed_bytes;
+    state->n_lost_nodes = stream->sources.n_lost_nodes;
+    state->n_backward = stream->sources.n_backward;
+    state->n_unknown = stream->sources.n_unknown;
+    for (size_t i = 0; i < stream->n_heap; i++)
+        if (stream->heap[i].source->n_told)
+            state->n_unknown += stream->heap[i].source->reader.n_unknown;
+    state->has_begun = true;
+    return 0;
+}
+
+static int fail_resumed(struct event_stream *stream, struct error *err)
+{
+    stream->sources.state->has_damage |= stream->sources.lost != NULL;
+    return error_set(err, ERROR_FORMAT,
+                     "'%s' is not the continuation of what was read of it before",
+                     log_input_path(stream->sources.set->inputs[0]));
+}
+
+/* Is there nothing up to the mark any more, although there may be behind it? */
+static bool is_at_mark(const struct event_stream *stream)
+{
+    return stream->mark != UINT64_MAX
+           && (stream->n_heap == 0 || stream->heap[0].key >> 1 > stream->mark);
+}
+
 int event_stream_next(struct event_stream *stream, struct event *ret_event, struct error *err)
 {
     if (stream->heaptrack)
@@ -263,6 +318,11 @@ int event_stream_next(struct event_stream *stream, struct event *ret_event, stru
         if (r != 0)
             return r;
     }
+    if (stream->sources.state
+        && (stream->sources.state->is_late || (stream->sources.lost && stream->mark != UINT64_MAX)))
+        return fail_resumed(stream, err);
+    if (is_at_mark(stream))
+        return stop(stream, err);
     if (mtrace_unlikely(stream->sources.lost != NULL)) {
         emit_loss(stream, ret_event);
         return 1;
@@ -274,11 +334,17 @@ int event_stream_next(struct event_stream *stream, struct event *ret_event, stru
     while (stream->heap[0].source->is_at_first)
         keep_own_order(stream);
     emit(stream, stream->heap[0].source, ret_event);
-    settle_root(stream);
-    return 1;
+    int r = settle_root(stream, err);
+    return r ? r : 1;
 }
 
 int event_stream_open(struct log_set *set, struct event_stream **ret, struct error *err)
+{
+    return event_stream_resume(set, NULL, UINT64_MAX, ret, err);
+}
+
+int event_stream_resume(struct log_set *set, struct stream_state *state, uint64_t mark,
+                        struct event_stream **ret, struct error *err)
 {
     struct event_stream *stream = calloc(1, sizeof(*stream));
     int r;
@@ -286,6 +352,15 @@ int event_stream_open(struct log_set *set, struct event_stream **ret, struct err
     if (!stream)
         return error_set(err, ERROR_NOMEM, "out of memory");
     stream->sources.set = set;
+    stream->sources.state = state;
+    stream->mark = mark;
+    if (state) {
+        stream->last_time = state->last_time;
+        stream->sources.claimed_bytes = state->claimed_bytes;
+        stream->sources.n_lost_nodes = state->n_lost_nodes;
+        stream->sources.n_backward = state->n_backward;
+        stream->sources.n_unknown = state->n_unknown;
+    }
     stream->next_due = set->n_order > 0 ? set->order[0].first_time : UINT64_MAX;
     stream->sources.damage = &stream->ignored;
     if (!set->is_damage_complete) {

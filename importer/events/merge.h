@@ -17,12 +17,22 @@
 #define MTRACE_IMPORTER_MERGE_H
 
 #include "importer/events/log_set.h"
+#include "importer/events/stream_state.h"
 #include "importer/model/event.h"
 
 struct event_stream;
 
 /* Starts at the first event. May be opened again after close: the same events in the same order. */
 int event_stream_open(struct log_set *set, struct event_stream **ret, struct error *err);
+
+/*
+ * Starts behind what `state` says was handed out (all zero: at the first event), and ends behind the last
+ * event up to `mark`, a time in fixed point as clock_map.h has it; UINT64_MAX: behind the last of all. The state is
+ * brought up to that when the end is reached. With state->is_late or state->has_damage an error says so: what was handed
+ * out is not the beginning of the recording as it is now. log_set_skip_done comes before.
+ */
+int event_stream_resume(struct log_set *set, struct stream_state *state, uint64_t mark,
+                        struct event_stream **ret, struct error *err);
 
 /* NULL is fine. */
 void event_stream_close(struct event_stream *stream);

@@ -69,7 +69,33 @@ static int next_frame(struct sample_stream *stream, uint32_t process, struct err
     return 0;
 }
 
-int sample_stream_open(struct log_set *set, struct sample_stream **ret, struct error *err)
+/* To the sample behind those that were handed out by an earlier stream. */
+static int go_to(struct sample_stream *stream, uint32_t process, const struct sample_place *place,
+                 struct error *err)
+{
+    struct sample_cursor *cursor = &stream->cursors[process - 1];
+    int r;
+
+    cursor->next_frame = place ? place->frame : 0;
+    r = next_frame(stream, process, err);
+    if (r != 0 || !place || !cursor->samples)
+        return r;
+    if (cursor->next_frame - 1 == place->frame)
+        cursor->at = place->at;
+    return cursor->at < cursor->n_samples ? 0 : next_frame(stream, process, err);
+}
+
+struct sample_place sample_stream_place(const struct sample_stream *stream, uint32_t process)
+{
+    const struct sample_cursor *cursor = &stream->cursors[process - 1];
+
+    return (struct sample_place){.frame =
+                                     cursor->samples ? cursor->next_frame - 1 : cursor->next_frame,
+                                 .at = cursor->samples ? cursor->at : 0};
+}
+
+int sample_stream_open(struct log_set *set, const struct sample_place *from,
+                       struct sample_stream **ret, struct error *err)
 {
     struct sample_stream *stream = calloc(1, sizeof *stream);
     int r = 0;
@@ -82,7 +108,7 @@ int sample_stream_open(struct log_set *set, struct sample_stream **ret, struct e
     if (!stream || !stream->pack || !stream->cursors)
         r = error_set(err, ERROR_NOMEM, "out of memory for samples");
     for (uint32_t process = 1; r == 0 && process <= set->n_inputs; process++)
-        r = next_frame(stream, process, err);
+        r = go_to(stream, process, from ? &from[process - 1] : NULL, err);
     if (r == 0 && set->heaptrack)
         r = copy_heaptrack(stream, err);
     if (r != 0) {

@@ -26,8 +26,17 @@ typedef int sample_fn(void *context, const struct sample *sample);
 
 struct sample_stream;
 
-/* The set must live as long. Close with sample_stream_close. */
-int sample_stream_open(struct log_set *set, struct sample_stream **ret, struct error *err);
+/* How far the samples of a process were handed out; all zero: none of them. */
+struct sample_place {
+    size_t frame, at;
+};
+
+/* The set must live as long. Close with sample_stream_close. from, by process - 1: where to go on; NULL: at the first. */
+int sample_stream_open(struct log_set *set, const struct sample_place *from,
+                       struct sample_stream **ret, struct error *err);
+
+/* Where a stream that is opened later is to go on. */
+struct sample_place sample_stream_place(const struct sample_stream *stream, uint32_t process);
 
 /* NULL is fine. */
 void sample_stream_close(struct sample_stream *stream);

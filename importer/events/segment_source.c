@@ -38,10 +38,10 @@ static void set_time(struct segment_sources *all, struct segment_source *source,
 {
     uint64_t time = log_set_time(all->set, source->input, &source->cursor, ticks);
 
-    if (time >= source->time)
+    source->ticks = ticks;
+    source->is_backward = time < source->time;
+    if (!source->is_backward)
         source->time = time;
-    else
-        all->n_backward++;
 }
 
 static void report_lost_rest(struct segment_sources *all, const struct segment_source *source)
@@ -98,7 +98,7 @@ static enum log_record_found next_record(struct segment_sources *all, struct seg
 }
 
 /* EV-6 */
-static bool is_within_sum(struct segment_sources *all, const struct segment_source *source,
+static bool is_within_sum(struct segment_sources *all, struct segment_source *source,
                           const struct log_record *record)
 {
     uint64_t bytes = log_record_claimed_bytes(record);
@@ -109,6 +109,7 @@ static bool is_within_sum(struct segment_sources *all, const struct segment_sour
         return false;
     }
     all->claimed_bytes += bytes;
+    source->claimed_bytes = source->items ? source->claimed_bytes + bytes : bytes;
     return true;
 }
 
@@ -240,6 +241,77 @@ static void take(struct segment_sources *all, struct segment_source *source,
     source->group_index = LOG_GROUP_ROOT;
 }
 
+/* ---- going on where an earlier stream stopped ---- */
+
+static struct segment_position *find_position(const struct segment_sources *all,
+                                              const struct segment_source *source)
+{
+    return all->state ? stream_state_find(all->state, source->input->header.run_id,
+                                          ref_of(source)->sequence)
+                      : NULL;
+}
+
+/* Of the records of threads. */
+static void go_on(struct segment_source *source, const struct segment_position *position)
+{
+    source->reader.at = source->loaded->payload + position->n_words;
+    source->reader.base_ticks = position->base_ticks;
+    source->reader.thread = position->thread;
+    source->reader.group = position->group;
+    source->time = source->told_time = position->time;
+}
+
+/* Behind the items up to the mark: those that were handed out, unless others came between them. */
+static void skip_told_items(struct segment_sources *all, struct segment_source *source,
+                            const struct segment_position *position)
+{
+    size_t n = 0;
+
+    for (; n < source->n_items; n++)
+        if (log_set_time(all->set, source->input, &source->cursor, source->items[n].ticks)
+            > all->state->mark)
+            break;
+    all->state->is_late |= n != (position ? position->n_items : 0);
+    source->next_item = n;
+}
+
+/* The first event that comes now must not be one that should have come before. */
+static void check_late(struct segment_sources *all, struct segment_source *source)
+{
+    if (all->state && all->state->has_begun
+        && log_set_time(all->set, source->input, &source->cursor, source->ticks)
+               <= all->state->mark)
+        all->state->is_late = true;
+}
+
+int segment_source_save(struct segment_sources *all, const struct segment_source *source,
+                        bool is_at_end)
+{
+    const struct log_segment_ref *ref = ref_of(source);
+    struct segment_position *position;
+
+    if (!is_at_end) {
+        all->claimed_bytes -= source->claimed_bytes;
+        if (source->n_told == 0)
+            return 0; /* it is as it was */
+    }
+    position = stream_state_get(all->state, source->input->header.run_id, ref->sequence);
+    if (!position)
+        return ERROR_NOMEM;
+    position->is_done = is_at_end && ref->is_complete;
+    position->has_told |= source->n_told > 0;
+    position->time = source->told_time;
+    position->base_ticks = source->reader.base_ticks;
+    position->thread = source->reader.thread;
+    position->group = source->reader.group;
+    position->is_half = !is_at_end && source->half == LOG_RECORD_END && !source->items;
+    position->n_items = (uint32_t)(is_at_end ? source->n_items : source->next_item - 1);
+    if (!source->items)
+        position->n_words = (uint32_t)((is_at_end ? source->reader.at : source->record.words)
+                                       - source->loaded->payload);
+    return 0;
+}
+
 int segment_source_open(struct segment_sources *all, struct segment_source *source,
                         struct loaded_segment *loaded, bool is_windowed, bool *ret_has_event,
                         struct error *err)
@@ -249,15 +321,25 @@ int segment_source_open(struct segment_sources *all, struct segment_source *sour
 
     take(all, source, loaded);
     ref = ref_of(source);
-    if (is_windowed && ref->kind == LOG_SEGMENT_EVENTS && ref->raw_bytes > WINDOW_BYTES)
+    const struct segment_position *position = find_position(all, source);
+    if (is_windowed && !position && ref->kind == LOG_SEGMENT_EVENTS
+        && ref->raw_bytes > WINDOW_BYTES)
         keep_window(source, 0, WINDOW_WORDS);
     if (ref->kind == LOG_SEGMENT_SIDE) {
         r = open_side(all, source, ref->raw_bytes, err);
+        if (all->state && all->state->has_begun)
+            skip_told_items(all, source, position);
         *ret_has_event = source->items && segment_source_advance(all, source);
     } else {
+        if (position)
+            go_on(source, position);
         *ret_has_event = segment_source_advance(all, source);
+        if (*ret_has_event && position && position->is_half)
+            segment_source_advance(all, source);
     }
-    source->is_at_first = true;
+    if (*ret_has_event)
+        check_late(all, source);
+    source->is_at_first = !position || !position->has_told;
     return r;
 }
 
@@ -270,6 +352,15 @@ void segment_source_close(struct segment_sources *all, struct segment_source *so
     read_ahead_release(all->ahead, source->loaded);
     free(source->items);
     source->items = NULL;
+}
+
+/* The same whenever the segment is read, and wherever it lies then. */
+static uint64_t pair_of(const struct segment_source *source)
+{
+    uint64_t place = ref_of(source)->sequence * (LOG_SEGMENT_BYTES / sizeof(uint64_t))
+                     + (uint64_t)(source->record.words - source->loaded->payload);
+
+    return place ^ (uint64_t)source->input->names.process << 48;
 }
 
 void segment_source_event(struct segment_sources *all, struct segment_source *source,
@@ -290,6 +381,5 @@ void segment_source_event(struct segment_sources *all, struct segment_source *so
     if (ret->kind != EVENT_MOVE && ret->kind != EVENT_CULLED)
         ret->group = source->group;
     if (source->half != LOG_RECORD_WHOLE)
-        ret->pair = (uint64_t)source->loaded->place * LOG_SEGMENT_BYTES
-                    + (uint64_t)(record->words - source->loaded->payload) + 1;
+        ret->pair = pair_of(source);
 }

@@ -17,6 +17,7 @@
 #include "importer/events/log_record.h"
 #include "importer/events/log_set_parts.h"
 #include "importer/events/read_ahead.h"
+#include "importer/events/stream_state.h"
 #include "importer/model/event.h"
 
 #include <stdbool.h>
@@ -29,11 +30,17 @@ struct segment_sources {
     uint64_t n_lost_nodes, n_backward, n_unknown, n_impossible;
     uint64_t claimed_bytes;       /* of all events so far: EV-6 */
     const struct log_input *lost; /* of which a part could not be read just now, or NULL */
+    struct stream_state *state;   /* NULL: all is read at once */
 };
 
 struct segment_source {
     struct segment_source *next; /* its owner's */
     uint64_t time;               /* of `record`; fixed point, clock_map.h */
+    uint64_t ticks;              /* what that was made of */
+    uint64_t told_time;          /* of the event handed out last */
+    uint64_t claimed_bytes;      /* EV-6: of what is to be read again if it stops here */
+    size_t n_told;               /* since it was opened */
+    bool is_backward;            /* its stamp lies before that of the event before */
     struct log_record record;
     enum log_record_half half;
     struct log_record_reader reader;
@@ -55,6 +62,10 @@ int segment_source_open(struct segment_sources *all, struct segment_source *sour
                         struct loaded_segment *loaded, bool is_windowed, bool *ret_has_event,
                         struct error *err);
 void segment_source_close(struct segment_sources *all, struct segment_source *source);
+
+/* Notes in all->state where it stands; is_at_end: behind its last event. ERROR_NOMEM or 0. */
+int segment_source_save(struct segment_sources *all, const struct segment_source *source,
+                        bool is_at_end);
 
 /* Goes to the next event; false behind the last. */
 bool segment_source_advance(struct segment_sources *all, struct segment_source *source);

@@ -170,26 +170,39 @@ static bool has_dropped_events(const struct definitions_process *process)
     return false;
 }
 
+static bool is_untraced(const struct definitions_process *process)
+{
+    return (process->flags & (LOG_FLAG_STARTED_OFF | LOG_FLAG_SIDE_TRACING_OFF)) != 0;
+}
+
+static struct pairing_process traits_of(const struct definitions_process *process)
+{
+    const uint32_t untracked =
+        LOG_FLAG_STARTED_OFF | LOG_FLAG_SIDE_TRACING_OFF | LOG_FLAG_FOREIGN_NEW;
+
+    return (struct pairing_process){
+        .is_forked = (process->flags & LOG_FLAG_FORKED) != 0,
+        .has_lost_events = process->has_lost_events || has_dropped_events(process),
+        .has_untracked_blocks = (process->flags & untracked) != 0,
+        .ended_in_exec = process->end_kind && strcmp(process->end_kind, "exec") == 0,
+    };
+}
+
 static void process_begin(struct facts *facts, uint32_t id)
 {
     const struct definitions_process *process = &facts->definitions->processes[id];
     struct process_facts *own = &facts->processes[id];
-    struct pairing_process *traits = pairing_process_get(facts->pairing, id);
 
     own->last_ns = process->last_ns > process->start_ns ? process->last_ns : process->start_ns;
+    own->traits = traits_of(process);
+    *pairing_process_get(facts->pairing, id) = own->traits;
     timeline_init(&own->timeline, process->start_ns);
     mappings_init(&own->mappings, id, facts->page_bytes[id], &facts->last_mapping_id,
                   facts->sink.mapping, facts->sink.context);
-    own->was_untraced = (process->flags & (LOG_FLAG_STARTED_OFF | LOG_FLAG_SIDE_TRACING_OFF)) != 0;
-    traits->is_forked = (process->flags & LOG_FLAG_FORKED) != 0;
-    traits->has_lost_events = process->has_lost_events || has_dropped_events(process);
-    traits->has_untracked_blocks =
-        (process->flags & (LOG_FLAG_STARTED_OFF | LOG_FLAG_SIDE_TRACING_OFF | LOG_FLAG_FOREIGN_NEW))
-        != 0;
-    traits->ended_in_exec = process->end_kind && strcmp(process->end_kind, "exec") == 0;
+    own->was_untraced = own->is_untraced = is_untraced(process);
     /* what the header of an image before an exec knows as last is the next image's */
     snapshots_plan(facts->snapshots, id, process->start_ns,
-                   traits->ended_in_exec ? process->start_ns : process->last_ns);
+                   own->traits.ended_in_exec ? process->start_ns : process->last_ns);
 }
 
 /* The header of a damaged log may say anything. */
@@ -209,8 +222,9 @@ static int make_arrays(struct facts *facts, size_t n, struct error *err)
     if (!facts->processes || !facts->page_bytes || !facts->moments_ns[FACTS_AT_PEAK]
         || !facts->moments_ns[FACTS_AT_END])
         return error_set(err, ERROR_NOMEM, "out of memory for %zu processes", n);
-    for (size_t i = 1; i <= n; i++) {
-        facts->page_bytes[i] = plausible_page_bytes(facts->definitions->processes[i].page_bytes);
+    for (size_t i = 1; i <= n; i++) { /* those to come are of the same machine */
+        size_t id = i <= facts->definitions->n_processes ? i : 1;
+        facts->page_bytes[i] = plausible_page_bytes(facts->definitions->processes[id].page_bytes);
     }
     return 0;
 }
@@ -218,8 +232,8 @@ static int make_arrays(struct facts *facts, size_t n, struct error *err)
 static int make_parts(struct facts *facts, const char *target, struct error *err)
 {
     const struct definitions *definitions = facts->definitions;
-    uint32_t n_processes = (uint32_t)definitions->n_processes;
-    uint32_t n_threads = (uint32_t)definitions->n_threads;
+    uint32_t n_processes = facts->room.n_processes;
+    uint32_t n_threads = facts->room.n_threads;
     struct pairing_sink sink = {facts,        on_born,        on_moved, on_ended,
                                 on_explained, on_chain_ended, on_left};
     int code = make_arrays(facts, n_processes, err);
@@ -227,8 +241,7 @@ static int make_parts(struct facts *facts, const char *target, struct error *err
     if (code == 0)
         code = pairing_new(n_processes, n_threads, &sink, &facts->pairing, err);
     if (code == 0)
-        code = totals_new(n_processes, n_threads, (uint32_t)definitions->n_backtraces,
-                          &facts->totals, err);
+        code = totals_new(n_processes, n_threads, facts->room.n_nodes, &facts->totals, err);
     if (code == 0)
         code = heap_ranges_new(n_processes, facts->page_bytes, &facts->heaps, err);
     if (code == 0)
@@ -246,8 +259,9 @@ static int make_parts(struct facts *facts, const char *target, struct error *err
     return code;
 }
 
-int facts_new(const struct definitions *definitions, const struct facts_sink *sink,
-              const char *target, struct facts **ret, struct error *err)
+int facts_new(const struct definitions *definitions, const struct facts_room *room,
+              const struct facts_sink *sink, const char *target, struct facts **ret,
+              struct error *err)
 {
     struct facts *facts = calloc(1, sizeof *facts);
 
@@ -255,22 +269,64 @@ int facts_new(const struct definitions *definitions, const struct facts_sink *si
         return error_set(err, ERROR_NOMEM, "out of memory");
     facts->sink = *sink;
     facts->definitions = definitions;
+    facts->room = room ? *room
+                       : (struct facts_room){(uint32_t)definitions->n_processes,
+                                             (uint32_t)definitions->n_threads,
+                                             (uint32_t)definitions->n_backtraces};
     int code = make_parts(facts, target, err);
     if (code) {
         facts_free(facts);
         return code;
     }
-    for (uint32_t id = 1; id <= definitions->n_processes; id++)
-        process_begin(facts, id);
+    while (facts->n_processes < definitions->n_processes)
+        process_begin(facts, ++facts->n_processes);
     *ret = facts;
     return 0;
+}
+
+/* Is it the process that it was, only longer? */
+static bool process_continue(struct facts *facts, uint32_t id)
+{
+    const struct definitions_process *process = &facts->definitions->processes[id];
+    struct process_facts *own = &facts->processes[id];
+    struct pairing_process traits = traits_of(process);
+
+    if (process->last_ns > own->last_ns)
+        own->last_ns = process->last_ns;
+    pairing_process_get(facts->pairing, id)->ended_in_exec = own->traits.ended_in_exec =
+        traits.ended_in_exec;
+    return process->start_ns == own->timeline.start_ns && is_untraced(process) == own->is_untraced
+           && traits.is_forked == own->traits.is_forked
+           && traits.has_lost_events == own->traits.has_lost_events
+           && traits.has_untracked_blocks == own->traits.has_untracked_blocks;
+}
+
+bool facts_continue(struct facts *facts, const struct definitions *definitions)
+{
+    bool is_same = definitions->n_processes <= facts->room.n_processes
+                   && definitions->n_processes >= facts->n_processes
+                   && definitions->n_threads <= facts->room.n_threads
+                   && definitions->n_backtraces <= facts->room.n_nodes
+                   && (definitions->n_groups > 0) == (facts->groups != NULL)
+                   && (definitions->n_pools > 0) == (facts->pools != NULL);
+
+    facts->definitions = definitions;
+    for (uint32_t id = 1; is_same && id <= facts->n_processes; id++)
+        is_same = process_continue(facts, id);
+    while (is_same && facts->n_processes < definitions->n_processes) {
+        uint32_t id = ++facts->n_processes;
+        is_same =
+            plausible_page_bytes(definitions->processes[id].page_bytes) == facts->page_bytes[id];
+        process_begin(facts, id);
+    }
+    return is_same;
 }
 
 void facts_free(struct facts *facts)
 {
     if (!facts)
         return;
-    for (size_t i = 0; facts->processes && i <= facts->definitions->n_processes; i++) {
+    for (size_t i = 0; facts->processes && i <= facts->n_processes; i++) {
         timeline_done(&facts->processes[i].timeline);
         mappings_done(&facts->processes[i].mappings);
         phases_done(&facts->processes[i].phases);
@@ -568,6 +624,54 @@ int facts_finish(struct facts *facts, struct error *err)
     return code;
 }
 
+static void renumber_tally(struct keyed *tally, const uint32_t *from, const uint32_t *to)
+{
+    struct tally_entry *entries = tally->elements;
+
+    for (size_t i = 0; i < tally->n; i++) {
+        entries[i].from = from[entries[i].from];
+        entries[i].to = to ? to[entries[i].to] : entries[i].to;
+    }
+}
+
+static int renumber_threads(struct totals *totals, const struct facts *facts, struct error *err)
+{
+    size_t n = facts->definitions->n_threads;
+    struct thread_totals *threads = calloc((size_t)totals->n_threads + 1, sizeof *threads);
+
+    if (!threads)
+        return error_set(err, ERROR_NOMEM, "out of memory for totals of %zu threads", n);
+    for (size_t number = 1; number <= n; number++)
+        threads[facts->ids.threads[number]] = totals->threads[number];
+    free(totals->threads);
+    totals->threads = threads;
+    return 0;
+}
+
+int facts_renumber(struct facts *facts, const struct facts_ids *ids, struct error *err)
+{
+    struct totals *totals = facts->totals;
+    struct chain_totals_entry *chains = facts->chains.elements;
+
+    facts->ids = *ids;
+    for (uint32_t id = 1; id <= facts->n_processes; id++) {
+        const struct process_totals *process = &totals->processes[id];
+        struct phases *phases = &facts->processes[id].phases;
+        for (uint32_t i = 0; i < process->n_stacks; i++) {
+            struct stack_totals *stack = totals_stack(process, i);
+            stack->node = ids->backtraces[stack->node];
+        }
+        for (size_t i = 0; i < phases->n; i++)
+            phases->list[i].thread = ids->threads[phases->list[i].thread];
+    }
+    renumber_tally(&totals->free_sites, ids->backtraces, ids->backtraces);
+    renumber_tally(&totals->flows, ids->threads, ids->threads);
+    renumber_tally(&totals->leaked_births, ids->backtraces, NULL);
+    for (size_t i = 0; i < facts->chains.n; i++)
+        chains[i].first_node = ids->backtraces[chains[i].first_node];
+    return renumber_threads(totals, facts, err);
+}
+
 /* ---- pass 2 ---- */
 
 int facts_begin_rows(struct facts *facts, struct error *err)
@@ -612,11 +716,30 @@ static int place(struct facts *facts, struct allocation *allocation, struct erro
     return code;
 }
 
+static void renumber_row(struct facts *facts, struct allocation *allocation,
+                         const struct pairing_chain **chain)
+{
+    const struct facts_ids *ids = &facts->ids;
+
+    allocation->node = ids->backtraces[allocation->node];
+    allocation->free_node = ids->backtraces[allocation->free_node];
+    allocation->thread = ids->threads[allocation->thread];
+    allocation->free_thread = ids->threads[allocation->free_thread];
+    if (*chain) {
+        facts->chain = **chain;
+        facts->chain.first_node = ids->backtraces[facts->chain.first_node];
+        facts->chain.last_node = ids->backtraces[facts->chain.last_node];
+        *chain = &facts->chain;
+    }
+}
+
 int facts_next_row(struct facts *facts, struct allocation *ret_allocation,
                    const struct pairing_chain **ret_chain, struct error *err)
 {
     int more = fates_next(facts->fates, ret_allocation, ret_chain, err);
 
+    if (more > 0 && mtrace_unlikely(facts->ids.threads != NULL))
+        renumber_row(facts, ret_allocation, ret_chain);
     if (more > 0) {
         int code = place(facts, ret_allocation, err);
         if (code)
@@ -632,6 +755,11 @@ int facts_end_rows(struct facts *facts, struct error *err)
     for (int i = 0; code == 0 && i < FACTS_MOMENTS; i++)
         code = heap_pages_finish(&facts->pages[i], facts->moments_ns[i], err);
     return code;
+}
+
+uint64_t facts_event_ns(const struct facts *facts, uint32_t process)
+{
+    return process <= facts->n_processes ? facts->processes[process].event_ns : 0;
 }
 
 uint64_t facts_n_allocations(const struct facts *facts)

@@ -15,6 +15,7 @@
 #ifndef MTRACE_IMPORTER_FACTS_H
 #define MTRACE_IMPORTER_FACTS_H
 
+#include "importer/facts/facts_numbers.h"
 #include "importer/facts/facts_sink.h"
 #include "importer/model/definitions.h"
 #include "importer/model/event.h"
@@ -25,9 +26,18 @@
 
 struct facts;
 
-/* definitions must live as long as the facts. Temporary files lie beside `target`. */
-int facts_new(const struct definitions *definitions, const struct facts_sink *sink,
-              const char *target, struct facts **ret, struct error *err);
+/* definitions must live as long as the facts, or until others take their place. room NULL: for as many as are defined. Temporary files lie beside `target`. */
+int facts_new(const struct definitions *definitions, const struct facts_room *room,
+              const struct facts_sink *sink, const char *target, struct facts **ret,
+              struct error *err);
+
+/* The recording has grown, so that other definitions stand for it. false: what was made so far would not be what it is if
+ * these had been there from the start on, or there is no room; the facts are worth nothing then. */
+bool facts_continue(struct facts *facts, const struct definitions *definitions);
+
+/* After facts_finish: what events called threads and nodes are numbers, and these are their ids in the definitions. ids must
+ * live until the last row. */
+int facts_renumber(struct facts *facts, const struct facts_ids *ids, struct error *err);
 
 /* NULL is fine. */
 void facts_free(struct facts *facts);
@@ -61,6 +71,9 @@ int facts_next_row(struct facts *facts, struct allocation *ret_allocation,
                    const struct pairing_chain **ret_chain, struct error *err);
 
 int facts_end_rows(struct facts *facts, struct error *err);
+
+/* When its last event so far was; 0: none. */
+uint64_t facts_event_ns(const struct facts *facts, uint32_t process);
 
 uint64_t facts_n_allocations(const struct facts *facts);
 uint64_t facts_n_events(const struct facts *facts);

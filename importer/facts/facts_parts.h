@@ -8,6 +8,7 @@
 #define MTRACE_IMPORTER_FACTS_PARTS_H
 
 #include "importer/facts/chain_totals.h"
+#include "importer/facts/facts_numbers.h"
 #include "importer/facts/facts_sink.h"
 #include "importer/facts/group_totals.h"
 #include "importer/facts/heap_pages.h"
@@ -29,11 +30,13 @@ struct process_facts {
     uint64_t last_ns;  /* of its last event, or what the log's header knows */
     uint64_t event_ns; /* of its last event */
     bool has_exec;     /* another image took its place */
+    bool is_untraced;  /* at times, its definition says */
     bool was_untraced; /* for a while: it may have blocks from then */
     uint64_t peak_snapshot_id, end_snapshot_id;
-    uint64_t own_block_bytes;  /* of live blocks that lie in no heap */
-    uint64_t heap_block_bytes; /* of all others */
-    uint64_t lowest_break;     /* that the program moved; 0: it did not */
+    uint64_t own_block_bytes;      /* of live blocks that lie in no heap */
+    uint64_t heap_block_bytes;     /* of all others */
+    uint64_t lowest_break;         /* that the program moved; 0: it did not */
+    struct pairing_process traits; /* as its definition has them */
 };
 
 enum facts_moment {
@@ -59,6 +62,10 @@ struct facts {
     struct process_facts *processes;     /* by id */
     uint32_t *page_bytes;                /* by process */
     uint64_t *moments_ns[FACTS_MOMENTS]; /* by process; UINT64_MAX: there was no such moment */
+    struct facts_room room;
+    uint32_t n_processes;       /* begun */
+    struct facts_ids ids;       /* facts_renumber; all zero: numbers are ids */
+    struct pairing_chain chain; /* of the row that was told last */
     uint64_t last_mapping_id;
     uint64_t n_events;
     uint64_t n_unknown_phase_ends;

@@ -32,7 +32,7 @@ void clock_map_done(struct clock_map *map)
 
 void clock_map_set_last(struct clock_map *map, uint64_t ticks, uint64_t ns)
 {
-    if (ns <= MAX_NS)
+    if (ns <= MAX_NS && (!map->is_identity || ns > map->last.ns))
         map->last = (struct clock_pair){.ticks = ticks, .ns = ns};
 }
 
@@ -43,8 +43,7 @@ int clock_map_add(struct clock_map *map, uint64_t ticks, uint64_t ns)
     if (ns == 0 || ns > MAX_NS)
         return 0;
     if (map->is_identity) {
-        if (ns > map->last.ns)
-            clock_map_set_last(map, ns, ns);
+        clock_map_set_last(map, ns, ns);
         return 0;
     }
     pairs = growing_reserve(map->pairs, &map->pairs_capacity, map->n_pairs + 1, sizeof(*pairs));

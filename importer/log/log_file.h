@@ -41,6 +41,7 @@ struct log_segment_ref {
     uint8_t kind;        /* enum log_segment_kind */
     uint8_t file;        /* of the log: 0 or 1; set by its owner */
     bool is_packed;
+    bool is_complete; /* nothing will be added to it */
 };
 
 struct log_file_reader {

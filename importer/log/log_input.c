@@ -270,6 +270,7 @@ static int fill(struct log_input *input, const char *path, struct text_arena *ar
     r = open_files(input, path, damage, arena, err);
     if (r == 0)
         input->is_growing = is_being_written(input); /* before: what ends meanwhile is read again */
+    scan.is_growing = input->is_growing;
     uint64_t n_damaged = n_losses(damage);
     if (r == 0)
         r = scan_files(input, &scan, err);

@@ -63,7 +63,10 @@ static struct log_segment_ref make_ref(const struct log_segment *segment, uint64
                                     .base_ticks = segment->base_ticks,
                                     .first_node = segment->first_node,
                                     .thread = segment->thread,
-                                    .kind = (uint8_t)segment->kind};
+                                    .kind = (uint8_t)segment->kind,
+                                    .is_complete = segment->kind == LOG_SEGMENT_EVENTS
+                                                   && (segment->state == LOG_STATE_SEALED
+                                                       || segment->state == LOG_STATE_PACKED)};
 }
 
 static int add_segment(struct log_scan *scan, const struct log_segment *segment,
@@ -169,7 +172,7 @@ static int scan_frame(struct log_scan *scan, struct log_file_reader *file, uint6
                        "frame of an unknown kind");
         return 0;
     }
-    ref.is_packed = true;
+    ref.is_packed = ref.is_complete = true;
     ref.raw_bytes = frame->raw_bytes & ~7u;
     ref.file_bytes = (uint32_t)pack_frame_bytes(frame);
     ref.first_byte = frame->first_byte;
@@ -240,8 +243,9 @@ static int scan_packed(struct log_scan *scan, struct log_file_reader *file, stru
         }
         file->scanned_bytes = offset;
         if (n < sizeof(frame) || sizeof(frame) + frame.payload_bytes > left) {
-            log_damage_add(scan->damage, LOG_DAMAGE_TRUNCATED, file->path, offset, left,
-                           "file ends inside a frame");
+            if (!scan->is_growing) /* else the rest of it comes later */
+                log_damage_add(scan->damage, LOG_DAMAGE_TRUNCATED, file->path, offset, left,
+                               "file ends inside a frame");
             return 0;
         }
         r = scan_frame(scan, file, offset, &frame, err);

@@ -24,6 +24,7 @@ struct log_scan {
     struct clock_map *clock; /* pairs of clock readings of the segments */
     struct log_damage_report *damage;
     struct pack *pack;
+    bool is_growing; /* somebody writes to the file */
 };
 
 /* Adds all segments of the file; notes where its samples are and takes the trailer for its header.

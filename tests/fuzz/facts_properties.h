@@ -95,7 +95,7 @@ static inline void feed_samples(struct facts_seen *seen)
 {
     struct sample_stream *samples;
 
-    require(sample_stream_open(seen->set, &samples, NULL) == 0);
+    require(sample_stream_open(seen->set, NULL, &samples, NULL) == 0);
     for (uint32_t id = 1; id <= log_set_definitions(seen->set)->n_processes; id++)
         require(sample_stream_read(samples, id, UINT64_MAX, feed_sample, seen, NULL) == 0);
     sample_stream_close(samples);
@@ -245,7 +245,7 @@ static inline void check_facts(struct log_set *set)
     uint64_t n_events;
 
     require(n_processes <= FACTS_PROPERTIES_PROCESSES);
-    require(facts_new(log_set_definitions(set), &sink, "/tmp/x", &seen.facts, NULL) == 0);
+    require(facts_new(log_set_definitions(set), NULL, &sink, "/tmp/x", &seen.facts, NULL) == 0);
     n_events = feed_events(&seen);
     add_rows(&seen);
     for (uint32_t id = 1; id <= n_processes; id++) {

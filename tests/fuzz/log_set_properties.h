@@ -88,7 +88,7 @@ static inline void read_samples(struct log_set *set, sample_fn *on_sample)
 {
     struct sample_stream *stream = NULL;
 
-    require(sample_stream_open(set, &stream, NULL) == 0);
+    require(sample_stream_open(set, NULL, &stream, NULL) == 0);
     for (uint32_t process = 1; process <= log_set_definitions(set)->n_processes; process++)
         require(sample_stream_read(stream, process, UINT64_MAX, on_sample, NULL, NULL) == 0);
     sample_stream_close(stream);

@@ -109,6 +109,8 @@ static struct open_segment *begin_segment(struct log_builder *builder, enum log_
     segment->header.index = builder->header.n_segments++;
     segment->header.run_id = builder->header.run_id;
     segment->header.base_ticks = base_ticks;
+    if (builder->header.clock == LOG_CLOCK_MONOTONIC)
+        segment->header.base_monotonic_ns = base_ticks;
     segment->base_ticks = base_ticks;
     return segment;
 }
@@ -411,16 +413,24 @@ static void end_file(struct log_builder *builder)
     write_at(builder, builder->frame, n, builder->file_bytes);
 }
 
+/* In a raw log it goes on, as far as that says. */
+static void end_open_segment(struct log_builder *builder, struct open_segment *segment)
+{
+    if (segment && builder->header.form == LOG_FORM_RAW)
+        segment->header.state = LOG_STATE_FILLING;
+    end_segment(builder, segment);
+}
+
 void log_builder_close(struct log_builder *builder)
 {
-    end_segment(builder, builder->defs);
-    end_segment(builder, builder->nodes);
-    end_segment(builder, builder->side);
+    end_open_segment(builder, builder->defs);
+    end_open_segment(builder, builder->nodes);
+    end_open_segment(builder, builder->side);
     for (size_t i = 0; i < builder->n_threads; i++)
-        end_segment(builder, builder->threads[i]);
+        end_open_segment(builder, builder->threads[i]);
     while (builder->partial) {
         struct open_segment *next = builder->partial->next;
-        end_segment(builder, builder->partial);
+        end_open_segment(builder, builder->partial);
         builder->partial = next;
     }
     end_file(builder);

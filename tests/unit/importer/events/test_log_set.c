@@ -649,7 +649,7 @@ static void test_samples(void **state)
     log_builder_close(builder);
 
     set = log_reading_open(path);
-    assert_int_equal(sample_stream_open(set, &stream, NULL), 0);
+    assert_int_equal(sample_stream_open(set, NULL, &stream, NULL), 0);
     assert_int_equal(sample_stream_read(stream, 1, UINT64_MAX, collect_sample, &end, NULL), 0);
     sample_stream_close(stream);
     assert_int_equal(end - read, 2);

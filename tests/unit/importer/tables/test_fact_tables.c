@@ -80,9 +80,9 @@ static struct fixture *fixture_new(const char *end_kind)
     assert_int_equal(
         event_rows_new(database_sqlite(fixture->database), &fixture->rows, &fixture->err), 0);
     struct facts_sink sink = event_rows_sink(fixture->rows);
-    assert_int_equal(
-        facts_new(&fixture->definitions, &sink, fixture->target, &fixture->facts, &fixture->err),
-        0);
+    assert_int_equal(facts_new(&fixture->definitions, NULL, &sink, fixture->target, &fixture->facts,
+                               &fixture->err),
+                     0);
     return fixture;
 }
 

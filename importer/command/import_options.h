@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * import_options: what an import is asked for, and what it says of itself.
+ */
+#ifndef MTRACE_IMPORTER_IMPORT_OPTIONS_H
+#define MTRACE_IMPORTER_IMPORT_OPTIONS_H
+
+#include "importer/log/log_damage.h"
+#include "importer/symbols/symbols.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct import_options {
+    const char *const *logs;
+    size_t n_logs;
+    const char *target;
+    bool force;      /* replace the target */
+    bool only;       /* not the logs of children */
+    bool slim;       /* no rows of allocations */
+    bool index;      /* a sorted list of allocations by stack */
+    bool no_symbols; /* no functions and lines */
+    struct symbols_options symbols;
+};
+
+struct import_result {
+    uint64_t n_events, n_allocations, n_dropped, n_anomalies;
+    uint64_t log_bytes, database_bytes;
+    uint32_t n_processes;
+    uint32_t n_partial; /* of them recorded late, or not all the time */
+    uint64_t n_untold;  /* modules whose code has no names, because too many were loaded at once */
+    uint32_t n_unseen;  /* of them with an allocator inside, whose blocks are missing */
+    double seconds;
+    bool is_growing;                 /* somebody still wrote to the log when it was opened */
+    bool foreign_malloc;             /* the program's malloc was not ours: nothing was recorded */
+    struct log_damage_report damage; /* strings are gone with the logs: use only numbers */
+    char damage_text[1024];          /* a line for each of the first, "" if none */
+    char unseen_text
+        [512]; /* "jemalloc inside '/the/program' are not …" (why): the first of n_unseen */
+};
+
+#endif

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * import_parts: one import as its steps, for what keeps the first of them between rounds.
+ *
+ * Model, invariants, threads and failure are those of import.h.
+ */
+#ifndef MTRACE_IMPORTER_IMPORT_PARTS_H
+#define MTRACE_IMPORTER_IMPORT_PARTS_H
+
+#include "importer/command/import_options.h"
+#include "importer/events/sample_stream.h"
+#include "importer/events/stream_state.h"
+#include "importer/facts/facts.h"
+#include "importer/facts/kept_facts.h"
+#include "importer/tables/database.h"
+#include "importer/tables/event_rows.h"
+#include "support/error.h"
+#include "support/progress.h"
+
+struct import {
+    const struct import_options *options;
+    struct progress *progress;
+    struct log_set *logs;
+    struct database *database;
+    struct event_rows *rows;
+    struct facts *facts;
+    /* of what was read before; all zero: nothing */
+    struct kept_facts *kept;
+    struct facts_ids ids;
+    struct stream_state *stream;
+    struct sample_place *samples; /* by process - 1 */
+};
+
+/* Facts of the events up to `mark` (event_stream_resume). */
+int import_read(struct import *import, uint64_t mark, struct error *err);
+
+/* Reads what is left and makes the database. The facts are used up. */
+int import_write(struct import *import, struct import_result *result, struct error *err);
+
+#endif

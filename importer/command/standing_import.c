@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: MIT */
+#include "importer/command/standing_import.h"
+
+#include "importer/command/import_parts.h"
+#include "importer/events/log_set_parts.h"
+#include "importer/model/numbering.h"
+#include "support/growing.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum {
+    MIN_PROCESSES = 64, /* room for as many more, at least */
+    MIN_THREADS = 256,
+    MIN_NODES = 1 << 16,
+};
+
+struct standing_import {
+    const struct import_options *options;
+    struct import import; /* facts NULL: nothing is kept */
+    struct stream_state stream;
+    struct numbering numbering;
+    size_t samples_capacity;
+    bool is_unfit; /* nothing can be kept of this recording */
+    unsigned n_beginnings;
+};
+
+int standing_import_open(const struct import_options *options, struct progress *progress,
+                         struct standing_import **ret, struct error *err)
+{
+    struct standing_import *standing = calloc(1, sizeof *standing);
+
+    if (!standing)
+        return error_set(err, ERROR_NOMEM, "out of memory");
+    standing->options = options;
+    standing->import.options = options;
+    standing->import.progress = progress;
+    *ret = standing;
+    return 0;
+}
+
+static void forget(struct standing_import *standing)
+{
+    struct import *import = &standing->import;
+
+    facts_free(import->facts);
+    kept_facts_free(import->kept);
+    free(import->samples);
+    stream_state_done(&standing->stream);
+    numbering_done(&standing->numbering);
+    import->facts = NULL;
+    import->kept = NULL;
+    import->stream = NULL;
+    import->samples = NULL;
+    standing->samples_capacity = 0;
+}
+
+void standing_import_close(struct standing_import *standing)
+{
+    if (!standing)
+        return;
+    forget(standing);
+    log_set_close(standing->import.logs);
+    free(standing);
+}
+
+unsigned standing_import_n_beginnings(const struct standing_import *standing)
+{
+    return standing->n_beginnings;
+}
+
+uint64_t standing_import_n_kept(const struct standing_import *standing)
+{
+    return standing->import.facts ? facts_n_events(standing->import.facts) : 0;
+}
+
+/* ---- advancing ---- */
+
+static int open_logs(struct standing_import *standing, struct error *err)
+{
+    const struct log_set_options options = {.only = standing->options->only};
+
+    log_set_close(standing->import.logs);
+    standing->import.logs = NULL;
+    return log_set_open(standing->options->logs, standing->options->n_logs, &options,
+                        &standing->import.logs, err);
+}
+
+/* Groups, their tags and pools have no numbers that stay. */
+static bool is_fit(const struct standing_import *standing)
+{
+    const struct log_set *logs = standing->import.logs;
+
+    return !standing->is_unfit && !logs->heaptrack && logs->definitions.n_groups == 0
+           && logs->definitions.n_pools == 0;
+}
+
+static uint32_t with_room(size_t n, size_t least)
+{
+    size_t room = n + (n > least ? n : least);
+
+    return room < UINT32_MAX ? (uint32_t)room : UINT32_MAX - 1;
+}
+
+static int take_definitions(struct standing_import *standing, bool *ret_is_other, struct error *err)
+{
+    struct import *import = &standing->import;
+    struct sample_place *samples;
+
+    if (numbering_take(&standing->numbering, import->logs->inputs, import->logs->n_inputs,
+                       &import->logs->definitions, ret_is_other)
+        != 0)
+        return error_set(err, ERROR_NOMEM, "out of memory");
+    import->ids = (struct facts_ids){.threads = standing->numbering.thread_ids,
+                                     .backtraces = standing->numbering.backtrace_ids};
+    samples = growing_reserve(import->samples, &standing->samples_capacity,
+                              import->logs->n_inputs + 1, sizeof *samples);
+    if (!samples)
+        return error_set(err, ERROR_NOMEM, "out of memory");
+    import->samples = samples;
+    import->stream = &standing->stream;
+    return 0;
+}
+
+static int begin(struct standing_import *standing, struct error *err)
+{
+    struct import *import = &standing->import;
+    const struct definitions *definitions = log_set_definitions(import->logs);
+    struct facts_room room = {.n_processes = with_room(definitions->n_processes, MIN_PROCESSES),
+                              .n_threads = with_room(definitions->n_threads, MIN_THREADS),
+                              .n_nodes = with_room(definitions->n_backtraces, MIN_NODES)};
+    bool is_other;
+    int code = take_definitions(standing, &is_other, err);
+
+    standing->n_beginnings++;
+    if (code == 0)
+        code = kept_facts_new(standing->options->target, &import->kept, err);
+    if (code)
+        return code;
+    struct facts_sink sink = kept_facts_sink(import->kept);
+    return facts_new(definitions, &room, &sink, standing->options->target, &import->facts, err);
+}
+
+/* A sample that was written after events that it was taken before. */
+static int find_late_sample(const struct import *import, bool *ret_is_late, struct error *err)
+{
+    struct sample_stream *samples;
+    int code = sample_stream_open(import->logs, import->samples, &samples, err);
+
+    for (uint32_t id = 1; code == 0 && id <= import->logs->n_inputs; id++) {
+        uint64_t event_ns = facts_event_ns(import->facts, id);
+        if (event_ns && sample_stream_time(samples, id) <= event_ns)
+            *ret_is_late = true;
+    }
+    if (code == 0)
+        sample_stream_close(samples);
+    return code;
+}
+
+/* *ret_is_other: what is kept is not the beginning of the log any more. */
+static int go_on(struct standing_import *standing, bool *ret_is_other, struct error *err)
+{
+    struct import *import = &standing->import;
+    int code = take_definitions(standing, ret_is_other, err);
+
+    if (code == 0 && !*ret_is_other)
+        *ret_is_other = !facts_continue(import->facts, log_set_definitions(import->logs));
+    if (code == 0 && !*ret_is_other)
+        code = find_late_sample(import, ret_is_other, err);
+    if (code == 0 && !*ret_is_other)
+        log_set_skip_done(import->logs, import->stream);
+    return code;
+}
+
+static int read_to_mark(struct standing_import *standing, bool *ret_is_other, struct error *err)
+{
+    struct import *import = &standing->import;
+    uint64_t mark = log_set_mark(import->logs);
+
+    if (mark == UINT64_MAX || mark <= standing->stream.mark)
+        return 0;
+    progress_begin(import->progress, "reading", "events");
+    int code = import_read(import, mark, err);
+    progress_end(import->progress, facts_n_events(import->facts));
+    *ret_is_other = standing->stream.is_late || standing->stream.has_damage;
+    standing->is_unfit |= standing->stream.has_damage;
+    if (!*ret_is_other)
+        log_set_skip_done(import->logs, import->stream);
+    return *ret_is_other ? 0 : code;
+}
+
+static int try_advance(struct standing_import *standing, bool *ret_is_other, struct error *err)
+{
+    int code = open_logs(standing, err);
+
+    if (code || !is_fit(standing))
+        return code;
+    code = standing->import.facts ? go_on(standing, ret_is_other, err) : begin(standing, err);
+    return code || *ret_is_other ? code : read_to_mark(standing, ret_is_other, err);
+}
+
+int standing_import_advance(struct standing_import *standing, struct error *err)
+{
+    int code;
+    bool is_other;
+
+    do { /* a second time at most: what begins anew finds nothing that is other, or is unfit */
+        is_other = false;
+        code = try_advance(standing, &is_other, err);
+        if (code || is_other || !is_fit(standing))
+            forget(standing);
+    } while (code == 0 && is_other);
+    return code;
+}
+
+/* ---- writing ---- */
+
+/* What the child says of itself. */
+struct child_report {
+    int code;
+    bool is_other;
+    struct error err;
+    struct import_result result;
+};
+
+static struct child_report write_here(struct standing_import *standing,
+                                      const struct import_options *options)
+{
+    struct child_report report = {0};
+
+    standing->import.options = options;
+    report.code = import_write(&standing->import, &report.result, &report.err);
+    report.is_other = standing->stream.is_late;
+    return report;
+}
+
+static void put_report(int fd, const struct child_report *report)
+{
+    const char *bytes = (const char *)report;
+    size_t n_done = 0;
+
+    while (n_done < sizeof *report) {
+        ssize_t n = write(fd, bytes + n_done, sizeof *report - n_done);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return;
+        n_done += (size_t)n;
+    }
+}
+
+/* A signal that came here is for the child, too. */
+static bool get_report(const struct standing_import *standing, pid_t pid, int fd,
+                       struct child_report *ret)
+{
+    const volatile sig_atomic_t *interrupted = standing->import.progress->interrupted;
+    bool is_told = false;
+    size_t n_done = 0;
+
+    while (n_done < sizeof *ret) {
+        ssize_t n = read(fd, (char *)ret + n_done, sizeof *ret - n_done);
+        if (n < 0 && errno == EINTR) {
+            if (interrupted && *interrupted && !is_told)
+                is_told = kill(pid, *interrupted) == 0;
+            continue;
+        }
+        if (n <= 0)
+            return false;
+        n_done += (size_t)n;
+    }
+    return true;
+}
+
+static int fork_writer(struct standing_import *standing, const struct import_options *options,
+                       int *ret_fd, pid_t *ret_pid, struct error *err)
+{
+    pid_t parent = getpid();
+    int fds[2];
+
+    if (pipe(fds) != 0)
+        return error_set_errno(err, errno, "cannot make a pipe");
+    *ret_pid = fork();
+    if (*ret_pid == 0) {
+        close(fds[0]);
+        prctl(PR_SET_PDEATHSIG, SIGKILL); /* nobody is left who would look at it */
+        if (getppid() == parent) {
+            struct child_report report = write_here(standing, options);
+            put_report(fds[1], &report);
+        }
+        _exit(0);
+    }
+    close(fds[1]);
+    *ret_fd = fds[0];
+    if (*ret_pid > 0)
+        return 0;
+    close(fds[0]);
+    return error_set_errno(err, errno, "cannot start a process that writes '%s'", options->target);
+}
+
+static int write_in_child(struct standing_import *standing, const struct import_options *options,
+                          struct child_report *report, struct error *err)
+{
+    int status;
+    int fd;
+    pid_t pid;
+    int code = fork_writer(standing, options, &fd, &pid, err);
+
+    if (code)
+        return code;
+    bool has_report = get_report(standing, pid, fd, report);
+    close(fd);
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        continue;
+    return has_report ? 0
+                      : error_set(err, ERROR_IO, "'%s' was not written: its process was killed",
+                                  options->target);
+}
+
+static int write_once(struct standing_import *standing, const struct import_options *options,
+                      bool is_last, struct child_report *report, struct error *err)
+{
+    if (!is_last)
+        return write_in_child(standing, options, report, err);
+    *report = write_here(standing, options);
+    return 0;
+}
+
+int standing_import_write(struct standing_import *standing, const struct import_options *options,
+                          bool is_last, struct import_result *ret_result, struct error *err)
+{
+    struct child_report report = {0};
+    int code = write_once(standing, options, is_last, &report, err);
+
+    if (code == 0 && report.is_other) { /* an event behind the mark lies before it */
+        forget(standing);
+        code = standing_import_advance(standing, err);
+        if (code == 0)
+            code = write_once(standing, options, is_last, &report, err);
+    }
+    if (code)
+        return code;
+    *ret_result = report.result;
+    if (report.code && err)
+        *err = report.err;
+    return report.code;
+}

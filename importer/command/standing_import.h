@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * standing_import: the first pass of an import that stays in memory while the log grows, so that a database can be
+ * written of it at any time.
+ *
+ * Model:   standing_import_advance opens the log as it is now and takes in the events up to a mark: those that
+ *          nothing can come before any more (log_set_mark). standing_import_write reads what lies behind the mark, too,
+ *          and finishes: in a forked child, which has all as it was at the fork and ends without a trace, or, for the last
+ *          time, here. So a database holds all that the log holds, and what is kept is only what is certain.
+ *          When what was kept turns out not to be the beginning of what the log is now (a thread that was held up for
+ *          longer than the mark allows, a process that is found late, a log that lost something), all is
+ *          forgotten and read once from the beginning.
+ * Invariants
+ *   KI-1 A database is that of an import of the log as it was at the last advance, whatever was kept.
+ *   KI-2 Time and memory of an advance grow with what is new, the definitions and 64 bytes per segment; those of a
+ *        database with the live blocks, the stacks and what lies behind the mark, and without `slim` with the rows.
+ * Threads: one caller; none of the importer's runs between the calls.
+ * Failure: as import.h. What was kept is forgotten, and read again with the next advance.
+ */
+#ifndef MTRACE_IMPORTER_STANDING_IMPORT_H
+#define MTRACE_IMPORTER_STANDING_IMPORT_H
+
+#include "importer/command/import_options.h"
+#include "support/error.h"
+#include "support/progress.h"
+
+struct standing_import;
+
+/* logs, target and `only` of the options hold for all databases; they must live as long. Close with
+ * standing_import_close. */
+int standing_import_open(const struct import_options *options, struct progress *progress,
+                         struct standing_import **ret, struct error *err);
+
+/* NULL is fine. */
+void standing_import_close(struct standing_import *standing);
+
+int standing_import_advance(struct standing_import *standing, struct error *err);
+
+/* After an advance. is_last: here, and nothing but close may follow. ret_result is meaningful on success only. */
+int standing_import_write(struct standing_import *standing, const struct import_options *options,
+                          bool is_last, struct import_result *ret_result, struct error *err);
+
+/* How often all was read from the beginning, the first time included. */
+unsigned standing_import_n_beginnings(const struct standing_import *standing);
+
+/* Events that are kept. */
+uint64_t standing_import_n_kept(const struct standing_import *standing);
+
+#endif

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * kept_facts: what is a row of its own, kept to be told to a sink later, and with other ids.
+ *
+ * Model:   its sink appends what it is told to a temporary file. When it is given another sink it tells that
+ *          all of it, and hands on at once whatever comes then: with the ids that stand for the numbers in it.
+ * Invariants
+ *   KF-1 Snapshots, which are told at the end, come only after kept_facts_tell.
+ * Threads: none.
+ * Failure: memory, the temporary file, or what the other sink returned.
+ */
+#ifndef MTRACE_IMPORTER_KEPT_FACTS_H
+#define MTRACE_IMPORTER_KEPT_FACTS_H
+
+#include "importer/facts/facts_numbers.h"
+#include "importer/facts/facts_sink.h"
+
+struct kept_facts;
+
+/* The temporary file lies beside `target`. */
+int kept_facts_new(const char *target, struct kept_facts **ret, struct error *err);
+
+/* NULL is fine. */
+void kept_facts_free(struct kept_facts *kept);
+
+struct facts_sink kept_facts_sink(struct kept_facts *kept);
+
+/* ids and what the sink needs must live until the last is told. */
+int kept_facts_tell(struct kept_facts *kept, const struct facts_sink *sink,
+                    const struct facts_ids *ids, struct error *err);
+
+#endif

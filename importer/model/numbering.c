@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: MIT */
+#include "importer/model/numbering.h"
+
+#include "support/error.h"
+#include "support/growing.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    OF_THREAD = 0, /* beside kinds of texts, enum log_def_kind */
+    KEY_BYTES = 2 * sizeof(uint32_t),
+};
+
+/* A thread or a text of a log. */
+struct named {
+    uint32_t kind, index; /* the key */
+    uint32_t number;      /* OF_THREAD */
+    const char *text;     /* the others */
+};
+
+struct numbering_log {
+    uint64_t run_id;
+    uint32_t unknown_thread;
+    uint32_t **pages; /* node -> number */
+    size_t n_pages, pages_capacity;
+    struct keyed named;
+};
+
+void numbering_done(struct numbering *numbering)
+{
+    for (size_t i = 0; i < numbering->n_logs; i++) {
+        struct numbering_log *log = &numbering->logs[i];
+        for (size_t page = 0; page < log->n_pages; page++)
+            free(log->pages[page]);
+        free(log->pages);
+        keyed_done(&log->named);
+    }
+    free(numbering->logs);
+    free(numbering->thread_ids);
+    free(numbering->backtrace_ids);
+    text_arena_done(&numbering->texts);
+    memset(numbering, 0, sizeof *numbering);
+}
+
+static int add_logs(struct numbering *numbering, struct log_input *const *inputs, size_t n_inputs)
+{
+    struct numbering_log *logs =
+        growing_reserve(numbering->logs, &numbering->logs_capacity, n_inputs, sizeof *logs);
+
+    if (!logs)
+        return ERROR_NOMEM;
+    numbering->logs = logs;
+    for (; numbering->n_logs < n_inputs; numbering->n_logs++)
+        logs[numbering->n_logs].run_id = inputs[numbering->n_logs]->header.run_id;
+    return 0;
+}
+
+static bool has_same_logs(const struct numbering *numbering, struct log_input *const *inputs,
+                          size_t n_inputs)
+{
+    if (n_inputs < numbering->n_logs)
+        return false;
+    for (size_t i = 0; i < numbering->n_logs; i++)
+        if (numbering->logs[i].run_id != inputs[i]->header.run_id)
+            return false;
+    return true;
+}
+
+/* ---- threads and texts ---- */
+
+/* The id of a number that is given if it is 0; changes *id to the number. */
+static int number_thread(struct numbering *numbering, uint32_t *number, uint32_t *id)
+{
+    uint32_t *ids;
+
+    if (*number == 0)
+        *number = ++numbering->n_threads;
+    ids = growing_reserve(numbering->thread_ids, &numbering->threads_capacity,
+                          (size_t)numbering->n_threads + 1, sizeof *ids);
+    if (!ids)
+        return ERROR_NOMEM;
+    numbering->thread_ids = ids;
+    ids[*number] = *id;
+    *id = *number;
+    return 0;
+}
+
+static struct named *named_get(struct numbering_log *log, uint32_t kind, uint32_t index)
+{
+    struct named key = {.kind = kind, .index = index};
+
+    return keyed_get(&log->named, &key, KEY_BYTES, sizeof key);
+}
+
+static int take_threads(struct numbering *numbering, struct numbering_log *log,
+                        struct log_names *names)
+{
+    int r = number_thread(numbering, &log->unknown_thread, &names->unknown_thread);
+
+    for (size_t i = 1; r == 0 && i <= names->n_threads; i++) {
+        struct named *named = named_get(log, OF_THREAD, names->threads[i].index);
+        r = named ? number_thread(numbering, &named->number, &names->threads[i].id) : ERROR_NOMEM;
+    }
+    return r;
+}
+
+/* Texts of events live longer than the log that they were read from. */
+static int take_texts(struct numbering *numbering, struct numbering_log *log,
+                      struct log_names *names)
+{
+    for (size_t i = 1; i <= names->n_texts; i++) {
+        struct text_note *note = &names->texts[i];
+        if (note->kind != LOG_DEF_PATH && note->kind != LOG_DEF_MARKER)
+            continue;
+        struct named *named = named_get(log, note->kind, note->index);
+        if (named && (!named->text || strcmp(named->text, note->text) != 0))
+            named->text = text_arena_copy(&numbering->texts, note->text, strlen(note->text));
+        if (!named || !named->text)
+            return ERROR_NOMEM;
+        note->text = named->text;
+    }
+    return 0;
+}
+
+/* ---- stacks ---- */
+
+static int reserve_pages(struct numbering_log *log, const struct log_names *names)
+{
+    uint32_t **pages;
+
+    if (names->n_pages == 0)
+        return 0;
+    pages = growing_reserve(log->pages, &log->pages_capacity, names->n_pages, sizeof *pages);
+    if (!pages)
+        return ERROR_NOMEM;
+    log->pages = pages;
+    for (size_t page = 0; page < names->n_pages; page++) {
+        if (names->backtrace_pages[page] && !pages[page])
+            pages[page] = calloc(LOG_NAMES_PAGE, sizeof **pages);
+        if (names->backtrace_pages[page] && !pages[page])
+            return ERROR_NOMEM;
+        if (page >= log->n_pages)
+            log->n_pages = page + 1;
+    }
+    return 0;
+}
+
+/* numbers: by id. What has a number names it; false: two that differed are one by now, or the other way round. */
+static bool find_known(struct numbering *numbering, const struct numbering_log *log,
+                       const struct log_names *names, uint32_t *numbers)
+{
+    for (size_t page = 0; page < names->n_pages; page++) {
+        for (size_t i = 0; names->backtrace_pages[page] && i < LOG_NAMES_PAGE; i++) {
+            uint32_t id = names->backtrace_pages[page][i];
+            uint32_t number = log->pages[page][i];
+            if (number == 0)
+                continue;
+            if ((numbers[id] && numbers[id] != number)
+                || (numbering->backtrace_ids[number] && numbering->backtrace_ids[number] != id))
+                return false;
+            numbers[id] = number;
+            numbering->backtrace_ids[number] = id;
+        }
+    }
+    return true;
+}
+
+static int number_stack(struct numbering *numbering, uint32_t id, uint32_t *numbers)
+{
+    uint32_t *ids;
+
+    if (numbers[id])
+        return 0;
+    ids = growing_reserve(numbering->backtrace_ids, &numbering->backtraces_capacity,
+                          (size_t)numbering->n_backtraces + 2, sizeof *ids);
+    if (!ids)
+        return ERROR_NOMEM;
+    numbering->backtrace_ids = ids;
+    numbers[id] = ++numbering->n_backtraces;
+    ids[numbers[id]] = id;
+    return 0;
+}
+
+static int put_numbers(struct numbering *numbering, struct numbering_log *log,
+                       struct log_names *names, uint32_t *numbers)
+{
+    for (size_t page = 0; page < names->n_pages; page++) {
+        uint32_t *ids = names->backtrace_pages[page];
+        for (size_t i = 0; ids && i < LOG_NAMES_PAGE; i++) {
+            if (ids[i] && number_stack(numbering, ids[i], numbers) != 0)
+                return ERROR_NOMEM;
+            log->pages[page][i] = ids[i] = numbers[ids[i]];
+        }
+    }
+    return 0;
+}
+
+static int take_stacks(struct numbering *numbering, struct log_input *const *inputs,
+                       uint32_t *numbers, bool *ret_is_other)
+{
+    size_t n_bytes = ((size_t)numbering->n_backtraces + 1) * sizeof *numbering->backtrace_ids;
+    int r = 0;
+
+    if (numbering->backtrace_ids)
+        memset(numbering->backtrace_ids, 0, n_bytes);
+    for (uint32_t id = DEFINITIONS_NO_BACKTRACE; id <= DEFINITIONS_LOST_BACKTRACE; id++) {
+        if (numbering->n_backtraces < id)
+            r = number_stack(numbering, id, numbers);
+        if (r != 0)
+            return r;
+        numbers[id] = numbering->backtrace_ids[id] = id;
+    }
+    for (size_t i = 0; r == 0 && i < numbering->n_logs; i++) {
+        r = reserve_pages(&numbering->logs[i], &inputs[i]->names);
+        if (r == 0 && !find_known(numbering, &numbering->logs[i], &inputs[i]->names, numbers))
+            *ret_is_other = true;
+    }
+    for (size_t i = 0; r == 0 && i < numbering->n_logs; i++)
+        r = put_numbers(numbering, &numbering->logs[i], &inputs[i]->names, numbers);
+    return r;
+}
+
+int numbering_take(struct numbering *numbering, struct log_input *const *inputs, size_t n_inputs,
+                   const struct definitions *definitions, bool *ret_is_other)
+{
+    uint32_t *numbers;
+    int r;
+
+    *ret_is_other = !has_same_logs(numbering, inputs, n_inputs);
+    if (*ret_is_other)
+        return 0;
+    numbers = calloc(definitions->n_backtraces + 1, sizeof *numbers);
+    r = numbers ? add_logs(numbering, inputs, n_inputs) : ERROR_NOMEM;
+    if (r == 0)
+        r = take_stacks(numbering, inputs, numbers, ret_is_other);
+    free(numbers);
+    for (size_t i = 0; r == 0 && i < n_inputs; i++) {
+        r = take_threads(numbering, &numbering->logs[i], &inputs[i]->names);
+        if (r == 0)
+            r = take_texts(numbering, &numbering->logs[i], &inputs[i]->names);
+    }
+    if (numbering->n_threads != definitions->n_threads
+        || numbering->n_backtraces != definitions->n_backtraces)
+        *ret_is_other = true; /* something is gone */
+    return r;
+}

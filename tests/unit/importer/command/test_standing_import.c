@@ -1,0 +1,493 @@
+/* SPDX-License-Identifier: MIT */
+/* A log that grows, cut anywhere: after each round the database is that of a single import of the same bytes. */
+#include "importer/command/import.h"
+#include "importer/command/standing_import.h"
+#include "tests/lib/log_builder.h"
+
+#include <fcntl.h>
+#include <setjmp.h>
+#include <sqlite3.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+/* clang-format off: cmocka.h wants the others before it */
+#include <cmocka.h>
+
+/* clang-format on */
+
+#define MS UINT64_C(1000000)
+
+enum {
+    N_STEPS = 8000,
+    N_THREADS = 6,
+    N_BLOCKS = 400,
+    MAX_NODES = 64,
+    RUN_ID = 77,
+};
+
+/* What a program did, and when it wrote that down; it is done again for each cut. */
+struct step {
+    enum {
+        ALLOC,
+        FREE,
+        REALLOC,
+        SIDE,
+        MAP,
+        UNMAP,
+        NODE,
+        SEAL,
+        THREAD_END,
+        MARKER,
+        SAMPLE
+    } kind;
+
+    uint32_t thread, node;
+    uint64_t ticks, begin_ticks;
+    uint64_t address, old_address, size;
+};
+
+struct script {
+    struct step steps[N_STEPS];
+    uint64_t start_ns, start_unix_ns;
+};
+
+struct place {
+    char folder[64], packed[96], live[128], whole[96], other[96], kept_db[96], single_db[96];
+};
+
+static uint64_t next_random(uint64_t *random)
+{
+    *random = *random * 6364136223846793005u + 1442695040888963407u;
+    return *random >> 33;
+}
+
+/* ---- what happens ---- */
+
+struct writer {
+    uint64_t random, now;
+    uint64_t last[N_THREADS + 1]; /* stamp of a thread */
+    uint64_t blocks[N_BLOCKS];    /* addresses of live ones, 0: none */
+    uint32_t n_nodes;
+    uint64_t hold_ns; /* how far a thread's stamp may lie behind what others wrote already */
+};
+
+/* A thread stamps, and is held up for a while before it writes. */
+static uint64_t stamp(struct writer *writer, uint32_t thread)
+{
+    uint64_t held_ns =
+        next_random(&writer->random) % 4 == 0 ? next_random(&writer->random) % 90000 : 0;
+    uint64_t ticks;
+
+    if (writer->hold_ns && thread == N_THREADS)
+        held_ns = next_random(&writer->random) % writer->hold_ns;
+    ticks = writer->now - held_ns;
+    if (ticks < writer->last[thread])
+        ticks = writer->last[thread];
+    return writer->last[thread] = ticks;
+}
+
+static void take_block(struct writer *writer, struct step *step)
+{
+    size_t i = next_random(&writer->random) % N_BLOCKS;
+    uint64_t fresh = 0x10000000 + next_random(&writer->random) % 4096 * 64;
+
+    for (size_t k = 0; k < N_BLOCKS; k++)
+        if (writer->blocks[k] == fresh)
+            i = k;
+    step->size = 1 + next_random(&writer->random) % 60;
+    if (writer->blocks[i] == 0) {
+        step->kind = next_random(&writer->random) % 40 == 0 ? SIDE : ALLOC;
+        step->address = writer->blocks[i] = fresh;
+    } else if (next_random(&writer->random) % 5 == 0 && writer->blocks[i] != fresh) {
+        step->kind = REALLOC;
+        step->old_address = writer->blocks[i];
+        step->begin_ticks = step->ticks - next_random(&writer->random) % 3 * 700;
+        step->address = writer->blocks[i] = fresh;
+    } else {
+        step->kind = FREE;
+        step->address = writer->blocks[i];
+        writer->blocks[i] = 0;
+    }
+}
+
+static void make_step(struct writer *writer, struct step *step)
+{
+    static const int rare[] = {MAP, UNMAP, NODE, NODE, SEAL, SEAL, THREAD_END, MARKER};
+    uint64_t dice = next_random(&writer->random) % 150;
+
+    writer->now += next_random(&writer->random) % (2 * MS);
+    if (next_random(&writer->random) % 2000 == 0)
+        writer->now += 1500 * MS; /* nothing happens */
+    step->thread = 1 + (uint32_t)(next_random(&writer->random) % N_THREADS);
+    if (step->thread == N_THREADS && next_random(&writer->random) % 300)
+        step->thread = 1; /* the last one hardly ever writes: its segment stays open for long */
+    step->node = LOG_NODE_FIRST + (uint32_t)(next_random(&writer->random) % writer->n_nodes);
+    step->ticks = stamp(writer, step->thread);
+    if (dice >= sizeof rare / sizeof rare[0]) {
+        take_block(writer, step);
+        return;
+    }
+    *(int *)&step->kind = rare[dice];
+    step->address = 0x7f0000000000 + next_random(&writer->random) % 32 * 4096;
+    step->size = 4096 * (1 + next_random(&writer->random) % 3);
+    if (step->kind == NODE && writer->n_nodes < MAX_NODES)
+        writer->n_nodes++;
+    else if (step->kind == NODE)
+        step->kind = SEAL;
+}
+
+static void make_script(struct script *script, uint64_t seed, uint64_t hold_ns)
+{
+    struct writer writer = {.random = seed, .n_nodes = 1, .hold_ns = hold_ns};
+    struct timespec now;
+
+    assert_int_equal(clock_gettime(CLOCK_MONOTONIC, &now), 0);
+    memset(script, 0, sizeof *script);
+    /* The recorder, which is this process, was there before. */
+    script->start_ns = writer.now = (uint64_t)now.tv_sec * 1000 * MS + (uint64_t)now.tv_nsec;
+    assert_int_equal(clock_gettime(CLOCK_REALTIME, &now), 0);
+    script->start_unix_ns = (uint64_t)now.tv_sec * 1000 * MS;
+    for (int i = 0; i < N_STEPS; i++)
+        make_step(&writer, &script->steps[i]);
+}
+
+/* ---- what is in the log by then ---- */
+
+static void side(struct log_builder *log, const struct step *step)
+{
+    const uint64_t words[] = {LOG_ALLOC | (uint64_t)step->node << 32, step->address, step->size};
+
+    log_builder_side(log, step->thread, step->ticks, words, 3);
+}
+
+static void map(struct log_builder *log, const struct step *step)
+{
+    const uint64_t words[] = {LOG_MMAP | (uint64_t)step->node << 32,
+                              step->address,
+                              step->size,
+                              3 | UINT64_C(0x22) << 32,
+                              UINT32_MAX,
+                              0};
+    const uint64_t unmap[] = {LOG_MUNMAP | (uint64_t)step->node << 32, step->address, step->size};
+
+    if (step->kind == MAP)
+        log_builder_event(log, step->thread, step->ticks, words, 6);
+    else
+        log_builder_event(log, step->thread, step->ticks, unmap, 3);
+}
+
+static void mark(struct log_builder *log, const struct step *step)
+{
+    const struct log_def def = {.kind = LOG_DEF_MARKER,
+                                .id = (uint32_t)(step->address >> 12 & 31) + 1};
+    const uint64_t words[] = {LOG_MARK, 0, def.id};
+    char text[32];
+    int n = snprintf(text, sizeof text, "marker %u", def.id);
+
+    log_builder_def(log, &def, text, (size_t)n);
+    log_builder_event(log, step->thread, step->ticks, words, 3);
+}
+
+static void write_step(struct log_builder *log, const struct step *step, uint32_t module,
+                       uint32_t *n_nodes)
+{
+    switch (step->kind) {
+    case ALLOC:
+        log_builder_malloc(log, step->thread, step->ticks, step->address, step->size, step->node);
+        return;
+    case FREE:
+        log_builder_free(log, step->thread, step->ticks, step->address, step->node);
+        return;
+    case REALLOC:
+        log_builder_realloc(log, step->thread, step->begin_ticks, step->ticks, step->old_address,
+                            step->address, step->size, step->node);
+        return;
+    case SIDE:
+        side(log, step);
+        return;
+    case MAP:
+    case UNMAP:
+        map(log, step);
+        return;
+    case NODE: /* below one that is there, so that ids in preorder change */
+        log_builder_node(log, *n_nodes % 3 ? LOG_NODE_FIRST + *n_nodes / 2 : LOG_NODE_COMPLETE,
+                         module, 0x401000 + *n_nodes * 16);
+        ++*n_nodes;
+        return;
+    case SEAL:
+        log_builder_seal(log, step->thread);
+        return;
+    case THREAD_END:
+        log_builder_thread_end(log, step->thread, step->ticks);
+        return;
+    default:
+        mark(log, step);
+    }
+}
+
+static void write_log(const struct script *script, size_t n_steps, const char *path, bool is_packed)
+{
+    const char *arguments[] = {"program", NULL};
+    struct log_builder_options options = {
+        .is_packed = is_packed, .zstd_level = 1, .run_id = RUN_ID};
+    uint32_t n_nodes = 1;
+    uint32_t module;
+
+    options.start_ns = script->start_ns;
+    struct log_builder *log = log_builder_open(path, &options);
+    log_builder_header(log)->recorder_pid = (uint32_t)getpid();
+    log_builder_header(log)->start_unix_ns = script->start_unix_ns;
+    log_builder_process(log, "/bin/program", arguments);
+    module = log_builder_module(log, "/bin/program", "\1\2\3\4", 4, 0x400000, script->start_ns);
+    for (uint32_t i = 1; i <= N_THREADS; i++)
+        (void)log_builder_thread(log, 1000 + i, i == 1 ? "main" : NULL, script->start_ns);
+    (void)log_builder_node(log, LOG_NODE_COMPLETE, module, 0x401000);
+    for (size_t i = 0; i < n_steps; i++)
+        write_step(log, &script->steps[i], module, &n_nodes);
+    log_builder_close(log);
+}
+
+static char *read_file(const char *path, size_t *ret_bytes)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    struct stat status;
+
+    assert_true(fd >= 0);
+    assert_int_equal(fstat(fd, &status), 0);
+    *ret_bytes = (size_t)status.st_size;
+    char *bytes = malloc(*ret_bytes + 1);
+    assert_non_null(bytes);
+    assert_int_equal(read(fd, bytes, *ret_bytes), status.st_size);
+    close(fd);
+    return bytes;
+}
+
+/* The packed file as far as both it and that of a later time have it, and no further than `share` of 1000. */
+static void cut_packed(const struct place *place, uint64_t share)
+{
+    size_t n_whole, n_now;
+    char *whole = read_file(place->whole, &n_whole);
+    char *now = read_file(place->other, &n_now);
+    size_t n = LOG_FILE_HEADER_BYTES;
+    int fd = open(place->packed, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+
+    while (n < n_whole && n < n_now && whole[n] == now[n])
+        n++;
+    n = LOG_FILE_HEADER_BYTES + (n - LOG_FILE_HEADER_BYTES) * share / 1000;
+    assert_true(fd >= 0);
+    struct stat status;
+    assert_int_equal(fstat(fd, &status), 0);
+    if ((size_t)status.st_size > n)
+        n = (size_t)status.st_size; /* it never shrinks */
+    assert_int_equal(pwrite(fd, whole, n, 0), (ssize_t)n);
+    close(fd);
+    free(whole);
+    free(now);
+}
+
+/* ---- databases ---- */
+
+static char *append(char *text, size_t *n, const char *more)
+{
+    size_t n_more = strlen(more);
+
+    text = realloc(text, *n + n_more + 2);
+    assert_non_null(text);
+    memcpy(text + *n, more, n_more);
+    text[*n + n_more] = '\n';
+    text[*n + n_more + 1] = '\0';
+    *n += n_more + 1;
+    return text;
+}
+
+/* Every row of every table, but how long it took. */
+static char *dump(const char *path)
+{
+    sqlite3 *db;
+    sqlite3_stmt *tables;
+    char *text = NULL;
+    size_t n = 0;
+
+    assert_int_equal(sqlite3_open_v2(path, &db, SQLITE_OPEN_READONLY, NULL), SQLITE_OK);
+    assert_int_equal(
+        sqlite3_prepare_v2(db, "SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY 1", -1,
+                           &tables, NULL),
+        SQLITE_OK);
+    while (sqlite3_step(tables) == SQLITE_ROW) {
+        sqlite3_stmt *rows;
+        char *sql = sqlite3_mprintf("SELECT * FROM %w", sqlite3_column_text(tables, 0));
+        text = append(text, &n, sql);
+        assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &rows, NULL), SQLITE_OK);
+        sqlite3_free(sql);
+        while (sqlite3_step(rows) == SQLITE_ROW) {
+            char line[4096];
+            size_t used = 0;
+            for (int i = 0; i < sqlite3_column_count(rows) && used < sizeof line; i++) {
+                const char *value = (const char *)sqlite3_column_text(rows, i);
+                used +=
+                    (size_t)snprintf(line + used, sizeof line - used, "%s|", value ? value : "-");
+            }
+            if (!strstr(line, "import.seconds"))
+                text = append(text, &n, line);
+        }
+        sqlite3_finalize(rows);
+    }
+    sqlite3_finalize(tables);
+    sqlite3_close(db);
+    return text;
+}
+
+static void assert_same_databases(const struct place *place, size_t n_steps)
+{
+    char *kept = dump(place->kept_db);
+    char *single = dump(place->single_db);
+    const char *table = "";
+
+    for (char *a = kept, *b = single; *a || *b;) {
+        size_t n_a = strcspn(a, "\n"), n_b = strcspn(b, "\n");
+        if (strncmp(a, "SELECT", 6) == 0)
+            table = a;
+        if (n_a != n_b || memcmp(a, b, n_a) != 0)
+            fail_msg("after %zu steps: %.*s\n kept   %.*s\n single %.*s", n_steps,
+                     (int)strcspn(table, "\n"), table, (int)n_a, a, (int)n_b, b);
+        a += n_a + 1;
+        b += n_b + 1;
+    }
+    free(kept);
+    free(single);
+}
+
+/* ---- rounds ---- */
+
+static void make_place(struct place *place)
+{
+    /* databases are brought to the disk, which takes long where there is one */
+    strcpy(place->folder, access("/dev/shm", W_OK) == 0 ? "/dev/shm/test_standing.XXXXXX"
+                                                        : "/tmp/test_standing.XXXXXX");
+    assert_non_null(mkdtemp(place->folder));
+    (void)snprintf(place->packed, sizeof place->packed, "%s/run.dat", place->folder);
+    (void)snprintf(place->live, sizeof place->live, "%s.live", place->packed);
+    (void)snprintf(place->whole, sizeof place->whole, "%s/whole", place->folder);
+    (void)snprintf(place->other, sizeof place->other, "%s/other", place->folder);
+    (void)snprintf(place->kept_db, sizeof place->kept_db, "%s/kept.db", place->folder);
+    (void)snprintf(place->single_db, sizeof place->single_db, "%s/single.db", place->folder);
+}
+
+static void remove_place(const struct place *place)
+{
+    const char *const all[] = {place->packed, place->live,    place->whole,
+                               place->other,  place->kept_db, place->single_db};
+
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+        (void)unlink(all[i]);
+    assert_int_equal(rmdir(place->folder), 0);
+}
+
+static void import_both(struct standing_import *standing, const struct place *place,
+                        const struct import_options *options, bool is_last)
+{
+    struct import_options single = *options;
+    struct import_result result, other;
+    struct progress progress;
+    struct error err = {0};
+
+    progress_init(&progress, NULL, NULL);
+    single.target = place->single_db;
+    if (standing_import_advance(standing, &err) != 0
+        || standing_import_write(standing, options, is_last, &result, &err) != 0
+        || import_run(&single, &progress, &other, &err) != 0)
+        fail_msg("%s", err.text);
+    assert_int_equal(result.n_events, other.n_events);
+    assert_int_equal(result.is_growing, other.is_growing);
+    assert_string_equal(result.damage_text, other.damage_text);
+}
+
+struct outcome {
+    unsigned n_rounds, n_beginnings;
+    uint64_t n_kept; /* before the last round */
+};
+
+static struct outcome run(uint64_t seed, bool is_packed, uint64_t hold_ns)
+{
+    static struct script script;
+    struct place place;
+    struct progress progress;
+    struct standing_import *standing;
+    struct outcome outcome = {0};
+    uint64_t random = seed;
+
+    make_place(&place);
+    make_script(&script, seed, hold_ns);
+    const char *const logs[] = {is_packed ? place.packed : place.live};
+    struct import_options options = {
+        .logs = logs, .n_logs = 1, .target = place.kept_db, .force = true, .no_symbols = true};
+    progress_init(&progress, NULL, NULL);
+    assert_int_equal(standing_import_open(&options, &progress, &standing, NULL), 0);
+    if (is_packed)
+        write_log(&script, N_STEPS, place.whole, true);
+    for (size_t n_steps = 0; n_steps < N_STEPS; outcome.n_rounds++) {
+        n_steps += 1 + next_random(&random) % (N_STEPS / 6);
+        n_steps = n_steps < N_STEPS ? n_steps : N_STEPS;
+        write_log(&script, n_steps, place.live, false);
+        if (is_packed) {
+            write_log(&script, n_steps, place.other, true);
+            cut_packed(&place, next_random(&random) % 1001);
+        }
+        options.slim = n_steps < N_STEPS;
+        outcome.n_kept = standing_import_n_kept(standing);
+        import_both(standing, &place, &options, n_steps == N_STEPS);
+        assert_same_databases(&place, n_steps);
+    }
+    outcome.n_beginnings = standing_import_n_beginnings(standing);
+    standing_import_close(standing);
+    remove_place(&place);
+    return outcome;
+}
+
+static void check_runs(bool is_packed)
+{
+    for (uint64_t seed = 1; seed <= 3; seed++) {
+        struct outcome outcome = run(seed, is_packed, 0);
+        assert_int_equal(outcome.n_beginnings, 1);
+        assert_true(outcome.n_rounds >= 6);
+        assert_true(outcome.n_kept > N_STEPS / 2);
+    }
+}
+
+static void raw(void **state)
+{
+    (void)state;
+    check_runs(false);
+}
+
+static void packed_beside_its_pool(void **state)
+{
+    (void)state;
+    check_runs(true);
+}
+
+/* A thread that is held up for seconds between stamp and write: read anew, and the same again. */
+static void stragglers(void **state)
+{
+    unsigned n_anew = 0;
+
+    (void)state;
+    for (uint64_t seed = 1; seed <= 3; seed++)
+        n_anew += run(seed, seed % 2, 4000 * MS).n_beginnings > 1;
+    assert_true(n_anew > 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(raw),
+        cmocka_unit_test(packed_beside_its_pool),
+        cmocka_unit_test(stragglers),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
