@@ -4,11 +4,7 @@
 #include "support/growing.h"
 
 #include <stdlib.h>
-
-/* A log may open any number of walks. */
-enum {
-    OPEN_WALKS = 64
-};
+#include <string.h>
 
 void object_walks_done(struct object_walks *walks)
 {
@@ -25,10 +21,9 @@ void object_walks_done(struct object_walks *walks)
 /* The walk that the record is of; NULL: none that is open. */
 static struct object_walk *find(struct object_walks *walks, const struct event *event)
 {
-    for (size_t i = walks->n; i-- > 0 && i + OPEN_WALKS >= walks->n;) {
-        struct object_walk *walk = &walks->list[i];
-        if (walk->is_open && walk->process == event->process
-            && walk->number == (uint64_t)event->value)
+    for (size_t i = walks->n_open; i-- > 0;) {
+        struct object_walk *walk = &walks->list[walks->open[i]];
+        if (walk->process == event->process && walk->number == (uint64_t)event->value)
             return walk;
     }
     return NULL;
@@ -36,12 +31,17 @@ static struct object_walk *find(struct object_walks *walks, const struct event *
 
 static int begin(struct object_walks *walks, const struct event *event, struct error *err)
 {
-    struct object_walk *list =
-        growing_reserve(walks->list, &walks->capacity, walks->n + 1, sizeof(*list));
+    struct object_walk *list;
 
+    if (walks->n_open == OBJECT_WALKS_OPEN) {
+        walks->n_bad++;
+        return 0;
+    }
+    list = growing_reserve(walks->list, &walks->capacity, walks->n + 1, sizeof(*list));
     if (!list)
         return error_set(err, ERROR_NOMEM, "out of memory for %zu walks over objects", walks->n);
     walks->list = list;
+    walks->open[walks->n_open++] = walks->n;
     list[walks->n++] = (struct object_walk){.name = event->text,
                                             .start_ns = event->time_ns,
                                             .process = event->process,
@@ -177,6 +177,16 @@ static int count_live(struct object_walks *walks, struct object_walk *walk, cons
     return code;
 }
 
+static void close_walk(struct object_walks *walks, struct object_walk *walk)
+{
+    size_t i = 0;
+
+    while (&walks->list[walks->open[i]] != walk)
+        i++;
+    memmove(&walks->open[i], &walks->open[i + 1], (--walks->n_open - i) * sizeof(*walks->open));
+    walk->is_open = false;
+}
+
 static int end(struct object_walks *walks, struct object_walk *walk, const struct event *event,
                const struct pairing *pairing, struct error *err)
 {
@@ -193,7 +203,7 @@ static int end(struct object_walks *walks, struct object_walk *walk, const struc
     code = count_live(walks, walk, claimed, n, pairing, err);
     free(claimed);
     walk->n_warnings = event->address;
-    walk->is_open = false;
+    close_walk(walks, walk);
     return code;
 }
 

@@ -9,6 +9,8 @@
  *   OB-1 A node's parent has a lower number; a claim's node is one of the walk's. What the log says otherwise
  *        is left out, and counted.
  *   OB-2 claimed + unclaimed = live, in blocks and bytes, at the end of the walk.
+ *   OB-3 At most OBJECT_WALKS_OPEN walks are open at once, whatever the log says; one more is left out, and so
+ *        are its records.
  * Threads: none. Failure: memory.
  */
 #ifndef MTRACE_IMPORTER_OBJECT_WALKS_H
@@ -62,10 +64,17 @@ struct object_walk {
     bool is_open;
 };
 
+/* OB-3 */
+enum {
+    OBJECT_WALKS_OPEN = 1024
+};
+
 /* All zero: none. */
 struct object_walks {
     struct object_walk *list;
     size_t n, capacity;
+    size_t open[OBJECT_WALKS_OPEN]; /* indexes, in the order in which they began */
+    size_t n_open;
     struct keyed unclaimed; /* tally_entry; process: number of the walk, from: stack, to: 0 */
     uint64_t n_bad;         /* records that make no sense */
 };
