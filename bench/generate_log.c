@@ -25,6 +25,9 @@ enum {
     OPTION_LEAKED,
     OPTION_DEPTH,
     OPTION_LEVEL,
+    OPTION_MARKERS,
+    OPTION_MAPPINGS,
+    MAPPING_BYTES = 8192,
 };
 
 struct settings {
@@ -36,6 +39,8 @@ struct settings {
     uint64_t seed;
     uint64_t depth;
     double leaked_share;
+    uint64_t n_markers;
+    uint64_t n_mappings;
     bool is_packed;
     int zstd_level;
 };
@@ -255,9 +260,42 @@ static void end_block(struct generator *g)
     g->n_frees++;
 }
 
+/* ---- markers and mappings ---- */
+
+static void set_marker(struct generator *g, uint64_t number)
+{
+    const uint64_t words[3] = {LOG_MARK, 0, number};
+    const struct log_def def = {.kind = LOG_DEF_MARKER, .id = (uint32_t)number};
+    char name[32];
+    int length = snprintf(name, sizeof(name), "marker %" PRIu64, number);
+
+    log_builder_def(g->builder, &def, name, (size_t)length);
+    log_builder_event(g->builder, thread_of(g, 0), g->ticks, words, 3);
+}
+
+/* All are live at once: none touches another. */
+static void map_all(struct generator *g, bool is_mapped)
+{
+    for (uint64_t i = 0; i < g->settings.n_mappings; i++) {
+        uint64_t address = 0x600000000000 + 2 * MAPPING_BYTES * i;
+        const uint64_t map[6] = {LOG_MMAP | (uint64_t)g->stacks[0] << 32, address, MAPPING_BYTES,
+                                 3 | 0x22 << 16, UINT32_MAX};
+        const uint64_t unmap[3] = {LOG_MUNMAP | (uint64_t)g->stacks[0] << 32, address,
+                                   MAPPING_BYTES};
+
+        g->ticks += TICKS_PER_STEP;
+        log_builder_event(g->builder, thread_of(g, 0), g->ticks, is_mapped ? map : unmap,
+                          is_mapped ? 6 : 3);
+    }
+}
+
 static void run(struct generator *g)
 {
+    uint64_t n_marked = 0;
+
     for (; g->n_events < g->settings.n_events; g->n_events++) {
+        while (n_marked * g->settings.n_events < g->n_events * g->settings.n_markers)
+            set_marker(g, ++n_marked);
         g->step++;
         g->ticks += 60 + below(g, TICKS_PER_STEP);
         if (g->n_heap > 0 && g->heap[0].due <= g->step)
@@ -314,7 +352,9 @@ static void generate(struct generator *g)
     g->thread_ends_at = check_memory(calloc(g->settings.n_threads, sizeof(*g->thread_ends_at)));
     log_builder_process(g->builder, "/usr/bin/synthetic", arguments);
     make_stacks(g);
+    map_all(g, true);
     run(g);
+    map_all(g, false);
     log_builder_header(g->builder)->end_kind = LOG_END_EXIT;
     log_builder_header(g->builder)->last_ticks = g->ticks;
     log_builder_header(g->builder)->last_monotonic_ns = g->ticks;
@@ -362,6 +402,12 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
     case OPTION_DEPTH:
         settings->depth = parse_number(argument, state, 1);
         return 0;
+    case OPTION_MARKERS:
+        settings->n_markers = parse_number(argument, state, 0);
+        return 0;
+    case OPTION_MAPPINGS:
+        settings->n_mappings = parse_number(argument, state, 0);
+        return 0;
     case OPTION_LEAKED:
         settings->leaked_share = strtod(argument, NULL);
         return 0;
@@ -398,6 +444,8 @@ int main(int argc, char **argv)
          0},
         {"depth", OPTION_DEPTH, "N", 0, "frames that all stacks share (12)", 0},
         {"leaked", OPTION_LEAKED, "SHARE", 0, "share of blocks that never die (0.01)", 0},
+        {"markers", OPTION_MARKERS, "N", 0, "set in equal distances (0)", 0},
+        {"mappings", OPTION_MAPPINGS, "N", 0, "made before all events, unmapped after them (0)", 0},
         {"seed", 'r', "N", 0, "another log of the same kind (1)", 0},
         {"packed", 'p', NULL, 0, "as the recorder writes it, not raw", 0},
         {"level", OPTION_LEVEL, "N", 0, "of zstd in a packed log (1)", 0},

@@ -18,6 +18,17 @@ CREATE TABLE packed_allocation_rows ( -- private: one heap block from birth to d
   allocation_id     INTEGER PRIMARY KEY -- 1, 2, 3, …
 ) STRICT;
 
+CREATE TABLE row_ranges (       -- private: what lies in each 4,096 rows of packed_allocation_rows, so that a filter need not read those where nothing can pass
+  first_id          INTEGER PRIMARY KEY,  -- allocation_id of the first
+  last_id           INTEGER NOT NULL,     -- and of the last
+  min_size_bytes    INTEGER NOT NULL,     -- the smallest request
+  max_size_bytes    INTEGER NOT NULL,     -- the largest
+  min_address       INTEGER,              -- the lowest; NULL: the recording has no addresses
+  max_address       INTEGER,              -- the highest
+  max_lifetime_ns   INTEGER,              -- the longest; NULL: none has ended
+  unended           INTEGER NOT NULL      -- how many never ended
+) STRICT;
+
 CREATE VIEW allocation_rows(    -- private: packed_allocation_rows, unpacked
   allocation_id,                        -- 1, 2, 3, … in time order over all processes
   alloc_ns,                             -- of birth

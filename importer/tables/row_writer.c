@@ -6,9 +6,26 @@
 
 #include <stdlib.h>
 
+/* A row of row_ranges that is still growing. */
+struct row_range {
+    uint64_t n_rows, n_unended;
+    int64_t first_id, last_id;
+    int64_t min_size, max_size;
+    int64_t min_address, max_address; /* max below min: none has an address */
+    int64_t max_lifetime;             /* negative: none has ended */
+};
+
+static const struct row_range empty_range = {.min_size = INT64_MAX,
+                                             .max_size = INT64_MIN,
+                                             .min_address = INT64_MAX,
+                                             .max_address = INT64_MIN,
+                                             .max_lifetime = -1};
+
 struct row_writer {
     struct table_pages *pages;
     struct page_table *allocations;
+    struct page_table *ranges;
+    struct row_range range;
     struct page_table *links;
     struct page_table *chains;
     struct page_table *groups;
@@ -63,6 +80,45 @@ static void put_ending(struct page_row *row, unsigned column, const struct alloc
         row->nulls |= 1U << column;
 }
 
+static int write_range(struct row_writer *writer, struct error *err)
+{
+    const struct row_range *range = &writer->range;
+    bool has_addresses = range->min_address <= range->max_address;
+    struct page_row row = {.values = {range->first_id, range->last_id, range->min_size,
+                                      range->max_size, range->min_address, range->max_address,
+                                      range->max_lifetime, (int64_t)range->n_unended},
+                           .nulls = (has_addresses ? 0 : 3U << 4)
+                                    | (range->max_lifetime < 0 ? 1U << 6 : 0)};
+
+    writer->range = empty_range;
+    return table_pages_add(writer->ranges, &row, err);
+}
+
+static void widen(int64_t *least, int64_t *most, int64_t value)
+{
+    *least = value < *least ? value : *least;
+    *most = value > *most ? value : *most;
+}
+
+static int extend_range(struct row_writer *writer, const struct allocation *allocation,
+                        struct error *err)
+{
+    struct row_range *range = &writer->range;
+    int64_t lifetime = (int64_t)allocation->lifetime_ns;
+
+    if (range->n_rows++ == 0)
+        range->first_id = (int64_t)allocation->allocation_id;
+    range->last_id = (int64_t)allocation->allocation_id;
+    widen(&range->min_size, &range->max_size, (int64_t)allocation->size_bytes);
+    if (allocation->address != UINT64_MAX)
+        widen(&range->min_address, &range->max_address, (int64_t)allocation->address);
+    if (allocation->lifetime_ns == PAIRING_UNKNOWN)
+        range->n_unended++;
+    else if (lifetime > range->max_lifetime)
+        range->max_lifetime = lifetime;
+    return range->n_rows == ROW_RANGE_ROWS ? write_range(writer, err) : 0;
+}
+
 static int write_allocation(struct row_writer *writer, const struct allocation *allocation,
                             struct error *err)
 {
@@ -78,7 +134,9 @@ static int write_allocation(struct row_writer *writer, const struct allocation *
     put_ending(&row, 7, allocation);
     row.values[8] = pack_traits(allocation);
     row.values[9] = (int64_t)allocation->allocation_id;
-    return table_pages_add(writer->allocations, &row, err);
+    int code = table_pages_add(writer->allocations, &row, err);
+
+    return code ? code : extend_range(writer, allocation, err);
 }
 
 static int write_link(struct row_writer *writer, const struct allocation *allocation,
@@ -125,6 +183,8 @@ static int open_tables(struct row_writer *writer, struct error *err)
         table_pages_open(writer->pages, "packed_allocation_rows", 10, 9, &writer->allocations, err);
 
     if (code == 0)
+        code = table_pages_open(writer->pages, "row_ranges", 8, 0, &writer->ranges, err);
+    if (code == 0)
         code = table_pages_open(writer->pages, "chain_rows", 4, 0, &writer->links, err);
     if (code == 0)
         code = table_pages_open(writer->pages, "group_rows", 3, 0, &writer->groups, err);
@@ -143,6 +203,7 @@ int row_writer_new(sqlite3 *db, const struct definitions *definitions, uint64_t 
     if (!writer)
         return error_set(err, ERROR_NOMEM, "out of memory");
     writer->definitions = definitions;
+    writer->range = empty_range;
     int code = table_pages_begin(db, &writer->pages, err);
     if (code == 0)
         code = open_tables(writer, err);
@@ -179,5 +240,7 @@ int row_writer_write(struct row_writer *writer, const struct row_batch *batch, s
 
 int row_writer_finish(struct row_writer *writer, struct error *err)
 {
-    return table_pages_end(writer->pages, err);
+    int code = writer->range.n_rows > 0 ? write_range(writer, err) : 0;
+
+    return code ? code : table_pages_end(writer->pages, err);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * row_writer: allocations into packed_allocation_rows, chain_rows, group_rows and realloc_chains.
+ * row_writer: allocations into packed_allocation_rows, row_ranges, chain_rows, group_rows and realloc_chains.
  *
  * Model:   rows come in batches, in order of id, and go into the file as pages (table_pages.h).
  * Invariants: RW-1 ids of allocations increase, those of chains, which are of their first members, too.
@@ -20,7 +20,8 @@
 #include <stddef.h>
 
 enum {
-    ROW_BATCH_ROWS = 1024
+    ROW_BATCH_ROWS = 1024,
+    ROW_RANGE_ROWS = 4096 /* of packed_allocation_rows for one of row_ranges */
 };
 
 struct row_batch {
@@ -49,7 +50,7 @@ void row_writer_free(struct row_writer *writer);
 
 int row_writer_write(struct row_writer *writer, const struct row_batch *batch, struct error *err);
 
-/* All rows are in the database, which has a transaction again. */
+/* All rows are in the database, the last range is closed, which has a transaction again. */
 int row_writer_finish(struct row_writer *writer, struct error *err);
 
 #endif

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 enum {
-    MAX_TABLES = 4,
+    MAX_TABLES = 5,
     MAX_LEVELS = 12, /* of pages above the leaves: more than 2^32 pages can have */
     BUFFER_BYTES = 1 << 20,
 

@@ -89,7 +89,7 @@ static int prepare(struct export_events *events, struct error *err)
                              events->job->process_id, query->options->site_id, err);
 
     if (rc == 0) {
-        sql = filter_sql_rows(&filter, row_columns, 0, " ORDER BY a.allocation_id");
+        sql = filter_sql_rows_by_id(&filter, row_columns);
         rc = sql ? rundb_prepare(&query->database, sql, &events->stmt, err)
                  : error_set(err, ERROR_NOMEM, "no memory");
     }

@@ -149,7 +149,8 @@ static int pass_markers(struct rows *rows, int64_t until_ns, struct error *err)
 {
     int rc = 0;
 
-    while (rc == 0 && rows->marker_ns <= until_ns) {
+    /* A finished statement would begin anew: a time may be as high as the end is. */
+    while (rc == 0 && sqlite3_stmt_busy(rows->markers) && rows->marker_ns <= until_ns) {
         int64_t marker_id = sqlite3_column_int64(rows->markers, 1);
         int64_t process_id = sqlite3_column_int64(rows->markers, 2);
         if (process_id > 0 && (uint64_t)process_id < rows->n_processes
@@ -358,7 +359,7 @@ static int prepare(const struct query *query, int64_t process_id, struct sqlite3
 
     *ret_stmt = NULL;
     if (rc == 0) {
-        sql = filter_sql_rows(&filter, row_columns, 0, " ORDER BY a.allocation_id");
+        sql = filter_sql_rows_by_id(&filter, row_columns);
         rc = sql ? rundb_prepare(&query->database, sql, ret_stmt, err) : no_memory(err);
     }
     if (rc == 0)

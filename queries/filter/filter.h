@@ -57,6 +57,7 @@ struct filter_word {
     const char *sql;
     enum filter_scope scope;
     unsigned needs;
+    const char *range_sql; /* as of filter_parameter */
 };
 
 struct filter_parameter {
@@ -70,7 +71,9 @@ struct filter_parameter {
     const char *share_sql; /* the same for a value in percent, where that is no time */
     const struct filter_word *words;
     const char *names_sql; /* what a text may be, one a row; NULL: anything */
-    const char *alias;     /* another name; NULL: none */
+    const char *
+        range_sql; /* what holds for row_ranges AS w where the condition holds for one of its rows; NULL: nothing is known */
+    const char *alias; /* another name; NULL: none */
     bool is_conjunctive;
     const char *help;
 };

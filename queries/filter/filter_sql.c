@@ -136,6 +136,40 @@ static bool is_range_of_births(const struct filter_parameter *parameter)
     return strcmp(parameter->name, "from") == 0 || strcmp(parameter->name, "to") == 0;
 }
 
+/* Where ranges find the rows, no other condition of ids may. */
+static const char *id_term(const struct filter_sql *sql)
+{
+    return sql->has_ranges ? "+a.allocation_id" : "a.allocation_id";
+}
+
+char *filter_sql_beyond(const struct filter_sql *sql, int64_t id, bool is_before)
+{
+    const char *compare = is_before ? "<" : ">";
+
+    if (!sql->has_ranges)
+        return sqlite3_mprintf(" AND a.allocation_id %s %lld", compare, (long long)id);
+    return sqlite3_mprintf(" AND %s %s %lld AND w.%s %s %lld", id_term(sql), compare, (long long)id,
+                           is_before ? "first_id" : "last_id", compare, (long long)id);
+}
+
+const char *filter_sql_id_order(const struct filter_sql *sql, bool is_dsc)
+{
+    if (sql->has_ranges)
+        return is_dsc ? "w.first_id DESC, a.allocation_id DESC" : "w.first_id, a.allocation_id";
+    return is_dsc ? "a.allocation_id DESC" : "a.allocation_id";
+}
+
+/* A bound of ids, of the rows and of the ranges that may hold some of them. */
+static void append_bound(struct filter_sql *sql, const char *compare, const char *range_column,
+                         int64_t id)
+{
+    int place = bind_number(sql, id);
+
+    sqlite3_str_appendf(sql->row, " AND %s %s ?%d", id_term(sql), compare, place);
+    if (sql->has_ranges)
+        sqlite3_str_appendf(sql->range, " AND w.%s %s ?%d", range_column, compare, place);
+}
+
 /* All there is to say of `from` and `to`; `alive_at` has a condition besides. */
 static int append_ids(struct filter_sql *sql, const struct filter *filter, struct error *err)
 {
@@ -147,11 +181,11 @@ static int append_ids(struct filter_sql *sql, const struct filter *filter, struc
     find_bounds(sql, filter, &first_ns, &last_ns);
     if (first_ns != INT64_MIN) {
         rc = birth_ids_first(sql->database, first_ns, &id, err);
-        sqlite3_str_appendf(sql->row, " AND a.allocation_id >= ?%d", bind_number(sql, id));
+        append_bound(sql, ">=", "last_id", id);
     }
     if (rc == 0 && last_ns != INT64_MAX) {
         rc = birth_ids_first(sql->database, saturating_add(last_ns, 1), &id, err);
-        sqlite3_str_appendf(sql->row, " AND a.allocation_id < ?%d", bind_number(sql, id));
+        append_bound(sql, "<", "first_id", id);
     }
     return rc;
 }
@@ -334,6 +368,80 @@ static int append_parameter(struct filter_sql *sql, const struct filter *filter,
     return rc;
 }
 
+/* ---- ranges of rows ---- */
+
+static const char *range_sql(const struct filter_value *value)
+{
+    return value->word ? value->word->range_sql : value->parameter->range_sql;
+}
+
+/* Of values of one parameter that are joined by OR, all must say something of ranges. */
+static bool has_range(const struct filter *filter, const struct filter_parameter *parameter)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < filter->n_values; i++) {
+        if (filter->values[i].parameter == parameter && !range_sql(&filter->values[i]))
+            return false;
+        n += filter->values[i].parameter == parameter;
+    }
+    return n > 0;
+}
+
+/* Groups, tags and phases name the rows themselves, and are looked up for each range if there are any. */
+static bool names_rows(const struct filter *filter)
+{
+    static const char *const names[] = {"group", "tag", "phase"};
+
+    for (size_t i = 0; i < filter->n_values; i++) {
+        for (size_t k = 0; k < sizeof(names) / sizeof(names[0]); k++) {
+            if (strcmp(filter->values[i].parameter->name, names[k]) == 0)
+                return true;
+        }
+    }
+    return false;
+}
+
+/* Whether to ask them: a database that was made by hand may have none, or not of all rows. */
+static int choose_ranges(struct filter_sql *sql, const struct filter *filter, struct error *err)
+{
+    int64_t is_complete = 0;
+    bool is_wanted = false;
+    int rc = 0;
+
+    for (const struct filter_parameter *p = filter_parameters; p->name; p++)
+        is_wanted = is_wanted || has_range(filter, p);
+    if (is_wanted && !names_rows(filter))
+        rc = rundb_get_int64(sql->database,
+                             "SELECT (SELECT max(first_id) FROM row_ranges) IS NOT NULL AND"
+                             " (SELECT last_id FROM row_ranges ORDER BY first_id DESC LIMIT 1)"
+                             " = (SELECT max(allocation_id) FROM allocation_rows)",
+                             &is_complete, err);
+    sql->has_ranges = is_complete;
+    return rc;
+}
+
+static void append_range(struct filter_sql *sql, const struct filter *filter,
+                         const struct filter_parameter *parameter)
+{
+    size_t n = 0;
+
+    if (!sql->has_ranges || !has_range(filter, parameter))
+        return;
+    for (size_t i = 0; i < filter->n_values; i++) {
+        const struct filter_value *value = &filter->values[i];
+        char placeholder[16] = "";
+
+        if (value->parameter != parameter)
+            continue;
+        sqlite3_str_appendall(sql->range, n++ == 0 ? " AND (" : " OR ");
+        if (!value->word)
+            sqlite3_snprintf(sizeof(placeholder), placeholder, "?%d", bind_value(sql, value));
+        append_template(sql, sql->range, range_sql(value), placeholder);
+    }
+    sqlite3_str_appendall(sql->range, ")");
+}
+
 /* A name that the recording does not have is a mistake, not an empty answer. */
 static int check_name(const struct filter_sql *sql, const struct filter_value *value,
                       struct error *err)
@@ -439,6 +547,7 @@ int filter_sql_init(struct filter_sql *sql, const struct rundb *database,
     sql->stack = sqlite3_str_new(database->handle);
     sql->group = sqlite3_str_new(database->handle);
     sql->row = sqlite3_str_new(database->handle);
+    sql->range = sqlite3_str_new(database->handle);
     rc = read_range(sql, err);
     if (rc == 0)
         rc = check_names(sql, filter, err);
@@ -447,12 +556,15 @@ int filter_sql_init(struct filter_sql *sql, const struct rundb *database,
     find_births(sql, filter);
     rc = check_instants(sql, filter, err);
     if (rc == 0)
+        rc = choose_ranges(sql, filter, err);
+    if (rc == 0)
         rc = append_ids(sql, filter, err);
     if (rc != 0)
         return rc;
     for (const struct filter_parameter *p = filter_parameters; rc == 0 && p->name; p++) {
         if (p->type != FILTER_REGEX && !is_range_of_births(p))
             rc = append_parameter(sql, filter, p, err);
+        append_range(sql, filter, p);
     }
     if (rc != 0)
         return rc;
@@ -463,7 +575,7 @@ int filter_sql_init(struct filter_sql *sql, const struct rundb *database,
 
 void filter_sql_done(struct filter_sql *sql)
 {
-    struct sqlite3_str *const texts[] = {sql->stack, sql->group, sql->row};
+    struct sqlite3_str *const texts[] = {sql->stack, sql->group, sql->row, sql->range};
 
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
         sqlite3_free(sqlite3_str_finish(texts[i]));
@@ -506,6 +618,8 @@ static void append_from(const struct filter_sql *sql, unsigned needs, struct sql
     sqlite3_str_appendall(out, " FROM ");
     if (needs_process && sql->is_of_one_process)
         sqlite3_str_appendall(out, "processes AS p CROSS JOIN ");
+    if (sql->has_ranges)
+        sqlite3_str_appendall(out, "row_ranges AS w CROSS JOIN ");
     sqlite3_str_appendall(out, "allocation_rows AS a");
     if (needs_process && !sql->is_of_one_process)
         sqlite3_str_appendall(out, " CROSS JOIN threads AS h ON h.thread_id = a.thread_id"
@@ -525,6 +639,9 @@ char *filter_sql_rows(const struct filter_sql *sql, const char *columns, unsigne
     sqlite3_str_appendf(out, "SELECT %s", columns);
     append_from(sql, needs, out);
     sqlite3_str_appendf(out, " WHERE 1%s", value_of(sql->row));
+    if (sql->has_ranges)
+        sqlite3_str_appendf(out, " AND a.allocation_id BETWEEN w.first_id AND w.last_id%s",
+                            value_of(sql->range));
     if (sql->process_id && needs & FILTER_NEEDS_PROCESS)
         sqlite3_str_appendf(out, " AND p.process_id = %lld", (long long)sql->process_id);
     if (sql->is_restricted)
@@ -540,6 +657,14 @@ char *filter_sql_rows(const struct filter_sql *sql, const char *columns, unsigne
             value_of(sql->group));
     sqlite3_str_appendall(out, tail);
     return sqlite3_str_finish(out);
+}
+
+char *filter_sql_rows_by_id(const struct filter_sql *sql, const char *columns)
+{
+    char tail[64];
+
+    sqlite3_snprintf(sizeof(tail), tail, " ORDER BY %s", filter_sql_id_order(sql, false));
+    return filter_sql_rows(sql, columns, 0, tail);
 }
 
 char *filter_sql_totals(const struct filter_sql *sql, const char *columns)

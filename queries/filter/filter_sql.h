@@ -6,6 +6,8 @@
  *        (backtrace_totals AS g) and of rows (allocation_rows AS a with what it needs). Statements
  *        are made of them around the caller's columns: one over rows, one over totals. Values are
  *        ?1, ?2, … in order; a statement may have named parameters of its own behind them.
+ *        Where a condition of rows says something of row_ranges AS w, these drive the scan: 4,096 rows
+ *        of which none can pass are not read.
  * Failure: ERROR_USAGE for a regex that is none; ERROR_DATABASE from looking up names.
  */
 #ifndef MTRACE_QUERIES_FILTER_SQL_H
@@ -33,12 +35,14 @@ struct filter_sql {
     struct sqlite3_str *stack; /* " AND condition" each */
     struct sqlite3_str *group;
     struct sqlite3_str *row;
-    unsigned needs;           /* enum filter_need of the rows' conditions */
-    bool is_of_one_process;   /* the process is known: no row needs to be asked for its own */
-    bool is_restricted;       /* there are other processes than process_id */
-    int64_t process_id;       /* 0: all */
-    int64_t from_ns, to_ns;   /* the range of births that is asked for */
-    int64_t start_ns, end_ns; /* what percentages of time are taken of */
+    struct sqlite3_str *range; /* the same of row_ranges AS w; empty: they are not asked */
+    unsigned needs;            /* enum filter_need of the rows' conditions */
+    bool is_of_one_process;    /* the process is known: no row needs to be asked for its own */
+    bool has_ranges;           /* row_ranges are asked, and find the rows that are read */
+    bool is_restricted;        /* there are other processes than process_id */
+    int64_t process_id;        /* 0: all */
+    int64_t from_ns, to_ns;    /* the range of births that is asked for */
+    int64_t start_ns, end_ns;  /* what percentages of time are taken of */
     struct filter_bound bound[FILTER_SQL_MAX_BOUND];
     size_t n_bound;
 };
@@ -56,6 +60,15 @@ int64_t filter_sql_resolve(const struct filter_sql *sql, const struct filter_val
  * memory. extra_needs: what the columns read beside a. */
 char *filter_sql_rows(const struct filter_sql *sql, const char *columns, unsigned extra_needs,
                       const char *tail);
+
+/* " AND …": only rows behind this id, or before it; sqlite3_free it, NULL: no memory. */
+char *filter_sql_beyond(const struct filter_sql *sql, int64_t id, bool is_before);
+
+/* What such a statement is ordered by to come in the order of ids, without being sorted. */
+const char *filter_sql_id_order(const struct filter_sql *sql, bool is_dsc);
+
+/* All rows in the order of ids. */
+char *filter_sql_rows_by_id(const struct filter_sql *sql, const char *columns);
 
 /* " AND column IN (the stacks that pass)", "" where all do; sqlite3_free it, NULL: no memory. */
 char *filter_sql_stacks(const struct filter_sql *sql, const char *column);

@@ -9,6 +9,8 @@
 
 #include <string.h>
 
+#define MAX_ROWS (INT64_MAX / 4)
+
 /* ---- values ---- */
 
 static int set_number(const char *option, const char *text, int64_t *ret_value, struct error *err)
@@ -21,14 +23,24 @@ static int set_number(const char *option, const char *text, int64_t *ret_value, 
     return 0;
 }
 
+/* Of rows; no table has MAX_ROWS, and sums of a few are no overflow. */
+static int set_rows(const char *option, const char *text, int64_t *ret_rows, struct error *err)
+{
+    int rc = set_number(option, text, ret_rows, err);
+
+    if (*ret_rows > MAX_ROWS)
+        *ret_rows = MAX_ROWS;
+    return rc;
+}
+
 static int set_count(struct query_options *options, const char *text, struct error *err)
 {
-    return set_number("count", text, &options->count, err);
+    return set_rows("count", text, &options->count, err);
 }
 
 static int set_skip(struct query_options *options, const char *text, struct error *err)
 {
-    return set_number("skip", text, &options->skip, err);
+    return set_rows("skip", text, &options->skip, err);
 }
 
 static int set_after(struct query_options *options, const char *text, struct error *err)

@@ -62,8 +62,8 @@ static int find_sort_key(const char *name, const struct sort_key **ret_key, stru
 static char *make_stream(const struct filter_sql *filter, const char *columns, bool is_dsc,
                          const char *condition)
 {
-    char *tail = sqlite3_mprintf("%s ORDER BY a.allocation_id %s LIMIT :count OFFSET :skip",
-                                 condition, is_dsc ? "DESC" : "ASC");
+    char *tail = sqlite3_mprintf("%s ORDER BY %s LIMIT :count OFFSET :skip", condition,
+                                 filter_sql_id_order(filter, is_dsc));
     char *found = tail ? filter_sql_rows(filter, "a.allocation_id", 0, tail) : NULL;
     char *sql =
         found ? sqlite3_mprintf("SELECT %s FROM (%s) AS f"
@@ -166,8 +166,8 @@ static int run_gate(struct query *query, const struct filter_sql *filter,
 
 /* What stands behind an allocation in the order of the answer; NULL is before every number, and equal
  * keys are in order of id. */
-static char *make_after(const struct query_options *options, const struct sort_key *key,
-                        const char *condition)
+static char *make_after(const struct query_options *options, const struct filter_sql *filter,
+                        const struct sort_key *key, const char *condition)
 {
     bool is_dsc = is_descending(options, key);
     const char *column = key->column;
@@ -176,7 +176,7 @@ static char *make_after(const struct query_options *options, const struct sort_k
     if (!id)
         return sqlite3_mprintf("%s", condition);
     if (strcmp(column, "a.alloc_ns") == 0)
-        return sqlite3_mprintf("%s AND a.allocation_id %s %lld", condition, is_dsc ? "<" : ">", id);
+        return sqlite3_mprintf("%s%z", condition, filter_sql_beyond(filter, id, is_dsc));
     return sqlite3_mprintf(
         "%s AND (%s %s (SELECT %s FROM allocation_rows AS a WHERE a.allocation_id = %lld)"
         " OR (%s IS %sNULL AND %lld IN (SELECT a.allocation_id FROM allocation_rows AS a"
@@ -230,7 +230,7 @@ static int run(struct query *query, const struct filter *filter, const char *con
         rc = check_after(query, err);
     if (rc == 0) {
         columns = make_columns(query);
-        after = make_after(options, key, condition);
+        after = make_after(options, &sql, key, condition);
     }
     if (columns && after)
         text = make_statement(query, &sql, key, columns, after);

@@ -7,9 +7,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <xxhash.h>
 
 enum {
-    MAX_VALUES = 14
+    MAX_VALUES = 14,
+    OTHER_FORMATS = 6
 };
 
 static const struct {
@@ -63,14 +65,18 @@ static const struct {
       "SELECT * FROM mapping_levels LIMIT 1000"}},
 };
 
-static unsigned draw(struct drawn_bytes *bytes, unsigned n)
+struct drawn_dice drawn_dice_of(const uint8_t *bytes, size_t size)
 {
-    unsigned byte = bytes->end > bytes->begin ? *--bytes->end : 0;
-
-    return n ? byte % n : 0;
+    return (struct drawn_dice){XXH3_64bits(bytes, size)};
 }
 
-static const char *draw_value(struct drawn_bytes *bytes, const char *wanted)
+static unsigned draw(struct drawn_dice *dice, unsigned n)
+{
+    dice->state = dice->state * 6364136223846793005u + 1442695040888963407u;
+    return n ? (unsigned)((dice->state >> 33) % n) : 0;
+}
+
+static const char *draw_value(struct drawn_dice *dice, const char *wanted)
 {
     size_t n_kinds = sizeof(kinds) / sizeof(kinds[0]);
     size_t kind = 0;
@@ -82,7 +88,7 @@ static const char *draw_value(struct drawn_bytes *bytes, const char *wanted)
         return NULL;
     while (n < MAX_VALUES && kinds[kind].values[n])
         n++;
-    return kinds[kind].values[draw(bytes, n)];
+    return kinds[kind].values[draw(dice, n)];
 }
 
 struct choice {
@@ -99,29 +105,29 @@ static void add(struct choice *choice, const char *name, const char *value)
     choice->values[choice->n++] = value;
 }
 
-static void add_parameter(struct drawn_bytes *bytes, struct choice *choice,
+static void add_parameter(struct drawn_dice *dice, struct choice *choice,
                           const struct drawn_place *place)
 {
     struct queries_parameter parameter;
     size_t n = 0;
     size_t n_options = 0;
-    bool is_filter = choice->command->filters != COMMAND_FILTERS_NONE && draw(bytes, 4) > 0;
+    bool is_filter = choice->command->filters != COMMAND_FILTERS_NONE && draw(dice, 4) > 0;
 
     for (; queries_parameter_at(n, &parameter); n++)
         n_options += parameter.group != QUERIES_FILTER;
-    n = is_filter ? n_options + draw(bytes, (unsigned)(n - n_options))
-                  : draw(bytes, (unsigned)n_options);
+    n = is_filter ? n_options + draw(dice, (unsigned)(n - n_options))
+                  : draw(dice, (unsigned)n_options);
     (void)queries_parameter_at(n, &parameter);
     if (strcmp(parameter.name, "suppressions") == 0)
         add(choice, parameter.name, place->suppressions);
     else if (strcmp(parameter.name, "time_limit") != 0) /* which would hide what does not end */
         add(choice, parameter.name,
-            draw_value(bytes, strcmp(parameter.name, "alive_at") == 0 ? "TIME or instant"
-                              : parameter.value                       ? parameter.value
-                                                                      : "yes|no"));
+            draw_value(dice, strcmp(parameter.name, "alive_at") == 0 ? "TIME or instant"
+                             : parameter.value                       ? parameter.value
+                                                                     : "yes|no"));
 }
 
-static struct choice draw_choice(struct drawn_bytes *bytes, const struct drawn_place *place)
+static struct choice draw_choice(struct drawn_dice *dice, const struct drawn_place *place)
 {
     struct choice choice = {.n = 0};
     unsigned n_commands = 0;
@@ -129,23 +135,29 @@ static struct choice draw_choice(struct drawn_bytes *bytes, const struct drawn_p
 
     while (queries_commands[n_commands].name)
         n_commands++;
-    choice.command = &queries_commands[draw(bytes, n_commands)];
-    if (choice.command->argument && (!choice.command->is_argument_optional || draw(bytes, 2))) {
+    /* export is seven commands. */
+    if (draw(dice, n_commands + OTHER_FORMATS) >= n_commands)
+        (void)queries_find_command("export", &choice.command, &(struct error){0});
+    else
+        choice.command = &queries_commands[draw(dice, n_commands)];
+    if (choice.command->argument && (!choice.command->is_argument_optional || draw(dice, 2))) {
         (void)snprintf(wanted, sizeof(wanted), "an argument: %s", choice.command->argument);
-        choice.argument = draw_value(bytes, wanted);
+        choice.argument = draw_value(dice, wanted);
         if (!choice.argument)
             choice.argument = place->path;
     } else if (choice.command->argument) {
-        add(&choice, "alive_at", draw_value(bytes, "TIME or instant"));
-        add(&choice, "alive_at", draw_value(bytes, "TIME or instant"));
+        add(&choice, "alive_at", draw_value(dice, "TIME or instant"));
+        add(&choice, "alive_at", draw_value(dice, "TIME or instant"));
     }
     if (choice.command->has_format)
-        add(&choice, "to", draw_value(bytes, "a format"));
+        add(&choice, "to", draw_value(dice, "a format"));
+    if (draw(dice, 3) == 0)
+        add(&choice, "process", draw(dice, 2) ? "1" : "2");
     if (choice.command->needs_instant)
-        add(&choice, "alive_at", draw_value(bytes, "TIME or instant"));
-    for (unsigned n = draw(bytes, DRAWN_QUESTION_PARAMETERS + 1);
+        add(&choice, "alive_at", draw_value(dice, "TIME or instant"));
+    for (unsigned n = draw(dice, DRAWN_QUESTION_PARAMETERS + 1);
          n > 0 && choice.n < DRAWN_QUESTION_PARAMETERS; n--)
-        add_parameter(bytes, &choice, place);
+        add_parameter(dice, &choice, place);
     return choice;
 }
 
@@ -183,12 +195,11 @@ static void print(const struct choice *choice, size_t n, char *text)
                                  choice->names[i], choice->values[i]);
 }
 
-struct drawn_question drawn_question_make(struct drawn_bytes *bytes,
-                                          const struct drawn_place *place)
+struct drawn_question drawn_question_make(struct drawn_dice *dice, const struct drawn_place *place)
 {
     static const char *const names[] = {NULL, NULL, NULL, "drawn.svg", "drawn.html"};
-    struct choice choice = draw_choice(bytes, place);
-    struct drawn_question drawn = {.width = (int)draw(bytes, 3) * 60};
+    struct choice choice = draw_choice(dice, place);
+    struct drawn_question drawn = {.width = (int)draw(dice, 3) * 60};
     size_t n = choice.n;
 
     do
@@ -196,6 +207,6 @@ struct drawn_question drawn_question_make(struct drawn_bytes *bytes,
     while (!drawn.question && n-- > 0);
     print(&choice, drawn.question ? n : 0, drawn.text);
     if (choice.command->can_draw || choice.command->draws)
-        drawn.output_name = names[draw(bytes, sizeof(names) / sizeof(names[0]))];
+        drawn.output_name = names[draw(dice, sizeof(names) / sizeof(names[0]))];
     return drawn;
 }

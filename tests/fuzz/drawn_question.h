@@ -19,10 +19,12 @@ enum {
     DRAWN_QUESTION_TEXT_BYTES = 512
 };
 
-/* The bytes that choose, last one first: what stands in front may be about something else. */
-struct drawn_bytes {
-    const uint8_t *begin, *end;
+/* What chooses. It begins as a hash of the input, so that inputs which differ in one byte ask other questions. */
+struct drawn_dice {
+    uint64_t state;
 };
+
+struct drawn_dice drawn_dice_of(const uint8_t *bytes, size_t size);
 
 struct drawn_question {
     struct queries *
@@ -39,7 +41,6 @@ struct drawn_place {
     void (*remark)(void *context, const char *text);
 };
 
-struct drawn_question drawn_question_make(struct drawn_bytes *bytes,
-                                          const struct drawn_place *place);
+struct drawn_question drawn_question_make(struct drawn_dice *dice, const struct drawn_place *place);
 
 #endif

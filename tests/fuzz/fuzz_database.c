@@ -2,8 +2,8 @@
 /*
  * Databases that others made (foreign_database.h), asked by every command and symbolized again: each
  * gives an answer or one line that says why not, within bounds, and only symbolizing changes the
- * file. The first byte of an input says where in the list of questions to begin; its last ones draw
- * as many others, of any command with any filters (drawn_question.h).
+ * file. The first byte of an input says where in the list of questions to begin; all of them draw
+ * more questions, of any command with any filters (drawn_question.h).
  */
 #include "importer/command/import.h"
 #include "queries/library/queries.h"
@@ -20,8 +20,8 @@
 #include <unistd.h>
 
 enum {
-    LISTED = 5, /* questions of a database */
-    DRAWN = 5,
+    LISTED = 3, /* questions of a database */
+    DRAWN = 7,
     SECONDS = 60, /* of the processor, for a database; what ends takes milliseconds */
     MEMORY_BYTES = 600 << 20
 };
@@ -102,6 +102,8 @@ static const char *const questions[] = {
     "sql % SELECT*FROM(stack_frames)LIMIT(1000)",
     "sql % SELECT*FROM(allocations)LIMIT(1000)",
     "resymbolize %",
+    "groups % count=9223372036854775807",
+    "leaks % count=9223372036854775807 skip=9223372036854775807",
 };
 
 enum {
@@ -243,10 +245,10 @@ static void ask_listed(const char *text)
     free(words);
 }
 
-static void ask_drawn(struct drawn_bytes *bytes)
+static void ask_drawn(struct drawn_dice *dice)
 {
     const struct drawn_place place = {path, suppressions, drop_remark};
-    struct drawn_question drawn = drawn_question_make(bytes, &place);
+    struct drawn_question drawn = drawn_question_make(dice, &place);
     const struct queries_output output = {
         .out = sink, .name = drawn.output_name, .width = drawn.width};
 
@@ -259,7 +261,7 @@ static void ask_drawn(struct drawn_bytes *bytes)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     size_t first = size ? data[0] : 0;
-    struct drawn_bytes bytes = {data, data + size};
+    struct drawn_dice dice = drawn_dice_of(data, size);
 
     if (!sink)
         set_up();
@@ -268,7 +270,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     (void)sqlite3_memory_highwater(1);
     (void)setitimer(ITIMER_PROF, &(struct itimerval){.it_value.tv_sec = SECONDS}, NULL);
     for (size_t i = 0; i < DRAWN; i++)
-        ask_drawn(&bytes);
+        ask_drawn(&dice);
     for (size_t i = 0; i < LISTED; i++) {
         const char *question = questions[(first * LISTED + i) % N_QUESTIONS];
         asked = question;

@@ -30,6 +30,7 @@ static const char rows_sql[] =
     "INSERT INTO backtraces VALUES (1, NULL, 2, 1, 1, NULL, 'complete'), (2, 1, 2, 2, 2, NULL, 'complete');"
     "INSERT INTO packed_allocation_rows VALUES (5, 10, 4096, 100, 12, 1, 2, 0, -16777208, 1),"
     " (9, NULL, 8192, 4000, NULL, 2, NULL, NULL, -16776945, 2);"
+    "INSERT INTO row_ranges VALUES (5, 9, 100, 4000, 4096, 8192, 12, 1);"
     "INSERT INTO kinds VALUES (1, 'malloc'), (2, 'calloc');"
     "INSERT INTO markers VALUES (1, 1, 1, 3, 'loaded');";
 

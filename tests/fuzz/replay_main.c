@@ -22,6 +22,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 /* Of the sanitizers, where there is one. */
 void __sanitizer_set_death_callback(void (*callback)(void)) __attribute__((weak));
 
+/* UBSan ends a program through nothing but this. */
+const char *__ubsan_default_options(void);
+
+const char *__ubsan_default_options(void)
+{
+    return "abort_on_error=1:halt_on_error=1:print_stacktrace=1";
+}
+
 static const uint8_t *input;
 static size_t input_bytes;
 static char input_path[4096];
