@@ -9,7 +9,6 @@ table and explains every difference. Environment as in ../e2e/run.py.
 
 import argparse
 import json
-import re
 import shutil
 import subprocess
 import sys
@@ -40,19 +39,6 @@ PROGRAMS = {"leak_c": workload("leak_c"), "leak_cxx": workload("leak_cxx"),
 def run(argv, place, env):
     return subprocess.run([str(a) for a in argv], cwd=place, env=harness.environment(env), stdin=subprocess.DEVNULL,
                           capture_output=True, text=True, errors="replace", timeout=600)
-
-
-def by_heaptrack(argv, place, env):
-    raw = place.parent / "heaptrack"
-    said = run(["heaptrack", "-o", raw, *argv], place, env)
-    found = sorted(place.parent.glob("heaptrack.*"))
-    if not found:
-        raise Failure(f"heaptrack wrote nothing: {said.stdout[-500:]}{said.stderr[-500:]}")
-    text = run(["heaptrack_print", "-f", found[0]], place, {}).stdout
-    calls = re.search(r"calls to allocation functions: (\d+)", text)
-    if calls is None:
-        raise Failure(f"heaptrack_print said nothing of the calls: {text[-500:]}")
-    return {"allocations": int(calls.group(1))}
 
 
 def by_us(argv, place, env):
@@ -103,7 +89,7 @@ def main():
     print("| program | figure | mtrace | valgrind | | heaptrack | |\n|---|---|--:|--:|--:|--:|--:|")
     for name in args.programs or PROGRAMS:
         try:
-            ours, valgrind, heaptrack = (measure(name, tool) for tool in (by_us, harness.valgrind_totals, by_heaptrack))
+            ours, valgrind, heaptrack = (measure(name, tool) for tool in (by_us, harness.valgrind_totals, harness.heaptrack_totals))
         except Skip as why:
             print(f"| {name} | not measured: {why} | | | | | |")
             continue

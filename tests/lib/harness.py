@@ -159,6 +159,22 @@ def valgrind_totals(argv, place, env):
             "leaked_bytes": int(in_use.group(1).replace(",", ""))}
 
 
+def heaptrack_totals(argv, place, env):
+    """What heaptrack counts of argv."""
+    def run(*command, env=None):
+        return subprocess.run([str(word) for word in command], cwd=place, env=environment(env), stdin=subprocess.DEVNULL, capture_output=True,
+                              text=True, errors="replace", timeout=600)
+    said = run("heaptrack", "-o", place.parent / "heaptrack", *argv, env=env)
+    found = sorted(place.parent.glob("heaptrack.*"))
+    if not found:
+        raise Failure(f"heaptrack wrote nothing: {said.stdout[-500:]}{said.stderr[-500:]}")
+    text = run("heaptrack_print", "-f", found[0]).stdout
+    calls = re.search(r"calls to allocation functions: (\d+)", text)
+    if calls is None:
+        raise Failure(f"heaptrack_print said nothing of the calls: {text[-500:]}")
+    return {"allocations": int(calls.group(1))}
+
+
 def scratch():
     return tempfile.TemporaryDirectory(prefix="mtrace-e2e.")
 
