@@ -150,11 +150,14 @@ static void append_ranges(const struct range *list, size_t n, struct sqlite3_str
     }
 }
 
-int birth_ids_append_markers(const struct rundb *database, const char *marker,
-                             struct sqlite3_str *out, struct error *err)
+typedef int read_fn(const struct rundb *database, const char *name, struct ranges *ret_ranges,
+                    struct error *err);
+
+static int append_read(const struct rundb *database, const char *name, read_fn *read,
+                       struct sqlite3_str *out, struct error *err)
 {
     struct ranges ranges = {.n = 0};
-    int rc = read_ranges(database, marker, &ranges, err);
+    int rc = read(database, name, &ranges, err);
 
     if (rc == 0)
         append_ranges(ranges.list, ranges.n, out);
@@ -162,14 +165,14 @@ int birth_ids_append_markers(const struct rundb *database, const char *marker,
     return rc;
 }
 
+int birth_ids_append_markers(const struct rundb *database, const char *marker,
+                             struct sqlite3_str *out, struct error *err)
+{
+    return append_read(database, marker, read_ranges, out, err);
+}
+
 int birth_ids_append_phases(const struct rundb *database, const char *phase,
                             struct sqlite3_str *out, struct error *err)
 {
-    struct ranges ranges = {.n = 0};
-    int rc = read_phases(database, phase, &ranges, err);
-
-    if (rc == 0)
-        append_ranges(ranges.list, ranges.n, out);
-    free(ranges.list);
-    return rc;
+    return append_read(database, phase, read_phases, out, err);
 }

@@ -45,33 +45,23 @@ void headline_filters(const struct query *query, char *ret_text, size_t size)
     }
 }
 
+static void print_line(const struct query *query, const char *text)
+{
+    (void)fprintf(query->out, "%s\n", text);
+}
+
 /* What is missing comes right below the headline. */
 int headline_print(struct query *query, int64_t process_id, struct error *err)
 {
     char text[TEXT_BYTES];
     char filters[TEXT_BYTES];
-    char damage[TEXT_BYTES];
-    char unseen[TEXT_BYTES];
-    char untold[TEXT_BYTES];
     int rc = headline_format(query, process_id, text, sizeof(text), err);
 
-    if (rc == 0)
-        rc = notes_format_damage(query, damage, sizeof(damage), err);
-    if (rc == 0)
-        rc = notes_format_unseen(query, unseen, sizeof(unseen), err);
-    if (rc == 0)
-        rc = notes_format_untold(query, untold, sizeof(untold), err);
     if (rc != 0)
         return rc;
     headline_filters(query, filters, sizeof(filters));
     (void)fprintf(query->out, "%s  %s%s\n", query->options->database_path, text, filters);
-    if (damage[0])
-        (void)fprintf(query->out, "%s\n", damage);
-    if (unseen[0])
-        (void)fprintf(query->out, "%s\n", unseen);
-    if (untold[0])
-        (void)fprintf(query->out, "%s\n", untold);
-    return 0;
+    return notes_of_what_is_missing(query, print_line, err);
 }
 
 static void format_end(const char *kind, int value, bool is_foreign, char *text, size_t size)

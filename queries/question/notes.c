@@ -60,11 +60,6 @@ static int format_one(const struct query *query, const char *sql,
     return rc < 0 ? rc : 0;
 }
 
-int notes_format_damage(const struct query *query, char *ret_text, size_t size, struct error *err)
-{
-    return format_one(query, damage_sql, format_damage, ret_text, size, err);
-}
-
 /* ---- an allocator that was not seen ---- */
 
 static const char unseen_sql[] =
@@ -86,11 +81,6 @@ static void format_unseen(struct sqlite3_stmt *row, char *text, size_t size)
                    " are not recorded%s: no figure has them in it", why ? (const char *)why : "");
 }
 
-int notes_format_unseen(const struct query *query, char *ret_text, size_t size, struct error *err)
-{
-    return format_one(query, unseen_sql, format_unseen, ret_text, size, err);
-}
-
 /* ---- modules that were not told apart ---- */
 
 static const char untold_sql[] =
@@ -103,11 +93,6 @@ static void format_untold(struct sqlite3_stmt *row, char *text, size_t size)
     (void)snprintf(text, size,
                    "more libraries were loaded at once than are told apart: %s without names",
                    units_format_counted(sqlite3_column_int64(row, 0), "module", modules));
-}
-
-int notes_format_untold(const struct query *query, char *ret_text, size_t size, struct error *err)
-{
-    return format_one(query, untold_sql, format_untold, ret_text, size, err);
 }
 
 /* ---- another recorder ---- */
@@ -204,28 +189,37 @@ static int note_unseen_heaps(const struct query *query, struct error *err)
 
 /* ---- all ---- */
 
-typedef int format_note(const struct query *query, char *ret_text, size_t size, struct error *err);
-
-static int note_what_is_missing(const struct query *query, struct error *err)
+int notes_of_what_is_missing(const struct query *query,
+                             void (*say)(const struct query *query, const char *text),
+                             struct error *err)
 {
-    static format_note *const formats[] = {notes_format_damage, notes_format_unseen,
-                                           notes_format_untold};
+    static const struct {
+        const char *sql;
+        void (*format)(struct sqlite3_stmt *row, char *text, size_t size);
+    } missing[] = {
+        {damage_sql, format_damage}, {unseen_sql, format_unseen}, {untold_sql, format_untold}};
+
     char text[NOTE_BYTES];
     int rc = 0;
 
-    if (query->options->command->has_headline && query->style.format == RENDER_TABLE)
-        return 0;
-    for (size_t i = 0; rc == 0 && i < sizeof(formats) / sizeof(formats[0]); i++) {
-        rc = formats[i](query, text, sizeof(text), err);
+    for (size_t i = 0; rc == 0 && i < sizeof(missing) / sizeof(missing[0]); i++) {
+        rc = format_one(query, missing[i].sql, missing[i].format, text, sizeof(text), err);
         if (rc == 0 && text[0])
-            query_remark(query, "%s", text);
+            say(query, text);
     }
     return rc;
 }
 
+static void remark(const struct query *query, const char *text)
+{
+    query_remark(query, "%s", text);
+}
+
 int notes_before(const struct query *query, struct error *err)
 {
-    int rc = note_what_is_missing(query, err);
+    bool has_headline =
+        query->options->command->has_headline && query->style.format == RENDER_TABLE;
+    int rc = has_headline ? 0 : notes_of_what_is_missing(query, remark, err);
 
     if (rc == 0)
         rc = note_unseen_heaps(query, err);

@@ -7,8 +7,6 @@
 #ifndef MTRACE_QUERIES_NOTES_H
 #define MTRACE_QUERIES_NOTES_H
 
-#include <stddef.h>
-
 struct error;
 struct query;
 
@@ -20,13 +18,11 @@ int notes_before(const struct query *query, struct error *err);
  * are. */
 int notes_after(const struct query *query, struct error *err);
 
-/* One line on what of the log could not be read; "" for a log that is whole. */
-int notes_format_damage(const struct query *query, char *ret_text, size_t size, struct error *err);
-
-/* One line on an allocator inside an executable, whose blocks are missing; "" where none is known. */
-int notes_format_unseen(const struct query *query, char *ret_text, size_t size, struct error *err);
-
-/* One line on libraries whose code has no names, because too many were loaded; "" for none. */
-int notes_format_untold(const struct query *query, char *ret_text, size_t size, struct error *err);
+/* One line each on what of the log could not be read, on an allocator inside an executable, whose
+ * blocks are missing, and on libraries whose code has no names, because too many were loaded; none
+ * where nothing is missing. */
+int notes_of_what_is_missing(const struct query *query,
+                             void (*say)(const struct query *query, const char *text),
+                             struct error *err);
 
 #endif

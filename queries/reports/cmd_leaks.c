@@ -360,22 +360,11 @@ static int print_process(struct query *query, int64_t process_id, struct error *
 
     if (rc == 0)
         rc = print_totals(query, process_id, &n_sites, err);
-    if (rc == 0 && n_sites > 0)
+    if (rc == 0 && n_sites > 0 && !query->options->site_id) /* its stacks follow */
         rc = print_sites(query, process_id, n_sites, err);
     if (rc == 0)
         rc = print_rules(query, process_id, err);
     return rc;
-}
-
-/* What comes before the stacks of a call site, whether it leaks or not. */
-static int print_head(struct query *query, int64_t process_id, struct error *err)
-{
-    int64_t n_sites = 0;
-    int rc = headline_print(query, process_id, err);
-
-    if (rc == 0)
-        rc = print_totals(query, process_id, &n_sites, err);
-    return rc == 0 ? print_rules(query, process_id, err) : rc;
 }
 
 /* The plain view; below a site, its stacks. */
@@ -406,14 +395,11 @@ static int run_plain(struct query *query, struct error *err)
 int cmd_leaks_run(struct query *query, struct error *err)
 {
     const struct query_options *options = query->options;
-    int rc = 0;
+    int rc;
 
     if (query->style.format != RENDER_TABLE || options->fail_if || options->is_sql_shown
         || options->sort_by || options->is_wide)
         return run_plain(query, err);
-    if (options->site_id) {
-        rc = process_ranking_each(query, "leaked_bytes", print_head, err);
-        return rc == 0 ? run_plain(query, err) : rc;
-    }
-    return process_ranking_each(query, "leaked_bytes", print_process, err);
+    rc = process_ranking_each(query, "leaked_bytes", print_process, err);
+    return rc == 0 && options->site_id ? run_plain(query, err) : rc;
 }

@@ -197,23 +197,6 @@ static int read_levels(struct levels *levels, const char *sql, const char *kind,
     return rc;
 }
 
-static int read_life(struct levels *levels, struct error *err)
-{
-    struct sqlite3_stmt *stmt;
-    int rc =
-        rundb_prepare(&levels->query->database,
-                      "SELECT start_ns, end_ns FROM processes WHERE process_id = ?1", &stmt, err);
-
-    if (rc != 0)
-        return rc;
-    sqlite3_bind_int64(stmt, 1, levels->process_id);
-    rc = rundb_step(&levels->query->database, stmt, err);
-    levels->start_ns = sqlite3_column_int64(stmt, 0);
-    levels->end_ns = sqlite3_column_int64(stmt, 1);
-    sqlite3_finalize(stmt);
-    return rc < 0 ? rc : 0;
-}
-
 static int draw_levels(const struct levels *levels, struct error *err)
 {
     char title[TITLE_BYTES];
@@ -251,7 +234,7 @@ static int draw(struct query *query, struct error *err)
     if (rc == 0)
         rc = timeline_picture_process(query, &levels.process_id, err);
     if (rc == 0)
-        rc = read_life(&levels, err);
+        rc = timeline_picture_life(query, levels.process_id, &levels.start_ns, &levels.end_ns, err);
     for (size_t i = 0; rc == 0 && i < N_KINDS; i++)
         rc = read_levels(
             &levels,

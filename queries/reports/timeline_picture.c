@@ -39,27 +39,39 @@ int timeline_picture_process(const struct query *query, int64_t *ret_process_id,
                    ret_process_id, err);
 }
 
-/* As far as the process lived. */
-static int read_life(struct picture *picture, struct error *err)
+int timeline_picture_life(const struct query *query, int64_t process_id, int64_t *ret_start_ns,
+                          int64_t *ret_end_ns, struct error *err)
 {
     struct sqlite3_stmt *stmt;
     int rc =
-        rundb_prepare(&picture->query->database,
+        rundb_prepare(&query->database,
                       "SELECT start_ns, end_ns FROM processes WHERE process_id = ?1", &stmt, err);
 
     if (rc != 0)
         return rc;
-    sqlite3_bind_int64(stmt, 1, picture->process_id);
-    rc = rundb_step(&picture->query->database, stmt, err);
-    if (rc == 1 && sqlite3_column_int64(stmt, 0) > picture->from_ns)
-        picture->from_ns = sqlite3_column_int64(stmt, 0);
-    if (rc == 1 && sqlite3_column_int64(stmt, 1) < picture->to_ns)
-        picture->to_ns = sqlite3_column_int64(stmt, 1);
+    sqlite3_bind_int64(stmt, 1, process_id);
+    rc = rundb_step(&query->database, stmt, err);
+    *ret_start_ns = sqlite3_column_int64(stmt, 0);
+    *ret_end_ns = sqlite3_column_int64(stmt, 1);
     sqlite3_finalize(stmt);
-    if (rc >= 0 && picture->from_ns >= picture->to_ns)
+    return rc < 0 ? rc : 0;
+}
+
+/* As far as the process lived. */
+static int read_life(struct picture *picture, struct error *err)
+{
+    int64_t start_ns = 0;
+    int64_t end_ns = 0;
+    int rc = timeline_picture_life(picture->query, picture->process_id, &start_ns, &end_ns, err);
+
+    if (start_ns > picture->from_ns)
+        picture->from_ns = start_ns;
+    if (end_ns < picture->to_ns)
+        picture->to_ns = end_ns;
+    if (rc == 0 && picture->from_ns >= picture->to_ns)
         return error_set(err, ERROR_NOT_FOUND, "nothing to draw: process %lld did not live then",
                          (long long)picture->process_id);
-    return rc < 0 ? rc : 0;
+    return rc;
 }
 
 static int load(struct picture *picture, struct error *err)

@@ -18,6 +18,10 @@ struct query;
 /* The process that is drawn; 0: there is none. */
 int timeline_picture_process(const struct query *query, int64_t *ret_process_id, struct error *err);
 
+/* From when to when a process lived. */
+int timeline_picture_life(const struct query *query, int64_t process_id, int64_t *ret_start_ns,
+                          int64_t *ret_end_ns, struct error *err);
+
 /* is_inline: inside of a page. */
 int timeline_picture_draw(const struct query *query, int64_t process_id, bool is_inline,
                           struct error *err);
