@@ -5,7 +5,10 @@
 #ifndef MTRACE_COMMON_ATTR_H
 #define MTRACE_COMMON_ATTR_H
 
-#define MTRACE_EXPORT    __attribute__((visibility("default")))
+#define MTRACE_EXPORT __attribute__((visibility("default")))
+/* Of a variable of another file in the same library: -fvisibility is about definitions, and without this each access
+ * computes the address first. */
+#define MTRACE_HIDDEN    __attribute__((visibility("hidden")))
 #define MTRACE_COLD      __attribute__((cold, noinline))
 #define MTRACE_NOINLINE  __attribute__((noinline))
 #define MTRACE_INLINE    static inline __attribute__((always_inline))

@@ -18,6 +18,8 @@
 #ifndef MTRACE_COLLECTOR_MODULES_H
 #define MTRACE_COLLECTOR_MODULES_H
 
+#include "common/attr.h"
+
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -34,7 +36,7 @@ struct module {
 bool modules_find(uintptr_t address, struct module *ret_module);
 
 /* Read by modules_epoch only, which each capture calls. */
-extern _Atomic uint32_t g_modules_epoch;
+extern MTRACE_HIDDEN _Atomic uint32_t g_modules_epoch;
 
 /* Current epoch (MO-2). */
 static inline uint32_t modules_epoch(void)
@@ -52,7 +54,7 @@ void modules_check_unloaded(void);
 void modules_init(void);
 
 /* Read by modules_is_loader only; written by modules_init. */
-extern uintptr_t g_modules_loader_start, g_modules_loader_bytes;
+extern MTRACE_HIDDEN uintptr_t g_modules_loader_start, g_modules_loader_bytes;
 
 /* The address is in ld.so: whoever callocs there may be about to load a module (MO-3). */
 static inline bool modules_is_loader(uintptr_t address)

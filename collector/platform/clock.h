@@ -41,7 +41,7 @@ enum clock_source {
 extern char __libc_single_threaded __attribute__((weak));
 
 /* Written by clock_init and clock_forbid_* only. */
-extern enum clock_source g_clock_source;
+extern MTRACE_HIDDEN enum clock_source g_clock_source;
 
 struct clock_instant {
     uint64_t ticks;

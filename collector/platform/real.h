@@ -15,6 +15,8 @@
 #ifndef MTRACE_COLLECTOR_REAL_H
 #define MTRACE_COLLECTOR_REAL_H
 
+#include "common/attr.h"
+
 #include <malloc.h>
 #include <pthread.h>
 #include <pty.h>
@@ -85,7 +87,7 @@ struct real {
     void (*abort)(void);
 };
 
-extern struct real g_real;
+extern MTRACE_HIDDEN struct real g_real;
 
 /*
  * Fills g_real. False when not even malloc is there. `adapt` (or NULL) may exchange members before
@@ -122,7 +124,7 @@ enum {
     REAL_EARLY_BYTES = 32768
 };
 
-extern unsigned char g_real_early[REAL_EARLY_BYTES] __attribute__((visibility("hidden")));
+extern MTRACE_HIDDEN unsigned char g_real_early[REAL_EARLY_BYTES];
 
 static inline bool real_is_early_block(const void *block)
 {

@@ -10,6 +10,7 @@
 #include "collector/platform/config.h"
 #include "collector/record/thread.h"
 #include "collector/unwind/unwind.h"
+#include "common/attr.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -22,8 +23,8 @@ void capture_init(const struct config *config);
 void capture_open_oracle(const struct config *config);
 
 /* Written by capture_init and read here only. */
-extern enum config_unwinder g_capture_unwinder;
-extern bool g_capture_has_free_backtraces;
+extern MTRACE_HIDDEN enum config_unwinder g_capture_unwinder;
+extern MTRACE_HIDDEN bool g_capture_has_free_backtraces;
 
 uint32_t capture_node_slow(struct thread *thread, const struct unwind_origin *origin);
 

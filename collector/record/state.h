@@ -35,13 +35,13 @@ enum state {
 };
 
 /* Tracing is switched on: allocations are recorded, not frees only. */
-extern _Atomic bool g_state_is_tracing;
+extern MTRACE_HIDDEN _Atomic bool g_state_is_tracing;
 
 /* Points to the word that a fork wipes; never NULL. */
-extern const _Atomic uint64_t *g_state_generation;
+extern MTRACE_HIDDEN const _Atomic uint64_t *g_state_generation;
 
 /* Written while starting; read by state_config. */
-extern struct config g_state_config;
+extern MTRACE_HIDDEN struct config g_state_config;
 
 static inline const struct config *state_config(void)
 {
@@ -65,7 +65,7 @@ void state_wait(void);
 void state_turn_off(void);
 bool state_is_waiting(void);
 
-extern _Atomic uint32_t g_state_now; /* enum state; written by state.c */
+extern MTRACE_HIDDEN _Atomic uint32_t g_state_now; /* enum state; written by state.c */
 
 static inline bool state_is_off(void)
 {

@@ -101,7 +101,8 @@ struct thread {
     uintptr_t outer_frame; /* of the guard */
 };
 
-extern _Thread_local struct thread g_thread __attribute__((tls_model("initial-exec")));
+extern MTRACE_HIDDEN _Thread_local struct thread g_thread
+    __attribute__((tls_model("initial-exec")));
 
 MTRACE_NODISCARD struct thread *thread_enter_slow(const struct unwind_origin *origin);
 

@@ -45,10 +45,10 @@ struct unwind_cache {
     _Alignas(64) struct unwind_cache_entry entries[];
 };
 
-extern _Atomic(struct unwind_cache *) g_unwind_cache; /* NULL: no memory */
+extern MTRACE_HIDDEN _Atomic(struct unwind_cache *) g_unwind_cache; /* NULL: no memory */
 
 /* The last epoch in which a module was found to be there: its rules hold in that one. */
-extern _Atomic uint32_t g_unwind_cache_epochs[UNWIND_CACHE_MODULES];
+extern MTRACE_HIDDEN _Atomic uint32_t g_unwind_cache_epochs[UNWIND_CACHE_MODULES];
 
 /* Makes an empty cache. Called again in a fork child, where the old one is not mapped. */
 void unwind_cache_init(void);
