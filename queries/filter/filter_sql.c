@@ -402,31 +402,12 @@ static bool names_rows(const struct filter *filter)
     return false;
 }
 
-/* Whether to ask them: a database that was made by hand may have none, or not of all rows. */
-static int choose_ranges(struct filter_sql *sql, const struct filter *filter, struct error *err)
-{
-    int64_t is_complete = 0;
-    bool is_wanted = false;
-    int rc = 0;
-
-    for (const struct filter_parameter *p = filter_parameters; p->name; p++)
-        is_wanted = is_wanted || has_range(filter, p);
-    if (is_wanted && !names_rows(filter))
-        rc = rundb_get_int64(sql->database,
-                             "SELECT (SELECT max(first_id) FROM row_ranges) IS NOT NULL AND"
-                             " (SELECT last_id FROM row_ranges ORDER BY first_id DESC LIMIT 1)"
-                             " = (SELECT max(allocation_id) FROM allocation_rows)",
-                             &is_complete, err);
-    sql->has_ranges = is_complete;
-    return rc;
-}
-
 static void append_range(struct filter_sql *sql, const struct filter *filter,
                          const struct filter_parameter *parameter)
 {
     size_t n = 0;
 
-    if (!sql->has_ranges || !has_range(filter, parameter))
+    if (!has_range(filter, parameter))
         return;
     for (size_t i = 0; i < filter->n_values; i++) {
         const struct filter_value *value = &filter->values[i];
@@ -440,6 +421,53 @@ static void append_range(struct filter_sql *sql, const struct filter *filter,
         append_template(sql, sql->range, range_sql(value), placeholder);
     }
     sqlite3_str_appendall(sql->range, ")");
+}
+
+/* A database that was made by hand may have none, or not of all rows. */
+static int are_ranges_complete(const struct filter_sql *sql, int64_t *ret_is_complete,
+                               struct error *err)
+{
+    return rundb_get_int64(sql->database,
+                           "SELECT (SELECT last_id FROM row_ranges ORDER BY first_id DESC LIMIT 1)"
+                           " IS (SELECT max(allocation_id) FROM allocation_rows)",
+                           ret_is_complete, err);
+}
+
+/* Where more than half would be read all the same, a row costs more than it saves. */
+static int do_ranges_pay(const struct filter_sql *sql, bool *ret_do_pay, struct error *err)
+{
+    char *text = sqlite3_mprintf("SELECT 2 * count(*) FILTER (WHERE 1%s) < count(*)"
+                                 " FROM row_ranges AS w",
+                                 sqlite3_str_value(sql->range));
+    struct sqlite3_stmt *stmt = NULL;
+    int rc = text ? rundb_prepare(sql->database, text, &stmt, err)
+                  : error_set(err, ERROR_NOMEM, "no memory for a filter");
+
+    sqlite3_free(text);
+    if (rc != 0)
+        return rc;
+    filter_sql_bind(sql, stmt);
+    rc = rundb_step(sql->database, stmt, err);
+    *ret_do_pay = rc == 1 && sqlite3_column_int(stmt, 0) != 0;
+    sqlite3_finalize(stmt);
+    return rc < 0 ? rc : 0;
+}
+
+static int choose_ranges(struct filter_sql *sql, const struct filter *filter, struct error *err)
+{
+    int64_t is_complete = 0;
+    int rc;
+
+    if (names_rows(filter))
+        return 0;
+    for (const struct filter_parameter *p = filter_parameters; p->name; p++)
+        append_range(sql, filter, p);
+    if (sqlite3_str_length(sql->range) == 0)
+        return 0;
+    rc = are_ranges_complete(sql, &is_complete, err);
+    if (rc == 0 && is_complete)
+        rc = do_ranges_pay(sql, &sql->has_ranges, err);
+    return rc;
 }
 
 /* A name that the recording does not have is a mistake, not an empty answer. */
@@ -564,7 +592,6 @@ int filter_sql_init(struct filter_sql *sql, const struct rundb *database,
     for (const struct filter_parameter *p = filter_parameters; rc == 0 && p->name; p++) {
         if (p->type != FILTER_REGEX && !is_range_of_births(p))
             rc = append_parameter(sql, filter, p, err);
-        append_range(sql, filter, p);
     }
     if (rc != 0)
         return rc;

@@ -84,7 +84,9 @@ def check_filter(tools, database, without, options, sql, stock):
 
 
 def check_plan(tools, database, stock):
-    sql = ask(tools, database, "allocations", "--size-min", "1MiB", "--from", "10%", "--show-sql").strip().rstrip(";")
+    largest = str(stock.execute("SELECT max(size_bytes) FROM allocations").fetchone()[0])
+    require("row_ranges" not in ask(tools, database, "allocations", "--size-min", "1", "--show-sql"), "ranges are asked where all pass")
+    sql = ask(tools, database, "allocations", "--size-min", largest, "--from", "10%", "--show-sql").strip().rstrip(";")
     plan = [row[3] for row in stock.execute(f"EXPLAIN QUERY PLAN {sql}")]
     where = [i for i, step in enumerate(plan) if step == "SCAN w"]
     require(where and "packed_allocation_rows USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)" in plan[where[0] + 1],

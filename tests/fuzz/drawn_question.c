@@ -197,7 +197,7 @@ static void print(const struct choice *choice, size_t n, char *text)
 
 struct drawn_question drawn_question_make(struct drawn_dice *dice, const struct drawn_place *place)
 {
-    static const char *const names[] = {NULL, NULL, NULL, "drawn.svg", "drawn.html"};
+    static const char *const names[] = {NULL, NULL, "drawn.svg", "drawn.html"};
     struct choice choice = draw_choice(dice, place);
     struct drawn_question drawn = {.width = (int)draw(dice, 3) * 60};
     size_t n = choice.n;
@@ -208,5 +208,7 @@ struct drawn_question drawn_question_make(struct drawn_dice *dice, const struct 
     print(&choice, drawn.question ? n : 0, drawn.text);
     if (choice.command->can_draw || choice.command->draws)
         drawn.output_name = names[draw(dice, sizeof(names) / sizeof(names[0]))];
+    if (strcmp(choice.command->name, "report") == 0) /* which is nothing but a page */
+        drawn.output_name = "drawn.html";
     return drawn;
 }
