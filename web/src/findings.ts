@@ -4,7 +4,7 @@
 import { toView, type Address } from "./address";
 import type { Row } from "./api";
 import { number } from "./curves";
-import { baseName, formatBytes, formatCount, formatShare, shortName } from "./format";
+import { baseName, formatBytes, formatCount, formatShare, spokenName } from "./format";
 import { formatInstant, instantText } from "./instants";
 import type { MenuEntry } from "./menu";
 
@@ -29,7 +29,7 @@ const ORDER = { grave: 0, notable: 1, plain: 2 };
 const MIB = 1024 * 1024;
 
 export function placeOf(row: Row): string {
-  const name = shortName(String(row.function ?? (row.module ? baseName(String(row.module)) : "an unknown function")));
+  const name = spokenName(String(row.function ?? (row.module ? baseName(String(row.module)) : "an unknown function")));
   return row.source ? `${name} (${baseName(String(row.source))}:${row.line})` : name;
 }
 
@@ -57,7 +57,7 @@ function leak(address: Address, summary: Row, rows: FirstRows): Finding | undefi
   if (!worst || worst.suppressed_by || leaked <= 0) return undefined;
   const goesOn = worst.pattern === "steady" || worst.pattern === "late";
   const isGrave = goesOn && isLarge(number(worst, "leaked_bytes"), summary);
-  const freed = worst.usually_freed_in ? ` Others of its blocks are freed in ${baseName(shortName(String(worst.usually_freed_in)))}.` : "";
+  const freed = worst.usually_freed_in ? ` Others of its blocks are freed in ${baseName(spokenName(String(worst.usually_freed_in)))}.` : "";
   const isWhole = summary.end_kind === "exit";
   const whole = `${formatBytes(leaked)} ${isWhole ? "were never freed" : `were live when the program ended by ${summary.end_kind ?? "an unknown cause"}`}`;
   return {

@@ -19,6 +19,7 @@ export function formatBytes(bytes: number): string {
 
 export function formatDuration(ns: number): string {
   const size = Math.abs(ns);
+  if (size === 0) return "0 s";
   if (size < 1e3) return `${ns} ns`;
   if (size < 1e6) return `${trim(ns / 1e3)} µs`;
   if (size < 1e9) return `${trim(ns / 1e6)} ms`;
@@ -120,4 +121,14 @@ export function shortName(name: string): string {
     if (letter === ">" && depth > 0) --depth === 0 && (out += ">");
   }
   return depth === 0 ? out : name;
+}
+
+// In a sentence: without what stands in <> and without a long list of parameters.
+export function spokenName(name: string): string {
+  return shortName(name).replace(/\([^()]{24,}.*\)( const)?$/, "(…)$1");
+}
+
+// What a command's help says of files that it writes is for the command line.
+export function helpOf(help: string): string {
+  return help.replace(/; -o .*$/, "");
 }

@@ -7,7 +7,7 @@ import { useRows, type Answer, type Command, type Row } from "../api";
 import type { PageProps } from "../app";
 import { ArgumentForm } from "../argument";
 import { makeCell } from "../cell_menu";
-import { formatCell } from "../format";
+import { formatCell, helpOf } from "../format";
 import { InstantForm } from "../instant";
 import { Link } from "../link";
 import { useMeanings } from "../meanings";
@@ -99,7 +99,7 @@ export function Rows({ address, command }: { address: Address; command: Command 
   return (
     <section class={answer.isLoading ? "stale" : ""} aria-busy={answer.isLoading}>
       <p class="hint">
-        {command.help}.{" "}
+        {helpOf(command.help)}.{" "}
         {command.columns && (
           <label>
             <input type="checkbox" checked={isWide} onChange={(event) => setWide(event.currentTarget.checked)} /> all columns
@@ -108,14 +108,14 @@ export function Rows({ address, command }: { address: Address; command: Command 
       </p>
       <Unfiltered address={address} command={command} />
       {rows.length === 0 ? (
-        <Notice answer={answer} empty="no rows: nothing in this recording, or nothing under these filters" />
+        <Notice answer={answer} empty={filtersOf(address).length > 0 ? "no rows under these filters: remove one of them above" : "no rows: the recording has nothing of the kind"} />
       ) : (
         <>
         {command.name.endsWith("-histogram") && <Histogram rows={rows} />}
         <Table
           rows={rows}
           columns={shownColumns(rows, isWide ? null : command.columns)}
-          caption={command.help}
+          caption={helpOf(command.help)}
           meanings={meanings}
           sortBy={valueOf(address, "sort_by")}
           order={valueOf(address, "order")}
