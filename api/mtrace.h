@@ -57,6 +57,28 @@ struct mtrace_counts {
     uint64_t bad_handles;    /* ids of groups and pools that no call gave */
     uint64_t refused_groups; /* groups without memory for them; they are MTRACE_GROUP_ROOT */
     uint64_t groups;         /* registered and interned */
+    uint64_t untold;         /* blocks whose end, or all of them, no tracker was told of */
+};
+
+enum mtrace_event_kind {
+    MTRACE_EVENT_ALLOC = 1,
+    MTRACE_EVENT_FREE = 2,
+    MTRACE_EVENT_RESIZE = 4
+};
+
+/* What a tracker is told. Threads have the numbers of the recording's threads; equal stacks have equal
+ * numbers, which are not those of the database. 0: not known. */
+struct mtrace_event {
+    enum mtrace_event_kind kind;
+    uint32_t group;         /* that the block is charged to; RESIZE: was, until now */
+    uint32_t current_group; /* of this thread; RESIZE: charged to it from now on */
+    uint32_t thread_id, alloc_thread_id;
+    uint32_t stack_id, alloc_stack_id;
+    const void *address,
+        *old_address;                /* RESIZE: both, perhaps the same; else old_address is NULL */
+    size_t size_bytes, usable_bytes; /* as asked for, as the allocator gave; usable 0: not known */
+    size_t old_size_bytes, old_usable_bytes; /* RESIZE */
+    uint64_t time_ns;                        /* since the recording began */
 };
 
 struct mtrace_objects_api;
@@ -88,6 +110,10 @@ struct mtrace_api {
     void (*pool_free)(uint32_t pool, const void *address);
     void (*pool_destroy)(uint32_t pool);
     const struct mtrace_objects_api *objects; /* of mtrace_objects.h */
+    uint32_t (*group_of)(const void *block);
+    int (*tracker_add)(void (*callback)(const struct mtrace_event *event, void *user), void *user,
+                       unsigned kinds);
+    bool (*tracker_remove)(int handle);
 };
 
 #ifndef MTRACE_TYPES_ONLY /* of those who provide the table */
@@ -187,6 +213,15 @@ static inline bool mtrace_move(void *block, uint32_t group)
 {
     const struct mtrace_api *api = mtrace_found_;
     return __builtin_expect(api != NULL, 0) ? api->move(block, group) : false;
+}
+
+/* The group the block is charged to. 0: absent, nobody's, or not a live block that was born after the
+ * program first asked; so ask once at the start, with NULL. From then on each event costs more. */
+static inline uint32_t mtrace_group_of(const void *block)
+{
+    const struct mtrace_api *api = mtrace_found_;
+    return __builtin_expect(api != NULL, 0) ? api->group_of(block)
+                                            : (uint32_t)MTRACE_GROUP_UNTRACKED;
 }
 
 /* The group entered here, to be entered elsewhere: in another thread, task or callback. */
@@ -306,8 +341,33 @@ static inline void mtrace_pool_destroy(uint32_t pool)
 static inline struct mtrace_counts mtrace_counters(void)
 {
     const struct mtrace_api *api = mtrace_found_;
-    struct mtrace_counts none = {0, 0, 0, 0, 0};
+    struct mtrace_counts none = {0, 0, 0, 0, 0, 0};
     return __builtin_expect(api != NULL, 0) ? api->counters() : none;
+}
+
+/* ---- trackers: functions that are called on each event ---- */
+
+/*
+ * From now on `callback` is called on each event of the kinds (enum mtrace_event_kind, added up), in
+ * the thread that causes it: of an allocation before the program has the block, of a free before the
+ * allocator has it back; a realloc is one event. A block's end is told if its beginning was, to
+ * whoever is a tracker then. What the callback itself allocates and frees is not told to anyone, nor
+ * is what is charged to nobody. It may take locks that nobody holds while it allocates, and must
+ * return. The handle, > 0; absent, or more than 16 at once: 0.
+ */
+static inline int mtrace_tracker_add(void (*callback)(const struct mtrace_event *event, void *user),
+                                     void *user, unsigned kinds)
+{
+    const struct mtrace_api *api = mtrace_found_;
+    return __builtin_expect(api != NULL, 0) ? api->tracker_add(callback, user, kinds) : 0;
+}
+
+/* When it returns no other thread runs the callback, and none will: `user` may go. False: absent, or
+ * no such tracker. A callback may remove itself; not in handlers of signals. */
+static inline bool mtrace_tracker_remove(int handle)
+{
+    const struct mtrace_api *api = mtrace_found_;
+    return __builtin_expect(api != NULL, 0) ? api->tracker_remove(handle) : false;
 }
 
 /* ---- scopes that end with their block ---- */

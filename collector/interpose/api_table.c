@@ -11,9 +11,11 @@
 #include "collector/life/lifecycle.h"
 #include "collector/log/segment.h"
 #include "collector/record/groups.h"
+#include "collector/record/known_blocks.h"
 #include "collector/record/record.h"
 #include "collector/record/scopes.h"
 #include "collector/record/state.h"
+#include "collector/record/trackers.h"
 #include "common/attr.h"
 
 /* Asked in this order, as a fork child learns by the first question what it is. */
@@ -54,7 +56,19 @@ static bool move(void *block, uint32_t group)
         return false;
     groups_define(group);
     record_note(LOG_MOVE, group, (uintptr_t)block);
+    known_blocks_move(block, group);
     return true;
+}
+
+/* Nobody keeps what he never asks for. */
+static uint32_t group_of(const void *block)
+{
+    struct known_block known;
+
+    if (!is_present() || !known_blocks_begin())
+        return MTRACE_GROUP_UNTRACKED;
+    state_watch();
+    return known_blocks_find(block, &known) ? known.group : (uint32_t)MTRACE_GROUP_UNTRACKED;
 }
 
 static struct mtrace_context context_capture(void)
@@ -78,8 +92,7 @@ static void tracking(bool on)
 
 static bool is_tracking(void)
 {
-    return lifecycle_is_ready() && state_is_recording()
-           && atomic_load_explicit(&g_state_is_tracing, memory_order_relaxed);
+    return lifecycle_is_ready() && state_is_recording() && state_is_tracing();
 }
 
 static void record_label(enum log_event_kind kind, uint64_t word)
@@ -117,6 +130,23 @@ static void phase_end(struct mtrace_scope phase)
         record_label(LOG_PHASE, phase.owner << 32);
 }
 
+/* ---- trackers ----------------------------------------------------------------------------------
+ */
+
+static int tracker_add(trackers_callback *callback, void *user, unsigned kinds)
+{
+    return is_present() ? trackers_add(callback, user, kinds) : 0;
+}
+
+static bool tracker_remove(int handle)
+{
+    bool is_there = is_present() && trackers_remove(handle);
+
+    if (!is_there)
+        groups_count_bad_handle();
+    return is_there;
+}
+
 /* ---- the table ---------------------------------------------------------------------------------
  */
 
@@ -124,6 +154,7 @@ static struct mtrace_counts counters(void)
 {
     struct mtrace_counts counters = groups_counters();
 
+    counters.untold = trackers_count_untold() + known_blocks_count_lost();
     if (!lifecycle_is_ready() || !state_is_recording())
         return counters;
     for (unsigned i = 0; i < LOG_DROP_REASONS; i++)
@@ -158,4 +189,7 @@ MTRACE_EXPORT const struct mtrace_api mtrace_api_1 = {
     .pool_free = api_pool_free,
     .pool_destroy = api_pool_destroy,
     .objects = &api_objects,
+    .group_of = group_of,
+    .tracker_add = tracker_add,
+    .tracker_remove = tracker_remove,
 };

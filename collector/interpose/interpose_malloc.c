@@ -8,7 +8,6 @@
 #include "collector/arch/arch.h"
 #include "collector/life/lifecycle.h"
 #include "collector/log/modules.h"
-#include "collector/platform/clock.h"
 #include "collector/platform/real.h"
 #include "collector/record/record.h"
 #include "collector/record/state.h"
@@ -71,11 +70,15 @@ MTRACE_EXPORT void *calloc(size_t n, size_t size)
  * allocators only the result tells: a block, or NULL and the old one is gone.
  */
 static void record_reallocated(void *block, void *old, size_t size, enum log_call call,
-                               uint64_t began_ticks, const struct unwind_origin *origin)
+                               const struct record_resize *resize,
+                               const struct unwind_origin *origin)
 {
-    if (mtrace_likely(block && old))
-        record_realloc(block, old, size, call, began_ticks, origin);
-    else if (block)
+    if (mtrace_likely(block && old)) {
+        record_realloc(block, size, call, resize, origin);
+        return;
+    }
+    record_kept(resize);
+    if (block)
         record_alloc(block, size, call, 0, origin);
     else if (size != 0 || !old)
         record_failure(old, size, call, errno, origin);
@@ -86,7 +89,7 @@ static void record_reallocated(void *block, void *old, size_t size, enum log_cal
 static void *reallocate(void *old, size_t size, enum log_call call,
                         const struct unwind_origin *origin)
 {
-    uint64_t began_ticks;
+    struct record_resize resize;
     void *block;
 
     if (mtrace_unlikely(real_is_early_block(old) || !lifecycle_is_ready()))
@@ -95,9 +98,9 @@ static void *reallocate(void *old, size_t size, enum log_call call,
         record_free(old, origin);
         return g_real.realloc(old, 0);
     }
-    began_ticks = state_is_recording() ? clock_ticks_before() : 0;
+    record_resize_begins(&resize, old);
     block = g_real.realloc(old, size);
-    record_reallocated(block, old, size, call, began_ticks, origin);
+    record_reallocated(block, old, size, call, &resize, origin);
     return block;
 }
 
@@ -260,14 +263,14 @@ MTRACE_EXPORT void *mallocx(size_t size, int flags)
 MTRACE_EXPORT void *rallocx(void *old, size_t size, int flags)
 {
     const struct unwind_origin origin = RECORD_ORIGIN();
-    uint64_t began_ticks;
+    struct record_resize resize;
     void *block;
 
     if (real_is_early_block(old) || !lifecycle_is_ready() || !g_real.rallocx)
         return reallocate(old, size, LOG_CALL_RALLOCX, &origin);
-    began_ticks = clock_ticks_before();
+    record_resize_begins(&resize, old);
     block = g_real.rallocx(old, size, flags);
-    record_reallocated(block, old, size, LOG_CALL_RALLOCX, began_ticks, &origin);
+    record_reallocated(block, old, size, LOG_CALL_RALLOCX, &resize, &origin);
     return block;
 }
 

@@ -22,6 +22,7 @@
 #include "collector/record/residency.h"
 #include "collector/record/state.h"
 #include "collector/record/thread.h"
+#include "collector/record/trackers.h"
 
 #include <signal.h>
 #include <stdatomic.h>
@@ -84,6 +85,7 @@ static MTRACE_COLD bool begin_in_child(void)
         return false;
     segment_forget();
     memory_forget();
+    trackers_forget();
     if (!state_config()->follows_children) {
         state_turn_off();
         return false;
@@ -167,8 +169,7 @@ void lifecycle_switch_tracing(bool is_on)
         begin_recording(&none);
         return;
     }
-    if (!state_is_recording()
-        || atomic_exchange_explicit(&g_state_is_tracing, is_on, memory_order_relaxed) == is_on)
+    if (!state_is_recording() || state_set_tracing(is_on) == is_on)
         return;
     if (!is_on)
         __atomic_fetch_or(&segment_log()->flags, LOG_FLAG_SIDE_TRACING_OFF, __ATOMIC_RELAXED);
@@ -178,7 +179,7 @@ void lifecycle_switch_tracing(bool is_on)
 static void handle_toggle(int number)
 {
     (void)number;
-    lifecycle_switch_tracing(!atomic_load_explicit(&g_state_is_tracing, memory_order_relaxed));
+    lifecycle_switch_tracing(!state_is_tracing());
 }
 
 /* Only when asked for, and not in place of a handler that is there already. */

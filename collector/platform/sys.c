@@ -208,6 +208,13 @@ uint64_t sys_clock_ns(int clock)
     return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
 }
 
+void sys_nap(uint64_t ns)
+{
+    const struct timespec time = {(time_t)(ns / 1000000000u), (long)(ns % 1000000000u)};
+
+    call(SYS_nanosleep, word(&time), 0, 0, 0, 0, 0);
+}
+
 long sys_random(void *buffer, size_t size_bytes)
 {
     return call(SYS_getrandom, word(buffer), (long)size_bytes, 1 /* GRND_NONBLOCK */, 0, 0, 0);

@@ -131,9 +131,14 @@ uint32_t groups_add(const char *name, const struct mtrace_tag *tags, size_t n_ta
     return id;
 }
 
-static MTRACE_COLD uint32_t bad_handle(void)
+MTRACE_COLD void groups_count_bad_handle(void)
 {
     count(&g_bad_handles, offsetof(struct log_file, bad_handles));
+}
+
+static MTRACE_COLD uint32_t bad_handle(void)
+{
+    groups_count_bad_handle();
     return MTRACE_GROUP_ROOT;
 }
 

@@ -38,6 +38,7 @@ uint32_t groups_pool(const char *name);
 bool groups_define_pool(uint32_t pool);
 
 void groups_count_stale_exit(void);
+void groups_count_bad_handle(void);
 
 /* All but `dropped`, which the log's header has. */
 struct mtrace_counts groups_counters(void);

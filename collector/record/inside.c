@@ -2,7 +2,6 @@
 #include "collector/record/inside.h"
 
 #include "collector/arch/arch.h"
-#include "collector/platform/clock.h"
 #include "collector/platform/sys.h"
 #include "collector/record/inside_plan.h"
 #include "collector/record/record.h"
@@ -193,14 +192,19 @@ static void *replace(word a, word b, word c, word d, word e, const struct inside
     const word arguments[] = {a, b, c, d, e};
     const void *old = (const void *)arguments[entry->block];
     size_t size = size_of(entry, arguments);
-    uint64_t began_ticks = state_is_recording() ? clock_ticks_before() : 0;
-    struct outcome made = call_original(entry, '+', arguments);
+    struct record_resize resizing;
+    struct outcome made;
 
+    record_resize_begins(&resizing, old);
+    made = call_original(entry, '+', arguments);
+    if (made.is_ours && made.block && old) {
+        record_realloc_known(made.block, size, made.usable, entry->call, &resizing, &origin);
+        return (void *)made.result;
+    }
+    record_kept(&resizing);
     if (!made.is_ours)
         return (void *)made.result;
-    if (made.block && old)
-        record_realloc_known(made.block, old, size, made.usable, entry->call, began_ticks, &origin);
-    else if (old && size == 0)
+    if (old && size == 0)
         record_free(old, &origin);
     else if (old)
         record_failure(old, size, entry->call, errno, &origin);
@@ -216,15 +220,18 @@ static size_t resize(word a, word b, word c, word d, word e, const struct inside
     const word arguments[] = {a, b, c, d, e};
     const void *block = (const void *)arguments[entry->block];
     size_t size = size_of(entry, arguments);
-    uint64_t began_ticks = state_is_recording() ? clock_ticks_before() : 0;
+    struct record_resize resizing;
     bool has_entered = reentry_enter();
     size_t before = has_entered ? usable_of(entry, block) : 0;
     struct outcome now;
 
     reentry_leave(has_entered);
+    record_resize_begins(&resizing, block);
     now = call_original(entry, 'x', arguments);
     if (now.is_ours && now.result >= size && now.result != before)
-        record_realloc_known(block, block, size, now.result, entry->call, began_ticks, &origin);
+        record_realloc_known(block, size, now.result, entry->call, &resizing, &origin);
+    else
+        record_kept(&resizing);
     return now.result;
 }
 

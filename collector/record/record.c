@@ -8,6 +8,7 @@
 #include "collector/record/groups.h"
 #include "collector/record/side.h"
 #include "collector/record/state.h"
+#include "collector/record/trackers.h"
 #include "common/invariant.h"
 
 enum {
@@ -27,6 +28,8 @@ static bool g_has_chunk_headers; /* written by record_init */
 void record_init(void)
 {
     g_has_chunk_headers = real_is_glibc_malloc();
+    if (!g_capture_has_free_backtraces)
+        state_take_no_free_stacks();
 }
 
 /* ---- what the allocator says about a block -----------------------------------------------------
@@ -331,17 +334,10 @@ static MTRACE_COLD void alloc_aside(const void *block, size_t size_bytes, enum l
     write_side(&draft, clock_ticks_after());
 }
 
-static inline bool is_tracing(void)
-{
-    return mtrace_likely(atomic_load_explicit(&g_state_is_tracing, memory_order_relaxed))
-           || (state_is_recording()
-               && atomic_load_explicit(&g_state_is_tracing, memory_order_relaxed));
-}
-
-static inline __attribute__((always_inline)) void alloc(const void *block, size_t size_bytes,
-                                                        enum log_call call, size_t alignment,
-                                                        const struct unwind_origin *origin,
-                                                        const struct usable *known)
+/* Returns the node of its stack. */
+MTRACE_INLINE uint32_t write_alloc(const void *block, size_t size_bytes, enum log_call call,
+                                   size_t alignment, const struct unwind_origin *origin,
+                                   const struct usable *known)
 {
     struct thread *thread;
     struct extent extent;
@@ -349,12 +345,10 @@ static inline __attribute__((always_inline)) void alloc(const void *block, size_
     uint64_t *out;
     uint32_t node;
 
-    if (!is_tracing())
-        return;
     thread = thread_enter(origin);
     if (mtrace_unlikely(!thread)) {
         alloc_aside(block, size_bytes, call, alignment, known);
-        return;
+        return LOG_NODE_NONE;
     }
     node = capture_node(thread, origin);
     extent = extent_of(block, size_bytes, call, known);
@@ -369,6 +363,70 @@ static inline __attribute__((always_inline)) void alloc(const void *block, size_
         commit(thread, out + 3);
     }
     thread_leave(thread);
+    return node;
+}
+
+/* ---- telling the program -----------------------------------------------------------------------
+ */
+
+/* The events of this call are the program's, and they are recorded. */
+static bool is_watched(void)
+{
+    return state_has_way(STATE_WATCHED) && state_is_recording() && !g_thread.is_muted;
+}
+
+static struct known_block known_of(const void *block, size_t size_bytes, uint32_t node,
+                                   const struct usable *usable)
+{
+    return (struct known_block){
+        .size_bytes = size_bytes,
+        .usable_bytes = usable ? usable->size_bytes : usable_of(block).size_bytes,
+        .group = g_thread.group,
+        .thread = g_thread.index,
+        .node = node,
+    };
+}
+
+/* Returns who was charged, to be charged again (TK-1 of trackers.h). */
+static uint32_t charge_to_nobody(void)
+{
+    uint32_t group = g_thread.group;
+
+    thread_set_group(LOG_GROUP_UNTRACKED);
+    return group;
+}
+
+/* Nothing is traced, or the program is told; in a fork child, it may be a log that begins. */
+static MTRACE_COLD void alloc_otherwise(const void *block, size_t size_bytes, enum log_call call,
+                                        size_t alignment, const struct unwind_origin *origin,
+                                        const struct usable *usable)
+{
+    struct known_block fresh;
+    uint32_t group;
+    uint32_t node;
+
+    if (!state_is_recording() || !state_is_tracing())
+        return;
+    if (trackers_is_telling(origin)) {
+        group = charge_to_nobody();
+        write_alloc(block, size_bytes, call, alignment, origin, usable);
+        thread_set_group(group);
+        return;
+    }
+    node = write_alloc(block, size_bytes, call, alignment, origin, usable);
+    if (!is_watched())
+        return;
+    fresh = known_of(block, size_bytes, node, usable);
+    trackers_tell_alloc(block, &fresh);
+}
+
+MTRACE_INLINE void alloc(const void *block, size_t size_bytes, enum log_call call, size_t alignment,
+                         const struct unwind_origin *origin, const struct usable *usable)
+{
+    if (mtrace_unlikely(state_has_way(STATE_TRACING_OFF | STATE_WATCHED)))
+        alloc_otherwise(block, size_bytes, call, alignment, origin, usable);
+    else
+        write_alloc(block, size_bytes, call, alignment, origin, usable);
 }
 
 void record_alloc(const void *block, size_t size_bytes, enum log_call call, size_t alignment,
@@ -393,7 +451,8 @@ static MTRACE_COLD void free_aside(const void *block)
         write_side(&draft, clock_ticks_before());
 }
 
-void record_free(const void *block, const struct unwind_origin *origin)
+MTRACE_INLINE uint32_t write_free(const void *block, const struct unwind_origin *origin,
+                                  bool has_stack)
 {
     struct thread *thread = thread_enter(origin);
     uint64_t ticks;
@@ -402,14 +461,36 @@ void record_free(const void *block, const struct unwind_origin *origin)
 
     if (mtrace_unlikely(!thread)) {
         free_aside(block);
-        return;
+        return LOG_NODE_NONE;
     }
-    node = capture_free_node(thread, origin);
+    node = has_stack ? capture_node(thread, origin) : LOG_NODE_NONE;
     ticks = clock_ticks_before();
     out = begin_event(thread, &ticks, LOG_FREE | (uint64_t)node << 32, address_word(block));
     if (mtrace_likely(out != NULL))
         commit(thread, out + 2);
     thread_leave(thread);
+    return node;
+}
+
+static MTRACE_COLD void free_otherwise(const void *block, const struct unwind_origin *origin)
+{
+    bool is_nested = trackers_is_telling(origin);
+    uint32_t node = write_free(block, origin, !state_has_way(STATE_NO_FREE_STACKS));
+
+    if (!is_watched())
+        return;
+    if (is_nested)
+        trackers_pass_free(block);
+    else
+        trackers_tell_free(block, node);
+}
+
+void record_free(const void *block, const struct unwind_origin *origin)
+{
+    if (mtrace_unlikely(state_has_way(STATE_WATCHED | STATE_NO_FREE_STACKS)))
+        free_otherwise(block, origin);
+    else
+        write_free(block, origin, true);
 }
 
 static MTRACE_NOINLINE void draft_realloc(struct draft *draft, const void *block, const void *old,
@@ -441,9 +522,9 @@ static uint64_t ticks_of_call(const struct thread *thread, uint64_t began, uint6
     return began < ended ? ended - began : 0;
 }
 
-static void reallocated(const void *block, const void *old, size_t size_bytes, enum log_call call,
-                        uint64_t began_ticks, const struct unwind_origin *origin,
-                        const struct usable *known)
+static uint32_t write_realloc(const void *block, const void *old, size_t size_bytes,
+                              enum log_call call, uint64_t began_ticks,
+                              const struct unwind_origin *origin, const struct usable *known)
 {
     struct extent extent;
     struct draft draft;
@@ -452,13 +533,13 @@ static void reallocated(const void *block, const void *old, size_t size_bytes, e
     uint32_t node;
 
     if (mtrace_unlikely(!thread && !is_side_open()))
-        return;
+        return LOG_NODE_NONE;
     ticks = clock_ticks_after();
     extent = extent_of(block, size_bytes, call, known);
     if (mtrace_unlikely(!thread)) {
         draft_realloc(&draft, block, old, &extent, ticks - began_ticks);
         write_side(&draft, ticks);
-        return;
+        return LOG_NODE_NONE;
     }
     node = capture_node(thread, origin);
     if (make_room(thread, &ticks)) {
@@ -467,21 +548,60 @@ static void reallocated(const void *block, const void *old, size_t size_bytes, e
         write_draft(thread, &draft, ticks);
     }
     thread_leave(thread);
+    return node;
 }
 
-void record_realloc(const void *block, const void *old, size_t size_bytes, enum log_call call,
-                    uint64_t began_ticks, const struct unwind_origin *origin)
+/* From the real call on the old address may be another block's. */
+MTRACE_COLD void record_hold_resized(struct record_resize *resize)
 {
-    reallocated(block, old, size_bytes, call, began_ticks, origin, NULL);
+    if (is_watched())
+        resize->place = known_blocks_hold(resize->old);
 }
 
-void record_realloc_known(const void *block, const void *old, size_t size_bytes,
-                          size_t usable_bytes, enum log_call call, uint64_t began_ticks,
+static MTRACE_COLD void resized_otherwise(const void *block, size_t size_bytes, enum log_call call,
+                                          const struct record_resize *resize,
+                                          const struct unwind_origin *origin,
+                                          const struct usable *usable)
+{
+    bool is_nested = trackers_is_telling(origin);
+    uint32_t group = is_nested ? charge_to_nobody() : g_thread.group;
+    uint32_t node =
+        write_realloc(block, resize->old, size_bytes, call, resize->began_ticks, origin, usable);
+    struct known_block fresh = known_of(block, size_bytes, node, usable);
+
+    if (is_nested) {
+        thread_set_group(group);
+        trackers_pass_resize(resize->place, block, &fresh);
+    } else if (resize->place) {
+        trackers_tell_resize(resize->old, resize->place, block, &fresh);
+    } else if (is_watched() && state_is_tracing()) {
+        trackers_tell_alloc(block, &fresh);
+    }
+}
+
+static inline void resized(const void *block, size_t size_bytes, enum log_call call,
+                           const struct record_resize *resize, const struct unwind_origin *origin,
+                           const struct usable *usable)
+{
+    if (mtrace_unlikely(state_has_way(STATE_WATCHED)))
+        resized_otherwise(block, size_bytes, call, resize, origin, usable);
+    else
+        write_realloc(block, resize->old, size_bytes, call, resize->began_ticks, origin, usable);
+}
+
+void record_realloc(const void *block, size_t size_bytes, enum log_call call,
+                    const struct record_resize *resize, const struct unwind_origin *origin)
+{
+    resized(block, size_bytes, call, resize, origin, NULL);
+}
+
+void record_realloc_known(const void *block, size_t size_bytes, size_t usable_bytes,
+                          enum log_call call, const struct record_resize *resize,
                           const struct unwind_origin *origin)
 {
     const struct usable known = {usable_bytes, 0};
 
-    reallocated(block, old, size_bytes, call, began_ticks, origin, &known);
+    resized(block, size_bytes, call, resize, origin, &known);
 }
 
 void record_failure(const void *old, size_t size_bytes, enum log_call call, int error,
@@ -489,7 +609,7 @@ void record_failure(const void *old, size_t size_bytes, enum log_call call, int 
 {
     uint64_t words[4] = {0, 0, (uint64_t)call | (uint64_t)(uint32_t)error << 8, size_bytes};
 
-    if (state_is_recording() && atomic_load_explicit(&g_state_is_tracing, memory_order_relaxed))
+    if (state_is_recording() && state_is_tracing())
         record_event(LOG_FAILURE, (uintptr_t)old, words, 4, origin);
 }
 

@@ -15,6 +15,8 @@
 #ifndef MTRACE_COLLECTOR_RECORD_H
 #define MTRACE_COLLECTOR_RECORD_H
 
+#include "collector/platform/clock.h"
+#include "collector/record/known_blocks.h"
 #include "collector/record/thread.h"
 #include "collector/unwind/unwind.h"
 #include "common/log_format.h"
@@ -32,13 +34,39 @@ void record_alloc_known(const void *block, size_t size_bytes, size_t usable_byte
 
 void record_free(const void *block, const struct unwind_origin *origin);
 
-/* A realloc that gave `block` for `old` (not NULL); began_ticks was read before the real call. */
-void record_realloc(const void *block, const void *old, size_t size_bytes, enum log_call call,
-                    uint64_t began_ticks, const struct unwind_origin *origin);
+/* What is known before the real realloc is called. */
+struct record_resize {
+    const void *old; /* may be NULL */
+    uint64_t began_ticks;
+    struct known_place *place; /* of known_blocks.h, held; NULL: not known */
+};
 
-void record_realloc_known(const void *block, const void *old, size_t size_bytes,
-                          size_t usable_bytes, enum log_call call, uint64_t began_ticks,
+MTRACE_COLD void record_hold_resized(struct record_resize *resize);
+
+/* Before the real call; one of record_realloc, record_realloc_known and record_kept follows. */
+static inline void record_resize_begins(struct record_resize *ret, const void *old)
+{
+    ret->old = old;
+    ret->place = NULL;
+    ret->began_ticks = state_is_recording() ? clock_ticks_before() : 0;
+    if (mtrace_unlikely(state_has_way(STATE_WATCHED)))
+        record_hold_resized(ret);
+}
+
+/* The old block (not NULL) became this one. */
+void record_realloc(const void *block, size_t size_bytes, enum log_call call,
+                    const struct record_resize *resize, const struct unwind_origin *origin);
+
+void record_realloc_known(const void *block, size_t size_bytes, size_t usable_bytes,
+                          enum log_call call, const struct record_resize *resize,
                           const struct unwind_origin *origin);
+
+/* The old block is what it was, or is about to be recorded as freed. */
+static inline void record_kept(const struct record_resize *resize)
+{
+    if (mtrace_unlikely(resize->place != NULL))
+        known_blocks_give_back(resize->place, resize->old);
+}
 
 /* The call returned no block; old: realloc's block, still alive. error: errno of the caller. */
 void record_failure(const void *old, size_t size_bytes, enum log_call call, int error,

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <sys/mman.h>
 
-_Atomic bool g_state_is_tracing;
+_Atomic uint8_t g_state_ways = STATE_TRACING_OFF;
 struct config g_state_config;
 
 static const _Atomic uint64_t g_no_generation; /* 0: every gate is closed */
@@ -36,6 +36,26 @@ static void set(enum state state)
     atomic_store_explicit(&g_state_now, state, memory_order_release);
 }
 
+bool state_set_tracing(bool is_on)
+{
+    unsigned before =
+        is_on ? atomic_fetch_and_explicit(&g_state_ways, (uint8_t)~STATE_TRACING_OFF,
+                                          memory_order_relaxed)
+              : atomic_fetch_or_explicit(&g_state_ways, STATE_TRACING_OFF, memory_order_relaxed);
+
+    return !(before & STATE_TRACING_OFF);
+}
+
+void state_watch(void)
+{
+    atomic_fetch_or_explicit(&g_state_ways, STATE_WATCHED, memory_order_release);
+}
+
+void state_take_no_free_stacks(void)
+{
+    atomic_fetch_or_explicit(&g_state_ways, STATE_NO_FREE_STACKS, memory_order_relaxed);
+}
+
 bool state_start(enum state from)
 {
     uint32_t expected = from;
@@ -49,7 +69,7 @@ void state_record(void)
     g_pid = (uint32_t)sys_getpid();
     atomic_store_explicit(g_wiped_word, g_last_generation += 2, memory_order_release);
     g_state_generation = g_wiped_word;
-    atomic_store_explicit(&g_state_is_tracing, true, memory_order_relaxed);
+    state_set_tracing(true);
     set(STATE_RECORDING);
 }
 
@@ -66,7 +86,7 @@ bool state_is_waiting(void)
 
 void state_turn_off(void)
 {
-    atomic_store_explicit(&g_state_is_tracing, false, memory_order_relaxed);
+    state_set_tracing(false);
     set(STATE_OFF);
 }
 

@@ -34,8 +34,33 @@ enum state {
     STATE_OFF,
 };
 
-/* Tracing is switched on: allocations are recorded, not frees only. */
-extern MTRACE_HIDDEN _Atomic bool g_state_is_tracing;
+/* What makes an event take another way than most do: one word, so that it takes one test to know that
+ * nothing does. */
+enum state_way {
+    STATE_TRACING_OFF = 1, /* frees are recorded, allocations are not */
+    STATE_WATCHED = 2,     /* blocks are known, and the program is told of them (trackers.h) */
+    STATE_NO_FREE_STACKS = 4,
+};
+
+extern MTRACE_HIDDEN _Atomic uint8_t g_state_ways; /* of enum state_way; written by state.c */
+
+static inline bool state_has_way(unsigned ways)
+{
+    return (atomic_load_explicit(&g_state_ways, memory_order_relaxed) & ways) != 0;
+}
+
+/* Also false where nothing is recorded. */
+static inline bool state_is_tracing(void)
+{
+    return !state_has_way(STATE_TRACING_OFF);
+}
+
+/* Returns what it was. */
+bool state_set_tracing(bool is_on);
+
+/* From now on, once and for all. */
+void state_watch(void);
+void state_take_no_free_stacks(void);
 
 /* Points to the word that a fork wipes; never NULL. */
 extern MTRACE_HIDDEN const _Atomic uint64_t *g_state_generation;

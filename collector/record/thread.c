@@ -200,18 +200,13 @@ static void put_segment(struct thread *thread)
 /* ---- the gate ----------------------------------------------------------------------------------
  */
 
-static bool is_on_own_stack(const struct thread *thread, uintptr_t at)
-{
-    return at > thread->unwind.stack_low && at <= thread->unwind.stack_high;
-}
-
 /* TH-4 (b). Where the kernel cannot be asked, nothing is known of other stacks. */
 static bool is_return_gone(const struct thread *thread, uintptr_t frame, uint16_t pc)
 {
     uintptr_t at = frame + (uintptr_t)ARCH_RA_AT_CFA;
     uintptr_t now = 0;
 
-    if (is_on_own_stack(thread, frame))
+    if (thread_is_on_own_stack(thread, frame))
         return (uint16_t) * (const uintptr_t *)at != pc;
     if (sys_is_forbidden())
         return false;
@@ -231,8 +226,8 @@ static MTRACE_NOINLINE bool is_abandoned(const struct thread *thread, uint64_t g
         return true;
     if (is_return_gone(thread, frame, (uint16_t)(gate >> THREAD_GATE_PC_SHIFT)))
         return true;
-    return origin->cfa > frame && is_on_own_stack(thread, frame)
-           && is_on_own_stack(thread, origin->cfa) && !sys_is_forbidden()
+    return origin->cfa > frame && thread_is_on_own_stack(thread, frame)
+           && thread_is_on_own_stack(thread, origin->cfa) && !sys_is_forbidden()
            && !sys_is_on_signal_stack();
 }
 
@@ -340,6 +335,8 @@ static void destroy(void *value)
 
     if (!state_is_recording() || thread->generation != *g_state_generation || thread->is_dead)
         return;
+    if (thread->left)
+        thread->left();
     if (++thread->n_rounds < KEY_ROUNDS)
         pthread_setspecific(g_key, thread);
     else

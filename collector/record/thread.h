@@ -99,6 +99,7 @@ struct thread {
     void *scope_pieces[THREAD_SCOPE_PIECES]; /* of scopes.c, each twice as long as the one before */
     uint64_t outer_gate;   /* what the gate was outside of the guarded call; reentry.h */
     uintptr_t outer_frame; /* of the guard */
+    void (*left)(void);    /* ends what the thread will not come back to, when it ends; or NULL */
 };
 
 extern MTRACE_HIDDEN _Thread_local struct thread g_thread
@@ -193,6 +194,11 @@ void thread_set_stack(uintptr_t low, uintptr_t high);
 
 /* The thread got a name (NULL: ask the kernel). `of`: TLS of any living thread. */
 void thread_define_name(const struct thread *of, const char *name);
+
+static inline bool thread_is_on_own_stack(const struct thread *thread, uintptr_t at)
+{
+    return at > thread->unwind.stack_low && at <= thread->unwind.stack_high;
+}
 
 /* g_thread of another thread of this process. */
 struct thread *thread_of(uintptr_t other);

@@ -118,6 +118,8 @@ SQL |= {
     "messages": "SELECT count(*) FROM meta WHERE key LIKE 'message.%' AND value LIKE '%override_next_timestamp%'",
     "tags": "SELECT count(DISTINCT key || '=' || value) FROM allocation_group_tags",
     "odd_tags": "SELECT count(*) FROM by_tag WHERE key = 'k, e=y' AND value = 'v\"a''l%ué' AND allocated_bytes = 3777",
+    "ids_told": f"SELECT count(*) {OWN} AND thread_id || ' ' || free_thread_id = (SELECT name FROM markers)",
+    "wrong_group_bytes": f"SELECT coalesce(sum(size_bytes), 0) {OWN} AND (group_id = 0) <> (size_bytes IN (50777, 60777))",
     "open_phases": "SELECT count(*) FROM phases WHERE end_ns IS NULL",
     "usable_is_known": f"SELECT min(usable_bytes >= size_bytes) {OWN} AND group_id > 1",
     "child_group_bytes": "SELECT sum(size_bytes) FROM allocations WHERE process_id = 2 AND group_id IN "
@@ -178,6 +180,17 @@ OBJECT_CASES = {"v1_v3_v7_v8_v14_every_call": "every_call", "v2_shared": "shared
 CASES |= {name: Case(["objects", part], end=("exit", 0), least_events=2) for name, part in OBJECT_CASES.items()}
 CASES |= {"v9_pool_in_child": Case(["pools", "late"], options=["--follow-children"], end=("exit", 0))}
 CASES |= {"charging_server": plain("charging_server")}
+
+# The check list of trackers. What a callback was told stands in a marker: the threads of birth and end.
+TRACKER_CASES = {"t5_sizes_told": "sizes", "t6_groups_told": "groups", "t7_callback_allocates": "nested", "t7_callback_frees": "untold",
+                 "t8_t9_silent": "silent", "t10_replaced": "replaced", "t12_told_late": "late", "callback_never_returns": "never_returns",
+                 "told_in_a_crowd": "crowd"}
+CASES |= {name: Case(["trackers", part], end=("exit", 0), least_events=2, may_drop=part == "never_returns",
+                      # Blocks that many threads resize at once may be recorded in an order that is not theirs.
+                      anomalies=("anomaly.double_allocation", "anomaly.unknown_free", "anomaly.unknown_realloc", "anomaly.clock_inversion",
+                                 "anomaly.double_free") if part == "crowd" else ())
+          for name, part in TRACKER_CASES.items()}
+CASES |= {"t12_told_in_child": Case(["trackers", "late"], options=["--follow-children"], end=("exit", 0))}
 
 CASES |= {
     "fork_children": plain("fork_children"),

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: MIT */
+#include "collector/record/known_blocks.h"
+
+#include "collector/platform/memory.h"
+
+#include <stdatomic.h>
+
+enum {
+    BUCKET_PLACES = 8,
+    FIRST_BUCKETS_LOG2 = 9, /* 128 KiB */
+    MOST_TABLES = 28,
+    BEING_WRITTEN = 1, /* no block has this address */
+};
+
+/* 32 bytes; the fields behind the address are atomic for readers who come too late, and see that. */
+struct known_place {
+    _Atomic uintptr_t address; /* 0: empty */
+    _Atomic size_t size_bytes;
+    _Atomic uint32_t slack_bytes; /* NO_USABLE: not known */
+    _Atomic uint32_t group, thread, node;
+};
+
+#define NO_USABLE UINT32_MAX
+
+static struct known_place *_Atomic g_tables[MOST_TABLES];
+static _Atomic uint32_t g_n_tables;
+static _Atomic uint64_t g_n_lost;
+
+static unsigned buckets_log2(unsigned table)
+{
+    return FIRST_BUCKETS_LOG2 + table;
+}
+
+/* Another bucket in each table, so that those who crowd in one are apart in the next. */
+static struct known_place *bucket_of(unsigned table, uintptr_t address)
+{
+    uint64_t hash = ((uint64_t)address >> 3) * (0x9e3779b97f4a7c15u + ((uint64_t)table << 33));
+    struct known_place *places = atomic_load_explicit(&g_tables[table], memory_order_acquire);
+
+    hash ^= hash >> 29;
+    hash *= 0xbf58476d1ce4e5b9u;
+    return places + (hash >> (64 - buckets_log2(table))) * BUCKET_PLACES;
+}
+
+/* Two who both find all full make one table, and the second finds it there. */
+static bool add_table(unsigned table)
+{
+    size_t size_bytes = sizeof(struct known_place) * BUCKET_PLACES << buckets_log2(table);
+    struct known_place *none = NULL;
+    uint32_t expected = table;
+    struct known_place *fresh;
+
+    if (table >= MOST_TABLES)
+        return false;
+    if (!atomic_load_explicit(&g_tables[table], memory_order_acquire)) {
+        fresh = memory_map_inherited(size_bytes);
+        if (!fresh)
+            return false;
+        if (!atomic_compare_exchange_strong_explicit(&g_tables[table], &none, fresh,
+                                                     memory_order_acq_rel, memory_order_acquire))
+            memory_unmap(fresh, size_bytes);
+    }
+    atomic_compare_exchange_strong_explicit(&g_n_tables, &expected, table + 1, memory_order_acq_rel,
+                                            memory_order_relaxed);
+    return true;
+}
+
+static uint32_t count_tables(void)
+{
+    return atomic_load_explicit(&g_n_tables, memory_order_acquire);
+}
+
+bool known_blocks_begin(void)
+{
+    return count_tables() > 0 || add_table(0);
+}
+
+/* KB-1: an empty place that is now ours. */
+static struct known_place *claim(struct known_place *bucket)
+{
+    for (unsigned i = 0; i < BUCKET_PLACES; i++) {
+        uintptr_t empty = 0;
+        if (atomic_load_explicit(&bucket[i].address, memory_order_relaxed) == 0
+            && atomic_compare_exchange_strong_explicit(&bucket[i].address, &empty, BEING_WRITTEN,
+                                                       memory_order_acquire, memory_order_relaxed))
+            return &bucket[i];
+    }
+    return NULL;
+}
+
+static struct known_place *claim_any(uintptr_t address)
+{
+    struct known_place *place = NULL;
+    uint32_t n;
+
+    do {
+        n = count_tables();
+        for (uint32_t table = n; !place && table-- > 0;)
+            place = claim(bucket_of(table, address));
+    } while (!place && add_table(n));
+    return place;
+}
+
+#define LOAD(field)         atomic_load_explicit(&(field), memory_order_relaxed)
+#define STORE(field, value) atomic_store_explicit(&(field), value, memory_order_relaxed)
+
+static uint32_t slack_of(const struct known_block *known)
+{
+    size_t slack_bytes = known->usable_bytes - known->size_bytes;
+
+    return slack_bytes < NO_USABLE ? (uint32_t)slack_bytes : NO_USABLE;
+}
+
+static void count_lost(void)
+{
+    atomic_fetch_add_explicit(&g_n_lost, 1, memory_order_relaxed);
+}
+
+static void fill(struct known_place *place, const struct known_block *known)
+{
+    STORE(place->size_bytes, known->size_bytes);
+    STORE(place->slack_bytes, slack_of(known));
+    STORE(place->group, known->group);
+    STORE(place->thread, known->thread);
+    STORE(place->node, known->node);
+}
+
+static struct known_place *find(uintptr_t address)
+{
+    for (uint32_t table = count_tables(); table-- > 0;) {
+        struct known_place *bucket = bucket_of(table, address);
+        for (unsigned i = 0; i < BUCKET_PLACES; i++)
+            if (atomic_load_explicit(&bucket[i].address, memory_order_acquire) == address)
+                return &bucket[i];
+    }
+    return NULL;
+}
+
+/* KB-3 */
+void known_blocks_put(const void *block, const struct known_block *known)
+{
+    struct known_place *stale = find((uintptr_t)block);
+    struct known_place *place = stale ? stale : claim_any((uintptr_t)block);
+
+    if (stale || !place)
+        count_lost();
+    if (!place)
+        return;
+    fill(place, known);
+    atomic_store_explicit(&place->address, (uintptr_t)block, memory_order_release);
+}
+
+static bool is_address(uintptr_t address)
+{
+    return address > BEING_WRITTEN;
+}
+
+struct known_block known_blocks_held(const struct known_place *place)
+{
+    uint32_t slack_bytes = LOAD(place->slack_bytes);
+    size_t size_bytes = LOAD(place->size_bytes);
+
+    return (struct known_block){
+        .size_bytes = size_bytes,
+        .usable_bytes = slack_bytes == NO_USABLE ? 0 : size_bytes + slack_bytes,
+        .group = LOAD(place->group),
+        .thread = LOAD(place->thread),
+        .node = LOAD(place->node),
+    };
+}
+
+/* Of two who free the same block one gets it. */
+struct known_place *known_blocks_hold(const void *block)
+{
+    uintptr_t address = (uintptr_t)block;
+    struct known_place *place = is_address(address) ? find(address) : NULL;
+
+    return place
+                   && atomic_compare_exchange_strong_explicit(&place->address, &address,
+                                                              BEING_WRITTEN, memory_order_acq_rel,
+                                                              memory_order_relaxed)
+               ? place
+               : NULL;
+}
+
+void known_blocks_let_go(struct known_place *place)
+{
+    atomic_store_explicit(&place->address, 0, memory_order_release);
+}
+
+void known_blocks_give_back(struct known_place *place, const void *block)
+{
+    atomic_store_explicit(&place->address, (uintptr_t)block, memory_order_release);
+}
+
+bool known_blocks_take(const void *block, struct known_block *ret)
+{
+    struct known_place *place = known_blocks_hold(block);
+
+    if (!place)
+        return false;
+    *ret = known_blocks_held(place);
+    known_blocks_let_go(place);
+    return true;
+}
+
+bool known_blocks_find(const void *block, struct known_block *ret)
+{
+    uintptr_t address = (uintptr_t)block;
+    struct known_place *place = is_address(address) ? find(address) : NULL;
+
+    if (!place)
+        return false;
+    *ret = known_blocks_held(place);
+    atomic_thread_fence(memory_order_acquire);
+    return LOAD(place->address) == address; /* else it ended meanwhile */
+}
+
+void known_blocks_move(const void *block, uint32_t group)
+{
+    struct known_place *place = is_address((uintptr_t)block) ? find((uintptr_t)block) : NULL;
+
+    if (place)
+        STORE(place->group, group);
+}
+
+uint64_t known_blocks_count_lost(void)
+{
+    return atomic_load_explicit(&g_n_lost, memory_order_relaxed);
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * trackers: functions of the program that are called on each event of its heap.
+ *
+ * Model:   N_SLOTS places for a function. Events that were written into the log are told afterwards, the
+ *          gate open again, by record.c: that of an allocation before the program has the block, that of
+ *          a free before the allocator has it back. What the functions need to know of a block that
+ *          ends is in known_blocks.h from the first tracker on, and stays there when the last is gone.
+ * Invariants
+ *   TK-1 While a thread tells, its own events are passed over: its calls from inside the functions, and
+ *        from signal handlers. What it allocates is charged to nobody and is not known, so that its
+ *        end is not told either. The end of a known block is counted.
+ *   TK-2 The end of a block is told if and only if its beginning was, or it is counted.
+ *   TK-3 trackers_remove returns when no thread but the caller runs the function, and none will: who
+ *        tells counts itself in before it looks whether the place still has its function.
+ *   TK-4 A function that is left by longjmp, or by the end of its thread, counts as returned at the next
+ *        event of the thread further out on its stack, or at the thread's end.
+ * Threads: any, without locks; remove waits. Signals: safe, but remove. Failure: counted.
+ */
+#ifndef MTRACE_COLLECTOR_TRACKERS_H
+#define MTRACE_COLLECTOR_TRACKERS_H
+
+#include "api/mtrace.h"
+#include "collector/record/known_blocks.h"
+#include "collector/unwind/unwind.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef void trackers_callback(const struct mtrace_event *event, void *user);
+
+/* The handle, or 0: there are N_SLOTS already, or no memory for known blocks. */
+int trackers_add(trackers_callback *callback, void *user, unsigned kinds);
+
+/* False: there is no such tracker. */
+bool trackers_remove(int handle);
+
+/* Asked before an event is written, of a call by the program from there; see above. */
+bool trackers_is_telling(const struct unwind_origin *origin);
+
+/* The event is in the log. */
+void trackers_tell_alloc(const void *block, const struct known_block *fresh);
+void trackers_tell_free(const void *block, uint32_t node);
+/* place: of what the old block was known as until the call, held; it is let go. */
+void trackers_tell_resize(const void *old_block, struct known_place *place, const void *block,
+                          const struct known_block *fresh);
+
+/* The same for events that are not told. */
+void trackers_pass_free(const void *block);
+void trackers_pass_resize(struct known_place *place, const void *block,
+                          const struct known_block *fresh); /* place: or NULL */
+
+/* In a fork child, where the other threads are not. */
+void trackers_forget(void);
+
+/* Ends of known blocks that were not told. */
+uint64_t trackers_count_untold(void);
+
+#endif

@@ -1,0 +1,487 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * trackers: one part of the check list of trackers after another, by the name in argv[1]. What the callback
+ * was told is compared here with what was done, and by the database with what was recorded. Where no
+ * collector is, nothing is told, and nothing is wrong.
+ */
+#include "api/mtrace.h"
+#include "tests/workloads/workload.h"
+
+#include <errno.h>
+#include <malloc.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/wait.h>
+
+enum {
+    ALL = MTRACE_EVENT_ALLOC | MTRACE_EVENT_FREE | MTRACE_EVENT_RESIZE,
+    N_THREADS = 8,
+    N_ROUNDS = 20000,
+};
+
+/* What a tracker heard of our own blocks: sizes that end in 777. */
+struct heard {
+    _Atomic uint64_t allocs, frees, resizes, live_bytes;
+    struct mtrace_event last; /* where one thread tells */
+};
+
+static unsigned g_n_wrong;
+
+static void check(bool is_right, const char *what)
+{
+    if (is_right || !mtrace_present())
+        return;
+    fprintf(stderr, "wrong: %s\n", what);
+    g_n_wrong++;
+}
+
+static bool is_own(size_t size_bytes)
+{
+    return size_bytes % 1000 == 777;
+}
+
+static void hear(const struct mtrace_event *event, void *user)
+{
+    struct heard *heard = user;
+
+    if (!is_own(event->size_bytes))
+        return;
+    heard->last = *event;
+    if (event->kind == MTRACE_EVENT_ALLOC)
+        heard->allocs++;
+    else if (event->kind == MTRACE_EVENT_FREE)
+        heard->frees++;
+    else
+        heard->resizes++;
+    if (event->kind != MTRACE_EVENT_FREE)
+        heard->live_bytes += event->size_bytes;
+    if (event->kind != MTRACE_EVENT_ALLOC)
+        heard->live_bytes -=
+            event->kind == MTRACE_EVENT_FREE ? event->size_bytes : event->old_size_bytes;
+}
+
+static void check_counts(const struct heard *heard, uint64_t allocs, uint64_t frees,
+                         uint64_t resizes)
+{
+    check(heard->allocs == allocs, "allocations");
+    check(heard->frees == frees, "frees");
+    check(heard->resizes == resizes, "resizes");
+}
+
+/* T5: both sizes; a realloc is one event with both blocks. */
+static void sizes(void)
+{
+    struct heard heard = {0};
+    int handle = mtrace_tracker_add(hear, &heard, ALL);
+    char *block = own_malloc(1);
+    char *bigger;
+    void *aligned = NULL;
+
+    check(handle > 0, "handle");
+    check(heard.last.kind == MTRACE_EVENT_ALLOC && heard.last.address == block
+              && heard.last.old_address == NULL,
+          "malloc");
+    check(heard.last.size_bytes == OWN_BYTES(1)
+              && heard.last.usable_bytes == malloc_usable_size(block),
+          "its sizes");
+    bigger = keep(realloc(block, OWN_BYTES(200)));
+    check_counts(&heard, 1, 0, 1);
+    check(heard.last.address == bigger && heard.last.old_address != NULL
+              && heard.last.size_bytes == OWN_BYTES(200)
+              && heard.last.old_size_bytes == OWN_BYTES(1)
+              && heard.last.usable_bytes == malloc_usable_size(bigger)
+              && heard.last.old_usable_bytes >= OWN_BYTES(1),
+          "realloc");
+    free(bigger);
+    check_counts(&heard, 1, 1, 1);
+    check(heard.last.size_bytes == OWN_BYTES(200) && heard.last.usable_bytes >= OWN_BYTES(200),
+          "free");
+    if (posix_memalign(&aligned, 256, OWN_BYTES(3)) != 0)
+        abort();
+    check(heard.last.address == aligned && (uintptr_t)aligned % 256 == 0, "posix_memalign");
+    free(keep(realloc(keep(calloc(1, OWN_BYTES(4))), 0)));
+    check_counts(&heard, 3, 2, 1);
+    check(heard.live_bytes == OWN_BYTES(3), "live bytes");
+    check(keep(realloc(aligned, SIZE_MAX / 4)) == NULL && errno == ENOMEM, "no memory");
+    check_counts(&heard, 3, 2, 1);
+    free(aligned); /* it is known still */
+    check_counts(&heard, 3, 3, 1);
+    check(mtrace_tracker_remove(handle), "removed");
+}
+
+static void *free_elsewhere(void *block)
+{
+    free(block);
+    return NULL;
+}
+
+/* T6: whom it was charged to and whom the end is in, both threads, stacks and times, as the database has them. */
+static void groups(void)
+{
+    struct heard heard = {0};
+    uint32_t maker = mtrace_group_intern("maker", NULL, 0);
+    uint32_t taker = mtrace_group_intern("taker", NULL, 0);
+    int handle = mtrace_tracker_add(hear, &heard, ALL);
+    struct mtrace_scope scope = mtrace_enter(maker);
+    void *block = own_malloc(1);
+    struct mtrace_event born = heard.last;
+    pthread_t thread;
+    char text[64];
+
+    check(born.group == maker && born.current_group == maker, "group of an allocation");
+    check(mtrace_group_of(block) == maker, "group of the block");
+    check(mtrace_group_of((char *)block + 16) == 0 && mtrace_group_of(&heard) == 0, "no block");
+    mtrace_exit(scope);
+    scope = mtrace_enter(taker);
+    block = keep(realloc(block, OWN_BYTES(2)));
+    check(heard.last.group == maker && heard.last.current_group == taker, "groups of a resize");
+    check(mtrace_group_of(block) == taker, "group after a resize");
+    mtrace_move(block, maker);
+    check(mtrace_group_of(block) == maker, "group after a move");
+    mtrace_exit(scope);
+    born = heard.last;
+    pthread_create(&thread, NULL, free_elsewhere, block);
+    pthread_join(thread, NULL);
+    check(heard.last.group == maker && heard.last.current_group == MTRACE_GROUP_ROOT,
+          "groups of a free");
+    check(heard.last.thread_id != heard.last.alloc_thread_id
+              && heard.last.alloc_thread_id == born.thread_id,
+          "threads");
+    check(heard.last.time_ns >= born.time_ns, "times");
+    check(mtrace_group_of(block) == 0, "group of what was freed");
+    check(heard.last.alloc_stack_id == born.stack_id && heard.last.stack_id != born.stack_id
+              && born.stack_id != 0,
+          "stacks");
+    snprintf(text, sizeof(text), "%u %u", heard.last.alloc_thread_id, heard.last.thread_id);
+    mtrace_marker(text);
+    mtrace_tracker_remove(handle);
+    expect("ids_told", 1);
+    expect("freed_in.root", OWN_BYTES(2));
+}
+
+static _Atomic uintptr_t g_kept;
+
+static void allocate_and_free(const struct mtrace_event *event, void *user)
+{
+    void *kept = keep(malloc(OWN_BYTES(50)));
+
+    hear(event, user);
+    own_free(own_malloc(60), 60);
+    free((void *)atomic_exchange(&g_kept, (uintptr_t)kept));
+    errno = EDOM;
+}
+
+/* T7: what a callback allocates is not told, nor when it ends, here or elsewhere. */
+static void nested(void)
+{
+    struct heard heard = {0};
+    int handle = mtrace_tracker_add(allocate_and_free, &heard, ALL);
+    void *block;
+
+    errno = ERANGE;
+    block = own_malloc(1);
+    check(errno == ERANGE, "errno");
+    own_free(block, 1);
+    block = keep(realloc(own_malloc(2), OWN_BYTES(3)));
+    check_counts(&heard, 2, 1, 1);
+    free((void *)atomic_exchange(&g_kept, 0)); /* of the last callback: its end is silent */
+    check_counts(&heard, 2, 1, 1);
+    mtrace_tracker_remove(handle);
+    free(block);
+    check(mtrace_counters().untold == 0, "untold");
+    check(mtrace_current_group() == MTRACE_GROUP_ROOT, "group");
+    expect("wrong_group_bytes", 0);
+}
+
+static void free_what_is_known(const struct mtrace_event *event, void *user)
+{
+    hear(event, user);
+    free((void *)atomic_exchange(&g_kept, 0));
+}
+
+/* What was told of and ends in a callback is counted. */
+static void untold(void)
+{
+    struct heard heard = {0};
+    int handle = mtrace_tracker_add(hear, &heard, ALL);
+    int other;
+
+    atomic_store(&g_kept, (uintptr_t)own_malloc(1));
+    other = mtrace_tracker_add(free_what_is_known, &heard, ALL);
+    own_malloc(2);
+    check(mtrace_counters().untold == 1, "untold");
+    mtrace_tracker_remove(handle);
+    mtrace_tracker_remove(other);
+    check_counts(&heard, 3, 0, 0);
+}
+
+/* T8, T9: not what is charged to nobody, not what is allocated while tracking is off; but all ends of what was told. */
+static void silent(void)
+{
+    struct heard heard = {0};
+    void *before = own_malloc(9);
+    int handle = mtrace_tracker_add(hear, &heard, ALL);
+    struct mtrace_scope off = mtrace_enter(MTRACE_GROUP_UNTRACKED);
+    void *nobodys = own_malloc(1);
+    void *told;
+
+    mtrace_exit(off);
+    own_free(nobodys, 1);
+    own_free(before, 9); /* born before anyone asked */
+    check_counts(&heard, 0, 0, 0);
+    told = own_malloc(2);
+    before = own_malloc(3);
+    mtrace_tracking(false);
+    own_free(told, 2);
+    told = keep(malloc(5777));
+    before = keep(realloc(before, OWN_BYTES(4)));
+    mtrace_tracking(true);
+    free(told);
+    check_counts(&heard, 2, 1, 1);
+    own_free(before, 4);
+    check_counts(&heard, 2, 2, 1);
+    check(heard.live_bytes == 0, "drift");
+    mtrace_tracker_remove(handle);
+}
+
+static void remove_itself(const struct mtrace_event *event, void *user)
+{
+    struct heard *heard = user;
+
+    hear(event, user);
+    if (!mtrace_tracker_remove((int)heard->live_bytes))
+        heard->frees += 100;
+}
+
+static void *make_and_free(void *argument)
+{
+    for (unsigned i = 0; i < N_ROUNDS; i++)
+        free(keep(malloc(OWN_BYTES(1))));
+    return argument;
+}
+
+/* T10: several at once, each with its kinds; replaced while threads tell, and never called after that. */
+static void replaced(void)
+{
+    struct heard heard[3] = {{0}};
+    struct heard *guarded = calloc(1, sizeof(*guarded));
+    struct heard itself = {0};
+    pthread_t threads[N_THREADS];
+    int handles[20];
+    unsigned n = 0;
+
+    handles[0] = mtrace_tracker_add(hear, &heard[0], MTRACE_EVENT_ALLOC);
+    handles[1] = mtrace_tracker_add(hear, &heard[1], MTRACE_EVENT_FREE);
+    handles[2] = mtrace_tracker_add(hear, &heard[2], ALL);
+    own_free(own_malloc(1), 1);
+    check_counts(&heard[0], 1, 0, 0);
+    check_counts(&heard[1], 0, 1, 0);
+    check_counts(&heard[2], 1, 1, 0);
+    for (unsigned i = 0; i < 3; i++)
+        check(mtrace_tracker_remove(handles[i]), "removed");
+    check(!mtrace_tracker_remove(handles[0]) && !mtrace_tracker_remove(0)
+              && !mtrace_tracker_remove(-5) && !mtrace_tracker_remove(1 << 30),
+          "stale handles");
+    check(mtrace_tracker_add(NULL, NULL, ALL) == 0 && mtrace_tracker_add(hear, NULL, 0) == 0,
+          "no tracker");
+    while (n < 20 && (handles[n] = mtrace_tracker_add(hear, &heard[0], ALL)) != 0)
+        n++;
+    check(n == 16, "at most 16");
+    while (n > 0)
+        check(mtrace_tracker_remove(handles[--n]), "removed");
+    for (unsigned i = 0; i < N_THREADS; i++)
+        pthread_create(&threads[i], NULL, make_and_free, NULL);
+    for (unsigned i = 0; i < 50; i++) {
+        int handle = mtrace_tracker_add(hear, guarded, ALL);
+        usleep(200);
+        mtrace_tracker_remove(handle);
+        memset(guarded, 0x55, sizeof(*guarded)); /* nobody counts in it now */
+        usleep(200);
+        check(guarded->allocs == 0x5555555555555555 && guarded->frees == 0x5555555555555555,
+              "called after its removal");
+    }
+    for (unsigned i = 0; i < N_THREADS; i++)
+        pthread_join(threads[i], NULL);
+    free(guarded);
+    itself.live_bytes = (uint64_t)mtrace_tracker_add(remove_itself, &itself, MTRACE_EVENT_FREE);
+    for (unsigned i = 0; i < 3; i++)
+        free(keep(malloc(0)));
+    own_free(own_malloc(1), 1);
+    check(itself.frees <= 1, "removed itself");
+}
+
+static pthread_key_t g_key;
+static struct heard g_late;
+
+static void allocate_late(void *value)
+{
+    own_free(own_malloc((unsigned)(uintptr_t)value), (unsigned)(uintptr_t)value);
+    if ((uintptr_t)value < 5) /* one for each round that glibc makes, and one more */
+        pthread_setspecific(g_key, (void *)((uintptr_t)value + 1));
+}
+
+static void *end_with_destructors(void *argument)
+{
+    pthread_setspecific(g_key, argument);
+    return NULL;
+}
+
+static void handle_signal(int number)
+{
+    (void)number;
+    own_free(own_malloc(60), 60);
+}
+
+static void at_exit(void)
+{
+    uint64_t before = g_late.allocs;
+
+    own_free(own_malloc(50), 50);
+    check(g_late.allocs == before + 1 && g_late.live_bytes == 0, "after main");
+    if (g_n_wrong != 0)
+        _exit(1);
+}
+
+/* T12: in destructors of thread-specific data, in handlers, in a fork child, and after main. */
+static void late(void)
+{
+    struct sigaction action = {.sa_handler = handle_signal};
+    pthread_t thread;
+    int status;
+    pid_t child;
+
+    mtrace_tracker_add(hear, &g_late, ALL);
+    pthread_key_create(&g_key, allocate_late);
+    pthread_create(&thread, NULL, end_with_destructors, (void *)1);
+    pthread_join(thread, NULL);
+    check_counts(&g_late, 4, 4, 0);
+    sigaction(SIGUSR1, &action, NULL);
+    raise(SIGUSR1);
+    check_counts(&g_late, 5, 5, 0);
+    child = fork();
+    if (child == 0) {
+        void *block = malloc(3777);
+        check(g_late.live_bytes == 3777, "in a child");
+        free(keep(block));
+        check(g_late.live_bytes == 0 && g_late.frees == 6, "in a child, freed");
+        _exit(g_n_wrong != 0);
+    }
+    if (waitpid(child, &status, 0) != child || status != 0)
+        g_n_wrong++;
+    atexit(at_exit);
+}
+
+static jmp_buf g_back;
+
+static void jump_out(const struct mtrace_event *event, void *user)
+{
+    hear(event, user);
+    longjmp(g_back, 1);
+}
+
+static void end_thread(const struct mtrace_event *event, void *user)
+{
+    hear(event, user);
+    pthread_exit(NULL);
+}
+
+static void *allocate_one(void *argument)
+{
+    free(keep(malloc(OWN_BYTES(3))));
+    return argument;
+}
+
+__attribute__((noinline)) static void allocate_deeper(void)
+{
+    char room[4096];
+
+    keep(room);
+    keep(malloc(OWN_BYTES(1)));
+}
+
+/* A callback that never returns: left by longjmp, or by the end of its thread. */
+static void never_returns(void)
+{
+    struct heard heard = {0};
+    int handle = mtrace_tracker_add(jump_out, &heard, MTRACE_EVENT_ALLOC);
+    pthread_t thread;
+
+    if (setjmp(g_back) == 0 && mtrace_present())
+        allocate_deeper();
+    check(mtrace_tracker_remove(handle), "left by longjmp, and removed");
+    handle = mtrace_tracker_add(hear, &heard, MTRACE_EVENT_FREE);
+    own_free(own_malloc(2), 2);
+    check_counts(&heard, 1, 1, 0);
+    check(mtrace_current_group() == MTRACE_GROUP_ROOT, "group");
+    mtrace_tracker_remove(handle);
+    handle = mtrace_tracker_add(end_thread, &heard, MTRACE_EVENT_FREE);
+    pthread_create(&thread, NULL, allocate_one, NULL);
+    pthread_join(thread, NULL);
+    check(mtrace_tracker_remove(handle), "left by the end of a thread, and removed");
+}
+
+/* Many threads hand blocks to each other: no end is lost. */
+static void *_Atomic g_exchange[64];
+
+static void *hand_over(void *argument)
+{
+    unsigned seed = (unsigned)(uintptr_t)argument;
+
+    for (unsigned i = 0; i < N_ROUNDS; i++) {
+        seed = seed * 1103515245u + 12345u;
+        unsigned at = seed >> 16 & 63;
+        void *block = atomic_exchange(&g_exchange[at], NULL);
+        if (block && seed >> 24 & 1)
+            block = realloc(block, OWN_BYTES(seed >> 25 & 31));
+        else if (block)
+            free(block), block = NULL;
+        else
+            block = malloc(OWN_BYTES(seed >> 25 & 31));
+        free(atomic_exchange(&g_exchange[at], keep(block)));
+    }
+    return NULL;
+}
+
+static void crowd(void)
+{
+    struct heard heard = {0};
+    int handle = mtrace_tracker_add(hear, &heard, ALL);
+    pthread_t threads[N_THREADS];
+
+    for (uintptr_t i = 0; i < N_THREADS; i++)
+        pthread_create(&threads[i], NULL, hand_over, (void *)(i + 1));
+    for (unsigned i = 0; i < N_THREADS; i++)
+        pthread_join(threads[i], NULL);
+    for (unsigned i = 0; i < 64; i++)
+        free(g_exchange[i]);
+    check(heard.allocs == heard.frees && heard.live_bytes == 0 && heard.resizes > 1000, "balance");
+    check(mtrace_counters().untold == 0, "untold");
+    mtrace_tracker_remove(handle);
+}
+
+int main(int argc, char **argv)
+{
+    static const struct {
+        const char *name;
+        void (*run)(void);
+    } parts[] = {
+        {"sizes", sizes},   {"groups", groups},
+        {"nested", nested}, {"untold", untold},
+        {"silent", silent}, {"replaced", replaced},
+        {"late", late},     {"never_returns", never_returns},
+        {"crowd", crowd},
+    };
+
+    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+        if (argc > 1 && strcmp(argv[1], parts[i].name) == 0) {
+            parts[i].run();
+            expect("wrong_answers", g_n_wrong);
+            return g_n_wrong != 0;
+        }
+    }
+    return 2;
+}
