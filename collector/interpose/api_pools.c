@@ -11,8 +11,7 @@
 static bool is_recorded(uint32_t pool, bool is_birth)
 {
     return pool != 0 && lifecycle_is_ready() && state_is_recording()
-           && (!is_birth || atomic_load_explicit(&g_state_is_tracing, memory_order_relaxed))
-           && groups_define_pool(pool);
+           && (!is_birth || state_is_tracing()) && groups_define_pool(pool);
 }
 
 static uint64_t size_word(uint32_t pool, size_t size_bytes)

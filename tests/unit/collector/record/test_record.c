@@ -72,7 +72,7 @@ static int begin_recording(void **state)
     modules_init();
     capture_init(&config);
     record_init();
-    atomic_store(&g_state_is_tracing, true);
+    state_set_tracing(true);
     state_record();
     return 0;
 }
