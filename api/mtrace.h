@@ -15,6 +15,7 @@
 #ifndef MTRACE_H
 #define MTRACE_H
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -114,6 +115,7 @@ struct mtrace_api {
     int (*tracker_add)(void (*callback)(const struct mtrace_event *event, void *user), void *user,
                        unsigned kinds);
     bool (*tracker_remove)(int handle);
+    int (*report)(const char *question, int fd);
 };
 
 #ifndef MTRACE_TYPES_ONLY /* of those who provide the table */
@@ -368,6 +370,20 @@ static inline bool mtrace_tracker_remove(int handle)
 {
     const struct mtrace_api *api = mtrace_found_;
     return __builtin_expect(api != NULL, 0) ? api->tracker_remove(handle) : false;
+}
+
+/* ---- live reports ---- */
+
+/*
+ * Asks mtrace-record what mtrace-query would answer about this process, as of this instant, and writes it to
+ * fd: "threads --csv", "by-group --json", "groups --size-min 4KiB", "flamegraph --format folded", "sql 'SELECT …'". The words are split and
+ * quoted as by a shell. Waits for the answer, while other threads go on. 0, or an errno value: ENOTCONN: absent,
+ * or recorded without mtrace-record; EINVAL: not understood, why was written to fd. Not from handlers.
+ */
+static inline int mtrace_report(const char *question, int fd)
+{
+    const struct mtrace_api *api = mtrace_found_;
+    return __builtin_expect(api != NULL, 0) ? api->report(question, fd) : ENOTCONN;
 }
 
 /* ---- scopes that end with their block ---- */

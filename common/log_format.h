@@ -181,6 +181,27 @@ struct log_file {
     uint64_t reserved[1];
 };
 
+/*
+ * A question of the program about itself, in the header page of a live log behind struct log_file, and
+ * never in a packed one. The program writes text and the marker LOG_QUESTION_MARKER with the number, then
+ * n_asked; the recorder answer_path and status, then n_answered; the program n_read. One at a time.
+ */
+#define LOG_QUESTION_MARKER "report "
+
+enum {
+    LOG_QUESTION_OFFSET = 2048,
+    LOG_QUESTION_BYTES = 1536,
+    LOG_QUESTION_PATH_BYTES = 64,
+};
+
+struct log_question {
+    _Atomic uint32_t asker; /* tid of the thread whose turn it is; 0: nobody's */
+    _Atomic uint32_t n_asked, n_answered, n_read;
+    _Atomic int32_t status;                    /* 0, or an errno value */
+    char answer_path[LOG_QUESTION_PATH_BYTES]; /* with its NUL */
+    char text[LOG_QUESTION_BYTES];             /* words of mtrace-query, with a NUL */
+};
+
 /* ---- segments ------------------------------------------------------------------------------- */
 
 enum log_segment_kind {
@@ -525,7 +546,9 @@ struct log_sample {
     uint64_t a, b, c;
 };
 
-_Static_assert(sizeof(struct log_file) <= LOG_FILE_HEADER_BYTES, "header page");
+_Static_assert(sizeof(struct log_file) <= LOG_QUESTION_OFFSET, "header page");
+_Static_assert(LOG_QUESTION_OFFSET + sizeof(struct log_question) <= LOG_FILE_HEADER_BYTES,
+               "header page");
 _Static_assert(sizeof(struct log_segment) == LOG_SEGMENT_HEADER_BYTES, "segment header");
 _Static_assert(sizeof(struct log_side_record) == 64, "side record");
 _Static_assert(sizeof(struct log_node) == 16, "node");

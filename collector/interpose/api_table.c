@@ -9,6 +9,7 @@
 #include "collector/interpose/api_objects.h"
 #include "collector/interpose/api_pools.h"
 #include "collector/life/lifecycle.h"
+#include "collector/life/inquiry.h"
 #include "collector/log/segment.h"
 #include "collector/record/groups.h"
 #include "collector/record/known_blocks.h"
@@ -17,6 +18,8 @@
 #include "collector/record/state.h"
 #include "collector/record/trackers.h"
 #include "common/attr.h"
+
+#include <errno.h>
 
 /* Asked in this order, as a fork child learns by the first question what it is. */
 static bool is_present(void)
@@ -147,6 +150,11 @@ static bool tracker_remove(int handle)
     return is_there;
 }
 
+static int report(const char *question, int fd)
+{
+    return lifecycle_is_ready() ? inquiry_ask(question, fd) : ENOTCONN;
+}
+
 /* ---- the table ---------------------------------------------------------------------------------
  */
 
@@ -192,4 +200,5 @@ MTRACE_EXPORT const struct mtrace_api mtrace_api_1 = {
     .group_of = group_of,
     .tracker_add = tracker_add,
     .tracker_remove = tracker_remove,
+    .report = report,
 };

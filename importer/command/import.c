@@ -394,7 +394,9 @@ int import_run(const struct import_options *options, struct progress *progress,
                struct import_result *ret_result, struct error *err)
 {
     struct import import = {.options = options, .progress = progress};
-    struct log_set_options log_options = {.only = options->only};
+    struct log_set_options log_options = {.only = options->only,
+                                          .until_marker = options->until_marker,
+                                          .until_ns = options->until_ns};
 
     memset(ret_result, 0, sizeof *ret_result);
     int code = log_set_open(options->logs, options->n_logs, &log_options, &import.logs, err);

@@ -30,12 +30,17 @@ enum option_key {
     KEY_SLIM,
     KEY_INDEX,
     KEY_THREADS,
+    KEY_UNTIL,
+    KEY_UNTIL_MARKER,
 };
 
 static const struct argp_option argp_options[] = {
     {"output", 'o', "FILE", 0, "The database, when it is not the last argument", 0},
     {"force", 'f', 0, 0, "Overwrite an existing database of mtrace", 0},
     {"only", KEY_ONLY, 0, 0, "Do not look for the logs of children", 0},
+    {"until", KEY_UNTIL, "TIME", 0, "Only what happened up to this time of the run", 0},
+    {"until-marker", KEY_UNTIL_MARKER, "NAME", 0,
+     "Only what happened up to the first marker of this name", 0},
     {"slim", KEY_SLIM, 0, 0,
      "Keep totals, snapshots and heap pages, but no row for each allocation", 0},
     {"index", KEY_INDEX, 0, 0, "Also list the allocations of each stack, sorted", 0},
@@ -87,6 +92,16 @@ static void parse_threads(const char *text, struct arguments *arguments, struct 
     arguments->import.symbols.n_threads = (unsigned)n;
 }
 
+static void parse_until(const char *text, struct arguments *arguments, struct argp_state *state)
+{
+    struct error err = {0};
+
+    if (units_parse_duration(text, &arguments->import.until_ns, &err) != 0)
+        argp_error(state, "--until: %s", err.text);
+    if (arguments->import.until_ns == 0)
+        argp_error(state, "--until is '%s', but must be later than the start", text);
+}
+
 static error_t parse_option(int key, char *value, struct argp_state *state)
 {
     struct arguments *arguments = state->input;
@@ -100,6 +115,12 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
         return 0;
     case KEY_ONLY:
         arguments->import.only = true;
+        return 0;
+    case KEY_UNTIL:
+        parse_until(value, arguments, state);
+        return 0;
+    case KEY_UNTIL_MARKER:
+        arguments->import.until_marker = value;
         return 0;
     case KEY_SLIM:
         arguments->import.slim = true;

@@ -16,8 +16,10 @@ struct import_options {
     const char *const *logs;
     size_t n_logs;
     const char *target;
-    bool force;      /* replace the target */
-    bool only;       /* not the logs of children */
+    bool force;               /* replace the target */
+    bool only;                /* not the logs of children */
+    const char *until_marker; /* of log_set_options, both */
+    uint64_t until_ns;
     bool slim;       /* no rows of allocations */
     bool index;      /* a sorted list of allocations by stack */
     bool no_symbols; /* no functions and lines */

@@ -452,6 +452,18 @@ static int fill(struct log_set *set, const char *const *paths, size_t n_paths,
     return r;
 }
 
+static int copy_options(struct log_set *set, const struct log_set_options *options,
+                        struct error *err)
+{
+    if (!options)
+        return 0;
+    set->until_ns = options->until_ns;
+    if (!options->until_marker)
+        return 0;
+    set->until_marker = strdup(options->until_marker);
+    return set->until_marker ? 0 : out_of_memory(err);
+}
+
 int log_set_open(const char *const *paths, size_t n_paths, const struct log_set_options *options,
                  struct log_set **ret, struct error *err)
 {
@@ -460,7 +472,9 @@ int log_set_open(const char *const *paths, size_t n_paths, const struct log_set_
 
     if (!set)
         return out_of_memory(err);
-    r = fill(set, paths, n_paths, options, err);
+    r = copy_options(set, options, err);
+    if (r == 0)
+        r = fill(set, paths, n_paths, options, err);
     if (r != 0) {
         log_set_close(set);
         return r;
@@ -481,6 +495,7 @@ void log_set_close(struct log_set *set)
     text_arena_done(&set->arena);
     pack_free(set->pack);
     free(set->order);
+    free(set->until_marker);
     free(set);
 }
 

@@ -26,7 +26,9 @@
 struct log_set;
 
 struct log_set_options {
-    bool only; /* only the logs named, not those of their children */
+    bool only;                /* only the logs named, not those of their children */
+    const char *until_marker; /* events end with the first marker of this name; NULL: they do not */
+    uint64_t until_ns;        /* and before the first one later than this; 0: with the last one */
 };
 
 /* Reads what `paths` name. Paths and options are copied. The caller frees with log_set_close. */

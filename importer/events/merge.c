@@ -6,6 +6,7 @@
 #include "support/growing.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 enum {
     /* Segments opened while so many are open are windowed: thousands of threads at once cost time,
@@ -30,6 +31,7 @@ struct event_stream {
     uint64_t mark;      /* UINT64_MAX: no end but that of the log */
     uint64_t opened_bytes;
     struct log_damage_report ignored; /* takes the damage of a second reading */
+    bool is_cut;                      /* what follows is later than the options of the set want */
 };
 
 static bool is_less(const struct heap_entry *a, const struct heap_entry *b)
@@ -309,7 +311,7 @@ static bool is_at_mark(const struct event_stream *stream)
            && (stream->n_heap == 0 || stream->heap[0].key >> 1 > stream->mark);
 }
 
-int event_stream_next(struct event_stream *stream, struct event *ret_event, struct error *err)
+static int next(struct event_stream *stream, struct event *ret_event, struct error *err)
 {
     if (stream->heaptrack)
         return heaptrack_events_next(stream->heaptrack, ret_event, err);
@@ -336,6 +338,36 @@ int event_stream_next(struct event_stream *stream, struct event *ret_event, stru
     emit(stream, stream->heap[0].source, ret_event);
     int r = settle_root(stream, err);
     return r ? r : 1;
+}
+
+/* Is this one behind the end that was asked for, or the end itself? */
+static bool is_behind(const struct log_set *set, const struct event *event)
+{
+    return set->until_ns != 0 && event->time_ns > set->until_ns;
+}
+
+static bool is_end(const struct log_set *set, const struct event *event)
+{
+    return set->until_marker && event->kind == EVENT_MARKER && event->text
+           && strcmp(event->text, set->until_marker) == 0;
+}
+
+int event_stream_next(struct event_stream *stream, struct event *ret_event, struct error *err)
+{
+    int r = stream->is_cut ? 0 : next(stream, ret_event, err);
+
+    if (r <= 0)
+        return r;
+    if (is_behind(stream->sources.set, ret_event)) {
+        stream->is_cut = true;
+        finish(stream);
+        return 0;
+    }
+    if (is_end(stream->sources.set, ret_event)) {
+        stream->is_cut = true;
+        finish(stream);
+    }
+    return r;
 }
 
 int event_stream_open(struct log_set *set, struct event_stream **ret, struct error *err)

@@ -10,6 +10,8 @@
  *          gets that one, and is counted as LOG_DAMAGE_TIME. Order between threads is that of the
  *          stamps: whoever pairs must expect that a free and the birth of its block, made by
  *          different threads, come in the wrong order when their stamps differ by little.
+ *   MG-1 With an end in the options of the set the events are those that come before it, whatever was
+ *        written behind it meanwhile: a cut through all threads at one instant.
  * Threads: a stream is used by one thread at a time; one stream per set at a time.
  * Failure: damaged segments are skipped and reported (log_set_damage); errors are memory and I/O.
  */

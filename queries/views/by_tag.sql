@@ -19,9 +19,11 @@ CREATE VIEW by_tag(
   moved_out_bytes         -- taken from one of them by mtrace_move
 ) AS
 SELECT t.process_id, t.key, t.value,
-       (SELECT count(*) FROM allocation_group_tags AS a JOIN group_totals AS g ON g.group_id = a.group_id
-        WHERE g.process_id = t.process_id AND a.key = t.key AND a.value = t.value),
+       coalesce(c.n, 0),
        t.allocated_bytes, t.allocated_blocks, t.leaked_bytes, t.leaked_blocks, t.peak_bytes, t.peak_ns, t.freed_bytes,
        t.freed_blocks, t.freed_elsewhere_bytes, t.freed_elsewhere_blocks, t.moved_in_bytes, t.moved_out_bytes
 FROM tag_totals AS t
+LEFT JOIN (SELECT g.process_id, a.key, a.value, count(*) AS n
+           FROM allocation_group_tags AS a JOIN group_totals AS g ON g.group_id = a.group_id
+           GROUP BY g.process_id, a.key, a.value) AS c ON c.process_id = t.process_id AND c.key = t.key AND c.value = t.value
 ORDER BY t.key, t.leaked_bytes DESC, t.peak_bytes DESC, t.allocated_bytes DESC, t.value, t.process_id;

@@ -7,6 +7,7 @@
 #include <argp.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,6 +26,8 @@ enum key {
     KEY_PACK = 256,
     KEY_FOLLOW,
     KEY_REPORT,
+    KEY_REPORT_EVERY,
+    KEY_REPORT_SIGNAL,
     KEY_WAIT,
     KEY_CULL,
     KEY_NO_COMPRESS,
@@ -58,6 +61,10 @@ static const struct argp_option option_table[] = {
     {"output", KEY_OUTPUT, "FILE", 0, "Write the log here [mtrace_%e_%t_%p.dat]", 0},
     {"force", KEY_FORCE, NULL, 0, "Replace an existing FILE", 0},
     {"report", KEY_REPORT, NULL, 0, "Import the log at the end and print the summary", 0},
+    {"report-every", KEY_REPORT_EVERY, "TIME", 0,
+     "While the program runs, write a report to FILE.report.N.txt so often", 0},
+    {"report-signal", KEY_REPORT_SIGNAL, "SIGNAL", 0,
+     "And one whenever mtrace-record gets SIGUSR1 or SIGUSR2, which is not handed on then", 0},
     {"quiet", KEY_QUIET, NULL, 0, "Say nothing but errors", 0},
 
     {NULL, 0, NULL, 0, "What is recorded:", 2},
@@ -133,6 +140,30 @@ static uint64_t parse_number(struct argp_state *state, const char *what, const c
         return 0;
     }
     return value;
+}
+
+static uint64_t parse_duration(struct argp_state *state, const char *what, const char *text)
+{
+    struct error err = {0};
+    uint64_t ns = 0;
+
+    if (units_parse_duration(text, &ns, &err) != 0)
+        argp_error(state, "%s: %s", what, err.text);
+    else if (ns == 0)
+        argp_error(state, "%s: '%s' is no time", what, text);
+    return ns;
+}
+
+/* With or without SIG. */
+static int parse_signal(struct argp_state *state, const char *text)
+{
+    const char *name = strncmp(text, "SIG", 3) == 0 ? text + 3 : text;
+
+    if (strcmp(name, "USR1") == 0)
+        return SIGUSR1;
+    if (strcmp(name, "USR2") != 0)
+        argp_error(state, "--report-signal: '%s' is neither SIGUSR1 nor SIGUSR2", text);
+    return SIGUSR2;
 }
 
 static uint64_t parse_size(struct argp_state *state, const char *what, const char *text)
@@ -264,6 +295,12 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         return 0;
     case KEY_REPORT:
         options->has_report = true;
+        return 0;
+    case KEY_REPORT_EVERY:
+        options->report_every_ns = parse_duration(state, "--report-every", arg);
+        return 0;
+    case KEY_REPORT_SIGNAL:
+        options->report_signal = parse_signal(state, arg);
         return 0;
     case KEY_PACK:
         options->input = arg;

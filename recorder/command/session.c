@@ -3,6 +3,7 @@
 
 #include "recorder/allocator/allocator.h"
 #include "recorder/command/closing.h"
+#include "recorder/command/own_reports.h"
 #include "recorder/command/program.h"
 #include "recorder/family/log_name.h"
 #include "recorder/recording/children.h"
@@ -44,6 +45,8 @@ struct session {
     uint64_t fork_bytes; /* most that our fork, its first image, can have had */
     struct allocator_use allocator;
     struct recording_end end;
+    struct reporter_programs programs; /* owned */
+    struct own_reports reports;
     bool is_complaining; /* packing failed and was said to */
 };
 
@@ -137,7 +140,9 @@ static bool sleep_until_signal(struct session *session, uint64_t ns)
     if (number == SIGCHLD)
         return wait_for(session->program.pid, session->fork_bytes, &session->end)
                == session->program.pid;
-    if (number > 0)
+    if (number > 0 && number == session->options->report_signal)
+        session->reports.is_asked = true;
+    else if (number > 0)
         hand_on(session, &info);
     return false;
 }
@@ -152,6 +157,7 @@ static void get_settings(const struct session *session, struct recording_setting
         .cull_ns = session->options->cull_ms * 1000000,
         .sample_ms = session->options->sample_ms,
         .max_live_bytes = session->options->max_live_bytes,
+        .programs = &session->programs,
         .family = session->family,
     };
 }
@@ -246,6 +252,8 @@ static int start(struct session *session, struct error *err)
     allocator_look(session->program.path, getenv("LD_PRELOAD"), session->options->patch,
                    &session->allocator);
     code = program_find_library(session->allocator.has_operators, &library, err);
+    session->programs.import = program_find_sibling("mtrace-import");
+    session->programs.query = program_find_sibling("mtrace-query");
     if (session->options->waits_for_children)
         (void)prctl(PR_SET_CHILD_SUBREAPER, 1); /* see has_orphans */
     if (code == 0)
@@ -297,6 +305,8 @@ static uint64_t step(struct session *session)
     int code = recording_step(session->recording, now_ns, &n_packed, &err);
 
     complain(session, code, &err);
+    own_reports_step(&session->reports, now_ns, &session->recording->live, session->path,
+                     &session->programs);
     if (session->children)
         n_packed += children_step(session->children, now_ns);
     adapt_sleep(session, n_packed);
@@ -380,6 +390,7 @@ static void finish(struct session *session)
                               .family = session->family,
                               .is_quiet = session->options->quiet};
     struct error err;
+    own_reports_done(&session->reports, session->path);
     int code = recording_finish(session->recording, &session->end, &closing.totals, &err);
 
     if (session->children) {
@@ -401,7 +412,8 @@ static void finish(struct session *session)
 
 int session_run(const struct options *options, int *ret_status, struct error *err)
 {
-    struct session session = {.options = options, .sleep_ns = MIN_SLEEP_NS};
+    struct session session = {
+        .options = options, .sleep_ns = MIN_SLEEP_NS, .reports.every_ns = options->report_every_ns};
     int code;
 
     prepare_signals(&session);
@@ -417,6 +429,8 @@ int session_run(const struct options *options, int *ret_status, struct error *er
     family_free(session.family);
     program_done(&session.program);
     entry_plan_done(&session.allocator.plan);
+    free((char *)(uintptr_t)session.programs.import);
+    free((char *)(uintptr_t)session.programs.query);
     free(session.name);
     free(session.path);
     return code;

@@ -46,6 +46,7 @@ static struct recording *new_recording(void)
     memset(recording, 0, offsetof(struct recording, samples.samples));
     recording->live.fd = -1;
     recording->packed.fd = -1;
+    recording->reporter.answer_fd = -1;
     recording->pack = pack_new();
     if (!recording->pack) {
         free(recording);
@@ -58,6 +59,7 @@ void recording_free(struct recording *recording)
 {
     if (!recording)
         return;
+    reporter_done(&recording->reporter);
     packing_free(recording->packing);
     pack_free(recording->pack);
     live_log_close(&recording->live);
@@ -73,6 +75,7 @@ static int prepare_packing(struct recording *recording, const struct recording_s
     if (!recording->packing)
         return error_set(err, ERROR_NOMEM, "not enough memory");
     recording->packing->family = settings->family;
+    recording->programs = settings->programs;
     if (settings->cull_ns && !packing_start_culling(recording->packing, settings->cull_ns))
         return error_set(err, ERROR_NOMEM, "not enough memory");
     return 0;
@@ -279,6 +282,8 @@ int recording_step(struct recording *recording, uint64_t now_ns, uint32_t *ret_n
         recording->samples_flush_ns = now_ns + samples_every_ns;
         code = write_samples(recording, err);
     }
+    reporter_step(&recording->reporter, &recording->live, recording->packed.path,
+                  recording->programs);
     return code;
 }
 

@@ -17,6 +17,7 @@
 #include "recorder/live/live_log.h"
 #include "recorder/packing/packed_log.h"
 #include "recorder/packing/packing.h"
+#include "recorder/recording/reporter.h"
 #include "recorder/recording/samples.h"
 #include "support/error.h"
 
@@ -25,12 +26,13 @@
 #include <sys/types.h>
 
 struct recording_settings {
-    bool force;              /* replace an existing target */
-    int zstd_level;          /* 0: no compression */
-    uint64_t cull_ns;        /* blocks freed within are dropped; 0: none */
-    uint64_t sample_ms;      /* 0: no samples */
-    struct family *family;   /* hears of all logs; NULL: nobody does */
-    uint64_t max_live_bytes; /* what lies behind in a live log is not looked at */
+    bool force;                               /* replace an existing target */
+    int zstd_level;                           /* 0: no compression */
+    uint64_t cull_ns;                         /* blocks freed within are dropped; 0: none */
+    uint64_t sample_ms;                       /* 0: no samples */
+    struct family *family;                    /* hears of all logs; NULL: nobody does */
+    uint64_t max_live_bytes;                  /* what lies behind in a live log is not looked at */
+    const struct reporter_programs *programs; /* questions are answered by them */
 };
 
 /* What a finished recording amounts to. */
@@ -62,6 +64,8 @@ struct recording {
     struct packing *packing;
     uint64_t samples_due_ns;   /* next to be taken */
     uint64_t samples_flush_ns; /* next to be written */
+    struct reporter reporter;
+    const struct reporter_programs *programs;
     pid_t pid;
     bool
         is_adopted; /* the process made the log: as its fork's, or as that of an image after exec */

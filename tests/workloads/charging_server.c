@@ -7,6 +7,7 @@
 #include "api/mtrace.h"
 #include "tests/workloads/workload.h"
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <string.h>
@@ -183,15 +184,38 @@ static void expect_account(const char *format, const char *name, unsigned long l
     expect(text, value);
 }
 
-int main(void)
+/* What the server can ask about itself at any time, each answer into a file of the folder. */
+static void report(const char *folder, const char *when)
 {
+    static const char *const questions[][2] = {
+        {"threads", "threads --csv"},           {"stacks", "groups --csv --count 0 --stacks"},
+        {"groups", "by-group --csv --count 0"}, {"tags", "by-tag --csv --count 0"},
+        {"flows", "flows --csv --count 0"},     {"json", "by-group --json --count 0"}};
+    char path[4096];
+
+    for (size_t i = 0; folder && i < sizeof(questions) / sizeof(questions[0]); i++) {
+        snprintf(path, sizeof(path), "%s/%s.%s", folder, when, questions[i][0]);
+        int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+        int code = mtrace_report(questions[i][1], fd);
+        if (code != (mtrace_present() ? 0 : ENOTCONN))
+            fprintf(stderr, "%s: %s\n", path, strerror(code));
+        close(fd);
+    }
+}
+
+/* charging_server [FOLDER]: with reports in the middle, while requests are served, and at the end. */
+int main(int argc, char **argv)
+{
+    const char *folder = argc > 1 ? argv[1] : NULL;
     pthread_t workers[N_WORKERS];
 
     g_cache = mtrace_group_intern("cache", NULL, 0);
     for (int i = 0; i < N_WORKERS; i++)
         pthread_create(&workers[i], NULL, work, NULL);
+    report(folder, "midst");
     for (int i = 0; i < N_WORKERS; i++)
         pthread_join(workers[i], NULL);
+    report(folder, "end");
     expect_own();
     for (int i = 0; i < N_TENANTS; i++) {
         char number[32];

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * inquiry: the program asks its recorder about itself, and waits for the answer.
+ *
+ * Model:   a marker in the log is the instant of the answer; number and words are put into the header page of the log
+ *          (struct log_question of log_format.h), which the recorder looks at. The answer is in a file of the
+ *          recorder's, opened and closed here.
+ * Invariants
+ *   IQ-1 One thread asks at a time; no other thread waits for anything but its turn to ask.
+ * Threads: any. Signals: EDEADLK in a handler that interrupts the thread that asks. Failure: an errno value.
+ */
+#ifndef MTRACE_COLLECTOR_INQUIRY_H
+#define MTRACE_COLLECTOR_INQUIRY_H
+
+/* Writes the answer to fd; 0, or why there is none. */
+int inquiry_ask(const char *text, int fd);
+
+#endif

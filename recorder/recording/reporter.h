@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * reporter: answers to questions about a recording that goes on, as of one instant.
+ *
+ * Model:   a process of its own imports what the log and its pool hold up to that instant into a database
+ *          that nobody else sees, and asks mtrace-query. So an answer is right to the byte by the same
+ *          code that is right at the end, the program does nothing for it, and we go on packing. The
+ *          program asks through the header page of its live log (struct log_question): it has put a
+ *          marker into the log, which is the instant, and reads the answer from a descriptor of ours.
+ * Invariants
+ *   RP-1 One question at a time of each log: the next one is looked at when the answer was read.
+ *   RP-2 Whatever the header page says, words are the arguments of mtrace-query alone, and no shell's.
+ *   RP-3 A question is answered, if only by an error, unless we are killed.
+ * Threads: one.
+ */
+#ifndef MTRACE_RECORDER_REPORTER_H
+#define MTRACE_RECORDER_REPORTER_H
+
+#include "recorder/live/live_log.h"
+
+#include <stdint.h>
+#include <sys/types.h>
+
+/* Paths of our programs; NULL where they are not installed. */
+struct reporter_programs {
+    const char *import, *query;
+};
+
+struct reporter_job {
+    const struct reporter_programs *programs;
+    const char *log_path;         /* the packed file */
+    const char *until;            /* an option of mtrace-import: the instant */
+    const char *const *questions; /* words of mtrace-query but for the database; ends with NULL */
+    int fd;                       /* that answers are written to; of a file */
+    int complaints;               /* of those who make them; not the caller's to set */
+};
+
+/* Starts the process; it exits with 0, or the errno value of what went wrong, and then its complaint is
+ * all that was written. Negative: not started. */
+pid_t reporter_start(const struct reporter_job *job);
+
+/* The question of a program, on its way. All zero but for answer_fd = -1 is none. */
+struct reporter {
+    pid_t pid;       /* of the process; 0: none */
+    uint32_t number; /* of the question that it answers, or that was answered last */
+    int answer_fd;   /* until the program has read it */
+};
+
+/* Looks whether there is a question or an answer; cheap when there is not. */
+void reporter_step(struct reporter *reporter, const struct live_log *live, const char *log_path,
+                   const struct reporter_programs *programs);
+
+/* No more answers: what is on its way is ended. */
+void reporter_done(struct reporter *reporter);
+
+#endif

@@ -1,0 +1,203 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""live_reports.py PART: reports that a program asks for while it runs are what its database says about that instant, to the byte.
+
+server   a multithreaded server asks in the midst of its work and at its end, about threads, stacks, groups, tags and flows
+bad      questions that cannot be answered: senseless ones, without a recorder, in a fork child, from many threads, of a recorder that is gone
+every    mtrace-record writes reports by itself, by time and by signal
+"""
+
+import csv
+import io
+import json
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "lib"))
+
+import harness  # noqa: E402
+from harness import Failure  # noqa: E402
+
+def rows(text):
+    return [{name: int(value) if value.lstrip("-").isdigit() else value or None for name, value in row.items()}
+            for row in csv.DictReader(io.StringIO(text))]
+
+
+def ask(database, sql, *values):
+    connection = sqlite3.connect(f"file:{database}?mode=ro", uri=True)
+    connection.row_factory = sqlite3.Row
+    try:
+        return [dict(row) for row in connection.execute(sql, values)]
+    finally:
+        connection.close()
+
+
+def expect(what, got, wanted):
+    if got != wanted:
+        raise Failure(f"{what}:\n  got    {got!r}\n  wanted {wanted!r}"[:2000])
+
+
+def run(argv, place, env=None, status=0):
+    outcome = subprocess.run([str(word) for word in argv], cwd=place, env={**harness.environment(), **(env or {})}, capture_output=True, text=True,
+                             timeout=100, stdin=subprocess.DEVNULL)
+    if status is not None and outcome.returncode != status:
+        raise Failure(f"{argv}: exit status {outcome.returncode}\n{outcome.stdout}{outcome.stderr}")
+    return outcome
+
+
+# ---- a server ----
+
+# From single rows, which know nothing of totals and of cuts. ?1 is the instant.
+BORN = "FROM allocations WHERE process_id = 1 AND alloc_ns <= ?1"
+LIVE = "(free_ns IS NULL OR free_ns > ?1)"
+USAGE = f"count(*) AS blocks, sum(size_bytes) AS bytes, total({LIVE}) AS live_blocks, total(size_bytes * {LIVE}) AS live_bytes"
+
+
+def usage_of(row):
+    return row["allocated_blocks"], row["allocated_bytes"], row["leaked_blocks"], row["leaked_bytes"]
+
+
+def usage_by(database, column, at):
+    return {row[column]: (row["blocks"], row["bytes"], int(row["live_blocks"]), int(row["live_bytes"]))
+            for row in ask(database, f"SELECT {column}, {USAGE} {BORN} GROUP BY 1", at)}
+
+
+def check_threads(database, report, at):
+    threads = rows(report)
+    freed = {row["free_thread_id"]: row["n"] for row in ask(
+        database, "SELECT free_thread_id, sum(size_bytes) AS n FROM allocations WHERE free_ns <= ?1 AND process_id = 1 GROUP BY 1", at)}
+    wanted = usage_by(database, "thread_id", at)
+    for row in threads:
+        expect(f"thread {row['thread_id']}", usage_of(row), wanted.pop(row["thread_id"], (0, 0, 0, 0)))
+        expect(f"freed by {row['thread_id']}", row["freed_bytes"], freed.get(row["thread_id"], 0))
+    expect("threads that are missing", wanted, {})
+    return sum(row["leaked_bytes"] for row in threads), len(threads)
+
+
+def check_stacks(database, report, at):
+    got = sorted(usage_of(row) for row in rows(report))
+    expect("stacks", got, sorted(usage_by(database, "backtrace_id", at).values()))
+    return sum(row[3] for row in got)
+
+
+def timeless(table):
+    """The rate of the clock is better known at the end: times differ by nanoseconds."""
+    return sorted(tuple((name, str(value)) for name, value in row.items() if not name.endswith("_ns")) for row in table)
+
+
+def check_moment(tools, place, database, when, first_number):
+    names = ["threads", "stacks", "groups", "tags", "flows", "json"]
+    reports = {name: (place / f"{when}.{name}").read_text() for name in names}
+    marks = {name: ask(database, "SELECT at_ns FROM markers WHERE name = ?", f"report {first_number + i}")[0]["at_ns"]
+             for i, name in enumerate(names)}
+    live_by_thread, n_threads = check_threads(database, reports["threads"], marks["threads"])
+    live_by_stack = check_stacks(database, reports["stacks"], marks["stacks"])
+    commands = {"groups": "by-group", "tags": "by-tag", "flows": "flows"}
+    for i, name in enumerate(names):
+        if name not in commands:
+            continue
+        cut = place / f"{when}.{name}.db"
+        run([tools.importer, "--slim", "--no-symbols", "--until-marker", f"report {first_number + i}", place / "run.dat", cut], place)
+        wanted = run([tools.query, commands[name], "--csv", "--count", "0", cut], place).stdout
+        expect(f"{when}: {name} of the cut", timeless(rows(reports[name])), timeless(rows(wanted)))
+    live = {name: ask(database, f"SELECT total(size_bytes) AS n {BORN} AND {LIVE}", marks[name])[0]["n"] for name in names}
+    expect(f"{when}: live bytes by thread", live_by_thread, live["threads"])
+    expect(f"{when}: live bytes by stack", live_by_stack, live["stacks"])
+    expect(f"{when}: live bytes by group", sum(row["leaked_bytes"] for row in rows(reports["groups"])), live["groups"])
+    expect(f"{when}: JSON", len(json.loads(reports["json"])) > 0, True)
+    print(f"{when}: {n_threads} threads, {int(live['groups'])} live bytes")
+
+
+def server(tools, place):
+    run([tools.record, "-q", "-o", place / "run.dat", "--", tools.workloads / "charging_server", place], place)
+    run([tools.importer, place / "run.dat", place / "run.db"], place)
+    check_moment(tools, place, place / "run.db", "midst", 1)
+    check_moment(tools, place, place / "run.db", "end", 7)
+
+
+# ---- bad input ----
+
+def said(outcome):
+    return dict(line.split() for line in outcome.stdout.splitlines())
+
+
+def bad(tools, place):
+    asking = tools.workloads / "asking"
+
+    def recorded(what, *options, status=0):
+        return run([tools.record, "-q", "-f", *options, "-o", place / "bad.dat", "--", asking, what], place, status=status)
+
+    outcome = recorded("senseless")
+    expect("senseless questions", said(outcome), {
+        "command": "EINVAL", "shell": "EINVAL", "substitution": "EINVAL", "nothing": "EINVAL", "null": "EINVAL", "endless": "E2BIG",
+        "descriptor": "EBADF", "sensible": "0"})
+    for word in ("unknown command 'nonsense'", "not understood: groups | cat"):
+        if word not in outcome.stderr:
+            raise Failure(f"not said: {word}\n{outcome.stderr}")
+    expect("many threads", said(recorded("together")), {"together": "0"})
+    expect("a handler", said(recorded("in_handler")), {"asker": "0", "handler": "EDEADLK"})
+    expect("a child", said(recorded("in_child")), {"child": "ENOTCONN", "parent": "0"})
+    expect("a child that is followed", said(recorded("in_child", "--follow-children")), {"child": "0", "parent": "0"})
+    expect("no recorder", said(run([asking, "senseless"], place, {"LD_PRELOAD": tools.collector, "MTRACE_OUTPUT": str(place / "bare.dat")}))["sensible"],
+           "ENOTCONN")
+    expect("no collector", set(said(run([asking, "senseless"], place)).values()), {"ENOTCONN"})
+    outcome = run(["sh", "-c", '"$@" | cat', "sh", tools.record, "-q", "-f", "-o", place / "bad.dat", "--", asking, "left_alone"], place, status=None)
+    expect("a recorder that is gone", said(outcome), {"again": "ENOTCONN"})
+
+
+# ---- without a word of the program ----
+
+def wait_for(path):
+    for _ in range(600):
+        if path.exists():
+            return path.read_text()
+        time.sleep(0.1)
+    raise Failure(f"there is no {path.name}; there are {sorted(p.name for p in path.parent.iterdir())}")
+
+
+def every(tools, place):
+    log = place / "run.dat"
+    process = subprocess.Popen([tools.record, "-q", "--report-every", "2s", "--report-signal", "USR1", "-o", log, "--", tools.workloads / "asking", "wait"],
+                               cwd=place, env=harness.environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    try:
+        expect("the program", process.stdout.readline(), "ready 0\n")
+        process.send_signal(signal.SIGUSR1)
+        reports = [wait_for(place / f"run.dat.report.{n}.txt") for n in (1, 2)]
+        process.stdin.close()
+        expect("exit status", process.wait(60), 0)
+    finally:
+        process.kill()
+        process.stdout.close()
+    run([tools.importer, log, place / "run.db"], place)
+    for report in reports:
+        for command in ("summary", "threads --wide", "groups --wide", "by-group --wide"):
+            if f"== {command}\n" not in report:
+                raise Failure(f"no {command} in\n{report}")
+        if "next: " in report:
+            raise Failure(f"advice about a database that is gone in\n{report}")
+        for word in ("121 KiB", "wait_for_end"):
+            if word not in report:
+                raise Failure(f"no {word} in\n{report}")
+    left = [p.name for p in place.iterdir() if p.name.endswith((".part", ".live"))]
+    expect("left behind", left, [])
+    wrong = run([tools.record, "--report-every", "never", "true"], place, status=2)
+    if "--report-every" not in wrong.stderr:
+        raise Failure(wrong.stderr)
+    run([tools.record, "--report-signal", "HUP", "true"], place, status=2)
+
+
+PARTS = {"server": server, "bad": bad, "every": every}
+
+
+def main():
+    if len(sys.argv) != 2 or sys.argv[1] not in PARTS:
+        sys.exit(__doc__)
+    with harness.scratch() as place:
+        PARTS[sys.argv[1]](harness.Tools.from_environment(), Path(place))
+
+
+harness.main(main)
