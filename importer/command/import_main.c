@@ -333,6 +333,10 @@ static int import(struct arguments *arguments, struct progress *progress, struct
     char *made = NULL;
     int code = name_files(arguments, &made, err);
 
+    if (code == 0 && arguments->follow
+        && (arguments->import.until_ns || arguments->import.until_marker))
+        code = error_set(err, ERROR_USAGE, "--follow has no end, so --until does not go with it");
+
     may_end_at_once = !arguments->follow; /* one that follows has a round to do yet */
     if (code == 0 && arguments->follow)
         code = follow_run(&arguments->import, progress, &interrupted, &result, err);
