@@ -49,6 +49,7 @@ struct mtrace_member {
     mtrace_visit *visit; /* NULL: nothing below it */
     bool (*is_used)(const void *slot);
     const char *why;
+    size_t start; /* elements in front of the first used one */
 };
 
 struct mtrace_root {
@@ -91,7 +92,7 @@ static inline void mtrace_visit_field(struct mtrace_visitor *visitor, const char
 {
     const struct mtrace_objects_api *api = mtrace_objects_();
     struct mtrace_member member = {
-        MTRACE_MEMBER_FIELD, key, NULL, size_bytes, field, 0, 0, 0, visit, NULL, NULL};
+        MTRACE_MEMBER_FIELD, key, NULL, size_bytes, field, 0, 0, 0, visit, NULL, NULL, 0};
     if (api)
         api->visit(visitor, &member);
 }
@@ -104,7 +105,7 @@ static inline void mtrace_visit_unique(struct mtrace_visitor *visitor, const cha
 {
     const struct mtrace_objects_api *api = mtrace_objects_();
     struct mtrace_member member = {MTRACE_MEMBER_UNIQUE, key,   type, pointer_bytes, target, 1, 1,
-                                   size_bytes,           visit, NULL, NULL};
+                                   size_bytes,           visit, NULL, NULL,          0};
     if (api)
         api->visit(visitor, &member);
 }
@@ -116,7 +117,7 @@ static inline void mtrace_visit_shared(struct mtrace_visitor *visitor, const cha
 {
     const struct mtrace_objects_api *api = mtrace_objects_();
     struct mtrace_member member = {MTRACE_MEMBER_SHARED, key,   type, pointer_bytes, target, 1, 1,
-                                   size_bytes,           visit, NULL, NULL};
+                                   size_bytes,           visit, NULL, NULL,          0};
     if (api)
         api->visit(visitor, &member);
 }
@@ -127,8 +128,8 @@ static inline void mtrace_visit_array(struct mtrace_visitor *visitor, const char
                                       mtrace_visit *visit)
 {
     const struct mtrace_objects_api *api = mtrace_objects_();
-    struct mtrace_member member = {MTRACE_MEMBER_ARRAY, key,   NULL, 0,   first, count, count,
-                                   element_bytes,       visit, NULL, NULL};
+    struct mtrace_member member = {MTRACE_MEMBER_ARRAY, key,   NULL, 0,    first, count, count,
+                                   element_bytes,       visit, NULL, NULL, 0};
     if (api)
         api->visit(visitor, &member);
 }
@@ -143,7 +144,21 @@ static inline void mtrace_visit_vector(struct mtrace_visitor *visitor, const cha
     const struct mtrace_objects_api *api = mtrace_objects_();
     struct mtrace_member member = {
         MTRACE_MEMBER_VECTOR, key,   type, header_bytes, first, count, capacity,
-        element_bytes,        visit, NULL, NULL};
+        element_bytes,        visit, NULL, NULL,         0};
+    if (api)
+        api->visit(visitor, &member);
+}
+
+/* The same of which elements from number `start` on are used. */
+static inline void mtrace_visit_window(struct mtrace_visitor *visitor, const char *key,
+                                       size_t header_bytes, const char *type, const void *first,
+                                       size_t start, size_t count, size_t capacity,
+                                       size_t element_bytes, mtrace_visit *visit)
+{
+    const struct mtrace_objects_api *api = mtrace_objects_();
+    struct mtrace_member member = {
+        MTRACE_MEMBER_VECTOR, key,   type, header_bytes, first, count, capacity,
+        element_bytes,        visit, NULL, NULL,         start};
     if (api)
         api->visit(visitor, &member);
 }
@@ -157,7 +172,7 @@ static inline void mtrace_visit_table(struct mtrace_visitor *visitor, const char
     const struct mtrace_objects_api *api = mtrace_objects_();
     struct mtrace_member member = {
         MTRACE_MEMBER_TABLE, key,   type,    header_bytes, slots, n_slots, n_slots,
-        slot_bytes,          visit, is_used, NULL};
+        slot_bytes,          visit, is_used, NULL,         0};
     if (api)
         api->visit(visitor, &member);
 }
@@ -168,7 +183,7 @@ static inline void mtrace_visit_opaque(struct mtrace_visitor *visitor, const cha
 {
     const struct mtrace_objects_api *api = mtrace_objects_();
     struct mtrace_member member = {
-        MTRACE_MEMBER_OPAQUE, key, NULL, size_bytes, NULL, 0, 0, 0, NULL, NULL, why};
+        MTRACE_MEMBER_OPAQUE, key, NULL, size_bytes, NULL, 0, 0, 0, NULL, NULL, why, 0};
     if (api)
         api->visit(visitor, &member);
 }

@@ -6,7 +6,7 @@
  *
  * api_calls N WHAT: that one alone, `plain` or `scoped` or `pair`, for a counter of instructions.
  */
-#include "api/mtrace.h"
+#include "api/mtrace_objects.h"
 
 #include <stdint.h>
 #include <stdio.h>
@@ -19,7 +19,7 @@ enum {
     BLOCKS_PER_SCOPE = 8, /* a request that allocates next to nothing */
 };
 
-static uint32_t g_group;
+static uint32_t g_group, g_pool;
 
 static double now_ns(void)
 {
@@ -67,6 +67,27 @@ static void do_scoped(long n)
     }
 }
 
+/* Two calls; recorded, two events with their stacks. */
+static void do_pool(long n)
+{
+    static char slab[64];
+
+    for (long i = 0; i < n; i++) {
+        mtrace_pool_alloc(g_pool, keep(slab), 64);
+        mtrace_pool_free(g_pool, keep(slab));
+    }
+}
+
+/* A member named to nobody. */
+static void do_visit(long n)
+{
+    static int member;
+
+    for (long i = 0; i < n; i++)
+        if (!mtrace_present())
+            mtrace_visit_field(NULL, "member", keep(&member), sizeof(member), NULL);
+}
+
 static void do_empty(long n)
 {
     for (long i = 0; i < n; i++)
@@ -77,10 +98,8 @@ static const struct {
     const char *name;
     void (*run)(long n);
     long share; /* of N */
-} g_all[] = {{"empty", do_empty, 1},
-             {"pair", do_pair, 1},
-             {"plain", do_plain, 20},
-             {"scoped", do_scoped, 20}};
+} g_all[] = {{"empty", do_empty, 1}, {"pair", do_pair, 1},    {"pool", do_pool, 20},
+             {"visit", do_visit, 1}, {"plain", do_plain, 20}, {"scoped", do_scoped, 20}};
 
 enum {
     N_ALL = sizeof(g_all) / sizeof(g_all[0])
@@ -92,6 +111,7 @@ int main(int argc, char **argv)
     double best[N_ALL] = {0};
 
     g_group = mtrace_group_intern("bench", NULL, 0);
+    g_pool = mtrace_pool_create("bench");
     for (int k = 0; argc > 2 && k < N_ALL; k++) {
         if (strcmp(argv[2], g_all[k].name) == 0) {
             g_all[k].run(n);

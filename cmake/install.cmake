@@ -23,7 +23,7 @@ install(DIRECTORY importer/schema DESTINATION ${CMAKE_INSTALL_DATADIR}/mtrace FI
 
 # For programs that speak of themselves: headers, and how their builds find them, in places that do not depend on the processor.
 include(CMakePackageConfigHelpers)
-install(FILES api/mtrace.h api/mtrace.hpp api/mtrace_objects.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(FILES api/mtrace.h api/mtrace.hpp api/mtrace_objects.h api/mtrace_objects.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 configure_file(cmake/mtrace.pc.in mtrace.pc @ONLY)
 configure_file(cmake/mtraceConfig.cmake.in mtraceConfig.cmake @ONLY)
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/mtraceConfigVersion.cmake COMPATIBILITY SameMajorVersion

@@ -23,7 +23,7 @@ struct mtrace_visitor {
 /* Blocks of which is known where in the tree they belong. */
 struct block {
     const char *first;
-    size_t count, capacity, element_bytes;
+    size_t start, end, capacity, element_bytes;
     mtrace_visit *visit;
     bool (*is_used)(const void *slot);
     uint32_t node;
@@ -219,7 +219,7 @@ static void visit_block(struct mtrace_walk *walk, const struct block *block)
 {
     size_t n_used = 0;
 
-    for (size_t i = 0; i < block->count; i++) {
+    for (size_t i = block->start; i < block->end; i++) {
         const char *element = block->first + i * block->element_bytes;
         if (block->is_used && !block->is_used(element))
             continue;
@@ -292,13 +292,15 @@ static void follow(struct mtrace_walk *walk, uint32_t pointer, const struct mtra
                    bool is_unique)
 {
     bool is_shared = member->kind == MTRACE_MEMBER_SHARED;
-    size_t count = member->count < member->capacity ? member->count : member->capacity;
+    size_t start = member->start < member->capacity ? member->start : member->capacity;
+    size_t room = member->capacity - start;
+    size_t end = start + (member->count < room ? member->count : room);
     uint32_t node;
     size_t bytes;
 
     if (!member->first || (is_shared && walk->is_unique_only))
         return;
-    if (member->count > member->capacity)
+    if (member->count > room)
         warn(walk, pointer, NULL, "more elements than it has room for", 0);
     if (__builtin_mul_overflow(member->capacity, member->element_bytes, &bytes)
         || bytes >> LOG_SIZE_BITS != 0) {
@@ -319,7 +321,7 @@ static void follow(struct mtrace_walk *walk, uint32_t pointer, const struct mtra
         return;
     if (is_unique && !is_shared)
         walk->unique_bytes += bytes;
-    visit_now_or_later(walk, &(struct block){member->first, count, member->capacity,
+    visit_now_or_later(walk, &(struct block){member->first, start, end, member->capacity,
                                              member->element_bytes, member->visit, member->is_used,
                                              node, is_unique && !is_shared});
 }
