@@ -143,7 +143,8 @@ static int begin(struct standing_import *standing, struct error *err)
     if (code)
         return code;
     struct facts_sink sink = kept_facts_sink(import->kept);
-    return facts_new(definitions, &room, &sink, standing->options->target, &import->facts, err);
+    code = facts_new(definitions, &room, &sink, standing->options->target, &import->facts, err);
+    return code ? code : facts_keep_moments(import->facts, err);
 }
 
 /* A sample that was written after events that it was taken before. */

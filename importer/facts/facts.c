@@ -98,6 +98,8 @@ static int on_ended(void *context, uint32_t process, const struct live_block *bl
         code = group_totals_ended(facts->groups, process, block, end, err);
     if (code == 0 && facts->pools)
         code = pool_blocks_outer_ended(facts->pools, process, block, end, err);
+    if (code == 0 && facts->blocks)
+        code = moment_blocks_ended(facts->blocks, process, block, err);
     return code ? code : fates_ended(facts->fates, block, end, err);
 }
 
@@ -153,6 +155,8 @@ static int on_left(void *context, uint32_t process, const struct live_block *blo
         .intervening = PAIRING_UNKNOWN, .group = group, .block_group = group, .ended_by = ended_by};
     int code = totals_left(facts->totals, process, block, ended_by, chain_node, err);
 
+    if (code == 0 && facts->blocks)
+        code = moment_blocks_left(facts->blocks, process, block, err);
     if (code == 0 && ended_by == PAIRING_LEAKED)
         code = on_leaked(facts, process, block, group, err);
     if (code == 0 && ended_by == PAIRING_EXEC)
@@ -284,6 +288,11 @@ int facts_new(const struct definitions *definitions, const struct facts_room *ro
     return 0;
 }
 
+int facts_keep_moments(struct facts *facts, struct error *err)
+{
+    return moment_blocks_new(facts->room.n_processes, &facts->blocks, err);
+}
+
 /* Is it the process that it was, only longer? */
 static bool process_continue(struct facts *facts, uint32_t id)
 {
@@ -339,6 +348,7 @@ void facts_free(struct facts *facts)
     snapshots_free(facts->snapshots);
     fates_free(facts->fates);
     heap_ranges_free(facts->heaps);
+    moment_blocks_free(facts->blocks);
     totals_free(facts->totals);
     group_totals_free(facts->groups);
     pool_blocks_free(facts->pools);
@@ -364,6 +374,9 @@ static int advance(struct facts *facts, const struct event *event, struct error 
     if (event->time_ns > process->last_ns)
         process->last_ns = event->time_ns;
     phases_advance(&process->phases, totals->live_bytes);
+    if (facts->blocks && totals->peak_ns != TOTALS_NEVER)
+        moment_blocks_peak(facts->blocks, event->process, totals->peak_ns,
+                           facts_n_allocations(facts));
     if (code == 0)
         code =
             snapshots_advance(facts->snapshots, facts->totals, event->process, event->time_ns, err);
@@ -606,6 +619,10 @@ int facts_finish(struct facts *facts, struct error *err)
         struct phase_figures figures = figures_of(facts, id);
         phases_finish(&facts->processes[id].phases, &figures, facts_n_allocations(facts));
     }
+    for (uint32_t id = 1; facts->blocks && id <= facts->definitions->n_processes; id++)
+        if (facts->totals->processes[id].peak_ns != TOTALS_NEVER)
+            moment_blocks_peak(facts->blocks, id, facts->totals->processes[id].peak_ns,
+                               facts_n_allocations(facts));
     int code = pairing_finish(facts->pairing, err);
     if (code == 0 && facts->pools)
         code = pool_blocks_finish(facts->pools, err);
@@ -667,6 +684,9 @@ int facts_renumber(struct facts *facts, const struct facts_ids *ids, struct erro
     renumber_tally(&totals->free_sites, ids->backtraces, ids->backtraces);
     renumber_tally(&totals->flows, ids->threads, ids->threads);
     renumber_tally(&totals->leaked_births, ids->backtraces, NULL);
+    renumber_tally(&facts->walks.unclaimed, ids->backtraces, NULL);
+    for (size_t i = 0; i < facts->walks.n; i++)
+        facts->walks.list[i].thread = ids->threads[facts->walks.list[i].thread];
     for (size_t i = 0; i < facts->chains.n; i++)
         chains[i].first_node = ids->backtraces[chains[i].first_node];
     return renumber_threads(totals, facts, err);
@@ -674,14 +694,21 @@ int facts_renumber(struct facts *facts, const struct facts_ids *ids, struct erro
 
 /* ---- pass 2 ---- */
 
-int facts_begin_rows(struct facts *facts, struct error *err)
+static int init_pages(struct facts *facts, struct error *err)
 {
-    int code = fates_rewind(facts->fates, err);
+    int code = 0;
 
     for (int i = 0; code == 0 && i < FACTS_MOMENTS; i++)
         code = heap_pages_init(&facts->pages[i], facts->heaps, facts->page_bytes,
                                facts->definitions->backtraces, err);
     return code;
+}
+
+int facts_begin_rows(struct facts *facts, struct error *err)
+{
+    int code = fates_rewind(facts->fates, err);
+
+    return code ? code : init_pages(facts, err);
 }
 
 static bool live_at(const struct allocation *allocation, uint64_t time_ns)
@@ -746,6 +773,49 @@ int facts_next_row(struct facts *facts, struct allocation *ret_allocation,
             return code;
     }
     return more;
+}
+
+/* As place does with a row. */
+static int place_kept(struct facts *facts, const struct moment_block *block, struct error *err)
+{
+    struct allocation allocation = {.allocation_id = block->allocation_id,
+                                    .address = block->address,
+                                    .size_bytes = block->size_bytes,
+                                    .slack_bytes = block->slack_bytes,
+                                    .node = block->node,
+                                    .call = block->call};
+    uint64_t occupied = block->size_bytes;
+    int code = 0;
+
+    if (facts->ids.backtraces)
+        allocation.node = facts->ids.backtraces[block->node];
+    if (block->slack_bytes != LIVE_BLOCK_SLACK_UNKNOWN)
+        occupied += block->slack_bytes;
+    if (!heap_ranges_is_heap_block(block->call, occupied))
+        return 0;
+    allocation.heap = heap_ranges_find(facts->heaps, block->process, block->address);
+    if (block->is_at_peak)
+        code = heap_pages_add(&facts->pages[FACTS_AT_PEAK], &allocation, err);
+    if (code == 0 && block->is_at_end)
+        code = heap_pages_add(&facts->pages[FACTS_AT_END], &allocation, err);
+    return code;
+}
+
+int facts_skip_rows(struct facts *facts, bool *ret_were_skipped, struct error *err)
+{
+    const struct moment_block *blocks = NULL;
+    size_t n = 0;
+    int code;
+
+    *ret_were_skipped = facts->blocks != NULL;
+    if (!facts->blocks)
+        return 0;
+    code = init_pages(facts, err);
+    if (code == 0)
+        code = moment_blocks_sort(facts->blocks, &blocks, &n, err);
+    for (size_t i = 0; code == 0 && i < n; i++)
+        code = place_kept(facts, &blocks[i], err);
+    return code ? code : facts_end_rows(facts, err);
 }
 
 int facts_end_rows(struct facts *facts, struct error *err)

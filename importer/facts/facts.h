@@ -22,6 +22,7 @@
 #include "importer/pairing/fates.h"
 #include "support/error.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct facts;
@@ -34,6 +35,10 @@ int facts_new(const struct definitions *definitions, const struct facts_room *ro
 /* The recording has grown, so that other definitions stand for it. false: what was made so far would not be what it is if
  * these had been there from the start on, or there is no room; the facts are worth nothing then. */
 bool facts_continue(struct facts *facts, const struct definitions *definitions);
+
+/* Before the first event: keep which blocks are live at the moments that pages are counted for, so that no row need be
+ * asked for. */
+int facts_keep_moments(struct facts *facts, struct error *err);
 
 /* After facts_finish: what events called threads and nodes are numbers, and these are their ids in the definitions. ids must
  * live until the last row. */
@@ -64,6 +69,9 @@ int facts_finish(struct facts *facts, struct error *err);
 /* ---- pass 2 ---- */
 
 int facts_begin_rows(struct facts *facts, struct error *err);
+
+/* In place of all rows, where moments were kept: the blocks that were live at them. Else nothing happens, and false. */
+int facts_skip_rows(struct facts *facts, bool *ret_were_skipped, struct error *err);
 
 /* The next allocation, and the chain that it ends or NULL; both valid until the next call. 1, 0 at
  * the end, negative on failure. All must be asked for, because pages are counted meanwhile. */

@@ -13,6 +13,7 @@
 #include "importer/facts/group_totals.h"
 #include "importer/facts/heap_pages.h"
 #include "importer/facts/heap_ranges.h"
+#include "importer/facts/moment_blocks.h"
 #include "importer/facts/object_walks.h"
 #include "importer/facts/phases.h"
 #include "importer/facts/pool_blocks.h"
@@ -62,6 +63,7 @@ struct facts {
     struct process_facts *processes;     /* by id */
     uint32_t *page_bytes;                /* by process */
     uint64_t *moments_ns[FACTS_MOMENTS]; /* by process; UINT64_MAX: there was no such moment */
+    struct moment_blocks *blocks;        /* NULL: rows say which were live at the moments */
     struct facts_room room;
     uint32_t n_processes;       /* begun */
     struct facts_ids ids;       /* facts_renumber; all zero: numbers are ids */

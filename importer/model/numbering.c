@@ -111,7 +111,8 @@ static int take_texts(struct numbering *numbering, struct numbering_log *log,
 {
     for (size_t i = 1; i <= names->n_texts; i++) {
         struct text_note *note = &names->texts[i];
-        if (note->kind != LOG_DEF_PATH && note->kind != LOG_DEF_MARKER)
+        if (note->kind == LOG_DEF_CHILD || note->kind == LOG_DEF_MESSAGE
+            || note->kind == LOG_DEF_SETTING)
             continue;
         struct named *named = named_get(log, note->kind, note->index);
         if (named && (!named->text || strcmp(named->text, note->text) != 0))

@@ -49,7 +49,12 @@ int fact_rows_write(sqlite3 *db, struct facts *facts, bool slim, struct progress
 {
     struct row_writer *writer = NULL;
     struct batch_queue *queue = NULL;
-    int code = facts_begin_rows(facts, err);
+    bool were_skipped = false;
+    int code = slim ? facts_skip_rows(facts, &were_skipped, err) : 0;
+
+    if (code || were_skipped)
+        return code;
+    code = facts_begin_rows(facts, err);
 
     if (code == 0 && !slim)
         code =

@@ -18,7 +18,8 @@
 #include <sqlite3.h>
 #include <stdbool.h>
 
-/* slim: everything is read, because pages are counted on the way, but no row is written. */
+/* slim: no row is written; all are read nevertheless, because pages are counted on the way, unless facts kept the blocks
+ * that those need. */
 int fact_rows_write(sqlite3 *db, struct facts *facts, bool slim, struct progress *progress,
                     struct error *err);
 

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT */
+#include "importer/facts/moment_blocks.h"
+
+#include "support/growing.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct block_list {
+    struct moment_block *items;
+    size_t n, capacity;
+};
+
+struct peak {
+    uint64_t peak_ns;
+    uint64_t last_id; /* 0: there was none */
+    struct block_list ended;
+};
+
+struct moment_blocks {
+    struct peak *peaks; /* by process */
+    uint32_t n_processes;
+    struct block_list left; /* then all */
+};
+
+int moment_blocks_new(uint32_t n_processes, struct moment_blocks **ret, struct error *err)
+{
+    struct moment_blocks *blocks = calloc(1, sizeof *blocks);
+
+    if (blocks)
+        blocks->peaks = calloc((size_t)n_processes + 1, sizeof *blocks->peaks);
+    if (!blocks || !blocks->peaks) {
+        moment_blocks_free(blocks);
+        return error_set(err, ERROR_NOMEM, "out of memory");
+    }
+    blocks->n_processes = n_processes;
+    *ret = blocks;
+    return 0;
+}
+
+void moment_blocks_free(struct moment_blocks *blocks)
+{
+    if (!blocks)
+        return;
+    for (uint32_t i = 0; blocks->peaks && i <= blocks->n_processes; i++)
+        free(blocks->peaks[i].ended.items);
+    free(blocks->peaks);
+    free(blocks->left.items);
+    free(blocks);
+}
+
+static int append(struct block_list *list, const struct moment_block *block, struct error *err)
+{
+    struct moment_block *items =
+        growing_reserve(list->items, &list->capacity, list->n + 1, sizeof *items);
+
+    if (!items)
+        return error_set(err, ERROR_NOMEM, "out of memory for %zu blocks of a peak", list->n);
+    list->items = items;
+    items[list->n++] = *block;
+    return 0;
+}
+
+static struct moment_block make(uint32_t process, const struct live_block *block)
+{
+    return (struct moment_block){.allocation_id = block->allocation_id,
+                                 .address = block->address,
+                                 .size_bytes = block->size,
+                                 .slack_bytes = live_block_slack(block),
+                                 .process = process,
+                                 .node = block->node,
+                                 .call = block->call};
+}
+
+void moment_blocks_peak(struct moment_blocks *blocks, uint32_t process, uint64_t peak_ns,
+                        uint64_t last_id)
+{
+    struct peak *peak = &blocks->peaks[process];
+
+    if (peak->last_id && peak->peak_ns == peak_ns)
+        return;
+    peak->peak_ns = peak_ns;
+    peak->last_id = last_id;
+    peak->ended.n = 0;
+}
+
+int moment_blocks_ended(struct moment_blocks *blocks, uint32_t process,
+                        const struct live_block *block, struct error *err)
+{
+    struct peak *peak = &blocks->peaks[process];
+
+    if (block->allocation_id > peak->last_id)
+        return 0;
+    struct moment_block item = make(process, block);
+    item.is_at_peak = true;
+    return append(&peak->ended, &item, err);
+}
+
+int moment_blocks_left(struct moment_blocks *blocks, uint32_t process,
+                       const struct live_block *block, struct error *err)
+{
+    struct moment_block item = make(process, block);
+
+    item.is_at_peak = block->allocation_id <= blocks->peaks[process].last_id;
+    item.is_at_end = true;
+    return append(&blocks->left, &item, err);
+}
+
+static int compare_blocks(const void *left, const void *right)
+{
+    const struct moment_block *a = left;
+    const struct moment_block *b = right;
+
+    return (a->allocation_id > b->allocation_id) - (a->allocation_id < b->allocation_id);
+}
+
+int moment_blocks_sort(struct moment_blocks *blocks, const struct moment_block **ret, size_t *ret_n,
+                       struct error *err)
+{
+    struct block_list *all = &blocks->left;
+
+    for (uint32_t id = 1; id <= blocks->n_processes; id++) {
+        const struct block_list *ended = &blocks->peaks[id].ended;
+        for (size_t i = 0; i < ended->n; i++) {
+            int code = append(all, &ended->items[i], err);
+            if (code)
+                return code;
+        }
+    }
+    if (all->n)
+        qsort(all->items, all->n, sizeof *all->items, compare_blocks);
+    *ret = all->items;
+    *ret_n = all->n;
+    return 0;
+}

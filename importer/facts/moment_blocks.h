@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * moment_blocks: which blocks were live at the peaks of processes and at their ends, without a look at any other.
+ *
+ * Model:   those live at the peak are the ones live at the end that were born by then, and those that ended since: these are
+ *          kept in a list for each process, which a new peak empties. Whoever finishes gives the live ones.
+ * Invariants
+ *   MB-1 Blocks are told in order of id, at each moment those that rows say were live.
+ *   MB-2 Memory: 56 bytes for each block that was live at the peak and has ended, and for each one that is live at the end.
+ * Threads: none.
+ * Failure: memory.
+ */
+#ifndef MTRACE_IMPORTER_MOMENT_BLOCKS_H
+#define MTRACE_IMPORTER_MOMENT_BLOCKS_H
+
+#include "importer/pairing/live_table.h"
+#include "support/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct moment_block {
+    uint64_t allocation_id;
+    uint64_t address;
+    uint64_t size_bytes, slack_bytes;
+    uint32_t process, node;
+    uint8_t call;
+    bool is_at_peak, is_at_end;
+};
+
+struct moment_blocks;
+
+int moment_blocks_new(uint32_t n_processes, struct moment_blocks **ret, struct error *err);
+
+/* NULL is fine. */
+void moment_blocks_free(struct moment_blocks *blocks);
+
+/* The highest instant of the process so far is over, and was at peak_ns; last_id is the id given last. To be called
+ * before anything later is told. */
+void moment_blocks_peak(struct moment_blocks *blocks, uint32_t process, uint64_t peak_ns,
+                        uint64_t last_id);
+int moment_blocks_ended(struct moment_blocks *blocks, uint32_t process,
+                        const struct live_block *block, struct error *err);
+/* Live at the end. */
+int moment_blocks_left(struct moment_blocks *blocks, uint32_t process,
+                       const struct live_block *block, struct error *err);
+
+/* All, in order; nothing can be added afterwards. */
+int moment_blocks_sort(struct moment_blocks *blocks, const struct moment_block **ret, size_t *ret_n,
+                       struct error *err);
+
+#endif
