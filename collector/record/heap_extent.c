@@ -56,7 +56,7 @@ static bool parse_line(const char *at, struct mapping *ret_mapping)
         return false;
     mapping.is_writable = at[1] == 'w';
     mapping.is_accessible = at[0] == 'r' || at[1] == 'w' || at[2] == 'x';
-    for (unsigned n_spaces = 0; n_spaces < 3; at++) {
+    for (unsigned n_spaces = 0; n_spaces < 2; at++) {
         if (!*at)
             return false;
         n_spaces += *at == ' ';
