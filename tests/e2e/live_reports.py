@@ -7,11 +7,8 @@ bad      questions that cannot be answered: senseless ones, without a recorder, 
 every    mtrace-record writes reports by itself, by time and by signal
 """
 
-import csv
-import io
 import json
 import signal
-import sqlite3
 import subprocess
 import sys
 import time
@@ -21,68 +18,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "lib"))
 
 import harness  # noqa: E402
 from harness import Failure  # noqa: E402
-
-def rows(text):
-    return [{name: int(value) if value.lstrip("-").isdigit() else value or None for name, value in row.items()}
-            for row in csv.DictReader(io.StringIO(text))]
-
-
-def ask(database, sql, *values):
-    connection = sqlite3.connect(f"file:{database}?mode=ro", uri=True)
-    connection.row_factory = sqlite3.Row
-    try:
-        return [dict(row) for row in connection.execute(sql, values)]
-    finally:
-        connection.close()
-
-
-def expect(what, got, wanted):
-    if got != wanted:
-        raise Failure(f"{what}:\n  got    {got!r}\n  wanted {wanted!r}"[:2000])
-
-
-def run(argv, place, env=None, status=0):
-    outcome = subprocess.run([str(word) for word in argv], cwd=place, env={**harness.environment(), **(env or {})}, capture_output=True, text=True,
-                             timeout=100, stdin=subprocess.DEVNULL)
-    if status is not None and outcome.returncode != status:
-        raise Failure(f"{argv}: exit status {outcome.returncode}\n{outcome.stdout}{outcome.stderr}")
-    return outcome
+from live_answers import BORN, LIVE, ask, check_stacks, check_threads, expect, rows, run  # noqa: E402
 
 
 # ---- a server ----
-
-# From single rows, which know nothing of totals and of cuts. ?1 is the instant.
-BORN = "FROM allocations WHERE process_id = 1 AND alloc_ns <= ?1"
-LIVE = "(free_ns IS NULL OR free_ns > ?1)"
-USAGE = f"count(*) AS blocks, sum(size_bytes) AS bytes, total({LIVE}) AS live_blocks, total(size_bytes * {LIVE}) AS live_bytes"
-
-
-def usage_of(row):
-    return row["allocated_blocks"], row["allocated_bytes"], row["leaked_blocks"], row["leaked_bytes"]
-
-
-def usage_by(database, column, at):
-    return {row[column]: (row["blocks"], row["bytes"], int(row["live_blocks"]), int(row["live_bytes"]))
-            for row in ask(database, f"SELECT {column}, {USAGE} {BORN} GROUP BY 1", at)}
-
-
-def check_threads(database, report, at):
-    threads = rows(report)
-    freed = {row["free_thread_id"]: row["n"] for row in ask(
-        database, "SELECT free_thread_id, sum(size_bytes) AS n FROM allocations WHERE free_ns <= ?1 AND process_id = 1 GROUP BY 1", at)}
-    wanted = usage_by(database, "thread_id", at)
-    for row in threads:
-        expect(f"thread {row['thread_id']}", usage_of(row), wanted.pop(row["thread_id"], (0, 0, 0, 0)))
-        expect(f"freed by {row['thread_id']}", row["freed_bytes"], freed.get(row["thread_id"], 0))
-    expect("threads that are missing", wanted, {})
-    return sum(row["leaked_bytes"] for row in threads), len(threads)
-
-
-def check_stacks(database, report, at):
-    got = sorted(usage_of(row) for row in rows(report))
-    expect("stacks", got, sorted(usage_by(database, "backtrace_id", at).values()))
-    return sum(row[3] for row in got)
-
 
 def timeless(table):
     """The rate of the clock is better known at the end: times differ by nanoseconds."""
