@@ -165,6 +165,18 @@ def filter_and_unfold(page, server):
     page.wait_for_text("nonsense", "main [role=alert]")
 
 
+def share_of(tree, searched):
+    """In percent of the root, what lies below nodes that have this in their name or module, of nested ones the outermost."""
+    below, amount = set(), 0
+    for node in tree:
+        if node["parent_node_id"] in below:
+            below.add(node["node_id"])
+        elif searched in (node["function"] or "").lower() or searched in (node["module"] or "").lower():
+            below.add(node["node_id"])
+            amount += node["bytes"]
+    return 100 * amount / tree[0]["bytes"]
+
+
 def flame_graph(page, server):
     """Drawn, searched, zoomed by keys; a function leads to its callers; the tree says the same."""
     page.open(server.address + "view/last/flamegraph?measure=allocated")
@@ -173,6 +185,11 @@ def flame_graph(page, server):
     page.type("input[type=search]", "main")
     page.wait_for_text("matched", ".flame-line")
     page.wait("the search in the address", "return location.search.includes('search=main')")
+    tree = json.loads(server.rows("/api/v1/last/tree", measure="allocated", count="0"))
+    for searched in ("main", "work", "own_", "no such name"):
+        replace_text(page, "input[type=search]", searched)
+        wanted = share_of(tree, searched)
+        page.wait(f"{wanted} % below {searched}", "return Math.abs(parseFloat(document.querySelector('.flame-line .matched').innerText.match(/[0-9.]+/)[0]) - arguments[0]) <= 0.5", wanted)
     page.type(".flame canvas", KEYS["Down"] * 2)
     page.wait("a zoom", "return [...document.querySelectorAll('.flame button')].some(b => b.innerText === 'show all')")
     zoomed = page.text(".flame-line strong")

@@ -9,6 +9,7 @@ export interface FlameNode {
   readonly value: number;
   readonly name: string;
   readonly module: string;
+  readonly kind: number; // the same for all nodes of this name and module; counted from 0 in order of appearance
   readonly change: number | null; // of value; null: nothing is compared
   readonly colour: Pixel;
   start: number; // in units of value, from the left of the root
@@ -33,14 +34,15 @@ export type Unit = "bytes" | "blocks";
 export function layOut(rows: readonly TreeRow[], unit: Unit, isDark: boolean): FlameNode[] {
   const indexOf = new Map<number, number>();
   const used: number[] = [];
-  const colours = new Map<string, Pixel>();
+  const kinds = new Map<string, { kind: number; colour: Pixel }>();
   return rows.map((row, index) => {
     const parent = row.parent_node_id === null ? -1 : (indexOf.get(row.parent_node_id) ?? -1);
     indexOf.set(row.node_id, index);
     const value = Math.max(0, row[unit]);
     const [name, module] = [row.function ?? "", row.module ?? ""];
-    const colour = row.change === undefined ? remembered(colours, `${module}\n${name}`, () => colourOf(name, module, isDark)) : changeColour(row.change, value, isDark);
-    const node: FlameNode = { parent, depth: row.depth, value, name, module, change: row.change ?? null, colour, start: used[parent] ?? 0 };
+    const { kind, colour: usual } = remembered(kinds, `${module}\n${name}`, () => ({ kind: kinds.size, colour: colourOf(name, module, isDark) }));
+    const colour = row.change === undefined ? usual : changeColour(row.change, value, isDark);
+    const node: FlameNode = { parent, depth: row.depth, value, name, module, kind, change: row.change ?? null, colour, start: used[parent] ?? 0 };
     if (parent >= 0) used[parent] = node.start + value;
     used[index] = node.start;
     return node;
@@ -95,20 +97,30 @@ export function compare(before: readonly TreeRow[], after: readonly TreeRow[], u
   return rows;
 }
 
+// By kind: what a search finds. Trees have many boxes and few names.
+export type Found = readonly boolean[];
+
+// The first node of each kind, in order of the kinds.
+export function kindsOf(nodes: readonly FlameNode[]): FlameNode[] {
+  const first: FlameNode[] = [];
+  for (const node of nodes) if (node.kind === first.length) first.push(node);
+  return first;
+}
+
 // How much of the root lies under a match; nested matches count once.
-export function matchedShare(nodes: readonly FlameNode[], isMatch: (node: FlameNode) => boolean): number {
-  const isUnder: boolean[] = [];
+export function matchedShare(nodes: readonly FlameNode[], found: Found): number {
+  const isUnder = new Uint8Array(nodes.length);
   let matched = 0;
   nodes.forEach((node, index) => {
-    const above = node.parent >= 0 && isUnder[node.parent] === true;
-    isUnder[index] = above || isMatch(node);
+    const above = node.parent >= 0 ? (isUnder[node.parent] as number) : 0;
+    isUnder[index] = above || found[node.kind] ? 1 : 0;
     if (!above && isUnder[index]) matched += node.value;
   });
   const all = nodes[0]?.value ?? 0;
   return all > 0 ? matched / all : 0;
 }
 
-function remembered(known: Map<string, Pixel>, key: string, make: () => Pixel): Pixel {
+function remembered<T>(known: Map<string, T>, key: string, make: () => T): T {
   const value = known.get(key) ?? make();
   known.set(key, value);
   return value;

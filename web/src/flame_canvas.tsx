@@ -5,7 +5,7 @@
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { faded, fromHex, type Pixel } from "./colours";
-import { matchedShare, type FlameNode, type Unit } from "./flame";
+import { kindsOf, matchedShare, type FlameNode, type Found, type Unit } from "./flame";
 import { baseName, formatBlocks, formatBytes, formatShare, shortName } from "./format";
 
 const ROW_PIXELS = 18;
@@ -72,8 +72,9 @@ export function FlameCanvas({ nodes, unit, search, label, onOpen }: FlameCanvasP
   const [hover, setHover] = useState<FlameNode | undefined>();
   const rows = useMemo(() => rowsOf(nodes), [nodes]);
   const regex = useMemo(() => makeRegex(search), [search]);
-  const matches = useMemo(() => (regex ? new Set(nodes.filter((node) => regex.test(node.name) || regex.test(node.module))) : null), [nodes, regex]);
-  const share = useMemo(() => (matches ? matchedShare(nodes, (node) => matches.has(node)) : null), [nodes, matches]);
+  const kinds = useMemo(() => kindsOf(nodes), [nodes]);
+  const found = useMemo(() => (regex ? kinds.map((node) => regex.test(node.name) || regex.test(node.module)) : null), [kinds, regex]);
+  const share = useMemo(() => (found ? matchedShare(nodes, found) : null), [nodes, found]);
   const root = nodes[focus] ?? nodes[0];
 
   useEffect(() => {
@@ -83,7 +84,7 @@ export function FlameCanvas({ nodes, unit, search, label, onOpen }: FlameCanvasP
   useEffect(() => {
     const element = canvas.current;
     if (!element || !root) return undefined;
-    const draw = () => paint(element, rows, root, matches);
+    const draw = () => paint(element, rows, root, found);
     const frame = requestAnimationFrame(draw);
     const resize = new ResizeObserver(draw);
     resize.observe(element.parentElement as Element);
@@ -91,7 +92,7 @@ export function FlameCanvas({ nodes, unit, search, label, onOpen }: FlameCanvasP
       cancelAnimationFrame(frame);
       resize.disconnect();
     };
-  }, [rows, root, matches]);
+  }, [rows, root, found]);
 
   const nodeAt = (event: MouseEvent): FlameNode | undefined => {
     const box = (event.currentTarget as Element).getBoundingClientRect();
@@ -172,7 +173,7 @@ interface Pen {
   readonly scale: number; // device pixels of a unit
   readonly width: number; // device pixels
   readonly root: FlameNode;
-  readonly matches: ReadonlySet<FlameNode> | null;
+  readonly found: Found | null;
   readonly match: Pixel;
 }
 
@@ -184,7 +185,7 @@ interface Label {
 
 const boxes = document.createElement("canvas"); // a pixel high for each row
 
-function paint(element: HTMLCanvasElement, rows: readonly FlameNode[][], root: FlameNode, matches: ReadonlySet<FlameNode> | null): void {
+function paint(element: HTMLCanvasElement, rows: readonly FlameNode[][], root: FlameNode, found: Found | null): void {
   const ratio = window.devicePixelRatio || 1;
   const width = Math.max(1, Math.round((element.parentElement?.clientWidth ?? 800) * ratio));
   const height = Math.round(rows.length * ROW_PIXELS * ratio);
@@ -196,7 +197,7 @@ function paint(element: HTMLCanvasElement, rows: readonly FlameNode[][], root: F
   }
   [boxes.width, boxes.height] = [width, rows.length];
   const style = getComputedStyle(document.documentElement);
-  const pen: Pen = { scale: width / (root.value || 1), width, root, matches, match: fromHex(style.getPropertyValue("--match")) };
+  const pen: Pen = { scale: width / (root.value || 1), width, root, found, match: fromHex(style.getPropertyValue("--match")) };
   const image = lines.createImageData(width, rows.length);
   const pixels = new Uint32Array(image.data.buffer);
   const labels = rows.map((row, depth) => putRow(pen, row, depth < root.depth, pixels.subarray(depth * width, (depth + 1) * width), TEXT_PIXELS * ratio));
@@ -209,13 +210,16 @@ function paint(element: HTMLCanvasElement, rows: readonly FlameNode[][], root: F
   rows.forEach((_, depth) => context.clearRect(0, (depth + 1) * ROW_PIXELS - 1, width / ratio, 1));
   context.font = "12px system-ui, sans-serif";
   context.textBaseline = "middle";
-  labels.forEach((row, depth) => row.forEach((label) => write(context, label, depth, ratio, matches?.has(label.node) ? "#000" : style.getPropertyValue("--text"))));
+  const text = style.getPropertyValue("--text");
+  labels.forEach((row, depth) => row.forEach((label) => write(context, label, depth, ratio, found?.[label.node.kind] ? "#000" : text)));
 }
 
-// Writes the boxes of a row, and tells which are wide enough for a name.
+// Writes the boxes of a row, and tells which are wide enough for a name. Of many boxes in one pixel the first is seen, or one that
+// is found: with nothing to find, the others are passed over by bisection.
 function putRow(pen: Pen, row: readonly FlameNode[], isAbove: boolean, pixels: Uint32Array, labelWidth: number): Label[] {
-  const { root, scale, width } = pen;
+  const { root, scale, width, found } = pen;
   const end = root.start + root.value;
+  const match = isAbove ? faded(pen.match) : pen.match;
   const labels: Label[] = [];
   let drawn = 0; // pixels before this one are taken
   for (let i = firstBehind(row, root.start); i < row.length; i++) {
@@ -223,11 +227,13 @@ function putRow(pen: Pen, row: readonly FlameNode[], isAbove: boolean, pixels: U
     if (node.start >= end) break;
     const left = Math.max(0, Math.round((node.start - root.start) * scale));
     const right = Math.min(width, Math.max(left + 1, Math.round((node.start + node.value - root.start) * scale)));
-    const isFound = pen.matches?.has(node) ?? false;
-    if (right <= drawn && !isFound) continue;
-    const colour = isFound ? pen.match : node.colour;
-    pixels.fill(isAbove ? faded(colour) : colour, left, right - left > 3 ? right - 1 : right);
-    drawn = right;
+    const isFound = found?.[node.kind] ?? false;
+    if (right <= drawn && (!isFound || pixels[left] === match)) {
+      if (!found) i = Math.max(i, firstBehind(row, root.start + (drawn - 0.5) / scale) - 1);
+      continue;
+    }
+    pixels.fill(isFound ? match : isAbove ? faded(node.colour) : node.colour, left, right - left > 3 ? right - 1 : right);
+    drawn = Math.max(drawn, right);
     if (right - left >= labelWidth) labels.push({ node, left, right });
   }
   return labels;
