@@ -5,7 +5,7 @@
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { faded, fromHex, type Pixel } from "./colours";
-import { kindsOf, matchedShare, type FlameNode, type Found, type Unit } from "./flame";
+import { fieldsOf, matchedShare, type FlameFields, type FlameNode, type Found, type Unit } from "./flame";
 import { baseName, formatBlocks, formatBytes, formatShare, shortName } from "./format";
 
 const ROW_PIXELS = 18;
@@ -19,21 +19,27 @@ interface FlameCanvasProps {
   onOpen: (node: FlameNode, x: number, y: number) => void;
 }
 
+interface Row {
+  readonly nodes: readonly FlameNode[];
+  readonly fields: FlameFields;
+}
+
 // The boxes of each depth from left to right.
-function rowsOf(nodes: readonly FlameNode[]): FlameNode[][] {
+function rowsOf(nodes: readonly FlameNode[]): Row[] {
   const rows: FlameNode[][] = [];
   for (const node of nodes) (rows[node.depth] ??= []).push(node);
-  rows.forEach((row) => row.sort((a, b) => a.start - b.start));
-  return rows;
+  return rows.map((row) => {
+    row.sort((a, b) => a.start - b.start);
+    return { nodes: row, fields: fieldsOf(row) };
+  });
 }
 
 // The first box of a row that ends behind `at`.
-function firstBehind(row: readonly FlameNode[], at: number): number {
-  let [low, high] = [0, row.length];
+function firstBehind({ fields: { end } }: Row, at: number): number {
+  let [low, high] = [0, end.length];
   while (low < high) {
     const middle = (low + high) >> 1;
-    const node = row[middle] as FlameNode;
-    if (node.start + node.value <= at) low = middle + 1;
+    if ((end[middle] as number) <= at) low = middle + 1;
     else high = middle;
   }
   return low;
@@ -72,9 +78,9 @@ export function FlameCanvas({ nodes, unit, search, label, onOpen }: FlameCanvasP
   const [hover, setHover] = useState<FlameNode | undefined>();
   const rows = useMemo(() => rowsOf(nodes), [nodes]);
   const regex = useMemo(() => makeRegex(search), [search]);
-  const kinds = useMemo(() => kindsOf(nodes), [nodes]);
-  const found = useMemo(() => (regex ? kinds.map((node) => regex.test(node.name) || regex.test(node.module)) : null), [kinds, regex]);
-  const share = useMemo(() => (found ? matchedShare(nodes, found) : null), [nodes, found]);
+  const fields = useMemo(() => fieldsOf(nodes), [nodes]);
+  const found = useMemo(() => (regex ? Uint8Array.from(fields.kinds, (node) => Number(regex.test(node.name) || regex.test(node.module))) : null), [fields, regex]);
+  const share = useMemo(() => (found ? matchedShare(fields, found) : null), [fields, found]);
   const root = nodes[focus] ?? nodes[0];
 
   useEffect(() => {
@@ -99,7 +105,7 @@ export function FlameCanvas({ nodes, unit, search, label, onOpen }: FlameCanvasP
     const row = rows[Math.floor((event.clientY - box.top) / ROW_PIXELS)];
     if (!root || !row) return undefined;
     const at = root.start + ((event.clientX - box.left) / box.width) * root.value;
-    const node = row[firstBehind(row, at)];
+    const node = row.nodes[firstBehind(row, at)];
     return node && node.start <= at ? node : undefined;
   };
   const press = (event: KeyboardEvent) => {
@@ -185,7 +191,7 @@ interface Label {
 
 const boxes = document.createElement("canvas"); // a pixel high for each row
 
-function paint(element: HTMLCanvasElement, rows: readonly FlameNode[][], root: FlameNode, found: Found | null): void {
+function paint(element: HTMLCanvasElement, rows: readonly Row[], root: FlameNode, found: Found | null): void {
   const ratio = window.devicePixelRatio || 1;
   const width = Math.max(1, Math.round((element.parentElement?.clientWidth ?? 800) * ratio));
   const height = Math.round(rows.length * ROW_PIXELS * ratio);
@@ -215,26 +221,20 @@ function paint(element: HTMLCanvasElement, rows: readonly FlameNode[][], root: F
 }
 
 // Writes the boxes of a row, and tells which are wide enough for a name. Of many boxes in one pixel the first is seen, or one that
-// is found: with nothing to find, the others are passed over by bisection.
-function putRow(pen: Pen, row: readonly FlameNode[], isAbove: boolean, pixels: Uint32Array, labelWidth: number): Label[] {
-  const { root, scale, width, found } = pen;
-  const end = root.start + root.value;
-  const match = isAbove ? faded(pen.match) : pen.match;
+// is found.
+function putRow({ root, scale, width, found, match }: Pen, row: Row, isAbove: boolean, pixels: Uint32Array, labelWidth: number): Label[] {
+  const { start, end, kind, colour } = row.fields;
   const labels: Label[] = [];
   let drawn = 0; // pixels before this one are taken
-  for (let i = firstBehind(row, root.start); i < row.length; i++) {
-    const node = row[i] as FlameNode;
-    if (node.start >= end) break;
-    const left = Math.max(0, Math.round((node.start - root.start) * scale));
-    const right = Math.min(width, Math.max(left + 1, Math.round((node.start + node.value - root.start) * scale)));
-    const isFound = found?.[node.kind] ?? false;
-    if (right <= drawn && (!isFound || pixels[left] === match)) {
-      if (!found) i = Math.max(i, firstBehind(row, root.start + (drawn - 0.5) / scale) - 1);
-      continue;
-    }
-    pixels.fill(isFound ? match : isAbove ? faded(node.colour) : node.colour, left, right - left > 3 ? right - 1 : right);
-    drawn = Math.max(drawn, right);
-    if (right - left >= labelWidth) labels.push({ node, left, right });
+  for (let i = firstBehind(row, root.start); i < start.length && (start[i] as number) < root.start + root.value; i++) {
+    const left = Math.max(0, Math.round(((start[i] as number) - root.start) * scale));
+    const right = Math.min(width, Math.max(left + 1, Math.round(((end[i] as number) - root.start) * scale)));
+    const isFound = found !== null && found[kind[i] as number] === 1;
+    if (right <= drawn && !isFound) continue;
+    const shown = isFound ? match : (colour[i] as number);
+    pixels.fill(isAbove ? faded(shown) : shown, left, right - left > 3 ? right - 1 : right);
+    drawn = right;
+    if (right - left >= labelWidth) labels.push({ node: row.nodes[i] as FlameNode, left, right });
   }
   return labels;
 }

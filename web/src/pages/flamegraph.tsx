@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // flamegraph: the call tree of any measure, at any instant or as a difference, from main or from the innermost functions.
 
-import { useMemo } from "preact/hooks";
-import { go, toView, valueOf, withValues } from "../address";
+import { useEffect, useMemo, useState } from "preact/hooks";
+import { go, parseAddress, toView, valueOf, withValues, type Address } from "../address";
 import type { PageProps } from "../app";
 import { escapeRegex } from "../completions";
 import { layOut, type FlameNode } from "../flame";
@@ -13,9 +13,22 @@ import { isDark } from "../settings";
 import { choiceOf, labelOf, TreeForm, useTree } from "../tree";
 
 const MIN_SHARE = "0.01%";
+const ADDRESS_MS = 200;
+
+// What is searched, at once on the canvas and a little later in the address, which the browser takes longer for than for a frame.
+function useSearch(address: Address): readonly [search: string, setSearch: (text: string) => void] {
+  const said = valueOf(address, "search") ?? "";
+  const [search, setSearch] = useState(said);
+  useEffect(() => setSearch(said), [said]);
+  useEffect(() => {
+    const later = setTimeout(() => go(withValues(parseAddress(location), { search: search || null }), "replace"), ADDRESS_MS);
+    return () => clearTimeout(later);
+  }, [search]);
+  return [search, setSearch];
+}
 
 export function Flamegraph({ address }: PageProps) {
-  const search = valueOf(address, "search") ?? "";
+  const [search, setSearch] = useSearch(address);
   const { unit } = choiceOf(address);
   const answer = useTree(address, MIN_SHARE);
   const nodes = useMemo(() => layOut(answer.data ?? [], unit, isDark()), [answer.data, unit]);
@@ -34,7 +47,7 @@ export function Flamegraph({ address }: PageProps) {
       <form class="controls" onSubmit={(event) => event.preventDefault()}>
         <TreeForm address={address} />
         <label>
-          search <input type="search" value={search} onInput={(event) => go(withValues(address, { search: event.currentTarget.value || null }), "replace")} placeholder="a name or a regular expression" />
+          search <input type="search" value={search} onInput={(event) => setSearch(event.currentTarget.value)} placeholder="a name or a regular expression" />
         </label>
       </form>
       {nodes.length > 0 && nodes[0]?.value ? (
