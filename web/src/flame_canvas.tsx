@@ -76,6 +76,7 @@ export function FlameCanvas({ nodes, unit, search, label, onOpen }: FlameCanvasP
   const canvas = useRef<HTMLCanvasElement>(null);
   const [focus, setFocus] = useState(0); // index of the node that has the whole width
   const [hover, setHover] = useState<FlameNode | undefined>();
+  const [width, setWidth] = useState(0); // of the canvas, in pixels of the page; 0: not known yet
   const rows = useMemo(() => rowsOf(nodes), [nodes]);
   const regex = useMemo(() => makeRegex(search), [search]);
   const fields = useMemo(() => fieldsOf(nodes), [nodes]);
@@ -88,17 +89,18 @@ export function FlameCanvas({ nodes, unit, search, label, onOpen }: FlameCanvasP
     setHover(undefined);
   }, [nodes]);
   useEffect(() => {
+    const box = canvas.current?.parentElement;
+    if (!box) return undefined;
+    const resize = new ResizeObserver(() => setWidth(box.clientWidth));
+    resize.observe(box);
+    return () => resize.disconnect();
+  }, []);
+  useEffect(() => {
     const element = canvas.current;
-    if (!element || !root) return undefined;
-    const draw = () => paint(element, rows, root, found);
-    const frame = requestAnimationFrame(draw);
-    const resize = new ResizeObserver(draw);
-    resize.observe(element.parentElement as Element);
-    return () => {
-      cancelAnimationFrame(frame);
-      resize.disconnect();
-    };
-  }, [rows, root, found]);
+    if (!element || !root || width === 0) return undefined;
+    const frame = requestAnimationFrame(() => paint(element, width, rows, root, found));
+    return () => cancelAnimationFrame(frame);
+  }, [rows, root, found, width]);
 
   const nodeAt = (event: MouseEvent): FlameNode | undefined => {
     const box = (event.currentTarget as Element).getBoundingClientRect();
@@ -191,9 +193,9 @@ interface Label {
 
 const boxes = document.createElement("canvas"); // a pixel high for each row
 
-function paint(element: HTMLCanvasElement, rows: readonly Row[], root: FlameNode, found: Found | null): void {
+function paint(element: HTMLCanvasElement, pageWidth: number, rows: readonly Row[], root: FlameNode, found: Found | null): void {
   const ratio = window.devicePixelRatio || 1;
-  const width = Math.max(1, Math.round((element.parentElement?.clientWidth ?? 800) * ratio));
+  const width = Math.max(1, Math.round(pageWidth * ratio));
   const height = Math.round(rows.length * ROW_PIXELS * ratio);
   const [context, lines] = [element.getContext("2d"), boxes.getContext("2d")];
   if (!context || !lines) return;
