@@ -27,7 +27,7 @@
 #include <stdint.h>
 
 enum {
-    SNAPSHOTS_MAX = 64,
+    SNAPSHOTS_MAX = 128, /* so that each 64th of a life, by which patterns are judged, has one */
     SNAPSHOTS_TAIL = 64, /* the last 64th */
 };
 

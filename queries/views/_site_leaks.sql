@@ -6,6 +6,7 @@
 -- growth is, first, where new blocks take the place of as many old ones, as in a cache that is full: what passes gets less and less
 -- from where the leaked ones begin to the end; second, where as much was there and gone just before they began, as in a queue
 -- that fills and drains; third, where hardly more was ever there and the level rises no further: a cache that replaces any block.
+-- What was gone just before is looked for two parts later: snapshots may be as far apart, and the last one before it went is no level since.
 -- A queue that fills and drains beside a leak is none of these: it is there while leaked blocks are born, and not less at the end.
 CREATE VIEW _site_leaks(
   process_id,        -- joins processes
@@ -61,7 +62,7 @@ WITH RECURSIVE
       max(c.level - c.so_far) FILTER (
         WHERE c.part >= 2 * s.first_part - 64 AND 3 * c.part < 64 + 2 * s.first_part) AS before,
       max(c.level - c.so_far) FILTER (WHERE c.part < s.first_part AND 4 * c.part >= 5 * s.first_part - 72) AS just_before,
-      max(c.level - c.so_far) FILTER (WHERE c.part >= s.first_part) AS since,
+      max(c.level - c.so_far) FILTER (WHERE c.part >= s.first_part + 2) AS since,
       max(c.level - c.so_far) FILTER (WHERE 2 * c.part >= 64 + s.first_part) AS in_half,
       max(c.level - c.so_far) FILTER (WHERE 4 * c.part >= 192 + s.first_part) AS after,
       max(c.level) FILTER (WHERE c.part >= 32) AS highest,
@@ -72,7 +73,7 @@ WITH RECURSIVE
     SELECT s.*, r.fell,
       (SELECT count(*) >= 8 FROM snapshots AS n WHERE n.process_id = s.process_id) AND r.fell IS NOT NULL
       AND (2 * r.before >= s.total AND 2 * r.before <= 3 * r.site_total AND 4 * r.in_half >= r.before AND 2 * coalesce(r.after, 0) < r.before
-        OR 2 * r.just_before >= s.total AND 4 * r.since < r.just_before
+        OR 2 * r.just_before >= s.total AND 4 * coalesce(r.since, 0) < r.just_before
         OR 4 * r.highest <= 5 * r.site_total AND 4 * coalesce(r.after, 0) <= 3 * r.since
           AND 20 * s.last_quarter >= s.total AND 20 * r.rise < r.highest) AS is_bounded
     FROM shapes AS s

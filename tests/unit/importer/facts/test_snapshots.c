@@ -16,7 +16,7 @@ enum {
     N_STACKS = 7,
     N_STEPS = 600,
     N_BLOCKS = 40,
-    MAX_TOLD = 70,
+    MAX_TOLD = SNAPSHOTS_MAX + 6,
 };
 
 struct step {
