@@ -91,13 +91,12 @@ static int open_logs(struct standing_import *standing, struct error *err)
                         &standing->import.logs, err);
 }
 
-/* Groups, their tags and pools have no numbers that stay. */
+/* Pools have no numbers that stay. */
 static bool is_fit(const struct standing_import *standing)
 {
     const struct log_set *logs = standing->import.logs;
 
-    return !standing->is_unfit && !logs->heaptrack && logs->definitions.n_groups == 0
-           && logs->definitions.n_pools == 0;
+    return !standing->is_unfit && !logs->heaptrack && logs->definitions.n_pools == 0;
 }
 
 static uint32_t with_room(size_t n, size_t least)

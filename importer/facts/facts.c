@@ -320,6 +320,8 @@ bool facts_continue(struct facts *facts, const struct definitions *definitions)
                    && (definitions->n_pools > 0) == (facts->pools != NULL);
 
     facts->definitions = definitions;
+    if (facts->groups)
+        facts->groups->definitions = definitions;
     for (uint32_t id = 1; is_same && id <= facts->n_processes; id++)
         is_same = process_continue(facts, id);
     while (is_same && facts->n_processes < definitions->n_processes) {

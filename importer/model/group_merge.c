@@ -32,9 +32,14 @@ static uint64_t hash_text(uint64_t hash, const char *text)
     return hash;
 }
 
-static bool tag_equals(const void *context, uint32_t id, const void *key)
+uint64_t group_merge_hash_tag(const struct definitions_tag *tag)
 {
-    const struct definitions_tag *tag = &((const struct definitions *)context)->tags[id];
+    return hash_text(hash_text(0, tag->key), tag->value);
+}
+
+bool group_merge_tag_equals(const void *context, uint32_t id, const void *key)
+{
+    const struct definitions_tag *tag = &((const struct definitions_tag *)context)[id];
     const struct definitions_tag *wanted = key;
 
     return strcmp(tag->key, wanted->key) == 0 && strcmp(tag->value, wanted->value) == 0;
@@ -44,8 +49,8 @@ static bool tag_equals(const void *context, uint32_t id, const void *key)
 static uint32_t intern_tag(struct group_merge *merge, const struct definitions_tag *tag)
 {
     struct definitions *definitions = merge->definitions;
-    uint64_t hash = hash_text(hash_text(0, tag->key), tag->value);
-    uint32_t id = id_table_find(&merge->tags, hash, tag_equals, definitions, tag);
+    uint64_t hash = group_merge_hash_tag(tag);
+    uint32_t id = id_table_find(&merge->tags, hash, group_merge_tag_equals, definitions->tags, tag);
     struct definitions_tag *tags;
 
     if (id)

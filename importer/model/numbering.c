@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "importer/model/numbering.h"
 
+#include "importer/model/group_merge.h"
 #include "support/error.h"
 #include "support/growing.h"
 
@@ -12,11 +13,12 @@ enum {
     KEY_BYTES = 2 * sizeof(uint32_t),
 };
 
-/* A thread or a text of a log. */
+/* A thread, group or text of a log. */
 struct named {
     uint32_t kind, index; /* the key */
-    uint32_t number;      /* OF_THREAD */
-    const char *text;     /* the others */
+    uint32_t number;      /* OF_THREAD, LOG_DEF_GROUP */
+    uint32_t text_bytes;  /* LOG_DEF_GROUP, whose text has NULs in it */
+    const char *text;     /* all but OF_THREAD */
 };
 
 struct numbering_log {
@@ -39,6 +41,8 @@ void numbering_done(struct numbering *numbering)
     free(numbering->logs);
     free(numbering->thread_ids);
     free(numbering->backtrace_ids);
+    free(numbering->tags);
+    id_table_done(&numbering->tag_table);
     text_arena_done(&numbering->texts);
     memset(numbering, 0, sizeof *numbering);
 }
@@ -222,8 +226,150 @@ static int take_stacks(struct numbering *numbering, struct log_input *const *inp
     return r;
 }
 
+/* ---- groups ---- */
+
+/* numbers: by number in the definitions; 0: it is new. What had a number names it. */
+static int find_known_groups(struct numbering *numbering, struct numbering_log *log,
+                             const struct log_names *names, uint32_t *numbers, bool *ret_is_other)
+{
+    for (size_t i = 1; i <= names->n_groups; i++) {
+        const struct group_note *note = &names->groups[i];
+        struct named *named = named_get(log, LOG_DEF_GROUP, note->index);
+        if (!named)
+            return ERROR_NOMEM;
+        if (!named->text) {
+            named->text = text_arena_copy(&numbering->texts, note->text, note->text_bytes);
+            named->text_bytes = (uint32_t)note->text_bytes;
+        }
+        if (!named->text)
+            return ERROR_NOMEM;
+        if (named->text_bytes != note->text_bytes
+            || memcmp(named->text, note->text, note->text_bytes) != 0
+            || (named->number && numbers[note->number] && numbers[note->number] != named->number))
+            *ret_is_other = true;
+        if (named->number)
+            numbers[note->number] = named->number;
+    }
+    return 0;
+}
+
+static int put_group_numbers(struct numbering_log *log, struct log_names *names,
+                             const uint32_t *numbers)
+{
+    for (size_t i = 1; i <= names->n_groups; i++) {
+        struct group_note *note = &names->groups[i];
+        struct named *named = named_get(log, LOG_DEF_GROUP, note->index);
+        if (!named)
+            return ERROR_NOMEM;
+        note->number = named->number = numbers[note->number];
+    }
+    names->lost_group = numbers[names->lost_group];
+    return 0;
+}
+
+/* Their places in the definitions are their numbers, so that nothing has to be led back to them. */
+static int place_groups(struct definitions *definitions, const uint32_t *numbers,
+                        bool *ret_is_other)
+{
+    struct definitions_group *groups = calloc(definitions->n_groups + 2, sizeof *groups);
+
+    if (!groups)
+        return ERROR_NOMEM;
+    for (size_t i = 1; i <= definitions->n_groups; i++) {
+        *ret_is_other |= groups[numbers[i]].name != NULL; /* one group has become two */
+        groups[numbers[i]] = definitions->groups[i];
+    }
+    free(definitions->groups);
+    definitions->groups = groups;
+    return 0;
+}
+
+static int number_groups(struct numbering *numbering, struct log_input *const *inputs,
+                         struct definitions *definitions, uint32_t *numbers, bool *ret_is_other)
+{
+    int r = 0;
+
+    for (size_t i = 0; r == 0 && i < numbering->n_logs; i++)
+        r = find_known_groups(numbering, &numbering->logs[i], &inputs[i]->names, numbers,
+                              ret_is_other);
+    for (size_t i = 1; i <= definitions->n_groups; i++) {
+        if (definitions->groups[i].is_lost)
+            numbers[i] = numbering->lost_group;
+        if (numbers[i] == 0)
+            numbers[i] = ++numbering->n_groups;
+        if (definitions->groups[i].is_lost)
+            numbering->lost_group = numbers[i];
+    }
+    if (numbering->n_groups != definitions->n_groups)
+        *ret_is_other = true; /* something is gone */
+    if (r != 0 || *ret_is_other)
+        return r;
+    for (size_t i = 0; r == 0 && i < numbering->n_logs; i++)
+        r = put_group_numbers(&numbering->logs[i], &inputs[i]->names, numbers);
+    return r ? r : place_groups(definitions, numbers, ret_is_other);
+}
+
+/* 0: no memory. */
+static uint32_t number_tag(struct numbering *numbering, const struct definitions_tag *tag)
+{
+    uint64_t hash = group_merge_hash_tag(tag);
+    uint32_t number =
+        id_table_find(&numbering->tag_table, hash, group_merge_tag_equals, numbering->tags, tag);
+    struct definitions_tag *tags;
+
+    if (number)
+        return number;
+    tags = growing_reserve(numbering->tags, &numbering->tags_capacity,
+                           (size_t)numbering->n_tags + 2, sizeof *tags);
+    if (!tags)
+        return 0;
+    numbering->tags = tags;
+    number = numbering->n_tags + 1;
+    tags[number].key = text_arena_copy(&numbering->texts, tag->key, strlen(tag->key));
+    tags[number].value = text_arena_copy(&numbering->texts, tag->value, strlen(tag->value));
+    if (!tags[number].key || !tags[number].value
+        || id_table_add(&numbering->tag_table, hash, number) != 0)
+        return 0;
+    return numbering->n_tags = number;
+}
+
+/* numbers: as those of groups. */
+static int number_tags(struct numbering *numbering, struct definitions *definitions,
+                       uint32_t *numbers, bool *ret_is_other)
+{
+    for (size_t i = 1; i <= definitions->n_tags; i++) {
+        numbers[i] = number_tag(numbering, &definitions->tags[i]);
+        if (numbers[i] == 0)
+            return ERROR_NOMEM;
+    }
+    if (numbering->n_tags != definitions->n_tags) {
+        *ret_is_other = true;
+        return 0;
+    }
+    for (size_t i = 1; i <= definitions->n_tags; i++)
+        definitions->tags[i] = numbering->tags[i];
+    for (size_t i = 0; i < definitions->n_group_tags; i++)
+        definitions->group_tags[i] = numbers[definitions->group_tags[i]];
+    return 0;
+}
+
+static int take_groups(struct numbering *numbering, struct log_input *const *inputs,
+                       struct definitions *definitions, bool *ret_is_other)
+{
+    size_t n =
+        definitions->n_groups > definitions->n_tags ? definitions->n_groups : definitions->n_tags;
+    uint32_t *numbers = calloc(n + 1, sizeof *numbers);
+    int r = numbers ? number_groups(numbering, inputs, definitions, numbers, ret_is_other)
+                    : ERROR_NOMEM;
+
+    if (r == 0 && !*ret_is_other)
+        r = number_tags(numbering, definitions, numbers, ret_is_other);
+    free(numbers);
+    return r;
+}
+
 int numbering_take(struct numbering *numbering, struct log_input *const *inputs, size_t n_inputs,
-                   const struct definitions *definitions, bool *ret_is_other)
+                   struct definitions *definitions, bool *ret_is_other)
 {
     uint32_t *numbers;
     int r;
@@ -241,6 +387,8 @@ int numbering_take(struct numbering *numbering, struct log_input *const *inputs,
         if (r == 0)
             r = take_texts(numbering, &numbering->logs[i], &inputs[i]->names);
     }
+    if (r == 0 && !*ret_is_other)
+        r = take_groups(numbering, inputs, definitions, ret_is_other);
     if (numbering->n_threads != definitions->n_threads
         || numbering->n_backtraces != definitions->n_backtraces)
         *ret_is_other = true; /* something is gone */

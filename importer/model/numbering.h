@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * numbering: numbers of stacks and threads that stay while a recording grows, and texts that do.
+ * numbering: numbers of stacks, threads and groups that stay while a recording grows, and texts that do.
  *
  * Model:   ids of definitions are made anew whenever a recording is opened, because they say an order that what comes
  *          later changes: stacks in preorder, threads by process. A number is given once, to what an id stands for at
  *          that time. numbering_take gives numbers to what is new and puts them into the names of the logs, so that
- *          events have numbers; arrays lead from those to the ids of the definitions of now.
+ *          events have numbers; arrays lead from those to the ids of the definitions of now. Groups and tags have numbers beside their
+ *          ids in the definitions themselves: there they are put in the order of the numbers given here.
  * Invariants
  *   NU-1 What had a number keeps it, and what has the same number has the same id.
  *   NU-2 Numbers of DEFINITIONS_NO_BACKTRACE and DEFINITIONS_LOST_BACKTRACE are those ids; 0 is 0.
- *   NU-3 Memory: 4 bytes per node of a log, 4 per stack and thread, 32 per thread and text, which is kept, too.
+ *   NU-3 Memory: 4 bytes per node of a log, 4 per stack and thread, 32 per thread, group and text, which is kept, too,
+ *        as tags are.
  * Threads: none.
  * Failure: memory.
  */
@@ -18,6 +20,7 @@
 
 #include "importer/log/log_input.h"
 #include "importer/model/definitions.h"
+#include "support/id_table.h"
 #include "support/keyed.h"
 
 struct numbering_log;
@@ -29,16 +32,22 @@ struct numbering {
     uint32_t n_threads, n_backtraces;
     uint32_t *thread_ids, *backtrace_ids; /* by number, of the definitions taken last */
     size_t threads_capacity, backtraces_capacity;
+    uint32_t n_groups, n_tags;
+    uint32_t lost_group;          /* 0: there was none */
+    struct definitions_tag *tags; /* by number */
+    size_t tags_capacity;
+    struct id_table tag_table;
     struct text_arena texts;
 };
 
 void numbering_done(struct numbering *numbering);
 
 /*
- * Takes definitions that were built from these inputs, and changes the names of the inputs. *ret_is_other: they are not
+ * Takes definitions that were built from these inputs, and changes the names of the inputs, and the order of
+ * groups and tags. *ret_is_other: they are not
  * those taken before with more behind them; what has numbers is worth nothing then. ERROR_NOMEM or 0.
  */
 int numbering_take(struct numbering *numbering, struct log_input *const *inputs, size_t n_inputs,
-                   const struct definitions *definitions, bool *ret_is_other);
+                   struct definitions *definitions, bool *ret_is_other);
 
 #endif
