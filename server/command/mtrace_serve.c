@@ -39,7 +39,8 @@ static const struct argp_option argp_options[] = {
     {"listen", KEY_LISTEN, "ADDRESS", 0,
      "Listen there instead of on 127.0.0.1; clients then need the token that is printed", 0},
     {"open", KEY_OPEN, 0, 0, "Show the page in the browser", 0},
-    {"sql-timeout", KEY_SQL_TIMEOUT, "TIME", 0, "End a question after so long [30s]", 0},
+    {"sql-timeout", KEY_SQL_TIMEOUT, "TIME", 0, "End a statement of a client after so long [5s]",
+     0},
     {"follow", KEY_FOLLOW, 0, 0,
      "Keep up with logs that are still written, and tell pages what is new", 0},
     {0},
@@ -64,13 +65,18 @@ static void parse_port(const char *text, struct arguments *arguments, struct arg
     arguments->http.port = (uint16_t)port;
 }
 
+/* What a report of ours may take, which reads each row once or twice: 2 s of 10 million, 20 s of 100 million. */
+#define REPORT_NS    30000000000u
+#define REPORT_LIMIT "30s"
+
 static void parse_limit(const char *text, struct arguments *arguments, struct argp_state *state)
 {
     uint64_t limit_ns;
 
     if (units_parse_duration(text, &limit_ns, NULL) != 0 || limit_ns == 0)
         argp_error(state, "--sql-timeout is '%s', but must be a time as 5s or 100ms", text);
-    arguments->place.time_limit = text;
+    arguments->place.sql_limit = text;
+    arguments->place.time_limit = limit_ns > REPORT_NS ? text : REPORT_LIMIT;
 }
 
 static error_t parse_option(int key, char *value, struct argp_state *state)
@@ -217,7 +223,8 @@ static int serve(struct arguments *arguments, struct error *err)
 int main(int argc, char **argv)
 {
     struct recordings recordings = {0};
-    struct arguments arguments = {.place = {.recordings = &recordings, .time_limit = "30s"}};
+    struct arguments arguments = {
+        .place = {.recordings = &recordings, .time_limit = REPORT_LIMIT, .sql_limit = "5s"}};
     struct error err = {0};
     int rc = 0;
 

@@ -155,14 +155,14 @@ static void interrupt(void *question)
 
 /* Under the eyes of the watch. */
 static int ask_in_time(const struct question_place *place, struct queries *question,
-                       struct exchange *exchange, struct error *err)
+                       const char *time_limit, struct exchange *exchange, struct error *err)
 {
     const struct queries_output output = {.write = receive, .context = exchange};
     struct watched watched = {.interrupt = interrupt,
                               .question = question,
                               .is_abandoned = exchange->is_abandoned,
                               .client = exchange->client};
-    int rc = queries_set(question, "time_limit", place->time_limit, err);
+    int rc = queries_set(question, "time_limit", time_limit, err);
 
     if (rc != 0)
         return rc;
@@ -209,6 +209,7 @@ static int ask(const struct question_place *place, const struct command *command
                const struct recording *recording, const struct question *asked,
                struct exchange *exchange, struct error *err)
 {
+    bool is_own_sql = exchange->body && !asked->argument;
     struct queries *question = queries_new(NULL, NULL);
     int rc;
 
@@ -216,7 +217,8 @@ static int ask(const struct question_place *place, const struct command *command
         return error_set(err, ERROR_NOMEM, "no memory for a question");
     rc = make_question(question, command, recording, asked, exchange, err);
     if (rc == 0)
-        rc = ask_in_time(place, question, exchange, err);
+        rc = ask_in_time(place, question, is_own_sql ? place->sql_limit : place->time_limit,
+                         exchange, err);
     queries_free(question);
     return rc;
 }

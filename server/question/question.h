@@ -27,7 +27,8 @@ struct watch;
 struct question_place {
     const struct recordings *recordings;
     struct watch *watch;
-    const char *time_limit; /* of one question, as the parameter takes it */
+    const char *time_limit; /* of a report, as the parameter takes it */
+    const char *sql_limit;  /* of a statement that a client wrote */
 };
 
 struct question {

@@ -424,6 +424,9 @@ def limits(tools, folder, database):
         for made in ("length(zeroblob(2000000))", "length(hex(zeroblob(600000)))", "instr(zeroblob(900000) || zeroblob(900000), 'x')"):
             status, message = error_of(server.ask("/api/v1/last/sql", "POST", f"SELECT {made}"))
             expect(f"a value that takes long to make: {message}", (status, "more than" in message), (400, True))
+    with Server(["--sql-timeout", "1us", database], folder) as server:
+        status, _ = error_of(server.ask("/api/v1/last/sql", "POST", ENDLESS))
+        expect("statements have the time that was given, reports their own", (status, server.ask("/api/v1/last/leaks")[0]), (503, 200))
     with Server(["--sql-timeout", "5s", database], folder) as server:
         for statement, wanted in QUICK:
             status, _, body = server.ask("/api/v1/last/sql", "POST", statement.encode())

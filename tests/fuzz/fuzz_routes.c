@@ -297,7 +297,8 @@ static struct question_place *get_place(void)
         require(recordings_add(&recordings, paths[i], &err) == 0, "recordings", err.text);
     }
     memcpy(guards[1].token, TOKEN, sizeof(TOKEN));
-    place = (struct question_place){.recordings = &recordings, .time_limit = "2s"};
+    place =
+        (struct question_place){.recordings = &recordings, .time_limit = "2s", .sql_limit = "2s"};
     require(watch_start(&place.watch, &err) == 0, "watch", err.text);
     require(sqlite3_open(":memory:", &memory) == SQLITE_OK
                 && sqlite3_prepare_v2(memory, "SELECT json_valid(?)", -1, &is_json, NULL)

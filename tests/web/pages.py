@@ -370,6 +370,21 @@ def two_recordings(page, server):
     page.wait("the other recording in the address", "return location.search.includes('with=')")
     page.wait("changes", "return document.querySelectorAll('main tbody tr').length > 0")
     expect("links to both", "before:" in page.text("main") and "after:" in page.text("main"))
+    after, before = [page.run(f"return new URL([...document.querySelectorAll('main a')].find(a => a.innerText.startsWith('{side}:')).href).pathname.split('/')[2]") for side in ("after", "before")]
+    def changed(**parameters):
+        return json.loads(server.rows(f"/api/v1/{before}/diff", argument=after, count="200", **parameters))
+    sizes = [str(2 ** n) for n in range(4, 24)]
+    size = next((size for size in sizes if 0 < len(changed(measure="allocated", by="blocks", size_min=size)) < len(changed(measure="allocated", by="blocks"))), None)
+    expect("a size that leaves some changes and takes some", size is not None)
+    page.type(".filter-bar input", f"size_min={size}" + KEYS["Enter"])
+    page.wait_for_text(f"size_min={size}", ".badges")
+    for measure, unit in (("leaked", "bytes"), ("allocated", "blocks")):
+        for name, value in (("measure", measure), ("by", unit)):
+            page.run("""const s = [...document.querySelectorAll('main label')].find(l => l.innerText.startsWith(arguments[0])).querySelector('select');
+                        s.value = arguments[1]; s.dispatchEvent(new Event('change', {bubbles: true}))""", name, value)
+        rest(page)
+        wanted = changed(measure=measure, by=unit, size_min=size)
+        page.wait(f"{len(wanted)} changes of {measure} {unit} from {before} to {after}", "return document.querySelectorAll('main tbody tr').length === arguments[0]", len(wanted))
 
 
 def source_file(page, server):

@@ -1,20 +1,16 @@
 // SPDX-License-Identifier: MIT
 // diff: what changed between two instants of a recording, or between two recordings.
 
-import { useMemo } from "preact/hooks";
-import { go, toView, valueOf, withValues, type Address } from "../address";
-import { apiAddress, useJson, useSql, type Meta, type Row } from "../api";
+import { filtersOf, go, toView, valueOf, withValues, type Address } from "../address";
+import { apiAddress, useJson, type Meta, type Row } from "../api";
 import type { PageProps } from "../app";
 import { makeCell } from "../cell_menu";
-import { baseName } from "../format";
 import { Link } from "../link";
 import { Notice } from "../notice";
 import { comparedInstants, diffQuestion } from "../question";
 import { shownColumns, Table } from "../table";
 
-const MEASURES = ["leaked_bytes", "peak_bytes", "allocated_bytes", "allocated_blocks", "temporary_blocks"] as const;
-const TOTALS = `SELECT s.function, s.source, s.line, s.module, min(t.call_site_id) AS call_site_id, ${MEASURES.map((name) => `sum(t.${name}) AS ${name}`).join(", ")}
-FROM site_totals AS t LEFT JOIN sites AS s USING (call_site_id) GROUP BY s.function, s.source, s.line, s.module`;
+const MEASURES = ["leaked", "peak", "allocated", "temporary", "freed"] as const;
 
 function Instants({ address }: { address: Address }) {
   const [before, after] = comparedInstants(address);
@@ -51,54 +47,42 @@ function Instants({ address }: { address: Address }) {
   );
 }
 
-// The same place in another build may have moved by some lines: it is known by function and file.
-function keyOf(row: Row): string {
-  return [row.function ?? row.module, row.source === null ? null : baseName(String(row.source))].join("\n");
-}
-
-function changes(before: readonly Row[], after: readonly Row[], measure: string): Row[] {
-  const made = new Map<string, Row>();
-  const add = (row: Row, side: "before" | "after", sign: number) => {
-    const key = keyOf(row);
-    const one = made.get(key) ?? { change: 0, before: 0, after: 0 };
-    const value = Number(row[measure] ?? 0);
-    made.set(key, { ...one, change: Number(one.change) + sign * value, [side]: Number(one[side]) + value, function: row.function ?? null, source: row.source ?? null, line: row.line ?? null, module: row.module ?? null });
-  };
-  before.forEach((row) => add(row, "before", -1));
-  after.forEach((row) => add(row, "after", 1));
-  const unit = measure.slice(measure.lastIndexOf("_"));
-  return [...made.values()]
-    .filter((row) => row.change !== 0)
-    .sort((a, b) => Math.abs(Number(b.change)) - Math.abs(Number(a.change)))
-    .map(({ change, before: b, after: a, ...place }) => ({ [`change${unit}`]: change, [`before${unit}`]: b, [`after${unit}`]: a, ...place }) as Row);
-}
-
-function TwoRecordings({ address, other, meta }: { address: Address; other: string; meta: Meta }) {
-  const measure = MEASURES.find((name) => name === valueOf(address, "measure")) ?? "leaked_bytes";
-  const before = useSql(other, TOTALS);
-  const after = useSql(address.recording, TOTALS);
-  const rows = useMemo(() => changes(before.data ?? [], after.data ?? [], measure).slice(0, 200), [before.data, after.data, measure]);
-  const name = (id: string) => meta.recordings.find((recording) => recording.id === id)?.name ?? id;
+function Choice({ address, name, values, value }: { address: Address; name: string; values: readonly string[]; value: string }) {
   return (
-    <section aria-busy={before.isLoading || after.isLoading}>
+    <label>
+      {name}{" "}
+      <select value={value} onChange={(event) => go(withValues(address, { [name]: event.currentTarget.value }))}>
+        {values.map((one) => (
+          <option key={one}>{one}</option>
+        ))}
+      </select>
+    </label>
+  );
+}
+
+// The filters hold for both sides: a function or a size is the same in each, ids of stacks and call sites are not.
+function TwoRecordings({ address, other, meta }: { address: Address; other: string; meta: Meta }) {
+  const measure = MEASURES.find((name) => name === valueOf(address, "measure")) ?? "leaked";
+  const unit = valueOf(address, "by") === "blocks" ? "blocks" : "bytes";
+  const filters = filtersOf(address).filter(([name]) => name !== "alive_at");
+  const answer = useJson<Row[]>(apiAddress(other, "diff", [["argument", address.recording], ["measure", measure], ["by", unit], ["count", "200"], ...filters]));
+  const rows = answer.data ?? [];
+  const name = (id: string) => meta.recordings.find((recording) => recording.id === id)?.name ?? id;
+  const side = (recording: string, view: string): Address => ({ ...toView(address, view, view === "flamegraph" ? { measure, by: unit } : {}), recording });
+  return (
+    <section aria-busy={answer.isLoading}>
       <p class="controls">
-        <label>
-          measure{" "}
-          <select value={measure} onChange={(event) => go(withValues(address, { measure: event.currentTarget.value }))}>
-            {MEASURES.map((one) => (
-              <option key={one} value={one}>
-                {one.replaceAll("_", " ")}
-              </option>
-            ))}
-          </select>
-        </label>
-        <Link to={{ recording: other, view: "overview", parameters: [] }}>before: {name(other)}</Link>
-        <Link to={toView(address, "overview")}>after: {name(address.recording)}</Link>
+        <Choice address={address} name="measure" values={MEASURES} value={measure} />
+        <Choice address={address} name="by" values={["bytes", "blocks"]} value={unit} />
+        <Link to={side(other, "overview")}>before: {name(other)}</Link>
+        <Link to={side(other, "flamegraph")}>its flame graph</Link>
+        <Link to={side(address.recording, "overview")}>after: {name(address.recording)}</Link>
+        <Link to={side(address.recording, "flamegraph")}>its flame graph</Link>
       </p>
-      {rows.length > 0 && before.data && after.data ? (
-        <Table rows={rows} columns={shownColumns(rows, null)} caption={`${measure} of two recordings`} cell={makeCell(address)} />
+      {rows.length > 0 ? (
+        <Table rows={rows} columns={shownColumns(rows, null)} caption={`${measure} ${unit} of two recordings`} cell={makeCell(address)} />
       ) : (
-        <Notice answer={before.data ? after : before} empty="no difference" />
+        <Notice answer={answer} empty="no difference" />
       )}
     </section>
   );
