@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+//! What each call gives alone, as it says after "absent:", and recorded: `mtrace-record -- target/debug/deps/calls-*`. Odd texts, orders
+//! and functions do no harm in either.
+
+use mtrace::{Context, Counters, EventKind, Group, Phase, Pool, Tracker};
+use std::fs::File;
+use std::io::ErrorKind;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+#[test]
+fn calls_without_a_collector() {
+    if mtrace::is_present() {
+        return;
+    }
+    let group = Group::register("one", &[("key", "value")]);
+    let _scope = group.enter();
+
+    assert_eq!((mtrace::api_version(), mtrace::is_tracking()), (0, false));
+    assert_eq!((group, Group::intern("two", &[]), Group::current()), (Group::ROOT, Group::ROOT, Group::ROOT));
+    assert!(!group.take(&0u8) && Group::of(&0u8).is_none());
+    assert!(Tracker::new(EventKind::ALL, |_| ()).is_none());
+    assert_eq!(mtrace::counters(), Counters::default());
+    let refused = mtrace::report("by-group", File::open("/dev/null").unwrap()).unwrap_err();
+    assert_eq!(refused.kind(), ErrorKind::NotConnected);
+}
+
+#[test]
+fn calls_in_a_recording() {
+    if !mtrace::is_present() {
+        return;
+    }
+    let (group, other) = (Group::register("one", &[("key", "value")]), Group::register("one", &[("key", "value")]));
+    let _ = Group::of::<u8>(std::ptr::null());
+    let (before, block) = (mtrace::counters(), group.charge(|| Box::new(7u8)));
+
+    assert!(mtrace::api_version() >= 1 && group != other && Group::intern("two", &[]) == Group::intern("two", &[]));
+    assert_eq!(Group::of(&*block), Some(group));
+    assert!(other.take(&*block));
+    assert_eq!(Group::of(&*block), Some(other));
+    Group::register("three", &[]);
+    assert!(mtrace::counters().groups > before.groups);
+    let refused = mtrace::report("by-grope", File::create("/dev/null").unwrap()).unwrap_err();
+    assert_eq!(refused.kind(), ErrorKind::InvalidInput);
+}
+
+#[test]
+fn trackers_that_panic_and_end_themselves() {
+    let own = Arc::new(Mutex::new(None));
+    let (calls, of_function) = (Arc::new(AtomicUsize::new(0)), own.clone());
+    let counted = calls.clone();
+
+    *own.lock().unwrap() = Tracker::new(EventKind::ALLOC, move |event| {
+        if event.size_bytes == 777_777 {
+            counted.fetch_add(1, Ordering::Relaxed);
+            drop(of_function.lock().unwrap().take());
+            assert_eq!(counted.load(Ordering::Relaxed), 0, "what a function holds lives until it returns");
+        }
+    });
+    for _ in 0..3 {
+        drop(vec![0u8; 777_777]);
+    }
+    assert_eq!(calls.load(Ordering::Relaxed), usize::from(mtrace::is_present()));
+    assert_eq!(Arc::strong_count(&calls), 1); // the function is gone
+}
+
+#[test]
+fn texts_of_any_length() {
+    let long = "x".repeat(100_000);
+    let many: Vec<(&str, &str)> = (0..500).map(|_| ("key", "value")).collect();
+
+    for name in ["", "short", "with\0nul", &long, &long[..1023], &long[..1024]] {
+        for tags in [&[][..], &[("", "")], &[(name, name)], &many] {
+            let _scope = Group::register(name, tags).enter();
+            let _phase = Phase::begin(name);
+            mtrace::marker(name);
+        }
+    }
+}
+
+#[test]
+fn scopes_end_in_any_order() {
+    let first = Group::intern("first", &[]).enter();
+    let second = Context::capture().adopt();
+
+    first.exit();
+    second.exit();
+    assert_eq!(Group::current(), Group::ROOT);
+    assert_eq!(Group::intern("first", &[]).charge(|| 5), 5);
+    assert_eq!(Group::current(), Group::ROOT);
+}
+
+#[test]
+fn pools_and_switches() {
+    let pool = Pool::new("pool");
+    let memory = [0u8; 100];
+
+    pool.alloc(&memory[0], 10);
+    pool.resize(&memory[0], &memory[50], 20);
+    pool.free(&memory[50]);
+    pool.clear();
+    Context::inherit_groups(false);
+    let was_on = mtrace::is_tracking();
+    mtrace::set_tracking(was_on);
+    assert_eq!(mtrace::is_tracking(), was_on);
+}
