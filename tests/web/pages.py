@@ -247,11 +247,38 @@ def one_block(page, server):
     page.wait("the block", "return location.pathname.endsWith('/allocation') && location.search.includes('argument=1')")
 
 
+PAGE_BYTES = 4096
+
+
+def heap_titles(server):
+    """What the pages of each heap must be said to be, block by block."""
+    (process,) = json.loads(post(server, "SELECT start_ns, duration_ns, peak_ns FROM processes"))
+    live = json.loads(post(server, f"""SELECT a.heap_id, a.address, coalesce(a.usable_bytes, a.size_bytes) AS bytes, b.call_site_id AS site FROM allocations AS a JOIN backtraces AS b USING (backtrace_id)
+        WHERE a.heap_id IS NOT NULL AND alloc_ns <= {process['peak_ns']} AND ifnull(free_ns > {process['peak_ns']}, 1)"""))
+    titles = []
+    for heap in json.loads(post(server, "SELECT heap_id, start_address FROM heaps ORDER BY heap_id")):
+        pages = {}
+        for block in (block for block in live if block["heap_id"] == heap["heap_id"]):
+            for at in range(block["address"], block["address"] + max(1, block["bytes"])):
+                bytes_and_sites = pages.setdefault(at // PAGE_BYTES, [0, set()])
+                bytes_and_sites[0] += 1
+                bytes_and_sites[1].add(block["site"])
+        if pages:
+            free = max(pages) - heap["start_address"] // PAGE_BYTES + 1 - len(pages)
+            pinned = sum(len(sites) == 1 and n < PAGE_BYTES / 2 for n, sites in pages.values())
+            titles.append(f"{free} free pages below the topmost block, {pinned} pinned")
+    return titles
+
+
 def heap_map(page, server):
     """Every page of every heap, with what is in it, at any instant."""
     page.open(server.address + "view/last/heap-map")
     page.wait("a heap", "return document.querySelector('.heap canvas')?.height > 0")
     rest(page)
+    wanted = heap_titles(server)
+    expect("there are heaps with blocks", len(wanted) > 0)
+    for title in wanted:
+        page.wait_for_text(title, "main")
     page.type(".heap canvas", KEYS["Enter"])
     page.wait_for_text("stacks of", "[role=menu]")
     page.type("[role=menu] a", KEYS["Escape"])

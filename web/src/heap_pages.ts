@@ -5,17 +5,12 @@ import type { Row } from "./api";
 
 export const PAGE_BYTES = 4096;
 
-export interface LiveBlock {
-  readonly id: number;
-  readonly address: number;
-  readonly bytes: number; // usable
-  readonly site: number;
-}
-
 export interface Page {
-  bytes: number; // of live blocks
-  site: number; // of all its blocks; -1: of several
-  blocks: LiveBlock[];
+  readonly bytes: number; // of live blocks
+  readonly blocks: number; // with a byte on it
+  readonly site: number; // of all its blocks; -1: of several
+  readonly sites: readonly number[]; // of one of them, or of two
+  readonly example: number; // the id of a block
 }
 
 export interface Heap {
@@ -26,25 +21,31 @@ export interface Heap {
   readonly topmost: number; // index of the last page with a live byte; -1: none
 }
 
-function addBlock(pages: Array<Page | undefined>, start: number, block: LiveBlock): void {
-  const end = block.address + Math.max(1, block.bytes);
-  for (let at = block.address; at < end; ) {
-    const index = Math.floor((at - start) / PAGE_BYTES);
-    const next = Math.min(end, start + (index + 1) * PAGE_BYTES);
-    const page = (pages[index] ??= { bytes: 0, site: block.site, blocks: [] });
-    page.bytes += next - at;
-    if (page.site !== block.site) page.site = -1;
-    page.blocks.push(block);
-    at = next;
-  }
+// Live blocks by page, so that the answer grows with the heaps and not with their blocks. A block that spans pages is a part of its first
+// page, a part of its last, and one row for all pages between, which no other block can touch.
+export function pagesStatement(process: number, atNs: number): string {
+  return `WITH live AS (
+  SELECT a.heap_id, a.address, a.address + max(1, coalesce(a.usable_bytes, a.size_bytes)) AS end_address, a.allocation_id AS id, coalesce(b.call_site_id, 0) AS site
+  FROM allocations AS a JOIN backtraces AS b ON b.backtrace_id = a.backtrace_id
+  WHERE a.alloc_ns <= ${atNs} AND ifnull(a.free_ns > ${atNs}, 1) AND a.heap_id IN (SELECT heap_id FROM heaps WHERE process_id = ${process})),
+spans AS (SELECT *, address / ${PAGE_BYTES} AS first, (end_address - 1) / ${PAGE_BYTES} AS last FROM live),
+parts AS (
+  SELECT heap_id, id, site, CASE part WHEN 0 THEN first WHEN 1 THEN last ELSE first + 1 END AS page, iif(part = 2, last - first - 1, 1) AS pages,
+    CASE part WHEN 0 THEN min(end_address, (first + 1) * ${PAGE_BYTES}) - address WHEN 1 THEN end_address - last * ${PAGE_BYTES} ELSE (last - first - 1) * ${PAGE_BYTES} END AS bytes
+  FROM spans CROSS JOIN (SELECT 0 AS part UNION ALL SELECT 1 UNION ALL SELECT 2) WHERE first + part <= last)
+SELECT heap_id, page, max(pages) AS pages, sum(bytes) AS bytes, count(*) AS blocks, min(site) AS site, max(site) AS other_site, min(id) AS id
+FROM parts GROUP BY heap_id, page`;
 }
 
-export function heapsOf(heaps: readonly Row[], blocks: readonly Row[]): Heap[] {
+export function heapsOf(heaps: readonly Row[], used: readonly Row[]): Heap[] {
   const made = new Map<number, { row: Row; start: number; pages: Array<Page | undefined> }>();
   for (const row of heaps) made.set(Number(row.heap_id), { row, start: Math.floor(Number(row.start_address) / PAGE_BYTES) * PAGE_BYTES, pages: [] });
-  for (const row of blocks) {
+  for (const row of used) {
     const heap = made.get(Number(row.heap_id));
-    if (heap && Number(row.address) >= heap.start) addBlock(heap.pages, heap.start, { id: Number(row.id), address: Number(row.address), bytes: Number(row.bytes), site: Number(row.site ?? 0) });
+    const [index, n] = [Number(row.page) - (heap?.start ?? 0) / PAGE_BYTES, Number(row.pages)];
+    const [site, other] = [Number(row.site), Number(row.other_site)];
+    const page: Page = { bytes: Number(row.bytes) / n, blocks: Number(row.blocks), site: site === other ? site : -1, sites: site === other ? [site] : [site, other], example: Number(row.id) };
+    if (heap && index >= 0) for (let i = 0; i < n; i++) heap.pages[index + i] = page;
   }
   return [...made.values()].map(({ row, start, pages }) => {
     const topmost = pages.length - 1;

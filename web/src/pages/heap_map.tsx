@@ -9,7 +9,7 @@ import { number } from "../curves";
 import { placeOf } from "../findings";
 import { formatAddress, formatBlocks, formatBytes, formatCount, formatShare } from "../format";
 import { colourOfPage, HeapCanvas, type Colouring } from "../heap_canvas";
-import { heapsOf, isPinned, PAGE_BYTES, type Heap, type Page } from "../heap_pages";
+import { heapsOf, isPinned, PAGE_BYTES, pagesStatement, type Heap, type Page } from "../heap_pages";
 import { InstantForm, instantOf } from "../instant";
 import { formatInstant, instantText, parseInstant } from "../instants";
 import { openMenu, type MenuEntry } from "../menu";
@@ -17,14 +17,7 @@ import { Notice } from "../notice";
 import { ofShown, ShownProcess, useProcesses } from "../processes";
 import { isDark } from "../settings";
 
-const MAX_BLOCKS = 300000;
 const STEPS = 1000;
-
-function blocksStatement(process: number, atNs: number): string {
-  return `SELECT a.heap_id, a.address, coalesce(a.usable_bytes, a.size_bytes) AS bytes, a.allocation_id AS id, b.call_site_id AS site
-FROM allocations AS a JOIN backtraces AS b ON b.backtrace_id = a.backtrace_id
-WHERE a.alloc_ns <= ${atNs} AND ifnull(a.free_ns > ${atNs}, 1) AND a.heap_id IN (SELECT heap_id FROM heaps WHERE process_id = ${process}) LIMIT ${MAX_BLOCKS}`;
-}
 
 function heapsStatement(process: number, atNs: number): string {
   return `SELECT h.heap_id, h.kind, h.start_address, (SELECT e.end_address FROM heap_extents AS e WHERE e.heap_id = h.heap_id AND e.at_ns <= ${atNs} ORDER BY e.at_ns DESC LIMIT 1) AS end_then
@@ -45,26 +38,27 @@ function pageText({ heap, index }: Chosen, sites: ReadonlyMap<number, Row>): str
   const page = heap.pages[index];
   const where = `page ${formatAddress(heap.start + index * PAGE_BYTES)} of heap ${heap.id}`;
   if (!page) return `${where}: ${index > heap.topmost ? "free, above the topmost live block: can be trimmed" : "free"}`;
-  const blocks = formatBlocks(page.blocks.length);
-  const owner = page.site >= 0 ? `all of ${siteName(sites, page.site)}` : `of several call sites, one is ${siteName(sites, page.blocks[0]?.site ?? 0)}`;
+  const blocks = formatBlocks(page.blocks);
+  const owner = page.site >= 0 ? `all of ${siteName(sites, page.site)}` : `of several call sites, one is ${siteName(sites, page.sites[0] ?? 0)}`;
   return `${where}: ${formatShare(Math.min(1, page.bytes / PAGE_BYTES))} live, ${blocks} ${owner}${isPinned(page) ? ", which alone keeps this page" : ""}`;
 }
 
-function pageEntries(address: Address, page: Page, sites: ReadonlyMap<number, Row>): MenuEntry[] {
-  const kinds = [...new Set(page.blocks.map((block) => block.site))].slice(0, 4);
+function pageEntries(address: Address, { heap, index }: Chosen, page: Page, atNs: number, sites: ReadonlyMap<number, Row>): MenuEntry[] {
+  const start = heap.start + index * PAGE_BYTES;
   return [
-    ...kinds.map((site): MenuEntry => [`stacks of ${siteName(sites, site)}`, toView(address, "groups", { site: String(site), alive_at: null })]),
-    ...page.blocks.slice(0, 6).map((block): MenuEntry => [`block ${block.id}: ${formatBytes(block.bytes)} at ${formatAddress(block.address)}`, toView(address, "allocation", { argument: String(block.id), alive_at: null })]),
+    ...page.sites.map((site): MenuEntry => [`stacks of ${siteName(sites, site)}`, toView(address, "groups", { site: String(site), alive_at: null })]),
+    [`block ${page.example}, one of ${formatBlocks(page.blocks)}`, toView(address, "allocation", { argument: String(page.example), alive_at: null })],
+    ["blocks that begin on this page", toView(address, "allocations", { address_min: formatAddress(start), address_max: formatAddress(start + PAGE_BYTES - 1), alive_at: instantText(atNs) })],
   ];
 }
 
 function Legend({ colouring, dark }: { colouring: Colouring; dark: boolean }) {
-  const sample = (share: number): Page => ({ bytes: share * PAGE_BYTES, site: 1, blocks: [] });
+  const sample = (share: number): Page => ({ bytes: share * PAGE_BYTES, site: 1, sites: [1], blocks: 1, example: 0 });
   const swatch = (colour: string) => <span class="swatch" style={{ background: colour }} />;
   return (
     <p class="hint">
       A cell is a page of 4 KiB; addresses grow to the right and down.{" "}
-      {colouring === "use" ? <>Live: {[0.05, 0.35, 0.65, 1].map((share) => swatch(colourOfPage(sample(share), "use", dark)))} 0 to 100 %.</> : <>A colour stands for a call site, {swatch(colourOfPage({ bytes: 1, site: -1, blocks: [] }, "site", dark))} for several.</>}{" "}
+      {colouring === "use" ? <>Live: {[0.05, 0.35, 0.65, 1].map((share) => swatch(colourOfPage(sample(share), "use", dark)))} 0 to 100 %.</> : <>A colour stands for a call site, {swatch(colourOfPage({ ...sample(1), site: -1 }, "site", dark))} for several.</>}{" "}
       {swatch(colourOfPage(undefined, "use", dark))} free. A red dot: less than half of the page is live, and all of that is of one call site, which pins it.
     </p>
   );
@@ -115,17 +109,17 @@ function Maps({ address, process }: { address: Address; process: Row }) {
   const colouring: Colouring = valueOf(address, "colour") === "site" ? "site" : "use";
   const id = number(process, "process_id");
   const [chosen, setChosen] = useState<Chosen | null>(null);
-  const blocks = useSql(address.recording, blocksStatement(id, atNs));
+  const used = useSql(address.recording, pagesStatement(id, atNs));
   const rows = useSql(address.recording, heapsStatement(id, atNs));
   const names = useSql(address.recording, "SELECT * FROM sites LIMIT 20000");
   const sites = useMemo(() => new Map((names.data ?? []).map((row) => [Number(row.call_site_id), row])), [names.data]);
-  const heaps = useMemo(() => heapsOf(rows.data ?? [], blocks.data ?? []), [rows.data, blocks.data]);
+  const heaps = useMemo(() => heapsOf(rows.data ?? [], used.data ?? []), [rows.data, used.data]);
   const open = (heap: Heap) => (index: number, x: number, y: number) => {
     const page = heap.pages[index];
-    if (page) openMenu(x, y, pageText({ heap, index }, sites), pageEntries(address, page, sites));
+    if (page) openMenu(x, y, pageText({ heap, index }, sites), pageEntries(address, { heap, index }, page, atNs, sites));
   };
   return (
-    <div aria-busy={blocks.isLoading} class={blocks.isLoading ? "stale" : ""}>
+    <div aria-busy={used.isLoading} class={used.isLoading ? "stale" : ""}>
       <Slider address={address} atNs={atNs} endNs={endNs} />
       <p class="controls">
         <label>
@@ -138,11 +132,10 @@ function Maps({ address, process }: { address: Address; process: Row }) {
         <a href={apiAddress(address.recording, "heap-map", [["process", String(id)], ["alive_at", instant]])}>as one picture (SVG)</a>
       </p>
       <Legend colouring={colouring} dark={isDark()} />
-      {blocks.data?.length === MAX_BLOCKS && <p class="notice">Only the first {formatCount(MAX_BLOCKS)} live blocks are drawn; the picture has them all.</p>}
       <p class="flame-line" role="status">
         {chosen && pageText(chosen, sites)}
       </p>
-      {heaps.length === 0 && <Notice answer={blocks} empty="no heap had a page then" />}
+      {heaps.length === 0 && <Notice answer={used} empty="no heap had a page then" />}
       {heaps.map((heap) => (
         <section key={heap.id}>
           <HeapTitle heap={heap} />
