@@ -101,6 +101,11 @@ class Browser:
     def type(self, selector, text):
         self.call("POST", f"{self.session}/element/{self.find(selector)}/value", {"text": text})
 
+    def press(self, key, times=1):
+        """For whatever has the focus."""
+        strokes = [{"type": kind, "value": key} for kind in ("keyDown", "keyUp")] * times
+        self.call("POST", f"{self.session}/actions", {"actions": [{"type": "key", "id": "keyboard", "actions": strokes}]})
+
     def text(self, selector="body"):
         return self.run("return document.querySelector(arguments[0])?.innerText ?? ''", selector)
 

@@ -6,7 +6,9 @@ Each case ends with a look at the browser's console: no error of the page's, not
 """
 
 import contextlib
+import csv
 import gzip
+import io
 import json
 import os
 import sqlite3
@@ -232,6 +234,30 @@ def ask_sql(page, server):
         page.wait(f"the answer as {shape}", "return document.querySelector(arguments[0]) !== null", wanted)
 
 
+def csv_and_history(page, server):
+    """An answer is saved as the CSV that the server would give; what was asked is kept, the last first, and can be asked again."""
+    statements = ["SELECT 1 AS one", """SELECT 'a,b' AS "with, comma", 'say "hi"' AS y, NULL AS z, char(10) AS line UNION ALL SELECT 1.5, -7, '', 'plain'""", "SELECT 3 AS three"]
+    page.open(server.address + "view/last/sql")
+    for statement in statements:
+        replace_text(page, "textarea", statement + KEYS["Escape"] + KEYS["Control"] + KEYS["Enter"])
+        page.wait(f"the answer to {statement}", "return document.querySelector('main table') && location.search.includes(encodeURIComponent(arguments[0].slice(-5)).replaceAll('%20', '+').replaceAll(\"'\", '%27'))", statement)
+        rest(page)
+    page.open(server.address + "view/last/sql")
+    kept = page.run("return [...document.querySelectorAll('main select')].at(-1).innerText && [...[...document.querySelectorAll('main select')].at(-1).options].slice(1).map(o => o.value)")
+    expect(f"the history is {kept}", kept == statements[::-1])
+    page.run("const s = [...document.querySelectorAll('main select')].at(-1); s.value = arguments[0]; s.dispatchEvent(new Event('change', {bubbles: true}))", statements[1])
+    page.wait("the statement from the history", "return document.querySelector('textarea').value === arguments[0]", statements[1])
+    page.run("window.saved = []; const make = URL.createObjectURL; URL.createObjectURL = blob => { blob.text().then(text => saved.push(text)); return make.call(URL, blob); }")
+    page.type("textarea", KEYS["Control"] + KEYS["Enter"])
+    page.wait_for_text("say", "main table")
+    page.run("[...document.querySelectorAll('main button')].find(b => b.innerText === 'CSV').click()")
+    page.wait("a saved file", "return saved.length === 1")
+    saved = list(csv.reader(io.StringIO(page.run("return saved[0]"), newline="")))
+    expect(f"saved: {saved}", saved == [["with, comma", "y", "z", "line"], ["a,b", 'say "hi"', "", "\n"], ["1.5", "-7", "", "plain"]])
+    status, _, body = server.ask("/api/v1/last/sql?format=csv", "POST", statements[1])
+    expect("as the server's own", status == 200 and list(csv.reader(io.StringIO(body.decode(), newline=""))) == saved)
+
+
 def one_block(page, server):
     """From the rows to the life of a block, its realloc chain, and what else was at its address."""
     chain = json.loads(server.rows("/api/v1/last/realloc-chains", count="1"))[0]
@@ -245,6 +271,18 @@ def one_block(page, server):
     page.run("[...document.querySelectorAll('main tbody tr:first-child .cell')].find(cell => cell.innerText === '1').click()")
     follow(page, "the life of this block", "[role=menu]")
     page.wait("the block", "return location.pathname.endsWith('/allocation') && location.search.includes('argument=1')")
+    blocks = json.loads(post(server, "SELECT allocation_id, address, max(1, coalesce(usable_bytes, size_bytes)) AS bytes FROM allocations"))
+    for inside in (0, 7):  # of a block's own address, and of one within it
+        covering = {block["address"] + inside: [] for block in blocks if block["bytes"] > inside}
+        for address, ids in covering.items():
+            ids += [block["allocation_id"] for block in blocks if block["address"] <= address < block["address"] + block["bytes"]]
+        address, ids = max(((address, ids) for address, ids in covering.items() if len(ids) < 50), key=lambda pair: len(pair[1]))
+        expect("an address that several blocks had", len(ids) > 1)
+        page.open(f"{server.address}view/last/block?argument={address:#x}")
+        rest(page)
+        found = [row["allocation_id"] for row in json.loads(server.rows("/api/v1/last/block", argument=f"{address:#x}", count="50"))]
+        expect(f"at {address:#x} were {ids}, the server says {found}", sorted(found) == sorted(ids))
+        page.wait(f"a row for each of {ids}", "return document.querySelectorAll('main tbody tr').length === arguments[0]", len(ids))
 
 
 PAGE_BYTES = 4096
@@ -486,12 +524,13 @@ def every_view(page, server):
     """Each view of the navigation answers without a complaint, and is as wide as the window, wide and narrow."""
     for name in views_of(page, server):
         page.size(1300, 900)
-        page.open(f"{server.address}view/last/{name}")
+        page.open(f"{server.address}view/last/{name}?{ARGUMENTS.get(name, '')}")
         rest(page)
         wrong = page.run("return [...document.querySelectorAll('main [role=alert]')].map(e => e.innerText)")
         expect(f"{name} complains: {wrong}", not wrong)
-        for width in (1300, 420):
+        for width in (1300, 400):
             page.size(width, 900)
+            page.wait(f"a window of {width}", "return innerWidth === arguments[0]", width)
             page.wait(f"{name} no wider than a window of {width}", "return document.documentElement.scrollWidth <= innerWidth")  # pictures are drawn anew some frames later
     expect("the views open by a button", page.run("return getComputedStyle(document.querySelector('.views section')).display") == "none")
     page.click(".views-button")
@@ -521,6 +560,29 @@ def accessible(page, server):
                 if one["impact"] in ("serious", "critical"):
                     found.append(f"{name}, {theme}: {one['id']}: " + "; ".join(node["html"][:160] for node in one["nodes"][:3]))
     expect("axe finds:\n" + "\n".join(found), not found)
+
+
+CAN_HAVE_FOCUS = "a[href], button, input, select, textarea, summary, [tabindex]"
+
+
+def keyboard(page, server):
+    """The tab key reaches all that can be used, and what has the focus is seen to have it."""
+    page.size(1300, 900)
+    for name in ("overview", "leaks", "flamegraph", "tree", "heap-map", "allocations", "sql", "diff", "mmaps"):
+        page.open(f"{server.address}view/last/{name}")
+        rest(page)
+        page.run("""window.reached = new Set(); window.unseen = [];
+            document.addEventListener('focusin', ({target}) => {
+                const style = getComputedStyle(target);
+                if (style.outlineStyle === 'none' || parseFloat(style.outlineWidth) === 0) unseen.push(target.outerHTML.slice(0, 120));
+                reached.add(target); });""")
+        wanted = """[...document.querySelectorAll(arguments[0])].filter(e => e.tabIndex >= 0 && !e.disabled && e.checkVisibility() && e.getClientRects().length > 0)"""
+        n = page.run(f"return {wanted}.length", CAN_HAVE_FOCUS)
+        expect(f"{name} has {n} places for the focus", n > 10)
+        page.press(KEYS["Tab"], n + 5)
+        left, unseen = page.run(f"return [{wanted}.filter(e => !reached.has(e)).map(e => e.outerHTML.slice(0, 120)), unseen]", CAN_HAVE_FOCUS)
+        expect(f"{name}: the tab key leaves out {left}", not left)
+        expect(f"{name}: without a sign of the focus: {unseen}", not unseen)
 
 
 def clocks(page, server):
@@ -555,7 +617,7 @@ THREADS = ["threads"]
 PROGRAMS = {"one_block": [["realloc_edges"]], "two_recordings": [THREADS, ["leak_c"]], "navigation_by_content": [["groups", "tags"], ["groups", "phases"], THREADS],
             "shares": [["leak_c"]]}
 CASES = {case.__name__: case for case in (choose_range, finer_curves, instants, filter_and_unfold, flame_graph, ask_sql, one_block, heap_map, compared_instants, processes, navigation_by_content,
-                                          resident_memory, shares, two_recordings, source_file, pages_of_blocks, every_view, accessible, clocks, weight)}
+                                          resident_memory, shares, two_recordings, source_file, pages_of_blocks, csv_and_history, keyboard, every_view, accessible, clocks, weight)}
 
 
 def record(tools, folder, name, program, options=()):
