@@ -186,7 +186,7 @@ struct log_file {
  * never in a packed one. The program writes text and the marker LOG_QUESTION_MARKER with the number, then
  * n_asked; the recorder answer_path and status, then n_answered; the program n_read. One at a time.
  */
-#define LOG_QUESTION_MARKER "report "
+#define LOG_QUESTION_MARKER "mtrace report "
 
 enum {
     LOG_QUESTION_OFFSET = 2048,
@@ -236,7 +236,8 @@ struct log_segment {
     uint32_t first_node;        /* NODES: id of slot 0 */
     _Atomic uint32_t next;      /* link of the stacks: index + 1, 0 = end */
     uint64_t run_id; /* as in the file header: stale bytes of another file are not a segment */
-    uint64_t reserved[8];
+    _Atomic uint64_t writer; /* EVENTS, FILLING: who writes, for the program itself; 0: nobody */
+    uint64_t reserved[7];
 };
 
 /* ---- events --------------------------------------------------------------------------------- */

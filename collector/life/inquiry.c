@@ -8,6 +8,7 @@
 #include "collector/record/groups.h"
 #include "collector/record/record.h"
 #include "collector/record/state.h"
+#include "collector/record/unfinished.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -136,6 +137,7 @@ static int ask(struct log_file *log, struct log_question *question, const char *
     memcpy(question->text, text, n_bytes + 1);
     if (!put_marker(number))
         return ENOSPC;
+    (void)unfinished_wait();
     atomic_store_explicit(&question->n_asked, number, memory_order_release);
     status = wait_for_answer(log, question, number);
     if (status == ENOTCONN)

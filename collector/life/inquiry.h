@@ -7,6 +7,8 @@
  *          recorder's, opened and closed here.
  * Invariants
  *   IQ-1 One thread asks at a time; no other thread waits for anything but its turn to ask.
+ *   IQ-2 The recorder hears of a question when all that was stamped before its marker is committed, as far as
+ *        unfinished.h goes: the answer is what the finished recording says about that instant.
  * Threads: any. Signals: EDEADLK in a handler that interrupts the thread that asks. Failure: an errno value.
  */
 #ifndef MTRACE_COLLECTOR_INQUIRY_H

@@ -342,6 +342,7 @@ static void begin_filling(struct log_segment *segment, enum log_segment_kind kin
         memset(segment_payload(segment), 0, LOG_SEGMENT_PAYLOAD_BYTES);
     segment->kind = kind;
     segment->thread = 0;
+    atomic_store_explicit(&segment->writer, 0, memory_order_relaxed);
     segment->base_ticks = now.ticks;
     segment->base_monotonic_ns = now.monotonic_ns;
     segment->first_node = 0;

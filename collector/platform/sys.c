@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/membarrier.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <sys/mman.h>
@@ -206,6 +207,18 @@ uint64_t sys_clock_ns(int clock)
     if (call(SYS_clock_gettime, clock, word(&time), 0, 0, 0, 0) < 0)
         return 0;
     return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
+}
+
+/* Whoever was not registered before is so from now on, which costs nothing but a barrier when the kernel changes threads. */
+long sys_barrier_all(void)
+{
+    long result = call(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0, 0, 0, 0);
+
+    if (result != -EPERM || sys_is_forbidden())
+        return result;
+    result = call(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0, 0, 0, 0);
+    return result < 0 ? result
+                      : call(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0, 0, 0, 0);
 }
 
 void sys_nap(uint64_t ns)

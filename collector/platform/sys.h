@@ -65,6 +65,8 @@ bool sys_may_read_tsc(void);
 uint64_t sys_limit(int resource);
 /* Nanoseconds of a CLOCK_*, 0 when the kernel refuses. */
 uint64_t sys_clock_ns(int clock);
+/* Every other thread of the process passes a full memory barrier before it returns; negative: who knows. */
+long sys_barrier_all(void);
 /* Sleeps so long, or until a signal. */
 void sys_nap(uint64_t ns);
 long sys_random(void *buffer, size_t size_bytes);

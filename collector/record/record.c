@@ -96,6 +96,7 @@ static void use_segment(struct thread *thread, struct log_segment *segment)
     unsigned char *payload = segment_payload(segment);
     uint32_t used = atomic_load_explicit(&segment->committed_bytes, memory_order_relaxed);
 
+    atomic_store_explicit(&segment->writer, (uintptr_t)thread, memory_order_relaxed);
     thread->segment = segment;
     thread->cursor = (uint64_t *)(void *)(payload + used);
     thread->limit = thread_limit_of(segment);
@@ -167,6 +168,17 @@ static void settle_group(struct thread *thread, uint64_t ticks)
         thread->limit = NULL;
 }
 
+/* No stamp of a segment is older than the name of who writes it (unfinished.h). */
+static uint64_t later_ticks(const struct thread *thread, uint64_t ticks)
+{
+    uint64_t now;
+
+    atomic_signal_fence(memory_order_seq_cst);
+    now = clock_ticks_after();
+    ticks = ticks < now ? now : ticks;
+    return ticks < thread->base_ticks ? thread->base_ticks : ticks;
+}
+
 /* Room for one record and its 40 bits of time; *ticks may become later (RC-1 and RC-2 hold). */
 static MTRACE_COLD bool make_room_slow(struct thread *thread, uint64_t *ticks)
 {
@@ -177,8 +189,7 @@ static MTRACE_COLD bool make_room_slow(struct thread *thread, uint64_t *ticks)
             segment_count_drop(segment_drop_reason());
             return false;
         }
-        if (*ticks < thread->base_ticks)
-            *ticks = thread->base_ticks;
+        *ticks = later_ticks(thread, *ticks);
     }
     if ((*ticks - thread->base_ticks) >> LOG_TIME_BITS)
         write_time_base(thread, *ticks);
@@ -247,14 +258,31 @@ static bool is_side_open(void)
     return false;
 }
 
-static MTRACE_COLD void write_side(const struct draft *draft, uint64_t ticks)
+/* The stamp comes next. False: counted. */
+static bool has_side_room(struct side_place *place)
+{
+    bool has_room = side_reserve(place);
+
+    if (!has_room)
+        segment_count_drop(LOG_DROP_NESTED);
+    return has_room;
+}
+
+static void fill_side(const struct side_place *place, const struct draft *draft, uint64_t ticks)
 {
     uint32_t group = g_thread.group;
 
     if (group != LOG_GROUP_ROOT)
         groups_define(group);
-    if (!side_write(draft->words, draft->n_words, ticks, g_thread.index, group))
-        segment_count_drop(LOG_DROP_NESTED);
+    side_write(place, draft->words, draft->n_words, ticks, g_thread.index, group);
+}
+
+static MTRACE_COLD void write_side(const struct draft *draft)
+{
+    struct side_place place;
+
+    if (has_side_room(&place))
+        fill_side(&place, draft, clock_ticks_after());
 }
 
 static uint64_t address_word(const void *block)
@@ -331,7 +359,7 @@ static MTRACE_COLD void alloc_aside(const void *block, size_t size_bytes, enum l
         return;
     extent = extent_of(block, size_bytes, call, known);
     draft_alloc(&draft, block, &extent, alignment);
-    write_side(&draft, clock_ticks_after());
+    write_side(&draft);
 }
 
 /* Returns the node of its stack. */
@@ -448,7 +476,7 @@ static MTRACE_COLD void free_aside(const void *block)
     struct draft draft = {.words = {LOG_FREE, address_word(block)}, .n_words = 2};
 
     if (is_side_open())
-        write_side(&draft, clock_ticks_before());
+        write_side(&draft);
 }
 
 MTRACE_INLINE uint32_t write_free(const void *block, const struct unwind_origin *origin,
@@ -522,6 +550,22 @@ static uint64_t ticks_of_call(const struct thread *thread, uint64_t began, uint6
     return began < ended ? ended - began : 0;
 }
 
+static MTRACE_COLD void realloc_aside(const void *block, const void *old, size_t size_bytes,
+                                      enum log_call call, uint64_t began_ticks,
+                                      const struct usable *known)
+{
+    struct extent extent = extent_of(block, size_bytes, call, known);
+    struct side_place place;
+    struct draft draft;
+    uint64_t ticks;
+
+    if (!has_side_room(&place))
+        return;
+    ticks = clock_ticks_after();
+    draft_realloc(&draft, block, old, &extent, ticks - began_ticks);
+    fill_side(&place, &draft, ticks);
+}
+
 static uint32_t write_realloc(const void *block, const void *old, size_t size_bytes,
                               enum log_call call, uint64_t began_ticks,
                               const struct unwind_origin *origin, const struct usable *known)
@@ -534,13 +578,12 @@ static uint32_t write_realloc(const void *block, const void *old, size_t size_by
 
     if (mtrace_unlikely(!thread && !is_side_open()))
         return LOG_NODE_NONE;
-    ticks = clock_ticks_after();
-    extent = extent_of(block, size_bytes, call, known);
     if (mtrace_unlikely(!thread)) {
-        draft_realloc(&draft, block, old, &extent, ticks - began_ticks);
-        write_side(&draft, ticks);
+        realloc_aside(block, old, size_bytes, call, began_ticks, known);
         return LOG_NODE_NONE;
     }
+    ticks = clock_ticks_after();
+    extent = extent_of(block, size_bytes, call, known);
     node = capture_node(thread, origin);
     if (make_room(thread, &ticks)) {
         draft_realloc(&draft, block, old, &extent, ticks_of_call(thread, began_ticks, ticks));
@@ -624,7 +667,7 @@ void record_event(enum log_event_kind kind, uint64_t address, const uint64_t *wo
         draft.words[i] = words[i];
     if (mtrace_unlikely(!thread)) {
         if (is_side_open())
-            write_side(&draft, clock_ticks_after());
+            write_side(&draft);
         return;
     }
     uint64_t ticks = clock_ticks_after();
@@ -643,7 +686,7 @@ void record_note(enum log_event_kind kind, uint32_t value, uint64_t address)
 
     if (!thread) {
         if (is_side_open())
-            write_side(&draft, clock_ticks_after());
+            write_side(&draft);
         return;
     }
     write_draft(thread, &draft, clock_ticks_after());

@@ -24,15 +24,19 @@ static void write_group(struct log_side_record *record, uint32_t group)
     record->words[1] |= code >> 24 << LOG_ADDRESS_BITS;
 }
 
-bool side_write(const uint64_t *words, unsigned n_words, uint64_t ticks, uint32_t thread,
-                uint32_t group)
+bool side_reserve(struct side_place *ret)
 {
-    struct log_segment *segment;
-    struct log_side_record *record = segment_reserve(&g_shared, RECORD_BYTES, &segment);
+    ret->record = segment_reserve(&g_shared, RECORD_BYTES, &ret->segment);
+    atomic_signal_fence(memory_order_seq_cst); /* SD-3 */
+    return ret->record != NULL;
+}
+
+void side_write(const struct side_place *place, const uint64_t *words, unsigned n_words,
+                uint64_t ticks, uint32_t thread, uint32_t group)
+{
+    struct log_side_record *record = place->record;
     uint32_t done_bytes;
 
-    if (!record)
-        return false;
     for (unsigned i = 0; i < n_words; i++)
         record->words[i] = words[i];
     write_group(record, group);
@@ -40,9 +44,8 @@ bool side_write(const uint64_t *words, unsigned n_words, uint64_t ticks, uint32_
     record->thread = thread;
     atomic_store_explicit(&record->valid, LOG_SIDE_VALID, memory_order_release);
     /* In a SIDE segment committed_bytes counts whole records, wherever they are (SD-2). */
-    done_bytes =
-        atomic_fetch_add_explicit(&segment->committed_bytes, RECORD_BYTES, memory_order_acq_rel);
+    done_bytes = atomic_fetch_add_explicit(&place->segment->committed_bytes, RECORD_BYTES,
+                                           memory_order_acq_rel);
     if (done_bytes + RECORD_BYTES == FULL_BYTES)
-        segment_seal(segment);
-    return true;
+        segment_seal(place->segment);
 }

@@ -190,6 +190,7 @@ static void put_segment(struct thread *thread)
     atomic_signal_fence(memory_order_seq_cst); /* TH-5: lost rather than given away twice */
     if (!segment)
         return;
+    atomic_store_explicit(&segment->writer, 0, memory_order_relaxed);
     used = atomic_load_explicit(&segment->committed_bytes, memory_order_relaxed);
     if (used + PARTIAL_BYTES < LOG_SEGMENT_PAYLOAD_BYTES)
         segment_put_partial(segment);

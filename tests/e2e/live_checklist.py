@@ -58,7 +58,7 @@ def books(place):
 
 
 def marker_of(place, number):
-    return ask(place / "run.db", "SELECT at_ns FROM markers WHERE name = ?", f"report {number}")[0]["at_ns"]
+    return ask(place / "run.db", "SELECT at_ns FROM markers WHERE name = ?", f"mtrace report {number}")[0]["at_ns"]
 
 
 def sums(found, columns=FIGURES):

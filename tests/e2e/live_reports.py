@@ -31,7 +31,7 @@ def timeless(table):
 def check_moment(tools, place, database, when, first_number):
     names = ["threads", "stacks", "groups", "tags", "flows", "json"]
     reports = {name: (place / f"{when}.{name}").read_text() for name in names}
-    marks = {name: ask(database, "SELECT at_ns FROM markers WHERE name = ?", f"report {first_number + i}")[0]["at_ns"]
+    marks = {name: ask(database, "SELECT at_ns FROM markers WHERE name = ?", f"mtrace report {first_number + i}")[0]["at_ns"]
              for i, name in enumerate(names)}
     live_by_thread, n_threads = check_threads(database, reports["threads"], marks["threads"])
     live_by_stack = check_stacks(database, reports["stacks"], marks["stacks"])
@@ -40,7 +40,7 @@ def check_moment(tools, place, database, when, first_number):
         if name not in commands:
             continue
         cut = place / f"{when}.{name}.db"
-        run([tools.importer, "--slim", "--no-symbols", "--until-marker", f"report {first_number + i}", place / "run.dat", cut], place)
+        run([tools.importer, "--slim", "--no-symbols", "--until-marker", f"mtrace report {first_number + i}", place / "run.dat", cut], place)
         wanted = run([tools.query, commands[name], "--csv", "--count", "0", cut], place).stdout
         expect(f"{when}: {name} of the cut", timeless(rows(reports[name])), timeless(rows(wanted)))
     live = {name: ask(database, f"SELECT total(size_bytes) AS n {BORN} AND {LIVE}", marks[name])[0]["n"] for name in names}
