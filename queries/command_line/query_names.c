@@ -111,3 +111,15 @@ int query_names_assign(const char **names, int n_names, struct query_names *ret,
     }
     return 0;
 }
+
+int query_names_assign_sealed(const char *database, const char *const *names, int n_names,
+                              struct query_names *ret, struct error *err)
+{
+    int rc = queries_find_command(n_names > 0 ? names[0] : "summary", &ret->command, err);
+
+    ret->n_arguments = 0;
+    ret->database = rc == 0 && ret->command->needs_database ? database : NULL;
+    for (int i = 1; rc == 0 && i < n_names && ret->n_arguments < QUERY_MAX_NAMES; i++)
+        ret->arguments[ret->n_arguments++] = names[i];
+    return rc;
+}

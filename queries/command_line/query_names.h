@@ -22,4 +22,8 @@ struct query_names {
 /* names are sorted in place. */
 int query_names_assign(const char **names, int n_names, struct query_names *ret, struct error *err);
 
+/* The same where the database is given already, and no name is looked for among files. */
+int query_names_assign_sealed(const char *database, const char *const *names, int n_names,
+                              struct query_names *ret, struct error *err);
+
 #endif

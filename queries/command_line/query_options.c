@@ -17,6 +17,7 @@ enum option_key {
     KEY_USAGE = 0x100,
     KEY_JSON,
     KEY_CSV,
+    KEY_ABOUT,
     KEY_PARAMETER = 0x1000, /* and the parameter's index */
 };
 
@@ -42,6 +43,9 @@ static const struct argp_option option_table[] = {
     {"csv", KEY_CSV, NULL, 0, "the same as --format csv", GROUP_OUTPUT},
     {"output", KEY_OUTPUT, "FILE", 0, "write there instead of to stdout", GROUP_OUTPUT},
     {"force", KEY_FORCE, NULL, 0, "overwrite FILE", GROUP_OUTPUT},
+    {"about", KEY_ABOUT, "FILE", 0,
+     "the database, and no other name is of a file: for questions of those you trust less",
+     GROUP_OUTPUT},
     {"help", KEY_HELP, NULL, 0, "print this and exit", -1},
     {"usage", KEY_USAGE, NULL, 0, "print the options in short and exit", -1},
     {"version", KEY_VERSION, NULL, 0, "print the version and exit", -1},
@@ -110,6 +114,23 @@ static void set(struct parser *parser, const char *name, const char *value)
         parser->rc = queries_set(parser->question, name, value, parser->err);
 }
 
+/* Once: whoever says it first writes the rest of the words, or reads them. */
+static void set_only_file(struct parser *parser, const char *path)
+{
+    if (parser->line->only_file && parser->rc == 0)
+        parser->rc = error_set(parser->err, ERROR_USAGE, "--about is given twice");
+    parser->line->only_file = path;
+    queries_seal(parser->question);
+}
+
+static int check_sealed(const struct command_line *line, struct error *err)
+{
+    if (line->only_file && (line->output_path || line->is_forced))
+        return error_set(err, ERROR_USAGE, "%s: a question of this kind names no files",
+                         line->output_path ? "--output" : "--force");
+    return 0;
+}
+
 static void add_name(struct parser *parser, const char *text)
 {
     const char *equals = strchr(text, '=');
@@ -166,6 +187,9 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
     case KEY_FORCE:
         parser->line->is_forced = true;
         break;
+    case KEY_ABOUT:
+        set_only_file(parser, text);
+        break;
     case KEY_JSON:
         set(parser, "format", "json");
         break;
@@ -212,6 +236,11 @@ int query_options_parse(int argc, char **argv, struct queries *question, struct 
     if (argp_parse(&argp, argc, argv, ARGP_NO_HELP | ARGP_IN_ORDER, NULL, &parser) != 0)
         return error_set(err, ERROR_USAGE, "the command line cannot be read");
     if (parser.rc == 0)
-        parser.rc = query_names_assign(parser.names, parser.n_names, &ret->names, err);
+        parser.rc = check_sealed(ret, err);
+    if (parser.rc == 0)
+        parser.rc = ret->only_file
+                        ? query_names_assign_sealed(ret->only_file, parser.names, parser.n_names,
+                                                    &ret->names, err)
+                        : query_names_assign(parser.names, parser.n_names, &ret->names, err);
     return parser.rc;
 }

@@ -21,6 +21,7 @@ struct queries;
 struct command_line {
     struct query_names names;
     const char *output_path; /* NULL: stdout */
+    const char *only_file;   /* NULL: any name may be of one */
     bool is_forced;
 };
 

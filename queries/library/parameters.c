@@ -267,6 +267,15 @@ long queries_find_parameter(const char *name, size_t length)
     return filter ? N_PARAMETERS + (filter - filter_parameters) : -1;
 }
 
+bool queries_names_file(const char *name)
+{
+    struct queries_parameter parameter;
+    long index = queries_find_parameter(name, strlen(name));
+
+    return index >= 0 && queries_parameter_at((size_t)index, &parameter) && parameter.value
+           && strcmp(parameter.value, "FILE") == 0;
+}
+
 void parameters_init(struct query_options *options)
 {
     *options = (struct query_options){.count = -1, .min_share = -1};

@@ -91,6 +91,11 @@ void queries_set_command(struct queries *question, const struct command *command
     question->options.command = command;
 }
 
+void queries_seal(struct queries *question)
+{
+    question->options.is_sealed = true;
+}
+
 int queries_set_database(struct queries *question, const char *path, struct error *err)
 {
     return keep(question, path, &question->options.database_path, err);
@@ -113,6 +118,8 @@ int queries_set(struct queries *question, const char *name, const char *value, s
 
     if (index < 0)
         return error_set(err, ERROR_USAGE, "'%.100s' is no parameter", name);
+    if (question->options.is_sealed && queries_names_file(name))
+        return error_set(err, ERROR_USAGE, "%.100s: a question of this kind names no files", name);
     rc = keep(question, value ? value : "yes", &text, err);
     return rc == 0 ? parameters_set(&question->options, (size_t)index, text, err) : rc;
 }

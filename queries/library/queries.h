@@ -51,6 +51,10 @@ void queries_free(struct queries *question);
 
 void queries_set_command(struct queries *question, const struct command *command);
 
+/* From now on parameters and arguments open no file: for questions of those who may not read and write what
+ * we may. */
+void queries_seal(struct queries *question);
+
 /* These copy the text. value NULL is "yes". */
 int queries_set_database(struct queries *question, const char *path, struct error *err);
 int queries_add_argument(struct queries *question, const char *text, struct error *err);

@@ -29,4 +29,7 @@ bool queries_parameter_at(size_t index, struct queries_parameter *ret_parameter)
 /* The index of a name of so many characters; -1: there is none. */
 long queries_find_parameter(const char *name, size_t length);
 
+/* Whether the parameter of that name names a file of the machine that answers. */
+bool queries_names_file(const char *name);
+
 #endif

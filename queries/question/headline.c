@@ -60,7 +60,9 @@ int headline_print(struct query *query, int64_t process_id, struct error *err)
     if (rc != 0)
         return rc;
     headline_filters(query, filters, sizeof(filters));
-    (void)fprintf(query->out, "%s  %s%s\n", query->options->database_path, text, filters);
+    if (!query->options->is_sealed) /* else who asked has never heard of the file */
+        (void)fprintf(query->out, "%s  ", query->options->database_path);
+    (void)fprintf(query->out, "%s%s\n", text, filters);
     return notes_of_what_is_missing(query, print_line, err);
 }
 

@@ -60,6 +60,7 @@ struct query_options {
     bool is_wide;
     bool has_stacks; /* the stack of each row is asked for, too */
     bool is_sql_shown;
+    bool is_sealed; /* the database is the only file that is opened */
 };
 
 struct query {

@@ -308,6 +308,10 @@ static int prepare_runs(const struct query *query, struct query_options *sides,
 {
     int rc = stack_measure_of(query, ret_measure, err);
 
+    if (rc == 0 && query->options->is_sealed)
+        return error_set(
+            err, ERROR_USAGE,
+            "diff: a question of this kind names no files; it may name two instants: at=A at=B");
     if (rc == 0 && !query->options->measure && *ret_measure != STACK_MEASURE_LIVE)
         *ret_measure = STACK_MEASURE_LEAKED; /* allocations minus frees */
     sides[1].database_path = query->options->arguments[0];

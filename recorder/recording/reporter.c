@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "recorder/recording/reporter.h"
 
+#include "recorder/recording/question_words.h"
+
 #include <errno.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -10,10 +12,8 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include <wordexp.h>
 
 enum {
-    MOST_WORDS = 64,
     EXIT_NOT_RUN = 127,
 };
 
@@ -54,8 +54,8 @@ static bool import(const struct reporter_job *job, const char *database, bool ha
 
 /* A question as words; --no-symbols is a word of the import. */
 struct question {
-    wordexp_t expanded;
-    const char *words[MOST_WORDS];
+    struct question_words split;
+    const char *words[QUESTION_WORDS_MOST + 5];
     bool has_symbols;
 };
 
@@ -65,18 +65,19 @@ static bool parse(struct question *question, const struct reporter_job *job, con
     size_t n = 0;
 
     question->has_symbols = true;
-    if (wordexp(text, &question->expanded, WRDE_NOCMD | WRDE_UNDEF) != 0)
+    if (!question_words_split(&question->split, text) || question->split.n == 0)
         return false;
     question->words[n++] = job->programs->query;
-    for (size_t i = 0; i < question->expanded.we_wordc && n < MOST_WORDS - 2; i++) {
-        if (strcmp(question->expanded.we_wordv[i], "--no-symbols") == 0)
+    question->words[n++] = "--about";
+    question->words[n++] = database;
+    for (size_t i = 0; i < question->split.n; i++) {
+        if (strcmp(question->split.words[i], "--no-symbols") == 0)
             question->has_symbols = false;
         else
-            question->words[n++] = question->expanded.we_wordv[i];
+            question->words[n++] = question->split.words[i];
     }
-    question->words[n++] = database;
     question->words[n] = NULL;
-    return question->expanded.we_wordc > 0 && question->expanded.we_wordc < MOST_WORDS - 3;
+    return true;
 }
 
 static bool empty(int fd, off_t start)

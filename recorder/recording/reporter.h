@@ -9,7 +9,8 @@
  *          marker into the log, which is the instant, and reads the answer from a descriptor of ours.
  * Invariants
  *   RP-1 One question at a time of each log: the next one is looked at when the answer was read.
- *   RP-2 Whatever the header page says, words are the arguments of mtrace-query alone, and no shell's.
+ *   RP-2 Whatever the header page says, words are the arguments of mtrace-query alone, and of no shell; and none of
+ *        them names a file (mtrace-query --about): the program may have fewer privileges than we have.
  *   RP-3 A question is answered, if only by an error, unless we are killed.
  * Threads: one.
  */

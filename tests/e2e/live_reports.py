@@ -3,6 +3,7 @@
 """live_reports.py PART: reports that a program asks for while it runs are what its database says about that instant, to the byte.
 
 server   a multithreaded server asks in the midst of its work and at its end, about threads, stacks, groups, tags and flows
+sealed   questions that would have files opened, or the environment read, that belong to the recorder and not to the program
 bad      questions that cannot be answered: senseless ones, without a recorder, in a fork child, from many threads, of a recorder that is gone
 every    mtrace-record writes reports by itself, by time and by signal
 """
@@ -74,7 +75,7 @@ def bad(tools, place):
     expect("senseless questions", said(outcome), {
         "command": "EINVAL", "shell": "EINVAL", "substitution": "EINVAL", "nothing": "EINVAL", "null": "EINVAL", "endless": "E2BIG",
         "descriptor": "EBADF", "sensible": "0"})
-    for word in ("unknown command 'nonsense'", "not understood: groups | cat"):
+    for word in ("unknown command 'nonsense'", "'|' is one name too many", "'$(id)' is one name too many"):
         if word not in outcome.stderr:
             raise Failure(f"not said: {word}\n{outcome.stderr}")
     expect("many threads", said(recorded("together")), {"together": "0"})
@@ -86,6 +87,22 @@ def bad(tools, place):
     expect("no collector", set(said(run([asking, "senseless"], place)).values()), {"ENOTCONN"})
     outcome = run(["sh", "-c", '"$@" | cat', "sh", tools.record, "-q", "-f", "-o", place / "bad.dat", "--", asking, "left_alone"], place, status=None)
     expect("a recorder that is gone", said(outcome), {"again": "ENOTCONN"})
+
+
+# ---- what the recorder may and the program may not ----
+
+def sealed(tools, place):
+    secret = "a-secret-of-the-recorder"
+    (place / "read").write_text(f"leak:{secret}\n{secret}\n")
+    run([tools.record, "-q", "-o", place / "run.dat", "--", tools.workloads / "asking", "wait"], place)
+    run([tools.importer, place / "run.dat", place / "other.db"], place)
+    outcome = run([tools.record, "-q", "-f", "-o", place / "run.dat", "--", tools.workloads / "asking", "unprivileged"], place,
+                  {"SECRET": secret})
+    answers = said(outcome)
+    expect("what was answered", {name for name, code in answers.items() if code != "EINVAL"}, {"harmless"})
+    expect("files", sorted(p.name for p in place.iterdir() if not p.name.startswith("run.dat")), ["other.db", "read"])
+    if secret in outcome.stderr or "words\n$SECRET" not in outcome.stderr:
+        raise Failure(f"the environment of the recorder was put into words:\n{outcome.stderr}")
 
 
 # ---- without a word of the program ----
@@ -129,7 +146,7 @@ def every(tools, place):
     run([tools.record, "--report-signal", "HUP", "true"], place, status=2)
 
 
-PARTS = {"server": server, "bad": bad, "every": every}
+PARTS = {"server": server, "sealed": sealed, "bad": bad, "every": every}
 
 
 def main():

@@ -37,6 +37,29 @@ static void senseless(void)
     say("sensible", mtrace_report("threads --csv", open("/dev/null", O_WRONLY)));
 }
 
+/* What we may not do ourselves, but our recorder may: the folder we are in is root's, and closed to us. */
+static void unprivileged(void)
+{
+    static const char *const questions[] = {
+        "summary -o written",       "summary --output=written",
+        "summary --outp written",   "summary -wo written",
+        "summary --force",          "leaks --suppressions read",
+        "leaks suppressions=read",  "diff other.db",
+        "--about other.db summary", "summary other.db",
+        "summary --output",         "summary -- -o written",
+    };
+    char what[20];
+
+    for (size_t i = 0; i < sizeof(questions) / sizeof(questions[0]); i++) {
+        snprintf(what, sizeof(what), "question%zu", i);
+        say(what, mtrace_report(questions[i], STDERR_FILENO));
+    }
+    mtrace_report("sql \"SELECT '$SECRET' AS words\" --csv", STDERR_FILENO);
+    mtrace_report("sql $SECRET", STDERR_FILENO);
+    mtrace_report("sql *", STDERR_FILENO);
+    say("harmless", mtrace_report("threads --csv", STDERR_FILENO));
+}
+
 static void *ask_at_once(void *argument)
 {
     char question[100];
@@ -156,8 +179,9 @@ int main(int argc, char **argv)
         const char *name;
         void (*run)(void);
     } parts[] = {
-        {"senseless", senseless}, {"together", together},     {"in_handler", in_handler},
-        {"in_child", in_child},   {"left_alone", left_alone}, {"wait", wait_for_end},
+        {"senseless", senseless},       {"together", together}, {"in_handler", in_handler},
+        {"unprivileged", unprivileged}, {"in_child", in_child}, {"left_alone", left_alone},
+        {"wait", wait_for_end},
     };
 
     for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
