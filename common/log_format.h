@@ -29,6 +29,8 @@
  *   LF-6  Within one EVENTS segment the times of a thread never decrease.
  *   LF-7  A group other than LOG_GROUP_UNTRACKED and LOG_GROUP_ROOT is defined before an event of its
  *         log names it.
+ *   LF-8  No event of an EVENTS segment began more than LOG_EARLY_TICKS before base_ticks: where a long
+ *         realloc is the first one, the base is its beginning, and has no base_monotonic_ns.
  */
 #ifndef MTRACE_COMMON_LOG_FORMAT_H
 #define MTRACE_COMMON_LOG_FORMAT_H
@@ -47,6 +49,7 @@ enum {
     LOG_SEGMENT_HEADER_BYTES = 128,
     LOG_SEGMENT_PAYLOAD_BYTES = LOG_SEGMENT_BYTES - LOG_SEGMENT_HEADER_BYTES,
     LOG_MAX_SEGMENTS = 1 << 20, /* 64 GiB of raw log */
+    LOG_EARLY_TICKS = 1 << 16,  /* LF-8 */
     LOG_ALLOCATOR_BYTES = 24,
     LOG_WHY_BYTES = 160,
 };
@@ -231,7 +234,7 @@ struct log_segment {
                                          exceed the payload */
     uint32_t thread;                  /* EVENTS: thread of the first record; 0 = none yet */
     uint32_t index;                   /* of this segment in the file */
-    uint64_t base_ticks;              /* EVENTS: times are relative to this */
+    uint64_t base_ticks;              /* EVENTS: times are relative to this (LF-8) */
     uint64_t base_monotonic_ns; /* CLOCK_MONOTONIC read together with base_ticks; 0: not read */
     uint32_t first_node;        /* NODES: id of slot 0 */
     _Atomic uint32_t next;      /* link of the stacks: index + 1, 0 = end */

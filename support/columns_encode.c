@@ -279,10 +279,10 @@ static unsigned put_old(struct encoder *encoder, uint64_t address, uint32_t *ret
 }
 
 /* The call began this many units before the event's own rounded time. */
-static uint64_t rounded_duration(const struct encoder *encoder, const uint64_t *words)
+static uint64_t rounded_duration(const struct encoder *encoder, const uint64_t *words,
+                                 uint64_t duration)
 {
     uint64_t absolute = encoder->base + event_time(words);
-    uint64_t duration = words[3] >> LOG_ADDRESS_BITS;
 
     return (absolute >> encoder->shift) - ((absolute - duration) >> encoder->shift);
 }
@@ -293,7 +293,7 @@ static void put_realloc(struct encoder *encoder, const uint64_t *words, uint32_t
     uint8_t *op = encoder->at[COLUMN_OP]++;
 
     *op = (uint8_t)put_old(encoder, words[3] & address_mask, ret_block);
-    put(encoder, COLUMN_TIME_MORE, rounded_duration(encoder, words));
+    put(encoder, COLUMN_TIME_MORE, rounded_duration(encoder, words, words[3] >> LOG_ADDRESS_BITS));
 }
 
 static unsigned encode_free(struct encoder *encoder, struct predictor_node *node, uint64_t address)
@@ -351,6 +351,16 @@ static void encode_narrow(struct encoder *encoder, const uint64_t *words)
 
 /* ---- everything else ------------------------------------------------------------------------- */
 
+/* Word 2: a long realloc's beginning is rounded like its end, and so stays behind what its thread did before. */
+static uint64_t rounded_wide(const struct encoder *encoder, const uint64_t *words)
+{
+    uint64_t duration = words[2] >> 8;
+
+    if ((words[0] & 255) != LOG_REALLOC_WIDE || duration > encoder->base + event_time(words))
+        return words[2];
+    return (words[2] & 255) | rounded_duration(encoder, words, duration) << encoder->shift << 8;
+}
+
 /* COLUMN_RAW: kind, then node, address and the other words; the time as for all. */
 static void encode_raw(struct encoder *encoder, const uint64_t *words, size_t n_words)
 {
@@ -369,7 +379,7 @@ static void encode_raw(struct encoder *encoder, const uint64_t *words, size_t n_
     put(encoder, COLUMN_RAW, words[0] >> 32);
     put(encoder, COLUMN_RAW, words[1] & address_mask);
     for (size_t i = 2; i < n_words; i++)
-        put(encoder, COLUMN_RAW, words[i]);
+        put(encoder, COLUMN_RAW, i == 2 ? rounded_wide(encoder, words) : words[i]);
     put_time(encoder, event_time(words));
 }
 

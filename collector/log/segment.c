@@ -329,9 +329,10 @@ static bool has_reservations(enum log_segment_kind kind)
 }
 
 /* SG-3. Bytes of an earlier filling would look like valid records of the other kinds. */
-static void begin_filling(struct log_segment *segment, enum log_segment_kind kind)
+static void begin_filling(struct log_segment *segment, enum log_segment_kind kind, uint64_t since)
 {
     struct clock_instant now = clock_now();
+    bool is_early = segment_is_early(since, now.ticks);
 
     atomic_store_explicit(&segment->state, LOG_STATE_FREE, memory_order_relaxed);
     atomic_store_explicit(&segment->committed_bytes, 0, memory_order_relaxed);
@@ -343,8 +344,8 @@ static void begin_filling(struct log_segment *segment, enum log_segment_kind kin
     segment->kind = kind;
     segment->thread = 0;
     atomic_store_explicit(&segment->writer, 0, memory_order_relaxed);
-    segment->base_ticks = now.ticks;
-    segment->base_monotonic_ns = now.monotonic_ns;
+    segment->base_ticks = is_early ? since : now.ticks;
+    segment->base_monotonic_ns = is_early ? 0 : now.monotonic_ns;
     segment->first_node = 0;
     segment->run_id = g_log->run_id;
     segment->sequence = atomic_fetch_add_explicit(&g_log->next_sequence, 1, memory_order_relaxed);
@@ -356,7 +357,7 @@ static void begin_filling(struct log_segment *segment, enum log_segment_kind kin
     }
 }
 
-struct log_segment *segment_take(enum log_segment_kind kind)
+static struct log_segment *take(enum log_segment_kind kind, uint64_t since)
 {
     struct log_segment *segment;
 
@@ -366,8 +367,18 @@ struct log_segment *segment_take(enum log_segment_kind kind)
         segment = pop(&g_log->free_stack);
     while (!segment && grow());
     if (segment)
-        begin_filling(segment, kind);
+        begin_filling(segment, kind, since);
     return segment;
+}
+
+struct log_segment *segment_take(enum log_segment_kind kind)
+{
+    return take(kind, SEGMENT_FROM_NOW);
+}
+
+struct log_segment *segment_take_events(uint64_t since)
+{
+    return take(LOG_SEGMENT_EVENTS, since);
 }
 
 void segment_seal(struct log_segment *segment)

@@ -63,8 +63,19 @@ struct log_file *segment_log(void);
 /* The segment with an index below n_segments; NULL when it is not mapped here. */
 struct log_segment *segment_at(uint32_t index);
 
+#define SEGMENT_FROM_NOW UINT64_MAX
+
+/* Is what began then so old that readers must be told by the segment's base (LF-8)? */
+static inline bool segment_is_early(uint64_t since, uint64_t now)
+{
+    return since < now && now - since > LOG_EARLY_TICKS;
+}
+
 /* A segment in state FILLING; of the free stack, or from growth. */
 struct log_segment *segment_take(enum log_segment_kind kind);
+
+/* One of events, the first of which began at `since`, or SEGMENT_FROM_NOW. */
+struct log_segment *segment_take_events(uint64_t since);
 
 /* Full: to the recorder. DEFS and NODES are sealed, but stay (LF-4). */
 void segment_seal(struct log_segment *segment);

@@ -9,7 +9,11 @@
  * Invariants
  *   CK-1 An end (free) is stamped by clock_ticks_before, before the real call; a begin
  *        (allocation) by clock_ticks_after, after it. Then, whatever thread a block goes to,
- *        its free is later than its allocation: rdtscp waits for all earlier instructions.
+ *        its free is later than its allocation: rdtscp waits for all earlier instructions. A free that
+ *        does not wait for the load of the block's address may seem earlier than an allocation by another
+ *        thread, by some tens of ns, and the importer puts it behind. It could not do so with
+ *        the end of a realloc's old block and keep its chain: that is stamped before the real call,
+ *        but by clock_ticks_after.
  *        That wait is a tenth of an event, and is left out while there is one thread: its events are
  *        in the order of its log whatever their stamps, and the stamp is taken before the thread
  *        enters the kernel to make another one. libc clears __libc_single_threaded before that,

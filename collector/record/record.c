@@ -117,7 +117,8 @@ static void continue_segment(struct thread *thread, struct log_segment *segment)
     commit(thread, out + THREAD_WORDS);
 }
 
-static bool next_segment(struct thread *thread)
+/* since: when the event to be written began; what is in a partial segment may be later. */
+static bool next_segment(struct thread *thread, uint64_t since)
 {
     struct log_segment *segment;
 
@@ -126,11 +127,12 @@ static bool next_segment(struct thread *thread)
         thread->cursor = thread->limit = NULL;
         atomic_signal_fence(memory_order_seq_cst); /* TH-5: never sealed twice */
         segment_seal(segment);
-    } else if ((segment = segment_take_partial())) {
+    } else if (!segment_is_early(since, clock_ticks_before())
+               && (segment = segment_take_partial())) {
         continue_segment(thread, segment);
         return true;
     }
-    segment = segment_take(LOG_SEGMENT_EVENTS);
+    segment = segment_take_events(since);
     if (!segment)
         return false;
     segment->thread = thread->index;
@@ -180,12 +182,12 @@ static uint64_t later_ticks(const struct thread *thread, uint64_t ticks)
 }
 
 /* Room for one record and its 40 bits of time; *ticks may become later (RC-1 and RC-2 hold). */
-static MTRACE_COLD bool make_room_slow(struct thread *thread, uint64_t *ticks)
+static MTRACE_COLD bool make_room_slow(struct thread *thread, uint64_t *ticks, uint64_t since)
 {
     if (*ticks < thread->last_ticks)
         *ticks = thread->last_ticks;
     if (!thread->segment || thread->cursor > thread_limit_of(thread->segment)) {
-        if (!next_segment(thread)) {
+        if (!next_segment(thread, since)) {
             segment_count_drop(segment_drop_reason());
             return false;
         }
@@ -197,12 +199,12 @@ static MTRACE_COLD bool make_room_slow(struct thread *thread, uint64_t *ticks)
     return true;
 }
 
-static inline bool make_room(struct thread *thread, uint64_t *ticks)
+static inline bool make_room(struct thread *thread, uint64_t *ticks, uint64_t since)
 {
     if (mtrace_unlikely(thread->cursor > thread->limit || !thread->segment
                         || *ticks < thread->last_ticks
                         || (*ticks - thread->base_ticks) >> LOG_TIME_BITS)
-        && !make_room_slow(thread, ticks))
+        && !make_room_slow(thread, ticks, since))
         return false;
     thread->last_ticks = *ticks;
     return true;
@@ -218,7 +220,7 @@ static inline uint64_t *begin_event(struct thread *thread, uint64_t *ticks, uint
     uint64_t *out;
     uint64_t delta;
 
-    if (!make_room(thread, ticks))
+    if (!make_room(thread, ticks, SEGMENT_FROM_NOW))
         return NULL;
     out = thread->cursor;
     /* The line after next: a recycled segment is in the recorder's cache, not in ours. */
@@ -542,12 +544,16 @@ static MTRACE_NOINLINE void draft_realloc(struct draft *draft, const void *block
     draft->n_words = 6;
 }
 
-/* Two readings of a lone thread may come the wrong way round (CK-1); its calls do not. */
-static uint64_t ticks_of_call(const struct thread *thread, uint64_t began, uint64_t ended)
+/*
+ * When a call began that ended at `ended`. Two readings of a lone thread may come the wrong way round
+ * (CK-1); its calls do not. What a handler recorded meanwhile, at `last`, comes first. began is 0 where
+ * nothing was recorded then.
+ */
+static uint64_t begin_of_call(uint64_t last, uint64_t began, uint64_t ended)
 {
-    if (began < thread->last_ticks)
-        began = thread->last_ticks;
-    return began < ended ? ended - began : 0;
+    if (began == 0 || began > ended)
+        began = ended;
+    return began < last ? last : began;
 }
 
 static MTRACE_COLD void realloc_aside(const void *block, const void *old, size_t size_bytes,
@@ -562,7 +568,7 @@ static MTRACE_COLD void realloc_aside(const void *block, const void *old, size_t
     if (!has_side_room(&place))
         return;
     ticks = clock_ticks_after();
-    draft_realloc(&draft, block, old, &extent, ticks - began_ticks);
+    draft_realloc(&draft, block, old, &extent, ticks - begin_of_call(0, began_ticks, ticks));
     fill_side(&place, &draft, ticks);
 }
 
@@ -573,6 +579,7 @@ static uint32_t write_realloc(const void *block, const void *old, size_t size_by
     struct extent extent;
     struct draft draft;
     struct thread *thread = thread_enter(origin);
+    uint64_t since;
     uint64_t ticks;
     uint32_t node;
 
@@ -585,8 +592,9 @@ static uint32_t write_realloc(const void *block, const void *old, size_t size_by
     ticks = clock_ticks_after();
     extent = extent_of(block, size_bytes, call, known);
     node = capture_node(thread, origin);
-    if (make_room(thread, &ticks)) {
-        draft_realloc(&draft, block, old, &extent, ticks_of_call(thread, began_ticks, ticks));
+    since = begin_of_call(thread->last_ticks, began_ticks, ticks);
+    if (make_room(thread, &ticks, since)) { /* which sets last_ticks */
+        draft_realloc(&draft, block, old, &extent, ticks - since);
         draft.words[0] |= (uint64_t)node << 32;
         write_draft(thread, &draft, ticks);
     }

@@ -36,8 +36,8 @@ void record_free(const void *block, const struct unwind_origin *origin);
 
 /* What is known before the real realloc is called. */
 struct record_resize {
-    const void *old; /* may be NULL */
-    uint64_t began_ticks;
+    const void *old;           /* may be NULL */
+    uint64_t began_ticks;      /* 0: nothing was recorded then */
     struct known_place *place; /* of known_blocks.h, held; NULL: not known */
 };
 
@@ -48,7 +48,8 @@ static inline void record_resize_begins(struct record_resize *ret, const void *o
 {
     ret->old = old;
     ret->place = NULL;
-    ret->began_ticks = state_is_recording() ? clock_ticks_before() : 0;
+    /* Behind all loads, as the old block may have come from another thread just now (CK-1). */
+    ret->began_ticks = state_is_recording() ? clock_ticks_after() : 0;
     if (mtrace_unlikely(state_has_way(STATE_WATCHED)))
         record_hold_resized(ret);
 }

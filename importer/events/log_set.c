@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "importer/events/log_set.h"
 
+#include "importer/events/log_record.h"
 #include "importer/events/log_set_parts.h"
 #include "importer/log/log_family.h"
 #include "importer/model/definitions_build.h"
@@ -218,6 +219,13 @@ static uint64_t min_time(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
+static uint64_t begin_ticks(const struct log_side_record *side)
+{
+    struct log_record record = {.words = side->words, .ticks = side->ticks};
+
+    return log_record_is_pair(&record) ? log_record_begin_ticks(&record) : side->ticks;
+}
+
 /* The first time of a SIDE segment is that of its earliest record. What cannot be read is reported
  * when the events are. */
 static int find_side_time(struct log_set *set, struct log_input *input, size_t ref,
@@ -232,7 +240,7 @@ static int find_side_time(struct log_set *set, struct log_input *input, size_t r
         return 0;
     for (size_t i = 0; r == 0 && i < input->segments.refs[ref].raw_bytes / sizeof(*records); i++)
         if (records[i].valid == LOG_SIDE_VALID)
-            *ret_ticks = min_time(*ret_ticks, records[i].ticks);
+            *ret_ticks = min_time(*ret_ticks, begin_ticks(&records[i]));
     return r;
 }
 

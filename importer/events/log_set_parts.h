@@ -4,8 +4,7 @@
  *
  * Model:   `order` lists every EVENTS and SIDE segment once, by the first time it can hold.
  * Invariants
- *   LP-1 No event of order[i] is before order[i].first_time, but for the first half of a realloc
- *        that took longer than LOG_SET_SLACK_NS, and for damage.
+ *   LP-1 No event of order[i] is before order[i].first_time, but for damage.
  * Threads: as log_set.h says.
  */
 #ifndef MTRACE_IMPORTER_LOG_SET_PARTS_H
@@ -16,7 +15,8 @@
 #include "importer/log/log_input.h"
 #include "importer/model/definitions.h"
 
-/* A realloc record stands where its call ended; the segment may have been begun during the call. */
+/* A realloc record stands where its call ended; the segment may have been begun during the call. By LF-8
+ * that is LOG_EARLY_TICKS at most: less, where a second has 66 million ticks or more. */
 #define LOG_SET_SLACK_NS 1000000ull
 
 struct segment_place {

@@ -266,10 +266,12 @@ uint32_t log_builder_node(struct log_builder *builder, uint32_t parent, uint32_t
     return id;
 }
 
-/* The segment that a thread writes into, with room for n_words, its time bases included. */
+/* The segment that a thread writes into, with room for n_words, its time bases included; since: when the
+ * event began (LF-8). */
 static struct open_segment *segment_for(struct log_builder *builder, uint32_t thread,
-                                        uint64_t ticks, size_t n_words)
+                                        uint64_t since, uint64_t ticks, size_t n_words)
 {
+    uint64_t first_ticks = ticks - since > LOG_EARLY_TICKS ? since : ticks;
     struct open_segment **slot = thread_slot(builder, thread);
     size_t n_bytes = (n_words + 4) * sizeof(uint64_t);
     uint64_t *words;
@@ -280,7 +282,7 @@ static struct open_segment *segment_for(struct log_builder *builder, uint32_t th
     }
     if (!has_room(*slot, n_bytes)) {
         end_segment(builder, *slot);
-        *slot = begin_segment(builder, LOG_SEGMENT_EVENTS, ticks);
+        *slot = begin_segment(builder, LOG_SEGMENT_EVENTS, first_ticks);
         (*slot)->header.thread = thread;
         (*slot)->last_thread = thread;
     }
@@ -298,10 +300,10 @@ static struct open_segment *segment_for(struct log_builder *builder, uint32_t th
     return *slot;
 }
 
-void log_builder_event(struct log_builder *builder, uint32_t thread, uint64_t ticks,
-                       const uint64_t *words, size_t n_words)
+static void add_event(struct log_builder *builder, uint32_t thread, uint64_t since, uint64_t ticks,
+                      const uint64_t *words, size_t n_words)
 {
-    struct open_segment *segment = segment_for(builder, thread, ticks, n_words);
+    struct open_segment *segment = segment_for(builder, thread, since, ticks, n_words);
     uint64_t time = ticks - segment->base_ticks;
     uint64_t *place = take(segment, n_words * sizeof(*words));
 
@@ -309,6 +311,12 @@ void log_builder_event(struct log_builder *builder, uint32_t thread, uint64_t ti
     place[0] |= (time & 0xffffff) << 8;
     if (n_words > 1)
         place[1] |= time >> 24 << LOG_ADDRESS_BITS;
+}
+
+void log_builder_event(struct log_builder *builder, uint32_t thread, uint64_t ticks,
+                       const uint64_t *words, size_t n_words)
+{
+    add_event(builder, thread, ticks, ticks, words, n_words);
 }
 
 static uint64_t word_0(unsigned kind, uint32_t node)
@@ -356,9 +364,9 @@ void log_builder_realloc(struct log_builder *builder, uint32_t thread, uint64_t 
                        size_bytes};
 
     if (duration < 1u << LOG_DURATION_BITS)
-        log_builder_event(builder, thread, end_ticks, narrow, 4);
+        add_event(builder, thread, begin_ticks, end_ticks, narrow, 4);
     else
-        log_builder_event(builder, thread, end_ticks, wide, 6);
+        add_event(builder, thread, begin_ticks, end_ticks, wide, 6);
 }
 
 void log_builder_side(struct log_builder *builder, uint32_t thread, uint64_t ticks,

@@ -231,6 +231,10 @@ static void round_words(struct fixture *fixture, unsigned shift)
             uint64_t duration = (absolute >> shift << shift) - began;
             words[3] = (words[3] & 0xffffffffffff) | (duration < 65535 ? duration : 65535) << 48;
         }
+        if (kind == LOG_REALLOC_WIDE && words[2] >> 8 <= absolute) {
+            uint64_t began = (absolute - (words[2] >> 8)) >> shift << shift;
+            words[2] = (words[2] & 255) | ((absolute >> shift << shift) - began) << 8;
+        }
     }
     fixture->segment.base_ticks = fixture->segment.base_ticks >> shift << shift;
 }

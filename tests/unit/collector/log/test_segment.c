@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The pool: taking, giving, growing, and what happens when there is no space. */
 #include "collector/log/segment.h"
+#include "collector/platform/clock.h"
 #include "tests/unit/collector/log_fixture.h"
 
 #include <fcntl.h>
@@ -59,6 +60,22 @@ static void filling_is_fresh(void **state)
     assert_int_equal(again->reserved_bytes, 0);
     for (size_t i = 0; i < LOG_SEGMENT_PAYLOAD_BYTES; i++)
         assert_int_equal(segment_payload(again)[i], 0);
+}
+
+static void a_long_call_is_the_base_of_its_segment(void **state)
+{
+    uint64_t now = clock_ticks_after();
+    struct log_segment *early;
+    struct log_segment *fresh;
+
+    (void)state;
+    log_fixture_open(&g_log, 2, 0);
+    early = segment_take_events(now - LOG_EARLY_TICKS - 1);
+    assert_int_equal(early->base_ticks, now - LOG_EARLY_TICKS - 1);
+    assert_int_equal(early->base_monotonic_ns, 0);
+    fresh = segment_take_events(SEGMENT_FROM_NOW);
+    assert_true(fresh->base_ticks >= now);
+    assert_true(fresh->base_monotonic_ns > 0);
 }
 
 static void events_leave_no_room_for_late_side_writers(void **state)
@@ -299,6 +316,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(filling_is_fresh, close_log),
+        cmocka_unit_test_teardown(a_long_call_is_the_base_of_its_segment, close_log),
         cmocka_unit_test_teardown(events_leave_no_room_for_late_side_writers, close_log),
         cmocka_unit_test_teardown(a_full_segment_has_no_room_again, close_log),
         cmocka_unit_test_teardown(sealed_segments_reach_the_recorder, close_log),

@@ -248,6 +248,79 @@ static void each_event_is_there_once(void **state)
     }
 }
 
+/* ---- realloc ----------------------------------------------------------------------------------- */
+
+/* Of blocks that nobody looks into. */
+static void *const g_old = (void *)0x10000;
+static void *const g_new = (void *)0x20000;
+
+struct call {
+    uint64_t began, ended;
+};
+
+/* The event written last, which is a realloc. */
+static struct call last_call(void)
+{
+    bool is_wide = (g_thread.cursor[-4] & 0xff) != LOG_REALLOC;
+    const uint64_t *words = g_thread.cursor - (is_wide ? 6 : 4);
+    uint64_t time = (words[0] >> 8 & 0xffffff) | words[1] >> LOG_ADDRESS_BITS << 24;
+    uint64_t ended = g_thread.base_ticks + time;
+
+    assert_int_equal(words[0] & 0xff, is_wide ? LOG_REALLOC_WIDE : LOG_REALLOC);
+    return (struct call){ended - (is_wide ? words[2] >> 8 : words[3] >> LOG_ADDRESS_BITS), ended};
+}
+
+static void resized(const struct record_resize *resize)
+{
+    const struct unwind_origin origin = RECORD_ORIGIN();
+
+    record_realloc_known(g_new, 100, 104, LOG_CALL_REALLOC, resize, &origin);
+}
+
+/* While the call goes on the old address is another's already: its end comes before. */
+static void a_realloc_ends_the_old_block_when_it_begins(void **state)
+{
+    struct record_resize resize;
+    struct call call;
+    uint64_t within;
+
+    (void)state;
+    record_resize_begins(&resize, g_old);
+    within = clock_ticks_after();
+    resized(&resize);
+    call = last_call();
+    assert_true(call.began <= within && within <= call.ended);
+
+    record_resize_begins(&resize, g_old);
+    give_back(take(100)); /* as a handler would */
+    within = g_thread.last_ticks;
+    resized(&resize);
+    assert_int_equal(last_call().began, within);
+
+    record_resize_begins(&resize, g_old);
+    resize.began_ticks = 0;
+    resized(&resize);
+    call = last_call();
+    assert_int_equal(call.began, call.ended);
+}
+
+/* LF-8: where it is the first event of a segment, readers know when it began before they read it. */
+static void a_long_realloc_is_not_before_its_segment(void **state)
+{
+    struct record_resize resize;
+    const struct log_segment *before = g_thread.segment;
+
+    (void)state;
+    record_resize_begins(&resize, g_old);
+    while (clock_ticks_after() - resize.began_ticks <= 2 * LOG_EARLY_TICKS)
+        continue;
+    g_thread.cursor = thread_limit_of(g_thread.segment) + 1;
+    resized(&resize);
+    assert_ptr_not_equal(g_thread.segment, before);
+    assert_int_equal(g_thread.segment->base_ticks, resize.began_ticks);
+    assert_int_equal(last_call().began, resize.began_ticks);
+}
+
 static int end_recording(void **state)
 {
     (void)state;
@@ -259,7 +332,11 @@ static int end_recording(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(each_event_is_there_once)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_event_is_there_once),
+        cmocka_unit_test(a_realloc_ends_the_old_block_when_it_begins),
+        cmocka_unit_test(a_long_realloc_is_not_before_its_segment),
+    };
 
     return cmocka_run_group_tests(tests, begin_recording, end_recording);
 }

@@ -81,6 +81,42 @@ static void test_realloc_is_two_events(void **state)
     free(reading.events);
 }
 
+/* Longer than segments are opened ahead of time, and the first event of its own one. */
+static void test_a_long_realloc_comes_when_it_began(void **state)
+{
+    const char *path = log_reading_path("long");
+    struct log_builder *builder = open_builder(path, state);
+    uint32_t a = log_builder_thread(builder, 1, NULL, START_NS);
+    uint32_t b = log_builder_thread(builder, 2, NULL, START_NS);
+    uint64_t side[] = {LOG_REALLOC_WIDE,         0x5000, LOG_CALL_REALLOC | 10000000ull << 8,
+                       0x4000 /* the old one */, 20,     24};
+    struct log_set *set;
+    struct log_reading reading;
+
+    log_builder_malloc(builder, a, START_NS + 1000, 0x1000, 10, 0);
+    log_builder_malloc(builder, b, START_NS + 1100, 0x4000, 10, 0);
+    log_builder_seal(builder, a);
+    log_builder_realloc(builder, a, START_NS + 2000, START_NS + 10002000, 0x1000, 0x2000, 20, 0);
+    log_builder_side(builder, a, START_NS + 10003000, side, 6);
+    log_builder_malloc(builder, b, START_NS + 5000, 0x1000, 11, 0);
+    log_builder_malloc(builder, b, START_NS + 6000, 0x4000, 11, 0);
+    log_builder_close(builder);
+
+    set = log_reading_open(path);
+    reading = log_reading_events(set);
+    assert_int_equal(reading.n_events, 8);
+    assert_int_equal(reading.events[2].kind, EVENT_REALLOC_BEGIN);
+    assert_int_equal(reading.events[2].time_ns, 2000);
+    assert_int_equal(reading.events[3].kind, EVENT_REALLOC_BEGIN);
+    assert_int_equal(reading.events[3].time_ns, 3000);
+    assert_int_equal(reading.events[3].address, 0x4000);
+    assert_int_equal(reading.events[4].kind, EVENT_ALLOC);
+    assert_int_equal(reading.events[7].kind, EVENT_REALLOC_END);
+    assert_int_equal(log_set_damage(set)->count[LOG_DAMAGE_TIME], 0);
+    log_set_close(set);
+    free(reading.events);
+}
+
 static void test_at_equal_stamps_the_free_comes_first(void **state)
 {
     for (int order = 0; order < 2; order++) {
@@ -409,6 +445,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         RAW_AND_PACKED(test_two_threads_interleave),
         RAW_AND_PACKED(test_realloc_is_two_events),
+        RAW_AND_PACKED(test_a_long_realloc_comes_when_it_began),
         RAW_AND_PACKED(test_at_equal_stamps_the_free_comes_first),
         RAW_AND_PACKED(test_a_thread_keeps_its_own_order),
         RAW_AND_PACKED(test_a_thread_keeps_its_own_order_over_segments),
