@@ -4,8 +4,8 @@
  *
  * Model:   a type of the program's own has a member `void visit_members(mtrace::place place) const` that calls
  *          place.field(key, member) for each; containers, pointers and pairs of such types are known. What has no
- *          visitor is a leaf. Nodes of containers are found as libstdc++ lays them out; with another library the
- *          elements of those are visited, and their nodes are not claimed.
+ *          visitor is a leaf. Lists, maps, sets, hash tables, deques and shared_ptr are read as libstdc++ lays them out; with
+ *          another library (libc++) these are leaves, too: what they own is claimed by nobody, and nothing else instead.
  * Threads, signals and failure are those of mtrace_objects.h; nothing throws.
  */
 #ifndef MTRACE_OBJECTS_HPP
@@ -42,9 +42,9 @@ template <class T> const char *type_name() noexcept
     struct text {
         char bytes[120];
 
-        text() noexcept
+        /* Of type_name itself: clang calls a member of this by its own name alone. */
+        explicit text(const char *all) noexcept
         {
-            const char *all = __PRETTY_FUNCTION__;
             const char *from = std::strstr(all, "T = ");
             std::size_t n = 0;
             int depth = 0;
@@ -59,7 +59,7 @@ template <class T> const char *type_name() noexcept
         }
     };
 
-    static const text name;
+    static const text name(__PRETTY_FUNCTION__);
     return name.bytes;
 }
 

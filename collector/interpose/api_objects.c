@@ -28,7 +28,9 @@ static struct mtrace_walk *walk_new(void)
 
 static void walk_roots(struct mtrace_walk *walk)
 {
-    for (size_t i = 0; i < OBJECT_ROOTS_MOST; i++) {
+    const size_t n = object_roots_count();
+
+    for (size_t i = 0; i < n; i++) {
         struct mtrace_root root = object_roots_at(i);
         if (root.object)
             object_walk_object(walk, &root);

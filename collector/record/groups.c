@@ -185,14 +185,15 @@ uint32_t groups_label(const char *text)
 /* ---- pools -------------------------------------------------------------------------------------
  */
 
+_Static_assert((uint64_t)NAME_TABLE_CHUNK * NAME_TABLE_CHUNKS <= (uint64_t)1 << LOG_POOL_BITS,
+               "a pool's id fits into its events");
+
 uint32_t groups_pool(const char *name)
 {
     uint32_t id = put(&g_pools, name, NULL, 0, false);
 
-    if (id == 0 || id >> LOG_POOL_BITS != 0) {
+    if (id == 0)
         count(&g_refused_groups, offsetof(struct log_file, refused_groups));
-        return 0;
-    }
     return id;
 }
 

@@ -77,6 +77,15 @@ void object_roots_remove(const void *object)
     release_roots(hold);
 }
 
+size_t object_roots_count(void)
+{
+    struct hold hold = hold_roots();
+    size_t n = g_n_roots;
+
+    release_roots(hold);
+    return n;
+}
+
 struct mtrace_root object_roots_at(size_t i)
 {
     struct hold hold = hold_roots();

@@ -19,6 +19,9 @@ bool object_roots_add(const struct mtrace_root *root);
 
 void object_roots_remove(const void *object);
 
+/* Places there may be roots in, from 0. */
+size_t object_roots_count(void);
+
 /* The root in that place; object NULL: none. */
 struct mtrace_root object_roots_at(size_t i);
 
