@@ -185,7 +185,7 @@ uint32_t groups_label(const char *text)
 /* ---- pools -------------------------------------------------------------------------------------
  */
 
-_Static_assert((uint64_t)NAME_TABLE_CHUNK * NAME_TABLE_CHUNKS <= (uint64_t)1 << LOG_POOL_BITS,
+_Static_assert((uint64_t)NAME_TABLE_CHUNK *NAME_TABLE_CHUNKS <= (uint64_t)1 << LOG_POOL_BITS,
                "a pool's id fits into its events");
 
 uint32_t groups_pool(const char *name)

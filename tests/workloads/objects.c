@@ -300,7 +300,8 @@ static void many_roots(void)
     check(mtrace_root_register("place", &g_root, sizeof(g_root), visit_root) == mtrace_present());
     g_root.p = own_malloc(1);
     mtrace_walk_roots(walk);
-    check(mtrace_walk_total_bytes(walk) == (mtrace_present() ? MOST_ROOTS * (sizeof(all[0]) + OWN_BYTES(1)) : 0));
+    check(mtrace_walk_total_bytes(walk)
+          == (mtrace_present() ? MOST_ROOTS * (sizeof(all[0]) + OWN_BYTES(1)) : 0));
     check(mtrace_walk_record(walk, "many") == 0);
     mtrace_walk_free(walk);
     expect("claimed_blocks", MOST_ROOTS);
@@ -548,18 +549,12 @@ int main(int argc, char **argv)
         const char *name;
         void (*run)(void);
     } parts[] = {
-        {"every_call", every_call},
-        {"shared", shared},
-        {"bad_sizes", bad_sizes},
-        {"roots", roots},
-        {"many_roots", many_roots},
-        {"unique", size_of_unique},
-        {"arena", arena},
-        {"busy", busy},
-        {"not_called", not_called},
-        {"cycles", cycles},
-        {"twice", twice},
-        {"growth", growth},
+        {"every_call", every_call}, {"shared", shared},
+        {"bad_sizes", bad_sizes},   {"roots", roots},
+        {"many_roots", many_roots}, {"unique", size_of_unique},
+        {"arena", arena},           {"busy", busy},
+        {"not_called", not_called}, {"cycles", cycles},
+        {"twice", twice},           {"growth", growth},
         {"crowd", crowd},
     };
 
