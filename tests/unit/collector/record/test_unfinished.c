@@ -54,12 +54,12 @@ static size_t hold_usable_size(void *block)
     return 64;
 }
 
-struct log_segment *__real_segment_take(enum log_segment_kind kind);
-struct log_segment *__wrap_segment_take(enum log_segment_kind kind);
+struct log_segment *__real_segment_take_events(uint64_t since);
+struct log_segment *__wrap_segment_take_events(uint64_t since);
 
-struct log_segment *__wrap_segment_take(enum log_segment_kind kind)
+struct log_segment *__wrap_segment_take_events(uint64_t since)
 {
-    struct log_segment *segment = __real_segment_take(kind);
+    struct log_segment *segment = __real_segment_take_events(since);
 
     if (kind == LOG_SEGMENT_EVENTS && !g_real.malloc_usable_size)
         hold();
@@ -200,7 +200,7 @@ static void who_takes_a_segment_is_stamped_behind_that(void **state)
 /* UE-2 */
 static void who_never_ends_is_given_up(void **state)
 {
-    struct log_segment *segment = segment_take(LOG_SEGMENT_EVENTS);
+    struct log_segment *segment = segment_take_events(SEGMENT_FROM_NOW);
     struct thread *stuck =
         mmap(NULL, sizeof(*stuck), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
