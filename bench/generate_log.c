@@ -27,6 +27,7 @@ enum {
     OPTION_LEVEL,
     OPTION_MARKERS,
     OPTION_MAPPINGS,
+    OPTION_SPAN,
     MAPPING_BYTES = 8192,
 };
 
@@ -41,6 +42,7 @@ struct settings {
     double leaked_share;
     uint64_t n_markers;
     uint64_t n_mappings;
+    uint64_t span_s; /* of all events; 0: as close as TICKS_PER_STEP */
     bool is_packed;
     int zstd_level;
 };
@@ -291,13 +293,17 @@ static void map_all(struct generator *g, bool is_mapped)
 
 static void run(struct generator *g)
 {
+    uint64_t ticks = g->settings.span_s * UINT64_C(1000000000) / g->settings.n_events;
     uint64_t n_marked = 0;
+
+    if (ticks == 0)
+        ticks = TICKS_PER_STEP;
 
     for (; g->n_events < g->settings.n_events; g->n_events++) {
         while (n_marked * g->settings.n_events < g->n_events * g->settings.n_markers)
             set_marker(g, ++n_marked);
         g->step++;
-        g->ticks += 60 + below(g, TICKS_PER_STEP);
+        g->ticks += ticks / 2 + below(g, ticks);
         if (g->n_heap > 0 && g->heap[0].due <= g->step)
             end_block(g);
         else
@@ -408,6 +414,9 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
     case OPTION_MAPPINGS:
         settings->n_mappings = parse_number(argument, state, 0);
         return 0;
+    case OPTION_SPAN:
+        settings->span_s = parse_number(argument, state, 1);
+        return 0;
     case OPTION_LEAKED:
         settings->leaked_share = strtod(argument, NULL);
         return 0;
@@ -445,6 +454,8 @@ int main(int argc, char **argv)
         {"depth", OPTION_DEPTH, "N", 0, "frames that all stacks share (12)", 0},
         {"leaked", OPTION_LEAKED, "SHARE", 0, "share of blocks that never die (0.01)", 0},
         {"markers", OPTION_MARKERS, "N", 0, "set in equal distances (0)", 0},
+        {"span", OPTION_SPAN, "SECONDS", 0, "from the first event to the last (120 ns for each)",
+         0},
         {"mappings", OPTION_MAPPINGS, "N", 0, "made before all events, unmapped after them (0)", 0},
         {"seed", 'r', "N", 0, "another log of the same kind (1)", 0},
         {"packed", 'p', NULL, 0, "as the recorder writes it, not raw", 0},

@@ -12,8 +12,10 @@
  *          forgotten and read once from the beginning.
  * Invariants
  *   KI-1 A database is that of an import of the log as it was at the last advance, whatever was kept.
- *   KI-2 Time and memory of an advance grow with what is new, the definitions and 64 bytes per segment; those of a
- *        database with the live blocks, the stacks and what lies behind the mark, and without `slim` with the rows.
+ *   KI-2 The time of an advance grows with what is new, the definitions, headers of frames and 64 bytes per segment;
+ *        that of a database with the live blocks, those of the peak, the stacks and what lies behind the mark. What is kept
+ *        is what a single import has in memory, and the numbers (NU-3), blocks of the peak and open segments.
+ *        Without `slim` the time of a database grows with the rows.
  * Threads: one caller; none of the importer's runs between the calls.
  * Failure: as import.h. What was kept is forgotten, and read again with the next advance.
  */

@@ -26,6 +26,7 @@ enum {
     N_STEPS = 8000,
     N_THREADS = 6,
     N_BLOCKS = 400,
+    N_DAMAGED = 10,
     MAX_NODES = 64,
     MAX_GROUPS = 30,
     N_POOLS = 3,
@@ -67,6 +68,8 @@ struct traits {
     bool has_groups, has_pools, has_walks;
     size_t first_group; /* step */
     uint64_t hold_ns;   /* how far a thread's stamp may lie behind what others wrote already */
+    size_t n_steps;     /* 0: N_STEPS */
+    size_t n_flips;     /* bits that are wrong from the beginning on */
 };
 
 struct script {
@@ -426,6 +429,42 @@ static void write_log(const struct script *script, size_t n_steps, const char *p
     log_builder_close(log);
 }
 
+/* Where something may be: a raw log is mostly holes. More of it in headers and definitions. */
+static off_t any_place(uint64_t *random)
+{
+    enum {
+        SEGMENT_BYTES = 1 << 16,
+        N_SEGMENTS = 12
+    };
+
+    uint64_t shift = next_random(random) % 12;
+    uint64_t segment = next_random(random) % N_SEGMENTS;
+
+    if (next_random(random) % 2)
+        return (off_t)(next_random(random) % ((N_SEGMENTS * SEGMENT_BYTES) >> shift));
+    return (off_t)(LOG_FILE_HEADER_BYTES + segment * SEGMENT_BYTES
+                   + next_random(random) % ((SEGMENT_BYTES / 4) >> shift));
+}
+
+/* The same ones each time. */
+static void flip_bits(const char *path, uint64_t seed, size_t n_flips)
+{
+    uint64_t random = seed;
+    int fd = open(path, O_RDWR | O_CLOEXEC);
+
+    assert_true(fd >= 0);
+    for (size_t i = 0; i < n_flips; i++) {
+        off_t at = any_place(&random);
+        uint8_t bits = (uint8_t)(1u << next_random(&random) % 8);
+        uint8_t byte;
+        if (pread(fd, &byte, 1, at) != 1)
+            continue;
+        byte ^= bits;
+        assert_int_equal(pwrite(fd, &byte, 1, at), 1);
+    }
+    close(fd);
+}
+
 static char *read_file(const char *path, size_t *ret_bytes)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -562,29 +601,38 @@ static void remove_place(const struct place *place)
     assert_int_equal(rmdir(place->folder), 0);
 }
 
-static void import_both(struct standing_import *standing, const struct place *place,
-                        const struct import_options *options, bool is_last)
+struct outcome {
+    unsigned n_rounds, n_read, n_damaged, n_beginnings;
+    uint64_t n_kept; /* before the last round */
+};
+
+/* false: neither can read it. */
+static bool import_both(struct standing_import *standing, const struct place *place,
+                        const struct import_options *options, bool is_last, struct outcome *outcome)
 {
     struct import_options single = *options;
     struct import_result result, other;
     struct progress progress;
-    struct error err = {0};
+    struct error err = {0}, single_err = {0};
 
     progress_init(&progress, NULL, NULL);
     single.target = place->single_db;
-    if (standing_import_advance(standing, &err) != 0
-        || standing_import_write(standing, options, is_last, &result, &err) != 0
-        || import_run(&single, &progress, &other, &err) != 0)
-        fail_msg("%s", err.text);
+    int code = standing_import_advance(standing, &err);
+    if (code == 0)
+        code = standing_import_write(standing, options, is_last, &result, &err);
+    if (import_run(&single, &progress, &other, &single_err) != code)
+        fail_msg("kept: %s; single: %s", err.text, single_err.text);
+    if (code) {
+        assert_string_equal(err.text, single_err.text);
+        return false;
+    }
     assert_int_equal(result.n_events, other.n_events);
     assert_int_equal(result.is_growing, other.is_growing);
     assert_string_equal(result.damage_text, other.damage_text);
+    outcome->n_read++;
+    outcome->n_damaged += result.damage_text[0] != '\0';
+    return true;
 }
-
-struct outcome {
-    unsigned n_rounds, n_beginnings;
-    uint64_t n_kept; /* before the last round */
-};
 
 static struct outcome run(uint64_t seed, const struct traits *traits)
 {
@@ -594,6 +642,7 @@ static struct outcome run(uint64_t seed, const struct traits *traits)
     struct standing_import *standing;
     struct outcome outcome = {0};
     uint64_t random = seed;
+    size_t n_all = traits->n_steps ? traits->n_steps : N_STEPS;
 
     make_place(&place);
     make_script(&script, seed, traits);
@@ -602,20 +651,24 @@ static struct outcome run(uint64_t seed, const struct traits *traits)
         .logs = logs, .n_logs = 1, .target = place.kept_db, .force = true, .no_symbols = true};
     progress_init(&progress, NULL, NULL);
     assert_int_equal(standing_import_open(&options, &progress, &standing, NULL), 0);
-    if (traits->is_packed)
-        write_log(&script, N_STEPS, place.whole, true);
-    for (size_t n_steps = 0; n_steps < N_STEPS; outcome.n_rounds++) {
-        n_steps += 1 + next_random(&random) % (N_STEPS / 6);
-        n_steps = n_steps < N_STEPS ? n_steps : N_STEPS;
+    if (traits->is_packed) {
+        write_log(&script, n_all, place.whole, true);
+        flip_bits(place.whole, seed, traits->n_flips);
+    }
+    for (size_t n_steps = 0; n_steps < n_all; outcome.n_rounds++) {
+        n_steps += 1 + next_random(&random) % (n_all / 6);
+        n_steps = n_steps < n_all ? n_steps : n_all;
         write_log(&script, n_steps, place.live, false);
+        flip_bits(place.live, seed, traits->is_packed ? 0 : traits->n_flips);
         if (traits->is_packed) {
             write_log(&script, n_steps, place.other, true);
+            flip_bits(place.other, seed, traits->n_flips);
             cut_packed(&place, next_random(&random) % 1001);
         }
-        options.slim = n_steps < N_STEPS;
+        options.slim = n_steps < n_all;
         outcome.n_kept = standing_import_n_kept(standing);
-        import_both(standing, &place, &options, n_steps == N_STEPS);
-        assert_same_databases(&place, n_steps);
+        if (import_both(standing, &place, &options, n_steps == n_all, &outcome))
+            assert_same_databases(&place, n_steps);
     }
     outcome.n_beginnings = standing_import_n_beginnings(standing);
     standing_import_close(standing);
@@ -628,7 +681,7 @@ static void check_run(uint64_t seed, const struct traits *traits, unsigned most_
     struct outcome outcome = run(seed, traits);
 
     assert_in_range(outcome.n_beginnings, 1, most_beginnings);
-    assert_true(outcome.n_rounds >= 6);
+    assert_true(outcome.n_rounds >= 6 && outcome.n_read == outcome.n_rounds);
     assert_true(outcome.n_kept > N_STEPS / 2);
 }
 
@@ -682,12 +735,31 @@ static void stragglers(void **state)
     assert_true(n_anew > 0);
 }
 
+/* Wherever it is, and whatever it says: what a single import makes of it, or that it cannot be read. */
+static void damaged(void **state)
+{
+    unsigned n_read = 0, n_damaged = 0;
+
+    (void)state;
+    for (uint64_t seed = 1; seed <= N_DAMAGED; seed++) {
+        struct traits traits = {.is_packed = seed % 2,
+                                .has_groups = true,
+                                .has_walks = true,
+                                .n_steps = 1500,
+                                .n_flips = seed % 5};
+        struct outcome outcome = run(seed, &traits);
+        n_read += outcome.n_read;
+        n_damaged += outcome.n_damaged;
+    }
+    assert_true(n_read > N_DAMAGED && n_damaged > N_DAMAGED);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(raw),         cmocka_unit_test(packed_beside_its_pool),
         cmocka_unit_test(groups_late), cmocka_unit_test(pools),
-        cmocka_unit_test(stragglers),
+        cmocka_unit_test(stragglers),  cmocka_unit_test(damaged),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
