@@ -297,11 +297,15 @@ void children_note_end(struct children *children, pid_t pid, const struct record
         children->is_program_over = true;
         return;
     }
-    for (struct child *child = children->list; child; child = child->next)
-        if (child->recording && child->recording->pid == pid) {
+    for (struct child *child = children->list; child; child = child->next) {
+        if (!child->recording)
+            continue;
+        reporter_note_end(&child->recording->reporter, pid, end->wait_status);
+        if (child->recording->pid == pid) {
             child->end = *end;
             child->has_end = true;
         }
+    }
 }
 
 uint32_t children_settle(struct children *children, uint64_t now_ns)

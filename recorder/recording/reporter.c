@@ -258,6 +258,7 @@ static void begin(struct reporter *reporter, struct log_question *question, uint
     (void)snprintf(until, sizeof(until), "--until-marker=" LOG_QUESTION_MARKER "%u", number);
     reporter->number = number;
     reporter->answer_fd = job.fd = memfd_create("mtrace answer", MFD_CLOEXEC);
+    reporter->has_ended = false;
     reporter->pid = job.fd >= 0 ? reporter_start(&job) : -1;
     if (reporter->pid <= 0) {
         reporter->pid = 0;
@@ -268,8 +269,8 @@ static void begin(struct reporter *reporter, struct log_question *question, uint
 /* WAIT: until it has ended. */
 static void look_for_end(struct reporter *reporter, struct log_question *question)
 {
-    int status = 0;
-    pid_t ended = waitpid(reporter->pid, &status, WNOHANG);
+    int status = reporter->wait_status;
+    pid_t ended = reporter->has_ended ? reporter->pid : waitpid(reporter->pid, &status, WNOHANG);
 
     if (ended == 0 || (ended < 0 && errno == EINTR))
         return;
@@ -294,9 +295,17 @@ void reporter_step(struct reporter *reporter, const struct live_log *live, const
         begin(reporter, question, n_asked, log_path, programs);
 }
 
+void reporter_note_end(struct reporter *reporter, pid_t pid, int wait_status)
+{
+    if (reporter->pid != pid || pid <= 0)
+        return;
+    reporter->has_ended = true;
+    reporter->wait_status = wait_status;
+}
+
 void reporter_done(struct reporter *reporter)
 {
-    if (reporter->pid > 0) {
+    if (reporter->pid > 0 && !reporter->has_ended) {
         (void)kill(-reporter->pid, SIGTERM);
         while (waitpid(reporter->pid, NULL, 0) < 0 && errno == EINTR)
             ;

@@ -19,6 +19,7 @@
 
 #include "recorder/live/live_log.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -45,11 +46,16 @@ struct reporter {
     pid_t pid;       /* of the process; 0: none */
     uint32_t number; /* of the question that it answers, or that was answered last */
     int answer_fd;   /* until the program has read it */
+    bool has_ended;  /* the process, as reporter_note_end was told */
+    int wait_status; /* then */
 };
 
 /* Looks whether there is a question or an answer; cheap when there is not. */
 void reporter_step(struct reporter *reporter, const struct live_log *live, const char *log_path,
                    const struct reporter_programs *programs);
+
+/* Somebody who waits for any process got this one, which may be that of the question. */
+void reporter_note_end(struct reporter *reporter, pid_t pid, int wait_status);
 
 /* No more answers: what is on its way is ended. */
 void reporter_done(struct reporter *reporter);

@@ -82,6 +82,7 @@ def bad(tools, place):
     expect("a handler", said(recorded("in_handler")), {"asker": "0", "handler": "EDEADLK"})
     expect("a child", said(recorded("in_child")), {"child": "ENOTCONN", "parent": "0"})
     expect("a child that is followed", said(recorded("in_child", "--follow-children")), {"child": "0", "parent": "0"})
+    expect("a child that outlives its parent", said(recorded("outlives", "--follow-children", "--wait")), {f"orphan{i}": "0" for i in range(3)})
     expect("no recorder", said(run([asking, "senseless"], place, {"LD_PRELOAD": tools.collector, "MTRACE_OUTPUT": str(place / "bare.dat")}))["sensible"],
            "ENOTCONN")
     expect("no collector", set(said(run([asking, "senseless"], place)).values()), {"ENOTCONN"})

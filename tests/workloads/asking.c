@@ -145,6 +145,23 @@ static void in_child(void)
     say("parent", mtrace_report("threads", open("/dev/null", O_WRONLY)));
 }
 
+/* Its parent has gone, and its recorder waits for any child. */
+static void outlives(void)
+{
+    pid_t parent = getpid();
+
+    if (fork() != 0)
+        return;
+    while (getppid() == parent)
+        usleep(1000);
+    free(keep(malloc(3777)));
+    for (int i = 0; i < 3; i++) {
+        int code = mtrace_report("threads", open("/dev/null", O_WRONLY));
+        dprintf(STDOUT_FILENO, "orphan%d %s\n", i, code ? strerrorname_np(code) : "0");
+    }
+    _exit(0);
+}
+
 static void *kill_recorder(void *unused)
 {
     usleep(2000);
@@ -181,7 +198,7 @@ int main(int argc, char **argv)
     } parts[] = {
         {"senseless", senseless},       {"together", together}, {"in_handler", in_handler},
         {"unprivileged", unprivileged}, {"in_child", in_child}, {"left_alone", left_alone},
-        {"wait", wait_for_end},
+        {"wait", wait_for_end},         {"outlives", outlives},
     };
 
     for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {

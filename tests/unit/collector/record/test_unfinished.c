@@ -61,7 +61,7 @@ struct log_segment *__wrap_segment_take_events(uint64_t since)
 {
     struct log_segment *segment = __real_segment_take_events(since);
 
-    if (kind == LOG_SEGMENT_EVENTS && !g_real.malloc_usable_size)
+    if (!g_real.malloc_usable_size)
         hold();
     return segment;
 }
