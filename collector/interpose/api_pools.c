@@ -14,11 +14,21 @@ static bool is_recorded(uint32_t pool, bool is_birth)
            && (!is_birth || state_is_tracing()) && groups_define_pool(pool);
 }
 
+/* Could it lie in memory, and can the log say where? */
+static bool is_block(const void *address, size_t size_bytes)
+{
+    const uint64_t end = (uint64_t)1 << LOG_ADDRESS_BITS;
+
+    if (size_bytes >> LOG_SIZE_BITS == 0 && (uintptr_t)address < end
+        && end - (uintptr_t)address >= size_bytes)
+        return true;
+    groups_count_bad_handle();
+    return false;
+}
+
 static uint64_t size_word(uint32_t pool, size_t size_bytes)
 {
-    const uint64_t most = ((uint64_t)1 << LOG_SIZE_BITS) - 1;
-
-    return (size_bytes < most ? size_bytes : most) | (uint64_t)pool << LOG_SIZE_BITS;
+    return size_bytes | (uint64_t)pool << LOG_SIZE_BITS;
 }
 
 static void born(uint32_t pool, const void *address, size_t size_bytes,
@@ -26,7 +36,7 @@ static void born(uint32_t pool, const void *address, size_t size_bytes,
 {
     const uint64_t words[3] = {0, 0, size_word(pool, size_bytes)};
 
-    if (address && is_recorded(pool, true))
+    if (address && is_recorded(pool, true) && is_block(address, size_bytes))
         record_event(LOG_POOL_ALLOC, (uintptr_t)address, words, 3, origin);
 }
 
@@ -34,7 +44,7 @@ static void ended(uint32_t pool, const void *address, const struct unwind_origin
 {
     const uint64_t words[3] = {0, 0, pool};
 
-    if (address && is_recorded(pool, false))
+    if (address && is_recorded(pool, false) && is_block(address, 0))
         record_event(LOG_POOL_FREE, (uintptr_t)address, words, 3, origin);
 }
 
@@ -45,7 +55,8 @@ static void resized(uint32_t pool, const void *old_address, const void *address,
 
     if (!old_address)
         born(pool, address, size_bytes, origin);
-    else if (address && is_recorded(pool, true))
+    else if (address && is_recorded(pool, true) && is_block(address, size_bytes)
+             && is_block(old_address, 0))
         record_event(LOG_POOL_RESIZE, (uintptr_t)address, words, 4, origin);
     else if (address) /* what it becomes is not recorded, but what it was has ended */
         ended(pool, old_address, origin);

@@ -15,6 +15,7 @@ enum {
 
 struct mtrace_visitor {
     struct mtrace_walk *walk;
+    size_t size_bytes;    /* of the object */
     uint64_t inner_bytes; /* of members so far */
     uint32_t node;
     bool is_unique; /* so are all pointers on the way here */
@@ -201,7 +202,7 @@ static uint32_t add_bytes(struct mtrace_walk *walk, uint32_t parent, const char 
 static void visit_object(struct mtrace_walk *walk, uint32_t node, const void *object,
                          size_t size_bytes, mtrace_visit *visit, bool is_unique)
 {
-    struct mtrace_visitor visitor = {walk, 0, node, is_unique};
+    struct mtrace_visitor visitor = {walk, size_bytes, 0, node, is_unique};
 
     object_tree_node(&walk->tree, node)->n_objects++;
     if (visit)
@@ -326,11 +327,22 @@ static void follow(struct mtrace_walk *walk, uint32_t pointer, const struct mtra
                                              node, is_unique && !is_shared});
 }
 
+static bool is_possible(const struct mtrace_visitor *visitor, const struct mtrace_member *member)
+{
+    if (member->size_bytes >> LOG_SIZE_BITS == 0)
+        return true;
+    warn(visitor->walk, visitor->node, member->key, "its size is impossible", 0);
+    return false;
+}
+
 static void visit_pointer(struct mtrace_visitor *visitor, const struct mtrace_member *member)
 {
     struct mtrace_walk *walk = visitor->walk;
-    uint32_t child =
-        add_bytes(walk, visitor->node, member->key, LOG_OBJECT_POINTER, member->size_bytes);
+    uint32_t child;
+
+    if (!is_possible(visitor, member))
+        return;
+    child = add_bytes(walk, visitor->node, member->key, LOG_OBJECT_POINTER, member->size_bytes);
 
     if (child == OBJECT_TREE_NONE)
         return;
@@ -339,11 +351,19 @@ static void visit_pointer(struct mtrace_visitor *visitor, const struct mtrace_me
     follow(walk, child, member, visitor->is_unique);
 }
 
+/* OW-4: a visitor that is wrong about its members may lead from three of them to nine, and so on. */
+static bool has_room(const struct mtrace_visitor *visitor, size_t bytes)
+{
+    return visitor->inner_bytes <= visitor->size_bytes
+           && bytes <= visitor->size_bytes - visitor->inner_bytes;
+}
+
 static void visit_inline(struct mtrace_visitor *visitor, const struct mtrace_member *member,
                          size_t count, size_t element_bytes)
 {
     struct mtrace_walk *walk = visitor->walk;
     uint32_t child = add_bytes(walk, visitor->node, member->key, LOG_OBJECT_FIELD, 0);
+    mtrace_visit *visit = member->visit;
     size_t bytes;
 
     if (child == OBJECT_TREE_NONE)
@@ -352,19 +372,25 @@ static void visit_inline(struct mtrace_visitor *visitor, const struct mtrace_mem
         warn(walk, child, NULL, "its size is impossible", 0);
         return;
     }
+    if (member->visit && !has_room(visitor, bytes)) {
+        warn(walk, child, NULL, "not visited: larger than what it is a part of", 0);
+        visit = NULL;
+    }
     visitor->inner_bytes += bytes;
-    if (!member->visit) {
+    if (!visit || bytes == 0) {
         object_tree_node(&walk->tree, child)->n_objects += count;
         object_tree_node(&walk->tree, child)->self_bytes += bytes;
         return;
     }
     for (size_t i = 0; i < count; i++)
         visit_object(walk, child, (const char *)member->first + i * element_bytes, element_bytes,
-                     member->visit, visitor->is_unique);
+                     visit, visitor->is_unique);
 }
 
 static void visit_opaque(struct mtrace_visitor *visitor, const struct mtrace_member *member)
 {
+    if (!is_possible(visitor, member))
+        return;
     if (add_bytes(visitor->walk, visitor->node, member->key, LOG_OBJECT_OPAQUE, member->size_bytes)
         != OBJECT_TREE_NONE)
         visitor->inner_bytes += member->size_bytes;

@@ -8,6 +8,8 @@
  *   OW-1 A block is visited once in a walk; who comes second is a warning, unless both say shared.
  *   OW-2 Memory is read by functions of the program only, and only where its first and last byte can be read.
  *   OW-3 At most OBJECT_WALK_STACK_BYTES of stack lie between a root and an object visited at once.
+ *   OW-4 Members by value are visited only where they fit into what has them, and have bytes: a walk ends after at most
+ *        as many visits as there are bytes, for each level of the tree.
  * Threads: one at a time for each walk. Signals: no. Failure: left out, with a warning.
  */
 #ifndef MTRACE_COLLECTOR_OBJECT_WALK_H

@@ -224,12 +224,21 @@ static void visit_wrong(struct mtrace_visitor *visitor, const void *object)
         mtrace_objects_()->visit(visitor, &unknown);
 }
 
+/* Three of itself in itself: each level would have three times as many as the one above. */
+static void visit_endless(struct mtrace_visitor *visitor, const void *object)
+{
+    mtrace_visit_array(visitor, "self", object, 3, sizeof(struct holder), visit_endless);
+    mtrace_visit_array(visitor, "nothing", object, SIZE_MAX / 2, 0, visit_endless);
+    mtrace_visit_opaque(visitor, "unlikely", SIZE_MAX, "nobody knows its type");
+}
+
 /* V4: sizes that cannot be, here and beside the real blocks; pointers that are no blocks. */
 static void bad_sizes(void)
 {
     char *block = own_malloc(0);
     struct holder holder = {block + 8};
     struct holder small = {keep(malloc(50))};
+    struct holder endless = {NULL};
     struct mtrace_walk *walk = mtrace_walk_new();
 
     mtrace_walk_object(walk, "wrong", &holder, sizeof(holder), visit_wrong);
@@ -237,6 +246,9 @@ static void bad_sizes(void)
     check(has_warning(walk, "wrong;impossible: its size is impossible"));
     check(has_warning(walk, "wrong;overfull: more elements than it has room for"));
     check(has_warning(walk, "wrong;u: a member of an unknown kind"));
+    mtrace_walk_object(walk, "endless", &endless, sizeof(endless), visit_endless);
+    check(has_warning(walk, "endless;self: not visited: larger than what it is a part of"));
+    check(has_warning(walk, "endless;unlikely: its size is impossible"));
     mtrace_walk_object(walk, "small", &small, sizeof(small), visit_wrong);
     check(mtrace_walk_record(walk, "bad") == 0);
     mtrace_walk_free(walk);
