@@ -7,13 +7,19 @@
 #include "importer/model/definitions_build.h"
 #include "support/growing.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum {
     /* With more logs than that, files are opened for each read. */
     MANY_LOGS = 128,
+    /* Of those; what is left of as many as may be open at once (1024, if nobody changed it) is for others. */
+    MOST_OPEN_POOLS = 512,
+    /* For files that are gone when they are to be opened. */
+    MOST_LOOKS_AGAIN = 16,
     /* Bytes of a raw event, about. */
     EVENT_BYTES = 20,
 };
@@ -31,10 +37,15 @@ static struct log_input *find_run(const struct log_set *set, uint64_t run_id)
     return NULL;
 }
 
-static void rest_files(struct log_input *input)
+/* A recorder may pack a pool and remove it at any time: it stays open, since its name may soon be nobody's. */
+static void rest_files(struct log_set *set, struct log_input *input)
 {
-    for (size_t i = 0; i < input->n_files; i++)
-        log_file_rest(input->files[i]);
+    for (size_t i = 0; i < input->n_files; i++) {
+        if (log_input_is_pool(input->files[i]->path) && set->n_open_pools < MOST_OPEN_POOLS)
+            set->n_open_pools++;
+        else
+            log_file_rest(input->files[i]);
+    }
 }
 
 /* Adds a log unless it is in the set (LS-1). */
@@ -55,7 +66,7 @@ static int add_input(struct log_set *set, struct log_input *input, struct error 
     set->inputs = inputs;
     inputs[set->n_inputs++] = input;
     if (set->n_inputs > MANY_LOGS)
-        rest_files(input);
+        rest_files(set, input);
     return 0;
 }
 
@@ -164,21 +175,43 @@ static bool is_descendant(struct log_set *set, const char *path)
     return is_ours;
 }
 
+/* Adds those files of the family that belong to the set. *ret_has_vanished: one of them is not there any more. */
+static int add_members(struct log_set *set, const struct log_family *family, bool *ret_has_vanished,
+                       struct error *err)
+{
+    int r = 0;
+
+    *ret_has_vanished = false;
+    for (size_t i = 0; r == 0 && i < family->n; i++) {
+        const char *path = family->paths[i];
+        if (is_descendant(set, path))
+            r = add_path(set, path, err);
+        if ((r == 0 || r == ERROR_IO) && access(path, F_OK) != 0 && errno == ENOENT) {
+            *ret_has_vanished = true;
+            r = 0;
+        }
+    }
+    return r;
+}
+
 /* Images after exec and children that no log names are found by their file's name. Each round finds
- * at least one more generation. */
+ * at least one more generation; and what a file became that a recorder packed since it was listed. */
 static int add_family(struct log_set *set, const char *path, struct error *err)
 {
-    struct log_family family;
+    unsigned n_vanished = 0;
+    bool has_vanished;
     size_t n_before;
-    int r = log_family_find(path, &family) == 0 ? 0 : out_of_memory(err);
+    int r;
 
     do {
+        struct log_family family;
         n_before = set->n_inputs;
-        for (size_t i = 0; r == 0 && i < family.n; i++)
-            if (is_descendant(set, family.paths[i]))
-                r = add_path(set, family.paths[i], err);
-    } while (r == 0 && set->n_inputs > n_before);
-    log_family_done(&family);
+        r = log_family_find(path, &family) == 0 ? 0 : out_of_memory(err);
+        if (r == 0)
+            r = add_members(set, &family, &has_vanished, err);
+        log_family_done(&family);
+    } while (r == 0
+             && (set->n_inputs > n_before || (has_vanished && ++n_vanished < MOST_LOOKS_AGAIN)));
     return r;
 }
 

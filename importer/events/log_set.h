@@ -12,6 +12,8 @@
  *   LS-2 A (run_id, sequence) is read once: the packed frame if its checksum holds, else the raw
  *        segment (LF-2).
  *   LS-3 Memory: the definitions, and about 64 bytes per segment.
+ *   LS-4 What was listed is read, though its recorder packs and removes the file meanwhile: pools stay open, the first 512
+ *        of many logs; a file that is gone before it is opened makes the folder be looked through again.
  * Failure: a named file that is no log of ours is an error that says what it is. A child's log that
  *          is missing or unreadable, and damage inside a log, is a line of the damage report.
  */

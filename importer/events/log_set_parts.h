@@ -29,6 +29,7 @@ struct log_set {
     struct text_arena arena;
     struct log_input **inputs; /* by start of the process; its id is the index + 1 */
     size_t n_inputs, inputs_capacity;
+    size_t n_open_pools; /* that stay so */
     struct definitions definitions;
     struct log_damage_report damage;
     struct log_damage_report opening_damage; /* before any event was read */

@@ -13,7 +13,7 @@ static int out_of_memory(struct error *err)
     return error_set(err, ERROR_NOMEM, "out of memory");
 }
 
-static bool is_pool_path(const char *path)
+bool log_input_is_pool(const char *path)
 {
     size_t n = strlen(path);
     size_t n_suffix = strlen(LOG_INPUT_POOL_SUFFIX);
@@ -26,7 +26,7 @@ static char *partner_path(const char *path)
     size_t n = strlen(path);
     char *partner;
 
-    if (is_pool_path(path))
+    if (log_input_is_pool(path))
         return strndup(path, n - strlen(LOG_INPUT_POOL_SUFFIX));
     return asprintf(&partner, "%s%s", path, LOG_INPUT_POOL_SUFFIX) < 0 ? NULL : partner;
 }

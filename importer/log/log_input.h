@@ -51,6 +51,9 @@ static inline const char *log_input_path(const struct log_input *input)
     return input->files[0]->path;
 }
 
+/* Is it named as one that its recorder removes when all of it is packed? */
+bool log_input_is_pool(const char *path);
+
 /* Reads the payload of segments.refs[index], or of its spare when it is damaged; *ret_index says
  * which. ERROR_FORMAT when neither can be read. */
 int log_input_read(struct log_input *input, size_t index, struct pack *pack, void *payload,

@@ -6,6 +6,7 @@
 #include "tests/lib/log_reading.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -547,6 +548,44 @@ static void store_log(const char *path, uint8_t *bytes, size_t n)
     log_reading_store(path, bytes, n);
 }
 
+/* More children than files are kept open of: a recorder packs and removes the pools of those that end behind our list. */
+static void test_pools_removed_while_read(void **state)
+{
+    enum {
+        N_CHILDREN = 200
+    };
+
+    char name[64];
+    char first[PATH_MAX];
+    uint8_t *bytes;
+    size_t n;
+
+    (void)state;
+    (void)snprintf(first, sizeof(first), "%s", log_reading_path("crowd"));
+    build_run(first, 1, 0, 10, NULL);
+    for (unsigned i = 0; i < N_CHILDREN; i++) {
+        (void)snprintf(name, sizeof(name), "crowd.%u.0.live", i + 11);
+        build_run(log_reading_path(name), i + 2, 1, i + 11, NULL);
+        n = log_reading_load(log_reading_path(name), &bytes);
+        store_log(log_reading_path(name), bytes, n);
+        free(bytes);
+    }
+    /* listed, but gone when it is opened */
+    assert_int_equal(symlink("/nowhere", log_reading_path("crowd.9.0.live")), 0);
+
+    struct log_set *set = log_reading_open(first);
+    assert_int_equal(log_set_definitions(set)->n_processes, N_CHILDREN + 1);
+    for (unsigned i = 0; i < N_CHILDREN; i++) {
+        (void)snprintf(name, sizeof(name), "crowd.%u.0.live", i + 11);
+        assert_int_equal(unlink(log_reading_path(name)), 0);
+    }
+    struct log_reading reading = log_reading_events(set);
+    assert_int_equal(reading.n_events, N_CHILDREN + 1);
+    assert_int_equal(log_reading_damages(set), 0);
+    free(reading.events);
+    log_set_close(set);
+}
+
 /* A recorder packs all segments and gives their places away while the log is read: behind the list,
  * and, where `n_listed` bytes of the packed file were there before, in part before it. */
 static void check_recycling(size_t n_listed)
@@ -680,6 +719,7 @@ int main(void)
         cmocka_unit_test(test_flipped_bits_cost_one_frame),
         cmocka_unit_test(test_packed_file_and_pool),
         cmocka_unit_test(test_recycled_while_read),
+        cmocka_unit_test(test_pools_removed_while_read),
         cmocka_unit_test(test_recycled_and_gone),
         cmocka_unit_test(test_samples),
     };
