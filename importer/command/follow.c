@@ -7,6 +7,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
+#include <stdio.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -35,13 +37,30 @@ static bool has_begun(const char *path)
     return n == sizeof(header) && header.clock != 0;
 }
 
+/* A directory, a pipe or a loop of links will not become a log by waiting. */
+static bool may_become_log(const char *path, bool *ret_is_missing)
+{
+    struct stat status;
+
+    *ret_is_missing = stat(path, &status) != 0;
+    return *ret_is_missing ? errno == ENOENT : S_ISREG(status.st_mode);
+}
+
 /* Afterwards the first round says what is missing. */
 static void await_log(const char *path, const volatile sig_atomic_t *interrupted)
 {
     uint64_t until_ns = progress_now_ns() + FOLLOW_START_NS;
+    bool has_said = false;
+    bool is_missing;
 
-    while (!*interrupted && progress_now_ns() < until_ns && !has_begun(path))
+    while (!*interrupted && progress_now_ns() < until_ns && may_become_log(path, &is_missing)
+           && !has_begun(path)) {
+        if (is_missing && !has_said)
+            (void)fprintf(stderr, "mtrace-import: waiting for '%s', which is not there yet\n",
+                          path);
+        has_said |= is_missing;
         rest(LOOK_NS, interrupted);
+    }
 }
 
 static uint64_t pause_after(uint64_t round_ns)

@@ -58,7 +58,7 @@ static int name_parts(struct source *source, const char *input, struct error *er
 static enum log_form form_of(const char *path)
 {
     struct log_file file = {.form = 0};
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* it may be a pipe */
     ssize_t n = fd >= 0 ? pread(fd, &file, sizeof(file), 0) : -1;
 
     if (fd >= 0)

@@ -196,6 +196,8 @@ static int map_header(struct live_log *log, bool is_shared, struct error *err)
 
     if (fstat(log->fd, &status) != 0)
         return error_set_errno(err, errno, "cannot open '%s'", log->path);
+    if (!S_ISREG(status.st_mode))
+        return error_set(err, ERROR_FORMAT, "'%s' is not a file", log->path);
     if (status.st_size < LOG_FILE_HEADER_BYTES)
         return error_set(err, ERROR_FORMAT, "'%s' is too short for a log", log->path);
     /* a private view of a large log shall not need as much memory */
@@ -231,9 +233,10 @@ int live_log_open(const char *path, bool is_shared, struct live_log *ret_log, st
     char *target;
     int code;
 
-    *log = (struct live_log){.fd = open(path, (is_shared ? O_RDWR : O_RDONLY) | O_CLOEXEC),
-                             .path = strdup(path),
-                             .max_segments = LOG_MAX_SEGMENTS};
+    *log = (struct live_log){
+        .fd = open(path, (is_shared ? O_RDWR : O_RDONLY) | O_CLOEXEC | O_NONBLOCK),
+        .path = strdup(path),
+        .max_segments = LOG_MAX_SEGMENTS};
     target = follow(path);
     if (target) {
         log->link_path = log->path;

@@ -49,7 +49,7 @@ static int find_frames(struct frame_index *index, struct error *err)
 
 static int map_file(const char *path, struct frame_index *ret_index, struct error *err)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* it may be a pipe */
     struct stat status;
     void *bytes;
     int code = 0;
