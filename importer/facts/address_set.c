@@ -87,3 +87,16 @@ const struct address_item *address_set_first_at(const struct address_set *set, u
 
     return found ? search.before : search.behind;
 }
+
+const struct address_item *address_set_next(const struct address_set *set,
+                                            const struct address_item *item)
+{
+    uint32_t of = item->of + 1;
+    struct search search = {.item = {.address = item->address + (of == 0), .of = of}};
+    void *const *found;
+
+    if (of == 0 && search.item.address == 0)
+        return NULL;
+    found = tfind(&search, &set->root, compare_and_note);
+    return found ? search.before : search.behind;
+}

@@ -34,4 +34,8 @@ void address_set_remove(struct address_set *set, uint64_t address, uint32_t of);
 const struct address_item *address_set_last_at(const struct address_set *set, uint64_t address);
 const struct address_item *address_set_first_at(const struct address_set *set, uint64_t address);
 
+/* The one behind it; NULL: none. */
+const struct address_item *address_set_next(const struct address_set *set,
+                                            const struct address_item *item);
+
 #endif

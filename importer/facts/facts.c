@@ -50,6 +50,28 @@ static uint64_t heap_bytes(const struct facts *facts, const struct live_block *b
                                                 : occupied_bytes(block) - own_pages(facts, block);
 }
 
+/* It shows how far its heap reaches, and which blocks lie where. */
+static int born_in_heap(struct facts *facts, uint32_t process, const struct live_block *block,
+                        struct error *err)
+{
+    const struct heap_birth birth = {.time_ns = block->alloc_ns,
+                                     .address = block->address,
+                                     .usable_bytes = occupied_bytes(block),
+                                     .process = process,
+                                     .call = block->call};
+    int code = heap_ranges_born(facts->heaps, &birth, err);
+
+    if (code || !(block->call & LOG_CHUNK_KNOWN)
+        || !heap_ranges_is_heap_block(block->call, birth.usable_bytes))
+        return code;
+    return memory_samples_born(
+        facts->memory_samples, process,
+        &(struct seen_extent){.start = birth.address,
+                              .end = birth.address + birth.usable_bytes,
+                              .is_arena = (block->call & LOG_CHUNK_NON_MAIN) != 0},
+        err);
+}
+
 static int on_born(void *context, uint32_t process, const struct live_block *block, uint32_t group,
                    const struct pairing_link *link, struct error *err)
 {
@@ -62,13 +84,7 @@ static int on_born(void *context, uint32_t process, const struct live_block *blo
 
     timeline_count_birth(&facts->processes[process].timeline, block->size);
     if (code == 0 && !facts->definitions->has_no_addresses)
-        code = heap_ranges_born(facts->heaps,
-                                &(struct heap_birth){.time_ns = block->alloc_ns,
-                                                     .address = block->address,
-                                                     .usable_bytes = occupied_bytes(block),
-                                                     .process = process,
-                                                     .call = block->call},
-                                err);
+        code = born_in_heap(facts, process, block, err);
     if (code == 0 && facts->groups)
         code = group_totals_born(facts->groups, process, block, group, err);
     if (code == 0 && facts->pools)
@@ -385,6 +401,19 @@ static int advance(struct facts *facts, const struct event *event, struct error 
     return code;
 }
 
+/* The program's own log says how far a heap reaches. */
+static int heap_seen(struct facts *facts, const struct event *event, uint64_t start, uint64_t end,
+                     enum log_heap_kind kind, struct error *err)
+{
+    int code = memory_samples_extent(
+        facts->memory_samples, event->process,
+        &(struct seen_extent){.start = start, .end = end, .is_arena = kind == LOG_HEAP_ARENA}, err);
+
+    return code ? code
+                : heap_ranges_extent(facts->heaps, event->process, event->time_ns, start, end, kind,
+                                     err);
+}
+
 /* The program moved the break itself: its heap reaches from the lowest one seen to this. */
 static int break_moved(struct facts *facts, const struct event *event, struct error *err)
 {
@@ -393,8 +422,7 @@ static int break_moved(struct facts *facts, const struct event *event, struct er
 
     if (process->lowest_break == 0 || lower < process->lowest_break)
         process->lowest_break = lower;
-    return heap_ranges_extent(facts->heaps, event->process, event->time_ns, process->lowest_break,
-                              event->address, LOG_HEAP_BRK, err);
+    return heap_seen(facts, event, process->lowest_break, event->address, LOG_HEAP_BRK, err);
 }
 
 static struct phase_figures figures_of(const struct facts *facts, uint32_t process)
@@ -458,8 +486,8 @@ static MTRACE_COLD int rare_event(struct facts *facts, const struct event *event
     case EVENT_RESIDENT:
         return mappings_event(&facts->processes[event->process].mappings, event, err);
     case EVENT_HEAP_EXTENT:
-        return heap_ranges_extent(facts->heaps, event->process, event->time_ns, event->address,
-                                  event->old_address, (enum log_heap_kind)event->value, err);
+        return heap_seen(facts, event, event->address, event->old_address,
+                         (enum log_heap_kind)event->value, err);
     case EVENT_BRK:
         return break_moved(facts, event, err);
     case EVENT_TRACING:
@@ -482,7 +510,8 @@ static MTRACE_COLD int rare_event(struct facts *facts, const struct event *event
     case EVENT_OBJECT_NODE:
     case EVENT_OBJECT_CLAIM:
     case EVENT_OBJECT_WARNING:
-        return object_walks_event(&facts->walks, event, facts->pairing, facts->pools, err);
+        return object_walks_event(&facts->walks, event, facts->pairing, facts->pools,
+                                  &facts->totals->processes[event->process], err);
     case EVENT_CULLED:
         return culled_event(facts, event, err);
     case EVENT_END: /* one that is taken back says so by another one */
@@ -559,8 +588,9 @@ void facts_own_sample(struct facts *facts, uint32_t process, uint64_t own_bytes)
 int facts_heap_sample(struct facts *facts, uint32_t process, uint64_t time_ns, uint64_t start,
                       uint64_t end, enum log_heap_kind kind, struct error *err)
 {
-    int code = memory_samples_heap(facts->memory_samples, process, time_ns,
-                                   end > start ? end - start : 0, err);
+    int code = memory_samples_heap(
+        facts->memory_samples, process, time_ns,
+        &(struct seen_extent){.start = start, .end = end, .is_arena = kind == LOG_HEAP_ARENA}, err);
 
     return code ? code : heap_ranges_extent(facts->heaps, process, time_ns, start, end, kind, err);
 }

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #define UNIT_BYTES      (UINT64_C(1) << 20)
-#define ARENA_BYTES     (UINT64_C(64) << 20) /* HEAP_MAX_SIZE of glibc on 64 bits */
 #define MAIN_GAP_BYTES  (UINT64_C(64) << 20)
 #define OTHER_GAP_BYTES (UINT64_C(2) << 20)
 #define MAX_BLOCK_BYTES \
@@ -212,7 +211,7 @@ static bool continues(const struct heap_range *heap, const struct unit *unit)
         return true; /* HR-1: two kinds of blocks in one place are one heap */
     if (heap->kind == LOG_HEAP_ARENA || unit->key.class == UNIT_ARENA)
         return heap->kind == LOG_HEAP_ARENA && unit->key.class == UNIT_ARENA
-               && heap->start / ARENA_BYTES == unit->lowest / ARENA_BYTES;
+               && heap->start / HEAP_RANGES_ARENA_BYTES == unit->lowest / HEAP_RANGES_ARENA_BYTES;
     if (heap->is_glibc != (unit->key.class == UNIT_MAIN))
         return false;
     return unit->lowest - heap->end
@@ -238,7 +237,7 @@ static int add_heap(struct heap_ranges *ranges, const struct unit *unit, struct 
         .is_glibc = unit->key.class != UNIT_OTHER,
     };
     if (heap->kind == LOG_HEAP_ARENA)
-        heap->start = unit->lowest / ARENA_BYTES * ARENA_BYTES;
+        heap->start = unit->lowest / HEAP_RANGES_ARENA_BYTES * HEAP_RANGES_ARENA_BYTES;
     if (ranges->n_heaps > 1 && heap[-1].process == heap->process && heap->start < heap[-1].end)
         heap->start = heap[-1].end;
     return 0;

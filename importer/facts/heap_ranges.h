@@ -27,6 +27,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* HEAP_MAX_SIZE of glibc on 64 bits */
+#define HEAP_RANGES_ARENA_BYTES (UINT64_C(64) << 20)
+
 /* Blocks that may lie in a heap and have no row. */
 enum heap_unseen {
     HEAP_ALL_SEEN,

@@ -1,14 +1,35 @@
 /* SPDX-License-Identifier: MIT */
 #include "importer/facts/memory_samples.h"
 
-#include <stdbool.h>
+#include "importer/facts/heap_ranges.h"
+#include "support/growing.h"
+
 #include <stdlib.h>
+
+#define PAGE_BYTES UINT64_C(4096)
+
+/* Up to here above the heap of the main arena a block is taken to lie in it. */
+#define MAIN_GAP_BYTES (UINT64_C(64) << 20)
+
+enum {
+    LAST_HEAPS = 64 /* threads take turns in their arenas */
+};
+
+struct seen_heap {
+    uint64_t start, end;
+    bool is_arena;
+};
 
 struct process_samples {
     struct memory_sample waiting; /* its heaps come behind it at the same instant */
-    uint64_t heaps_ns;            /* of the latest look */
-    uint64_t heaps_bytes;         /* UINT64_MAX before the first */
-    uint64_t own_bytes;           /* of the sample to come; UINT64_MAX: not known */
+    uint64_t live_bytes;          /* of that sample */
+    uint64_t look_ns;             /* of the latest look */
+    struct seen_heap *heaps;
+    size_t n_heaps, max_heaps;
+    size_t last[LAST_HEAPS]; /* index of the heap found last, by the address asked for */
+    uint64_t heaps_bytes;    /* sum over `heaps` */
+    uint64_t own_bytes;      /* of the sample to come; UINT64_MAX: not known */
+    bool is_looked;          /* a heap was seen */
     bool is_waiting;
 };
 
@@ -34,7 +55,7 @@ int memory_samples_new(uint32_t n_processes, memory_samples_fn *taken, void *con
     samples->context = context;
     samples->n_processes = n_processes;
     for (uint32_t id = 1; id <= n_processes; id++)
-        samples->processes[id].heaps_bytes = samples->processes[id].own_bytes = UINT64_MAX;
+        samples->processes[id].own_bytes = UINT64_MAX;
     *ret = samples;
     return 0;
 }
@@ -43,8 +64,19 @@ void memory_samples_free(struct memory_samples *samples)
 {
     if (!samples)
         return;
+    for (uint32_t id = 1; samples->processes && id <= samples->n_processes; id++)
+        free(samples->processes[id].heaps);
     free(samples->processes);
     free(samples);
+}
+
+/* What all heaps take now, of which live_bytes live; UINT64_MAX: nothing is known of any. */
+static uint64_t heaps_now(const struct process_samples *process, uint64_t live_bytes)
+{
+    if (process->heaps_bytes > live_bytes)
+        return process->heaps_bytes;
+    return live_bytes == 0 && !process->is_looked && process->n_heaps == 0 ? UINT64_MAX
+                                                                           : live_bytes;
 }
 
 /* Tells the sample that waits. */
@@ -55,11 +87,6 @@ static int flush(struct memory_samples *samples, uint32_t id, struct error *err)
     if (!process->is_waiting)
         return 0;
     process->is_waiting = false;
-    uint64_t live_bytes = process->waiting.heaps_bytes;
-    bool is_seen = process->heaps_bytes != UINT64_MAX;
-
-    if (is_seen ? process->heaps_bytes > live_bytes : live_bytes == 0)
-        process->waiting.heaps_bytes = process->heaps_bytes;
     return samples->taken(samples->context, &process->waiting, err);
 }
 
@@ -88,22 +115,122 @@ int memory_samples_totals(struct memory_samples *samples, const struct memory_sa
 
     process->is_waiting = true;
     process->waiting = *sample;
+    process->live_bytes = sample->heaps_bytes;
+    process->waiting.heaps_bytes = heaps_now(process, process->live_bytes);
     take_own_off(&process->waiting, process->own_bytes);
     process->own_bytes = UINT64_MAX;
     return code;
 }
 
+/* ---- heaps ---- */
+
+static size_t *last_at(struct process_samples *process, uint64_t address)
+{
+    return &process->last[address / HEAP_RANGES_ARENA_BYTES % LAST_HEAPS];
+}
+
+static int add_heap(struct process_samples *process, const struct seen_heap *heap,
+                    struct error *err)
+{
+    struct seen_heap *heaps =
+        growing_reserve(process->heaps, &process->max_heaps, process->n_heaps + 1, sizeof *heaps);
+
+    if (!heaps)
+        return error_set(err, ERROR_NOMEM, "out of memory for %zu heaps", process->n_heaps);
+    process->heaps = heaps;
+    *last_at(process, heap->start) = process->n_heaps;
+    heaps[process->n_heaps++] = *heap;
+    process->heaps_bytes += heap->end - heap->start;
+    return 0;
+}
+
+static void set_bounds(struct process_samples *process, struct seen_heap *heap, uint64_t start,
+                       uint64_t end)
+{
+    process->heaps_bytes -= heap->end - heap->start;
+    heap->start = start;
+    heap->end = end;
+    process->heaps_bytes += end - start;
+}
+
+static bool is_at(const struct seen_heap *heap, uint64_t start, uint64_t end, bool is_arena)
+{
+    if (heap->is_arena || is_arena)
+        return heap->is_arena == is_arena
+               && heap->start / HEAP_RANGES_ARENA_BYTES == start / HEAP_RANGES_ARENA_BYTES;
+    return start < heap->end + MAIN_GAP_BYTES && heap->start < end + MAIN_GAP_BYTES;
+}
+
+/* The heap of these addresses, NULL if none was seen yet. */
+static struct seen_heap *find_heap(struct process_samples *process, uint64_t start, uint64_t end,
+                                   bool is_arena)
+{
+    for (size_t i = 0; i < process->n_heaps; i++)
+        if (is_at(&process->heaps[i], start, end, is_arena)) {
+            *last_at(process, start) = i;
+            return &process->heaps[i];
+        }
+    return NULL;
+}
+
 int memory_samples_heap(struct memory_samples *samples, uint32_t id, uint64_t time_ns,
-                        uint64_t extent_bytes, struct error *err)
+                        const struct seen_extent *extent, struct error *err)
 {
     struct process_samples *process = &samples->processes[id];
     int code = process->waiting.time_ns < time_ns ? flush(samples, id, err) : 0;
 
-    if (process->heaps_bytes == UINT64_MAX || process->heaps_ns != time_ns)
-        process->heaps_bytes = 0; /* a new look begins */
-    process->heaps_ns = time_ns;
-    process->heaps_bytes += extent_bytes;
+    if (!process->is_looked || process->look_ns != time_ns) {
+        process->n_heaps = 0; /* a new look begins: SR-2 */
+        process->heaps_bytes = 0;
+    }
+    process->is_looked = true;
+    process->look_ns = time_ns;
+    if (code == 0 && extent->start < extent->end)
+        code = add_heap(process, &(struct seen_heap){extent->start, extent->end, extent->is_arena},
+                        err);
+    if (process->is_waiting)
+        process->waiting.heaps_bytes = heaps_now(process, process->live_bytes);
     return code;
+}
+
+int memory_samples_extent(struct memory_samples *samples, uint32_t id,
+                          const struct seen_extent *extent, struct error *err)
+{
+    struct process_samples *process = &samples->processes[id];
+    struct seen_heap *heap;
+
+    if (extent->start >= extent->end)
+        return 0;
+    heap = find_heap(process, extent->start, extent->end, extent->is_arena);
+    if (!heap)
+        return add_heap(process, &(struct seen_heap){extent->start, extent->end, extent->is_arena},
+                        err);
+    set_bounds(process, heap, extent->start, extent->end);
+    return 0;
+}
+
+int memory_samples_born(struct memory_samples *samples, uint32_t id,
+                        const struct seen_extent *block, struct error *err)
+{
+    struct process_samples *process = &samples->processes[id];
+    size_t last = *last_at(process, block->start);
+    struct seen_heap *heap = last < process->n_heaps ? &process->heaps[last] : NULL;
+    uint64_t start = block->start;
+    uint64_t end = block->end;
+
+    if (heap && heap->start <= start && end <= heap->end)
+        return 0;
+    heap = find_heap(process, start, end, block->is_arena);
+    if (heap && heap->start <= start && end <= heap->end)
+        return 0;
+    start = block->is_arena ? start / HEAP_RANGES_ARENA_BYTES * HEAP_RANGES_ARENA_BYTES
+                            : start / PAGE_BYTES * PAGE_BYTES;
+    end = (end + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
+    if (!heap)
+        return add_heap(process, &(struct seen_heap){start, end, block->is_arena}, err);
+    set_bounds(process, heap, start < heap->start ? start : heap->start,
+               end > heap->end ? end : heap->end);
+    return 0;
 }
 
 int memory_samples_finish(struct memory_samples *samples, struct error *err)

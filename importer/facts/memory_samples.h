@@ -3,9 +3,12 @@
  * memory_samples: what a process took at an instant, from samples of totals and of heaps.
  *
  * Model:   heaps are looked at less often than totals: a sample has the extent of all heaps as it
- *          was at the latest look, up to the sample's own time, or what lives in them at that time
- *          where that is more: they have grown since.
- * Invariants: SR-1 every sample of totals is told, in order of time within a process.
+ *          was at the latest look, up to the sample's own time, but each reaches at least as far as
+ *          the highest block that was born in it since: it has grown. Where that is less than what
+ *          lives in all of them at that time, a sample has the latter.
+ * Invariants
+ *   SR-1 Every sample of totals is told, in order of time within a process.
+ *   SR-2 A look of the recorder is at all heaps of the process: what it does not name is gone.
  * Threads: none.
  * Failure: memory, or what the sink returned.
  */
@@ -14,6 +17,7 @@
 
 #include "support/error.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct memory_sample {
@@ -23,6 +27,11 @@ struct memory_sample {
     uint64_t heaps_bytes;  /* UINT64_MAX: none was looked at until then, or lives */
     uint64_t mapped_bytes; /* of blocks and anonymous mappings that have pages of their own */
     uint64_t own_bytes;    /* of the log, UINT64_MAX: not known */
+};
+
+struct seen_extent {
+    uint64_t start, end;
+    bool is_arena; /* of a thread; else of the main arena */
 };
 
 typedef int memory_samples_fn(void *context, const struct memory_sample *sample, struct error *err);
@@ -42,7 +51,15 @@ void memory_samples_own(struct memory_samples *samples, uint32_t id, uint64_t ow
 int memory_samples_totals(struct memory_samples *samples, const struct memory_sample *sample,
                           struct error *err);
 int memory_samples_heap(struct memory_samples *samples, uint32_t id, uint64_t time_ns,
-                        uint64_t extent_bytes, struct error *err);
+                        const struct seen_extent *extent, struct error *err);
+
+/* One heap was seen, by itself. */
+int memory_samples_extent(struct memory_samples *samples, uint32_t id,
+                          const struct seen_extent *extent, struct error *err);
+
+/* A block of glibc's that lies in a heap was born in these addresses. */
+int memory_samples_born(struct memory_samples *samples, uint32_t id,
+                        const struct seen_extent *block, struct error *err);
 
 int memory_samples_finish(struct memory_samples *samples, struct error *err);
 

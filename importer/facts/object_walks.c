@@ -147,32 +147,43 @@ static int add_claim(struct object_walks *walks, struct object_walk *walk,
 
 /* ---- the end ---- */
 
-static int compare_ids(const void *left, const void *right)
+/* What the claims of the walk have of the live blocks, by stack: entries of {0, stack, 0}. */
+static int count_claimed(struct object_walk *walk, struct pairing *pairing, struct keyed *claimed,
+                         struct error *err)
 {
-    uint64_t a = *(const uint64_t *)left;
-    uint64_t b = *(const uint64_t *)right;
-
-    return (a > b) - (a < b);
-}
-
-static int count_live(struct object_walks *walks, struct object_walk *walk, const uint64_t *claimed,
-                      size_t n_claimed, const struct pairing *pairing, struct error *err)
-{
-    uint32_t number = (uint32_t)(walk - walks->list) + 1;
-    const struct live_block *block;
-    uint32_t cursor = 0;
     int code = 0;
 
-    while (code == 0 && (block = pairing_next_live(pairing, walk->process, &cursor)) != NULL) {
-        const uint64_t id = block->allocation_id;
-        walk->live_blocks++;
-        walk->live_bytes += block->size;
-        if (bsearch(&id, claimed, n_claimed, sizeof(*claimed), compare_ids)) {
-            walk->claimed_blocks++;
-            walk->claimed_bytes += block->size;
-        } else {
-            code = tally_add(&walks->unclaimed, number, block->node, 1, 1, block->size, err);
-        }
+    for (size_t i = 0; code == 0 && i < walk->n_claims; i++) {
+        const struct object_claim *claim = &walk->claims[i];
+        const struct live_block *block =
+            claim->is_repeated ? NULL : pairing_find(pairing, walk->process, claim->address);
+        if (!block || block->allocation_id != claim->allocation_id)
+            continue;
+        walk->claimed_blocks++;
+        walk->claimed_bytes += block->size;
+        code = tally_add(claimed, 0, block->node, 0, 1, block->size, err);
+    }
+    return code;
+}
+
+/* The rest of what lives, by stack: not block by block, for there may be many walks over many blocks. */
+static int count_unclaimed(struct object_walks *walks, struct object_walk *walk,
+                           const struct process_totals *live, struct keyed *claimed,
+                           struct error *err)
+{
+    const uint32_t number = (uint32_t)(walk - walks->list) + 1;
+    int code = 0;
+
+    walk->live_blocks = live->live_blocks;
+    walk->live_bytes = live->live_bytes;
+    for (uint32_t i = 0; code == 0 && i < live->n_stacks; i++) {
+        const struct stack_totals *stack = totals_stack(live, i);
+        const struct tally_entry *taken =
+            stack->live_blocks && claimed->n ? tally_find(claimed, 0, stack->node, 0) : NULL;
+        uint64_t blocks = stack->live_blocks - (taken ? taken->blocks : 0);
+        if (blocks)
+            code = tally_add(&walks->unclaimed, number, stack->node, 1, blocks,
+                             stack->live_bytes - (taken ? taken->bytes : 0), err);
     }
     return code;
 }
@@ -188,20 +199,14 @@ static void close_walk(struct object_walks *walks, struct object_walk *walk)
 }
 
 static int end(struct object_walks *walks, struct object_walk *walk, const struct event *event,
-               const struct pairing *pairing, struct error *err)
+               struct pairing *pairing, const struct process_totals *live, struct error *err)
 {
-    uint64_t *claimed = calloc(walk->n_claims + 1, sizeof(*claimed));
-    size_t n = 0;
-    int code;
+    struct keyed claimed = {0};
+    int code = count_claimed(walk, pairing, &claimed, err);
 
-    if (!claimed)
-        return error_set(err, ERROR_NOMEM, "out of memory for %zu claims", walk->n_claims);
-    for (size_t i = 0; i < walk->n_claims; i++)
-        if (walk->claims[i].allocation_id)
-            claimed[n++] = walk->claims[i].allocation_id;
-    qsort(claimed, n, sizeof(*claimed), compare_ids);
-    code = count_live(walks, walk, claimed, n, pairing, err);
-    free(claimed);
+    if (code == 0)
+        code = count_unclaimed(walks, walk, live, &claimed, err);
+    keyed_done(&claimed);
     walk->n_warnings = event->address;
     close_walk(walks, walk);
     return code;
@@ -220,7 +225,8 @@ static int add_warning(struct object_walk *walk, const char *text, struct error 
 }
 
 int object_walks_event(struct object_walks *walks, const struct event *event,
-                       struct pairing *pairing, const struct pool_blocks *pools, struct error *err)
+                       struct pairing *pairing, const struct pool_blocks *pools,
+                       const struct process_totals *live, struct error *err)
 {
     struct object_walk *walk;
 
@@ -239,6 +245,6 @@ int object_walks_event(struct object_walks *walks, const struct event *event,
     case EVENT_OBJECT_WARNING:
         return add_warning(walk, event->text, err);
     default:
-        return end(walks, walk, event, pairing, err);
+        return end(walks, walk, event, pairing, live, err);
     }
 }

@@ -4,7 +4,7 @@
  *
  * Model:   a walk is a tree of nodes and a list of claims, one behind the other in the log of one thread.
  *          Each claim finds the block that is live at its address then; at the end of the walk what is live
- *          and was not claimed is counted by stack.
+ *          and was not claimed is counted by stack, from the totals: a walk costs its claims and the stacks.
  * Invariants
  *   OB-1 A node's parent has a lower number; a claim's node is one of the walk's. What the log says otherwise
  *        is left out, and counted.
@@ -18,6 +18,7 @@
 
 #include "importer/facts/pool_blocks.h"
 #include "importer/facts/tally.h"
+#include "importer/facts/totals.h"
 #include "importer/model/event.h"
 #include "importer/pairing/pairing.h"
 #include "support/error.h"
@@ -81,8 +82,9 @@ struct object_walks {
 
 void object_walks_done(struct object_walks *walks);
 
-/* EVENT_OBJECT_*. pools: or NULL. */
+/* EVENT_OBJECT_*. pools: or NULL; live: what the event's process has, of the same blocks as the pairing. */
 int object_walks_event(struct object_walks *walks, const struct event *event,
-                       struct pairing *pairing, const struct pool_blocks *pools, struct error *err);
+                       struct pairing *pairing, const struct pool_blocks *pools,
+                       const struct process_totals *live, struct error *err);
 
 #endif

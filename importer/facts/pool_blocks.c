@@ -421,12 +421,17 @@ int pool_blocks_next(struct pool_blocks *blocks, struct pool_row *ret, struct er
 uint64_t pool_blocks_find(const struct pool_blocks *blocks, uint32_t process, uint64_t address,
                           uint64_t size_bytes, uint64_t *ret_size_bytes)
 {
-    const struct address_item *item = address_set_first_at(&blocks->inner[process], address);
+    const struct address_set *set = &blocks->inner[process];
+    const struct address_item *item = address_set_first_at(set, address);
+    const struct address_item *best = NULL;
 
-    if (!item || item->address != address || item->size_bytes < size_bytes)
+    for (; item && item->address == address; item = address_set_next(set, item))
+        if (item->size_bytes >= size_bytes && (!best || item->size_bytes < best->size_bytes))
+            best = item;
+    if (!best)
         return 0;
-    *ret_size_bytes = item->size_bytes;
-    return item->id;
+    *ret_size_bytes = best->size_bytes;
+    return best->id;
 }
 
 const struct pool_account *pool_blocks_account(const struct pool_blocks *blocks, uint32_t pool)

@@ -22,6 +22,14 @@ int tally_add(struct keyed *tally, uint32_t process, uint32_t from, uint32_t to,
     return 0;
 }
 
+const struct tally_entry *tally_find(const struct keyed *tally, uint32_t process, uint32_t from,
+                                     uint32_t to)
+{
+    const uint32_t key[KEY_BYTES / sizeof(uint32_t)] = {process, from, to};
+
+    return keyed_find(tally, key, KEY_BYTES, sizeof(struct tally_entry));
+}
+
 int tally_flush(struct keyed *tally, struct tally_run *run, uint32_t from, struct error *err)
 {
     struct tally_run all = *run;

@@ -29,6 +29,10 @@ struct tally_entry {
 int tally_add(struct keyed *tally, uint32_t process, uint32_t from, uint32_t to, uint64_t blocks,
               uint64_t bytes, struct error *err);
 
+/* NULL: not counted. Not after tally_sort. */
+const struct tally_entry *tally_find(const struct keyed *tally, uint32_t process, uint32_t from,
+                                     uint32_t to);
+
 /* All zero: empty. */
 struct tally_run {
     uint32_t process, to;

@@ -203,7 +203,7 @@ CREATE TABLE memory_samples (
   rss_bytes INTEGER,                    -- resident in all but own_bytes; the sum of the next two
   anonymous_bytes INTEGER,              -- resident and not shared
   file_bytes INTEGER,                   -- resident and of files or shared
-  heap_extent_bytes INTEGER,            -- of all heaps at the latest look at them, which is taken less often, or the bytes of live blocks in them where these are more; NULL: neither is known
+  heap_extent_bytes INTEGER,            -- of all heaps at the latest look at them, which is taken less often, or as far as the highest blocks born in them since, where that is more; of allocators other than glibc's the bytes of live blocks; NULL: neither is known
   mapped_bytes INTEGER,                 -- at that instant, of live blocks in no heap and of anonymous mappings that may be touched, resident or not
   own_bytes INTEGER,                    -- resident of mtrace's own log, which is left out of the others; NULL: not known, and not left out
   PRIMARY KEY (process_id, at_ns)) STRICT, WITHOUT ROWID;

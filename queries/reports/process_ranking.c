@@ -143,8 +143,8 @@ static int print_first(struct query *query, const char *by, int64_t n_processes,
     }
     sqlite3_finalize(stmt);
     if (rc == 0 && step == 0 && n_processes > n_shown)
-        (void)fprintf(query->out, "and %" PRId64 " more processes: --process ID\n",
-                      n_processes - n_shown);
+        (void)fprintf(query->out, "and %" PRId64 " more process%s: --process ID\n",
+                      n_processes - n_shown, n_processes - n_shown == 1 ? "" : "es");
     return rc ? rc : step;
 }
 

@@ -15,7 +15,7 @@ CREATE VIEW _site_growth(
   pattern,           -- how they rose; NULL: they did not
   since_ns,          -- when the first tenth of the rise was reached
   until_ns,          -- when nine tenths of it were reached
-  bytes_per_s        -- between these two instants; NULL: it is one
+  bytes_per_s        -- between these two instants; NULL: they are less than a tenth of the process's life apart, which tells no rate
 ) AS
 WITH
   numbered AS MATERIALIZED (
@@ -65,7 +65,8 @@ SELECT e.process_id, e.call_site_id, e.n_all, e.from_bytes, e.to_bytes,
     WHEN 2 * s.first_n > s.n_all THEN 'late'
     ELSE 'steady'
   END,
-  s.since_ns, s.until_ns, 0.8 * s.total * 1e9 / nullif(s.until_ns - s.since_ns, 0)
+  s.since_ns, s.until_ns, iif(10 * (s.until_ns - s.since_ns) >= p.end_ns - p.start_ns, 0.8 * s.total * 1e9 / nullif(s.until_ns - s.since_ns, 0), NULL)
 FROM ends AS e
+JOIN processes AS p ON p.process_id = e.process_id
 LEFT JOIN shapes AS s ON s.process_id = e.process_id AND s.call_site_id IS e.call_site_id
 LEFT JOIN before AS b ON b.process_id = e.process_id AND b.call_site_id IS e.call_site_id;

@@ -3,7 +3,7 @@
 --
 -- Units: 'bytes', 'blocks', 'ns', 'share' (0 to 1), 'count', 'text'. A figure that was not recorded is NULL.
 -- rss_max_bytes is what the kernel counted at most (processes.max_rss_bytes), with mtrace's log in the process's memory; all others
--- are without it (rss_own_bytes). rss_highest_bytes is the highest memory sample, taken at rss_highest_ns. It is the sum of its parts,
+-- are without it (rss_own_bytes). rss_highest_bytes is the highest memory sample, the last of equal ones, taken at rss_highest_ns. It is the sum of its parts,
 -- all of that instant: heaps (rss_heaps_bytes), blocks and anonymous mappings of their own as far as anonymous memory is left for them
 -- (rss_mappings_bytes), pages of files (rss_files_bytes), and the rest: stacks, other allocators (rss_other_bytes).
 -- A heap's parts are what no block covers there; of a heap whose allocator is not known (foreign_heaps counts them) nobody
@@ -35,7 +35,7 @@ WITH
     WHERE n.reason IN ('peak', 'end') GROUP BY n.process_id, n.reason),
   highest AS (
     SELECT *, count(*) OVER (PARTITION BY process_id) AS samples, row_number() OVER (
-        PARTITION BY process_id ORDER BY rss_bytes DESC, at_ns) AS place
+        PARTITION BY process_id ORDER BY rss_bytes DESC, at_ns DESC) AS place
     FROM memory_samples),
   parts AS (
     SELECT process_id, at_ns, rss_bytes, samples, own_bytes, file_bytes AS files, anonymous_bytes AS anonymous,

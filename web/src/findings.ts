@@ -51,19 +51,27 @@ const PATTERNS: Record<string, string> = {
   once: "a single block",
 };
 
+function madeBy(row: Row): string {
+  const blocks = number(row, "leaked_blocks");
+  return `${formatBytes(number(row, "leaked_bytes"))} of it in ${formatCount(blocks)} ${blocks === 1 ? "block" : "blocks"} of ${placeOf(row)}: ${PATTERNS[String(row.pattern)] ?? row.pattern}`;
+}
+
+// Rows come in the order of weight, in which what goes on precedes what made more: the sentence begins with who made most.
 function leak(address: Address, summary: Row, rows: FirstRows): Finding | undefined {
   const worst = rows.leaks[0];
   const leaked = number(summary, "leaked_bytes") - number(summary, "suppressed_bytes");
   if (!worst || worst.suppressed_by || leaked <= 0) return undefined;
+  const largest = rows.leaks.filter((row) => !row.suppressed_by).reduce((most, row) => (number(row, "leaked_bytes") > number(most, "leaked_bytes") ? row : most));
   const goesOn = worst.pattern === "steady" || worst.pattern === "late";
   const isGrave = goesOn && isLarge(number(worst, "leaked_bytes"), summary);
-  const freed = worst.usually_freed_in ? ` Others of its blocks are freed in ${baseName(spokenName(String(worst.usually_freed_in)))}.` : "";
+  const last = goesOn ? worst : largest;
+  const freed = last.usually_freed_in ? ` Others of its blocks are freed in ${baseName(spokenName(String(last.usually_freed_in)))}.` : "";
   const isWhole = summary.end_kind === "exit";
   const whole = `${formatBytes(leaked)} ${isWhole ? "were never freed" : `were live when the program ended by ${summary.end_kind ?? "an unknown cause"}`}`;
   return {
     gravity: isGrave ? "grave" : isLarge(leaked, summary) ? "notable" : "plain",
     bytes: leaked,
-    text: `${whole}, ${formatBytes(number(worst, "leaked_bytes"))} of it in ${formatCount(number(worst, "leaked_blocks"))} blocks of ${placeOf(worst)}: ${PATTERNS[String(worst.pattern)] ?? worst.pattern}.${freed}`,
+    text: `${whole}, ${madeBy(largest)}.${goesOn && largest !== worst ? ` What goes on: ${madeBy(worst)}.` : ""}${freed}`,
     next: [["its stacks", toView(address, "leaks-by-stack", siteOf(worst))], ["all leaks", toView(address, "leaks")], ["flame graph of leaks", toView(address, "flamegraph", { measure: "leaked" })]],
   };
 }
@@ -73,10 +81,11 @@ function growth(address: Address, summary: Row, rows: FirstRows): Finding | unde
   const grown = number(grower, "grown_bytes");
   if (!grower || grown < number(summary, "peak_bytes") / 100) return undefined;
   const end = number(summary, "duration_ns");
+  const rate = number(grower, "bytes_per_s");
   return {
     gravity: isLarge(grown, summary) ? "grave" : "plain",
     bytes: grown,
-    text: `${placeOf(grower)} keeps growing: from ${formatBytes(number(grower, "from_bytes"))} to ${formatBytes(number(grower, "to_bytes"))}, ${formatBytes(number(grower, "bytes_per_s"))} a second.`,
+    text: `${placeOf(grower)} keeps growing: from ${formatBytes(number(grower, "from_bytes"))} to ${formatBytes(number(grower, "to_bytes"))}${rate > 0 ? `, ${formatBytes(rate)} a second` : ""}.`,
     next: [["all that grows", toView(address, "growth")], ["its stacks", toView(address, "groups", siteOf(grower))], ["what changed from 20 % to 95 % of the run", toView(address, "diff", { before: instantText(end * 0.2), then: instantText(end * 0.95) })]],
   };
 }

@@ -135,7 +135,7 @@ export function Overview({ address, recording }: PageProps) {
   const summary = ask("summary");
   const first = summary.data?.[0];
   const pinning = useSql(address.recording, process ? pinningStatement(number(process, "process_id")) : null);
-  const answers = { leaks: ask("leaks"), growth: ask("growth"), temporary: ask("temporary"), peak: ask("peak"), pinning, fragmentation: ask("fragmentation", "0"), reallocs: ask("reallocs") };
+  const answers = { leaks: ask("leaks", "100"), growth: ask("growth"), temporary: ask("temporary"), peak: ask("peak"), pinning, fragmentation: ask("fragmentation", "0"), reallocs: ask("reallocs") };
   if (!process) return <Notice answer={processes.answer} empty="no such process" />;
   const rows = Object.fromEntries(Object.entries(answers).map(([name, answer]) => [name, answer.data ?? []])) as Record<keyof typeof answers, Row[]>;
   const shown = ofShown(address, processes);

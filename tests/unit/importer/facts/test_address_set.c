@@ -34,6 +34,32 @@ static int any_of(int address)
     return -1;
 }
 
+static size_t count_all(void)
+{
+    size_t n = 0;
+
+    for (int address = 0; address < N_ADDRESSES; address++)
+        for (int of = 0; of < N_OF; of++)
+            n += g_is_there[address][of];
+    return n;
+}
+
+/* From the first to the last, two at one address included. */
+static void check_order(const struct address_set *set)
+{
+    const struct address_item *item = address_set_first_at(set, 0);
+    size_t n = 0;
+
+    for (; item; item = address_set_next(set, item)) {
+        const struct address_item *next = address_set_next(set, item);
+        assert_true(g_is_there[item->address][item->of]);
+        assert_true(!next || next->address > item->address
+                    || (next->address == item->address && next->of > item->of));
+        n++;
+    }
+    assert_int_equal(n, count_all());
+}
+
 static void finds_neighbours(void **state)
 {
     struct address_set set = {NULL};
@@ -64,6 +90,7 @@ static void finds_neighbours(void **state)
         check(address_set_last_at(&set, (uint64_t)address), before);
         check(address_set_first_at(&set, (uint64_t)address), behind);
     }
+    check_order(&set);
     address_set_done(&set);
 }
 

@@ -34,6 +34,7 @@ struct fixture {
     struct definitions_thread threads[6];
     struct definitions_frame frames[N_STACKS + 1];
     struct definitions_backtrace backtraces[N_STACKS + 1];
+    struct definitions_text pools[3];
     char target[64];
     struct database *database;
     struct event_rows *rows;
@@ -42,7 +43,7 @@ struct fixture {
     struct error err;
 };
 
-static struct fixture *fixture_new(const char *end_kind)
+static struct fixture *fixture_with_pools(const char *end_kind, size_t n_pools)
 {
     struct fixture *fixture = calloc(1, sizeof *fixture);
 
@@ -65,7 +66,11 @@ static struct fixture *fixture_new(const char *end_kind)
         fixture->backtraces[id] =
             (struct definitions_backtrace){.last_descendant = id, .frame = id, .depth = 1};
     }
-    fixture->definitions = (struct definitions){.processes = fixture->processes,
+    for (size_t i = 0; i < n_pools; i++)
+        fixture->pools[i] = (struct definitions_text){.process = 1, .text = "pool"};
+    fixture->definitions = (struct definitions){.pools = fixture->pools,
+                                                .n_pools = n_pools,
+                                                .processes = fixture->processes,
                                                 .threads = fixture->threads,
                                                 .frames = fixture->frames,
                                                 .backtraces = fixture->backtraces,
@@ -84,6 +89,11 @@ static struct fixture *fixture_new(const char *end_kind)
                                &fixture->err),
                      0);
     return fixture;
+}
+
+static struct fixture *fixture_new(const char *end_kind)
+{
+    return fixture_with_pools(end_kind, 0);
 }
 
 static void fixture_free(struct fixture *fixture)
@@ -533,7 +543,7 @@ static void memory_samples(void **state)
     fixture_free(fixture);
 }
 
-/* A heap that has grown since the latest look reaches at least as far as its live blocks. */
+/* A heap reaches at least as far as the highest block that was born in it since the latest look. */
 static void heaps_hold_their_blocks(void **state)
 {
     struct fixture *fixture = fixture_new("exit");
@@ -550,10 +560,12 @@ static void heaps_hold_their_blocks(void **state)
     assert_int_equal(facts_memory_sample(facts, 1, 30, 300, 260, 40, NULL), 0);
     give(fixture, FREE(35, HEAP + 0x1010));
     assert_int_equal(facts_memory_sample(facts, 1, 40, 400, 360, 40, NULL), 0);
+    assert_int_equal(facts_heap_sample(facts, 1, 50, HEAP, HEAP + 4096, LOG_HEAP_BRK, NULL), 0);
+    assert_int_equal(facts_memory_sample(facts, 1, 50, 400, 360, 40, NULL), 0);
     finish(fixture);
     assert_string_equal(ask(fixture, "SELECT group_concat(at_ns || ':' || heap_extent_bytes, ' ')"
                                      " FROM memory_samples"),
-                        "10:504 20:8192 30:20512 40:8192");
+                        "10:4096 20:8192 30:24576 40:24576 50:4096");
     fixture_free(fixture);
 }
 
@@ -581,6 +593,62 @@ static void moved_break(void **state)
     fixture_free(fixture);
 }
 
+/* Three pools gave out the same address: a claim means the smallest block that has room. What lives and was
+ * not claimed is told by stack, walk by walk. */
+static void claims(void **state)
+{
+    static const uint64_t sizes[] = {100, 40, 60};
+    struct fixture *fixture = fixture_with_pools("exit", 3);
+
+    (void)state;
+    give(fixture, ALLOC(5, HEAP + 0x10, 1000));
+    give(fixture, ALLOC(6, HEAP + 0x1010, 70));
+    give(fixture, ALLOC(7, HEAP + 0x2010, 7));
+    give(fixture, ALLOC(8, HEAP + 0x3010, 8, .node = STACK_B));
+    for (unsigned i = 0; i < 3; i++)
+        give(fixture, (struct event){.kind = EVENT_POOL_ALLOC,
+                                     .time_ns = 10,
+                                     .address = HEAP + 0x20,
+                                     .size = sizes[i],
+                                     .value = i + 1});
+    for (unsigned walk = 1; walk <= 2; walk++) {
+        const uint64_t now = 10 * walk;
+        give(fixture,
+             (struct event){.kind = EVENT_OBJECT_WALK, .time_ns = now, .value = walk, .text = "w"});
+        give(fixture, (struct event){.kind = EVENT_OBJECT_NODE,
+                                     .time_ns = now,
+                                     .value = walk,
+                                     .address = 1,
+                                     .text = "n"});
+        for (unsigned i = 0; i < 2; i++)
+            give(fixture, (struct event){.kind = EVENT_OBJECT_CLAIM,
+                                         .time_ns = now,
+                                         .value = walk,
+                                         .address = i == 0 ? HEAP + 0x20 : HEAP + 0x1010,
+                                         .old_address = 1,
+                                         .size = 20 * walk + 10});
+        give(fixture, (struct event){.kind = EVENT_OBJECT_WALK, .time_ns = now, .value = walk});
+        if (walk == 1)
+            give(fixture, FREE(15, HEAP + 0x2010));
+    }
+    finish(fixture);
+    assert_int_equal(object_tables_write(database_sqlite(fixture->database), fixture->facts, NULL),
+                     0);
+    assert_answer(fixture,
+                  "SELECT group_concat(size_bytes, ' ') FROM (SELECT size_bytes FROM object_claims"
+                  " ORDER BY walk_id, claim_id)",
+                  "40 70 60 70");
+    assert_answer(fixture,
+                  "SELECT group_concat(live_blocks || ':' || live_bytes || ':' || claimed_blocks"
+                  " || ':' || claimed_bytes, ' ') FROM object_walks",
+                  "4:1085:1:70 3:1078:1:70");
+    assert_answer(fixture,
+                  "SELECT group_concat(walk_id || ':' || backtrace_id || ':' || blocks || ':' ||"
+                  " bytes, ' ') FROM unclaimed_totals",
+                  "1:3:2:1007 1:4:1:8 2:3:1:1000 2:4:1:8");
+    fixture_free(fixture);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -591,6 +659,7 @@ int main(void)
         cmocka_unit_test(footprint),        cmocka_unit_test(alignment_and_markers),
         cmocka_unit_test(memory_samples),   cmocka_unit_test(heaps_hold_their_blocks),
         cmocka_unit_test(moved_break),      cmocka_unit_test(interrupted),
+        cmocka_unit_test(claims),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
