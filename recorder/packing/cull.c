@@ -216,9 +216,34 @@ static bool mark(struct cull *cull, const struct log_segment *segment, const uin
     return true;
 }
 
-/* Copies what stays and appends the totals, stamped with the last event's time. */
+static uint32_t put_totals(struct cull *cull, const uint64_t *last_time, uint32_t n_kept)
+{
+    for (uint32_t i = 0; i < cull->n_totals; i++) {
+        const struct total *total = &cull->totals[i];
+        uint64_t *out = cull->words + n_kept;
+        out[0] = LOG_CULLED | last_time[0] | (uint64_t)total->node << 32;
+        out[1] = last_time[1] | log_group_code(total->group);
+        out[2] =
+            CULLED_WORDS | total->n_blocks << 16 | (total->kind & 1 ? LOG_CULLED_TEMPORARY : 0);
+        out[3] = total->size_bytes;
+        out[4] = total->free_node | (uint64_t)total->thread << 32;
+        n_kept += CULLED_WORDS;
+        cull->n_culled += total->n_blocks;
+    }
+    return n_kept;
+}
+
+static uint32_t find_last_culled(const struct cull *cull, uint32_t n_words)
+{
+    while (n_words > 0 && !cull->is_culled[n_words - 1])
+        n_words--;
+    return n_words - 1;
+}
+
+/* Copies what stays, with the totals in the place of the last event that does not: CU-4. */
 static uint32_t rewrite(struct cull *cull, const uint64_t *words, uint32_t n_words)
 {
+    const uint32_t last_culled = find_last_culled(cull, n_words);
     uint64_t last_time[2] = {0, 0};
     uint32_t n_kept = 0;
     uint32_t n;
@@ -234,19 +259,9 @@ static uint32_t rewrite(struct cull *cull, const uint64_t *words, uint32_t n_wor
         if (!cull->is_culled[i]) {
             memcpy(cull->words + n_kept, words + i, n * sizeof(*words));
             n_kept += n;
+        } else if (i == last_culled) {
+            n_kept = put_totals(cull, last_time, n_kept);
         }
-    }
-    for (uint32_t i = 0; i < cull->n_totals; i++) {
-        const struct total *total = &cull->totals[i];
-        uint64_t *out = cull->words + n_kept;
-        out[0] = LOG_CULLED | last_time[0] | (uint64_t)total->node << 32;
-        out[1] = last_time[1] | log_group_code(total->group);
-        out[2] =
-            CULLED_WORDS | total->n_blocks << 16 | (total->kind & 1 ? LOG_CULLED_TEMPORARY : 0);
-        out[3] = total->size_bytes;
-        out[4] = total->free_node | (uint64_t)total->thread << 32;
-        n_kept += CULLED_WORDS;
-        cull->n_culled += total->n_blocks;
     }
     return n_kept;
 }

@@ -5,8 +5,8 @@
  * Model:   within one EVENTS segment, a block allocated and freed by the same thread within max_ns
  *          is taken out. Blocks that were ever reallocated stay, so a chain is never torn, and so do
  *          those that were freed in another group, or moved. For each
- *          (stack, stack of the free, thread, group, size class, temporary or not) one LOG_CULLED record at
- *          the segment's end says how many blocks and bytes there were.
+ *          (stack, stack of the free, thread, group, size class, temporary or not) one LOG_CULLED record says
+ *          how many blocks and bytes there were.
  * Invariants
  *   CU-1 For every stack, events kept plus LOG_CULLED totals equal the events that were.
  *   CU-2 The result is not longer than what was given.
@@ -15,6 +15,11 @@
  *        by another, free of 2. So a pair stays when any other thread freed the address since the
  *        allocation. Without such a free nobody else can have had the address between the two, and
  *        what other threads did with it before and after still alternates.
+ *   CU-4 The totals stand where the last event was taken out: a block that is born behind it, mostly the
+ *        one that the segment's end parts from its free, has them all before its birth, as it was. A block that
+ *        stays and was born among the others has them all behind its birth: what its thread allocated
+ *        in its life is counted too high by those that were there before, or, when it ends before
+ *        the totals, too low by those between.
  * Threads: one per struct cull.
  */
 #ifndef MTRACE_RECORDER_CULL_H

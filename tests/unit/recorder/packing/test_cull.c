@@ -22,6 +22,7 @@ enum {
 
 /* Blocks and bytes by stack. */
 struct sums {
+    uint64_t last_kind; /* of the last event */
     uint64_t allocated[NODES], bytes[NODES], freed[NODES];
     uint64_t n_culled;
     uint64_t by_group[NODES];
@@ -66,6 +67,7 @@ static void sum(const uint64_t *words, uint32_t n_words, struct sums *ret_sums)
     for (uint32_t i = 0; i < n_words; i += n) {
         uint32_t node = (uint32_t)(words[i] >> 32) % NODES;
         n = log_event_words(words[i] & 255);
+        ret_sums->last_kind = words[i] & 255;
         switch (words[i] & 255) {
         case LOG_REALLOC:
         case LOG_ALLOC:
@@ -165,6 +167,20 @@ static void classes_and_temporaries_are_kept(void **state)
     }
     assert_int_equal(cull(fixture, 1), 600);
     assert_int_equal(fixture->after.n_temporary, 500);
+}
+
+/* CU-4: what the segment's end parts from its free was born behind all that was taken out. */
+static void totals_stand_before_what_follows(void **state)
+{
+    struct fixture *fixture = *state;
+
+    for (int i = 0; i < 100; i++) {
+        allocate(fixture, 9, 0x1000, 32);
+        add(fixture, LOG_FREE, 10, 0x1000);
+    }
+    allocate(fixture, 9, 0x1000, 32);
+    assert_int_equal(cull(fixture, 1), 100);
+    assert_int_equal(fixture->after.last_kind, LOG_ALLOC);
 }
 
 static void long_lived_blocks_stay(void **state)
@@ -301,6 +317,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(short_lived_blocks_go, set_up, tear_down),
         cmocka_unit_test_setup_teardown(classes_and_temporaries_are_kept, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(totals_stand_before_what_follows, set_up, tear_down),
         cmocka_unit_test_setup_teardown(long_lived_blocks_stay, set_up, tear_down),
         cmocka_unit_test_setup_teardown(chains_stay_whole, set_up, tear_down),
         cmocka_unit_test_setup_teardown(blocks_of_another_thread_stay, set_up, tear_down),
