@@ -95,6 +95,20 @@ static void format_untold(struct sqlite3_stmt *row, char *text, size_t size)
                    units_format_counted(sqlite3_column_int64(row, 0), "module", modules));
 }
 
+/* ---- times that were not recorded ---- */
+
+static const char partial_sql[] =
+    "SELECT CAST(value AS TEXT) FROM meta WHERE key = 'processes.partial' AND value > 0";
+
+static void format_partial(struct sqlite3_stmt *row, char *text, size_t size)
+{
+    char processes[UNITS_TEXT_BYTES];
+
+    (void)snprintf(text, size,
+                   "%s recorded late, or not all the time: blocks of other times are in no figure",
+                   units_format_counted(sqlite3_column_int64(row, 0), "process", processes));
+}
+
 /* ---- another recorder ---- */
 
 static const char no_threads[] =
@@ -196,8 +210,10 @@ int notes_of_what_is_missing(const struct query *query,
     static const struct {
         const char *sql;
         void (*format)(struct sqlite3_stmt *row, char *text, size_t size);
-    } missing[] = {
-        {damage_sql, format_damage}, {unseen_sql, format_unseen}, {untold_sql, format_untold}};
+    } missing[] = {{damage_sql, format_damage},
+                   {unseen_sql, format_unseen},
+                   {untold_sql, format_untold},
+                   {partial_sql, format_partial}};
 
     char text[NOTE_BYTES];
     int rc = 0;

@@ -22,6 +22,11 @@ VALUES
   (1010, 'leak:^__gconv_', '__gconv_*'),
   (1011, 'leak:^tzset_internal$', 'tzset_internal'),
   (1012, 'leak:^__nss_', '__nss_*'),
+  -- getpwuid and its siblings answer in a buffer of their own.
+  (1022, 'leak:^getpwuid$', 'getpwuid'),
+  (1023, 'leak:^getpwnam$', 'getpwnam'),
+  (1024, 'leak:^getgrgid$', 'getgrgid'),
+  (1025, 'leak:^getgrnam$', 'getgrnam'),
   -- Buffers of stdin, stdout and stderr are never freed.
   (1013, 'leak:^_IO_file_doallocate$', '_IO_file_doallocate'),
   -- Memory for exceptions thrown when no memory is left, made when libstdc++ starts, and the exception state of threads.
