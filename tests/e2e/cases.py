@@ -112,6 +112,9 @@ SQL |= {
     "claimed_not_mine": "SELECT count(*) FROM allocations WHERE group_id NOT IN (SELECT group_id FROM allocation_groups WHERE name = 'mine') "
                         "AND allocation_id IN (SELECT allocation_id FROM object_claims)",
     "nodes_of_parts": "SELECT count(*) FROM object_nodes WHERE path LIKE 'everything;parts;data;%part' AND kind = 'block'",
+    "bytes_of_sqlite": "SELECT sum(a.size_bytes) FROM object_claims c JOIN object_nodes n USING (walk_id, node_id) JOIN allocations a USING (allocation_id) "
+                       "WHERE n.path LIKE 'sqlite;%;blocks;block'",
+    "known_nine_tenths": "SELECT claimed_bytes * 100 / live_bytes >= 90 FROM object_walks",
     "bad_object_records": "SELECT coalesce((SELECT value FROM meta WHERE key = 'objects.bad_records'), 0)",
     # V14: all there is of blocks is in the tree, and nothing else but roots that are no blocks.
     "tree_is_claims": "SELECT (SELECT sum(self_bytes) FROM object_nodes) - (SELECT sum(coalesce((SELECT usable_bytes FROM allocations a "
@@ -184,7 +187,7 @@ OBJECT_CASES = {"v1_v3_v7_v8_v14_every_call": "every_call", "v2_shared": "shared
                 "v6_v10_size_of_unique": "unique", "v9_arena": "arena", "v11_busy": "busy", "v12_not_called": "not_called", "v15_twice": "twice",
                 "object_many_roots": "many_roots", "object_cycles": "cycles", "object_growth": "growth", "objects_of_a_crowd": "crowd"}
 CASES |= {name: Case(["objects", part], end=("exit", 0), least_events=2) for name, part in OBJECT_CASES.items()}
-CASES |= {"objects_of_cxx": plain("containers")}
+CASES |= {"objects_of_cxx": plain("containers"), "objects_of_sqlite": plain("sqlite_memory")}
 CASES |= {"v9_pool_in_child": Case(["pools", "late"], options=["--follow-children"], end=("exit", 0))}
 CASES |= {"charging_server": plain("charging_server")}
 
