@@ -376,7 +376,7 @@ static inline bool mtrace_tracker_remove(int handle)
 
 /*
  * Asks mtrace-record what mtrace-query would answer about this process, as of this instant, and writes it to
- * fd: "threads --csv", "by-group --json", "groups --size-min 4KiB", "flamegraph --format folded", "sql 'SELECT …'". The words are split and
+ * fd: "threads --csv", "by-group --json", "groups --size-min 4KiB", "export --to flamegraph.pl --measure live --at end", "sql 'SELECT …'". The words are split and
  * quoted as by a shell, which puts nothing in; they name no files. Waits for the answer, while other threads go on. 0, or an errno value: ENOTCONN: absent,
  * or recorded without mtrace-record; EINVAL: not understood, why was written to fd. Not from handlers.
  */

@@ -187,7 +187,9 @@ struct log_file {
 /*
  * A question of the program about itself, in the header page of a live log behind struct log_file, and
  * never in a packed one. The program writes text and the marker LOG_QUESTION_MARKER with the number, then
- * n_asked; the recorder answer_path and status, then n_answered; the program n_read. One at a time.
+ * n_asked; the recorder answer_path and status, then n_answered; the program n_read. One at a time. Who may not open
+ * answer_path (another user, root directory or pid namespace) asks for the answer in parts, by n_parts_wanted; the
+ * recorder puts each in place of the text, then n_parts_given; an empty part is behind the last.
  */
 #define LOG_QUESTION_MARKER "mtrace report "
 
@@ -200,6 +202,10 @@ enum {
 struct log_question {
     _Atomic uint32_t asker; /* tid of the thread whose turn it is; 0: nobody's */
     _Atomic uint32_t n_asked, n_answered, n_read;
+    _Atomic uint32_t
+        beat; /* changes while the recorder looks here: its pid may be another's, or a zombie's */
+    _Atomic uint32_t n_parts_wanted, n_parts_given;
+    uint32_t part_bytes;
     _Atomic int32_t status;                    /* 0, or an errno value */
     char answer_path[LOG_QUESTION_PATH_BYTES]; /* with its NUL */
     char text[LOG_QUESTION_BYTES];             /* words of mtrace-query, with a NUL */

@@ -8,6 +8,7 @@
 #include "collector/record/groups.h"
 #include "collector/record/record.h"
 #include "collector/record/state.h"
+#include "collector/record/thread.h"
 #include "collector/record/unfinished.h"
 
 #include <errno.h>
@@ -18,6 +19,9 @@ enum {
     COPY_BYTES = 65536,
     NAP_NS = 1000000,
     NAPS_PER_LOOK = 100, /* at whether there is still a recorder */
+    MOST_STILL_LOOKS = 100,
+    MOST_STILL_LOOKS_OF_NOBODY = 10, /* its pid is nobody's, which may mean another pid namespace */
+    MOST_NAPS_UNREAD = 2000,
     MOST_NAPS_FOR_RECORDER = 10000,
 };
 
@@ -26,11 +30,32 @@ static struct log_question *question_of(struct log_file *log)
     return (struct log_question *)(void *)((unsigned char *)log + LOG_QUESTION_OFFSET);
 }
 
-static bool has_recorder(const struct log_file *log)
+/* Naps, and how long the recorder has been still meanwhile. */
+struct patience {
+    unsigned naps, still_looks;
+    uint32_t beat;
+};
+
+/* False: there is no recorder any more. */
+static bool nap(struct patience *patience, const struct log_file *log,
+                const struct log_question *question)
 {
     uint32_t pid = atomic_load_explicit(&log->recorder_pid, memory_order_relaxed);
+    uint32_t beat;
 
-    return pid != 0 && sys_process_exists((long)pid) == 0;
+    if (sys_is_forbidden())
+        return false;
+    if (patience->naps++ % NAPS_PER_LOOK == 0) {
+        beat = atomic_load_explicit(&question->beat, memory_order_relaxed);
+        patience->still_looks = beat == patience->beat ? patience->still_looks + 1 : 0;
+        patience->beat = beat;
+        if (patience->still_looks > MOST_STILL_LOOKS
+            || (patience->still_looks > MOST_STILL_LOOKS_OF_NOBODY
+                && sys_process_exists((long)pid) != 0))
+            return false;
+    }
+    sys_nap(NAP_NS);
+    return true;
 }
 
 /* The recorder of a child may not have found its log yet. */
@@ -44,23 +69,62 @@ static bool wait_for_recorder(const struct log_file *log)
             break;
         sys_nap(NAP_NS);
     }
-    return has_recorder(log);
+    return atomic_load_explicit(&log->recorder_pid, memory_order_relaxed) != 0;
 }
 
-/* IQ-1 */
-static int take_turn(const struct log_file *log, struct log_question *question, uint32_t asker)
+/* Of this thread's question: IQ-3 */
+static _Thread_local struct {
+    uintptr_t frame;
+    uint32_t number;
+} g_asking __attribute__((tls_model("initial-exec")));
+
+/* Who left it by longjmp is no deeper on its stack now than it was; a handler that interrupts it is. */
+static bool is_left(uintptr_t frame)
 {
-    for (unsigned naps = 0;; naps++) {
-        uint32_t nobody = 0;
-        if (atomic_compare_exchange_strong_explicit(&question->asker, &nobody, asker,
-                                                    memory_order_acquire, memory_order_relaxed))
-            return 0;
-        if (nobody == asker)
+    return g_asking.frame == 0
+           || (frame >= g_asking.frame && thread_is_on_own_stack(&g_thread, frame)
+               && thread_is_on_own_stack(&g_thread, g_asking.frame) && !sys_is_on_signal_stack());
+}
+
+static bool is_unread(const struct log_question *question)
+{
+    uint32_t n_asked = atomic_load_explicit(&question->n_asked, memory_order_relaxed);
+
+    return n_asked == atomic_load_explicit(&question->n_answered, memory_order_relaxed)
+           && n_asked != atomic_load_explicit(&question->n_read, memory_order_relaxed);
+}
+
+/* IQ-1, IQ-3 */
+static int take_turn(const struct log_file *log, struct log_question *question, uint32_t asker,
+                     uintptr_t frame)
+{
+    struct patience patience = {.beat = 0};
+    unsigned naps_unread = 0;
+
+    for (;;) {
+        uint32_t holder = 0;
+        bool is_free = atomic_compare_exchange_strong_explicit(
+            &question->asker, &holder, asker, memory_order_acquire, memory_order_relaxed);
+        if (!is_free && holder == asker && !is_left(frame))
             return EDEADLK;
-        if (sys_is_forbidden() || (naps % NAPS_PER_LOOK == 0 && !has_recorder(log)))
+        if (is_free || holder == asker)
+            return 0;
+        naps_unread = is_unread(question) ? naps_unread + 1 : 0;
+        if ((naps_unread > MOST_NAPS_UNREAD || sys_thread_exists((long)holder) == -ESRCH)
+            && atomic_compare_exchange_strong_explicit(&question->asker, &holder, asker,
+                                                       memory_order_acquire, memory_order_relaxed))
+            return 0;
+        if (!nap(&patience, log, question))
             return ENOTCONN;
-        sys_nap(NAP_NS);
     }
+}
+
+/* Also when it is another's by now. */
+static void give_turn_up(struct log_question *question, uint32_t asker)
+{
+    g_asking.frame = 0;
+    (void)atomic_compare_exchange_strong_explicit(&question->asker, &asker, 0, memory_order_release,
+                                                  memory_order_relaxed);
 }
 
 /* What this thread did is before the marker, and nothing that anyone does from now on. False: no room. */
@@ -78,16 +142,19 @@ static bool put_marker(uint32_t number)
     return words[2] != 0;
 }
 
-static int wait_for_answer(const struct log_file *log, const struct log_question *question,
-                           uint32_t number)
+/* Of the number that it should get to; ECANCELED: the turn was taken away. */
+static int wait_for(const struct log_file *log, const struct log_question *question,
+                    const _Atomic uint32_t *counter, uint32_t number)
 {
-    for (unsigned naps = 1;
-         atomic_load_explicit(&question->n_answered, memory_order_acquire) != number; naps++) {
-        if (sys_is_forbidden() || (naps % NAPS_PER_LOOK == 0 && !has_recorder(log)))
+    struct patience patience = {.beat = 0};
+
+    while (atomic_load_explicit(counter, memory_order_acquire) != number) {
+        if (atomic_load_explicit(&question->n_asked, memory_order_relaxed) != g_asking.number)
+            return ECANCELED;
+        if (!nap(&patience, log, question))
             return ENOTCONN;
-        sys_nap(NAP_NS);
     }
-    return atomic_load_explicit(&question->status, memory_order_relaxed);
+    return 0;
 }
 
 static long write_all(int fd, const char *bytes, size_t n_bytes)
@@ -104,65 +171,105 @@ static long write_all(int fd, const char *bytes, size_t n_bytes)
     return 0;
 }
 
-static int copy_answer(const struct log_question *question, int to)
+static int open_answer(const struct log_question *question)
 {
     char path[LOG_QUESTION_PATH_BYTES];
-    char *buffer = memory_map(COPY_BYTES);
-    long n = -ENOMEM;
-    int from;
 
     memcpy(path, question->answer_path, sizeof(path));
     path[sizeof(path) - 1] = '\0';
-    from = (int)sys_open(path, O_RDONLY, 0);
-    if (from >= 0 && buffer) {
+    return (int)sys_open(path, O_RDONLY | O_CLOEXEC, 0);
+}
+
+static int copy_answer(int from, int to)
+{
+    char *buffer = memory_map(COPY_BYTES);
+    long n = -ENOMEM;
+
+    if (buffer) {
         while ((n = sys_read(from, buffer, COPY_BYTES)) > 0)
             if ((n = write_all(to, buffer, (size_t)n)) < 0)
                 break;
     }
     memory_unmap(buffer, COPY_BYTES);
-    if (from >= 0)
-        sys_close(from);
-    return from < 0 ? -from : (int)-n;
+    return (int)-n;
 }
 
-static int ask(struct log_file *log, struct log_question *question, const char *text, int fd)
+/* Of who may not open it. */
+static int copy_parts(const struct log_file *log, struct log_question *question, int to)
+{
+    for (;;) {
+        uint32_t n =
+            atomic_fetch_add_explicit(&question->n_parts_wanted, 1, memory_order_release) + 1;
+        int code = wait_for(log, question, &question->n_parts_given, n);
+        uint32_t n_bytes = question->part_bytes;
+        if (code || n_bytes == 0 || n_bytes > LOG_QUESTION_BYTES)
+            return code;
+        code = (int)-write_all(to, question->text, n_bytes);
+        if (code)
+            return code;
+    }
+}
+
+/* IQ-4 */
+static int take_answer(const struct log_file *log, struct log_question *question, uint32_t asker,
+                       int fd)
+{
+    uint32_t number = g_asking.number;
+    int status = atomic_load_explicit(&question->status, memory_order_relaxed);
+    int from = open_answer(question);
+    int copied = 0;
+
+    if (from < 0)
+        copied = copy_parts(log, question, fd);
+    if (atomic_load_explicit(&question->n_asked, memory_order_relaxed) == number)
+        atomic_store_explicit(&question->n_read, number, memory_order_release);
+    give_turn_up(question, asker);
+    if (from >= 0) {
+        copied = copy_answer(from, fd);
+        sys_close(from);
+    }
+    return status ? status : copied;
+}
+
+static int ask(struct log_file *log, struct log_question *question, const char *text,
+               size_t n_bytes)
 {
     uint32_t number = atomic_load_explicit(&question->n_asked, memory_order_relaxed) + 1;
-    size_t n_bytes = fmt_length(text);
-    int status;
-    int copied;
 
-    if (n_bytes >= LOG_QUESTION_BYTES)
-        return E2BIG;
     memcpy(question->text, text, n_bytes + 1);
+    atomic_store_explicit(&question->n_parts_wanted,
+                          atomic_load_explicit(&question->n_parts_given, memory_order_relaxed),
+                          memory_order_relaxed);
     if (!put_marker(number))
         return ENOSPC;
+    g_asking.number = number;
     (void)unfinished_wait();
     atomic_store_explicit(&question->n_asked, number, memory_order_release);
-    status = wait_for_answer(log, question, number);
-    if (status == ENOTCONN)
-        return status;
-    copied = copy_answer(question, fd);
-    atomic_store_explicit(&question->n_read, number, memory_order_release);
-    return status ? status : copied;
+    return wait_for(log, question, &question->n_answered, number);
 }
 
 int inquiry_ask(const char *text, int fd)
 {
     struct log_file *log = state_is_recording() ? segment_log() : NULL;
+    uintptr_t frame = (uintptr_t)__builtin_frame_address(0);
     struct log_question *question;
     long id = sys_gettid();
     int status;
 
     if (!text)
         return EINVAL;
+    if (fmt_length(text) >= LOG_QUESTION_BYTES)
+        return E2BIG;
     if (!log || id <= 0 || !wait_for_recorder(log))
         return ENOTCONN;
     question = question_of(log);
-    status = take_turn(log, question, (uint32_t)id);
+    status = take_turn(log, question, (uint32_t)id, frame);
     if (status)
         return status;
-    status = ask(log, question, text, fd);
-    atomic_store_explicit(&question->asker, 0, memory_order_release);
+    g_asking.frame = frame;
+    status = ask(log, question, text, fmt_length(text));
+    if (status == 0)
+        return take_answer(log, question, (uint32_t)id, fd);
+    give_turn_up(question, (uint32_t)id);
     return status;
 }

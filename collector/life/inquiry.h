@@ -4,11 +4,15 @@
  *
  * Model:   a marker in the log is the instant of the answer; number and words are put into the header page of the log
  *          (struct log_question of log_format.h), which the recorder looks at. The answer is in a file of the
- *          recorder's, opened and closed here.
+ *          recorder's, opened and closed here; who may not open it gets it in parts through the header page.
  * Invariants
  *   IQ-1 One thread asks at a time; no other thread waits for anything but its turn to ask.
  *   IQ-2 The recorder hears of a question when all that was stamped before its marker is committed, as far as
  *        unfinished.h goes: the answer is what the finished recording says about that instant.
+ *   IQ-3 The turn of who will not go on is taken: of a thread that is gone, that asks again no deeper on its stack than
+ *        where it asked (longjmp), or that leaves an answer unread for two seconds (whose question is then ECANCELED).
+ *   IQ-4 The turn is given up before the answer is written to fd, which may block; but for one in parts.
+ *   IQ-5 The recorder is there as long as the beat of the header page changes, whatever its pid says.
  * Threads: any. Signals: EDEADLK in a handler that interrupts the thread that asks. Failure: an errno value.
  */
 #ifndef MTRACE_COLLECTOR_INQUIRY_H

@@ -178,6 +178,11 @@ long sys_process_exists(long pid)
     return result == -EPERM ? 0 : result;
 }
 
+long sys_thread_exists(long tid)
+{
+    return call(SYS_tgkill, sys_getpid(), tid, 0, 0, 0, 0);
+}
+
 long sys_thread_name(char ret_name[16])
 {
     return call(SYS_prctl, PR_GET_NAME, word(ret_name), 0, 0, 0, 0);

@@ -58,6 +58,8 @@ long sys_getpid(void);
 long sys_gettid(void);
 /* 0 when the process exists (also when it is not ours). */
 long sys_process_exists(long pid);
+/* 0 when there is such a thread in this process; -ESRCH: there is none. */
+long sys_thread_exists(long tid);
 long sys_thread_name(char ret_name[16]);
 /* Reading the time stamp counter is no signal for this thread. */
 bool sys_may_read_tsc(void);

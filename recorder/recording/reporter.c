@@ -11,10 +11,13 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 enum {
     EXIT_NOT_RUN = 127,
+    PART_PAUSE_NS = 2000000, /* longer than the program naps */
+    MOST_PARTS_PER_STEP = 16,
 };
 
 /* ---- in the process that answers ---------------------------------------------------------------
@@ -236,6 +239,32 @@ static void finish(struct reporter *reporter, struct log_question *question, int
     atomic_store_explicit(&question->n_answered, reporter->number, memory_order_release);
 }
 
+static bool give_part(struct reporter *reporter, struct log_question *question)
+{
+    uint32_t n_wanted = atomic_load_explicit(&question->n_parts_wanted, memory_order_acquire);
+    ssize_t n;
+
+    if (n_wanted == atomic_load_explicit(&question->n_parts_given, memory_order_relaxed))
+        return false;
+    n = pread(reporter->answer_fd, question->text, LOG_QUESTION_BYTES, reporter->given_bytes);
+    question->part_bytes = n > 0 ? (uint32_t)n : 0;
+    reporter->given_bytes += question->part_bytes;
+    atomic_store_explicit(&question->n_parts_given, n_wanted, memory_order_release);
+    return true;
+}
+
+/* To who may not open the answer; the next one is wanted soon. */
+static void give_parts(struct reporter *reporter, struct log_question *question)
+{
+    const struct timespec pause = {.tv_nsec = PART_PAUSE_NS};
+    unsigned n_parts = 0;
+
+    while (n_parts < MOST_PARTS_PER_STEP && give_part(reporter, question)) {
+        n_parts++;
+        nanosleep(&pause, NULL);
+    }
+}
+
 static void close_answer(struct reporter *reporter)
 {
     if (reporter->answer_fd >= 0)
@@ -256,7 +285,9 @@ static void begin(struct reporter *reporter, struct log_question *question, uint
     memcpy(text, question->text, LOG_QUESTION_BYTES);
     text[LOG_QUESTION_BYTES] = '\0';
     (void)snprintf(until, sizeof(until), "--until-marker=" LOG_QUESTION_MARKER "%u", number);
+    close_answer(reporter); /* of a question that its thread has left */
     reporter->number = number;
+    reporter->given_bytes = 0;
     reporter->answer_fd = job.fd = memfd_create("mtrace answer", MFD_CLOEXEC);
     reporter->has_ended = false;
     reporter->pid = job.fd >= 0 ? reporter_start(&job) : -1;
@@ -284,10 +315,13 @@ void reporter_step(struct reporter *reporter, const struct live_log *live, const
     struct log_question *question = question_of(live);
     uint32_t n_asked = atomic_load_explicit(&question->n_asked, memory_order_acquire);
 
+    atomic_fetch_add_explicit(&question->beat, 1, memory_order_relaxed);
     if (reporter->pid > 0) {
         look_for_end(reporter, question);
         return;
     }
+    if (reporter->answer_fd >= 0 && n_asked == reporter->number)
+        give_parts(reporter, question);
     if (reporter->answer_fd >= 0
         && atomic_load_explicit(&question->n_read, memory_order_acquire) == reporter->number)
         close_answer(reporter);

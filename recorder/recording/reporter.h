@@ -43,11 +43,12 @@ pid_t reporter_start(const struct reporter_job *job);
 
 /* The question of a program, on its way. All zero but for answer_fd = -1 is none. */
 struct reporter {
-    pid_t pid;       /* of the process; 0: none */
-    uint32_t number; /* of the question that it answers, or that was answered last */
-    int answer_fd;   /* until the program has read it */
-    bool has_ended;  /* the process, as reporter_note_end was told */
-    int wait_status; /* then */
+    pid_t pid;         /* of the process; 0: none */
+    uint32_t number;   /* of the question that it answers, or that was answered last */
+    int answer_fd;     /* until the program has read it */
+    bool has_ended;    /* the process, as reporter_note_end was told */
+    int wait_status;   /* then */
+    off_t given_bytes; /* of it, in parts */
 };
 
 /* Looks whether there is a question or an answer; cheap when there is not. */

@@ -79,6 +79,7 @@ def bad(tools, place):
         if word not in outcome.stderr:
             raise Failure(f"not said: {word}\n{outcome.stderr}")
     expect("many threads", said(recorded("together")), {"together": "0"})
+    expect("left behind", said(recorded("left_behind")), {"elsewhere": "0", "again": "0", "after_its_end": "0"})
     expect("a handler", said(recorded("in_handler")), {"asker": "0", "handler": "EDEADLK"})
     expect("a child", said(recorded("in_child")), {"child": "ENOTCONN", "parent": "0"})
     expect("a child that is followed", said(recorded("in_child", "--follow-children")), {"child": "0", "parent": "0"})

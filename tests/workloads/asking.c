@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <setjmp.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -50,6 +51,8 @@ static void unprivileged(void)
     };
     char what[20];
 
+    if (getuid() == 0 && (setgid(65534) != 0 || setuid(65534) != 0))
+        abort();
     for (size_t i = 0; i < sizeof(questions) / sizeof(questions[0]); i++) {
         snprintf(what, sizeof(what), "question%zu", i);
         say(what, mtrace_report(questions[i], STDERR_FILENO));
@@ -132,6 +135,56 @@ static void in_handler(void)
     say("handler", g_code_of_handler);
 }
 
+static sigjmp_buf g_back;
+
+static void leave(int number)
+{
+    (void)number;
+    siglongjmp(g_back, 1);
+}
+
+static void *ask_elsewhere(void *unused)
+{
+    (void)unused;
+    return (void *)(intptr_t)mtrace_report("threads", open("/dev/null", O_WRONLY));
+}
+
+static void end_thread(int number)
+{
+    (void)number;
+    pthread_exit(NULL);
+}
+
+static void *ask_and_end(void *unused)
+{
+    signal(SIGUSR2, end_thread);
+    return ask_elsewhere(unused);
+}
+
+/* The turn to ask is nobody's for ever: threads leave it by siglongjmp, and end in its midst. */
+static void left_behind(void)
+{
+    pthread_t thread;
+    void *result;
+
+    signal(SIGUSR2, leave);
+    pthread_t self = pthread_self();
+    if (sigsetjmp(g_back, 1) == 0) {
+        pthread_create(&thread, NULL, disturb, &self);
+        say("first", mtrace_report("threads", open("/dev/null", O_WRONLY)));
+    }
+    pthread_join(thread, NULL);
+    pthread_create(&thread, NULL, ask_elsewhere, NULL);
+    pthread_join(thread, &result);
+    say("elsewhere", (int)(intptr_t)result);
+    say("again", mtrace_report("threads", open("/dev/null", O_WRONLY)));
+    pthread_create(&thread, NULL, ask_and_end, NULL);
+    usleep(3000);
+    pthread_kill(thread, SIGUSR2);
+    pthread_join(thread, NULL);
+    say("after_its_end", mtrace_report("threads", open("/dev/null", O_WRONLY)));
+}
+
 static void in_child(void)
 {
     fflush(stdout);
@@ -198,7 +251,7 @@ int main(int argc, char **argv)
     } parts[] = {
         {"senseless", senseless},       {"together", together}, {"in_handler", in_handler},
         {"unprivileged", unprivileged}, {"in_child", in_child}, {"left_alone", left_alone},
-        {"wait", wait_for_end},         {"outlives", outlives},
+        {"wait", wait_for_end},         {"outlives", outlives}, {"left_behind", left_behind},
     };
 
     for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
