@@ -190,7 +190,8 @@ static int answer_open(struct bytehound *self, const char *rest, struct error *e
                               .client = exchange->client};
     int rc;
 
-    watch_begin(self->place->watch, &watched);
+    if (!watch_begin(self->place->watch, &watched))
+        return error_set(err, ERROR_INTERRUPTED, "nobody waits for the answer");
     rc = bytehound_open(self, err);
     if (rc == 0)
         rc = bytehound_flag(self, "strip_template_args", &self->is_stripped, err);

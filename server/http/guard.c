@@ -83,7 +83,7 @@ static const char *bearer(const char *authorization)
 {
     static const char scheme[] = "Bearer ";
 
-    return authorization && strncmp(authorization, scheme, strlen(scheme)) == 0
+    return authorization && strncasecmp(authorization, scheme, strlen(scheme)) == 0
                ? authorization + strlen(scheme)
                : NULL;
 }

@@ -166,7 +166,8 @@ static int ask_in_time(const struct question_place *place, struct queries *quest
 
     if (rc != 0)
         return rc;
-    watch_begin(place->watch, &watched);
+    if (!watch_begin(place->watch, &watched))
+        return error_set(err, ERROR_INTERRUPTED, "nobody waits for the answer");
     rc = queries_ask(question, &output, err);
     watch_end(place->watch, &watched);
     return rc;

@@ -102,19 +102,29 @@ void watch_stop(struct watch *watch)
     free(watch);
 }
 
-void watch_begin(struct watch *watch, struct watched *watched)
+bool watch_begin(struct watch *watch, struct watched *watched)
 {
+    bool is_abandoned = false;
+
     pthread_mutex_lock(&watch->mutex);
     watch->n_waiting++;
     pthread_cond_signal(&watch->changed);
-    while (watch->n_watched >= WATCH_QUESTIONS && !watched->is_abandoned(watched->client))
+    while (watch->n_watched >= WATCH_QUESTIONS
+           && !(is_abandoned = watched->is_abandoned(watched->client)))
         pthread_cond_wait(&watch->turn, &watch->mutex);
     watch->n_waiting--;
-    watch->n_watched++;
-    watched->next = watch->first;
-    watch->first = watched;
+    if (is_abandoned) {
+        pthread_cond_signal(
+            &watch->turn); /* the one that woke us may have been meant for another */
+    } else {
+        watch->n_watched++;
+        watched->next = watch->first;
+        watch->first = watched;
+    }
     pthread_mutex_unlock(&watch->mutex);
-    budget_begin();
+    if (!is_abandoned)
+        budget_begin();
+    return !is_abandoned;
 }
 
 void watch_end(struct watch *watch, struct watched *watched)

@@ -35,8 +35,8 @@ int watch_start(struct watch **ret, struct error *err);
 /* No question may be left. NULL is fine. */
 void watch_stop(struct watch *watch);
 
-/* Waits for a turn; whoever is abandoned in the meantime has none to wait for. */
-void watch_begin(struct watch *watch, struct watched *watched);
+/* Waits for a turn. false: it was abandoned in the meantime, and there is no turn to end. */
+bool watch_begin(struct watch *watch, struct watched *watched);
 void watch_end(struct watch *watch, struct watched *watched);
 
 #endif

@@ -20,6 +20,7 @@
 #include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/time.h>
 #include <unistd.h>
 
@@ -410,7 +411,8 @@ static void choose_claims(struct input *input, struct request *request)
         "evil.example",   "127.0.0.1:", "localhost:x", NULL};
     static const char *const origins[] = {NULL, "http://127.0.0.1:8080", "null", "http://evil", ""};
     static const char *const sites[] = {NULL, "same-origin", "cross-site", "none", ""};
-    static const char *const bearers[] = {NULL, "Bearer ", "Bearer x", "Bearer " TOKEN, TOKEN};
+    static const char *const bearers[] = {
+        NULL, "Bearer ", "Bearer x", "Bearer " TOKEN, "bearer " TOKEN, TOKEN};
     static const char *const tokens[] = {NULL, TOKEN, "", "x"};
 
     request->claims = (struct guard_claims){.host = hosts[0], .cookie = TOKEN};
@@ -495,9 +497,10 @@ static void check_answer(const struct request *request, int rc, const struct err
 static bool is_admitted(const struct guard *guard, const struct guard_claims *claims)
 {
     enum guard_verdict verdict = guard_check(guard, claims);
-    bool has_token = (claims->cookie && strcmp(claims->cookie, guard->token) == 0)
-                     || (claims->authorization && strncmp(claims->authorization, "Bearer ", 7) == 0
-                         && strcmp(claims->authorization + 7, guard->token) == 0);
+    bool has_token =
+        (claims->cookie && strcmp(claims->cookie, guard->token) == 0)
+        || (claims->authorization && strncasecmp(claims->authorization, "Bearer ", 7) == 0
+            && strcmp(claims->authorization + 7, guard->token) == 0);
 
     require(*guard_text(verdict) || verdict == GUARD_ADMITTED || verdict == GUARD_GIVE_COOKIE,
             "a reason", "");

@@ -78,6 +78,8 @@ static void elsewhere_a_token_is_needed(void **state)
     check(&elsewhere, (struct guard_claims){.authorization = elsewhere.token}, GUARD_NEEDS_TOKEN);
     check(&elsewhere, (struct guard_claims){.cookie = elsewhere.token}, GUARD_ADMITTED);
     check(&elsewhere, (struct guard_claims){.authorization = bearer}, GUARD_ADMITTED);
+    memcpy(bearer, "bEARER", 6); /* a scheme has no case */
+    check(&elsewhere, (struct guard_claims){.authorization = bearer}, GUARD_ADMITTED);
     check(&elsewhere, (struct guard_claims){.token = elsewhere.token}, GUARD_GIVE_COOKIE);
     check(&elsewhere, (struct guard_claims){.cookie = elsewhere.token, .fetch_site = "cross-site"},
           GUARD_OTHER_SITE);
