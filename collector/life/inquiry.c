@@ -21,7 +21,7 @@ enum {
     NAPS_PER_LOOK = 100, /* at whether there is still a recorder */
     MOST_STILL_LOOKS = 100,
     MOST_STILL_LOOKS_OF_NOBODY = 10, /* its pid is nobody's, which may mean another pid namespace */
-    MOST_NAPS_UNREAD = 2000,
+    MOST_NAPS_IDLE = 3000,           /* unfinished_wait takes a second at most */
     MOST_NAPS_FOR_RECORDER = 10000,
 };
 
@@ -86,12 +86,11 @@ static bool is_left(uintptr_t frame)
                && thread_is_on_own_stack(&g_thread, g_asking.frame) && !sys_is_on_signal_stack());
 }
 
-static bool is_unread(const struct log_question *question)
+/* Nothing is asked that is not answered: it is for the holder of the turn to go on. */
+static bool is_its_holders_turn(const struct log_question *question)
 {
-    uint32_t n_asked = atomic_load_explicit(&question->n_asked, memory_order_relaxed);
-
-    return n_asked == atomic_load_explicit(&question->n_answered, memory_order_relaxed)
-           && n_asked != atomic_load_explicit(&question->n_read, memory_order_relaxed);
+    return atomic_load_explicit(&question->n_asked, memory_order_relaxed)
+           == atomic_load_explicit(&question->n_answered, memory_order_relaxed);
 }
 
 /* IQ-1, IQ-3 */
@@ -99,7 +98,7 @@ static int take_turn(const struct log_file *log, struct log_question *question, 
                      uintptr_t frame)
 {
     struct patience patience = {.beat = 0};
-    unsigned naps_unread = 0;
+    unsigned naps_idle = 0;
 
     for (;;) {
         uint32_t holder = 0;
@@ -109,8 +108,8 @@ static int take_turn(const struct log_file *log, struct log_question *question, 
             return EDEADLK;
         if (is_free || holder == asker)
             return 0;
-        naps_unread = is_unread(question) ? naps_unread + 1 : 0;
-        if ((naps_unread > MOST_NAPS_UNREAD || sys_thread_exists((long)holder) == -ESRCH)
+        naps_idle = is_its_holders_turn(question) ? naps_idle + 1 : 0;
+        if ((naps_idle > MOST_NAPS_IDLE || sys_thread_exists((long)holder) == -ESRCH)
             && atomic_compare_exchange_strong_explicit(&question->asker, &holder, asker,
                                                        memory_order_acquire, memory_order_relaxed))
             return 0;
@@ -231,8 +230,8 @@ static int take_answer(const struct log_file *log, struct log_question *question
     return status ? status : copied;
 }
 
-static int ask(struct log_file *log, struct log_question *question, const char *text,
-               size_t n_bytes)
+static int ask(struct log_file *log, struct log_question *question, uint32_t asker,
+               const char *text, size_t n_bytes)
 {
     uint32_t number = atomic_load_explicit(&question->n_asked, memory_order_relaxed) + 1;
 
@@ -244,6 +243,8 @@ static int ask(struct log_file *log, struct log_question *question, const char *
         return ENOSPC;
     g_asking.number = number;
     (void)unfinished_wait();
+    if (atomic_load_explicit(&question->asker, memory_order_relaxed) != asker)
+        return ECANCELED;
     atomic_store_explicit(&question->n_asked, number, memory_order_release);
     return wait_for(log, question, &question->n_answered, number);
 }
@@ -267,7 +268,7 @@ int inquiry_ask(const char *text, int fd)
     if (status)
         return status;
     g_asking.frame = frame;
-    status = ask(log, question, text, fmt_length(text));
+    status = ask(log, question, (uint32_t)id, text, fmt_length(text));
     if (status == 0)
         return take_answer(log, question, (uint32_t)id, fd);
     give_turn_up(question, (uint32_t)id);

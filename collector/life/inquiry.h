@@ -10,7 +10,8 @@
  *   IQ-2 The recorder hears of a question when all that was stamped before its marker is committed, as far as
  *        unfinished.h goes: the answer is what the finished recording says about that instant.
  *   IQ-3 The turn of who will not go on is taken: of a thread that is gone, that asks again no deeper on its stack than
- *        where it asked (longjmp), or that leaves an answer unread for two seconds (whose question is then ECANCELED).
+ *        where it asked (longjmp), or that for three seconds neither puts its question nor reads the answer
+ *        (whose question is then ECANCELED).
  *   IQ-4 The turn is given up before the answer is written to fd, which may block; but for one in parts.
  *   IQ-5 The recorder is there as long as the beat of the header page changes, whatever its pid says.
  * Threads: any. Signals: EDEADLK in a handler that interrupts the thread that asks. Failure: an errno value.
