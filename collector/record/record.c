@@ -572,14 +572,27 @@ static MTRACE_COLD void realloc_aside(const void *block, const void *old, size_t
     fill_side(&place, &draft, ticks);
 }
 
+/* Not part of its caller, so that the draft is on the stack only once the stack was walked. */
+static MTRACE_NOINLINE void put_realloc(struct thread *thread, const void *block, const void *old,
+                                        const struct extent *extent, uint64_t began_ticks,
+                                        uint64_t ticks, uint32_t node)
+{
+    uint64_t since = begin_of_call(thread->last_ticks, began_ticks, ticks);
+    struct draft draft;
+
+    if (!make_room(thread, &ticks, since)) /* which sets last_ticks */
+        return;
+    draft_realloc(&draft, block, old, extent, ticks - since);
+    draft.words[0] |= (uint64_t)node << 32;
+    write_draft(thread, &draft, ticks);
+}
+
 static uint32_t write_realloc(const void *block, const void *old, size_t size_bytes,
                               enum log_call call, uint64_t began_ticks,
                               const struct unwind_origin *origin, const struct usable *known)
 {
-    struct extent extent;
-    struct draft draft;
     struct thread *thread = thread_enter(origin);
-    uint64_t since;
+    struct extent extent;
     uint64_t ticks;
     uint32_t node;
 
@@ -592,12 +605,7 @@ static uint32_t write_realloc(const void *block, const void *old, size_t size_by
     ticks = clock_ticks_after();
     extent = extent_of(block, size_bytes, call, known);
     node = capture_node(thread, origin);
-    since = begin_of_call(thread->last_ticks, began_ticks, ticks);
-    if (make_room(thread, &ticks, since)) { /* which sets last_ticks */
-        draft_realloc(&draft, block, old, &extent, ticks - since);
-        draft.words[0] |= (uint64_t)node << 32;
-        write_draft(thread, &draft, ticks);
-    }
+    put_realloc(thread, block, old, &extent, began_ticks, ticks, node);
     thread_leave(thread);
     return node;
 }
