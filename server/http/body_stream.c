@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "server/http/body_stream.h"
 
+#include "support/timed_thread.h"
+
 #include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 struct body_stream {
     pthread_mutex_t mutex;
@@ -59,7 +60,6 @@ static ssize_t write_cookie(void *cookie, const char *bytes, size_t size)
 struct body_stream *body_stream_new(void)
 {
     struct body_stream *stream = malloc(sizeof(*stream));
-    pthread_condattr_t attributes;
 
     if (!stream)
         return NULL;
@@ -72,10 +72,7 @@ struct body_stream *body_stream_new(void)
         return NULL;
     }
     pthread_mutex_init(&stream->mutex, NULL);
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(&stream->changed, &attributes);
-    pthread_condattr_destroy(&attributes);
+    timed_thread_condition(&stream->changed);
     return stream;
 }
 
@@ -120,20 +117,6 @@ bool body_stream_is_abandoned(const struct body_stream *stream)
     return atomic_load_explicit(&stream->is_abandoned, memory_order_relaxed);
 }
 
-static struct timespec in_ms(int ms)
-{
-    struct timespec at;
-
-    (void)clock_gettime(CLOCK_MONOTONIC, &at);
-    at.tv_sec += ms / 1000;
-    at.tv_nsec += ms % 1000 * 1000000L;
-    if (at.tv_nsec >= 1000000000L) {
-        at.tv_sec++;
-        at.tv_nsec -= 1000000000L;
-    }
-    return at;
-}
-
 static bool is_long(const struct body_stream *stream)
 {
     return stream->is_sent_now || stream->used == BODY_STREAM_BYTES;
@@ -141,12 +124,12 @@ static bool is_long(const struct body_stream *stream)
 
 enum body_stream_state body_stream_wait(struct body_stream *stream, int wait_ms)
 {
-    const struct timespec until = in_ms(wait_ms);
+    int64_t until = timed_thread_now() + (int64_t)wait_ms * 1000000;
     enum body_stream_state state;
 
     pthread_mutex_lock(&stream->mutex);
     while (!stream->is_ended && !is_long(stream))
-        if (pthread_cond_timedwait(&stream->changed, &stream->mutex, &until) == ETIMEDOUT)
+        if (!timed_thread_wait(&stream->changed, &stream->mutex, until))
             break;
     state = stream->is_ended  ? BODY_STREAM_WHOLE
             : is_long(stream) ? BODY_STREAM_LONG
