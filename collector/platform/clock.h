@@ -56,7 +56,7 @@ struct clock_instant {
 void clock_init(bool is_tsc_allowed);
 enum log_clock clock_unit(void);
 
-/* Both clocks, read together. monotonic_ns is 0 when it cannot be read any more. */
+/* Both clocks, read together, if interrupted the ticks before the time. monotonic_ns is 0 when it cannot be read any more. */
 struct clock_instant clock_now(void);
 
 /* The program is about to make reading the TSC a signal, or to lose all system calls but a few. */
