@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """cut.py: a packed log that is cut anywhere has the stacks of the events it kept.
 
-A program of a second finds new stacks all the time. Its log, cut to a half and to nine tenths, is imported without the
+A program that uses a second of its processor finds new stacks all the time. Its log, cut to a half and to nine tenths, is imported without the
 pool: hardly an event that is left may name a stack that is not. The answer says once that nobody knows what is missing; of
 a log with a wrong byte here and there it says how much of the file cannot be read.
 """
@@ -19,9 +19,9 @@ from harness import Failure  # noqa: E402
 PROGRAM = """
 import ast, importlib, time
 names = ("argparse", "decimal", "difflib", "inspect", "json", "pydoc", "tarfile", "unittest", "xml.dom.minidom", "zipfile")
-end = time.monotonic() + 1
+end = time.process_time() + 1
 i = 0
-while time.monotonic() < end:
+while time.process_time() < end:
     source = open(importlib.import_module(names[i % len(names)]).__file__).read()
     compile(ast.parse(source), "again", "exec")
     i += 1

@@ -147,18 +147,24 @@ def wait_until_dropping(live, process):
         time.sleep(0.05)
 
 
+def wait_until_it_goes_on(counts):
+    def told():
+        return sum(a + f for a, f, _ in survive.published(counts))
+    before = told()
+    for _ in range(1000):
+        if told() > before:
+            return
+        time.sleep(0.1)
+    raise Failure("the program stood still when the disk was full")
+
+
 def disk(tools, args, place):
     where = mounted(place)
     try:
         process = start(tools, args, place, where / "run.dat", "cycle", lambda: None)
         wait_until_dropping(where / "run.dat.live", process)
-        before = sum(a + f for a, f, _ in survive.published(place / "counts"))
-        time.sleep(0.5)
-        counts = survive.published(place / "counts")
-        told = sum(a + f for a, f, _ in counts)
-        if told <= before:
-            raise Failure("the program stood still when the disk was full")
-        os.kill(counts[0][2], signal.SIGKILL)
+        wait_until_it_goes_on(place / "counts")
+        os.kill(survive.published(place / "counts")[0][2], signal.SIGKILL)
         wait(process, (128 + signal.SIGKILL,))
         counts = survive.published(place / "counts")
         told = sum(a + f for a, f, _ in counts)

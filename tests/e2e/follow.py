@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""follow.py end|interrupt|terminate: mtrace-import --follow beside a program that allocates for some seconds.
+"""follow.py end|interrupt|terminate: mtrace-import --follow beside a program that allocates until it is told to end.
 
 While it runs, the database is whole and grows, without rows. At the end of the recording, or after Ctrl-C, it holds
 what an import of the finished log holds, or a part of it that is consistent in itself; SIGTERM leaves totals of that instant.
@@ -20,12 +20,15 @@ import harness  # noqa: E402
 from harness import Failure  # noqa: E402
 
 PROGRAM = """
-import time
-end = time.monotonic() + {seconds}
+import os, time
 keep = []
-while time.monotonic() < end:
+n = 0
+while not os.path.exists("stop"):
     keep.append([str(i) * 3 for i in range(200)])
     del keep[:-20]
+    n += 1
+    if n % 100 == 0:
+        print(n, flush=True)
     time.sleep(0.002)
 """
 
@@ -70,13 +73,12 @@ def end_of(process, what, status=0):
         raise Failure(f"{what} ended with {process.returncode}: {said}")
 
 
-def terminate(follower, database):
-    """Right behind a round, in its pause of two seconds at least: what comes after the signal is newer than that round."""
-    before = look(database)
-    while look(database) == before:
-        time.sleep(0.02)
+def terminate(follower, database, turns):
+    """What the program did since a round is in the totals that the signal leaves."""
     last = look(database)
-    time.sleep(1)
+    before = turns.stat().st_size
+    while turns.stat().st_size == before:
+        time.sleep(0.02)
     follower.send_signal(signal.SIGTERM)
     end_of(follower, "mtrace-import after SIGTERM", 128 + signal.SIGTERM)
     slim, allocations, rows = look(database)
@@ -96,39 +98,47 @@ def check_end(tools, work, log, database, mode):
                 raise Failure(f"an import of the finished log differs: {sql}")
 
 
+def follow(tools, work, mode, follower, recorder):
+    log, database = work / "run.dat", work / "run.db"
+    first = wait_for(database, "the first round", lambda seen: seen[0] == 1 and seen[1] > 0, follower)
+    second = wait_for(database, "a later round", lambda seen: seen[1] > first[1], follower)
+    if first[2] or second[2]:
+        raise Failure(f"rows while the log grows: {first}, {second}")
+    if mode == "interrupt":
+        follower.send_signal(signal.SIGINT)
+        end_of(follower, "mtrace-import after Ctrl-C")
+    elif mode == "terminate":
+        terminate(follower, database, work / "turns")
+    (work / "stop").touch()
+    end_of(recorder, "the recording")
+    if mode == "end":
+        end_of(follower, "mtrace-import")
+    if mode != "terminate":
+        check_end(tools, work, log, database, mode)
+    left = sorted(path.name for path in work.iterdir() if ".part" in path.name)
+    if left:
+        raise Failure(f"left behind: {left}")
+    return f"{mode}: {first[1]} allocations in the first round, {second[1]} later"
+
+
 def main(mode):
     tools = harness.Tools.from_environment()
     with tempfile.TemporaryDirectory() as folder:
         work = Path(folder)
-        log, database = work / "run.dat", work / "run.db"
-        seconds = 8 if mode == "end" else 60
         # Before the log is there: it is waited for.
-        follower = subprocess.Popen([tools.importer, "--follow", "--no-symbols", log, database], stderr=subprocess.PIPE,
+        follower = subprocess.Popen([tools.importer, "--follow", "--no-symbols", work / "run.dat", work / "run.db"], stderr=subprocess.PIPE,
                                     text=True, env=harness.environment())
-        recorder = subprocess.Popen([tools.record, "-o", log, "--", sys.executable, "-c", PROGRAM.format(seconds=seconds)],
-                                    env=harness.environment({"PYTHONMALLOC": "malloc"}), stderr=subprocess.PIPE, text=True)
-        first = wait_for(database, "the first round", lambda seen: seen[0] == 1 and seen[1] > 0, follower)
-        second = wait_for(database, "a later round", lambda seen: seen[1] > first[1], follower)
-        if first[2] or (second[0] and second[2]):
-            raise Failure(f"rows while the log grows: {first}, {second}")
-        if mode == "interrupt":
-            follower.send_signal(signal.SIGINT)
-            end_of(follower, "mtrace-import after Ctrl-C")
-            recorder.send_signal(signal.SIGTERM)
-            recorder.communicate(timeout=100)
-        elif mode == "terminate":
-            terminate(follower, database)
-            recorder.send_signal(signal.SIGTERM)
-            recorder.communicate(timeout=100)
-        else:
-            end_of(recorder, "the recording")
-            end_of(follower, "mtrace-import")
-        if mode != "terminate":
-            check_end(tools, work, log, database, mode)
-        left = sorted(path.name for path in work.iterdir() if ".part" in path.name)
-        if left:
-            raise Failure(f"left behind: {left}")
-    return f"{mode}: {first[1]} allocations in the first round, {second[1]} later"
+        with (work / "turns").open("w") as turns:
+            recorder = subprocess.Popen([tools.record, "-o", work / "run.dat", "--", sys.executable, "-c", PROGRAM], cwd=work, stdout=turns,
+                                        env=harness.environment({"PYTHONMALLOC": "malloc"}), stderr=subprocess.PIPE, text=True)
+        try:
+            return follow(tools, work, mode, follower, recorder)
+        finally:
+            (work / "stop").touch()
+            for process in (recorder, follower):
+                if process.poll() is None:
+                    process.kill()
+                    process.communicate()
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "lib"))
 
 import harness  # noqa: E402
+import raw_log  # noqa: E402
 from harness import Failure, Skip  # noqa: E402
 
 IMAGE_BYTES = 160 << 20
@@ -79,7 +80,6 @@ class Btrfs:
 
 def check(tools, place, folder):
     argv = [sys.executable, "-S", "-c", PROGRAM, folder, str(N_PAIRS)]
-    before = set(Path("/dev/shm").iterdir())
     argv, env = harness.record_argv(tools, "record", folder / "run.dat", argv, ["--follow-children"])
     outcome = harness.run(argv, place, env)
     said = outcome.stderr.decode(errors="replace")
@@ -87,8 +87,10 @@ def check(tools, place, folder):
         raise Failure(f"the program ended with {outcome.status}, {outcome.stdout.decode()}: {said}")
     if not re.match(r"mtrace-record: the live log is '/dev/shm/mtrace-.*': beside .* the file system copies on write", said):
         raise Failure(f"nothing is said about where the log is: {said}")
-    left = [path for path in [*Path("/dev/shm").iterdir(), *folder.iterdir()]
-            if path not in before and (path.name.endswith(".live") or path.is_symlink())]
+    logs = [path for path in folder.iterdir() if path.is_file() and ".dat" in path.name]
+    if len(logs) != 2:
+        raise Failure(f"a log of the program and one of its child are expected: {logs}")
+    left = [path for path in [*map(raw_log.live_log_elsewhere, logs), *folder.glob("*.live")] if path.exists() or path.is_symlink()]
     if left:
         raise Failure(f"left behind: {left}")
     database = harness.import_log(tools, folder / "run.dat", place / "run.db", "--no-symbols")

@@ -21,6 +21,8 @@ import harness  # noqa: E402
 from harness import Failure  # noqa: E402
 
 PAGE = 4096
+# How long a workload gives the recorder to look: on a machine that others use, some looks come late.
+WAITS_MS = (2000, 10000, 40000)
 
 
 class Run:
@@ -54,6 +56,17 @@ class Run:
                 for row in csv.DictReader(io.StringIO(out.stdout))]
 
 
+def patiently(check, place, *argv, options=()):
+    """A check holds as soon as the recorder had the time to look."""
+    for wait_ms in WAITS_MS:
+        try:
+            return check(Run(place, *argv, str(wait_ms), options=options))
+        except Failure as how:
+            if wait_ms == WAITS_MS[-1]:
+                raise
+            print(f"after {wait_ms} ms: {how}")
+
+
 def near(what, expected, found, share, at_least=0):
     print(f"{what}: expected {expected}, found {found}, {100 * (found - expected) / max(expected, 1):+.2f} %")
     if abs(found - expected) > max(share * expected, at_least):
@@ -64,9 +77,8 @@ def total(rows, *columns):
     return sum(row[column] for row in rows for column in columns)
 
 
-def figures(place, shape):
+def figures(run):
     """malloc counts chunks in its thread caches as in use, and its own structures also where nothing is live."""
-    run = Run(place, "heap_figures", shape)
     malloc = run.figures
     heaps = [row for row in run.ask("fragmentation", "--at", run.at()) if row["extent_bytes"]]
     near("bytes of all heaps", malloc["arena"], total(heaps, "extent_bytes"), 0.01)
@@ -80,9 +92,8 @@ def figures(place, shape):
     near("pieces of arenas", malloc["subheaps"], sum(row["kind"] == "arena" for row in heaps), 0)
 
 
-def inherited(place, shape):
+def inherited(run):
     """The child's first heap holds blocks of the parent, which it has no rows of; its arenas came after the fork."""
-    run = Run(place, "heap_figures", shape, options=["--follow-children"])
     malloc = run.figures
     heaps = [row for row in run.ask("fragmentation", "--process", "2", "--at", run.at()) if row["extent_bytes"]]
     own = [row for row in heaps if row["kind"] == "arena"]
@@ -165,15 +176,19 @@ def instants(place, shape):
         holes_fit(run, at)
 
 
-def split(place, workload):
-    run = Run(place, workload)
+def split(run):
     figure = dict(run.db.rows("SELECT name, value FROM summary WHERE name LIKE 'rss_%'"))
     near("heaps in the highest sample", run.figures["heap_rss"], figure["rss_heaps_bytes"], 0.02)
 
 
+CASES = {"figures": lambda place, shape: patiently(figures, place, "heap_figures", shape),
+         "inherited": lambda place, shape: patiently(inherited, place, "heap_figures", shape, options=["--follow-children"]),
+         "freed": freed, "instants": instants, "split": lambda place, workload: patiently(split, place, workload)}
+
+
 def main():
     with harness.scratch() as place:
-        {"figures": figures, "inherited": inherited, "freed": freed, "instants": instants, "split": split}[sys.argv[1]](Path(place), sys.argv[2])
+        CASES[sys.argv[1]](Path(place), sys.argv[2])
 
 
 if __name__ == "__main__":

@@ -47,9 +47,12 @@ def install(folder, *packages):
     """Where a virtual environment has its programs."""
     place = folder / "venv"
     for argv in ([sys.executable, "-m", "venv", place], [place / "bin" / "python", "-m", "pip", "install", "--quiet", "--retries", "0", "--timeout", "20", *packages]):
-        outcome = subprocess.run(argv, capture_output=True, text=True, timeout=250, stdin=subprocess.DEVNULL)
-        if outcome.returncode != 0:
-            raise harness.Skip(f"{' '.join(packages)} cannot be installed: {(outcome.stderr or outcome.stdout).strip().splitlines()[-1:]}")
+        try:
+            subprocess.run(argv, check=True, capture_output=True, text=True, timeout=250, stdin=subprocess.DEVNULL)
+        except subprocess.TimeoutExpired as why:
+            raise harness.Skip(f"{' '.join(packages)} cannot be installed: {why}") from None
+        except subprocess.CalledProcessError as why:
+            raise harness.Skip(f"{' '.join(packages)} cannot be installed: {(why.stderr or why.stdout).strip().splitlines()[-1:]}") from None
     return place / "bin"
 
 

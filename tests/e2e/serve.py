@@ -318,9 +318,9 @@ def live(tools, folder, database):
                 expect("the first event of each", {(name, data["recording"]) for name, data in (next(told), next(told))},
                        {("data", r["id"]) for r in recordings})
                 before = allocated()
-                name, data = next(told)
-                expect("an event", (name, data["recording"], data["is_growing"]), ("data", recordings[0]["id"], True))
-                expect("more allocations than before", allocated() > before, True)
+                while allocated() == before:  # the event may be of what was there already
+                    name, data = next(told)
+                    expect("an event", (name, data["recording"], data["is_growing"]), ("data", recordings[0]["id"], True))
                 (folder / "stop").touch()
                 while name != "end":
                     name, data = next(told)
@@ -427,7 +427,7 @@ def limits(tools, folder, database):
     with Server(["--sql-timeout", "1us", database], folder) as server:
         status, _ = error_of(server.ask("/api/v1/last/sql", "POST", ENDLESS))
         expect("statements have the time that was given, reports their own", (status, server.ask("/api/v1/last/leaks")[0]), (503, 200))
-    with Server(["--sql-timeout", "5s", database], folder) as server:
+    with Server(["--sql-timeout", "100s", database], folder) as server:
         for statement, wanted in QUICK:
             status, _, body = server.ask("/api/v1/last/sql", "POST", statement.encode())
             expect(f"{statement}: {body}", (status, status == 200 and json.loads(body)[0]), (200, wanted))

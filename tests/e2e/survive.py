@@ -45,13 +45,13 @@ def start(tools, args, place, extra=None):
     argv, env = harness.record_argv(tools, args.mode, place / "run.dat", program)
     process = subprocess.Popen([str(a) for a in argv], cwd=place, env=harness.environment({**env, **(extra or {})}), stdin=subprocess.DEVNULL,
                                stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True)
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 100
     while published(counts)[args.threads - 1][0] == 0:
         if process.poll() is not None and not extra:
             raise Failure(f"the workload did not start: {process.stderr.read().decode(errors='replace')}")
         if time.monotonic() > deadline:
             os.killpg(process.pid, signal.SIGKILL)
-            raise Failure("the workload did not start within 20 s")
+            raise Failure("the workload did not start within 100 s")
         time.sleep(0.001)
     return process, published(counts)[0][2]
 

@@ -5,7 +5,6 @@
 Children's logs need links beside the first one, which cannot be made there: they run unharmed, and it is said before.
 """
 
-import re
 import sys
 from pathlib import Path
 
@@ -13,6 +12,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "lib"))
 
 import harness  # noqa: E402
 import plain_fuse  # noqa: E402
+import raw_log  # noqa: E402
 from harness import Failure, Skip  # noqa: E402
 
 ALLOCATED = "SELECT count(*) FROM allocations WHERE size_bytes % 1000 = 777"
@@ -29,15 +29,16 @@ def record(tools, place, log, workload, *options):
 def check(tools, place, folder):
     run = place / "run"
     run.mkdir()
-    before = set(Path("/dev/shm").iterdir())
     outcome = record(tools, run, folder / "run.dat", "threads")
     expected = [int(line.split()[2]) for line in outcome.stdout.decode().splitlines() if line.startswith("expect allocated ")]
     found = harness.import_log(tools, folder / "run.dat", place / "run.db", "--no-symbols").value(ALLOCATED)
     if expected != [found]:
         raise Failure(f"the workload says {expected} blocks, the database {found}")
-    left = {path for path in set(Path("/dev/shm").iterdir()) - before if re.fullmatch(r"mtrace-[0-9a-f]{16}\.live", path.name)}
-    if left or (folder / "run.dat.live").is_symlink():
-        raise Failure(f"left behind: {left}")
+    said, elsewhere = outcome.stderr.decode(), raw_log.live_log_elsewhere(folder / "run.dat")
+    if f"the live log is '{elsewhere}'" not in said:
+        raise Failure(f"it is not said that the live log is {elsewhere}: {said}")
+    if elsewhere.exists() or (folder / "run.dat.live").is_symlink():
+        raise Failure(f"left behind: {elsewhere}")
     followed = record(tools, run, folder / "followed.dat", "libc_children", "--follow-children")
     said = followed.stderr.decode()
     if "is '/dev/shm/mtrace-" not in said.splitlines()[0] or "children will not be recorded" not in said.splitlines()[1]:

@@ -51,6 +51,12 @@ def _side_events(payload):
             yield _event(struct.unpack_from("<6Q", payload, at))
 
 
+def live_log_elsewhere(path):
+    """Where the live log of a log is while it cannot be beside it."""
+    with open(path, "rb") as log:
+        return Path(f"/dev/shm/mtrace-{struct.unpack_from('<Q', log.read(40), 32)[0]:016x}.live")
+
+
 def dropped(path):
     """Events the collector counted as dropped; struct log_file says where."""
     return sum(struct.unpack_from("<8Q", Path(path).read_bytes()[:HEADER_BYTES], 176))

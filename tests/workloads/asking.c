@@ -10,6 +10,7 @@
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/wait.h>
 
@@ -107,7 +108,51 @@ static void together(void)
     say("together", code);
 }
 
-static int g_code_of_handler = -1;
+/* ---- a signal comes in the midst of a question: as many tries as that takes ---- */
+
+enum {
+    N_TRIES = 1000,
+    N_LEFT = 3,
+    LONGEST_MS = 6,
+};
+
+static volatile sig_atomic_t g_is_asking, g_was_asking;
+static int g_code_of_handler;
+
+static void change_mask(int how)
+{
+    sigset_t usr2;
+
+    sigemptyset(&usr2);
+    sigaddset(&usr2, SIGUSR2);
+    pthread_sigmask(how, &usr2, NULL);
+}
+
+/* The signal is let through for so long as it asks. */
+static int ask_disturbed(void)
+{
+    g_is_asking = 1;
+    change_mask(SIG_UNBLOCK);
+    int code = mtrace_report("threads", open("/dev/null", O_WRONLY | O_CLOEXEC));
+    change_mask(SIG_BLOCK);
+    g_is_asking = 0;
+    return code;
+}
+
+static void *ask_elsewhere(void *unused)
+{
+    (void)unused;
+    return (void *)(intptr_t)ask_disturbed();
+}
+
+static useconds_t g_delay_us;
+
+static void *disturb(void *thread)
+{
+    usleep(g_delay_us);
+    pthread_kill(*(pthread_t *)thread, SIGUSR2);
+    return NULL;
+}
 
 static void handle(int number)
 {
@@ -115,22 +160,21 @@ static void handle(int number)
     g_code_of_handler = mtrace_report("threads", STDERR_FILENO);
 }
 
-static void *disturb(void *argument)
-{
-    usleep(3000);
-    pthread_kill(*(pthread_t *)argument, SIGUSR2);
-    return NULL;
-}
-
+/* Who comes in before the turn to ask is taken is answered; nobody else. */
 static void in_handler(void)
 {
     pthread_t self = pthread_self();
     pthread_t thread;
+    int code = 0;
 
     signal(SIGUSR2, handle);
-    pthread_create(&thread, NULL, disturb, &self);
-    int code = mtrace_report("threads", open("/dev/null", O_WRONLY));
-    pthread_join(thread, NULL);
+    for (int i = 0; i < N_TRIES && code == 0 && g_code_of_handler == 0; i++) {
+        g_delay_us = (useconds_t)(i % LONGEST_MS) * 1000;
+        change_mask(SIG_BLOCK);
+        pthread_create(&thread, NULL, disturb, &self);
+        code = ask_disturbed();
+        pthread_join(thread, NULL);
+    }
     say("asker", code);
     say("handler", g_code_of_handler);
 }
@@ -140,25 +184,51 @@ static sigjmp_buf g_back;
 static void leave(int number)
 {
     (void)number;
+    g_was_asking = g_is_asking;
     siglongjmp(g_back, 1);
-}
-
-static void *ask_elsewhere(void *unused)
-{
-    (void)unused;
-    return (void *)(intptr_t)mtrace_report("threads", open("/dev/null", O_WRONLY));
 }
 
 static void end_thread(int number)
 {
     (void)number;
+    g_was_asking = g_is_asking;
     pthread_exit(NULL);
 }
 
-static void *ask_and_end(void *unused)
+static bool leave_by_jump(void)
 {
+    pthread_t self = pthread_self();
+    pthread_t thread;
+
+    signal(SIGUSR2, leave);
+    pthread_create(&thread, NULL, disturb, &self);
+    if (sigsetjmp(g_back, 1) == 0)
+        (void)ask_disturbed();
+    pthread_join(thread, NULL);
+    return g_was_asking;
+}
+
+static bool leave_by_end(void)
+{
+    pthread_t thread;
+
     signal(SIGUSR2, end_thread);
-    return ask_elsewhere(unused);
+    pthread_create(&thread, NULL, ask_elsewhere, NULL);
+    (void)disturb(&thread);
+    pthread_join(thread, NULL);
+    return g_was_asking;
+}
+
+/* Again, until some were in the midst of it. */
+static void leave_often(bool (*leave_once)(void))
+{
+    for (int i = 0, n = 0; i < N_TRIES && n < N_LEFT; i++) {
+        g_delay_us = (useconds_t)(i % LONGEST_MS) * 1000;
+        g_was_asking = 0;
+        change_mask(SIG_BLOCK);
+        n += leave_once();
+        signal(SIGUSR2, SIG_IGN); /* one that came too late is forgotten */
+    }
 }
 
 /* The turn to ask is nobody's for ever: threads leave it by siglongjmp, and end in its midst. */
@@ -167,22 +237,14 @@ static void left_behind(void)
     pthread_t thread;
     void *result;
 
-    signal(SIGUSR2, leave);
-    pthread_t self = pthread_self();
-    if (sigsetjmp(g_back, 1) == 0) {
-        pthread_create(&thread, NULL, disturb, &self);
-        say("first", mtrace_report("threads", open("/dev/null", O_WRONLY)));
-    }
-    pthread_join(thread, NULL);
+    leave_often(leave_by_jump);
     pthread_create(&thread, NULL, ask_elsewhere, NULL);
     pthread_join(thread, &result);
     say("elsewhere", (int)(intptr_t)result);
-    say("again", mtrace_report("threads", open("/dev/null", O_WRONLY)));
-    pthread_create(&thread, NULL, ask_and_end, NULL);
-    usleep(3000);
-    pthread_kill(thread, SIGUSR2);
-    pthread_join(thread, NULL);
-    say("after_its_end", mtrace_report("threads", open("/dev/null", O_WRONLY)));
+    leave_often(leave_by_jump);
+    say("again", ask_disturbed());
+    leave_often(leave_by_end);
+    say("after_its_end", ask_disturbed());
 }
 
 static void in_child(void)

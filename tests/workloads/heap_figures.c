@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * heap_figures SHAPE: makes a heap of a shape, waits, says what malloc says of it (mallinfo2,
- * malloc_info), waits again, and frees what it can. Lines: "figure NAME VALUE".
+ * heap_figures SHAPE [MS]: makes a heap of a shape, waits for MS milliseconds, says what malloc says of it
+ * (mallinfo2, malloc_info), waits again, and frees what it can. Lines: "figure NAME VALUE".
  *
  * small    many small blocks, every third freed
  * mmapped  large blocks with mappings of their own
@@ -23,9 +23,9 @@ enum {
     N_BLOCKS = 300000,
     N_LARGE = 60,
     N_THREADS = 4,
-    WAIT_US = 700000,
 };
 
+static useconds_t wait_us = 700000;
 static void *blocks[N_BLOCKS];
 static pthread_barrier_t made, said;
 
@@ -73,10 +73,10 @@ static void say_all(void)
     struct mallinfo2 info;
 
     say_subheaps();
-    usleep(WAIT_US); /* until the recorder has looked how far the heaps reach */
+    usleep(wait_us); /* until the recorder has looked how far the heaps reach */
     info = mallinfo2();
     clock_gettime(CLOCK_REALTIME, &now);
-    usleep(WAIT_US / 10);
+    usleep(wait_us / 10);
     say("at_unix_ns", (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec);
     say("arena", info.arena);
     say("uordblks", info.uordblks);
@@ -144,6 +144,8 @@ int main(int argc, char **argv)
 {
     const char *shape = argc > 1 ? argv[1] : "small";
 
+    if (argc > 2)
+        wait_us = (useconds_t)atoi(argv[2]) * 1000;
     if (strcmp(shape, "forked") == 0)
         return use_child() != 0;
     if (strcmp(shape, "arenas") == 0) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rss_split: fills the heap quickly, frees all but the last block, so that nothing of it can go back, and
- * waits while the recorder looks. Then what is resident of it, as the kernel counts: "figure heap_rss BYTES".
+ * rss_split [MS]: fills the heap quickly, frees all but the last block, so that nothing of it can go back, and
+ * waits for MS milliseconds while the recorder looks. Then what is resident of it, as the kernel counts: "figure heap_rss BYTES".
  */
 #include "tests/workloads/workload.h"
 
@@ -37,7 +37,7 @@ static unsigned long long heap_rss(void)
     return kib * KIB;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     for (int i = 0; i <= N_BLOCKS; i++) {
         g_blocks[i] = keep(malloc(BLOCK_BYTES));
@@ -45,7 +45,7 @@ int main(void)
     }
     for (int i = 0; i < N_BLOCKS; i++)
         free(g_blocks[i]);
-    (void)usleep(2000000);
+    (void)usleep(argc > 1 ? (useconds_t)atoi(argv[1]) * 1000 : 2000000);
     (void)printf("figure heap_rss %llu\n", heap_rss());
     return 0;
 }
