@@ -73,7 +73,7 @@ static uint64_t pause_after(uint64_t round_ns)
 static int one_round(struct standing_import *standing, const struct import_options *round,
                      bool is_last, struct import_result *ret_result, struct error *err)
 {
-    int code = standing_import_advance(standing, err);
+    int code = standing_import_advance(standing, UINT64_MAX, err);
 
     return code ? code : standing_import_write(standing, round, is_last, ret_result, err);
 }

@@ -2,6 +2,7 @@
 /* mtrace-import: the command. */
 #include "importer/command/follow.h"
 #include "importer/command/import.h"
+#include "importer/command/keeper.h"
 #include "support/growing.h"
 #include "support/output_file.h"
 #include "support/units.h"
@@ -25,6 +26,7 @@ enum option_key {
     KEY_NO_SYMBOLS,
     KEY_RESYMBOLIZE,
     KEY_FOLLOW,
+    KEY_KEEP,
     KEY_DEBUG_DIR,
     KEY_SYSROOT,
     KEY_SLIM,
@@ -49,6 +51,7 @@ static const struct argp_option argp_options[] = {
      "Keep up with a log that is still written: totals every few seconds, rows at its end or at "
      "Ctrl-C",
      0},
+    {"keep", KEY_KEEP, 0, OPTION_HIDDEN, 0, 0}, /* of mtrace-record, by keeper.h */
     {"resymbolize", KEY_RESYMBOLIZE, 0, 0,
      "Look up functions and lines anew in an existing database", 0},
     {"debug-dir", KEY_DEBUG_DIR, "DIR", 0, "Look for separate debug files there, too; repeatable",
@@ -67,6 +70,7 @@ struct arguments {
     size_t n_debug_dirs, debug_dirs_capacity;
     bool resymbolize;
     bool follow;
+    bool keep;
     struct import_options import;
 };
 
@@ -133,6 +137,9 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
         return 0;
     case KEY_FOLLOW:
         arguments->follow = true;
+        return 0;
+    case KEY_KEEP:
+        arguments->keep = true;
         return 0;
     case KEY_RESYMBOLIZE:
         arguments->resymbolize = true;
@@ -350,6 +357,24 @@ static int import(struct arguments *arguments, struct progress *progress, struct
     return code;
 }
 
+static int keep(struct arguments *arguments, struct progress *progress, struct error *err)
+{
+    char *made = NULL;
+    int code = name_files(arguments, &made, err);
+
+    if (code == 0)
+        code = keeper_run(&arguments->import, progress, err);
+    free(made);
+    return code;
+}
+
+static int run(struct arguments *arguments, struct progress *progress, struct error *err)
+{
+    if (arguments->resymbolize)
+        return resymbolize(arguments, progress, err);
+    return arguments->keep ? keep(arguments, progress, err) : import(arguments, progress, err);
+}
+
 int main(int argc, char **argv)
 {
     struct arguments arguments = {0};
@@ -367,8 +392,7 @@ int main(int argc, char **argv)
     arguments.import.symbols.cache_dir = cache_dir;
     arguments.import.symbols.symbolizer.debug_dirs = arguments.debug_dirs;
     arguments.import.symbols.symbolizer.use_debuginfod = getenv("DEBUGINFOD_URLS") != NULL;
-    code = arguments.resymbolize ? resymbolize(&arguments, &progress, &err)
-                                 : import(&arguments, &progress, &err);
+    code = run(&arguments, &progress, &err);
     free(cache_dir);
     free(arguments.debug_dirs);
     if (code) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "importer/command/standing_import.h"
 
+#include "importer/command/import.h"
 #include "importer/command/import_parts.h"
 #include "importer/events/log_set_parts.h"
 #include "importer/model/numbering.h"
@@ -26,7 +27,8 @@ struct standing_import {
     struct stream_state stream;
     struct numbering numbering;
     size_t samples_capacity;
-    bool is_unfit; /* nothing can be kept of this recording */
+    bool has_no_rows; /* none can be written of what is kept */
+    bool is_unfit;    /* nothing can be kept of this recording */
     unsigned n_beginnings;
 };
 
@@ -42,6 +44,11 @@ int standing_import_open(const struct import_options *options, struct progress *
     standing->import.progress = progress;
     *ret = standing;
     return 0;
+}
+
+void standing_import_leave_rows_out(struct standing_import *standing)
+{
+    standing->has_no_rows = true;
 }
 
 static void forget(struct standing_import *standing)
@@ -81,9 +88,12 @@ uint64_t standing_import_n_kept(const struct standing_import *standing)
 
 /* ---- advancing ---- */
 
-static int open_logs(struct standing_import *standing, struct error *err)
+static int open_logs(struct standing_import *standing, const struct import_options *end,
+                     struct error *err)
 {
-    const struct log_set_options options = {.only = standing->options->only};
+    const struct log_set_options options = {.only = standing->options->only,
+                                            .until_marker = end->until_marker,
+                                            .until_ns = end->until_ns};
 
     log_set_close(standing->import.logs);
     standing->import.logs = NULL;
@@ -143,7 +153,11 @@ static int begin(struct standing_import *standing, struct error *err)
         return code;
     struct facts_sink sink = kept_facts_sink(import->kept);
     code = facts_new(definitions, &room, &sink, standing->options->target, &import->facts, err);
-    return code ? code : facts_keep_moments(import->facts, err);
+    if (code == 0)
+        code = facts_keep_moments(import->facts, err);
+    if (code == 0 && standing->has_no_rows)
+        facts_leave_rows_out(import->facts);
+    return code;
 }
 
 /* A sample that was written after events that it was taken before. */
@@ -177,10 +191,22 @@ static int go_on(struct standing_import *standing, bool *ret_is_other, struct er
     return code;
 }
 
-static int read_to_mark(struct standing_import *standing, bool *ret_is_other, struct error *err)
+/* In fixed point, at most until_ns. */
+static uint64_t mark_before(const struct log_set *logs, uint64_t until_ns)
+{
+    uint64_t mark = log_set_mark(logs);
+    uint64_t last_ns = until_ns > logs->origin_ns ? until_ns - logs->origin_ns : 0;
+
+    if (until_ns == UINT64_MAX || last_ns > mark >> CLOCK_MAP_FRACTION_BITS)
+        return mark;
+    return last_ns << CLOCK_MAP_FRACTION_BITS;
+}
+
+static int read_to_mark(struct standing_import *standing, uint64_t until_ns, bool *ret_is_other,
+                        struct error *err)
 {
     struct import *import = &standing->import;
-    uint64_t mark = log_set_mark(import->logs);
+    uint64_t mark = mark_before(import->logs, until_ns);
 
     if (mark == UINT64_MAX || mark <= standing->stream.mark)
         return 0;
@@ -194,24 +220,25 @@ static int read_to_mark(struct standing_import *standing, bool *ret_is_other, st
     return *ret_is_other ? 0 : code;
 }
 
-static int try_advance(struct standing_import *standing, bool *ret_is_other, struct error *err)
+static int try_advance(struct standing_import *standing, uint64_t until_ns, bool *ret_is_other,
+                       struct error *err)
 {
-    int code = open_logs(standing, err);
+    int code = open_logs(standing, standing->options, err);
 
     if (code || !is_fit(standing))
         return code;
     code = standing->import.facts ? go_on(standing, ret_is_other, err) : begin(standing, err);
-    return code || *ret_is_other ? code : read_to_mark(standing, ret_is_other, err);
+    return code || *ret_is_other ? code : read_to_mark(standing, until_ns, ret_is_other, err);
 }
 
-int standing_import_advance(struct standing_import *standing, struct error *err)
+int standing_import_advance(struct standing_import *standing, uint64_t until_ns, struct error *err)
 {
     int code;
     bool is_other;
 
     do { /* a second time at most: what begins anew finds nothing that is other, or is unfit */
         is_other = false;
-        code = try_advance(standing, &is_other, err);
+        code = try_advance(standing, until_ns, &is_other, err);
         if (code || is_other || !is_fit(standing))
             forget(standing);
     } while (code == 0 && is_other);
@@ -236,6 +263,40 @@ static struct child_report write_here(struct standing_import *standing,
     standing->import.options = options;
     report.code = import_write(&standing->import, &report.result, &report.err);
     report.is_other = standing->stream.is_late;
+    return report;
+}
+
+/* Was all up to the instant, and nothing behind it, taken in? */
+static bool is_cut_well(const struct standing_import *standing,
+                        const struct import_options *options, const struct child_report *report)
+{
+    if (report->is_other)
+        return false;
+    return !options->until_marker || standing->stream.is_cut;
+}
+
+/* Has what is kept all that is wanted, and ends before the instant, as far as one knows? */
+static bool may_be_cut(const struct standing_import *standing, const struct import_options *options)
+{
+    if (!standing->import.facts || (standing->has_no_rows && !options->slim))
+        return false;
+    return options->until_marker
+           || standing->stream.mark >> CLOCK_MAP_FRACTION_BITS <= options->until_ns;
+}
+
+static struct child_report cut_here(struct standing_import *standing,
+                                    const struct import_options *options)
+{
+    struct import_options again = *options;
+    struct child_report report = {0};
+
+    if (may_be_cut(standing, options)) {
+        report = write_here(standing, options);
+        if (is_cut_well(standing, options, &report))
+            return report;
+    }
+    again.force = true;
+    report.code = import_run(&again, standing->import.progress, &report.result, &report.err);
     return report;
 }
 
@@ -276,8 +337,12 @@ static bool get_report(const struct standing_import *standing, pid_t pid, int fd
     return true;
 }
 
+/* What the child does. */
+typedef struct child_report make_fn(struct standing_import *standing,
+                                    const struct import_options *options);
+
 static int fork_writer(struct standing_import *standing, const struct import_options *options,
-                       int *ret_fd, pid_t *ret_pid, struct error *err)
+                       make_fn *make, int *ret_fd, pid_t *ret_pid, struct error *err)
 {
     pid_t parent = getpid();
     int fds[2];
@@ -289,7 +354,7 @@ static int fork_writer(struct standing_import *standing, const struct import_opt
         close(fds[0]);
         prctl(PR_SET_PDEATHSIG, SIGKILL); /* nobody is left who would look at it */
         if (getppid() == parent) {
-            struct child_report report = write_here(standing, options);
+            struct child_report report = make(standing, options);
             put_report(fds[1], &report);
         }
         _exit(0);
@@ -303,12 +368,12 @@ static int fork_writer(struct standing_import *standing, const struct import_opt
 }
 
 static int write_in_child(struct standing_import *standing, const struct import_options *options,
-                          struct child_report *report, struct error *err)
+                          make_fn *make, struct child_report *report, struct error *err)
 {
     int status;
     int fd;
     pid_t pid;
-    int code = fork_writer(standing, options, &fd, &pid, err);
+    int code = fork_writer(standing, options, make, &fd, &pid, err);
 
     if (code)
         return code;
@@ -325,9 +390,18 @@ static int write_once(struct standing_import *standing, const struct import_opti
                       bool is_last, struct child_report *report, struct error *err)
 {
     if (!is_last)
-        return write_in_child(standing, options, report, err);
+        return write_in_child(standing, options, write_here, report, err);
     *report = write_here(standing, options);
     return 0;
+}
+
+static int take_report(const struct child_report *report, struct import_result *ret_result,
+                       struct error *err)
+{
+    *ret_result = report->result;
+    if (report->code && err)
+        *err = report->err;
+    return report->code;
 }
 
 int standing_import_write(struct standing_import *standing, const struct import_options *options,
@@ -338,14 +412,34 @@ int standing_import_write(struct standing_import *standing, const struct import_
 
     if (code == 0 && report.is_other) { /* an event behind the mark lies before it */
         forget(standing);
-        code = standing_import_advance(standing, err);
+        code = standing_import_advance(standing, UINT64_MAX, err);
         if (code == 0)
             code = write_once(standing, options, is_last, &report, err);
     }
-    if (code)
-        return code;
-    *ret_result = report.result;
-    if (report.code && err)
-        *err = report.err;
-    return report.code;
+    return code ? code : take_report(&report, ret_result, err);
+}
+
+/* What is kept goes on with the log as it is now, if it can. */
+static int open_cut(struct standing_import *standing, const struct import_options *options,
+                    struct error *err)
+{
+    bool is_other = false;
+    int code = open_logs(standing, options, err);
+
+    if (code == 0 && standing->import.facts && is_fit(standing))
+        code = go_on(standing, &is_other, err);
+    if (code || is_other || !is_fit(standing))
+        forget(standing);
+    return code;
+}
+
+int standing_import_cut(struct standing_import *standing, const struct import_options *options,
+                        struct import_result *ret_result, struct error *err)
+{
+    struct child_report report = {0};
+    int code = open_cut(standing, options, err);
+
+    if (code == 0)
+        code = write_in_child(standing, options, cut_here, &report, err);
+    return code ? code : take_report(&report, ret_result, err);
 }

@@ -10,12 +10,16 @@
  *          When what was kept turns out not to be the beginning of what the log is now (a thread that was held up for
  *          longer than the mark allows, a process that is found late, a log that lost something), all is
  *          forgotten and read once from the beginning.
+ *          A cut is a database of what happened up to an instant that the options of it name (import_options: until). It is
+ *          made from what is kept if that ends before the instant, and is read from the beginning if not: so
+ *          whoever will ask for cuts advances to a little before now only.
  * Invariants
  *   KI-1 A database is that of an import of the log as it was at the last advance, whatever was kept.
  *   KI-2 The time of an advance grows with what is new, the definitions, headers of frames and 64 bytes per segment;
  *        that of a database with the live blocks, those of the peak, the stacks and what lies behind the mark. What is kept
  *        is what a single import has in memory, and the numbers (NU-3), blocks of the peak and open segments.
  *        Without `slim` the time of a database grows with the rows.
+ *   KI-3 A cut is what import_run makes of the log with these options, if no other marker has the name of that of the instant.
  * Threads: one caller; none of the importer's runs between the calls.
  * Failure: as import.h. What was kept is forgotten, and read again with the next advance.
  */
@@ -33,14 +37,23 @@ struct standing_import;
 int standing_import_open(const struct import_options *options, struct progress *progress,
                          struct standing_import **ret, struct error *err);
 
+/* Before the first advance: nothing is put aside on the disk for rows. Cuts with rows are then read from the beginning, and
+ * other databases must be slim. */
+void standing_import_leave_rows_out(struct standing_import *standing);
+
 /* NULL is fine. */
 void standing_import_close(struct standing_import *standing);
 
-int standing_import_advance(struct standing_import *standing, struct error *err);
+/* Takes nothing in that is later than until_ns of CLOCK_MONOTONIC; UINT64_MAX: all that is certain. */
+int standing_import_advance(struct standing_import *standing, uint64_t until_ns, struct error *err);
 
 /* After an advance. is_last: here, and nothing but close may follow. ret_result is meaningful on success only. */
 int standing_import_write(struct standing_import *standing, const struct import_options *options,
                           bool is_last, struct import_result *ret_result, struct error *err);
+
+/* At any time: a database as of the instant that `options` name, which the log must hold already (KI-3). */
+int standing_import_cut(struct standing_import *standing, const struct import_options *options,
+                        struct import_result *ret_result, struct error *err);
 
 /* How often all was read from the beginning, the first time included. */
 unsigned standing_import_n_beginnings(const struct standing_import *standing);

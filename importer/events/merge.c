@@ -352,22 +352,25 @@ static bool is_end(const struct log_set *set, const struct event *event)
            && strcmp(event->text, set->until_marker) == 0;
 }
 
+static MTRACE_COLD void cut(struct event_stream *stream)
+{
+    stream->is_cut = true;
+    if (stream->sources.state)
+        stream->sources.state->is_cut = true;
+    finish(stream);
+}
+
 int event_stream_next(struct event_stream *stream, struct event *ret_event, struct error *err)
 {
     int r = stream->is_cut ? 0 : next(stream, ret_event, err);
 
     if (r <= 0)
         return r;
-    if (is_behind(stream->sources.set, ret_event)) {
-        stream->is_cut = true;
-        finish(stream);
-        return 0;
-    }
-    if (is_end(stream->sources.set, ret_event)) {
-        stream->is_cut = true;
-        finish(stream);
-    }
-    return r;
+    bool is_too_late = is_behind(stream->sources.set, ret_event);
+
+    if (is_too_late || is_end(stream->sources.set, ret_event))
+        cut(stream);
+    return is_too_late ? 0 : r;
 }
 
 int event_stream_open(struct log_set *set, struct event_stream **ret, struct error *err)

@@ -89,7 +89,7 @@ static int on_born(void *context, uint32_t process, const struct live_block *blo
         code = group_totals_born(facts->groups, process, block, group, err);
     if (code == 0 && facts->pools)
         code = pool_blocks_outer_born(facts->pools, process, block, link, err);
-    return code ? code : fates_born(facts->fates, block, group, link, err);
+    return code || !facts->fates ? code : fates_born(facts->fates, block, group, link, err);
 }
 
 static int on_moved(void *context, uint32_t process, const struct live_block *block,
@@ -98,7 +98,7 @@ static int on_moved(void *context, uint32_t process, const struct live_block *bl
     struct facts *facts = context;
     int code = facts->groups ? group_totals_moved(facts->groups, process, block, move, err) : 0;
 
-    return code ? code : fates_moved(facts->fates, block, move->group, err);
+    return code || !facts->fates ? code : fates_moved(facts->fates, block, move->group, err);
 }
 
 static int on_ended(void *context, uint32_t process, const struct live_block *block,
@@ -116,7 +116,7 @@ static int on_ended(void *context, uint32_t process, const struct live_block *bl
         code = pool_blocks_outer_ended(facts->pools, process, block, end, err);
     if (code == 0 && facts->blocks)
         code = moment_blocks_ended(facts->blocks, process, block, err);
-    return code ? code : fates_ended(facts->fates, block, end, err);
+    return code || !facts->fates ? code : fates_ended(facts->fates, block, end, err);
 }
 
 static int on_explained(void *context, uint32_t process, const struct live_block *block,
@@ -127,7 +127,7 @@ static int on_explained(void *context, uint32_t process, const struct live_block
 
     if (code == 0 && facts->groups)
         code = group_totals_explained(facts->groups, process, block, end, err);
-    return code ? code : fates_ended(facts->fates, block, end, err);
+    return code || !facts->fates ? code : fates_ended(facts->fates, block, end, err);
 }
 
 static int on_chain_ended(void *context, const struct pairing_chain *chain, struct error *err)
@@ -137,7 +137,7 @@ static int on_chain_ended(void *context, const struct pairing_chain *chain, stru
                   && !pairing_process_get(facts->pairing, chain->process)->ended_in_exec;
     int code = chain_totals_add(&facts->chains, chain, leaked, err);
 
-    return code ? code : fates_chain_ended(facts->fates, chain, err);
+    return code || !facts->fates ? code : fates_chain_ended(facts->fates, chain, err);
 }
 
 /* leaked_births.part */
@@ -175,7 +175,7 @@ static int on_left(void *context, uint32_t process, const struct live_block *blo
         code = moment_blocks_left(facts->blocks, process, block, err);
     if (code == 0 && ended_by == PAIRING_LEAKED)
         code = on_leaked(facts, process, block, group, err);
-    if (code == 0 && ended_by == PAIRING_EXEC)
+    if (code == 0 && ended_by == PAIRING_EXEC && facts->fates)
         code = fates_ended(facts->fates, block, &end, err);
     return code;
 }
@@ -307,6 +307,12 @@ int facts_new(const struct definitions *definitions, const struct facts_room *ro
 int facts_keep_moments(struct facts *facts, struct error *err)
 {
     return moment_blocks_new(facts->room.n_processes, &facts->blocks, err);
+}
+
+void facts_leave_rows_out(struct facts *facts)
+{
+    fates_free(facts->fates);
+    facts->fates = NULL;
 }
 
 /* Is it the process that it was, only longer? */

@@ -40,6 +40,9 @@ bool facts_continue(struct facts *facts, const struct definitions *definitions);
  * asked for. */
 int facts_keep_moments(struct facts *facts, struct error *err);
 
+/* Then, too: nothing is put aside on the disk for rows, and none can be asked for. */
+void facts_leave_rows_out(struct facts *facts);
+
 /* After facts_finish: what events called threads and nodes are numbers, and these are their ids in the definitions. ids must
  * live until the last row. */
 int facts_renumber(struct facts *facts, const struct facts_ids *ids, struct error *err);

@@ -17,6 +17,7 @@ enum {
 };
 
 static const uint64_t DEFAULT_MAX_LIVE_BYTES = (uint64_t)4 << 30; /* as in the collector */
+static const uint64_t LEAST_REPORT_NS = 100000000;
 
 enum key {
     KEY_OUTPUT = 'o',
@@ -298,6 +299,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         return 0;
     case KEY_REPORT_EVERY:
         options->report_every_ns = parse_duration(state, "--report-every", arg);
+        if (options->report_every_ns < LEAST_REPORT_NS)
+            argp_error(state, "--report-every is '%s', but must be 100ms or more", arg);
         return 0;
     case KEY_REPORT_SIGNAL:
         options->report_signal = parse_signal(state, arg);

@@ -5,8 +5,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,26 +22,28 @@ static char *name_of(const char *log_path, unsigned n, const char *suffix)
     return asprintf(&name, "%s.report.%u.txt%s", log_path, n, suffix) < 0 ? NULL : name;
 }
 
-static void begin(struct own_reports *reports, uint64_t at_ns, const char *log_path,
-                  const struct reporter_programs *programs)
+static void begin(struct own_reports *reports, uint64_t at_ns, struct recording *recording,
+                  const char *log_path)
 {
     char *name = name_of(log_path, ++reports->n, ".part");
-    char until[64];
-    struct reporter_job job = {
-        .programs = programs, .log_path = log_path, .until = until, .questions = g_questions};
+    struct reporter_job job = {.programs = recording->programs,
+                               .log_path = log_path,
+                               .until_ns = at_ns,
+                               .questions = g_questions};
+    int code = name ? 0 : ENOMEM;
 
-    (void)snprintf(until, sizeof(until), "--until=%" PRIu64 "ns", at_ns);
     reports->fd = job.fd = name ? open(name, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666) : -1;
-    reports->pid = job.fd >= 0 ? reporter_start(&job) : -1;
-    if (reports->pid <= 0) {
+    if (name && job.fd < 0)
+        code = errno;
+    if (code == 0)
+        code = reporter_start(&job, &recording->reporter.keeper, &reports->work);
+    if (code)
         closing_warn("report %u: %s", reports->n,
-                     job.fd < 0 ? strerror(errno)
-                                : "mtrace-import and mtrace-query are not beside mtrace-record");
-        if (job.fd >= 0) {
-            close(job.fd);
-            unlink(name);
-        }
-        reports->pid = 0;
+                     code == ENOSYS ? "mtrace-import and mtrace-query are not beside mtrace-record"
+                                    : strerror(code));
+    if (code && job.fd >= 0) {
+        close(job.fd);
+        unlink(name);
     }
     free(name);
 }
@@ -60,15 +60,31 @@ static void publish(struct own_reports *reports, const char *log_path)
     free(name);
 }
 
+static void drop(struct own_reports *reports, const char *log_path)
+{
+    char *part = name_of(log_path, reports->n, ".part");
+
+    if (part)
+        unlink(part);
+    free(part);
+}
+
+/* OR-1: who was killed has not said all. */
 static void look_for_end(struct own_reports *reports, const char *log_path)
 {
-    pid_t ended = waitpid(reports->pid, NULL, WNOHANG);
+    int status = 0;
+    pid_t ended = waitpid(reports->work.pid, &status, WNOHANG);
 
     if (ended == 0 || (ended < 0 && errno == EINTR))
         return;
-    reports->pid = 0;
+    reporter_end(&reports->work);
     close(reports->fd);
-    publish(reports, log_path);
+    if (ended > 0 && WIFEXITED(status)) {
+        publish(reports, log_path);
+        return;
+    }
+    drop(reports, log_path);
+    closing_warn("report %u: who made it was killed", reports->n);
 }
 
 /* Not before there is anything to report about. */
@@ -80,37 +96,30 @@ static bool is_due(struct own_reports *reports, uint64_t now_ns, const struct li
         reports->due_ns = reports->every_ns ? now_ns + reports->every_ns : UINT64_MAX;
     if (!reports->is_asked && now_ns < reports->due_ns)
         return false;
-    while (reports->due_ns <= now_ns)
-        reports->due_ns += reports->every_ns;
+    if (reports->due_ns <= now_ns)
+        reports->due_ns += ((now_ns - reports->due_ns) / reports->every_ns + 1) * reports->every_ns;
     reports->is_asked = false;
     return true;
 }
 
-void own_reports_step(struct own_reports *reports, uint64_t now_ns, const struct live_log *live,
-                      const char *log_path, const struct reporter_programs *programs)
+void own_reports_step(struct own_reports *reports, uint64_t now_ns, struct recording *recording,
+                      const char *log_path)
 {
-    if (reports->pid > 0)
+    const struct live_log *live = &recording->live;
+
+    if (reports->work.pid > 0)
         look_for_end(reports, log_path);
-    if (is_due(reports, now_ns, live) && reports->pid == 0)
-        begin(reports, now_ns - live->seen.start_monotonic_ns, log_path, programs);
+    if (is_due(reports, now_ns, live) && reports->work.pid == 0)
+        begin(reports, now_ns - live->seen.start_monotonic_ns, recording, log_path);
 }
 
 void own_reports_done(struct own_reports *reports, const char *log_path)
 {
-    char *part;
-
-    if (reports->pid <= 0)
+    if (reports->work.pid > 0)
+        look_for_end(reports, log_path);
+    if (reports->work.pid <= 0)
         return;
-    look_for_end(reports, log_path);
-    if (reports->pid == 0)
-        return;
-    (void)kill(-reports->pid, SIGTERM);
-    while (waitpid(reports->pid, NULL, 0) < 0 && errno == EINTR)
-        ;
-    reports->pid = 0;
+    reporter_stop(&reports->work);
     close(reports->fd);
-    part = name_of(log_path, reports->n, ".part");
-    if (part)
-        unlink(part);
-    free(part);
+    drop(reports, log_path);
 }

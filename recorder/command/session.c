@@ -305,8 +305,7 @@ static uint64_t step(struct session *session)
     int code = recording_step(session->recording, now_ns, &n_packed, &err);
 
     complain(session, code, &err);
-    own_reports_step(&session->reports, now_ns, &session->recording->live, session->path,
-                     &session->programs);
+    own_reports_step(&session->reports, now_ns, session->recording, session->path);
     if (session->children)
         n_packed += children_step(session->children, now_ns);
     adapt_sleep(session, n_packed);

@@ -357,8 +357,10 @@ int recording_finish(struct recording *recording, const struct recording_end *en
                      struct recording_totals *ret_totals, struct error *err)
 {
     struct log_file file;
-    int code = write_samples(recording, err);
+    int code;
 
+    reporter_done(&recording->reporter); /* nobody waits for an answer any more */
+    code = write_samples(recording, err);
     live_log_look(&recording->live);
     file = recording->live.seen;
     complete_clock(&file);

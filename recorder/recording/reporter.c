@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "recorder/recording/reporter.h"
 
+#include "common/attr.h"
 #include "recorder/recording/question_words.h"
+#include "support/cut_request.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -23,36 +27,105 @@ enum {
 /* ---- in the process that answers ---------------------------------------------------------------
  */
 
-/* True when it exits with 0. */
-static bool run(const char *const *words, int out, int complaints)
+/* What the process that answers works with. */
+struct answering {
+    const struct reporter_job *job;
+    const char *database;
+    int keeper_end; /* -1: none */
+    int complaints; /* of those who make the answer */
+    uint64_t asked_ns;
+    bool is_made, has_rows, has_symbols; /* the database */
+};
+
+/* Why it says nothing itself. */
+static void explain_end(const struct answering *answering, const char *program, int status)
 {
-    int status;
+    if (WIFSIGNALED(status))
+        (void)dprintf(answering->complaints, "'%s' was ended by signal %d, before it was done\n",
+                      program, WTERMSIG(status));
+    else if (WEXITSTATUS(status) == EXIT_NOT_RUN)
+        (void)dprintf(answering->complaints, "'%s' cannot be run\n", program);
+}
+
+/* True when it exits with 0. */
+static bool run(const struct answering *answering, const char *const *words, int out)
+{
+    int status = -1;
     pid_t pid = fork();
 
     if (pid == 0) {
-        if (dup2(out, STDOUT_FILENO) >= 0 && dup2(complaints, STDERR_FILENO) >= 0)
+        if (dup2(out, STDOUT_FILENO) >= 0 && dup2(answering->complaints, STDERR_FILENO) >= 0)
             execv(words[0], (char *const *)(uintptr_t)words);
         _exit(EXIT_NOT_RUN);
     }
+    if (pid < 0)
+        (void)dprintf(answering->complaints, "'%s' cannot be run: %s\n", words[0], strerror(errno));
     while (pid > 0 && waitpid(pid, &status, 0) < 0)
         if (errno != EINTR)
             return false;
+    if (pid > 0)
+        explain_end(answering, words[0], status);
     return pid > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-static bool import(const struct reporter_job *job, const char *database, bool has_rows,
-                   bool has_symbols)
+/* Once, from the beginning of the log. */
+static bool import(const struct answering *answering, bool has_rows, bool has_symbols)
 {
-    const char *words[10] = {job->programs->import, "--only", "--force", job->until};
-    size_t n = 4;
+    const struct reporter_job *job = answering->job;
+    const char *words[10] = {job->programs->import, "--only", "--force"};
+    char until[128];
+    size_t n = 3;
 
+    if (job->until_marker)
+        (void)snprintf(until, sizeof(until), "--until-marker=%s", job->until_marker);
+    else
+        (void)snprintf(until, sizeof(until), "--until=%" PRIu64 "ns", job->until_ns);
+    words[n++] = until;
     if (!has_rows)
         words[n++] = "--slim";
     if (!has_symbols)
         words[n++] = "--no-symbols";
     words[n++] = job->log_path;
-    words[n++] = database;
-    return run(words, job->complaints, job->complaints);
+    words[n++] = answering->database;
+    return run(answering, words, answering->complaints);
+}
+
+/* False: there is no keeper, or none any more. */
+static bool ask_keeper(const struct answering *answering, bool has_rows, bool has_symbols,
+                       struct cut_reply *ret_reply)
+{
+    const struct reporter_job *job = answering->job;
+    struct cut_request request = {.asked_ns = answering->asked_ns,
+                                  .until_ns = job->until_marker ? 0 : job->until_ns,
+                                  .has_rows = has_rows,
+                                  .has_symbols = has_symbols};
+
+    if (answering->keeper_end < 0)
+        return false;
+    (void)snprintf(request.target, sizeof(request.target), "%s", answering->database);
+    if (job->until_marker)
+        (void)snprintf(request.until_marker, sizeof(request.until_marker), "%s", job->until_marker);
+    return cut_request_ask(answering->keeper_end, &request, ret_reply);
+}
+
+/* Unless the one that is there has what is wanted. */
+static bool make_database(struct answering *answering, bool has_rows, bool has_symbols)
+{
+    struct cut_reply reply;
+
+    if (answering->is_made && answering->has_rows >= has_rows
+        && answering->has_symbols == has_symbols)
+        return true;
+    if (!ask_keeper(answering, has_rows, has_symbols, &reply)) {
+        answering->is_made = import(answering, has_rows, has_symbols);
+    } else {
+        answering->is_made = reply.code == 0;
+        if (reply.code)
+            (void)dprintf(answering->complaints, "mtrace-import: %s\n", reply.text);
+    }
+    answering->has_rows = has_rows;
+    answering->has_symbols = has_symbols;
+    return answering->is_made;
 }
 
 /* A question as words; --no-symbols is a word of the import. */
@@ -60,24 +133,27 @@ struct question {
     struct question_words split;
     const char *words[QUESTION_WORDS_MOST + 5];
     bool has_symbols;
+    bool is_sql;
 };
 
-static bool parse(struct question *question, const struct reporter_job *job, const char *text,
-                  const char *database)
+static bool parse(struct question *question, const struct answering *answering, const char *text)
 {
     size_t n = 0;
+
+    question->is_sql = false;
 
     question->has_symbols = true;
     if (!question_words_split(&question->split, text) || question->split.n == 0)
         return false;
-    question->words[n++] = job->programs->query;
+    question->words[n++] = answering->job->programs->query;
     question->words[n++] = "--about";
-    question->words[n++] = database;
+    question->words[n++] = answering->database;
     for (size_t i = 0; i < question->split.n; i++) {
         if (strcmp(question->split.words[i], "--no-symbols") == 0)
             question->has_symbols = false;
         else
             question->words[n++] = question->split.words[i];
+        question->is_sql |= strcmp(question->split.words[i], "sql") == 0;
     }
     question->words[n] = NULL;
     return true;
@@ -128,99 +204,128 @@ static bool tidy(int fd, off_t start, const char *database)
 
 /* Most questions need no row for each allocation, which is most of an import. Who does says so, but for SQL,
  * which would find none. */
-static int answer_parsed(const struct reporter_job *job, const struct question *question,
-                         const char *database)
+static int answer_parsed(struct answering *answering, const struct question *question)
 {
-    off_t start = lseek(job->fd, 0, SEEK_CUR);
-    int has_rows = strcmp(question->words[1], "sql") == 0;
+    int fd = answering->job->fd;
+    off_t start = lseek(fd, 0, SEEK_CUR);
+    int has_rows = question->is_sql;
 
     for (; has_rows <= 1; has_rows++) {
-        if (!empty(job->fd, start) || !empty(job->complaints, 0)
-            || !import(job, database, has_rows, question->has_symbols))
+        if (!empty(fd, start) || !empty(answering->complaints, 0)
+            || !make_database(answering, has_rows, question->has_symbols))
             return EIO;
-        if (empty(job->complaints, 0) && run(question->words, job->fd, job->complaints)) {
-            (void)tidy(job->fd, start, database);
+        if (empty(answering->complaints, 0) && run(answering, question->words, fd)) {
+            (void)tidy(fd, start, answering->database);
             return 0;
         }
     }
-    return empty(job->fd, start) ? EINVAL : EIO;
+    return empty(fd, start) ? EINVAL : EIO;
 }
 
-static void copy_complaints(const struct reporter_job *job)
+static void copy_complaints(const struct answering *answering)
 {
     char bytes[4096];
     ssize_t n;
 
-    (void)lseek(job->complaints, 0, SEEK_SET);
-    while ((n = read(job->complaints, bytes, sizeof(bytes))) > 0)
-        if (write(job->fd, bytes, (size_t)n) != n)
+    (void)lseek(answering->complaints, 0, SEEK_SET);
+    while ((n = read(answering->complaints, bytes, sizeof(bytes))) > 0)
+        if (write(answering->job->fd, bytes, (size_t)n) != n)
             return;
 }
 
-static int answer(const struct reporter_job *job, const char *text, const char *database)
+static int answer(struct answering *answering, const char *text)
 {
     struct question question;
     int code;
 
-    if (!parse(&question, job, text, database)) {
-        (void)dprintf(job->fd, "not understood: %s\n", text);
+    if (!parse(&question, answering, text)) {
+        (void)dprintf(answering->job->fd, "not understood: %s\n", text);
         return EINVAL;
     }
-    code = answer_parsed(job, &question, database);
+    code = answer_parsed(answering, &question);
     if (code)
-        copy_complaints(job);
+        copy_complaints(answering);
     return code;
 }
 
-static int answer_all(const struct reporter_job *job)
+static int answer_all(const struct reporter_job *job, const struct report_folder *folder,
+                      int keeper_end, uint64_t asked_ns)
 {
-    const char *base = getenv("TMPDIR");
-    char folder[4096];
-    char database[4110];
-    int code = 0;
+    char database[PATH_MAX];
+    struct answering answering = {.job = job,
+                                  .database = database,
+                                  .keeper_end = keeper_end,
+                                  .complaints = memfd_create("complaints", MFD_CLOEXEC),
+                                  .asked_ns = asked_ns};
+    int code = answering.complaints < 0 ? errno : 0;
 
-    (void)snprintf(folder, sizeof(folder), "%s/mtrace-XXXXXX", base && *base ? base : "/tmp");
-    if (!mkdtemp(folder)) {
-        code = errno;
-        (void)dprintf(job->fd, "%s: %s\n", folder, strerror(code));
-        return code;
-    }
-    (void)snprintf(database, sizeof(database), "%s/run.db", folder);
+    (void)snprintf(database, sizeof(database), "%s/run.db", folder->path);
     for (size_t i = 0; code == 0 && job->questions[i]; i++) {
         if (job->questions[1])
             (void)dprintf(job->fd, "%s== %s\n", i ? "\n" : "", job->questions[i]);
-        code = answer(job, job->questions[i], database);
+        code = answer(&answering, job->questions[i]);
     }
-    unlink(database);
-    rmdir(folder);
     return code;
 }
 
 /* ---- starting it -------------------------------------------------------------------------------
  */
 
-pid_t reporter_start(const struct reporter_job *job)
+static uint64_t clock_ns(void)
 {
-    pid_t pid;
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+static MTRACE_NORETURN void become_answerer(const struct reporter_job *job,
+                                            const struct report_folder *folder, int keeper_end)
+{
+    sigset_t none;
+
+    sigemptyset(&none);
+    (void)setpgid(0, 0); /* ^C is the program's */
+    (void)signal(SIGPIPE, SIG_DFL);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    _exit(answer_all(job, folder, keeper_end, clock_ns()));
+}
+
+int reporter_start(const struct reporter_job *job, struct keeper_process *keeper,
+                   struct reporter_work *work)
+{
+    int code = 0;
 
     if (!job->programs->import || !job->programs->query)
-        return -1;
-    pid = fork();
-    if (pid == 0) {
-        sigset_t none;
-        sigemptyset(&none);
-        (void)setpgid(0, 0); /* ^C is the program's */
-        (void)signal(SIGPIPE, SIG_DFL);
-        sigprocmask(SIG_SETMASK, &none, NULL);
-        _exit(answer_all(
-            &(struct reporter_job){.programs = job->programs,
-                                   .log_path = job->log_path,
-                                   .until = job->until,
-                                   .questions = job->questions,
-                                   .fd = job->fd,
-                                   .complaints = memfd_create("complaints", MFD_CLOEXEC)}));
+        return ENOSYS;
+    code = report_folder_make(&work->folder);
+    if (code) {
+        (void)dprintf(job->fd, "%s: %s\n", work->folder.path, strerror(code));
+        return code;
     }
-    return pid;
+    keeper_process_start(keeper, job->programs->import, job->log_path);
+    work->pid = fork();
+    if (work->pid == 0)
+        become_answerer(job, &work->folder, keeper_process_end(keeper));
+    if (work->pid > 0)
+        return 0;
+    code = errno;
+    reporter_end(work);
+    return code;
+}
+
+void reporter_end(struct reporter_work *work)
+{
+    report_folder_remove(&work->folder);
+    work->pid = 0;
+}
+
+void reporter_stop(struct reporter_work *work)
+{
+    (void)kill(-work->pid, SIGTERM);
+    while (waitpid(work->pid, NULL, 0) < 0 && errno == EINTR)
+        ;
+    reporter_end(work);
 }
 
 /* ---- questions of the program ------------------------------------------------------------------
@@ -253,7 +358,7 @@ static bool give_part(struct reporter *reporter, struct log_question *question)
     return true;
 }
 
-/* To who may not open the answer; the next one is wanted soon. */
+/* To who may not open the answer, or has none: that is one part of nothing. The next one is wanted soon. */
 static void give_parts(struct reporter *reporter, struct log_question *question)
 {
     const struct timespec pause = {.tv_nsec = PART_PAUSE_NS};
@@ -277,35 +382,35 @@ static void begin(struct reporter *reporter, struct log_question *question, uint
                   const char *log_path, const struct reporter_programs *programs)
 {
     char text[LOG_QUESTION_BYTES + 1];
-    char until[64];
+    char marker[64];
     const char *const questions[] = {text, NULL};
     struct reporter_job job = {
-        .programs = programs, .log_path = log_path, .until = until, .questions = questions};
+        .programs = programs, .log_path = log_path, .until_marker = marker, .questions = questions};
+    int code;
 
     memcpy(text, question->text, LOG_QUESTION_BYTES);
     text[LOG_QUESTION_BYTES] = '\0';
-    (void)snprintf(until, sizeof(until), "--until-marker=" LOG_QUESTION_MARKER "%u", number);
+    (void)snprintf(marker, sizeof(marker), LOG_QUESTION_MARKER "%u", number);
     close_answer(reporter); /* of a question that its thread has left */
     reporter->number = number;
     reporter->given_bytes = 0;
     reporter->answer_fd = job.fd = memfd_create("mtrace answer", MFD_CLOEXEC);
     reporter->has_ended = false;
-    reporter->pid = job.fd >= 0 ? reporter_start(&job) : -1;
-    if (reporter->pid <= 0) {
-        reporter->pid = 0;
-        finish(reporter, question, ENOSYS);
-    }
+    code = job.fd < 0 ? errno : reporter_start(&job, &reporter->keeper, &reporter->work);
+    if (code)
+        finish(reporter, question, code);
 }
 
 /* WAIT: until it has ended. */
 static void look_for_end(struct reporter *reporter, struct log_question *question)
 {
     int status = reporter->wait_status;
-    pid_t ended = reporter->has_ended ? reporter->pid : waitpid(reporter->pid, &status, WNOHANG);
+    pid_t pid = reporter->work.pid;
+    pid_t ended = reporter->has_ended ? pid : waitpid(pid, &status, WNOHANG);
 
     if (ended == 0 || (ended < 0 && errno == EINTR))
         return;
-    reporter->pid = 0;
+    reporter_end(&reporter->work);
     finish(reporter, question, ended > 0 && WIFEXITED(status) ? WEXITSTATUS(status) : EIO);
 }
 
@@ -316,11 +421,11 @@ void reporter_step(struct reporter *reporter, const struct live_log *live, const
     uint32_t n_asked = atomic_load_explicit(&question->n_asked, memory_order_acquire);
 
     atomic_fetch_add_explicit(&question->beat, 1, memory_order_relaxed);
-    if (reporter->pid > 0) {
+    if (reporter->work.pid > 0) {
         look_for_end(reporter, question);
         return;
     }
-    if (reporter->answer_fd >= 0 && n_asked == reporter->number)
+    if (n_asked == reporter->number)
         give_parts(reporter, question);
     if (reporter->answer_fd >= 0
         && atomic_load_explicit(&question->n_read, memory_order_acquire) == reporter->number)
@@ -331,7 +436,8 @@ void reporter_step(struct reporter *reporter, const struct live_log *live, const
 
 void reporter_note_end(struct reporter *reporter, pid_t pid, int wait_status)
 {
-    if (reporter->pid != pid || pid <= 0)
+    keeper_process_note_end(&reporter->keeper, pid);
+    if (reporter->work.pid != pid || pid <= 0)
         return;
     reporter->has_ended = true;
     reporter->wait_status = wait_status;
@@ -339,11 +445,9 @@ void reporter_note_end(struct reporter *reporter, pid_t pid, int wait_status)
 
 void reporter_done(struct reporter *reporter)
 {
-    if (reporter->pid > 0 && !reporter->has_ended) {
-        (void)kill(-reporter->pid, SIGTERM);
-        while (waitpid(reporter->pid, NULL, 0) < 0 && errno == EINTR)
-            ;
-    }
-    reporter->pid = 0;
+    if (reporter->work.pid > 0 && !reporter->has_ended)
+        reporter_stop(&reporter->work);
+    keeper_process_done(&reporter->keeper);
+    reporter_end(&reporter->work);
     close_answer(reporter);
 }

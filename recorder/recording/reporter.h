@@ -2,8 +2,9 @@
 /*
  * reporter: answers to questions about a recording that goes on, as of one instant.
  *
- * Model:   a process of its own imports what the log and its pool hold up to that instant into a database
- *          that nobody else sees, and asks mtrace-query. So an answer is right to the byte by the same
+ * Model:   a process of its own has a database made of what the log and its pool hold up to that instant, which
+ *          nobody else sees, and asks mtrace-query. The database comes from the importer that keeps up with the
+ *          log since the first question (keeper_process.h), or from one that begins at the start of the log. So an answer is right to the byte by the same
  *          code that is right at the end, the program does nothing for it, and we go on packing. The
  *          program asks through the header page of its live log (struct log_question): it has put a
  *          marker into the log, which is the instant, and reads the answer from a descriptor of ours.
@@ -12,12 +13,15 @@
  *   RP-2 Whatever the header page says, words are the arguments of mtrace-query alone, and of no shell; and none of
  *        them names a file (mtrace-query --about): the program may have fewer privileges than we have.
  *   RP-3 A question is answered, if only by an error, unless we are killed.
+ *   RP-4 What was made for an answer is gone with it, however the process ended.
  * Threads: one.
  */
 #ifndef MTRACE_RECORDER_REPORTER_H
 #define MTRACE_RECORDER_REPORTER_H
 
 #include "recorder/live/live_log.h"
+#include "recorder/recording/keeper_process.h"
+#include "recorder/recording/report_folder.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -30,25 +34,39 @@ struct reporter_programs {
 
 struct reporter_job {
     const struct reporter_programs *programs;
-    const char *log_path;         /* the packed file */
-    const char *until;            /* an option of mtrace-import: the instant */
+    const char *log_path;     /* the packed file */
+    const char *until_marker; /* the instant; NULL: until_ns of the run is */
+    uint64_t until_ns;
     const char *const *questions; /* words of mtrace-query but for the database; ends with NULL */
     int fd;                       /* that answers are written to; of a file */
-    int complaints;               /* of those who make them; not the caller's to set */
+};
+
+/* A process that answers, and its folder. All zero: none. */
+struct reporter_work {
+    pid_t pid;
+    struct report_folder folder;
 };
 
 /* Starts the process; it exits with 0, or the errno value of what went wrong, and then its complaint is
- * all that was written. Negative: not started. */
-pid_t reporter_start(const struct reporter_job *job);
+ * all that was written. Returns an errno value when it was not started. The keeper is started, too. */
+int reporter_start(const struct reporter_job *job, struct keeper_process *keeper,
+                   struct reporter_work *work);
+
+/* After it has ended, whoever waited. */
+void reporter_end(struct reporter_work *work);
+
+/* Ends what goes on. */
+void reporter_stop(struct reporter_work *work);
 
 /* The question of a program, on its way. All zero but for answer_fd = -1 is none. */
 struct reporter {
-    pid_t pid;         /* of the process; 0: none */
-    uint32_t number;   /* of the question that it answers, or that was answered last */
-    int answer_fd;     /* until the program has read it */
-    bool has_ended;    /* the process, as reporter_note_end was told */
-    int wait_status;   /* then */
-    off_t given_bytes; /* of it, in parts */
+    struct reporter_work work;
+    struct keeper_process keeper; /* of the log: of all who ask about it */
+    uint32_t number;              /* of the question that it answers, or that was answered last */
+    int answer_fd;                /* until the program has read it */
+    bool has_ended;               /* the process, as reporter_note_end was told */
+    int wait_status;              /* then */
+    off_t given_bytes;            /* of it, in parts */
 };
 
 /* Looks whether there is a question or an answer; cheap when there is not. */

@@ -190,6 +190,8 @@ def a11_same_as_sql(place):
                                      WHERE free_ns <= ? GROUP BY 1, 2""", marker_of(place, 4))
     got = [{key: row[key] for key in ("thread_id", "free_thread_id", "blocks", "bytes")} for row in table(place, "flows.csv")]
     expect("pairs", sorted(map(str, got)), sorted(map(str, pairs)))
+    wanted = ask(place / "run.db", "SELECT thread_id, sum(size_bytes) AS bytes FROM allocations WHERE alloc_ns <= ? GROUP BY 1", marker_of(place, 20))
+    expect("single rows, by SQL", table(place, "sql.csv"), wanted)
 
 
 def a12_many_threads(place):

@@ -6,9 +6,11 @@ server   a multithreaded server asks in the midst of its work and at its end, ab
 sealed   questions that would have files opened, or the environment read, that belong to the recorder and not to the program
 bad      questions that cannot be answered: senseless ones, without a recorder, in a fork child, from many threads, of a recorder that is gone
 every    mtrace-record writes reports by itself, by time and by signal
+ended    who makes a report, or keeps up for it, is killed; the program ends in its midst
 """
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -142,13 +144,72 @@ def every(tools, place):
                 raise Failure(f"no {word} in\n{report}")
     left = [p.name for p in place.iterdir() if p.name.endswith((".part", ".live"))]
     expect("left behind", left, [])
+    run([tools.record, "--report-every", "1ms", "true"], place, status=2)
     wrong = run([tools.record, "--report-every", "never", "true"], place, status=2)
     if "--report-every" not in wrong.stderr:
         raise Failure(wrong.stderr)
     run([tools.record, "--report-signal", "HUP", "true"], place, status=2)
 
 
-PARTS = {"server": server, "sealed": sealed, "bad": bad, "every": every}
+# ---- killed, or overtaken by the end ----
+
+def children_of(pid, name):
+    """Those that are alive, with the words they were started with."""
+    found = []
+    for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
+        try:
+            words = Path(f"/proc/{child}/cmdline").read_bytes().split(b"\0")
+        except OSError:
+            continue
+        if words[0].endswith(name.encode()):
+            found.append((int(child), words))
+    return found
+
+
+def kill_when_there(pid, name, word):
+    for _ in range(3000):
+        for child, words in children_of(pid, name):
+            if word is None or word in words:
+                os.kill(child, signal.SIGKILL)
+                return
+        time.sleep(0.002)
+    raise Failure(f"there is no {name}")
+
+
+def ended(tools, place):
+    (place / "tmp").mkdir()
+    log = place / "run.dat"
+    process = subprocess.Popen([tools.record, "-q", "--report-signal", "USR1", "-o", log, "--", tools.workloads / "asking", "wait"], cwd=place,
+                               env={**harness.environment(), "TMPDIR": str(place / "tmp")}, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE, text=True)
+    try:
+        expect("the program", process.stdout.readline(), "ready 0\n")
+        process.send_signal(signal.SIGUSR1)
+        wait_for(place / "run.dat.report.1.txt")
+        kill_when_there(process.pid, "mtrace-import", b"--keep")
+        process.send_signal(signal.SIGUSR1)
+        if "wait_for_end" not in wait_for(place / "run.dat.report.2.txt"):
+            raise Failure("without its keeper the recorder reports nothing")
+        process.send_signal(signal.SIGUSR1)
+        kill_when_there(process.pid, "mtrace-record", None)
+        expect("said", process.stderr.readline(), "mtrace-record: report 3: who made it was killed\n")
+        process.send_signal(signal.SIGUSR1)
+        wait_for(place / "run.dat.report.4.txt")
+        process.send_signal(signal.SIGUSR1)
+        time.sleep(0.05)
+        process.stdin.close()
+        expect("exit status", process.wait(60), 0)
+    finally:
+        process.kill()
+        process.stdout.close()
+        process.stderr.close()
+    names = sorted(p.name for p in place.iterdir())
+    expect("files", [name for name in names if name != "run.dat.report.5.txt"],
+           ["run.dat", "run.dat.report.1.txt", "run.dat.report.2.txt", "run.dat.report.4.txt", "tmp"])
+    expect("temporary files", sorted(p.name for p in (place / "tmp").iterdir()), [])
+
+
+PARTS = {"server": server, "sealed": sealed, "bad": bad, "every": every, "ended": ended}
 
 
 def main():

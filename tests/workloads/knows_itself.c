@@ -113,6 +113,8 @@ static void ask_all(const char *folder)
         {"large.csv", "groups --csv --count 0 --size-min 20777"},
         {"large_none.csv", "groups --csv --count 0 --size-min 20777 --no-symbols"},
         {"total.csv", "by-group --csv --count 0"},
+        {"sql.csv",
+         "--csv sql 'SELECT thread_id, sum(size_bytes) AS bytes FROM allocations GROUP BY 1'"},
     };
 
     enum {

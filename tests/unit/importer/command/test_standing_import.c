@@ -67,6 +67,7 @@ struct traits {
     bool is_packed;
     bool has_groups, has_pools, has_walks;
     size_t first_group; /* step */
+    bool are_cuts;      /* what is made of it: as of instants that often lie behind what is kept */
     uint64_t hold_ns;   /* how far a thread's stamp may lie behind what others wrote already */
     size_t n_steps;     /* 0: N_STEPS */
     size_t n_flips;     /* bits that are wrong from the beginning on */
@@ -606,6 +607,57 @@ struct outcome {
     uint64_t n_kept; /* before the last round */
 };
 
+/* Of the marker that came last and has a name of its own; NULL: there is none. */
+static const char *marker_of(const struct script *script, size_t n_steps)
+{
+    static char name[32];
+    unsigned n[33] = {0};
+    uint32_t id = 0;
+
+    for (size_t i = 0; i < n_steps; i++)
+        if (script->steps[i].kind == MARKER)
+            n[(script->steps[i].address >> 12 & 31) + 1]++;
+    for (size_t i = 0; i < n_steps; i++)
+        if (script->steps[i].kind == MARKER && n[(script->steps[i].address >> 12 & 31) + 1] == 1)
+            id = (uint32_t)(script->steps[i].address >> 12 & 31) + 1;
+    (void)snprintf(name, sizeof name, "marker %u", id);
+    return id ? name : NULL;
+}
+
+/* Kept is what is older than a tenth of the run; one instant in four is older. */
+static void choose_instant(const struct script *script, size_t n_steps, uint64_t *random,
+                           struct import_options *options, uint64_t *ret_kept_until_ns)
+{
+    uint64_t length_ns = script->steps[n_steps - 1].ticks - script->start_ns;
+    uint64_t back_ns = length_ns / 10 * (75 + next_random(random) % 100) / 100;
+
+    options->until_marker = next_random(random) % 3 ? NULL : marker_of(script, n_steps);
+    options->until_ns = options->until_marker ? 0 : length_ns - next_random(random) % (back_ns + 1);
+    options->slim = next_random(random) % 4 != 0;
+    *ret_kept_until_ns = script->start_ns + length_ns - length_ns / 10;
+}
+
+static void cut_both(struct standing_import *standing, const struct place *place,
+                     const struct import_options *options, uint64_t kept_until_ns,
+                     struct outcome *outcome)
+{
+    struct import_options single = *options;
+    struct import_result result, other;
+    struct progress progress;
+    struct error err = {0}, single_err = {0};
+
+    progress_init(&progress, NULL, NULL);
+    single.target = place->single_db;
+    int code = standing_import_advance(standing, kept_until_ns, &err);
+    if (code == 0)
+        code = standing_import_cut(standing, options, &result, &err);
+    if (import_run(&single, &progress, &other, &single_err) != 0 || code)
+        fail_msg("kept: %s; single: %s", err.text, single_err.text);
+    assert_int_equal(result.n_events, other.n_events);
+    assert_string_equal(result.damage_text, other.damage_text);
+    outcome->n_read++;
+}
+
 /* false: neither can read it. */
 static bool import_both(struct standing_import *standing, const struct place *place,
                         const struct import_options *options, bool is_last, struct outcome *outcome)
@@ -617,7 +669,7 @@ static bool import_both(struct standing_import *standing, const struct place *pl
 
     progress_init(&progress, NULL, NULL);
     single.target = place->single_db;
-    int code = standing_import_advance(standing, &err);
+    int code = standing_import_advance(standing, UINT64_MAX, &err);
     if (code == 0)
         code = standing_import_write(standing, options, is_last, &result, &err);
     if (import_run(&single, &progress, &other, &single_err) != code)
@@ -651,6 +703,8 @@ static struct outcome run(uint64_t seed, const struct traits *traits)
         .logs = logs, .n_logs = 1, .target = place.kept_db, .force = true, .no_symbols = true};
     progress_init(&progress, NULL, NULL);
     assert_int_equal(standing_import_open(&options, &progress, &standing, NULL), 0);
+    if (traits->are_cuts)
+        standing_import_leave_rows_out(standing);
     if (traits->is_packed) {
         write_log(&script, n_all, place.whole, true);
         flip_bits(place.whole, seed, traits->n_flips);
@@ -667,7 +721,13 @@ static struct outcome run(uint64_t seed, const struct traits *traits)
         }
         options.slim = n_steps < n_all;
         outcome.n_kept = standing_import_n_kept(standing);
-        if (import_both(standing, &place, &options, n_steps == n_all, &outcome))
+        if (traits->are_cuts) {
+            struct import_options cut = options;
+            uint64_t kept_until_ns;
+            choose_instant(&script, n_steps, &random, &cut, &kept_until_ns);
+            cut_both(standing, &place, &cut, kept_until_ns, &outcome);
+            assert_same_databases(&place, n_steps);
+        } else if (import_both(standing, &place, &options, n_steps == n_all, &outcome))
             assert_same_databases(&place, n_steps);
     }
     outcome.n_beginnings = standing_import_n_beginnings(standing);
@@ -703,6 +763,19 @@ static void packed_beside_its_pool(void **state)
 {
     (void)state;
     check_runs(true);
+}
+
+/* As of an instant: by time and by marker, with and without rows, before and behind the end of what is kept. */
+static void cuts(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 11; seed <= 14; seed++)
+        check_run(seed,
+                  &(struct traits){.is_packed = seed % 2,
+                                   .has_groups = seed > 12,
+                                   .has_walks = seed == 14,
+                                   .are_cuts = true},
+                  1);
 }
 
 /* Until the first one nobody counted what the root was charged: read once more from the beginning. */
@@ -760,6 +833,7 @@ int main(void)
         cmocka_unit_test(raw),         cmocka_unit_test(packed_beside_its_pool),
         cmocka_unit_test(groups_late), cmocka_unit_test(pools),
         cmocka_unit_test(stragglers),  cmocka_unit_test(damaged),
+        cmocka_unit_test(cuts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

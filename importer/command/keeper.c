@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: MIT */
+#include "importer/command/keeper.h"
+
+#include "importer/command/standing_import.h"
+#include "support/cut_request.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define LEAST_REST_NS UINT64_C(1000000000)
+#define MOST_REST_NS  UINT64_C(30000000000)
+
+struct keeper {
+    const struct import_options *options;
+    struct progress *progress;
+    struct standing_import *standing;
+    uint64_t rest_ns;
+};
+
+static uint64_t own_cpu_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+static bool is_interrupted(const struct keeper *keeper)
+{
+    return keeper->progress->interrupted && *keeper->progress->interrupted;
+}
+
+static int advance(struct keeper *keeper, uint64_t now_ns, struct error *err)
+{
+    return standing_import_advance(keeper->standing,
+                                   now_ns > KEEPER_MARGIN_NS ? now_ns - KEEPER_MARGIN_NS : 0, err);
+}
+
+/* KP-2. What cannot be read now may be later, and whoever asks is told why not. */
+static void look(struct keeper *keeper)
+{
+    uint64_t n_kept = standing_import_n_kept(keeper->standing);
+    uint64_t began_ns = own_cpu_ns();
+    struct error err;
+    int code = advance(keeper, progress_now_ns(), &err);
+    uint64_t cost_ns = (own_cpu_ns() - began_ns) * KEEPER_REST;
+    bool is_still = code || standing_import_n_kept(keeper->standing) == n_kept;
+
+    keeper->rest_ns = is_still ? keeper->rest_ns * 2 : LEAST_REST_NS;
+    if (keeper->rest_ns > MOST_REST_NS)
+        keeper->rest_ns = MOST_REST_NS;
+    if (keeper->rest_ns < cost_ns)
+        keeper->rest_ns = cost_ns;
+}
+
+/* ---- requests ---- */
+
+static struct import_options options_of(const struct keeper *keeper,
+                                        const struct cut_request *request)
+{
+    struct import_options options = *keeper->options;
+
+    options.target = request->target;
+    options.force = true;
+    options.until_ns = request->until_ns;
+    options.until_marker = *request->until_marker ? request->until_marker : NULL;
+    options.slim = !request->has_rows;
+    options.no_symbols = !request->has_symbols;
+    return options;
+}
+
+/* The first request has all to be read; a little before its instant it is the beginning of what is kept. */
+static int make(struct keeper *keeper, const struct cut_request *request, struct error *err)
+{
+    struct import_options options = options_of(keeper, request);
+    struct import_result result;
+    int code = 0;
+
+    if (standing_import_n_beginnings(keeper->standing) == 0)
+        code = advance(keeper, request->asked_ns, err);
+    return code ? code : standing_import_cut(keeper->standing, &options, &result, err);
+}
+
+static void serve(struct keeper *keeper, const struct cut_request *request, int reply_fd)
+{
+    struct error err = {.code = 0};
+    struct cut_reply reply = {.code = make(keeper, request, &err)};
+
+    (void)snprintf(reply.text, sizeof reply.text, "%s", err.text);
+    cut_request_reply(reply_fd, &reply);
+    keeper->rest_ns = LEAST_REST_NS;
+}
+
+/* False: nobody asks any more. */
+static bool take(struct keeper *keeper)
+{
+    struct cut_request request;
+    int reply_fd;
+    int n = cut_request_take(STDIN_FILENO, &request, &reply_fd);
+
+    if (n > 0) {
+        serve(keeper, &request, reply_fd);
+        close(reply_fd);
+    }
+    return n != 0 && n != -ENOTCONN && n != -ENOTSOCK && n != -EBADF;
+}
+
+static bool wait_for_request(const struct keeper *keeper)
+{
+    struct pollfd end = {.fd = STDIN_FILENO, .events = POLLIN};
+
+    return poll(&end, 1, (int)(keeper->rest_ns / 1000000)) > 0;
+}
+
+int keeper_run(const struct import_options *options, struct progress *progress, struct error *err)
+{
+    struct keeper keeper = {.options = options, .progress = progress, .rest_ns = LEAST_REST_NS};
+    bool is_asked_for = true;
+    int code = standing_import_open(options, progress, &keeper.standing, err);
+
+    if (code == 0)
+        standing_import_leave_rows_out(keeper.standing);
+
+    while (code == 0 && is_asked_for && !is_interrupted(&keeper)) {
+        if (wait_for_request(&keeper))
+            is_asked_for = take(&keeper);
+        else if (!is_interrupted(&keeper))
+            look(&keeper);
+    }
+    standing_import_close(keeper.standing);
+    return code;
+}

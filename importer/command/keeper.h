@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * keeper: answers a recorder that wants databases of its log, as of instants, while the program runs (mtrace-import --keep).
+ *
+ * Model:   one process beside the recorder, for one log. It takes in what the log gained meanwhile (standing_import.h), so that a
+ *          database costs what is new and what is live, and not what once was. Requests are those of cut_request.h, on
+ *          standard input; the process ends when nobody can ask any more.
+ *          What it does unasked is bounded by what it costs: after each look at the log it rests KEEPER_REST times as long as
+ *          the look took of the processors, and ever longer while the log stands still.
+ * Invariants
+ *   KP-1 A reply is that of an import of the log as of the instant (KI-3), whatever was kept.
+ *   KP-2 Unasked it takes 1 / (1 + KEEPER_REST) of a processor at most.
+ *   KP-3 What it keeps ends KEEPER_MARGIN_NS before now: nobody asks about an instant that long ago but by mistake,
+ *        which costs an import from the start.
+ * Threads: one; the importer's own while it reads.
+ * Failure: each request is told what failed; nothing but the end of the requests ends it.
+ */
+#ifndef MTRACE_IMPORTER_KEEPER_H
+#define MTRACE_IMPORTER_KEEPER_H
+
+#include "importer/command/import_options.h"
+#include "support/error.h"
+#include "support/progress.h"
+
+#define KEEPER_MARGIN_NS UINT64_C(300000000)
+
+enum {
+    KEEPER_REST = 4
+};
+
+/* The options are those of all databases, but for what a request says. */
+int keeper_run(const struct import_options *options, struct progress *progress, struct error *err);
+
+#endif

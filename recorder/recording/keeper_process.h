@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * keeper_process: the importer that keeps up with a log for reports (importer/command/keeper.h), from our side.
+ *
+ * Model:   started with the first question about a log, ended with the log. It is asked through `end` by the
+ *          processes that answer (cut_request.h), never by us: we wait for nobody.
+ * Threads: one.
+ * Failure: where there is none, reports are imported from the beginning of the log, each.
+ */
+#ifndef MTRACE_RECORDER_KEEPER_PROCESS_H
+#define MTRACE_RECORDER_KEEPER_PROCESS_H
+
+#include <sys/types.h>
+
+/* All zero: none was started. */
+struct keeper_process {
+    pid_t pid; /* 0: none */
+    int end;   /* of the socket, while there is a pid */
+};
+
+/* Unless it runs. */
+void keeper_process_start(struct keeper_process *keeper, const char *import, const char *log_path);
+
+/* The end to ask at, or -1. */
+int keeper_process_end(const struct keeper_process *keeper);
+
+/* Somebody who waits for any process got this one. */
+void keeper_process_note_end(struct keeper_process *keeper, pid_t pid);
+
+/* Ends it, and waits until what it wrote is gone. */
+void keeper_process_done(struct keeper_process *keeper);
+
+#endif

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+#include "recorder/recording/report_folder.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+    MOST_TRIES = 8 /* who was killed may make one more file, or take one away */
+};
+
+const char *report_folder_base(void)
+{
+    const char *base = getenv("TMPDIR");
+
+    return base && *base ? base : "/tmp";
+}
+
+int report_folder_make(struct report_folder *folder)
+{
+    int n = snprintf(folder->path, sizeof folder->path, "%s/mtrace-XXXXXX", report_folder_base());
+
+    if (n < 0 || (size_t)n >= sizeof folder->path)
+        return ENAMETOOLONG;
+    return mkdtemp(folder->path) ? 0 : errno;
+}
+
+static void empty(const char *path)
+{
+    DIR *files = opendir(path);
+    const struct dirent *file;
+
+    while (files && (file = readdir(files)))
+        if (strcmp(file->d_name, ".") != 0 && strcmp(file->d_name, "..") != 0)
+            (void)unlinkat(dirfd(files), file->d_name, 0);
+    if (files)
+        closedir(files);
+}
+
+void report_folder_remove(struct report_folder *folder)
+{
+    for (unsigned i = 0; i < MOST_TRIES && *folder->path; i++) {
+        if (rmdir(folder->path) == 0 || errno == ENOENT)
+            break;
+        empty(folder->path);
+    }
+    folder->path[0] = '\0';
+}

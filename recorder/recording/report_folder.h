@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * report_folder: where the database of a report lies while it is needed.
+ *
+ * Model: made by us and removed by us with all that is in it, however those ended who worked there.
+ */
+#ifndef MTRACE_RECORDER_REPORT_FOLDER_H
+#define MTRACE_RECORDER_REPORT_FOLDER_H
+
+#include <limits.h>
+
+enum {
+    REPORT_FOLDER_BYTES = PATH_MAX - 16 /* a name goes behind it */
+};
+
+struct report_folder {
+    char path[REPORT_FOLDER_BYTES]; /* "": none */
+};
+
+/* $TMPDIR, or /tmp. */
+const char *report_folder_base(void);
+
+/* 0, or an errno value; then the path is what could not be made. */
+int report_folder_make(struct report_folder *folder);
+
+/* None is fine. */
+void report_folder_remove(struct report_folder *folder);
+
+#endif

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT */
+#include "support/cut_request.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+/* Room for one descriptor, aligned as the kernel wants it. */
+union control {
+    struct cmsghdr header;
+    char bytes[CMSG_SPACE(sizeof(int))];
+};
+
+int cut_request_open(int ret_ends[2])
+{
+    return socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ret_ends) == 0 ? 0 : errno;
+}
+
+static bool put_request(int end, const struct cut_request *request, int reply_fd)
+{
+    struct iovec bytes = {.iov_base = (void *)(uintptr_t)request, .iov_len = sizeof *request};
+    union control control = {.bytes = {0}};
+    struct msghdr message = {.msg_iov = &bytes,
+                             .msg_iovlen = 1,
+                             .msg_control = control.bytes,
+                             .msg_controllen = sizeof control.bytes};
+    ssize_t n;
+
+    control.header = (struct cmsghdr){
+        .cmsg_len = CMSG_LEN(sizeof(int)), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS};
+    memcpy(CMSG_DATA(&control.header), &reply_fd, sizeof reply_fd);
+    do
+        n = sendmsg(end, &message, MSG_NOSIGNAL);
+    while (n < 0 && errno == EINTR);
+    return n == sizeof *request;
+}
+
+bool cut_request_ask(int end, const struct cut_request *request, struct cut_reply *ret_reply)
+{
+    int pipe_fds[2];
+    ssize_t n = 0;
+
+    if (pipe2(pipe_fds, O_CLOEXEC) != 0)
+        return false;
+    bool is_sent = put_request(end, request, pipe_fds[1]);
+
+    close(pipe_fds[1]); /* else we would wait for ourselves */
+    if (is_sent) {
+        do
+            n = read(pipe_fds[0], ret_reply, sizeof *ret_reply);
+        while (n < 0 && errno == EINTR);
+    }
+    close(pipe_fds[0]);
+    return n == sizeof *ret_reply;
+}
+
+static int descriptor_of(struct msghdr *message)
+{
+    const struct cmsghdr *header = CMSG_FIRSTHDR(message);
+    int fd = -1;
+
+    if (header && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS
+        && header->cmsg_len == CMSG_LEN(sizeof fd))
+        memcpy(&fd, CMSG_DATA(header), sizeof fd);
+    return fd;
+}
+
+int cut_request_take(int end, struct cut_request *ret_request, int *ret_reply_fd)
+{
+    struct iovec bytes = {.iov_base = ret_request, .iov_len = sizeof *ret_request};
+    union control control;
+    struct msghdr message = {.msg_iov = &bytes,
+                             .msg_iovlen = 1,
+                             .msg_control = control.bytes,
+                             .msg_controllen = sizeof control.bytes};
+    ssize_t n = recvmsg(end, &message, MSG_CMSG_CLOEXEC);
+
+    if (n <= 0)
+        return n < 0 ? -errno : 0;
+    *ret_reply_fd = descriptor_of(&message);
+    ret_request->until_marker[sizeof ret_request->until_marker - 1] = '\0';
+    ret_request->target[sizeof ret_request->target - 1] = '\0';
+    if (n == sizeof *ret_request && *ret_reply_fd >= 0)
+        return 1;
+    if (*ret_reply_fd >= 0)
+        close(*ret_reply_fd);
+    return -EPROTO;
+}
+
+void cut_request_reply(int reply_fd, const struct cut_reply *reply)
+{
+    ssize_t n;
+
+    do
+        n = write(reply_fd, reply, sizeof *reply);
+    while (n < 0 && errno == EINTR);
+}
