@@ -76,7 +76,7 @@ static unsigned draw(struct drawn_dice *dice, unsigned n)
     return n ? (unsigned)((dice->state >> 33) % n) : 0;
 }
 
-static const char *draw_value(struct drawn_dice *dice, const char *wanted)
+const char *drawn_question_value(unsigned which, const char *wanted)
 {
     size_t n_kinds = sizeof(kinds) / sizeof(kinds[0]);
     size_t kind = 0;
@@ -88,7 +88,12 @@ static const char *draw_value(struct drawn_dice *dice, const char *wanted)
         return NULL;
     while (n < MAX_VALUES && kinds[kind].values[n])
         n++;
-    return kinds[kind].values[draw(dice, n)];
+    return kinds[kind].values[which % n];
+}
+
+static const char *draw_value(struct drawn_dice *dice, const char *wanted)
+{
+    return drawn_question_value(draw(dice, 1U << 31), wanted);
 }
 
 struct choice {

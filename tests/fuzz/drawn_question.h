@@ -43,4 +43,8 @@ struct drawn_place {
 
 struct drawn_question drawn_question_make(struct drawn_dice *dice, const struct drawn_place *place);
 
+/* One of the values that a parameter of this kind takes (struct queries_parameter's value), or an argument: "an
+ * argument: STATEMENT". NULL: nothing is known of it. */
+const char *drawn_question_value(unsigned which, const char *wanted);
+
 #endif

@@ -14,6 +14,7 @@
 #include "server/question/watch.h"
 #include "server/recordings/recordings.h"
 #include "support/error.h"
+#include "tests/fuzz/drawn_question.h"
 #include "tests/fuzz/foreign_database.h"
 
 #include <signal.h>
@@ -28,6 +29,8 @@ enum {
     MAX_REQUESTS = 24, /* of an input */
     MAX_PARAMETERS = 5,
     TEXT_BYTES = 48,
+    MAX_WORDS = 12, /* of a statement */
+    BODY_BYTES = MAX_WORDS * 32,
     SECONDS = 60,    /* of the processor, for an input */
     MAX_LOOKS = 2000 /* before the client leaves: events never end */
 };
@@ -50,7 +53,7 @@ static unsigned draw(struct input *input, unsigned n)
 }
 
 /* Bytes of the input's own. */
-static const char *draw_bytes(struct input *input, char *ret_text)
+static const char *draw_raw(struct input *input, char *ret_text, size_t *ret_length)
 {
     size_t length = draw(input, TEXT_BYTES);
     size_t left = (size_t)(input->end - input->at);
@@ -59,7 +62,15 @@ static const char *draw_bytes(struct input *input, char *ret_text)
     memcpy(ret_text, input->at, length);
     ret_text[length] = '\0';
     input->at += length;
+    *ret_length = length;
     return ret_text;
+}
+
+static const char *draw_bytes(struct input *input, char *ret_text)
+{
+    size_t length;
+
+    return draw_raw(input, ret_text, &length);
 }
 
 #define DRAW(input, list) (list)[draw(input, sizeof(list) / sizeof((list)[0]))]
@@ -234,7 +245,47 @@ static const char *const bodies[] = {
     "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT x FROM c LIMIT 9999",
     "SELECT zeroblob(1 << 20)",
     "SELECT 9e999, x'00ff', 'a' || char(0) || 'b', char(55296), '\"\\'",
+    "VACUUM INTO '/tmp/x'",
+    "SELECT fts3_tokenizer('simple')",
+    "EXPLAIN QUERY PLAN SELECT * FROM leaks",
     ""};
+
+/* What a statement is made of that nobody wrote by hand. */
+static const char *const words[] = {"SELECT ",
+                                    "* ",
+                                    "count(*) ",
+                                    "sum(size_bytes) ",
+                                    "FROM ",
+                                    "allocations ",
+                                    "leaks ",
+                                    "stacks ",
+                                    "meta ",
+                                    "sqlite_schema ",
+                                    "WHERE ",
+                                    "size_bytes > 10 ",
+                                    "LIMIT 5 ",
+                                    "UNION ",
+                                    "JOIN ",
+                                    "USING (backtrace_id) ",
+                                    "ORDER BY 1 ",
+                                    "; ",
+                                    "(",
+                                    ") ",
+                                    "NULL ",
+                                    "-9223372036854775808 ",
+                                    "'",
+                                    "\"",
+                                    "x'ff' ",
+                                    "-- ",
+                                    "/* ",
+                                    "WITH a AS (SELECT 1) ",
+                                    "GROUP BY 1 ",
+                                    "?1 ",
+                                    "json_each('[1]') ",
+                                    "pragma_table_info('meta') ",
+                                    "load_extension('x') ",
+                                    "char(0) ",
+                                    ", "};
 
 /* ---- the place ---- */
 
@@ -376,7 +427,7 @@ struct request {
     char etag[TEXT_BYTES];
     char path[128];
     char texts[2 * MAX_PARAMETERS][TEXT_BYTES];
-    char body[TEXT_BYTES];
+    char body[BODY_BYTES];
     int n_looks;
 };
 
@@ -443,6 +494,83 @@ static const char *choose_etag(struct input *input, struct request *request)
     }
 }
 
+/* Mostly what the command that is asked takes. */
+static const char *choose_value(struct input *input, const char *name, char *text)
+{
+    struct queries_parameter parameter;
+    long index = queries_find_parameter(name, strlen(name));
+    const char *value = NULL;
+
+    switch (draw(input, 8)) {
+    case 0:
+        return draw_bytes(input, text);
+    case 1:
+        return DRAW(input, values);
+    default:
+        if (index >= 0 && queries_parameter_at((size_t)index, &parameter))
+            value = drawn_question_value(draw(input, 256),
+                                         parameter.value ? parameter.value : "yes|no");
+        return value ? value : DRAW(input, values);
+    }
+}
+
+/* An argument where the command wants one. */
+static size_t choose_argument(struct input *input, const char *path,
+                              struct exchange_parameter *ret_argument)
+{
+    const struct command *command;
+    const char *name = strrchr(path, '/');
+    const char *value;
+    char wanted[TEXT_BYTES];
+
+    if (strncmp(path, "/api/v1/", 8) != 0 || !draw(input, 8)
+        || queries_find_command(name + 1, &command, NULL) != 0 || !command->argument)
+        return 0;
+    (void)snprintf(wanted, sizeof(wanted), "an argument: %s", command->argument);
+    value = drawn_question_value(draw(input, 256), wanted);
+    *ret_argument = (struct exchange_parameter){
+        "argument", value ? value : recordings.items[draw(input, DATABASES)].id};
+    return 1;
+}
+
+/* Few more often than many, because one that does not belong there ends a request; one in eight is given again. */
+static void choose_parameters(struct input *input, struct request *request)
+{
+    struct exchange *exchange = &request->exchange;
+    const bool is_data = strncmp(request->path, "/data/", 6) == 0;
+    size_t n = draw(input, draw(input, 2) ? 2 : MAX_PARAMETERS + 1);
+    size_t n_given = choose_argument(input, request->path, exchange->parameters);
+
+    for (size_t i = 0; i < n; i++) {
+        struct exchange_parameter *given = &exchange->parameters[n_given++];
+        bool is_repeated = n_given > 1 && draw(input, 8) == 0;
+
+        given->name =
+            is_repeated ? given[-1].name : choose_name(input, is_data, request->texts[2 * i]);
+        given->value = choose_value(input, given->name, request->texts[2 * i + 1]);
+    }
+    exchange->n_parameters = n_given;
+}
+
+static void choose_body(struct input *input, struct request *request)
+{
+    struct exchange *exchange = &request->exchange;
+    unsigned kind = draw(input, 4);
+    size_t used = 0;
+
+    if (kind == 1) /* any bytes, a zero among them */
+        exchange->body = draw_raw(input, request->body, &used);
+    else if (kind > 1)
+        exchange->body = DRAW(input, bodies);
+    else
+        for (unsigned n = draw(input, MAX_WORDS + 1); n > 0; n--)
+            used += (size_t)snprintf(request->body + used, sizeof(request->body) - used, "%s",
+                                     DRAW(input, words));
+    if (kind == 0)
+        exchange->body = request->body;
+    exchange->body_bytes = kind > 1 ? strlen(exchange->body) : used;
+}
+
 static void choose(struct input *input, struct request *request)
 {
     struct exchange *exchange = &request->exchange;
@@ -456,15 +584,9 @@ static void choose(struct input *input, struct request *request)
     choose_claims(input, request);
     exchange->if_none_match = choose_etag(input, request);
     choose_path(input, exchange, request->path, sizeof(request->path));
-    exchange->n_parameters = draw(input, MAX_PARAMETERS + 1);
-    for (size_t i = 0; i < exchange->n_parameters; i++)
-        exchange->parameters[i] = (struct exchange_parameter){
-            choose_name(input, strncmp(request->path, "/data/", 6) == 0, request->texts[2 * i]),
-            draw(input, 8) ? DRAW(input, values) : draw_bytes(input, request->texts[2 * i + 1])};
-    if (strcmp(exchange->method, "POST") == 0) {
-        exchange->body = draw(input, 4) ? DRAW(input, bodies) : draw_bytes(input, request->body);
-        exchange->body_bytes = strlen(exchange->body);
-    }
+    choose_parameters(input, request);
+    if (strcmp(exchange->method, "POST") == 0)
+        choose_body(input, request);
 }
 
 static bool is_json_answer(const struct exchange *exchange)
