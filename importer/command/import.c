@@ -254,6 +254,11 @@ static int write_log_meta(sqlite3 *db, const struct import *import,
 
     if (code == 0)
         code = database_insert(insert, err, "tu", "slim", (uint64_t)import->options->slim);
+    if (code == 0 && import->options->until_ns)
+        code = database_insert(insert, err, "tu", "import.until_ns", import->options->until_ns);
+    if (code == 0 && import->options->until_marker)
+        code = database_insert(insert, err, "tt", "import.until_marker",
+                               import->options->until_marker);
     if (code == 0)
         code = database_insert(insert, err, "tu", "segments", log_set_n_segments(import->logs));
     if (code == 0)

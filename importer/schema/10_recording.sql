@@ -15,6 +15,7 @@ CREATE TABLE meta (             -- facts about the recording and the import
   --   'size_and_stack': it only says of which size and stack the block was, and the youngest such block is taken),
   --   'recorder' ('heaptrack'; no row: mtrace), 'names' ('recording': functions and lines came with it),
   --   'free_backtraces' (1: frees have stacks), 'nodes' (distinct stacks), 'segments', 'log.bytes', 'processes'.
+  -- 'import.until_ns', 'import.until_marker': what --until and --until-marker were: what came later is missing.
   -- 'processes.partial': processes that were recorded late, or not all the time: blocks of other times are missing.
   -- 'mmaps.unlooked': pieces of anonymous mappings that ended without a look at all of their pages (too many untouched, or too many mappings).
   -- 'unseen.<executable>': the allocator ('jemalloc') that this executable has inside; blocks of it are missing in all tables.

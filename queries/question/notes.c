@@ -109,6 +109,23 @@ static void format_partial(struct sqlite3_stmt *row, char *text, size_t size)
                    units_format_counted(sqlite3_column_int64(row, 0), "process", processes));
 }
 
+static const char until_sql[] =
+    "SELECT CAST(value AS TEXT), key = 'import.until_marker' FROM meta"
+    " WHERE key IN ('import.until_marker', 'import.until_ns') ORDER BY key LIMIT 1";
+
+static void format_until(struct sqlite3_stmt *row, char *text, size_t size)
+{
+    static const char missing[] = "what came later is in no figure, and leaked means live then";
+    char time[UNITS_TEXT_BYTES];
+
+    if (sqlite3_column_int(row, 1))
+        (void)snprintf(text, size, "imported up to the marker '%.200s' only: %s",
+                       rundb_text(row, 0), missing);
+    else
+        (void)snprintf(text, size, "imported up to %s only: %s",
+                       units_format_duration(sqlite3_column_int64(row, 0), time), missing);
+}
+
 /* ---- another recorder ---- */
 
 static const char no_threads[] =
@@ -213,7 +230,8 @@ int notes_of_what_is_missing(const struct query *query,
     } missing[] = {{damage_sql, format_damage},
                    {unseen_sql, format_unseen},
                    {untold_sql, format_untold},
-                   {partial_sql, format_partial}};
+                   {partial_sql, format_partial},
+                   {until_sql, format_until}};
 
     char text[NOTE_BYTES];
     int rc = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * notes: what must be said beside an answer, as remarks (query_remark): what of the log was lost,
- * because it changes every figure; which allocator was not seen; which libraries have no names; what a recording of another tool cannot answer, because that is
- * no finding about the program; which blocks have no row.
+ * because it changes every figure; which allocator was not seen; which libraries have no names; which times are missing;
+ * what a recording of another tool cannot answer, because that is no finding about the program; which blocks have no row.
  */
 #ifndef MTRACE_QUERIES_NOTES_H
 #define MTRACE_QUERIES_NOTES_H
@@ -11,7 +11,7 @@ struct error;
 struct query;
 
 /* Before the answer. Where the command's own screen begins with a headline, that has
- * the first three. */
+ * what is missing. */
 int notes_before(const struct query *query, struct error *err);
 
 /* After an answer in which culled blocks are missing, as in all that is made of rows: how many they
@@ -19,8 +19,8 @@ int notes_before(const struct query *query, struct error *err);
 int notes_after(const struct query *query, struct error *err);
 
 /* One line each on what of the log could not be read, on an allocator inside an executable, whose
- * blocks are missing, and on libraries whose code has no names, because too many were loaded; none
- * where nothing is missing. */
+ * blocks are missing, on libraries whose code has no names, because too many were loaded, and on times
+ * that were not recorded or not imported; none where nothing is missing. */
 int notes_of_what_is_missing(const struct query *query,
                              void (*say)(const struct query *query, const char *text),
                              struct error *err);

@@ -5,6 +5,7 @@
  * frames are as many as keep it below 2 MB: the largest ones.
  */
 #include "queries/question/headline.h"
+#include "queries/question/notes.h"
 #include "queries/question/query.h"
 #include "queries/question/query_open.h"
 #include "queries/reports/histogram_picture.h"
@@ -188,6 +189,13 @@ static int put_figures(const struct query *query, int64_t process_id, struct err
     return rc;
 }
 
+static void put_note(const struct query *query, const char *text)
+{
+    (void)fputs("<p class=\"note\">", query->out);
+    svg_put_text(query->out, text);
+    (void)fputs("</p>\n", query->out);
+}
+
 /* ---- charts ---- */
 
 /* A picture of which there is nothing is no reason to have no page. */
@@ -291,7 +299,9 @@ static int put_page(const struct query *query, int64_t process_id, struct error 
     if (rc != 0)
         return rc;
     put_head(query, headline);
-    rc = put_figures(query, process_id, err);
+    rc = notes_of_what_is_missing(query, put_note, err);
+    if (rc == 0)
+        rc = put_figures(query, process_id, err);
     if (rc == 0)
         rc = put_charts(query, process_id, err);
     if (rc == 0)

@@ -50,6 +50,15 @@ static int parse_target(const char *path, struct target *ret_target, struct erro
     return 0;
 }
 
+/* What mtrace-query says beside each answer: that something is missing from all figures. */
+static int answer_notes(const struct question_place *place, const struct recording *recording,
+                        struct exchange *exchange, struct error *err)
+{
+    const struct question asked = {.command = "processes", .is_json = true, .is_of_notes = true};
+
+    return question_answer(place, recording, &asked, exchange, err);
+}
+
 /* What is no command of mtrace-query. */
 static const struct resource {
     const char *name;
@@ -58,6 +67,7 @@ static const struct resource {
 } resources[] = {
     {"values", values_answer},
     {"source", source_text_answer},
+    {"notes", answer_notes},
 };
 
 static int answer_target(const struct question_place *place, const struct recording *recording,

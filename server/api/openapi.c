@@ -126,6 +126,12 @@ static void print_resources(FILE *out)
         "\"responses\":{\"200\":{\"description\":\"rows of value and label\",\"content\":"
         "{\"application/json\":{\"schema\":%s}}}%s}}",
         recording_parameter, rows_schema, responses_tail);
+    (void)fprintf(out,
+                  ",\n\"/{recording}/notes\":{\"get\":{\"operationId\":\"notes\",\"summary\":"
+                  "\"what is missing from every figure\",\"parameters\":[%s],"
+                  "\"responses\":{\"200\":{\"description\":\"rows of note\",\"content\":"
+                  "{\"application/json\":{\"schema\":%s}}}%s}}",
+                  recording_parameter, rows_schema, responses_tail);
     (void)fprintf(
         out,
         ",\n\"/{recording}/source\":{\"get\":{\"operationId\":\"source\",\"summary\":"

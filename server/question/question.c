@@ -7,6 +7,7 @@
 #include "server/question/watch.h"
 #include "server/recordings/recordings.h"
 #include "support/error.h"
+#include "support/json_text.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -140,6 +141,31 @@ static int make_question(struct queries *question, const struct command *command
     return rc == 0 ? set_parameters(question, asked, exchange, err) : rc;
 }
 
+/* Rows of `note`. */
+struct notes {
+    FILE *out;
+    const char *separator;
+};
+
+static void add_note(void *context, const char *text)
+{
+    struct notes *notes = context;
+
+    (void)fprintf(notes->out, "%s{\"note\":", notes->separator);
+    json_text_put(notes->out, text);
+    (void)fputc('}', notes->out);
+    notes->separator = ",\n";
+}
+
+static bool drop(void *context, const char *data, size_t size)
+{
+    const struct exchange *exchange = context;
+
+    (void)data;
+    (void)size;
+    return !exchange->is_abandoned(exchange->client);
+}
+
 static bool receive(void *context, const char *data, size_t size)
 {
     const struct exchange *exchange = context;
@@ -155,9 +181,12 @@ static void interrupt(void *question)
 
 /* Under the eyes of the watch. */
 static int ask_in_time(const struct question_place *place, struct queries *question,
-                       const char *time_limit, struct exchange *exchange, struct error *err)
+                       const struct question *asked, struct exchange *exchange, struct error *err)
 {
-    const struct queries_output output = {.write = receive, .context = exchange};
+    const bool is_own_sql = exchange->body && !asked->argument;
+    const char *time_limit = is_own_sql ? place->sql_limit : place->time_limit;
+    const struct queries_output output = {.write = asked->is_of_notes ? drop : receive,
+                                          .context = exchange};
     struct watched watched = {.interrupt = interrupt,
                               .question = question,
                               .is_abandoned = exchange->is_abandoned,
@@ -210,16 +239,17 @@ static int ask(const struct question_place *place, const struct command *command
                const struct recording *recording, const struct question *asked,
                struct exchange *exchange, struct error *err)
 {
-    bool is_own_sql = exchange->body && !asked->argument;
-    struct queries *question = queries_new(NULL, NULL);
+    struct notes notes = {exchange->out, "["};
+    struct queries *question = queries_new(asked->is_of_notes ? add_note : NULL, &notes);
     int rc;
 
     if (!question)
         return error_set(err, ERROR_NOMEM, "no memory for a question");
     rc = make_question(question, command, recording, asked, exchange, err);
     if (rc == 0)
-        rc = ask_in_time(place, question, is_own_sql ? place->sql_limit : place->time_limit,
-                         exchange, err);
+        rc = ask_in_time(place, question, asked, exchange, err);
+    if (rc == 0 && asked->is_of_notes)
+        (void)fputs(*notes.separator == '[' ? "[]\n" : "]\n", exchange->out);
     queries_free(question);
     return rc;
 }

@@ -35,9 +35,10 @@ struct question {
     const char *command;
     const char *argument; /* in place of those of the request; NULL: those of the request */
     const char *const
-        *own;        /* parameters that are not for the question, NULL at the end; NULL: none */
-    bool is_json;    /* whatever the request says */
-    bool is_of_rows; /* takes format, count and skip alone beside its own */
+        *own;         /* parameters that are not for the question, NULL at the end; NULL: none */
+    bool is_json;     /* whatever the request says */
+    bool is_of_notes; /* rows of `note`, what must be said beside the answer, in place of it */
+    bool is_of_rows;  /* takes format, count and skip alone beside its own */
 };
 
 int question_answer(const struct question_place *place, const struct recording *recording,

@@ -39,6 +39,7 @@ class Server:
 
     def __init__(self, arguments, cwd):
         program = os.environ["MTRACE_TEST_SERVE"]
+        self.folder = Path(cwd)
         self.process = subprocess.Popen([program, *map(str, arguments)], cwd=cwd, env=harness.environment(),
                                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.address = self.process.stdout.readline().strip()
@@ -488,7 +489,7 @@ def openapi(tools, folder, database):
         document = json.loads(server.rows("/api/v1/openapi.json"))
         validate(document)
         commands = {command["name"] for command in json.loads(server.rows("/api/v1"))["commands"]}
-        expect("paths", {path.rsplit("/", 1)[1] for path in document["paths"]} - {""}, commands | {"values", "source", "events"})
+        expect("paths", {path.rsplit("/", 1)[1] for path in document["paths"]} - {""}, commands | {"values", "source", "notes", "events"})
 
 
 CASES = {"answers": answers, "paging": paging, "completion": completion, "source": source, "several": several, "live": live,

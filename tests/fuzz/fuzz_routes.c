@@ -77,7 +77,7 @@ static const char *draw_bytes(struct input *input, char *ret_text)
 
 static const char *const ids[] = {"last", "0123", ""};
 
-static const char *const resources[] = {"values", "source", "sql", "nothing"};
+static const char *const resources[] = {"values", "source", "notes", "sql", "nothing"};
 
 static const char *const data_paths[] = {"timeline",
                                          "timeline_leaked",

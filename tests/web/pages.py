@@ -379,8 +379,9 @@ def processes(page, server):
 
 
 def navigation_by_content(page, server):
-    """Groups, their tags and phases have a link where the recording has such, and only there."""
-    tables = {"by-group": "allocation_groups", "by-tag": "allocation_group_tags", "phases": "phases"}
+    """Groups, their tags, phases, pools and what walks over objects found have a link where the recording has such, and only there."""
+    tables = {"by-group": "allocation_groups", "by-tag": "allocation_group_tags", "by-pool": "by_pool", "phases": "phases", "objects": "object_tree",
+              "unclaimed": "unclaimed", "claimed-twice": "claimed_twice", "spare-capacity": "spare_capacity", "object-growth": "object_growth"}
     seen = set()
     for recording in json.loads(server.rows("/api/v1"))["recordings"]:
         page.open(f"{server.address}view/{recording['id']}/overview")
@@ -393,6 +394,20 @@ def navigation_by_content(page, server):
             page.click(f".views a[href$='/{name}']")
             page.wait(f"rows of {name}", "return location.pathname.endsWith('/' + arguments[0]) && document.querySelectorAll('main tbody tr').length > 0", name)
     expect(f"each was there once and missing once: {seen}", len(seen) == 2 * len(tables))
+
+
+def partial_recording(page, server):
+    """What is missing from all figures is said above them, in the words of the command line."""
+    for recording in json.loads(server.rows("/api/v1"))["recordings"]:
+        said = subprocess.run([os.environ["MTRACE_TEST_QUERY"], "summary", server.folder / recording["name"]], capture_output=True, text=True, check=True).stdout.splitlines()
+        page.open(f"{server.address}view/{recording['id']}/overview")
+        rest(page)
+        wanted = {"part.db": "recorded late, or not all the time", "until.db": "imported up to 1.0 ms only", "cut.db": "log damaged: "}.get(recording["name"])
+        if wanted is None:
+            expect(f"nothing is missing from {recording['name']}", count(page, ".facts") == 1 and count(page, ".notes") == 0)
+            continue
+        page.wait_for_text(wanted, ".notes")
+        expect(f"{page.text('.notes')} is what the command line says: {said}", said[1] == page.text(".notes li"))
 
 
 def resident_memory(page, server):
@@ -616,9 +631,9 @@ def weight(page, server):
 
 # Which programs are recorded for a case, and what of; without: threads.
 THREADS = ["threads"]
-PROGRAMS = {"one_block": [["realloc_edges"]], "two_recordings": [THREADS, ["leak_c"]], "navigation_by_content": [["groups", "tags"], ["groups", "phases"], THREADS],
+PROGRAMS = {"one_block": [["realloc_edges"]], "two_recordings": [THREADS, ["leak_c"]], "navigation_by_content": [["groups", "tags"], ["groups", "phases"], ["pools", "arena"], ["objects", "twice"], ["objects", "growth"], THREADS],
             "shares": [["leak_c"]]}
-CASES = {case.__name__: case for case in (choose_range, finer_curves, instants, filter_and_unfold, flame_graph, ask_sql, one_block, heap_map, compared_instants, processes, navigation_by_content,
+CASES = {case.__name__: case for case in (choose_range, finer_curves, instants, filter_and_unfold, flame_graph, ask_sql, one_block, heap_map, compared_instants, processes, navigation_by_content, partial_recording,
                                           resident_memory, shares, two_recordings, source_file, pages_of_blocks, csv_and_history, keyboard, every_view, accessible, clocks, weight)}
 
 
@@ -638,7 +653,20 @@ def give_samples(path):
         database.executemany("INSERT INTO memory_samples VALUES (1, ?, ?, ?, 0, 0, 0, NULL)", [(int(ns * share), mib << 20, mib << 20) for share, mib in ((0.1, 10), (0.5, 40), (0.9, 40))])
 
 
+def record_in_part(tools, folder):
+    """The whole, begun late, imported up to an instant, and with its log cut."""
+    whole = record(tools, folder, "whole", [tools.workloads / "threads", *THREADS[1:]])
+    record(tools, folder, "part", ["/bin/sh", "-c", "kill -USR1 $$; cat /dev/null; true"], ["--start-disabled"])
+    harness.import_log(tools, folder / "whole.dat", folder / "until.db", "--until", "1ms")
+    log = (folder / "whole.dat").read_bytes()
+    (folder / "cut.dat").write_bytes(log[:len(log) * 2 // 3])
+    harness.import_log(tools, folder / "cut.dat", folder / "cut.db")
+    return [whole, *(folder / f"{name}.db" for name in ("part", "until", "cut"))]
+
+
 def databases_of(tools, folder, name):
+    if name == "partial_recording":
+        return record_in_part(tools, folder)
     if name == "processes":
         return [record(tools, folder, "run", ["/bin/sh", "-c", f"{tools.workloads / 'threads'}; true"], ["--follow-children"])]
     made = [record(tools, folder, f"run{number}", [tools.workloads / program[0], *program[1:]]) for number, program in enumerate(PROGRAMS.get(name, [THREADS]))]

@@ -6,20 +6,27 @@ import { formatAddress, toView, type Address } from "./address";
 import { useSql, type Meta } from "./api";
 import { Link } from "./link";
 
-// What few programs have; without it the link would lead nowhere.
+// What few programs have, as rows of what; without it the link would lead nowhere.
 const NEEDS: Record<string, string> = {
   "by-group": "allocation_groups",
   "by-tag": "allocation_group_tags",
+  "by-pool": "pools",
   phases: "phases",
+  objects: "object_walks",
+  unclaimed: "unclaimed_totals",
+  "claimed-twice": "object_claims WHERE is_repeated",
+  "spare-capacity": "object_nodes WHERE kind = 'unused_capacity'",
+  "object-growth": "object_walks GROUP BY process_id HAVING count(*) > 1",
 };
-const PRESENT = `SELECT ${Object.entries(NEEDS).map(([view, table]) => `EXISTS (SELECT 1 FROM ${table}) AS "${view}"`).join(", ")}`;
+const PRESENT = `SELECT ${Object.entries(NEEDS).map(([view, rows]) => `EXISTS (SELECT 1 FROM ${rows}) AS "${view}"`).join(", ")}`;
 
 // In the order of a search: what was lost, who holds memory, what the program charges to whom, who is busy, how the heaps look, single blocks.
 const GROUPS: ReadonlyArray<readonly [title: string, views: readonly string[]]> = [
   ["Run", ["overview", "processes", "threads", "diff"]],
   ["Leaks", ["leaks", "leaks-by-stack", "growth"]],
   ["Memory", ["flamegraph", "tree", "peak", "live", "groups"]],
-  ["Program", ["by-group", "by-tag", "phases"]],
+  ["Program", ["by-group", "by-tag", "by-pool", "phases"]],
+  ["Objects", ["objects", "unclaimed", "claimed-twice", "spare-capacity", "object-growth"]],
   ["Churn", ["temporary", "hot", "reallocs", "flows"]],
   ["Code", ["by-function", "by-module", "callers", "lines"]],
   ["Heaps", ["fragmentation", "pinning", "holes", "heap-map", "mmaps", "mallopts"]],
@@ -38,6 +45,8 @@ const TITLES: Record<string, string> = {
   "by-module": "modules",
   "by-group": "allocation groups",
   "by-tag": "tags of groups",
+  "by-pool": "pools",
+  unclaimed: "claimed by none",
   peak: "at the peak",
   live: "at an instant",
   sql: "SQL",

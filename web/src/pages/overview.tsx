@@ -44,6 +44,18 @@ function Facts({ summary, recording }: { summary: Row; recording: Recording }) {
   );
 }
 
+// What the command line says above and beside its answers.
+function Notes({ rows }: { rows: readonly Row[] }) {
+  if (rows.length === 0) return null;
+  return (
+    <ul class="notes" aria-label="what is missing">
+      {rows.map((row) => (
+        <li key={row.note}>{row.note}</li>
+      ))}
+    </ul>
+  );
+}
+
 function Findings({ findings }: { findings: readonly Finding[] }) {
   return (
     <section aria-label="findings">
@@ -134,6 +146,7 @@ export function Overview({ address, recording }: PageProps) {
   const ask = (command: string, count = "1") => useRows(process ? address.recording : "", command, [["count", count], ...one]);
   const summary = ask("summary");
   const first = summary.data?.[0];
+  const notes = useRows(address.recording, "notes", []).data ?? [];
   const pinning = useSql(address.recording, process ? pinningStatement(number(process, "process_id")) : null);
   const answers = { leaks: ask("leaks", "100"), growth: ask("growth"), temporary: ask("temporary"), peak: ask("peak"), pinning, fragmentation: ask("fragmentation", "0"), reallocs: ask("reallocs") };
   if (!process) return <Notice answer={processes.answer} empty="no such process" />;
@@ -142,6 +155,7 @@ export function Overview({ address, recording }: PageProps) {
   return (
     <div class="overview" aria-busy={summary.isLoading || Object.values(answers).some((answer) => answer.isLoading)}>
       <ShownProcess address={address} processes={processes} />
+      <Notes rows={notes} />
       {first ? <Facts summary={first} recording={recording} /> : <Notice answer={summary} />}
       {first && <Findings findings={findingsOf(shown, first, rows)} />}
       <Curves address={shown} process={process} />
