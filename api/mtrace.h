@@ -364,8 +364,10 @@ static inline int mtrace_tracker_add(void (*callback)(const struct mtrace_event 
     return __builtin_expect(api != NULL, 0) ? api->tracker_add(callback, user, kinds) : 0;
 }
 
-/* When it returns no other thread runs the callback, and none will: `user` may go. False: absent, or
- * no such tracker. A callback may remove itself; not in handlers of signals. */
+/* When it returns no thread runs the callback, and none will: `user` may go. So it waits for those who do, and
+ * the caller holds no lock that the callback takes. Not so from inside of any callback: there it never
+ * waits, and is to be called once more from outside by who must know. False: absent, or no such tracker
+ * (any more). Not in handlers of signals. */
 static inline bool mtrace_tracker_remove(int handle)
 {
     const struct mtrace_api *api = mtrace_found_;

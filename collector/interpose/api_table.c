@@ -143,7 +143,8 @@ static int tracker_add(trackers_callback *callback, void *user, unsigned kinds)
 
 static bool tracker_remove(int handle)
 {
-    bool is_there = is_present() && trackers_remove(handle);
+    const struct unwind_origin origin = RECORD_ORIGIN();
+    bool is_there = is_present() && trackers_remove(handle, &origin);
 
     if (!is_there)
         groups_count_bad_handle();

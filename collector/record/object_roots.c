@@ -1,45 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "collector/record/object_roots.h"
 
-#include "collector/platform/sys.h"
-
-#include <stdatomic.h>
-
-/*
- * Registering is rare, and never done in handlers' midst: signals are blocked while the flag is held, so
- * that whoever waits for it waits for a running thread. A fork child may find it held by nobody; it then
- * gives up waiting.
- */
-enum {
-    MOST_TRIES = 1 << 20
-};
+#include "collector/platform/rare_lock.h"
 
 static struct mtrace_root g_roots[OBJECT_ROOTS_MOST];
 static size_t g_n_roots; /* places ever used */
-static atomic_flag g_is_held = ATOMIC_FLAG_INIT;
-
-struct hold {
-    uint64_t mask;
-    bool is_blocked;
-};
-
-static struct hold hold_roots(void)
-{
-    struct hold hold = {0, false};
-
-    hold.is_blocked = sys_block_signals(&hold.mask) >= 0;
-    for (unsigned i = 0; i < MOST_TRIES; i++)
-        if (!atomic_flag_test_and_set_explicit(&g_is_held, memory_order_acquire))
-            break;
-    return hold;
-}
-
-static void release_roots(struct hold hold)
-{
-    atomic_flag_clear_explicit(&g_is_held, memory_order_release);
-    if (hold.is_blocked)
-        sys_unblock_signals(hold.mask);
-}
+static struct rare_lock g_lock;
 
 /* NULL object: the first free place. */
 static size_t find(const void *object)
@@ -51,48 +17,70 @@ static size_t find(const void *object)
     return i;
 }
 
+/* Of who ends in between, as in a fork child, there is no root. */
+static void put(struct mtrace_root *place, const struct mtrace_root *root)
+{
+    place->object = NULL;
+    atomic_signal_fence(memory_order_seq_cst);
+    place->name = root->name;
+    place->size_bytes = root->size_bytes;
+    place->visit = root->visit;
+    atomic_signal_fence(memory_order_seq_cst);
+    place->object = root->object;
+}
+
 bool object_roots_add(const struct mtrace_root *root)
 {
-    struct hold hold = hold_roots();
-    size_t i = find(root->object);
+    struct rare_hold hold;
+    size_t i;
 
+    if (!root->object || !rare_lock_take(&g_lock, &hold))
+        return false;
+    i = find(root->object);
     if (i == g_n_roots)
         i = find(NULL);
-    if (root->object && i < OBJECT_ROOTS_MOST) {
-        g_roots[i] = *root;
-        if (i == g_n_roots)
-            g_n_roots++;
-    }
-    release_roots(hold);
-    return root->object && i < OBJECT_ROOTS_MOST;
+    if (i < OBJECT_ROOTS_MOST)
+        put(&g_roots[i], root);
+    if (i == g_n_roots && i < OBJECT_ROOTS_MOST)
+        g_n_roots++;
+    rare_lock_give_up(&g_lock, &hold);
+    return i < OBJECT_ROOTS_MOST;
 }
 
 void object_roots_remove(const void *object)
 {
-    struct hold hold = hold_roots();
-    size_t i = object ? find(object) : g_n_roots;
+    struct rare_hold hold;
+    size_t i;
 
+    if (!object || !rare_lock_take(&g_lock, &hold))
+        return;
+    i = find(object);
     if (i < g_n_roots)
-        g_roots[i] = (struct mtrace_root){0};
-    release_roots(hold);
+        g_roots[i].object = NULL;
+    rare_lock_give_up(&g_lock, &hold);
 }
 
 size_t object_roots_count(void)
 {
-    struct hold hold = hold_roots();
-    size_t n = g_n_roots;
+    struct rare_hold hold;
+    size_t n;
 
-    release_roots(hold);
+    if (!rare_lock_take(&g_lock, &hold))
+        return 0;
+    n = g_n_roots;
+    rare_lock_give_up(&g_lock, &hold);
     return n;
 }
 
 struct mtrace_root object_roots_at(size_t i)
 {
-    struct hold hold = hold_roots();
     struct mtrace_root root = {0};
+    struct rare_hold hold;
 
+    if (!rare_lock_take(&g_lock, &hold))
+        return root;
     if (i < g_n_roots)
         root = g_roots[i];
-    release_roots(hold);
+    rare_lock_give_up(&g_lock, &hold);
     return root;
 }

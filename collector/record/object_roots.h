@@ -3,7 +3,8 @@
  * object_roots: the objects that walks begin with, as programs and libraries register them.
  *
  * Invariants: OR-1 an object is in it once; who registers it again replaces what was said about it.
- * Threads: any; a walk that runs meanwhile sees a root or not. Signals: safe. Failure: counted, false.
+ * Threads: any; a walk that runs meanwhile sees a root or not. Signals: safe.
+ * Failure: false, or no root: too many, or the lock is not to be had (rare_lock.h).
  */
 #ifndef MTRACE_COLLECTOR_OBJECT_ROOTS_H
 #define MTRACE_COLLECTOR_OBJECT_ROOTS_H

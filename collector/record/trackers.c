@@ -5,6 +5,7 @@
 #include "collector/platform/clock.h"
 #include "collector/platform/sys.h"
 #include "collector/record/state.h"
+#include "collector/record/tellers.h"
 #include "collector/record/thread.h"
 
 #include <errno.h>
@@ -14,23 +15,16 @@
 
 enum {
     N_SLOTS = 16,
-    N_LANES = 16,
-    BEING_CHANGED = -1,
+    BEING_CHANGED = INT_MIN,
     NAP_NS = 50000,
     ALL_KINDS = MTRACE_EVENT_ALLOC | MTRACE_EVENT_FREE | MTRACE_EVENT_RESIZE,
 };
 
-/* Threads that run the function, in lanes, so that they do not wait for one cache line. */
-struct lane {
-    _Alignas(64) _Atomic uint32_t n_inside;
-};
-
 static struct slot {
-    _Atomic int handle; /* 0: nobody's; BEING_CHANGED; stored last */
-    unsigned kinds;
+    _Atomic int handle; /* 0: nobody's; BEING_CHANGED; below 0: of who was removed. Stored last */
+    _Atomic unsigned kinds;
     trackers_callback *callback;
     void *user;
-    struct lane lanes[N_LANES];
 } g_slots[N_SLOTS];
 
 /* Of all slots: an event of another kind needs none of them. The bits above: sum_kinds. */
@@ -41,8 +35,7 @@ static _Atomic uint64_t g_n_untold;
 /* What this thread is telling, TK-1. */
 static _Thread_local struct {
     uintptr_t frame; /* 0: nothing */
-    struct slot *slot;
-    struct lane *lane; /* of the slot: the thread's number may change in a fork child */
+    struct teller *teller;
 } g_telling __attribute__((tls_model("initial-exec")));
 
 /* ---- adding and removing -----------------------------------------------------------------------
@@ -74,6 +67,13 @@ static void sum_kinds(void)
     } while (!atomic_compare_exchange_strong(&g_kinds, &before, now));
 }
 
+/* TK-3: of who was removed by a callback, once none runs it any more. */
+static bool is_free(int handle)
+{
+    return handle == 0
+           || (handle < 0 && handle != BEING_CHANGED && !tellers_anyone_in((uint32_t)-handle));
+}
+
 int trackers_add(trackers_callback *callback, void *user, unsigned kinds)
 {
     if (!callback || (kinds & ALL_KINDS) == 0 || !known_blocks_begin())
@@ -81,14 +81,14 @@ int trackers_add(trackers_callback *callback, void *user, unsigned kinds)
     state_watch();
     for (unsigned i = 0; i < N_SLOTS; i++) {
         struct slot *slot = &g_slots[i];
-        int nobody = 0;
-        int handle;
+        int handle = atomic_load(&slot->handle);
 
-        if (!atomic_compare_exchange_strong(&slot->handle, &nobody, BEING_CHANGED))
+        if (!is_free(handle)
+            || !atomic_compare_exchange_strong(&slot->handle, &handle, BEING_CHANGED))
             continue;
         slot->callback = callback;
         slot->user = user;
-        slot->kinds = kinds;
+        atomic_store(&slot->kinds, kinds);
         handle = make_handle(i);
         atomic_store(&slot->handle, handle);
         sum_kinds();
@@ -97,55 +97,55 @@ int trackers_add(trackers_callback *callback, void *user, unsigned kinds)
     return 0;
 }
 
-static uint32_t count_inside(const struct slot *slot)
-{
-    uint32_t n = 0;
-
-    for (unsigned i = 0; i < N_LANES; i++)
-        n += atomic_load(&slot->lanes[i].n_inside);
-    return n;
-}
-
-bool trackers_remove(int handle)
+/* Who is told by two that it is to go, goes by the first; both wait. */
+bool trackers_remove(int handle, const struct unwind_origin *origin)
 {
     struct slot *slot = handle > 0 ? slot_of(handle) : NULL;
     int expected = handle;
+    bool is_first;
 
-    if (!slot || !atomic_compare_exchange_strong(&slot->handle, &expected, BEING_CHANGED))
+    if (!slot)
         return false;
-    while (count_inside(slot) > (g_telling.slot == slot))
-        sys_nap(NAP_NS);
-    atomic_store(&slot->handle, 0);
+    is_first = atomic_compare_exchange_strong(&slot->handle, &expected, -handle);
+    if (!is_first && expected != -handle)
+        return false;
     sum_kinds();
-    return true;
+    if (trackers_is_telling(origin))
+        return is_first;
+    while (tellers_anyone_in((uint32_t)handle))
+        sys_nap(NAP_NS);
+    expected = -handle;
+    return atomic_compare_exchange_strong(&slot->handle, &expected, 0) || is_first;
 }
 
 /* ---- telling -----------------------------------------------------------------------------------
  */
 
-/* TK-3; false: its place is no more what it was. */
-static bool enter(struct slot *slot, int handle)
-{
-    g_telling.lane = &slot->lanes[g_thread.index % N_LANES];
-    g_telling.slot = slot;
-    atomic_signal_fence(memory_order_seq_cst);
-    atomic_fetch_add(&g_telling.lane->n_inside, 1);
-    return atomic_load(&slot->handle) == handle;
-}
-
-static void leave(void)
-{
-    atomic_fetch_sub(&g_telling.lane->n_inside, 1);
-    atomic_signal_fence(memory_order_seq_cst);
-    g_telling.slot = NULL;
-}
-
 static void abandon(void)
 {
-    if (g_telling.slot)
-        leave();
-    g_thread.left = NULL;
+    if (g_telling.teller)
+        tellers_show_nothing(g_telling.teller);
+    atomic_signal_fence(memory_order_seq_cst);
     g_telling.frame = 0;
+}
+
+static void end_thread(void)
+{
+    struct teller *own = g_telling.teller;
+
+    abandon();
+    g_telling.teller = NULL;
+    g_thread.left = NULL;
+    atomic_signal_fence(memory_order_seq_cst);
+    if (own)
+        tellers_leave(own);
+}
+
+static bool has_place(void)
+{
+    if (!g_telling.teller && (g_telling.teller = tellers_take()))
+        g_thread.left = end_thread;
+    return g_telling.teller != NULL;
 }
 
 static void tell_all(const struct mtrace_event *event)
@@ -154,11 +154,13 @@ static void tell_all(const struct mtrace_event *event)
         struct slot *slot = &g_slots[i];
         int handle = atomic_load_explicit(&slot->handle, memory_order_acquire);
 
-        if (handle <= 0)
+        if (handle <= 0
+            || !(atomic_load_explicit(&slot->kinds, memory_order_relaxed) & event->kind))
             continue;
-        if (enter(slot, handle) && slot->kinds & event->kind)
+        tellers_show(g_telling.teller, (uint32_t)handle, g_telling.frame);
+        if (atomic_load(&slot->handle) == handle)
             slot->callback(event, slot->user);
-        leave();
+        tellers_show_nothing(g_telling.teller);
     }
 }
 
@@ -180,16 +182,24 @@ static uint64_t now_ns(void)
     return now > start_ns ? now - start_ns : 0;
 }
 
+static void count_untold(void)
+{
+    atomic_fetch_add_explicit(&g_n_untold, 1, memory_order_relaxed);
+}
+
 static MTRACE_NOINLINE void tell(struct mtrace_event *event)
 {
     int error = errno;
 
     if (!(atomic_load_explicit(&g_kinds, memory_order_acquire) & event->kind))
         return;
+    if (!has_place()) {
+        count_untold();
+        return;
+    }
     event->thread_id = g_thread.index;
     event->time_ns = now_ns();
     g_telling.frame = (uintptr_t)__builtin_frame_address(0);
-    g_thread.left = abandon;
     atomic_signal_fence(memory_order_seq_cst);
     tell_all(event);
     abandon();
@@ -275,11 +285,6 @@ void trackers_tell_resize(const void *old_block, struct known_place *place, cons
 /* ---- what is not told --------------------------------------------------------------------------
  */
 
-static void count_untold(void)
-{
-    atomic_fetch_add_explicit(&g_n_untold, 1, memory_order_relaxed);
-}
-
 void trackers_pass_free(const void *block)
 {
     struct known_block known;
@@ -302,14 +307,10 @@ void trackers_pass_resize(struct known_place *place, const void *block,
 
 void trackers_forget(void)
 {
-    for (unsigned slot = 0; slot < N_SLOTS; slot++) {
-        for (unsigned i = 0; i < N_LANES; i++)
-            atomic_store(&g_slots[slot].lanes[i].n_inside, 0);
-        if (atomic_load(&g_slots[slot].handle) == BEING_CHANGED)
-            atomic_store(&g_slots[slot].handle, 0);
-    }
-    if (g_telling.slot)
-        atomic_store(&g_telling.lane->n_inside, 1);
+    for (unsigned i = 0; i < N_SLOTS; i++)
+        if (atomic_load(&g_slots[i].handle) == BEING_CHANGED)
+            atomic_store(&g_slots[i].handle, 0);
+    tellers_forget(g_telling.teller);
 }
 
 uint64_t trackers_count_untold(void)

@@ -11,10 +11,12 @@
  *        from signal handlers. What it allocates is charged to nobody and is not known, so that its
  *        end is not told either. The end of a known block is counted.
  *   TK-2 The end of a block is told if and only if its beginning was, or it is counted.
- *   TK-3 trackers_remove returns when no thread but the caller runs the function, and none will: who
- *        tells counts itself in before it looks whether the place still has its function.
- *   TK-4 A function that is left by longjmp, or by the end of its thread, counts as returned at the next
- *        event of the thread further out on its stack, or at the thread's end.
+ *   TK-3 trackers_remove returns when no thread runs the function, and none will: who tells shows it
+ *        before it looks whether the place still has its function (tellers.h). From inside of any function
+ *        it never waits, as what it waited for might wait for the caller: the place stays taken as long as
+ *        somebody runs the function, and who removes it once more, from outside, waits.
+ *   TK-4 A function that is left by longjmp counts as returned at the next event of its thread further out on
+ *        its stack, or when what was on the stack is overwritten; by the end of its thread, then.
  * Threads: any, without locks; remove waits. Signals: safe, but remove. Failure: counted.
  */
 #ifndef MTRACE_COLLECTOR_TRACKERS_H
@@ -32,8 +34,8 @@ typedef void trackers_callback(const struct mtrace_event *event, void *user);
 /* The handle, or 0: there are N_SLOTS already, or no memory for known blocks. */
 int trackers_add(trackers_callback *callback, void *user, unsigned kinds);
 
-/* False: there is no such tracker. */
-bool trackers_remove(int handle);
+/* Of a call by the program from there. False: there is no such tracker. */
+bool trackers_remove(int handle, const struct unwind_origin *origin);
 
 /* Asked before an event is written, of a call by the program from there; see above. */
 bool trackers_is_telling(const struct unwind_origin *origin);

@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: MIT */
+/* Trackers that come and go: by whom, in the midst of what, and who waits for whom. */
+#include "collector/platform/sys.h"
+#include "collector/record/known_blocks.h"
+#include "collector/record/state.h"
+#include "collector/record/thread.h"
+#include "collector/record/trackers.h"
+#include "tests/unit/collector/log_fixture.h"
+
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+/* clang-format off: cmocka.h wants the others before it */
+#include <cmocka.h>
+
+/* clang-format on */
+
+enum {
+    MOST_TRACKERS = 16,
+    N_JUMPS = 5000,
+    LONGEST_SECONDS = 60, /* then something waits for ever */
+    N_CROWD = 4,
+    N_ROUNDS = 20000,
+};
+
+static struct log_fixture g_log;
+
+static int begin(void **state)
+{
+    (void)state;
+    log_fixture_open(&g_log, 16, 1 << 24);
+    alarm(LONGEST_SECONDS);
+    return state_init(NULL) ? 0 : 1;
+}
+
+static int finish(void **state)
+{
+    (void)state;
+    log_fixture_close(&g_log);
+    return 0;
+}
+
+/* One of a block that nobody else has. */
+static void tell(enum mtrace_event_kind kind, uintptr_t address)
+{
+    const struct known_block fresh = {1, 24, MTRACE_GROUP_ROOT, 1, 1};
+
+    if (kind == MTRACE_EVENT_ALLOC)
+        trackers_tell_alloc((const void *)address, &fresh);
+    else
+        trackers_tell_free((const void *)address, 1);
+}
+
+static bool remove_outside(int handle)
+{
+    const struct unwind_origin origin = {.cfa = (uintptr_t)__builtin_frame_address(0)};
+
+    return trackers_remove(handle, &origin);
+}
+
+/* ---- jumps -------------------------------------------------------------------------------------
+ */
+
+static sigjmp_buf g_back;
+static _Atomic bool g_may_jump;
+static _Atomic unsigned g_n_jumps;
+static _Atomic bool g_is_over, g_has_ended;
+
+static void jump(int number)
+{
+    (void)number;
+    if (!atomic_load(&g_may_jump))
+        return;
+    atomic_store(&g_may_jump, false);
+    atomic_fetch_add(&g_n_jumps, 1);
+    siglongjmp(g_back, 1);
+}
+
+static void hear_nothing(const struct mtrace_event *event, void *user)
+{
+    (void)event;
+    (void)user;
+}
+
+static void *tell_until_over(void *unused)
+{
+    const uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+
+    (void)unused;
+    thread_set_stack(here - 1024 * 1024, here + 4096);
+    while (!atomic_load(&g_is_over)) {
+        if (sigsetjmp(g_back, 1) != 0)
+            continue;
+        atomic_store(&g_may_jump, true);
+        for (;;) {
+            const struct unwind_origin origin = {.cfa = here};
+            (void)trackers_is_telling(&origin); /* as each event asks */
+            tell(MTRACE_EVENT_ALLOC, 4096);
+            tell(MTRACE_EVENT_FREE, 4096);
+        }
+    }
+    atomic_store(&g_has_ended, true);
+    return NULL;
+}
+
+/* Wherever a handler leaves by siglongjmp, nobody waits for who has left; and the thread goes on telling. */
+static void a_jump_leaves_nothing_to_wait_for(void **state)
+{
+    struct sigaction action = {.sa_handler = jump};
+    pthread_t thread;
+    int handle;
+
+    (void)state;
+#ifdef __SANITIZE_THREAD__
+    skip(); /* it runs handlers later than they come, where none can jump out of this */
+#endif
+    handle = trackers_add(hear_nothing, NULL, MTRACE_EVENT_ALLOC | MTRACE_EVENT_FREE);
+    assert_true(handle > 0);
+    sigaction(SIGUSR1, &action, NULL);
+    assert_int_equal(pthread_create(&thread, NULL, tell_until_over, NULL), 0);
+    while (atomic_load(&g_n_jumps) < N_JUMPS) {
+        pthread_kill(thread, SIGUSR1);
+        sys_nap(1);
+    }
+    assert_true(remove_outside(handle));
+    atomic_store(&g_is_over, true);
+    while (!atomic_load(&g_has_ended))
+        pthread_kill(thread, SIGUSR1);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    handle = trackers_add(hear_nothing, NULL, MTRACE_EVENT_ALLOC);
+    assert_true(remove_outside(handle));
+}
+
+/* ---- removal in a callback ---------------------------------------------------------------------
+ */
+
+static pthread_barrier_t g_both_inside;
+static int g_handles[2];
+static bool g_is_removed[2];
+
+/* user: of whose handle. */
+static void remove_other(const struct mtrace_event *event, void *user)
+{
+    const struct unwind_origin origin = {.cfa = (uintptr_t)__builtin_frame_address(0)};
+    const unsigned other = (unsigned)(uintptr_t)user;
+
+    (void)event;
+    pthread_barrier_wait(&g_both_inside);
+    g_is_removed[other] = trackers_remove(g_handles[other], &origin);
+}
+
+static void *tell_one(void *kind)
+{
+    tell((enum mtrace_event_kind)(uintptr_t)kind, 8192);
+    return NULL;
+}
+
+static void two_callbacks_remove_each_other(void **state)
+{
+    pthread_t threads[2];
+
+    (void)state;
+    pthread_barrier_init(&g_both_inside, NULL, 2);
+    tell(MTRACE_EVENT_ALLOC, 8192);
+    g_handles[0] = trackers_add(remove_other, (void *)1, MTRACE_EVENT_FREE);
+    g_handles[1] = trackers_add(remove_other, (void *)0, MTRACE_EVENT_ALLOC);
+    assert_int_equal(pthread_create(&threads[0], NULL, tell_one, (void *)MTRACE_EVENT_FREE), 0);
+    assert_int_equal(pthread_create(&threads[1], NULL, tell_one, (void *)MTRACE_EVENT_ALLOC), 0);
+    for (unsigned i = 0; i < 2; i++)
+        assert_int_equal(pthread_join(threads[i], NULL), 0);
+    for (unsigned i = 0; i < 2; i++) {
+        assert_true(g_is_removed[i]);
+        assert_true(remove_outside(g_handles[i])); /* now nobody runs it */
+        assert_false(remove_outside(g_handles[i]));
+    }
+    pthread_barrier_destroy(&g_both_inside);
+}
+
+static unsigned g_n_added_inside;
+
+static void remove_itself_and_fill(const struct mtrace_event *event, void *user)
+{
+    const struct unwind_origin origin = {.cfa = (uintptr_t)__builtin_frame_address(0)};
+
+    (void)event;
+    assert_true(trackers_remove(*(int *)user, &origin));
+    assert_false(trackers_remove(*(int *)user, &origin));
+    while (g_n_added_inside < MOST_TRACKERS && trackers_add(hear_nothing, NULL, MTRACE_EVENT_ALLOC))
+        g_n_added_inside++;
+}
+
+/* Its place is nobody else's as long as it runs; and then it is. */
+static void a_callback_keeps_its_place_until_it_returns(void **state)
+{
+    int handle = 0;
+    int last;
+
+    (void)state;
+    handle = trackers_add(remove_itself_and_fill, &handle, MTRACE_EVENT_FREE);
+    tell(MTRACE_EVENT_ALLOC, 12288);
+    tell(MTRACE_EVENT_FREE, 12288);
+    assert_int_equal(g_n_added_inside, MOST_TRACKERS - 1);
+    last = trackers_add(hear_nothing, NULL, MTRACE_EVENT_ALLOC);
+    assert_true(last > 0);
+    assert_int_equal(trackers_add(hear_nothing, NULL, MTRACE_EVENT_ALLOC), 0);
+    assert_false(remove_outside(handle));
+    for (int i = 1; i < last + MOST_TRACKERS * MOST_TRACKERS; i++)
+        (void)remove_outside(i);
+}
+
+/* ---- forks and crowds --------------------------------------------------------------------------
+ */
+
+static pthread_barrier_t g_inside;
+static _Atomic bool g_may_return;
+
+static void stay(const struct mtrace_event *event, void *user)
+{
+    (void)event;
+    (void)user;
+    pthread_barrier_wait(&g_inside);
+    while (!atomic_load(&g_may_return))
+        sys_nap(100000);
+}
+
+static void a_child_does_not_wait_for_threads_of_its_parent(void **state)
+{
+    pthread_t thread;
+    int status = -1;
+    int handle;
+    pid_t child;
+
+    (void)state;
+    pthread_barrier_init(&g_inside, NULL, 2);
+    handle = trackers_add(stay, NULL, MTRACE_EVENT_ALLOC);
+    assert_int_equal(pthread_create(&thread, NULL, tell_one, (void *)MTRACE_EVENT_ALLOC), 0);
+    pthread_barrier_wait(&g_inside);
+    child = fork();
+    if (child == 0) {
+        alarm(LONGEST_SECONDS);
+        trackers_forget();
+        _exit(remove_outside(handle) ? 0 : 1);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    atomic_store(&g_may_return, true);
+    assert_true(remove_outside(handle));
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    pthread_barrier_destroy(&g_inside);
+}
+
+static _Atomic int g_live; /* of the tracker that is there */
+
+static void look_alive(const struct mtrace_event *event, void *user)
+{
+    (void)event;
+    if (atomic_load(&g_live) != *(const int *)user)
+        abort();
+}
+
+static void *tell_for_long(void *number)
+{
+    for (unsigned i = 0; i < N_ROUNDS; i++) {
+        tell(MTRACE_EVENT_ALLOC, (uintptr_t)number * 65536);
+        tell(MTRACE_EVENT_FREE, (uintptr_t)number * 65536);
+    }
+    return NULL;
+}
+
+static void none_is_called_after_its_removal(void **state)
+{
+    pthread_t threads[N_CROWD];
+    int user = 0;
+
+    (void)state;
+    for (uintptr_t i = 0; i < N_CROWD; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, tell_for_long, (void *)(i + 1)), 0);
+    for (unsigned i = 0; i < 200; i++) {
+        int handle;
+        atomic_store(&g_live, user);
+        handle = trackers_add(look_alive, &user, MTRACE_EVENT_ALLOC | MTRACE_EVENT_FREE);
+        sys_nap(20000);
+        assert_true(remove_outside(handle));
+        user++; /* nobody looks at it now */
+    }
+    for (unsigned i = 0; i < N_CROWD; i++)
+        assert_int_equal(pthread_join(threads[i], NULL), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_jump_leaves_nothing_to_wait_for),
+        cmocka_unit_test(two_callbacks_remove_each_other),
+        cmocka_unit_test(a_callback_keeps_its_place_until_it_returns),
+        cmocka_unit_test(a_child_does_not_wait_for_threads_of_its_parent),
+        cmocka_unit_test(none_is_called_after_its_removal),
+    };
+
+    return cmocka_run_group_tests_name("trackers", tests, begin, finish);
+}
