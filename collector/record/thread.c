@@ -266,6 +266,26 @@ void thread_came_back(void)
     thread->gate = thread->generation;
 }
 
+/*
+ * False in the child of a handler that forked since the generation was read: the gate is as it was, and nothing goes
+ * on. A handler that came later has found it closed.
+ */
+static bool close_gate(struct thread *thread, const struct unwind_origin *origin,
+                       uint64_t generation)
+{
+    uint64_t gate = thread->gate;
+
+    thread->gate = thread_gate_of(origin);
+    atomic_signal_fence(memory_order_seq_cst);
+    if (generation != 0
+        && generation == atomic_load_explicit(g_state_generation, memory_order_relaxed))
+        return true;
+    thread->gate = gate;
+    if (g_stranded == thread)
+        g_stranded = NULL;
+    return false;
+}
+
 MTRACE_COLD struct thread *thread_enter_slow(const struct unwind_origin *origin)
 {
     struct thread *thread = &g_thread;
@@ -286,8 +306,8 @@ MTRACE_COLD struct thread *thread_enter_slow(const struct unwind_origin *origin)
     if (was_inside ? !is_abandoned(thread, thread->gate, origin)
                    : thread->is_muted || (thread->is_dead && thread->generation == generation))
         return NULL;
-    thread->gate = thread_gate_of(origin);
-    atomic_signal_fence(memory_order_seq_cst);
+    if (!close_gate(thread, origin, generation))
+        return thread_enter_slow(origin);
     if (was_inside)
         segment_count_drop(LOG_DROP_ABANDONED);
     if (thread->generation != generation)
@@ -311,10 +331,15 @@ static void unmap_scopes(struct thread *thread)
 static void end(struct thread *thread)
 {
     struct log_def def = {.kind = LOG_DEF_THREAD_END, .id = thread->index};
+    bool was_inside = !is_open(thread->gate);
 
     thread->gate = THREAD_GATE_CLOSED;
     atomic_signal_fence(memory_order_seq_cst);
     thread->is_dead = true;
+    if (was_inside) { /* another thread will have what this one remembers */
+        segment_count_drop(LOG_DROP_ABANDONED);
+        unwind_memory_distrust(&thread->unwind);
+    }
     put_segment(thread);
     unwind_memory_done(&thread->unwind);
     memory_unmap(thread->exec_scratch, thread->exec_scratch_bytes);

@@ -21,7 +21,8 @@
  * Invariants
  *   TH-1 gate == *g_state_generation exactly when the thread is ready and belongs to this process. A fork
  *        child finds *g_state_generation 0 (MADV_WIPEONFORK), whatever call made it. Generations are
- *        even, a closed gate is odd.
+ *        even, a closed gate is odd. It is compared again once the gate is closed: a handler that
+ *        forked before that found it open.
  *   TH-2 Fields below `gate` are touched only between thread_enter and thread_leave, but for TH-6.
  *   TH-3 segment, if not NULL, is FILLING and only this thread writes it.
  *   TH-4 A recording that a signal handler left by siglongjmp never ends. The gate says where its wrapper
@@ -39,7 +40,9 @@
  *   TH-5 Whatever instruction a recording was abandoned at, what it leaves is as if it had been killed
  *        there, which the log bears (LF-1), or lost to the thread (a segment that nobody fills on is
  *        read at the end). What is worse, because it takes several stores, has signals blocked:
- *        growth of the pool, of the tables and of remembered frames, a new module and a name.
+ *        growth of the pool, of the tables and of remembered frames, a new module and a name. What
+ *        the thread alone remembers names what it is about last; all of it is forgotten, also where
+ *        the thread's end is the next that is heard of it: another thread gets it then.
  *   TH-6 group is set at any time, by the thread and its signal handlers; whoever sets it clears
  *        `limit` behind it, so that the next event finds no room and looks (record.c). A handler
  *        that leaves the group as it found it may do both inside of a recording.

@@ -6,6 +6,7 @@
 #include "collector/unwind/unwind_cache.h"
 
 #include <elf.h>
+#include <stdatomic.h>
 #include <sys/auxv.h>
 
 enum {
@@ -74,6 +75,7 @@ static bool find_plain_bounds(const struct module *module, bool is_trusted, uint
            && *ret_low >= module->start && *ret_high <= module->end;
 }
 
+/* Known last, and not while it is changed: whoever is left in the middle by siglongjmp leaves none (TH-5). */
 static bool find_section(const struct module *module, uint32_t epoch, bool is_trusted,
                          struct unwind_cfi_scratch *scratch)
 {
@@ -82,16 +84,19 @@ static bool find_section(const struct module *module, uint32_t epoch, bool is_tr
     if (module->eh_frame_hdr == NULL)
         return false;
     section->copy = is_trusted ? NULL : copy_program_bytes;
-    section->ret_is_gone = &scratch->is_gone;
     if (scratch->section_module == module->id && scratch->section_epoch == epoch)
         return true;
-    section->hdr = (uintptr_t)module->eh_frame_hdr;
-    scratch->section_module = module->id;
-    scratch->section_epoch = epoch;
-    if (find_plain_bounds(module, is_trusted, &section->low, &section->high))
-        return true;
-    /* readable or not is left to the copying, also next time */
     scratch->section_module = 0;
+    atomic_signal_fence(memory_order_seq_cst);
+    section->ret_is_gone = &scratch->is_gone;
+    section->hdr = (uintptr_t)module->eh_frame_hdr;
+    scratch->section_epoch = epoch;
+    if (find_plain_bounds(module, is_trusted, &section->low, &section->high)) {
+        atomic_signal_fence(memory_order_seq_cst);
+        scratch->section_module = module->id;
+        return true;
+    }
+    /* readable or not is left to the copying, also next time */
     section->low = module->start;
     section->high = module->end;
     section->copy = copy_program_bytes;

@@ -27,6 +27,7 @@ struct unwind_state *unwind_state_new(struct unwind_memory *memory)
         state->last_record = NULL;
         unwind_record_lend(&state->records[0], state->first_frames[0], UNWIND_FIRST_FRAMES);
         unwind_fresh_lend(&state->fresh, state->first_frames[1], UNWIND_FIRST_FRAMES);
+        atomic_signal_fence(memory_order_seq_cst); /* TH-5 */
     }
     memory->state = state;
     return state;
@@ -58,6 +59,7 @@ void unwind_state_distrust(struct unwind_state *state)
     state->last_record = NULL;
     memset(state->known, 0, sizeof(state->known));
     memset(state->windows, 0, sizeof(state->windows));
+    state->scratch.section_module = 0;
     unwind_state_reset(state, 0);
 }
 

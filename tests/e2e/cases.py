@@ -7,6 +7,10 @@ from dataclasses import dataclass, field
 # A workload's own blocks have sizes that end in 777; the first process is the one that was started.
 OWN = "FROM allocations WHERE size_bytes % 1000 = 777 AND process_id = 1"
 
+# What tests/workloads/stepped.c counted is the size of a block by its alignment.
+STEPPED_COUNT = "(SELECT size_bytes / 1000 FROM allocations WHERE alignment = {} AND process_id = 1)"
+STEPPED_FAILURES = "(SELECT count(*) FROM allocation_failures JOIN kinds USING (kind) WHERE name = '{}' AND process_id = 1)"
+
 SQL = {
     "allocated": f"SELECT count(*) {OWN}",
     "allocated_bytes": f"SELECT coalesce(sum(size_bytes), 0) {OWN}",
@@ -48,6 +52,14 @@ SQL = {
     "children_blocks": "SELECT count(*) FROM allocations WHERE size_bytes = 3777 AND process_id > 1 AND is_leaked",
     "whole_after": "SELECT count(*) FROM allocation_failures f JOIN kinds k ON k.kind = f.kind AND k.name = 'calloc' "
                    "JOIN backtraces b USING (backtrace_id) WHERE status = 'complete'",
+    "whole_behind": "SELECT count(*) > 0 AND sum(coalesce(status, '') <> 'complete') = 0 FROM allocation_failures f JOIN kinds k "
+                    "ON k.kind = f.kind AND k.name = 'aligned_alloc' LEFT JOIN backtraces b USING (backtrace_id)",
+    "all_handled": f"SELECT {STEPPED_FAILURES.format('reallocarray')} = {STEPPED_COUNT.format(128)}",
+    # Of those that were left, some had written all by then.
+    "all_that_failed": f"SELECT {STEPPED_FAILURES.format('malloc')} BETWEEN {STEPPED_COUNT.format(64)} "
+                       f"AND {STEPPED_COUNT.format(64)} + (SELECT value FROM meta WHERE key = 'events.dropped.abandoned')",
+    "heap_kept": "SELECT count(*) FROM allocations WHERE size_bytes IN (1777, 5777) AND is_leaked",
+    "at_root_after": "SELECT count(*) FROM allocations WHERE size_bytes = 3777 AND group_id = 1 AND is_leaked",
     "deepest": "SELECT max(depth) >= 30000 FROM backtraces",
 }
 
@@ -201,6 +213,10 @@ CASES |= {name: Case(["trackers", part], end=("exit", 0), least_events=2, may_dr
           for name, part in TRACKER_CASES.items()}
 CASES |= {"t12_told_in_child": Case(["trackers", "late"], options=["--follow-children"], end=("exit", 0))}
 
+STEPPED = [(what, does, stride) for what, stride in (("same", "1"), ("again", "1"), ("anew", "1"), ("charged", "1"), ("heap", "1"),
+                                                     ("first", "10"), ("last", "10"))
+           for does in ("leave", "allocate", "fork") if does == "leave" or what not in ("again", "last")]
+
 CASES |= {
     "fork_children": plain("fork_children"),
     # Not what we know of its functions changes the program, nor that malloc's memory shall be zeroed.
@@ -225,6 +241,10 @@ CASES |= {
         "abandoned": "SELECT value > 0 FROM meta WHERE key = 'events.dropped.abandoned'"})
        for way in ("own", "deep", "alternate", "coroutine")},
     **{f"interrupted_{way}": Case(["abandoned", way], end=("exit", 0)) for way in ("handler", "piece", "switched")},
+    # A handler does so at each instruction of a recording, one after the other.
+    **{f"stepped_{what}_{does}": Case(["stepped", what, does, stride], end=("exit", 0), may_drop=does == "leave",
+                                           is_long=what in ("first", "last"))
+       for what, does, stride in STEPPED},
     "deep_recursion": plain("deep_recursion", expect={"deepest": 1}),
     # Without following, the log ends with the first image: 100 blocks of round 0, lost at exec but not leaked.
     "exec_again": plain("exec_again", end=("exec", None), expect={

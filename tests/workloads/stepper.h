@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * stepper: a signal at each instruction of the collector.
+ *
+ * Model:   a child process traces this one. Between stepper_look and stepper_end it takes the calling thread through a call
+ *          by single instructions, and keeps those of libmtrace.so as points: an instruction that runs often is one at its
+ *          first, its second and its last time. Between stepper_begin and stepper_end, around the same call, it lets
+ *          the thread run into a breakpoint at one of the points, and sends SIGUSR1 there.
+ * Threads: one at a time. Failure: stepper_start says so.
+ */
+#ifndef MTRACE_TESTS_STEPPER_H
+#define MTRACE_TESTS_STEPPER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Before there is a second thread. False: nobody may trace here. */
+bool stepper_start(void);
+void stepper_stop(void);
+
+/* An instruction, about to run for the so many-th time. */
+struct stepper_point {
+    uintptr_t rip;
+    unsigned time;
+};
+
+/* The points of what comes now; none before stepper_end. */
+void stepper_look(void);
+unsigned stepper_n_points(void);
+struct stepper_point stepper_point(unsigned i);
+
+/* SIGUSR1 comes at that point. */
+void stepper_begin(struct stepper_point point);
+
+/* Behind either, once; false: the signal did not come. */
+bool stepper_end(void);
+
+#endif
