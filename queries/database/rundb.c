@@ -131,6 +131,14 @@ int rundb_compute(struct rundb *database, unsigned tables, struct error *err)
     return rc;
 }
 
+/* One runs any code, the other gives out an address of this program. */
+static bool is_forbidden_function(const char *name)
+{
+    return name
+           && (sqlite3_stricmp(name, "load_extension") == 0
+               || sqlite3_stricmp(name, "fts3_tokenizer") == 0);
+}
+
 /* Reading, functions and PRAGMA functions that describe tables; sqlite3_set_authorizer calls it at
  * prepare. */
 static int authorize(void *context, int action, const char *first, const char *second,
@@ -145,7 +153,7 @@ static int authorize(void *context, int action, const char *first, const char *s
     case SQLITE_RECURSIVE:
         return SQLITE_OK;
     case SQLITE_FUNCTION:
-        return second && strcmp(second, "load_extension") == 0 ? SQLITE_DENY : SQLITE_OK;
+        return is_forbidden_function(second) ? SQLITE_DENY : SQLITE_OK;
     case SQLITE_PRAGMA:
         return first
                        && (strncmp(first, "table_", 6) == 0 || strncmp(first, "index_", 6) == 0
@@ -188,8 +196,7 @@ int rundb_prepare(const struct rundb *database, const char *sql, struct sqlite3_
     *ret_stmt = NULL;
     if (sqlite3_prepare_v2(database->handle, sql, -1, ret_stmt, &tail) != SQLITE_OK) {
         if (sqlite3_errcode(database->handle) == SQLITE_AUTH)
-            return error_set(err, ERROR_USAGE, "only reading is allowed: %s",
-                             sqlite3_errmsg(database->handle));
+            return error_set(err, ERROR_USAGE, "only reading is allowed: one SELECT");
         if (sqlite3_errcode(database->handle) == SQLITE_ERROR)
             return error_set(err, ERROR_USAGE, "cannot run the statement: %s",
                              sqlite3_errmsg(database->handle));

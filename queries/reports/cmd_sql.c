@@ -42,6 +42,33 @@ static int fail_long(const struct query *query, struct error *err)
                      sqlite3_limit(query->database.handle, SQLITE_LIMIT_LENGTH, -1));
 }
 
+/* What is wrong with the statement is no fault of the database. */
+static int explain_failure(const struct query *query, int rc, struct error *err)
+{
+    struct sqlite3 *db = query->database.handle;
+
+    if (rc != ERROR_DATABASE)
+        return rc;
+    switch (sqlite3_errcode(db)) {
+    case SQLITE_ERROR:
+    case SQLITE_MISMATCH:
+    case SQLITE_RANGE:
+        return error_set(err, ERROR_USAGE, "cannot run the statement: %s", sqlite3_errmsg(db));
+    case SQLITE_TOOBIG:
+        return fail_long(query, err);
+    default:
+        return rc;
+    }
+}
+
+/* VACUUM asks no authorizer. */
+static int check_reading(struct sqlite3_stmt *stmt, struct error *err)
+{
+    if (sqlite3_stmt_readonly(stmt))
+        return 0;
+    return error_set(err, ERROR_USAGE, "only reading is allowed: one SELECT");
+}
+
 int cmd_sql_run(struct query *query, struct error *err)
 {
     struct sqlite3_stmt *stmt = NULL;
@@ -52,6 +79,8 @@ int cmd_sql_run(struct query *query, struct error *err)
     rc = bound_values(query, err);
     if (rc == 0)
         rc = rundb_prepare(&query->database, query->options->arguments[0], &stmt, err);
+    if (rc == 0)
+        rc = check_reading(stmt, err);
     if (rc == 0)
         rc = check_parameters(stmt, err);
     if (rc != 0) {
@@ -71,8 +100,8 @@ int cmd_sql_run(struct query *query, struct error *err)
     if (rc == 0)
         rc = render_statement(&query->database, stmt, &query->style, max_rows, query->out, &n_rows,
                               err);
-    if (rc < 0 && sqlite3_errcode(query->database.handle) == SQLITE_TOOBIG)
-        rc = fail_long(query, err);
+    if (rc < 0)
+        rc = explain_failure(query, rc, err);
     sqlite3_finalize(stmt);
     return rc;
 }

@@ -183,11 +183,7 @@ static void interrupt(void *context)
 
 static int answer_open(struct bytehound *self, const char *rest, struct error *err)
 {
-    struct exchange *exchange = self->exchange;
-    struct watched watched = {.interrupt = interrupt,
-                              .question = self,
-                              .is_abandoned = exchange->is_abandoned,
-                              .client = exchange->client};
+    struct watched watched = question_watched(self->exchange, interrupt, self);
     int rc;
 
     if (!watch_begin(self->place->watch, &watched))

@@ -13,7 +13,9 @@ struct body_stream {
     pthread_mutex_t mutex;
     pthread_cond_t changed;
     FILE *file;
-    size_t begin, used; /* of the ring; under the mutex */
+    size_t begin, used;       /* of the ring; under the mutex */
+    int64_t waited_ns;        /* of the writer, for the sender; but since the instant: */
+    int64_t waiting_since_ns; /* 0: it does not wait */
     bool is_ended;
     bool is_sent_now;
     atomic_bool is_abandoned; /* read by the writer between rows, without the mutex */
@@ -36,6 +38,28 @@ static size_t put_piece(struct body_stream *stream, const char *bytes, size_t si
     return n;
 }
 
+/* The mutex is held. */
+static void wait_for_sender(struct body_stream *stream)
+{
+    int64_t began_ns = timed_thread_now();
+
+    stream->waiting_since_ns = began_ns;
+    pthread_cond_wait(&stream->changed, &stream->mutex);
+    stream->waiting_since_ns = 0;
+    stream->waited_ns += timed_thread_now() - began_ns;
+}
+
+int64_t body_stream_waited_ns(struct body_stream *stream)
+{
+    int64_t ns;
+
+    pthread_mutex_lock(&stream->mutex);
+    ns = stream->waited_ns
+         + (stream->waiting_since_ns ? timed_thread_now() - stream->waiting_since_ns : 0);
+    pthread_mutex_unlock(&stream->mutex);
+    return ns;
+}
+
 static ssize_t write_cookie(void *cookie, const char *bytes, size_t size)
 {
     struct body_stream *stream = cookie;
@@ -44,7 +68,7 @@ static ssize_t write_cookie(void *cookie, const char *bytes, size_t size)
     pthread_mutex_lock(&stream->mutex);
     while (done < size && !body_stream_is_abandoned(stream)) {
         if (stream->used == BODY_STREAM_BYTES) {
-            pthread_cond_wait(&stream->changed, &stream->mutex);
+            wait_for_sender(stream);
             continue;
         }
         done += put_piece(stream, bytes + done, size - done);
@@ -64,6 +88,7 @@ struct body_stream *body_stream_new(void)
     if (!stream)
         return NULL;
     stream->begin = stream->used = 0;
+    stream->waited_ns = stream->waiting_since_ns = 0;
     stream->is_ended = stream->is_sent_now = false;
     atomic_init(&stream->is_abandoned, false);
     stream->file = fopencookie(stream, "w", (cookie_io_functions_t){.write = write_cookie});

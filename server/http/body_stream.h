@@ -18,6 +18,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <sys/types.h>
 
@@ -41,6 +42,9 @@ void body_stream_send_now(struct body_stream *stream);
 
 /* Nothing is written any more; is_whole: the writer did not fail. */
 void body_stream_end(struct body_stream *stream, bool is_whole);
+
+/* How long the writer has waited for the sender, in all and until now. Any thread. */
+int64_t body_stream_waited_ns(struct body_stream *stream);
 
 bool body_stream_is_abandoned(const struct body_stream *stream);
 

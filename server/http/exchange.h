@@ -13,6 +13,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 
 struct error;
@@ -58,6 +59,8 @@ struct exchange {
 
     void (*send_now)(const void *client);     /* from now on each flush of `out` is sent */
     bool (*is_abandoned)(const void *client); /* the client has gone, or the server is to end */
+    int64_t (*waited_ns)(const void *client); /* for the client to take what was printed, in all */
+    void (*give_up)(const void *client);      /* nothing more is sent */
     const void *client;
 };
 

@@ -72,6 +72,20 @@ static void send_now(const void *client)
     body_stream_send_now(conversation->stream);
 }
 
+static int64_t waited_ns(const void *client)
+{
+    const struct conversation *conversation = client;
+
+    return body_stream_waited_ns(conversation->stream);
+}
+
+static void give_up(const void *client)
+{
+    const struct conversation *conversation = client;
+
+    body_stream_abandon(conversation->stream);
+}
+
 static void *work(void *context)
 {
     struct conversation *conversation = context;
@@ -225,6 +239,8 @@ static enum MHD_Result answer(struct MHD_Connection *connection, struct conversa
     exchange->out = body_stream_file(conversation->stream);
     exchange->is_abandoned = is_abandoned;
     exchange->send_now = send_now;
+    exchange->waited_ns = waited_ns;
+    exchange->give_up = give_up;
     exchange->client = conversation;
     if (pthread_create(&conversation->worker, NULL, work, conversation) != 0)
         return MHD_NO;

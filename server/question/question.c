@@ -4,7 +4,6 @@
 #include "queries/library/queries.h"
 #include "server/http/exchange.h"
 #include "server/question/allowed.h"
-#include "server/question/watch.h"
 #include "server/recordings/recordings.h"
 #include "support/error.h"
 #include "support/json_text.h"
@@ -174,9 +173,20 @@ static bool receive(void *context, const char *data, size_t size)
            && fwrite(data, 1, size, exchange->out) == size;
 }
 
-static void interrupt(void *question)
+static void interrupt_question(void *question)
 {
     queries_interrupt(question);
+}
+
+struct watched question_watched(const struct exchange *exchange, void (*interrupt)(void *question),
+                                void *question)
+{
+    return (struct watched){.interrupt = interrupt,
+                            .question = question,
+                            .is_abandoned = exchange->is_abandoned,
+                            .waited_ns = exchange->waited_ns,
+                            .give_up = exchange->give_up,
+                            .client = exchange->client};
 }
 
 /* Under the eyes of the watch. */
@@ -187,14 +197,12 @@ static int ask_in_time(const struct question_place *place, struct queries *quest
     const char *time_limit = is_own_sql ? place->sql_limit : place->time_limit;
     const struct queries_output output = {.write = asked->is_of_notes ? drop : receive,
                                           .context = exchange};
-    struct watched watched = {.interrupt = interrupt,
-                              .question = question,
-                              .is_abandoned = exchange->is_abandoned,
-                              .client = exchange->client};
+    struct watched watched = question_watched(exchange, interrupt_question, question);
     int rc = queries_set(question, "time_limit", time_limit, err);
 
     if (rc != 0)
         return rc;
+    watched.is_statement = is_own_sql;
     if (!watch_begin(place->watch, &watched))
         return error_set(err, ERROR_INTERRUPTED, "nobody waits for the answer");
     rc = queries_ask(question, &output, err);

@@ -14,6 +14,8 @@
 #ifndef MTRACE_SERVER_QUESTION_H
 #define MTRACE_SERVER_QUESTION_H
 
+#include "server/question/watch.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -21,7 +23,6 @@ struct error;
 struct exchange;
 struct recording;
 struct recordings;
-struct watch;
 
 /* What a question needs beside the request. */
 struct question_place {
@@ -47,6 +48,10 @@ int question_answer(const struct question_place *place, const struct recording *
 /* Sets the ETag of a request to this recording; true when the client has the answer already. */
 bool question_is_known(const struct recording *recording, const struct recording *other,
                        struct exchange *exchange);
+
+/* What the watch is to know of a question that makes this answer. */
+struct watched question_watched(const struct exchange *exchange, void (*interrupt)(void *question),
+                                void *question);
 
 /* The recording's name in place of its path, wherever a message has it. */
 void question_hide_path(struct error *err, const struct recording *recording);

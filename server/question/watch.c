@@ -15,16 +15,48 @@ enum {
 struct watch {
     struct timed_thread thread; /* looks; its mutex guards the rest */
     struct watched *first;
-    size_t n_watched;
+    size_t n_watched, n_statements;
     pthread_cond_t turn; /* one of them may have ended, or been abandoned */
     size_t n_waiting;
 };
+
+static bool has_turn(const struct watch *watch, const struct watched *watched)
+{
+    return watch->n_watched < WATCH_QUESTIONS
+           && (!watched->is_statement || watch->n_statements < WATCH_STATEMENTS);
+}
+
+static int64_t waited_ns(const struct watched *watched)
+{
+    return watched->waited_ns && !watched->is_abandoned(watched->client)
+               ? watched->waited_ns(watched->client)
+               : 0;
+}
+
+/* One at a look: its turn is free soon, and may be enough. */
+static void make_room(struct watch *watch)
+{
+    struct watched *slowest = NULL;
+    int64_t longest_ns = WATCH_PATIENCE_NS;
+
+    for (struct watched *watched = watch->first; watched; watched = watched->next) {
+        int64_t ns = waited_ns(watched);
+        if (ns > longest_ns) {
+            longest_ns = ns;
+            slowest = watched;
+        }
+    }
+    if (slowest)
+        slowest->give_up(slowest->client);
+}
 
 /* Again at each look: what is interrupted between two statements goes on with the next one. */
 static int64_t look(void *context)
 {
     struct watch *watch = context;
 
+    if (watch->n_waiting > 0)
+        make_room(watch);
     for (struct watched *watched = watch->first; watched; watched = watched->next)
         if (watched->is_abandoned(watched->client))
             watched->interrupt(watched->question);
@@ -67,15 +99,14 @@ bool watch_begin(struct watch *watch, struct watched *watched)
     pthread_mutex_lock(&watch->thread.mutex);
     watch->n_waiting++;
     pthread_cond_signal(&watch->thread.changed);
-    while (watch->n_watched >= WATCH_QUESTIONS
-           && !(is_abandoned = watched->is_abandoned(watched->client)))
+    while (!has_turn(watch, watched) && !(is_abandoned = watched->is_abandoned(watched->client)))
         pthread_cond_wait(&watch->turn, &watch->thread.mutex);
     watch->n_waiting--;
     if (is_abandoned) {
-        pthread_cond_signal(
-            &watch->turn); /* the one that woke us may have been meant for another */
+        pthread_cond_broadcast(&watch->turn); /* what woke us may have been meant for another */
     } else {
         watch->n_watched++;
+        watch->n_statements += watched->is_statement;
         watched->next = watch->first;
         watch->first = watched;
     }
@@ -95,6 +126,7 @@ void watch_end(struct watch *watch, struct watched *watched)
         at = &(*at)->next;
     *at = watched->next;
     watch->n_watched--;
-    pthread_cond_signal(&watch->turn);
+    watch->n_statements -= watched->is_statement;
+    pthread_cond_broadcast(&watch->turn); /* not each may take it */
     pthread_mutex_unlock(&watch->thread.mutex);
 }

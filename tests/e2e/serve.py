@@ -12,6 +12,7 @@ several     several recordings in one server, their diff, and what is not read t
 live        a program that runs: pages are told of what is new, and when all of it is there
 strangers   hosts, origins and tokens
 limits      questions end with their client or at their time; many clients at once
+greedy      who asks for much, or reads nothing of it, keeps nobody from reports
 """
 
 import contextlib
@@ -57,9 +58,9 @@ class Server:
         if self.process.returncode != 0:
             raise harness.Failure(f"mtrace-serve ended with {self.process.returncode}: {stderr}")
 
-    def ask(self, path, method="GET", body=None, headers=None):
+    def ask(self, path, method="GET", body=None, headers=None, timeout=200):
         """Status, headers and body."""
-        connection = http.client.HTTPConnection(self.host, self.port, timeout=200)
+        connection = http.client.HTTPConnection(self.host, self.port, timeout=timeout)
         connection.request(method, path, body, headers or {})
         response = connection.getresponse()
         answer = response.status, response.headers, response.read()
@@ -378,9 +379,9 @@ def settles(what, holds):
     raise harness.Failure(f"{what} did not come about")
 
 
-def is_answered(server):
+def is_answered(server, timeout=200):
     with contextlib.suppress(OSError):
-        return server.ask("/api/v1/last/summary")[0] == 200
+        return server.ask("/api/v1/last/summary", timeout=timeout)[0] == 200
     return False
 
 
@@ -415,7 +416,52 @@ def slow_clients(server):
         client.close()
 
 
+REFUSED = ["VACUUM", "VACUUM INTO '/tmp/x'", "ATTACH '/tmp/x' AS x", "DETACH x", "BEGIN", "SAVEPOINT x", "RELEASE x", "PRAGMA journal_mode = wal", "PRAGMA query_only = 0", "CREATE TABLE x(y)",
+           "CREATE TEMP TABLE x(y)", "INSERT INTO leaks VALUES (1)", "DELETE FROM meta", "REINDEX", "ANALYZE", "EXPLAIN DELETE FROM meta", "SELECT fts3_tokenizer('simple')",
+           "SELECT fts3_tokenizer('simple', x'00')", "SELECT FTS3_Tokenizer('simple')", "SELECT load_extension('x')", "SELECT json_extract('{', '$.a')", "SELECT abs(-9223372036854775808)",
+           "SELECT 1 FROM meta WHERE value MATCH 'x'", "SELECT matchinfo(1)", "SELECT 1 LIMIT 'x'", "SELECT nth_value(1, -1) OVER () FROM meta", "SELECT value FROM json_each('{')",
+           "SELECT * FROM pragma_database_list", "SELECT * FROM dbstat", "SELECT nothing", "SELECT x'zz'"]
+
+
+def refused(server):
+    """What a statement may not do, or has wrong, is the client's fault, and said in words about the statement."""
+    for statement in REFUSED:
+        status, message = error_of(server.ask("/api/v1/last/sql", "POST", statement))
+        expect(f"{statement}: {message}", (status, message.startswith(("only reading is allowed", "cannot run the statement: "))), (400, True))
+
+
+def ask_and_read_nothing(server, stack, request):
+    client = stack.enter_context(socket.socket())
+    client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    client.connect((server.host, server.port))
+    client.sendall(request.encode())
+
+
+def greedy(tools, folder, database):
+    """Who asks for much, and who reads nothing of it, keeps nobody from reports."""
+    with Server(["--sql-timeout", "1h", database], folder) as server:
+        keep_reports(server)
+
+
+def keep_reports(server):
+    idle = threads_of(server)
+    with contextlib.ExitStack() as stack:
+        for _ in range(12):
+            ask_and_read_nothing(server, stack, f"POST /api/v1/last/sql HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(ENDLESS)}\r\n\r\n{ENDLESS}")
+        settles("twelve endless statements", lambda: threads_of(server) >= idle + 24)
+        expect("a report beside statements", is_answered(server, timeout=50), True)
+    settles("the end of the statements", lambda: threads_of(server) <= idle)
+    with contextlib.ExitStack() as stack:
+        for _ in range(8):
+            ask_and_read_nothing(server, stack, "GET /api/v1/last/allocations?count=0 HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        settles("eight answers that nobody reads", lambda: threads_of(server) >= idle + 16)
+        # The server would close them after a minute without any need.
+        expect("a report beside clients that read nothing", is_answered(server, timeout=50), True)
+
+
 def limits(tools, folder, database):
+    with Server([database], folder) as server:
+        refused(server)
     with Server(["--sql-timeout", "1s", database], folder) as server:
         status, message = error_of(server.ask("/api/v1/last/sql", "POST", ENDLESS))
         expect("an endless statement", (status, "longer" in message), (503, True))
@@ -493,7 +539,7 @@ def openapi(tools, folder, database):
 
 
 CASES = {"answers": answers, "paging": paging, "completion": completion, "source": source, "several": several, "live": live,
-         "openapi": openapi, "bad_input": bad_input, "strangers": strangers, "limits": limits}
+         "openapi": openapi, "bad_input": bad_input, "strangers": strangers, "limits": limits, "greedy": greedy}
 
 
 def main(name):

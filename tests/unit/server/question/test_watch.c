@@ -2,10 +2,13 @@
 /* Who gets a turn when all are taken. */
 #include "server/question/watch.h"
 
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <unistd.h>
 /* clang-format off: cmocka.h wants the others before it */
 #include <cmocka.h>
 
@@ -46,9 +49,109 @@ static void test_the_abandoned_get_no_turn(void **state)
     watch_stop(watch);
 }
 
+/* Statements of clients leave turns for reports. */
+static void test_statements_leave_turns(void **state)
+{
+    static const bool stays = false;
+    static const bool is_gone = true;
+    struct watched taken[WATCH_QUESTIONS];
+    struct watched late = {.interrupt = do_nothing,
+                           .is_statement = true,
+                           .is_abandoned = is_flag_set,
+                           .client = &is_gone};
+    struct watch *watch;
+
+    (void)state;
+    assert_int_equal(watch_start(&watch, NULL), 0);
+    for (int i = 0; i < WATCH_QUESTIONS; i++) {
+        taken[i] = (struct watched){.interrupt = do_nothing,
+                                    .is_statement = i < WATCH_STATEMENTS,
+                                    .is_abandoned = is_flag_set,
+                                    .client = &stays};
+        if (i == WATCH_STATEMENTS)
+            assert_false(watch_begin(watch, &late));
+        assert_true(watch_begin(watch, &taken[i]));
+    }
+    for (int i = 0; i < WATCH_QUESTIONS; i++)
+        watch_end(watch, &taken[i]);
+    late.client = &stays;
+    assert_true(watch_begin(watch, &late));
+    watch_end(watch, &late);
+    watch_stop(watch);
+}
+
+/* A question whose client takes nothing. */
+struct slow {
+    struct watch *watch;
+    struct watched watched;
+    int64_t waited_ns;
+    atomic_bool is_given_up;
+};
+
+static bool is_given_up(const void *client)
+{
+    return ((const struct slow *)client)->is_given_up;
+}
+
+static int64_t slow_waited_ns(const void *client)
+{
+    return ((const struct slow *)client)->waited_ns;
+}
+
+static void give_up(const void *client)
+{
+    ((struct slow *)(uintptr_t)client)->is_given_up = true;
+}
+
+/* As its writer does when nothing more can be written. */
+static void *end_when_given_up(void *context)
+{
+    struct slow *slow = context;
+
+    while (!slow->is_given_up)
+        (void)usleep(1000);
+    watch_end(slow->watch, &slow->watched);
+    return NULL;
+}
+
+/* Who waits gets the turn of the slowest client, and of no other. */
+static void test_the_slowest_makes_room(void **state)
+{
+    static const bool stays = false;
+    struct slow slow[WATCH_QUESTIONS];
+    struct watched report = {
+        .interrupt = do_nothing, .is_abandoned = is_flag_set, .client = &stays};
+    struct watch *watch;
+    pthread_t thread;
+
+    (void)state;
+    assert_int_equal(watch_start(&watch, NULL), 0);
+    for (int i = 0; i < WATCH_QUESTIONS; i++) {
+        slow[i] = (struct slow){.watch = watch, .waited_ns = i == 5 ? 2 * WATCH_PATIENCE_NS : i};
+        slow[i].watched = (struct watched){.interrupt = do_nothing,
+                                           .is_abandoned = is_given_up,
+                                           .waited_ns = slow_waited_ns,
+                                           .give_up = give_up,
+                                           .client = &slow[i]};
+        assert_true(watch_begin(watch, &slow[i].watched));
+    }
+    assert_int_equal(pthread_create(&thread, NULL, end_when_given_up, &slow[5]), 0);
+    assert_true(watch_begin(watch, &report));
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    for (int i = 0; i < WATCH_QUESTIONS; i++) {
+        assert_int_equal(slow[i].is_given_up, i == 5);
+        if (i != 5)
+            watch_end(watch, &slow[i].watched);
+    }
+    watch_end(watch, &report);
+    watch_stop(watch);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_the_abandoned_get_no_turn)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_the_abandoned_get_no_turn),
+                                       cmocka_unit_test(test_statements_leave_turns),
+                                       cmocka_unit_test(test_the_slowest_makes_room)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
