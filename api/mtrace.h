@@ -11,6 +11,10 @@
  *          what is made of them may be called in handlers, and scopes left by longjmp or an
  *          exception end with the next exit further out.
  * Failure: nothing aborts, errno stays. What cannot be done is counted: mtrace_counters.
+ * Versions: programs work on with any later collector; an older one, with a shorter table, they find
+ *          absent. Structures that are passed by value, and mtrace_tag, stay as they are. Others may get
+ *          members at their ends, so that both sides go by the size that the program knows: it is
+ *          passed along, but for mtrace_event, of which the collector never knows less.
  */
 #ifndef MTRACE_H
 #define MTRACE_H
@@ -103,7 +107,7 @@ struct mtrace_api {
     void (*marker)(const char *text);
     struct mtrace_scope (*phase_begin)(const char *name);
     void (*phase_end)(struct mtrace_scope phase);
-    struct mtrace_counts (*counters)(void);
+    void (*counters)(struct mtrace_counts *ret_counts, size_t size_bytes);
     uint32_t (*pool_create)(const char *name);
     void (*pool_alloc)(uint32_t pool, const void *address, size_t size_bytes);
     void (*pool_resize)(uint32_t pool, const void *old_address, const void *address,
@@ -343,8 +347,10 @@ static inline void mtrace_pool_destroy(uint32_t pool)
 static inline struct mtrace_counts mtrace_counters(void)
 {
     const struct mtrace_api *api = mtrace_found_;
-    struct mtrace_counts none = {0, 0, 0, 0, 0, 0};
-    return __builtin_expect(api != NULL, 0) ? api->counters() : none;
+    struct mtrace_counts counts = {0, 0, 0, 0, 0, 0};
+    if (__builtin_expect(api != NULL, 0))
+        api->counters(&counts, sizeof(counts));
+    return counts;
 }
 
 /* ---- trackers: functions that are called on each event ---- */

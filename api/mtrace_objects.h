@@ -59,21 +59,23 @@ struct mtrace_root {
     mtrace_visit *visit;
 };
 
-/* A part of the table of libmtrace.so. */
+/* A part of the table of libmtrace.so. What the program fills comes with the size that it knows. */
 struct mtrace_objects_api {
     uint32_t size_bytes;
-    bool (*roots_add)(const struct mtrace_root *roots, size_t n_roots);
+    bool (*roots_add)(const struct mtrace_root *roots, size_t n_roots, size_t root_bytes);
     void (*roots_remove)(const void *object);
     struct mtrace_walk *(*walk_new)(void);
     void (*walk_free)(struct mtrace_walk *walk);
     void (*walk_roots)(struct mtrace_walk *walk);
-    void (*walk_object)(struct mtrace_walk *walk, const struct mtrace_root *object);
-    void (*visit)(struct mtrace_visitor *visitor, const struct mtrace_member *member);
+    void (*walk_object)(struct mtrace_walk *walk, const struct mtrace_root *object,
+                        size_t root_bytes);
+    void (*visit)(struct mtrace_visitor *visitor, const struct mtrace_member *member,
+                  size_t member_bytes);
     uint64_t (*walk_total_bytes)(const struct mtrace_walk *walk);
     size_t (*walk_warnings)(const struct mtrace_walk *walk, const char *const **ret_texts);
     int (*walk_print)(const struct mtrace_walk *walk, int fd);
     int (*walk_record)(const struct mtrace_walk *walk, const char *name);
-    uint64_t (*size_of_unique)(const struct mtrace_root *object);
+    uint64_t (*size_of_unique)(const struct mtrace_root *object, size_t root_bytes);
 };
 
 #ifndef MTRACE_TYPES_ONLY
@@ -81,20 +83,38 @@ struct mtrace_objects_api {
 static inline const struct mtrace_objects_api *mtrace_objects_(void)
 {
     const struct mtrace_api *api = mtrace_found_;
-    return __builtin_expect(api != NULL, 0) ? api->objects : NULL;
+    if (__builtin_expect(api == NULL, 1))
+        return NULL;
+    return api->objects->size_bytes >= sizeof(struct mtrace_objects_api) ? api->objects : NULL;
 }
 
 /* ---- what a visitor says about its object ---- */
+
+/* One element, in front of which is nothing. */
+static inline struct mtrace_member mtrace_member_(enum mtrace_member_kind kind, const char *key,
+                                                  size_t size_bytes, const void *first,
+                                                  size_t element_bytes, mtrace_visit *visit)
+{
+    struct mtrace_member member = {kind, key,           NULL,  size_bytes, first, 1,
+                                   1,    element_bytes, visit, NULL,       NULL,  0};
+    return member;
+}
+
+static inline void mtrace_visit_member_(struct mtrace_visitor *visitor,
+                                        const struct mtrace_member *member)
+{
+    const struct mtrace_objects_api *api = mtrace_objects_();
+    if (api)
+        api->visit(visitor, member, sizeof(*member));
+}
 
 /* A member by value. visit NULL: a leaf. */
 static inline void mtrace_visit_field(struct mtrace_visitor *visitor, const char *key,
                                       const void *field, size_t size_bytes, mtrace_visit *visit)
 {
-    const struct mtrace_objects_api *api = mtrace_objects_();
-    struct mtrace_member member = {
-        MTRACE_MEMBER_FIELD, key, NULL, size_bytes, field, 0, 0, 0, visit, NULL, NULL, 0};
-    if (api)
-        api->visit(visitor, &member);
+    struct mtrace_member member =
+        mtrace_member_(MTRACE_MEMBER_FIELD, key, size_bytes, field, size_bytes, visit);
+    mtrace_visit_member_(visitor, &member);
 }
 
 /* A pointer (pointer_bytes of the object) that owns an object of size_bytes in a block of its own. NULL
@@ -103,11 +123,10 @@ static inline void mtrace_visit_unique(struct mtrace_visitor *visitor, const cha
                                        size_t pointer_bytes, const char *type, const void *target,
                                        size_t size_bytes, mtrace_visit *visit)
 {
-    const struct mtrace_objects_api *api = mtrace_objects_();
-    struct mtrace_member member = {MTRACE_MEMBER_UNIQUE, key,   type, pointer_bytes, target, 1, 1,
-                                   size_bytes,           visit, NULL, NULL,          0};
-    if (api)
-        api->visit(visitor, &member);
+    struct mtrace_member member =
+        mtrace_member_(MTRACE_MEMBER_UNIQUE, key, pointer_bytes, target, size_bytes, visit);
+    member.type = type;
+    mtrace_visit_member_(visitor, &member);
 }
 
 /* The same where others may own it, too: it is visited once, and stands on top under its type. */
@@ -115,11 +134,10 @@ static inline void mtrace_visit_shared(struct mtrace_visitor *visitor, const cha
                                        size_t pointer_bytes, const char *type, const void *target,
                                        size_t size_bytes, mtrace_visit *visit)
 {
-    const struct mtrace_objects_api *api = mtrace_objects_();
-    struct mtrace_member member = {MTRACE_MEMBER_SHARED, key,   type, pointer_bytes, target, 1, 1,
-                                   size_bytes,           visit, NULL, NULL,          0};
-    if (api)
-        api->visit(visitor, &member);
+    struct mtrace_member member =
+        mtrace_member_(MTRACE_MEMBER_SHARED, key, pointer_bytes, target, size_bytes, visit);
+    member.type = type;
+    mtrace_visit_member_(visitor, &member);
 }
 
 /* Elements by value. */
@@ -127,40 +145,36 @@ static inline void mtrace_visit_array(struct mtrace_visitor *visitor, const char
                                       const void *first, size_t count, size_t element_bytes,
                                       mtrace_visit *visit)
 {
-    const struct mtrace_objects_api *api = mtrace_objects_();
-    struct mtrace_member member = {MTRACE_MEMBER_ARRAY, key,   NULL, 0,    first, count, count,
-                                   element_bytes,       visit, NULL, NULL, 0};
-    if (api)
-        api->visit(visitor, &member);
+    struct mtrace_member member =
+        mtrace_member_(MTRACE_MEMBER_ARRAY, key, 0, first, element_bytes, visit);
+    member.count = member.capacity = count;
+    mtrace_visit_member_(visitor, &member);
 }
 
-/* A pointer that owns a block of `capacity` elements, of which the first `count` are used; the others are
- * `unused_capacity`. header_bytes: what pointer, count and capacity take in the object. */
-static inline void mtrace_visit_vector(struct mtrace_visitor *visitor, const char *key,
-                                       size_t header_bytes, const char *type, const void *first,
-                                       size_t count, size_t capacity, size_t element_bytes,
-                                       mtrace_visit *visit)
-{
-    const struct mtrace_objects_api *api = mtrace_objects_();
-    struct mtrace_member member = {
-        MTRACE_MEMBER_VECTOR, key,   type, header_bytes, first, count, capacity,
-        element_bytes,        visit, NULL, NULL,         0};
-    if (api)
-        api->visit(visitor, &member);
-}
-
-/* The same of which elements from number `start` on are used. */
+/* A pointer that owns a block of `capacity` elements, of which `count` from number `start` on are used; the
+ * others are `unused_capacity`. header_bytes: what pointer, count and capacity take in the object. */
 static inline void mtrace_visit_window(struct mtrace_visitor *visitor, const char *key,
                                        size_t header_bytes, const char *type, const void *first,
                                        size_t start, size_t count, size_t capacity,
                                        size_t element_bytes, mtrace_visit *visit)
 {
-    const struct mtrace_objects_api *api = mtrace_objects_();
-    struct mtrace_member member = {
-        MTRACE_MEMBER_VECTOR, key,   type, header_bytes, first, count, capacity,
-        element_bytes,        visit, NULL, NULL,         start};
-    if (api)
-        api->visit(visitor, &member);
+    struct mtrace_member member =
+        mtrace_member_(MTRACE_MEMBER_VECTOR, key, header_bytes, first, element_bytes, visit);
+    member.type = type;
+    member.start = start;
+    member.count = count;
+    member.capacity = capacity;
+    mtrace_visit_member_(visitor, &member);
+}
+
+/* The same of which the first ones are used. */
+static inline void mtrace_visit_vector(struct mtrace_visitor *visitor, const char *key,
+                                       size_t header_bytes, const char *type, const void *first,
+                                       size_t count, size_t capacity, size_t element_bytes,
+                                       mtrace_visit *visit)
+{
+    mtrace_visit_window(visitor, key, header_bytes, type, first, 0, count, capacity, element_bytes,
+                        visit);
 }
 
 /* The same of which slots here and there are used, as of a map by hashes. */
@@ -169,23 +183,22 @@ static inline void mtrace_visit_table(struct mtrace_visitor *visitor, const char
                                       size_t n_slots, size_t slot_bytes,
                                       bool (*is_used)(const void *slot), mtrace_visit *visit)
 {
-    const struct mtrace_objects_api *api = mtrace_objects_();
-    struct mtrace_member member = {
-        MTRACE_MEMBER_TABLE, key,   type,    header_bytes, slots, n_slots, n_slots,
-        slot_bytes,          visit, is_used, NULL,         0};
-    if (api)
-        api->visit(visitor, &member);
+    struct mtrace_member member =
+        mtrace_member_(MTRACE_MEMBER_TABLE, key, header_bytes, slots, slot_bytes, visit);
+    member.type = type;
+    member.count = member.capacity = n_slots;
+    member.is_used = is_used;
+    mtrace_visit_member_(visitor, &member);
 }
 
 /* A member that is not looked into, and why: its lock is busy, nobody knows its type. A warning. */
 static inline void mtrace_visit_opaque(struct mtrace_visitor *visitor, const char *key,
                                        size_t size_bytes, const char *why)
 {
-    const struct mtrace_objects_api *api = mtrace_objects_();
-    struct mtrace_member member = {
-        MTRACE_MEMBER_OPAQUE, key, NULL, size_bytes, NULL, 0, 0, 0, NULL, NULL, why, 0};
-    if (api)
-        api->visit(visitor, &member);
+    struct mtrace_member member =
+        mtrace_member_(MTRACE_MEMBER_OPAQUE, key, size_bytes, NULL, 0, NULL);
+    member.why = why;
+    mtrace_visit_member_(visitor, &member);
 }
 
 /* ---- roots ---- */
@@ -197,7 +210,7 @@ static inline bool mtrace_root_register(const char *name, const void *object, si
 {
     const struct mtrace_objects_api *api = mtrace_objects_();
     struct mtrace_root root = {name, object, size_bytes, visit};
-    return api ? api->roots_add(&root, 1) : false;
+    return api ? api->roots_add(&root, 1, sizeof(root)) : false;
 }
 
 static inline void mtrace_root_unregister(const void *object)
@@ -225,7 +238,7 @@ __attribute__((weak, visibility("hidden"), constructor(102))) void mtrace_add_ro
     const struct mtrace_objects_api *api = mtrace_objects_();
     size_t n = (size_t)(__stop_mtrace_roots - __start_mtrace_roots);
     if (api && n > 0)
-        (void)api->roots_add(__start_mtrace_roots, n);
+        (void)api->roots_add(__start_mtrace_roots, n, sizeof(*__start_mtrace_roots));
 }
 
 __attribute__((weak, visibility("hidden"), destructor(102))) void mtrace_remove_roots_(void)
@@ -264,7 +277,7 @@ static inline void mtrace_walk_object(struct mtrace_walk *walk, const char *name
 {
     struct mtrace_root root = {name, object, size_bytes, visit};
     if (walk)
-        mtrace_objects_()->walk_object(walk, &root);
+        mtrace_objects_()->walk_object(walk, &root, sizeof(root));
 }
 
 /* As declared, over all nodes. */
@@ -301,7 +314,7 @@ static inline uint64_t mtrace_size_of_unique(const void *object, size_t size_byt
 {
     const struct mtrace_objects_api *api = mtrace_objects_();
     struct mtrace_root root = {"", object, size_bytes, visit};
-    return api ? size_bytes + api->size_of_unique(&root) : size_bytes;
+    return api ? size_bytes + api->size_of_unique(&root, sizeof(root)) : size_bytes;
 }
 
 /* The same without the object itself. absent: 0 */
@@ -310,7 +323,7 @@ static inline uint64_t mtrace_size_of_unique_allocated_data(const void *object, 
 {
     const struct mtrace_objects_api *api = mtrace_objects_();
     struct mtrace_root root = {"", object, size_bytes, visit};
-    return api ? api->size_of_unique(&root) : 0;
+    return api ? api->size_of_unique(&root, sizeof(root)) : 0;
 }
 
 #endif

@@ -6,18 +6,40 @@
 #include "collector/record/object_walk.h"
 #include "collector/record/state.h"
 
+#include <string.h>
+
 /* Also where a log is not written yet: recording may be switched on later. */
 static bool is_present(void)
 {
     return lifecycle_is_ready() && (state_is_recording() || !state_is_off());
 }
 
-static bool roots_add(const struct mtrace_root *roots, size_t n_roots)
+/* A structure as the program knows it: a later version of it may have more members, which are zero here. */
+static void read_known(void *ret, size_t ret_bytes, const void *known, size_t known_bytes)
 {
+    const size_t both_bytes = known_bytes < ret_bytes ? known_bytes : ret_bytes;
+
+    memset(ret, 0, ret_bytes);
+    memcpy(ret, known, both_bytes);
+}
+
+static struct mtrace_root root_of(const void *known, size_t known_bytes)
+{
+    struct mtrace_root root;
+
+    read_known(&root, sizeof(root), known, known_bytes);
+    return root;
+}
+
+static bool roots_add(const struct mtrace_root *roots, size_t n_roots, size_t root_bytes)
+{
+    const unsigned char *known = (const unsigned char *)roots;
     bool all = true;
 
-    for (size_t i = 0; i < n_roots; i++)
-        all &= object_roots_add(&roots[i]);
+    for (size_t i = 0; i < n_roots; i++, known += root_bytes) {
+        struct mtrace_root root = root_of(known, root_bytes);
+        all &= object_roots_add(&root);
+    }
     return all;
 }
 
@@ -37,6 +59,23 @@ static void walk_roots(struct mtrace_walk *walk)
     }
 }
 
+static void walk_object(struct mtrace_walk *walk, const struct mtrace_root *object,
+                        size_t root_bytes)
+{
+    const struct mtrace_root root = root_of(object, root_bytes);
+
+    object_walk_object(walk, &root);
+}
+
+static void visit(struct mtrace_visitor *visitor, const struct mtrace_member *known,
+                  size_t member_bytes)
+{
+    struct mtrace_member member;
+
+    read_known(&member, sizeof(member), known, member_bytes);
+    object_walk_visit(visitor, &member);
+}
+
 static size_t walk_warnings(const struct mtrace_walk *walk, const char *const **ret_texts)
 {
     if (ret_texts)
@@ -50,14 +89,14 @@ static int walk_record(const struct mtrace_walk *walk, const char *name)
     return object_walk_record(walk, name);
 }
 
-static uint64_t size_of_unique(const struct mtrace_root *object)
+static uint64_t size_of_unique(const struct mtrace_root *object, size_t root_bytes)
 {
     struct mtrace_walk *walk = is_present() ? object_walk_new(true) : NULL;
     uint64_t bytes;
 
     if (!walk)
         return 0;
-    object_walk_object(walk, object);
+    walk_object(walk, object, root_bytes);
     bytes = walk->unique_bytes;
     object_walk_free(walk);
     return bytes;
@@ -70,8 +109,8 @@ const struct mtrace_objects_api api_objects = {
     .walk_new = walk_new,
     .walk_free = object_walk_free,
     .walk_roots = walk_roots,
-    .walk_object = object_walk_object,
-    .visit = object_walk_visit,
+    .walk_object = walk_object,
+    .visit = visit,
     .walk_total_bytes = object_walk_total_bytes,
     .walk_warnings = walk_warnings,
     .walk_print = object_walk_print,

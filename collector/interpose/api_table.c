@@ -20,6 +20,7 @@
 #include "common/attr.h"
 
 #include <errno.h>
+#include <string.h>
 
 /* Asked in this order, as a fork child learns by the first question what it is. */
 static bool is_present(void)
@@ -159,16 +160,25 @@ static int report(const char *question, int fd)
 /* ---- the table ---------------------------------------------------------------------------------
  */
 
-static struct mtrace_counts counters(void)
+static struct mtrace_counts count_all(void)
 {
-    struct mtrace_counts counters = groups_counters();
+    struct mtrace_counts counts = groups_counters();
 
-    counters.untold = trackers_count_untold() + known_blocks_count_lost();
+    counts.untold = trackers_count_untold() + known_blocks_count_lost();
     if (!lifecycle_is_ready() || !state_is_recording())
-        return counters;
+        return counts;
     for (unsigned i = 0; i < LOG_DROP_REASONS; i++)
-        counters.dropped += atomic_load_explicit(&segment_log()->dropped[i], memory_order_relaxed);
-    return counters;
+        counts.dropped += atomic_load_explicit(&segment_log()->dropped[i], memory_order_relaxed);
+    return counts;
+}
+
+/* What the program's structure has room for. */
+static void counters(struct mtrace_counts *ret_counts, size_t size_bytes)
+{
+    const struct mtrace_counts counts = count_all();
+
+    memset(ret_counts, 0, size_bytes);
+    memcpy(ret_counts, &counts, size_bytes < sizeof(counts) ? size_bytes : sizeof(counts));
 }
 
 extern const struct mtrace_api mtrace_api_1;

@@ -199,6 +199,7 @@ OBJECT_CASES = {"v1_v3_v7_v8_v14_every_call": "every_call", "v2_shared": "shared
                 "v6_v10_size_of_unique": "unique", "v9_arena": "arena", "v11_busy": "busy", "v12_not_called": "not_called", "v15_twice": "twice",
                 "object_many_roots": "many_roots", "object_cycles": "cycles", "object_growth": "growth", "objects_of_a_crowd": "crowd"}
 CASES |= {name: Case(["objects", part], end=("exit", 0), least_events=2) for name, part in OBJECT_CASES.items()}
+CASES |= {"other_versions": Case(["other_versions"], least_events=2, end=("exit", 0))}
 CASES |= {"objects_of_cxx": plain("containers"), "objects_of_sqlite": plain("sqlite_memory")}
 CASES |= {"v9_pool_in_child": Case(["pools", "late"], options=["--follow-children"], end=("exit", 0))}
 CASES |= {"charging_server": plain("charging_server")}

@@ -221,7 +221,7 @@ static void visit_wrong(struct mtrace_visitor *visitor, const void *object)
     mtrace_visit_array(visitor, "impossible", object, SIZE_MAX / 2, 16, NULL);
     mtrace_visit_vector(visitor, "overfull", 0, "element", holder->p + 100, 7, 3, 4, NULL);
     if (mtrace_objects_())
-        mtrace_objects_()->visit(visitor, &unknown);
+        mtrace_objects_()->visit(visitor, &unknown, sizeof(unknown));
 }
 
 /* Three of itself in itself: each level would have three times as many as the one above. */

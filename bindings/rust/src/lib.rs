@@ -34,6 +34,7 @@ pub use table::Counters;
 pub use trackers::{Event, EventKind, Tracker};
 
 use std::io;
+use std::mem::size_of;
 use std::os::unix::io::{AsFd, AsRawFd};
 
 const ENOTCONN: i32 = 107;
@@ -76,7 +77,12 @@ pub fn marker(text: &str) {
 /// What went wrong or was left out, of this process so far. absent: all zero
 #[inline]
 pub fn counters() -> Counters {
-    table::get().map_or_else(Counters::default, |table| unsafe { (table.counters)() })
+    let mut counters = Counters::default();
+    if let Some(table) = table::get() {
+        // SAFETY: no more is written than the size that is known here.
+        unsafe { (table.counters)(&mut counters, size_of::<Counters>()) }
+    }
+    counters
 }
 
 /// A named time of the whole process, up to the end of this value, in whichever thread. Phases may overlap.

@@ -73,7 +73,7 @@ pub(crate) struct Table {
     pub marker: unsafe extern "C" fn(*const c_char),
     pub phase_begin: unsafe extern "C" fn(*const c_char) -> RawScope,
     pub phase_end: unsafe extern "C" fn(RawScope),
-    pub counters: unsafe extern "C" fn() -> Counters,
+    pub counters: unsafe extern "C" fn(*mut Counters, usize),
     pub pool_create: unsafe extern "C" fn(*const c_char) -> u32,
     pub pool_alloc: unsafe extern "C" fn(u32, *const c_void, usize),
     pub pool_resize: unsafe extern "C" fn(u32, *const c_void, *const c_void, usize),
