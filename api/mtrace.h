@@ -258,7 +258,7 @@ static inline void mtrace_inherit_groups(bool on)
 /* ---- when ---- */
 
 /* Of the whole process. While it is off no allocation is recorded, but the ends of recorded blocks
- * are: live figures never drift. */
+ * are, and their changes of size: live figures never drift. */
 static inline void mtrace_tracking(bool on)
 {
     const struct mtrace_api *api = mtrace_found_;

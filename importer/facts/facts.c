@@ -483,6 +483,17 @@ static int pool_event(struct facts *facts, const struct event *event, struct err
     return 0;
 }
 
+static void tracing_event(struct facts *facts, const struct event *event)
+{
+    struct pairing_process *process = pairing_process_get(facts->pairing, event->process);
+
+    process->is_untraced = event->value == 0;
+    if (event->value == 0) {
+        process->has_untracked_blocks = true;
+        facts->processes[event->process].was_untraced = true;
+    }
+}
+
 static MTRACE_COLD int rare_event(struct facts *facts, const struct event *event, struct error *err)
 {
     switch (event->kind) {
@@ -497,10 +508,7 @@ static MTRACE_COLD int rare_event(struct facts *facts, const struct event *event
     case EVENT_BRK:
         return break_moved(facts, event, err);
     case EVENT_TRACING:
-        if (event->value == 0) {
-            pairing_process_get(facts->pairing, event->process)->has_untracked_blocks = true;
-            facts->processes[event->process].was_untraced = true;
-        }
+        tracing_event(facts, event);
         return 0;
     case EVENT_LOST:
     case EVENT_MOVE:

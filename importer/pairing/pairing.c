@@ -460,8 +460,11 @@ static int on_realloc_end(struct pairing *pairing, const struct event *event, st
 {
     struct open_realloc open = take_open(pairing, event->pair);
 
+    if (open.old_id == 0
+        && (event->address == 0 || pairing->processes[event->process].traits.is_untraced))
+        return 0;
     if (open.old_id == 0)
-        return event->address ? give_birth(pairing, event, 0, NULL, err) : 0;
+        return give_birth(pairing, event, 0, NULL, err);
     struct chain *chain = &pairing->chains[open.chain];
     if (event->address == 0) {
         chain_free(pairing, open.chain);

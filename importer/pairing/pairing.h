@@ -131,6 +131,8 @@ struct pairing_process {
     bool is_forked;            /* unknown blocks are inherited ones */
     bool has_untracked_blocks; /* unknown blocks are those: traced late, not always, or not all */
     bool has_lost_events;      /* dropped, or in a part of the log that cannot be read */
+    bool
+        is_untraced; /* now: a block that is resized and unknown was not recorded, and is not from here on */
     bool ended_in_exec;
 };
 

@@ -207,28 +207,31 @@ static void untracked(void)
     expect("freed_in.untracked", OWN_BYTES(20));
 }
 
-/* T9: off and on again; blocks that are freed meanwhile do not stay live. */
+/* T9: off and on again; blocks that are freed meanwhile do not stay live, those that are resized stay what they were. */
 static void switching(void)
 {
     uint32_t group = mtrace_group_intern("group", NULL, 0);
     struct mtrace_scope scope = mtrace_enter(group);
     void *across = malloc(OWN_BYTES(1));
+    void *resized = malloc(OWN_BYTES(3));
     void *unseen;
     bool is_present = mtrace_present();
     unsigned n_wrong = mtrace_is_tracking() != is_present;
 
     mtrace_tracking(false);
     n_wrong += mtrace_is_tracking();
-    unseen = malloc(OWN_BYTES(100));
+    unseen = realloc(keep(malloc(OWN_BYTES(100))), OWN_BYTES(200));
     free(keep(across));
+    resized = realloc(keep(resized), OWN_BYTES(30));
     mtrace_tracking(true);
     n_wrong += mtrace_is_tracking() != is_present;
     free(keep(unseen));
     keep(malloc(OWN_BYTES(2)));
+    keep(resized);
     mtrace_exit(scope);
     expect("wrong_answers", n_wrong);
-    expect("group_bytes.group", OWN_BYTES(1) + OWN_BYTES(2));
-    expect("group_leaked.group", OWN_BYTES(2));
+    expect("group_bytes.group", OWN_BYTES(1) + OWN_BYTES(2) + OWN_BYTES(3) + OWN_BYTES(30));
+    expect("group_leaked.group", OWN_BYTES(2) + OWN_BYTES(30));
     expect("untracked_frees", 1);
 }
 
