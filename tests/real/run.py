@@ -162,19 +162,20 @@ def to_its_end(place, argv, names, prefixes=(), options=()):
 
 
 def beside_others(place, argv, database, share):
-    """Of a program that does the same each time: heaptrack counts as many calls, but for the few that differ from run to run, and memcheck, whose processor is another, nearly as many."""
+    """heaptrack counts as many calls, but for those that differ from run to run, and memcheck, whose processor is another, nearly as many."""
     have("valgrind", "valgrind")
     have("heaptrack", "heaptrack")
     ours = dict(zip(("allocations", "frees", "allocated_bytes"), database.rows(
         "SELECT sum(allocated_blocks), sum(freed_blocks), sum(allocated_bytes) FROM backtrace_totals")[0]))
-    for name, theirs, allowed in (("heaptrack", harness.heaptrack_totals(argv, place, {}), 0.002), ("valgrind", harness.valgrind_totals(argv, place, {}), share)):
+    for name, theirs, allowed in (("heaptrack", harness.heaptrack_totals(argv, place, {}), 0.02), ("valgrind", harness.valgrind_totals(argv, place, {}), share)):
         for figure in sorted(ours.keys() & theirs.keys()):
             print(f"{figure}: ours {ours[figure]}, {name}'s {theirs[figure]}")
             expect(abs(ours[figure] - theirs[figure]) <= allowed * theirs[figure] + 1, f"{figure}: ours {ours[figure]}, {name}'s {theirs[figure]}")
 
 
 def ffmpeg(place):
-    """Without threads of its own it does the same each time. What the processor can do decides which libraries and functions run."""
+    """Without threads of its own it does the same each time, but for a constructor of libhwy, which measures how fine the clock is and
+    allocates for each of its tries. What the processor can do decides which libraries and functions run."""
     argv = [have("ffmpeg", "ffmpeg"), "-v", "error", "-threads", "1", "-filter_threads", "1", "-filter_complex_threads", "1", "-f", "lavfi", "-i",
             "testsrc=duration=1:size=64x64", "-threads", "1", "-f", "framemd5", "-"]
     database = to_its_end(place, argv, {"av_malloc", "av_frame_alloc", "avfilter_graph_config", "av_read_frame"})
