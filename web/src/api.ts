@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // api: what the server is asked. Every answer is that of mtrace-query --json: an array of rows under SQL's column names.
 
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import type { Parameter } from "./address";
 
 export type Cell = string | number | null;
@@ -124,29 +124,27 @@ function useChanges(): number {
   return seen;
 }
 
+const NOTHING: Answer<never> = { data: undefined, error: undefined, isLoading: false };
+
 // The answer to the address; asked anew when that changes, or the recording does, and the former request is ended. null: nothing is asked.
+// An answer knows what it answers: what is shown between a change of address and the next effect is never taken for the new one's.
 function useAnswer<T>(address: string | null, take: (address: string, init: RequestInit) => Promise<T>, recording = ""): Answer<T> {
-  const [answer, setAnswer] = useState<Answer<T>>({ data: undefined, error: undefined, isLoading: address !== null });
+  const question = `${recording} ${address}`;
+  const [answer, setAnswer] = useState<Answer<T> & { question: string }>({ ...NOTHING, question: "" });
   const seen = useChanges();
-  const asked = useRef("");
   useEffect(() => {
-    if (address === null) {
-      setAnswer({ data: undefined, error: undefined, isLoading: false });
-      return undefined;
-    }
+    if (address === null) return undefined;
     const control = new AbortController();
-    const isAnother = asked.current !== `${recording} ${address}`;
-    asked.current = `${recording} ${address}`;
-    if (isAnother) setAnswer((former) => ({ data: former.data, error: undefined, isLoading: true }));
     take(address, { signal: control.signal }).then(
-      (data) => setAnswer({ data, error: undefined, isLoading: false }),
+      (data) => setAnswer({ ...NOTHING, data, question }),
       (reason: Error) => {
-        if (reason.name !== "AbortError") setAnswer({ data: undefined, error: reason.message, isLoading: false });
+        if (reason.name !== "AbortError") setAnswer({ ...NOTHING, error: reason.message, question });
       },
     );
     return () => control.abort();
   }, [address, recording, seen]);
-  return answer;
+  if (address === null) return NOTHING;
+  return answer.question === question ? answer : { ...NOTHING, data: answer.data, isLoading: true };
 }
 
 export function useJson<T>(address: string | null): Answer<T> {

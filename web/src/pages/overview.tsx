@@ -146,16 +146,16 @@ export function Overview({ address, recording }: PageProps) {
   const ask = (command: string, count = "1") => useRows(process ? address.recording : "", command, [["count", count], ...one]);
   const summary = ask("summary");
   const first = summary.data?.[0];
-  const notes = useRows(address.recording, "notes", []).data ?? [];
+  const notes = useRows(address.recording, "notes", []);
   const pinning = useSql(address.recording, process ? pinningStatement(number(process, "process_id")) : null);
   const answers = { leaks: ask("leaks", "100"), growth: ask("growth"), temporary: ask("temporary"), peak: ask("peak"), pinning, fragmentation: ask("fragmentation", "0"), reallocs: ask("reallocs") };
   if (!process) return <Notice answer={processes.answer} empty="no such process" />;
   const rows = Object.fromEntries(Object.entries(answers).map(([name, answer]) => [name, answer.data ?? []])) as Record<keyof typeof answers, Row[]>;
   const shown = ofShown(address, processes);
   return (
-    <div class="overview" aria-busy={summary.isLoading || Object.values(answers).some((answer) => answer.isLoading)}>
+    <div class="overview" aria-busy={summary.isLoading || notes.isLoading || Object.values(answers).some((answer) => answer.isLoading)}>
       <ShownProcess address={address} processes={processes} />
-      <Notes rows={notes} />
+      <Notes rows={notes.data ?? []} />
       {first ? <Facts summary={first} recording={recording} /> : <Notice answer={summary} />}
       {first && <Findings findings={findingsOf(shown, first, rows)} />}
       <Curves address={shown} process={process} />
