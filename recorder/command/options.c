@@ -94,8 +94,8 @@ static const struct argp_option option_table[] = {
 
     {NULL, 0, NULL, 0, "Size of the log:", 4},
     {"cull-temporary", KEY_CULL, "MS", 0,
-     "Leave out blocks that a thread frees within MS milliseconds; totals stay exact, a peak is a "
-     "lower bound",
+     "Leave out blocks that a thread frees within MS milliseconds; what was allocated, freed and "
+     "leaked stays exact, a peak is a lower bound, what was temporary an estimate",
      0},
     {"no-compress", KEY_NO_COMPRESS, NULL, 0, "Store events as they are", 0},
     {"max-live", KEY_MAX_LIVE, "SIZE", 0,
