@@ -20,8 +20,13 @@ namespace mtrace {
 /* Whom memory is charged to. */
 class group {
   public:
-    constexpr group() noexcept : id_(MTRACE_GROUP_ROOT) {}
-    explicit constexpr group(uint32_t id) noexcept : id_(id) {}
+    constexpr group() noexcept : id_(MTRACE_GROUP_ROOT)
+    {
+    }
+
+    explicit constexpr group(uint32_t id) noexcept : id_(id)
+    {
+    }
 
     /* A new one each time. */
     static group make(const char *name, std::initializer_list<mtrace_tag> tags = {}) noexcept
@@ -35,16 +40,36 @@ class group {
         return group(mtrace_group_intern(name, tags.begin(), tags.size()));
     }
 
-    static constexpr group untracked() noexcept { return group(MTRACE_GROUP_UNTRACKED); }
-    static group current() noexcept { return group(mtrace_current_group()); }
+    static constexpr group untracked() noexcept
+    {
+        return group(MTRACE_GROUP_UNTRACKED);
+    }
 
-    constexpr uint32_t id() const noexcept { return id_; }
+    static group current() noexcept
+    {
+        return group(mtrace_current_group());
+    }
+
+    constexpr uint32_t id() const noexcept
+    {
+        return id_;
+    }
 
     /* From now on the block is charged to this group. */
-    bool take(void *block) const noexcept { return mtrace_move(block, id_); }
+    bool take(void *block) const noexcept
+    {
+        return mtrace_move(block, id_);
+    }
 
-    friend constexpr bool operator==(group a, group b) noexcept { return a.id_ == b.id_; }
-    friend constexpr bool operator!=(group a, group b) noexcept { return a.id_ != b.id_; }
+    friend constexpr bool operator==(group a, group b) noexcept
+    {
+        return a.id_ == b.id_;
+    }
+
+    friend constexpr bool operator!=(group a, group b) noexcept
+    {
+        return a.id_ != b.id_;
+    }
 
   private:
     uint32_t id_;
@@ -53,9 +78,14 @@ class group {
 /* What was entered where it was captured, to be entered elsewhere. */
 class context {
   public:
-    context() noexcept : context_(mtrace_context_capture()) {}
+    context() noexcept : context_(mtrace_context_capture())
+    {
+    }
 
-    const mtrace_context &get() const noexcept { return context_; }
+    const mtrace_context &get() const noexcept
+    {
+        return context_;
+    }
 
   private:
     mtrace_context context_;
@@ -64,7 +94,10 @@ class context {
 /* What is allocated until its end is charged to a group. */
 class scope {
   public:
-    explicit scope(group of) noexcept : scope_(mtrace_enter(of.id())), is_open_(true) {}
+    explicit scope(group of) noexcept : scope_(mtrace_enter(of.id())), is_open_(true)
+    {
+    }
+
     explicit scope(const context &of) noexcept
         : scope_(mtrace_context_adopt(of.get())), is_open_(true)
     {
@@ -79,7 +112,10 @@ class scope {
     scope &operator=(const scope &) = delete;
     scope &operator=(scope &&) = delete;
 
-    ~scope() { exit(); }
+    ~scope()
+    {
+        exit();
+    }
 
     void exit() noexcept
     {
@@ -96,7 +132,9 @@ class scope {
 /* A named time of the process. */
 class phase {
   public:
-    explicit phase(const char *name) noexcept : phase_(mtrace_phase_begin(name)), is_open_(true) {}
+    explicit phase(const char *name) noexcept : phase_(mtrace_phase_begin(name)), is_open_(true)
+    {
+    }
 
     phase(phase &&other) noexcept : phase_(other.phase_), is_open_(other.is_open_)
     {
@@ -107,7 +145,10 @@ class phase {
     phase &operator=(const phase &) = delete;
     phase &operator=(phase &&) = delete;
 
-    ~phase() { end(); }
+    ~phase()
+    {
+        end();
+    }
 
     void end() noexcept
     {
@@ -134,6 +175,6 @@ template <class Function> auto untracked(Function &&function) -> decltype(functi
     return charge(group::untracked(), std::forward<Function>(function));
 }
 
-} // namespace mtrace
+}  // namespace mtrace
 
 #endif

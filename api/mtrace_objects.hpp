@@ -4,8 +4,10 @@
  *
  * Model:   a type of the program's own has a member `void visit_members(mtrace::place place) const` that calls
  *          place.field(key, member) for each; containers, pointers and pairs of such types are known. What has no
- *          visitor is a leaf. Lists, maps, sets, hash tables, deques and shared_ptr are read as libstdc++ lays them out; with
- *          another library (libc++) these are leaves, too: what they own is claimed by nobody, and nothing else instead.
+ *          visitor is a leaf, as std::any and std::function are: nobody knows what they hold. Lists, maps, sets, hash
+ *          tables, deques, shared_ptr and weak_ptr are read as libstdc++ lays them out, with any allocator of plain
+ *          pointers; with another library (libc++) these are leaves, too: what they own is claimed by nobody, and
+ *          nothing else instead. Of what has no size, void and types that are not complete, a block counts as one byte.
  * Threads, signals and failure are those of mtrace_objects.h; nothing throws.
  */
 #ifndef MTRACE_OBJECTS_HPP
@@ -15,6 +17,7 @@
 #include "mtrace_objects.h"
 
 #include <array>
+#include <cstdint>
 #include <cstring>
 #include <deque>
 #include <forward_list>
@@ -22,7 +25,9 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <queue>
 #include <set>
+#include <stack>
 #include <string>
 #include <tuple>
 #include <type_traits>
@@ -63,6 +68,19 @@ template <class T> const char *type_name() noexcept
     return name.bytes;
 }
 
+/* Of types without a size one byte: the block they are in is the recording's. */
+template <class T, class = void> struct bytes_of {
+    static constexpr std::size_t value = 1;
+};
+
+template <class T> struct bytes_of<T, std::void_t<decltype(sizeof(T))>> {
+    static constexpr std::size_t value = sizeof(T);
+};
+
+template <> struct bytes_of<void> { /* GNU C++ has a size for it */
+    static constexpr std::size_t value = 1;
+};
+
 /* Where an object's members are named. */
 class place {
   public:
@@ -97,10 +115,10 @@ template <class T> void visit_object(mtrace_visitor *visitor, const void *object
 /* NULL of leaves. */
 template <class T> constexpr mtrace_visit *visit_of() noexcept
 {
-    if constexpr (object_traits<T>::is_leaf)
+    if constexpr (object_traits<std::remove_cv_t<T>>::is_leaf)
         return nullptr;
     else
-        return &visit_object<T>;
+        return &visit_object<std::remove_cv_t<T>>;
 }
 
 template <class T> void place::field(const char *key, const T &member) const
@@ -119,7 +137,7 @@ template <class T> void place::unique(const char *key, const T *target) const
 template <class T, class> struct object_traits {
     static constexpr bool is_leaf = true;
 
-    static void visit(place, const T &)
+    template <class Any> static void visit(place, const Any &)
     {
     }
 };
@@ -236,9 +254,95 @@ template <class T, class D> struct object_traits<std::unique_ptr<T, D>> {
 
     static void visit(place at, const std::unique_ptr<T, D> &pointer)
     {
-        mtrace_visit_unique(at.get(), "to", sizeof(pointer), type_name<T>(), pointer.get(),
-                            sizeof(T), visit_of<T>());
+        const void *target = nullptr;
+
+        if constexpr (std::is_pointer_v<typename std::unique_ptr<T, D>::pointer>)
+            target = pointer.get();
+        else if (pointer)
+            target = std::addressof(*pointer);
+        mtrace_visit_unique(at.get(), "to", sizeof(pointer), type_name<T>(), target,
+                            bytes_of<T>::value, visit_of<T>());
     }
+};
+
+/* How many elements there are stands before the first one, if something is to be done at their end. */
+template <class T> struct array_block {
+    static constexpr std::size_t before = alignof(T) > sizeof(std::size_t) ? alignof(T)
+                                                                           : sizeof(std::size_t);
+
+    static const char *start(const T *first) noexcept
+    {
+        return reinterpret_cast<const char *>(first) - before;
+    }
+
+    static std::size_t count(const void *start) noexcept
+    {
+        std::size_t n = 0;
+
+        std::memcpy(&n, static_cast<const char *>(start) + before - sizeof(n), sizeof(n));
+        return n;
+    }
+
+    static void visit(mtrace_visitor *visitor, const void *start)
+    {
+        mtrace_visit_array(visitor, "elements", static_cast<const char *>(start) + before,
+                           count(start), sizeof(T), visit_of<T>());
+    }
+};
+
+/* Without that one element is declared of how many there may be: such own nothing. */
+template <class T, class D> struct object_traits<std::unique_ptr<T[], D>> {
+    static constexpr bool is_leaf = false;
+
+    static void visit(place at, const std::unique_ptr<T[], D> &pointer)
+    {
+        using block = array_block<T>;
+        constexpr bool is_counted =
+            std::is_same_v<D, std::default_delete<T[]>> && !std::is_trivially_destructible_v<T>;
+
+        if (!pointer)
+            return;
+        if constexpr (is_counted)
+            mtrace_visit_unique(
+                at.get(), "to", sizeof(pointer), type_name<T[]>(), block::start(pointer.get()),
+                block::before + block::count(block::start(pointer.get())) * sizeof(T),
+                &block::visit);
+        else
+            mtrace_visit_unique(at.get(), "to", sizeof(pointer), type_name<T[]>(),
+                                std::addressof(pointer[0]), sizeof(T), nullptr);
+    }
+};
+
+/* ---- made of a container ---- */
+
+template <class Adaptor> struct adaptor_traits {
+    using container = typename Adaptor::container_type;
+    static constexpr bool is_leaf = object_traits<container>::is_leaf;
+
+    static void visit(place at, const Adaptor &adaptor)
+    {
+        struct opened : Adaptor { /* whose container is protected */
+
+            static const container &of(const Adaptor &adaptor)
+            {
+                return adaptor.*(&opened::c);
+            }
+        };
+
+        at.field("container", opened::of(adaptor));
+    }
+};
+
+template <class T, class C>
+struct object_traits<std::stack<T, C>> : adaptor_traits<std::stack<T, C>> {
+};
+
+template <class T, class C>
+struct object_traits<std::queue<T, C>> : adaptor_traits<std::queue<T, C>> {
+};
+
+template <class T, class C, class L>
+struct object_traits<std::priority_queue<T, C, L>> : adaptor_traits<std::priority_queue<T, C, L>> {
 };
 
 /* ---- blocks with something before the value ---- */
@@ -317,23 +421,48 @@ template <class K, class C, class A>
 struct object_traits<std::multiset<K, C, A>> : tree_traits<std::multiset<K, C, A>> {
 };
 
-/* The buckets are the first word of the table; a single one lies within it. */
+/* What the object has where these words stand in it, as the last ones of their kind; n: before them. Functions and
+ * allocators that have a state lie in front of all. */
+template <class Object, std::size_t n_words, std::size_t n_known>
+bool find_words(const Object &object, const std::uintptr_t (&known)[n_known], std::size_t before,
+                std::uintptr_t (&ret)[n_words]) noexcept
+{
+    const char *bytes = reinterpret_cast<const char *>(&object);
+    constexpr std::size_t word = sizeof(std::uintptr_t);
+
+    for (std::size_t at = sizeof(object) / word; at-- > 0;) {
+        if (at < before || (at + n_known) * word > sizeof(object)
+            || std::memcmp(bytes + at * word, known, sizeof(known)) != 0)
+            continue;
+        std::memcpy(ret, bytes + (at - before) * word, sizeof(ret));
+        return true;
+    }
+    return false;
+}
+
+/* In it: buckets (a single one lies within it), how many, the first node, how many. */
 template <class Table, class K, class H> struct table_traits {
     static constexpr bool is_leaf = false;
 
     static void visit(place at, const Table &table)
     {
+        using value = typename Table::value_type;
         constexpr std::size_t hash_words = std::__cache_default<K, H>::value ? 1 : 0;
-        const char *buckets = nullptr;
+        constexpr std::size_t offset = round_up(sizeof(void *), alignof(value));
+        const std::uintptr_t first =
+            table.empty() ? 0 : reinterpret_cast<std::uintptr_t>(&*table.begin()) - offset;
+        const std::uintptr_t known[3] = {table.bucket_count(), first, table.size()};
+        std::uintptr_t buckets[1] = {0};
 
-        std::memcpy(&buckets, &table, sizeof(buckets));
-        if (buckets < reinterpret_cast<const char *>(&table)
-            || buckets >= reinterpret_cast<const char *>(&table + 1))
-            mtrace_visit_vector(at.get(), "buckets", sizeof(table), "bucket", buckets,
-                                table.bucket_count(), table.bucket_count(), sizeof(void *),
-                                nullptr);
-        for (const auto &value : table)
-            node<typename Table::value_type, 1, hash_words>(at, "nodes", "hash node", value);
+        if (!find_words(table, known, 1, buckets))
+            at.opaque("buckets", 0, "the table is laid out in another way");
+        else if (buckets[0] < reinterpret_cast<std::uintptr_t>(&table)
+                 || buckets[0] >= reinterpret_cast<std::uintptr_t>(&table + 1))
+            mtrace_visit_vector(at.get(), "buckets", sizeof(table), "bucket",
+                                reinterpret_cast<const void *>(buckets[0]), table.bucket_count(),
+                                table.bucket_count(), sizeof(void *), nullptr);
+        for (const value &each : table)
+            node<value, 1, hash_words>(at, "nodes", "hash node", each);
     }
 };
 
@@ -357,22 +486,37 @@ struct object_traits<std::unordered_multiset<K, H, E, A>>
     : table_traits<std::unordered_multiset<K, H, E, A>, K, H> {
 };
 
-/* First word and second: the array of chunks, and its length; iterators know their chunks. */
+/* In it: the array of chunks, and its length, then both iterators; iterators know their chunks. */
 template <class T, class A> struct object_traits<std::deque<T, A>> {
     static constexpr bool is_leaf = false;
 
     static void visit(place at, const std::deque<T, A> &deque)
     {
-        constexpr std::size_t per_chunk = sizeof(T) < 512 ? 512 / sizeof(T) : 1;
         const auto first = deque.begin();
         const auto last = deque.end();
-        std::size_t words[2] = {0, 0};
 
-        std::memcpy(words, &deque, sizeof(words));
-        mtrace_visit_vector(at.get(), "chunks", sizeof(deque), "chunk",
-                            reinterpret_cast<const void *>(words[0]),
-                            static_cast<std::size_t>(last._M_node - first._M_node) + 1, words[1],
-                            sizeof(void *), nullptr);
+        if constexpr (sizeof(first) == 4 * sizeof(void *)) {
+            std::uintptr_t known[8]; /* both: they are equal where it is empty */
+            std::uintptr_t chunks[2] = {0, 0};
+            std::memcpy(known, &first, sizeof(first));
+            std::memcpy(known + 4, &last, sizeof(last));
+            if (find_words(deque, known, 2, chunks))
+                mtrace_visit_vector(at.get(), "chunks", sizeof(deque), "chunk",
+                                    reinterpret_cast<const void *>(chunks[0]),
+                                    static_cast<std::size_t>(last._M_node - first._M_node) + 1,
+                                    chunks[1], sizeof(void *), nullptr);
+            visit_chunks(at, first, last);
+        } else {
+            at.opaque("chunks", 0, "its allocator has pointers of its own");
+        }
+    }
+
+  private:
+    template <class Iterator>
+    static void visit_chunks(place at, const Iterator &first, const Iterator &last)
+    {
+        const std::size_t per_chunk = Iterator::_S_buffer_size();
+
         for (auto chunk = first._M_node; chunk <= last._M_node; chunk++) {
             const T *from = chunk == first._M_node ? first._M_cur : *chunk;
             const T *to = chunk == last._M_node ? last._M_cur : *chunk + per_chunk;
@@ -384,28 +528,127 @@ template <class T, class A> struct object_traits<std::deque<T, A>> {
     }
 };
 
-/* Two words: the object, and who counts; made together they are one block. */
+/* Two words: the object, and who counts. Who counts made the object in its own block, or has its address behind
+ * the counts; else it is another object's, or has a deleter or an allocator with a state. */
+template <class T> class shared_words {
+  public:
+    template <class Pointer> explicit shared_words(const Pointer &pointer) noexcept
+    {
+        static_assert(sizeof(pointer) == 2 * sizeof(void *), "as libstdc++ has it");
+        std::memcpy(words_, &pointer, sizeof(words_));
+    }
+
+    bool is_empty() const noexcept
+    {
+        return !words_[1];
+    }
+
+    bool is_together() const noexcept
+    {
+        return words_[0] == words_[1] + in_front;
+    }
+
+    bool is_apart() const noexcept
+    {
+        const char *owned = nullptr;
+
+        std::memcpy(&owned, words_[1] + counts, sizeof(owned));
+        return owned == words_[0];
+    }
+
+    /* visits: the object lives. */
+    void claim_together(place at, std::size_t pointer_bytes, bool visits) const
+    {
+        mtrace_visit *visit = nullptr;
+
+        if constexpr (!std::is_void_v<T> && !std::is_array_v<T>)
+            visit = visits && visit_of<T>() ? &visit_node<T, in_front> : nullptr;
+        mtrace_visit_shared(at.get(), "to", pointer_bytes, type_name<T>(), words_[1],
+                            in_front + bytes_of<T>::value, visit);
+    }
+
+    void claim_apart(place at, std::size_t pointer_bytes) const
+    {
+        if constexpr (std::is_array_v<T>)
+            claim_array(at, pointer_bytes);
+        else
+            mtrace_visit_shared(at.get(), "to", pointer_bytes, type_name<T>(), words_[0],
+                                bytes_of<T>::value, visit_of<T>());
+    }
+
+    void claim_counts(place at, std::size_t pointer_bytes) const
+    {
+        mtrace_visit_shared(at.get(), "counts", pointer_bytes, "shared_ptr counts", words_[1],
+                            counts + sizeof(void *), nullptr);
+    }
+
+  private:
+    template <class U, class = void> struct alignment_of {
+        static constexpr std::size_t value = alignof(void *);
+    };
+
+    template <class U> struct alignment_of<U, std::enable_if_t<std::is_object_v<U>>> {
+        static constexpr std::size_t value = alignof(U);
+    };
+
+    static constexpr std::size_t counts = 2 * sizeof(void *);
+    static constexpr std::size_t in_front = round_up(counts, alignment_of<T>::value);
+
+    void claim_array(place at, std::size_t pointer_bytes) const
+    {
+        using element = std::remove_cv_t<std::remove_all_extents_t<T>>;
+        using block = array_block<element>;
+
+        if constexpr (std::is_trivially_destructible_v<element>) {
+            mtrace_visit_shared(at.get(), "to", pointer_bytes, type_name<T>(), words_[0],
+                                sizeof(element), nullptr);
+        } else {
+            const char *start = words_[0] - block::before;
+            mtrace_visit_shared(at.get(), "to", pointer_bytes, type_name<T>(), start,
+                                block::before + block::count(start) * sizeof(element),
+                                &block::visit);
+        }
+    }
+
+    const char *words_[2];
+};
+
 template <class T> struct object_traits<std::shared_ptr<T>> {
     static constexpr bool is_leaf = false;
 
     static void visit(place at, const std::shared_ptr<T> &pointer)
     {
-        constexpr std::size_t counts = round_up(2 * sizeof(void *), alignof(T));
-        const char *words[2] = {nullptr, nullptr};
+        const shared_words<T> words(pointer);
 
-        static_assert(sizeof(pointer) == sizeof(words), "as libstdc++ has it");
-        std::memcpy(words, &pointer, sizeof(words));
-        if (!words[1]) {
+        if (words.is_empty())
             return;
-        } else if (words[0] == words[1] + counts) {
-            mtrace_visit_shared(at.get(), "to", sizeof(pointer), type_name<T>(), words[1],
-                                counts + sizeof(T), &visit_node<T, counts>);
+        if (words.is_together()) {
+            words.claim_together(at, sizeof(pointer), true);
+        } else if (words.is_apart()) {
+            words.claim_apart(at, sizeof(pointer));
+            words.claim_counts(at, 0);
         } else {
-            mtrace_visit_shared(at.get(), "to", sizeof(pointer), type_name<T>(), words[0],
-                                sizeof(T), visit_of<T>());
-            mtrace_visit_shared(at.get(), "counts", 0, "shared_ptr counts", words[1],
-                                3 * sizeof(void *), nullptr);
+            at.opaque("to", sizeof(pointer), "it shares another object, or a stateful deleter's");
         }
+    }
+};
+
+/* The counts, and what was made together with them, stay as long as it does. */
+template <class T> struct object_traits<std::weak_ptr<T>> {
+    static constexpr bool is_leaf = false;
+
+    static void visit(place at, const std::weak_ptr<T> &pointer)
+    {
+        const shared_words<T> words(pointer);
+
+        if (words.is_empty())
+            return;
+        if (words.is_together())
+            words.claim_together(at, sizeof(pointer), !pointer.expired());
+        else if (words.is_apart())
+            words.claim_counts(at, sizeof(pointer));
+        else
+            at.opaque("to", sizeof(pointer), "it shares another object, or a stateful deleter's");
     }
 };
 
@@ -466,12 +709,23 @@ template <class T> uint64_t size_of_unique(const T &object) noexcept
 
 /* Reports to a pool what another allocator gives out: for allocators over arenas of the program's own. */
 template <class Inner> class pool_allocator {
+    using traits = std::allocator_traits<Inner>;
+
   public:
-    using value_type = typename std::allocator_traits<Inner>::value_type;
+    using value_type = typename traits::value_type;
+    using pointer = typename traits::pointer;
+    using const_pointer = typename traits::const_pointer;
+    using size_type = typename traits::size_type;
+    using difference_type = typename traits::difference_type;
+    using propagate_on_container_copy_assignment =
+        typename traits::propagate_on_container_copy_assignment;
+    using propagate_on_container_move_assignment =
+        typename traits::propagate_on_container_move_assignment;
+    using propagate_on_container_swap = typename traits::propagate_on_container_swap;
+    using is_always_equal = std::false_type; /* of another pool is another one */
 
     template <class U> struct rebind {
-        using other =
-            pool_allocator<typename std::allocator_traits<Inner>::template rebind_alloc<U>>;
+        using other = pool_allocator<typename traits::template rebind_alloc<U>>;
     };
 
     explicit pool_allocator(uint32_t pool, const Inner &inner = Inner())
@@ -480,21 +734,42 @@ template <class Inner> class pool_allocator {
     }
 
     template <class Other>
-    pool_allocator(const pool_allocator<Other> &other) : inner_(other.inner()), pool_(other.pool())
+    pool_allocator(const pool_allocator<Other> &other) noexcept
+        : inner_(other.inner()), pool_(other.pool())
     {
     }
 
-    value_type *allocate(std::size_t n)
+    pool_allocator select_on_container_copy_construction() const
     {
-        value_type *block = std::allocator_traits<Inner>::allocate(inner_, n);
-        mtrace_pool_alloc(pool_, block, n * sizeof(value_type));
+        return pool_allocator(pool_, traits::select_on_container_copy_construction(inner_));
+    }
+
+    pointer allocate(size_type n)
+    {
+        pointer block = traits::allocate(inner_, n);
+        mtrace_pool_alloc(pool_, address(block), n * sizeof(value_type));
         return block;
     }
 
-    void deallocate(value_type *block, std::size_t n)
+    void deallocate(pointer block, size_type n)
     {
-        mtrace_pool_free(pool_, block);
-        std::allocator_traits<Inner>::deallocate(inner_, block, n);
+        mtrace_pool_free(pool_, address(block));
+        traits::deallocate(inner_, block, n);
+    }
+
+    template <class U, class... Arguments> void construct(U *object, Arguments &&...arguments)
+    {
+        traits::construct(inner_, object, std::forward<Arguments>(arguments)...);
+    }
+
+    template <class U> void destroy(U *object)
+    {
+        traits::destroy(inner_, object);
+    }
+
+    size_type max_size() const noexcept
+    {
+        return traits::max_size(inner_);
     }
 
     const Inner &inner() const noexcept
@@ -518,6 +793,11 @@ template <class Inner> class pool_allocator {
     }
 
   private:
+    static const void *address(const pointer &block) noexcept
+    {
+        return block ? std::addressof(*block) : nullptr;
+    }
+
     Inner inner_;
     uint32_t pool_;
 };

@@ -200,7 +200,8 @@ OBJECT_CASES = {"v1_v3_v7_v8_v14_every_call": "every_call", "v2_shared": "shared
                 "object_many_roots": "many_roots", "object_cycles": "cycles", "object_growth": "growth", "objects_of_a_crowd": "crowd"}
 CASES |= {name: Case(["objects", part], end=("exit", 0), least_events=2) for name, part in OBJECT_CASES.items()}
 CASES |= {"other_versions": Case(["other_versions"], least_events=2, end=("exit", 0))}
-CASES |= {"objects_of_cxx": plain("containers"), "objects_of_sqlite": plain("sqlite_memory")}
+CASES |= {"objects_of_cxx": plain("containers"), "objects_of_containers": plain("container_table"),
+          "objects_of_containers_cxx20": plain("container_table_cxx20"), "objects_of_sqlite": plain("sqlite_memory")}
 CASES |= {"v9_pool_in_child": Case(["pools", "late"], options=["--follow-children"], end=("exit", 0))}
 CASES |= {"charging_server": plain("charging_server")}
 
