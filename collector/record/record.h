@@ -3,7 +3,7 @@
  * record: turns a call into an event of the calling thread's segment.
  *
  * Model:   a wrapper says what happened and where from (struct unwind_origin); this file takes the
- *          stack, the time and the room, writes the words and commits them with one release store.
+ *          stack, the time and the room (room.h), writes the words (draft.h) and commits them.
  * Invariants
  *   RC-1 record_free returns before the real free is called, record_alloc is called after the real
  *        allocation: a block's events are committed in the order in which it changes hands.
