@@ -57,7 +57,7 @@ def interrupt(tools, log, work, number, is_time, env=None):
             importer.send_signal(number)
             break
         time.sleep(0.0005)
-    _, said = importer.communicate(timeout=60)
+    _, said = importer.communicate(timeout=300)
     if importer.returncode != 128 + number:
         raise Failure(f"{number.name}: exit status {importer.returncode}, {said}")
     if said != "mtrace-import: interrupted\n":

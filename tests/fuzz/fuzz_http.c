@@ -32,7 +32,7 @@ enum {
     BODY_BYTES = 2048,
     REQUEST_BYTES = 16384,
     ANSWER_BYTES = 65536,
-    SECONDS = 20 /* for an answer */
+    SECONDS = 100 /* for an answer */
 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
