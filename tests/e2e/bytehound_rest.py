@@ -307,7 +307,7 @@ int main() { return one.block == two.block; }
 def initial(tools, folder):
     (folder / "kept.cc").write_text(SOURCE)
     harness.run(["c++", "-g", "-O0", folder / "kept.cc", "-o", folder / "kept"], folder)
-    record(tools, folder, "kept", [folder / "kept"])
+    harness.record_database(tools, folder, "kept", [folder / "kept"])
     with Server([folder / "kept.db"], folder) as server:
         asked = Asked(server, folder / "kept.db")
         constants, statics = asked.json("dynamic_constants"), asked.json("dynamic_statics")
@@ -316,12 +316,6 @@ def initial(tools, folder):
         expect("bytes", found["size"], 777 + 1777)
         expect("lines", found["per_file"], {str(folder / "kept.cc"): {"count": 2, "size": 777 + 1777, "per_line": {
             "4": {"count": 1, "size": 777}, "5": {"count": 1, "size": 1777}}}})
-
-
-def record(tools, folder, name, argv):
-    argv, env = harness.record_argv(tools, "record", folder / f"{name}.dat", argv)
-    harness.run(argv, folder, env)
-    harness.import_log(tools, folder / f"{name}.dat", folder / f"{name}.db")
 
 
 CASES = {"rows": rows, "places": places, "curves": curves, "files": files, "wrong": wrong}
@@ -337,7 +331,7 @@ def main(name):
             initial(tools, folder)
             return
         for workload in WORKLOADS[name]:
-            record(tools, folder, workload, [tools.workloads / workload])
+            harness.record_database(tools, folder, workload, [tools.workloads / workload])
             with Server([folder / f"{workload}.db"], folder) as server:
                 CASES[name](Asked(server, folder / f"{workload}.db"))
 

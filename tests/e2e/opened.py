@@ -177,12 +177,10 @@ def main(name):
     tools = harness.Tools.from_environment()
     with harness.scratch() as scratch:
         folder = Path(scratch)
-        argv, env = harness.record_argv(tools, "record", folder / "run.dat", [tools.workloads / "threads"])
-        harness.run(argv, folder, env)
-        harness.import_log(tools, folder / "run.dat", folder / "run.db")
-        before = (folder / "run.db").read_bytes()
-        CASES[name](folder, folder / "run.db")
-        serve.expect("the database is as it was", (folder / "run.db").read_bytes() == before, True)
+        database = harness.record_database(tools, folder, "run", [tools.workloads / "threads"])
+        before = database.read_bytes()
+        CASES[name](folder, database)
+        serve.expect("the database is as it was", database.read_bytes() == before, True)
 
 
 harness.main(lambda: main(sys.argv[1]))

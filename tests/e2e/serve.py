@@ -230,10 +230,7 @@ def source(tools, folder, database):
     if not shutil.which(compiler):
         raise harness.Skip(f"there is no {compiler}")
     harness.run([compiler, "-g", "-O0", text, "-o", folder / "program"], folder)
-    argv, env = harness.record_argv(tools, "record", folder / "own.dat", [folder / "program"])
-    harness.run(argv, folder, env)
-    harness.import_log(tools, folder / "own.dat", folder / "own.db")
-    with Server([folder / "own.db"], folder) as server:
+    with Server([harness.record_database(tools, folder, "own", [folder / "program"])], folder) as server:
         ask = lambda **parameters: json.loads(server.rows("/api/v1/last/source", path=text, **parameters))
         found = ask(measure="leaked")
         expect("the file", (found["path"], found["state"], found["text"]), (str(text), "unchanged", text.read_text()))
@@ -546,10 +543,7 @@ def main(name):
     tools = harness.Tools.from_environment()
     with harness.scratch() as scratch:
         folder = Path(scratch)
-        argv, env = harness.record_argv(tools, "record", folder / "run.dat", [tools.workloads / "threads"])
-        harness.run(argv, folder, env)
-        harness.import_log(tools, folder / "run.dat", folder / "run.db")
-        CASES[name](tools, folder, folder / "run.db")
+        CASES[name](tools, folder, harness.record_database(tools, folder, "run", [tools.workloads / "threads"]))
 
 
 if __name__ == "__main__":

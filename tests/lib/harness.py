@@ -140,6 +140,16 @@ def record_argv(tools, mode, log, argv, options=()):
     return list(argv), {"LD_PRELOAD": tools.collector, "MTRACE_OUTPUT": str(log)}
 
 
+def record_database(tools, folder, name, program, options=(), env=None):
+    """The database of a program, whatever its exit status; its log lies beside it."""
+    argv, ours = record_argv(tools, "record", folder / f"{name}.dat", program, options)
+    outcome = run(argv, folder, {**ours, **(env or {})})
+    if not (folder / f"{name}.dat").exists():
+        raise Failure(f"{program} was not recorded: exit status {outcome.status}, {outcome.stderr.decode(errors='replace')}")
+    import_log(tools, folder / f"{name}.dat", folder / f"{name}.db")
+    return folder / f"{name}.db"
+
+
 # Blocks that the C and C++ runtimes free only when asked to stay in use, as they do without valgrind.
 VALGRIND = ["valgrind", "--run-libc-freeres=no", "--run-cxx-freeres=no", "--num-callers=2"]
 

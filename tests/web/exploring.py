@@ -122,9 +122,7 @@ def record(tools, folder):
         path = shutil.which(program, path="/usr/bin:/bin")
         if not path:
             raise harness.Skip(f"{program} is not installed")
-        argv, env = harness.record_argv(tools, "record", folder / f"{name}.dat", [path, PROGRAMS / script])
-        harness.run(argv, folder, {**env, "PYTHONMALLOC": "malloc"})
-        harness.import_log(tools, folder / f"{name}.dat", folder / f"{name}.db")
+        harness.record_database(tools, folder, name, [path, PROGRAMS / script], env={"PYTHONMALLOC": "malloc"})
     return [folder / f"{name}.db" for name in RECORDED]
 
 

@@ -649,13 +649,6 @@ CASES = {case.__name__: case for case in (choose_range, finer_curves, instants, 
                                           resident_memory, shares, two_recordings, source_file, pages_of_blocks, csv_and_history, keyboard, every_view, accessible, clocks, weight)}
 
 
-def record(tools, folder, name, program, options=()):
-    argv, env = harness.record_argv(tools, "record", folder / f"{name}.dat", program, options)
-    harness.run(argv, folder, env)
-    harness.import_log(tools, folder / f"{name}.dat", folder / f"{name}.db")
-    return folder / f"{name}.db"
-
-
 def give_samples(path):
     """Three samples of resident memory, the kernel's own figure not known: what a recording can have, at will."""
     with contextlib.closing(sqlite3.connect(path)) as database, database:
@@ -667,8 +660,8 @@ def give_samples(path):
 
 def record_in_part(tools, folder):
     """The whole, begun late, imported up to an instant, and with its log cut."""
-    whole = record(tools, folder, "whole", [tools.workloads / "threads", *THREADS[1:]])
-    record(tools, folder, "part", ["/bin/sh", "-c", "kill -USR1 $$; cat /dev/null; true"], ["--start-disabled"])
+    whole = harness.record_database(tools, folder, "whole", [tools.workloads / "threads", *THREADS[1:]])
+    harness.record_database(tools, folder, "part", ["/bin/sh", "-c", "kill -USR1 $$; cat /dev/null; true"], ["--start-disabled"])
     harness.import_log(tools, folder / "whole.dat", folder / "until.db", "--until", "1ms")
     log = (folder / "whole.dat").read_bytes()
     (folder / "cut.dat").write_bytes(log[:len(log) * 2 // 3])
@@ -680,8 +673,8 @@ def databases_of(tools, folder, name):
     if name == "partial_recording":
         return record_in_part(tools, folder)
     if name == "processes":
-        return [record(tools, folder, "run", ["/bin/sh", "-c", f"{tools.workloads / 'threads'}; true"], ["--follow-children"])]
-    made = [record(tools, folder, f"run{number}", [tools.workloads / program[0], *program[1:]]) for number, program in enumerate(PROGRAMS.get(name, [THREADS]))]
+        return [harness.record_database(tools, folder, "run", ["/bin/sh", "-c", f"{tools.workloads / 'threads'}; true"], ["--follow-children"])]
+    made = [harness.record_database(tools, folder, f"run{number}", [tools.workloads / program[0], *program[1:]]) for number, program in enumerate(PROGRAMS.get(name, [THREADS]))]
     if name == "resident_memory":
         give_samples(made[0])
     return made
