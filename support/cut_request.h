@@ -17,12 +17,19 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+enum cut_extent {
+    CUT_LEAN, /* without the tables of left_out.h */
+    CUT_SLIM, /* without rows */
+    CUT_ROWS,
+};
+
 struct cut_request {
     uint64_t asked_ns;     /* CLOCK_MONOTONIC when the instant was known to be over */
     uint64_t until_ns;     /* of the run; 0: a marker is the instant */
     char until_marker[64]; /* "": none */
     char target[PATH_MAX];
-    bool has_rows, has_symbols;
+    enum cut_extent extent;
+    bool has_symbols;
 };
 
 struct cut_reply {

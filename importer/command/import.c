@@ -12,6 +12,7 @@
 #include "importer/tables/stack_index.h"
 #include "support/database_guard.h"
 #include "support/embedded_sql.h"
+#include "support/left_out.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -130,6 +131,8 @@ static int pass_1(struct import *import, struct error *err)
 
     if (code == 0 && import->kept)
         code = kept_facts_tell(import->kept, &sink, &import->ids, err);
+    if (code == 0 && import->options->lean)
+        facts_be_lean(import->facts);
     if (code == 0)
         code = facts_finish(import->facts, err);
     if (code == 0 && import->kept)
@@ -143,7 +146,9 @@ static int pass_2(struct import *import, struct error *err)
 {
     progress_begin(import->progress, "writing", "allocations");
     sqlite3 *db = database_sqlite(import->database);
-    int code = fact_rows_write(db, import->facts, import->options->slim, import->progress, err);
+    int code = import->options->lean ? 0
+                                     : fact_rows_write(db, import->facts, import->options->slim,
+                                                       import->progress, err);
     if (code == 0)
         code = fact_tables_write(db, import->facts, err);
     if (code == 0)
@@ -175,8 +180,6 @@ static int write_symbols(sqlite3 *db, const struct symbols_options *options,
     progress_begin(progress, "symbols", "positions");
     int code = symbols_write(db, &own, err);
     if (code == 0)
-        code = function_totals_write(db, err);
-    if (code == 0)
         progress_end(progress, 0);
     if (code == 0)
         code = put_meta_seconds(db, "symbols.seconds", (double)(progress_now_ns() - began_ns) / 1e9,
@@ -191,9 +194,7 @@ static int write_no_symbols(sqlite3 *db, struct error *err)
         db,
         "INSERT OR IGNORE INTO frame_lines (frame_id, inline_level) SELECT frame_id, 0 FROM frames",
         err);
-    if (code == 0)
-        code = call_sites_write(db, err);
-    return code ? code : function_totals_write(db, err);
+    return code ? code : call_sites_write(db, err);
 }
 
 static int write_views(sqlite3 *db, struct error *err)
@@ -212,10 +213,8 @@ static int write_names(struct import *import, sqlite3 *db, struct error *err)
 
     if (import->options->no_symbols)
         return write_no_symbols(db, err);
-    if (definitions->has_names) {
-        int code = given_symbols_write(db, definitions, err);
-        return code ? code : function_totals_write(db, err);
-    }
+    if (definitions->has_names)
+        return given_symbols_write(db, definitions, err);
     return write_symbols(db, &import->options->symbols, import->progress, err);
 }
 
@@ -252,6 +251,8 @@ static int write_log_meta(sqlite3 *db, const struct import *import,
     char key[64];
     int code = database_prepare(db, "INSERT OR REPLACE INTO meta VALUES (?, ?)", &insert, err);
 
+    if (code == 0 && import->options->lean)
+        code = database_insert(insert, err, "tu", LEFT_OUT_META, (uint64_t)1);
     if (code == 0)
         code = database_insert(insert, err, "tu", "slim", (uint64_t)import->options->slim);
     if (code == 0 && import->options->until_ns)
@@ -367,9 +368,11 @@ static int write_all(struct import *import, struct import_result *result, struct
         code = stack_index_write(db, STACK_INDEX_RANGE, err);
     if (code == 0)
         code = write_names(import, db, err);
+    if (code == 0 && !import->options->lean)
+        code = function_totals_write(db, err);
     if (code == 0)
         code = write_views(db, err);
-    return code ? code : site_totals_write(db, err);
+    return code || import->options->lean ? code : site_totals_write(db, err);
 }
 
 int import_write(struct import *import, struct import_result *result, struct error *err)
@@ -426,12 +429,6 @@ static bool has_given_names(sqlite3 *db)
     return has_names;
 }
 
-static int write_call_sites(sqlite3 *db, struct error *err)
-{
-    int code = call_sites_write(db, err);
-    return code ? code : function_totals_write(db, err);
-}
-
 int import_resymbolize(const char *target, const struct symbols_options *symbols,
                        struct progress *progress, struct error *err)
 {
@@ -443,8 +440,10 @@ int import_resymbolize(const char *target, const struct symbols_options *symbols
     code = database_guard_load_views(database_sqlite(database), err);
     if (code == 0)
         code = has_given_names(database_sqlite(database))
-                   ? write_call_sites(database_sqlite(database), err)
+                   ? call_sites_write(database_sqlite(database), err)
                    : write_symbols(database_sqlite(database), symbols, progress, err);
+    if (code == 0)
+        code = function_totals_write(database_sqlite(database), err);
     if (code == 0)
         code = site_totals_write(database_sqlite(database), err);
     if (code == 0)

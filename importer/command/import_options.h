@@ -21,6 +21,7 @@ struct import_options {
     const char *until_marker; /* of log_set_options, both */
     uint64_t until_ns;
     bool slim;       /* no rows of allocations */
+    bool lean;       /* with slim: nor what is in the tables of left_out.h */
     bool index;      /* a sorted list of allocations by stack */
     bool no_symbols; /* no functions and lines */
     struct symbols_options symbols;

@@ -19,7 +19,9 @@ struct keeper {
     const struct import_options *options;
     struct progress *progress;
     struct standing_import *standing;
-    uint64_t rest_ns;
+    uint64_t rest_ns; /* while the log stands still */
+    uint64_t earliest_ns,
+        due_ns; /* of the next look: by what the last one cost; by that and rest_ns */
 };
 
 static uint64_t own_cpu_ns(void)
@@ -41,6 +43,11 @@ static int advance(struct keeper *keeper, uint64_t now_ns, struct error *err)
                                    now_ns > KEEPER_MARGIN_NS ? now_ns - KEEPER_MARGIN_NS : 0, err);
 }
 
+static uint64_t later(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
 /* KP-2. What cannot be read now may be later, and whoever asks is told why not. */
 static void look(struct keeper *keeper)
 {
@@ -48,14 +55,14 @@ static void look(struct keeper *keeper)
     uint64_t began_ns = own_cpu_ns();
     struct error err;
     int code = advance(keeper, progress_now_ns(), &err);
-    uint64_t cost_ns = (own_cpu_ns() - began_ns) * KEEPER_REST;
+    uint64_t now_ns = progress_now_ns();
     bool is_still = code || standing_import_n_kept(keeper->standing) == n_kept;
 
     keeper->rest_ns = is_still ? keeper->rest_ns * 2 : LEAST_REST_NS;
     if (keeper->rest_ns > MOST_REST_NS)
         keeper->rest_ns = MOST_REST_NS;
-    if (keeper->rest_ns < cost_ns)
-        keeper->rest_ns = cost_ns;
+    keeper->earliest_ns = now_ns + (own_cpu_ns() - began_ns) * KEEPER_REST;
+    keeper->due_ns = later(keeper->earliest_ns, now_ns + keeper->rest_ns);
 }
 
 /* ---- requests ---- */
@@ -69,7 +76,8 @@ static struct import_options options_of(const struct keeper *keeper,
     options.force = true;
     options.until_ns = request->until_ns;
     options.until_marker = *request->until_marker ? request->until_marker : NULL;
-    options.slim = !request->has_rows;
+    options.slim = request->extent < CUT_ROWS;
+    options.lean = request->extent < CUT_SLIM;
     options.no_symbols = !request->has_symbols;
     return options;
 }
@@ -86,6 +94,16 @@ static int make(struct keeper *keeper, const struct cut_request *request, struct
     return code ? code : standing_import_cut(keeper->standing, &options, &result, err);
 }
 
+/* Who asked may ask again. */
+static void look_soon(struct keeper *keeper)
+{
+    uint64_t soon_ns = later(keeper->earliest_ns, progress_now_ns() + LEAST_REST_NS);
+
+    keeper->rest_ns = LEAST_REST_NS;
+    if (keeper->due_ns > soon_ns)
+        keeper->due_ns = soon_ns;
+}
+
 static void serve(struct keeper *keeper, const struct cut_request *request, int reply_fd)
 {
     struct error err = {.code = 0};
@@ -93,7 +111,7 @@ static void serve(struct keeper *keeper, const struct cut_request *request, int 
 
     (void)snprintf(reply.text, sizeof reply.text, "%s", err.text);
     cut_request_reply(reply_fd, &reply);
-    keeper->rest_ns = LEAST_REST_NS;
+    look_soon(keeper);
 }
 
 /* False: nobody asks any more. */
@@ -110,22 +128,26 @@ static bool take(struct keeper *keeper)
     return n != 0 && n != -ENOTCONN && n != -ENOTSOCK && n != -EBADF;
 }
 
+/* False: it is time to look. However often they come, requests do not keep us from it, as each would cost more and more. */
 static bool wait_for_request(const struct keeper *keeper)
 {
     struct pollfd end = {.fd = STDIN_FILENO, .events = POLLIN};
+    uint64_t now_ns = progress_now_ns();
 
-    return poll(&end, 1, (int)(keeper->rest_ns / 1000000)) > 0;
+    return now_ns < keeper->due_ns && poll(&end, 1, (int)((keeper->due_ns - now_ns) / 1000000)) > 0;
 }
 
 int keeper_run(const struct import_options *options, struct progress *progress, struct error *err)
 {
-    struct keeper keeper = {.options = options, .progress = progress, .rest_ns = LEAST_REST_NS};
+    struct keeper keeper = {.options = options,
+                            .progress = progress,
+                            .rest_ns = LEAST_REST_NS,
+                            .due_ns = progress_now_ns() + LEAST_REST_NS};
     bool is_asked_for = true;
     int code = standing_import_open(options, progress, &keeper.standing, err);
 
     if (code == 0)
         standing_import_leave_rows_out(keeper.standing);
-
     while (code == 0 && is_asked_for && !is_interrupted(&keeper)) {
         if (wait_for_request(&keeper))
             is_asked_for = take(&keeper);

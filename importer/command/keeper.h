@@ -22,7 +22,7 @@
 #include "support/error.h"
 #include "support/progress.h"
 
-#define KEEPER_MARGIN_NS UINT64_C(300000000)
+#define KEEPER_MARGIN_NS UINT64_C(500000000)
 
 enum {
     KEEPER_REST = 4

@@ -154,8 +154,10 @@ static uint32_t part_of_life(const struct facts *facts, uint32_t process, uint64
 static int on_leaked(struct facts *facts, uint32_t process, const struct live_block *block,
                      uint32_t group, struct error *err)
 {
-    int code = tally_add(&facts->totals->leaked_births, process, block->node,
-                         part_of_life(facts, process, block->alloc_ns), 1, block->size, err);
+    int code = facts->is_lean
+                   ? 0
+                   : tally_add(&facts->totals->leaked_births, process, block->node,
+                               part_of_life(facts, process, block->alloc_ns), 1, block->size, err);
 
     phases_leaked(&facts->processes[process].phases, block->allocation_id, block->size);
     if (code == 0 && facts->groups)
@@ -307,6 +309,13 @@ int facts_new(const struct definitions *definitions, const struct facts_room *ro
 int facts_keep_moments(struct facts *facts, struct error *err)
 {
     return moment_blocks_new(facts->room.n_processes, &facts->blocks, err);
+}
+
+void facts_be_lean(struct facts *facts)
+{
+    facts->is_lean = true;
+    moment_blocks_free(facts->blocks);
+    facts->blocks = NULL;
 }
 
 void facts_leave_rows_out(struct facts *facts)
@@ -629,6 +638,8 @@ static int finish_process(struct facts *facts, uint32_t id, struct error *err)
 
     facts->moments_ns[FACTS_AT_PEAK][id] = totals->peak_ns;
     facts->moments_ns[FACTS_AT_END][id] = process->last_ns;
+    if (facts->is_lean)
+        return code ? code : mappings_finish(&process->mappings, err);
     if (code == 0) /* nothing changed since its last event, but time went on */
         code = snapshots_advance(facts->snapshots, facts->totals, id, process->last_ns, err);
     if (code == 0)

@@ -40,6 +40,9 @@ bool facts_continue(struct facts *facts, const struct definitions *definitions);
  * asked for. */
 int facts_keep_moments(struct facts *facts, struct error *err);
 
+/* Before facts_finish: nothing is wanted of what only tables of left_out.h say, nor are rows. */
+void facts_be_lean(struct facts *facts);
+
 /* Then, too: nothing is put aside on the disk for rows, and none can be asked for. */
 void facts_leave_rows_out(struct facts *facts);
 

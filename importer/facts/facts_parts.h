@@ -63,7 +63,8 @@ struct facts {
     struct process_facts *processes;     /* by id */
     uint32_t *page_bytes;                /* by process */
     uint64_t *moments_ns[FACTS_MOMENTS]; /* by process; UINT64_MAX: there was no such moment */
-    struct moment_blocks *blocks;        /* NULL: rows say which were live at the moments */
+    bool is_lean;
+    struct moment_blocks *blocks; /* NULL: rows say which were live at the moments */
     struct facts_room room;
     uint32_t n_processes;       /* begun */
     struct facts_ids ids;       /* facts_renumber; all zero: numbers are ids */

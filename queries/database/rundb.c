@@ -3,6 +3,7 @@
 
 #include "support/database_guard.h"
 #include "support/error.h"
+#include "support/left_out.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -20,6 +21,9 @@ static int fail_stopped(const struct rundb *database, const char *doing, struct 
 
 int rundb_error(const struct rundb *database, const char *doing, struct error *err)
 {
+    if (database->left_out)
+        return error_set(err, ERROR_NOT_FOUND, "'%s' is of totals alone and has no %s",
+                         database->path, database->left_out);
     switch (sqlite3_errcode(database->handle)) {
     case SQLITE_INTERRUPT:
         if (database->guard.is_exhausted)
@@ -76,6 +80,34 @@ static int open_handle(struct rundb *database, const char *path, int flags, stru
     return rundb_run(database, "PRAGMA temp_store = FILE; PRAGMA cache_size = -16384", err);
 }
 
+/* Statements that would read from tables that are left out are refused. Of a table that no column is read of, SQLite does not
+ * say whose it is. */
+static int deny_left_out(void *context, int action, const char *first, const char *second,
+                         const char *schema, const char *trigger)
+{
+    struct rundb *database = context;
+    bool is_of_file = action == SQLITE_READ && (!schema || strcmp(schema, "main") == 0);
+    const char *table = is_of_file ? left_out_find(first) : NULL;
+
+    (void)second;
+    (void)trigger;
+    if (table)
+        database->left_out = table;
+    return table ? SQLITE_DENY : SQLITE_OK;
+}
+
+static int look_at_extent(struct rundb *database, struct error *err)
+{
+    int64_t is_lean = 0;
+    int rc = rundb_get_int64(
+        database, "SELECT max(value) FROM meta WHERE key = '" LEFT_OUT_META "'", &is_lean, err);
+
+    database->is_lean = is_lean != 0;
+    if (rc == 0 && is_lean)
+        sqlite3_set_authorizer(database->handle, deny_left_out, database);
+    return rc;
+}
+
 int rundb_open(struct rundb *database, const char *path, const struct database_stop *stop,
                struct error *err)
 {
@@ -88,6 +120,8 @@ int rundb_open(struct rundb *database, const char *path, const struct database_s
     rc = open_handle(database, path, SQLITE_OPEN_READONLY, err);
     if (rc == 0)
         rc = database_guard_put(&database->guard, database->handle, path, false, err);
+    if (rc == 0)
+        rc = look_at_extent(database, err);
     if (rc != 0)
         rundb_close(database);
     return rc;
@@ -144,9 +178,11 @@ static bool is_forbidden_function(const char *name)
 static int authorize(void *context, int action, const char *first, const char *second,
                      const char *schema, const char *trigger)
 {
-    (void)context;
-    (void)schema;
-    (void)trigger;
+    const struct rundb *database = context;
+
+    if (database->is_lean
+        && deny_left_out(context, action, first, second, schema, trigger) != SQLITE_OK)
+        return SQLITE_DENY;
     switch (action) {
     case SQLITE_SELECT:
     case SQLITE_READ:
@@ -177,7 +213,7 @@ int rundb_lock(struct rundb *database, struct error *err)
         return rc;
     sqlite3_limit(database->handle, SQLITE_LIMIT_EXPR_DEPTH, 200);
     sqlite3_limit(database->handle, SQLITE_LIMIT_ATTACHED, 0);
-    sqlite3_set_authorizer(database->handle, authorize, NULL);
+    sqlite3_set_authorizer(database->handle, authorize, database);
     return 0;
 }
 
@@ -195,6 +231,8 @@ int rundb_prepare(const struct rundb *database, const char *sql, struct sqlite3_
 
     *ret_stmt = NULL;
     if (sqlite3_prepare_v2(database->handle, sql, -1, ret_stmt, &tail) != SQLITE_OK) {
+        if (database->left_out)
+            return rundb_error(database, "reading", err);
         if (sqlite3_errcode(database->handle) == SQLITE_AUTH)
             return error_set(err, ERROR_USAGE, "only reading is allowed: one SELECT");
         if (sqlite3_errcode(database->handle) == SQLITE_ERROR)

@@ -41,6 +41,9 @@ struct rundb {
     struct sqlite3 *handle;
     const char *path;
     struct database_guard guard;
+    bool is_lean; /* left_out.h */
+    const char
+        *left_out; /* a table that was asked for, and is not in a lean import; static or NULL */
 };
 
 /* path, stop (NULL: nobody stops) and the struct must live as long as the database is open. On failure the database need not

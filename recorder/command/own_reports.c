@@ -29,6 +29,7 @@ static void begin(struct own_reports *reports, uint64_t at_ns, struct recording 
     struct reporter_job job = {.programs = recording->programs,
                                .log_path = log_path,
                                .until_ns = at_ns,
+                               .least = CUT_SLIM, /* as the summary needs it */
                                .questions = g_questions};
     int code = name ? 0 : ENOMEM;
 

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 enum {
+    EXIT_WRONG_USAGE = 2,
     EXIT_NOT_RUN = 127,
     PART_PAUSE_NS = 2000000, /* longer than the program naps */
     MOST_PARTS_PER_STEP = 16,
@@ -34,7 +35,8 @@ struct answering {
     int keeper_end; /* -1: none */
     int complaints; /* of those who make the answer */
     uint64_t asked_ns;
-    bool is_made, has_rows, has_symbols; /* the database */
+    bool is_made, has_symbols; /* the database */
+    enum cut_extent extent;
 };
 
 /* Why it says nothing itself. */
@@ -47,8 +49,8 @@ static void explain_end(const struct answering *answering, const char *program, 
         (void)dprintf(answering->complaints, "'%s' cannot be run\n", program);
 }
 
-/* True when it exits with 0. */
-static bool run(const struct answering *answering, const char *const *words, int out)
+/* Its exit status. */
+static int run(const struct answering *answering, const char *const *words, int out)
 {
     int status = -1;
     pid_t pid = fork();
@@ -62,14 +64,14 @@ static bool run(const struct answering *answering, const char *const *words, int
         (void)dprintf(answering->complaints, "'%s' cannot be run: %s\n", words[0], strerror(errno));
     while (pid > 0 && waitpid(pid, &status, 0) < 0)
         if (errno != EINTR)
-            return false;
+            return EXIT_NOT_RUN;
     if (pid > 0)
         explain_end(answering, words[0], status);
-    return pid > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+    return pid > 0 && WIFEXITED(status) ? WEXITSTATUS(status) : EXIT_NOT_RUN;
 }
 
 /* Once, from the beginning of the log. */
-static bool import(const struct answering *answering, bool has_rows, bool has_symbols)
+static bool import(const struct answering *answering, enum cut_extent extent, bool has_symbols)
 {
     const struct reporter_job *job = answering->job;
     const char *words[10] = {job->programs->import, "--only", "--force"};
@@ -81,23 +83,23 @@ static bool import(const struct answering *answering, bool has_rows, bool has_sy
     else
         (void)snprintf(until, sizeof(until), "--until=%" PRIu64 "ns", job->until_ns);
     words[n++] = until;
-    if (!has_rows)
+    if (extent < CUT_ROWS)
         words[n++] = "--slim";
     if (!has_symbols)
         words[n++] = "--no-symbols";
     words[n++] = job->log_path;
     words[n++] = answering->database;
-    return run(answering, words, answering->complaints);
+    return run(answering, words, answering->complaints) == 0;
 }
 
 /* False: there is no keeper, or none any more. */
-static bool ask_keeper(const struct answering *answering, bool has_rows, bool has_symbols,
+static bool ask_keeper(const struct answering *answering, enum cut_extent extent, bool has_symbols,
                        struct cut_reply *ret_reply)
 {
     const struct reporter_job *job = answering->job;
     struct cut_request request = {.asked_ns = answering->asked_ns,
                                   .until_ns = job->until_marker ? 0 : job->until_ns,
-                                  .has_rows = has_rows,
+                                  .extent = extent,
                                   .has_symbols = has_symbols};
 
     if (answering->keeper_end < 0)
@@ -109,21 +111,20 @@ static bool ask_keeper(const struct answering *answering, bool has_rows, bool ha
 }
 
 /* Unless the one that is there has what is wanted. */
-static bool make_database(struct answering *answering, bool has_rows, bool has_symbols)
+static bool make_database(struct answering *answering, enum cut_extent extent, bool has_symbols)
 {
     struct cut_reply reply;
 
-    if (answering->is_made && answering->has_rows >= has_rows
-        && answering->has_symbols == has_symbols)
+    if (answering->is_made && answering->extent >= extent && answering->has_symbols == has_symbols)
         return true;
-    if (!ask_keeper(answering, has_rows, has_symbols, &reply)) {
-        answering->is_made = import(answering, has_rows, has_symbols);
+    if (!ask_keeper(answering, extent, has_symbols, &reply)) {
+        answering->is_made = import(answering, extent, has_symbols);
     } else {
         answering->is_made = reply.code == 0;
         if (reply.code)
             (void)dprintf(answering->complaints, "mtrace-import: %s\n", reply.text);
     }
-    answering->has_rows = has_rows;
+    answering->extent = extent;
     answering->has_symbols = has_symbols;
     return answering->is_made;
 }
@@ -202,24 +203,27 @@ static bool tidy(int fd, off_t start, const char *database)
     return is_done;
 }
 
-/* Most questions need no row for each allocation, which is most of an import. Who does says so, but for SQL,
- * which would find none. */
+/* Most questions need little of a database. Who needs more says so, but for SQL, which would find nothing. One that is
+ * not understood is not for any. */
 static int answer_parsed(struct answering *answering, const struct question *question)
 {
     int fd = answering->job->fd;
     off_t start = lseek(fd, 0, SEEK_CUR);
-    int has_rows = question->is_sql;
+    unsigned extent = question->is_sql ? CUT_ROWS : answering->job->least;
+    int status = EXIT_NOT_RUN;
 
-    for (; has_rows <= 1; has_rows++) {
+    for (; status != 0 && status != EXIT_WRONG_USAGE && extent <= CUT_ROWS; extent++) {
         if (!empty(fd, start) || !empty(answering->complaints, 0)
-            || !make_database(answering, has_rows, question->has_symbols))
+            || !make_database(answering, extent, question->has_symbols))
             return EIO;
-        if (empty(answering->complaints, 0) && run(answering, question->words, fd)) {
-            (void)tidy(fd, start, answering->database);
-            return 0;
-        }
+        if (!empty(answering->complaints, 0))
+            return EIO;
+        status = run(answering, question->words, fd);
     }
-    return empty(fd, start) ? EINVAL : EIO;
+    if (status != 0)
+        return empty(fd, start) ? EINVAL : EIO;
+    (void)tidy(fd, start, answering->database);
+    return 0;
 }
 
 static void copy_complaints(const struct answering *answering)

@@ -22,6 +22,7 @@
 #include "recorder/live/live_log.h"
 #include "recorder/recording/keeper_process.h"
 #include "recorder/recording/report_folder.h"
+#include "support/cut_request.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -38,6 +39,7 @@ struct reporter_job {
     const char *until_marker; /* the instant; NULL: until_ns of the run is */
     uint64_t until_ns;
     const char *const *questions; /* words of mtrace-query but for the database; ends with NULL */
+    enum cut_extent least;        /* that the database is tried with */
     int fd;                       /* that answers are written to; of a file */
 };
 
