@@ -2,10 +2,12 @@
 #include "queries/database/rundb.h"
 
 #include "support/database_guard.h"
+#include "support/database_views.h"
 #include "support/error.h"
 #include "support/left_out.h"
 
 #include <errno.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -96,75 +98,6 @@ static int deny_left_out(void *context, int action, const char *first, const cha
     return table ? SQLITE_DENY : SQLITE_OK;
 }
 
-static int look_at_extent(struct rundb *database, struct error *err)
-{
-    int64_t is_lean = 0;
-    int rc = rundb_get_int64(
-        database, "SELECT max(value) FROM meta WHERE key = '" LEFT_OUT_META "'", &is_lean, err);
-
-    database->is_lean = is_lean != 0;
-    if (rc == 0 && is_lean)
-        sqlite3_set_authorizer(database->handle, deny_left_out, database);
-    return rc;
-}
-
-int rundb_open(struct rundb *database, const char *path, const struct database_stop *stop,
-               struct error *err)
-{
-    int rc;
-
-    *database = (struct rundb){.guard.stop = stop};
-    rc = check_file(path, err);
-    if (rc != 0)
-        return rc;
-    rc = open_handle(database, path, SQLITE_OPEN_READONLY, err);
-    if (rc == 0)
-        rc = database_guard_put(&database->guard, database->handle, path, false, err);
-    if (rc == 0)
-        rc = look_at_extent(database, err);
-    if (rc != 0)
-        rundb_close(database);
-    return rc;
-}
-
-int rundb_open_memory(struct rundb *database, struct error *err)
-{
-    *database = (struct rundb){0};
-    return open_handle(database, ":memory:", SQLITE_OPEN_READWRITE, err);
-}
-
-void rundb_close(struct rundb *database)
-{
-    sqlite3_close(database->handle);
-    database->handle = NULL;
-}
-
-int rundb_load_views(struct rundb *database, struct error *err)
-{
-    return database_guard_load_views(database->handle, err);
-}
-
-int rundb_compute(struct rundb *database, unsigned tables, struct error *err)
-{
-    static const char *const names[] = {"site_totals",   "site_leaks",        "site_frees",
-                                        "module_totals", "suppressed_stacks", "snapshot_sites",
-                                        "site_growth"};
-    int rc = 0;
-
-    for (size_t i = 0; rc == 0 && i < sizeof(names) / sizeof(names[0]); i++) {
-        char sql[192];
-
-        /* Materialized: where such a view is joined, SQLite would read all of it for each row. */
-        sqlite3_snprintf(sizeof(sql), sql,
-                         "CREATE TEMP VIEW IF NOT EXISTS %s AS WITH made AS MATERIALIZED"
-                         " (SELECT * FROM _%s) SELECT * FROM made",
-                         names[i], names[i]);
-        if (tables & 1u << i)
-            rc = rundb_run(database, sql, err);
-    }
-    return rc;
-}
-
 /* One runs any code, the other gives out an address of this program. */
 static bool is_forbidden_function(const char *name)
 {
@@ -201,6 +134,115 @@ static int authorize(void *context, int action, const char *first, const char *s
     }
 }
 
+/* What others ask is looked at by authorize; in a lean import our own statements are looked at, too. No database is const
+ * itself: deny_left_out writes to it. */
+static void guard_statements(const struct rundb *database)
+{
+    sqlite3_set_authorizer(database->handle,
+                           database->is_locked ? authorize
+                           : database->is_lean ? deny_left_out
+                                               : NULL,
+                           (void *)(uintptr_t)database);
+}
+
+static int look_at_extent(struct rundb *database, struct error *err)
+{
+    int64_t is_lean = 0;
+    int rc = rundb_get_int64(
+        database, "SELECT max(value) FROM meta WHERE key = '" LEFT_OUT_META "'", &is_lean, err);
+
+    database->is_lean = is_lean != 0;
+    guard_statements(database);
+    return rc;
+}
+
+int rundb_open(struct rundb *database, const char *path, const struct database_stop *stop,
+               struct error *err)
+{
+    int rc;
+
+    *database = (struct rundb){.guard.stop = stop};
+    rc = check_file(path, err);
+    if (rc != 0)
+        return rc;
+    rc = open_handle(database, path, SQLITE_OPEN_READONLY, err);
+    if (rc == 0)
+        rc = database_guard_put(&database->guard, database->handle, path, false, err);
+    if (rc == 0)
+        rc = look_at_extent(database, err);
+    if (rc != 0)
+        rundb_close(database);
+    return rc;
+}
+
+int rundb_open_memory(struct rundb *database, struct error *err)
+{
+    *database = (struct rundb){0};
+    return open_handle(database, ":memory:", SQLITE_OPEN_READWRITE, err);
+}
+
+void rundb_close(struct rundb *database)
+{
+    sqlite3_close(database->handle);
+    database->handle = NULL;
+    free(database->views);
+    database->views = NULL;
+}
+
+int rundb_offer_views(struct rundb *database, struct error *err)
+{
+    database->views = malloc(sizeof(*database->views));
+    if (!database->views)
+        return error_set(err, ERROR_NOMEM, "no memory for views");
+    database_views_find(database->views);
+    return 0;
+}
+
+/* Our own statements make them: the lock is for others'. sql NULL: all. */
+static int load_needed(const struct rundb *database, const char *sql, struct error *err)
+{
+    int rc;
+
+    if (!database->views || !database_views_need(database->views, sql))
+        return 0;
+    if (database->is_locked) {
+        sqlite3_set_authorizer(database->handle, NULL, NULL);
+        (void)sqlite3_exec(database->handle, "PRAGMA query_only = 0", NULL, NULL, NULL);
+    }
+    rc = database_views_load(database->views, database->handle, err);
+    if (database->is_locked) {
+        (void)sqlite3_exec(database->handle, "PRAGMA query_only = 1", NULL, NULL, NULL);
+        guard_statements(database);
+    }
+    return rc;
+}
+
+int rundb_load_all_views(const struct rundb *database, struct error *err)
+{
+    return load_needed(database, NULL, err);
+}
+
+int rundb_compute(struct rundb *database, unsigned tables, struct error *err)
+{
+    static const char *const names[] = {"site_totals",   "site_leaks",        "site_frees",
+                                        "module_totals", "suppressed_stacks", "snapshot_sites",
+                                        "site_growth"};
+    int rc = 0;
+
+    for (size_t i = 0; rc == 0 && i < sizeof(names) / sizeof(names[0]); i++) {
+        char sql[192];
+
+        /* Materialized: where such a view is joined, SQLite would read all of it for each row. */
+        sqlite3_snprintf(sizeof(sql), sql,
+                         "CREATE TEMP VIEW IF NOT EXISTS %s AS WITH made AS MATERIALIZED"
+                         " (SELECT * FROM _%s) SELECT * FROM made",
+                         names[i], names[i]);
+        if (tables & 1u << i)
+            rc = rundb_run(database, sql, err);
+    }
+    return rc;
+}
+
 int rundb_lock(struct rundb *database, struct error *err)
 {
     /* A table-valued function is connected at its first use, which looks like making a table. */
@@ -213,23 +255,29 @@ int rundb_lock(struct rundb *database, struct error *err)
         return rc;
     sqlite3_limit(database->handle, SQLITE_LIMIT_EXPR_DEPTH, 200);
     sqlite3_limit(database->handle, SQLITE_LIMIT_ATTACHED, 0);
-    sqlite3_set_authorizer(database->handle, authorize, database);
+    database->is_locked = true;
+    guard_statements(database);
     return 0;
 }
 
 int rundb_run(struct rundb *database, const char *sql, struct error *err)
 {
-    if (sqlite3_exec(database->handle, sql, NULL, NULL, NULL) != SQLITE_OK)
+    int rc = load_needed(database, sql, err);
+
+    if (rc == 0 && sqlite3_exec(database->handle, sql, NULL, NULL, NULL) != SQLITE_OK)
         return rundb_error(database, "reading", err);
-    return 0;
+    return rc;
 }
 
 int rundb_prepare(const struct rundb *database, const char *sql, struct sqlite3_stmt **ret_stmt,
                   struct error *err)
 {
     const char *tail = NULL;
+    int rc = load_needed(database, sql, err);
 
     *ret_stmt = NULL;
+    if (rc != 0)
+        return rc;
     if (sqlite3_prepare_v2(database->handle, sql, -1, ret_stmt, &tail) != SQLITE_OK) {
         if (database->left_out)
             return rundb_error(database, "reading", err);
@@ -276,8 +324,10 @@ int rundb_get_int64(const struct rundb *database, const char *sql, int64_t *ret_
                     struct error *err)
 {
     struct sqlite3_stmt *stmt;
-    int rc;
+    int rc = load_needed(database, sql, err);
 
+    if (rc != 0)
+        return rc;
     /* Not database_prepare: what fails here is the file, not what a person typed. */
     if (sqlite3_prepare_v2(database->handle, sql, -1, &stmt, NULL) != SQLITE_OK)
         return rundb_error(database, "reading", err);

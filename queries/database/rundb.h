@@ -3,7 +3,7 @@
  * rundb: a recording's database, opened to be read.
  *
  * Model: the file is opened read-only and guarded (support/database_guard.h); today's views are
- *        loaded as TEMP views over its tables. Then nothing but reading is allowed any more. What
+ *        TEMP views over its tables, loaded when a statement names them. Then nothing but reading is allowed any more. What
  *        rows say is still anybody's word: ids are read by database_id, figures are added by
  *        support/saturating.h, and a text may be NULL.
  * Invariants
@@ -21,10 +21,12 @@
 
 #include <sqlite3.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
 struct error;
+struct database_views;
 
 /* Tables that importers make of the view of the same name with an underscore in front. */
 enum rundb_made {
@@ -44,6 +46,8 @@ struct rundb {
     bool is_lean; /* left_out.h */
     const char
         *left_out; /* a table that was asked for, and is not in a lean import; static or NULL */
+    struct database_views *views; /* NULL: those of the file are asked */
+    bool is_locked;
 };
 
 /* path, stop (NULL: nobody stops) and the struct must live as long as the database is open. On failure the database need not
@@ -56,8 +60,11 @@ int rundb_open_memory(struct rundb *database, struct error *err);
 
 void rundb_close(struct rundb *database);
 
-/* Loads the embedded views as TEMP views. */
-int rundb_load_views(struct rundb *database, struct error *err);
+/* From here on statements find the embedded views. */
+int rundb_offer_views(struct rundb *database, struct error *err);
+
+/* For what names them in ways that only SQLite understands. */
+int rundb_load_all_views(const struct rundb *database, struct error *err);
 
 /* From here on these tables (enum rundb_made) are what their views answer, not what the file holds:
  * what the views read was replaced. */

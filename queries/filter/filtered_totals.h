@@ -32,7 +32,7 @@ struct filtered_totals_request {
     FILE *show_sql; /* not NULL: the statement behind the totals goes there, and they stay empty */
 };
 
-/* Between rundb_load_views and rundb_lock; does nothing without filters. */
+/* Between rundb_offer_views and rundb_lock; does nothing without filters. */
 int filtered_totals_install(struct rundb *database, const struct filtered_totals_request *request,
                             struct error *err);
 

@@ -192,7 +192,7 @@ int query_open(struct query *query, struct error *err)
     if (rc == 0)
         rc = check_rows(query, err);
     if (rc == 0)
-        rc = rundb_load_views(&query->database, err);
+        rc = rundb_offer_views(&query->database, err);
     if (rc == 0 && query->options->suppressions_path)
         rc = suppressions_load(&query->database, query->options->suppressions_path, err);
     if (rc == 0)

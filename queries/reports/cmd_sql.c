@@ -76,7 +76,9 @@ int cmd_sql_run(struct query *query, struct error *err)
     int64_t n_rows = 0;
     int rc;
 
-    rc = bound_values(query, err);
+    rc = rundb_load_all_views(&query->database, err);
+    if (rc == 0)
+        rc = bound_values(query, err);
     if (rc == 0)
         rc = rundb_prepare(&query->database, query->options->arguments[0], &stmt, err);
     if (rc == 0)

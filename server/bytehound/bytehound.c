@@ -89,7 +89,7 @@ int bytehound_open(struct bytehound *self, struct error *err)
     rc = rundb_open(&self->database, self->recording->path, &self->stop, err);
     if (rc != 0)
         return rc;
-    rc = rundb_load_views(&self->database, err);
+    rc = rundb_offer_views(&self->database, err);
     if (rc == 0)
         rc = rundb_lock(&self->database, err);
     if (rc == 0)

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * database_views: the embedded views of schema and reports as TEMP views of a guarded connection, those that are
+ * needed: SQLite takes longer to read all of their definitions than to answer most questions.
+ *
+ * Model: a statement needs each view whose name is a word of it, and what the definitions of those name in turn.
+ *        A name in a literal or a comment counts, too: one view more does no harm.
+ * Threads: the connection's. Failure: ERROR_NOMEM, ERROR_DATABASE.
+ */
+#ifndef MTRACE_SUPPORT_DATABASE_VIEWS_H
+#define MTRACE_SUPPORT_DATABASE_VIEWS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct error;
+struct sqlite3;
+
+enum {
+    DATABASE_VIEWS_MAX = 128
+};
+
+struct database_views {
+    struct database_view {
+        const char *definition; /* behind CREATE VIEW: its name comes first */
+        size_t name_length;
+        bool is_needed, is_looked_at, is_loaded;
+    } items[DATABASE_VIEWS_MAX];
+
+    size_t n;
+    size_t n_needed, n_loaded;
+};
+
+/* None is needed yet. */
+void database_views_find(struct database_views *views);
+
+/* What a statement needs; NULL: all. Whether something is to be loaded. */
+bool database_views_need(struct database_views *views, const char *sql);
+
+/* Loads what is needed. The connection must be allowed to make views. */
+int database_views_load(struct database_views *views, struct sqlite3 *db, struct error *err);
+
+#endif
