@@ -24,7 +24,7 @@ def import_damaged(tools, place, data, what):
     log.write_bytes(data)
     target.unlink(missing_ok=True)
     try:
-        ended = subprocess.run([tools.importer, "--no-symbols", str(log), str(target)], capture_output=True, timeout=250,
+        ended = subprocess.run([tools.importer, "--no-symbols", str(log), str(target)], capture_output=True, timeout=400,
                                env=harness.environment(), text=True, errors="replace", stdin=subprocess.DEVNULL)
     except subprocess.TimeoutExpired:
         raise Failure(f"{what}: the import does not end") from None

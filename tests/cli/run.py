@@ -68,7 +68,7 @@ def main():
 
     with tempfile.TemporaryDirectory(prefix="mtrace-cli.") as scratch:
         run = subprocess.run(["bash", "-euo", "pipefail", str(case)], cwd=scratch, env=environment(case.parent, args.path),
-                             stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", timeout=250)
+                             stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", timeout=400)
         said = {"stdout": run.stdout.replace(scratch, "SCRATCH"), "stderr": run.stderr.replace(scratch, "SCRATCH")}
     if run.returncode == 77:
         print(run.stdout + run.stderr)

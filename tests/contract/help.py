@@ -16,7 +16,7 @@ OPTION = re.compile(r"(?<![\w-])--([a-z][a-z0-9-]+)")
 
 
 def in_help(program):
-    run = subprocess.run([program, "--help"], capture_output=True, text=True, timeout=200,
+    run = subprocess.run([program, "--help"], capture_output=True, text=True, timeout=400,
                          env={**os.environ, "COLUMNS": "200"}, stdin=subprocess.DEVNULL)
     if run.returncode != 0:
         sys.exit(f"{program} --help ends with {run.returncode}: {run.stderr}")
@@ -29,7 +29,7 @@ def in_page(path):
 
 def missing_commands(program, page):
     """Commands of --help that the page does not name in bold."""
-    run = subprocess.run([program, "--help"], capture_output=True, text=True, timeout=200, stdin=subprocess.DEVNULL)
+    run = subprocess.run([program, "--help"], capture_output=True, text=True, timeout=400, stdin=subprocess.DEVNULL)
     commands = re.findall(r"^  ([a-z-]+) .*", run.stdout.partition("Commands:\n")[2], re.M)
     bold = " ".join(line for line in page.read_text().replace("\\-", "-").splitlines() if line.startswith(".B"))
     return [command for command in commands if not re.search(rf"(?<![\w-]){command}(?![\w-])", bold)]
@@ -40,7 +40,7 @@ def completed(root, program):
     name = Path(program).name
     script = f"""source "$0/completions/{name}"; COMP_WORDS=({name} --); COMP_CWORD=1; _{name.replace("-", "_")} "$1"
                  printf '%s\\n' "${{COMPREPLY[@]}}" """
-    run = subprocess.run(["bash", "-c", script, root, program], capture_output=True, text=True, timeout=200,
+    run = subprocess.run(["bash", "-c", script, root, program], capture_output=True, text=True, timeout=400,
                          stdin=subprocess.DEVNULL)
     return set(OPTION.findall(run.stdout)) - {"usage"}
 

@@ -18,7 +18,7 @@ def main():
     tools = harness.Tools.from_environment()
     with harness.scratch() as place:
         place = Path(place)
-        done = subprocess.run([tools.record, "-q", "-o", place / "run.dat", "--", tools.workloads / "address_space"], timeout=100,
+        done = subprocess.run([tools.record, "-q", "-o", place / "run.dat", "--", tools.workloads / "address_space"], timeout=400,
                               env=harness.environment(), capture_output=True, text=True)
         said = [line.split() for line in done.stdout.splitlines()]
         database = harness.import_log(tools, place / "run.dat", place / "run.db")
@@ -30,7 +30,7 @@ def main():
         if not {"library", "stack", "heap"} <= kinds:
             raise Failure(f"only {kinds} have levels")
         picture = place / "mappings.svg"
-        subprocess.run([tools.query, "mmaps", place / "run.db", "-o", picture], check=True, env=harness.environment(), timeout=100)
+        subprocess.run([tools.query, "mmaps", place / "run.db", "-o", picture], check=True, env=harness.environment(), timeout=400)
         for name in ("stacks of threads", "heaps", "libraries", "mapped by the program"):
             if name not in picture.read_text():
                 raise Failure(f"the picture does not show {name}")

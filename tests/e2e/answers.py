@@ -81,7 +81,7 @@ def shapes(place):
 def export(run, place, form, *argv):
     out = place / f"out.{form}"
     subprocess.run([run.query_program, "export", str(run.path), "--to", form, "-f", "-o", str(out), *argv], check=True, capture_output=True,
-                   timeout=100)
+                   timeout=400)
     return out.read_text()
 
 

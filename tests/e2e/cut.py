@@ -39,7 +39,7 @@ def look(tools, log):
 
 
 def headline(tools, database):
-    said = subprocess.run([tools.query, "leaks", database], capture_output=True, text=True, env=harness.environment(), timeout=100)
+    said = subprocess.run([tools.query, "leaks", database], capture_output=True, text=True, env=harness.environment(), timeout=400)
     lines = [line for line in (said.stdout + said.stderr).splitlines() if "log damaged" in line]
     if len(lines) != 1 or "import a whole copy" not in lines[0]:
         raise Failure(f"what is lost is not said once: {said.stdout}{said.stderr}")
@@ -68,7 +68,7 @@ def main():
         place = Path(place)
         log = place / "run.dat"
         done = subprocess.run([tools.record, "-q", "-o", log, sys.executable, "-c", PROGRAM], capture_output=True,
-                              env=harness.environment({"PYTHONMALLOC": "malloc"}), text=True, timeout=100)
+                              env=harness.environment({"PYTHONMALLOC": "malloc"}), text=True, timeout=400)
         if done.returncode != 0:
             raise Failure(done.stderr)
         whole = log.read_bytes()

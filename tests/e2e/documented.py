@@ -23,7 +23,7 @@ def blocks(text):
 
 
 def run(argv, folder, env, where):
-    outcome = subprocess.run(argv, cwd=folder, env=env, capture_output=True, text=True, errors="replace", timeout=100,
+    outcome = subprocess.run(argv, cwd=folder, env=env, capture_output=True, text=True, errors="replace", timeout=400,
                              stdin=subprocess.DEVNULL)
     if outcome.returncode != 0:
         raise harness.Failure(f"{where}: exit status {outcome.returncode}\n{outcome.stdout}{outcome.stderr}")

@@ -31,7 +31,7 @@ LAST = "SELECT end_kind, end_value, max_rss_bytes FROM processes ORDER BY proces
 def record(tools, place, options, argv):
     log = place / "run.dat"
     done = subprocess.run([tools.record, "-f", "-q", "--sample-memory", "0", *options, "-o", log, "--", *argv],
-                          capture_output=True, env=harness.environment(), text=True, timeout=100)
+                          capture_output=True, env=harness.environment(), text=True, timeout=400)
     if done.returncode != 128 + signal.SIGSEGV:
         raise Failure(f"mtrace-record ended with {done.returncode}: {done.stderr}")
     kind, value, rss = harness.import_log(tools, log, place / "run.db", "--force", "--no-symbols").rows(LAST)[0]

@@ -80,7 +80,7 @@ def start(tools, args, place, log, manner, before_exec):
                             preexec_fn=prepare)
 
 
-def wait(process, wanted_status, timeout=200):
+def wait(process, wanted_status, timeout=400):
     """Waits for mtrace-record, which passes on how the program ended."""
     try:
         stderr = process.communicate(timeout=timeout)[1].decode(errors="replace")

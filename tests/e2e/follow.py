@@ -52,7 +52,7 @@ def look(path):
 
 
 def wait_for(path, what, condition, follower):
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 300
     while time.monotonic() < deadline:
         seen = look(path)
         if seen and condition(seen):
@@ -65,7 +65,7 @@ def wait_for(path, what, condition, follower):
 
 def end_of(process, what, status=0):
     try:
-        _, said = process.communicate(timeout=100)
+        _, said = process.communicate(timeout=400)
     except subprocess.TimeoutExpired:
         process.kill()
         raise Failure(f"{what} did not end") from None

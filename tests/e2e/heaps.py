@@ -49,7 +49,7 @@ class Run:
 
     def ask(self, *argv):
         out = subprocess.run([self.query_program, *argv, str(self.path), "--format", "csv"], capture_output=True, text=True,
-                             env=harness.environment(), timeout=100)
+                             env=harness.environment(), timeout=400)
         if out.returncode != 0:
             raise Failure(f"{argv}: {out.stderr}")
         return [{key: int(value) if value.lstrip("-").isdigit() else value for key, value in row.items()}

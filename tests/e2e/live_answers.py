@@ -31,7 +31,7 @@ def expect(what, got, wanted):
 
 def run(argv, place, env=None, status=0):
     outcome = subprocess.run([str(word) for word in argv], cwd=place, env={**harness.environment(), **(env or {})}, capture_output=True, text=True,
-                             timeout=100, stdin=subprocess.DEVNULL)
+                             timeout=400, stdin=subprocess.DEVNULL)
     if status is not None and outcome.returncode != status:
         raise Failure(f"{argv}: exit status {outcome.returncode}\n{outcome.stdout}{outcome.stderr}")
     return outcome

@@ -112,7 +112,7 @@ def sealed(tools, place):
 # ---- without a word of the program ----
 
 def wait_for(path):
-    for _ in range(600):
+    for _ in range(2000):
         if path.exists():
             return path.read_text()
         time.sleep(0.1)

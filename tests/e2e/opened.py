@@ -37,7 +37,7 @@ def documented(language, heading):
 
 def say(argv, folder, env=None):
     """What a program prints, which must be something."""
-    outcome = subprocess.run(argv, cwd=folder, env=env or harness.environment(), capture_output=True, text=True, timeout=100, stdin=subprocess.DEVNULL)
+    outcome = subprocess.run(argv, cwd=folder, env=env or harness.environment(), capture_output=True, text=True, timeout=400, stdin=subprocess.DEVNULL)
     if outcome.returncode != 0 or not outcome.stdout.strip():
         raise harness.Failure(f"{argv}: exit status {outcome.returncode}, '{outcome.stdout[:200]}'\n{outcome.stderr}")
     return outcome.stdout
@@ -48,7 +48,7 @@ def install(folder, *packages):
     place = folder / "venv"
     for argv in ([sys.executable, "-m", "venv", place], [place / "bin" / "python", "-m", "pip", "install", "--quiet", "--retries", "0", "--timeout", "20", *packages]):
         try:
-            subprocess.run(argv, check=True, capture_output=True, text=True, timeout=250, stdin=subprocess.DEVNULL)
+            subprocess.run(argv, check=True, capture_output=True, text=True, timeout=400, stdin=subprocess.DEVNULL)
         except subprocess.TimeoutExpired as why:
             raise harness.Skip(f"{' '.join(packages)} cannot be installed: {why}") from None
         except subprocess.CalledProcessError as why:
@@ -101,7 +101,7 @@ def examples(folder, database):
 
 def ask(programs, program, folder, question):
     """The JSON that a program prints for one; programs of a virtual environment see what is installed there."""
-    outcome = subprocess.run([programs / "python", "-c", program], cwd=folder, input=json.dumps(question), capture_output=True, text=True, timeout=100, check=False)
+    outcome = subprocess.run([programs / "python", "-c", program], cwd=folder, input=json.dumps(question), capture_output=True, text=True, timeout=400, check=False)
     if outcome.returncode != 0:
         raise harness.Failure(outcome.stderr)
     return json.loads(outcome.stdout)

@@ -25,7 +25,7 @@ CLASSES = "SELECT from_bytes, blocks, bytes, leaked_blocks, leaked_bytes FROM si
 
 def run(tools, place, *arguments):
     done = subprocess.run([str(tools.record), *map(str, arguments)], cwd=place, env=harness.environment(),
-                          stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=200)
+                          stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=400)
     if done.returncode != 0:
         raise Failure(f"{arguments}: {done.stderr}")
 

@@ -54,11 +54,11 @@ class Server:
 
     def __exit__(self, *_):
         self.process.terminate()
-        _, stderr = self.process.communicate(timeout=100)
+        _, stderr = self.process.communicate(timeout=400)
         if self.process.returncode != 0:
             raise harness.Failure(f"mtrace-serve ended with {self.process.returncode}: {stderr}")
 
-    def ask(self, path, method="GET", body=None, headers=None, timeout=200):
+    def ask(self, path, method="GET", body=None, headers=None, timeout=400):
         """Status, headers and body."""
         connection = http.client.HTTPConnection(self.host, self.port, timeout=timeout)
         connection.request(method, path, body, headers or {})
@@ -176,7 +176,7 @@ def bad_input(tools, folder, database):
         expect("POST of leaks", error_of(server.ask("/api/v1/last/leaks", "POST", "x"))[0], 405)
         expect("a large body", error_of(server.ask("/api/v1/last/sql", "POST", b"x" * (2 << 20)))[0], 413)
         for raw in RAW:
-            with socket.create_connection((server.host, server.port), timeout=100) as client:
+            with socket.create_connection((server.host, server.port), timeout=400) as client:
                 client.sendall(raw)
         json.loads(server.rows("/api/v1/last/summary"))
     expect("files beside the database", [p.name for p in folder.iterdir() if p.suffix == ".db"], [database.name])
@@ -291,7 +291,7 @@ while not os.path.exists("stop"):
 
 def events(server):
     """(name, data) of each event, as they come."""
-    connection = http.client.HTTPConnection(server.host, server.port, timeout=200)
+    connection = http.client.HTTPConnection(server.host, server.port, timeout=400)
     connection.request("GET", "/api/v1/events")
     response = connection.getresponse()
     expect("the type of events", response.headers["Content-Type"], "text/event-stream")
@@ -358,7 +358,7 @@ def strangers(tools, folder, database):
 
 def raw_answer(server, request):
     """What the server sends until it closes the connection."""
-    with socket.create_connection((server.host, server.port), timeout=100) as client:
+    with socket.create_connection((server.host, server.port), timeout=400) as client:
         client.sendall(request.encode())
         return b"".join(iter(lambda: client.recv(1 << 16), b""))
 
@@ -369,14 +369,14 @@ def threads_of(server):
 
 def settles(what, holds):
     """Only what never comes is a failure."""
-    for _ in range(600):
+    for _ in range(2000):
         if holds():
             return
         time.sleep(0.1)
     raise harness.Failure(f"{what} did not come about")
 
 
-def is_answered(server, timeout=200):
+def is_answered(server, timeout=400):
     with contextlib.suppress(OSError):
         return server.ask("/api/v1/last/summary", timeout=timeout)[0] == 200
     return False
@@ -484,7 +484,7 @@ def limits(tools, folder, database):
             clients = [stack.enter_context(socket.create_connection((server.host, server.port))) for _ in range(80)]
             expect("an answer beside silent clients", is_answered(server), True)
             for client in clients:
-                client.settimeout(100)
+                client.settimeout(400)
                 expect("a client that asks nothing is given up", client.recv(1), b"")
         settles("the end of connections that asked nothing", lambda: threads_of(server) <= idle)
         with socket.create_connection((server.host, server.port)) as client:

@@ -70,7 +70,7 @@ def pause(process, pid, point):
     if point not in AT_THE_END:
         time.sleep(0.02)
         os.kill(pid, signal.SIGKILL)
-    stderr = process.communicate(timeout=100)[1].decode(errors="replace")
+    stderr = process.communicate(timeout=400)[1].decode(errors="replace")
     if process.returncode != 128 + signal.SIGKILL:
         raise Failure(f"'{point}': mtrace-record ended with {process.returncode}: {stderr}")
 

@@ -53,14 +53,14 @@ class Browser:
             self.call("DELETE", self.session)
         finally:
             self.driver.terminate()
-            self.driver.wait(timeout=60)
+            self.driver.wait(timeout=400)
             self.profile.cleanup()
 
     def call(self, method, path, body=None):
         request = urllib.request.Request(self.base + path, json.dumps(body or {}).encode() if method == "POST" else None,
                                          {"Content-Type": "application/json"}, method=method)
         try:
-            return json.load(urllib.request.urlopen(request, timeout=200))["value"]
+            return json.load(urllib.request.urlopen(request, timeout=400))["value"]
         except urllib.error.HTTPError as refused:
             raise harness.Failure(f"{path}: {json.load(refused)['value']['message']}") from None
 
@@ -118,7 +118,7 @@ class Browser:
 
     def wait(self, what, script, *arguments):
         """Until the script's value is true. Only what never comes is a failure."""
-        for _ in range(600):
+        for _ in range(2000):
             value = self.run(script, *arguments)
             if value:
                 return value

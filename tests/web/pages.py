@@ -532,7 +532,7 @@ def live(tools, page, folder):
             page.wait("blocks", "return document.querySelectorAll('main tbody tr').length === 50")
     finally:
         stop.touch()
-        program.wait(timeout=100)
+        program.wait(timeout=400)
 
 
 def views_of(page, server):
