@@ -213,8 +213,9 @@ static inline uint32_t mtrace_current_group(void)
     return __builtin_expect(api != NULL, 0) ? api->current_group() : (uint32_t)MTRACE_GROUP_ROOT;
 }
 
-/* From now on the block is charged to the group. false: absent, no such group, or not recorded. A
- * block that is not live is ignored by mtrace-import, and counted there. */
+/* From now on the block is charged to the group. True: that was written into the log, not that the block is
+ * one: of what is not live mtrace-import ignores it, and counts it. false: absent, no block or group,
+ * not recorded, or the log has no room. */
 static inline bool mtrace_move(void *block, uint32_t group)
 {
     const struct mtrace_api *api = mtrace_found_;

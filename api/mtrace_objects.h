@@ -90,31 +90,27 @@ static inline const struct mtrace_objects_api *mtrace_objects_(void)
 
 /* ---- what a visitor says about its object ---- */
 
-/* One element, in front of which is nothing. */
-static inline struct mtrace_member mtrace_member_(enum mtrace_member_kind kind, const char *key,
-                                                  size_t size_bytes, const void *first,
-                                                  size_t element_bytes, mtrace_visit *visit)
-{
-    struct mtrace_member member = {kind, key,           NULL,  size_bytes, first, 1,
-                                   1,    element_bytes, visit, NULL,       NULL,  0};
-    return member;
-}
-
+/* In the order of struct mtrace_member. It is made only where there is somebody to read it. */
 static inline void mtrace_visit_member_(struct mtrace_visitor *visitor,
-                                        const struct mtrace_member *member)
+                                        enum mtrace_member_kind kind, const char *key,
+                                        const char *type, size_t size_bytes, const void *first,
+                                        size_t count, size_t capacity, size_t element_bytes,
+                                        mtrace_visit *visit, bool (*is_used)(const void *slot),
+                                        const char *why, size_t start)
 {
     const struct mtrace_objects_api *api = mtrace_objects_();
+    struct mtrace_member member = {kind,     key,           type,  size_bytes, first, count,
+                                   capacity, element_bytes, visit, is_used,    why,   start};
     if (api)
-        api->visit(visitor, member, sizeof(*member));
+        api->visit(visitor, &member, sizeof(member));
 }
 
 /* A member by value. visit NULL: a leaf. */
 static inline void mtrace_visit_field(struct mtrace_visitor *visitor, const char *key,
                                       const void *field, size_t size_bytes, mtrace_visit *visit)
 {
-    struct mtrace_member member =
-        mtrace_member_(MTRACE_MEMBER_FIELD, key, size_bytes, field, size_bytes, visit);
-    mtrace_visit_member_(visitor, &member);
+    mtrace_visit_member_(visitor, MTRACE_MEMBER_FIELD, key, NULL, size_bytes, field, 1, 1,
+                         size_bytes, visit, NULL, NULL, 0);
 }
 
 /* A pointer (pointer_bytes of the object) that owns an object of size_bytes in a block of its own. NULL
@@ -123,10 +119,8 @@ static inline void mtrace_visit_unique(struct mtrace_visitor *visitor, const cha
                                        size_t pointer_bytes, const char *type, const void *target,
                                        size_t size_bytes, mtrace_visit *visit)
 {
-    struct mtrace_member member =
-        mtrace_member_(MTRACE_MEMBER_UNIQUE, key, pointer_bytes, target, size_bytes, visit);
-    member.type = type;
-    mtrace_visit_member_(visitor, &member);
+    mtrace_visit_member_(visitor, MTRACE_MEMBER_UNIQUE, key, type, pointer_bytes, target, 1, 1,
+                         size_bytes, visit, NULL, NULL, 0);
 }
 
 /* The same where others may own it, too: it is visited once, and stands on top under its type. */
@@ -134,10 +128,8 @@ static inline void mtrace_visit_shared(struct mtrace_visitor *visitor, const cha
                                        size_t pointer_bytes, const char *type, const void *target,
                                        size_t size_bytes, mtrace_visit *visit)
 {
-    struct mtrace_member member =
-        mtrace_member_(MTRACE_MEMBER_SHARED, key, pointer_bytes, target, size_bytes, visit);
-    member.type = type;
-    mtrace_visit_member_(visitor, &member);
+    mtrace_visit_member_(visitor, MTRACE_MEMBER_SHARED, key, type, pointer_bytes, target, 1, 1,
+                         size_bytes, visit, NULL, NULL, 0);
 }
 
 /* Elements by value. */
@@ -145,10 +137,8 @@ static inline void mtrace_visit_array(struct mtrace_visitor *visitor, const char
                                       const void *first, size_t count, size_t element_bytes,
                                       mtrace_visit *visit)
 {
-    struct mtrace_member member =
-        mtrace_member_(MTRACE_MEMBER_ARRAY, key, 0, first, element_bytes, visit);
-    member.count = member.capacity = count;
-    mtrace_visit_member_(visitor, &member);
+    mtrace_visit_member_(visitor, MTRACE_MEMBER_ARRAY, key, NULL, 0, first, count, count,
+                         element_bytes, visit, NULL, NULL, 0);
 }
 
 /* A pointer that owns a block of `capacity` elements, of which `count` from number `start` on are used; the
@@ -158,13 +148,8 @@ static inline void mtrace_visit_window(struct mtrace_visitor *visitor, const cha
                                        size_t start, size_t count, size_t capacity,
                                        size_t element_bytes, mtrace_visit *visit)
 {
-    struct mtrace_member member =
-        mtrace_member_(MTRACE_MEMBER_VECTOR, key, header_bytes, first, element_bytes, visit);
-    member.type = type;
-    member.start = start;
-    member.count = count;
-    member.capacity = capacity;
-    mtrace_visit_member_(visitor, &member);
+    mtrace_visit_member_(visitor, MTRACE_MEMBER_VECTOR, key, type, header_bytes, first, count,
+                         capacity, element_bytes, visit, NULL, NULL, start);
 }
 
 /* The same of which the first ones are used. */
@@ -183,22 +168,16 @@ static inline void mtrace_visit_table(struct mtrace_visitor *visitor, const char
                                       size_t n_slots, size_t slot_bytes,
                                       bool (*is_used)(const void *slot), mtrace_visit *visit)
 {
-    struct mtrace_member member =
-        mtrace_member_(MTRACE_MEMBER_TABLE, key, header_bytes, slots, slot_bytes, visit);
-    member.type = type;
-    member.count = member.capacity = n_slots;
-    member.is_used = is_used;
-    mtrace_visit_member_(visitor, &member);
+    mtrace_visit_member_(visitor, MTRACE_MEMBER_TABLE, key, type, header_bytes, slots, n_slots,
+                         n_slots, slot_bytes, visit, is_used, NULL, 0);
 }
 
 /* A member that is not looked into, and why: its lock is busy, nobody knows its type. A warning. */
 static inline void mtrace_visit_opaque(struct mtrace_visitor *visitor, const char *key,
                                        size_t size_bytes, const char *why)
 {
-    struct mtrace_member member =
-        mtrace_member_(MTRACE_MEMBER_OPAQUE, key, size_bytes, NULL, 0, NULL);
-    member.why = why;
-    mtrace_visit_member_(visitor, &member);
+    mtrace_visit_member_(visitor, MTRACE_MEMBER_OPAQUE, key, NULL, size_bytes, NULL, 0, 0, 0, NULL,
+                         NULL, why, 0);
 }
 
 /* ---- roots ---- */

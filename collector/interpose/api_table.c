@@ -59,9 +59,8 @@ static bool move(void *block, uint32_t group)
     if (!block || checked != group || !lifecycle_is_ready() || !state_is_recording())
         return false;
     groups_define(group);
-    record_note(LOG_MOVE, group, (uintptr_t)block);
     known_blocks_move(block, group);
-    return true;
+    return record_note(LOG_MOVE, group, (uintptr_t)block);
 }
 
 /* Nobody keeps what he never asks for. */

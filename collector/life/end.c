@@ -32,7 +32,7 @@ void end_take_back(void)
 static void take_back_exec(void)
 {
     end_take_back();
-    record_note(LOG_EXEC_FAILED, 0, 0);
+    (void)record_note(LOG_EXEC_FAILED, 0, 0);
 }
 
 /* Where nobody tells us whose exec it is, the next event will. */

@@ -173,7 +173,7 @@ void lifecycle_switch_tracing(bool is_on)
         return;
     if (!is_on)
         __atomic_fetch_or(&segment_log()->flags, LOG_FLAG_SIDE_TRACING_OFF, __ATOMIC_RELAXED);
-    record_note(LOG_TRACING, is_on, 0);
+    (void)record_note(LOG_TRACING, is_on, 0);
 }
 
 static void handle_toggle(int number)

@@ -23,15 +23,17 @@ void record_init(void)
 /* ---- writing -----------------------------------------------------------------------------------
  */
 
-static void write_draft(struct thread *thread, const struct draft *draft, uint64_t ticks)
+/* False: counted. */
+static bool write_draft(struct thread *thread, const struct draft *draft, uint64_t ticks)
 {
     uint64_t *out = room_begin(thread, &ticks, draft->words[0], draft->words[1]);
 
     if (!out)
-        return;
+        return false;
     for (unsigned i = 2; i < draft->n_words; i++)
         out[i] = draft->words[i];
     room_commit(thread, out + draft->n_words);
+    return true;
 }
 
 /*
@@ -65,12 +67,15 @@ static void fill_side(const struct side_place *place, const struct draft *draft,
     side_write(place, draft->words, draft->n_words, ticks, g_thread.index, group);
 }
 
-static MTRACE_COLD void write_side(const struct draft *draft)
+/* False: counted. */
+static MTRACE_COLD bool write_side(const struct draft *draft)
 {
     struct side_place place;
+    bool has_room = has_side_room(&place);
 
-    if (has_side_room(&place))
+    if (has_room)
         fill_side(&place, draft, clock_ticks_after());
+    return has_room;
 }
 
 static MTRACE_COLD void record_wide(struct thread *thread, const void *block,
@@ -407,21 +412,20 @@ void record_event(enum log_event_kind kind, uint64_t address, const uint64_t *wo
     thread_leave(thread);
 }
 
-void record_note(enum log_event_kind kind, uint32_t value, uint64_t address)
+bool record_note(enum log_event_kind kind, uint32_t value, uint64_t address)
 {
     const struct unwind_origin here = RECORD_ORIGIN();
     struct draft draft = {
         .words = {kind | (uint64_t)value << 32, draft_address((const void *)(uintptr_t)address)},
         .n_words = 2};
     struct thread *thread = thread_enter(&here);
+    bool is_written;
 
-    if (!thread) {
-        if (is_side_open())
-            write_side(&draft);
-        return;
-    }
-    write_draft(thread, &draft, clock_ticks_after());
+    if (!thread)
+        return is_side_open() && write_side(&draft);
+    is_written = write_draft(thread, &draft, clock_ticks_after());
     thread_leave(thread);
+    return is_written;
 }
 
 void record_forget(void)

@@ -77,8 +77,9 @@ void record_failure(const void *old, size_t size_bytes, enum log_call call, int 
 void record_event(enum log_event_kind kind, uint64_t address, const uint64_t *words,
                   unsigned n_words, const struct unwind_origin *origin);
 
-/* As record_event, for kinds whose node field says something else (LOG_TRACING…). address: or 0. */
-void record_note(enum log_event_kind kind, uint32_t value, uint64_t address);
+/* As record_event, for kinds whose node field says something else (LOG_TRACING…). address: or 0. False: there
+ * is no log, or it has no room, which is counted. */
+bool record_note(enum log_event_kind kind, uint32_t value, uint64_t address);
 
 /* In a fork child. */
 void record_forget(void);

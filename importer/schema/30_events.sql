@@ -151,7 +151,7 @@ CREATE TABLE allocation_failures (
   at_ns INTEGER NOT NULL,               -- when it failed
   backtrace_id INTEGER,                 -- where it asked; NULL: not known
   kind INTEGER NOT NULL,                -- what was called, see kinds
-  size_bytes INTEGER NOT NULL,          -- requested
+  size_bytes INTEGER NOT NULL,          -- requested; 9223372036854775807: so much or more, or a product that is no number
   errno INTEGER                         -- as the call left it
 ) STRICT;
 

@@ -108,6 +108,12 @@ static uint64_t known_node(uint32_t node)
     return node == DEFINITIONS_NO_BACKTRACE ? 0 : node;
 }
 
+/* SQLite has signed numbers only; what nobody can have may be larger, as a product that overflows is. */
+static uint64_t asked_bytes(uint64_t size_bytes)
+{
+    return size_bytes < INT64_MAX ? size_bytes : INT64_MAX;
+}
+
 static int write_event(void *context, const struct event *event, struct error *err)
 {
     const struct event_rows *rows = context;
@@ -118,7 +124,7 @@ static int write_event(void *context, const struct event *event, struct error *e
     case EVENT_FAILURE:
         return database_insert(rows->failure, err, "uzuzuui", process, thread, event->time_ns,
                                known_node(event->node), (uint64_t)(event->call & LOG_CALL_MASK),
-                               event->size, event->value);
+                               asked_bytes(event->size), event->value);
     case EVENT_MALLOPT:
         if (event->call)
             return database_insert(rows->mallopt, err, "uzzutnnii", process, thread,

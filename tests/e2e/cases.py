@@ -20,6 +20,7 @@ SQL = {
     "freed_in_other_thread": f"SELECT count(*) {OWN} AND free_thread_id <> thread_id",
     "threads": "SELECT count(*) FROM threads WHERE process_id = 1",
     "failures": "SELECT count(*) FROM allocation_failures WHERE process_id = 1",
+    "endless_failures": "SELECT count(*) FROM allocation_failures WHERE size_bytes = 9223372036854775807",
     "failed": "SELECT count(*) FROM allocation_failures WHERE process_id = 1",
     "chain_length": "SELECT max(length) FROM realloc_chains WHERE process_id = 1",
     "mallopts": "SELECT count(*) FROM mallopts WHERE process_id = 1 AND call = 'mallopt'",
@@ -194,7 +195,7 @@ GROUP_CASES = {"t1_ids": "ids", "t2_nested": "nested", "t3_stale": "stale", "t4_
 CASES |= {name: Case(["groups", part], end=("exit", 0), least_events=2, expect={"child_group_bytes": None}) for name, part in GROUP_CASES.items()}
 CASES |= {"t11_in_child": Case(["groups", "handed_over"], options=["--follow-children"], end=("exit", 0))}
 CASES |= {f"v9_pool_{part}": Case(["pools", part], end=("exit", 0), least_events=2, expect={"child_pool_bytes": None})
-          for part in ("arena", "ends", "resize", "misuse", "threads", "late", "heaptrack")}
+          for part in ("arena", "nested", "ends", "resize", "misuse", "threads", "late", "heaptrack")}
 OBJECT_CASES = {"v1_v3_v7_v8_v14_every_call": "every_call", "v2_shared": "shared", "v4_bad_sizes": "bad_sizes", "v5_roots": "roots",
                 "v6_v10_size_of_unique": "unique", "v9_arena": "arena", "v11_busy": "busy", "v12_not_called": "not_called", "v15_twice": "twice",
                 "object_many_roots": "many_roots", "object_cycles": "cycles", "object_growth": "growth", "objects_of_a_crowd": "crowd"}

@@ -60,6 +60,43 @@ static void arena(void)
     expect("pool_live.mapped", 50);
 }
 
+/*
+ * A pool that takes its memory from another one: each counts what it gave out, at its own level, so that no sum
+ * goes over both; what either holds is malloc's. The inner one tells its own ends.
+ */
+static void nested(void)
+{
+    uint32_t outer = mtrace_pool_create("outer");
+    uint32_t inner = mtrace_pool_create("inner");
+    char *slab = own_malloc(SLAB);
+
+    mtrace_pool_alloc(outer, slab, 4000);
+    mtrace_pool_alloc(outer, slab + 4000, 6000);
+    for (unsigned i = 0; i < 10; i++)
+        mtrace_pool_alloc(inner, slab + (size_t)i * 100,
+                          80); /* the first one begins where its parent does */
+    mtrace_pool_free(inner, slab + 100);
+    mtrace_pool_free(outer, slab + 4000);
+    mtrace_pool_resize(outer, slab, slab, 5000);
+    expect("pool_blocks.outer", 3);
+    expect("pool_live.outer", 5000);
+    expect("pool_resized.outer", 1);
+    expect("pool_blocks.inner", 10);
+    expect("pool_live.inner", 720);
+    expect("pool_freed.inner", 1);
+    expect("pool_held.outer", OWN_BYTES(SLAB));
+    expect("pool_held.inner", OWN_BYTES(SLAB));
+    expect("pool_inside.outer", 3);
+    expect("pool_inside.inner", 10);
+    slab = own_malloc(1);
+    mtrace_pool_alloc(mtrace_pool_create("over"), slab, 500);
+    mtrace_pool_alloc(mtrace_pool_create("under"), slab + 10, 50);
+    own_free(slab, 1); /* ends both levels */
+    expect("pool_live.over", 0);
+    expect("pool_live.under", 0);
+    expect_own();
+}
+
 /* What ends with the block below it, with the pool, by a realloc that moves, and what does not. */
 static void ends(void)
 {
@@ -234,8 +271,8 @@ int main(int argc, char **argv)
         const char *name;
         void (*run)(void);
     } parts[] = {
-        {"arena", arena},     {"ends", ends}, {"resize", resize},       {"misuse", misuse},
-        {"threads", threads}, {"late", late}, {"heaptrack", heaptrack},
+        {"arena", arena},   {"nested", nested},   {"ends", ends}, {"resize", resize},
+        {"misuse", misuse}, {"threads", threads}, {"late", late}, {"heaptrack", heaptrack},
     };
 
     for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {

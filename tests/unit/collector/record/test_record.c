@@ -321,6 +321,20 @@ static void a_long_realloc_is_not_before_its_segment(void **state)
     assert_int_equal(last_call().began, resize.began_ticks);
 }
 
+/* The last one: afterwards the log is full. */
+static void a_note_says_whether_it_is_in_the_log(void **state)
+{
+    const uint64_t n_most = (uint64_t)N_SEGMENTS * LOG_SEGMENT_BYTES / sizeof(uint64_t);
+    const uint64_t before = n_dropped();
+    uint64_t n_refused = 0;
+
+    (void)state;
+    for (uint64_t i = 0; i < n_most; i++)
+        n_refused += !record_note(LOG_MOVE, 2, (uintptr_t)g_old);
+    assert_true(n_refused > 0 && n_refused < n_most);
+    assert_int_equal(n_dropped(), before + n_refused);
+}
+
 static int end_recording(void **state)
 {
     (void)state;
@@ -336,6 +350,7 @@ int main(void)
         cmocka_unit_test(each_event_is_there_once),
         cmocka_unit_test(a_realloc_ends_the_old_block_when_it_begins),
         cmocka_unit_test(a_long_realloc_is_not_before_its_segment),
+        cmocka_unit_test(a_note_says_whether_it_is_in_the_log),
     };
 
     return cmocka_run_group_tests(tests, begin_recording, end_recording);
