@@ -5,6 +5,7 @@
 #include "importer/events/log_set_parts.h"
 #include "importer/log/log_family.h"
 #include "importer/model/definitions_build.h"
+#include "importer/model/definitions_cut.h"
 #include "support/growing.h"
 
 #include <errno.h>
@@ -297,6 +298,8 @@ static int add_place(struct log_set *set, size_t input_index, size_t ref_index, 
     if (r != 0)
         return r;
     time = log_set_time(set, input, &cursor, ticks);
+    if (log_set_is_behind(set, (time > slack ? time - slack : 0) >> CLOCK_MAP_FRACTION_BITS))
+        return 0;
     order[set->n_order++] = (struct segment_place){.first_time = time > slack ? time - slack : 0,
                                                    .input = (uint32_t)input_index,
                                                    .ref = (uint32_t)ref_index};
@@ -407,6 +410,26 @@ uint64_t log_set_mark(const struct log_set *set)
     return mark;
 }
 
+/* Processes that began behind the end that was asked for. */
+static void drop_later(struct log_set *set)
+{
+    while (set->n_inputs > 1
+           && log_set_is_behind(set, set->inputs[set->n_inputs - 1]->header.start_monotonic_ns
+                                         - set->origin_ns))
+        log_input_close(set->inputs[--set->n_inputs]);
+}
+
+static int build_definitions(struct log_set *set, struct error *err)
+{
+    if (definitions_build(set->inputs, set->n_inputs, set->origin_ns, &set->damage,
+                          &set->definitions)
+        != 0)
+        return out_of_memory(err);
+    if (set->until_ns != 0)
+        definitions_cut(&set->definitions, set->until_ns);
+    return 0;
+}
+
 static int open_paths(struct log_set *set, const char *const *paths, size_t n_paths,
                       const struct log_set_options *options, struct error *err)
 {
@@ -429,8 +452,8 @@ static int open_heaptrack(struct log_set *set, const char *path, struct error *e
 
     if (r == 0)
         r = add_input(set, input, err);
-    if (r == 0 && definitions_build(set->inputs, 1, 0, &set->damage, &set->definitions) != 0)
-        r = out_of_memory(err);
+    if (r == 0)
+        r = build_definitions(set, err);
     if (r == 0)
         r = heaptrack_reader_finish(set->heaptrack, &set->definitions, err);
     set->opening_damage = set->damage;
@@ -479,14 +502,12 @@ static int fill(struct log_set *set, const char *const *paths, size_t n_paths,
         return error_set(err, ERROR_USAGE, "no log was named");
     qsort(set->inputs, set->n_inputs, sizeof(struct log_input *), compare_inputs);
     set->origin_ns = set->inputs[0]->header.start_monotonic_ns;
+    drop_later(set);
     for (size_t i = 0; i < set->n_inputs; i++)
         set->is_growing |= set->inputs[i]->is_growing;
     r = finish_clocks(set, err);
-    if (r == 0
-        && definitions_build(set->inputs, set->n_inputs, set->origin_ns, &set->damage,
-                             &set->definitions)
-               != 0)
-        r = out_of_memory(err);
+    if (r == 0)
+        r = build_definitions(set, err);
     if (r == 0)
         r = order_segments(set, err);
     set->opening_damage = set->damage;

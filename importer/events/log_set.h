@@ -28,9 +28,11 @@
 struct log_set;
 
 struct log_set_options {
-    bool only;                /* only the logs named, not those of their children */
-    const char *until_marker; /* events end with the first marker of this name; NULL: they do not */
-    uint64_t until_ns;        /* and before the first one later than this; 0: with the last one */
+    bool only; /* only the logs named, not those of their children */
+    /* The set is that of a recording that was cut at this time (definitions_cut.h); 0: at its end. */
+    uint64_t until_ns;
+    /* Its instant is until_ns: of the events of that time only those up to the marker; NULL: all. */
+    const char *until_marker;
 };
 
 /* Reads what `paths` name. Paths and options are copied. The caller frees with log_set_close. */

@@ -47,6 +47,12 @@ struct log_set {
     struct heaptrack_reader *heaptrack; /* its events and samples in place of segments; or NULL */
 };
 
+/* Is this time since time 0 behind the end that was asked for? */
+static inline bool log_set_is_behind(const struct log_set *set, uint64_t time_ns)
+{
+    return set->until_ns != 0 && time_ns > set->until_ns;
+}
+
 /* A time of a log since time 0, with CLOCK_MAP_FRACTION_BITS of a nanosecond. */
 static inline uint64_t log_set_time(const struct log_set *set, const struct log_input *input,
                                     struct clock_cursor *cursor, uint64_t ticks)

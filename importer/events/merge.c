@@ -340,12 +340,7 @@ static int next(struct event_stream *stream, struct event *ret_event, struct err
     return r ? r : 1;
 }
 
-/* Is this one behind the end that was asked for, or the end itself? */
-static bool is_behind(const struct log_set *set, const struct event *event)
-{
-    return set->until_ns != 0 && event->time_ns > set->until_ns;
-}
-
+/* Is this one the end that was asked for? */
 static bool is_end(const struct log_set *set, const struct event *event)
 {
     return set->until_marker && event->kind == EVENT_MARKER && event->text
@@ -366,7 +361,7 @@ int event_stream_next(struct event_stream *stream, struct event *ret_event, stru
 
     if (r <= 0)
         return r;
-    bool is_too_late = is_behind(stream->sources.set, ret_event);
+    bool is_too_late = log_set_is_behind(stream->sources.set, ret_event->time_ns);
 
     if (is_too_late || is_end(stream->sources.set, ret_event))
         cut(stream);

@@ -137,11 +137,19 @@ static uint64_t time_of(const struct sample_stream *stream, const struct log_sam
     return sample->monotonic_ns > origin_ns ? sample->monotonic_ns - origin_ns : 0;
 }
 
+/* The next one lies behind the end that the set was asked for, and so do all others. */
+static bool is_cut(const struct sample_stream *stream, const struct sample_cursor *cursor)
+{
+    return log_set_is_behind(stream->set, time_of(stream, &cursor->samples[cursor->at]));
+}
+
 uint64_t sample_stream_time(const struct sample_stream *stream, uint32_t process)
 {
     const struct sample_cursor *cursor = &stream->cursors[process - 1];
 
-    return cursor->samples ? time_of(stream, &cursor->samples[cursor->at]) : UINT64_MAX;
+    return cursor->samples && !is_cut(stream, cursor)
+               ? time_of(stream, &cursor->samples[cursor->at])
+               : UINT64_MAX;
 }
 
 /* Kinds that are known, with figures that a kernel can have told. */
@@ -168,7 +176,8 @@ int sample_stream_read(struct sample_stream *stream, uint32_t process, uint64_t 
     struct sample_cursor *cursor = &stream->cursors[process - 1];
     int r = 0;
 
-    while (r == 0 && cursor->samples && sample_stream_time(stream, process) <= until_ns) {
+    while (r == 0 && cursor->samples && !is_cut(stream, cursor)
+           && sample_stream_time(stream, process) <= until_ns) {
         const struct log_sample *from = &cursor->samples[cursor->at++];
         struct sample sample = {.process = process,
                                 .time_ns = time_of(stream, from),

@@ -4,7 +4,7 @@
  *
  * Model:   a cursor per process over its frames of samples; one frame of it is in memory.
  * Invariants
- *   ST-1 The samples of a process come in the order in which they were taken.
+ *   ST-1 The samples of a process come in the order in which they were taken, none behind the end that the set was asked for.
  *   ST-2 Memory: 32 bytes per process, and one frame for each that has samples left.
  * Threads: one user; an event stream of the same set may be read meanwhile.
  * Failure: memory and reading. Frames that are damaged are left out.

@@ -197,6 +197,12 @@ static bool is_untraced(const struct definitions_process *process)
     return (process->flags & (LOG_FLAG_STARTED_OFF | LOG_FLAG_SIDE_TRACING_OFF)) != 0;
 }
 
+/* What the log's header says, which may be later than the end that was asked for. */
+static bool is_exec(const struct definitions_process *process)
+{
+    return process->end_kind && strcmp(process->end_kind, "exec") == 0;
+}
+
 static struct pairing_process traits_of(const struct definitions_process *process)
 {
     const uint32_t untracked =
@@ -206,7 +212,7 @@ static struct pairing_process traits_of(const struct definitions_process *proces
         .is_forked = (process->flags & LOG_FLAG_FORKED) != 0,
         .has_lost_events = process->has_lost_events || has_dropped_events(process),
         .has_untracked_blocks = (process->flags & untracked) != 0,
-        .ended_in_exec = process->end_kind && strcmp(process->end_kind, "exec") == 0,
+        .ended_in_exec = !process->is_cut && is_exec(process),
     };
 }
 
@@ -224,7 +230,7 @@ static void process_begin(struct facts *facts, uint32_t id)
     own->was_untraced = own->is_untraced = is_untraced(process);
     /* what the header of an image before an exec knows as last is the next image's */
     snapshots_plan(facts->snapshots, id, process->start_ns,
-                   own->traits.ended_in_exec ? process->start_ns : process->last_ns);
+                   is_exec(process) ? process->start_ns : process->last_ns);
 }
 
 /* The header of a damaged log may say anything. */
@@ -503,6 +509,24 @@ static void tracing_event(struct facts *facts, const struct event *event)
     }
 }
 
+static void end_event(struct facts *facts, const struct event *event)
+{
+    struct process_facts *own = &facts->processes[event->process];
+
+    own->has_exec = event->value == LOG_END_EXEC;
+    own->has_ended = event->value != LOG_END_UNKNOWN;
+    if (!facts->definitions->processes[event->process].is_cut)
+        return;
+    pairing_process_get(facts->pairing, event->process)->ended_in_exec = own->has_exec;
+    if (facts->pools)
+        pool_blocks_set_exec(facts->pools, event->process, own->has_exec);
+}
+
+bool facts_has_ended(const struct facts *facts, uint32_t process)
+{
+    return !facts->definitions->processes[process].is_cut || facts->processes[process].has_ended;
+}
+
 static MTRACE_COLD int rare_event(struct facts *facts, const struct event *event, struct error *err)
 {
     switch (event->kind) {
@@ -538,7 +562,7 @@ static MTRACE_COLD int rare_event(struct facts *facts, const struct event *event
     case EVENT_CULLED:
         return culled_event(facts, event, err);
     case EVENT_END: /* one that is taken back says so by another one */
-        facts->processes[event->process].has_exec = event->value == LOG_END_EXEC;
+        end_event(facts, event);
         return facts->sink.event(facts->sink.context, event, err);
     default:
         return facts->sink.event(facts->sink.context, event, err);

@@ -89,6 +89,9 @@ int facts_end_rows(struct facts *facts, struct error *err);
 /* When its last event so far was; 0: none. */
 uint64_t facts_event_ns(const struct facts *facts, uint32_t process);
 
+/* By the end that the import was asked for. */
+bool facts_has_ended(const struct facts *facts, uint32_t process);
+
 uint64_t facts_n_allocations(const struct facts *facts);
 uint64_t facts_n_events(const struct facts *facts);
 

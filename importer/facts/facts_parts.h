@@ -31,6 +31,7 @@ struct process_facts {
     uint64_t last_ns;  /* of its last event, or what the log's header knows */
     uint64_t event_ns; /* of its last event */
     bool has_exec;     /* another image took its place */
+    bool has_ended;    /* an event said so */
     bool is_untraced;  /* at times, its definition says */
     bool was_untraced; /* for a while: it may have blocks from then */
     uint64_t peak_snapshot_id, end_snapshot_id;

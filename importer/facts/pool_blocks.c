@@ -161,7 +161,8 @@ static void describe_pools(struct pool_blocks *blocks)
         struct pairing_process *traits = pairing_process_get(blocks->pairing, pool);
 
         traits->has_untracked_blocks = true; /* an unknown end is nobody's inversion */
-        traits->ended_in_exec = process->end_kind && strcmp(process->end_kind, "exec") == 0;
+        traits->ended_in_exec =
+            !process->is_cut && process->end_kind && strcmp(process->end_kind, "exec") == 0;
     }
 }
 
@@ -361,6 +362,13 @@ int pool_blocks_outer_ended(struct pool_blocks *blocks, uint32_t process,
     if (end->ended_by == PAIRING_REALLOCATED)
         return begin_moving(blocks, process, block, err);
     return end_range(blocks, process, &event, 0, block->address, block->address + block->size, err);
+}
+
+void pool_blocks_set_exec(struct pool_blocks *blocks, uint32_t process, bool ended_in_exec)
+{
+    for (uint32_t pool = 1; pool <= blocks->definitions->n_pools; pool++)
+        if (process_of(blocks, pool) == process)
+            pairing_process_get(blocks->pairing, pool)->ended_in_exec = ended_in_exec;
 }
 
 /* ---- rows ---- */

@@ -55,6 +55,9 @@ int pool_blocks_outer_ended(struct pool_blocks *blocks, uint32_t process,
                             const struct live_block *block, const struct pairing_end *end,
                             struct error *err);
 
+/* Of a process that is_cut: what its events say. */
+void pool_blocks_set_exec(struct pool_blocks *blocks, uint32_t process, bool ended_in_exec);
+
 int pool_blocks_finish(struct pool_blocks *blocks, struct error *err);
 
 /* After that. 1, 0 at the end, negative on failure. */

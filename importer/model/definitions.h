@@ -47,6 +47,8 @@ struct definitions_process {
     size_t n_arguments;
     const char *end_kind; /* 'exit', 'signal', 'exec', 'running' or 'unknown' */
     int32_t end_value;    /* exit status or signal number; 0 if end_kind has none */
+    bool has_end_event;   /* its log tells of this end by an event, unless that is lost */
+    bool is_cut;          /* definitions_cut: it had ended by then only if an event says so */
     bool has_end_value;
     uint32_t parent; /* process id, 0: none in this set */
     uint32_t pid;
@@ -84,6 +86,7 @@ struct definitions_thread {
     uint64_t stack_address, stack_bytes; /* 0: not known */
     bool has_end;
     bool is_unknown; /* stands for threads the log does not name; write it only when used */
+    bool is_later;   /* definitions_cut: began later; write it only when used */
 };
 
 struct definitions_object {
@@ -166,6 +169,9 @@ struct definitions {
     struct definitions_text *settings;
     struct definitions_text *pools; /* the first one is number 1 */
     size_t n_messages, n_settings, n_pools;
+
+    bool
+        is_cut; /* definitions_cut: what has no time may be later; write groups and pools only when used */
 
     /* Recordings of others; all zero for our own logs. */
     const char *recorder;  /* "heaptrack"; NULL: our collector */

@@ -41,11 +41,14 @@ static void set_end(struct definitions_process *process, const struct log_input 
     process->end_value = input->header.end_value;
     switch (end_kind) {
     case LOG_END_EXIT:
-    case LOG_END_IMMEDIATE:
     case LOG_END_QUICK:
+        process->has_end_event = true;
+        /* fallthrough */
+    case LOG_END_IMMEDIATE:
         process->end_kind = "exit";
         return;
     case LOG_END_ABORT:
+        process->has_end_event = true;
         process->end_value = SIGABRT;
         process->end_kind = "signal";
         return;
@@ -56,7 +59,8 @@ static void set_end(struct definitions_process *process, const struct log_input 
         process->has_end_value = false;
         process->end_value = 0;
     }
-    process->end_kind = end_kind == LOG_END_EXEC ? "exec" : "unknown";
+    process->has_end_event = end_kind == LOG_END_EXEC;
+    process->end_kind = process->has_end_event ? "exec" : "unknown";
     for (size_t i = 0; end_kind == LOG_END_UNKNOWN && i < input->n_files; i++)
         if (log_file_is_live(input->files[i]))
             process->end_kind = "running";

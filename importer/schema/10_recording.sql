@@ -43,7 +43,7 @@ CREATE TABLE processes (        -- one recorded program image: fork makes a chil
   start_ns          INTEGER NOT NULL,   -- of the image; 0 for the first
   end_ns            INTEGER NOT NULL,   -- last known instant
   duration_ns       INTEGER AS (end_ns - start_ns), -- computed
-  end_kind          TEXT,               -- 'exit', 'signal', 'exec', 'running', 'unknown' (log ends without a word: killed, or _exit by a raw system call). What is live at an exec is lost, not leaked
+  end_kind          TEXT,               -- 'exit', 'signal', 'exec', 'running' (at an instant that --until or --until-marker names, too), 'unknown' (log ends without a word: killed, or _exit by a raw system call). What is live at an exec is lost, not leaked
   end_value         INTEGER,            -- exit status or signal number
   peak_bytes        INTEGER,            -- highest sum of live requested bytes, first time it was reached
   peak_blocks       INTEGER,            -- live blocks at that instant

@@ -57,15 +57,17 @@ static int write_processes(sqlite3 *db, struct facts *facts, struct error *err)
         const struct definitions_process *process = &facts->definitions->processes[id];
         const struct process_totals *totals = &facts->totals->processes[id];
         char *arguments = command_line(process);
-        uint64_t end_value = process->has_end_value ? (uint64_t)process->end_value : UINT64_MAX;
-        code = database_insert(insert, err, "uzuttzuutmuumzuuu", (uint64_t)id,
-                               (uint64_t)process->parent, (uint64_t)process->pid,
-                               process->executable, arguments, process->start_unix_ns,
-                               process->start_ns, facts->processes[id].last_ns,
-                               process->end_kind ? process->end_kind : "unknown", end_value,
-                               totals->peak_bytes, totals->peak_blocks, totals->peak_ns,
-                               process->max_rss_bytes, pairing_inherited_frees(facts->pairing, id),
-                               facts->processes[id].n_events, dropped_events(process));
+        bool has_ended = facts_has_ended(facts, id);
+        uint64_t end_value =
+            has_ended && process->has_end_value ? (uint64_t)process->end_value : UINT64_MAX;
+        const char *end_kind = process->end_kind ? process->end_kind : "unknown";
+        code = database_insert(
+            insert, err, "uzuttzuutmuumzuuu", (uint64_t)id, (uint64_t)process->parent,
+            (uint64_t)process->pid, process->executable, arguments, process->start_unix_ns,
+            process->start_ns, facts->processes[id].last_ns, has_ended ? end_kind : "running",
+            end_value, totals->peak_bytes, totals->peak_blocks, totals->peak_ns,
+            has_ended ? process->max_rss_bytes : 0, pairing_inherited_frees(facts->pairing, id),
+            facts->processes[id].n_events, dropped_events(process));
         free(arguments);
     }
     sqlite3_finalize(insert);
@@ -74,9 +76,10 @@ static int write_processes(sqlite3 *db, struct facts *facts, struct error *err)
 
 static bool thread_is_used(const struct facts *facts, uint32_t id)
 {
+    const struct definitions_thread *thread = &facts->definitions->threads[id];
     const struct thread_totals *totals = &facts->totals->threads[id];
 
-    return !facts->definitions->threads[id].is_unknown || totals->allocated_blocks
+    return (!thread->is_unknown && !thread->is_later) || totals->allocated_blocks
            || totals->freed_blocks;
 }
 

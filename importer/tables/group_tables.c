@@ -9,7 +9,7 @@
 
 /* ---- groups ---- */
 
-static bool is_used(const struct group_totals *totals, uint32_t number)
+static bool has_account(const struct group_totals *totals, uint32_t number)
 {
     const struct group_account *accounts = totals->groups.elements;
 
@@ -17,6 +17,13 @@ static bool is_used(const struct group_totals *totals, uint32_t number)
         if (accounts[i].of == number)
             return true;
     return false;
+}
+
+static bool is_used(const struct group_totals *totals, uint32_t number)
+{
+    bool is_certain = !totals->definitions->groups[number].is_lost && !totals->definitions->is_cut;
+
+    return is_certain || has_account(totals, number);
 }
 
 static int write_groups(sqlite3 *db, const struct group_totals *totals, struct error *err)
@@ -29,7 +36,7 @@ static int write_groups(sqlite3 *db, const struct group_totals *totals, struct e
         code = database_insert(insert, err, "ut", (uint64_t)LOG_GROUP_ROOT, "root");
     for (uint32_t i = 1; code == 0 && i <= definitions->n_groups; i++) {
         const struct definitions_group *group = &definitions->groups[i];
-        if (!group->is_lost || is_used(totals, i))
+        if (is_used(totals, i))
             code = database_insert(insert, err, "ut", (uint64_t)group->id, group->name);
     }
     sqlite3_finalize(insert);
@@ -45,7 +52,8 @@ static int write_tags(sqlite3 *db, const struct group_totals *totals, struct err
 
     for (uint32_t i = 1; code == 0 && i <= definitions->n_groups; i++) {
         const struct definitions_group *group = &definitions->groups[i];
-        for (uint32_t k = 0; code == 0 && k < group->n_tags; k++) {
+        uint32_t n_tags = is_used(totals, i) ? group->n_tags : 0;
+        for (uint32_t k = 0; code == 0 && k < n_tags; k++) {
             const struct definitions_tag *tag =
                 &definitions->tags[definitions->group_tags[group->first_tag + k]];
             code = database_insert(insert, err, "utt", (uint64_t)group->id, tag->key, tag->value);

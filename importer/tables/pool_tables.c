@@ -117,6 +117,8 @@ static int write_pools(sqlite3 *db, const struct facts *facts, struct error *err
     for (uint32_t pool = 1; code == 0 && pool <= definitions->n_pools; pool++) {
         const struct pool_account *account = pool_blocks_account(facts->pools, pool);
         const struct definitions_text *name = &definitions->pools[pool - 1];
+        if (definitions->is_cut && account->allocated_blocks == 0 && account->freed_blocks == 0)
+            continue;
 
         code = database_insert(insert, err, "uutuuuuuuum", (uint64_t)pool, (uint64_t)name->process,
                                name->text, account->allocated_blocks, account->allocated_bytes,

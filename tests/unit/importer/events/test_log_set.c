@@ -701,6 +701,59 @@ static void test_samples(void **state)
     log_set_close(set);
 }
 
+static void build_long_run(const char *path)
+{
+    struct log_builder_options options = {.is_packed = true, .zstd_level = 1};
+    struct log_builder *log = log_builder_open(path, &options);
+    struct log_def unload = {.kind = LOG_DEF_MODULE_END, .id = 2, .ticks = START_NS + 900};
+    const struct log_sample samples[] = {{.monotonic_ns = START_NS + 400, .kind = LOG_SAMPLE_OWN},
+                                         {.monotonic_ns = START_NS + 600, .kind = LOG_SAMPLE_OWN}};
+    uint32_t thread = log_builder_thread(log, 77, "main", START_NS);
+
+    log_builder_thread_end(log, thread, START_NS + 950);
+    log_builder_thread_end(log, log_builder_thread(log, 78, NULL, START_NS + 5), START_NS + 50);
+    (void)log_builder_thread(log, 79, "late", START_NS + 700);
+    (void)log_builder_module(log, "", "\x01", 1, 0, START_NS);
+    (void)log_builder_module(log, "/lib/gone.so", "\x02", 1, LOAD, START_NS + 10);
+    (void)log_builder_module(log, "/lib/late.so", "\x03", 1, LOAD, START_NS + 800);
+    log_builder_def(log, &unload, NULL, 0);
+    log_builder_samples(log, samples, 2);
+    log_builder_header(log)->end_kind = LOG_END_SIGNAL;
+    log_builder_header(log)->last_ticks = START_NS + 1000;
+    log_builder_header(log)->last_monotonic_ns = START_NS + 1000;
+    log_builder_close(log);
+}
+
+/* DC-1, DC-2, ST-1 */
+static void test_cut_at_an_instant(void **state)
+{
+    const char *path = log_reading_path("long");
+    const struct log_set_options options = {.until_ns = 500};
+    const struct definitions *definitions;
+    struct sample read[4];
+    struct sample *end = read;
+    struct sample_stream *stream;
+    struct log_set *set;
+
+    (void)state;
+    build_long_run(path);
+    assert_int_equal(log_set_open(&path, 1, &options, &set, NULL), 0);
+    definitions = log_set_definitions(set);
+    assert_true(definitions->processes[1].is_cut);
+    assert_int_equal(definitions->processes[1].last_ns, 500);
+    assert_false(definitions->threads[1].has_end);
+    assert_true(definitions->threads[2].has_end);
+    assert_true(definitions->threads[3].is_later && !definitions->threads[1].is_later);
+    assert_int_equal(definitions->n_modules, 2);
+    assert_false(definitions->modules[2].is_unloaded);
+    assert_int_equal(sample_stream_open(set, NULL, &stream, NULL), 0);
+    assert_int_equal(sample_stream_read(stream, 1, UINT64_MAX, collect_sample, &end, NULL), 0);
+    assert_int_equal(end - read, 1);
+    assert_int_equal(sample_stream_time(stream, 1), UINT64_MAX);
+    sample_stream_close(stream);
+    log_set_close(set);
+}
+
 #define RAW_AND_PACKED(test) cmocka_unit_test(test), cmocka_unit_test_prestate(test, &packed)
 
 int main(void)
@@ -722,6 +775,7 @@ int main(void)
         cmocka_unit_test(test_pools_removed_while_read),
         cmocka_unit_test(test_recycled_and_gone),
         cmocka_unit_test(test_samples),
+        cmocka_unit_test(test_cut_at_an_instant),
     };
     return cmocka_run_group_tests(tests, log_reading_setup, log_reading_teardown);
 }
