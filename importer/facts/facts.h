@@ -9,6 +9,8 @@
  * Invariants
  *   FC-1 What tables of totals say can be computed from the rows (tests do).
  *   FC-2 Memory is that of the parts; nothing grows with the number of events.
+ * Files:   facts.c begins and ends it all, facts_events.c takes events and samples, facts_blocks.c what pairing makes of
+ *          them, facts_rows.c is pass 2.
  * Threads: one caller at a time.
  * Failure: memory, I/O, or what the sink returned.
  */

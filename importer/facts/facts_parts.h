@@ -76,4 +76,10 @@ struct facts {
     uint64_t n_lost_pool_events; /* where the log has no definition of a pool */
 };
 
+/* Whom pairing tells what becomes of each block. */
+struct pairing_sink facts_blocks_sink(struct facts *facts);
+
+/* Of now; where a phase begins and ends. */
+struct phase_figures facts_phase_figures(const struct facts *facts, uint32_t process);
+
 #endif

@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: MIT */
+/* Facts: what happens with each event and sample of pass 1. */
+#include "common/attr.h"
+#include "importer/facts/facts.h"
+#include "importer/facts/facts_parts.h"
+
+/* How many events ahead a slot of the live table, and then a block, are fetched. */
+enum {
+    EXPECT_BLOCK = 4,
+    EXPECT_SLOT = 10,
+};
+
+/* A stack that was not taken is no stack of a free. */
+static uint32_t known_node(uint32_t node)
+{
+    return node == DEFINITIONS_NO_BACKTRACE ? 0 : node;
+}
+
+/* A new instant begins: what was live until now counts for the timeline and for snapshots. */
+static int advance(struct facts *facts, const struct event *event, struct error *err)
+{
+    struct process_facts *process = &facts->processes[event->process];
+    const struct process_totals *totals = &facts->totals->processes[event->process];
+    int code = timeline_advance(&process->timeline, event->time_ns, totals->live_bytes,
+                                totals->live_blocks, err);
+
+    process->event_ns = event->time_ns;
+    if (event->time_ns > process->last_ns)
+        process->last_ns = event->time_ns;
+    phases_advance(&process->phases, totals->live_bytes);
+    if (facts->blocks && totals->peak_ns != TOTALS_NEVER)
+        moment_blocks_peak(facts->blocks, event->process, totals->peak_ns,
+                           facts_n_allocations(facts));
+    if (code == 0)
+        code =
+            snapshots_advance(facts->snapshots, facts->totals, event->process, event->time_ns, err);
+    return code;
+}
+
+/* The program's own log says how far a heap reaches. */
+static int heap_seen(struct facts *facts, const struct event *event, uint64_t start, uint64_t end,
+                     enum log_heap_kind kind, struct error *err)
+{
+    int code = memory_samples_extent(
+        facts->memory_samples, event->process,
+        &(struct seen_extent){.start = start, .end = end, .is_arena = kind == LOG_HEAP_ARENA}, err);
+
+    return code ? code
+                : heap_ranges_extent(facts->heaps, event->process, event->time_ns, start, end, kind,
+                                     err);
+}
+
+/* The program moved the break itself: its heap reaches from the lowest one seen to this. */
+static int break_moved(struct facts *facts, const struct event *event, struct error *err)
+{
+    struct process_facts *process = &facts->processes[event->process];
+    uint64_t lower = event->old_address < event->address ? event->old_address : event->address;
+
+    if (process->lowest_break == 0 || lower < process->lowest_break)
+        process->lowest_break = lower;
+    return heap_seen(facts, event, process->lowest_break, event->address, LOG_HEAP_BRK, err);
+}
+
+struct phase_figures facts_phase_figures(const struct facts *facts, uint32_t process)
+{
+    const struct process_totals *totals = &facts->totals->processes[process];
+    uint64_t allocated_bytes = facts->processes[process].allocated_bytes;
+
+    return (struct phase_figures){
+        .allocated_blocks = totals->n_births,
+        .allocated_bytes = allocated_bytes,
+        .freed_blocks = totals->n_ends,
+        .freed_bytes = allocated_bytes - totals->live_bytes,
+        .live_bytes = totals->live_bytes,
+    };
+}
+
+static int phase_event(struct facts *facts, const struct event *event, struct error *err)
+{
+    struct phase_figures figures = facts_phase_figures(facts, event->process);
+    bool is_known = true;
+    int code = phases_event(&facts->processes[event->process].phases, event, &figures,
+                            facts_n_allocations(facts), &is_known, err);
+
+    facts->n_unknown_phase_ends += !is_known;
+    return code;
+}
+
+static MTRACE_COLD int culled_event(struct facts *facts, const struct event *event,
+                                    struct error *err)
+{
+    struct culled_blocks culled = {.process = event->process,
+                                   .thread = event->thread,
+                                   .node = event->node,
+                                   .free_node = known_node(event->free_node),
+                                   .n_blocks = event->n_culled,
+                                   .bytes = event->size,
+                                   .time_ns = event->time_ns,
+                                   .are_temporary = event->are_temporary};
+    int code = pairing_event(facts->pairing, event, err);
+
+    if (code == 0 && facts->groups)
+        code = group_totals_culled(facts->groups, event->process, event->group, event->n_culled,
+                                   event->size, err);
+    return code ? code : totals_culled(facts->totals, &culled, err);
+}
+
+static int pool_event(struct facts *facts, const struct event *event, struct error *err)
+{
+    if (facts->pools)
+        return pool_blocks_event(facts->pools, event, err);
+    facts->n_lost_pool_events++;
+    return 0;
+}
+
+static void end_event(struct facts *facts, const struct event *event)
+{
+    struct process_facts *own = &facts->processes[event->process];
+
+    own->has_exec = event->value == LOG_END_EXEC;
+    own->has_ended = event->value != LOG_END_UNKNOWN;
+    if (!facts->definitions->processes[event->process].is_cut)
+        return;
+    pairing_process_get(facts->pairing, event->process)->ended_in_exec = own->has_exec;
+    if (facts->pools)
+        pool_blocks_set_exec(facts->pools, event->process, own->has_exec);
+}
+
+static void tracing_event(struct facts *facts, const struct event *event)
+{
+    struct pairing_process *process = pairing_process_get(facts->pairing, event->process);
+
+    process->is_untraced = event->value == 0;
+    if (event->value == 0) {
+        process->has_untracked_blocks = true;
+        facts->processes[event->process].was_untraced = true;
+    }
+}
+
+static MTRACE_COLD int rare_event(struct facts *facts, const struct event *event, struct error *err)
+{
+    switch (event->kind) {
+    case EVENT_MMAP:
+    case EVENT_MUNMAP:
+    case EVENT_MREMAP:
+    case EVENT_RESIDENT:
+        return mappings_event(&facts->processes[event->process].mappings, event, err);
+    case EVENT_HEAP_EXTENT:
+        return heap_seen(facts, event, event->address, event->old_address,
+                         (enum log_heap_kind)event->value, err);
+    case EVENT_BRK:
+        return break_moved(facts, event, err);
+    case EVENT_TRACING:
+        tracing_event(facts, event);
+        return 0;
+    case EVENT_LOST:
+    case EVENT_MOVE:
+        return pairing_event(facts->pairing, event, err);
+    case EVENT_PHASE:
+        return phase_event(facts, event, err);
+    case EVENT_POOL_ALLOC:
+    case EVENT_POOL_FREE:
+    case EVENT_POOL_RESIZE:
+    case EVENT_POOL_END:
+        return pool_event(facts, event, err);
+    case EVENT_OBJECT_WALK:
+    case EVENT_OBJECT_NODE:
+    case EVENT_OBJECT_CLAIM:
+    case EVENT_OBJECT_WARNING:
+        return object_walks_event(&facts->walks, event, facts->pairing, facts->pools,
+                                  &facts->totals->processes[event->process], err);
+    case EVENT_CULLED:
+        return culled_event(facts, event, err);
+    case EVENT_END: /* one that is taken back says so by another one */
+        end_event(facts, event);
+        return facts->sink.event(facts->sink.context, event, err);
+    default:
+        return facts->sink.event(facts->sink.context, event, err);
+    }
+}
+
+void facts_expect(struct facts *facts, const struct event *events, size_t n_events)
+{
+    if (n_events > EXPECT_SLOT)
+        pairing_expect_slot(facts->pairing, &events[EXPECT_SLOT]);
+    if (n_events > EXPECT_BLOCK) {
+        const struct event *event = &events[EXPECT_BLOCK];
+        if (event->kind == EVENT_ALLOC || event->kind == EVENT_REALLOC_END)
+            totals_expect(facts->totals, event->process, event->node);
+        else
+            pairing_expect_block(facts->pairing, event);
+    }
+}
+
+int facts_event(struct facts *facts, const struct event *event, struct error *err)
+{
+    /* A realloc arrives as two events, but is one in the log; a loss is none of it. */
+    if (event->kind != EVENT_REALLOC_END && event->kind != EVENT_LOST) {
+        facts->n_events++;
+        facts->processes[event->process].n_events++;
+    }
+    if (totals_advance(facts->totals, event->process, event->time_ns)) {
+        int code = advance(facts, event, err);
+        if (code)
+            return code;
+    }
+    switch (event->kind) {
+    case EVENT_ALLOC:
+    case EVENT_REALLOC_END:
+        return pairing_event(facts->pairing, event, err);
+    case EVENT_FREE:
+    case EVENT_REALLOC_BEGIN:
+        if (mtrace_unlikely(event->node == DEFINITIONS_NO_BACKTRACE)) {
+            struct event bare = *event;
+            bare.node = 0;
+            return pairing_event(facts->pairing, &bare, err);
+        }
+        return pairing_event(facts->pairing, event, err);
+    default:
+        return rare_event(facts, event, err);
+    }
+}
+
+int facts_memory_sample(struct facts *facts, uint32_t process, uint64_t time_ns, uint64_t rss_bytes,
+                        uint64_t anonymous_bytes, uint64_t file_bytes, struct error *err)
+{
+    const struct process_facts *own = &facts->processes[process];
+    struct memory_sample sample = {.process = process,
+                                   .time_ns = time_ns,
+                                   .rss_bytes = rss_bytes,
+                                   .anonymous_bytes = anonymous_bytes,
+                                   .file_bytes = file_bytes,
+                                   .heaps_bytes = own->heap_block_bytes,
+                                   .mapped_bytes =
+                                       own->own_block_bytes + own->mappings.anonymous_bytes};
+
+    return memory_samples_totals(facts->memory_samples, &sample, err);
+}
+
+void facts_own_sample(struct facts *facts, uint32_t process, uint64_t own_bytes)
+{
+    memory_samples_own(facts->memory_samples, process, own_bytes);
+}
+
+int facts_heap_sample(struct facts *facts, uint32_t process, uint64_t time_ns, uint64_t start,
+                      uint64_t end, enum log_heap_kind kind, struct error *err)
+{
+    int code = memory_samples_heap(
+        facts->memory_samples, process, time_ns,
+        &(struct seen_extent){.start = start, .end = end, .is_arena = kind == LOG_HEAP_ARENA}, err);
+
+    return code ? code : heap_ranges_extent(facts->heaps, process, time_ns, start, end, kind, err);
+}
+
+void facts_mapping_sample(struct facts *facts, uint32_t process, uint64_t time_ns, uint64_t start,
+                          uint64_t end, uint64_t rss_bytes)
+{
+    mappings_sample(&facts->processes[process].mappings, time_ns, start, end, rss_bytes);
+}
