@@ -78,6 +78,16 @@ static int one_round(struct standing_import *standing, const struct import_optio
     return code ? code : standing_import_write(standing, round, is_last, ret_result, err);
 }
 
+static void say_lost_writer(const struct import_result *result, bool *has_said)
+{
+    if (result->has_lost_writer && !*has_said)
+        (void)fprintf(
+            stderr,
+            "mtrace-import: the process that writes the database was killed, perhaps for want of memory; "
+            "it is written without one, and the log read again\n");
+    *has_said |= result->has_lost_writer;
+}
+
 /* Whoever sends SIGTERM waits a moment: one round more, so that what is left is of now. */
 static int end_soon(struct standing_import *standing, const struct import_options *round,
                     volatile sig_atomic_t *interrupted, struct import_result *ret_result,
@@ -98,6 +108,7 @@ static int follow(struct standing_import *standing, const struct import_options 
                   struct error *err)
 {
     struct import_options round = *options;
+    bool has_said = false;
     int code = 0;
 
     round.slim = true;
@@ -105,8 +116,10 @@ static int follow(struct standing_import *standing, const struct import_options 
     while (!*interrupted) {
         uint64_t began_ns = progress_now_ns();
         code = one_round(standing, &round, false, ret_result, err);
-        if (code == 0)
+        if (code == 0) {
             round.force = true; /* from now on the target is ours */
+            say_lost_writer(ret_result, &has_said);
+        }
         if (code || !ret_result->is_growing)
             break;
         rest(pause_after(progress_now_ns() - began_ns), interrupted);

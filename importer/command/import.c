@@ -400,53 +400,56 @@ int import_write(struct import *import, struct import_result *result, struct err
 
 /* ---- up to an instant ---- */
 
-/* When the first marker of the name is, in the order of events. */
-static int find_marker(struct import *import, const char *name, uint64_t *ret_ns, struct error *err)
+int import_find_marker(struct import *import, const char *name, bool *ret_is_found,
+                       uint64_t *ret_ns, struct error *err)
 {
     uint64_t n_total = log_set_estimated_events(import->logs);
     const struct event_batch *batch;
     struct event_queue *events;
     uint64_t n_done = 0;
-    bool is_found = false;
     int more = 0;
     int code = event_queue_open(import->logs, NULL, UINT64_MAX, &events, err);
 
     if (code)
         return code;
+    *ret_is_found = false;
     progress_begin(import->progress, "looking for the marker", "events");
-    while (code == 0 && !is_found && (more = event_queue_next(events, &batch, err)) > 0) {
-        for (size_t i = 0; i < batch->n_events && !is_found; i++) {
+    while (code == 0 && !*ret_is_found && (more = event_queue_next(events, &batch, err)) > 0) {
+        for (size_t i = 0; i < batch->n_events && !*ret_is_found; i++) {
             const struct event *event = &batch->events[i];
-            is_found = event->kind == EVENT_MARKER && event->text && strcmp(event->text, name) == 0;
+            *ret_is_found =
+                event->kind == EVENT_MARKER && event->text && strcmp(event->text, name) == 0;
             *ret_ns = event->time_ns;
         }
         n_done += batch->n_events;
         code = progress_update(import->progress, n_done, n_total, err);
     }
     event_queue_close(events);
-    if (code || more < 0)
-        return code ? code : more;
-    return is_found
-               ? 0
-               : error_set(err, ERROR_FORMAT, "'%s' has no marker '%s'%s", import->options->logs[0],
-                           name, import->options->until_ns ? " up to the time of --until" : "");
+    return code || more >= 0 ? code : more;
 }
 
-/* A marker's instant must be known before its definitions are: the set is opened twice. */
+/* A marker's instant must be known before anything is made of the definitions. */
 static int open_logs(struct import *import, struct error *err)
 {
     const struct import_options *options = import->options;
-    struct log_set_options log_options = {.only = options->only, .until_ns = options->until_ns};
+    const struct log_set_options log_options = {.only = options->only,
+                                                .until_ns = options->until_ns};
+    uint64_t marker_ns = 0;
+    bool is_found = false;
     int code = log_set_open(options->logs, options->n_logs, &log_options, &import->logs, err);
 
     if (code || !options->until_marker)
         return code;
-    code = find_marker(import, options->until_marker, &log_options.until_ns, err);
-    log_set_close(import->logs);
-    import->logs = NULL;
-    log_options.until_marker = options->until_marker;
-    return code ? code
-                : log_set_open(options->logs, options->n_logs, &log_options, &import->logs, err);
+    code = import_find_marker(import, options->until_marker, &is_found, &marker_ns, err);
+    if (code == 0 && !is_found)
+        code =
+            error_set(err, ERROR_FORMAT, "'%s' has no marker '%s'%s", options->logs[0],
+                      options->until_marker, options->until_ns ? " up to the time of --until" : "");
+    if (code == 0)
+        code = log_set_cut(import->logs, marker_ns, options->until_marker, err);
+    if (code)
+        log_set_close(import->logs);
+    return code;
 }
 
 int import_run(const struct import_options *options, struct progress *progress,

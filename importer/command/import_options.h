@@ -35,7 +35,9 @@ struct import_result {
     uint64_t n_untold;  /* modules whose code has no names, because too many were loaded at once */
     uint32_t n_unseen;  /* of them with an allocator inside, whose blocks are missing */
     double seconds;
-    bool is_growing;                 /* somebody still wrote to the log when it was opened */
+    bool is_growing; /* somebody still wrote to the log when it was opened */
+    bool
+        has_lost_writer; /* the process that a round is written by was killed; it was written all the same */
     bool foreign_malloc;             /* the program's malloc was not ours: nothing was recorded */
     struct log_damage_report damage; /* strings are gone with the logs: use only numbers */
     char damage_text[1024];          /* a line for each of the first, "" if none */

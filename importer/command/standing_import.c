@@ -29,6 +29,7 @@ struct standing_import {
     size_t samples_capacity;
     bool has_no_rows; /* none can be written of what is kept */
     bool is_unfit;    /* nothing can be kept of this recording */
+    uint64_t cut_ns;  /* of the last cut, as log_set_cut; 0: it lies in what was read before */
     unsigned n_beginnings;
 };
 
@@ -88,12 +89,9 @@ uint64_t standing_import_n_kept(const struct standing_import *standing)
 
 /* ---- advancing ---- */
 
-static int open_logs(struct standing_import *standing, const struct import_options *end,
-                     struct error *err)
+static int open_logs(struct standing_import *standing, struct error *err)
 {
-    const struct log_set_options options = {.only = standing->options->only,
-                                            .until_marker = end->until_marker,
-                                            .until_ns = end->until_ns};
+    const struct log_set_options options = {.only = standing->options->only};
 
     log_set_close(standing->import.logs);
     standing->import.logs = NULL;
@@ -223,7 +221,7 @@ static int read_to_mark(struct standing_import *standing, uint64_t until_ns, boo
 static int try_advance(struct standing_import *standing, uint64_t until_ns, bool *ret_is_other,
                        struct error *err)
 {
-    int code = open_logs(standing, standing->options, err);
+    int code = open_logs(standing, err);
 
     if (code || !is_fit(standing))
         return code;
@@ -280,8 +278,7 @@ static bool may_be_cut(const struct standing_import *standing, const struct impo
 {
     if (!standing->import.facts || (standing->has_no_rows && !options->slim))
         return false;
-    return options->until_marker
-           || standing->stream.mark >> CLOCK_MAP_FRACTION_BITS <= options->until_ns;
+    return standing->stream.mark >> CLOCK_MAP_FRACTION_BITS <= standing->cut_ns;
 }
 
 static struct child_report cut_here(struct standing_import *standing,
@@ -341,14 +338,15 @@ static bool get_report(const struct standing_import *standing, pid_t pid, int fd
 typedef struct child_report make_fn(struct standing_import *standing,
                                     const struct import_options *options);
 
-static int fork_writer(struct standing_import *standing, const struct import_options *options,
-                       make_fn *make, int *ret_fd, pid_t *ret_pid, struct error *err)
+/* false: there is no memory for it, or no room for a process. */
+static bool fork_writer(struct standing_import *standing, const struct import_options *options,
+                        make_fn *make, int *ret_fd, pid_t *ret_pid)
 {
     pid_t parent = getpid();
     int fds[2];
 
     if (pipe(fds) != 0)
-        return error_set_errno(err, errno, "cannot make a pipe");
+        return false;
     *ret_pid = fork();
     if (*ret_pid == 0) {
         close(fds[0]);
@@ -361,38 +359,41 @@ static int fork_writer(struct standing_import *standing, const struct import_opt
     }
     close(fds[1]);
     *ret_fd = fds[0];
-    if (*ret_pid > 0)
-        return 0;
-    close(fds[0]);
-    return error_set_errno(err, errno, "cannot start a process that writes '%s'", options->target);
+    if (*ret_pid < 0)
+        close(fds[0]);
+    return *ret_pid > 0;
 }
 
-static int write_in_child(struct standing_import *standing, const struct import_options *options,
-                          make_fn *make, struct child_report *report, struct error *err)
+/* false: it did not come to its end, be it that there was no memory for a second process. */
+static bool write_in_child(struct standing_import *standing, const struct import_options *options,
+                           make_fn *make, struct child_report *report)
 {
     int status;
     int fd;
     pid_t pid;
-    int code = fork_writer(standing, options, make, &fd, &pid, err);
 
-    if (code)
-        return code;
+    if (!fork_writer(standing, options, make, &fd, &pid))
+        return false;
     bool has_report = get_report(standing, pid, fd, report);
     close(fd);
     while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
         continue;
-    return has_report ? 0
-                      : error_set(err, ERROR_IO, "'%s' was not written: its process was killed",
-                                  options->target);
+    return has_report;
 }
 
-static int write_once(struct standing_import *standing, const struct import_options *options,
-                      bool is_last, struct child_report *report, struct error *err)
+/* In a child; here, where that was killed. What it left beside the target is removed when that is opened again (OF-2). */
+static struct child_report make_database(struct standing_import *standing,
+                                         const struct import_options *options, make_fn *make)
 {
-    if (!is_last)
-        return write_in_child(standing, options, write_here, report, err);
-    *report = write_here(standing, options);
-    return 0;
+    struct child_report report = {0};
+
+    if (write_in_child(standing, options, make, &report))
+        return report;
+    report = make(standing, options);
+    report.result.has_lost_writer = true;
+    if (!report.is_other)
+        forget(standing); /* writing has used it up */
+    return report;
 }
 
 static int take_report(const struct child_report *report, struct import_result *ret_result,
@@ -404,19 +405,46 @@ static int take_report(const struct child_report *report, struct import_result *
     return report->code;
 }
 
+static struct child_report write_once(struct standing_import *standing,
+                                      const struct import_options *options, bool is_last)
+{
+    return is_last ? write_here(standing, options) : make_database(standing, options, write_here);
+}
+
 int standing_import_write(struct standing_import *standing, const struct import_options *options,
                           bool is_last, struct import_result *ret_result, struct error *err)
 {
-    struct child_report report = {0};
-    int code = write_once(standing, options, is_last, &report, err);
+    struct child_report report = write_once(standing, options, is_last);
 
-    if (code == 0 && report.is_other) { /* an event behind the mark lies before it */
+    if (report.is_other) { /* an event behind the mark lies before it */
         forget(standing);
-        code = standing_import_advance(standing, UINT64_MAX, err);
-        if (code == 0)
-            code = write_once(standing, options, is_last, &report, err);
+        int code = standing_import_advance(standing, UINT64_MAX, err);
+        if (code)
+            return code;
+        report = write_once(standing, options, is_last);
     }
-    return code ? code : take_report(&report, ret_result, err);
+    return take_report(&report, ret_result, err);
+}
+
+/* The log as it was at the instant. A marker is looked for behind what is kept only. */
+static int cut_logs(struct standing_import *standing, const struct import_options *options,
+                    struct error *err)
+{
+    struct import *import = &standing->import;
+    uint64_t until_ns = options->until_ns;
+    bool is_found = true;
+    int code = 0;
+
+    standing->cut_ns = 0;
+    if (options->until_marker) {
+        log_set_skip_done(import->logs, import->stream);
+        code = import_find_marker(import, options->until_marker, &is_found, &until_ns, err);
+    }
+    if (code || !is_found)
+        return code;
+    standing->cut_ns =
+        options->until_ns && options->until_ns < until_ns ? options->until_ns : until_ns;
+    return log_set_cut(import->logs, standing->cut_ns, options->until_marker, err);
 }
 
 /* What is kept goes on with the log as it is now, if it can. */
@@ -424,9 +452,12 @@ static int open_cut(struct standing_import *standing, const struct import_option
                     struct error *err)
 {
     bool is_other = false;
-    int code = open_logs(standing, options, err);
+    int code = open_logs(standing, err);
+    bool is_kept = code == 0 && standing->import.facts && is_fit(standing);
 
-    if (code == 0 && standing->import.facts && is_fit(standing))
+    if (is_kept)
+        code = cut_logs(standing, options, err);
+    if (code == 0 && is_kept)
         code = go_on(standing, &is_other, err);
     if (code || is_other || !is_fit(standing))
         forget(standing);
@@ -436,10 +467,10 @@ static int open_cut(struct standing_import *standing, const struct import_option
 int standing_import_cut(struct standing_import *standing, const struct import_options *options,
                         struct import_result *ret_result, struct error *err)
 {
-    struct child_report report = {0};
     int code = open_cut(standing, options, err);
 
-    if (code == 0)
-        code = write_in_child(standing, options, cut_here, &report, err);
-    return code ? code : take_report(&report, ret_result, err);
+    if (code)
+        return code;
+    struct child_report report = make_database(standing, options, cut_here);
+    return take_report(&report, ret_result, err);
 }

@@ -21,7 +21,8 @@
  *        Without `slim` the time of a database grows with the rows.
  *   KI-3 A cut is what import_run makes of the log with these options, if no other marker has the name of that of the instant.
  * Threads: one caller; none of the importer's runs between the calls.
- * Failure: as import.h. What was kept is forgotten, and read again with the next advance.
+ * Failure: as import.h. What was kept is forgotten, and read again with the next advance. So it is, too, after a child was killed,
+ *          which is what happens when memory ends, or could not be started: the database is then written here.
  */
 #ifndef MTRACE_IMPORTER_STANDING_IMPORT_H
 #define MTRACE_IMPORTER_STANDING_IMPORT_H

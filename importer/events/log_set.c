@@ -298,8 +298,6 @@ static int add_place(struct log_set *set, size_t input_index, size_t ref_index, 
     if (r != 0)
         return r;
     time = log_set_time(set, input, &cursor, ticks);
-    if (log_set_is_behind(set, (time > slack ? time - slack : 0) >> CLOCK_MAP_FRACTION_BITS))
-        return 0;
     order[set->n_order++] = (struct segment_place){.first_time = time > slack ? time - slack : 0,
                                                    .input = (uint32_t)input_index,
                                                    .ref = (uint32_t)ref_index};
@@ -410,23 +408,12 @@ uint64_t log_set_mark(const struct log_set *set)
     return mark;
 }
 
-/* Processes that began behind the end that was asked for. */
-static void drop_later(struct log_set *set)
-{
-    while (set->n_inputs > 1
-           && log_set_is_behind(set, set->inputs[set->n_inputs - 1]->header.start_monotonic_ns
-                                         - set->origin_ns))
-        log_input_close(set->inputs[--set->n_inputs]);
-}
-
 static int build_definitions(struct log_set *set, struct error *err)
 {
     if (definitions_build(set->inputs, set->n_inputs, set->origin_ns, &set->damage,
                           &set->definitions)
         != 0)
         return out_of_memory(err);
-    if (set->until_ns != 0)
-        definitions_cut(&set->definitions, set->until_ns);
     return 0;
 }
 
@@ -502,7 +489,6 @@ static int fill(struct log_set *set, const char *const *paths, size_t n_paths,
         return error_set(err, ERROR_USAGE, "no log was named");
     qsort(set->inputs, set->n_inputs, sizeof(struct log_input *), compare_inputs);
     set->origin_ns = set->inputs[0]->header.start_monotonic_ns;
-    drop_later(set);
     for (size_t i = 0; i < set->n_inputs; i++)
         set->is_growing |= set->inputs[i]->is_growing;
     r = finish_clocks(set, err);
@@ -514,18 +500,6 @@ static int fill(struct log_set *set, const char *const *paths, size_t n_paths,
     return r;
 }
 
-static int copy_options(struct log_set *set, const struct log_set_options *options,
-                        struct error *err)
-{
-    if (!options)
-        return 0;
-    set->until_ns = options->until_ns;
-    if (!options->until_marker)
-        return 0;
-    set->until_marker = strdup(options->until_marker);
-    return set->until_marker ? 0 : out_of_memory(err);
-}
-
 int log_set_open(const char *const *paths, size_t n_paths, const struct log_set_options *options,
                  struct log_set **ret, struct error *err)
 {
@@ -534,14 +508,51 @@ int log_set_open(const char *const *paths, size_t n_paths, const struct log_set_
 
     if (!set)
         return out_of_memory(err);
-    r = copy_options(set, options, err);
-    if (r == 0)
-        r = fill(set, paths, n_paths, options, err);
+    r = fill(set, paths, n_paths, options, err);
+    if (r == 0 && options && options->until_ns)
+        r = log_set_cut(set, options->until_ns, NULL, err);
     if (r != 0) {
         log_set_close(set);
         return r;
     }
     *ret = set;
+    return 0;
+}
+
+/* Processes that began behind the end that was asked for. */
+static void drop_later_inputs(struct log_set *set)
+{
+    while (set->n_inputs > 1
+           && log_set_is_behind(set, set->definitions.processes[set->n_inputs].start_ns))
+        log_input_close(set->inputs[--set->n_inputs]);
+    set->definitions.n_processes = set->n_inputs;
+}
+
+static void drop_later_segments(struct log_set *set)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < set->n_order; i++) {
+        const struct segment_place *place = &set->order[i];
+        if (place->input < set->n_inputs
+            && !log_set_is_behind(set, place->first_time >> CLOCK_MAP_FRACTION_BITS))
+            set->order[n++] = *place;
+    }
+    set->n_segments -= set->n_order - n;
+    set->n_order = n;
+    set->n_events = estimate_events(set);
+}
+
+int log_set_cut(struct log_set *set, uint64_t until_ns, const char *until_marker, struct error *err)
+{
+    set->until_ns = until_ns ? until_ns : 1; /* 0 is no end */
+    free(set->until_marker);
+    set->until_marker = until_marker ? strdup(until_marker) : NULL;
+    if (until_marker && !set->until_marker)
+        return out_of_memory(err);
+    drop_later_inputs(set);
+    drop_later_segments(set);
+    definitions_cut(&set->definitions, set->until_ns);
     return 0;
 }
 

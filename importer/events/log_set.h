@@ -28,11 +28,8 @@
 struct log_set;
 
 struct log_set_options {
-    bool only; /* only the logs named, not those of their children */
-    /* The set is that of a recording that was cut at this time (definitions_cut.h); 0: at its end. */
-    uint64_t until_ns;
-    /* Its instant is until_ns: of the events of that time only those up to the marker; NULL: all. */
-    const char *until_marker;
+    bool only;         /* only the logs named, not those of their children */
+    uint64_t until_ns; /* of log_set_cut; 0: not cut */
 };
 
 /* Reads what `paths` name. Paths and options are copied. The caller frees with log_set_close. */
@@ -41,6 +38,11 @@ int log_set_open(const char *const *paths, size_t n_paths, const struct log_set_
 
 /* NULL is fine. Event streams of the set must be closed before. */
 void log_set_close(struct log_set *set);
+
+/* From now on the set is that of a recording that was cut at this time (definitions_cut.h). until_marker: of the events of that
+ * time only those up to the first marker of this name, which is of that time; NULL: all. Before any stream is opened that is read to its end. */
+int log_set_cut(struct log_set *set, uint64_t until_ns, const char *until_marker,
+                struct error *err);
 
 /* Owned by the set. */
 const struct definitions *log_set_definitions(const struct log_set *set);

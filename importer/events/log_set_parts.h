@@ -35,7 +35,7 @@ struct log_set {
     struct log_damage_report opening_damage; /* before any event was read */
     bool is_growing;
     bool is_damage_complete; /* a stream was read to its end */
-    char *until_marker;      /* of the options; owned */
+    char *until_marker;      /* of log_set_cut; owned */
     uint64_t until_ns;
     uint64_t origin_ns; /* CLOCK_MONOTONIC at time 0 */
     struct segment_place *order;

@@ -163,6 +163,10 @@ static bool process_continue(struct facts *facts, uint32_t id)
 
     if (process->last_ns > own->last_ns)
         own->last_ns = process->last_ns;
+    if (process->is_cut) { /* until a cut what the header knew was of later */
+        own->last_ns = process->last_ns > own->event_ns ? process->last_ns : own->event_ns;
+        traits.ended_in_exec = own->has_exec;
+    }
     pairing_process_get(facts->pairing, id)->ended_in_exec = own->traits.ended_in_exec =
         traits.ended_in_exec;
     return process->start_ns == own->timeline.start_ns && is_untraced(process) == own->is_untraced

@@ -28,9 +28,10 @@ static void cut_process(const struct definitions *definitions, struct definition
         process->last_ns = until_ns;
 }
 
-static void cut_thread(struct definitions_thread *thread, uint64_t until_ns)
+static void cut_thread(const struct definitions *definitions, struct definitions_thread *thread,
+                       uint64_t until_ns)
 {
-    thread->is_later = thread->start_ns > until_ns;
+    thread->is_later = thread->start_ns > until_ns || thread->process > definitions->n_processes;
     thread->has_end &= thread->end_ns <= until_ns;
 }
 
@@ -41,7 +42,7 @@ static void cut_modules(struct definitions *definitions, uint64_t until_ns)
     for (size_t id = 1; id <= definitions->n_modules; id++) {
         struct definitions_module *module = &definitions->modules[id];
         module->is_unloaded &= module->unloaded_ns <= until_ns;
-        if (module->seen_ns <= until_ns)
+        if (module->seen_ns <= until_ns && module->process <= definitions->n_processes)
             definitions->modules[++n] = *module;
     }
     definitions->n_modules = n;
@@ -53,6 +54,6 @@ void definitions_cut(struct definitions *definitions, uint64_t until_ns)
     for (size_t id = 1; id <= definitions->n_processes; id++)
         cut_process(definitions, &definitions->processes[id], until_ns);
     for (size_t id = 1; id <= definitions->n_threads; id++)
-        cut_thread(&definitions->threads[id], until_ns);
+        cut_thread(definitions, &definitions->threads[id], until_ns);
     cut_modules(definitions, until_ns);
 }

@@ -20,7 +20,7 @@
 
 #include "importer/model/definitions.h"
 
-/* until_ns: since the start of the first process. No process may begin later. */
+/* until_ns: since the start of the first process. Processes that began later are not counted by n_processes any more. */
 void definitions_cut(struct definitions *definitions, uint64_t until_ns);
 
 #endif

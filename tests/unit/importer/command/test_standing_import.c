@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A log that grows, cut anywhere: after each round the database is that of a single import of the same bytes. */
+/* A log that grows, cut anywhere: after each round the database is that of a single import of the same bytes.
+ * test_standing_import long: five times as much happens, in more runs, cut oftener. */
 #include "importer/command/import.h"
 #include "importer/command/standing_import.h"
 #include "tests/lib/log_builder.h"
@@ -20,13 +21,14 @@
 
 /* clang-format on */
 
-#define MS UINT64_C(1000000)
+#define MS      UINT64_C(1000000)
+#define SECONDS 8 /* that a run lasts, about */
 
 enum {
-    N_STEPS = 8000,
+    MAX_STEPS = 8000,
+    SHORT_STEPS = 1600,
     N_THREADS = 6,
     N_BLOCKS = 400,
-    N_DAMAGED = 10,
     MAX_NODES = 64,
     MAX_GROUPS = 30,
     N_POOLS = 3,
@@ -69,12 +71,16 @@ struct traits {
     size_t first_group; /* step */
     bool are_cuts;      /* what is made of it: as of instants that often lie behind what is kept */
     uint64_t hold_ns;   /* how far a thread's stamp may lie behind what others wrote already */
-    size_t n_steps;     /* 0: N_STEPS */
+    size_t n_steps;     /* 0: n_steps_of_run */
     size_t n_flips;     /* bits that are wrong from the beginning on */
 };
 
+/* Of the form that was asked for. */
+static size_t n_steps_of_run = SHORT_STEPS;
+static unsigned n_least_rounds = 3, n_damaged_runs = 5;
+
 struct script {
-    struct step steps[N_STEPS];
+    struct step steps[MAX_STEPS];
     uint64_t start_ns, start_unix_ns;
 };
 
@@ -206,13 +212,13 @@ static bool take_more(struct writer *writer, size_t i, struct step *step)
 static void make_step(struct writer *writer, size_t i, struct step *step)
 {
     static const int rare[] = {MAP, UNMAP, NODE, NODE, SEAL, SEAL, THREAD_END, MARKER};
-    uint64_t dice = next_random(&writer->random) % 150;
+    uint64_t dice = next_random(&writer->random) % (n_steps_of_run < MAX_STEPS ? 50 : 150);
 
-    writer->now += next_random(&writer->random) % (2 * MS);
-    if (next_random(&writer->random) % 2000 == 0)
+    writer->now += next_random(&writer->random) % (2 * SECONDS * 1000 * MS / n_steps_of_run);
+    if (next_random(&writer->random) % (n_steps_of_run / 4) == 0)
         writer->now += 1500 * MS; /* nothing happens */
     step->thread = 1 + (uint32_t)(next_random(&writer->random) % N_THREADS);
-    if (step->thread == N_THREADS && next_random(&writer->random) % 300)
+    if (step->thread == N_THREADS && next_random(&writer->random) % (n_steps_of_run / 27))
         step->thread = 1; /* the last one hardly ever writes: its segment stays open for long */
     step->node = LOG_NODE_FIRST + (uint32_t)(next_random(&writer->random) % writer->n_nodes);
     step->ticks = stamp(writer, step->thread);
@@ -242,7 +248,7 @@ static void make_script(struct script *script, uint64_t seed, const struct trait
     script->start_ns = writer.now = (uint64_t)now.tv_sec * 1000 * MS + (uint64_t)now.tv_nsec;
     assert_int_equal(clock_gettime(CLOCK_REALTIME, &now), 0);
     script->start_unix_ns = (uint64_t)now.tv_sec * 1000 * MS;
-    for (size_t i = 0; i < N_STEPS; i++)
+    for (size_t i = 0; i < n_steps_of_run; i++)
         make_step(&writer, i, &script->steps[i]);
 }
 
@@ -694,7 +700,7 @@ static struct outcome run(uint64_t seed, const struct traits *traits)
     struct standing_import *standing;
     struct outcome outcome = {0};
     uint64_t random = seed;
-    size_t n_all = traits->n_steps ? traits->n_steps : N_STEPS;
+    size_t n_all = traits->n_steps ? traits->n_steps : n_steps_of_run;
 
     make_place(&place);
     make_script(&script, seed, traits);
@@ -710,7 +716,7 @@ static struct outcome run(uint64_t seed, const struct traits *traits)
         flip_bits(place.whole, seed, traits->n_flips);
     }
     for (size_t n_steps = 0; n_steps < n_all; outcome.n_rounds++) {
-        n_steps += 1 + next_random(&random) % (n_all / 6);
+        n_steps += 1 + next_random(&random) % (n_all / n_least_rounds);
         n_steps = n_steps < n_all ? n_steps : n_all;
         write_log(&script, n_steps, place.live, false);
         flip_bits(place.live, seed, traits->is_packed ? 0 : traits->n_flips);
@@ -741,8 +747,8 @@ static void check_run(uint64_t seed, const struct traits *traits, unsigned most_
     struct outcome outcome = run(seed, traits);
 
     assert_in_range(outcome.n_beginnings, 1, most_beginnings);
-    assert_true(outcome.n_rounds >= 6 && outcome.n_read == outcome.n_rounds);
-    assert_true(outcome.n_kept > N_STEPS / 2);
+    assert_true(outcome.n_rounds >= n_least_rounds && outcome.n_read == outcome.n_rounds);
+    assert_true(outcome.n_kept > n_steps_of_run / 3);
 }
 
 static void check_runs(bool is_packed)
@@ -782,7 +788,7 @@ static void cuts(void **state)
 static void groups_late(void **state)
 {
     (void)state;
-    check_run(4, &(struct traits){.has_groups = true, .first_group = N_STEPS / 2}, 2);
+    check_run(4, &(struct traits){.has_groups = true, .first_group = n_steps_of_run / 2}, 2);
 }
 
 /* Pools have no numbers that stay: nothing is kept. */
@@ -814,20 +820,20 @@ static void damaged(void **state)
     unsigned n_read = 0, n_damaged = 0;
 
     (void)state;
-    for (uint64_t seed = 1; seed <= N_DAMAGED; seed++) {
+    for (uint64_t seed = 1; seed <= n_damaged_runs; seed++) {
         struct traits traits = {.is_packed = seed % 2,
                                 .has_groups = true,
                                 .has_walks = true,
-                                .n_steps = 1500,
+                                .n_steps = 1000,
                                 .n_flips = seed % 5};
         struct outcome outcome = run(seed, &traits);
         n_read += outcome.n_read;
         n_damaged += outcome.n_damaged;
     }
-    assert_true(n_read > N_DAMAGED && n_damaged > N_DAMAGED);
+    assert_true(n_read > n_damaged_runs && n_damaged > n_damaged_runs);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(raw),         cmocka_unit_test(packed_beside_its_pool),
@@ -835,5 +841,10 @@ int main(void)
         cmocka_unit_test(stragglers),  cmocka_unit_test(damaged),
         cmocka_unit_test(cuts),
     };
+    if (argc > 1 && strcmp(argv[1], "long") == 0) {
+        n_steps_of_run = MAX_STEPS;
+        n_least_rounds = 6;
+        n_damaged_runs = 20;
+    }
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,189 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""follow_killed.py writer|program|recorder|family|follower: what is killed beside mtrace-import --follow costs no row.
+
+writer    the process that writes a round, whenever one is seen: the round is written all the same, that is said once, and nothing is left beside the database
+program   in the midst of its work
+recorder  the program goes on without it
+family    several processes, of which one is killed
+follower  mtrace-import itself: another one takes its place, and removes what it left
+
+At the end the database of the follower equals, in every row of every table, one that is imported afterwards.
+"""
+
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "lib"))
+
+import harness  # noqa: E402
+from harness import Failure  # noqa: E402
+
+PROGRAM = """
+import os, signal, sys, threading, time
+seconds, n_children, victim = float(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
+for i in range(n_children):
+    if os.fork() == 0:
+        victim = "child" if i == 0 else "nobody"
+        break
+end = time.monotonic() + seconds
+def work():
+    keep = []
+    n = 0
+    while time.monotonic() < end:
+        keep.append([str(i) * 3 for i in range(40)])
+        del keep[:-200]
+        n += 1
+        if n == 100 and victim == "child":
+            os.kill(os.getpid(), signal.SIGKILL)
+        time.sleep(0.02)
+other = threading.Thread(target=work)
+other.start(); work(); other.join()
+"""
+LEAST_ROWS = 5000
+
+
+def dump(path):
+    """Every row of every table but how long it took."""
+    db = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
+    names = [row[0] for row in db.execute("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY 1")]
+    return {name: [row for row in db.execute(f"SELECT * FROM {name}") if row[0] != "import.seconds"] for name in names}
+
+
+class Run:
+    """A program, its recorder and who follows."""
+
+    def __init__(self, tools, work, seconds, n_children=0, victim="nobody"):
+        self.tools, self.work = tools, work
+        self.log, self.database = work / "run.dat", work / "run.db"
+        options = ["--follow-children", "--wait"] if n_children else []
+        self.recorder = subprocess.Popen([tools.record, "-q", *options, "-o", self.log, "--", sys.executable, "-c", PROGRAM, str(seconds), str(n_children), victim],
+                                         env=harness.environment({"PYTHONMALLOC": "malloc"}), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.follower = self.follow()
+
+    def follow(self, *options):
+        return subprocess.Popen([self.tools.importer, "--follow", "--no-symbols", *options, self.log, self.database], stderr=subprocess.PIPE,
+                                text=True, env=harness.environment())
+
+    def children(self, process):
+        try:
+            return [int(word) for word in Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()]
+        except OSError:
+            return []
+
+    def await_round(self, seconds=60):
+        """Until a database comes that was not there."""
+        before = self.database.stat().st_ino if self.database.exists() else None
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            if self.follower.poll() is not None:
+                raise Failure(f"mtrace-import ended with {self.follower.returncode}: {self.follower.stderr.read()}")
+            if self.database.exists() and self.database.stat().st_ino != before:
+                return
+            time.sleep(0.02)
+        raise Failure("no round came")
+
+    def kill_writer(self):
+        """As soon as there is one; false: the follower has ended."""
+        while self.follower.poll() is None:
+            for pid in self.children(self.follower):
+                try:
+                    os.kill(pid, signal.SIGKILL)
+                    return True
+                except ProcessLookupError:
+                    pass
+            time.sleep(0.001)
+        return False
+
+    def finish(self):
+        said = self.follower.communicate(timeout=200)[1]
+        if self.follower.returncode != 0:
+            raise Failure(f"mtrace-import ended with {self.follower.returncode}: {said}")
+        left = [path.name for path in self.work.iterdir() if ".part" in path.name]
+        if left:
+            raise Failure(f"left behind: {left}")
+        again = self.work / "again.db"
+        harness.import_log(self.tools, self.log, again, "--no-symbols")
+        followed, single = dump(self.database), dump(again)
+        n_rows = len(single["packed_allocation_rows"]) and harness.Database(again).value("SELECT count(*) FROM allocation_rows")
+        for table, rows in single.items():
+            if followed[table] != rows:
+                first = next(((a, b) for a, b in zip(followed[table], rows) if a != b), None)
+                raise Failure(f"{table}: {len(followed[table])} rows of who followed, {len(rows)} of a single import; first {first}; meta "
+                              f"{set(followed['meta']) ^ set(single['meta'])}")
+        print(f"{n_rows} rows, {harness.Database(again).value('SELECT count(*) FROM processes')} processes")
+        if n_rows < LEAST_ROWS:
+            raise Failure(f"{n_rows} rows only")
+        return said
+
+
+def writer(tools, work):
+    run = Run(tools, work, 9)
+    n_killed = 0
+    for _ in range(2):
+        n_killed += run.kill_writer()
+        run.await_round()
+    said = run.finish()
+    if n_killed < 2 or said.count("was killed") != 1:
+        raise Failure(f"{n_killed} writers were killed; said: {said}")
+
+
+def program(tools, work):
+    run = Run(tools, work, 100)
+    run.await_round()
+    os.kill(run.children(run.recorder)[0], signal.SIGKILL)
+    run.recorder.wait(60)
+    run.finish()
+    ends = harness.Database(run.database).rows("SELECT end_kind, end_value FROM processes")
+    if ends != [("signal", signal.SIGKILL)]:
+        raise Failure(f"ended as {ends}")
+
+
+def recorder(tools, work):
+    run = Run(tools, work, 8)
+    run.await_round()
+    run.recorder.kill()
+    run.recorder.wait(60)
+    run.await_round()
+    run.finish()
+
+
+def family(tools, work):
+    run = Run(tools, work, 8, n_children=3, victim="parent")
+    run.await_round()
+    run.await_round()
+    run.recorder.wait(100)
+    run.finish()
+    n = harness.Database(run.database).value("SELECT count(*) FROM processes")
+    if n != 4:
+        raise Failure(f"{n} processes")
+
+
+def follower(tools, work):
+    run = Run(tools, work, 10)
+    run.await_round()
+    while not run.children(run.follower):
+        time.sleep(0.001)
+    run.follower.kill()
+    run.follower.wait()
+    run.follower = run.follow("--force")
+    run.await_round()
+    run.finish()
+
+
+MODES = {"writer": writer, "program": program, "recorder": recorder, "family": family, "follower": follower}
+
+
+def main():
+    if len(sys.argv) != 2 or sys.argv[1] not in MODES:
+        sys.exit(__doc__)
+    with harness.scratch() as place:
+        MODES[sys.argv[1]](harness.Tools.from_environment(), Path(place))
+
+
+harness.main(main)
