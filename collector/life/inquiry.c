@@ -156,20 +156,6 @@ static int wait_for(const struct log_file *log, const struct log_question *quest
     return 0;
 }
 
-static long write_all(int fd, const char *bytes, size_t n_bytes)
-{
-    while (n_bytes > 0) {
-        long n = sys_write(fd, bytes, n_bytes);
-        if (n == -EINTR)
-            continue;
-        if (n < 0)
-            return n;
-        bytes += n;
-        n_bytes -= (size_t)n;
-    }
-    return 0;
-}
-
 static int open_answer(const struct log_question *question)
 {
     char path[LOG_QUESTION_PATH_BYTES];
@@ -182,15 +168,13 @@ static int open_answer(const struct log_question *question)
 static int copy_answer(int from, int to)
 {
     char *buffer = memory_map(COPY_BYTES);
-    long n = -ENOMEM;
+    int code = buffer ? 0 : ENOMEM;
+    long n = 0;
 
-    if (buffer) {
-        while ((n = sys_read(from, buffer, COPY_BYTES)) > 0)
-            if ((n = write_all(to, buffer, (size_t)n)) < 0)
-                break;
-    }
+    while (code == 0 && (n = sys_read(from, buffer, COPY_BYTES)) > 0)
+        code = sys_write_all(to, buffer, (size_t)n);
     memory_unmap(buffer, COPY_BYTES);
-    return (int)-n;
+    return code ? code : (int)-n;
 }
 
 /* Of who may not open it. */
@@ -203,7 +187,7 @@ static int copy_parts(const struct log_file *log, struct log_question *question,
         uint32_t n_bytes = question->part_bytes;
         if (code || n_bytes == 0 || n_bytes > LOG_QUESTION_BYTES)
             return code;
-        code = (int)-write_all(to, question->text, n_bytes);
+        code = sys_write_all(to, question->text, n_bytes);
         if (code)
             return code;
     }

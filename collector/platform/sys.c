@@ -68,6 +68,22 @@ long sys_write(int fd, const void *buffer, size_t size_bytes)
     return call(SYS_write, fd, word(buffer), (long)size_bytes, 0, 0, 0);
 }
 
+int sys_write_all(int fd, const void *buffer, size_t size_bytes)
+{
+    const char *bytes = buffer;
+
+    while (size_bytes > 0) {
+        long n = sys_write(fd, bytes, size_bytes);
+        if (n == -EINTR)
+            continue;
+        if (n <= 0)
+            return n ? (int)-n : EIO;
+        bytes += n;
+        size_bytes -= (size_t)n;
+    }
+    return 0;
+}
+
 long sys_pwrite(int fd, const void *buffer, size_t size_bytes, uint64_t offset)
 {
     return call(SYS_pwrite64, fd, word(buffer), (long)size_bytes, (long)offset, 0, 0);

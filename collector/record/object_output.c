@@ -78,20 +78,6 @@ static void sort(const struct object_tree *tree, uint32_t *order, size_t n)
 /* ---- text --------------------------------------------------------------------------------------
  */
 
-static int write_all(int fd, const char *bytes, size_t n)
-{
-    while (n > 0) {
-        long written = sys_write(fd, bytes, n);
-        if (written == -EINTR)
-            continue;
-        if (written <= 0)
-            return written ? (int)-written : EIO;
-        bytes += written;
-        n -= (size_t)written;
-    }
-    return 0;
-}
-
 static int print_node(const struct object_tree *tree, uint32_t node, int fd, char *line,
                       size_t capacity_bytes)
 {
@@ -103,7 +89,7 @@ static int print_node(const struct object_tree *tree, uint32_t node, int fd, cha
     fmt_char(&text, ' ');
     fmt_decimal(&text, object_tree_node(tree, node)->self_bytes);
     fmt_char(&text, '\n');
-    return write_all(fd, line, text.size_bytes);
+    return sys_write_all(fd, line, text.size_bytes);
 }
 
 int object_walk_print(const struct mtrace_walk *walk, int fd)
