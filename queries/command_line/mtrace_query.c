@@ -160,7 +160,7 @@ static void print_remark(void *context, const char *text)
 static void print_usage_error(const char *text)
 {
     size_t length = strspn(text, "abcdefghijklmnopqrstuvwxyz_");
-    bool is_parameter = queries_find_parameter(text, length) >= 0;
+    bool is_parameter = text[length] != '-' && queries_find_parameter(text, length) >= 0;
 
     (void)fprintf(stderr, "mtrace-query: %s", is_parameter ? "--" : "");
     for (size_t i = 0; i < length; i++)
