@@ -38,12 +38,35 @@ void database_views_find(struct database_views *views)
     find_in(views, embedded_views);
 }
 
+void database_views_add_table(struct database_views *views, const char *definition)
+{
+    const size_t length = word_length(definition);
+
+    for (size_t i = 0; i < views->n; i++)
+        if (views->items[i].name_length == length
+            && strncmp(views->items[i].definition, definition, length) == 0)
+            return;
+    if (views->n < DATABASE_VIEWS_MAX)
+        views->items[views->n++] = (struct database_view){
+            .definition = definition, .name_length = length, .is_table = true};
+}
+
+/* What was needed until now may not have asked for tables. */
+void database_views_settle(struct database_views *views)
+{
+    views->is_settled = true;
+    for (size_t i = 0; i < views->n; i++)
+        views->items[i].is_needed = views->items[i].is_looked_at = false;
+}
+
 /* ---- which are needed ---- */
 
 static void need(struct database_views *views, struct database_view *view)
 {
-    views->n_needed += !view->is_needed;
+    if (view->is_needed || (view->is_table && !views->is_settled))
+        return;
     view->is_needed = true;
+    views->n_missing += !view->is_loaded;
 }
 
 static void need_named(struct database_views *views, const char *name, size_t length)
@@ -75,27 +98,30 @@ static void look_at(struct database_views *views, struct database_view *view)
 
 bool database_views_need(struct database_views *views, const char *sql)
 {
-    size_t before;
+    bool is_more;
 
     if (sql)
         need_words(views, sql, NULL);
     for (size_t i = 0; !sql && i < views->n; i++)
         need(views, &views->items[i]);
     do {
-        before = views->n_needed;
+        is_more = false;
         for (size_t i = 0; i < views->n; i++)
-            if (views->items[i].is_needed && !views->items[i].is_looked_at)
+            if (views->items[i].is_needed && !views->items[i].is_looked_at) {
                 look_at(views, &views->items[i]);
-    } while (views->n_needed > before);
-    return views->n_needed > views->n_loaded;
+                is_more = true;
+            }
+    } while (is_more);
+    return views->n_missing > 0;
 }
 
 /* ---- loading ---- */
 
 /* One statement; SQLite finds its end. */
-static int load_view(struct sqlite3 *db, const char *definition, struct error *err)
+static int load(struct sqlite3 *db, const struct database_view *view, struct error *err)
 {
-    char *sql = sqlite3_mprintf("CREATE TEMP VIEW %s", definition);
+    char *sql =
+        sqlite3_mprintf("CREATE TEMP %s %s", view->is_table ? "TABLE" : "VIEW", view->definition);
     struct sqlite3_stmt *stmt = NULL;
     int rc = 0;
 
@@ -118,9 +144,9 @@ int database_views_load(struct database_views *views, struct sqlite3 *db, struct
 
         if (!view->is_needed || view->is_loaded)
             continue;
-        rc = load_view(db, view->definition, err);
+        rc = load(db, view, err);
         view->is_loaded = rc == 0;
-        views->n_loaded += rc == 0;
+        views->n_missing -= rc == 0;
     }
     return rc;
 }

@@ -24,15 +24,24 @@ struct database_views {
     struct database_view {
         const char *definition; /* behind CREATE VIEW: its name comes first */
         size_t name_length;
+        bool is_table; /* made of its views' answers when it is first needed, and kept */
         bool is_needed, is_looked_at, is_loaded;
-    } items[DATABASE_VIEWS_MAX];
+    } items[DATABASE_VIEWS_MAX]; /* tables behind all views */
 
     size_t n;
-    size_t n_needed, n_loaded;
+    size_t n_missing; /* needed and not loaded */
+    bool is_settled;
 };
 
 /* None is needed yet. */
 void database_views_find(struct database_views *views);
+
+/* A TEMP table, by what stands behind CREATE TABLE; once for each name. The text is static. None is made before
+ * database_views_settle. */
+void database_views_add_table(struct database_views *views, const char *definition);
+
+/* What the tables are made of stands from here on. */
+void database_views_settle(struct database_views *views);
 
 /* What a statement needs; NULL: all. Whether something is to be loaded. */
 bool database_views_need(struct database_views *views, const char *sql);

@@ -136,10 +136,10 @@ static int authorize(void *context, int action, const char *first, const char *s
 
 /* What others ask is looked at by authorize; in a lean import our own statements are looked at, too. No database is const
  * itself: deny_left_out writes to it. */
-static void guard_statements(const struct rundb *database)
+static void guard_statements(const struct rundb *database, bool are_others)
 {
     sqlite3_set_authorizer(database->handle,
-                           database->is_locked ? authorize
+                           are_others          ? authorize
                            : database->is_lean ? deny_left_out
                                                : NULL,
                            (void *)(uintptr_t)database);
@@ -152,7 +152,7 @@ static int look_at_extent(struct rundb *database, struct error *err)
         database, "SELECT max(value) FROM meta WHERE key = '" LEFT_OUT_META "'", &is_lean, err);
 
     database->is_lean = is_lean != 0;
-    guard_statements(database);
+    guard_statements(database, false);
     return rc;
 }
 
@@ -206,13 +206,13 @@ static int load_needed(const struct rundb *database, const char *sql, struct err
     if (!database->views || !database_views_need(database->views, sql))
         return 0;
     if (database->is_locked) {
-        sqlite3_set_authorizer(database->handle, NULL, NULL);
+        guard_statements(database, false);
         (void)sqlite3_exec(database->handle, "PRAGMA query_only = 0", NULL, NULL, NULL);
     }
     rc = database_views_load(database->views, database->handle, err);
     if (database->is_locked) {
         (void)sqlite3_exec(database->handle, "PRAGMA query_only = 1", NULL, NULL, NULL);
-        guard_statements(database);
+        guard_statements(database, true);
     }
     return rc;
 }
@@ -222,23 +222,41 @@ int rundb_load_all_views(const struct rundb *database, struct error *err)
     return load_needed(database, NULL, err);
 }
 
+/* As the file has them, so that SQLite joins them the same way: tables, made once, when something names them behind the lock. What
+ * is read while filters are installed are views: they answer for what stands there then. Materialized: where such a view is joined,
+ * SQLite would read all of it for each row. */
 int rundb_compute(struct rundb *database, unsigned tables, struct error *err)
 {
-    static const char *const names[] = {"site_totals",   "site_leaks",        "site_frees",
-                                        "module_totals", "suppressed_stacks", "snapshot_sites",
-                                        "site_growth"};
+    static const struct {
+        unsigned bit;
+        const char *made; /* a table */
+        const char *view;
+    } all[] = {
+        {RUNDB_SITE_TOTALS, "site_totals AS SELECT * FROM _site_totals", NULL},
+        {RUNDB_SITE_LEAKS, "site_leaks AS SELECT * FROM _site_leaks", NULL},
+        {RUNDB_SITE_FREES, "site_frees AS SELECT * FROM _site_frees", NULL},
+        {RUNDB_MODULE_TOTALS, "module_totals AS SELECT * FROM _module_totals", NULL},
+        {RUNDB_SITE_GROWTH, "site_growth AS SELECT * FROM _site_growth", NULL},
+        {RUNDB_SUPPRESSED_STACKS, NULL, "suppressed_stacks"},
+        {RUNDB_SNAPSHOT_SITES, NULL, "snapshot_sites"},
+    };
+
     int rc = 0;
 
-    for (size_t i = 0; rc == 0 && i < sizeof(names) / sizeof(names[0]); i++) {
+    for (size_t i = 0; rc == 0 && i < sizeof(all) / sizeof(all[0]); i++) {
         char sql[192];
 
-        /* Materialized: where such a view is joined, SQLite would read all of it for each row. */
+        if (!(tables & all[i].bit))
+            continue;
+        if (all[i].made) {
+            database_views_add_table(database->views, all[i].made);
+            continue;
+        }
         sqlite3_snprintf(sizeof(sql), sql,
                          "CREATE TEMP VIEW IF NOT EXISTS %s AS WITH made AS MATERIALIZED"
                          " (SELECT * FROM _%s) SELECT * FROM made",
-                         names[i], names[i]);
-        if (tables & 1u << i)
-            rc = rundb_run(database, sql, err);
+                         all[i].view, all[i].view);
+        rc = rundb_run(database, sql, err);
     }
     return rc;
 }
@@ -256,7 +274,9 @@ int rundb_lock(struct rundb *database, struct error *err)
     sqlite3_limit(database->handle, SQLITE_LIMIT_EXPR_DEPTH, 200);
     sqlite3_limit(database->handle, SQLITE_LIMIT_ATTACHED, 0);
     database->is_locked = true;
-    guard_statements(database);
+    guard_statements(database, true);
+    if (database->views)
+        database_views_settle(database->views);
     return 0;
 }
 

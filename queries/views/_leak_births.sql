@@ -6,8 +6,9 @@ CREATE VIEW _leak_births(
   call_site_id,      -- joins call_sites
   rule_id,           -- joins suppressions; NULL: not suppressed
   part,              -- 0 to 63
-  bytes              -- requested by these blocks; 1 for each that asked for none
+  blocks,            -- of these
+  bytes              -- requested by them; 1 for each that asked for none
 ) AS
-SELECT d.process_id, d.backtrace_id, l.call_site_id, l.rule_id, d.part, max(d.bytes, d.blocks)
+SELECT d.process_id, d.backtrace_id, l.call_site_id, l.rule_id, d.part, d.blocks, max(d.bytes, d.blocks)
 FROM _leaked_stacks AS l
 JOIN leaked_births AS d ON d.process_id = l.process_id AND d.backtrace_id = l.backtrace_id;

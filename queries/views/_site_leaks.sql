@@ -21,7 +21,7 @@ CREATE VIEW _site_leaks(
 ) AS
 WITH RECURSIVE
   births AS (
-    SELECT process_id, call_site_id, rule_id, part, sum(bytes) AS bytes,
+    SELECT process_id, call_site_id, rule_id, part, sum(blocks) AS blocks, sum(bytes) AS bytes,
       sum(sum(bytes)) OVER (PARTITION BY process_id, call_site_id, rule_id ORDER BY part) AS so_far,
       sum(sum(bytes)) OVER (PARTITION BY process_id, call_site_id, rule_id) AS total
     FROM _leak_births GROUP BY process_id, call_site_id, rule_id, part),
@@ -30,7 +30,7 @@ WITH RECURSIVE
       min(part) FILTER (WHERE 10 * so_far >= total) AS first_part,
       min(part) FILTER (WHERE 10 * so_far >= 9 * total) AS last_part,
       coalesce(sum(bytes) FILTER (WHERE part >= 48), 0) AS last_quarter
-    FROM births GROUP BY process_id, call_site_id, rule_id),
+    FROM births GROUP BY process_id, call_site_id, rule_id HAVING sum(blocks) > 1), -- one block has no shape
   levels AS (
     SELECT y.process_id, y.call_site_id, y.live_bytes,
       min(63, max(0, CAST(64.0 * (y.at_ns - p.start_ns) / max(1, p.end_ns - p.start_ns) AS INTEGER))) AS part,
@@ -41,7 +41,10 @@ WITH RECURSIVE
       AND EXISTS (SELECT 1 FROM shapes AS s WHERE s.process_id = y.process_id AND s.call_site_id IS y.call_site_id)),
   -- One row for each part and leaking call site: the highest level of the part, and the last, which holds on.
   parts(part) AS (VALUES (0) UNION ALL SELECT part + 1 FROM parts WHERE part < 63),
-  sites AS MATERIALIZED (SELECT process_id, call_site_id, sum(total) AS total FROM shapes GROUP BY process_id, call_site_id),
+  sites AS MATERIALIZED (
+    SELECT b.process_id, b.call_site_id, sum(b.bytes) AS total FROM births AS b
+    WHERE EXISTS (SELECT 1 FROM shapes AS s WHERE s.process_id = b.process_id AND s.call_site_id IS b.call_site_id)
+    GROUP BY b.process_id, b.call_site_id),
   site_births AS MATERIALIZED (SELECT process_id, call_site_id, part, sum(bytes) AS bytes FROM births GROUP BY process_id, call_site_id, part),
   site_parts AS MATERIALIZED (
     SELECT process_id, call_site_id, part, max(live_bytes) AS top, max(n) AS n, live_bytes AS last, max(2 * live_bytes < highest) AS fell
