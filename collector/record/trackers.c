@@ -15,6 +15,8 @@
 
 enum {
     N_SLOTS = 16,
+    N_KINDS = 3,
+    SUM_SHIFT = N_SLOTS * N_KINDS,
     BEING_CHANGED = INT_MIN,
     NAP_NS = 50000,
     ALL_KINDS = MTRACE_EVENT_ALLOC | MTRACE_EVENT_FREE | MTRACE_EVENT_RESIZE,
@@ -27,8 +29,8 @@ static struct slot {
     void *user;
 } g_slots[N_SLOTS];
 
-/* Of all slots: an event of another kind needs none of them. The bits above: sum_kinds. */
-static _Atomic unsigned g_kinds;
+/* For each kind a bit for each slot that asks for it, so that an event looks at no others; above them: sum_up. */
+static _Atomic uint64_t g_asked;
 static _Atomic uint32_t g_n_given; /* handles, so that no two are the same */
 static _Atomic uint64_t g_n_untold;
 
@@ -54,17 +56,27 @@ static struct slot *slot_of(int handle)
 }
 
 /* Of two who sum at once the second one sees what both changed: each sum has a number of its own. */
-static void sum_kinds(void)
+static void sum_up(void)
 {
-    unsigned before = atomic_load(&g_kinds);
-    unsigned now;
+    uint64_t before = atomic_load(&g_asked);
+    uint64_t now;
 
     do {
-        now = (before & ~(unsigned)ALL_KINDS) + ALL_KINDS + 1;
+        now = ((before >> SUM_SHIFT) + 1) << SUM_SHIFT;
         for (unsigned i = 0; i < N_SLOTS; i++)
-            if (atomic_load(&g_slots[i].handle) > 0)
-                now |= g_slots[i].kinds;
-    } while (!atomic_compare_exchange_strong(&g_kinds, &before, now));
+            for (unsigned kind = 0; kind < N_KINDS; kind++)
+                if (atomic_load(&g_slots[i].handle) > 0
+                    && atomic_load(&g_slots[i].kinds) >> kind & 1)
+                    now |= (uint64_t)1 << (kind * N_SLOTS + i);
+    } while (!atomic_compare_exchange_strong(&g_asked, &before, now));
+}
+
+/* A bit for each slot that asks for events of the kind. */
+static unsigned who_asks(enum mtrace_event_kind kind)
+{
+    const unsigned shift = (unsigned)__builtin_ctz(kind) * N_SLOTS;
+
+    return atomic_load_explicit(&g_asked, memory_order_acquire) >> shift & ((1u << N_SLOTS) - 1);
 }
 
 /* TK-3: of who was removed by a callback, once none runs it any more. */
@@ -91,7 +103,7 @@ int trackers_add(trackers_callback *callback, void *user, unsigned kinds)
         atomic_store(&slot->kinds, kinds);
         handle = make_handle(i);
         atomic_store(&slot->handle, handle);
-        sum_kinds();
+        sum_up();
         return handle;
     }
     return 0;
@@ -109,7 +121,7 @@ bool trackers_remove(int handle, const struct unwind_origin *origin)
     is_first = atomic_compare_exchange_strong(&slot->handle, &expected, -handle);
     if (!is_first && expected != -handle)
         return false;
-    sum_kinds();
+    sum_up();
     if (trackers_is_telling(origin))
         return is_first;
     while (tellers_anyone_in((uint32_t)handle))
@@ -148,10 +160,10 @@ static bool has_place(void)
     return g_telling.teller != NULL;
 }
 
-static void tell_all(const struct mtrace_event *event)
+static void tell_all(const struct mtrace_event *event, unsigned who)
 {
-    for (unsigned i = 0; i < N_SLOTS; i++) {
-        struct slot *slot = &g_slots[i];
+    for (; who != 0; who &= who - 1) {
+        struct slot *slot = &g_slots[__builtin_ctz(who)];
         int handle = atomic_load_explicit(&slot->handle, memory_order_acquire);
 
         if (handle <= 0
@@ -189,9 +201,10 @@ static void count_untold(void)
 
 static MTRACE_NOINLINE void tell(struct mtrace_event *event)
 {
+    const unsigned who = who_asks(event->kind);
     int error = errno;
 
-    if (!(atomic_load_explicit(&g_kinds, memory_order_acquire) & event->kind))
+    if (who == 0)
         return;
     if (!has_place()) {
         count_untold();
@@ -201,7 +214,7 @@ static MTRACE_NOINLINE void tell(struct mtrace_event *event)
     event->time_ns = now_ns();
     g_telling.frame = (uintptr_t)__builtin_frame_address(0);
     atomic_signal_fence(memory_order_seq_cst);
-    tell_all(event);
+    tell_all(event, who);
     abandon();
     errno = error;
 }
