@@ -21,6 +21,8 @@ enum {
     ALL = MTRACE_EVENT_ALLOC | MTRACE_EVENT_FREE | MTRACE_EVENT_RESIZE,
     N_THREADS = 8,
     N_ROUNDS = 20000,
+    N_AT_ONCE = 10000,
+    STACK_BYTES = 65536,
 };
 
 /* What a tracker heard of our own blocks: sizes that end in 777. */
@@ -465,6 +467,47 @@ static void crowd(void)
     mtrace_tracker_remove(handle);
 }
 
+static pthread_barrier_t g_all_there;
+
+/* Told in a group of its own, which all are in at once. */
+static void *live_with_all(void *number)
+{
+    char name[32];
+    struct mtrace_scope scope;
+    void *block;
+
+    snprintf(name, sizeof(name), "thread %u", (unsigned)(uintptr_t)number);
+    scope = mtrace_enter(mtrace_group_register(name, NULL, 0));
+    block = own_malloc(1);
+    pthread_barrier_wait(&g_all_there);
+    own_free(block, 1);
+    mtrace_exit(scope);
+    return NULL;
+}
+
+/* 10,000 threads at once, each in a scope, and known to who tells. */
+static void at_once(void)
+{
+    static pthread_t threads[N_AT_ONCE];
+    struct heard heard = {0};
+    int handle = mtrace_tracker_add(hear, &heard, ALL);
+    pthread_attr_t attributes;
+
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, STACK_BYTES);
+    pthread_barrier_init(&g_all_there, NULL, N_AT_ONCE);
+    for (uintptr_t i = 0; i < N_AT_ONCE; i++)
+        if (pthread_create(&threads[i], &attributes, live_with_all, (void *)i) != 0)
+            skip("so many threads are not allowed here");
+    for (unsigned i = 0; i < N_AT_ONCE; i++)
+        pthread_join(threads[i], NULL);
+    check(mtrace_tracker_remove(handle), "removed");
+    check_counts(&heard, N_AT_ONCE, N_AT_ONCE, 0);
+    check(mtrace_counters().groups >= N_AT_ONCE && mtrace_counters().refused_groups == 0, "groups");
+    check(mtrace_counters().stale_exits == 0 && mtrace_counters().untold == 0, "untold");
+    expect_own();
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
@@ -475,7 +518,7 @@ int main(int argc, char **argv)
         {"nested", nested}, {"untold", untold},
         {"silent", silent}, {"replaced", replaced},
         {"late", late},     {"never_returns", never_returns},
-        {"crowd", crowd},
+        {"crowd", crowd},   {"at_once", at_once},
     };
 
     for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A signal handler that leaves what it interrupted, while a name is made, takes nothing with it. */
+/* A name that a signal handler interrupts, and leaves; and one that there is no number or no memory for. */
 #include "collector/log/name_table.h"
 #include "collector/platform/memory.h"
 #include "collector/record/groups.h"
@@ -7,6 +7,7 @@
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 /* clang-format off: cmocka.h wants the others before it */
@@ -16,6 +17,7 @@
 
 static sigjmp_buf g_outside;
 static volatile sig_atomic_t g_n_left;
+static bool g_is_exhausted;
 
 uint32_t __real_name_table_intern(struct name_table *table, const char *text, size_t text_bytes);
 uint32_t __wrap_name_table_intern(struct name_table *table, const char *text, size_t text_bytes);
@@ -23,6 +25,8 @@ uint32_t __wrap_name_table_intern(struct name_table *table, const char *text, si
 /* The signal comes while the text lies in borrowed memory. */
 uint32_t __wrap_name_table_intern(struct name_table *table, const char *text, size_t text_bytes)
 {
+    if (g_is_exhausted)
+        return 0;
     (void)raise(SIGUSR1);
     return __real_name_table_intern(table, text, text_bytes);
 }
@@ -51,9 +55,31 @@ static void what_was_borrowed_is_given_back(void **state)
     memory_return(after);
 }
 
+/* It is the root's, as if nobody had asked, and counted. */
+static void without_an_id_it_is_the_root(void **state)
+{
+    const struct mtrace_counts before = groups_counters();
+    struct mtrace_counts after;
+    uint32_t id;
+
+    (void)state;
+    g_is_exhausted = true;
+    id = groups_add("one too many", NULL, 0, true);
+    g_is_exhausted = false;
+    after = groups_counters();
+    assert_int_equal(id, MTRACE_GROUP_ROOT);
+    assert_int_equal(groups_check(id), MTRACE_GROUP_ROOT);
+    assert_int_equal(after.refused_groups, before.refused_groups + 1);
+    assert_int_equal(after.groups, before.groups);
+    assert_int_equal(after.bad_handles, before.bad_handles);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(what_was_borrowed_is_given_back)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_was_borrowed_is_given_back),
+        cmocka_unit_test(without_an_id_it_is_the_root),
+    };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
