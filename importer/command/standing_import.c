@@ -21,12 +21,20 @@ enum {
     MIN_NODES = 1 << 16,
 };
 
+/* By which the times of what is kept were made. A thread that is held up for long between looking at the clocks and writing that
+ * down may change it. */
+struct kept_clock {
+    uint64_t final_ticks, digest;
+};
+
 struct standing_import {
     const struct import_options *options;
     struct import import; /* facts NULL: nothing is kept */
     struct stream_state stream;
     struct numbering numbering;
     size_t samples_capacity;
+    struct kept_clock *clocks; /* by process - 1 */
+    size_t n_clocks, clocks_capacity;
     bool has_no_rows; /* none can be written of what is kept */
     bool is_unfit;    /* nothing can be kept of this recording */
     uint64_t cut_ns;  /* of the last cut, as log_set_cut; 0: it lies in what was read before */
@@ -59,6 +67,9 @@ static void forget(struct standing_import *standing)
     facts_free(import->facts);
     kept_facts_free(import->kept);
     free(import->samples);
+    free(standing->clocks);
+    standing->clocks = NULL;
+    standing->n_clocks = standing->clocks_capacity = 0;
     stream_state_done(&standing->stream);
     numbering_done(&standing->numbering);
     import->facts = NULL;
@@ -174,12 +185,43 @@ static int find_late_sample(const struct import *import, bool *ret_is_late, stru
     return code;
 }
 
+static int keep_clocks(struct standing_import *standing, struct error *err)
+{
+    const struct log_set *logs = standing->import.logs;
+    struct kept_clock *clocks = growing_reserve(standing->clocks, &standing->clocks_capacity,
+                                                logs->n_inputs, sizeof *clocks);
+
+    if (!clocks)
+        return error_set(err, ERROR_NOMEM, "out of memory");
+    standing->clocks = clocks;
+    standing->n_clocks = logs->n_inputs;
+    for (size_t i = 0; i < logs->n_inputs; i++) {
+        const struct clock_map *clock = &logs->inputs[i]->clock;
+        clocks[i] =
+            (struct kept_clock){clock->final_ticks, clock_map_digest(clock, clock->final_ticks)};
+    }
+    return 0;
+}
+
+static bool are_clocks_kept(const struct standing_import *standing)
+{
+    const struct log_set *logs = standing->import.logs;
+
+    for (size_t i = 0; i < standing->n_clocks && i < logs->n_inputs; i++)
+        if (clock_map_digest(&logs->inputs[i]->clock, standing->clocks[i].final_ticks)
+            != standing->clocks[i].digest)
+            return false;
+    return true;
+}
+
 /* *ret_is_other: what is kept is not the beginning of the log any more. */
 static int go_on(struct standing_import *standing, bool *ret_is_other, struct error *err)
 {
     struct import *import = &standing->import;
     int code = take_definitions(standing, ret_is_other, err);
 
+    if (code == 0 && !*ret_is_other)
+        *ret_is_other = !are_clocks_kept(standing);
     if (code == 0 && !*ret_is_other)
         *ret_is_other = !facts_continue(import->facts, log_set_definitions(import->logs));
     if (code == 0 && !*ret_is_other)
@@ -215,6 +257,8 @@ static int read_to_mark(struct standing_import *standing, uint64_t until_ns, boo
     standing->is_unfit |= standing->stream.has_damage;
     if (!*ret_is_other)
         log_set_skip_done(import->logs, import->stream);
+    if (code == 0 && !*ret_is_other)
+        code = keep_clocks(standing, err);
     return *ret_is_other ? 0 : code;
 }
 

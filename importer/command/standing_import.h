@@ -8,7 +8,7 @@
  *          and finishes: in a forked child, which has all as it was at the fork and ends without a trace, or, for the last
  *          time, here. So a database holds all that the log holds, and what is kept is only what is certain.
  *          When what was kept turns out not to be the beginning of what the log is now (a thread that was held up for
- *          longer than the mark allows, a process that is found late, a log that lost something), all is
+ *          longer than the mark allows, be it between a look at the clocks and writing it down, a process that is found late, a log that lost something), all is
  *          forgotten and read once from the beginning.
  *          A cut is a database of what happened up to an instant that the options of it name (import_options: until). It is
  *          made from what is kept if that ends before the instant, and is read from the beginning if not: so

@@ -265,6 +265,17 @@ int clock_map_make(struct clock_map *map, uint64_t default_rate, bool *ret_is_la
     return put_knots(map, &stretch);
 }
 
+uint64_t clock_map_digest(const struct clock_map *map, uint64_t until_ticks)
+{
+    uint64_t digest = map->is_identity;
+
+    for (size_t i = 0; i < map->n_knots && map->knots[i].ticks <= until_ticks; i++) {
+        digest = (digest ^ map->knots[i].ticks) * UINT64_C(0x9e3779b97f4a7c15);
+        digest = (digest ^ digest >> 29 ^ map->knots[i].ns) * UINT64_C(0xbf58476d1ce4e5b9);
+    }
+    return digest;
+}
+
 static size_t find_knot(const struct clock_map *map, uint64_t ticks)
 {
     size_t low = 0;

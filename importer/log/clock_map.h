@@ -77,6 +77,9 @@ uint64_t clock_map_rate(const struct clock_map *map);
  * before the end of what was final, so that this map is no continuation of the one before. ERROR_NOMEM or 0. */
 int clock_map_make(struct clock_map *map, uint64_t default_rate, bool *ret_is_late);
 
+/* Of the knots up to until_ticks: another one, another map of the ticks up to there, if a knot lies at until_ticks. */
+uint64_t clock_map_digest(const struct clock_map *map, uint64_t until_ticks);
+
 /* ns of CLOCK_MONOTONIC, shifted left by CLOCK_MAP_FRACTION_BITS; saturates. */
 uint64_t clock_map_fixed_ns(const struct clock_map *map, struct clock_cursor *cursor,
                             uint64_t ticks);

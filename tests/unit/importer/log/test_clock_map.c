@@ -220,6 +220,31 @@ static void test_made_bit_by_bit(void **state)
     }
 }
 
+/* CM-4, and what breaks it: a pair that was written down seconds after it was read. */
+static void test_digest_of_what_is_final(void **state)
+{
+    struct clock_map early, later, late;
+    struct clock_map *const maps[] = {&early, &later, &late};
+    bool is_late;
+
+    (void)state;
+    for (int m = 0; m < 3; m++) {
+        clock_map_init(maps[m], false);
+        for (uint64_t i = 1; i <= (m == 1 ? 90u : 60u); i++) /* each is read 500 to 900 ns late */
+            assert_int_equal(
+                clock_map_add(maps[m], i * 300000000, i * 100000000 + 500 + i % 5 * 100), 0);
+    }
+    assert_int_equal(clock_map_add(&late, 8250000000, 2750000000), 0);
+    for (int m = 0; m < 3; m++)
+        assert_int_equal(clock_map_make(maps[m], 0, &is_late), 0);
+    uint64_t digest = clock_map_digest(&early, early.final_ticks);
+    assert_true(early.final_ticks > 8250000000 && later.final_ticks > early.final_ticks);
+    assert_true(clock_map_digest(&later, early.final_ticks) == digest);
+    assert_true(clock_map_digest(&late, early.final_ticks) != digest);
+    for (int m = 0; m < 3; m++)
+        clock_map_done(maps[m]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -232,6 +257,7 @@ int main(void)
         cmocka_unit_test(test_borrowed_rate),
         cmocka_unit_test(test_no_pairs_at_all),
         cmocka_unit_test(test_made_bit_by_bit),
+        cmocka_unit_test(test_digest_of_what_is_final),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
