@@ -14,7 +14,8 @@ enum {
     LENGTH_BYTES = 64 << 20,
     MEMORY_BYTES = 512 << 20,
     MEMORY_PER_BYTE = 32,
-    STEPS_PER_CALL = 1 << 20,
+    STEPS_PER_CALL =
+        1 << 11, /* each may make a value of 256 KiB: together they take less than a second */
     STEPS_PER_BYTE = 1000, /* commands take up to 10 */
 };
 

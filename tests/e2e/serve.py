@@ -33,6 +33,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "lib"))
 import harness  # noqa: E402
 
 ENDLESS = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT count(*) FROM c"
+HEAVY = ENDLESS.replace("count(*)", "sum(length(replace(hex(zeroblob(60000 + x % 2)), '0', '1')))")
 
 
 class Server:
@@ -462,6 +463,8 @@ def limits(tools, folder, database):
     with Server(["--sql-timeout", "1s", database], folder) as server:
         status, message = error_of(server.ask("/api/v1/last/sql", "POST", ENDLESS))
         expect("an endless statement", (status, "longer" in message), (503, True))
+        status, message = error_of(server.ask("/api/v1/last/sql", "POST", HEAVY))
+        expect("an endless statement whose steps are long", (status, "longer" in message), (503, True))
         rows = ENDLESS.replace("count(*)", "x")
         told = raw_answer(server, f"POST /api/v1/last/sql HTTP/1.0\r\nHost: localhost\r\nContent-Length: {len(rows)}\r\n\r\n{rows}")
         expect("a long answer that was cut off is not whole", (told.split(b" ")[1], len(told) > 1 << 18, told.rstrip().endswith(b"]")), (b"200", True, False))
