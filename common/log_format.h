@@ -206,6 +206,7 @@ struct log_question {
         beat; /* changes while the recorder looks here: its pid may be another's, or a zombie's */
     _Atomic uint32_t n_parts_wanted, n_parts_given;
     uint32_t part_bytes;
+    uint64_t marker_ticks;                     /* its stamp; 0: not known */
     _Atomic int32_t status;                    /* 0, or an errno value */
     char answer_path[LOG_QUESTION_PATH_BYTES]; /* with its NUL */
     char text[LOG_QUESTION_BYTES];             /* words of mtrace-query, with a NUL */

@@ -26,6 +26,7 @@ enum cut_extent {
 struct cut_request {
     uint64_t asked_ns;     /* CLOCK_MONOTONIC when the instant was known to be over */
     uint64_t until_ns;     /* of the run; 0: a marker is the instant */
+    uint64_t marker_ticks; /* what the log stamped it with, as far as one knows; 0: not known */
     char until_marker[64]; /* "": none */
     char target[PATH_MAX];
     enum cut_extent extent;

@@ -126,8 +126,8 @@ static void give_turn_up(struct log_question *question, uint32_t asker)
                                                   memory_order_relaxed);
 }
 
-/* What this thread did is before the marker, and nothing that anyone does from now on. False: no room. */
-static bool put_marker(uint32_t number)
+/* What this thread did is before the marker, and nothing that anyone does from now on. False: no room. *ret_ticks: as record_event. */
+static bool put_marker(uint32_t number, uint64_t *ret_ticks)
 {
     char name[32];
     struct fmt out = FMT_BUFFER(name);
@@ -137,7 +137,7 @@ static bool put_marker(uint32_t number)
     fmt_decimal(&out, number);
     words[2] = groups_label(name);
     if (words[2])
-        record_event(LOG_MARK, 0, words, 3, NULL);
+        *ret_ticks = record_event(LOG_MARK, 0, words, 3, NULL);
     return words[2] != 0;
 }
 
@@ -223,7 +223,7 @@ static int ask(struct log_file *log, struct log_question *question, uint32_t ask
     atomic_store_explicit(&question->n_parts_wanted,
                           atomic_load_explicit(&question->n_parts_given, memory_order_relaxed),
                           memory_order_relaxed);
-    if (!put_marker(number))
+    if (!put_marker(number, &question->marker_ticks))
         return ENOSPC;
     g_asking.number = number;
     (void)unfinished_wait();

@@ -390,8 +390,8 @@ void record_failure(const void *old, size_t size_bytes, enum log_call call, int 
         record_event(LOG_FAILURE, (uintptr_t)old, words, 4, origin);
 }
 
-void record_event(enum log_event_kind kind, uint64_t address, const uint64_t *words,
-                  unsigned n_words, const struct unwind_origin *origin)
+uint64_t record_event(enum log_event_kind kind, uint64_t address, const uint64_t *words,
+                      unsigned n_words, const struct unwind_origin *origin)
 {
     const struct unwind_origin here = RECORD_ORIGIN();
     struct draft draft = {.words = {kind, draft_address((const void *)(uintptr_t)address)},
@@ -403,13 +403,14 @@ void record_event(enum log_event_kind kind, uint64_t address, const uint64_t *wo
     if (mtrace_unlikely(!thread)) {
         if (is_side_open())
             write_side(&draft);
-        return;
+        return 0;
     }
     uint64_t ticks = clock_ticks_after();
     if (origin)
         draft.words[0] |= (uint64_t)capture_node(thread, origin) << 32;
-    write_draft(thread, &draft, ticks);
+    ticks = write_draft(thread, &draft, ticks) ? thread->last_ticks : 0;
     thread_leave(thread);
+    return ticks;
 }
 
 bool record_note(enum log_event_kind kind, uint32_t value, uint64_t address)

@@ -73,9 +73,10 @@ static inline void record_kept(const struct record_resize *resize)
 void record_failure(const void *old, size_t size_bytes, enum log_call call, int error,
                     const struct unwind_origin *origin);
 
-/* Any other event: words[2..n_words) and the address are given; stamped now. origin may be NULL. */
-void record_event(enum log_event_kind kind, uint64_t address, const uint64_t *words,
-                  unsigned n_words, const struct unwind_origin *origin);
+/* Any other event: words[2..n_words) and the address are given; stamped now. origin may be NULL. Returns the stamp, or 0: it
+ * is none, or not known here. */
+uint64_t record_event(enum log_event_kind kind, uint64_t address, const uint64_t *words,
+                      unsigned n_words, const struct unwind_origin *origin);
 
 /* As record_event, for kinds whose node field says something else (LOG_TRACING…). address: or 0. False: there
  * is no log, or it has no room, which is counted. */

@@ -20,6 +20,8 @@ struct import_options {
     bool only;                /* not the logs of children */
     const char *until_marker; /* of log_set_options, both */
     uint64_t until_ns;
+    uint64_t
+        marker_ticks; /* of the first log; 0: not known. standing_import_cut need not look for the marker then */
     bool slim;       /* no rows of allocations */
     bool lean;       /* with slim: nor what is in the tables of left_out.h */
     bool index;      /* a sorted list of allocations by stack */

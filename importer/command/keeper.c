@@ -76,6 +76,7 @@ static struct import_options options_of(const struct keeper *keeper,
     options.force = true;
     options.until_ns = request->until_ns;
     options.until_marker = *request->until_marker ? request->until_marker : NULL;
+    options.marker_ticks = request->marker_ticks;
     options.slim = request->extent < CUT_ROWS;
     options.lean = request->extent < CUT_SLIM;
     options.no_symbols = !request->has_symbols;

@@ -470,25 +470,72 @@ int standing_import_write(struct standing_import *standing, const struct import_
     return take_report(&report, ret_result, err);
 }
 
-/* The log as it was at the instant. A marker is looked for behind what is kept only. */
-static int cut_logs(struct standing_import *standing, const struct import_options *options,
-                    struct error *err)
+/* When the marker was put, as who put it says; whether it is there is seen when it is read (is_cut_well). False: nobody
+ * says. */
+static bool know_marker(const struct log_set *logs, const struct import_options *options,
+                        uint64_t *ret_ns)
+{
+    struct clock_cursor cursor = {0};
+
+    if (options->marker_ticks == 0 || logs->n_inputs != 1)
+        return false;
+    *ret_ns = log_set_time(logs, logs->inputs[0], &cursor, options->marker_ticks)
+              >> CLOCK_MAP_FRACTION_BITS;
+    return true;
+}
+
+/* A marker is looked for behind what is kept only. 0: it is not there. */
+static int find_instant(struct standing_import *standing, const struct import_options *options,
+                        uint64_t *ret_ns, struct error *err)
 {
     struct import *import = &standing->import;
-    uint64_t until_ns = options->until_ns;
     bool is_found = true;
     int code = 0;
 
-    standing->cut_ns = 0;
-    if (options->until_marker) {
+    *ret_ns = options->until_ns;
+    if (options->until_marker && !know_marker(import->logs, options, ret_ns)) {
         log_set_skip_done(import->logs, import->stream);
-        code = import_find_marker(import, options->until_marker, &is_found, &until_ns, err);
+        code = import_find_marker(import, options->until_marker, &is_found, ret_ns, err);
     }
-    if (code || !is_found)
+    if (!is_found)
+        *ret_ns = 0;
+    else if (options->until_ns && options->until_ns < *ret_ns)
+        *ret_ns = options->until_ns;
+    return code;
+}
+
+/* What is certain before the instant is taken in here, so that it is read once, and not by each child. Not of several
+ * logs, as one of them may begin behind the instant. */
+static int take_certain(struct standing_import *standing, bool *ret_is_other, struct error *err)
+{
+    struct import *import = &standing->import;
+    int code = go_on(standing, ret_is_other, err);
+
+    if (code == 0 && !*ret_is_other)
+        code = read_to_mark(standing, import->logs->origin_ns + standing->cut_ns - 1, ret_is_other,
+                            err);
+    return code;
+}
+
+/* The log as it was at the instant. */
+static int cut_logs(struct standing_import *standing, const struct import_options *options,
+                    bool *ret_is_other, struct error *err)
+{
+    struct import *import = &standing->import;
+    int code = find_instant(standing, options, &standing->cut_ns, err);
+    bool is_continued = standing->cut_ns && import->logs->n_inputs == 1;
+
+    if (code == 0 && is_continued)
+        code = take_certain(standing, ret_is_other, err);
+    if (code || *ret_is_other)
         return code;
-    standing->cut_ns =
-        options->until_ns && options->until_ns < until_ns ? options->until_ns : until_ns;
-    return log_set_cut(import->logs, standing->cut_ns, options->until_marker, err);
+    if (standing->cut_ns)
+        code = log_set_cut(import->logs, standing->cut_ns, options->until_marker, err);
+    if (code == 0 && is_continued)
+        *ret_is_other = !facts_continue(import->facts, log_set_definitions(import->logs));
+    else if (code == 0)
+        code = go_on(standing, ret_is_other, err);
+    return code;
 }
 
 /* What is kept goes on with the log as it is now, if it can. */
@@ -497,12 +544,10 @@ static int open_cut(struct standing_import *standing, const struct import_option
 {
     bool is_other = false;
     int code = open_logs(standing, err);
-    bool is_kept = code == 0 && standing->import.facts && is_fit(standing);
 
-    if (is_kept)
-        code = cut_logs(standing, options, err);
-    if (code == 0 && is_kept)
-        code = go_on(standing, &is_other, err);
+    standing->cut_ns = 0;
+    if (code == 0 && standing->import.facts && is_fit(standing))
+        code = cut_logs(standing, options, &is_other, err);
     if (code || is_other || !is_fit(standing))
         forget(standing);
     return code;

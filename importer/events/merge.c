@@ -344,14 +344,15 @@ static int next(struct event_stream *stream, struct event *ret_event, struct err
 static bool is_end(const struct log_set *set, const struct event *event)
 {
     return set->until_marker && event->kind == EVENT_MARKER && event->text
+           && (event->time_ns ? event->time_ns : 1) == set->until_ns
            && strcmp(event->text, set->until_marker) == 0;
 }
 
-static MTRACE_COLD void cut(struct event_stream *stream)
+static MTRACE_COLD void cut(struct event_stream *stream, bool is_at_end)
 {
     stream->is_cut = true;
     if (stream->sources.state)
-        stream->sources.state->is_cut = true;
+        stream->sources.state->is_cut = is_at_end;
     finish(stream);
 }
 
@@ -363,8 +364,10 @@ int event_stream_next(struct event_stream *stream, struct event *ret_event, stru
         return r;
     bool is_too_late = log_set_is_behind(stream->sources.set, ret_event->time_ns);
 
-    if (is_too_late || is_end(stream->sources.set, ret_event))
-        cut(stream);
+    bool is_at_end = !is_too_late && is_end(stream->sources.set, ret_event);
+
+    if (is_too_late || is_at_end)
+        cut(stream, is_at_end || !stream->sources.set->until_marker);
     return is_too_late ? 0 : r;
 }
 

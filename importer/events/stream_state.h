@@ -42,7 +42,8 @@ struct stream_state {
     bool is_late;    /* an event that is new lies before the mark */
     bool has_damage; /* what cannot be read of it now may be readable later: nothing can be kept */
     bool has_begun;
-    bool is_cut; /* the end that the options of the set want was come to */
+    bool
+        is_cut; /* the end that the options of the set want was come to: the marker, if they name one */
 };
 
 enum {

@@ -216,11 +216,11 @@ static int put_knots(struct clock_map *map, struct stretch *stretch)
     return 0;
 }
 
-/* The last knot behind which a whole stretch lies: who took a time before it has written its event since. */
+/* The last knot behind which so much time lies that who took a time before it has written its event since. */
 static uint64_t find_final(const struct clock_map *map)
 {
     for (size_t i = map->n_closed; i-- > 1;)
-        if (map->newest.ns >= CLOCK_MAP_STRETCH_NS + map->pairs[i].ns)
+        if (map->newest.ns >= CLOCK_MAP_HELD_NS + map->pairs[i].ns)
             return map->pairs[i].ticks;
     return 0;
 }
@@ -251,8 +251,7 @@ int clock_map_make(struct clock_map *map, uint64_t default_rate, bool *ret_is_la
 {
     *ret_is_late = false;
     if (map->is_identity) {
-        map->final_ticks =
-            map->last.ns > CLOCK_MAP_STRETCH_NS ? map->last.ns - CLOCK_MAP_STRETCH_NS : 0;
+        map->final_ticks = map->last.ns > CLOCK_MAP_HELD_NS ? map->last.ns - CLOCK_MAP_HELD_NS : 0;
         return 0;
     }
     map->rate = clock_map_rate(map);

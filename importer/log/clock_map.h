@@ -28,7 +28,9 @@ enum {
     CLOCK_MAP_FRACTION_BITS = 4, /* of a nanosecond, so that the order of ticks survives */
 };
 
-#define CLOCK_MAP_STRETCH_NS 1000000000ull
+#define CLOCK_MAP_STRETCH_NS 100000000ull
+/* Behind this much nobody is thought to be held up between looking at the clock and writing; who is makes a late pair, or event. */
+#define CLOCK_MAP_HELD_NS 200000000ull
 
 struct clock_pair {
     uint64_t ticks;

@@ -26,6 +26,7 @@
 enum {
     MIN_SLEEP_NS = 1000000,
     MAX_SLEEP_NS = 20000000,
+    MAX_SLEEP_NS_ASKED = 4000000,
     NEWBORN_NS = 200000000,
     BUSY_SEGMENTS = 8, /* so many at once: look more often */
     ZSTD_LEVEL = 1,
@@ -284,16 +285,18 @@ static void complain(struct session *session, int code, const struct error *err)
 
 static void adapt_sleep(struct session *session, uint32_t n_packed)
 {
+    uint64_t most_ns = recording_is_asked(session->recording) ? MAX_SLEEP_NS_ASKED : MAX_SLEEP_NS;
+
     if (session->is_complaining)
-        session->sleep_ns = MAX_SLEEP_NS;
+        session->sleep_ns = most_ns;
     else if (n_packed >= BUSY_SEGMENTS)
         session->sleep_ns /= 2;
     else if (n_packed <= BUSY_SEGMENTS / 4)
         session->sleep_ns += session->sleep_ns / 4;
     if (session->sleep_ns < MIN_SLEEP_NS)
         session->sleep_ns = MIN_SLEEP_NS;
-    if (session->sleep_ns > MAX_SLEEP_NS)
-        session->sleep_ns = MAX_SLEEP_NS;
+    if (session->sleep_ns > most_ns)
+        session->sleep_ns = most_ns;
 }
 
 /* Returns how long to sleep. */

@@ -24,6 +24,8 @@
 #endif
 
 static const uint64_t samples_every_ns = 1000000000;
+/* While there is a keeper, which takes in no event that a sample may come before (log_set_mark). */
+static const uint64_t samples_every_ns_for_keeper = 100000000;
 
 static uint64_t random_run_id(void)
 {
@@ -227,6 +229,17 @@ int recording_adopt(const char *live_path, const char *path,
     return 0;
 }
 
+bool recording_is_asked(const struct recording *recording)
+{
+    return recording->reporter.number != 0;
+}
+
+static uint64_t flush_every_ns(const struct recording *recording)
+{
+    return keeper_process_end(&recording->reporter.keeper) < 0 ? samples_every_ns
+                                                               : samples_every_ns_for_keeper;
+}
+
 static int write_samples(struct recording *recording, struct error *err)
 {
     struct samples *samples = &recording->samples;
@@ -279,7 +292,7 @@ int recording_step(struct recording *recording, uint64_t now_ns, uint32_t *ret_n
     if (code == 0
         && (now_ns >= recording->samples_flush_ns
             || recording->samples.n_samples == PACK_SAMPLES_MAX)) {
-        recording->samples_flush_ns = now_ns + samples_every_ns;
+        recording->samples_flush_ns = now_ns + flush_every_ns(recording);
         code = write_samples(recording, err);
     }
     reporter_step(&recording->reporter, &recording->live, recording->packed.path,

@@ -86,6 +86,9 @@ int recording_adopt(const char *live_path, const char *path,
 int recording_step(struct recording *recording, uint64_t now_ns, uint32_t *ret_n_packed,
                    struct error *err);
 
+/* Has the program asked for a report? It may do so again, and wait. */
+bool recording_is_asked(const struct recording *recording);
+
 /* After the process is gone. `end` may be NULL. On failure both files stay. */
 int recording_finish(struct recording *recording, const struct recording_end *end,
                      struct recording_totals *ret_totals, struct error *err);

@@ -99,6 +99,7 @@ static bool ask_keeper(const struct answering *answering, enum cut_extent extent
     const struct reporter_job *job = answering->job;
     struct cut_request request = {.asked_ns = answering->asked_ns,
                                   .until_ns = job->until_marker ? 0 : job->until_ns,
+                                  .marker_ticks = job->marker_ticks,
                                   .extent = extent,
                                   .has_symbols = has_symbols};
 
@@ -388,8 +389,11 @@ static void begin(struct reporter *reporter, struct log_question *question, uint
     char text[LOG_QUESTION_BYTES + 1];
     char marker[64];
     const char *const questions[] = {text, NULL};
-    struct reporter_job job = {
-        .programs = programs, .log_path = log_path, .until_marker = marker, .questions = questions};
+    struct reporter_job job = {.programs = programs,
+                               .log_path = log_path,
+                               .until_marker = marker,
+                               .marker_ticks = question->marker_ticks,
+                               .questions = questions};
     int code;
 
     memcpy(text, question->text, LOG_QUESTION_BYTES);

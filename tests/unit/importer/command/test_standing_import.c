@@ -613,8 +613,8 @@ struct outcome {
     uint64_t n_kept; /* before the last round */
 };
 
-/* Of the marker that came last and has a name of its own; NULL: there is none. */
-static const char *marker_of(const struct script *script, size_t n_steps)
+/* Of the marker that came last and has a name of its own; NULL: there is none. *ret_ticks: its stamp. */
+static const char *marker_of(const struct script *script, size_t n_steps, uint64_t *ret_ticks)
 {
     static char name[32];
     unsigned n[33] = {0};
@@ -624,8 +624,10 @@ static const char *marker_of(const struct script *script, size_t n_steps)
         if (script->steps[i].kind == MARKER)
             n[(script->steps[i].address >> 12 & 31) + 1]++;
     for (size_t i = 0; i < n_steps; i++)
-        if (script->steps[i].kind == MARKER && n[(script->steps[i].address >> 12 & 31) + 1] == 1)
+        if (script->steps[i].kind == MARKER && n[(script->steps[i].address >> 12 & 31) + 1] == 1) {
             id = (uint32_t)(script->steps[i].address >> 12 & 31) + 1;
+            *ret_ticks = script->steps[i].ticks;
+        }
     (void)snprintf(name, sizeof name, "marker %u", id);
     return id ? name : NULL;
 }
@@ -637,7 +639,14 @@ static void choose_instant(const struct script *script, size_t n_steps, uint64_t
     uint64_t length_ns = script->steps[n_steps - 1].ticks - script->start_ns;
     uint64_t back_ns = length_ns / 10 * (75 + next_random(random) % 100) / 100;
 
-    options->until_marker = next_random(random) % 3 ? NULL : marker_of(script, n_steps);
+    uint64_t marker_ticks = 0;
+
+    options->until_marker =
+        next_random(random) % 3 ? NULL : marker_of(script, n_steps, &marker_ticks);
+    /* which is known, or is not, or is wrong */
+    options->marker_ticks = next_random(random) % 3 ? marker_ticks : 0;
+    if (next_random(random) % 5 == 0)
+        options->marker_ticks = marker_ticks + next_random(random) % 200000 - 100000;
     options->until_ns = options->until_marker ? 0 : length_ns - next_random(random) % (back_ns + 1);
     options->slim = next_random(random) % 4 != 0;
     *ret_kept_until_ns = script->start_ns + length_ns - length_ns / 10;
