@@ -8,21 +8,28 @@
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #define LOOK_NS UINT64_C(100000000)
 
-/* Sleeps for a while, or until a signal. */
-static void rest(uint64_t rest_ns, const volatile sig_atomic_t *interrupted)
+static void take_a_nap(void)
+{
+    struct timespec look = {.tv_nsec = (long)LOOK_NS};
+
+    nanosleep(&look, NULL);
+}
+
+/* Until a signal, or until nobody writes any more: the last round need not wait. */
+static void rest(const struct standing_import *standing, uint64_t rest_ns,
+                 const volatile sig_atomic_t *interrupted)
 {
     uint64_t until_ns = progress_now_ns() + rest_ns;
 
-    while (!*interrupted && progress_now_ns() < until_ns) {
-        struct timespec look = {.tv_nsec = (long)LOOK_NS};
-        nanosleep(&look, NULL);
-    }
+    while (!*interrupted && progress_now_ns() < until_ns && standing_import_is_growing(standing))
+        take_a_nap();
 }
 
 /* Has a program begun to write? The recorder makes the file a moment before. */
@@ -59,13 +66,33 @@ static void await_log(const char *path, const volatile sig_atomic_t *interrupted
             (void)fprintf(stderr, "mtrace-import: waiting for '%s', which is not there yet\n",
                           path);
         has_said |= is_missing;
-        rest(LOOK_NS, interrupted);
+        take_a_nap();
     }
 }
 
-static uint64_t pause_after(uint64_t round_ns)
+static uint64_t ns_of(const struct timeval *time)
 {
-    uint64_t pause_ns = round_ns * FOLLOW_MIN_REST;
+    return (uint64_t)time->tv_sec * 1000000000 + (uint64_t)time->tv_usec * 1000;
+}
+
+/* Of all threads, and of the children that wrote databases. */
+static uint64_t used_cpu_ns(void)
+{
+    static const int whose[] = {RUSAGE_SELF, RUSAGE_CHILDREN};
+    uint64_t used_ns = 0;
+
+    for (size_t i = 0; i < sizeof whose / sizeof *whose; i++) {
+        struct rusage usage;
+        if (getrusage(whose[i], &usage) == 0)
+            used_ns += ns_of(&usage.ru_utime) + ns_of(&usage.ru_stime);
+    }
+    return used_ns;
+}
+
+/* Not by the clock on the wall: a round that others held up long has cost them nothing. */
+static uint64_t pause_after(uint64_t cpu_ns)
+{
+    uint64_t pause_ns = cpu_ns * FOLLOW_MIN_REST;
 
     return pause_ns > FOLLOW_PAUSE_NS ? pause_ns : FOLLOW_PAUSE_NS;
 }
@@ -114,7 +141,7 @@ static int follow(struct standing_import *standing, const struct import_options 
     round.slim = true;
     round.index = false;
     while (!*interrupted) {
-        uint64_t began_ns = progress_now_ns();
+        uint64_t cpu_ns = used_cpu_ns();
         code = one_round(standing, &round, false, ret_result, err);
         if (code == 0) {
             round.force = true; /* from now on the target is ours */
@@ -122,7 +149,7 @@ static int follow(struct standing_import *standing, const struct import_options 
         }
         if (code || !ret_result->is_growing)
             break;
-        rest(pause_after(progress_now_ns() - began_ns), interrupted);
+        rest(standing, pause_after(used_cpu_ns() - cpu_ns), interrupted);
     }
     if (code && !*interrupted)
         return code;

@@ -4,13 +4,14 @@
  *
  * Model:   rounds of a standing import. Each makes a database of everything that the log holds so far, without rows of
  *          allocations, beside the target and puts it in the target's place. Between rounds lies a pause of at
- *          least FOLLOW_PAUSE_NS and FOLLOW_MIN_REST times what the round took, so that a long log
- *          costs no more than a fixed share of one processor. When the recording has ended, or the
+ *          least FOLLOW_PAUSE_NS and FOLLOW_MIN_REST times the processor time of the round, so that a long log
+ *          costs no more than a fixed share of one processor. When the recording has ended, which ends a pause, too, or the
  *          user asks, the last round is a whole import.
  * Invariants
  *   FO-1 The target is a whole database at any time after the first round; who has it open keeps
  *        the one of that time.
  *   FO-2 A log that no longer grows is imported whole, once, before follow_run returns 0.
+ *   FO-3 How long a round was held up says nothing of how long the next one is waited for.
  * Threads: one caller.
  * Failure: what standing_import.h says; the target of the round before stays.
  */

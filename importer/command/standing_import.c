@@ -89,6 +89,11 @@ void standing_import_close(struct standing_import *standing)
 }
 
 unsigned standing_import_n_beginnings(const struct standing_import *standing)
+bool standing_import_is_growing(const struct standing_import *standing)
+{
+    return standing->import.logs && log_set_still_grows(standing->import.logs);
+}
+
 {
     return standing->n_beginnings;
 }

@@ -56,6 +56,9 @@ int standing_import_write(struct standing_import *standing, const struct import_
 int standing_import_cut(struct standing_import *standing, const struct import_options *options,
                         struct import_result *ret_result, struct error *err);
 
+/* Does anybody who wrote to the logs at the last advance still do? A look that costs little. Before the first advance: no. */
+bool standing_import_is_growing(const struct standing_import *standing);
+
 /* How often all was read from the beginning, the first time included. */
 unsigned standing_import_n_beginnings(const struct standing_import *standing);
 

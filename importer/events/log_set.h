@@ -65,6 +65,9 @@ uint64_t log_set_mark(const struct log_set *set);
 /* Did anybody still write to one of the logs when the set was opened? */
 bool log_set_is_growing(const struct log_set *set);
 
+/* Does anybody of those do so now? */
+bool log_set_still_grows(const struct log_set *set);
+
 /* Segments of events. */
 uint64_t log_set_n_segments(const struct log_set *set);
 

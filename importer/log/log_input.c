@@ -253,6 +253,11 @@ static bool is_being_written(const struct log_input *input)
     return false;
 }
 
+bool log_input_still_grows(const struct log_input *input)
+{
+    return input->is_growing && is_being_written(input);
+}
+
 /* Places where an event may have been. */
 static uint64_t n_losses(const struct log_damage_report *damage)
 {

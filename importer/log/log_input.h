@@ -45,6 +45,9 @@ int log_input_open(const char *path, struct text_arena *arena, struct pack *pack
                    struct log_damage_report *damage, struct log_input **ret, struct error *err);
 void log_input_close(struct log_input *input);
 
+/* Of one that was growing when it was opened: has its process or its recorder still to finish it? */
+bool log_input_still_grows(const struct log_input *input);
+
 /* The file that people know the log by. */
 static inline const char *log_input_path(const struct log_input *input)
 {

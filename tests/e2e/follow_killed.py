@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""follow_killed.py writer|program|recorder|family|follower: what is killed beside mtrace-import --follow costs no row.
+"""follow_killed.py writer|held_up|program|recorder|family|follower: what is killed beside mtrace-import --follow costs no row.
 
 writer    the process that writes a round, whenever one is seen: the round is written all the same, that is said once, and nothing is left beside the database
+held_up   it is not killed, but stopped for long: when the program has ended meanwhile nobody waits for long again
 program   in the midst of its work
 recorder  the program goes on without it
 family    several processes, of which one is killed
@@ -88,20 +89,20 @@ class Run:
             time.sleep(0.02)
         raise Failure("no round came")
 
-    def kill_writer(self):
-        """As soon as there is one; false: the follower has ended."""
+    def signal_writer(self, number=signal.SIGKILL):
+        """As soon as there is one; its pid, or None: the follower has ended."""
         while self.follower.poll() is None:
             for pid in self.children(self.follower):
                 try:
-                    os.kill(pid, signal.SIGKILL)
-                    return True
+                    os.kill(pid, number)
+                    return pid
                 except ProcessLookupError:
                     pass
             time.sleep(0.001)
-        return False
+        return None
 
-    def finish(self):
-        said = self.follower.communicate(timeout=200)[1]
+    def finish(self, seconds=200):
+        said = self.follower.communicate(timeout=seconds)[1]
         if self.follower.returncode != 0:
             raise Failure(f"mtrace-import ended with {self.follower.returncode}: {said}")
         left = [path.name for path in self.work.iterdir() if ".part" in path.name]
@@ -126,11 +127,22 @@ def writer(tools, work):
     run = Run(tools, work, 9)
     n_killed = 0
     for _ in range(2):
-        n_killed += run.kill_writer()
+        n_killed += run.signal_writer() is not None
         run.await_round()
     said = run.finish()
     if n_killed < 2 or said.count("was killed") != 1:
         raise Failure(f"{n_killed} writers were killed; said: {said}")
+
+
+def held_up(tools, work):
+    """Three times what the round took would be much longer than what is left to do."""
+    run = Run(tools, work, 8)
+    run.await_round()
+    pid = run.signal_writer(signal.SIGSTOP)
+    time.sleep(40)
+    run.recorder.wait(100)
+    os.kill(pid, signal.SIGCONT)
+    run.finish(100)
 
 
 def program(tools, work):
@@ -176,7 +188,7 @@ def follower(tools, work):
     run.finish()
 
 
-MODES = {"writer": writer, "program": program, "recorder": recorder, "family": family, "follower": follower}
+MODES = {"writer": writer, "held_up": held_up, "program": program, "recorder": recorder, "family": family, "follower": follower}
 
 
 def main():

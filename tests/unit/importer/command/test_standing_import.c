@@ -7,6 +7,7 @@
 
 #include <fcntl.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <sqlite3.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 /* clang-format off: cmocka.h wants the others before it */
@@ -846,9 +848,54 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(raw),         cmocka_unit_test(packed_beside_its_pool),
+static pid_t start_recorder(void)
+{
+    pid_t pid = fork();
+
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        for (;;)
+            pause();
+    }
+    return pid;
+}
+
+/* Who waits for the next round hears at once that nobody writes any more. */
+static void looks_whether_it_grows(void **state)
+{
+    static struct script script;
+    pid_t pid = start_recorder();
+    uint32_t recorder_pid = (uint32_t)pid;
+    struct standing_import *standing;
+    struct progress progress;
+    struct place place;
+
+    (void)state;
+    make_place(&place);
+    make_script(&script, 1, &(struct traits){.is_packed = false});
+    write_log(&script, 100, place.live, false);
+    int fd = open(place.live, O_WRONLY | O_CLOEXEC);
+    assert_int_equal(
+        pwrite(fd, &recorder_pid, sizeof recorder_pid, offsetof(struct log_file, recorder_pid)),
+        sizeof recorder_pid);
+    close(fd);
+    const char *const logs[] = {place.live};
+    struct import_options options = {.logs = logs, .n_logs = 1, .target = place.kept_db};
+    progress_init(&progress, NULL, NULL);
+    assert_int_equal(standing_import_open(&options, &progress, &standing, NULL), 0);
+    assert_false(standing_import_is_growing(standing));
+    assert_int_equal(standing_import_advance(standing, UINT64_MAX, NULL), 0);
+    assert_true(standing_import_is_growing(standing));
+    assert_int_equal(kill(pid, SIGKILL), 0);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    assert_false(standing_import_is_growing(standing));
+    standing_import_close(standing);
+    remove_place(&place);
+}
+
         cmocka_unit_test(groups_late), cmocka_unit_test(pools),
         cmocka_unit_test(stragglers),  cmocka_unit_test(damaged),
-        cmocka_unit_test(cuts),
+        cmocka_unit_test(cuts),        cmocka_unit_test(looks_whether_it_grows),
     };
     if (argc > 1 && strcmp(argv[1], "long") == 0) {
         n_steps_of_run = MAX_STEPS;
