@@ -19,6 +19,7 @@ enum {
     MIN_PROCESSES = 64, /* room for as many more, at least */
     MIN_THREADS = 256,
     MIN_NODES = 1 << 16,
+    MIN_POOLS = 64,
 };
 
 /* By which the times of what is kept were made. A thread that is held up for long between looking at the clocks and writing that
@@ -88,12 +89,12 @@ void standing_import_close(struct standing_import *standing)
     free(standing);
 }
 
-unsigned standing_import_n_beginnings(const struct standing_import *standing)
 bool standing_import_is_growing(const struct standing_import *standing)
 {
     return standing->import.logs && log_set_still_grows(standing->import.logs);
 }
 
+unsigned standing_import_n_beginnings(const struct standing_import *standing)
 {
     return standing->n_beginnings;
 }
@@ -115,12 +116,11 @@ static int open_logs(struct standing_import *standing, struct error *err)
                         &standing->import.logs, err);
 }
 
-/* Pools have no numbers that stay. */
 static bool is_fit(const struct standing_import *standing)
 {
     const struct log_set *logs = standing->import.logs;
 
-    return !standing->is_unfit && !logs->heaptrack && logs->definitions.n_pools == 0;
+    return !standing->is_unfit && !logs->heaptrack;
 }
 
 static uint32_t with_room(size_t n, size_t least)
@@ -140,7 +140,8 @@ static int take_definitions(struct standing_import *standing, bool *ret_is_other
         != 0)
         return error_set(err, ERROR_NOMEM, "out of memory");
     import->ids = (struct facts_ids){.threads = standing->numbering.thread_ids,
-                                     .backtraces = standing->numbering.backtrace_ids};
+                                     .backtraces = standing->numbering.backtrace_ids,
+                                     .pools = standing->numbering.pool_ids};
     samples = growing_reserve(import->samples, &standing->samples_capacity,
                               import->logs->n_inputs + 1, sizeof *samples);
     if (!samples)
@@ -156,7 +157,8 @@ static int begin(struct standing_import *standing, struct error *err)
     const struct definitions *definitions = log_set_definitions(import->logs);
     struct facts_room room = {.n_processes = with_room(definitions->n_processes, MIN_PROCESSES),
                               .n_threads = with_room(definitions->n_threads, MIN_THREADS),
-                              .n_nodes = with_room(definitions->n_backtraces, MIN_NODES)};
+                              .n_nodes = with_room(definitions->n_backtraces, MIN_NODES),
+                              .n_pools = with_room(definitions->n_pools, MIN_POOLS)};
     bool is_other;
     int code = take_definitions(standing, &is_other, err);
 
@@ -228,7 +230,8 @@ static int go_on(struct standing_import *standing, bool *ret_is_other, struct er
     if (code == 0 && !*ret_is_other)
         *ret_is_other = !are_clocks_kept(standing);
     if (code == 0 && !*ret_is_other)
-        *ret_is_other = !facts_continue(import->facts, log_set_definitions(import->logs));
+        *ret_is_other =
+            !facts_continue(import->facts, log_set_definitions(import->logs), &import->ids);
     if (code == 0 && !*ret_is_other)
         code = find_late_sample(import, ret_is_other, err);
     if (code == 0 && !*ret_is_other)

@@ -99,7 +99,7 @@ static int make_parts(struct facts *facts, const char *target, struct error *err
     if (code == 0)
         code = group_totals_new(definitions, &facts->groups, err);
     if (code == 0)
-        code = pool_blocks_new(definitions, target, &facts->pools, err);
+        code = pool_blocks_new(definitions, &facts->room, target, &facts->pools, err);
     if (code == 0)
         code = fates_new(target, &facts->fates, err);
     if (code == 0)
@@ -122,9 +122,9 @@ int facts_new(const struct definitions *definitions, const struct facts_room *ro
     facts->sink = *sink;
     facts->definitions = definitions;
     facts->room = room ? *room
-                       : (struct facts_room){(uint32_t)definitions->n_processes,
-                                             (uint32_t)definitions->n_threads,
-                                             (uint32_t)definitions->n_backtraces};
+                       : (struct facts_room){
+                           (uint32_t)definitions->n_processes, (uint32_t)definitions->n_threads,
+                           (uint32_t)definitions->n_backtraces, (uint32_t)definitions->n_pools};
     int code = make_parts(facts, target, err);
     if (code) {
         facts_free(facts);
@@ -169,13 +169,16 @@ static bool process_continue(struct facts *facts, uint32_t id)
     }
     pairing_process_get(facts->pairing, id)->ended_in_exec = own->traits.ended_in_exec =
         traits.ended_in_exec;
+    if (facts->pools)
+        pool_blocks_set_exec(facts->pools, id, traits.ended_in_exec);
     return process->start_ns == own->timeline.start_ns && is_untraced(process) == own->is_untraced
            && traits.is_forked == own->traits.is_forked
            && traits.has_lost_events == own->traits.has_lost_events
            && traits.has_untracked_blocks == own->traits.has_untracked_blocks;
 }
 
-bool facts_continue(struct facts *facts, const struct definitions *definitions)
+bool facts_continue(struct facts *facts, const struct definitions *definitions,
+                    const struct facts_ids *ids)
 {
     bool is_same = definitions->n_processes <= facts->room.n_processes
                    && definitions->n_processes >= facts->n_processes
@@ -185,6 +188,8 @@ bool facts_continue(struct facts *facts, const struct definitions *definitions)
                    && (definitions->n_pools > 0) == (facts->pools != NULL);
 
     facts->definitions = definitions;
+    if (is_same && facts->pools)
+        is_same = pool_blocks_continue(facts->pools, definitions, ids->pools);
     if (facts->groups)
         facts->groups->definitions = definitions;
     for (uint32_t id = 1; is_same && id <= facts->n_processes; id++)

@@ -34,9 +34,11 @@ int facts_new(const struct definitions *definitions, const struct facts_room *ro
               const struct facts_sink *sink, const char *target, struct facts **ret,
               struct error *err);
 
-/* The recording has grown, so that other definitions stand for it. false: what was made so far would not be what it is if
+/* The recording has grown, so that other definitions stand for it, in which what events name has these ids, which are looked at
+ * during the call only. false: what was made so far would not be what it is if
  * these had been there from the start on, or there is no room; the facts are worth nothing then. */
-bool facts_continue(struct facts *facts, const struct definitions *definitions);
+bool facts_continue(struct facts *facts, const struct definitions *definitions,
+                    const struct facts_ids *ids);
 
 /* Before the first event: keep which blocks are live at the moments that pages are counted for, so that no row need be
  * asked for. */
@@ -48,7 +50,7 @@ void facts_be_lean(struct facts *facts);
 /* Then, too: nothing is put aside on the disk for rows, and none can be asked for. */
 void facts_leave_rows_out(struct facts *facts);
 
-/* After facts_finish: what events called threads and nodes are numbers, and these are their ids in the definitions. ids must
+/* After facts_finish: what events called threads, nodes and pools are numbers, and these are their ids in the definitions. ids must
  * live until the last row. */
 int facts_renumber(struct facts *facts, const struct facts_ids *ids, struct error *err);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * facts_numbers: what facts call processes, threads and stacks while a recording grows.
+ * facts_numbers: what facts call processes, threads, stacks and pools while a recording grows.
  *
- * Model:   events name threads and stacks by numbers. Of a recording that is read at once they are the ids of its definitions; of
+ * Model:   events name threads, stacks and pools by numbers. Of a recording that is read at once they are the ids of its definitions; of
  *          one that grows they stay (numbering.h), while ids are those of the definitions of now.
  */
 #ifndef MTRACE_IMPORTER_FACTS_NUMBERS_H
@@ -12,12 +12,12 @@
 
 /* Ids by number, the one of 0 being 0. */
 struct facts_ids {
-    const uint32_t *threads, *backtraces;
+    const uint32_t *threads, *backtraces, *pools;
 };
 
 /* How many there may be. */
 struct facts_room {
-    uint32_t n_processes, n_threads, n_nodes;
+    uint32_t n_processes, n_threads, n_nodes, n_pools;
 };
 
 #endif

@@ -54,7 +54,8 @@ int facts_renumber(struct facts *facts, const struct facts_ids *ids, struct erro
         facts->walks.list[i].thread = ids->threads[facts->walks.list[i].thread];
     for (size_t i = 0; i < facts->chains.n; i++)
         chains[i].first_node = ids->backtraces[chains[i].first_node];
-    return renumber_threads(totals, facts, err);
+    int code = facts->pools ? pool_blocks_renumber(facts->pools, ids, err) : 0;
+    return code ? code : renumber_threads(totals, facts, err);
 }
 
 /* ---- pass 2 ---- */

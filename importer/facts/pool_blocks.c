@@ -21,8 +21,12 @@ struct pool_blocks {
     struct fates *fates;
     struct spill_file places;      /* pool and outer id of each block, as varints */
     struct pool_account *accounts; /* by number */
-    struct address_set *outer;     /* by process; of: 0 */
-    struct address_set *inner;     /* by process; of: the pool */
+    uint32_t *processes;           /* by number */
+    uint32_t n_pools;              /* that have numbers */
+    struct facts_room room;
+    struct facts_ids ids;      /* all NULL: numbers are ids */
+    struct address_set *outer; /* by process; of: 0 */
+    struct address_set *inner; /* by process; of: the pool */
     struct moving *moving;
     size_t n_moving, max_moving;
     uint64_t n_pairs;
@@ -49,7 +53,7 @@ static struct pool_account *account_at(struct pool_blocks *blocks, uint32_t pool
 
 static uint32_t process_of(const struct pool_blocks *blocks, uint32_t pool)
 {
-    return blocks->definitions->pools[pool - 1].process;
+    return blocks->processes[pool];
 }
 
 /* ---- what pairing tells ---- */
@@ -140,24 +144,28 @@ static int on_left(void *context, uint32_t pool, const struct live_block *block,
 
 static int make_arrays(struct pool_blocks *blocks, struct error *err)
 {
-    size_t n_processes = blocks->definitions->n_processes;
-    size_t n_pools = blocks->definitions->n_pools;
+    size_t n_processes = blocks->room.n_processes;
+    size_t n_pools = blocks->room.n_pools;
 
     blocks->accounts = calloc(n_pools + 1, sizeof(*blocks->accounts));
+    blocks->processes = calloc(n_pools + 1, sizeof(*blocks->processes));
     blocks->outer = calloc(n_processes + 1, sizeof(*blocks->outer));
     blocks->inner = calloc(n_processes + 1, sizeof(*blocks->inner));
-    return blocks->accounts && blocks->outer && blocks->inner
+    return blocks->accounts && blocks->processes && blocks->outer && blocks->inner
                ? 0
                : error_set(err, ERROR_NOMEM, "out of memory for %zu pools", n_pools);
 }
 
-static void describe_pools(struct pool_blocks *blocks)
+/* ids NULL: they are their numbers. */
+static void describe_pools(struct pool_blocks *blocks, const uint32_t *ids)
 {
     const struct definitions *definitions = blocks->definitions;
 
-    for (uint32_t pool = 1; pool <= definitions->n_pools; pool++) {
-        const struct definitions_process *process =
-            &definitions->processes[process_of(blocks, pool)];
+    while (blocks->n_pools < definitions->n_pools) {
+        uint32_t pool = ++blocks->n_pools;
+        uint32_t id = ids ? ids[pool] : pool;
+        uint32_t owner = blocks->processes[pool] = definitions->pools[id - 1].process;
+        const struct definitions_process *process = &definitions->processes[owner];
         struct pairing_process *traits = pairing_process_get(blocks->pairing, pool);
 
         traits->has_untracked_blocks = true; /* an unknown end is nobody's inversion */
@@ -166,8 +174,8 @@ static void describe_pools(struct pool_blocks *blocks)
     }
 }
 
-int pool_blocks_new(const struct definitions *definitions, const char *target,
-                    struct pool_blocks **ret, struct error *err)
+int pool_blocks_new(const struct definitions *definitions, const struct facts_room *room,
+                    const char *target, struct pool_blocks **ret, struct error *err)
 {
     struct pool_blocks *blocks;
     struct pairing_sink sink = {NULL,         on_born,        on_moved, on_ended,
@@ -182,11 +190,11 @@ int pool_blocks_new(const struct definitions *definitions, const char *target,
         return error_set(err, ERROR_NOMEM, "out of memory");
     sink.context = blocks;
     blocks->definitions = definitions;
+    blocks->room = *room;
     blocks->places.fd = -1;
     code = make_arrays(blocks, err);
     if (code == 0)
-        code = pairing_new((uint32_t)definitions->n_pools, (uint32_t)definitions->n_threads, &sink,
-                           &blocks->pairing, err);
+        code = pairing_new(room->n_pools, room->n_threads, &sink, &blocks->pairing, err);
     if (code == 0)
         code = fates_new(target, &blocks->fates, err);
     if (code == 0)
@@ -195,23 +203,37 @@ int pool_blocks_new(const struct definitions *definitions, const char *target,
         pool_blocks_free(blocks);
         return code;
     }
-    describe_pools(blocks);
+    describe_pools(blocks, NULL);
     *ret = blocks;
     return 0;
+}
+
+bool pool_blocks_continue(struct pool_blocks *blocks, const struct definitions *definitions,
+                          const uint32_t *ids)
+{
+    bool is_new = definitions->n_pools > blocks->n_pools;
+
+    if (definitions->n_pools > blocks->room.n_pools || definitions->n_pools < blocks->n_pools)
+        return false;
+    if (is_new && blocks->n_unknown_pools) /* it may be the one that something was told of */
+        return false;
+    blocks->definitions = definitions;
+    describe_pools(blocks, ids);
+    return true;
 }
 
 void pool_blocks_free(struct pool_blocks *blocks)
 {
     if (!blocks)
         return;
-    for (size_t i = 0; blocks->outer && blocks->inner && i <= blocks->definitions->n_processes;
-         i++) {
+    for (size_t i = 0; blocks->outer && blocks->inner && i <= blocks->room.n_processes; i++) {
         address_set_done(&blocks->outer[i]);
         address_set_done(&blocks->inner[i]);
     }
     free(blocks->outer);
     free(blocks->inner);
     free(blocks->accounts);
+    free(blocks->processes);
     free(blocks->moving);
     pairing_free(blocks->pairing);
     fates_free(blocks->fates);
@@ -269,8 +291,7 @@ int pool_blocks_event(struct pool_blocks *blocks, const struct event *event, str
 {
     uint32_t pool = (uint32_t)event->value;
 
-    if (pool == 0 || pool > blocks->definitions->n_pools
-        || process_of(blocks, pool) != event->process) {
+    if (pool == 0 || pool > blocks->n_pools || process_of(blocks, pool) != event->process) {
         blocks->n_unknown_pools++;
         return 0;
     }
@@ -366,7 +387,7 @@ int pool_blocks_outer_ended(struct pool_blocks *blocks, uint32_t process,
 
 void pool_blocks_set_exec(struct pool_blocks *blocks, uint32_t process, bool ended_in_exec)
 {
-    for (uint32_t pool = 1; pool <= blocks->definitions->n_pools; pool++)
+    for (uint32_t pool = 1; pool <= blocks->n_pools; pool++)
         if (process_of(blocks, pool) == process)
             pairing_process_get(blocks->pairing, pool)->ended_in_exec = ended_in_exec;
 }
@@ -377,12 +398,37 @@ int pool_blocks_finish(struct pool_blocks *blocks, struct error *err)
 {
     int code;
 
-    for (uint32_t pool = 1; pool <= blocks->definitions->n_pools; pool++)
+    for (uint32_t pool = 1; pool <= blocks->n_pools; pool++)
         account_at(blocks, pool, UINT64_MAX);
     code = pairing_finish(blocks->pairing, err);
     if (code == 0)
         code = spill_file_flush(&blocks->places, err);
     return code ? code : fates_rewind(blocks->fates, err);
+}
+
+int pool_blocks_renumber(struct pool_blocks *blocks, const struct facts_ids *ids, struct error *err)
+{
+    struct pool_account *accounts = calloc((size_t)blocks->n_pools + 1, sizeof *accounts);
+
+    if (!accounts)
+        return error_set(err, ERROR_NOMEM, "out of memory for %u pools", blocks->n_pools);
+    for (uint32_t number = 1; number <= blocks->n_pools; number++)
+        accounts[ids->pools[number]] = blocks->accounts[number];
+    free(blocks->accounts);
+    blocks->accounts = accounts;
+    blocks->ids = *ids;
+    return 0;
+}
+
+static void put_ids(const struct facts_ids *ids, struct pool_row *row)
+{
+    struct allocation *block = &row->block;
+
+    row->pool = ids->pools[row->pool];
+    block->thread = ids->threads[block->thread];
+    block->free_thread = ids->threads[block->free_thread];
+    block->node = ids->backtraces[block->node];
+    block->free_node = ids->backtraces[block->free_node];
 }
 
 static int fill_input(struct pool_blocks *blocks, struct error *err)
@@ -423,6 +469,8 @@ int pool_blocks_next(struct pool_blocks *blocks, struct pool_row *ret, struct er
     if (more <= 0)
         return more;
     int code = next_place(blocks, ret, err);
+    if (code == 0 && blocks->ids.pools)
+        put_ids(&blocks->ids, ret);
     return code ? code : 1;
 }
 

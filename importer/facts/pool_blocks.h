@@ -17,6 +17,7 @@
 #ifndef MTRACE_IMPORTER_POOL_BLOCKS_H
 #define MTRACE_IMPORTER_POOL_BLOCKS_H
 
+#include "importer/facts/facts_numbers.h"
 #include "importer/model/definitions.h"
 #include "importer/model/event.h"
 #include "importer/pairing/fates.h"
@@ -40,9 +41,17 @@ struct pool_row {
 struct pool_blocks;
 
 /* NULL where no program has pools. Temporary files lie beside `target`. */
-int pool_blocks_new(const struct definitions *definitions, const char *target,
-                    struct pool_blocks **ret, struct error *err);
+int pool_blocks_new(const struct definitions *definitions, const struct facts_room *room,
+                    const char *target, struct pool_blocks **ret, struct error *err);
 void pool_blocks_free(struct pool_blocks *blocks);
+
+/* Other definitions, which have more pools perhaps: ids says which of them each number is. false: there is no room. */
+bool pool_blocks_continue(struct pool_blocks *blocks, const struct definitions *definitions,
+                          const uint32_t *ids);
+
+/* After pool_blocks_finish: pools, threads and stacks are called by their ids from now on, which must live until the last row. */
+int pool_blocks_renumber(struct pool_blocks *blocks, const struct facts_ids *ids,
+                         struct error *err);
 
 /* EVENT_POOL_*. */
 int pool_blocks_event(struct pool_blocks *blocks, const struct event *event, struct error *err);

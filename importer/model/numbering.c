@@ -16,7 +16,7 @@ enum {
 /* A thread, group or text of a log. */
 struct named {
     uint32_t kind, index; /* the key */
-    uint32_t number;      /* OF_THREAD, LOG_DEF_GROUP */
+    uint32_t number;      /* OF_THREAD, LOG_DEF_GROUP, LOG_DEF_POOL */
     uint32_t text_bytes;  /* LOG_DEF_GROUP, whose text has NULs in it */
     const char *text;     /* all but OF_THREAD */
 };
@@ -41,6 +41,7 @@ void numbering_done(struct numbering *numbering)
     free(numbering->logs);
     free(numbering->thread_ids);
     free(numbering->backtrace_ids);
+    free(numbering->pool_ids);
     free(numbering->tags);
     id_table_done(&numbering->tag_table);
     text_arena_done(&numbering->texts);
@@ -109,6 +110,23 @@ static int take_threads(struct numbering *numbering, struct numbering_log *log,
     return r;
 }
 
+/* As number_thread. */
+static int number_pool(struct numbering *numbering, uint32_t *number, uint32_t *id)
+{
+    uint32_t *ids;
+
+    if (*number == 0)
+        *number = ++numbering->n_pools;
+    ids = growing_reserve(numbering->pool_ids, &numbering->pools_capacity,
+                          (size_t)numbering->n_pools + 1, sizeof *ids);
+    if (!ids)
+        return ERROR_NOMEM;
+    numbering->pool_ids = ids;
+    ids[*number] = *id;
+    *id = *number;
+    return 0;
+}
+
 /* Texts of events live longer than the log that they were read from. */
 static int take_texts(struct numbering *numbering, struct numbering_log *log,
                       struct log_names *names)
@@ -124,6 +142,9 @@ static int take_texts(struct numbering *numbering, struct numbering_log *log,
         if (!named || !named->text)
             return ERROR_NOMEM;
         note->text = named->text;
+        if (note->kind == LOG_DEF_POOL && note->number
+            && number_pool(numbering, &named->number, &note->number) != 0)
+            return ERROR_NOMEM;
     }
     return 0;
 }
@@ -390,7 +411,8 @@ int numbering_take(struct numbering *numbering, struct log_input *const *inputs,
     if (r == 0 && !*ret_is_other)
         r = take_groups(numbering, inputs, definitions, ret_is_other);
     if (numbering->n_threads != definitions->n_threads
-        || numbering->n_backtraces != definitions->n_backtraces)
+        || numbering->n_backtraces != definitions->n_backtraces
+        || numbering->n_pools != definitions->n_pools)
         *ret_is_other = true; /* something is gone */
     return r;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * numbering: numbers of stacks, threads and groups that stay while a recording grows, and texts that do.
+ * numbering: numbers of stacks, threads, pools and groups that stay while a recording grows, and texts that do.
  *
  * Model:   ids of definitions are made anew whenever a recording is opened, because they say an order that what comes
  *          later changes: stacks in preorder, threads by process. A number is given once, to what an id stands for at
@@ -10,7 +10,7 @@
  * Invariants
  *   NU-1 What had a number keeps it, and what has the same number has the same id.
  *   NU-2 Numbers of DEFINITIONS_NO_BACKTRACE and DEFINITIONS_LOST_BACKTRACE are those ids; 0 is 0.
- *   NU-3 Memory: 4 bytes per node of a log, 4 per stack and thread, 32 per thread, group and text, which is kept, too,
+ *   NU-3 Memory: 4 bytes per node of a log, 4 per stack, thread and pool, 32 per thread, group and text, which is kept, too,
  *        as tags are.
  * Threads: none.
  * Failure: memory.
@@ -29,9 +29,9 @@ struct numbering_log;
 struct numbering {
     struct numbering_log *logs; /* by process - 1 */
     size_t n_logs, logs_capacity;
-    uint32_t n_threads, n_backtraces;
-    uint32_t *thread_ids, *backtrace_ids; /* by number, of the definitions taken last */
-    size_t threads_capacity, backtraces_capacity;
+    uint32_t n_threads, n_backtraces, n_pools;
+    uint32_t *thread_ids, *backtrace_ids, *pool_ids; /* by number, of the definitions taken last */
+    size_t threads_capacity, backtraces_capacity, pools_capacity;
     uint32_t n_groups, n_tags;
     uint32_t lost_group;          /* 0: there was none */
     struct definitions_tag *tags; /* by number */
