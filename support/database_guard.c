@@ -21,9 +21,27 @@ enum {
 
 #define STEPS INT64_C(1000000000) /* some seconds */
 
-static int failure(struct sqlite3 *db, const char *path, struct error *err)
+int database_guard_stopped(const struct database_guard *guard, const char *path, const char *doing,
+                           struct error *err)
+{
+    if (guard && guard->stop && !guard->stop->is_wanted)
+        return error_set(err, ERROR_INTERRUPTED,
+                         "%s '%s' took longer than time_limit allows; narrow the question", doing,
+                         path);
+    return error_set(err, ERROR_INTERRUPTED, "interrupted while %s '%s'", doing, path);
+}
+
+int database_guard_error(const struct database_guard *guard, struct sqlite3 *db, const char *path,
+                         const char *doing, struct error *err)
 {
     switch (sqlite3_errcode(db)) {
+    case SQLITE_INTERRUPT:
+        if (guard && guard->is_exhausted)
+            return error_set(err, ERROR_FORMAT,
+                             "'%s' is damaged: the answer would take for ever; import the "
+                             "recording again",
+                             path);
+        return database_guard_stopped(guard, path, doing, err);
     case SQLITE_NOTADB:
         return error_set(err, ERROR_FORMAT,
                          "'%s' is not an mtrace database; mtrace-import makes one", path);
@@ -34,10 +52,15 @@ static int failure(struct sqlite3 *db, const char *path, struct error *err)
         return error_set(err, ERROR_DATABASE,
                          "'%s' is being written; try again when that has ended", path);
     case SQLITE_NOMEM:
-        return error_set(err, ERROR_NOMEM, "no memory left while reading '%s'", path);
+        return error_set(err, ERROR_NOMEM, "no memory left while %s '%s'", doing, path);
     default:
-        return error_set(err, ERROR_DATABASE, "reading '%s': %s", path, sqlite3_errmsg(db));
+        return error_set(err, ERROR_DATABASE, "%s '%s': %s", doing, path, sqlite3_errmsg(db));
     }
+}
+
+static int failure(struct sqlite3 *db, const char *path, struct error *err)
+{
+    return database_guard_error(NULL, db, path, "reading", err);
 }
 
 static int run(struct sqlite3 *db, const char *path, const char *sql, struct error *err)
@@ -365,6 +388,8 @@ int database_guard_put(struct database_guard *guard, struct sqlite3 *db, const c
     rc = check_tables(db, path, err);
     if (rc == 0 && is_writing)
         rc = check_indexes(db, path, err);
+    if (rc != 0 && sqlite3_errcode(db) == SQLITE_INTERRUPT)
+        return database_guard_error(guard, db, path, "reading", err);
     return rc == 0 ? database_guard_add_sum(db, err) : rc;
 }
 

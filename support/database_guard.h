@@ -51,6 +51,14 @@ struct database_guard {
 int database_guard_put(struct database_guard *guard, struct sqlite3 *db, const char *path,
                        bool is_writing, struct error *err);
 
+/* What SQLite's last failure on the connection means to a person. doing: "reading". guard NULL: it was not put. */
+int database_guard_error(const struct database_guard *guard, struct sqlite3 *db, const char *path,
+                         const char *doing, struct error *err);
+
+/* A stop came, before SQLite saw it. */
+int database_guard_stopped(const struct database_guard *guard, const char *path, const char *doing,
+                           struct error *err);
+
 /* Whether a stop is wanted, or due by now; NULL never is. */
 bool database_stop_is_due(const struct database_stop *stop);
 

@@ -118,44 +118,46 @@ bool database_views_need(struct database_views *views, const char *sql)
 /* ---- loading ---- */
 
 /* One statement; SQLite finds its end. */
-static int load(struct sqlite3 *db, const struct database_view *view, struct error *err)
+static int load(struct sqlite3 *db, const struct database_view *view)
 {
     char *sql =
         sqlite3_mprintf("CREATE TEMP %s %s", view->is_table ? "TABLE" : "VIEW", view->definition);
     struct sqlite3_stmt *stmt = NULL;
-    int rc = 0;
+    int code = sql ? sqlite3_prepare_v2(db, sql, -1, &stmt, NULL) : SQLITE_NOMEM;
 
-    if (!sql)
-        return error_set(err, ERROR_NOMEM, "no memory for a view");
-    if (sqlite3_prepare_v2(db, sql, -1, &stmt, NULL) != SQLITE_OK
-        || sqlite3_step(stmt) != SQLITE_DONE)
-        rc = error_set(err, ERROR_DATABASE, "cannot make a view: %s", sqlite3_errmsg(db));
-    sqlite3_finalize(stmt);
+    if (code == SQLITE_OK) {
+        (void)sqlite3_step(stmt);
+        code = sqlite3_finalize(stmt);
+    }
     sqlite3_free(sql);
-    return rc;
+    return code;
 }
 
-int database_views_load(struct database_views *views, struct sqlite3 *db, struct error *err)
+int database_views_load(struct database_views *views, struct sqlite3 *db)
 {
-    int rc = 0;
+    int code = SQLITE_OK;
 
-    for (size_t i = 0; rc == 0 && i < views->n; i++) {
+    for (size_t i = 0; code == SQLITE_OK && i < views->n; i++) {
         struct database_view *view = &views->items[i];
 
         if (!view->is_needed || view->is_loaded)
             continue;
-        rc = load(db, view, err);
-        view->is_loaded = rc == 0;
-        views->n_missing -= rc == 0;
+        code = load(db, view);
+        view->is_loaded = code == SQLITE_OK;
+        views->n_missing -= code == SQLITE_OK;
     }
-    return rc;
+    return code;
 }
 
 int database_guard_load_views(struct sqlite3 *db, struct error *err)
 {
     struct database_views views;
+    int code;
 
     database_views_find(&views);
     (void)database_views_need(&views, NULL);
-    return database_views_load(&views, db, err);
+    code = database_views_load(&views, db);
+    return code == SQLITE_OK
+               ? 0
+               : error_set(err, ERROR_DATABASE, "cannot make a view: %s", sqlite3_errstr(code));
 }

@@ -46,7 +46,8 @@ void database_views_settle(struct database_views *views);
 /* What a statement needs; NULL: all. Whether something is to be loaded. */
 bool database_views_need(struct database_views *views, const char *sql);
 
-/* Loads what is needed. The connection must be allowed to make views. */
-int database_views_load(struct database_views *views, struct sqlite3 *db, struct error *err);
+/* Loads what is needed. The connection must be allowed to make views. Returns SQLite's code: tables are made here, too, which takes
+ * its time and can be interrupted as any statement. */
+int database_views_load(struct database_views *views, struct sqlite3 *db);
 
 #endif

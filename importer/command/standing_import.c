@@ -540,7 +540,8 @@ static int cut_logs(struct standing_import *standing, const struct import_option
     if (standing->cut_ns)
         code = log_set_cut(import->logs, standing->cut_ns, options->until_marker, err);
     if (code == 0 && is_continued)
-        *ret_is_other = !facts_continue(import->facts, log_set_definitions(import->logs));
+        *ret_is_other =
+            !facts_continue(import->facts, log_set_definitions(import->logs), &import->ids);
     else if (code == 0)
         code = go_on(standing, ret_is_other, err);
     return code;

@@ -12,44 +12,12 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static int fail_stopped(const struct rundb *database, const char *doing, struct error *err)
-{
-    if (database->guard.stop && !database->guard.stop->is_wanted)
-        return error_set(err, ERROR_INTERRUPTED,
-                         "%s '%s' took longer than time_limit allows; narrow the question", doing,
-                         database->path);
-    return error_set(err, ERROR_INTERRUPTED, "interrupted while %s '%s'", doing, database->path);
-}
-
 int rundb_error(const struct rundb *database, const char *doing, struct error *err)
 {
     if (database->left_out)
         return error_set(err, ERROR_NOT_FOUND, "'%s' is of totals alone and has no %s",
                          database->path, database->left_out);
-    switch (sqlite3_errcode(database->handle)) {
-    case SQLITE_INTERRUPT:
-        if (database->guard.is_exhausted)
-            return error_set(err, ERROR_FORMAT,
-                             "'%s' is damaged: the answer would take for ever; import the "
-                             "recording again",
-                             database->path);
-        return fail_stopped(database, doing, err);
-    case SQLITE_BUSY:
-    case SQLITE_LOCKED:
-        return error_set(err, ERROR_DATABASE,
-                         "'%s' is being written; try again when that has ended", database->path);
-    case SQLITE_NOTADB:
-        return error_set(err, ERROR_FORMAT,
-                         "'%s' is not an mtrace database; mtrace-import makes one", database->path);
-    case SQLITE_CORRUPT:
-        return error_set(err, ERROR_FORMAT, "'%s' is damaged; import the recording again",
-                         database->path);
-    case SQLITE_NOMEM:
-        return error_set(err, ERROR_NOMEM, "no memory left while %s '%s'", doing, database->path);
-    default:
-        return error_set(err, ERROR_DATABASE, "%s '%s': %s", doing, database->path,
-                         sqlite3_errmsg(database->handle));
-    }
+    return database_guard_error(&database->guard, database->handle, database->path, doing, err);
 }
 
 static int check_file(const char *path, struct error *err)
@@ -201,7 +169,8 @@ int rundb_offer_views(struct rundb *database, struct error *err)
 /* Our own statements make them: the lock is for others'. sql NULL: all. */
 static int load_needed(const struct rundb *database, const char *sql, struct error *err)
 {
-    int rc;
+    int code;
+    int rc = 0;
 
     if (!database->views || !database_views_need(database->views, sql))
         return 0;
@@ -209,7 +178,11 @@ static int load_needed(const struct rundb *database, const char *sql, struct err
         guard_statements(database, false);
         (void)sqlite3_exec(database->handle, "PRAGMA query_only = 0", NULL, NULL, NULL);
     }
-    rc = database_views_load(database->views, database->handle, err);
+    code = database_views_load(database->views, database->handle);
+    if (code == SQLITE_NOMEM)
+        rc = error_set(err, ERROR_NOMEM, "no memory for a view");
+    else if (code != SQLITE_OK)
+        rc = rundb_error(database, "reading", err);
     if (database->is_locked) {
         (void)sqlite3_exec(database->handle, "PRAGMA query_only = 1", NULL, NULL, NULL);
         guard_statements(database, true);
@@ -322,7 +295,7 @@ int rundb_prepare(const struct rundb *database, const char *sql, struct sqlite3_
 int rundb_step(const struct rundb *database, struct sqlite3_stmt *stmt, struct error *err)
 {
     if (database->guard.stop && database->guard.stop->is_wanted)
-        return fail_stopped(database, "reading", err);
+        return database_guard_stopped(&database->guard, database->path, "reading", err);
     switch (sqlite3_step(stmt)) {
     case SQLITE_ROW:
         return 1;
