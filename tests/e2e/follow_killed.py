@@ -56,6 +56,16 @@ def dump(path):
     return {name: [row for row in db.execute(f"SELECT * FROM {name}") if row[0] != "import.seconds"] for name in names}
 
 
+def is_stopped(pid):
+    """Or had it ended already, and only waits to be waited for? It is told by the letter behind its name."""
+    for _ in range(100):
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+        if state in "TtZX":
+            return state in "Tt"
+        time.sleep(0.01)
+    return False
+
+
 class Run:
     """A program, its recorder and who follows."""
 
@@ -95,8 +105,9 @@ class Run:
             for pid in self.children(self.follower):
                 try:
                     os.kill(pid, number)
-                    return pid
-                except ProcessLookupError:
+                    if number != signal.SIGSTOP or is_stopped(pid):
+                        return pid
+                except (ProcessLookupError, FileNotFoundError):
                     pass
             time.sleep(0.001)
         return None
