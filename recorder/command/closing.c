@@ -127,6 +127,15 @@ static void describe_missed(const struct closing *closing, char *text, size_t n_
                        is_one ? "that" : "those");
 }
 
+static void describe_reports(const struct closing *closing, char *text, size_t n_bytes)
+{
+    uint64_t n = closing->n_reports_left_out;
+
+    text[0] = '\0';
+    if (n)
+        (void)snprintf(text, n_bytes, "; %" PRIu64 " report%s left out", n, n == 1 ? "" : "s");
+}
+
 /* What of the program itself is not in the log, and why; a line each. */
 static void say_what_is_partial(const struct closing *closing)
 {
@@ -201,6 +210,7 @@ void closing_sum_up(const struct closing *closing)
     char dropped[32];
     char others[96] = "";
     char missed[192];
+    char reports[64];
 
     say_what_is_partial(closing);
     say_what_is_unseen(closing);
@@ -211,14 +221,15 @@ void closing_sum_up(const struct closing *closing)
                        closing->follows_children ? "child processes" : "what it executed");
     describe_culled(closing, culled, sizeof(culled));
     describe_missed(closing, missed, sizeof(missed));
+    describe_reports(closing, reports, sizeof(reports));
     closing_say(
-        closing->is_quiet, "%s%s: %s, %s events%s, %s dropped%s%s; next: mtrace-query %s",
+        closing->is_quiet, "%s%s: %s, %s events%s, %s dropped%s%s%s; next: mtrace-query %s",
         closing->name, others,
         human_bytes(closing->totals.file_bytes + closing->children.file_bytes, size, sizeof(size)),
         grouped(closing->totals.n_events + closing->children.n_events, events, sizeof(events)),
         culled,
         grouped(closing->totals.n_dropped + closing->children.n_dropped, dropped, sizeof(dropped)),
-        cure_of_drops(closing), missed, closing->name);
+        cure_of_drops(closing), missed, reports, closing->name);
 }
 
 void closing_explain(const struct closing *closing)

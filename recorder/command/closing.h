@@ -17,7 +17,8 @@ struct closing {
     const char *program; /* path of what ran */
     struct recording_totals totals;
     struct recording_totals children;
-    uint32_t n_children; /* logs */
+    uint32_t n_children;         /* logs */
+    uint64_t n_reports_left_out; /* of own_reports.h */
     const struct family *family;
     bool is_started_off; /* recording waited for the toggle signal */
     bool is_culling;     /* --cull-temporary was given */

@@ -29,6 +29,7 @@ static void begin(struct own_reports *reports, uint64_t at_ns, struct recording 
     struct reporter_job job = {.programs = recording->programs,
                                .log_path = log_path,
                                .until_ns = at_ns,
+                               .is_of_family = true,
                                .least = CUT_SLIM, /* as the summary needs it */
                                .questions = g_questions};
     int code = name ? 0 : ENOMEM;
@@ -37,7 +38,7 @@ static void begin(struct own_reports *reports, uint64_t at_ns, struct recording 
     if (name && job.fd < 0)
         code = errno;
     if (code == 0)
-        code = reporter_start(&job, &recording->reporter.keeper, &reports->work);
+        code = reporter_start(&job, &reports->keeper, &reports->work);
     if (code)
         closing_warn("report %u: %s", reports->n,
                      code == ENOSYS ? "mtrace-import and mtrace-query are not beside mtrace-record"
@@ -88,21 +89,30 @@ static void look_for_end(struct own_reports *reports, const char *log_path)
     closing_warn("report %u: who made it was killed", reports->n);
 }
 
-/* Not before there is anything to report about. */
-static bool is_due(struct own_reports *reports, uint64_t now_ns, const struct live_log *live)
+/* Those that fell due while we were held up ourselves are left out, too. */
+static bool is_time(struct own_reports *reports, uint64_t now_ns)
 {
-    if (!live->has_begun || live->seen.start_monotonic_ns >= now_ns)
+    uint64_t n_missed;
+
+    if (reports->every_ns == 0)
         return false;
     if (reports->due_ns == 0)
-        reports->due_ns = reports->every_ns ? now_ns + reports->every_ns : UINT64_MAX;
-    if (!reports->is_asked && now_ns < reports->due_ns)
+        reports->due_ns = now_ns + reports->every_ns;
+    if (now_ns < reports->due_ns)
         return false;
-    if (reports->due_ns <= now_ns)
-        reports->due_ns += ((now_ns - reports->due_ns) / reports->every_ns + 1) * reports->every_ns;
-    reports->is_asked = false;
+    n_missed = (now_ns - reports->due_ns) / reports->every_ns;
+    reports->due_ns += (n_missed + 1) * reports->every_ns;
+    reports->n_left_out += n_missed;
     return true;
 }
 
+void own_reports_ask(struct own_reports *reports)
+{
+    reports->n_left_out += reports->is_asked;
+    reports->is_asked = true;
+}
+
+/* Nothing is due before there is anything to report about. */
 void own_reports_step(struct own_reports *reports, uint64_t now_ns, struct recording *recording,
                       const char *log_path)
 {
@@ -110,17 +120,33 @@ void own_reports_step(struct own_reports *reports, uint64_t now_ns, struct recor
 
     if (reports->work.pid > 0)
         look_for_end(reports, log_path);
-    if (is_due(reports, now_ns, live) && reports->work.pid == 0)
+    if (!live->has_begun || live->seen.start_monotonic_ns >= now_ns)
+        return;
+    bool is_due = is_time(reports, now_ns);
+
+    if (reports->work.pid > 0) {
+        reports->n_left_out += is_due;
+    } else if (is_due || reports->is_asked) {
+        reports->is_asked = false;
         begin(reports, now_ns - live->seen.start_monotonic_ns, recording, log_path);
+    }
+}
+
+static void stop(struct own_reports *reports, const char *log_path)
+{
+    reporter_stop(&reports->work);
+    close(reports->fd);
+    drop(reports, log_path);
+    reports->n_left_out++;
 }
 
 void own_reports_done(struct own_reports *reports, const char *log_path)
 {
     if (reports->work.pid > 0)
         look_for_end(reports, log_path);
-    if (reports->work.pid <= 0)
-        return;
-    reporter_stop(&reports->work);
-    close(reports->fd);
-    drop(reports, log_path);
+    if (reports->work.pid > 0)
+        stop(reports, log_path);
+    reports->n_left_out += reports->is_asked;
+    reports->is_asked = false;
+    keeper_process_done(&reports->keeper);
 }

@@ -3,8 +3,10 @@
  * own_reports: reports into files beside the log, by time and by a signal to mtrace-record, of a program that asks for
  * none itself.
  *
- * Model:   FILE.report.N.txt, N = 1, 2, …: threads, stacks and groups as of one instant, made by reporter.h; one at a
- *          time. While one is being made others that fall due are left out.
+ * Model:   FILE.report.N.txt, N = 1, 2, …: threads, stacks and groups as of one instant, made by reporter.h, of all processes that
+ *          an import of the log finds: what the program executed, and children that are recorded. One at a
+ *          time: one that falls due while another is being made is left out and counted. A signal then is remembered, but
+ *          not a second one.
  * Invariants
  *   OR-1 A file of that name is whole, or says why there is no report; it is written under another one.
  * Threads: one.
@@ -19,13 +21,18 @@
 #include <sys/types.h>
 
 struct own_reports {
-    uint64_t every_ns;         /* 0: only when asked */
-    uint64_t due_ns;           /* 0: not begun yet */
-    bool is_asked;             /* by the signal */
-    struct reporter_work work; /* the one being made */
+    uint64_t every_ns;            /* 0: only when asked */
+    uint64_t due_ns;              /* 0: not begun yet */
+    bool is_asked;                /* by the signal */
+    struct reporter_work work;    /* the one being made */
+    struct keeper_process keeper; /* of the log and those that belong to it */
     int fd;
     unsigned n; /* begun */
+    uint64_t n_left_out;
 };
+
+/* The signal came. */
+void own_reports_ask(struct own_reports *reports);
 
 void own_reports_step(struct own_reports *reports, uint64_t now_ns, struct recording *recording,
                       const char *log_path);

@@ -142,7 +142,7 @@ static bool sleep_until_signal(struct session *session, uint64_t ns)
         return wait_for(session->program.pid, session->fork_bytes, &session->end)
                == session->program.pid;
     if (number > 0 && number == session->options->report_signal)
-        session->reports.is_asked = true;
+        own_reports_ask(&session->reports);
     else if (number > 0)
         hand_on(session, &info);
     return false;
@@ -393,6 +393,7 @@ static void finish(struct session *session)
                               .is_quiet = session->options->quiet};
     struct error err;
     own_reports_done(&session->reports, session->path);
+    closing.n_reports_left_out = session->reports.n_left_out;
     int code = recording_finish(session->recording, &session->end, &closing.totals, &err);
 
     if (session->children) {

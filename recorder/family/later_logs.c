@@ -40,6 +40,21 @@ bool later_logs_is_name(const char *first, const char *name, const char *suffix)
     return strcmp(at, suffix) == 0;
 }
 
+/* FILE.report.N.txt of own_reports.h, or what a recorder that was killed left of one. */
+static bool is_report_name(const char *first, const char *name)
+{
+    static const char report[] = ".report.";
+    size_t n_first = strlen(first);
+    size_t n_digits;
+
+    if (strncmp(name, first, n_first) != 0 || strncmp(name + n_first, report, strlen(report)) != 0)
+        return false;
+    name += n_first + strlen(report);
+    n_digits = strspn(name, "0123456789");
+    return n_digits
+           && (strcmp(name + n_digits, ".txt") == 0 || strcmp(name + n_digits, ".txt.part") == 0);
+}
+
 static bool read_header(int folder, const char *name, struct log_file *ret_file)
 {
     int fd = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
@@ -86,6 +101,16 @@ static void mark(struct later_logs *list, uint64_t run_id)
         }
 }
 
+static void remove_reports(DIR *folder, const char *first)
+{
+    const struct dirent *entry;
+
+    rewinddir(folder);
+    while ((entry = readdir(folder)))
+        if (is_report_name(first, entry->d_name))
+            unlinkat(dirfd(folder), entry->d_name, 0);
+}
+
 void later_logs_remove(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -98,6 +123,7 @@ void later_logs_remove(const char *path)
     if (folder && read_header(dirfd(folder), first, &file)) {
         find_all(&list, folder, first);
         mark(&list, file.run_id);
+        remove_reports(folder, first);
     }
     for (size_t i = 0; i < list.n; i++) {
         if (list.logs[i].is_of_run && list.logs[i].name)

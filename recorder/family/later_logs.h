@@ -14,7 +14,8 @@
  * stand behind N: "" or ".live". */
 bool later_logs_is_name(const char *first, const char *name, const char *suffix);
 
-/* Before FILE is replaced: deletes the later logs of the run in it, but those that still grow. */
+/* Before FILE, if it is a log, is replaced: deletes the later logs of the run in it, but those that still grow, and the reports about it
+ * (own_reports.h). */
 void later_logs_remove(const char *path);
 
 #endif

@@ -17,7 +17,7 @@ enum {
 };
 
 /* The target says only where temporary files lie. ^C is the program's. */
-static void become_keeper(int end, const char *import, const char *log_path)
+static void become_keeper(int end, const char *import, const char *log_path, bool is_of_family)
 {
     char target[PATH_MAX];
     sigset_t none;
@@ -28,8 +28,8 @@ static void become_keeper(int end, const char *import, const char *log_path)
     (void)setpgid(0, 0);
     (void)prctl(PR_SET_PDEATHSIG, SIGTERM);
     if (dup2(end, STDIN_FILENO) >= 0)
-        execl(import, import, "--keep", "--only", "--force", "--threads=1", log_path, target,
-              (char *)NULL);
+        execl(import, import, "--keep", "--force", "--threads=1", log_path, target,
+              is_of_family ? NULL : "--only", (char *)NULL);
     _exit(EXIT_NOT_RUN);
 }
 
@@ -39,7 +39,8 @@ static void forget(struct keeper_process *keeper)
     *keeper = (struct keeper_process){.pid = 0};
 }
 
-void keeper_process_start(struct keeper_process *keeper, const char *import, const char *log_path)
+void keeper_process_start(struct keeper_process *keeper, const char *import, const char *log_path,
+                          bool is_of_family)
 {
     int ends[2];
 
@@ -49,7 +50,7 @@ void keeper_process_start(struct keeper_process *keeper, const char *import, con
         return;
     keeper->pid = fork();
     if (keeper->pid == 0)
-        become_keeper(ends[1], import, log_path);
+        become_keeper(ends[1], import, log_path, is_of_family);
     keeper->end = ends[0];
     close(ends[1]);
     if (keeper->pid < 0)

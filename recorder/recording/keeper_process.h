@@ -10,6 +10,7 @@
 #ifndef MTRACE_RECORDER_KEEPER_PROCESS_H
 #define MTRACE_RECORDER_KEEPER_PROCESS_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 /* All zero: none was started. */
@@ -18,8 +19,9 @@ struct keeper_process {
     int end;   /* of the socket, while there is a pid */
 };
 
-/* Unless it runs. */
-void keeper_process_start(struct keeper_process *keeper, const char *import, const char *log_path);
+/* Unless it runs. is_of_family: it keeps up with the logs of later images and of children, too. */
+void keeper_process_start(struct keeper_process *keeper, const char *import, const char *log_path,
+                          bool is_of_family);
 
 /* The end to ask at, or -1. */
 int keeper_process_end(const struct keeper_process *keeper);

@@ -74,15 +74,17 @@ static int run(const struct answering *answering, const char *const *words, int 
 static bool import(const struct answering *answering, enum cut_extent extent, bool has_symbols)
 {
     const struct reporter_job *job = answering->job;
-    const char *words[10] = {job->programs->import, "--only", "--force"};
+    const char *words[10] = {job->programs->import, "--force"};
     char until[128];
-    size_t n = 3;
+    size_t n = 2;
 
     if (job->until_marker)
         (void)snprintf(until, sizeof(until), "--until-marker=%s", job->until_marker);
     else
         (void)snprintf(until, sizeof(until), "--until=%" PRIu64 "ns", job->until_ns);
     words[n++] = until;
+    if (!job->is_of_family)
+        words[n++] = "--only";
     if (extent < CUT_ROWS)
         words[n++] = "--slim";
     if (!has_symbols)
@@ -308,7 +310,7 @@ int reporter_start(const struct reporter_job *job, struct keeper_process *keeper
         (void)dprintf(job->fd, "%s: %s\n", work->folder.path, strerror(code));
         return code;
     }
-    keeper_process_start(keeper, job->programs->import, job->log_path);
+    keeper_process_start(keeper, job->programs->import, job->log_path, job->is_of_family);
     work->pid = fork();
     if (work->pid == 0)
         become_answerer(job, &work->folder, keeper_process_end(keeper));

@@ -39,6 +39,7 @@ struct reporter_job {
     const char *until_marker; /* the instant; NULL: until_ns of the run is */
     uint64_t until_ns;
     uint64_t marker_ticks;        /* of cut_request.h */
+    bool is_of_family;            /* not only of the process of the log */
     const char *const *questions; /* words of mtrace-query but for the database; ends with NULL */
     enum cut_extent least;        /* that the database is tried with */
     int fd;                       /* that answers are written to; of a file */

@@ -6,11 +6,13 @@ server   a multithreaded server asks in the midst of its work and at its end, ab
 sealed   questions that would have files opened, or the environment read, that belong to the recorder and not to the program
 bad      questions that cannot be answered: senseless ones, without a recorder, in a fork child, from many threads, of a recorder that is gone
 every    mtrace-record writes reports by itself, by time and by signal
+family   those reports are of the image that runs, of children that are recorded, and gone with the run that --force replaces; signals while one is made
 ended    who makes a report, or keeps up for it, is killed; the program ends in its midst
 """
 
 import json
 import os
+import re
 import select
 import signal
 import subprocess
@@ -152,6 +154,78 @@ def every(tools, place):
     run([tools.record, "--report-signal", "HUP", "true"], place, status=2)
 
 
+def threads_in(report):
+    """Names of all threads, of all processes, that have not ended."""
+    table = report.split("== threads --wide\n")[1].split("\n\n")[0].splitlines()[1:]
+    rows_of = (re.split(r" {2,}", line.strip()) for line in table)
+    return sorted(words[3] for words in rows_of if words[5] == "-")
+
+
+def start_recording(tools, place, script, *options):
+    return subprocess.Popen([tools.record, "-f", "--report-signal", "USR1", *options, "-o", place / "run.dat", "--", "sh", "-c", script, "sh",
+                             tools.workloads / "asking"], cwd=place, env=harness.environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                            stderr=subprocess.PIPE, text=True)
+
+
+def is_pending(pid, number):
+    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+        if line.startswith(("SigPnd:", "ShdPnd:")) and int(line.split()[1], 16) >> (number - 1) & 1:
+            return True
+    return False
+
+
+def send_and_see_taken(process):
+    process.send_signal(signal.SIGUSR1)
+    while is_pending(process.pid, signal.SIGUSR1):
+        time.sleep(0.002)
+
+
+def stop_a_report(process, place):
+    """Asks for reports until one is stopped in the making. Returns its number and who makes it."""
+    for n in range(1, 50):
+        process.send_signal(signal.SIGUSR1)
+        part, done = place / f"run.dat.report.{n}.txt.part", place / f"run.dat.report.{n}.txt"
+        while not part.exists() and not done.exists():
+            time.sleep(0.002)
+        for pid, words in children_of(process.pid, "mtrace-record"):
+            os.kill(pid, signal.SIGSTOP)
+            if part.exists():
+                return n, pid
+            os.kill(pid, signal.SIGCONT)
+    raise Failure("no report can be stopped")
+
+
+def check_family(tools, place, script, n_programs, *options):
+    process = start_recording(tools, place, script, *options)
+    try:
+        for _ in range(n_programs):
+            expect("the program", process.stdout.readline(), "ready 0\n")
+        n, maker = stop_a_report(process, place)
+        send_and_see_taken(process)
+        send_and_see_taken(process)
+        os.kill(maker, signal.SIGCONT)
+        first, remembered = (wait_for(place / f"run.dat.report.{n + i}.txt") for i in range(2))
+        said = process.communicate(timeout=60)[1]
+    finally:
+        process.kill()
+    for report in (first, remembered):
+        expect("programs that run", [name for name in threads_in(report) if name == "asking"], ["asking"] * n_programs)
+        expect("still running", report.count(", still running"), n_programs)
+    if "; 1 report left out; next: " not in said:
+        raise Failure(f"not said that one of three signals was not answered:\n{said}")
+    expect("reports", len(list(place.glob("run.dat.report.*"))), n + 1)
+
+
+def family(tools, place):
+    check_family(tools, place, 'exec "$1" wait', 1)
+    (place / "run.dat.report.txt").write_text("the user's")
+    (place / "other.dat.report.1.txt").write_text("of another log")
+    run([tools.record, "-q", "-f", "-o", place / "run.dat", "--", "true"], place)
+    expect("after the next run", sorted(p.name for p in place.iterdir()), ["other.dat.report.1.txt", "run.dat", "run.dat.report.txt"])
+    (place / "run.dat.report.txt").unlink()
+    check_family(tools, place, 'exec 3<&0; "$1" wait <&3 & exec "$1" wait', 2, "--follow-children", "--wait")
+
+
 # ---- killed, or overtaken by the end ----
 
 def children_of(pid, name):
@@ -224,7 +298,7 @@ def ended(tools, place):
     expect("temporary files", sorted(p.name for p in (place / "tmp").iterdir()), [])
 
 
-PARTS = {"server": server, "sealed": sealed, "bad": bad, "every": every, "ended": ended}
+PARTS = {"server": server, "sealed": sealed, "bad": bad, "every": every, "family": family, "ended": ended}
 
 
 def main():
