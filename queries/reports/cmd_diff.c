@@ -2,8 +2,8 @@
 /*
  * diff A.db B.db: how two runs differ; diff run.db --at A --at B (or --from A --to B): how two
  * instants of one run differ. Each side is a question of its own; call sites are matched by
- * function and file name, because lines, addresses and folders move between builds. What grew or
- * shrank most comes first.
+ * function and file name, because lines, addresses and folders move between builds; the line of a
+ * row is the one that changed most, where lines can be compared. What grew or shrank most comes first.
  */
 #include "queries/question/command.h"
 #include "queries/question/made_rows.h"
@@ -17,6 +17,7 @@
 #include "support/saturating.h"
 #include "support/units.h"
 
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -168,30 +169,119 @@ static void free_entry(struct entry *entry)
     free(entry->module);
 }
 
-/* Entries of one place become one; it stands at the line it has afterwards. */
-static void merge(struct diff *diff)
+static int compare_lines(const void *left, const void *right)
+{
+    const struct entry *a = left;
+    const struct entry *b = right;
+    int places = compare_places(a, b);
+
+    return places ? places : (a->line > b->line) - (a->line < b->line);
+}
+
+static void add(struct entry *sum, const struct entry *part)
+{
+    for (int side = 0; side < 2; side++) {
+        saturating_grow(&sum->bytes[side], part->bytes[side]);
+        saturating_grow(&sum->blocks[side], part->blocks[side]);
+    }
+}
+
+/* Lines of one place move between builds: they can be compared where one side has all that the other has. */
+static bool are_comparable(const struct entry *lines, size_t n)
+{
+    bool has_alone[2] = {false, false};
+
+    for (size_t i = 0; i < n; i++)
+        for (int side = 0; side < 2; side++)
+            has_alone[side] = has_alone[side] || lines[i].blocks[!side] == 0;
+    return !has_alone[0] || !has_alone[1];
+}
+
+/* The line that did most of what the place did: other lines are not to blame. */
+static int64_t most_changed_line(const struct entry *lines, size_t n, const struct entry *sum,
+                                 bool by_blocks)
+{
+    int64_t whole = by_blocks ? change_blocks(sum) : change_bytes(sum);
+    int64_t most = INT64_MIN;
+    int64_t line = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        int64_t change = by_blocks ? change_blocks(&lines[i]) : change_bytes(&lines[i]);
+        if (whole < 0)
+            change = saturating_subtract(0, change);
+        if (change > most) {
+            most = change;
+            line = lines[i].line;
+        }
+    }
+    return line;
+}
+
+/* The only one that the place has afterwards, if not, had before; 0: there are several. */
+static int64_t only_line(const struct entry *lines, size_t n)
+{
+    for (int side = 1; side >= 0; side--) {
+        int64_t line = 0;
+        size_t n_lines = 0;
+
+        for (size_t i = 0; i < n; i++) {
+            if (lines[i].blocks[side] == 0)
+                continue;
+            line = lines[i].line;
+            n_lines++;
+        }
+        if (n_lines > 0)
+            return n_lines == 1 ? line : 0;
+    }
+    return 0;
+}
+
+/* The first of the lines becomes the place. */
+static void sum_place(struct entry *lines, size_t n, bool are_of_one_build, bool by_blocks)
+{
+    struct entry sum = lines[0];
+
+    for (size_t i = 1; i < n; i++)
+        add(&sum, &lines[i]);
+    sum.line = are_of_one_build || are_comparable(lines, n)
+                   ? most_changed_line(lines, n, &sum, by_blocks)
+                   : only_line(lines, n);
+    for (size_t i = 1; i < n; i++)
+        free_entry(&lines[i]);
+    lines[0] = sum;
+}
+
+static void sum_lines(struct diff *diff)
 {
     size_t n = 0;
 
     if (diff->n > 0)
-        qsort(diff->list, diff->n, sizeof(*diff->list), compare_places);
+        qsort(diff->list, diff->n, sizeof(*diff->list), compare_lines);
     for (size_t i = 0; i < diff->n; i++) {
-        struct entry *entry = &diff->list[i];
-        struct entry *last = n ? &diff->list[n - 1] : NULL;
-
-        if (!last || compare_places(last, entry) != 0) {
-            diff->list[n++] = *entry;
+        if (n == 0 || compare_lines(&diff->list[n - 1], &diff->list[i]) != 0) {
+            diff->list[n++] = diff->list[i];
             continue;
         }
-        if (entry->blocks[1] > last->blocks[1])
-            last->line = entry->line;
-        for (int side = 0; side < 2; side++) {
-            saturating_grow(&last->bytes[side], entry->bytes[side]);
-            saturating_grow(&last->blocks[side], entry->blocks[side]);
-        }
-        free_entry(entry);
+        add(&diff->list[n - 1], &diff->list[i]);
+        free_entry(&diff->list[i]);
     }
     diff->n = n;
+}
+
+/* Entries of one place become one. */
+static void merge(struct diff *diff, bool are_of_one_build, bool by_blocks)
+{
+    size_t n_places = 0;
+    size_t n;
+
+    sum_lines(diff);
+    for (size_t i = 0; i < diff->n; i += n) {
+        for (n = 1; i + n < diff->n && compare_places(&diff->list[i], &diff->list[i + n]) == 0;)
+            n++;
+        sum_place(&diff->list[i], n, are_of_one_build, by_blocks);
+        diff->list[n_places++] = diff->list[i];
+    }
+    diff->n = n_places;
 }
 
 /* ---- the answer ---- */
@@ -334,7 +424,7 @@ int cmd_diff_run(struct query *query, struct error *err)
         rc = read_side(query, &sides[side], measure, side, &diff, err);
     }
     if (rc == 0) {
-        merge(&diff);
+        merge(&diff, query->options->n_arguments == 0, query->options->is_by_blocks);
         if (query->style.format == RENDER_TABLE && !query->options->is_sql_shown)
             print_title(query, sides, measure, &diff);
         rc = show(query, &diff, err);
