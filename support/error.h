@@ -29,6 +29,7 @@ enum error_code {
     ERROR_EXEC = -10,
     ERROR_INTERRUPTED = -11, /* Ctrl-C */
     ERROR_BUG = -12,
+    ERROR_LEFT_OUT = -13, /* the database was made without what the question is about */
 };
 
 enum {

@@ -11,6 +11,10 @@
 
 #define LEFT_OUT_META "lean" /* the key of meta that says 1 in such a database */
 
+/* What mtrace-query --about ends with when the database was made without what the question is about, rows included: one that has
+ * more may answer it. */
+#define LEFT_OUT_EXIT 4
+
 static const char *const left_out_tables[] = {
     "function_totals",   "module_totals",  "site_totals", "site_leaks",
     "site_frees",        "site_growth",    "snapshots",   "snapshot_backtraces",

@@ -151,14 +151,34 @@ static int take_definitions(struct standing_import *standing, bool *ret_is_other
     return 0;
 }
 
-static int begin(struct standing_import *standing, struct error *err)
+/* In fixed point, at most until_ns. */
+static uint64_t mark_before(const struct log_set *logs, uint64_t until_ns)
+{
+    uint64_t mark = log_set_mark(logs);
+    uint64_t last_ns = until_ns > logs->origin_ns ? until_ns - logs->origin_ns : 0;
+
+    if (until_ns == UINT64_MAX || last_ns > mark >> CLOCK_MAP_FRACTION_BITS)
+        return mark;
+    return last_ns << CLOCK_MAP_FRACTION_BITS;
+}
+
+/* No database ends before what is about to be taken in; a cut may end anywhere behind that. */
+static uint64_t sure_ns_before(const struct log_set *logs, uint64_t until_ns)
+{
+    uint64_t mark = mark_before(logs, until_ns);
+
+    return mark == UINT64_MAX ? 0 : mark >> CLOCK_MAP_FRACTION_BITS;
+}
+
+static int begin(struct standing_import *standing, uint64_t until_ns, struct error *err)
 {
     struct import *import = &standing->import;
     const struct definitions *definitions = log_set_definitions(import->logs);
     struct facts_room room = {.n_processes = with_room(definitions->n_processes, MIN_PROCESSES),
                               .n_threads = with_room(definitions->n_threads, MIN_THREADS),
                               .n_nodes = with_room(definitions->n_backtraces, MIN_NODES),
-                              .n_pools = with_room(definitions->n_pools, MIN_POOLS)};
+                              .n_pools = with_room(definitions->n_pools, MIN_POOLS),
+                              .sure_ns = sure_ns_before(import->logs, until_ns)};
     bool is_other;
     int code = take_definitions(standing, &is_other, err);
 
@@ -239,17 +259,6 @@ static int go_on(struct standing_import *standing, bool *ret_is_other, struct er
     return code;
 }
 
-/* In fixed point, at most until_ns. */
-static uint64_t mark_before(const struct log_set *logs, uint64_t until_ns)
-{
-    uint64_t mark = log_set_mark(logs);
-    uint64_t last_ns = until_ns > logs->origin_ns ? until_ns - logs->origin_ns : 0;
-
-    if (until_ns == UINT64_MAX || last_ns > mark >> CLOCK_MAP_FRACTION_BITS)
-        return mark;
-    return last_ns << CLOCK_MAP_FRACTION_BITS;
-}
-
 static int read_to_mark(struct standing_import *standing, uint64_t until_ns, bool *ret_is_other,
                         struct error *err)
 {
@@ -277,7 +286,8 @@ static int try_advance(struct standing_import *standing, uint64_t until_ns, bool
 
     if (code || !is_fit(standing))
         return code;
-    code = standing->import.facts ? go_on(standing, ret_is_other, err) : begin(standing, err);
+    code = standing->import.facts ? go_on(standing, ret_is_other, err)
+                                  : begin(standing, until_ns, err);
     return code || *ret_is_other ? code : read_to_mark(standing, until_ns, ret_is_other, err);
 }
 

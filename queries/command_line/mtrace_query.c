@@ -4,6 +4,7 @@
 #include "queries/library/import_first.h"
 #include "queries/library/queries.h"
 #include "support/error.h"
+#include "support/left_out.h"
 #include "support/output_file.h"
 
 #include <errno.h>
@@ -18,6 +19,8 @@
 static struct queries *question; /* a signal handler has no other way to it */
 
 static volatile sig_atomic_t signal_taken;
+
+static bool is_about_one_file; /* --about */
 
 static void handle_signal(int number)
 {
@@ -140,6 +143,7 @@ static int run(int argc, char **argv, struct error *err)
     struct command_line line;
     int rc = query_options_parse(argc, argv, question, &line, err);
 
+    is_about_one_file = rc == 0 && line.only_file;
     if (rc == 0)
         rc = set_names(&line.names, err);
     if (rc == 0 && line.output_path) /* the name may be of a log, which the library never sees */
@@ -174,6 +178,8 @@ static int report(const struct error *err)
         print_usage_error(err->text);
     else
         (void)fprintf(stderr, "mtrace-query: %s\n", err->text);
+    if (err->code == ERROR_LEFT_OUT && is_about_one_file)
+        return LEFT_OUT_EXIT;
     return err->code == ERROR_INTERRUPTED ? signal_taken ? 128 + signal_taken : EXIT_FAILURE
                                           : error_exit_status(err->code);
 }

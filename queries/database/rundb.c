@@ -15,7 +15,7 @@
 int rundb_error(const struct rundb *database, const char *doing, struct error *err)
 {
     if (database->left_out)
-        return error_set(err, ERROR_NOT_FOUND, "'%s' is of totals alone and has no %s",
+        return error_set(err, ERROR_LEFT_OUT, "'%s' is of totals alone and has no %s",
                          database->path, database->left_out);
     return database_guard_error(&database->guard, database->handle, database->path, doing, err);
 }

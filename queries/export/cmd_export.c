@@ -110,7 +110,7 @@ static int check_rows(struct export_job *job, const struct export_format *format
 
     job->query->is_culled_noted = true;
     if (rc == 0 && is_slim)
-        return error_set(err, ERROR_NOT_FOUND,
+        return error_set(err, ERROR_LEFT_OUT,
                          "'%s' was imported without allocations, of which %s is made;"
                          " import it again without --slim",
                          job->query->options->database_path, format->name);

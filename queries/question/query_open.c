@@ -59,7 +59,7 @@ int query_need_rows(const struct query *query, struct error *err)
     int rc = rundb_get_int64(&query->database, "SELECT max(value) FROM meta WHERE key = 'slim'",
                              &is_slim, err);
     if (rc == 0 && is_slim)
-        return error_set(err, ERROR_NOT_FOUND,
+        return error_set(err, ERROR_LEFT_OUT,
                          "'%s' was imported with --slim or --follow, without the blocks that this "
                          "question is about; import the log again without --slim",
                          query->options->database_path);

@@ -15,7 +15,7 @@ struct query;
  * behind them, locked. Close it in any case. */
 int query_open(struct query *query, struct error *err);
 
-/* ERROR_NOT_FOUND when the database was imported without rows. */
+/* ERROR_LEFT_OUT when the database was imported without rows. */
 int query_need_rows(const struct query *query, struct error *err);
 
 /* Lets the totals that views read be those of what passes the filters of the options. */

@@ -4,6 +4,7 @@
 #include "common/attr.h"
 #include "recorder/recording/question_words.h"
 #include "support/cut_request.h"
+#include "support/left_out.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -19,7 +20,6 @@
 #include <unistd.h>
 
 enum {
-    EXIT_WRONG_USAGE = 2,
     EXIT_NOT_RUN = 127,
     PART_PAUSE_NS = 2000000, /* longer than the program naps */
     MOST_PARTS_PER_STEP = 16,
@@ -206,16 +206,15 @@ static bool tidy(int fd, off_t start, const char *database)
     return is_done;
 }
 
-/* Most questions need little of a database. Who needs more says so, but for SQL, which would find nothing. One that is
- * not understood is not for any. */
+/* Most questions need little of a database. Who needs more says so, but for SQL, which would find nothing. */
 static int answer_parsed(struct answering *answering, const struct question *question)
 {
     int fd = answering->job->fd;
     off_t start = lseek(fd, 0, SEEK_CUR);
     unsigned extent = question->is_sql ? CUT_ROWS : answering->job->least;
-    int status = EXIT_NOT_RUN;
+    int status = LEFT_OUT_EXIT;
 
-    for (; status != 0 && status != EXIT_WRONG_USAGE && extent <= CUT_ROWS; extent++) {
+    for (; status == LEFT_OUT_EXIT && extent <= CUT_ROWS; extent++) {
         if (!empty(fd, start) || !empty(answering->complaints, 0)
             || !make_database(answering, extent, question->has_symbols))
             return EIO;

@@ -42,6 +42,7 @@ int exchange_status_of(int code)
     case ERROR_USAGE:
         return 400;
     case ERROR_NOT_FOUND:
+    case ERROR_LEFT_OUT:
         return 404;
     case ERROR_INTERRUPTED:
         return 503;
@@ -56,6 +57,7 @@ static const char *code_name(int code)
     case ERROR_USAGE:
         return "usage";
     case ERROR_NOT_FOUND:
+    case ERROR_LEFT_OUT:
         return "not_found";
     case ERROR_INTERRUPTED:
         return "time_limit";

@@ -7,3 +7,6 @@ for command in threads groups flows by-group; do mtrace-query $command rows.db; 
 for command in hot leaks summary growth heap-map; do mtrace-query $command rows.db || echo "$command $?"; done
 mtrace-query sql "SELECT count(*) FROM site_leaks" rows.db || echo "sql $?"
 mtrace-query sql "SELECT name FROM groups AS g JOIN (SELECT count(*) AS name FROM heap_pages) LIMIT 1" rows.db || echo "view $?"
+for command in hot allocations "tree nowhere" nonsense threads; do mtrace-query --about rows.db $command > about.out 2>&1 && echo "$command is answered" || echo "about: $command $?"; done
+sqlite3 rows.db "DELETE FROM meta WHERE key = 'slim'; INSERT INTO meta VALUES ('slim', 1)"
+mtrace-query --about rows.db allocations || echo "about: allocations $?"

@@ -83,6 +83,7 @@ static unsigned n_least_rounds = 3, n_damaged_runs = 5;
 
 struct script {
     struct step steps[MAX_STEPS];
+    bool tells_last; /* the header, when it was written last */
     uint64_t start_ns, start_unix_ns;
 };
 
@@ -428,6 +429,9 @@ static void write_log(const struct script *script, size_t n_steps, const char *p
     struct log_builder *log = log_builder_open(path, &options);
     log_builder_header(log)->recorder_pid = (uint32_t)getpid();
     log_builder_header(log)->start_unix_ns = script->start_unix_ns;
+    if (script->tells_last && n_steps)
+        log_builder_header(log)->last_ticks = log_builder_header(log)->last_monotonic_ns =
+            script->steps[n_steps - 1].ticks;
     log_builder_process(log, "/bin/program", arguments);
     module = log_builder_module(log, "/bin/program", "\1\2\3\4", 4, 0x400000, script->start_ns);
     for (uint32_t i = 1; i <= N_THREADS; i++)
@@ -634,12 +638,14 @@ static const char *marker_of(const struct script *script, size_t n_steps, uint64
     return id ? name : NULL;
 }
 
-/* Kept is what is older than a tenth of the run; one instant in four is older. */
-static void choose_instant(const struct script *script, size_t n_steps, uint64_t *random,
-                           struct import_options *options, uint64_t *ret_kept_until_ns)
+/* Kept is what is older than a tenth of the run, or in the first round nine tenths; one instant in four is older. */
+static void choose_instant(const struct script *script, size_t n_steps, bool is_first,
+                           uint64_t *random, struct import_options *options,
+                           uint64_t *ret_kept_until_ns)
 {
     uint64_t length_ns = script->steps[n_steps - 1].ticks - script->start_ns;
-    uint64_t back_ns = length_ns / 10 * (75 + next_random(random) % 100) / 100;
+    uint64_t tail_ns = length_ns / 10 * (is_first ? 9 : 1);
+    uint64_t back_ns = tail_ns / 100 * (75 + next_random(random) % 100);
 
     uint64_t marker_ticks = 0;
 
@@ -649,9 +655,11 @@ static void choose_instant(const struct script *script, size_t n_steps, uint64_t
     options->marker_ticks = next_random(random) % 3 ? marker_ticks : 0;
     if (next_random(random) % 5 == 0)
         options->marker_ticks = marker_ticks + next_random(random) % 200000 - 100000;
+    if (back_ns >= length_ns)
+        back_ns = length_ns - 1;
     options->until_ns = options->until_marker ? 0 : length_ns - next_random(random) % (back_ns + 1);
     options->slim = next_random(random) % 4 != 0;
-    *ret_kept_until_ns = script->start_ns + length_ns - length_ns / 10;
+    *ret_kept_until_ns = script->start_ns + length_ns - tail_ns;
 }
 
 static void cut_both(struct standing_import *standing, const struct place *place,
@@ -715,6 +723,7 @@ static struct outcome run(uint64_t seed, const struct traits *traits)
 
     make_place(&place);
     make_script(&script, seed, traits);
+    script.tells_last = traits->are_cuts && seed > 12;
     const char *const logs[] = {traits->is_packed ? place.packed : place.live};
     struct import_options options = {
         .logs = logs, .n_logs = 1, .target = place.kept_db, .force = true, .no_symbols = true};
@@ -741,7 +750,7 @@ static struct outcome run(uint64_t seed, const struct traits *traits)
         if (traits->are_cuts) {
             struct import_options cut = options;
             uint64_t kept_until_ns;
-            choose_instant(&script, n_steps, &random, &cut, &kept_until_ns);
+            choose_instant(&script, n_steps, outcome.n_rounds == 0, &random, &cut, &kept_until_ns);
             cut_both(standing, &place, &cut, kept_until_ns, &outcome);
             assert_same_databases(&place, n_steps);
         } else if (import_both(standing, &place, &options, n_steps == n_all, &outcome))
@@ -786,7 +795,7 @@ static void packed_beside_its_pool(void **state)
 static void cuts(void **state)
 {
     (void)state;
-    for (uint64_t seed = 11; seed <= 13; seed++)
+    for (uint64_t seed = 11; seed <= 16; seed++)
         check_run(seed,
                   &(struct traits){.is_packed = seed % 2,
                                    .has_groups = seed > 11,
