@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/sysmacros.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -96,6 +97,40 @@ bool running_writes(pid_t pid, const struct log_file *header)
         return true; /* nothing is in it yet */
     int64_t process_ns = started_ns(pid);
     return process_ns < 0 || began_before_log(process_ns, header);
+}
+
+/* Does a line of /proc/PID/maps name the device and inode? */
+static bool maps_line_names(const char *line, const struct stat *file)
+{
+    unsigned major_number;
+    unsigned minor_number;
+    unsigned long inode;
+
+    return sscanf(line, "%*x-%*x %*s %*x %x:%x %lu", &major_number, &minor_number, &inode) == 3
+           && inode == file->st_ino && major_number == major(file->st_dev)
+           && minor_number == minor(file->st_dev);
+}
+
+/* One whose main thread has ended, and others have not, shows nothing. */
+bool running_maps(pid_t pid, const struct stat *file, bool *ret_is_known)
+{
+    char path[32];
+    char line[512];
+    bool is_found = false;
+    bool is_known = false;
+    FILE *maps;
+
+    (void)snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
+    maps = fopen(path, "re");
+    while (maps && !is_found && fgets(line, sizeof(line), maps)) {
+        is_known = true;
+        is_found = maps_line_names(line, file);
+    }
+    if (maps)
+        fclose(maps);
+    if (ret_is_known)
+        *ret_is_known = is_known;
+    return is_found;
 }
 
 /* A process cannot even begin without page faults, and those of waited-for children are added up. */

@@ -13,6 +13,7 @@
 #include "common/log_format.h"
 
 #include <stdbool.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 
 /* A process that is no more than its exit status counts as gone, unless threads of it go on. */
@@ -21,6 +22,9 @@ bool running_is(pid_t pid);
 /* The same of a pid that the header of a log names (its program's or its recorder's; 0: nobody):
  * not that of a later process with this pid. */
 bool running_writes(pid_t pid, const struct log_file *header);
+
+/* Has the process mapped the file? *ret_is_known (or NULL): it can be seen what it has mapped. */
+bool running_maps(pid_t pid, const struct stat *file, bool *ret_is_known);
 
 /* Whether it has waited for children that did anything: what the kernel counted for it is theirs
  * too. True when it is not known. */

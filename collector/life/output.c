@@ -259,11 +259,11 @@ static bool open_pool(const struct config *config, const struct output_parent *p
     uint64_t n_segments;
     int fd;
 
+    make_absolute(config->output, &first); /* also where the pool is packed and gone by now */
     fmt_string(&path, config->pool);
     fd = (int)sys_open(g_path, O_RDWR | O_NOFOLLOW, 0);
     if (fd < 0)
         return false;
-    make_absolute(config->output, &first);
     if (sys_file_id(fd, &where.id) == 0 && where.id.size_bytes > LOG_FILE_HEADER_BYTES)
         file = map_whole(fd, (uint64_t)where.id.size_bytes);
     sys_close(fd);

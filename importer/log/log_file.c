@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "importer/log/log_file.h"
 
+#include "support/running.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -8,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
 
 enum {
@@ -272,34 +273,10 @@ int log_file_read_samples(struct log_file_reader *file, uint64_t offset, struct 
     return r;
 }
 
-/* Does a line of /proc/PID/maps name the device and inode? */
-static bool maps_line_names(const char *line, const struct stat *status)
-{
-    unsigned major_number;
-    unsigned minor_number;
-    unsigned long inode;
-
-    return sscanf(line, "%*x-%*x %*s %*x %x:%x %lu", &major_number, &minor_number, &inode) == 3
-           && inode == status->st_ino && major_number == major(status->st_dev)
-           && minor_number == minor(status->st_dev);
-}
-
 bool log_file_is_live(const struct log_file_reader *file)
 {
-    char path[32];
-    char line[512];
     struct stat status;
-    bool is_found = false;
-    FILE *maps;
 
-    if (file->header.form != LOG_FORM_RAW || stat(file->path, &status) != 0)
-        return false;
-    (void)snprintf(path, sizeof(path), "/proc/%" PRIu32 "/maps", file->header.pid);
-    maps = fopen(path, "re");
-    if (!maps)
-        return false;
-    while (!is_found && fgets(line, sizeof(line), maps))
-        is_found = maps_line_names(line, &status);
-    fclose(maps);
-    return is_found;
+    return file->header.form == LOG_FORM_RAW && stat(file->path, &status) == 0
+           && running_maps((pid_t)file->header.pid, &status, NULL);
 }

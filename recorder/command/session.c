@@ -28,7 +28,8 @@ enum {
     MAX_SLEEP_NS = 20000000,
     MAX_SLEEP_NS_ASKED = 4000000,
     NEWBORN_NS = 200000000,
-    BUSY_SEGMENTS = 8, /* so many at once: look more often */
+    LOOK_NS = 50000000, /* between looks whether the image is still there */
+    BUSY_SEGMENTS = 8,  /* so many at once: look more often */
     ZSTD_LEVEL = 1,
 };
 
@@ -46,6 +47,11 @@ struct session {
     uint64_t fork_bytes; /* most that our fork, its first image, can have had */
     struct allocator_use allocator;
     struct recording_end end;
+    struct recording_totals totals; /* has_totals: of `recording`, which is finished */
+    struct error finish_err;
+    int finish_code;
+    bool has_totals;
+    uint64_t look_due_ns;
     struct reporter_programs programs; /* owned */
     struct own_reports reports;
     bool is_complaining; /* packing failed and was said to */
@@ -299,16 +305,43 @@ static void adapt_sleep(struct session *session, uint32_t n_packed)
         session->sleep_ns = most_ns;
 }
 
+static void finish_recording(struct session *session, const struct recording_end *end)
+{
+    session->finish_code =
+        recording_finish(session->recording, end, &session->totals, &session->finish_err);
+    session->has_totals = true;
+}
+
+/* Reports by time and by signal are made beside the first log, whatever the process is by then. */
+static bool is_replaced(struct session *session, uint64_t now_ns)
+{
+    if (now_ns < session->look_due_ns || session->is_complaining
+        || session->options->report_every_ns || session->options->report_signal)
+        return false;
+    session->look_due_ns = now_ns + LOOK_NS;
+    return recording_is_replaced(session->recording);
+}
+
+static uint32_t step_recording(struct session *session, uint64_t now_ns)
+{
+    uint32_t n_packed = 0;
+    struct error err;
+
+    if (session->has_totals)
+        return 0;
+    complain(session, recording_step(session->recording, now_ns, &n_packed, &err), &err);
+    own_reports_step(&session->reports, now_ns, session->recording, session->path);
+    if (is_replaced(session, now_ns))
+        finish_recording(session, NULL);
+    return n_packed;
+}
+
 /* Returns how long to sleep. */
 static uint64_t step(struct session *session)
 {
     uint64_t now_ns = clock_ns();
-    uint32_t n_packed = 0;
-    struct error err;
-    int code = recording_step(session->recording, now_ns, &n_packed, &err);
+    uint32_t n_packed = step_recording(session, now_ns);
 
-    complain(session, code, &err);
-    own_reports_step(&session->reports, now_ns, session->recording, session->path);
     if (session->children)
         n_packed += children_step(session->children, now_ns);
     adapt_sleep(session, n_packed);
@@ -391,10 +424,12 @@ static void finish(struct session *session)
                               .follows_children = session->options->follows_children,
                               .family = session->family,
                               .is_quiet = session->options->quiet};
-    struct error err;
     own_reports_done(&session->reports, session->path);
     closing.n_reports_left_out = session->reports.n_left_out;
-    int code = recording_finish(session->recording, &session->end, &closing.totals, &err);
+    if (!session->has_totals)
+        finish_recording(session, &session->end);
+    closing.totals = session->totals;
+    int code = session->finish_code;
 
     if (session->children) {
         settle_children(session);
@@ -402,7 +437,7 @@ static void finish(struct session *session)
     }
     if (code) {
         closing_warn("%s; the rest is in '%s.live': make room and run 'mtrace-record --pack %s'",
-                     err.text, session->name, session->name);
+                     session->finish_err.text, session->name, session->name);
     } else if (is_empty(&closing)) {
         recording_discard(session->recording);
         closing_explain(&closing);

@@ -229,6 +229,8 @@ static bool is_over(const struct children *children, struct child *child)
 {
     pid_t pid = child->recording->pid;
 
+    if (recording_is_replaced(child->recording))
+        return true;
     if (pid == children->program_pid) {
         child->end = children->program_end;
         child->has_end = children->is_program_over;

@@ -6,6 +6,7 @@
 #include "recorder/family/log_name.h"
 #include "recorder/packing/cull.h"
 #include "recorder/platform/fault_point.h"
+#include "support/running.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -298,6 +299,19 @@ int recording_step(struct recording *recording, uint64_t now_ns, uint32_t *ret_n
     reporter_step(&recording->reporter, &recording->live, recording->packed.path,
                   recording->programs);
     return code;
+}
+
+/* What announces an exec comes before it, and it may fail: the log is mapped until it has not. That a
+ * mapping of this file can be told by its device and number our own shows. */
+bool recording_is_replaced(const struct recording *recording)
+{
+    const struct live_log *live = &recording->live;
+    struct stat status;
+    bool is_known;
+
+    return atomic_load_explicit(&live->seen.end_kind, memory_order_relaxed) == LOG_END_EXEC
+           && fstat(live->fd, &status) == 0 && !running_maps(recording->pid, &status, &is_known)
+           && is_known && running_maps(getpid(), &status, NULL);
 }
 
 /* What the program could not say about its end. */

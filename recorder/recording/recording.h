@@ -89,7 +89,10 @@ int recording_step(struct recording *recording, uint64_t now_ns, uint32_t *ret_n
 /* Has the program asked for a report? It may do so again, and wait. */
 bool recording_is_asked(const struct recording *recording);
 
-/* After the process is gone. `end` may be NULL. On failure both files stay. */
+/* Has an exec put another image in the place of this one, so that it can be finished although the process goes on? */
+bool recording_is_replaced(const struct recording *recording);
+
+/* After the process, or its image, is gone. `end` may be NULL. On failure both files stay. */
 int recording_finish(struct recording *recording, const struct recording_end *end,
                      struct recording_totals *ret_totals, struct error *err);
 

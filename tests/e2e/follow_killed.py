@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""follow_killed.py writer|held_up|program|recorder|family|follower: what is killed beside mtrace-import --follow costs no row.
+"""follow_killed.py writer|held_up|program|recorder|family|executed|follower: what is killed beside mtrace-import --follow costs no row.
 
 writer    the process that writes a round, whenever one is seen: the round is written all the same, that is said once, and nothing is left beside the database
 held_up   it is not killed, but stopped for long: when the program has ended meanwhile nobody waits for long again
 program   in the midst of its work
 recorder  the program goes on without it
 family    several processes, of which one is killed
+executed  none; two programs take the place of the first one, whose logs are finished while the last one runs
 follower  mtrace-import itself: another one takes its place, and removes what it left
 
 At the end the database of the follower equals, in every row of every table, one that is imported afterwards.
@@ -28,6 +29,9 @@ from harness import Failure  # noqa: E402
 PROGRAM = """
 import os, signal, sys, threading, time
 seconds, n_children, victim = float(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
+if victim in ("first", "second"):
+    [str(i) * 3 for i in range(1000)]
+    os.execv(sys.executable, [*sys.orig_argv[:3], str(seconds), "0", "second" if victim == "first" else "third"])
 for i in range(n_children):
     if os.fork() == 0:
         victim = "child" if i == 0 else "nobody"
@@ -187,6 +191,20 @@ def family(tools, work):
         raise Failure(f"{n} processes")
 
 
+def executed(tools, work):
+    run = Run(tools, work, 8, victim="first")
+    run.await_round()
+    run.await_round()
+    living = sorted(path.name for path in work.glob("run.dat*.live"))
+    if run.recorder.poll() is None and [name.split(".")[-2] for name in living] != ["1"]:
+        raise Failure(f"logs that are not finished: {living}")
+    run.recorder.wait(100)
+    run.finish()
+    ends = harness.Database(run.database).rows("SELECT end_kind, end_value FROM processes ORDER BY process_id")
+    if ends != [("exec", None), ("exec", None), ("exit", 0)]:
+        raise Failure(f"ended as {ends}")
+
+
 def follower(tools, work):
     run = Run(tools, work, 10)
     run.await_round()
@@ -199,7 +217,7 @@ def follower(tools, work):
     run.finish()
 
 
-MODES = {"writer": writer, "held_up": held_up, "program": program, "recorder": recorder, "family": family, "follower": follower}
+MODES = {"writer": writer, "held_up": held_up, "program": program, "recorder": recorder, "family": family, "executed": executed, "follower": follower}
 
 
 def main():

@@ -202,6 +202,42 @@ static void a_zombie_is_over(void **state)
     check_end(fixture, LOG_END_SIGNAL, SIGKILL, 0);
 }
 
+static void announce_exec(const struct fixture *fixture, pid_t pid)
+{
+    struct live_log log;
+
+    assert_int_equal(live_log_open(fixture->live_path, true, &log, NULL), 0);
+    log.file->pid = (uint32_t)pid;
+    atomic_store(&log.file->end_kind, LOG_END_EXEC);
+    live_log_close(&log);
+}
+
+static void a_replaced_image_is_over_though_its_process_is_not(void **state)
+{
+    struct fixture *fixture = *state;
+
+    write_log(fixture, fixture->live_path);
+    announce_exec(fixture, fixture->child); /* which maps no log */
+    children_step(fixture->children, second_ns);
+    children_step(fixture->children, 2 * second_ns);
+    check_totals(fixture, 1, N_EVENTS);
+    check_end(fixture, LOG_END_EXEC, 0, 0);
+    assert_int_not_equal(access(fixture->live_path, F_OK), 0);
+}
+
+/* It may fail. */
+static void an_exec_that_is_only_announced_ends_nothing(void **state)
+{
+    struct fixture *fixture = *state;
+
+    write_log(fixture, fixture->live_path);
+    announce_exec(fixture, getpid()); /* which maps it, packing it */
+    children_step(fixture->children, second_ns);
+    children_step(fixture->children, 2 * second_ns);
+    check_totals(fixture, 0, 0);
+    assert_int_equal(access(fixture->live_path, F_OK), 0);
+}
+
 static void an_existing_target_stays_and_so_does_the_raw_log(void **state)
 {
     struct fixture *fixture = *state;
@@ -263,6 +299,10 @@ int main(void)
                                         tear_down),
         cmocka_unit_test_setup_teardown(the_kernels_count_of_a_fork_is_its_own, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_zombie_is_over, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_replaced_image_is_over_though_its_process_is_not, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(an_exec_that_is_only_announced_ends_nothing, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(an_existing_target_stays_and_so_does_the_raw_log, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(other_files_are_left_alone, set_up, tear_down),
