@@ -126,7 +126,7 @@ int import_read(struct import *import, uint64_t mark, struct error *err)
 static int pass_1(struct import *import, struct error *err)
 {
     progress_begin(import->progress, "reading", "events");
-    struct facts_sink sink = event_rows_sink(import->rows);
+    struct facts_sink sink = event_rows_sink(import->rows, import->options->slim);
     int code = import_read(import, UINT64_MAX, err);
 
     if (code == 0 && import->kept)
@@ -334,7 +334,7 @@ static int make_facts(struct import *import, struct error *err)
 
     if (code || import->facts)
         return code;
-    struct facts_sink sink = event_rows_sink(import->rows);
+    struct facts_sink sink = event_rows_sink(import->rows, import->options->slim);
     return facts_new(log_set_definitions(import->logs), NULL, &sink, import->options->target,
                      &import->facts, err);
 }

@@ -74,13 +74,29 @@ static int on_born(void *context, uint32_t process, const struct live_block *blo
     return code || !facts->fates ? code : fates_born(facts->fates, block, group, link, err);
 }
 
+/* A row says only whose the block was at last. */
+static int write_move(const struct facts *facts, const struct live_block *block,
+                      const struct pairing_move *move, struct error *err)
+{
+    const struct facts_move told = {
+        .allocation_id = block->allocation_id,
+        .at_ns = move->time_ns,
+        .from_group_id = definitions_group_id(facts->definitions, move->from_group),
+        .group_id = definitions_group_id(facts->definitions, move->group)};
+
+    return facts->sink.move ? facts->sink.move(facts->sink.context, &told, err) : 0;
+}
+
 static int on_moved(void *context, uint32_t process, const struct live_block *block,
                     const struct pairing_move *move, struct error *err)
 {
     struct facts *facts = context;
     int code = facts->groups ? group_totals_moved(facts->groups, process, block, move, err) : 0;
 
-    return code || !facts->fates ? code : fates_moved(facts->fates, block, move->group, err);
+    if (code || !facts->fates)
+        return code;
+    code = fates_moved(facts->fates, block, move->group, err);
+    return code ? code : write_move(facts, block, move, err);
 }
 
 static int on_ended(void *context, uint32_t process, const struct live_block *block,

@@ -17,12 +17,21 @@
 /* FAILURE, MALLOPT and MARKER. */
 typedef int facts_event_fn(void *context, const struct event *event, struct error *err);
 
+/* A block that is charged to another group from now on; ids. */
+struct facts_move {
+    uint64_t allocation_id, at_ns;
+    uint32_t from_group_id, group_id;
+};
+
+typedef int facts_move_fn(void *context, const struct facts_move *move, struct error *err);
+
 struct facts_sink {
     void *context;
     facts_event_fn *event;
     mappings_ended_fn *mapping;
     memory_samples_fn *memory;
     snapshots_fn *snapshot;
+    facts_move_fn *move; /* NULL: nobody wants rows */
 };
 
 #endif

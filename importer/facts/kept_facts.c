@@ -10,6 +10,7 @@
 enum kept_kind {
     KEPT_EVENT,
     KEPT_MAPPING,
+    KEPT_MOVE,
     KEPT_MEMORY,
 };
 
@@ -20,6 +21,7 @@ struct kept {
         struct event event;
         struct mapping mapping;
         struct memory_sample memory;
+        struct facts_move move;
     };
 };
 
@@ -71,6 +73,8 @@ static int tell(struct kept_facts *kept, struct kept *item, struct error *err)
         item->mapping.unmap_thread = ids->threads[item->mapping.unmap_thread];
         item->mapping.unmap_node = ids->backtraces[item->mapping.unmap_node];
         return kept->sink.mapping(kept->sink.context, &item->mapping, err);
+    case KEPT_MOVE: /* its ids are those of groups and of blocks, which stay */
+        return kept->sink.move ? kept->sink.move(kept->sink.context, &item->move, err) : 0;
     default:
         return kept->sink.memory(kept->sink.context, &item->memory, err);
     }
@@ -99,6 +103,13 @@ static int on_mapping(void *context, const struct mapping *piece, struct error *
 static int on_memory(void *context, const struct memory_sample *sample, struct error *err)
 {
     struct kept item = {.kind = KEPT_MEMORY, .memory = *sample};
+
+    return take(context, &item, err);
+}
+
+static int on_move(void *context, const struct facts_move *move, struct error *err)
+{
+    struct kept item = {.kind = KEPT_MOVE, .move = *move};
 
     return take(context, &item, err);
 }
@@ -137,7 +148,8 @@ struct facts_sink kept_facts_sink(struct kept_facts *kept)
                                .event = on_event,
                                .mapping = on_mapping,
                                .memory = on_memory,
-                               .snapshot = on_snapshot};
+                               .snapshot = on_snapshot,
+                               .move = on_move};
 }
 
 int kept_facts_tell(struct kept_facts *kept, const struct facts_sink *sink,

@@ -18,6 +18,15 @@ CREATE TABLE group_rows (       -- private: the allocations that were charged to
   free_group_id INTEGER                 -- NULL: not ended by a call
 ) STRICT;
 
+CREATE TABLE group_moves (      -- blocks that mtrace_move charged to another group; filled where blocks have rows
+  allocation_id INTEGER NOT NULL,       -- the block, joins allocations, whose group_id is that of its last move
+  move INTEGER NOT NULL,                -- 1, 2, … in time order over all blocks
+  at_ns INTEGER NOT NULL,               -- when
+  from_group_id INTEGER NOT NULL,       -- that it was charged to before; of its first move, the one it was born in
+  group_id INTEGER NOT NULL,            -- that it is charged to from then on
+  PRIMARY KEY (allocation_id, move)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE group_totals (     -- empty where the program has no groups; allocated + moved in = freed + moved out + live
   process_id INTEGER NOT NULL,          -- that was in the group
   group_id INTEGER NOT NULL,            -- joins allocation_groups

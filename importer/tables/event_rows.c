@@ -15,7 +15,9 @@ struct event_rows {
     sqlite3_stmt *mapping;
     sqlite3_stmt *sample;
     sqlite3_stmt *snapshot;
+    sqlite3_stmt *move;
     struct bulk_insert *snapshot_stacks;
+    uint64_t n_moves;
 };
 
 static void stack_column(const void *row, int column, sqlite3_context *context)
@@ -40,6 +42,7 @@ static int prepare(sqlite3 *db, struct event_rows *rows, struct error *err)
          &rows->mapping},
         {"INSERT OR REPLACE INTO memory_samples VALUES (?, ?, ?, ?, ?, ?, ?, ?)", &rows->sample},
         {"INSERT INTO snapshots VALUES (?, ?, ?, ?)", &rows->snapshot},
+        {"INSERT INTO group_moves VALUES (?, ?, ?, ?, ?)", &rows->move},
     };
 
     int code = 0;
@@ -78,6 +81,7 @@ void event_rows_free(struct event_rows *rows)
     sqlite3_finalize(rows->mapping);
     sqlite3_finalize(rows->sample);
     sqlite3_finalize(rows->snapshot);
+    sqlite3_finalize(rows->move);
     bulk_insert_close(rows->snapshot_stacks);
     free(rows);
 }
@@ -178,11 +182,20 @@ static int write_snapshot(void *context, const struct snapshot *snapshot, struct
     return bulk_insert_rows(rows->snapshot_stacks, snapshot->stacks, snapshot->n_stacks, err);
 }
 
-struct facts_sink event_rows_sink(struct event_rows *rows)
+static int write_move(void *context, const struct facts_move *move, struct error *err)
+{
+    struct event_rows *rows = context;
+
+    return database_insert(rows->move, err, "uuuuu", move->allocation_id, ++rows->n_moves,
+                           move->at_ns, (uint64_t)move->from_group_id, (uint64_t)move->group_id);
+}
+
+struct facts_sink event_rows_sink(struct event_rows *rows, bool is_slim)
 {
     return (struct facts_sink){.context = rows,
                                .event = write_event,
                                .mapping = write_mapping,
                                .memory = write_sample,
-                               .snapshot = write_snapshot};
+                               .snapshot = write_snapshot,
+                               .move = is_slim ? NULL : write_move};
 }

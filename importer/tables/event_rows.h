@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * event_rows: what is a row of its own while events are read: failures, mallopt calls, markers,
- * mappings, snapshots and samples of memory.
+ * mappings, snapshots, samples of memory and blocks moved between groups.
  *
  * Model:   a facts_sink that inserts each as it comes. Ids of failures, mallopt calls and markers
  *          are those of SQLite, in order of time.
@@ -16,6 +16,7 @@
 #include "support/error.h"
 
 #include <sqlite3.h>
+#include <stdbool.h>
 
 struct event_rows;
 
@@ -24,7 +25,7 @@ int event_rows_new(sqlite3 *db, struct event_rows **ret, struct error *err);
 /* NULL is fine. */
 void event_rows_free(struct event_rows *rows);
 
-/* Valid as long as the rows. */
-struct facts_sink event_rows_sink(struct event_rows *rows);
+/* Valid as long as the rows. is_slim: without what says something of single blocks. */
+struct facts_sink event_rows_sink(struct event_rows *rows, bool is_slim);
 
 #endif

@@ -50,6 +50,7 @@ enum filter_need {
     FILTER_NEEDS_CHAIN =
         2, /* chain_rows AS c, realloc_chains AS k; NULL for what was never reallocated */
     FILTER_NEEDS_TOTALS = 4, /* backtrace_totals AS g */
+    FILTER_NEEDS_CHARGE = 8, /* group_rows AS q; NULL where nobody but the root was concerned */
 };
 
 struct filter_word {

@@ -651,6 +651,9 @@ static void append_from(const struct filter_sql *sql, unsigned needs, struct sql
     if (needs_process && !sql->is_of_one_process)
         sqlite3_str_appendall(out, " CROSS JOIN threads AS h ON h.thread_id = a.thread_id"
                                    " CROSS JOIN processes AS p ON p.process_id = h.process_id");
+    if (needs & FILTER_NEEDS_CHARGE)
+        sqlite3_str_appendall(out,
+                              " LEFT JOIN group_rows AS q ON q.allocation_id = a.allocation_id");
     if (needs & FILTER_NEEDS_CHAIN)
         sqlite3_str_appendall(out, " LEFT JOIN chain_rows AS c ON c.allocation_id = a.allocation_id"
                                    " LEFT JOIN realloc_chains AS k ON k.chain_id = c.chain_id");

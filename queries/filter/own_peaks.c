@@ -50,6 +50,15 @@ bool own_peaks_born(struct own_peaks *peaks, size_t stack, int64_t at_ns, int64_
            || death_queue_push(&peaks->deaths, (struct death){end_ns, size_bytes, stack});
 }
 
+bool own_peaks_joined(struct own_peaks *peaks, size_t stack, int64_t from_ns, int64_t size_bytes,
+                      int64_t end_ns)
+{
+    return make_room(peaks, stack)
+           && death_queue_push(&peaks->deaths, (struct death){from_ns, -size_bytes, stack})
+           && (end_ns == INT64_MAX
+               || death_queue_push(&peaks->deaths, (struct death){end_ns, size_bytes, stack}));
+}
+
 void own_peaks_finish(struct own_peaks *peaks)
 {
     end_until(peaks, INT64_MAX);

@@ -33,6 +33,10 @@ struct own_peaks {
 bool own_peaks_born(struct own_peaks *peaks, size_t stack, int64_t at_ns, int64_t size_bytes,
                     int64_t end_ns);
 
+/* The same of what joins a sum at an instant not before that of the last birth, and leaves it at another. */
+bool own_peaks_joined(struct own_peaks *peaks, size_t stack, int64_t from_ns, int64_t size_bytes,
+                      int64_t end_ns);
+
 /* After the last birth. */
 void own_peaks_finish(struct own_peaks *peaks);
 void own_peaks_done(struct own_peaks *peaks);

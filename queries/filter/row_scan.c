@@ -10,12 +10,16 @@
 #include <string.h>
 
 enum {
-    N_WAITING = 256
+    N_WAITING = 256,
+    ROOT_GROUP = 1
 };
 
 static const char scanned_columns[] =
     "a.thread_id, a.backtrace_id, a.size_bytes, a.alloc_ns, a.lifetime_ns, a.ended_by,"
     " a.slack_bytes, a.intervening_allocations, a.free_backtrace_id";
+
+static const char whole_columns[] =
+    ", a.allocation_id, a.thread_id, a.other_free_thread_id, q.group_id, q.free_group_id";
 
 enum scanned_column {
     THREAD_ID,
@@ -27,7 +31,13 @@ enum scanned_column {
     SLACK_BYTES,
     INTERVENING,
     FREE_BACKTRACE_ID,
-    N_SCANNED
+    N_SCANNED,
+    ALLOCATION_ID = N_SCANNED,
+    OWN_THREAD_ID,
+    OTHER_THREAD_ID,
+    GROUP_ID,
+    FREE_GROUP_ID,
+    N_WHOLE
 };
 
 #define TAKE_ROW "mtrace_take_row"
@@ -101,13 +111,39 @@ static bool hand_on(struct run *run)
     return run->take(run->context, run->waiting, n);
 }
 
+static uint32_t known_group(struct sqlite3_value *value)
+{
+    return sqlite3_value_type(value) == SQLITE_NULL ? ROOT_GROUP
+                                                    : (uint32_t)sqlite3_value_int64(value);
+}
+
+static uint32_t known_thread(const struct row_scan *scan, struct sqlite3_value *value)
+{
+    int64_t thread = sqlite3_value_int64(value);
+
+    return thread > 0 && (uint64_t)thread < scan->n_threads ? (uint32_t)thread : 0;
+}
+
+static void complete(const struct row_scan *scan, struct sqlite3_value **values,
+                     struct scanned_row *row)
+{
+    bool is_other = sqlite3_value_type(values[OTHER_THREAD_ID]) != SQLITE_NULL;
+
+    row->allocation_id = sqlite3_value_int64(values[ALLOCATION_ID]);
+    row->thread = known_thread(scan, values[OWN_THREAD_ID]);
+    row->group = known_group(values[GROUP_ID]);
+    if (!row_scan_is_ended_by_call(row))
+        return;
+    row->free_thread = is_other ? known_thread(scan, values[OTHER_THREAD_ID]) : row->thread;
+    row->free_group = known_group(values[FREE_GROUP_ID]);
+}
+
 static void on_row(struct sqlite3_context *context, int n_values, struct sqlite3_value **values)
 {
     struct run *run = sqlite3_user_data(context);
     size_t thread = (size_t)sqlite3_value_int64(values[THREAD_ID]);
     size_t backtrace = (size_t)sqlite3_value_int64(values[BACKTRACE_ID]);
 
-    (void)n_values;
     if (backtrace >= run->scan->n_backtraces)
         return; /* a damaged file; such a stack has no names either */
     run->waiting[run->n_waiting++] = (struct scanned_row){
@@ -121,6 +157,8 @@ static void on_row(struct sqlite3_context *context, int n_values, struct sqlite3
         .intervening = known_number(values[INTERVENING]),
         .free_backtrace = known_number(values[FREE_BACKTRACE_ID]),
     };
+    if (n_values == N_WHOLE)
+        complete(run->scan, values, &run->waiting[run->n_waiting - 1]);
     if (run->n_waiting == N_WAITING && !hand_on(run))
         sqlite3_result_error_nomem(context);
 }
@@ -131,9 +169,10 @@ static void on_end(struct sqlite3_context *context)
         sqlite3_result_error_nomem(context);
 }
 
-static int set_function(const struct rundb *database, struct run *run, struct error *err)
+static int set_function(const struct rundb *database, struct run *run, int n_columns,
+                        struct error *err)
 {
-    int code = sqlite3_create_function(database->handle, TAKE_ROW, N_SCANNED,
+    int code = sqlite3_create_function(database->handle, TAKE_ROW, n_columns,
                                        SQLITE_UTF8 | SQLITE_DIRECTONLY, run, NULL,
                                        run ? on_row : NULL, run ? on_end : NULL);
 
@@ -141,19 +180,19 @@ static int set_function(const struct rundb *database, struct run *run, struct er
 }
 
 static int run_statement(const struct row_scan *scan, const struct filter_sql *filter,
-                         struct error *err)
+                         bool is_whole, struct error *err)
 {
-    char columns[sizeof(TAKE_ROW) + sizeof(scanned_columns) + 2];
+    /* Only threads tell the process of a row; where there is one, 0 does. */
+    bool is_asked = !filter->is_of_one_process || filter->is_restricted;
+    char columns[sizeof(TAKE_ROW) + sizeof(scanned_columns) + sizeof(whole_columns) + 3];
     struct sqlite3_stmt *stmt = NULL;
     char *sql;
     int rc;
 
-    /* Only threads tell the process of a row; where there is one, 0 does. */
-    if (filter->is_of_one_process && !filter->is_restricted)
-        (void)snprintf(columns, sizeof(columns), TAKE_ROW "(0%s)", strchr(scanned_columns, ','));
-    else
-        (void)snprintf(columns, sizeof(columns), TAKE_ROW "(%s)", scanned_columns);
-    sql = filter_sql_rows(filter, columns, 0, "");
+    (void)snprintf(columns, sizeof(columns), TAKE_ROW "(%s%s%s)", is_asked ? "" : "0",
+                   is_asked ? scanned_columns : strchr(scanned_columns, ','),
+                   is_whole ? whole_columns : "");
+    sql = filter_sql_rows(filter, columns, is_whole ? FILTER_NEEDS_CHARGE : 0u, "");
     rc = sql ? rundb_prepare(scan->database, sql, &stmt, err)
              : error_set(err, ERROR_NOMEM, "no memory");
     sqlite3_free(sql);
@@ -165,20 +204,52 @@ static int run_statement(const struct row_scan *scan, const struct filter_sql *f
     return rc < 0 || rc > 1 ? rc : 0;
 }
 
-int row_scan_run(const struct row_scan *scan, const struct filter_sql *filter, row_scan_take *take,
-                 void *context, struct error *err)
+static int scan_rows(const struct row_scan *scan, const struct filter_sql *filter, bool is_whole,
+                     struct run *run, struct error *err)
 {
-    struct run run = {.scan = scan, .take = take, .context = context};
-    int rc = set_function(scan->database, &run, err);
+    int n_columns = is_whole ? N_WHOLE : N_SCANNED;
+    int rc = set_function(scan->database, run, n_columns, err);
 
     if (rc != 0)
         return rc;
-    rc = run_statement(scan, filter, err);
-    (void)set_function(scan->database, NULL, NULL);
+    rc = run_statement(scan, filter, is_whole, err);
+    (void)set_function(scan->database, NULL, n_columns, NULL);
     return rc;
+}
+
+int row_scan_run(const struct row_scan *scan, const struct filter_sql *filter, row_scan_take *take,
+                 void *context, struct error *err)
+{
+    return scan_rows(scan, filter, false,
+                     &(struct run){.scan = scan, .take = take, .context = context}, err);
+}
+
+int row_scan_run_whole(const struct row_scan *scan, const struct filter_sql *filter,
+                       row_scan_take *take, void *context, struct error *err)
+{
+    return scan_rows(scan, filter, true,
+                     &(struct run){.scan = scan, .take = take, .context = context}, err);
 }
 
 char *row_scan_sql(const struct filter_sql *filter)
 {
     return filter_sql_rows(filter, scanned_columns, 0, "");
+}
+
+int row_scan_show(const struct rundb *database, const struct filter_sql *filter, const char *what,
+                  FILE *out, struct error *err)
+{
+    struct sqlite3_stmt *stmt = NULL;
+    char *sql = row_scan_sql(filter);
+    int rc = sql ? rundb_prepare(database, sql, &stmt, err)
+                 : error_set(err, ERROR_NOMEM, "no memory for a statement");
+
+    if (rc == 0) {
+        (void)fprintf(out, "-- What %s below is made of:\n", what);
+        filter_sql_bind(filter, stmt);
+        rundb_show_sql(stmt, out);
+    }
+    sqlite3_finalize(stmt);
+    sqlite3_free(sql);
+    return rc;
 }

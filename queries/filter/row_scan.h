@@ -11,9 +11,12 @@
 #ifndef MTRACE_QUERIES_ROW_SCAN_H
 #define MTRACE_QUERIES_ROW_SCAN_H
 
+#include "support/saturating.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 struct error;
 struct filter_sql;
@@ -29,6 +32,18 @@ struct scanned_row {
     int64_t alloc_ns, lifetime_ns; /* lifetime_ns: UNKNOWN when it never ended */
     int64_t ended_by;
     int64_t intervening, free_backtrace; /* or UNKNOWN */
+    /* only of a scan of whole rows */
+    int64_t allocation_id;
+    uint32_t thread, free_thread; /* 0: of none that is known; ended by no call */
+    uint32_t group, free_group;   /* free_group: where it was ended by a call */
+};
+
+enum row_scan_ended_by { /* allocation_rows.ended_by */
+    ROW_SCAN_LEAKED = 0,
+    ROW_SCAN_FREED = 1,
+    ROW_SCAN_REALLOCATED = 2,
+    ROW_SCAN_UNSEEN = 3,
+    ROW_SCAN_EXEC = 4
 };
 
 struct row_scan {
@@ -48,7 +63,28 @@ void row_scan_done(struct row_scan *scan);
 int row_scan_run(const struct row_scan *scan, const struct filter_sql *filter, row_scan_take *take,
                  void *context, struct error *err);
 
+/* The same with what whole rows have besides: it costs what looking it up costs. */
+int row_scan_run_whole(const struct row_scan *scan, const struct filter_sql *filter,
+                       row_scan_take *take, void *context, struct error *err);
+
+/* When the row ended; INT64_MAX: never, or with the process image. */
+static inline int64_t row_scan_end_ns(const struct scanned_row *row)
+{
+    return row->lifetime_ns == ROW_SCAN_UNKNOWN || row->ended_by == ROW_SCAN_EXEC
+               ? INT64_MAX
+               : saturating_add(row->alloc_ns, row->lifetime_ns);
+}
+
+static inline bool row_scan_is_ended_by_call(const struct scanned_row *row)
+{
+    return row->ended_by == ROW_SCAN_FREED || row->ended_by == ROW_SCAN_REALLOCATED;
+}
+
 /* The statement, for who wants to show it: sqlite3_free it, NULL: no memory. */
 char *row_scan_sql(const struct filter_sql *filter);
+
+/* Shows it: "-- What WHAT below is made of:" and the statement with its values. */
+int row_scan_show(const struct rundb *database, const struct filter_sql *filter, const char *what,
+                  FILE *out, struct error *err);
 
 #endif

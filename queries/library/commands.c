@@ -2,6 +2,9 @@
 #include "queries/library/commands.h"
 
 #include "queries/export/cmd_export.h"
+#include "queries/filter/charge_rows.h"
+#include "queries/filter/phase_rows.h"
+#include "queries/filter/thread_rows.h"
 #include "queries/heap/heap_tables.h"
 #include "queries/question/report.h"
 #include "queries/reports/process_ranking.h"
@@ -224,6 +227,8 @@ const struct command commands[] = {
      .help = "what the program charged to its groups (mtrace.h)",
      .next = "groups",
      .next_tail = "--group ID",
+     .filters = COMMAND_FILTERS_ALL,
+     .remake = charge_rows_fill,
      .needs_database = true,
      .run = report_run},
     {.name = "by-tag",
@@ -233,6 +238,8 @@ const struct command commands[] = {
      .help = "the same by tag: a tenant, a component",
      .next = "groups",
      .next_tail = "--tag KEY=VALUE",
+     .filters = COMMAND_FILTERS_ALL,
+     .remake = charge_rows_fill,
      .needs_database = true,
      .run = report_run},
     {.name = "by-pool",
@@ -283,6 +290,8 @@ const struct command commands[] = {
      .help = "what happened in the times the program gave names",
      .next = "groups",
      .next_tail = "--phase ID",
+     .filters = COMMAND_FILTERS_ALL,
+     .remake = phase_rows_fill,
      .needs_database = true,
      .run = report_run},
     {.name = "tree",
@@ -358,6 +367,8 @@ const struct command commands[] = {
     {.name = "flows",
      .view = "flows",
      .help = "which thread frees whose memory",
+     .filters = COMMAND_FILTERS_ALL,
+     .remake = thread_rows_fill,
      .needs_database = true,
      .run = report_run},
     {.name = "threads",
@@ -365,6 +376,8 @@ const struct command commands[] = {
      .help = "what each thread allocated and freed",
      .next = "flows",
      .next_tail = "",
+     .filters = COMMAND_FILTERS_ALL,
+     .remake = thread_rows_fill,
      .needs_database = true,
      .run = report_run},
     {.name = "timeline",

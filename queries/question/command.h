@@ -12,7 +12,9 @@
 #include <stdbool.h>
 
 struct error;
+struct filter_sql;
 struct query;
+struct rundb;
 
 /* Which filters a command can answer for. */
 enum command_filters {
@@ -34,8 +36,10 @@ struct command {
     /* Of rows by call site that can show a stack: the column of backtrace_totals by which the heaviest stands for all; "" where
      * a row is of one stack; NULL: rows have no stacks. */
     const char *stacks_by;
-    /* Puts the filters where the answer finds them; NULL: query_install_filters (query_open.h). */
+    /* Puts the filters where the answer finds them; NULL: `remake`, or query_install_filters (query_open.h). */
     int (*install)(struct query *query, struct error *err);
+    /* Where rows are no totals by stack: with any filter it makes the tables behind them anew, of rows of allocations. */
+    int (*remake)(struct rundb *database, const struct filter_sql *filter, struct error *err);
     int (*run)(struct query *query, struct error *err);
     bool needs_database;
     bool needs_rows; /* of allocations, whatever is asked: a slim import has none */

@@ -274,7 +274,8 @@ static const struct {
 static const char *without_culled_text(const struct query_options *options)
 {
     if (options->command->filters == COMMAND_FILTERS_ROWS
-        || filter_scope_of(&options->filter) == FILTER_SCOPE_ROW)
+        || filter_scope_of(&options->filter) == FILTER_SCOPE_ROW
+        || (options->command->remake && options->filter.n_values > 0))
         return "they are in totals, and not in this answer, which is made of rows";
     for (size_t i = 0; i < sizeof(without_culled) / sizeof(without_culled[0]); i++) {
         if (strcmp(without_culled[i].command, options->command->name) == 0)

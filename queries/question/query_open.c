@@ -3,7 +3,9 @@
 
 #include "queries/database/suppressions.h"
 #include "queries/filter/blame.h"
+#include "queries/filter/filter_sql.h"
 #include "queries/filter/filtered_totals.h"
+#include "queries/filter/row_scan.h"
 #include "queries/question/command.h"
 #include "queries/question/notes.h"
 #include "queries/question/query.h"
@@ -27,12 +29,31 @@ int query_install_filters(struct query *query, struct error *err)
     return filtered_totals_install(&query->database, &request, err);
 }
 
+static int remake(struct query *query, struct error *err)
+{
+    const struct query_options *options = query->options;
+    struct filter_sql sql;
+    int rc;
+
+    if (options->filter.n_values == 0)
+        return 0;
+    rc = filter_sql_init(&sql, &query->database, &options->filter, options->process_id, 0, err);
+    if (rc == 0 && options->is_sql_shown)
+        rc = row_scan_show(&query->database, &sql, "the table", query->out, err);
+    else if (rc == 0)
+        rc = options->command->remake(&query->database, &sql, err);
+    filter_sql_done(&sql);
+    return rc;
+}
+
 static int install(struct query *query, struct error *err)
 {
     const struct command *command = query->options->command;
 
     if (command->install)
         return command->install(query, err);
+    if (command->remake)
+        return remake(query, err);
     return command->filters == COMMAND_FILTERS_ROWS || command->needs_rows
                ? 0
                : query_install_filters(query, err);
@@ -48,6 +69,8 @@ static bool is_about_rows(const struct query_options *options)
         return true;
     if (options->command->has_instant)
         return instant && !instant->is_peak && !instant->is_end;
+    if (options->command->remake)
+        return options->filter.n_values > 0;
     return filter_scope_of(&options->filter) == FILTER_SCOPE_ROW;
 }
 

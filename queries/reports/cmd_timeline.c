@@ -229,23 +229,6 @@ static int print_process(struct query *query, int64_t process_id, struct error *
     return 0;
 }
 
-static int show(const struct query *query, const struct filter_sql *filter, struct error *err)
-{
-    struct sqlite3_stmt *stmt = NULL;
-    char *sql = row_scan_sql(filter);
-    int rc = sql ? rundb_prepare(&query->database, sql, &stmt, err)
-                 : error_set(err, ERROR_NOMEM, "no memory for a statement");
-
-    if (rc == 0) {
-        (void)fputs("-- What the timeline below is made of:\n", query->out);
-        filter_sql_bind(filter, stmt);
-        (void)query_show_sql(query, stmt);
-    }
-    sqlite3_finalize(stmt);
-    sqlite3_free(sql);
-    return rc;
-}
-
 static int make_rows(struct query *query, const struct timeline_measure *measure, struct error *err)
 {
     const struct timeline_range range = timeline_range_of(query);
@@ -259,7 +242,7 @@ static int make_rows(struct query *query, const struct timeline_measure *measure
     if (rc == 0)
         rc = timeline_range_resolve(&range, &sql, &request.from_ns, &request.to_ns, err);
     if (rc == 0 && query->options->is_sql_shown)
-        rc = show(query, &sql, err);
+        rc = row_scan_show(&query->database, &sql, "the timeline", query->out, err);
     else if (rc == 0)
         rc = time_rows_fill(&query->database, &request, err);
     filter_sql_done(&sql);

@@ -204,7 +204,7 @@ CASES |= {"other_versions": Case(["other_versions"], least_events=2, end=("exit"
 CASES |= {"objects_of_cxx": plain("containers"), "objects_of_containers": plain("container_table"),
           "objects_of_containers_cxx20": plain("container_table_cxx20"), "objects_of_sqlite": plain("sqlite_memory")}
 CASES |= {"v9_pool_in_child": Case(["pools", "late"], options=["--follow-children"], end=("exit", 0))}
-CASES |= {"charging_server": plain("charging_server")}
+CASES |= {"charging_server": plain("charging_server"), "charges": plain("charges")}
 
 # The check list of trackers. What a callback was told stands in a marker: the threads of birth and end.
 TRACKER_CASES = {"t5_sizes_told": "sizes", "t6_groups_told": "groups", "t7_callback_allocates": "nested", "t7_callback_frees": "untold",

@@ -240,7 +240,7 @@ static inline void check_costs(const struct facts_seen *seen, uint64_t n_events)
 static inline void check_facts(struct log_set *set)
 {
     struct facts_seen seen = {.set = set};
-    struct facts_sink sink = {&seen, see_event, see_mapping, see_memory, see_snapshot};
+    struct facts_sink sink = {&seen, see_event, see_mapping, see_memory, see_snapshot, NULL};
     uint32_t n_processes = (uint32_t)log_set_definitions(set)->n_processes;
     uint64_t n_events;
 

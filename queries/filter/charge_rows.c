@@ -1,0 +1,371 @@
+/* SPDX-License-Identifier: MIT */
+#include "queries/filter/charge_rows.h"
+
+#include "queries/database/rundb.h"
+#include "queries/filter/filter_sql.h"
+#include "queries/filter/own_peaks.h"
+#include "queries/filter/row_scan.h"
+#include "support/error.h"
+#include "support/growing.h"
+#include "support/keyed.h"
+#include "support/saturating.h"
+
+#include <stdlib.h>
+
+/* Pairs of blocks and bytes, in the order of the tables' columns. */
+enum figure {
+    ALLOCATED,
+    FREED,
+    FREED_ELSEWHERE,
+    MOVED_IN,
+    MOVED_OUT,
+    LEAKED,
+    N_FIGURES
+};
+
+struct account {
+    uint32_t process, of; /* the key: a group_id, or the number of a tag */
+    uint32_t first_tag, n_tags;
+    bool is_begun; /* its tags are known */
+    int64_t blocks[N_FIGURES], bytes[N_FIGURES];
+};
+
+enum {
+    KEY_BYTES = 2 * sizeof(uint32_t)
+};
+
+struct group_tag {
+    uint32_t group, tag;
+};
+
+struct charges {
+    const struct rundb *database;
+    struct keyed groups, tags; /* struct account */
+    struct own_peaks peaks;    /* of group account i: 2i; of tag account i: 2i + 1 */
+    struct group_tag *tagged;  /* in the order of groups */
+    size_t n_tagged, tagged_capacity;
+    struct sqlite3_stmt *moves; /* the next one not yet taken, while has_move */
+    bool has_move;
+    int rc; /* of reading moves */
+    struct error error;
+};
+
+/* ---- tags ---- */
+
+static const char tags_sql[] =
+    "CREATE TEMP TABLE _tags(tag INTEGER PRIMARY KEY, key, value, UNIQUE (key, value));"
+    "INSERT INTO temp._tags(key, value) SELECT DISTINCT key, value FROM main.allocation_group_tags;";
+
+static int read_tags(struct charges *charges, struct rundb *database, struct error *err)
+{
+    struct sqlite3_stmt *stmt;
+    int rc = rundb_run(database, tags_sql, err);
+
+    if (rc == 0)
+        rc = rundb_prepare(database,
+                           "SELECT g.group_id, t.tag FROM main.allocation_group_tags AS g JOIN"
+                           " temp._tags AS t ON t.key = g.key AND t.value = g.value"
+                           " WHERE g.group_id BETWEEN 0 AND 0xffffffff ORDER BY g.group_id",
+                           &stmt, err);
+    if (rc != 0)
+        return rc;
+    while ((rc = rundb_step(database, stmt, err)) == 1) {
+        struct group_tag *list = growing_reserve(charges->tagged, &charges->tagged_capacity,
+                                                 charges->n_tagged + 1, sizeof(*list));
+
+        if (!list) {
+            rc = error_set(err, ERROR_NOMEM, "no memory for the tags of groups");
+            break;
+        }
+        charges->tagged = list;
+        list[charges->n_tagged++] = (struct group_tag){(uint32_t)sqlite3_column_int64(stmt, 0),
+                                                       (uint32_t)sqlite3_column_int64(stmt, 1)};
+    }
+    sqlite3_finalize(stmt);
+    return rc;
+}
+
+static size_t first_tag_of(const struct charges *charges, uint32_t group)
+{
+    size_t low = 0;
+    size_t high = charges->n_tagged;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (charges->tagged[middle].group < group)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static void begin(const struct charges *charges, struct account *account)
+{
+    size_t first = first_tag_of(charges, account->of);
+    size_t end = first;
+
+    while (end < charges->n_tagged && charges->tagged[end].group == account->of)
+        end++;
+    account->first_tag = (uint32_t)first;
+    account->n_tags = (uint32_t)(end - first);
+    account->is_begun = true;
+}
+
+/* ---- accounts ---- */
+
+/* What happens to an account; it has the block from from_ns to end_ns, where that is a time. */
+struct posting {
+    enum figure figure;
+    int64_t size_bytes;
+    int64_t from_ns, end_ns; /* of ALLOCATED and MOVED_IN; end_ns INT64_MAX: for ever */
+};
+
+static struct account *account_of(struct keyed *accounts, uint32_t process, uint32_t of)
+{
+    const uint32_t key[] = {process, of};
+
+    return keyed_get(accounts, key, KEY_BYTES, sizeof(struct account));
+}
+
+static bool post_to(struct charges *charges, struct keyed *accounts, struct account *account,
+                    const struct posting *posting)
+{
+    size_t index = (size_t)(account - (struct account *)accounts->elements);
+    size_t place = 2 * index + (accounts == &charges->tags);
+
+    account->blocks[posting->figure]++;
+    saturating_grow(&account->bytes[posting->figure], posting->size_bytes);
+    if (posting->figure == ALLOCATED)
+        return own_peaks_born(&charges->peaks, place, posting->from_ns, posting->size_bytes,
+                              posting->end_ns);
+    return posting->figure != MOVED_IN
+           || own_peaks_joined(&charges->peaks, place, posting->from_ns, posting->size_bytes,
+                               posting->end_ns);
+}
+
+static bool post(struct charges *charges, uint32_t process, uint32_t group,
+                 const struct posting *posting)
+{
+    struct account *account = account_of(&charges->groups, process, group);
+    uint32_t first;
+    uint32_t n;
+
+    if (!account)
+        return false;
+    if (!account->is_begun)
+        begin(charges, account);
+    first = account->first_tag;
+    n = account->n_tags;
+    if (!post_to(charges, &charges->groups, account, posting))
+        return false;
+    for (uint32_t i = 0; i < n; i++) {
+        struct account *tag = account_of(&charges->tags, process, charges->tagged[first + i].tag);
+
+        if (!tag || !post_to(charges, &charges->tags, tag, posting))
+            return false;
+    }
+    return true;
+}
+
+/* ---- moves ---- */
+
+enum move_column {
+    MOVE_ALLOCATION,
+    MOVE_AT,
+    MOVE_FROM,
+    MOVE_TO
+};
+
+static int open_moves(struct charges *charges, struct error *err)
+{
+    int rc = rundb_prepare(charges->database,
+                           "SELECT allocation_id, at_ns, from_group_id, group_id"
+                           " FROM main.group_moves ORDER BY allocation_id, move",
+                           &charges->moves, err);
+
+    if (rc == 0)
+        rc = rundb_step(charges->database, charges->moves, err);
+    charges->has_move = rc == 1;
+    return rc < 0 ? rc : 0;
+}
+
+static void next_move(struct charges *charges)
+{
+    int rc = rundb_step(charges->database, charges->moves, &charges->error);
+
+    charges->has_move = rc == 1;
+    if (rc < 0)
+        charges->rc = rc;
+}
+
+static bool has_move_of(struct charges *charges, int64_t allocation_id)
+{
+    while (charges->has_move
+           && sqlite3_column_int64(charges->moves, MOVE_ALLOCATION) < allocation_id)
+        next_move(charges);
+    return charges->has_move
+           && sqlite3_column_int64(charges->moves, MOVE_ALLOCATION) == allocation_id;
+}
+
+/* ---- rows ---- */
+
+/* One who has the block, until the next one has it, or its end. */
+static bool hold(struct charges *charges, const struct scanned_row *row, uint32_t group,
+                 struct posting *posting)
+{
+    bool is_moved = has_move_of(charges, row->allocation_id);
+
+    posting->end_ns =
+        is_moved ? sqlite3_column_int64(charges->moves, MOVE_AT) : row_scan_end_ns(row);
+    return post(charges, row->process, group, posting);
+}
+
+static bool post_birth(struct charges *charges, const struct scanned_row *row)
+{
+    struct posting posting = {ALLOCATED, row->size_bytes, row->alloc_ns, 0};
+    uint32_t group = has_move_of(charges, row->allocation_id)
+                         ? (uint32_t)sqlite3_column_int64(charges->moves, MOVE_FROM)
+                         : row->group;
+
+    if (!hold(charges, row, group, &posting))
+        return false;
+    while (has_move_of(charges, row->allocation_id)) {
+        const struct posting out = {MOVED_OUT, row->size_bytes, 0, 0};
+        uint32_t from = (uint32_t)sqlite3_column_int64(charges->moves, MOVE_FROM);
+        uint32_t to = (uint32_t)sqlite3_column_int64(charges->moves, MOVE_TO);
+
+        posting.figure = MOVED_IN;
+        posting.from_ns = sqlite3_column_int64(charges->moves, MOVE_AT);
+        next_move(charges);
+        if (!post(charges, row->process, from, &out) || !hold(charges, row, to, &posting))
+            return false;
+    }
+    return true;
+}
+
+static bool post_end(struct charges *charges, const struct scanned_row *row)
+{
+    struct posting posting = {FREED, row->size_bytes, 0, 0};
+
+    if (row->ended_by == ROW_SCAN_EXEC)
+        return true;
+    if (row->ended_by == ROW_SCAN_LEAKED)
+        posting.figure = LEAKED;
+    if (!post(charges, row->process, row->group, &posting))
+        return false;
+    posting.figure = FREED_ELSEWHERE;
+    return !row_scan_is_ended_by_call(row) || row->free_group == row->group
+           || post(charges, row->process, row->group, &posting);
+}
+
+static bool take(void *context, const struct scanned_row *rows, size_t n)
+{
+    struct charges *charges = context;
+
+    for (size_t i = 0; i < n && charges->rc == 0; i++) {
+        if (!post_birth(charges, &rows[i]) || !post_end(charges, &rows[i]))
+            return false;
+    }
+    return charges->rc == 0;
+}
+
+/* ---- tables ---- */
+
+#define FIGURES                                                                            \
+    "allocated_blocks INTEGER, allocated_bytes INTEGER, freed_blocks INTEGER, freed_bytes" \
+    " INTEGER, freed_elsewhere_blocks INTEGER, freed_elsewhere_bytes INTEGER,"             \
+    " moved_in_blocks INTEGER, moved_in_bytes INTEGER, moved_out_blocks INTEGER,"          \
+    " moved_out_bytes INTEGER, leaked_blocks INTEGER, leaked_bytes INTEGER, peak_bytes"    \
+    " INTEGER, peak_ns INTEGER"
+
+static const char tables_sql[] =
+    "CREATE TEMP TABLE group_totals(process_id INTEGER, group_id INTEGER, " FIGURES
+    ", PRIMARY KEY (process_id, group_id)) WITHOUT ROWID;"
+    "CREATE TEMP TABLE tag_totals(process_id INTEGER, key TEXT, value TEXT, " FIGURES ");";
+
+#define VALUES "?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, nullif(?16, -1)"
+
+static int put_account(const struct charges *charges, struct sqlite3_stmt *insert,
+                       const struct account *account, const struct own_peak *peak,
+                       struct error *err)
+{
+    int at = 0;
+    int rc;
+
+    sqlite3_bind_int64(insert, ++at, account->process);
+    sqlite3_bind_int64(insert, ++at, account->of);
+    for (size_t i = 0; i < N_FIGURES; i++) {
+        sqlite3_bind_int64(insert, ++at, account->blocks[i]);
+        sqlite3_bind_int64(insert, ++at, account->bytes[i]);
+    }
+    sqlite3_bind_int64(insert, ++at, peak ? peak->peak_bytes : 0);
+    sqlite3_bind_int64(insert, ++at, peak && peak->peak_bytes ? peak->peak_ns : -1);
+    rc = rundb_step(charges->database, insert, err);
+    sqlite3_reset(insert);
+    return rc;
+}
+
+static int put_accounts(const struct charges *charges, const struct keyed *accounts,
+                        const char *sql, struct error *err)
+{
+    const struct account *list = accounts->elements;
+    struct sqlite3_stmt *insert;
+    int rc = rundb_prepare(charges->database, sql, &insert, err);
+
+    for (size_t i = 0; rc == 0 && i < accounts->n; i++) {
+        size_t place = 2 * i + (accounts == &charges->tags);
+
+        rc = put_account(charges, insert, &list[i],
+                         place < charges->peaks.n ? &charges->peaks.list[place] : NULL, err);
+    }
+    sqlite3_finalize(insert);
+    return rc;
+}
+
+static int put_tables(struct charges *charges, struct rundb *database, struct error *err)
+{
+    int rc = rundb_run(database, tables_sql, err);
+
+    own_peaks_finish(&charges->peaks);
+    if (rc == 0)
+        rc = put_accounts(charges, &charges->groups,
+                          "INSERT INTO temp.group_totals VALUES (?1, ?2, " VALUES ")", err);
+    return rc == 0 ? put_accounts(charges, &charges->tags,
+                                  "INSERT INTO temp.tag_totals SELECT ?1, key, value, " VALUES
+                                  " FROM temp._tags WHERE tag = ?2",
+                                  err)
+                   : rc;
+}
+
+int charge_rows_fill(struct rundb *database, const struct filter_sql *filter, struct error *err)
+{
+    struct charges charges = {.database = database};
+    struct row_scan scan;
+    int64_t has_groups = 0;
+    int rc = row_scan_init(&scan, database, err);
+
+    if (rc == 0)
+        rc = rundb_get_int64(database, "SELECT EXISTS (SELECT 1 FROM main.allocation_groups)",
+                             &has_groups, err);
+    if (rc == 0)
+        rc = read_tags(&charges, database, err);
+    if (rc == 0)
+        rc = open_moves(&charges, err);
+    if (rc == 0 && has_groups)
+        rc = row_scan_run_whole(&scan, filter, take, &charges, err);
+    if (charges.rc != 0) {
+        *err = charges.error;
+        rc = charges.rc;
+    }
+    sqlite3_finalize(charges.moves);
+    if (rc == 0)
+        rc = put_tables(&charges, database, err);
+    keyed_done(&charges.groups);
+    keyed_done(&charges.tags);
+    own_peaks_done(&charges.peaks);
+    free(charges.tagged);
+    row_scan_done(&scan);
+    return rc;
+}

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: MIT */
+#include "queries/filter/thread_rows.h"
+
+#include "queries/database/rundb.h"
+#include "queries/filter/filter_sql.h"
+#include "queries/filter/own_peaks.h"
+#include "queries/filter/pair_sums.h"
+#include "queries/filter/row_scan.h"
+#include "support/error.h"
+#include "support/saturating.h"
+
+#include <stdlib.h>
+
+struct work { /* of one thread */
+    int64_t allocated_blocks, allocated_bytes;
+    int64_t freed_blocks, freed_bytes;
+    int64_t leaked_blocks, leaked_bytes;
+};
+
+struct works {
+    const struct rundb *database;
+    struct work *list; /* by thread_id */
+    size_t n;
+    struct own_peaks peaks; /* by thread_id */
+    struct keyed flows;     /* pair_sum: of the thread that allocated, and of the one that ended */
+};
+
+static void count(int64_t *blocks, int64_t *bytes, const struct scanned_row *row)
+{
+    ++*blocks;
+    saturating_grow(bytes, row->size_bytes);
+}
+
+static bool take_end(struct works *works, const struct scanned_row *row)
+{
+    struct work *own = &works->list[row->thread];
+    struct work *ender = &works->list[row->free_thread];
+    const struct pair_sum flow = {row->process, row->thread, row->free_thread, 1, row->size_bytes};
+
+    if (row->ended_by == ROW_SCAN_LEAKED)
+        count(&own->leaked_blocks, &own->leaked_bytes, row);
+    if (!row_scan_is_ended_by_call(row) || row->free_thread == 0)
+        return true;
+    count(&ender->freed_blocks, &ender->freed_bytes, row);
+    return pair_sums_add(&works->flows, &flow);
+}
+
+static bool take(void *context, const struct scanned_row *rows, size_t n)
+{
+    struct works *works = context;
+
+    for (size_t i = 0; i < n; i++) {
+        const struct scanned_row *row = &rows[i];
+        struct work *own = &works->list[row->thread];
+
+        count(&own->allocated_blocks, &own->allocated_bytes, row);
+        if (!own_peaks_born(&works->peaks, row->thread, row->alloc_ns, row->size_bytes,
+                            row_scan_end_ns(row))
+            || !take_end(works, row))
+            return false;
+    }
+    return true;
+}
+
+/* ---- tables ---- */
+
+/* Names as in the file; what is not counted is the file's. */
+static const char tables_sql[] =
+    "CREATE TEMP TABLE _thread_work(thread_id INTEGER PRIMARY KEY, allocated_blocks INTEGER,"
+    " allocated_bytes INTEGER, freed_blocks INTEGER, freed_bytes INTEGER, leaked_blocks INTEGER,"
+    " leaked_bytes INTEGER, peak_bytes INTEGER);"
+    "CREATE TEMP VIEW threads AS SELECT t.thread_id, t.process_id, t.tid, t.name, t.start_ns,"
+    " t.end_ns, w.allocated_blocks, w.allocated_bytes, w.freed_blocks, w.freed_bytes,"
+    " w.leaked_blocks, w.leaked_bytes, w.peak_bytes, t.stack_address, t.stack_bytes"
+    " FROM main.threads AS t LEFT JOIN temp._thread_work AS w ON w.thread_id = t.thread_id;"
+    "CREATE TEMP TABLE thread_flows(process_id INTEGER, thread_id INTEGER, free_thread_id INTEGER,"
+    " blocks INTEGER, bytes INTEGER, PRIMARY KEY (process_id, thread_id, free_thread_id))"
+    " WITHOUT ROWID;";
+
+static int put(const struct works *works, const char *sql, size_t n_rows,
+               void (*values_of)(const struct works *works, size_t i, int64_t *values),
+               int n_values, struct error *err)
+{
+    struct sqlite3_stmt *insert;
+    int rc = rundb_prepare(works->database, sql, &insert, err);
+
+    for (size_t i = 0; rc == 0 && i < n_rows; i++) {
+        int64_t values[8];
+
+        values_of(works, i, values);
+        for (int v = 0; v < n_values; v++)
+            sqlite3_bind_int64(insert, v + 1, values[v]);
+        rc = rundb_step(works->database, insert, err);
+        sqlite3_reset(insert);
+    }
+    sqlite3_finalize(insert);
+    return rc;
+}
+
+static void work_values(const struct works *works, size_t i, int64_t *values)
+{
+    const struct work *work = &works->list[i];
+    const int64_t all[] = {(int64_t)i,
+                           work->allocated_blocks,
+                           work->allocated_bytes,
+                           work->freed_blocks,
+                           work->freed_bytes,
+                           work->leaked_blocks,
+                           work->leaked_bytes,
+                           i < works->peaks.n ? works->peaks.list[i].peak_bytes : 0};
+
+    for (size_t v = 0; v < sizeof(all) / sizeof(all[0]); v++)
+        values[v] = all[v];
+}
+
+static void flow_values(const struct works *works, size_t i, int64_t *values)
+{
+    const struct pair_sum *flow = pair_sums_at(&works->flows, i);
+
+    values[0] = flow->process;
+    values[1] = flow->backtrace;
+    values[2] = flow->other;
+    values[3] = flow->blocks;
+    values[4] = flow->bytes;
+}
+
+static int put_tables(struct works *works, struct rundb *database, struct error *err)
+{
+    int rc = rundb_run(database, tables_sql, err);
+
+    own_peaks_finish(&works->peaks);
+    pair_sums_sort(&works->flows);
+    if (rc == 0)
+        rc = put(works, "INSERT INTO temp._thread_work VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+                 works->n, work_values, 8, err);
+    return rc == 0 ? put(works, "INSERT INTO temp.thread_flows VALUES (?1, ?2, ?3, ?4, ?5)",
+                         works->flows.n, flow_values, 5, err)
+                   : rc;
+}
+
+int thread_rows_fill(struct rundb *database, const struct filter_sql *filter, struct error *err)
+{
+    struct works works = {.database = database};
+    struct row_scan scan;
+    int rc = row_scan_init(&scan, database, err);
+
+    if (rc == 0) {
+        works.n = scan.n_threads;
+        works.list = calloc(works.n, sizeof(*works.list));
+        rc = works.list ? row_scan_run_whole(&scan, filter, take, &works, err)
+                        : error_set(err, ERROR_NOMEM, "no memory for %zu threads", works.n);
+    }
+    if (rc == 0)
+        rc = put_tables(&works, database, err);
+    free(works.list);
+    own_peaks_done(&works.peaks);
+    keyed_done(&works.flows);
+    row_scan_done(&scan);
+    return rc;
+}

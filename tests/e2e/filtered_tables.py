@@ -1,0 +1,288 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""filtered_tables.py PART: by-group, by-tag, phases, threads and flows, made anew of the rows that pass a filter.
+
+all      a filter that lets all pass gives exactly what no filter gives
+some     every figure under a filter is what stock SQLite and a sweep in Python find in `allocations` and `group_moves`
+said     culled blocks are spoken of, a slim import is refused, and --show-sql selects the rows that count
+"""
+
+import collections
+import csv
+import io
+import os
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "lib"))
+import harness  # noqa: E402
+
+COMMANDS = ("by-group", "by-tag", "phases", "threads", "flows")
+NEVER = float("inf")
+
+# Options, and the same of `allocations AS a`.
+FILTERS = {
+    ("--size-min", "0"): "1",
+    ("--size-min", "9000"): "size_bytes >= 9000",
+    ("--group", "request"): "group_id IN (SELECT group_id FROM allocation_groups WHERE name = 'request')",
+    ("--group", "root"): "group_id = 1",
+    ("--tag", "kind=read"): "group_id IN (SELECT group_id FROM allocation_group_tags WHERE key = 'kind' AND value = 'read')",
+    ("--tag", "kind", "--lifetime", "only_leaked"):
+        "is_leaked AND group_id IN (SELECT group_id FROM allocation_group_tags WHERE key = 'kind')",
+    ("--phase", "odd"): "EXISTS (SELECT 1 FROM phases AS p WHERE p.name = 'odd' AND p.process_id = a.process_id"
+                        " AND a.allocation_id BETWEEN p.first_allocation_id AND p.last_allocation_id)",
+    ("--function-regex", "^change_place$"):
+        "backtrace_id IN (SELECT backtrace_id FROM stack_frames WHERE function = 'change_place')",
+    ("--size-max", "0"): "size_bytes <= 0",
+}
+
+
+def require(is_good, what):
+    if not is_good:
+        raise harness.Failure(what)
+
+
+def ask(tools, command, database, *options, status=0):
+    outcome = subprocess.run([tools.query, command, str(database), *options], capture_output=True, text=True, env=harness.environment(),
+                             timeout=300)
+    require(outcome.returncode == status, f"{command} {options}: {outcome.returncode}, {outcome.stderr}")
+    return outcome
+
+
+def table(tools, command, database, *options):
+    text = ask(tools, command, database, "--csv", "--wide", "--count", "0", *options).stdout
+    return [{name: None if value == "" else value for name, value in row.items()} for row in csv.DictReader(io.StringIO(text))]
+
+
+# ---- the same from rows ----
+
+def highest(changes):
+    """(the first highest sum, when it was reached) of [(instant, bytes)]; an instant is all that happens at one time."""
+    sums = collections.defaultdict(int)
+    for at, n_bytes in changes:
+        sums[at] += n_bytes
+    live, best, best_at = 0, 0, None
+    for at in sorted(sums):
+        live += sums[at]
+        if live > best:
+            best, best_at = live, at
+    return best, best_at
+
+
+class Account:
+    def __init__(self):
+        self.figures, self.changes = collections.Counter(), []
+
+    def count(self, what, size):
+        self.figures[what + "_blocks"] += 1
+        self.figures[what + "_bytes"] += size
+
+    def row(self):
+        peak, at = highest(self.changes)
+        names = ("allocated", "leaked", "freed", "freed_elsewhere")
+        figures = {f"{name}_{unit}": self.figures[f"{name}_{unit}"] for name in names for unit in ("blocks", "bytes")}
+        return {**figures, "moved_in_bytes": self.figures["moved_in_bytes"], "moved_out_bytes": self.figures["moved_out_bytes"],
+                "peak_bytes": peak, "peak_ns": at}
+
+
+def end_of(row):
+    return NEVER if row["free_ns"] is None or row["ended_by"] == "exec" else row["free_ns"]
+
+
+def accounts(rows, moves, keys_of):
+    """keys_of: a group's accounts."""
+    all_of = collections.defaultdict(Account)
+
+    def each(row, group):
+        return [all_of[(row["process_id"], *key)] for key in keys_of(group)]
+
+    for row in rows:
+        size, mine = row["size_bytes"], moves.get(row["allocation_id"], [])
+        holders = [(row["alloc_ns"], mine[0][1] if mine else row["group_id"])] + [(at, to) for at, _, to in mine]
+        ends = [at for at, _ in holders[1:]] + [end_of(row)]
+        for account in each(row, holders[0][1]):
+            account.count("allocated", size)
+        for at, before, after in mine:
+            for account in each(row, before):
+                account.count("moved_out", size)
+            for account in each(row, after):
+                account.count("moved_in", size)
+        for (start, group), end in zip(holders, ends):
+            for account in each(row, group):
+                account.changes += [(start, size)] + ([(end, -size)] if end != NEVER else [])
+        for account in each(row, row["group_id"]):
+            if row["is_leaked"]:
+                account.count("leaked", size)
+            elif row["ended_by"] != "exec":
+                account.count("freed", size)
+                if row["free_group_id"] not in (None, row["group_id"]):
+                    account.count("freed_elsewhere", size)
+    return {key: account.row() for key, account in all_of.items()}
+
+
+def expected_groups(db, rows, moves):
+    return accounts(rows, moves, lambda group: [(group,)])
+
+
+def expected_tags(db, rows, moves):
+    tags = collections.defaultdict(list)
+    for group, key, value in db.execute("SELECT * FROM allocation_group_tags"):
+        tags[group].append((key, value))
+    return accounts(rows, moves, lambda group: tags[group])
+
+
+def expected_phases(db, rows, moves):
+    answer = {}
+    total = lambda some: {"_blocks": len(some), "_bytes": sum(row["size_bytes"] for row in some)}
+    for phase in db.execute("SELECT * FROM phases").fetchall():
+        own = [row for row in rows if row["process_id"] == phase["process_id"]]
+        start, end = phase["start_ns"], NEVER if phase["end_ns"] is None else phase["end_ns"]
+        first = phase["first_allocation_id"]
+        begun = [row for row in own if (row["allocation_id"] < first if first else row["alloc_ns"] <= start)]
+        born = [row for row in own if first and first <= row["allocation_id"] <= phase["last_allocation_id"]]
+        live = [row for row in begun if end_of(row) > start]
+        freed = [row for row in live + born if end_of(row) <= end and end_of(row) != NEVER]
+        leaked = [row for row in born if row["is_leaked"]]
+        start_bytes = total(live)["_bytes"]
+        changes = [(start, start_bytes)] + [(row["alloc_ns"], row["size_bytes"]) for row in born] + [(end_of(row), -row["size_bytes"]) for row in freed]
+        answer[phase["phase_id"],] = {
+            **{"allocated" + unit: n for unit, n in total(born).items()}, **{"freed" + unit: n for unit, n in total(freed).items()},
+            **{"leaked" + unit: n for unit, n in total(leaked).items()},
+            "live_start_bytes": start_bytes, "live_end_bytes": start_bytes + total(born)["_bytes"] - total(freed)["_bytes"],
+            "peak_bytes": max(highest(changes)[0], start_bytes)}
+    return answer
+
+
+def expected_threads(db, rows, moves):
+    answer = {}
+    for (thread,) in db.execute("SELECT thread_id FROM threads").fetchall():
+        born = [row for row in rows if row["thread_id"] == thread]
+        ended = [row for row in rows if row["free_thread_id"] == thread]
+        leaked = [row for row in born if row["is_leaked"]]
+        changes = [(row["alloc_ns"], row["size_bytes"]) for row in born] + [(end_of(row), -row["size_bytes"]) for row in born if end_of(row) != NEVER]
+        answer[thread,] = {f"{name}_{unit}": len(some) if unit == "blocks" else sum(row["size_bytes"] for row in some)
+                           for name, some in (("allocated", born), ("freed", ended), ("leaked", leaked)) for unit in ("blocks", "bytes")}
+        answer[thread,]["peak_bytes"] = highest(changes)[0]
+    return answer
+
+
+def expected_flows(db, rows, moves):
+    answer = collections.defaultdict(lambda: {"blocks": 0, "bytes": 0})
+    for row in rows:
+        if row["free_thread_id"] is not None:
+            flow = answer[row["thread_id"], row["free_thread_id"]]
+            flow["blocks"] += 1
+            flow["bytes"] += row["size_bytes"]
+    return dict(answer)
+
+
+KEYS = {"by-group": (("process_id", "group_id"), expected_groups), "by-tag": (("process_id", "key", "value"), expected_tags),
+        "phases": (("phase_id",), expected_phases), "threads": (("thread_id",), expected_threads),
+        "flows": (("thread_id", "free_thread_id"), expected_flows)}
+
+
+# ---- parts ----
+
+def recordings(tools, folder, names):
+    programs = {
+        "charges": (["charges"], ()),
+        "family": (["charges", "fork"], ("--follow-children",)),
+        "ends": (["groups", "ends"], ()),
+        "phases": (["groups", "phases"], ()),
+        "untracked": (["groups", "untracked"], ()),
+        "late": (["groups", "late"], ()),
+        "handed_over": (["groups", "handed_over"], ("--follow-children",)),
+        "arena": (["pools", "arena"], ()),
+        "nested": (["pools", "nested"], ()),
+        "exec_again": (["exec_again"], ()),
+        "crossed": (["cross_thread_free"], ()),
+    }
+    for name in names or programs:
+        (program, *arguments), options = programs[name]
+        yield name, harness.record_database(tools, folder, name, [tools.workloads / program, *arguments], options)
+
+
+def let_all_pass(tools, folder):
+    n_moves, n_rows = 0, collections.Counter()
+    for name, database in recordings(tools, folder, None):
+        for command in COMMANDS:
+            plain = ask(tools, command, database, "--csv", "--wide", "--count", "0").stdout
+            n_rows[command] += plain.count("\n") - 1
+            for options in (("--size-min", "0"), ("--lifetime-min", "0s"), ("--backtrace-depth-min", "0")):
+                require(ask(tools, command, database, "--csv", "--wide", "--count", "0", *options).stdout == plain,
+                        f"{name}: {command} {options} is not {command}")
+        with sqlite3.connect(database) as db:
+            n_moves += db.execute("SELECT count(*) FROM group_moves").fetchone()[0]
+    require(n_moves > 1000 and all(n_rows[command] > 5 for command in COMMANDS), f"{n_moves} moves, {n_rows}: too few to show anything")
+
+
+def compare(tools, database, command, options, expected):
+    keys = KEYS[command][0]
+    found = {}
+    for row in table(tools, command, database, *options):
+        key = tuple(row[name] for name in keys)
+        found[key] = row
+    expected = {tuple(str(part) for part in key): figures for key, figures in expected.items()}
+    require(found.keys() == expected.keys(), f"{command} {options}: rows {sorted(found.keys() ^ expected.keys())} of one side only")
+    for key, figures in expected.items():
+        for name, value in figures.items():
+            require(found[key][name] == (None if value is None else str(value)),
+                    f"{command} {options} {key}: {name} is {found[key][name]}, rows say {value}")
+    return len(expected)
+
+
+def some_pass(tools, folder):
+    for name, database in recordings(tools, folder, ("charges", "family")):
+        db = sqlite3.connect(database)
+        db.row_factory = sqlite3.Row
+        moves = collections.defaultdict(list)
+        for move in db.execute("SELECT * FROM group_moves ORDER BY allocation_id, move"):
+            moves[move["allocation_id"]].append((move["at_ns"], move["from_group_id"], move["group_id"]))
+        processes = [row[0] for row in db.execute("SELECT process_id FROM processes")]
+        require(len(processes) == (2 if name == "family" else 1), f"{name} has {len(processes)} processes")
+        n_passed = []
+        for options, sql in FILTERS.items():
+            rows = db.execute(f"SELECT * FROM allocations AS a WHERE {sql} ORDER BY allocation_id").fetchall()
+            n_passed.append(len(rows))
+            for command in COMMANDS:
+                compare(tools, database, command, options, KEYS[command][1](db, rows, moves))
+        for command in COMMANDS:  # of one process alone
+            options = ("--process", str(processes[-1]), "--size-min", "9000")
+            both = [row for row in table(tools, command, database, "--size-min", "9000") if row["process_id"] == str(processes[-1])]
+            require(table(tools, command, database, *options) == both, f"{name}: {command} {options}")
+        require(sum(n > 100 for n in n_passed) >= 7 and len(set(n_passed)) >= 7, f"{name}: filters let {n_passed} rows pass")
+
+
+def what_is_said(tools, folder):
+    database = harness.record_database(tools, folder, "culled", [tools.workloads / "charges"], ("--cull-temporary", "10"))
+    culled = sqlite3.connect(database).execute("SELECT sum(culled_blocks) FROM backtrace_totals").fetchone()[0]
+    require(culled, "nothing was culled")
+    for command in COMMANDS:
+        for options in (("--size-min", "0"), ("--backtrace-depth-min", "0")):
+            words = ask(tools, command, database, *options).stderr
+            require("were culled: they are in totals, and not in this answer, which is made of rows" in words, f"{command} {options} says {words}")
+    harness.import_log(tools, folder / "culled.dat", folder / "slim.db", "--slim")
+    for command in COMMANDS:
+        for options in (("--size-min", "0"), ("--backtrace-depth-min", "0")):
+            words = ask(tools, command, folder / "slim.db", *options, status=1).stderr
+            require("imported with --slim" in words, f"{command} {options} of a slim import says {words}")
+        ask(tools, command, folder / "slim.db")
+        shown = ask(tools, command, database, "--size-min", "9000", "--show-sql").stdout
+        require(shown.startswith("-- What the table below is made of:\n"), f"{command} --show-sql: {shown}")
+        first = shown.split("\n", 1)[1].split(";")[0]
+        db = sqlite3.connect(database)
+        require(len(db.execute(first).fetchall()) == db.execute("SELECT count(*) FROM allocations WHERE size_bytes >= 9000").fetchone()[0],
+                f"{command}: {first} selects other rows")
+    require(sqlite3.connect(folder / "slim.db").execute("SELECT count(*) FROM group_moves").fetchone() == (0,), "a slim import has moves of blocks")
+
+
+def test():
+    tools = harness.Tools.from_environment()
+    with harness.scratch() as folder:
+        {"all": let_all_pass, "some": some_pass, "said": what_is_said}[sys.argv[1]](tools, Path(folder))
+
+
+if __name__ == "__main__":
+    harness.main(test)
