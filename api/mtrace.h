@@ -387,7 +387,8 @@ static inline bool mtrace_tracker_remove(int handle)
  * Asks mtrace-record what mtrace-query would answer about this process, as of this instant, and writes it to
  * fd: "threads --csv", "by-group --json", "groups --size-min 4KiB", "export --to flamegraph.pl --measure live --at end", "sql 'SELECT …'". The words are split and
  * quoted as by a shell, which puts nothing in; they name no files. Waits for the answer, while other threads go on. 0, or an errno value: ENOTCONN: absent,
- * or recorded without mtrace-record; EINVAL: not understood, why was written to fd. Not from handlers.
+ * or recorded without mtrace-record; EINVAL: not understood, why was written to fd; ERANGE: the rule of --fail-if holds, the answer is
+ * there all the same. "report" writes its page of HTML to fd. Not from handlers.
  */
 static inline int mtrace_report(const char *question, int fd)
 {

@@ -10,6 +10,7 @@
 #include "support/error.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -163,6 +164,21 @@ static int answer(struct query *query, struct error *err)
     return rc;
 }
 
+/* Who may name no file has never heard of this one. */
+static void hide_path(const struct query_options *options, struct error *err)
+{
+    char text[sizeof(err->text)];
+    char name[PATH_MAX + 3];
+    char *found;
+
+    (void)snprintf(name, sizeof(name), "'%s'", options->database_path);
+    while ((found = strstr(err->text, name))) {
+        (void)snprintf(text, sizeof(text), "%.*sthe recording%s", (int)(found - err->text),
+                       err->text, found + strlen(name));
+        memcpy(err->text, text, sizeof(text));
+    }
+}
+
 void queries_interrupt(struct queries *question)
 {
     question->stop.is_wanted = true;
@@ -199,6 +215,8 @@ int queries_ask(struct queries *question, const struct queries_output *output, s
     if (!query->out)
         return error_set(err, ERROR_NOMEM, "no memory for an answer");
     rc = answer(query, err);
+    if (rc != 0 && err && options->is_sealed && options->database_path)
+        hide_path(options, err);
     if (!output->out)
         (void)fclose(query->out);
     return rc;

@@ -339,7 +339,8 @@ int cmd_report_run(struct query *query, struct error *err)
     int64_t n = 0;
     int rc;
 
-    if (!is_page(query->output_name) || query->style.format != RENDER_TABLE)
+    if (!(is_page(query->output_name) || query->options->is_sealed)
+        || query->style.format != RENDER_TABLE)
         return error_set(
             err, ERROR_USAGE,
             "a report is a page of HTML: name the file it becomes, as output=report.html");

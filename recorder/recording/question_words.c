@@ -25,23 +25,32 @@ static const char *copy_part(const char *from, char **to)
     return *from ? from + 1 : NULL;
 }
 
-bool question_words_split(struct question_words *ret, const char *text)
+static const char *unclosed(char quote)
+{
+    return quote == '\\'   ? "nothing comes behind the \\ at its end"
+           : quote == '\'' ? "the quote ' is not closed"
+                           : "the quote \" is not closed";
+}
+
+const char *question_words_split(struct question_words *ret, const char *text)
 {
     char *to = ret->text;
 
     ret->n = 0;
     if (strlen(text) >= sizeof(ret->text))
-        return false;
+        return "it is too long";
     for (text += strspn(text, g_blanks); *text; text += strspn(text, g_blanks)) {
         if (ret->n == QUESTION_WORDS_MOST)
-            return false;
+            return "it has too many words";
         ret->words[ret->n++] = to;
         while (*text && !strchr(g_blanks, *text)) {
+            char first = *text;
+
             text = copy_part(text, &to);
             if (!text)
-                return false;
+                return unclosed(first);
         }
         *to++ = '\0';
     }
-    return true;
+    return NULL;
 }

@@ -8,7 +8,6 @@
 #ifndef MTRACE_RECORDER_QUESTION_WORDS_H
 #define MTRACE_RECORDER_QUESTION_WORDS_H
 
-#include <stdbool.h>
 #include <stddef.h>
 
 enum {
@@ -22,7 +21,7 @@ struct question_words {
     char text[QUESTION_WORDS_BYTES]; /* the words, each with its NUL */
 };
 
-/* False: a quote that is not closed, or too long. */
-bool question_words_split(struct question_words *ret, const char *text);
+/* NULL, or what is wrong with the text. */
+const char *question_words_split(struct question_words *ret, const char *text);
 
 #endif

@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 enum {
+    EXIT_RULE_HOLDS = 3, /* of --fail-if: the answer is whole */
     EXIT_NOT_RUN = 127,
     PART_PAUSE_NS = 2000000, /* longer than the program naps */
     MOST_PARTS_PER_STEP = 16,
@@ -137,18 +138,31 @@ struct question {
     struct question_words split;
     const char *words[QUESTION_WORDS_MOST + 5];
     bool has_symbols;
-    bool is_sql;
+    bool is_of_rows;
 };
 
-static bool parse(struct question *question, const struct answering *answering, const char *text)
+/* Who would answer without rows, but only in part: the others say that they need them. */
+static bool is_of_rows(const char *word)
 {
+    static const char *const commands[] = {"sql", "by-pool", "report"};
+
+    for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
+        if (strcmp(word, commands[i]) == 0)
+            return true;
+    return false;
+}
+
+/* NULL, or what is wrong with it. */
+static const char *parse(struct question *question, const struct answering *answering,
+                         const char *text)
+{
+    const char *wrong = question_words_split(&question->split, text);
     size_t n = 0;
 
-    question->is_sql = false;
-
+    question->is_of_rows = false;
     question->has_symbols = true;
-    if (!question_words_split(&question->split, text) || question->split.n == 0)
-        return false;
+    if (wrong || question->split.n == 0)
+        return wrong ? wrong : "it is empty";
     question->words[n++] = answering->job->programs->query;
     question->words[n++] = "--about";
     question->words[n++] = answering->database;
@@ -157,10 +171,10 @@ static bool parse(struct question *question, const struct answering *answering, 
             question->has_symbols = false;
         else
             question->words[n++] = question->split.words[i];
-        question->is_sql |= strcmp(question->split.words[i], "sql") == 0;
+        question->is_of_rows |= is_of_rows(question->split.words[i]);
     }
     question->words[n] = NULL;
-    return true;
+    return NULL;
 }
 
 static bool empty(int fd, off_t start)
@@ -206,12 +220,13 @@ static bool tidy(int fd, off_t start, const char *database)
     return is_done;
 }
 
-/* Most questions need little of a database. Who needs more says so, but for SQL, which would find nothing. */
+/* Most questions need little of a database. Who needs more says so, but for those that know of nothing that is missing
+ * (is_of_rows). */
 static int answer_parsed(struct answering *answering, const struct question *question)
 {
     int fd = answering->job->fd;
     off_t start = lseek(fd, 0, SEEK_CUR);
-    unsigned extent = question->is_sql ? CUT_ROWS : answering->job->least;
+    unsigned extent = question->is_of_rows ? CUT_ROWS : answering->job->least;
     int status = LEFT_OUT_EXIT;
 
     for (; status == LEFT_OUT_EXIT && extent <= CUT_ROWS; extent++) {
@@ -222,10 +237,10 @@ static int answer_parsed(struct answering *answering, const struct question *que
             return EIO;
         status = run(answering, question->words, fd);
     }
-    if (status != 0)
+    if (status != 0 && status != EXIT_RULE_HOLDS)
         return empty(fd, start) ? EINVAL : EIO;
     (void)tidy(fd, start, answering->database);
-    return 0;
+    return status == 0 ? 0 : ERANGE;
 }
 
 static void copy_complaints(const struct answering *answering)
@@ -242,14 +257,15 @@ static void copy_complaints(const struct answering *answering)
 static int answer(struct answering *answering, const char *text)
 {
     struct question question;
+    const char *wrong = parse(&question, answering, text);
     int code;
 
-    if (!parse(&question, answering, text)) {
-        (void)dprintf(answering->job->fd, "not understood: %s\n", text);
+    if (wrong) {
+        (void)dprintf(answering->job->fd, "not understood, %s: %s\n", wrong, text);
         return EINVAL;
     }
     code = answer_parsed(answering, &question);
-    if (code)
+    if (code && code != ERANGE)
         copy_complaints(answering);
     return code;
 }

@@ -51,8 +51,8 @@ struct reporter_work {
     struct report_folder folder;
 };
 
-/* Starts the process; it exits with 0, or the errno value of what went wrong, and then its complaint is
- * all that was written. Returns an errno value when it was not started. The keeper is started, too. */
+/* Starts the process; it exits with 0, ERANGE when a rule of --fail-if holds and the answer is whole, or the errno value
+ * of what went wrong, and then its complaint is all that was written. Returns an errno value when it was not started. The keeper is started, too. */
 int reporter_start(const struct reporter_job *job, struct keeper_process *keeper,
                    struct reporter_work *work);
 

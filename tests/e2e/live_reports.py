@@ -3,6 +3,7 @@
 """live_reports.py PART: reports that a program asks for while it runs are what its database says about that instant, to the byte.
 
 server   a multithreaded server asks in the midst of its work and at its end, about threads, stacks, groups, tags and flows
+more     answers that need more than totals, that a rule finds fault with, or that say what is wrong with the question
 sealed   questions that would have files opened, or the environment read, that belong to the recorder and not to the program
 bad      questions that cannot be answered: senseless ones, without a recorder, in a fork child, from many threads, of a recorder that is gone
 every    mtrace-record writes reports by itself, by time and by signal
@@ -94,6 +95,22 @@ def bad(tools, place):
     expect("no collector", set(said(run([asking, "senseless"], place)).values()), {"ENOTCONN"})
     outcome = run(["sh", "-c", '"$@" | cat', "sh", tools.record, "-q", "-f", "-o", place / "bad.dat", "--", asking, "left_alone"], place, status=None)
     expect("a recorder that is gone", said(outcome), {"again": "ENOTCONN"})
+
+
+def more(tools, place):
+    outcome = run([tools.record, "-q", "-o", place / "run.dat", "--", tools.workloads / "asking", "more"], place)
+    expect("codes", said(outcome), {"rule": "ERANGE", "no_rule": "0", "page": "0", "pools": "0", "stack": "EINVAL", "quote": "EINVAL", "blank": "EINVAL"})
+    text = {path.name: path.read_text() for path in place.iterdir() if path.suffix in (".csv", ".html", ".txt")}
+    expect("rows for which a rule holds", [row["leaked_blocks"] for row in rows(text["rule.csv"])], [1])
+    expect("rows for which it does not", rows(text["no_rule.csv"]), [])
+    pool = rows(text["pools.csv"])[0]
+    expect("the pool", [pool[column] for column in ("live_bytes", "taken_blocks", "taken_bytes", "held_bytes", "spare_bytes")], [300, 1, 1_000_777, 1_000_777, 1_000_477])
+    page = text["page.html"]
+    if not page.startswith("<!DOCTYPE html>") or not page.endswith("</html>\n") or page.count("<svg") < 3 or "--slim" in page:
+        raise Failure(f"not a whole page: {page[:300]} … {page[-300:]}")
+    expect("no such stack", text["stack.txt"].splitlines()[-1], "mtrace-query: the recording has no stack 99999; mtrace-query groups lists them")
+    expect("an open quote", text["quote.txt"].strip(), "not understood, the quote ' is not closed: leaks 'unclosed")
+    expect("no question", text["blank.txt"].strip(), "not understood, it is empty:")
 
 
 # ---- what the recorder may and the program may not ----
@@ -298,7 +315,7 @@ def ended(tools, place):
     expect("temporary files", sorted(p.name for p in (place / "tmp").iterdir()), [])
 
 
-PARTS = {"server": server, "sealed": sealed, "bad": bad, "every": every, "family": family, "ended": ended}
+PARTS = {"server": server, "more": more, "sealed": sealed, "bad": bad, "every": every, "family": family, "ended": ended}
 
 
 def main():

@@ -296,6 +296,33 @@ static void left_alone(void)
     (void)code;
 }
 
+static int ask_into(const char *path, const char *question)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    int code = mtrace_report(question, fd);
+
+    close(fd);
+    return code;
+}
+
+/* Answers that are more than rows of totals, into files of the folder we are in. */
+static void more_than_totals(void)
+{
+    char *slab = own_malloc(1000);
+    uint32_t pool = mtrace_pool_create("arena");
+
+    mtrace_pool_alloc(pool, slab, 300);
+    mtrace_pool_alloc(pool, slab + 300, 50);
+    mtrace_pool_free(pool, slab + 300);
+    say("rule", ask_into("rule.csv", "leaks --csv --fail-if 'leaked_bytes > 0'"));
+    say("no_rule", ask_into("no_rule.csv", "leaks --csv --fail-if 'leaked_bytes > 1000000000'"));
+    say("page", ask_into("page.html", "report"));
+    say("pools", ask_into("pools.csv", "by-pool --csv"));
+    say("stack", ask_into("stack.txt", "stack 99999"));
+    say("quote", ask_into("quote.txt", "leaks 'unclosed"));
+    say("blank", ask_into("blank.txt", " "));
+}
+
 /* Holds a block until it is told to end; its figures are for reports that others ask for. */
 static void wait_for_end(void)
 {
@@ -314,6 +341,7 @@ int main(int argc, char **argv)
         {"senseless", senseless},       {"together", together}, {"in_handler", in_handler},
         {"unprivileged", unprivileged}, {"in_child", in_child}, {"left_alone", left_alone},
         {"wait", wait_for_end},         {"outlives", outlives}, {"left_behind", left_behind},
+        {"more", more_than_totals},
     };
 
     for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {

@@ -116,8 +116,8 @@ impl Drop for Phase {
 /// `"groups --size-min 4KiB"`. The words are split and quoted as by a shell. Waits for the answer, while other threads go on.
 ///
 /// # Errors
-/// `NotConnected`: absent, or recorded without mtrace-record. `InvalidInput`: not understood; why was written to `to`. Else what
-/// the operating system said.
+/// `NotConnected`: absent, or recorded without mtrace-record. `InvalidInput`: not understood; why was written to `to`. ERANGE: the
+/// rule of `--fail-if` holds; the answer was written all the same. Else what the operating system said.
 pub fn report(question: &str, to: impl AsFd) -> io::Result<()> {
     let code = table::get().map_or(ENOTCONN, |table| {
         let fd = to.as_fd().as_raw_fd();
