@@ -123,10 +123,16 @@ int import_read(struct import *import, uint64_t mark, struct error *err)
     return code;
 }
 
+/* NULL: rows of single blocks are not wanted. */
+static const struct definitions *definitions_for_rows(const struct import *import)
+{
+    return import->options->slim ? NULL : log_set_definitions(import->logs);
+}
+
 static int pass_1(struct import *import, struct error *err)
 {
     progress_begin(import->progress, "reading", "events");
-    struct facts_sink sink = event_rows_sink(import->rows, import->options->slim);
+    struct facts_sink sink = event_rows_sink(import->rows, definitions_for_rows(import));
     int code = import_read(import, UINT64_MAX, err);
 
     if (code == 0 && import->kept)
@@ -334,7 +340,7 @@ static int make_facts(struct import *import, struct error *err)
 
     if (code || import->facts)
         return code;
-    struct facts_sink sink = event_rows_sink(import->rows, import->options->slim);
+    struct facts_sink sink = event_rows_sink(import->rows, definitions_for_rows(import));
     return facts_new(log_set_definitions(import->logs), NULL, &sink, import->options->target,
                      &import->facts, err);
 }

@@ -78,11 +78,10 @@ static int on_born(void *context, uint32_t process, const struct live_block *blo
 static int write_move(const struct facts *facts, const struct live_block *block,
                       const struct pairing_move *move, struct error *err)
 {
-    const struct facts_move told = {
-        .allocation_id = block->allocation_id,
-        .at_ns = move->time_ns,
-        .from_group_id = definitions_group_id(facts->definitions, move->from_group),
-        .group_id = definitions_group_id(facts->definitions, move->group)};
+    const struct facts_move told = {.allocation_id = block->allocation_id,
+                                    .at_ns = move->time_ns,
+                                    .from_group = move->from_group,
+                                    .group = move->group};
 
     return facts->sink.move ? facts->sink.move(facts->sink.context, &told, err) : 0;
 }

@@ -17,10 +17,11 @@
 /* FAILURE, MALLOPT and MARKER. */
 typedef int facts_event_fn(void *context, const struct event *event, struct error *err);
 
-/* A block that is charged to another group from now on; ids. */
+/* A block that is charged to another group from now on. Which id a group has may only be known at the end of the log
+ * (definitions_group_id). */
 struct facts_move {
     uint64_t allocation_id, at_ns;
-    uint32_t from_group_id, group_id;
+    uint32_t from_group, group;
 };
 
 typedef int facts_move_fn(void *context, const struct facts_move *move, struct error *err);

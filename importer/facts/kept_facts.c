@@ -73,7 +73,7 @@ static int tell(struct kept_facts *kept, struct kept *item, struct error *err)
         item->mapping.unmap_thread = ids->threads[item->mapping.unmap_thread];
         item->mapping.unmap_node = ids->backtraces[item->mapping.unmap_node];
         return kept->sink.mapping(kept->sink.context, &item->mapping, err);
-    case KEPT_MOVE: /* its ids are those of groups and of blocks, which stay */
+    case KEPT_MOVE: /* blocks and groups keep their numbers */
         return kept->sink.move ? kept->sink.move(kept->sink.context, &item->move, err) : 0;
     default:
         return kept->sink.memory(kept->sink.context, &item->memory, err);

@@ -2,6 +2,7 @@
 #include "importer/tables/event_rows.h"
 
 #include "common/log_format.h"
+#include "importer/model/definitions.h"
 #include "importer/tables/bulk_insert.h"
 #include "importer/tables/database.h"
 
@@ -18,6 +19,7 @@ struct event_rows {
     sqlite3_stmt *move;
     struct bulk_insert *snapshot_stacks;
     uint64_t n_moves;
+    const struct definitions *definitions; /* for groups; NULL: moves are not written */
 };
 
 static void stack_column(const void *row, int column, sqlite3_context *context)
@@ -187,15 +189,18 @@ static int write_move(void *context, const struct facts_move *move, struct error
     struct event_rows *rows = context;
 
     return database_insert(rows->move, err, "uuuuu", move->allocation_id, ++rows->n_moves,
-                           move->at_ns, (uint64_t)move->from_group_id, (uint64_t)move->group_id);
+                           move->at_ns,
+                           (uint64_t)definitions_group_id(rows->definitions, move->from_group),
+                           (uint64_t)definitions_group_id(rows->definitions, move->group));
 }
 
-struct facts_sink event_rows_sink(struct event_rows *rows, bool is_slim)
+struct facts_sink event_rows_sink(struct event_rows *rows, const struct definitions *definitions)
 {
+    rows->definitions = definitions;
     return (struct facts_sink){.context = rows,
                                .event = write_event,
                                .mapping = write_mapping,
                                .memory = write_sample,
                                .snapshot = write_snapshot,
-                               .move = is_slim ? NULL : write_move};
+                               .move = definitions ? write_move : NULL};
 }

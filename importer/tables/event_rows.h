@@ -16,8 +16,8 @@
 #include "support/error.h"
 
 #include <sqlite3.h>
-#include <stdbool.h>
 
+struct definitions;
 struct event_rows;
 
 int event_rows_new(sqlite3 *db, struct event_rows **ret, struct error *err);
@@ -25,7 +25,8 @@ int event_rows_new(sqlite3 *db, struct event_rows **ret, struct error *err);
 /* NULL is fine. */
 void event_rows_free(struct event_rows *rows);
 
-/* Valid as long as the rows. is_slim: without what says something of single blocks. */
-struct facts_sink event_rows_sink(struct event_rows *rows, bool is_slim);
+/* Valid as long as the rows and the definitions, which are those of the whole log, or NULL: without what says something of single
+ * blocks. */
+struct facts_sink event_rows_sink(struct event_rows *rows, const struct definitions *definitions);
 
 #endif

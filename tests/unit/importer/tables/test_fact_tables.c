@@ -84,7 +84,7 @@ static struct fixture *fixture_with_pools(const char *end_kind, size_t n_pools)
                      0);
     assert_int_equal(
         event_rows_new(database_sqlite(fixture->database), &fixture->rows, &fixture->err), 0);
-    struct facts_sink sink = event_rows_sink(fixture->rows, false);
+    struct facts_sink sink = event_rows_sink(fixture->rows, &fixture->definitions);
     assert_int_equal(facts_new(&fixture->definitions, NULL, &sink, fixture->target, &fixture->facts,
                                &fixture->err),
                      0);
