@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""heaps.py figures|inherited|freed|instants|split SHAPE: what we say of heaps beside malloc's own figures, and beside what happens.
+"""heaps.py figures|extents|inherited|freed|instants|split SHAPE: what we say of heaps beside malloc's own figures, and beside what happens.
 
 figures   heap_figures asks mallinfo2 and malloc_info at an instant; our parts of that instant agree within 1 %
+extents   the rows of heaps are the heaps of /proc/self/maps, from the first byte to the last; those of arenas have malloc_info's sizes
 inherited in a fork child nothing is called free that malloc says is in use; what is its own agrees as above
 freed     pinned_pages frees the blocks of sites and trims: the heap shrinks by what pinning promised, within 5 %
 split     of the highest memory sample the heap has what the kernel says is resident of it, within 2 %, also when most of it is free
@@ -21,6 +22,7 @@ import harness  # noqa: E402
 from harness import Failure  # noqa: E402
 
 PAGE = 4096
+HEAP_BYTES = 64 << 20
 # How long a workload gives the recorder to look: on a machine that others use, some looks come late.
 WAITS_MS = (2000, 10000, 40000)
 
@@ -38,6 +40,8 @@ class Run:
             raise Failure(f"{argv} ended with {outcome.status}: {outcome.stderr.decode(errors='replace')}")
         lines = [line.split() for line in outcome.stdout.decode().splitlines()]
         self.figures = {line[1]: int(line[2]) for line in lines if line and line[0] == "figure"}
+        self.maps = [(int(line[1]), int(line[2]), line[3], line[4] if len(line) > 4 else "") for line in lines if line and line[0] == "map"]
+        self.arenas = [int(line[2]) for line in lines if line and line[0] == "arena"]
         self.db = harness.import_log(tools, log, self.path)
         if self.db.value("SELECT sum(events_dropped) FROM processes"):
             raise Failure("events were dropped")
@@ -90,6 +94,29 @@ def figures(run):
     near("blocks with a mapping of their own", malloc["hblks"], mapped[0], 0)
     near("their bytes", malloc["hblkhd"], mapped[1], 0)
     near("pieces of arenas", malloc["subheaps"], sum(row["kind"] == "arena" for row in heaps), 0)
+
+
+def mapped_heaps(maps):
+    """glibc takes 64 MiB for a heap of an arena, at a multiple of that, of which the front can be written: what stands before another mapping may be part of it."""
+    heaps = [("brk", start, end) for start, end, _, path in maps if path == "[heap]"]
+    for before, reserved in zip(maps, maps[1:]):
+        start = reserved[0] // HEAP_BYTES * HEAP_BYTES
+        if (before[1] == reserved[0] and before[2] == "rw-p" and reserved[2] == "---p" and not before[3] and not reserved[3]
+                and before[0] <= start < reserved[0] and reserved[1] >= start + HEAP_BYTES):
+            heaps.append(("arena", start, reserved[0]))
+    return sorted(heaps)
+
+
+def extents(run):
+    at = int(run.at()[:-2])
+    found = sorted(run.db.rows("SELECT kind, start_address, (SELECT e.end_address FROM heap_extents e WHERE e.heap_id = h.heap_id AND e.at_ns <= :at"
+                               " ORDER BY e.at_ns DESC LIMIT 1) FROM heaps h", at=at))
+    wanted = mapped_heaps(run.maps)
+    if found != wanted or len(run.arenas) < 3:
+        raise Failure(f"heaps (kind, start, end)\n  found  {found}\n  wanted {wanted}\n  of arenas {run.arenas}")
+    if sorted(end - start for _, start, end in found) != sorted(run.arenas):
+        raise Failure(f"malloc_info has {run.arenas}, our rows {found}")
+    print(f"{len(found)} heaps agree")
 
 
 def inherited(run):
@@ -182,6 +209,7 @@ def split(run):
 
 
 CASES = {"figures": lambda place, shape: patiently(figures, place, "heap_figures", shape),
+         "extents": lambda place, shape: patiently(extents, place, "heap_figures", shape),
          "inherited": lambda place, shape: patiently(inherited, place, "heap_figures", shape, options=["--follow-children"]),
          "freed": freed, "instants": instants, "split": lambda place, workload: patiently(split, place, workload)}
 

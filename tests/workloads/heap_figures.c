@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * heap_figures SHAPE [MS]: makes a heap of a shape, waits for MS milliseconds, says what malloc says of it
- * (mallinfo2, malloc_info), waits again, and frees what it can. Lines: "figure NAME VALUE".
+ * (mallinfo2, malloc_info), waits again, and frees what it can. Lines: "figure NAME VALUE", "map START END PERMISSIONS PATH" of
+ * /proc/self/maps, "arena NUMBER BYTES" of malloc_info.
  *
  * small    many small blocks, every third freed
  * mmapped  large blocks with mappings of their own
@@ -11,6 +12,7 @@
  */
 #include "tests/workloads/workload.h"
 
+#include <fcntl.h>
 #include <inttypes.h>
 #include <malloc.h>
 #include <pthread.h>
@@ -52,6 +54,22 @@ static void say(const char *name, uint64_t value)
     (void)write(STDOUT_FILENO, line, (size_t)n);
 }
 
+/* Of each arena the bytes that it has of the system. What follows the last one is the sum. */
+static void say_arenas(const char *text)
+{
+    static const char number[] = "<heap nr=\"";
+    static const char bytes[] = "<system type=\"current\" size=\"";
+
+    for (const char *at = text; (at = strstr(at, number)); at++) {
+        const char *size = strstr(at, bytes);
+        char line[128];
+        int n = snprintf(line, sizeof line, "arena %lu %lu\n",
+                         strtoul(at + sizeof number - 1, NULL, 10),
+                         size ? strtoul(size + sizeof bytes - 1, NULL, 10) : 0);
+        (void)write(STDOUT_FILENO, line, (size_t)n);
+    }
+}
+
 /* Over all arenas, "subheaps" of malloc_info: the pieces of 64 MiB that arenas consist of. */
 static void say_subheaps(void)
 {
@@ -65,6 +83,28 @@ static void say_subheaps(void)
     for (const char *at = text; (at = strstr(at, mark)); at += sizeof mark)
         n += strtoull(at + sizeof mark - 1, NULL, 10);
     say("subheaps", n);
+    say_arenas(text);
+}
+
+/* Nothing is allocated for it. */
+static void say_maps(void)
+{
+    static char text[1 << 18];
+    int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+    size_t n_bytes = 0;
+    ssize_t n;
+
+    while ((n = read(fd, text + n_bytes, sizeof text - 1 - n_bytes)) > 0)
+        n_bytes += (size_t)n;
+    close(fd);
+    for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n")) {
+        char out[512], permissions[8], path[256] = "";
+        unsigned long start, end;
+        if (sscanf(line, "%lx-%lx %7s %*s %*s %*s %255s", &start, &end, permissions, path) < 3)
+            continue;
+        int n_out = snprintf(out, sizeof out, "map %lu %lu %s %s\n", start, end, permissions, path);
+        (void)write(STDOUT_FILENO, out, (size_t)n_out);
+    }
 }
 
 static void say_all(void)
@@ -75,6 +115,7 @@ static void say_all(void)
     say_subheaps();
     usleep(wait_us); /* until the recorder has looked how far the heaps reach */
     info = mallinfo2();
+    say_maps();
     clock_gettime(CLOCK_REALTIME, &now);
     usleep(wait_us / 10);
     say("at_unix_ns", (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec);
