@@ -118,7 +118,7 @@ struct mtrace_api {
     uint32_t (*group_of)(const void *block);
     int (*tracker_add)(void (*callback)(const struct mtrace_event *event, void *user), void *user,
                        unsigned kinds);
-    bool (*tracker_remove)(int handle);
+    int (*tracker_remove)(int handle, bool waits); /* 0, ENOENT; EBUSY: other threads run it */
     int (*report)(const char *question, int fd);
 };
 
@@ -373,12 +373,13 @@ static inline int mtrace_tracker_add(void (*callback)(const struct mtrace_event 
 
 /* When it returns no thread runs the callback, and none will: `user` may go. So it waits for those who do, and
  * the caller holds no lock that the callback takes. Not so from inside of any callback: there it never
- * waits, and is to be called once more from outside by who must know. False: absent, or no such tracker
- * (any more). Not in handlers of signals. */
+ * waits, and false says that another thread may run it still: to be called once more, from outside, before `user`
+ * goes; true, that none but the caller does. Else false: absent, or no such tracker (any more). Not in
+ * handlers of signals. */
 static inline bool mtrace_tracker_remove(int handle)
 {
     const struct mtrace_api *api = mtrace_found_;
-    return __builtin_expect(api != NULL, 0) ? api->tracker_remove(handle) : false;
+    return __builtin_expect(api != NULL, 0) ? api->tracker_remove(handle, true) == 0 : false;
 }
 
 /* ---- live reports ---- */

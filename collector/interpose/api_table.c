@@ -141,14 +141,17 @@ static int tracker_add(trackers_callback *callback, void *user, unsigned kinds)
     return is_present() ? trackers_add(callback, user, kinds) : 0;
 }
 
-static bool tracker_remove(int handle)
+/* Also where nothing is recorded any more: another thread may still be inside. */
+static int tracker_remove(int handle, bool waits)
 {
     const struct unwind_origin origin = RECORD_ORIGIN();
-    bool is_there = is_present() && trackers_remove(handle, &origin);
+    int code;
 
-    if (!is_there)
+    (void)lifecycle_is_ready(); /* a fork child learns by it what it is */
+    code = trackers_remove(handle, waits, &origin);
+    if (code == ENOENT)
         groups_count_bad_handle();
-    return is_there;
+    return code;
 }
 
 static int report(const char *question, int fd)

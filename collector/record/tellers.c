@@ -116,9 +116,14 @@ void tellers_leave(struct teller *teller)
 /* ---- showing -----------------------------------------------------------------------------------
  */
 
+uintptr_t tellers_return_at(uintptr_t frame)
+{
+    return frame + ARCH_FRAME_BYTES + (uintptr_t)ARCH_RA_AT_CFA;
+}
+
 void tellers_show(struct teller *teller, uint32_t what, uintptr_t frame)
 {
-    const uintptr_t at = frame + ARCH_FRAME_BYTES + (uintptr_t)ARCH_RA_AT_CFA;
+    const uintptr_t at = tellers_return_at(frame);
 
     atomic_store_explicit(&teller->return_at, at, memory_order_release);
     atomic_store_explicit(&teller->return_to, *(const uintptr_t *)at, memory_order_release);
@@ -130,13 +135,19 @@ void tellers_show_nothing(struct teller *teller)
     atomic_store_explicit(&teller->shown, 0, memory_order_release);
 }
 
-/* TE-2. Who cannot be asked about is there. */
-static bool is_past(const struct teller *teller, uintptr_t return_at, uintptr_t return_to)
+/* What cannot be asked about is as it was. */
+bool tellers_is_overwritten(uintptr_t return_at, uintptr_t return_to)
 {
     uintptr_t now = return_to;
     long n_bytes = sys_copy_own(&now, return_at, sizeof(now));
 
-    return n_bytes == -EFAULT || now != return_to
+    return n_bytes == -EFAULT || now != return_to;
+}
+
+/* TE-2. Who cannot be asked about is there. */
+static bool is_past(const struct teller *teller, uintptr_t return_at, uintptr_t return_to)
+{
+    return tellers_is_overwritten(return_at, return_to)
            || is_thread_gone(atomic_load_explicit(&teller->tid, memory_order_relaxed));
 }
 
@@ -153,11 +164,13 @@ static bool is_in(const struct teller *teller, uint32_t what)
     return atomic_load(&teller->shown) == shown && !is_past(teller, return_at, return_to);
 }
 
-bool tellers_anyone_in(uint32_t what)
+bool tellers_anyone_in(uint32_t what, const struct teller *own)
 {
-    for (uint32_t at = count_places(); at-- > 0;)
-        if (is_in(place_at(at), what))
+    for (uint32_t at = count_places(); at-- > 0;) {
+        const struct teller *place = place_at(at);
+        if (place != own && is_in(place, what))
             return true;
+    }
     return false;
 }
 

@@ -33,8 +33,12 @@ void tellers_leave(struct teller *teller);
 void tellers_show(struct teller *teller, uint32_t what, uintptr_t frame);
 void tellers_show_nothing(struct teller *teller);
 
-/* A thread shows it. To be asked after a change that keeps others from entering it. */
-MTRACE_NODISCARD bool tellers_anyone_in(uint32_t what);
+/* A thread, but that of `own` (or NULL), shows it. To be asked after a change that keeps others from entering it. */
+MTRACE_NODISCARD bool tellers_anyone_in(uint32_t what, const struct teller *own);
+
+/* Where on the stack the function of that frame finds what it returns to; and TE-2 for such a place. */
+uintptr_t tellers_return_at(uintptr_t frame);
+MTRACE_NODISCARD bool tellers_is_overwritten(uintptr_t return_at, uintptr_t return_to);
 
 /* In a fork child, where the other threads are not; own: of the calling one, or NULL. */
 void tellers_forget(struct teller *own);

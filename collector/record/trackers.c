@@ -36,7 +36,8 @@ static _Atomic uint64_t g_n_untold;
 
 /* What this thread is telling, TK-1. */
 static _Thread_local struct {
-    uintptr_t frame; /* 0: nothing */
+    uintptr_t frame;     /* 0: nothing */
+    uintptr_t return_to; /* of that frame, TK-4; stored before it */
     struct teller *teller;
 } g_telling __attribute__((tls_model("initial-exec")));
 
@@ -83,7 +84,8 @@ static unsigned who_asks(enum mtrace_event_kind kind)
 static bool is_free(int handle)
 {
     return handle == 0
-           || (handle < 0 && handle != BEING_CHANGED && !tellers_anyone_in((uint32_t)-handle));
+           || (handle < 0 && handle != BEING_CHANGED
+               && !tellers_anyone_in((uint32_t)-handle, NULL));
 }
 
 int trackers_add(trackers_callback *callback, void *user, unsigned kinds)
@@ -109,25 +111,29 @@ int trackers_add(trackers_callback *callback, void *user, unsigned kinds)
     return 0;
 }
 
-/* Who is told by two that it is to go, goes by the first; both wait. */
-bool trackers_remove(int handle, const struct unwind_origin *origin)
+/* Who is told by two that it is to go, goes by the first; both wait. From inside, the caller itself may run it:
+ * the place stays its own. */
+int trackers_remove(int handle, bool waits, const struct unwind_origin *origin)
 {
     struct slot *slot = handle > 0 ? slot_of(handle) : NULL;
     int expected = handle;
-    bool is_first;
+    bool is_inside;
 
-    if (!slot)
-        return false;
-    is_first = atomic_compare_exchange_strong(&slot->handle, &expected, -handle);
-    if (!is_first && expected != -handle)
-        return false;
+    if (!slot
+        || (!atomic_compare_exchange_strong(&slot->handle, &expected, -handle)
+            && expected != -handle))
+        return ENOENT;
     sum_up();
-    if (trackers_is_telling(origin))
-        return is_first;
-    while (tellers_anyone_in((uint32_t)handle))
+    is_inside = trackers_is_telling(origin);
+    while (tellers_anyone_in((uint32_t)handle, is_inside ? g_telling.teller : NULL)) {
+        if (is_inside || !waits)
+            return EBUSY;
         sys_nap(NAP_NS);
+    }
     expected = -handle;
-    return atomic_compare_exchange_strong(&slot->handle, &expected, 0) || is_first;
+    if (!is_inside)
+        atomic_compare_exchange_strong(&slot->handle, &expected, 0);
+    return 0;
 }
 
 /* ---- telling -----------------------------------------------------------------------------------
@@ -176,12 +182,18 @@ static void tell_all(const struct mtrace_event *event, unsigned who)
     }
 }
 
-/* TK-4 */
+/* TK-4. The kernel is asked only where stacks cannot be compared. */
+static bool is_left(const struct unwind_origin *origin)
+{
+    if (thread_is_on_own_stack(&g_thread, g_telling.frame)
+        && thread_is_on_own_stack(&g_thread, origin->cfa) && !sys_is_on_signal_stack())
+        return origin->cfa > g_telling.frame;
+    return tellers_is_overwritten(tellers_return_at(g_telling.frame), g_telling.return_to);
+}
+
 bool trackers_is_telling(const struct unwind_origin *origin)
 {
-    if (g_telling.frame != 0 && origin->cfa > g_telling.frame
-        && thread_is_on_own_stack(&g_thread, g_telling.frame)
-        && thread_is_on_own_stack(&g_thread, origin->cfa) && !sys_is_on_signal_stack())
+    if (g_telling.frame != 0 && is_left(origin))
         abandon();
     return g_telling.frame != 0;
 }
@@ -201,6 +213,7 @@ static void count_untold(void)
 
 static MTRACE_NOINLINE void tell(struct mtrace_event *event)
 {
+    const uintptr_t frame = (uintptr_t)__builtin_frame_address(0);
     const unsigned who = who_asks(event->kind);
     int error = errno;
 
@@ -212,7 +225,9 @@ static MTRACE_NOINLINE void tell(struct mtrace_event *event)
     }
     event->thread_id = g_thread.index;
     event->time_ns = now_ns();
-    g_telling.frame = (uintptr_t)__builtin_frame_address(0);
+    g_telling.return_to = *(const uintptr_t *)tellers_return_at(frame);
+    atomic_signal_fence(memory_order_seq_cst);
+    g_telling.frame = frame;
     atomic_signal_fence(memory_order_seq_cst);
     tell_all(event, who);
     abandon();

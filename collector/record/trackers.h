@@ -13,10 +13,11 @@
  *   TK-2 The end of a block is told if and only if its beginning was, or it is counted.
  *   TK-3 trackers_remove returns when no thread runs the function, and none will: who tells shows it
  *        before it looks whether the place still has its function (tellers.h). From inside of any function
- *        it never waits, as what it waited for might wait for the caller: the place stays taken as long as
- *        somebody runs the function, and who removes it once more, from outside, waits.
+ *        it never waits, as what it waited for might wait for the caller, but says whether another thread
+ *        still runs it: the place stays taken as long as somebody does, and who removes it once more, from outside, waits.
  *   TK-4 A function that is left by longjmp counts as returned at the next event of its thread further out on
- *        its stack, or when what was on the stack is overwritten; by the end of its thread, then.
+ *        its stack; on another stack than its own, when what our frame there returns to is overwritten; by the end
+ *        of its thread, then.
  * Threads: any, without locks; remove waits. Signals: safe, but remove. Failure: counted.
  */
 #ifndef MTRACE_COLLECTOR_TRACKERS_H
@@ -34,8 +35,9 @@ typedef void trackers_callback(const struct mtrace_event *event, void *user);
 /* The handle, or 0: there are N_SLOTS already, or no memory for known blocks. */
 int trackers_add(trackers_callback *callback, void *user, unsigned kinds);
 
-/* Of a call by the program from there. False: there is no such tracker. */
-bool trackers_remove(int handle, const struct unwind_origin *origin);
+/* Of a call by the program from there. 0: no other thread runs the function, and none will. EBUSY: one still does, and
+ * the caller is inside of a function, or does not want to wait. ENOENT: there is no such tracker (any more). */
+int trackers_remove(int handle, bool waits, const struct unwind_origin *origin);
 
 /* Asked before an event is written, of a call by the program from there; see above. */
 bool trackers_is_telling(const struct unwind_origin *origin);

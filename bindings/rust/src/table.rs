@@ -83,7 +83,7 @@ pub(crate) struct Table {
     pub group_of: unsafe extern "C" fn(*const c_void) -> u32,
     pub tracker_add:
         unsafe extern "C" fn(unsafe extern "C" fn(*const Event, *mut c_void), *mut c_void, c_uint) -> c_int,
-    pub tracker_remove: unsafe extern "C" fn(c_int) -> bool,
+    pub tracker_remove: unsafe extern "C" fn(c_int, bool) -> c_int,
     pub report: unsafe extern "C" fn(*const c_char, c_int) -> c_int,
 }
 

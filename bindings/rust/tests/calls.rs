@@ -4,9 +4,15 @@
 
 use mtrace::{Context, Counters, EventKind, Group, Phase, Pool, Tracker};
 use std::fs::File;
+use std::hint::black_box;
 use std::io::ErrorKind;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::process::abort;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
+use std::thread::{spawn, yield_now};
+
+const ALIVE: u64 = 0xa11fe;
+const ROUNDS: usize = 30_000;
 
 #[test]
 fn calls_without_a_collector() {
@@ -61,7 +67,83 @@ fn trackers_that_panic_and_end_themselves() {
         drop(vec![0u8; 777_777]);
     }
     assert_eq!(calls.load(Ordering::Relaxed), usize::from(mtrace::is_present()));
-    assert_eq!(Arc::strong_count(&calls), 1); // the function is gone
+    wait_until_gone(&calls);
+}
+
+/// What a function held that ended its own tracker goes with a later tracker, once no other thread is in it.
+fn wait_until_gone<T>(held: &Arc<T>) {
+    for _ in 0..100_000 {
+        if Arc::strong_count(held) == 1 {
+            return;
+        }
+        drop(Tracker::new(EventKind::FREE, |_| ()));
+        yield_now();
+    }
+    panic!("the function is still there");
+}
+
+/// Shows a call after its end.
+struct Alive(AtomicU64);
+
+impl Drop for Alive {
+    fn drop(&mut self) {
+        self.0.store(0, Ordering::SeqCst);
+    }
+}
+
+fn allocate_until(is_over: &AtomicBool) {
+    while !is_over.load(Ordering::Relaxed) {
+        for size in 1..50 {
+            black_box(vec![0u8; size]);
+        }
+    }
+}
+
+/// It drops its tracker in the first call that finds it; the others are in their calls meanwhile, or about to be.
+fn end_inside() -> Arc<AtomicBool> {
+    let own = Arc::new(Mutex::new(None));
+    let ended = Arc::new(AtomicBool::new(false));
+    let (of_function, says, alive) = (own.clone(), ended.clone(), Alive(AtomicU64::new(ALIVE)));
+
+    let tracker = Tracker::new(EventKind::ALL, move |_| {
+        if alive.0.load(Ordering::SeqCst) != ALIVE {
+            abort();
+        }
+        if let Some(tracker) = of_function.try_lock().ok().and_then(|mut own| own.take()) {
+            drop(tracker);
+            says.store(true, Ordering::SeqCst);
+        }
+    });
+    if tracker.is_none() {
+        return Arc::new(AtomicBool::new(true)); // 16 of them are not gone yet
+    }
+    *own.lock().unwrap() = tracker;
+    while !ended.load(Ordering::SeqCst) {
+        black_box(vec![1u8; 3]);
+    }
+    ended
+}
+
+#[test]
+fn trackers_that_end_while_other_threads_call_them() {
+    if !mtrace::is_present() {
+        return;
+    }
+    let is_over = Arc::new(AtomicBool::new(false));
+    let threads: Vec<_> = (0..6)
+        .map(|_| {
+            let is_over = is_over.clone();
+            spawn(move || allocate_until(&is_over))
+        })
+        .collect();
+    let last: Vec<_> = (0..ROUNDS).map(|_| end_inside()).collect();
+    is_over.store(true, Ordering::Relaxed);
+    for thread in threads {
+        thread.join().unwrap();
+    }
+    for held in &last {
+        wait_until_gone(held);
+    }
 }
 
 #[test]

@@ -34,18 +34,18 @@ static void any_number_of_threads_are_inside(void **state)
         tellers_show(g_places[i], i + 1, frame);
     }
     for (uint32_t i = 0; i < MANY; i += 97)
-        assert_true(tellers_anyone_in(i + 1));
-    assert_false(tellers_anyone_in(MANY + 1));
+        assert_true(tellers_anyone_in(i + 1, NULL));
+    assert_false(tellers_anyone_in(MANY + 1, NULL));
     for (uint32_t i = 0; i < MANY; i++)
         tellers_leave(g_places[i]);
     for (uint32_t i = 0; i < MANY; i += 97)
-        assert_false(tellers_anyone_in(i + 1));
+        assert_false(tellers_anyone_in(i + 1, NULL));
 }
 
 __attribute__((noinline)) static void show_and_return(struct teller *teller)
 {
     tellers_show(teller, WHAT, (uintptr_t)__builtin_frame_address(0));
-    assert_true(tellers_anyone_in(WHAT));
+    assert_true(tellers_anyone_in(WHAT, NULL));
 }
 
 __attribute__((noinline)) static void overwrite_stack(void)
@@ -65,7 +65,7 @@ static void who_left_by_a_jump_is_not_inside(void **state)
     (void)state;
     show_and_return(teller);
     overwrite_stack();
-    assert_false(tellers_anyone_in(WHAT));
+    assert_false(tellers_anyone_in(WHAT, NULL));
     tellers_leave(teller);
 }
 
@@ -83,9 +83,9 @@ static void who_ended_is_not_inside_and_leaves_its_place(void **state)
     (void)state;
     assert_int_equal(pthread_create(&thread, NULL, end_inside, NULL), 0);
     assert_int_equal(pthread_join(thread, NULL), 0);
-    for (unsigned i = 0; i < 1000 && tellers_anyone_in(WHAT); i++)
+    for (unsigned i = 0; i < 1000 && tellers_anyone_in(WHAT, NULL); i++)
         sys_nap(1000000);
-    assert_false(tellers_anyone_in(WHAT));
+    assert_false(tellers_anyone_in(WHAT, NULL));
 }
 
 static void a_child_knows_only_itself(void **state)
@@ -102,7 +102,7 @@ static void a_child_knows_only_itself(void **state)
     child = fork();
     if (child == 0) {
         tellers_forget(own);
-        _exit(tellers_anyone_in(WHAT) && !tellers_anyone_in(WHAT + 1) ? 0 : 1);
+        _exit(tellers_anyone_in(WHAT, NULL) && !tellers_anyone_in(WHAT + 1, NULL) ? 0 : 1);
     }
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_int_equal(status, 0);

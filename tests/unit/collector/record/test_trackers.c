@@ -7,6 +7,7 @@
 #include "collector/record/trackers.h"
 #include "tests/unit/collector/log_fixture.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -63,7 +64,7 @@ static bool remove_outside(int handle)
 {
     const struct unwind_origin origin = {.cfa = (uintptr_t)__builtin_frame_address(0)};
 
-    return trackers_remove(handle, &origin);
+    return trackers_remove(handle, true, &origin) == 0;
 }
 
 /* ---- jumps -------------------------------------------------------------------------------------
@@ -139,12 +140,55 @@ static void a_jump_leaves_nothing_to_wait_for(void **state)
     assert_true(remove_outside(handle));
 }
 
+static void leave(const struct mtrace_event *event, void *user)
+{
+    const struct unwind_origin origin = {.cfa = (uintptr_t)__builtin_frame_address(0)};
+
+    (void)event;
+    assert_true(trackers_is_telling(&origin));
+    siglongjmp(*(sigjmp_buf *)user, 1);
+}
+
+static MTRACE_NOINLINE void use_stack(void)
+{
+    volatile char room[16384];
+
+    for (size_t i = 0; i < sizeof(room); i++)
+        room[i] = 0x5a;
+}
+
+static void *leave_once(void *unused)
+{
+    const struct unwind_origin origin = {.cfa = (uintptr_t)__builtin_frame_address(0)};
+    sigjmp_buf back;
+    int handle;
+
+    (void)unused;
+    thread_set_stack(4096, 8192); /* we are on another, as a coroutine is */
+    handle = trackers_add(leave, &back, MTRACE_EVENT_ALLOC);
+    if (sigsetjmp(back, 0) == 0)
+        tell(MTRACE_EVENT_ALLOC, 16384);
+    use_stack();
+    assert_false(trackers_is_telling(&origin));
+    assert_true(remove_outside(handle));
+    return NULL;
+}
+
+static void a_jump_on_another_stack_is_seen_by_what_is_overwritten(void **state)
+{
+    pthread_t thread;
+
+    (void)state;
+    assert_int_equal(pthread_create(&thread, NULL, leave_once, NULL), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+}
+
 /* ---- removal in a callback ---------------------------------------------------------------------
  */
 
 static pthread_barrier_t g_both_inside;
 static int g_handles[2];
-static bool g_is_removed[2];
+static int g_codes[2];
 
 /* user: of whose handle. */
 static void remove_other(const struct mtrace_event *event, void *user)
@@ -154,7 +198,8 @@ static void remove_other(const struct mtrace_event *event, void *user)
 
     (void)event;
     pthread_barrier_wait(&g_both_inside);
-    g_is_removed[other] = trackers_remove(g_handles[other], &origin);
+    g_codes[other] = trackers_remove(g_handles[other], true, &origin);
+    pthread_barrier_wait(&g_both_inside);
 }
 
 static void *tell_one(void *kind)
@@ -177,7 +222,7 @@ static void two_callbacks_remove_each_other(void **state)
     for (unsigned i = 0; i < 2; i++)
         assert_int_equal(pthread_join(threads[i], NULL), 0);
     for (unsigned i = 0; i < 2; i++) {
-        assert_true(g_is_removed[i]);
+        assert_int_equal(g_codes[i], EBUSY);
         assert_true(remove_outside(g_handles[i])); /* now nobody runs it */
         assert_false(remove_outside(g_handles[i]));
     }
@@ -191,8 +236,8 @@ static void remove_itself_and_fill(const struct mtrace_event *event, void *user)
     const struct unwind_origin origin = {.cfa = (uintptr_t)__builtin_frame_address(0)};
 
     (void)event;
-    assert_true(trackers_remove(*(int *)user, &origin));
-    assert_false(trackers_remove(*(int *)user, &origin));
+    for (unsigned i = 0; i < 2; i++) /* no other thread runs it */
+        assert_int_equal(trackers_remove(*(int *)user, true, &origin), 0);
     while (g_n_added_inside < MOST_TRACKERS && trackers_add(hear_nothing, NULL, MTRACE_EVENT_ALLOC))
         g_n_added_inside++;
 }
@@ -299,6 +344,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_jump_leaves_nothing_to_wait_for),
+        cmocka_unit_test(a_jump_on_another_stack_is_seen_by_what_is_overwritten),
         cmocka_unit_test(two_callbacks_remove_each_other),
         cmocka_unit_test(a_callback_keeps_its_place_until_it_returns),
         cmocka_unit_test(a_child_does_not_wait_for_threads_of_its_parent),
