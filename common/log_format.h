@@ -201,6 +201,8 @@ enum {
 
 struct log_question {
     _Atomic uint32_t asker; /* tid of the thread whose turn it is; 0: nobody's */
+    _Atomic uint32_t n_tickets,
+        n_admitted; /* in order of asking: given out, up to which had theirs */
     _Atomic uint32_t n_asked, n_answered, n_read;
     _Atomic uint32_t
         beat; /* changes while the recorder looks here: its pid may be another's, or a zombie's */

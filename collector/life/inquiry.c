@@ -23,6 +23,7 @@ enum {
     MOST_STILL_LOOKS_OF_NOBODY = 10, /* its pid is nobody's, which may mean another pid namespace */
     MOST_NAPS_IDLE = 3000,           /* unfinished_wait takes a second at most */
     MOST_NAPS_FOR_RECORDER = 10000,
+    MOST_NAPS_FOR_EARLIER = 50, /* who came before may be gone, or have left by longjmp */
 };
 
 static struct log_question *question_of(struct log_file *log)
@@ -93,25 +94,61 @@ static bool is_its_holders_turn(const struct log_question *question)
            == atomic_load_explicit(&question->n_answered, memory_order_relaxed);
 }
 
-/* IQ-1, IQ-3 */
+/* IQ-6: of who waits, not of who has the turn. */
+struct place {
+    uint32_t ticket;
+    unsigned naps_free; /* of a turn that was nobody's all the time */
+};
+
+static bool is_first(const struct log_question *question, const struct place *place)
+{
+    uint32_t n_admitted = atomic_load_explicit(&question->n_admitted, memory_order_relaxed);
+
+    return (int32_t)(place->ticket - n_admitted) <= 0 || place->naps_free > MOST_NAPS_FOR_EARLIER;
+}
+
+/* Who was passed over is first then. */
+static void admit(struct log_question *question, const struct place *place)
+{
+    uint32_t n_admitted = atomic_load_explicit(&question->n_admitted, memory_order_relaxed);
+
+    if ((int32_t)(place->ticket + 1 - n_admitted) > 0)
+        atomic_store_explicit(&question->n_admitted, place->ticket + 1, memory_order_relaxed);
+}
+
+/* From `holder`, 0 is nobody. */
+static bool take_turn_of(struct log_question *question, uint32_t holder, uint32_t asker,
+                         const struct place *place)
+{
+    bool is_taken = atomic_compare_exchange_strong_explicit(
+        &question->asker, &holder, asker, memory_order_acquire, memory_order_relaxed);
+
+    if (is_taken)
+        admit(question, place);
+    return is_taken;
+}
+
+/* IQ-1, IQ-3, IQ-6. Nobody but this thread makes it the holder. */
 static int take_turn(const struct log_file *log, struct log_question *question, uint32_t asker,
                      uintptr_t frame)
 {
     struct patience patience = {.beat = 0};
+    struct place place = {.naps_free = 0};
     unsigned naps_idle = 0;
 
+    if (atomic_load_explicit(&question->asker, memory_order_relaxed) == asker)
+        return is_left(frame) ? 0 : EDEADLK;
+    place.ticket = atomic_fetch_add_explicit(&question->n_tickets, 1, memory_order_relaxed);
     for (;;) {
-        uint32_t holder = 0;
-        bool is_free = atomic_compare_exchange_strong_explicit(
-            &question->asker, &holder, asker, memory_order_acquire, memory_order_relaxed);
-        if (!is_free && holder == asker && !is_left(frame))
-            return EDEADLK;
-        if (is_free || holder == asker)
-            return 0;
-        naps_idle = is_its_holders_turn(question) ? naps_idle + 1 : 0;
-        if ((naps_idle > MOST_NAPS_IDLE || sys_thread_exists((long)holder) == -ESRCH)
-            && atomic_compare_exchange_strong_explicit(&question->asker, &holder, asker,
-                                                       memory_order_acquire, memory_order_relaxed))
+        uint32_t holder = atomic_load_explicit(&question->asker, memory_order_relaxed);
+        bool is_lost = false;
+        if (holder) {
+            naps_idle = is_its_holders_turn(question) ? naps_idle + 1 : 0;
+            is_lost = naps_idle > MOST_NAPS_IDLE || sys_thread_exists((long)holder) == -ESRCH;
+        }
+        place.naps_free = holder ? 0 : place.naps_free + 1;
+        if ((holder ? is_lost : is_first(question, &place))
+            && take_turn_of(question, holder, asker, &place))
             return 0;
         if (!nap(&patience, log, question))
             return ENOTCONN;

@@ -6,6 +6,7 @@ server   a multithreaded server asks in the midst of its work and at its end, ab
 more     answers that need more than totals, that a rule finds fault with, or that say what is wrong with the question
 sealed   questions that would have files opened, or the environment read, that belong to the recorder and not to the program
 bad      questions that cannot be answered: senseless ones, without a recorder, in a fork child, from many threads, of a recorder that is gone
+turns    threads that ask all the time take turns
 every    mtrace-record writes reports by itself, by time and by signal
 family   those reports are of the image that runs, of children that are recorded, and gone with the run that --force replaces; signals while one is made
 ended    who makes a report, or keeps up for it, is killed; the program ends in its midst
@@ -113,6 +114,18 @@ def more(tools, place):
     expect("no question", text["blank.txt"].strip(), "not understood, it is empty:")
 
 
+def turns(tools, place):
+    """Each of four threads asks five times: seldom twice while another waits, as it would at all times if the last one were the first again."""
+    expect("questions", said(run([tools.record, "-q", "-o", place / "run.dat", "--", tools.workloads / "asking", "in_turn"], place)), {"in_turn": "0"})
+    run([tools.importer, place / "run.dat", place / "run.db"], place)
+    order = [row["thread_id"] for row in ask(place / "run.db", "SELECT thread_id FROM markers WHERE name LIKE 'mtrace report %' ORDER BY at_ns")]
+    n_again = sum(one == other for one, other in zip(order, order[1:]))
+    print(order)
+    expect("questions in the database", len(order), 20)
+    if n_again > 6:
+        raise Failure(f"{n_again} times the same thread again: {order}")
+
+
 # ---- what the recorder may and the program may not ----
 
 def sealed(tools, place):
@@ -162,6 +175,11 @@ def every(tools, place):
         for word in ("121 KiB", "wait_for_end"):
             if word not in report:
                 raise Failure(f"no {word} in\n{report}")
+        expect("an idle program ran up to the instant", re.findall(r", ([\d.]+ \S+), still running", report),
+               re.findall(r"^imported up to ([\d.]+ \S+) only", report, re.M))
+    for until, is_cut in (("1ms", True), ("1h", False)):
+        run([tools.importer, "--until", until, log, place / f"{until}.db"], place)
+        expect(f"a cut at {until} is one", "imported up to" in run([tools.query, "summary", place / f"{until}.db"], place).stdout, is_cut)
     left = [p.name for p in place.iterdir() if p.name.endswith((".part", ".live"))]
     expect("left behind", left, [])
     run([tools.record, "--report-every", "1ms", "true"], place, status=2)
@@ -227,6 +245,7 @@ def check_family(tools, place, script, n_programs, *options):
         process.kill()
     for report in (first, remembered):
         expect("programs that run", [name for name in threads_in(report) if name == "asking"], ["asking"] * n_programs)
+        expect("no name of a database that is gone", "run.db" in report, False)
         expect("still running", report.count(", still running"), n_programs)
     if "; 1 report left out; next: " not in said:
         raise Failure(f"not said that one of three signals was not answered:\n{said}")
@@ -315,7 +334,7 @@ def ended(tools, place):
     expect("temporary files", sorted(p.name for p in (place / "tmp").iterdir()), [])
 
 
-PARTS = {"server": server, "more": more, "sealed": sealed, "bad": bad, "every": every, "family": family, "ended": ended}
+PARTS = {"server": server, "more": more, "sealed": sealed, "bad": bad, "turns": turns, "every": every, "family": family, "ended": ended}
 
 
 def main():

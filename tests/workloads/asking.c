@@ -108,6 +108,35 @@ static void together(void)
     say("together", code);
 }
 
+enum {
+    N_EAGER = 4,
+    N_QUESTIONS = 5,
+};
+
+static void *ask_again(void *code)
+{
+    pthread_barrier_wait(&g_begin);
+    for (int i = 0; i < N_QUESTIONS && *(int *)code == 0; i++)
+        *(int *)code = mtrace_report("threads --no-symbols", open("/dev/null", O_WRONLY));
+    return NULL;
+}
+
+static void in_turn(void)
+{
+    pthread_t threads[N_EAGER];
+    int codes[N_EAGER] = {0};
+    int code = 0;
+
+    pthread_barrier_init(&g_begin, NULL, N_EAGER);
+    for (int i = 0; i < N_EAGER; i++)
+        pthread_create(&threads[i], NULL, ask_again, &codes[i]);
+    for (int i = 0; i < N_EAGER; i++) {
+        pthread_join(threads[i], NULL);
+        code = code ? code : codes[i];
+    }
+    say("in_turn", code);
+}
+
 /* ---- a signal comes in the midst of a question: as many tries as that takes ---- */
 
 enum {
@@ -340,8 +369,8 @@ int main(int argc, char **argv)
     } parts[] = {
         {"senseless", senseless},       {"together", together}, {"in_handler", in_handler},
         {"unprivileged", unprivileged}, {"in_child", in_child}, {"left_alone", left_alone},
-        {"wait", wait_for_end},         {"outlives", outlives}, {"left_behind", left_behind},
-        {"more", more_than_totals},
+        {"in_turn", in_turn},           {"wait", wait_for_end}, {"outlives", outlives},
+        {"left_behind", left_behind},   {"more", more_than_totals},
     };
 
     for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
