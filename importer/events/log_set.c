@@ -7,6 +7,8 @@
 #include "importer/model/definitions_build.h"
 #include "importer/model/definitions_cut.h"
 #include "support/growing.h"
+#include "support/progress.h"
+#include "support/running.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -464,6 +466,7 @@ static int fill(struct log_set *set, const char *const *paths, size_t n_paths,
     const char *heaptrack;
     int r;
 
+    set->opened_ns = progress_now_ns();
     if (find_heaptrack(paths, n_paths, &heaptrack)) {
         if (n_paths == 1)
             return open_heaptrack(set, heaptrack, err);
@@ -519,6 +522,35 @@ int log_set_open(const char *const *paths, size_t n_paths, const struct log_set_
     return 0;
 }
 
+/* A program that still runs had not ended when the set was opened, though its log may have been still for long. */
+static void extend_running(struct log_set *set)
+{
+    uint64_t now_ns = set->opened_ns > set->origin_ns ? set->opened_ns - set->origin_ns : 0;
+
+    for (size_t i = 0; i < set->n_inputs; i++) {
+        const struct log_input *input = set->inputs[i];
+        struct definitions_process *process = &set->definitions.processes[i + 1];
+        if (input->is_growing && input->header.end_kind == LOG_END_UNKNOWN
+            && process->last_ns < now_ns
+            && running_writes((pid_t)input->header.pid, &input->header))
+            process->last_ns = now_ns;
+    }
+}
+
+/* Of one that nobody saw end the header knows a time before the end. */
+static bool find_later(const struct log_set *set)
+{
+    bool has_later = set->is_growing || set->heaptrack;
+
+    for (size_t i = 0; i < set->n_inputs && !has_later; i++) {
+        const struct definitions_process *process = &set->definitions.processes[i + 1];
+        has_later = set->inputs[i]->header.end_kind == LOG_END_UNKNOWN
+                    || log_set_is_behind(set, process->start_ns)
+                    || log_set_is_behind(set, process->last_ns);
+    }
+    return has_later;
+}
+
 /* Processes that began behind the end that was asked for. */
 static void drop_later_inputs(struct log_set *set)
 {
@@ -550,6 +582,8 @@ int log_set_cut(struct log_set *set, uint64_t until_ns, const char *until_marker
     set->until_marker = until_marker ? strdup(until_marker) : NULL;
     if (until_marker && !set->until_marker)
         return out_of_memory(err);
+    extend_running(set);
+    set->has_later |= find_later(set);
     drop_later_inputs(set);
     drop_later_segments(set);
     definitions_cut(&set->definitions, set->until_ns);
@@ -570,6 +604,11 @@ void log_set_close(struct log_set *set)
     free(set->order);
     free(set->until_marker);
     free(set);
+}
+
+bool log_set_has_later(const struct log_set *set)
+{
+    return set->has_later;
 }
 
 const struct definitions *log_set_definitions(const struct log_set *set)

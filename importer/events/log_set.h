@@ -44,6 +44,9 @@ void log_set_close(struct log_set *set);
 int log_set_cut(struct log_set *set, uint64_t until_ns, const char *until_marker,
                 struct error *err);
 
+/* After a cut: is there anything behind it, or may there be? */
+bool log_set_has_later(const struct log_set *set);
+
 /* Owned by the set. */
 const struct definitions *log_set_definitions(const struct log_set *set);
 

@@ -37,7 +37,9 @@ struct log_set {
     bool is_damage_complete; /* a stream was read to its end */
     char *until_marker;      /* of log_set_cut; owned */
     uint64_t until_ns;
+    bool has_later;     /* as log_set_has_later */
     uint64_t origin_ns; /* CLOCK_MONOTONIC at time 0 */
+    uint64_t opened_ns; /* CLOCK_MONOTONIC before anything was read */
     struct segment_place *order;
     size_t n_order, order_capacity;
     size_t n_segments;                  /* skipped ones included */

@@ -50,6 +50,12 @@ static void print_line(const struct query *query, const char *text)
     (void)fprintf(query->out, "%s\n", text);
 }
 
+void headline_print_file(const struct query *query)
+{
+    if (!query->options->is_sealed) /* else who asked has never heard of the file */
+        (void)fprintf(query->out, "%s  ", query->options->database_path);
+}
+
 /* What is missing comes right below the headline. */
 int headline_print(struct query *query, int64_t process_id, struct error *err)
 {
@@ -60,8 +66,7 @@ int headline_print(struct query *query, int64_t process_id, struct error *err)
     if (rc != 0)
         return rc;
     headline_filters(query, filters, sizeof(filters));
-    if (!query->options->is_sealed) /* else who asked has never heard of the file */
-        (void)fprintf(query->out, "%s  ", query->options->database_path);
+    headline_print_file(query);
     (void)fprintf(query->out, "%s%s\n", text, filters);
     return notes_of_what_is_missing(query, print_line, err);
 }

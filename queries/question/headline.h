@@ -22,6 +22,9 @@ int headline_each_process(struct query *query,
 /* "; from 50%, size_min 4KiB": the filters that the figures passed, "" without any. */
 void headline_filters(const struct query *query, char *ret_text, size_t size);
 
+/* The database, in front of what is said of it, if who asked knows it. */
+void headline_print_file(const struct query *query);
+
 /* The first line of a process's screen, with the filters; below it, what the log has lost, and whose
  * blocks were not seen. */
 int headline_print(struct query *query, int64_t process_id, struct error *err);

@@ -53,10 +53,12 @@ static int print_totals(const struct query *query, struct error *err)
     rc = rundb_step(&query->database, stmt, err);
     headline_filters(query, filters, sizeof(filters));
     if (rc == 1)
+        headline_print_file(query);
+    if (rc == 1)
         (void)fprintf(query->out,
-                      "%s  %" PRId64 " processes leaked %s in %s; the highest peak is %s in"
+                      "%" PRId64 " processes leaked %s in %s; the highest peak is %s in"
                       " process %" PRId64 "%s\n",
-                      query->options->database_path, (int64_t)sqlite3_column_int64(stmt, 0),
+                      (int64_t)sqlite3_column_int64(stmt, 0),
                       units_format_bytes(sqlite3_column_int64(stmt, 1), leaked),
                       units_format_counted(sqlite3_column_int64(stmt, 2), "block", blocks),
                       units_format_bytes(sqlite3_column_int64(stmt, 3), peak),
