@@ -139,6 +139,7 @@ static int follow(struct standing_import *standing, const struct import_options 
     int code = 0;
 
     round.slim = true;
+    round.is_early = !options->slim;
     round.index = false;
     while (!*interrupted) {
         uint64_t cpu_ns = used_cpu_ns();
@@ -153,6 +154,7 @@ static int follow(struct standing_import *standing, const struct import_options 
     }
     if (code && !*interrupted)
         return code;
+    round.is_early = false;
     if (*interrupted && *interrupted != SIGINT)
         return end_soon(standing, &round, interrupted, ret_result, err);
     *interrupted = 0;

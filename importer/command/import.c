@@ -261,6 +261,8 @@ static int write_log_meta(sqlite3 *db, const struct import *import,
         code = database_insert(insert, err, "tu", LEFT_OUT_META, (uint64_t)1);
     if (code == 0)
         code = database_insert(insert, err, "tu", "slim", (uint64_t)import->options->slim);
+    if (code == 0 && import->options->is_early)
+        code = database_insert(insert, err, "tu", "early", (uint64_t)1);
     if (code == 0 && import->options->until_ns && log_set_has_later(import->logs))
         code = database_insert(insert, err, "tu", "import.until_ns", import->options->until_ns);
     if (code == 0 && import->options->until_marker)

@@ -103,17 +103,10 @@ static int choose_process(struct export_job *job, const struct export_format *fo
 static int check_rows(struct export_job *job, const struct export_format *format, struct error *err)
 {
     const struct rundb *database = &job->query->database;
-    int64_t is_slim = 0;
     int64_t n_culled = 0;
-    int rc =
-        rundb_get_int64(database, "SELECT max(value) FROM meta WHERE key = 'slim'", &is_slim, err);
+    int rc = query_need_rows(job->query, err);
 
     job->query->is_culled_noted = true;
-    if (rc == 0 && is_slim)
-        return error_set(err, ERROR_LEFT_OUT,
-                         "'%s' was imported without allocations, of which %s is made;"
-                         " import it again without --slim",
-                         job->query->options->database_path, format->name);
     if (rc == 0)
         rc = rundb_get_int64(database, "SELECT sum(culled_blocks) FROM backtrace_totals", &n_culled,
                              err);

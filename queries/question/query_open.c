@@ -79,8 +79,20 @@ static bool is_about_rows(const struct query_options *options)
 int query_need_rows(const struct query *query, struct error *err)
 {
     int64_t is_slim = 0;
+    int64_t is_early = 0;
     int rc = rundb_get_int64(&query->database, "SELECT max(value) FROM meta WHERE key = 'slim'",
                              &is_slim, err);
+
+    if (rc == 0 && is_slim)
+        rc = rundb_get_int64(&query->database, "SELECT max(value) FROM meta WHERE key = 'early'",
+                             &is_early, err);
+    if (rc == 0 && is_early)
+        return error_set(
+            err, ERROR_NOT_FOUND,
+            "'%s' is kept up with a log that grows (--follow), and has the blocks that "
+            "this question is about when the recording has ended; until then "
+            "'mtrace-import LOG OTHER.db' makes a database with those so far",
+            query->options->database_path);
     if (rc == 0 && is_slim)
         return error_set(err, ERROR_LEFT_OUT,
                          "'%s' was imported with --slim or --follow, without the blocks that this "

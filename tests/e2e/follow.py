@@ -73,7 +73,7 @@ def end_of(process, what, status=0):
         raise Failure(f"{what} ended with {process.returncode}: {said}")
 
 
-def terminate(follower, database, turns):
+def terminate(tools, follower, database, turns):
     """What the program did since a round is in the totals that the signal leaves."""
     last = look(database)
     before = turns.stat().st_size
@@ -84,6 +84,14 @@ def terminate(follower, database, turns):
     slim, allocations, rows = look(database)
     if not slim or rows or allocations <= last[1]:
         raise Failure(f"after SIGTERM: slim {slim}, {allocations} allocations, {rows} rows; the round before had {last[1]}")
+    expect_advice(tools, database, "import the log again")
+
+
+def expect_advice(tools, database, words):
+    """Of who asks for what only rows can answer."""
+    asked = subprocess.run([tools.query, "leaks", database, "--from", "50%"], capture_output=True, text=True, timeout=400)
+    if words not in asked.stderr or asked.returncode != 1:
+        raise Failure(f"not said: {words}\n{asked.returncode} {asked.stderr}")
 
 
 def check_end(tools, work, log, database, mode):
@@ -104,11 +112,12 @@ def follow(tools, work, mode, follower, recorder):
     second = wait_for(database, "a later round", lambda seen: seen[1] > first[1], follower)
     if first[2] or second[2]:
         raise Failure(f"rows while the log grows: {first}, {second}")
+    expect_advice(tools, database, "when the recording has ended")
     if mode == "interrupt":
         follower.send_signal(signal.SIGINT)
         end_of(follower, "mtrace-import after Ctrl-C")
     elif mode == "terminate":
-        terminate(follower, database, work / "turns")
+        terminate(tools, follower, database, work / "turns")
     (work / "stop").touch()
     end_of(recorder, "the recording")
     if mode == "end":

@@ -32,12 +32,12 @@ export interface Curves {
   readonly isLoading: boolean;
 }
 
-// `filters` include the range, where there is one.
-export function useCurves(recording: string, process: number, filters: readonly Parameter[]): Curves {
+// `filters` include the range, where there is one. What leaked is known block by block: not while the recording grows.
+export function useCurves(recording: string, isGrowing: boolean, process: number, filters: readonly Parameter[]): Curves {
   const asked: Parameter[] = [["process", String(process)], ...filters.filter(([name]) => name !== "process" && name !== "site" && name !== "alive_at")];
   const isPart = filters.some(([name]) => name === "from" || name === "to");
   const timeline = useRows(recording, "timeline", asked);
-  const leaked = useRows(recording, "timeline", [...asked, ["measure", "leaked"]]);
+  const leaked = useRows(isGrowing ? "" : recording, "timeline", [...asked, ["measure", "leaked"]]);
   const rss = useSql(recording, rssStatement(process));
   const [rows, leaks, samples] = [timeline.data ?? NO_ROWS, leaked.data ?? NO_ROWS, rss.data ?? NO_ROWS];
   const charts = useMemo(() => {
@@ -49,9 +49,11 @@ export function useCurves(recording: string, process: number, filters: readonly 
       { ...base, title: "Live bytes", help: "requested and not yet freed; the highest within each step", unit: "bytes", curves: [curve("live", take("peak_bytes"), "--blue", true)] },
       { ...base, title: "Live blocks", help: "blocks not yet freed", unit: "count", curves: [curve("blocks", take("live_blocks"), "--green", true)] },
       { ...base, title: "Calls", help: "allocations and frees per second", unit: "per_s", curves: [curve("allocations", perSecond("allocated_blocks"), "--orange"), curve("frees", perSecond("freed_blocks"), "--purple")] },
+    ];
+    const lost: ChartProps[] = [
       { ...base, title: "Leaked so far", help: "born until then and never freed", unit: "bytes", timesNs: leaks.map((row) => number(row, "end_ns")), curves: [curve("leaked", leaks.map((row) => number(row, "live_bytes")), "--error", true)] },
     ];
-    return rows.length > 0 ? [...made, ...residentChart(samples, curve)] : [];
+    return rows.length > 0 ? [...made, ...(leaks.length > 0 ? lost : []), ...residentChart(samples, curve)] : [];
   }, [rows, leaks, samples, isPart]);
   return { charts, error: timeline.error ?? rss.error ?? leaked.error, isLoading: timeline.isLoading };
 }

@@ -56,6 +56,12 @@ function madeBy(row: Row): string {
   return `${formatBytes(number(row, "leaked_bytes"))} of it in ${formatCount(blocks)} ${blocks === 1 ? "block" : "blocks"} of ${placeOf(row)}: ${PATTERNS[String(row.pattern)] ?? row.pattern}`;
 }
 
+function whatIsLeft(summary: Row): string {
+  if (summary.end_kind === "exit") return "were never freed";
+  if (summary.end_kind === "running") return "are live, and the program still runs";
+  return `were live when the program ended by ${summary.end_kind ?? "an unknown cause"}`;
+}
+
 // Rows come in the order of weight, in which what goes on precedes what made more: the sentence begins with who made most.
 function leak(address: Address, summary: Row, rows: FirstRows): Finding | undefined {
   const worst = rows.leaks[0];
@@ -66,8 +72,7 @@ function leak(address: Address, summary: Row, rows: FirstRows): Finding | undefi
   const isGrave = goesOn && isLarge(number(worst, "leaked_bytes"), summary);
   const last = goesOn ? worst : largest;
   const freed = last.usually_freed_in ? ` Others of its blocks are freed in ${baseName(spokenName(String(last.usually_freed_in)))}.` : "";
-  const isWhole = summary.end_kind === "exit";
-  const whole = `${formatBytes(leaked)} ${isWhole ? "were never freed" : `were live when the program ended by ${summary.end_kind ?? "an unknown cause"}`}`;
+  const whole = `${formatBytes(leaked)} ${whatIsLeft(summary)}`;
   return {
     gravity: isGrave ? "grave" : isLarge(leaked, summary) ? "notable" : "plain",
     bytes: leaked,

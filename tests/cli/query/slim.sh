@@ -7,6 +7,11 @@ for question in "leaks --from 50%" "hot --size-min 1KiB" "live --at peak" "tree 
     # shellcheck disable=SC2086
     complain mtrace-query $question slim.db
 done
+# One of a log that still grows gets them at the end.
+cp slim.db early.db
+sqlite3 early.db "INSERT INTO meta VALUES ('early', 1)"
+complain mtrace-query leaks --from 50% early.db
+complain mtrace-query export --to json early.db
 mtrace-query hot slim.db --csv | grep -q sh && echo 'totals are there'
 mtrace-query leaks slim.db --function-regex nothing --format csv
 mtrace-query groups slim.db --lifetime all -n 1 --format csv | wc -l

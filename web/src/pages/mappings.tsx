@@ -12,13 +12,13 @@ import { openMenuAt } from "../menu";
 import { ofShown, ShownProcess, useProcesses } from "../processes";
 import { Rows } from "./report";
 
-export function Mappings({ address, meta }: PageProps) {
+export function Mappings({ address, meta, recording }: PageProps) {
   const command = meta.commands.find((c) => c.name === "mmaps");
   const processes = useProcesses(address);
   const process = processes.shown;
   const start = number(process, "start_ns");
   const range: Range = [start, start + number(process, "duration_ns")];
-  const { charts } = useCurves(address.recording, number(process, "process_id"), []);
+  const { charts } = useCurves(address.recording, recording.is_growing, number(process, "process_id"), []);
   const resident = charts.find((chart) => chart.title === "Resident memory");
   const kinds = useSql(
     address.recording,

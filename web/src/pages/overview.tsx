@@ -22,11 +22,16 @@ function residentText(summary: Row): string {
   return `RSS at most ${formatBytes(number(summary, "rss_highest_bytes"))} at ${formatInstant(number(summary, "rss_highest_ns"))}, the highest of ${formatCount(samples)} ${samples === 1 ? "sample" : "samples"}`;
 }
 
+function endOf(summary: Row): string {
+  if (summary.end_kind === "running") return "still running";
+  return `ended by ${summary.end_kind ?? "nothing that was seen"}${summary.end_value === null ? "" : " " + summary.end_value}`;
+}
+
 function Facts({ summary, recording }: { summary: Row; recording: Recording }) {
   const began = recording.start_unix_ns === null ? "" : `, begun ${new Date(recording.start_unix_ns / 1e6).toISOString().slice(0, 19).replace("T", " ")} UTC`;
   const facts: Array<[string, string]> = [
     ["program", `${summary.executable} (pid ${summary.pid})`],
-    ["ran", `${formatDuration(number(summary, "duration_ns"))}, ended by ${summary.end_kind ?? "nothing that was seen"}${summary.end_value === null ? "" : " " + summary.end_value}${began}`],
+    ["ran", `${formatDuration(number(summary, "duration_ns"))}, ${endOf(summary)}${began}`],
     ["allocated", `${formatBytes(number(summary, "allocated_bytes"))} in ${formatCount(number(summary, "allocations"))} blocks by ${formatCount(number(summary, "threads"))} ${number(summary, "threads") === 1 ? "thread" : "threads"}`],
     ["peak", `${formatBytes(number(summary, "peak_bytes"))} at ${formatInstant(number(summary, "peak_ns"))}; ${residentText(summary)}`],
     ["leaked", `${formatBytes(number(summary, "leaked_bytes"))} in ${formatCount(number(summary, "leaked_blocks"))} blocks, of these ${formatBytes(number(summary, "suppressed_bytes"))} suppressed`],
@@ -105,13 +110,13 @@ function throughout(address: Address, from: string, to: string): Address {
   return { ...address, parameters: [...address.parameters.filter(([name]) => name !== "alive_at"), ["alive_at", from], ["alive_at", to]] };
 }
 
-function Curves({ address, process }: { address: Address; process: Row }) {
+function Curves({ address, recording, process }: { address: Address; recording: Recording; process: Row }) {
   const start = number(process, "start_ns");
   const end = start + number(process, "duration_ns");
   const [from, to] = [parseInstant(valueOf(address, "from"), end), parseInstant(valueOf(address, "to"), end)];
   const isWhole = from === undefined && to === undefined;
   const range: Range = [from ?? start, Math.max((from ?? start) + 1, to ?? end)];
-  const { charts, error, isLoading } = useCurves(address.recording, number(process, "process_id"), filtersOf(address));
+  const { charts, error, isLoading } = useCurves(address.recording, recording.is_growing, number(process, "process_id"), filtersOf(address));
   const ignored = filtersOf(address).some(([name]) => name === "site" || name === "alive_at");
   const before = valueOf(address, "before");
   const use = {
@@ -123,6 +128,7 @@ function Curves({ address, process }: { address: Address; process: Row }) {
     <section aria-label="curves over time" class="curves">
       <p class="hint">
         {isWhole ? "Drag over a curve to look at that time only, in every view." : <Link to={withValues(address, { from: null, to: null })}>← the whole run</Link>} Right-click, or press Enter, for an instant.
+        {recording.is_growing && " What leaked over time is drawn when the recording has ended."}
         {ignored && " The curves are of all call sites and instants."}
         {before !== undefined && <strong> Now choose the instant to compare {formatInstant(Number(before) * 1e9)} with.</strong>}
       </p>
@@ -158,7 +164,7 @@ export function Overview({ address, recording }: PageProps) {
       <Notes rows={notes.data ?? []} />
       {first ? <Facts summary={first} recording={recording} /> : <Notice answer={summary} />}
       {first && <Findings findings={findingsOf(shown, first, rows)} />}
-      <Curves address={shown} process={process} />
+      <Curves address={shown} recording={recording} process={process} />
     </div>
   );
 }
