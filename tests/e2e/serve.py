@@ -89,7 +89,8 @@ def error_of(answer):
 # ---- cases ----
 
 ARGUMENTS = {"stack": "1", "callers": "main", "callees": "main", "describe": "leaks", "block": "0x1000", "lines": "none.c"}
-FILTERED = {"leaks": {}, "groups": {"size_min": "100"}, "hot": {"from": "10%", "to": "90%"}, "tree": {"measure": "allocated", "bottom_up": "yes"},
+FILTERED = {"threads": {"size_min": "100"}, "flows": {"size_min": "100"}, "phases": {"size_min": "100"}, "by-group": {"size_min": "100"}, "by-tag": {"size_min": "100"},
+            "leaks": {}, "groups": {"size_min": "100"}, "hot": {"from": "10%", "to": "90%"}, "tree": {"measure": "allocated", "bottom_up": "yes"},
             "allocations": {"size_min": "64", "count": "1000", "sort_by": "size"}, "live": {"alive_at": "50%"}}
 
 
