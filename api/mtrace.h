@@ -11,10 +11,12 @@
  *          what is made of them may be called in handlers, and scopes left by longjmp or an
  *          exception end with the next exit further out.
  * Failure: nothing aborts, errno stays. What cannot be done is counted: mtrace_counters.
- * Versions: programs work on with any later collector; an older one, with a shorter table, they find
- *          absent. Structures that are passed by value, and mtrace_tag, stay as they are. Others may get
+ * Versions: within a version programs work on with any later collector; an older one, with a shorter table, they find
+ *          absent. Structures that are passed by value, mtrace_tag and mtrace_root (one executable may have been
+ *          made with several of these headers, and its roots lie in one row) stay as they are. Others may get
  *          members at their ends, so that both sides go by the size that the program knows: it is
- *          passed along, but for mtrace_event, of which the collector never knows less.
+ *          passed along, but for mtrace_event, of which the collector never knows less. What else changes
+ *          raises the version, and with it the name of the table: programs of another one find it absent.
  */
 #ifndef MTRACE_H
 #define MTRACE_H
@@ -29,7 +31,7 @@ extern "C" {
 #endif
 
 enum {
-    MTRACE_API_VERSION = 1
+    MTRACE_API_VERSION = 2
 };
 
 /* ---- groups: who memory is charged to ---- */
@@ -126,7 +128,7 @@ struct mtrace_api {
 
 /* ---- finding the table ---- */
 
-extern const struct mtrace_api mtrace_api_1 __attribute__((weak));
+extern const struct mtrace_api mtrace_api_2 __attribute__((weak));
 
 /*
  * One of each for every executable or library, whatever number of its files include this. A
@@ -142,14 +144,14 @@ __attribute__((weak, visibility("hidden"), constructor(101))) void mtrace_find_(
 
 __attribute__((weak, visibility("hidden"), constructor(101))) void mtrace_find_(void)
 {
-    const struct mtrace_api *api = &mtrace_api_1;
+    const struct mtrace_api *api = &mtrace_api_2;
 
     if (!api && mtrace_dlsym_) {
-        api = (const struct mtrace_api *)mtrace_dlsym_(NULL, "mtrace_api_1");
+        api = (const struct mtrace_api *)mtrace_dlsym_(NULL, "mtrace_api_2");
         if (!api && mtrace_dlerror_)
             mtrace_dlerror_(); /* what was not found is nobody's error */
     }
-    if (api && api->version >= 1 && api->size_bytes >= sizeof(*api))
+    if (api && api->version >= MTRACE_API_VERSION && api->size_bytes >= sizeof(*api))
         mtrace_found_ = api;
 }
 

@@ -52,6 +52,7 @@ struct mtrace_member {
     size_t start; /* elements in front of the first used one */
 };
 
+/* Stays as it is: mtrace.h, Versions. */
 struct mtrace_root {
     const char *name;
     const void *object;

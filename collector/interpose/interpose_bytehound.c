@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-extern const struct mtrace_api mtrace_api_1;
+extern const struct mtrace_api mtrace_api_2;
 
 void memory_profiler_start(void);
 void memory_profiler_stop(void);
@@ -21,12 +21,12 @@ void memory_profiler_override_next_timestamp(uint64_t timestamp_us);
 
 MTRACE_EXPORT void memory_profiler_start(void)
 {
-    mtrace_api_1.tracking(true);
+    mtrace_api_2.tracking(true);
 }
 
 MTRACE_EXPORT void memory_profiler_stop(void)
 {
-    mtrace_api_1.tracking(false);
+    mtrace_api_2.tracking(false);
 }
 
 /* An event is in the log when the call that made it returns: there is nothing to wait for. */
@@ -40,7 +40,7 @@ MTRACE_EXPORT void memory_profiler_set_marker(uint32_t value)
     struct fmt name = FMT_BUFFER(text);
 
     fmt_decimal(&name, value);
-    mtrace_api_1.marker(text);
+    mtrace_api_2.marker(text);
 }
 
 /* Times of a thread never decrease, and order the threads: the clock alone may give them. */

@@ -100,6 +100,6 @@ __asm__(".text\n"
 NOP_NAMES(NOP_JUMP)
 
 /* Version 0: the program takes the collector for absent. */
-extern const struct mtrace_api mtrace_api_1;
+extern const struct mtrace_api mtrace_api_2;
 
-MTRACE_EXPORT const struct mtrace_api mtrace_api_1 = {.version = 0};
+MTRACE_EXPORT const struct mtrace_api mtrace_api_2 = {.version = 0};

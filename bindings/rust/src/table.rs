@@ -119,11 +119,11 @@ fn find() -> *mut Table {
     // SAFETY: the name ends with its NUL. What the symbol leads to begins with version and size, and is read on only if those say
     // that it has all members that are known here. What was not found is nobody's error.
     let found = unsafe {
-        let table = dlsym(null_mut(), b"mtrace_api_1\0".as_ptr().cast()) as *mut Table;
+        let table = dlsym(null_mut(), b"mtrace_api_2\0".as_ptr().cast()) as *mut Table;
         if table.is_null() {
             dlerror();
             absent()
-        } else if (*table).version >= 1 && (*table).size_bytes as usize >= size_of::<Table>() {
+        } else if (*table).version >= 2 && (*table).size_bytes as usize >= size_of::<Table>() {
             table
         } else {
             absent()

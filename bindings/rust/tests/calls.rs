@@ -40,7 +40,7 @@ fn calls_in_a_recording() {
     let _ = Group::of::<u8>(std::ptr::null());
     let (before, block) = (mtrace::counters(), group.charge(|| Box::new(7u8)));
 
-    assert!(mtrace::api_version() >= 1 && group != other && Group::intern("two", &[]) == Group::intern("two", &[]));
+    assert!(mtrace::api_version() >= 2 && group != other && Group::intern("two", &[]) == Group::intern("two", &[]));
     assert_eq!(Group::of(&*block), Some(group));
     assert!(other.take(&*block));
     assert_eq!(Group::of(&*block), Some(other));
