@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -129,13 +130,28 @@ static bool take(struct keeper *keeper)
     return n != 0 && n != -ENOTCONN && n != -ENOTSOCK && n != -EBADF;
 }
 
+/* A signal that comes between the look whether one came and the wait ends the wait. */
+static bool await_request(const struct keeper *keeper, uint64_t ns)
+{
+    struct pollfd end = {.fd = STDIN_FILENO, .events = POLLIN};
+    const struct timespec timeout = {.tv_sec = (time_t)(ns / 1000000000),
+                                     .tv_nsec = (long)(ns % 1000000000)};
+    sigset_t all, before;
+    bool has_come;
+
+    sigfillset(&all);
+    sigprocmask(SIG_BLOCK, &all, &before);
+    has_come = !is_interrupted(keeper) && ppoll(&end, 1, &timeout, &before) > 0;
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    return has_come;
+}
+
 /* False: it is time to look. However often they come, requests do not keep us from it, as each would cost more and more. */
 static bool wait_for_request(const struct keeper *keeper)
 {
-    struct pollfd end = {.fd = STDIN_FILENO, .events = POLLIN};
     uint64_t now_ns = progress_now_ns();
 
-    return now_ns < keeper->due_ns && poll(&end, 1, (int)((keeper->due_ns - now_ns) / 1000000)) > 0;
+    return now_ns < keeper->due_ns && await_request(keeper, keeper->due_ns - now_ns);
 }
 
 int keeper_run(const struct import_options *options, struct progress *progress, struct error *err)

@@ -4,7 +4,9 @@
 #include "recorder/command/options.h"
 #include "recorder/command/session.h"
 
+#include <fcntl.h>
 #include <stdio.h>
+#include <unistd.h>
 
 enum {
     EXIT_OWN_FAILURE = 125,
@@ -21,6 +23,18 @@ static int status_of_failure(int code, bool is_recording)
     return code == ERROR_NOT_FOUND ? EXIT_NO_PROGRAM : EXIT_OWN_FAILURE;
 }
 
+/* Where one of the first three is closed, a file of ours would get its number, and then what is said. For the program it stays closed. */
+static void hold_standard_descriptors(void)
+{
+    int fd;
+
+    do
+        fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+    while (fd >= 0 && fd <= STDERR_FILENO);
+    if (fd >= 0)
+        close(fd);
+}
+
 int main(int argc, char **argv)
 {
     struct options options;
@@ -28,6 +42,7 @@ int main(int argc, char **argv)
     int status = 0;
     int code;
 
+    hold_standard_descriptors();
     options_parse(argc, argv, &options);
     if (options.input)
         code = offline_pack(&options, &err);

@@ -74,14 +74,13 @@ static void drop(struct own_reports *reports, const char *log_path)
 /* OR-1: who was killed has not said all. */
 static void look_for_end(struct own_reports *reports, const char *log_path)
 {
-    int status = 0;
-    pid_t ended = waitpid(reports->work.pid, &status, WNOHANG);
+    int status;
 
-    if (ended == 0 || (ended < 0 && errno == EINTR))
+    if (!helper_has_ended(&reports->work.helper, &status))
         return;
     reporter_end(&reports->work);
     close(reports->fd);
-    if (ended > 0 && WIFEXITED(status)) {
+    if (status != -1 && WIFEXITED(status)) {
         publish(reports, log_path);
         return;
     }
@@ -118,13 +117,13 @@ void own_reports_step(struct own_reports *reports, uint64_t now_ns, struct recor
 {
     const struct live_log *live = &recording->live;
 
-    if (reports->work.pid > 0)
+    if (reports->work.helper.pid > 0)
         look_for_end(reports, log_path);
     if (!live->has_begun || live->seen.start_monotonic_ns >= now_ns)
         return;
     bool is_due = is_time(reports, now_ns);
 
-    if (reports->work.pid > 0) {
+    if (reports->work.helper.pid > 0) {
         reports->n_left_out += is_due;
     } else if (is_due || reports->is_asked) {
         reports->is_asked = false;
@@ -142,9 +141,9 @@ static void stop(struct own_reports *reports, const char *log_path)
 
 void own_reports_done(struct own_reports *reports, const char *log_path)
 {
-    if (reports->work.pid > 0)
+    if (reports->work.helper.pid > 0)
         look_for_end(reports, log_path);
-    if (reports->work.pid > 0)
+    if (reports->work.helper.pid > 0)
         stop(reports, log_path);
     reports->n_left_out += reports->is_asked;
     reports->is_asked = false;

@@ -27,6 +27,7 @@ struct child {
     uint64_t look_due_ns;        /* next look whether the process is there */
     struct recording_end end;
     bool has_end;     /* `end` is known */
+    bool is_over;     /* nobody can write to it any more; who answers for it is to end */
     bool is_refused;  /* it stays raw (CH-2) */
     bool is_finished; /* to be forgotten */
 };
@@ -225,7 +226,7 @@ static void adopt(struct children *children, struct child *child)
 }
 
 /* Nobody can write to the log any more. Fills in how the process ended where that can be seen. */
-static bool is_over(const struct children *children, struct child *child)
+static bool look_whether_over(const struct children *children, struct child *child)
 {
     pid_t pid = child->recording->pid;
 
@@ -246,18 +247,18 @@ static bool is_over(const struct children *children, struct child *child)
 static uint32_t step_child(struct children *children, struct child *child, uint64_t now_ns)
 {
     uint32_t n_packed = 0;
-    bool is_ended = false;
 
     if (!child->recording)
         adopt(children, child);
     if (!child->recording)
         return 0;
-    if (now_ns >= child->look_due_ns) {
+    if (!child->is_over && now_ns >= child->look_due_ns) {
         child->look_due_ns = now_ns + look_every_ns;
-        is_ended = is_over(children, child);
+        child->is_over = look_whether_over(children, child);
     }
-    (void)recording_step(child->recording, now_ns, &n_packed, NULL);
-    if (is_ended)
+    if (!child->is_over)
+        (void)recording_step(child->recording, now_ns, &n_packed, NULL);
+    else if (reporter_try_done(&child->recording->reporter))
         finish(children, child);
     return n_packed;
 }
@@ -323,7 +324,7 @@ uint32_t children_settle(struct children *children, uint64_t now_ns)
             continue;
         child->look_due_ns = 0;
         step_child(children, child, now_ns);
-        n_running += child->recording != NULL;
+        n_running += child->recording && !child->is_over;
     }
     forget_finished(children);
     return n_running;
@@ -331,9 +332,13 @@ uint32_t children_settle(struct children *children, uint64_t now_ns)
 
 void children_abandon(struct children *children)
 {
-    for (struct child *child = children->list; child; child = child->next)
-        if (child->recording)
+    for (struct child *child = children->list; child; child = child->next) {
+        if (child->recording && child->is_over)
+            finish(children, child);
+        else if (child->recording)
             recording_abandon(child->recording);
+    }
+    forget_finished(children);
 }
 
 void children_get_totals(const struct children *children, struct recording_totals *ret_totals,

@@ -9,7 +9,8 @@
  * Invariants
  *   CH-1 A log is finished only when nobody can write to it any more.
  *   CH-2 A log that cannot be packed stays as it is: raw logs can be imported.
- *   CH-3 How a process ended is in its log if it is our child: the program's pid after exec, and
+ *   CH-3 While other processes run, nobody is waited for: a log is finished when what answered for it has ended.
+ *   CH-4 How a process ended is in its log if it is our child: the program's pid after exec, and
  *        orphans of --wait. Of others it is seen only in the moment before their parent hears it.
  * Threads: one.
  */
@@ -37,11 +38,11 @@ uint32_t children_step(struct children *children, uint64_t now_ns);
 /* How a process ended that was our child. Logs of the program's pid wait for that. */
 void children_note_end(struct children *children, pid_t pid, const struct recording_end *end);
 
-/* After the program ended: finds what inotify did not tell and finishes what is finished. Returns
+/* After the program ended: finds what inotify did not tell and finishes what can be without waiting. Returns
  * how many recorded processes are still running. */
 uint32_t children_settle(struct children *children, uint64_t now_ns);
 
-/* Lets those that still run go on without us. */
+/* Finishes those that are over, and lets those that still run go on without us. */
 void children_abandon(struct children *children);
 
 /* Sums over all finished logs. */

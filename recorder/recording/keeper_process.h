@@ -2,21 +2,24 @@
 /*
  * keeper_process: the importer that keeps up with a log for reports (importer/command/keeper.h), from our side.
  *
- * Model:   started with the first question about a log, ended with the log. It is asked through `end` by the
- *          processes that answer (cut_request.h), never by us: we wait for nobody.
+ * Model:   started with the first question about a log, ended with the log: nobody can ask any more, and it is told so
+ *          (helper.h). It is asked through `end` by the processes that answer (cut_request.h), never by us: we wait for nobody.
  * Threads: one.
  * Failure: where there is none, reports are imported from the beginning of the log, each.
  */
 #ifndef MTRACE_RECORDER_KEEPER_PROCESS_H
 #define MTRACE_RECORDER_KEEPER_PROCESS_H
 
+#include "recorder/recording/helper.h"
+
 #include <stdbool.h>
 #include <sys/types.h>
 
 /* All zero: none was started. */
 struct keeper_process {
-    pid_t pid; /* 0: none */
-    int end;   /* of the socket, while there is a pid */
+    struct helper helper;
+    int end; /* of the socket, while it is connected */
+    bool is_connected;
 };
 
 /* Unless it runs. is_of_family: it keeps up with the logs of later images and of children, too. */
@@ -29,7 +32,10 @@ int keeper_process_end(const struct keeper_process *keeper);
 /* Somebody who waits for any process got this one. */
 void keeper_process_note_end(struct keeper_process *keeper, pid_t pid);
 
-/* Ends it, and waits until what it wrote is gone. */
+/* Has it end. True: it is gone, with what it wrote; until then it is called again. */
+bool keeper_process_try_done(struct keeper_process *keeper);
+
+/* Until that is true. */
 void keeper_process_done(struct keeper_process *keeper);
 
 #endif

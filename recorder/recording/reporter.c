@@ -9,7 +9,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -304,12 +303,6 @@ static uint64_t clock_ns(void)
 static MTRACE_NORETURN void become_answerer(const struct reporter_job *job,
                                             const struct report_folder *folder, int keeper_end)
 {
-    sigset_t none;
-
-    sigemptyset(&none);
-    (void)setpgid(0, 0); /* ^C is the program's */
-    (void)signal(SIGPIPE, SIG_DFL);
-    sigprocmask(SIG_SETMASK, &none, NULL);
     _exit(answer_all(job, folder, keeper_end, clock_ns()));
 }
 
@@ -317,6 +310,7 @@ int reporter_start(const struct reporter_job *job, struct keeper_process *keeper
                    struct reporter_work *work)
 {
     int code = 0;
+    pid_t pid;
 
     if (!job->programs->import || !job->programs->query)
         return ENOSYS;
@@ -326,10 +320,10 @@ int reporter_start(const struct reporter_job *job, struct keeper_process *keeper
         return code;
     }
     keeper_process_start(keeper, job->programs->import, job->log_path, job->is_of_family);
-    work->pid = fork();
-    if (work->pid == 0)
+    pid = helper_start(&work->helper);
+    if (pid == 0)
         become_answerer(job, &work->folder, keeper_process_end(keeper));
-    if (work->pid > 0)
+    if (pid > 0)
         return 0;
     code = errno;
     reporter_end(work);
@@ -339,14 +333,12 @@ int reporter_start(const struct reporter_job *job, struct keeper_process *keeper
 void reporter_end(struct reporter_work *work)
 {
     report_folder_remove(&work->folder);
-    work->pid = 0;
+    work->helper = (struct helper){.pid = 0};
 }
 
 void reporter_stop(struct reporter_work *work)
 {
-    (void)kill(-work->pid, SIGTERM);
-    while (waitpid(work->pid, NULL, 0) < 0 && errno == EINTR)
-        ;
+    helper_end_now(&work->helper);
     reporter_end(work);
 }
 
@@ -430,13 +422,11 @@ static void begin(struct reporter *reporter, struct log_question *question, uint
 static void look_for_end(struct reporter *reporter, struct log_question *question)
 {
     int status = reporter->wait_status;
-    pid_t pid = reporter->work.pid;
-    pid_t ended = reporter->has_ended ? pid : waitpid(pid, &status, WNOHANG);
 
-    if (ended == 0 || (ended < 0 && errno == EINTR))
+    if (!reporter->has_ended && !helper_has_ended(&reporter->work.helper, &status))
         return;
     reporter_end(&reporter->work);
-    finish(reporter, question, ended > 0 && WIFEXITED(status) ? WEXITSTATUS(status) : EIO);
+    finish(reporter, question, status != -1 && WIFEXITED(status) ? WEXITSTATUS(status) : EIO);
 }
 
 void reporter_step(struct reporter *reporter, const struct live_log *live, const char *log_path,
@@ -446,7 +436,7 @@ void reporter_step(struct reporter *reporter, const struct live_log *live, const
     uint32_t n_asked = atomic_load_explicit(&question->n_asked, memory_order_acquire);
 
     atomic_fetch_add_explicit(&question->beat, 1, memory_order_relaxed);
-    if (reporter->work.pid > 0) {
+    if (reporter->work.helper.pid > 0) {
         look_for_end(reporter, question);
         return;
     }
@@ -462,17 +452,28 @@ void reporter_step(struct reporter *reporter, const struct live_log *live, const
 void reporter_note_end(struct reporter *reporter, pid_t pid, int wait_status)
 {
     keeper_process_note_end(&reporter->keeper, pid);
-    if (reporter->work.pid != pid || pid <= 0)
+    if (reporter->work.helper.pid != pid || pid <= 0)
         return;
     reporter->has_ended = true;
     reporter->wait_status = wait_status;
 }
 
-void reporter_done(struct reporter *reporter)
+bool reporter_try_done(struct reporter *reporter)
 {
-    if (reporter->work.pid > 0 && !reporter->has_ended)
-        reporter_stop(&reporter->work);
-    keeper_process_done(&reporter->keeper);
+    bool is_answerer_gone = reporter->has_ended || helper_end(&reporter->work.helper);
+    bool is_keeper_gone = keeper_process_try_done(&reporter->keeper);
+
+    if (!is_answerer_gone || !is_keeper_gone)
+        return false;
     reporter_end(&reporter->work);
     close_answer(reporter);
+    return true;
+}
+
+void reporter_done(struct reporter *reporter)
+{
+    const struct timespec pause = {.tv_nsec = PART_PAUSE_NS};
+
+    while (!reporter_try_done(reporter))
+        nanosleep(&pause, NULL);
 }

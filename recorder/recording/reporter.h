@@ -47,7 +47,7 @@ struct reporter_job {
 
 /* A process that answers, and its folder. All zero: none. */
 struct reporter_work {
-    pid_t pid;
+    struct helper helper;
     struct report_folder folder;
 };
 
@@ -59,7 +59,7 @@ int reporter_start(const struct reporter_job *job, struct keeper_process *keeper
 /* After it has ended, whoever waited. */
 void reporter_end(struct reporter_work *work);
 
-/* Ends what goes on. */
+/* Ends what goes on, and waits for it. */
 void reporter_stop(struct reporter_work *work);
 
 /* The question of a program, on its way. All zero but for answer_fd = -1 is none. */
@@ -68,7 +68,7 @@ struct reporter {
     struct keeper_process keeper; /* of the log: of all who ask about it */
     uint32_t number;              /* of the question that it answers, or that was answered last */
     int answer_fd;                /* until the program has read it */
-    bool has_ended;               /* the process, as reporter_note_end was told */
+    bool has_ended;               /* the process that answers, as reporter_note_end was told */
     int wait_status;              /* then */
     off_t given_bytes;            /* of it, in parts */
 };
@@ -80,7 +80,10 @@ void reporter_step(struct reporter *reporter, const struct live_log *live, const
 /* Somebody who waits for any process got this one, which may be that of the question. */
 void reporter_note_end(struct reporter *reporter, pid_t pid, int wait_status);
 
-/* No more answers: what is on its way is ended. */
+/* No more answers: what is on its way is ended. True: that is done; until then it is called again. */
+bool reporter_try_done(struct reporter *reporter);
+
+/* Until that is true. */
 void reporter_done(struct reporter *reporter);
 
 #endif

@@ -10,6 +10,7 @@ turns    threads that ask all the time take turns
 every    mtrace-record writes reports by itself, by time and by signal
 family   those reports are of the image that runs, of children that are recorded, and gone with the run that --force replaces; signals while one is made
 ended    who makes a report, or keeps up for it, is killed; the program ends in its midst
+deaf     SIGTERM is ignored, who keeps up is stopped, or standard descriptors are closed: the recorder ends with the program
 """
 
 import json
@@ -334,7 +335,53 @@ def ended(tools, place):
     expect("temporary files", sorted(p.name for p in (place / "tmp").iterdir()), [])
 
 
-PARTS = {"server": server, "more": more, "sealed": sealed, "bad": bad, "turns": turns, "every": every, "family": family, "ended": ended}
+# ---- in surroundings that hinder ----
+
+def report_once(tools, place, name, prepare, meanwhile):
+    """A recording with one report, whose recorder is started after `prepare`; the keeper's pid is for `meanwhile`."""
+    log, until = place / f"{name}.dat", place / f"{name}.until"
+    os.mkfifo(until)
+    process = subprocess.Popen([tools.record, "-q", "--report-signal", "USR1", "-o", log, "--", "sh", "-c", 'exec "$1" wait <"$2" >"$2.out"', "sh",
+                                tools.workloads / "asking", until], cwd=place, env={**harness.environment(), "TMPDIR": str(place / "tmp")},
+                               preexec_fn=prepare)
+    end = open(until, "w")  # the workload reads until this is closed
+    try:
+        while "ready" not in wait_for(Path(f"{until}.out")):
+            time.sleep(0.01)
+        process.send_signal(signal.SIGUSR1)
+        report = wait_for(place / f"{name}.dat.report.1.txt")
+        if "== by-group --wide\n" not in report or "sh" not in report:
+            raise Failure(f"{name}: the report has nothing of the program:\n{report}")
+        keepers = [child for child, words in children_of(process.pid, "mtrace-import") if b"--keep" in words]
+        expect(f"{name}: keepers", len(keepers), 1)
+        meanwhile(keepers[0])
+        end.close()
+        expect(f"{name}: exit status", process.wait(100), 0)
+    finally:
+        end.close()
+        process.kill()
+        process.wait()
+    expect(f"{name}: who keeps up", Path(f"/proc/{keepers[0]}").exists(), False)
+    expect(f"{name}: temporary files", sorted(p.name for p in (place / "tmp").iterdir()), [])
+    run([tools.importer, log, place / f"{name}.db"], place)
+
+
+def check_descriptors(keeper):
+    """Of the keeper and its recorder: no file of theirs is where what they say is written."""
+    recorder = int(Path(f"/proc/{keeper}/stat").read_text().rsplit(")", 1)[1].split()[1])
+    for pid, first in ((recorder, 0), (keeper, 1)):
+        for fd in range(first, 3):
+            expect(f"descriptor {fd}", os.readlink(f"/proc/{pid}/fd/{fd}"), "/dev/null")
+
+
+def deaf(tools, place):
+    (place / "tmp").mkdir()
+    report_once(tools, place, "ignored", lambda: signal.signal(signal.SIGTERM, signal.SIG_IGN), lambda keeper: None)
+    report_once(tools, place, "stopped", lambda: None, lambda keeper: os.kill(keeper, signal.SIGSTOP))
+    report_once(tools, place, "closed", lambda: os.closerange(0, 3), check_descriptors)
+
+
+PARTS = {"server": server, "more": more, "sealed": sealed, "bad": bad, "turns": turns, "every": every, "family": family, "ended": ended, "deaf": deaf}
 
 
 def main():

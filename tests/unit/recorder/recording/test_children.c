@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 /* clang-format off: cmocka.h wants the others before it */
 #include <cmocka.h>
@@ -33,6 +34,7 @@ struct fixture {
     char path[64];
     char child_path[96];
     char live_path[128];
+    char deaf_path[64];
     struct children *children;
     pid_t child;
     pid_t ended;    /* what child was */
@@ -54,6 +56,7 @@ static int set_up(void **state)
     (void)snprintf(fixture->child_path, sizeof(fixture->child_path), "%s.%d.1", fixture->path,
                    (int)fixture->child);
     (void)snprintf(fixture->live_path, sizeof(fixture->live_path), "%s.live", fixture->child_path);
+    (void)snprintf(fixture->deaf_path, sizeof(fixture->deaf_path), "%s/deaf", fixture->folder);
     fixture->children = children_new(fixture->path, program_pid, true, &settings);
     assert_non_null(fixture->children);
     *state = fixture;
@@ -78,6 +81,7 @@ static int tear_down(void **state)
     children_free(fixture->children);
     unlink(fixture->child_path);
     unlink(fixture->live_path);
+    unlink(fixture->deaf_path);
     assert_int_equal(rmdir(fixture->folder), 0);
     free(fixture);
     return 0;
@@ -291,6 +295,74 @@ static void an_abandoned_log_has_no_recorder(void **state)
     live_log_close(&log);
 }
 
+/* An importer that neither hears that nobody asks any more nor that it shall end. */
+static void write_deaf_importer(const struct fixture *fixture)
+{
+    static const char script[] = "#!/bin/sh\ntrap '' TERM\nexec sleep 1000\n";
+    int fd = open(fixture->deaf_path, O_WRONLY | O_CREAT | O_CLOEXEC, 0700);
+
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, script, sizeof(script) - 1), sizeof(script) - 1);
+    close(fd);
+}
+
+static void ask(const struct fixture *fixture)
+{
+    struct log_question *question;
+    struct live_log log;
+
+    assert_int_equal(live_log_open(fixture->live_path, true, &log, NULL), 0);
+    question = (struct log_question *)(void *)((unsigned char *)log.file + LOG_QUESTION_OFFSET);
+    strcpy(question->text, "summary");
+    atomic_store(&question->n_asked, 1);
+    live_log_close(&log);
+}
+
+/* The process ends with a question on its way. */
+static void end_while_asked(struct fixture *fixture, const struct reporter_programs *programs)
+{
+    struct recording_settings asked = settings;
+
+    asked.programs = programs;
+    write_deaf_importer(fixture);
+    children_free(fixture->children);
+    fixture->children = children_new(fixture->path, program_pid, true, &asked);
+    assert_non_null(fixture->children);
+    write_log(fixture, fixture->live_path);
+    ask(fixture);
+    children_step(fixture->children, second_ns);
+    end_child(fixture);
+}
+
+/* CH-3: whoever else has a log that fills up. */
+static void nobody_waits_for_an_importer_that_goes_on(void **state)
+{
+    struct fixture *fixture = *state;
+    const struct reporter_programs programs = {.import = fixture->deaf_path, .query = "/bin/true"};
+    const struct timespec nap = {.tv_nsec = 10000000};
+
+    end_while_asked(fixture, &programs);
+    children_step(fixture->children, 2 * second_ns);
+    assert_int_equal(access(fixture->live_path, F_OK), 0);
+    check_totals(fixture, 0, 0);
+    while (access(fixture->live_path, F_OK) == 0) {
+        assert_int_equal(children_settle(fixture->children, 3 * second_ns), 0);
+        nanosleep(&nap, NULL);
+    }
+    check_totals(fixture, 1, N_EVENTS);
+}
+
+static void what_is_over_is_finished_before_the_others_are_left(void **state)
+{
+    struct fixture *fixture = *state;
+    const struct reporter_programs programs = {.import = fixture->deaf_path, .query = "/bin/true"};
+
+    end_while_asked(fixture, &programs);
+    assert_int_equal(children_settle(fixture->children, 2 * second_ns), 0);
+    children_abandon(fixture->children);
+    check_totals(fixture, 1, N_EVENTS);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -307,6 +379,10 @@ int main(void)
                                         tear_down),
         cmocka_unit_test_setup_teardown(other_files_are_left_alone, set_up, tear_down),
         cmocka_unit_test_setup_teardown(an_abandoned_log_has_no_recorder, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(nobody_waits_for_an_importer_that_goes_on, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(what_is_over_is_finished_before_the_others_are_left, set_up,
+                                        tear_down),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

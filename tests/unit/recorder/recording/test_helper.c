@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT */
+/* A process of ours is in a group of its own from the first instant, and ends when it shall, whatever it does of signals. */
+#include "recorder/recording/helper.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/wait.h>
+#include <unistd.h>
+/* clang-format off: cmocka.h wants the others before it */
+#include <cmocka.h>
+
+/* clang-format on */
+
+enum {
+    N_STARTS = 50
+};
+
+static void wait_for_ever(void)
+{
+    for (;;)
+        (void)pause();
+}
+
+/* Else a signal to the group reaches nobody, or us. */
+static void it_has_its_group_at_once(void **state)
+{
+    (void)state;
+    for (int i = 0; i < N_STARTS; i++) {
+        struct helper helper;
+        pid_t pid = helper_start(&helper);
+
+        if (pid == 0)
+            wait_for_ever();
+        assert_true(pid > 0);
+        assert_int_equal(getpgid(pid), pid);
+        helper_end_now(&helper);
+        assert_int_equal(helper.pid, 0);
+        assert_int_equal(waitpid(pid, NULL, WNOHANG), -1);
+        assert_int_equal(errno, ECHILD);
+    }
+}
+
+/* It is ended by the signal that asks, though we ignore that and block all. */
+static void its_signals_are_as_in_a_new_process(void **state)
+{
+    struct helper helper;
+    sigset_t all, before;
+    siginfo_t info;
+    pid_t pid;
+
+    (void)state;
+    sigfillset(&all);
+    assert_int_equal(sigprocmask(SIG_BLOCK, &all, &before), 0);
+    (void)signal(SIGTERM, SIG_IGN);
+    pid = helper_start(&helper);
+    if (pid == 0)
+        wait_for_ever();
+    assert_true(pid > 0);
+    assert_false(helper_end(&helper));
+    assert_int_equal(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT), 0);
+    assert_int_equal(info.si_status, SIGTERM);
+    helper_end_now(&helper);
+    (void)signal(SIGTERM, SIG_DFL);
+    assert_int_equal(sigprocmask(SIG_SETMASK, &before, NULL), 0);
+}
+
+/* Ignores what asks it to end, and stops. */
+static void who_does_not_end_is_killed(void **state)
+{
+    struct helper helper;
+    siginfo_t info;
+    pid_t pid = helper_start(&helper);
+
+    (void)state;
+    if (pid == 0) {
+        (void)signal(SIGTERM, SIG_IGN);
+        (void)raise(SIGSTOP);
+        wait_for_ever();
+    }
+    assert_int_equal(waitid(P_PID, (id_t)pid, &info, WSTOPPED | WNOWAIT), 0);
+    helper_end_now(&helper);
+    assert_int_equal(kill(pid, 0), -1);
+}
+
+static void who_ended_by_itself_is_seen_once(void **state)
+{
+    struct helper helper;
+    siginfo_t info;
+    int status = 0;
+    pid_t pid = helper_start(&helper);
+
+    (void)state;
+    if (pid == 0)
+        _exit(7);
+    assert_int_equal(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT), 0);
+    assert_true(helper_has_ended(&helper, &status));
+    assert_int_equal(WEXITSTATUS(status), 7);
+    assert_true(helper_has_ended(&helper, &status));
+    assert_int_equal(status, -1);
+    assert_true(helper_end(&helper));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(it_has_its_group_at_once),
+                                       cmocka_unit_test(its_signals_are_as_in_a_new_process),
+                                       cmocka_unit_test(who_does_not_end_is_killed),
+                                       cmocka_unit_test(who_ended_by_itself_is_seen_once)};
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
