@@ -51,6 +51,19 @@ void database_views_add_table(struct database_views *views, const char *definiti
             .definition = definition, .name_length = length, .is_table = true};
 }
 
+void database_views_replace(struct database_views *views, const char *definition)
+{
+    const size_t length = word_length(definition);
+
+    for (size_t i = 0; i < views->n; i++) {
+        struct database_view *view = &views->items[i];
+
+        if (!view->is_table && !view->is_loaded && view->name_length == length
+            && strncmp(view->definition, definition, length) == 0)
+            view->definition = definition;
+    }
+}
+
 /* What was needed until now may not have asked for tables. */
 void database_views_settle(struct database_views *views)
 {

@@ -40,6 +40,9 @@ void database_views_find(struct database_views *views);
  * database_views_settle. */
 void database_views_add_table(struct database_views *views, const char *definition);
 
+/* Another definition of the view that it names, unless that is loaded already. The text is static. */
+void database_views_replace(struct database_views *views, const char *definition);
+
 /* What the tables are made of stands from here on. */
 void database_views_settle(struct database_views *views);
 

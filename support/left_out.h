@@ -19,7 +19,7 @@ static const char *const left_out_tables[] = {
     "function_totals",   "module_totals",  "site_totals", "site_leaks",
     "site_frees",        "site_growth",    "snapshots",   "snapshot_backtraces",
     "suppressed_stacks", "snapshot_sites", "heap_states", "heap_pages",
-    "heap_pins",         "leaked_births",
+    "heap_pins",         "leaked_births",  "site_shapes",
 };
 
 /* The name of the table, if it is one of them; else NULL. */

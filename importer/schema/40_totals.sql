@@ -151,7 +151,7 @@ CREATE TABLE site_leaks (       -- leaks by call site and rule; what exec took a
   stacks INTEGER NOT NULL,                               -- with such leaks
   leaked_blocks INTEGER NOT NULL, leaked_bytes INTEGER NOT NULL, -- never ended, and requested by those
   leaked_first_ns INTEGER NOT NULL, leaked_last_ns INTEGER NOT NULL, -- birth of the first and last of them
-  pattern TEXT NOT NULL                                  -- how they came over time: see the view leaks
+  pattern TEXT NOT NULL                                  -- how they came over time: see site_shapes; 'once': one block
 ) STRICT;
 CREATE TABLE site_frees (       -- the call site that freed most of another's blocks
   process_id INTEGER NOT NULL,                           -- of both
@@ -174,11 +174,19 @@ CREATE TABLE snapshot_sites (   -- regular snapshots and the end by call site: w
   call_site_id INTEGER,                                  -- where the blocks were born; NULL: stacks without one
   change_bytes INTEGER NOT NULL                          -- of what is live since the snapshot before
 ) STRICT;
+CREATE TABLE site_shapes (      -- the word for how the leaks, or the live bytes, of a call site came over time
+  curve TEXT NOT NULL,                                   -- 'leaks': births of leaked blocks; 'growth': what no later snapshot falls below
+  process_id INTEGER NOT NULL, call_site_id INTEGER,     -- whose; NULL: stacks without one
+  rule_id INTEGER,                                       -- joins suppressions; NULL: the stacks that no rule names
+  pattern TEXT NOT NULL,                                 -- 'steady', 'late', 'burst', 'plateau' or 'saw tooth': see the view _site_shapes
+  stays_bytes INTEGER NOT NULL,                          -- all that came to stay; a leaked block of no bytes counts as one
+  since_ns INTEGER, until_ns INTEGER                     -- snapshots at which the tenth and the ninth tenth had come; NULL: of leaks
+) STRICT;
 CREATE TABLE site_growth (      -- call sites whose live bytes changed between regular snapshots
   process_id INTEGER NOT NULL, call_site_id INTEGER,     -- whose; NULL: stacks without one
   snapshots INTEGER NOT NULL,                            -- of the process, the peak and the end left out
   from_bytes INTEGER NOT NULL, to_bytes INTEGER NOT NULL, -- live at the first and at the last of them
-  pattern TEXT,                                          -- how they rose: see the view growth; NULL: they did not
+  pattern TEXT,                                          -- how they rose: see site_shapes; NULL: they did not
   since_ns INTEGER, until_ns INTEGER,                    -- when the tenth and the ninth tenth of the rise was reached
   bytes_per_s REAL                                       -- between these two instants; NULL: they are less than a tenth of the process's life apart, which tells no rate
 ) STRICT;

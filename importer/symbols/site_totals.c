@@ -160,7 +160,8 @@ int site_totals_write(sqlite3 *db, struct error *err)
     int code = database_execute(
         db,
         "DELETE FROM site_totals; DELETE FROM site_leaks; DELETE FROM site_frees;"
-        "DELETE FROM suppressed_stacks; DELETE FROM snapshot_sites; DELETE FROM site_growth;"
+        "DELETE FROM suppressed_stacks; DELETE FROM snapshot_sites; DELETE FROM site_shapes;"
+        "DELETE FROM site_growth;"
         "INSERT INTO site_totals SELECT * FROM _site_totals;"
         "INSERT INTO site_frees SELECT * FROM _site_frees;"
         "INSERT INTO suppressed_stacks SELECT * FROM _suppressed_stacks;",
@@ -170,6 +171,7 @@ int site_totals_write(sqlite3 *db, struct error *err)
         code = write_snapshot_sites(db, err);
     return code ? code
                 : database_execute(db,
+                                   "INSERT INTO site_shapes SELECT * FROM _site_shapes;"
                                    "INSERT INTO site_leaks SELECT * FROM _site_leaks;"
                                    "INSERT INTO site_growth SELECT * FROM _site_growth;",
                                    err);

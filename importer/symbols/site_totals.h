@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * site_totals: totals and snapshots by call site, which reports read: site_totals, site_leaks,
- * site_frees, suppressed_stacks, snapshot_sites and site_growth.
+ * site_frees, suppressed_stacks, snapshot_sites, site_shapes and site_growth.
  *
  * Model:   each table is what the view of its name with an underscore in front answers; the one
  *          over all snapshots is counted here, because SQLite would sort them.

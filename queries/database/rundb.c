@@ -207,6 +207,7 @@ int rundb_compute(struct rundb *database, unsigned tables, struct error *err)
         const char *view;
     } all[] = {
         {RUNDB_SITE_TOTALS, "site_totals AS SELECT * FROM _site_totals", NULL},
+        {RUNDB_SITE_LEAKS | RUNDB_SITE_GROWTH, "site_shapes AS SELECT * FROM _site_shapes", NULL},
         {RUNDB_SITE_LEAKS, "site_leaks AS SELECT * FROM _site_leaks", NULL},
         {RUNDB_SITE_FREES, "site_frees AS SELECT * FROM _site_frees", NULL},
         {RUNDB_MODULE_TOTALS, "module_totals AS SELECT * FROM _module_totals", NULL},
@@ -217,6 +218,7 @@ int rundb_compute(struct rundb *database, unsigned tables, struct error *err)
 
     int rc = 0;
 
+    database->made |= tables;
     for (size_t i = 0; rc == 0 && i < sizeof(all) / sizeof(all[0]); i++) {
         char sql[192];
 
@@ -235,6 +237,19 @@ int rundb_compute(struct rundb *database, unsigned tables, struct error *err)
     return rc;
 }
 
+#define NO_CURVES                                                                                                 \
+    "(curve, process_id, call_site_id, rule_id, part, step, at_ns, stays, site_stays, change, total, site_total)" \
+    " AS SELECT 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 WHERE 0"
+
+/* The shapes of what nobody asks for anew take as long as those that somebody does. */
+static void leave_out_curves(const struct rundb *database)
+{
+    if (!(database->made & RUNDB_SITE_GROWTH))
+        database_views_replace(database->views, "_growth_curves" NO_CURVES);
+    if (!(database->made & RUNDB_SITE_LEAKS))
+        database_views_replace(database->views, "_leak_curves" NO_CURVES);
+}
+
 int rundb_lock(struct rundb *database, struct error *err)
 {
     /* A table-valued function is connected at its first use, which looks like making a table. */
@@ -249,8 +264,10 @@ int rundb_lock(struct rundb *database, struct error *err)
     sqlite3_limit(database->handle, SQLITE_LIMIT_ATTACHED, 0);
     database->is_locked = true;
     guard_statements(database, true);
-    if (database->views)
+    if (database->views) {
+        leave_out_curves(database);
         database_views_settle(database->views);
+    }
     return 0;
 }
 

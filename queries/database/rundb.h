@@ -37,6 +37,7 @@ enum rundb_made {
     RUNDB_SUPPRESSED_STACKS = 16,
     RUNDB_SNAPSHOT_SITES = 32,
     RUNDB_SITE_GROWTH = 64
+    /* site_shapes comes with leaks and growth, for those of the two that are asked for */
 };
 
 struct rundb {
@@ -46,6 +47,7 @@ struct rundb {
     bool is_lean; /* left_out.h */
     const char
         *left_out; /* a table that was asked for, and is not in a lean import; static or NULL */
+    unsigned made; /* enum rundb_made: not those of the file */
     struct database_views *views; /* NULL: those of the file are asked */
     bool is_locked;
 };

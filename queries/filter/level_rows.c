@@ -15,7 +15,7 @@ struct span {
 };
 
 struct levels {
-    const struct rundb *database;
+    struct rundb *database;
     uint32_t n_instants;
     struct span *spans; /* by process */
     size_t n_processes;
@@ -168,6 +168,32 @@ static const char tables_sql[] =
     "CREATE TEMP TABLE snapshot_sites(snapshot_id INTEGER, call_site_id INTEGER,"
     " change_bytes INTEGER, change_blocks INTEGER)";
 
+/* The time that is looked at is what is judged, in place of lives. */
+static int put_judged(const struct levels *levels, const struct level_rows_request *request,
+                      struct error *err)
+{
+    struct sqlite3_stmt *insert;
+    int rc =
+        rundb_run(levels->database,
+                  "DROP VIEW temp._judged;"
+                  "CREATE TEMP TABLE _judged(process_id INTEGER PRIMARY KEY, start_ns, end_ns)",
+                  err);
+
+    if (rc == 0)
+        rc = rundb_prepare(
+            levels->database,
+            "INSERT INTO temp._judged SELECT process_id, max(start_ns, ?1), min(end_ns, ?2)"
+            " FROM processes",
+            &insert, err);
+    if (rc != 0)
+        return rc;
+    sqlite3_bind_int64(insert, 1, request->from_ns);
+    sqlite3_bind_int64(insert, 2, request->to_ns);
+    rc = rundb_step(levels->database, insert, err);
+    sqlite3_finalize(insert);
+    return rc;
+}
+
 int level_rows_fill(struct rundb *database, const struct level_rows_request *request,
                     struct error *err)
 {
@@ -195,6 +221,8 @@ int level_rows_fill(struct rundb *database, const struct level_rows_request *req
         rc = put_snapshots(&levels, err);
     if (rc == 0)
         rc = put_changes(&levels, err);
+    if (rc == 0)
+        rc = put_judged(&levels, request, err);
     row_scan_done(&scan);
     keyed_done(&levels.changes);
     free(levels.spans);

@@ -1,14 +1,15 @@
 -- SPDX-License-Identifier: MIT
 -- growth: one row per call site whose live bytes keep rising from snapshot to snapshot.
 --
--- Listed are call sites whose pattern (see the view leaks) is 'steady' or 'late'. Judged are the regular snapshots,
+-- Listed are call sites whose pattern is 'steady' or 'late' by the rule of the view leaks: what came to stay is here what no later
+-- snapshot falls below. Judged are the regular snapshots,
 -- none of which lies in the last 64th of the process's life: what is freed only at its end has grown until then.
 CREATE VIEW growth(
   process_id,        -- joins processes
   grown_bytes,       -- to_bytes - from_bytes
-  bytes_per_s,       -- from the first to the ninth tenth of that; NULL: less than a tenth of the process's life lies between, which tells no rate
+  bytes_per_s,       -- from the first to the ninth tenth of what came to stay; NULL: less than a tenth of the process's life lies between, which tells no rate
   pattern,           -- 'steady' or 'late'
-  since_ns,          -- when the first tenth was reached
+  since_ns,          -- when the first tenth had come
   from_bytes,        -- live at the first snapshot
   to_bytes,          -- live at the last snapshot
   function,          -- function of the call site; NULL: unknown

@@ -1,10 +1,10 @@
 -- SPDX-License-Identifier: MIT
 -- leaks: one row per call site whose blocks were never freed by the end of their process.
 --
--- pattern says how these blocks came, in a life of 64 equal parts. 'once': a single block. 'burst': half of the bytes or
--- more in one part. 'plateau': nine tenths came in the first two thirds, or the call site's live bytes rose no further:
--- new blocks took the place of old ones. 'saw tooth': the same, and in between its live bytes fell to less than a half.
--- 'late': nine tenths came in the second half, and it goes on. 'steady': everything else: it will go on, too. When the
+-- pattern says how these blocks came, by the rule of the view _site_shapes: 'once': a single block. 'burst': half of the
+-- bytes or more in one of 64 parts of the life, or two blocks. 'plateau': nine tenths came in the first two thirds, or the call site
+-- grew no further: new blocks took the place of old ones. 'saw tooth': the same, and in between its live bytes fell to less
+-- than a half. 'late': nine tenths came in the second half, and it goes on. 'steady': everything else: it will go on, too. When the
 -- process was killed or is still running, leaked means live at that instant (processes.end_kind). Rows come in the order
 -- of weight, which is leaked_bytes times 64 for what goes on, times 8 for a burst; suppressed rows come last.
 -- A call site some of whose stacks are suppressed has a row for each rule and one for the rest.

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: MIT
 -- leaks_by_stack: one row per stack whose blocks were never freed by the end of their process.
 --
--- pattern and weight are those of the view leaks; a stack of a call site whose live bytes rose no further shares its
+-- pattern and weight are those of the view leaks, told from births alone, because live bytes over time are known by call site: a stack of a call site whose live bytes rose no further shares its
 -- 'plateau' or 'saw tooth'. When the process was killed or is still running, leaked means live at that instant
 -- (processes.end_kind). The largest weight comes first; suppressed rows come last.
 CREATE VIEW leaks_by_stack(

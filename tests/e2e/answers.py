@@ -57,6 +57,14 @@ def shapes(place):
     rows = run.ask("leaks")
     expect("what goes on comes before a larger block of start-up", True,
            [row["function"] for row in rows].index("ramp") < [row["function"] for row in rows].index("once"))
+    # One rule tells the words of both: where a call site has two, the curves differ, as here the one that is freed at the end.
+    words = run.db.rows("SELECT s.curve, c.function, s.pattern FROM site_shapes AS s JOIN _sites AS c USING (call_site_id)")
+    told = {curve: {function: pattern for of, function, pattern in words if of == curve and function in WHILE_RUNNING} for curve in ("leaks", "growth")}
+    expect("shapes of leaks", {name: pattern for name, pattern in SHAPES.items() if name != "once"}, told["leaks"])
+    # What was there at the first snapshot has not grown; one block has no shape. Of the queue samples tell that it goes on, not from when.
+    alike = {name: pattern for name, pattern in WHILE_RUNNING.items() if name not in ("once", "start_up", "ramp_beside_queue")}
+    expect("shapes of growth", alike, {name: pattern for name, pattern in told["growth"].items() if name in alike})
+    expect("nothing else grows", set(), set(told["growth"]) - set(alike) - {"ramp_beside_queue"})
     at_98 = run.ask("leaks", "--at", "98%")
     expect("leaks at 98 %", WHILE_RUNNING, patterns(at_98))
     expect("growth", GROWING, growing(run.ask("growth")))

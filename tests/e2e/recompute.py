@@ -376,16 +376,26 @@ def first_where(sums, share):
 
 
 def levels_of(db, rows, process):
-    """Instants of all snapshots but the peak, and of these the live bytes of a list of rows."""
-    snapshots = db.execute("SELECT at_ns FROM snapshots WHERE process_id = ? AND reason <> 'peak' ORDER BY at_ns, snapshot_id",
-                           (process,)).fetchall()
-    instants = [at for (at,) in snapshots]
+    """Parts of the regular snapshots, and at each the live bytes of a list of rows."""
+    instants, parts = looks_of(db, process)
     steps = [0] * (len(instants) + 1)
     for row in rows:
         steps[bisect.bisect_left(instants, row["alloc_ns"])] += row["size_bytes"]
         if row["free_ns"] is not None:
             steps[bisect.bisect_left(instants, row["free_ns"])] -= row["size_bytes"]
-    return instants, list(itertools.accumulate(steps[:-1]))
+    return parts, list(itertools.accumulate(steps[:-1]))
+
+
+def looks_of(db, process):
+    """When the regular snapshots were, and in which 64th of the process's life."""
+    start, end = db.execute("SELECT start_ns, end_ns FROM processes WHERE process_id = ?", (process,)).fetchone()
+    instants = [at for (at,) in db.execute("SELECT at_ns FROM snapshots WHERE process_id = ? AND reason = 'regular' ORDER BY at_ns, snapshot_id",
+                                           (process,))]
+    return instants, [min(63, max(0, int(64.0 * (at - start) / max(1, end - start)))) for at in instants]
+
+
+def changes_of(levels):
+    return [now - before for before, now in zip([0, *levels], levels)]
 
 
 def has_fallen(levels):
@@ -393,66 +403,85 @@ def has_fallen(levels):
 
 
 def check_leak_patterns(db, groups, rows, complain):
-    """The words of the view leaks, from rows, by what its comment says."""
+    """The words of leaks, from rows, by what the comment of the view _site_shapes says."""
     life, site_of = lives(db), dict(db.execute("SELECT backtrace_id, call_site_id FROM backtraces"))
     of_site = collections.defaultdict(list)
     for row in rows.all:
         of_site[row["process_id"], site_of[row["backtrace_id"]]].append(row)
     found = table(db, "SELECT process_id, call_site_id, rule_id, pattern FROM site_leaks", 3)
+    births = {}
     for (process, site, rule), mine in groups.items():
-        if len(mine) == 1:
-            complain.equal(f"pattern of a block of site {site} of {process}", ("once",), found.get((process, site, rule)))
-            continue
         by_stack = collections.defaultdict(lambda: [0, 0])  # blocks of no bytes count as one byte
         for row in mine:
             entry = by_stack[row["backtrace_id"], part_of(life[process], row["alloc_ns"])]
             entry[0] += row["size_bytes"]
             entry[1] += 1
-        parts = [0] * 64
+        parts = births[process, site, rule] = collections.Counter()
         for (_, part), (size, blocks) in by_stack.items():
             parts[part] += max(size, blocks)
-        sums = list(itertools.accumulate(parts))
-        first, last, total = first_where(sums, 1), first_where(sums, 9), sums[-1]
-        instants, levels = levels_of(db, of_site[process, site], process)
-        n_snapshots, = db.execute("SELECT count(*) FROM snapshots WHERE process_id = ?", (process,)).fetchone()
-        start, end = db.execute("SELECT start_ns, end_ns FROM processes WHERE process_id = ?", (process,)).fetchone()
-
-        def rise(since):
-            before = [y for at, y in zip(instants, levels) if at <= since]
-            after = [y for at, y in zip(instants, levels) if at > since]
-            return max(after, default=0) - max(before, default=0), max(before, default=0)
-
-        late, (since_half, _), (since_first, before_first) = sum(parts[32:]), rise(start + (end - start) // 2), rise(start + first * life[process][1])
-        is_bounded = n_snapshots >= 8 and (5 * late >= total and 2 * max(0, since_half) < late
-                                           or before_first > 0 and 2 * since_first < total)
-        regular = [y for at, y in zip(instants, levels) if at < end]
-        pattern = (("saw tooth" if has_fallen(regular) else "plateau") if is_bounded
-                   else "burst" if len(mine) == 2 or 2 * max(parts) >= total
-                   else "plateau" if last < 43 else "late" if first >= 32 else "steady")
-        complain.equal(f"pattern of site {site} of {process}", (pattern,), found.get((process, site, rule)))
+    for (process, site, rule), mine in groups.items():
+        if len(mine) <= 2:
+            complain.equal(f"pattern of {len(mine)} blocks of site {site} of {process}", ("once" if len(mine) == 1 else "burst",),
+                           found.get((process, site, rule)))
+            continue
+        steps = [(part, 0, n, n, 0) for part, n in births[process, site, rule].items()]
+        for (other_process, other_site, other), parts in births.items():
+            if (other_process, other_site) == (process, site) and other != rule and len(groups[process, site, other]) > 2:
+                steps += [(part, 0, 0, n, 0) for part, n in parts.items()]
+        site_total = sum(sum(parts.values()) for key, parts in births.items() if key[:2] == (process, site))
+        looks, levels = levels_of(db, of_site[process, site], process)
+        steps += [(part, i + 1, 0, 0, change) for i, (part, change) in enumerate(zip(looks, changes_of(levels))) if change]
+        complain.equal(f"pattern of site {site} of {process}", (shape("leaks", len(looks), steps, site_total),), found.get((process, site, rule)))
 
 
-def growth_of(instants, levels):
+def shape(curve, n_looks, steps, site_total):
+    """steps: (part, order, what came to stay, the same of the whole site, change of live bytes)."""
+    steps = sorted(steps)
+    total = sum(step[2] for step in steps)
+    so_far, passes, level = (list(itertools.accumulate(values)) for values in
+                             ([s[2] for s in steps], [s[4] - s[3] for s in steps], [s[4] for s in steps]))
+    first, last = steps[first_where(so_far, 1)][0], steps[first_where(so_far, 9)][0]
+    spans = [(step[0], max(step[0], (steps[i + 1][0] if i + 1 < len(steps) else 64) - 1)) for i, step in enumerate(steps)]
+
+    def most(values, is_in):
+        return max((value for value, (begin, end) in zip(values, spans) if is_in(begin, end)), default=None)
+
+    def stayed(since):
+        return sum(step[2] for step in steps if step[0] >= since)
+
+    before = most(passes, lambda begin, end: end >= 2 * first - 64 and 3 * begin < 64 + 2 * first)
+    just_before = most(passes, lambda begin, end: begin < first and 4 * end >= 5 * first - 72)
+    since = most(passes, lambda _, end: end >= first + 2)
+    in_half = most(passes, lambda _, end: 2 * end >= 64 + first)
+    after = most(passes, lambda _, end: 4 * end >= 192 + first)
+    first_top = most(level, lambda begin, _: begin < 32) or 0
+    top, third, fourth = (most(level, is_in) for is_in in (lambda _, end: end >= 32, lambda begin, end: end >= 32 and begin < 48,
+                                                         lambda _, end: end >= 48))
+    is_full = (before is not None and in_half is not None and 2 * before >= total and 2 * before <= 3 * site_total and 4 * in_half >= before
+               and 2 * (after or 0) < before)
+    is_drained = just_before is not None and 2 * just_before >= total and 4 * (since or 0) < just_before
+    is_any = (since is not None and None not in (top, third, fourth) and 4 * top <= 5 * site_total and 4 * (after or 0) <= 3 * since
+              and 20 * stayed(48) >= total and stayed(48) > 0 and 20 * (fourth - third) < top)
+    is_level = (curve == "growth" and since is not None and since > 2 * total and stayed(32) > 0 and 5 * stayed(32) >= total
+                and 2 * (top - first_top) < stayed(32))
+    if n_looks >= 8 and (is_full or is_drained or is_any or is_level):
+        return "saw tooth" if has_fallen(level) else "plateau"
+    if curve == "growth" and n_looks < 8 or 2 * max(step[2] for step in steps) >= total:
+        return "burst"
+    return "plateau" if last < 43 else "late" if first >= 32 else "steady"
+
+
+def growth_of(looks, instants, levels):
     """(pattern, since, until) of levels at regular snapshots, by what the view growth says; None: they did not rise."""
-    total, n = levels[-1] - levels[0], len(levels)
-    if total <= 0:
+    if levels[-1] <= levels[0]:
         return (None, None, None)
-    kept = [max(0, min(levels[i:]) - levels[0]) for i in range(n)]
-    first, last = first_where(kept, 1), first_where(kept, 9)
-    since, until = instants[first], instants[last]
-    if n < 8:
-        return ("burst", since, until)
-    rises = [now - before for before, now in zip([0, *kept], kept)]
-    half = n // 2
-    late = sum(rises[half:])
-    since_half = max(levels[half:]) - max(levels[:half])
-    before_first = max(levels[:first], default=0)
-    if 5 * late >= total and 2 * since_half < late or before_first > 0 and 2 * (max(levels[first:]) - before_first) < total:
-        return ("saw tooth" if has_fallen(levels) else "plateau", since, until)
-    changes = 1 + sum(a != b for a, b in zip(levels, levels[1:])) - (levels[0] == 0)
-    if changes < 3 or 2 * max(rises) >= total:
-        return ("burst", since, until)
-    return ("plateau" if 3 * (last + 1) < 2 * n else "late" if 2 * (first + 1) > n else "steady", since, until)
+    floor = [min(levels[i:]) for i in range(len(levels))]
+    stays = [now - before for before, now in zip([floor[0], *floor], floor)]
+    under = [floor[0], *stays[1:]]
+    steps = [(part, i, rise, below, change) for i, (part, rise, below, change) in enumerate(zip(looks, stays, under, changes_of(levels)))
+             if change]
+    sums = list(itertools.accumulate(stays))
+    return (shape("growth", len(levels), steps, sum(stays)), instants[first_where(sums, 1)], instants[first_where(sums, 9)])
 
 
 def check_growth(db, rows, complain):
@@ -480,7 +509,7 @@ def check_growth(db, rows, complain):
             n_sites += 1
             found = growth.get((process, site))
             expected = (len(regular), level[regular[0]], level[regular[-1]],
-                        *growth_of([instants[i] for i in regular], [level[i] for i in regular]))
+                        *growth_of(looks_of(db, process)[1], [instants[i] for i in regular], [level[i] for i in regular]))
             complain.equal(f"growth of site {site} of {process}", expected, found and found[:6])
     complain.equal("sites that changed", n_sites, len(growth))
     complain.same_table("change at (snapshot, site)", expected_changes, changes)

@@ -1,0 +1,46 @@
+-- SPDX-License-Identifier: MIT
+-- _growth_curves: one row per step of the curves of a call site whose live bytes rose between regular snapshots, for _site_shapes.
+--
+-- What came to stay is what is live at a snapshot and at every later one: the least of these, the floor. What was below it from
+-- the first snapshot on has not grown. The end of the process is not looked at: what is freed only there has grown until then.
+CREATE VIEW _growth_curves(
+  curve,             -- 'growth'
+  process_id,        -- joins processes
+  call_site_id,      -- joins call_sites; NULL: the stacks have no call site
+  rule_id,           -- NULL: nothing is suppressed
+  part,              -- of 64 of the process's life, 0 to 63
+  step,              -- order of the snapshots
+  at_ns,             -- when the snapshot was
+  stays,             -- bytes that came to stay
+  site_stays,        -- the same, and at the first snapshot what lies below it to the last
+  change,            -- of live bytes since the snapshot before
+  total,             -- all that stays
+  site_total         -- the same
+) AS
+WITH
+  looks AS MATERIALIZED (
+    SELECT n.process_id, n.snapshot_id, n.at_ns,
+      row_number() OVER (PARTITION BY n.process_id ORDER BY n.at_ns, n.snapshot_id) AS n,
+      min(63, max(0, CAST(64.0 * (n.at_ns - p.start_ns) / max(1, p.end_ns - p.start_ns) AS INTEGER))) AS part
+    FROM snapshots AS n JOIN _judged AS p ON p.process_id = n.process_id
+    WHERE n.reason = 'regular'),
+  changes AS (
+    SELECT n.process_id, s.call_site_id, n.n, n.part, n.at_ns, s.change_bytes AS change
+    FROM looks AS n JOIN snapshot_sites AS s ON s.snapshot_id = n.snapshot_id),
+  ends AS (
+    SELECT process_id, call_site_id, coalesce(sum(change) FILTER (WHERE n = 1), 0) AS from_bytes, sum(change) AS to_bytes
+    FROM changes GROUP BY process_id, call_site_id),
+  risen AS MATERIALIZED (SELECT * FROM ends WHERE to_bytes > from_bytes),
+  levels AS (
+    SELECT c.*, r.from_bytes, r.to_bytes,
+      sum(c.change) OVER (PARTITION BY c.process_id, c.call_site_id ORDER BY c.n) AS level
+    FROM changes AS c JOIN risen AS r ON r.process_id = c.process_id AND r.call_site_id IS c.call_site_id),
+  floors AS (
+    SELECT *, min(level) OVER (PARTITION BY process_id, call_site_id ORDER BY n DESC) AS floor,
+      to_bytes - iif(from_bytes > 0, min(level) OVER (PARTITION BY process_id, call_site_id), 0) AS total
+    FROM levels),
+  rises AS (
+    SELECT *, floor - lag(floor, 1, iif(n = 1, floor, 0)) OVER (PARTITION BY process_id, call_site_id ORDER BY n) AS stays
+    FROM floors)
+SELECT 'growth', process_id, call_site_id, NULL, part, n, at_ns, stays, iif(n = 1, floor, stays), change, total, total
+FROM rises;

@@ -1,0 +1,76 @@
+-- SPDX-License-Identifier: MIT
+-- _site_shapes: one row per curve of a call site, with the word for its shape: the one rule behind the patterns of leaks and growth.
+--
+-- Two curves are looked at: what came to stay, and what passes: live bytes that are not, or not yet, among the former. Of leaks
+-- the births of leaked blocks came to stay (_leak_curves), of growth what no later snapshot falls below (_growth_curves). They
+-- begin where the first tenth of all that stays has come, and the life has 64 parts. The first word that holds is told:
+-- 'plateau', and 'saw tooth' if live bytes fell to less than half of what they had been, where nothing grows, for one of these reasons:
+--   what passes fills the place until what stays begins, as much as half of it or more, and is less than half of that in the
+--   last quarter of the time from there to the end: a full cache whose oldest block makes place for a new one;
+--   as much was there shortly before, and less than a quarter of it from two parts later on: a queue that fills and drains;
+--   hardly more (a quarter) was ever there in the second half than stays, what passes gets less by a quarter, and the
+--   last quarter of the life is less than a twentieth higher than the third: a cache in which a new block takes the place of any.
+--   of growth alone, whose floor is told from samples, which miss the lowest levels of what goes up and down fast: more than
+--   twice what stays passes meanwhile, and the second half of the life is higher than the first by less than half of what came in it.
+-- 'burst': half or more came at one look, or in one part. 'plateau': nine tenths had come in the first two thirds.
+-- 'late': nine tenths came in the second half. 'steady': everything else.
+-- A queue that fills and drains beside a leak is no plateau: it is there while what stays comes, and not less at the end.
+-- With fewer than eight regular snapshots nobody knows what passes; they are too few to tell growth from a burst.
+CREATE VIEW _site_shapes(
+  curve,             -- 'leaks' or 'growth'
+  process_id,        -- joins processes
+  call_site_id,      -- joins call_sites; NULL: the stacks have no call site
+  rule_id,           -- joins suppressions; NULL: the stacks that no rule names
+  pattern,           -- 'steady', 'late', 'burst', 'plateau' or 'saw tooth'
+  stays_bytes,       -- all that came to stay; a leaked block of no bytes counts as one
+  since_ns,          -- the look at which a tenth of what stays had come; NULL: of leaks
+  until_ns           -- the look at which nine tenths had come; NULL: of leaks
+) AS
+WITH
+  curves AS (SELECT * FROM _leak_curves UNION ALL SELECT * FROM _growth_curves),
+  sums AS (
+    SELECT *, sum(stays) OVER w AS so_far, sum(change) OVER w AS level, sum(change - site_stays) OVER w AS passes,
+      max(part, lead(part, 1, 64) OVER w - 1) AS to_part -- holds on until the next step
+    FROM curves
+    WINDOW w AS (PARTITION BY curve, process_id, call_site_id, rule_id ORDER BY part, step ROWS UNBOUNDED PRECEDING)),
+  placed AS (
+    SELECT *, max(level) OVER (
+        PARTITION BY curve, process_id, call_site_id, rule_id ORDER BY part, step ROWS UNBOUNDED PRECEDING) AS highest,
+      min(part) FILTER (WHERE 10 * so_far >= total) OVER (PARTITION BY curve, process_id, call_site_id, rule_id) AS begins
+    FROM sums),
+  marks AS (
+    SELECT curve, process_id, call_site_id, rule_id, max(total) AS total, max(site_total) AS site_total, max(begins) AS begins,
+      min(part) FILTER (WHERE 10 * so_far >= 9 * total) AS ends,
+      min(at_ns) FILTER (WHERE 10 * so_far >= total) AS since_ns,
+      min(at_ns) FILTER (WHERE 10 * so_far >= 9 * total) AS until_ns,
+      max(stays) AS largest, max(2 * level < highest) AS fell,
+      max(passes) FILTER (WHERE to_part >= 2 * begins - 64 AND 3 * part < 64 + 2 * begins) AS before,
+      max(passes) FILTER (WHERE part < begins AND 4 * to_part >= 5 * begins - 72) AS just_before,
+      -- looked for two parts later: snapshots may be as far apart, and the last one before it went is no level since
+      max(passes) FILTER (WHERE to_part >= begins + 2) AS since,
+      max(passes) FILTER (WHERE 2 * to_part >= 64 + begins) AS in_half,
+      max(passes) FILTER (WHERE 4 * to_part >= 192 + begins) AS after,
+      coalesce(max(level) FILTER (WHERE part < 32), 0) AS first_top,
+      max(level) FILTER (WHERE to_part >= 32) AS top,
+      max(level) FILTER (WHERE to_part >= 48) AS last_top,
+      max(level) FILTER (WHERE to_part >= 32 AND part < 48) AS third_top,
+      sum(stays) FILTER (WHERE part >= 32) AS late_stays,
+      sum(stays) FILTER (WHERE part >= 48) AS last_stays
+    FROM placed GROUP BY curve, process_id, call_site_id, rule_id),
+  looks AS MATERIALIZED (SELECT process_id, count(*) AS n FROM snapshots WHERE reason = 'regular' GROUP BY process_id)
+SELECT m.curve, m.process_id, m.call_site_id, m.rule_id,
+  CASE
+    WHEN n.n >= 8
+      AND (2 * before >= total AND 2 * before <= 3 * site_total AND 4 * in_half >= before AND 2 * coalesce(after, 0) < before
+        OR 2 * just_before >= total AND 4 * coalesce(since, 0) < just_before
+        OR 4 * top <= 5 * site_total AND 4 * coalesce(after, 0) <= 3 * since AND 20 * last_stays >= total
+          AND 20 * (last_top - third_top) < top
+        OR m.curve = 'growth' AND since > 2 * total AND 5 * late_stays >= total AND 2 * (top - first_top) < late_stays)
+      THEN iif(fell, 'saw tooth', 'plateau')
+    WHEN m.curve = 'growth' AND n.n < 8 OR 2 * largest >= total THEN 'burst'
+    WHEN ends < 43 THEN 'plateau'
+    WHEN begins >= 32 THEN 'late'
+    ELSE 'steady'
+  END,
+  total, iif(m.curve = 'growth', since_ns, NULL), iif(m.curve = 'growth', until_ns, NULL)
+FROM marks AS m LEFT JOIN looks AS n ON n.process_id = m.process_id;
