@@ -189,6 +189,8 @@ static int fill_totals(struct rundb *database, const struct filter_sql *sql,
     struct row_totals_request totals = {
         .filter = sql,
         .as_of = request->is_as_of ? find_value(request->filter, "alive_at") : NULL,
+        .from = find_value(request->filter, "from"),
+        .to = find_value(request->filter, "to"),
         .has_own_peaks = request->has_own_peaks};
     int rc = rundb_run(database, tables_sql, err);
 

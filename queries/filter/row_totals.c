@@ -168,8 +168,16 @@ static int64_t judged_of(const struct totals *totals, int64_t peak_ns, int64_t e
     return as_of->is_peak ? peak_ns : filter_sql_resolve(totals->request->filter, as_of);
 }
 
+static int64_t resolve_or(const struct totals *totals, const struct filter_value *value,
+                          int64_t otherwise)
+{
+    return value ? filter_sql_resolve(totals->request->filter, value) : otherwise;
+}
+
 static int read_lives(struct totals *totals, struct error *err)
 {
+    const int64_t from_ns = resolve_or(totals, totals->request->from, INT64_MIN);
+    const int64_t to_ns = resolve_or(totals, totals->request->to, INT64_MAX);
     struct sqlite3_stmt *stmt;
     int rc = rundb_prepare(totals->database,
                            "SELECT process_id, ifnull(peak_ns, -1), start_ns, end_ns FROM processes"
@@ -181,9 +189,9 @@ static int read_lives(struct totals *totals, struct error *err)
         struct life *life = &totals->lives[database_id(stmt, 0, totals->n_processes)];
 
         life->peak_ns = sqlite3_column_int64(stmt, 1);
-        life->start_ns = sqlite3_column_int64(stmt, 2);
+        life->start_ns = larger(sqlite3_column_int64(stmt, 2), from_ns);
         life->judged_ns = judged_of(totals, life->peak_ns, end_ns);
-        life->end_ns = smaller(life->judged_ns, end_ns);
+        life->end_ns = smaller(smaller(life->judged_ns, end_ns), to_ns);
         life->part_ns = saturating_subtract(life->end_ns, life->start_ns) / N_PARTS;
         rc = 0;
     }
@@ -322,7 +330,9 @@ static int put_all(struct totals *totals, struct error *err)
     if (rc == 0)
         rc = put_pairs(totals, &totals->sums.leaks,
                        "INSERT INTO temp.leaked_births VALUES (?1, ?2, ?3, ?4, ?5)", err);
-    return rc == 0 && totals->request->as_of ? put_judged(totals, err) : rc;
+    return rc == 0 && (totals->request->as_of || totals->request->from || totals->request->to)
+               ? put_judged(totals, err)
+               : rc;
 }
 
 int row_totals_fill(struct rundb *database, const struct row_totals_request *request,

@@ -8,7 +8,7 @@
  *        in the file, so that every view over totals answers for the filtered rows. What only
  *        chains tell (reallocs) is NULL there, and own peaks are where nobody asks for them.
  * As of an instant: what was born later is left out, and what ended later is leaked, as if the
- *        process had ended then.
+ * *        process had ended then. Shapes over time are judged over the range of births that is asked for.
  * Memory: with distinct stacks, not with rows; for own peaks also with the blocks live at once.
  */
 #ifndef MTRACE_QUERIES_ROW_TOTALS_H
@@ -23,12 +23,13 @@ struct filter_value;
 
 struct row_totals_request {
     const struct filter_sql *filter;
-    const struct filter_value *as_of; /* an instant; NULL: the end of each process */
+    const struct filter_value *as_of;     /* an instant; NULL: the end of each process */
+    const struct filter_value *from, *to; /* of births, which the filter has, too; NULL: the life */
     bool has_own_peaks;
 };
 
 /* Fills temp.backtrace_totals, temp.free_sites and temp.leaked_births, which exist and are empty,
- * and, as of an instant, replaces temp._judged. */
+ * and, as of an instant or for a range, replaces temp._judged. */
 int row_totals_fill(struct rundb *database, const struct row_totals_request *request,
                     struct error *err);
 

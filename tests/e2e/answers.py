@@ -75,6 +75,10 @@ def shapes(place):
         found = patterns(run.ask("growth", "--from", share, "--to", end))
         found.pop("ramp_beside_queue", None)
         expect(f"growth from {share} to {end}", {name: "steady" for name in part if name not in left_out}, found)
+    # A range of births is the time over which leaks are judged: what comes all the time does so in its second half, too.
+    second = patterns(run.ask("leaks", "--from", "50%"))
+    always = ("ramp", "ramp_on_base", "ramp_beside_cache")
+    expect("leaks of the second half", {name: "steady" for name in always}, {name: second.get(name) for name in always})
     # As of an instant, leaks are what is live then, whenever it ends.
     end = run.db.rows("SELECT start_ns, end_ns FROM processes")[0]
     for share in (0.3, 0.98):
