@@ -48,6 +48,19 @@ void query_remark(const struct query *query, const char *format, ...)
     query->remark(query->remark_context, text);
 }
 
+void query_advise(const struct query *query, const char *format, ...)
+{
+    va_list arguments;
+
+    if (query->options->is_sealed)
+        return;
+    va_start(arguments, format);
+    (void)fputs("next: mtrace-query ", query->out);
+    (void)vfprintf(query->out, format, arguments);
+    (void)fputs("\n", query->out);
+    va_end(arguments);
+}
+
 bool query_show_sql(const struct query *query, struct sqlite3_stmt *stmt)
 {
     if (query->options->is_sql_shown)

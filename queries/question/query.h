@@ -88,6 +88,10 @@ bool query_is_picture(const char *output_name);
 /* Tells the client what is no part of the answer: one line, without its end. */
 void query_remark(const struct query *query, const char *format, ...) MTRACE_PRINTF(2, 3);
 
+/* "next: mtrace-query" and the words behind it, as they can be typed: what to ask next of this database. A sealed question gets
+ * none: who asked has never heard of the file. */
+void query_advise(const struct query *query, const char *format, ...) MTRACE_PRINTF(2, 3);
+
 /* Prints the statement with its literals instead of running it, when that was asked for; true if
  * so. */
 bool query_show_sql(const struct query *query, struct sqlite3_stmt *stmt);

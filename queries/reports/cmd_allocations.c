@@ -133,7 +133,7 @@ static int render(struct query *query, struct sqlite3_stmt *stmt, struct error *
     if (max_rows >= 0 && n_rows == max_rows && sqlite3_step(stmt) == SQLITE_ROW)
         (void)fprintf(query->out, "more rows: -n 0\n");
     if (n_rows > 0)
-        (void)fprintf(query->out, "next: mtrace-query stack %s ID\n", query->shell_path);
+        query_advise(query, "stack %s ID", query->shell_path);
     return 0;
 }
 

@@ -252,19 +252,19 @@ static bool format_regex(const char *function, char *regex, size_t size)
     return true;
 }
 
-/* The command that opens the first row, and a filter on its function. */
+/* The command that opens the first row, and as a comment of the shell a filter on its function. */
 static void print_next(const struct query *query, int64_t process_id, int64_t site_id,
                        const char *function)
 {
+    char process[CELL_BYTES] = "";
     char text[CELL_BYTES];
+    bool has_regex = format_regex(function, text, sizeof(text));
 
-    (void)fprintf(query->out, "next: mtrace-query leaks %s", query->shell_path);
     if (query->style.has_process)
-        (void)fprintf(query->out, " --process %" PRId64, process_id);
-    (void)fprintf(query->out, " --site %" PRId64, site_id);
-    if (format_regex(function, text, sizeof(text)))
-        (void)fprintf(query->out, "      filter: --function-regex '%s'", text);
-    (void)fputs("\n", query->out);
+        (void)snprintf(process, sizeof(process), " --process %" PRId64, process_id);
+    query_advise(query, "leaks %s%s --site %" PRId64 "%s%s%s", query->shell_path, process, site_id,
+                 has_regex ? "    # filter: --function-regex '" : "", has_regex ? text : "",
+                 has_regex ? "'" : "");
 }
 
 static void add_columns(struct table *table)
@@ -386,7 +386,7 @@ static int run_plain(struct query *query, struct error *err)
                               query->out, &n_rows, err);
     sqlite3_finalize(stmt);
     if (rc == 0 && n_rows > 0 && options->site_id && query->style.format == RENDER_TABLE)
-        (void)fprintf(query->out, "next: mtrace-query stack %s ID\n", query->shell_path);
+        query_advise(query, "stack %s ID", query->shell_path);
     if (rc == 0 && n_rows == 0 && !options->fail_if && query->style.format == RENDER_TABLE
         && !options->is_sql_shown)
         query_remark(query, "no rows");

@@ -386,7 +386,7 @@ int cmd_summary_run(struct query *query, struct error *err)
     if (rc == 0)
         rc = print_debug_notes(query, err);
     if (rc == 0)
-        (void)fprintf(query->out, "next: mtrace-query leaks|peak|temporary|hot|fragmentation %s\n",
-                      query->shell_path);
+        query_advise(query, "leaks %s    # or peak, temporary, hot, fragmentation",
+                     query->shell_path);
     return rc;
 }

@@ -224,9 +224,8 @@ static int print(struct printer *printer, const struct stack_weights *weights, s
         return rc;
     (void)fprintf(printer->query->out, "%s\n", title);
     print_children(printer, 0);
-    (void)fprintf(printer->query->out, "next: mtrace-query %s %s %s\n",
-                  options->is_inverted ? "callers" : "callees", printer->query->shell_path,
-                  "FUNCTION");
+    query_advise(printer->query, "%s %s FUNCTION", options->is_inverted ? "callers" : "callees",
+                 printer->query->shell_path);
     return 0;
 }
 

@@ -181,46 +181,8 @@ static bool empty(int fd, off_t start)
     return ftruncate(fd, start) == 0 && lseek(fd, start, SEEK_SET) == start;
 }
 
-/* Without the advice what to ask next of this database, which is about to go; returns the bytes that stay. */
-static size_t drop_advice(char *text, size_t n_bytes, const char *database)
-{
-    size_t kept = 0;
-
-    for (size_t at = 0; at < n_bytes;) {
-        const char *end = memchr(text + at, '\n', n_bytes - at);
-        size_t length = end ? (size_t)(end - text) + 1 - at : n_bytes - at;
-        if (strncmp(text + at, "next: ", 6) != 0
-            || !memmem(text + at, length, database, strlen(database))) {
-            memmove(text + kept, text + at, length);
-            kept += length;
-        }
-        at += length;
-    }
-    return kept;
-}
-
-/* False: it stays as it was. */
-static bool tidy(int fd, off_t start, const char *database)
-{
-    off_t end = lseek(fd, 0, SEEK_END);
-    size_t n_bytes = end > start ? (size_t)(end - start) : 0;
-    char *text = malloc(n_bytes + 1);
-    bool is_read = text && pread(fd, text, n_bytes, start) == (ssize_t)n_bytes;
-    size_t kept = n_bytes;
-
-    if (is_read) {
-        text[n_bytes] = '\0';
-        kept = drop_advice(text, n_bytes, database);
-    }
-    bool is_done = is_read && kept < n_bytes && pwrite(fd, text, kept, start) == (ssize_t)kept
-                   && ftruncate(fd, start + (off_t)kept) == 0;
-    free(text);
-    (void)lseek(fd, 0, SEEK_END);
-    return is_done;
-}
-
 /* Most questions need little of a database. Who needs more says so, but for those that know of nothing that is missing
- * (is_of_rows). */
+ * (is_of_rows). One that is not understood is not for any. */
 static int answer_parsed(struct answering *answering, const struct question *question)
 {
     int fd = answering->job->fd;
@@ -238,7 +200,6 @@ static int answer_parsed(struct answering *answering, const struct question *que
     }
     if (status != 0 && status != EXIT_RULE_HOLDS)
         return empty(fd, start) ? EINVAL : EIO;
-    (void)tidy(fd, start, answering->database);
     return status == 0 ? 0 : ERANGE;
 }
 
