@@ -22,11 +22,11 @@ char *command_help_list(int key, const char *text, void *input)
         return NULL;
     (void)fputs("Commands:\n", out);
     for (const struct command *command = queries_commands; command->name; command++)
-        (void)fprintf(out, "  %s%s%s%*s%s\n", command->name, command->argument ? " " : "",
+        (void)fprintf(out, "  %s%s%s%*s%s%s\n", command->name, command->argument ? " " : "",
                       command->argument ? command->argument : "",
                       (int)(22 - strlen(command->name)
                             - (command->argument ? strlen(command->argument) + 1 : 0)),
-                      "", command->help);
+                      "", command->help, command->how ? command->how : "");
     (void)fputs("\nTimes, sizes and shares in tables are rounded; json and csv are exact.\n"
                 "Exit status: 0 answered, 1 failed, 2 wrong usage, 3 --fail-if found rows.",
                 out);
@@ -48,10 +48,11 @@ static const char *filters_of(const struct command *command)
 
 void command_help_print(const struct command *command, FILE *out)
 {
-    (void)fprintf(out, "Usage: mtrace-query %s%s%s%s%s [OPTION...]\n%s\n\n", command->name,
+    (void)fprintf(out, "Usage: mtrace-query %s%s%s%s%s [OPTION...]\n%s%s\n\n", command->name,
                   command->needs_database ? " run.db" : "", command->argument ? " " : "",
                   command->argument ? command->argument : "",
-                  command->is_argument_optional ? " (or without)" : "", command->help);
+                  command->is_argument_optional ? " (or without)" : "", command->help,
+                  command->how ? command->how : "");
     (void)fprintf(out, "Filters: %s%s\n", filters_of(command),
                   command->has_instant ? ", and --at TIME" : "");
     if (command->has_measure)

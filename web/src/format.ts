@@ -127,8 +127,3 @@ export function shortName(name: string): string {
 export function spokenName(name: string): string {
   return shortName(name).replace(/\([^()]{24,}.*\)( const)?$/, "(…)$1");
 }
-
-// What a command's help says of files that it writes is for the command line.
-export function helpOf(help: string): string {
-  return help.replace(/; -o .*$/, "");
-}

@@ -7,7 +7,7 @@ import { useRows, type Answer, type Command, type Row } from "../api";
 import type { PageProps } from "../app";
 import { ArgumentForm } from "../argument";
 import { makeCell } from "../cell_menu";
-import { formatCell, helpOf } from "../format";
+import { formatCell } from "../format";
 import { InstantForm } from "../instant";
 import { Link } from "../link";
 import { useMeanings } from "../meanings";
@@ -99,7 +99,7 @@ export function Rows({ address, command }: { address: Address; command: Command 
   return (
     <section class={answer.isLoading ? "stale" : ""} aria-busy={answer.isLoading}>
       <p class="hint">
-        {helpOf(command.help)}.{" "}
+        {command.help}.{" "}
         {command.columns && (
           <label>
             <input type="checkbox" checked={isWide} onChange={(event) => setWide(event.currentTarget.checked)} /> all columns
@@ -115,7 +115,7 @@ export function Rows({ address, command }: { address: Address; command: Command 
         <Table
           rows={rows}
           columns={shownColumns(rows, isWide ? null : command.columns)}
-          caption={helpOf(command.help)}
+          caption={command.help}
           meanings={meanings}
           sortBy={valueOf(address, "sort_by")}
           order={valueOf(address, "order")}
