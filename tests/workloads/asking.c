@@ -367,9 +367,9 @@ int main(int argc, char **argv)
         const char *name;
         void (*run)(void);
     } parts[] = {
-        {"senseless", senseless},       {"together", together}, {"in_handler", in_handler},
-        {"unprivileged", unprivileged}, {"in_child", in_child}, {"left_alone", left_alone},
-        {"in_turn", in_turn},           {"wait", wait_for_end}, {"outlives", outlives},
+        {"senseless", senseless},       {"together", together},     {"in_handler", in_handler},
+        {"unprivileged", unprivileged}, {"in_child", in_child},     {"left_alone", left_alone},
+        {"in_turn", in_turn},           {"wait", wait_for_end},     {"outlives", outlives},
         {"left_behind", left_behind},   {"more", more_than_totals},
     };
 
