@@ -20,7 +20,10 @@ enum {
     MIN_THREADS = 256,
     MIN_NODES = 1 << 16,
     MIN_POOLS = 64,
+    MOST_WARY_STEPS = 4,
 };
+
+#define WARY_STEP_NS UINT64_C(1000000000)
 
 /* By which the times of what is kept were made. A thread that is held up for long between looking at the clocks and writing that
  * down may change it. */
@@ -151,10 +154,24 @@ static int take_definitions(struct standing_import *standing, bool *ret_is_other
     return 0;
 }
 
-/* In fixed point, at most until_ns. */
-static uint64_t mark_before(const struct log_set *logs, uint64_t until_ns)
+/* Where threads are held up for longer than was thought, which made us begin anew, they will be again. */
+static uint64_t wary_mark(const struct standing_import *standing)
 {
-    uint64_t mark = log_set_mark(logs);
+    uint64_t mark = log_set_mark(standing->import.logs);
+    uint64_t n_anew = standing->n_beginnings > 1 ? standing->n_beginnings - 1 : 0;
+    uint64_t more = (n_anew < MOST_WARY_STEPS ? n_anew : MOST_WARY_STEPS) * WARY_STEP_NS
+                    << CLOCK_MAP_FRACTION_BITS;
+
+    if (mark == UINT64_MAX)
+        return mark;
+    return mark > more ? mark - more : 0;
+}
+
+/* In fixed point, at most until_ns. */
+static uint64_t mark_before(const struct standing_import *standing, uint64_t until_ns)
+{
+    const struct log_set *logs = standing->import.logs;
+    uint64_t mark = wary_mark(standing);
     uint64_t last_ns = until_ns > logs->origin_ns ? until_ns - logs->origin_ns : 0;
 
     if (until_ns == UINT64_MAX || last_ns > mark >> CLOCK_MAP_FRACTION_BITS)
@@ -163,9 +180,9 @@ static uint64_t mark_before(const struct log_set *logs, uint64_t until_ns)
 }
 
 /* No database ends before what is about to be taken in; a cut may end anywhere behind that. */
-static uint64_t sure_ns_before(const struct log_set *logs, uint64_t until_ns)
+static uint64_t sure_ns_before(const struct standing_import *standing, uint64_t until_ns)
 {
-    uint64_t mark = mark_before(logs, until_ns);
+    uint64_t mark = mark_before(standing, until_ns);
 
     return mark == UINT64_MAX ? 0 : mark >> CLOCK_MAP_FRACTION_BITS;
 }
@@ -177,12 +194,12 @@ static int begin(struct standing_import *standing, uint64_t until_ns, struct err
     struct facts_room room = {.n_processes = with_room(definitions->n_processes, MIN_PROCESSES),
                               .n_threads = with_room(definitions->n_threads, MIN_THREADS),
                               .n_nodes = with_room(definitions->n_backtraces, MIN_NODES),
-                              .n_pools = with_room(definitions->n_pools, MIN_POOLS),
-                              .sure_ns = sure_ns_before(import->logs, until_ns)};
+                              .n_pools = with_room(definitions->n_pools, MIN_POOLS)};
     bool is_other;
     int code = take_definitions(standing, &is_other, err);
 
     standing->n_beginnings++;
+    room.sure_ns = sure_ns_before(standing, until_ns); /* which that makes earlier */
     if (code == 0)
         code = kept_facts_new(standing->options->target, &import->kept, err);
     if (code)
@@ -263,7 +280,7 @@ static int read_to_mark(struct standing_import *standing, uint64_t until_ns, boo
                         struct error *err)
 {
     struct import *import = &standing->import;
-    uint64_t mark = mark_before(import->logs, until_ns);
+    uint64_t mark = mark_before(standing, until_ns);
 
     if (mark == UINT64_MAX || mark <= standing->stream.mark)
         return 0;
@@ -414,6 +431,8 @@ static bool fork_writer(struct standing_import *standing, const struct import_op
         close(fds[0]);
         prctl(PR_SET_PDEATHSIG, SIGKILL); /* nobody is left who would look at it */
         if (getppid() == parent) {
+            if (standing->import.facts) /* to give it back would first copy its pages */
+                facts_keep_memory(standing->import.facts);
             struct child_report report = make(standing, options);
             put_report(fds[1], &report);
         }

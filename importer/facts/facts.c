@@ -147,8 +147,15 @@ int facts_keep_moments(struct facts *facts, struct error *err)
 void facts_be_lean(struct facts *facts)
 {
     facts->is_lean = true;
-    moment_blocks_free(facts->blocks);
+    if (!facts->keeps_memory)
+        moment_blocks_free(facts->blocks);
     facts->blocks = NULL;
+}
+
+void facts_keep_memory(struct facts *facts)
+{
+    facts->keeps_memory = true;
+    pairing_keep_memory(facts->pairing);
 }
 
 void facts_leave_rows_out(struct facts *facts)
@@ -208,7 +215,7 @@ bool facts_continue(struct facts *facts, const struct definitions *definitions,
 
 void facts_free(struct facts *facts)
 {
-    if (!facts)
+    if (!facts || facts->keeps_memory)
         return;
     for (size_t i = 0; facts->processes && i <= facts->n_processes; i++) {
         timeline_done(&facts->processes[i].timeline);
@@ -296,7 +303,9 @@ int facts_finish(struct facts *facts, struct error *err)
         code = pool_blocks_finish(facts->pools, err);
     if (code == 0)
         code = totals_flush(facts->totals, err);
-    malloc_trim(0); /* the live blocks are gone; the second pass has large tables of its own */
+    if (!facts
+             ->keeps_memory) /* the live blocks are gone; the second pass has large tables of its own */
+        malloc_trim(0);
 
     for (uint32_t id = 1; code == 0 && id <= facts->definitions->n_processes; id++)
         code = finish_process(facts, id, err);

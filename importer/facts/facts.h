@@ -47,6 +47,9 @@ int facts_keep_moments(struct facts *facts, struct error *err);
 /* Before facts_finish: nothing is wanted of what only tables of left_out.h say, nor are rows. */
 void facts_be_lean(struct facts *facts);
 
+/* Before facts_be_lean and facts_finish: nothing is given back, as the process is about to end; nor is by facts_free. */
+void facts_keep_memory(struct facts *facts);
+
 /* Then, too: nothing is put aside on the disk for rows, and none can be asked for. */
 void facts_leave_rows_out(struct facts *facts);
 

@@ -65,6 +65,7 @@ struct facts {
     uint32_t *page_bytes;                /* by process */
     uint64_t *moments_ns[FACTS_MOMENTS]; /* by process; UINT64_MAX: there was no such moment */
     bool is_lean;
+    bool keeps_memory;            /* of facts_keep_memory */
     struct moment_blocks *blocks; /* NULL: rows say which were live at the moments */
     struct facts_room room;
     uint32_t n_processes;       /* begun */

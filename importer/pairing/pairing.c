@@ -42,6 +42,7 @@ struct process {
 struct pairing {
     struct pairing_sink sink;
     struct pairing_counts counts;
+    bool keeps_memory;         /* of pairing_keep_memory */
     struct process *processes; /* by id */
     uint64_t *births;          /* by thread id */
     uint32_t n_processes, n_threads;
@@ -577,13 +578,19 @@ static int tell_left(struct pairing *pairing, uint32_t process, struct error *er
     return code;
 }
 
+void pairing_keep_memory(struct pairing *pairing)
+{
+    pairing->keeps_memory = true;
+}
+
 int pairing_finish(struct pairing *pairing, struct error *err)
 {
     expire_ends(pairing, UINT64_MAX);
     expire_unseen(pairing, UINT64_MAX);
     for (uint32_t process = 1; process <= pairing->n_processes; process++) {
         int code = tell_left(pairing, process, err);
-        live_table_done(&pairing->processes[process].live);
+        if (!pairing->keeps_memory)
+            live_table_done(&pairing->processes[process].live);
         if (code)
             return code;
     }

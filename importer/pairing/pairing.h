@@ -145,6 +145,9 @@ int pairing_new(uint32_t n_processes, uint32_t n_threads, const struct pairing_s
 /* NULL is fine. */
 void pairing_free(struct pairing *pairing);
 
+/* From now on pairing_finish gives no memory back: the process is about to end. */
+void pairing_keep_memory(struct pairing *pairing);
+
 /* May be changed until pairing_finish, which reads ended_in_exec. Valid as long as the pairing. */
 struct pairing_process *pairing_process_get(struct pairing *pairing, uint32_t process);
 
