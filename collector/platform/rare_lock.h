@@ -6,7 +6,7 @@
  *   RL-1 It says who holds it: a process and its thread. Signals are blocked meanwhile, so that no handler waits for what
  *        it interrupts, or leaves by siglongjmp.
  *   RL-2 It is taken over from a thread that is not there any more, as in a fork child, and from no other, however long
- *        that is kept from running. What it guards is to be changed so that a half of it does no harm.
+ *        that is kept from running. A thread may get the id of one who ended with it, and knows it is not the holder. What it guards is to be changed so that a half of it does no harm.
  * Threads: any; the fast path never takes one. Signals: safe.
  * Failure: not taken within RARE_LOCK_PATIENCE_NS, or by who holds it already (where signals cannot be blocked).
  */
@@ -27,6 +27,7 @@ struct rare_lock {
 
 struct rare_hold {
     uint64_t holder, mask;
+    const struct rare_lock *before; /* that the thread held then, or NULL */
     bool is_blocked;
 };
 

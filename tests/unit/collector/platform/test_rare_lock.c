@@ -95,6 +95,18 @@ static void who_has_ended_has_it_no_more(void **state)
     rare_lock_give_up(&g_lock, &hold);
 }
 
+/* The kernel gives ids of threads again. */
+static void who_has_the_id_of_an_ended_holder_takes_it(void **state)
+{
+    struct rare_hold hold;
+
+    (void)state;
+    g_lock.holder = (uint64_t)getpid() << 32 | (uint32_t)gettid();
+    assert_true(rare_lock_take(&g_lock, &hold));
+    rare_lock_give_up(&g_lock, &hold);
+    assert_int_equal(g_lock.holder, 0);
+}
+
 static void who_has_it_is_not_kept_waiting_for_himself(void **state)
 {
     struct rare_hold hold;
@@ -154,6 +166,7 @@ int main(void)
         cmocka_unit_test(who_is_kept_from_running_keeps_it),
         cmocka_unit_test(a_child_takes_it_from_its_parents_thread),
         cmocka_unit_test(who_has_ended_has_it_no_more),
+        cmocka_unit_test(who_has_the_id_of_an_ended_holder_takes_it),
         cmocka_unit_test(who_has_it_is_not_kept_waiting_for_himself),
         cmocka_unit_test(each_root_is_there_once),
     };
