@@ -59,8 +59,10 @@ static bool move(void *block, uint32_t group)
     if (!block || checked != group || !lifecycle_is_ready() || !state_is_recording())
         return false;
     groups_define(group);
+    if (!record_note(LOG_MOVE, group, (uintptr_t)block))
+        return false;
     known_blocks_move(block, group);
-    return record_note(LOG_MOVE, group, (uintptr_t)block);
+    return true;
 }
 
 /* Nobody keeps what he never asks for. */
