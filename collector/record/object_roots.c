@@ -3,8 +3,14 @@
 
 #include "collector/platform/rare_lock.h"
 
-static struct mtrace_root g_roots[OBJECT_ROOTS_MOST];
-static size_t g_n_roots; /* places ever used */
+static struct place {
+    const void *_Atomic object; /* NULL: no root. Stored last */
+    const char *name;
+    size_t size_bytes;
+    mtrace_visit *visit;
+} g_roots[OBJECT_ROOTS_MOST];
+
+static _Atomic size_t g_n_roots; /* places ever used */
 static struct rare_lock g_lock;
 
 /* NULL object: the first free place. */
@@ -12,21 +18,19 @@ static size_t find(const void *object)
 {
     size_t i = 0;
 
-    while (i < g_n_roots && g_roots[i].object != object)
+    while (i < g_n_roots && atomic_load(&g_roots[i].object) != object)
         i++;
     return i;
 }
 
 /* Of who ends in between, as in a fork child, there is no root. */
-static void put(struct mtrace_root *place, const struct mtrace_root *root)
+static void put(struct place *place, const struct mtrace_root *root)
 {
-    place->object = NULL;
-    atomic_signal_fence(memory_order_seq_cst);
+    atomic_store(&place->object, NULL);
     place->name = root->name;
     place->size_bytes = root->size_bytes;
     place->visit = root->visit;
-    atomic_signal_fence(memory_order_seq_cst);
-    place->object = root->object;
+    atomic_store(&place->object, root->object);
 }
 
 bool object_roots_add(const struct mtrace_root *root)
@@ -47,29 +51,19 @@ bool object_roots_add(const struct mtrace_root *root)
     return i < OBJECT_ROOTS_MOST;
 }
 
+/* OR-2 */
 void object_roots_remove(const void *object)
 {
-    struct rare_hold hold;
-    size_t i;
+    const void *expected = object;
+    size_t i = object ? find(object) : g_n_roots;
 
-    if (!object || !rare_lock_take(&g_lock, &hold))
-        return;
-    i = find(object);
     if (i < g_n_roots)
-        g_roots[i].object = NULL;
-    rare_lock_give_up(&g_lock, &hold);
+        (void)atomic_compare_exchange_strong(&g_roots[i].object, &expected, NULL);
 }
 
 size_t object_roots_count(void)
 {
-    struct rare_hold hold;
-    size_t n;
-
-    if (!rare_lock_take(&g_lock, &hold))
-        return 0;
-    n = g_n_roots;
-    rare_lock_give_up(&g_lock, &hold);
-    return n;
+    return g_n_roots;
 }
 
 struct mtrace_root object_roots_at(size_t i)
@@ -80,7 +74,8 @@ struct mtrace_root object_roots_at(size_t i)
     if (!rare_lock_take(&g_lock, &hold))
         return root;
     if (i < g_n_roots)
-        root = g_roots[i];
+        root = (struct mtrace_root){g_roots[i].name, atomic_load(&g_roots[i].object),
+                                    g_roots[i].size_bytes, g_roots[i].visit};
     rare_lock_give_up(&g_lock, &hold);
     return root;
 }

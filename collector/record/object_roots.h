@@ -2,7 +2,9 @@
 /*
  * object_roots: the objects that walks begin with, as programs and libraries register them.
  *
- * Invariants: OR-1 an object is in it once; who registers it again replaces what was said about it.
+ * Invariants
+ *   OR-1 An object is in it once; who registers it again replaces what was said about it.
+ *   OR-2 Removing takes no lock and cannot fail: the object may be freed next, and no walk that begins then is to see it.
  * Threads: any; a walk that runs meanwhile sees a root or not. Signals: safe.
  * Failure: false, or no root: too many, or the lock is not to be had (rare_lock.h).
  */
