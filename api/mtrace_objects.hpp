@@ -505,6 +505,8 @@ template <class T, class A> struct object_traits<std::deque<T, A>> {
                                     reinterpret_cast<const void *>(chunks[0]),
                                     static_cast<std::size_t>(last._M_node - first._M_node) + 1,
                                     chunks[1], sizeof(void *), nullptr);
+            else
+                at.opaque("chunks", 0, "the deque is laid out in another way");
             visit_chunks(at, first, last);
         } else {
             at.opaque("chunks", 0, "its allocator has pointers of its own");
