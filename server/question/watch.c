@@ -16,8 +16,8 @@ struct watch {
     struct timed_thread thread; /* looks; its mutex guards the rest */
     struct watched *first;
     size_t n_watched, n_statements;
-    pthread_cond_t turn; /* one of them may have ended, or been abandoned */
-    size_t n_waiting;
+    pthread_cond_t turn;                    /* one of them may have ended, or been abandoned */
+    size_t n_waiting, n_waiting_statements; /* of these */
 };
 
 static bool has_turn(const struct watch *watch, const struct watched *watched)
@@ -33,13 +33,31 @@ static int64_t waited_ns(const struct watched *watched)
                : 0;
 }
 
-/* One at a look: its turn is free soon, and may be enough. */
+/* Some turn is one that a waiter may take, or about to be: who was given up has not left yet. */
+static bool has_room(const struct watch *watch, bool is_full)
+{
+    const size_t n_reports = watch->n_waiting - watch->n_waiting_statements;
+
+    for (const struct watched *watched = watch->first; watched; watched = watched->next)
+        if (watched->is_abandoned(watched->client) && (is_full || watched->is_statement))
+            return true;
+    return !is_full && (n_reports > 0 || watch->n_statements < WATCH_STATEMENTS);
+}
+
+/* WA-3. One at a look: its turn is free soon, and may be enough. */
 static void make_room(struct watch *watch)
 {
+    const bool is_full = watch->n_watched >= WATCH_QUESTIONS;
+    const bool is_for_statement =
+        watch->n_waiting == watch->n_waiting_statements && watch->n_statements >= WATCH_STATEMENTS;
     struct watched *slowest = NULL;
     int64_t longest_ns = WATCH_PATIENCE_NS;
 
+    if (has_room(watch, is_full))
+        return;
     for (struct watched *watched = watch->first; watched; watched = watched->next) {
+        if (is_for_statement && !watched->is_statement)
+            continue;
         int64_t ns = waited_ns(watched);
         if (ns > longest_ns) {
             longest_ns = ns;
@@ -98,10 +116,12 @@ bool watch_begin(struct watch *watch, struct watched *watched)
 
     pthread_mutex_lock(&watch->thread.mutex);
     watch->n_waiting++;
+    watch->n_waiting_statements += watched->is_statement;
     pthread_cond_signal(&watch->thread.changed);
     while (!has_turn(watch, watched) && !(is_abandoned = watched->is_abandoned(watched->client)))
         pthread_cond_wait(&watch->turn, &watch->thread.mutex);
     watch->n_waiting--;
+    watch->n_waiting_statements -= watched->is_statement;
     if (is_abandoned) {
         pthread_cond_broadcast(&watch->turn); /* what woke us may have been meant for another */
     } else {

@@ -10,6 +10,7 @@
  * Invariants
  *   WA-1 a question is interrupted only between watch_begin and watch_end.
  *   WA-2 however many statements are asked, and however slowly clients read, a report gets a turn.
+ *   WA-3 nobody gives up a turn that no one who waits may take.
  * Threads: any number of threads may begin and end; a question ends in the thread that began it.
  */
 #ifndef MTRACE_SERVER_WATCH_H

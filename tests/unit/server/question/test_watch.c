@@ -147,11 +147,66 @@ static void test_the_slowest_makes_room(void **state)
     watch_stop(watch);
 }
 
+static void *wait_for_turn(void *context)
+{
+    struct slow *late = context;
+
+    if (watch_begin(late->watch, &late->watched))
+        watch_end(late->watch, &late->watched);
+    return NULL;
+}
+
+/* A statement that waits because others of its kind run has no use for the turn of a report. */
+static void test_a_statement_takes_no_turn_of_a_report(void **state)
+{
+    enum {
+        N_TAKEN = 2 * WATCH_STATEMENTS
+    };
+    struct slow taken[N_TAKEN];
+    struct slow late;
+    struct watch *watch;
+    pthread_t ender, waiter;
+
+    (void)state;
+    assert_int_equal(watch_start(&watch, NULL), 0);
+    for (int i = 0; i < N_TAKEN; i++) {
+        bool is_statement = i < WATCH_STATEMENTS;
+        taken[i] = (struct slow){.watch = watch,
+                                 .waited_ns = is_statement ? 2 * WATCH_PATIENCE_NS + i
+                                                           : 3 * WATCH_PATIENCE_NS + i};
+        taken[i].watched = (struct watched){.interrupt = do_nothing,
+                                            .is_statement = is_statement,
+                                            .is_abandoned = is_given_up,
+                                            .waited_ns = slow_waited_ns,
+                                            .give_up = give_up,
+                                            .client = &taken[i]};
+        assert_true(watch_begin(watch, &taken[i].watched));
+    }
+    late = (struct slow){.watch = watch};
+    late.watched = (struct watched){.interrupt = do_nothing,
+                                    .is_statement = true,
+                                    .is_abandoned = is_given_up,
+                                    .client = &late};
+    assert_int_equal(pthread_create(&waiter, NULL, wait_for_turn, &late), 0);
+    assert_int_equal(pthread_create(&ender, NULL, end_when_given_up, &taken[WATCH_STATEMENTS - 1]),
+                     0);
+    assert_int_equal(pthread_join(waiter, NULL), 0);
+    assert_int_equal(pthread_join(ender, NULL), 0);
+    for (int i = 0; i < N_TAKEN; i++) {
+        assert_int_equal(taken[i].is_given_up, i == WATCH_STATEMENTS - 1);
+        if (i != WATCH_STATEMENTS - 1)
+            watch_end(watch, &taken[i].watched);
+    }
+    watch_stop(watch);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_the_abandoned_get_no_turn),
-                                       cmocka_unit_test(test_statements_leave_turns),
-                                       cmocka_unit_test(test_the_slowest_makes_room)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_the_abandoned_get_no_turn),
+        cmocka_unit_test(test_statements_leave_turns),
+        cmocka_unit_test(test_the_slowest_makes_room),
+        cmocka_unit_test(test_a_statement_takes_no_turn_of_a_report)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
