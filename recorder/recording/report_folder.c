@@ -17,7 +17,7 @@ const char *report_folder_base(void)
 {
     const char *base = getenv("TMPDIR");
 
-    return base && *base ? base : "/tmp";
+    return base && *base && access(base, W_OK | X_OK) == 0 ? base : "/tmp";
 }
 
 int report_folder_make(struct report_folder *folder)

@@ -17,7 +17,7 @@ struct report_folder {
     char path[REPORT_FOLDER_BYTES]; /* "": none */
 };
 
-/* $TMPDIR, or /tmp. */
+/* $TMPDIR, or /tmp where that is no folder that we may write to. */
 const char *report_folder_base(void);
 
 /* 0, or an errno value; then the path is what could not be made. */

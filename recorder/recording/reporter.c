@@ -14,12 +14,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 enum {
     EXIT_RULE_HOLDS = 3, /* of --fail-if: the answer is whole */
+    EXIT_TOO_LONG = 124,
+    MOST_ANSWER_SECONDS = 30, /* of a processor: others wait meanwhile */
     EXIT_NOT_RUN = 127,
     PART_PAUSE_NS = 2000000, /* longer than the program naps */
     MOST_PARTS_PER_STEP = 16,
@@ -42,11 +45,34 @@ struct answering {
 /* Why it says nothing itself. */
 static void explain_end(const struct answering *answering, const char *program, int status)
 {
-    if (WIFSIGNALED(status))
+    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU)
+        (void)dprintf(answering->complaints,
+                      "not answered within %d s of a processor: ask for less, or ask the log\n",
+                      MOST_ANSWER_SECONDS);
+    else if (WIFSIGNALED(status))
         (void)dprintf(answering->complaints, "'%s' was ended by signal %d, before it was done\n",
                       program, WTERMSIG(status));
     else if (WEXITSTATUS(status) == EXIT_NOT_RUN)
         (void)dprintf(answering->complaints, "'%s' cannot be run\n", program);
+}
+
+/* An import comes to its end, a question need not. */
+static void limit_question(const struct answering *answering, const char *program)
+{
+    struct rlimit limit;
+
+    if (program != answering->job->programs->query || getrlimit(RLIMIT_CPU, &limit) != 0
+        || limit.rlim_cur <= MOST_ANSWER_SECONDS)
+        return;
+    limit.rlim_cur = MOST_ANSWER_SECONDS;
+    (void)setrlimit(RLIMIT_CPU, &limit);
+}
+
+static int exit_status(int status)
+{
+    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU)
+        return EXIT_TOO_LONG;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : EXIT_NOT_RUN;
 }
 
 /* Its exit status. */
@@ -56,6 +82,7 @@ static int run(const struct answering *answering, const char *const *words, int 
     pid_t pid = fork();
 
     if (pid == 0) {
+        limit_question(answering, words[0]);
         if (dup2(out, STDOUT_FILENO) >= 0 && dup2(answering->complaints, STDERR_FILENO) >= 0)
             execv(words[0], (char *const *)(uintptr_t)words);
         _exit(EXIT_NOT_RUN);
@@ -67,7 +94,7 @@ static int run(const struct answering *answering, const char *const *words, int 
             return EXIT_NOT_RUN;
     if (pid > 0)
         explain_end(answering, words[0], status);
-    return pid > 0 && WIFEXITED(status) ? WEXITSTATUS(status) : EXIT_NOT_RUN;
+    return pid > 0 ? exit_status(status) : EXIT_NOT_RUN;
 }
 
 /* Once, from the beginning of the log. */
@@ -198,9 +225,11 @@ static int answer_parsed(struct answering *answering, const struct question *que
             return EIO;
         status = run(answering, question->words, fd);
     }
-    if (status != 0 && status != EXIT_RULE_HOLDS)
-        return empty(fd, start) ? EINVAL : EIO;
-    return status == 0 ? 0 : ERANGE;
+    if (status == 0 || status == EXIT_RULE_HOLDS)
+        return status == 0 ? 0 : ERANGE;
+    if (!empty(fd, start))
+        return EIO;
+    return status == EXIT_TOO_LONG ? ETIMEDOUT : EINVAL;
 }
 
 static void copy_complaints(const struct answering *answering)

@@ -7,6 +7,7 @@ more     answers that need more than totals, that a rule finds fault with, or th
 sealed   questions that would have files opened, or the environment read, that belong to the recorder and not to the program
 bad      questions that cannot be answered: senseless ones, without a recorder, in a fork child, from many threads, of a recorder that is gone
 turns    threads that ask all the time take turns
+endless  a question that would never be answered is ended; the folder for temporary files is missing
 every    mtrace-record writes reports by itself, by time and by signal
 family   those reports are of the image that runs, of children that are recorded, and gone with the run that --force replaces; signals while one is made
 ended    who makes a report, or keeps up for it, is killed; the program ends in its midst
@@ -125,6 +126,27 @@ def turns(tools, place):
     expect("questions in the database", len(order), 20)
     if n_again > 6:
         raise Failure(f"{n_again} times the same thread again: {order}")
+
+
+def endless(tools, place):
+    """Its limit is looked at, and it is ended as the kernel would when that is reached."""
+    process = subprocess.Popen([tools.record, "-q", "-o", place / "run.dat", "--", tools.workloads / "asking", "without_end"], cwd=place,
+                               env={**harness.environment(), "TMPDIR": "/nonexistent"}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        asked = []
+        while not asked and process.poll() is None:
+            asked = [pid for maker, _ in children_of(process.pid, "mtrace-record") for pid, words in children_of(maker, "mtrace-query") if b"sql" in words]
+            time.sleep(0.002)
+        if not asked:
+            raise Failure(f"nobody asked: {process.communicate()}")
+        limit = re.search(r"^Max cpu time +(\S+)", Path(f"/proc/{asked[0]}/limits").read_text(), re.M)[1]
+        os.kill(asked[0], signal.SIGXCPU)
+        out, err = process.communicate(timeout=120)
+    finally:
+        process.kill()
+    expect("limit", limit, "30")
+    expect("codes", dict(line.split() for line in out.splitlines()), {"without_end": "ETIMEDOUT", "next": "0"})
+    expect("said", err, "not answered within 30 s of a processor: ask for less, or ask the log\n")
 
 
 # ---- what the recorder may and the program may not ----
@@ -381,7 +403,7 @@ def deaf(tools, place):
     report_once(tools, place, "closed", lambda: os.closerange(0, 3), check_descriptors)
 
 
-PARTS = {"server": server, "more": more, "sealed": sealed, "bad": bad, "turns": turns, "every": every, "family": family, "ended": ended, "deaf": deaf}
+PARTS = {"server": server, "more": more, "sealed": sealed, "bad": bad, "turns": turns, "endless": endless, "every": every, "family": family, "ended": ended, "deaf": deaf}
 
 
 def main():

@@ -121,6 +121,15 @@ static void *ask_again(void *code)
     return NULL;
 }
 
+static void without_end(void)
+{
+    say("without_end",
+        mtrace_report("sql 'WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) "
+                      "SELECT count(*) FROM c'",
+                      STDERR_FILENO));
+    say("next", mtrace_report("threads", open("/dev/null", O_WRONLY)));
+}
+
 static void in_turn(void)
 {
     pthread_t threads[N_EAGER];
@@ -367,10 +376,10 @@ int main(int argc, char **argv)
         const char *name;
         void (*run)(void);
     } parts[] = {
-        {"senseless", senseless},       {"together", together},     {"in_handler", in_handler},
-        {"unprivileged", unprivileged}, {"in_child", in_child},     {"left_alone", left_alone},
-        {"in_turn", in_turn},           {"wait", wait_for_end},     {"outlives", outlives},
-        {"left_behind", left_behind},   {"more", more_than_totals},
+        {"senseless", senseless},       {"together", together},       {"in_handler", in_handler},
+        {"unprivileged", unprivileged}, {"in_child", in_child},       {"left_alone", left_alone},
+        {"in_turn", in_turn},           {"without_end", without_end}, {"wait", wait_for_end},
+        {"outlives", outlives},         {"left_behind", left_behind}, {"more", more_than_totals},
     };
 
     for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
