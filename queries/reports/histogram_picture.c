@@ -13,7 +13,8 @@
 enum {
     N_SERIES = 3,
     LABEL_BYTES = 2 * UNITS_TEXT_BYTES + 8,
-    TITLE_BYTES = 512
+    TITLE_BYTES = 512,
+    FIRST_LIFETIME_NS = 100 /* the first class ends here */
 };
 
 /* from, to, and blocks of each series; NULL: no class, the blocks that never ended. */
@@ -48,6 +49,7 @@ static void format_label(const struct classes *classes, struct sqlite3_stmt *row
                        units_format_duration(sqlite3_column_int64(row, 0), from));
 }
 
+/* NULL row: of no blocks; its label is the caller's. */
 static int add_class(struct classes *classes, struct sqlite3_stmt *row, struct error *err)
 {
     void *labels = growing_reserve(classes->labels, &classes->labels_capacity, classes->n + 1,
@@ -62,15 +64,49 @@ static int add_class(struct classes *classes, struct sqlite3_stmt *row, struct e
         if (!values)
             return error_set(err, ERROR_NOMEM, "no memory for %zu classes", classes->n);
         classes->values[i] = values;
-        values[classes->n] = sqlite3_column_int64(row, (int)i + 2);
+        values[classes->n] = row ? sqlite3_column_int64(row, (int)i + 2) : 0;
     }
-    format_label(classes, row, classes->labels[classes->n++]);
+    if (row)
+        format_label(classes, row, classes->labels[classes->n]);
+    classes->n++;
     return 0;
+}
+
+/* Where the class behind this bound ends: 100 ns, 200, 500, 1000, … */
+static int64_t next_bound(int64_t bound_ns)
+{
+    int64_t decade = FIRST_LIFETIME_NS;
+
+    if (bound_ns < decade)
+        return decade;
+    while (decade <= INT64_MAX / 20 && bound_ns / decade >= 10)
+        decade *= 10;
+    return decade > INT64_MAX / 20 ? INT64_MAX
+           : bound_ns / decade < 2 ? 2 * decade
+           : bound_ns / decade < 5 ? 5 * decade
+                                   : 10 * decade;
+}
+
+/* A class without blocks has no row, but is a step of the scale. */
+static int add_empty_lifetimes(struct classes *classes, int64_t from_ns, int64_t to_ns,
+                               struct error *err)
+{
+    char text[UNITS_TEXT_BYTES];
+    int rc = 0;
+
+    for (; rc == 0 && from_ns < to_ns; from_ns = next_bound(from_ns)) {
+        rc = add_class(classes, NULL, err);
+        if (rc == 0)
+            (void)snprintf(classes->labels[classes->n - 1], LABEL_BYTES, "%s",
+                           units_format_duration(from_ns, text));
+    }
+    return rc;
 }
 
 static int load(struct classes *classes, struct error *err)
 {
     struct sqlite3_stmt *stmt;
+    int64_t end_ns = INT64_MAX; /* of the class before */
     int rc = rundb_prepare(&classes->query->database,
                            classes->is_of_sizes ? sizes_sql : lifetimes_sql, &stmt, err);
 
@@ -78,9 +114,13 @@ static int load(struct classes *classes, struct error *err)
         return rc;
     sqlite3_bind_int64(stmt, 1, classes->query->options->process_id);
     while ((rc = rundb_step(&classes->query->database, stmt, err)) == 1) {
-        rc = add_class(classes, stmt, err);
+        if (!classes->is_of_sizes && sqlite3_column_type(stmt, 0) != SQLITE_NULL)
+            rc = add_empty_lifetimes(classes, end_ns, sqlite3_column_int64(stmt, 0), err);
+        if (rc >= 0)
+            rc = add_class(classes, stmt, err);
         if (rc != 0)
             break;
+        end_ns = sqlite3_column_int64(stmt, 1);
     }
     sqlite3_finalize(stmt);
     if (rc == 0 && classes->n == 0)
