@@ -44,6 +44,7 @@ class Browser:
         options = {"binary": chromium, "args": [*ARGUMENTS, f"--window-size={width},{height}", f"--user-data-dir={self.profile.name}"]}
         session = self.call("POST", "/session", {"capabilities": {"alwaysMatch": {"goog:chromeOptions": options, "goog:loggingPrefs": {"browser": "ALL"}}}})
         self.session = "/session/" + session["sessionId"]
+        self.call("POST", self.session + "/timeouts", {"implicit": 60000})  # what is clicked or typed into may still have to come
 
     def __enter__(self):
         return self

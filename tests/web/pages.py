@@ -61,7 +61,7 @@ def follow(page, text, within="body"):
 
 
 def replace_text(page, selector, text):
-    page.run("document.querySelector(arguments[0]).select()", selector)
+    page.wait(f"a field {selector}", "const field = document.querySelector(arguments[0]); if (field) field.select(); return field !== null", selector)
     page.type(selector, text)
 
 

@@ -19,10 +19,16 @@ enum {
 };
 
 static struct {
-    pthread_mutex_t lock;
     void *block;
     unsigned n;
 } places[N_PLACES];
+
+/* Threads act one after the other, so that each run does the same. */
+static struct {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    unsigned n;
+} turns = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
 
 static uint32_t groups[N_GROUPS];
 
@@ -49,7 +55,6 @@ static void change_place(uint64_t *state)
     unsigned at = draw(state, N_PLACES);
     unsigned what = draw(state, 4);
 
-    pthread_mutex_lock(&places[at].lock);
     if (places[at].block == NULL) {
         places[at].n = draw(state, 20);
         places[at].block = own_malloc(places[at].n);
@@ -64,7 +69,20 @@ static void change_place(uint64_t *state)
     } else {
         mtrace_move(places[at].block, groups[draw(state, N_GROUPS)]);
     }
-    pthread_mutex_unlock(&places[at].lock);
+}
+
+static void take_turn(unsigned thread)
+{
+    pthread_mutex_lock(&turns.lock);
+    while (turns.n % N_THREADS != thread)
+        pthread_cond_wait(&turns.changed, &turns.lock);
+}
+
+static void pass_turn(void)
+{
+    turns.n++;
+    pthread_cond_broadcast(&turns.changed);
+    pthread_mutex_unlock(&turns.lock);
 }
 
 static void *work(void *argument)
@@ -75,7 +93,9 @@ static void *work(void *argument)
     for (unsigned i = 0; i < N_STEPS; i++) {
         struct mtrace_scope scope = mtrace_enter(groups[draw(&state, N_GROUPS)]);
 
+        take_turn((unsigned)((uintptr_t)argument % N_THREADS));
         change_place(&state);
+        pass_turn();
         mtrace_exit(scope);
         if (i % 200 == 199) {
             struct mtrace_scope next = mtrace_phase_begin(i % 400 == 399 ? "even" : "odd");
@@ -102,15 +122,13 @@ static void run(unsigned seed)
     pthread_t threads[N_THREADS];
 
     for (uintptr_t i = 0; i < N_THREADS; i++)
-        pthread_create(&threads[i], NULL, work, (void *)(seed + i + 1));
+        pthread_create(&threads[i], NULL, work, (void *)(seed + i));
     for (unsigned i = 0; i < N_THREADS; i++)
         pthread_join(threads[i], NULL);
 }
 
 int main(int argc, char **argv)
 {
-    for (unsigned i = 0; i < N_PLACES; i++)
-        pthread_mutex_init(&places[i].lock, NULL);
     make_groups();
     use_pool();
     run(100);
@@ -119,8 +137,6 @@ int main(int argc, char **argv)
 
         if (child == 0) {
             memset(places, 0, sizeof(places));
-            for (unsigned i = 0; i < N_PLACES; i++)
-                pthread_mutex_init(&places[i].lock, NULL);
             run(200);
             _exit(0);
         }
