@@ -76,8 +76,11 @@ static void look_for_end(struct own_reports *reports, const char *log_path)
 {
     int status;
 
-    if (!helper_has_ended(&reports->work.helper, &status))
+    if (!helper_has_ended(&reports->work.helper, &status)) {
+        helper_watch(&reports->work.helper);
+        helper_watch(&reports->keeper.helper);
         return;
+    }
     reporter_end(&reports->work);
     close(reports->fd);
     if (status != -1 && WIFEXITED(status)) {

@@ -62,6 +62,25 @@ static uint64_t clock_ns(void)
     return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
+/* The state stays for who waits (WNOWAIT); one that goes on is not told of any more. */
+static bool is_stopped(const struct helper *helper)
+{
+    siginfo_t state = {.si_pid = 0};
+
+    return waitid(P_PID, (id_t)helper->pid, &state, WSTOPPED | WNOHANG | WNOWAIT) == 0
+           && state.si_pid == helper->pid;
+}
+
+void helper_watch(struct helper *helper)
+{
+    if (helper->pid <= 0 || !is_stopped(helper))
+        helper->stopped_ns = 0;
+    else if (helper->stopped_ns == 0)
+        helper->stopped_ns = clock_ns();
+    else if (clock_ns() - helper->stopped_ns > HELPER_PATIENCE_NS)
+        (void)kill(-helper->pid, SIGKILL);
+}
+
 bool helper_end(struct helper *helper)
 {
     uint64_t now_ns = clock_ns();

@@ -7,6 +7,7 @@
  *          even ended by that, because somebody froze it, is left alone.
  * Invariants
  *   HE-1 It is neither waited for longer than HELPER_PATIENCE_NS after it was asked, nor after it was killed.
+ *   HE-2 Who waits for its work does not wait for ever because somebody stopped it.
  * Threads: one.
  */
 #ifndef MTRACE_RECORDER_HELPER_H
@@ -23,6 +24,7 @@ struct helper {
     pid_t pid;       /* 0: none */
     uint64_t due_ns; /* CLOCK_MONOTONIC when its next signal is due; 0: it was not asked to end */
     bool is_killed;
+    uint64_t stopped_ns; /* since when it was seen stopped; 0: it was not */
 };
 
 /* As fork: 0 in the helper, otherwise its pid, or -1. */
@@ -31,6 +33,9 @@ pid_t helper_start(struct helper *helper);
 /* Sees whether it has ended by itself; true: it has, and there is none any more. `ret_status` may be NULL; it is what wait says, or -1
  * when somebody else waited. */
 bool helper_has_ended(struct helper *helper, int *ret_status);
+
+/* While somebody waits for its work: it is killed when it has been stopped for HELPER_PATIENCE_NS (HE-2). */
+void helper_watch(struct helper *helper);
 
 /* Asks it to end. True: there is none any more; until then it is called again. */
 bool helper_end(struct helper *helper);

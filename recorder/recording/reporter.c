@@ -413,8 +413,11 @@ static void look_for_end(struct reporter *reporter, struct log_question *questio
 {
     int status = reporter->wait_status;
 
-    if (!reporter->has_ended && !helper_has_ended(&reporter->work.helper, &status))
+    if (!reporter->has_ended && !helper_has_ended(&reporter->work.helper, &status)) {
+        helper_watch(&reporter->work.helper);
+        helper_watch(&reporter->keeper.helper);
         return;
+    }
     reporter_end(&reporter->work);
     finish(reporter, question, status != -1 && WIFEXITED(status) ? WEXITSTATUS(status) : EIO);
 }

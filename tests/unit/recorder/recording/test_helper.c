@@ -86,6 +86,28 @@ static void who_does_not_end_is_killed(void **state)
     assert_int_equal(kill(pid, 0), -1);
 }
 
+/* HE-2: while it works it is left alone; stopped, it is killed. */
+static void who_is_stopped_is_not_waited_for(void **state)
+{
+    struct helper helper;
+    siginfo_t info;
+    int status = 0;
+    pid_t pid = helper_start(&helper);
+
+    (void)state;
+    if (pid == 0)
+        wait_for_ever();
+    helper_watch(&helper);
+    assert_int_equal(helper.stopped_ns, 0);
+    assert_int_equal(kill(pid, SIGSTOP), 0);
+    assert_int_equal(waitid(P_PID, (id_t)pid, &info, WSTOPPED | WNOWAIT), 0);
+    while (!helper_has_ended(&helper, &status)) {
+        helper_watch(&helper);
+        (void)usleep(1000);
+    }
+    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+}
+
 static void who_ended_by_itself_is_seen_once(void **state)
 {
     struct helper helper;
@@ -109,6 +131,7 @@ int main(void)
     const struct CMUnitTest tests[] = {cmocka_unit_test(it_has_its_group_at_once),
                                        cmocka_unit_test(its_signals_are_as_in_a_new_process),
                                        cmocka_unit_test(who_does_not_end_is_killed),
+                                       cmocka_unit_test(who_is_stopped_is_not_waited_for),
                                        cmocka_unit_test(who_ended_by_itself_is_seen_once)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
