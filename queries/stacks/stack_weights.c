@@ -422,6 +422,8 @@ static void count_positions(struct stack_weights *weights)
 
         (void)stack_weights_frame(weights, node->frame_id, &n);
         node->n_positions = weights->nodes[node->parent_id].n_positions + n;
+        if (node->n_positions > weights->max_positions)
+            weights->max_positions = node->n_positions;
     }
 }
 
@@ -450,8 +452,6 @@ static void measure_stacks(struct stack_weights *weights)
     for (size_t i = 0; i < weights->n; i++) {
         int64_t id = weights->list[i].backtrace_id;
         size_t n_positions = is_node(weights, id) ? weights->nodes[id].n_positions : 0;
-        if (n_positions > weights->max_positions)
-            weights->max_positions = n_positions;
         if (n_positions == 0)
             continue;
         saturating_grow(&weights->total_bytes, weights->list[i].bytes);

@@ -63,7 +63,7 @@ struct stack_weights {
     size_t n;
     int64_t total_bytes, total_blocks;
     int64_t suppressed_bytes; /* leaked, and left out because a rule suppresses them */
-    size_t max_positions;     /* of any stack with a weight */
+    size_t max_positions;     /* of any stack, as exports ask for others than those with a weight */
 
     /* The stack tree and its code, by id; use the functions below. */
     struct stack_node *nodes;
