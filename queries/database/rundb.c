@@ -309,6 +309,18 @@ int rundb_prepare(const struct rundb *database, const char *sql, struct sqlite3_
     return 0;
 }
 
+int rundb_insert(const struct rundb *database, struct sqlite3_stmt *insert, const int64_t *values,
+                 size_t n_values, struct error *err)
+{
+    int rc;
+
+    for (size_t i = 0; i < n_values; i++)
+        sqlite3_bind_int64(insert, (int)i + 1, values[i]);
+    rc = rundb_step(database, insert, err);
+    sqlite3_reset(insert);
+    return rc;
+}
+
 int rundb_step(const struct rundb *database, struct sqlite3_stmt *stmt, struct error *err)
 {
     if (database->guard.stop && database->guard.stop->is_wanted)

@@ -81,6 +81,10 @@ int rundb_run(struct rundb *database, const char *sql, struct error *err);
 int rundb_prepare(const struct rundb *database, const char *sql, struct sqlite3_stmt **ret_stmt,
                   struct error *err);
 
+/* One row of numbers, by an INSERT with at least that many parameters; others keep what was bound. */
+int rundb_insert(const struct rundb *database, struct sqlite3_stmt *insert, const int64_t *values,
+                 size_t n_values, struct error *err);
+
 /* The next row: 1, the end: 0, or an error. */
 int rundb_step(const struct rundb *database, struct sqlite3_stmt *stmt, struct error *err);
 

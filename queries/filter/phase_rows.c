@@ -317,13 +317,8 @@ static int put_phase(const struct rundb *database, struct sqlite3_stmt *insert,
                               phase->peak_bytes,
                               saturating_subtract(to->leaked_blocks, from->leaked_blocks),
                               saturating_subtract(to->leaked_bytes, from->leaked_bytes)};
-    int rc;
 
-    for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++)
-        sqlite3_bind_int64(insert, (int)i + 1, values[i]);
-    rc = rundb_step(database, insert, err);
-    sqlite3_reset(insert);
-    return rc;
+    return rundb_insert(database, insert, values, sizeof(values) / sizeof(values[0]), err);
 }
 
 static int put_table(const struct sweep *sweep, struct rundb *database, struct error *err)

@@ -201,18 +201,6 @@ static int read_lives(struct totals *totals, struct error *err)
 
 /* ---- tables ---- */
 
-static int put_row(const struct totals *totals, struct sqlite3_stmt *insert, const int64_t *values,
-                   size_t n, struct error *err)
-{
-    int rc;
-
-    for (size_t v = 0; v < n; v++)
-        sqlite3_bind_int64(insert, (int)v + 1, values[v]);
-    rc = rundb_step(totals->database, insert, err);
-    sqlite3_reset(insert);
-    return rc;
-}
-
 enum {
     LEAKED_FIRST = 20,
     LEAKED_LAST,
@@ -254,7 +242,7 @@ static int put_birth(const struct totals *totals, struct sqlite3_stmt *insert, s
         sqlite3_bind_int64(insert, OWN_PEAK_BYTES, peak->peak_bytes);
         sqlite3_bind_int64(insert, OWN_PEAK_NS, peak->peak_bytes ? peak->peak_ns : s->first_ns);
     }
-    return put_row(totals, insert, values, sizeof(values) / sizeof(values[0]), err);
+    return rundb_insert(totals->database, insert, values, sizeof(values) / sizeof(values[0]), err);
 }
 
 static int put_births(const struct totals *totals, struct error *err)
@@ -289,7 +277,8 @@ static int put_pairs(const struct totals *totals, const struct keyed *pairs, con
         const struct pair_sum *s = pair_sums_at(pairs, i);
         const int64_t values[] = {s->process, s->backtrace, s->other, s->blocks, s->bytes};
 
-        rc = put_row(totals, insert, values, sizeof(values) / sizeof(values[0]), err);
+        rc =
+            rundb_insert(totals->database, insert, values, sizeof(values) / sizeof(values[0]), err);
     }
     sqlite3_finalize(insert);
     return rc;
@@ -313,7 +302,8 @@ static int put_judged(const struct totals *totals, struct error *err)
         const int64_t values[] = {(int64_t)id, totals->lives[id].start_ns,
                                   totals->lives[id].end_ns};
 
-        rc = put_row(totals, insert, values, sizeof(values) / sizeof(values[0]), err);
+        rc =
+            rundb_insert(totals->database, insert, values, sizeof(values) / sizeof(values[0]), err);
     }
     sqlite3_finalize(insert);
     return rc;

@@ -79,7 +79,7 @@ static const char tables_sql[] =
 
 static int put(const struct works *works, const char *sql, size_t n_rows,
                void (*values_of)(const struct works *works, size_t i, int64_t *values),
-               int n_values, struct error *err)
+               size_t n_values, struct error *err)
 {
     struct sqlite3_stmt *insert;
     int rc = rundb_prepare(works->database, sql, &insert, err);
@@ -88,10 +88,7 @@ static int put(const struct works *works, const char *sql, size_t n_rows,
         int64_t values[8];
 
         values_of(works, i, values);
-        for (int v = 0; v < n_values; v++)
-            sqlite3_bind_int64(insert, v + 1, values[v]);
-        rc = rundb_step(works->database, insert, err);
-        sqlite3_reset(insert);
+        rc = rundb_insert(works->database, insert, values, n_values, err);
     }
     sqlite3_finalize(insert);
     return rc;

@@ -238,13 +238,8 @@ static int put_bucket(const struct rundb *database, struct sqlite3_stmt *insert,
         bucket->allocated_bytes,
         bucket->freed_blocks,
         bucket->freed_bytes};
-    int rc;
 
-    for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++)
-        sqlite3_bind_int64(insert, (int)i + 1, values[i]);
-    rc = rundb_step(database, insert, err);
-    sqlite3_reset(insert);
-    return rc;
+    return rundb_insert(database, insert, values, sizeof(values) / sizeof(values[0]), err);
 }
 
 static int put_table(struct times *times, struct rundb *database, struct error *err)

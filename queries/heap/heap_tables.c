@@ -77,14 +77,8 @@ struct tables {
 static int insert(const struct tables *tables, struct sqlite3_stmt *into, const int64_t *values,
                   size_t n, struct error *err)
 {
-    int rc;
-
     (void)sqlite3_clear_bindings(into);
-    for (size_t i = 0; i < n; i++)
-        sqlite3_bind_int64(into, (int)i + 1, values[i]);
-    rc = rundb_step(tables->database, into, err);
-    sqlite3_reset(into);
-    return rc;
+    return rundb_insert(tables->database, into, values, n, err);
 }
 
 /* common_frames as in heap_pins; -1: nothing is common, or nobody knows. */
