@@ -396,7 +396,7 @@ static MTRACE_NOINLINE uint32_t walk_on(struct unwind_state *state)
 
 /* The remembered frames but for the innermost n_left are proven to be there, none of them guessed.
  */
-static inline bool is_proven(struct unwind_state *state, size_t innermost)
+MTRACE_INLINE bool is_proven(struct unwind_state *state, size_t innermost)
 {
     struct unwind_record *record = state->record;
     size_t i = innermost;
