@@ -19,7 +19,7 @@ enum {
 
 struct column_coder {
     ZSTD_CCtx *compressor;
-    ZSTD_DCtx *decompressor;
+    ZSTD_DCtx *decompressor; /* NULL until something is read: who only writes needs none */
     uint8_t decoded[COLUMN_BYTES_COLUMNS * COLUMN_BYTES]; /* columns, out of zstd */
 };
 
@@ -41,8 +41,7 @@ struct column_coder *column_coder_new(void)
     if (!coder)
         return NULL;
     coder->compressor = ZSTD_createCCtx();
-    coder->decompressor = ZSTD_createDCtx();
-    if (!coder->compressor || !coder->decompressor) {
+    if (!coder->compressor) {
         column_coder_free(coder);
         return NULL;
     }
@@ -57,6 +56,16 @@ void column_coder_free(struct column_coder *coder)
     ZSTD_freeCCtx(coder->compressor);
     ZSTD_freeDCtx(coder->decompressor);
     free(coder);
+}
+
+size_t column_coder_expand(struct column_coder *coder, void *out, size_t capacity, const void *in,
+                           size_t n_bytes)
+{
+    if (!coder->decompressor)
+        coder->decompressor = ZSTD_createDCtx();
+    if (!coder->decompressor)
+        return SIZE_MAX; /* which is an error of zstd */
+    return ZSTD_decompressDCtx(coder->decompressor, out, capacity, in, n_bytes);
 }
 
 /* ---- writing --------------------------------------------------------------------------------- */
@@ -201,7 +210,7 @@ bool column_bytes_get(struct column_coder *coder, const uint8_t *payload, size_t
     if (!in || parameter > UINT16_MAX)
         return false;
     if (in != end)
-        n = ZSTD_decompressDCtx(coder->decompressor, coder->decoded, sizeof(coder->decoded), in,
+        n = column_coder_expand(coder, coder->decoded, sizeof(coder->decoded), in,
                                 (size_t)(end - in));
     if (ZSTD_isError(n))
         return false;

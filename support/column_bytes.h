@@ -47,6 +47,11 @@ struct column_coder;
 struct column_coder *column_coder_new(void);
 void column_coder_free(struct column_coder *coder);
 
+/* What zstd compressed, at most capacity bytes; returns their number, or one that ZSTD_isError knows: it is
+ * damaged, or there is no memory for the first one. */
+size_t column_coder_expand(struct column_coder *coder, void *out, size_t capacity, const void *in,
+                           size_t n_bytes);
+
 /* Writes the payload, at most limit bytes; returns its length, 0 if that is not enough. */
 size_t column_bytes_put(struct column_coder *coder, struct column_history *history,
                         unsigned parameter, const struct column_bytes *columns, uint8_t *out,

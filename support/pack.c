@@ -12,7 +12,6 @@
 
 struct pack {
     ZSTD_CCtx *compressor;
-    ZSTD_DCtx *decompressor;
     struct column_coder *coder;
     struct column_history event_history;
     struct column_history node_history;
@@ -27,9 +26,8 @@ struct pack *pack_new(void)
     if (!pack)
         return NULL;
     pack->compressor = ZSTD_createCCtx();
-    pack->decompressor = ZSTD_createDCtx();
     pack->coder = column_coder_new();
-    if (!pack->compressor || !pack->decompressor || !pack->coder) {
+    if (!pack->compressor || !pack->coder) {
         pack_free(pack);
         return NULL;
     }
@@ -41,7 +39,6 @@ void pack_free(struct pack *pack)
     if (!pack)
         return;
     ZSTD_freeCCtx(pack->compressor);
-    ZSTD_freeDCtx(pack->decompressor);
     column_coder_free(pack->coder);
     free(pack);
 }
@@ -291,8 +288,7 @@ static bool unpack_nodes(struct pack *pack, const struct log_frame *frame, const
 static bool unpack_zstd(struct pack *pack, const struct log_frame *frame, const void *payload,
                         void *out)
 {
-    return ZSTD_decompressDCtx(pack->decompressor, out, frame->raw_bytes, payload,
-                               frame->payload_bytes)
+    return column_coder_expand(pack->coder, out, frame->raw_bytes, payload, frame->payload_bytes)
            == frame->raw_bytes;
 }
 

@@ -343,14 +343,13 @@ const char *program_explain(const char *path)
 
 /* ---- our own files --------------------------------------------------------------------------- */
 
-/* folder of this program + suffix, if readable; NULL otherwise. */
+/* Folder of this program + suffix, whether it exists or not; NULL: not known. */
 static char *beside(const char *suffix)
 {
     char self[PATH_MAX];
     ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
     char *slash;
     char *path = NULL;
-    char *resolved;
 
     if (n < 0)
         return NULL;
@@ -358,7 +357,16 @@ static char *beside(const char *suffix)
     slash = strrchr(self, '/');
     if (!slash || asprintf(&path, "%.*s/%s", (int)(slash - self), self, suffix) < 0)
         return NULL;
-    resolved = realpath(path, NULL);
+    return path;
+}
+
+/* As ld.so shall open it, which does so in the program's folder; NULL: it is not there. */
+static char *library_beside(bool has_operators)
+{
+    char *path =
+        beside(has_operators ? "../lib/mtrace/libmtrace-new.so" : "../lib/mtrace/libmtrace.so");
+    char *resolved = path ? realpath(path, NULL) : NULL;
+
     free(path);
     return resolved;
 }
@@ -371,8 +379,7 @@ int program_find_library(bool has_operators, char **ret_path, struct error *err)
     if (wanted && *wanted)
         path = realpath(wanted, NULL);
     else
-        path =
-            beside(has_operators ? "../lib/mtrace/libmtrace-new.so" : "../lib/mtrace/libmtrace.so");
+        path = library_beside(has_operators);
     if (!path && !wanted)
         path = realpath(has_operators ? MTRACE_LIBRARY_DIR "libmtrace-new.so"
                                       : MTRACE_LIBRARY_DIR "libmtrace.so",
@@ -395,5 +402,10 @@ int program_find_library(bool has_operators, char **ret_path, struct error *err)
 
 char *program_find_sibling(const char *name)
 {
-    return beside(name);
+    char *path = beside(name);
+
+    if (path && access(path, X_OK) == 0)
+        return path;
+    free(path);
+    return NULL;
 }

@@ -154,9 +154,10 @@ static void add_resident(struct samples *samples, uint64_t start, uint64_t end, 
         now_ns);
 }
 
-/* Which pages of a mapping are in memory; closed by the caller. */
+/* Which pages of a mapping are in memory; opened when it is asked first, closed by the caller. */
 struct page_map {
-    int fd; /* -1: cannot be asked */
+    pid_t pid;
+    int fd; /* -1: not open, or cannot be */
     uint64_t page_bytes;
     uint64_t n_left; /* pages that may still be asked for */
 };
@@ -165,6 +166,14 @@ struct page_map {
 struct run {
     uint64_t start, end;
 };
+
+static int open_page_map(pid_t pid)
+{
+    char path[64];
+
+    (void)snprintf(path, sizeof(path), "/proc/%d/pagemap", (int)pid);
+    return open(path, O_RDONLY | O_CLOEXEC);
+}
 
 /* The runs of [mapping->start, mapping->end), the first max_runs of them; as many as there are, 0
  * when it cannot be known. */
@@ -177,6 +186,8 @@ static size_t find_runs(struct page_map *map, const struct mapping *mapping, str
     bool is_open = false;
 
     if ((mapping->end - at) / map->page_bytes > map->n_left)
+        return 0;
+    if (map->fd < 0 && (map->fd = open_page_map(map->pid)) < 0)
         return 0;
     while (at < mapping->end) {
         uint64_t n = (mapping->end - at) / map->page_bytes;
@@ -207,7 +218,7 @@ static void add_mapping(struct samples *samples, struct page_map *map,
     struct run runs[MAX_RUNS];
     size_t n_runs = 0;
 
-    if (resident_bytes < mapping->end - mapping->start && map->fd >= 0)
+    if (resident_bytes < mapping->end - mapping->start)
         n_runs = find_runs(map, mapping, runs, MAX_RUNS);
     if (n_runs == 0 || n_runs > MAX_RUNS || samples->n_samples + n_runs > MAX_TOLD) {
         add_resident(samples, mapping->start, mapping->end, resident_bytes, now_ns);
@@ -218,17 +229,12 @@ static void add_mapping(struct samples *samples, struct page_map *map,
         add_resident(samples, runs[i].start, runs[i].end, runs[i].end - runs[i].start, now_ns);
 }
 
-static int open_page_map(const struct samples *samples)
-{
-    char path[64];
-
-    (void)snprintf(path, sizeof(path), "/proc/%d/pagemap", (int)samples->pid);
-    return open(path, O_RDONLY | O_CLOEXEC);
-}
-
 static void take_mappings(struct samples *samples, uint64_t now_ns)
 {
-    struct page_map map = {.page_bytes = (uint64_t)sysconf(_SC_PAGESIZE), .n_left = MAX_PAGES};
+    struct page_map map = {.pid = samples->pid,
+                           .fd = -1,
+                           .page_bytes = (uint64_t)sysconf(_SC_PAGESIZE),
+                           .n_left = MAX_PAGES};
     FILE *file = open_proc(samples, "smaps");
     struct mapping mapping = {0};
     struct mapping next;
@@ -237,7 +243,6 @@ static void take_mappings(struct samples *samples, uint64_t now_ns)
 
     if (!file)
         return;
-    map.fd = open_page_map(samples);
     while (fgets(line, sizeof(line), file)) {
         if (parse_mapping(line, &next))
             mapping = next;
