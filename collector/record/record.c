@@ -4,6 +4,7 @@
 #include "collector/log/segment.h"
 #include "collector/platform/clock.h"
 #include "collector/platform/real.h"
+#include "collector/platform/sys.h"
 #include "collector/record/capture.h"
 #include "collector/record/draft.h"
 #include "collector/record/groups.h"
@@ -48,14 +49,36 @@ static bool is_side_open(void)
     return false;
 }
 
-/* The stamp comes next. False: counted. */
-static bool has_side_room(struct side_place *place)
-{
-    bool has_room = side_reserve(place);
+/* An event on its way to the side segment. */
+struct aside {
+    struct side_place place;
+    uint64_t mask;
+    bool is_blocked;
+};
 
-    if (!has_room)
-        segment_count_drop(LOG_DROP_NESTED);
-    return has_room;
+/*
+ * A thread that ended has no gate to tell that it is in here: no handler may fork meanwhile, nor leave.
+ * Others are nested in what their gate tells of, or new.
+ */
+static void end_aside(const struct aside *aside)
+{
+    if (aside->is_blocked)
+        sys_unblock_signals(aside->mask);
+}
+
+/* The stamp comes next, and end_aside. False: ended, and counted; or it is the child of a handler that forked before. */
+static bool begin_aside(struct aside *aside)
+{
+    aside->is_blocked = g_thread.is_dead && sys_block_signals(&aside->mask) >= 0;
+    if (aside->is_blocked && !state_is_recording()) {
+        end_aside(aside);
+        return false;
+    }
+    if (side_reserve(&aside->place))
+        return true;
+    segment_count_drop(LOG_DROP_NESTED);
+    end_aside(aside);
+    return false;
 }
 
 static void fill_side(const struct side_place *place, const struct draft *draft, uint64_t ticks)
@@ -70,12 +93,13 @@ static void fill_side(const struct side_place *place, const struct draft *draft,
 /* False: counted. */
 static MTRACE_COLD bool write_side(const struct draft *draft)
 {
-    struct side_place place;
-    bool has_room = has_side_room(&place);
+    struct aside aside;
 
-    if (has_room)
-        fill_side(&place, draft, clock_ticks_after());
-    return has_room;
+    if (!begin_aside(&aside))
+        return false;
+    fill_side(&aside.place, draft, clock_ticks_after());
+    end_aside(&aside);
+    return true;
 }
 
 static MTRACE_COLD void record_wide(struct thread *thread, const void *block,
@@ -279,15 +303,16 @@ static MTRACE_COLD void realloc_aside(const void *block, const void *old, size_t
                                       const struct draft_usable *known)
 {
     struct draft_extent extent = draft_extent_of(block, size_bytes, call, known);
-    struct side_place place;
+    struct aside aside;
     struct draft draft;
     uint64_t ticks;
 
-    if (!has_side_room(&place))
+    if (!begin_aside(&aside))
         return;
     ticks = clock_ticks_after();
     draft_realloc(&draft, block, old, &extent, ticks - begin_of_call(0, began_ticks, ticks));
-    fill_side(&place, &draft, ticks);
+    fill_side(&aside.place, &draft, ticks);
+    end_aside(&aside);
 }
 
 /* Not part of its caller, so that the draft is on the stack only once the stack was walked. */

@@ -15,7 +15,7 @@
  *      inside + a call that proves the recording abandoned (TH-4) -> inside, with nothing remembered
  *      inside in the parent of a fork (the handler forked): the process is stranded, and records
  *          nothing until the handler has returned and the interrupted recording has ended
- *      dead   + a call (a later destructor of the same round) -> the shared side segment
+ *      dead   + a call (a later destructor of the same round) -> the shared side segment, with signals blocked
  *      key destructor rounds before the last leave the thread ready ("dying"): others free there.
  *
  * Invariants

@@ -58,7 +58,7 @@ SQL = {
     "all_handled": f"SELECT {STEPPED_FAILURES.format('reallocarray')} = {STEPPED_COUNT.format(128)}",
     # Of those that were left, some had written all by then.
     "all_that_failed": f"SELECT {STEPPED_FAILURES.format('malloc')} BETWEEN {STEPPED_COUNT.format(64)} "
-                       f"AND {STEPPED_COUNT.format(64)} + (SELECT value FROM meta WHERE key = 'events.dropped.abandoned')",
+                       f"AND {STEPPED_COUNT.format(64)} + {STEPPED_COUNT.format(128)}",
     "heap_kept": "SELECT count(*) FROM allocations WHERE size_bytes IN (1777, 5777) AND is_leaked",
     "at_root_after": "SELECT count(*) FROM allocations WHERE size_bytes = 3777 AND group_id = 1 AND is_leaked",
     "deepest": "SELECT max(depth) >= 30000 FROM backtraces",
@@ -217,7 +217,7 @@ CASES |= {name: Case(["trackers", part], end=("exit", 0), least_events=2, may_dr
 CASES |= {"t12_told_in_child": Case(["trackers", "late"], options=["--follow-children"], end=("exit", 0))}
 
 STEPPED = [(what, does, stride) for what, stride in (("same", "1"), ("again", "1"), ("anew", "1"), ("charged", "1"), ("heap", "1"),
-                                                     ("first", "10"), ("last", "10"))
+                                                     ("dead", "1"), ("first", "10"), ("last", "10"))
            for does in ("leave", "allocate", "fork") if does == "leave" or what not in ("again", "last")]
 
 CASES |= {

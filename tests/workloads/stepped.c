@@ -8,7 +8,8 @@
  *   fork      it forks; parent and child return, and the child goes on in what was interrupted
  *
  * WHAT is called: same (one place, which is known), again (the same, where the call before was left, too), anew (each time another place, so that everything about it is found out), first
- * (each time the first call of a new thread), last (which is its last one, too), charged (behind a change of group), heap (calls that do not fail).
+ * (each time the first call of a new thread), last (which is its last one, too), dead (a call of a thread behind the
+ * last round of its keys' destructors), charged (behind a change of group), heap (calls that do not fail).
  *
  * Each call that fails says by its kind what it is: malloc the one that is interrupted, reallocarray that of the handler,
  * aligned_alloc one behind each, and calloc those at the end.
@@ -32,6 +33,7 @@ enum {
     MOST_POINTS = 8000,
     MOST_THREADS = MOST_POINTS + 2,
     STACK_BYTES = 64 * 1024,
+    N_KEY_ROUNDS = 4, /* of destructors, of glibc */
 };
 
 /* Calls function from one of N_PLACES places. */
@@ -251,14 +253,14 @@ static void *be_behind(void *argument)
     return NULL;
 }
 
-static pthread_t begin_thread(void *(*function)(void *), struct first_call *call)
+static pthread_t begin_thread(void *(*function)(void *), void *argument)
 {
     pthread_attr_t attributes;
     pthread_t thread;
 
     pthread_attr_init(&attributes);
     pthread_attr_setstacksize(&attributes, STACK_BYTES);
-    if (pthread_create(&thread, &attributes, function, call) != 0)
+    if (pthread_create(&thread, &attributes, function, argument) != 0)
         abort();
     pthread_attr_destroy(&attributes);
     return thread;
@@ -294,6 +296,48 @@ static void interrupt_new_threads(unsigned stride)
     close(gate[1]);
     for (unsigned i = 0; stays && i < n; i++)
         pthread_join(threads[i], NULL);
+}
+
+/* ---- threads that ended ---- */
+
+static pthread_key_t key;
+
+struct dying {
+    const struct stepper_point *point;
+    unsigned n_rounds;
+};
+
+/* Ours comes behind the collector's in each round. */
+static void die(void *argument)
+{
+    struct dying *dying = argument;
+
+    if (++dying->n_rounds < N_KEY_ROUNDS)
+        pthread_setspecific(key, dying);
+    else
+        interrupt(dying->point, 0);
+}
+
+static void *be_dying(void *argument)
+{
+    free(keep(malloc(OWN_BYTES(7)))); /* one that was never seen does not end */
+    pthread_setspecific(key, argument);
+    return NULL;
+}
+
+static void interrupt_dead_threads(void)
+{
+    struct dying dying = {.point = NULL};
+
+    if (pthread_key_create(&key, die) != 0)
+        abort();
+    pthread_join(begin_thread(be_dying, &dying), NULL);
+    keep_points();
+    for (unsigned i = 0; i < n_points; i++) {
+        dying = (struct dying){.point = &points[i]};
+        pthread_join(begin_thread(be_dying, &dying), NULL);
+    }
+    fail_behind();
 }
 
 static void expect_nothing_left(void)
@@ -333,6 +377,8 @@ int main(int argc, char **argv)
     stays = strcmp(what, "first") == 0;
     if (stays || strcmp(what, "last") == 0)
         interrupt_new_threads(argc > 3 ? (unsigned)atoi(argv[3]) : 1);
+    else if (strcmp(what, "dead") == 0)
+        interrupt_dead_threads();
     else if (strcmp(what, "again") == 0)
         interrupt_again();
     else
