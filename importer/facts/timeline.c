@@ -45,6 +45,8 @@ static void join(struct timeline_bucket *into, const struct timeline_bucket *lat
     into->allocated_bytes += later->allocated_bytes;
     into->freed_blocks += later->freed_blocks;
     into->freed_bytes += later->freed_bytes;
+    into->leaked_blocks += later->leaked_blocks;
+    into->leaked_bytes += later->leaked_bytes;
 }
 
 /* The half of a new bucket that was not kept went before this one: what was live then counts, too.
@@ -138,6 +140,32 @@ void timeline_count_end(struct timeline *timeline, uint64_t bytes)
 
     bucket->freed_blocks++;
     bucket->freed_bytes += bytes;
+}
+
+/* The last kept one that begins no later: its own, unless stamps went back between threads. */
+static struct timeline_bucket *find(struct timeline *timeline, uint64_t time_ns)
+{
+    size_t number = bucket_of(timeline, time_ns);
+    size_t low = 0;
+    size_t high = timeline->n_kept;
+
+    while (high - low > 1) {
+        size_t middle = low + (high - low) / 2;
+
+        if (timeline->kept[middle].number <= number)
+            low = middle;
+        else
+            high = middle;
+    }
+    return &timeline->kept[low];
+}
+
+void timeline_count_leak(struct timeline *timeline, uint64_t born_ns, uint64_t bytes)
+{
+    struct timeline_bucket *bucket = find(timeline, born_ns);
+
+    bucket->leaked_blocks++;
+    bucket->leaked_bytes += bytes;
 }
 
 int timeline_finish(struct timeline *timeline, uint64_t end_ns, uint64_t live_bytes,

@@ -11,7 +11,7 @@
  *   TL-1 Bucket i covers [start + i * width, start + (i + 1) * width); times never decrease.
  *   TL-2 peak and low of a bucket are taken over all its instants, also those without events.
  *   TL-3 Sums over buckets equal the totals of the process.
- *   TL-4 Memory: 72 bytes, doubled at most, for each bucket in which something happened.
+ *   TL-4 Memory: 88 bytes, doubled at most, for each bucket in which something happened.
  * Threads: none.
  * Failure: memory.
  */
@@ -34,6 +34,7 @@ struct timeline_bucket {
     uint64_t peak_bytes, low_bytes;
     uint64_t allocated_blocks, allocated_bytes;
     uint64_t freed_blocks, freed_bytes;
+    uint64_t leaked_blocks, leaked_bytes; /* born in the bucket, and never freed */
 };
 
 struct timeline {
@@ -55,6 +56,9 @@ int timeline_advance(struct timeline *timeline, uint64_t now_ns, uint64_t live_b
 /* Count at the instant of the last timeline_advance. */
 void timeline_count_birth(struct timeline *timeline, uint64_t bytes);
 void timeline_count_end(struct timeline *timeline, uint64_t bytes);
+
+/* Of a block that was counted as born at born_ns: it was never freed. In any order, at the end. */
+void timeline_count_leak(struct timeline *timeline, uint64_t born_ns, uint64_t bytes);
 
 /* live_* held until end_ns, the last instant of the process, and at it. */
 int timeline_finish(struct timeline *timeline, uint64_t end_ns, uint64_t live_bytes,

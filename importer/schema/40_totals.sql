@@ -72,6 +72,8 @@ CREATE TABLE timeline (
   allocated_bytes INTEGER NOT NULL,     -- requested by those
   freed_blocks INTEGER NOT NULL,        -- ended inside the bucket
   freed_bytes INTEGER NOT NULL,         -- requested by those
+  leaked_blocks INTEGER NOT NULL,       -- born until end_ns and never freed
+  leaked_bytes INTEGER NOT NULL,        -- requested by those
   PRIMARY KEY (process_id, bucket)) STRICT, WITHOUT ROWID;
 
 CREATE TABLE snapshots (        -- moments at which what every stack has live was noted

@@ -174,6 +174,8 @@ static int write_timeline(struct facts *facts, uint32_t process, sqlite3_stmt *i
 {
     const struct timeline *timeline = &facts->processes[process].timeline;
     uint64_t last_ns = facts->processes[process].last_ns;
+    uint64_t leaked_blocks = 0;
+    uint64_t leaked_bytes = 0;
     size_t cursor = 0;
     int code = 0;
 
@@ -183,10 +185,13 @@ static int write_timeline(struct facts *facts, uint32_t process, sqlite3_stmt *i
         uint64_t end_ns = start_ns + (UINT64_C(1) << timeline->shift);
         if (end_ns > last_ns && last_ns > start_ns)
             end_ns = last_ns;
-        code = database_insert(insert, err, "uuuuuuuuuuuu", (uint64_t)process, (uint64_t)i,
-                               start_ns, end_ns, bucket.live_bytes, bucket.live_blocks,
-                               bucket.peak_bytes, bucket.low_bytes, bucket.allocated_blocks,
-                               bucket.allocated_bytes, bucket.freed_blocks, bucket.freed_bytes);
+        leaked_blocks += bucket.leaked_blocks;
+        leaked_bytes += bucket.leaked_bytes;
+        code =
+            database_insert(insert, err, "uuuuuuuuuuuuuu", (uint64_t)process, (uint64_t)i, start_ns,
+                            end_ns, bucket.live_bytes, bucket.live_blocks, bucket.peak_bytes,
+                            bucket.low_bytes, bucket.allocated_blocks, bucket.allocated_bytes,
+                            bucket.freed_blocks, bucket.freed_bytes, leaked_blocks, leaked_bytes);
     }
     return code;
 }
@@ -474,9 +479,9 @@ int fact_tables_write(sqlite3 *db, struct facts *facts, struct error *err)
     if (code == 0)
         code = group_tables_write(db, facts, err);
     if (code == 0)
-        code = write_per_process(db, facts,
-                                 "INSERT INTO timeline VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                                 write_timeline, err);
+        code = write_per_process(
+            db, facts, "INSERT INTO timeline VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            write_timeline, err);
     if (code == 0)
         code = write_per_process(db, facts,
                                  "INSERT INTO size_classes VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",

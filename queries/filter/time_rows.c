@@ -15,6 +15,7 @@ struct bucket {
     int64_t start_ns, end_ns;
     int64_t live_bytes, live_blocks, peak_bytes, low_bytes;
     int64_t allocated_blocks, allocated_bytes, freed_blocks, freed_bytes;
+    int64_t leaked_blocks, leaked_bytes; /* born until its end */
 };
 
 /* A process on its way through its buckets. */
@@ -24,6 +25,7 @@ struct way {
     size_t current; /* n: behind the last */
     bool is_inside; /* time has come to the first bucket */
     int64_t at_ns, live_bytes, live_blocks;
+    int64_t leaked_bytes, leaked_blocks; /* of those born so far */
 };
 
 struct times {
@@ -39,7 +41,7 @@ bool time_rows_counts(enum time_rows_which which, const struct scanned_row *row)
 
     switch (which) {
     case TIME_ROWS_LEAKED:
-        return row->ended_by == 0;
+        return row->ended_by == ROW_SCAN_LEAKED;
     case TIME_ROWS_TEMPORARY:
         return row->intervening != ROW_SCAN_UNKNOWN && row->intervening <= most;
     default:
@@ -121,6 +123,8 @@ static void hold(const struct way *way, struct bucket *bucket)
 {
     bucket->live_bytes = way->live_bytes;
     bucket->live_blocks = way->live_blocks;
+    bucket->leaked_bytes = way->leaked_bytes;
+    bucket->leaked_blocks = way->leaked_blocks;
     if (way->live_bytes > bucket->peak_bytes)
         bucket->peak_bytes = way->live_bytes;
     if (way->live_bytes < bucket->low_bytes)
@@ -193,6 +197,10 @@ static bool take_row(struct times *times, const struct scanned_row *row)
     advance(way, born_ns);
     saturating_grow(&way->live_bytes, row->size_bytes);
     way->live_blocks++;
+    if (row->ended_by == ROW_SCAN_LEAKED) {
+        saturating_grow(&way->leaked_bytes, row->size_bytes);
+        way->leaked_blocks++;
+    }
     bucket = bucket_now(way);
     if (bucket) {
         bucket->allocated_blocks++;
@@ -220,7 +228,8 @@ static bool take(void *context, const struct scanned_row *rows, size_t n)
 static const char table_sql[] =
     "CREATE TEMP TABLE timeline(process_id INTEGER, bucket INTEGER, start_ns INTEGER, end_ns INTEGER,"
     " live_bytes INTEGER, live_blocks INTEGER, peak_bytes INTEGER, low_bytes INTEGER, allocated_blocks INTEGER,"
-    " allocated_bytes INTEGER, freed_blocks INTEGER, freed_bytes INTEGER, PRIMARY KEY (process_id, bucket)) WITHOUT ROWID";
+    " allocated_bytes INTEGER, freed_blocks INTEGER, freed_bytes INTEGER, leaked_blocks INTEGER, leaked_bytes INTEGER,"
+    " PRIMARY KEY (process_id, bucket)) WITHOUT ROWID";
 
 static int put_bucket(const struct rundb *database, struct sqlite3_stmt *insert, size_t process,
                       size_t number, const struct bucket *bucket, struct error *err)
@@ -237,7 +246,9 @@ static int put_bucket(const struct rundb *database, struct sqlite3_stmt *insert,
         bucket->allocated_blocks,
         bucket->allocated_bytes,
         bucket->freed_blocks,
-        bucket->freed_bytes};
+        bucket->freed_bytes,
+        bucket->leaked_blocks,
+        bucket->leaked_bytes};
 
     return rundb_insert(database, insert, values, sizeof(values) / sizeof(values[0]), err);
 }
@@ -250,7 +261,7 @@ static int put_table(struct times *times, struct rundb *database, struct error *
     if (rc == 0)
         rc = rundb_prepare(database,
                            "INSERT INTO temp.timeline VALUES"
-                           " (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
+                           " (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
                            &insert, err);
     for (size_t id = 1; rc == 0 && id < times->n_processes; id++) {
         for (size_t i = 0; rc == 0 && i < times->ways[id].n; i++)

@@ -245,7 +245,7 @@ def check_timeline(db, rows, complain):
     for (process,) in db.execute("SELECT process_id FROM processes").fetchall():
         mine = rows.by_process[process]
         changes = Rows.changes(mine)
-        births, ends = collections.Counter(), collections.Counter()
+        births, ends, kept = collections.Counter(), collections.Counter(), collections.Counter()
         buckets = db.execute("SELECT * FROM timeline WHERE process_id = ? ORDER BY bucket", (process,)).fetchall()
         if not buckets:
             complain.equal(f"events of process {process} without a timeline", 0, len(mine))
@@ -255,16 +255,19 @@ def check_timeline(db, rows, complain):
             births[max(0, (row["alloc_ns"] - start_ns) // width)] += 1
             if row["free_ns"] is not None:
                 ends[max(0, (row["free_ns"] - start_ns) // width)] += 1
-        live = i = 0
-        for _, bucket, start, end, live_bytes, _, peak, low, born, _, freed, _ in buckets:
+            if row["is_leaked"]:
+                kept[max(0, (row["alloc_ns"] - start_ns) // width)] += row["size_bytes"]
+        live = i = lost = 0
+        for _, bucket, start, end, live_bytes, _, peak, low, born, _, freed, _, _, leaked_bytes in buckets:
             values = [] if i < len(changes) and changes[i][0] <= start and bucket else [live]
             while i < len(changes) and changes[i][0] < end:
                 live += changes[i][1]
                 values.append(live)
                 i += 1
+            lost += kept[bucket]
             complain.equal(f"timeline bucket {bucket} of {process}",
-                           (live, max(values, default=live), min(values, default=live), births[bucket], ends[bucket]),
-                           (live_bytes, peak, low, born, freed))
+                           (live, max(values, default=live), min(values, default=live), births[bucket], ends[bucket], lost),
+                           (live_bytes, peak, low, born, freed, leaked_bytes))
         complain.equal(f"changes of {process} after its timeline", len(changes), i)
 
 

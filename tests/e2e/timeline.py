@@ -35,7 +35,7 @@ def rows_of(text):
 def sweep(rows, start):
     """(time, live bytes and blocks from then on), starting with nothing; all that happens at one time is one step."""
     changes = []
-    for born, ended, size in rows:
+    for born, ended, size, *_ in rows:
         born = max(born, start)
         changes.append((born, size, 1))
         if ended is not None:
@@ -67,11 +67,12 @@ def check_buckets(what, found, rows, start, is_ranged):
         is_last = row["end_ns"] == last
         levels = held(steps, row["start_ns"], row["end_ns"], is_last)
         inside = lambda at: row["start_ns"] <= (at if is_ranged else max(at, start)) < row["end_ns"] + is_last  # noqa: E731
-        born = [size for at, _, size in rows if inside(at)]
-        ended = [size for _, at, size in rows if at is not None and inside(at)]
+        born = [size for at, _, size, _ in rows if inside(at)]
+        ended = [size for _, at, size, _ in rows if at is not None and inside(at)]
+        leaked = [size for at, _, size, is_leaked in rows if is_leaked and (at if is_ranged else max(at, start)) < row["end_ns"] + is_last]
         expected = {"live_bytes": levels[-1][0], "live_blocks": levels[-1][1], "peak_bytes": max(size for size, _ in levels),
                     "low_bytes": min(size for size, _ in levels), "allocated_blocks": len(born), "allocated_bytes": sum(born),
-                    "freed_blocks": len(ended), "freed_bytes": sum(ended)}
+                    "freed_blocks": len(ended), "freed_bytes": sum(ended), "leaked_blocks": len(leaked), "leaked_bytes": sum(leaked)}
         for name, value in expected.items():
             if row[name] != value and not (row["start_ns"] == start and name in ("low_bytes", "peak_bytes")):
                 raise harness.Failure(f"{what}: {name} of bucket {row['bucket']} is {row[name]}, the rows say {value}")
@@ -117,7 +118,7 @@ def check(tools, workload, folder):
         raise harness.Failure(f"{workload}: a filter that all rows pass changes the timeline")
     start, end = db.rows("SELECT start_ns, end_ns FROM processes WHERE process_id = 1")[0]
     for options, condition, measure in FILTERS:
-        rows = db.rows(f"SELECT alloc_ns, free_ns, size_bytes FROM allocations WHERE process_id = 1 AND ({condition})")
+        rows = db.rows(f"SELECT alloc_ns, free_ns, size_bytes, is_leaked FROM allocations WHERE process_id = 1 AND ({condition})")
         for more in ([], ["--from", "30%", "--to", "70%"]):
             found = rows_of(asked(tools, database, "--csv", "--process", "1", "--measure", measure, *options, *more))
             if found and len(rows) < 60000:

@@ -188,6 +188,7 @@ static inline void check_timeline(const struct facts_seen *seen, uint32_t id)
     const struct row_sums *rows = &seen->sums[id];
     uint64_t allocated = 0;
     uint64_t freed = 0;
+    uint64_t leaked = 0;
     size_t cursor = 0;
 
     for (size_t i = 0; i < timeline->n_buckets; i++) {
@@ -196,9 +197,11 @@ static inline void check_timeline(const struct facts_seen *seen, uint32_t id)
         require(bucket.live_bytes >= bucket.low_bytes && bucket.live_bytes <= bucket.peak_bytes);
         allocated += bucket.allocated_blocks;
         freed += bucket.freed_blocks;
+        leaked += bucket.leaked_blocks;
     }
     require(timeline->n_buckets <= TIMELINE_MAX_BUCKETS);
     require(allocated == rows->blocks && freed == rows->ended);
+    require(leaked <= rows->leaked);
 }
 
 /* HR-1, HP-1, HP-5 */

@@ -32,14 +32,13 @@ export interface Curves {
   readonly isLoading: boolean;
 }
 
-// `filters` include the range, where there is one. What leaked is known block by block: not while the recording grows.
+// `filters` include the range, where there is one. While the recording grows nobody knows what will be freed.
 export function useCurves(recording: string, isGrowing: boolean, process: number, filters: readonly Parameter[]): Curves {
   const asked: Parameter[] = [["process", String(process)], ...filters.filter(([name]) => name !== "process" && name !== "site" && name !== "alive_at")];
   const isPart = filters.some(([name]) => name === "from" || name === "to");
   const timeline = useRows(recording, "timeline", asked);
-  const leaked = useRows(isGrowing ? "" : recording, "timeline", [...asked, ["measure", "leaked"]]);
   const rss = useSql(recording, rssStatement(process));
-  const [rows, leaks, samples] = [timeline.data ?? NO_ROWS, leaked.data ?? NO_ROWS, rss.data ?? NO_ROWS];
+  const [rows, samples] = [timeline.data ?? NO_ROWS, rss.data ?? NO_ROWS];
   const charts = useMemo(() => {
     const curve = (label: string, values: number[], colour: string, isFilled = false): Curve => ({ label, values, colour, isFilled });
     const take = (column: string) => rows.map((row) => number(row, column));
@@ -51,11 +50,11 @@ export function useCurves(recording: string, isGrowing: boolean, process: number
       { ...base, title: "Calls", help: "allocations and frees per second", unit: "per_s", curves: [curve("allocations", perSecond("allocated_blocks"), "--orange"), curve("frees", perSecond("freed_blocks"), "--purple")] },
     ];
     const lost: ChartProps[] = [
-      { ...base, title: "Leaked so far", help: "born until then and never freed", unit: "bytes", timesNs: leaks.map((row) => number(row, "end_ns")), curves: [curve("leaked", leaks.map((row) => number(row, "live_bytes")), "--error", true)] },
+      { ...base, title: "Leaked so far", help: "born until then and never freed", unit: "bytes", curves: [curve("leaked", take("leaked_bytes"), "--error", true)] },
     ];
-    return rows.length > 0 ? [...made, ...(leaks.length > 0 ? lost : []), ...residentChart(samples, curve)] : [];
-  }, [rows, leaks, samples, isPart]);
-  return { charts, error: timeline.error ?? rss.error ?? leaked.error, isLoading: timeline.isLoading };
+    return rows.length > 0 ? [...made, ...(isGrowing ? [] : lost), ...residentChart(samples, curve)] : [];
+  }, [rows, samples, isPart, isGrowing]);
+  return { charts, error: timeline.error ?? rss.error, isLoading: timeline.isLoading };
 }
 
 function residentChart(samples: readonly Row[], curve: (label: string, values: number[], colour: string, isFilled?: boolean) => Curve): ChartProps[] {

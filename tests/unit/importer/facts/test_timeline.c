@@ -132,6 +132,44 @@ static void rare_events(void **state)
     timeline_done(&timeline);
 }
 
+/* What leaked is told at the end, in any order; widening keeps it where it was born. */
+static void leaks(void **state)
+{
+    enum {
+        N = 5000,
+        STEP = 977
+    };
+
+    struct timeline timeline;
+    uint64_t leaked = 0;
+    size_t cursor = 0;
+
+    (void)state;
+    timeline_init(&timeline, START);
+    for (uint64_t i = 0; i < N; i++) {
+        assert_int_equal(timeline_advance(&timeline, START + i * STEP, i, i, NULL), 0);
+        timeline_count_birth(&timeline, 1);
+    }
+    for (uint64_t i = N; i-- > 0;) {
+        if (i % 3 == 0)
+            timeline_count_leak(&timeline, START + i * STEP, 2);
+        if (i == N / 2) /* the end of the process comes after some were told */
+            assert_int_equal(timeline_finish(&timeline, START + UINT64_C(9) * N * STEP, N, N, NULL),
+                             0);
+    }
+    timeline_count_leak(&timeline, START - 100, 2);
+    for (size_t b = 0; b < timeline.n_buckets; b++) {
+        uint64_t end_ns = (uint64_t)(b + 1) << timeline.shift;
+        uint64_t last = (end_ns - 1) / STEP < N ? (end_ns - 1) / STEP : N - 1;
+        struct timeline_bucket bucket = timeline_read(&timeline, b, &cursor);
+
+        leaked += bucket.leaked_blocks;
+        assert_int_equal(leaked, last / 3 + 2);
+        assert_int_equal(bucket.leaked_bytes, 2 * bucket.leaked_blocks);
+    }
+    timeline_done(&timeline);
+}
+
 /* Stamps of other threads may lie before the start. */
 static void before_the_start(void **state)
 {
@@ -148,9 +186,8 @@ static void before_the_start(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(any_length),
-        cmocka_unit_test(quiet),
-        cmocka_unit_test(rare_events),
+        cmocka_unit_test(any_length),       cmocka_unit_test(quiet),
+        cmocka_unit_test(rare_events),      cmocka_unit_test(leaks),
         cmocka_unit_test(before_the_start),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
