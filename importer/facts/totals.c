@@ -4,6 +4,7 @@
 #include "common/attr.h"
 #include "common/invariant.h"
 #include "support/growing.h"
+#include "support/lifetime_class.h"
 #include "support/size_class.h"
 
 #include <stdlib.h>
@@ -74,7 +75,7 @@ static int process_begin(struct totals *totals, struct process_totals *process, 
 {
     process->pages =
         calloc((size_t)totals->n_nodes / TOTALS_NODES_PER_PAGE + 1, sizeof *process->pages);
-    process->lifetimes = calloc(TOTALS_LIFETIME_CLASSES, sizeof *process->lifetimes);
+    process->lifetimes = calloc(LIFETIME_CLASSES, sizeof *process->lifetimes);
     return process->pages && process->lifetimes ? 0 : out_of_memory(err);
 }
 
@@ -341,7 +342,7 @@ int totals_ended(struct totals *totals, uint32_t process_id, const struct live_b
     struct thread_totals *thread = &totals->threads[block->thread];
     struct stack_totals *stack = stack_find(process, block->node);
     uint64_t lifetime = end->time_ns - block->alloc_ns;
-    struct lifetime_class_totals *class = &process->lifetimes[totals_lifetime_class(lifetime)];
+    struct lifetime_class_totals *class = &process->lifetimes[lifetime_class_of(lifetime)];
 
     totals_settle(process, stack, end->time_ns);
     stack->live_bytes -= block->size;
@@ -445,41 +446,4 @@ int totals_culled(struct totals *totals, const struct culled_blocks *culled, str
         return code;
     return tally_add(&totals->free_sites, culled->process, culled->node, culled->free_node,
                      culled->n_blocks, culled->bytes, err);
-}
-
-/* ---- classes ---- */
-
-static const uint64_t lifetime_steps[] = {1, 2, 5};
-
-enum {
-    FIRST_LIFETIME_NS = 100 /* class 0 ends here */
-};
-
-void totals_lifetime_class_bounds(unsigned index, uint64_t *ret_from, uint64_t *ret_to)
-{
-    uint64_t bounds[2] = {0, 0};
-
-    for (unsigned i = 0; i < 2; i++) {
-        unsigned step = index + i; /* bound 0 is 0, bound 1 is 100 ns, then 200, 500, 1000, … */
-        uint64_t bound = FIRST_LIFETIME_NS;
-        for (unsigned decade = 0; step && decade < (step - 1) / 3; decade++)
-            bound *= 10;
-        bounds[i] = step ? bound * lifetime_steps[(step - 1) % 3] : 0;
-    }
-    *ret_from = bounds[0];
-    *ret_to = index == TOTALS_LIFETIME_CLASSES - 1 ? INT64_MAX : bounds[1];
-}
-
-unsigned totals_lifetime_class(uint64_t lifetime_ns)
-{
-    uint64_t decade = FIRST_LIFETIME_NS;
-    unsigned index = 0;
-
-    while (index < TOTALS_LIFETIME_CLASSES - 1) {
-        if (lifetime_ns < decade * lifetime_steps[index % 3])
-            return index;
-        if (++index % 3 == 0)
-            decade *= 10;
-    }
-    return index;
 }

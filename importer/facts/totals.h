@@ -63,7 +63,6 @@ struct thread_totals {
 };
 
 enum {
-    TOTALS_LIFETIME_CLASSES = 40,
     TOTALS_NODES_PER_PAGE = 1024,
 };
 
@@ -90,7 +89,7 @@ struct process_totals {
     size_t n_pieces, max_pieces;
     struct size_class_totals *sizes; /* n_sizes: the largest class used, + 1 */
     size_t n_sizes;
-    struct lifetime_class_totals *lifetimes; /* TOTALS_LIFETIME_CLASSES */
+    struct lifetime_class_totals *lifetimes; /* LIFETIME_CLASSES */
 };
 
 struct totals {
@@ -154,9 +153,5 @@ struct stack_totals *totals_stack(const struct process_totals *process, uint32_t
 /* Brings the peaks of the stack up to date; for whoever reads them before the end. */
 void totals_settle(const struct process_totals *process, struct stack_totals *stack,
                    uint64_t now_ns);
-
-/* Bounds of a class: from <= lifetime < to. */
-void totals_lifetime_class_bounds(unsigned index, uint64_t *ret_from, uint64_t *ret_to);
-unsigned totals_lifetime_class(uint64_t lifetime_ns);
 
 #endif

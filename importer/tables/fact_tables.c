@@ -5,6 +5,7 @@
 #include "importer/facts/heap_pins.h"
 #include "importer/tables/bulk_insert.h"
 #include "importer/tables/database.h"
+#include "support/lifetime_class.h"
 #include "support/size_class.h"
 
 #include <stdlib.h>
@@ -222,12 +223,12 @@ static int write_lifetimes(struct facts *facts, uint32_t process, sqlite3_stmt *
     const struct lifetime_class_totals *lifetimes = facts->totals->processes[process].lifetimes;
     int code = 0;
 
-    for (unsigned i = 0; code == 0 && lifetimes && i < TOTALS_LIFETIME_CLASSES; i++) {
+    for (unsigned i = 0; code == 0 && lifetimes && i < LIFETIME_CLASSES; i++) {
         uint64_t from;
         uint64_t to;
         if (lifetimes[i].blocks == 0)
             continue;
-        totals_lifetime_class_bounds(i, &from, &to);
+        lifetime_class_bounds(i, &from, &to);
         code = database_insert(insert, err, "uuuuu", (uint64_t)process, from, to,
                                lifetimes[i].blocks, lifetimes[i].bytes);
     }

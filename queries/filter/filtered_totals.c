@@ -36,7 +36,9 @@ static const char views_sql[] =
     "CREATE TEMP VIEW snapshot_backtraces AS SELECT s.* FROM main.snapshot_backtraces AS s"
     " WHERE s.backtrace_id IN (SELECT backtrace_id FROM temp.backtrace_totals);"
     "CREATE TEMP VIEW heap_pins AS SELECT h.* FROM main.heap_pins AS h"
-    " WHERE h.common_frames = 0 AND h.backtrace_id IN (SELECT backtrace_id FROM temp.backtrace_totals);";
+    " WHERE h.common_frames = 0 AND h.backtrace_id IN (SELECT backtrace_id FROM temp.backtrace_totals);"
+    "CREATE TEMP VIEW unclaimed_totals AS SELECT u.* FROM main.unclaimed_totals AS u JOIN object_walks AS w ON w.walk_id = u.walk_id"
+    " JOIN temp.backtrace_totals AS t ON t.process_id = w.process_id AND t.backtrace_id = u.backtrace_id;";
 
 /* Functions were summed over all stacks; here over the selected ones. A function's outermost nodes
  * cover its stacks once, however deep it recurses. */

@@ -3,6 +3,7 @@
 
 #include "queries/export/cmd_export.h"
 #include "queries/filter/charge_rows.h"
+#include "queries/filter/class_rows.h"
 #include "queries/filter/phase_rows.h"
 #include "queries/filter/thread_rows.h"
 #include "queries/heap/heap_tables.h"
@@ -251,6 +252,8 @@ const struct command commands[] = {
      .columns = "process_id, allocated_bytes, allocated_blocks, live_bytes, live_blocks, "
                 "peak_bytes, held_bytes, spare_bytes, pool_id, name",
      .help = "what the program's own allocators gave out (mtrace.h)",
+     .why_unfiltered =
+         "it is about blocks of pools, which are no rows of allocations: the view pool_blocks has them for SQL",
      .needs_database = true,
      .run = report_run},
     {.name = "objects",
@@ -258,6 +261,8 @@ const struct command commands[] = {
      .columns = "process_id, total_bytes, self_bytes, objects, kind, path",
      .help = "which objects own the memory, by the program's visitors (mtrace_objects.h)",
      .how = "; -o FILE.svg draws it",
+     .why_unfiltered =
+         "it is about what the program's visitors counted: sums of objects, which allocations do not divide",
      .needs_database = true,
      .can_draw = true,
      .run = cmd_objects_run},
@@ -267,6 +272,7 @@ const struct command commands[] = {
      .help = "live blocks that no object of the last walk owned, by stack",
      .next = "stack",
      .next_tail = "ID",
+     .filters = COMMAND_FILTERS_STACKS,
      .has_sites = true,
      .needs_database = true,
      .run = report_run},
@@ -274,17 +280,23 @@ const struct command commands[] = {
      .view = "claimed_twice",
      .columns = "process_id, declared_bytes, address, path, first_path",
      .help = "blocks that two objects say they own",
+     .why_unfiltered =
+         "it is about what the program's visitors counted: sums of objects, which allocations do not divide",
      .needs_database = true,
      .run = report_run},
     {.name = "spare-capacity",
      .view = "spare_capacity",
      .help = "containers with room that no element uses",
+     .why_unfiltered =
+         "it is about what the program's visitors counted: sums of objects, which allocations do not divide",
      .needs_database = true,
      .run = report_run},
     {.name = "object-growth",
      .view = "object_growth",
      .columns = "process_id, growth_bytes, growth_objects, before_bytes, after_bytes, path",
      .help = "which objects grew from one walk to the next",
+     .why_unfiltered =
+         "it is about what the program's visitors counted: sums of objects, which allocations do not divide",
      .needs_database = true,
      .run = report_run},
     {.name = "phases",
@@ -322,6 +334,9 @@ const struct command commands[] = {
      .has_sites = true,
      .needs_database = true,
      .has_no_rows = true,
+     .install = cmd_report_install,
+     .filters = COMMAND_FILTERS_ALL,
+     .has_own_peaks = true,
      .run = cmd_report_run},
     {.name = "callers",
      .argument = "FUNCTION",
@@ -439,6 +454,8 @@ const struct command commands[] = {
      .view = "size_histogram",
      .help = "blocks by size",
      .how = "; -o sizes.svg",
+     .filters = COMMAND_FILTERS_ALL,
+     .remake = class_rows_fill,
      .needs_database = true,
      .can_draw = true,
      .run = cmd_histogram_run},
@@ -446,6 +463,8 @@ const struct command commands[] = {
      .view = "lifetime_histogram",
      .help = "blocks by lifetime",
      .how = "; -o lifetimes.svg",
+     .filters = COMMAND_FILTERS_ALL,
+     .remake = class_rows_fill,
      .needs_database = true,
      .can_draw = true,
      .run = cmd_histogram_run},

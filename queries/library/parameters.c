@@ -321,8 +321,10 @@ static int check_filters(const struct query_options *options, struct error *err)
             continue;
         }
         if (command->filters == COMMAND_FILTERS_NONE)
-            return error_set(err, ERROR_USAGE, "%s takes no filters, but %s was given",
-                             command->name, value->parameter->name);
+            return error_set(err, ERROR_USAGE, "%s takes no filters, but %s was given%s%s",
+                             command->name, value->parameter->name,
+                             command->why_unfiltered ? ": " : "",
+                             command->why_unfiltered ? command->why_unfiltered : "");
         if (command->filters == COMMAND_FILTERS_STACKS
             && filter_value_scope(value) == FILTER_SCOPE_ROW)
             return error_set(err, ERROR_USAGE,

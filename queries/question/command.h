@@ -61,6 +61,8 @@ struct command {
     bool can_draw;       /* its answer is a picture when the name of the output says so */
     bool needs_instant;  /* is nothing without --at */
     bool has_format;     /* takes a format as --to */
+    const char
+        *why_unfiltered; /* of COMMAND_FILTERS_NONE: why that is so; NULL: it goes without saying */
     enum command_filters filters;
 };
 

@@ -4,6 +4,10 @@
  * several measures. It needs no other file and no network; its style follows the reader's light or dark. Rows and
  * frames are as many as keep it below 2 MB: the largest ones.
  */
+#include "queries/filter/class_rows.h"
+#include "queries/filter/filter_sql.h"
+#include "queries/filter/thread_rows.h"
+#include "queries/filter/time_rows.h"
 #include "queries/question/headline.h"
 #include "queries/question/notes.h"
 #include "queries/question/query.h"
@@ -30,6 +34,8 @@ enum {
 static const struct part {
     const char *id, *title, *help;
     const char *sql; /* of ?1, the process */
+    bool
+        is_over_time; /* judged by snapshots, which are of all blocks: not made anew for those that pass a filter */
 } parts[] = {
     {"leaks", "Leaks", "call sites whose blocks were never freed, those that go on first",
      "WITH heaviest AS MATERIALIZED (SELECT process_id, ifnull(call_site_id, 0) AS site, backtrace_id, max(leaked_bytes)"
@@ -37,32 +43,38 @@ static const struct part {
      " SELECT l.leaked_bytes, l.leaked_blocks, l.share_of_site, l.pattern, l.stacks, l.call_site_id, l.function, l.source,"
      " l.line, l.module, (SELECT substr(x.stack, 1, 2000) FROM stack_texts AS x WHERE x.backtrace_id = (SELECT h.backtrace_id FROM heaviest"
      " AS h WHERE h.process_id = l.process_id AND h.site = ifnull(l.call_site_id, 0))) AS stack FROM leaks AS l"
-     " WHERE l.process_id = ?1 AND l.suppressed_by IS NULL LIMIT 100"},
+     " WHERE l.process_id = ?1 AND l.suppressed_by IS NULL LIMIT 100",
+     false},
     {"peak", "Live at the peak", "call sites with live blocks when memory was highest",
      "WITH heaviest AS MATERIALIZED (SELECT t.process_id, ifnull(b.call_site_id, 0) AS site, t.backtrace_id, max(t.peak_bytes)"
      " FROM backtrace_totals AS t JOIN backtraces AS b ON b.backtrace_id = t.backtrace_id GROUP BY 1, 2)"
      " SELECT l.bytes, l.blocks, l.share, l.call_site_id, l.function, l.source, l.line, l.module,"
      " (SELECT substr(x.stack, 1, 2000) FROM stack_texts AS x WHERE x.backtrace_id = (SELECT h.backtrace_id FROM heaviest AS h"
      " WHERE h.process_id = l.process_id AND h.site = ifnull(l.call_site_id, 0))) AS stack FROM peak AS l"
-     " WHERE l.process_id = ?1 LIMIT 100"},
+     " WHERE l.process_id = ?1 LIMIT 100",
+     false},
     {"growth", "Growth", "call sites whose live bytes keep rising",
      "SELECT grown_bytes, bytes_per_s, pattern, since_ns, to_bytes, call_site_id, function, source, line, module"
-     " FROM growth WHERE process_id = ?1 LIMIT 100"},
+     " FROM growth WHERE process_id = ?1 LIMIT 100",
+     true},
     {"temporary", "Temporary", "call sites whose blocks are freed at once",
-     "SELECT * FROM temporary WHERE process_id = ?1 LIMIT 200"},
+     "SELECT * FROM temporary WHERE process_id = ?1 LIMIT 200", false},
     {"hot", "Allocated most often", "call sites by how often they allocate",
-     "SELECT * FROM hot WHERE process_id = ?1 LIMIT 200"},
+     "SELECT * FROM hot WHERE process_id = ?1 LIMIT 200", false},
     {"modules", "Libraries",
      "what executables and libraries allocate, alone and with all they call",
      "SELECT module AS library, self_allocated_bytes, self_leaked_bytes, self_peak_bytes, inclusive_allocated_bytes,"
-     " inclusive_leaked_bytes, inclusive_peak_bytes FROM by_module WHERE process_id = ?1 LIMIT 200"},
+     " inclusive_leaked_bytes, inclusive_peak_bytes FROM by_module WHERE process_id = ?1 LIMIT 200",
+     false},
     {"threads", "Threads", "what each thread allocated and freed",
      "SELECT tid, name, start_ns, end_ns, allocated_blocks, allocated_bytes, freed_blocks, freed_bytes, leaked_blocks,"
-     " leaked_bytes, peak_bytes FROM threads WHERE process_id = ?1 ORDER BY allocated_bytes DESC LIMIT 200"},
+     " leaked_bytes, peak_bytes FROM threads WHERE process_id = ?1 ORDER BY allocated_bytes DESC LIMIT 200",
+     false},
     {"processes", "Processes", "all that were recorded",
      "SELECT process_id, pid, executable, iif(json_valid(command_line), (SELECT group_concat(value, ' ')"
      " FROM json_each(command_line)), command_line) AS command_line, duration_ns, end_kind, end_value, peak_bytes FROM processes"
-     " WHERE ?1 > 0 ORDER BY peak_bytes DESC LIMIT 200"},
+     " WHERE ?1 > 0 ORDER BY peak_bytes DESC LIMIT 200",
+     false},
 };
 
 /* Inside of a script element nothing may look like its end. */
@@ -126,23 +138,29 @@ static int write_flames(const struct query *query, int64_t process_id, const voi
 
 static const struct figure {
     const char *name, *title;
+    bool is_of_blocks; /* of those that pass a filter; others are of the process, whatever passes */
 } figures[] = {
-    {"allocated_bytes", "allocated"},
-    {"allocations", "blocks allocated"},
-    {"peak_bytes", "live at the peak"},
-    {"peak_ns", "the peak was at"},
-    {"leaked_bytes", "leaked"},
-    {"leaked_blocks", "blocks leaked"},
-    {"suppressed_bytes", "of these suppressed"},
-    {"temporary_blocks", "temporary blocks"},
-    {"reallocs", "reallocs"},
-    {"failures", "failed calls"},
-    {"rss_max_bytes", "RSS peak, as the kernel counted"},
-    {"duration_ns", "duration"},
-    {"threads", "threads"},
-    {"events_dropped", "events dropped"},
-    {"complete_share", "complete stacks"},
+    {"allocated_bytes", "allocated", true},
+    {"allocations", "blocks allocated", true},
+    {"peak_bytes", "live at the peak", false},
+    {"peak_ns", "the peak was at", false},
+    {"leaked_bytes", "leaked", true},
+    {"leaked_blocks", "blocks leaked", true},
+    {"suppressed_bytes", "of these suppressed", true},
+    {"temporary_blocks", "temporary blocks", true},
+    {"reallocs", "reallocs", false},
+    {"failures", "failed calls", false},
+    {"rss_max_bytes", "RSS peak, as the kernel counted", false},
+    {"duration_ns", "duration", false},
+    {"threads", "threads", false},
+    {"events_dropped", "events dropped", false},
+    {"complete_share", "complete stacks", true},
 };
+
+static bool has_filters(const struct query *query)
+{
+    return query->options->filter.n_values > 0;
+}
 
 static void format_figure(struct sqlite3_stmt *row, char *text)
 {
@@ -171,6 +189,8 @@ static int put_figures(const struct query *query, int64_t process_id, struct err
     for (size_t i = 0; rc == 0 && i < sizeof(figures) / sizeof(figures[0]); i++) {
         char text[UNITS_TEXT_BYTES];
 
+        if (has_filters(query) && !figures[i].is_of_blocks)
+            continue;
         sqlite3_bind_int64(stmt, 1, process_id);
         sqlite3_bind_text(stmt, 2, figures[i].name, -1, SQLITE_STATIC);
         rc = rundb_step(&query->database, stmt, err);
@@ -271,22 +291,35 @@ static void put_head(const struct query *query, const char *headline)
     (void)fputs(" <a href=\"#flame-section\">Flame graph</a></nav>\n", out);
 }
 
+static bool is_left_out(const struct query *query, const struct part *part)
+{
+    return part->is_over_time && has_filters(query);
+}
+
 static int put_tables(const struct query *query, int64_t process_id, struct error *err)
 {
     int rc = 0;
 
     for (size_t i = 0; rc == 0 && i < sizeof(parts) / sizeof(parts[0]); i++) {
-        (void)fprintf(
-            query->out,
-            "<section id=\"part-%s\" data-rows=\"rows-%s\"><h2>%s</h2>\n<p class=\"soft\">%s</p></section>\n",
-            parts[i].id, parts[i].id, parts[i].title, parts[i].help);
+        if (is_left_out(query, &parts[i]))
+            (void)fprintf(
+                query->out,
+                "<section id=\"part-%s\"><h2>%s</h2>\n<p class=\"soft\">%s: not of what passes a filter;"
+                " mtrace-query %s takes the same</p></section>\n",
+                parts[i].id, parts[i].title, parts[i].help, parts[i].id);
+        else
+            (void)fprintf(
+                query->out,
+                "<section id=\"part-%s\" data-rows=\"rows-%s\"><h2>%s</h2>\n<p class=\"soft\">%s</p></section>\n",
+                parts[i].id, parts[i].id, parts[i].title, parts[i].help);
     }
     (void)fputs(flame_controls, query->out);
     for (size_t i = 0; rc == 0 && i < sizeof(parts) / sizeof(parts[0]); i++) {
         char id[32];
 
         (void)snprintf(id, sizeof(id), "rows-%s", parts[i].id);
-        rc = put_json(query, process_id, id, write_rows, &parts[i], err);
+        if (!is_left_out(query, &parts[i]))
+            rc = put_json(query, process_id, id, write_rows, &parts[i], err);
     }
     return rc;
 }
@@ -298,7 +331,13 @@ static int put_page(const struct query *query, int64_t process_id, struct error 
 
     if (rc != 0)
         return rc;
+    headline_filters(query, headline + strlen(headline), sizeof(headline) - strlen(headline));
     put_head(query, headline);
+    if (has_filters(query))
+        put_note(
+            query,
+            "Figures, charts, tables and flame graphs are of the blocks that pass these filters;"
+            " of processes all is told.");
     rc = notes_of_what_is_missing(query, put_note, err);
     if (rc == 0)
         rc = put_figures(query, process_id, err);
@@ -310,6 +349,35 @@ static int put_page(const struct query *query, int64_t process_id, struct error 
         rc = put_json(query, process_id, "flame", write_flames, NULL, err);
     (void)fprintf(query->out, "<script>\n%s</script>\n</body>\n</html>\n", embedded("report"));
     return rc;
+}
+
+/* Every table that the page reads, of the rows that pass; that of threads last, as filters ask the file's. */
+static int make_tables(struct query *query, struct error *err)
+{
+    const struct query_options *options = query->options;
+    struct filter_sql sql;
+    int rc = filter_sql_init(&sql, &query->database, &options->filter, options->process_id, 0, err);
+
+    if (rc == 0)
+        rc = class_rows_fill(&query->database, &sql, err);
+    if (rc == 0)
+        rc = time_rows_fill(&query->database, &(struct time_rows_request){.filter = &sql}, err);
+    if (rc == 0)
+        rc = thread_rows_fill(&query->database, &sql, err);
+    filter_sql_done(&sql);
+    return rc;
+}
+
+int cmd_report_install(struct query *query, struct error *err)
+{
+    int rc;
+
+    if (!has_filters(query))
+        return query_install_filters(query, err);
+    rc = query_need_rows(query, err);
+    if (rc == 0)
+        rc = query_install_filters(query, err);
+    return rc == 0 && !query->options->is_sql_shown ? make_tables(query, err) : rc;
 }
 
 static bool is_page(const char *name)

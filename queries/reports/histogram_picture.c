@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 #include "queries/reports/histogram_picture.h"
 
+#include "queries/question/headline.h"
 #include "queries/question/query.h"
 #include "queries/stacks/tree_title.h"
 #include "queries/text/chart.h"
 #include "support/error.h"
 #include "support/growing.h"
+#include "support/lifetime_class.h"
 #include "support/units.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 enum {
     N_SERIES = 3,
     LABEL_BYTES = 2 * UNITS_TEXT_BYTES + 8,
-    TITLE_BYTES = 512,
-    FIRST_LIFETIME_NS = 100 /* the first class ends here */
+    TITLE_BYTES = 512
 };
 
 /* from, to, and blocks of each series; NULL: no class, the blocks that never ended. */
@@ -75,16 +77,11 @@ static int add_class(struct classes *classes, struct sqlite3_stmt *row, struct e
 /* Where the class behind this bound ends: 100 ns, 200, 500, 1000, … */
 static int64_t next_bound(int64_t bound_ns)
 {
-    int64_t decade = FIRST_LIFETIME_NS;
+    uint64_t from;
+    uint64_t to;
 
-    if (bound_ns < decade)
-        return decade;
-    while (decade <= INT64_MAX / 20 && bound_ns / decade >= 10)
-        decade *= 10;
-    return decade > INT64_MAX / 20 ? INT64_MAX
-           : bound_ns / decade < 2 ? 2 * decade
-           : bound_ns / decade < 5 ? 5 * decade
-                                   : 10 * decade;
+    lifetime_class_bounds(lifetime_class_of(bound_ns < 0 ? 0 : (uint64_t)bound_ns), &from, &to);
+    return (int64_t)to;
 }
 
 /* A class without blocks has no row, but is a step of the scale. */
@@ -172,6 +169,7 @@ int histogram_picture_draw(const struct query *query, bool is_of_sizes, bool is_
     char title[TITLE_BYTES];
     int rc = tree_title_processes(query, title, sizeof(title), err);
 
+    headline_filters(query, title + strlen(title), sizeof(title) - strlen(title));
     if (rc == 0)
         rc = load(&classes, err);
     if (rc == 0)

@@ -2,6 +2,7 @@
 #include "queries/reports/timeline_measure.h"
 
 #include "queries/filter/filter_sql.h"
+#include "queries/question/command.h"
 #include "queries/question/query.h"
 #include "support/error.h"
 #include "support/units.h"
@@ -38,6 +39,9 @@ struct timeline_range timeline_range_of(const struct query *query)
 {
     struct timeline_range range = {.filter.n_values = 0};
 
+    if (!query->options->command
+             ->is_over_time) /* there they are of births, as in all else the page has */
+        return (struct timeline_range){.filter = query->options->filter};
     for (size_t i = 0; i < query->options->filter.n_values; i++) {
         const struct filter_value *value = &query->options->filter.values[i];
 

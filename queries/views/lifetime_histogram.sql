@@ -13,7 +13,7 @@ CREATE VIEW lifetime_histogram(
 WITH
   leaked AS (
     SELECT process_id, sum(leaked_blocks) AS blocks, sum(leaked_bytes) AS bytes
-    FROM site_totals GROUP BY process_id)
+    FROM size_classes GROUP BY process_id)
 SELECT process_id, from_ns, to_ns, blocks, bytes, 0 AS leaked FROM lifetime_classes
 UNION ALL
 SELECT process_id, NULL, NULL, blocks, bytes, 1 FROM leaked WHERE blocks > 0

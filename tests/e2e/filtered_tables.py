@@ -1,16 +1,20 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""filtered_tables.py PART: by-group, by-tag, phases, threads and flows, made anew of the rows that pass a filter.
+"""filtered_tables.py PART: by-group, by-tag, phases, threads, flows and the histograms, made anew of the rows that pass a filter.
 
 all      a filter that lets all pass gives exactly what no filter gives
 some     every figure under a filter is what stock SQLite and a sweep in Python find in `allocations` and `group_moves`
+page     the tables, figures and flame graphs of `report` are those of the commands under the same filter
 said     culled blocks are spoken of, a slim import is refused, and --show-sql selects the rows that count
 """
 
+import bisect
 import collections
 import csv
 import io
+import json
 import os
+import re
 import sqlite3
 import subprocess
 import sys
@@ -19,7 +23,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "lib"))
 import harness  # noqa: E402
 
-COMMANDS = ("by-group", "by-tag", "phases", "threads", "flows")
+COMMANDS = ("by-group", "by-tag", "phases", "threads", "flows", "size-histogram", "lifetime-histogram")
 NEVER = float("inf")
 
 # Options, and the same of `allocations AS a`.
@@ -178,9 +182,41 @@ def expected_flows(db, rows, moves):
     return dict(answer)
 
 
+# The first of each class, and behind all of them the end.
+SIZES = [0, *range(1, 129, 16), *((1 << doubling) * (4 + step) // 4 + 1 for doubling in range(7, 62) for step in range(4))]
+LIFETIMES = [0, *(step * 100 * 10 ** decade for decade in range(13) for step in (1, 2, 5)), 2**63 - 1]
+
+
+def expected_sizes(db, rows, moves):
+    answer = collections.defaultdict(collections.Counter)
+    for row in rows:
+        i = bisect.bisect_right(SIZES, row["size_bytes"]) - 1
+        figures = answer[row["process_id"], SIZES[i]]
+        is_temporary = int(row["intervening_allocations"] is not None and row["intervening_allocations"] <= 1)
+        figures.update(blocks=1, bytes=row["size_bytes"], leaked_blocks=row["is_leaked"], leaked_bytes=row["is_leaked"] * row["size_bytes"],
+                       temporary_blocks=is_temporary, slack_bytes=0 if row["usable_bytes"] is None else row["usable_bytes"] - row["size_bytes"])
+        figures["to_bytes"] = SIZES[i + 1] - 1
+    return answer
+
+
+def expected_lifetimes(db, rows, moves):
+    answer = collections.defaultdict(collections.Counter)
+    for row in rows:
+        i = bisect.bisect_right(LIFETIMES, row["lifetime_ns"]) - 1 if end_of(row) != NEVER else None
+        if row["is_leaked"]:
+            answer[row["process_id"], None].update(blocks=1, bytes=row["size_bytes"])
+        elif i is not None:
+            figures = answer[row["process_id"], LIFETIMES[i]]
+            figures.update(blocks=1, bytes=row["size_bytes"])
+            figures["to_ns"] = LIFETIMES[i + 1]
+    return answer
+
+
 KEYS = {"by-group": (("process_id", "group_id"), expected_groups), "by-tag": (("process_id", "key", "value"), expected_tags),
         "phases": (("phase_id",), expected_phases), "threads": (("thread_id",), expected_threads),
-        "flows": (("thread_id", "free_thread_id"), expected_flows)}
+        "flows": (("thread_id", "free_thread_id"), expected_flows),
+        "size-histogram": (("process_id", "from_bytes"), expected_sizes),
+        "lifetime-histogram": (("process_id", "from_ns"), expected_lifetimes)}
 
 
 # ---- parts ----
@@ -224,8 +260,8 @@ def compare(tools, database, command, options, expected):
     for row in table(tools, command, database, *options):
         key = tuple(row[name] for name in keys)
         found[key] = row
-    expected = {tuple(str(part) for part in key): figures for key, figures in expected.items()}
-    require(found.keys() == expected.keys(), f"{command} {options}: rows {sorted(found.keys() ^ expected.keys())} of one side only")
+    expected = {tuple(None if part is None else str(part) for part in key): figures for key, figures in expected.items()}
+    require(found.keys() == expected.keys(), f"{command} {options}: rows {sorted(found.keys() ^ expected.keys(), key=str)} of one side only")
     for key, figures in expected.items():
         for name, value in figures.items():
             require(found[key][name] == (None if value is None else str(value)),
@@ -255,6 +291,52 @@ def some_pass(tools, folder):
         require(sum(n > 100 for n in n_passed) >= 7 and len(set(n_passed)) >= 7, f"{name}: filters let {n_passed} rows pass")
 
 
+# Parts of the page, and what says the same.
+PARTS = {"leaks": "leaks", "peak": "peak", "temporary": "temporary", "hot": "hot", "modules": "by-module", "threads": "threads"}
+
+
+def page(tools, folder, database, *options):
+    ask(tools, "report", database, "--process", "1", "-f", "-o", str(folder / "page.html"), *options)
+    text = (folder / "page.html").read_text()
+    parts = {name: json.loads(rows) for name, rows in re.findall(r'<script type="application/json" id="(?:rows-)?(.*?)">(.*?)</script>', text, re.S)}
+    return text, parts, dict(re.findall(r'<dd data-name="(.*?)">(.*?)</dd>', text))
+
+
+def weight_of(flames, title):
+    """Bytes of all frames' own."""
+    nodes = next(measure["nodes"] for measure in flames["measures"] if measure["title"] == title)
+    return sum(nodes[2::4])
+
+
+def pages(tools, folder):
+    for _, database in recordings(tools, folder, ("charges",)):
+        _, plain, figures = page(tools, folder, database)
+        for options in (("--size-min", "0"), ("--backtrace-depth-min", "0")):
+            text, parts, same = page(tools, folder, database, *options)
+            require("growth" not in parts and "mtrace-query growth takes the same" in text, "growth is there, though it is of no filter")
+            require(same and all(figures[name] == value for name, value in same.items()), f"{options}: figures {same}, without {figures}")
+            require(parts["hot"], "no rows")
+            for name, rows in plain.items():
+                if name != "growth":
+                    require(parts[name] == rows, f"{options}: {name} of the page is not that without a filter")
+        for options, sql in list(FILTERS.items())[:-1]:
+            if sql == "1":
+                continue
+            text, parts, figures = page(tools, folder, database, *options)
+            for name, command in PARTS.items():
+                said = json.loads(ask(tools, command, database, "--process", "1", "--json", "--count", "0", *options).stdout)
+                said = [row for row in said if not row.get("suppressed_by")]
+                rows = [{key: value for key, value in row.items() if key in (said[0] if said else ()) and key != "stack"} for row in parts[name]]
+                said = [{key: row[key] for key in row if not rows or key in rows[0]} for row in said[:len(rows)]]
+                order = (lambda row: row["tid"]) if name == "threads" else (lambda row: 0)
+                require(sorted(rows, key=order) == sorted(said, key=order), f"{options}: {name} of the page is not what {command} says")
+            db = sqlite3.connect(database)
+            n_blocks, n_bytes = db.execute(f"SELECT count(*), sum(size_bytes) FROM allocations AS a WHERE {sql}").fetchone()
+            require(figures["allocations"] == f"{n_blocks:,}" and "peak_bytes" not in figures, f"{options}: {figures}, not {n_blocks} blocks")
+            require(weight_of(parts["flame"], "allocated") == n_bytes, f"{options}: the flame graph is not of {n_bytes} bytes")
+            require(f"; {options[0][2:].replace('-', '_')} {options[1].replace('<', '')}" in text, f"{options} is in no headline")
+
+
 def what_is_said(tools, folder):
     database = harness.record_database(tools, folder, "culled", [tools.workloads / "charges"], ("--cull-temporary", "10"))
     culled = sqlite3.connect(database).execute("SELECT sum(culled_blocks) FROM backtrace_totals").fetchone()[0]
@@ -281,7 +363,7 @@ def what_is_said(tools, folder):
 def test():
     tools = harness.Tools.from_environment()
     with harness.scratch() as folder:
-        {"all": let_all_pass, "some": some_pass, "said": what_is_said}[sys.argv[1]](tools, Path(folder))
+        {"all": let_all_pass, "some": some_pass, "page": pages, "said": what_is_said}[sys.argv[1]](tools, Path(folder))
 
 
 if __name__ == "__main__":

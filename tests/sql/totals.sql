@@ -32,3 +32,8 @@ INSERT INTO leaked_births(process_id, backtrace_id, part, blocks, bytes) VALUES
   (1, 4, 6, 1, 100), (1, 4, 19, 1, 100), (1, 4, 31, 1, 100), (1, 4, 40, 1, 100), (1, 4, 50, 1, 100), (1, 4, 57, 1, 100),
   (1, 5, 32, 1, 100), (1, 6, 0, 1, 4000), (1, 2, 0, 1, 10), (1, 2, 1, 1, 10), (1, 9, 1, 1, 300), (1, 11, 3, 3, 30),
   (2, 6, 16, 1, 100), (3, 2, 32, 1, 64);
+
+-- All of one class.
+INSERT INTO size_classes
+SELECT process_id, 257, 320, sum(allocated_blocks), sum(allocated_bytes), sum(leaked_blocks), sum(leaked_bytes), sum(temporary_blocks), sum(slack_bytes)
+FROM backtrace_totals GROUP BY process_id;

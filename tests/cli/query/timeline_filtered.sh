@@ -16,7 +16,7 @@ for measure in live allocated leaked; do
     echo "$measure: $(grep -c '<polygon' $measure.svg || true) areas, $(grep -o 'height="11"[^>]*/><text[^>]*>[^<]*' $measure.svg | sed 's/.*>//' | tr '\n' ';')"
 done
 mtrace-query timeline rows.db -o default.svg
-mtrace-query size-histogram rows.db -o sizes.svg || true
+mtrace-query size-histogram rows.db --size-min 1MiB -o sizes.svg || true
 complain mtrace-query timeline rows.db --measure peak
 complain mtrace-query timeline rows.db --from 60% --to 40%
 complain mtrace-query timeline rows.db -o x.svg --fail-if 'live_bytes > 0'

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "importer/facts/totals.h"
+#include "support/lifetime_class.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,17 +15,17 @@ static void lifetime_classes(void **state)
     uint64_t from, to, next = 0;
 
     (void)state;
-    for (unsigned i = 0; i < TOTALS_LIFETIME_CLASSES; i++) {
-        totals_lifetime_class_bounds(i, &from, &to);
+    for (unsigned i = 0; i < LIFETIME_CLASSES; i++) {
+        lifetime_class_bounds(i, &from, &to);
         assert_int_equal(from, next);
-        assert_int_equal(totals_lifetime_class(from), i);
-        assert_int_equal(totals_lifetime_class(to - 1), i);
+        assert_int_equal(lifetime_class_of(from), i);
+        assert_int_equal(lifetime_class_of(to - 1), i);
         next = to;
     }
-    totals_lifetime_class_bounds(1, &from, &to);
+    lifetime_class_bounds(1, &from, &to);
     assert_int_equal(from, 100);
     assert_int_equal(to, 200);
-    assert_int_equal(totals_lifetime_class(UINT64_MAX), TOTALS_LIFETIME_CLASSES - 1);
+    assert_int_equal(lifetime_class_of(UINT64_MAX), LIFETIME_CLASSES - 1);
 }
 
 int main(void)
