@@ -291,7 +291,7 @@ static const struct top {
     const char *command;
     const char *sql; /* bytes, blocks, function, source, line, module */
 } tops[] = {
-    {"leaked", "leaks",
+    {"leaked, growing ones first", "leaks",
      "SELECT leaked_bytes, leaked_blocks, function, source, line, module FROM leaks"
      " WHERE process_id = :process AND suppressed_by IS NULL LIMIT :count"},
     {"live at the peak", "peak",

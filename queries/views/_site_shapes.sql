@@ -10,6 +10,9 @@
 --   as much was there shortly before, and less than a quarter of it from two parts later on: a queue that fills and drains;
 --   hardly more (a quarter) was ever there in the second half than stays, what passes gets less by a quarter, and the
 --   last quarter of the life is less than a twentieth higher than the third: a cache in which a new block takes the place of any.
+--   of leaks alone, which may be those born in a part of the life: live bytes hold meanwhile, within half of what stays, and neither
+--   their top nor their floor is a twentieth of that higher in the last quarter than in the first: in a cache where a new block takes
+--   the place of any, few of a time between stay, and what they replace was born before.
 --   of growth alone, whose floor is told from samples, which miss the lowest levels of what goes up and down fast: more than
 --   twice what stays passes meanwhile, and the second half of the life is higher than the first by less than half of what came in it.
 -- 'burst': half or more came at one look, or in one part. 'plateau': nine tenths had come in the first two thirds.
@@ -54,10 +57,15 @@ WITH
       max(level) FILTER (WHERE to_part >= 32) AS top,
       max(level) FILTER (WHERE to_part >= 48) AS last_top,
       max(level) FILTER (WHERE to_part >= 32 AND part < 48) AS third_top,
+      max(level) FILTER (WHERE to_part >= 1) - min(level) FILTER (WHERE to_part >= 1) AS band,
+      max(level) FILTER (WHERE to_part >= 48) - max(level) FILTER (WHERE to_part >= 1 AND part < 16) AS top_rise,
+      min(level) FILTER (WHERE to_part >= 48) - min(level) FILTER (WHERE to_part >= 1 AND part < 16) AS floor_rise,
       sum(stays) FILTER (WHERE part >= 32) AS late_stays,
       sum(stays) FILTER (WHERE part >= 48) AS last_stays
     FROM placed GROUP BY curve, process_id, call_site_id, rule_id),
-  looks AS MATERIALIZED (SELECT process_id, count(*) AS n FROM snapshots WHERE reason = 'regular' GROUP BY process_id)
+  looks AS MATERIALIZED (
+    SELECT n.process_id, count(*) AS n, count(*) FILTER (WHERE n.at_ns BETWEEN p.start_ns AND p.end_ns) AS inside
+    FROM snapshots AS n JOIN _judged AS p ON p.process_id = n.process_id WHERE n.reason = 'regular' GROUP BY n.process_id)
 SELECT m.curve, m.process_id, m.call_site_id, m.rule_id,
   CASE
     WHEN n.n >= 8
@@ -65,6 +73,8 @@ SELECT m.curve, m.process_id, m.call_site_id, m.rule_id,
         OR 2 * just_before >= total AND 4 * coalesce(since, 0) < just_before
         OR 4 * top <= 5 * site_total AND 4 * coalesce(after, 0) <= 3 * since AND 20 * last_stays >= total
           AND 20 * (last_top - third_top) < top
+        OR m.curve = 'leaks' AND n.inside >= 8 AND top >= m.site_total AND 2 * band < total AND 20 * top_rise < total AND 20 * floor_rise < total
+          AND 20 * last_stays >= total
         OR m.curve = 'growth' AND since > 2 * total AND 5 * late_stays >= total AND 2 * (top - first_top) < late_stays)
       THEN iif(fell, 'saw tooth', 'plateau')
     WHEN m.curve = 'growth' AND n.n < 8 OR 2 * largest >= total THEN 'burst'

@@ -79,6 +79,10 @@ def shapes(place):
     second = patterns(run.ask("leaks", "--from", "50%"))
     always = ("ramp", "ramp_on_base", "ramp_beside_cache")
     expect("leaks of the second half", {name: "steady" for name in always}, {name: second.get(name) for name in always})
+    # Of a time between, what is left of a cache has taken the place of what was born before: live bytes do not rise.
+    between = patterns(run.ask("leaks", "--from", "30%", "--to", "60%"))
+    lost = {name: "steady" for name in always} | {"plateau_of_any_blocks": "plateau"}
+    expect("leaks of a time between", lost, {name: between.get(name) for name in lost})
     # As of an instant, leaks are what is live then, whenever it ends.
     end = run.db.rows("SELECT start_ns, end_ns FROM processes")[0]
     for share in (0.3, 0.98):
