@@ -9,8 +9,12 @@ enum {
     BUCKET_PLACES = 8,
     FIRST_BUCKETS_LOG2 = 9, /* 128 KiB */
     MOST_TABLES = 28,
-    BEING_WRITTEN = 1, /* no block has this address */
+    SAMPLE_BUCKETS = 512, /* as many as the first table has */
+    LEAST_SHARE = 16,     /* of a table that is not in vain: one place of so many is used */
 };
+
+/* A bit that no address has; beside it the address of the block, or nothing. */
+#define BEING_WRITTEN ((uintptr_t)1 << 63)
 
 /* 32 bytes; the fields behind the address are atomic for readers who come too late, and see that. */
 struct known_place {
@@ -70,18 +74,31 @@ static uint32_t count_tables(void)
     return atomic_load_explicit(&g_n_tables, memory_order_acquire);
 }
 
+/* KB-5 */
+static bool is_worth_more(uint32_t n_tables)
+{
+    const struct known_place *places =
+        atomic_load_explicit(&g_tables[n_tables - 1], memory_order_acquire);
+    unsigned n_used = 0;
+
+    for (unsigned i = 0; i < SAMPLE_BUCKETS * BUCKET_PLACES; i++)
+        n_used += atomic_load_explicit(&places[i].address, memory_order_relaxed) != 0;
+    return n_used >= SAMPLE_BUCKETS * BUCKET_PLACES / LEAST_SHARE;
+}
+
 bool known_blocks_begin(void)
 {
     return count_tables() > 0 || add_table(0);
 }
 
 /* KB-1: an empty place that is now ours. */
-static struct known_place *claim(struct known_place *bucket)
+static struct known_place *claim(struct known_place *bucket, uintptr_t address)
 {
     for (unsigned i = 0; i < BUCKET_PLACES; i++) {
         uintptr_t empty = 0;
         if (atomic_load_explicit(&bucket[i].address, memory_order_relaxed) == 0
-            && atomic_compare_exchange_strong_explicit(&bucket[i].address, &empty, BEING_WRITTEN,
+            && atomic_compare_exchange_strong_explicit(&bucket[i].address, &empty,
+                                                       address | BEING_WRITTEN,
                                                        memory_order_acquire, memory_order_relaxed))
             return &bucket[i];
     }
@@ -96,8 +113,8 @@ static struct known_place *claim_any(uintptr_t address)
     do {
         n = count_tables();
         for (uint32_t table = n; !place && table-- > 0;)
-            place = claim(bucket_of(table, address));
-    } while (!place && add_table(n));
+            place = claim(bucket_of(table, address), address);
+    } while (!place && is_worth_more(n) && add_table(n));
     return place;
 }
 
@@ -125,24 +142,30 @@ static void fill(struct known_place *place, const struct known_block *known)
     STORE(place->node, known->node);
 }
 
-static struct known_place *find(uintptr_t address)
+/* The place that shows the address, or does so with one of these bits. */
+static inline struct known_place *find_with(uintptr_t address, uintptr_t bits)
 {
     for (uint32_t table = count_tables(); table-- > 0;) {
         struct known_place *bucket = bucket_of(table, address);
         for (unsigned i = 0; i < BUCKET_PLACES; i++)
-            if (atomic_load_explicit(&bucket[i].address, memory_order_acquire) == address)
+            if ((atomic_load_explicit(&bucket[i].address, memory_order_acquire) & ~bits) == address)
                 return &bucket[i];
     }
     return NULL;
 }
 
-/* KB-3 */
+static struct known_place *find(uintptr_t address)
+{
+    return find_with(address, 0);
+}
+
+/* KB-3; and by KB-2 nobody is writing what is being written for this address. */
 void known_blocks_put(const void *block, const struct known_block *known)
 {
-    struct known_place *stale = find((uintptr_t)block);
-    struct known_place *place = stale ? stale : claim_any((uintptr_t)block);
+    struct known_place *old = find_with((uintptr_t)block, BEING_WRITTEN);
+    struct known_place *place = old ? old : claim_any((uintptr_t)block);
 
-    if (stale || !place)
+    if (!place || atomic_load_explicit(&place->address, memory_order_relaxed) == (uintptr_t)block)
         count_lost();
     if (!place)
         return;
@@ -152,7 +175,7 @@ void known_blocks_put(const void *block, const struct known_block *known)
 
 static bool is_address(uintptr_t address)
 {
-    return address > BEING_WRITTEN;
+    return address != 0 && !(address & BEING_WRITTEN);
 }
 
 struct known_block known_blocks_held(const struct known_place *place)
@@ -170,17 +193,21 @@ struct known_block known_blocks_held(const struct known_place *place)
 }
 
 /* Of two who free the same block one gets it. */
-struct known_place *known_blocks_hold(const void *block)
+static struct known_place *hold(uintptr_t address, uintptr_t shown)
 {
-    uintptr_t address = (uintptr_t)block;
     struct known_place *place = is_address(address) ? find(address) : NULL;
 
     return place
-                   && atomic_compare_exchange_strong_explicit(&place->address, &address,
-                                                              BEING_WRITTEN, memory_order_acq_rel,
-                                                              memory_order_relaxed)
+                   && atomic_compare_exchange_strong_explicit(
+                       &place->address, &address, shown, memory_order_acq_rel, memory_order_relaxed)
                ? place
                : NULL;
+}
+
+/* Meanwhile the address may become another block's, whose place this is not. */
+struct known_place *known_blocks_hold(const void *block)
+{
+    return hold((uintptr_t)block, BEING_WRITTEN);
 }
 
 void known_blocks_let_go(struct known_place *place)
@@ -195,7 +222,7 @@ void known_blocks_give_back(struct known_place *place, const void *block)
 
 bool known_blocks_take(const void *block, struct known_block *ret)
 {
-    struct known_place *place = known_blocks_hold(block);
+    struct known_place *place = hold((uintptr_t)block, (uintptr_t)block | BEING_WRITTEN);
 
     if (!place)
         return false;

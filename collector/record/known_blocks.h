@@ -7,12 +7,15 @@
  *          all of them are full there is one table more. Nothing is ever moved or given back.
  * Invariants
  *   KB-1 A place is taken by one compare-and-swap, filled, and then shows its address by one release
- *        store; it is emptied the other way round. Who is stopped in between costs one place.
+ *        store; it is emptied the other way round. Who is left in between by siglongjmp costs one place, until the next
+ *        block of that address is put there; one that was held (known_blocks_hold) for good.
  *   KB-2 The caller puts a block after the allocator made it, and takes it before the allocator gets it
  *        back: no two threads put the same address at once, and no address is there twice.
  *   KB-3 A block is put over what is there of one that ended unseen: its thread freed it while the
  *        first question was asked, or nobody can see who frees it.
  *   KB-4 Fork children inherit it as it was.
+ *   KB-5 There is one table more only where one place of 16 in the newest is used: places of one address that are
+ *        lost for good cost a block that is not known, not twice the memory.
  * Threads: any, without locks. Signals: safe. Failure: a block is not known, and counted.
  */
 #ifndef MTRACE_COLLECTOR_KNOWN_BLOCKS_H

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: MIT */
+/* What is known of blocks: any number of them, and in no more memory than they take, however often a handler leaves. */
+#include "collector/platform/sys.h"
+#include "collector/record/known_blocks.h"
+
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+/* clang-format off: cmocka.h wants the others before it */
+#include <cmocka.h>
+
+/* clang-format on */
+
+enum {
+    N_MANY = 300000,
+    N_JUMPS = 5000,
+    N_HELD = 1000,
+    FIRST_ADDRESS = 4096,
+    OTHER_ADDRESS = 64,
+    MOST_BYTES_A_BLOCK = 256,
+    FIRST_BYTES = 128 * 1024,
+};
+
+static _Atomic size_t g_mapped_bytes;
+
+void *__real_memory_map_inherited(size_t size_bytes);
+void *__wrap_memory_map_inherited(size_t size_bytes);
+
+void *__wrap_memory_map_inherited(size_t size_bytes)
+{
+    atomic_fetch_add(&g_mapped_bytes, size_bytes);
+    return __real_memory_map_inherited(size_bytes);
+}
+
+static const void *block_at(uintptr_t address)
+{
+    return (const void *)address;
+}
+
+static void put(uintptr_t address, uint32_t group)
+{
+    known_blocks_put(block_at(address), &(struct known_block){24, 24 + group % 8, group, 1, 2});
+}
+
+static bool is_known(uintptr_t address, uint32_t group)
+{
+    struct known_block known;
+
+    return known_blocks_find(block_at(address), &known) && known.group == group
+           && known.size_bytes == 24 && known.usable_bytes == 24 + group % 8;
+}
+
+static int begin(void **state)
+{
+    (void)state;
+    return known_blocks_begin() ? 0 : 1;
+}
+
+static sigjmp_buf g_back;
+static _Atomic bool g_may_jump, g_is_over;
+static _Atomic unsigned g_n_jumps, g_n_taken;
+
+static void jump(int number)
+{
+    (void)number;
+    if (!atomic_load(&g_may_jump))
+        return;
+    atomic_store(&g_may_jump, false);
+    atomic_fetch_add(&g_n_jumps, 1);
+    siglongjmp(g_back, 1);
+}
+
+static void *put_and_take(void *unused)
+{
+    struct known_block known;
+
+    while (!atomic_load(&g_is_over)) {
+        if (sigsetjmp(g_back, 1) != 0)
+            continue;
+        atomic_store(&g_may_jump, true);
+        while (!atomic_load(&g_is_over)) {
+            put(FIRST_ADDRESS, 7);
+            if (known_blocks_take(block_at(FIRST_ADDRESS), &known))
+                atomic_fetch_add(&g_n_taken, 1);
+        }
+    }
+    atomic_store(&g_may_jump, false);
+    return unused;
+}
+
+/* One address again and again, left at any instruction: its places are found again. */
+static void a_jump_costs_no_more_than_a_place(void **state)
+{
+    struct sigaction action = {.sa_handler = jump};
+    pthread_t thread;
+
+    (void)state;
+#ifdef __SANITIZE_THREAD__
+    skip(); /* it runs handlers later than they come, where none can jump out of this */
+#endif
+    sigaction(SIGUSR1, &action, NULL);
+    assert_int_equal(pthread_create(&thread, NULL, put_and_take, NULL), 0);
+    while (atomic_load(&g_n_jumps) < N_JUMPS) {
+        pthread_kill(thread, SIGUSR1);
+        sys_nap(1);
+    }
+    atomic_store(&g_is_over, true);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_true(g_n_taken > 0);
+    assert_int_equal(g_mapped_bytes, FIRST_BYTES);
+    put(FIRST_ADDRESS, 9);
+    assert_true(is_known(FIRST_ADDRESS, 9));
+}
+
+/* KB-5 */
+static void what_is_held_for_good_doubles_nothing(void **state)
+{
+    uint64_t n_lost = known_blocks_count_lost();
+
+    (void)state;
+    for (unsigned i = 0; i < N_HELD; i++) {
+        put(OTHER_ADDRESS, i);
+        (void)known_blocks_hold(block_at(OTHER_ADDRESS));
+    }
+    assert_int_equal(g_mapped_bytes, FIRST_BYTES);
+    assert_in_range(known_blocks_count_lost() - n_lost, N_HELD - 8, N_HELD);
+    assert_true(is_known(FIRST_ADDRESS, 9));
+}
+
+/* Held or not, a block of that address that another thread gets is another one. */
+static void what_is_held_is_not_put_over(void **state)
+{
+    struct known_place *place;
+
+    (void)state;
+    place = known_blocks_hold(block_at(FIRST_ADDRESS));
+    assert_non_null(place);
+    put(FIRST_ADDRESS, 11);
+    assert_int_equal(known_blocks_held(place).group, 9);
+    known_blocks_let_go(place);
+    assert_true(is_known(FIRST_ADDRESS, 11));
+}
+
+static void any_number_is_known(void **state)
+{
+    const uint64_t n_lost = known_blocks_count_lost();
+    struct known_block known;
+
+    (void)state;
+    for (uint32_t i = 1; i <= N_MANY; i++)
+        put(FIRST_ADDRESS + (uintptr_t)i * 48, i);
+    for (uint32_t i = 1; i <= N_MANY; i++)
+        assert_true(is_known(FIRST_ADDRESS + (uintptr_t)i * 48, i));
+    assert_int_equal(known_blocks_count_lost(), n_lost);
+    assert_true(g_mapped_bytes < (size_t)N_MANY * MOST_BYTES_A_BLOCK);
+    known_blocks_move(block_at(FIRST_ADDRESS + 48), 77);
+    for (uint32_t i = 1; i <= N_MANY; i++) {
+        assert_true(known_blocks_take(block_at(FIRST_ADDRESS + (uintptr_t)i * 48), &known));
+        assert_int_equal(known.group, i == 1 ? 77 : i);
+        assert_false(known_blocks_take(block_at(FIRST_ADDRESS + (uintptr_t)i * 48), &known));
+    }
+}
+
+static void what_is_no_address_is_not_known(void **state)
+{
+    struct known_block known;
+
+    (void)state;
+    assert_false(known_blocks_take(NULL, &known));
+    assert_false(known_blocks_find(block_at((uintptr_t)1 << 63), &known));
+    assert_null(known_blocks_hold(block_at(((uintptr_t)1 << 63) + FIRST_ADDRESS)));
+    known_blocks_move(block_at((uintptr_t)1 << 63), 5);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_jump_costs_no_more_than_a_place),
+        cmocka_unit_test(what_is_held_for_good_doubles_nothing),
+        cmocka_unit_test(what_is_held_is_not_put_over),
+        cmocka_unit_test(any_number_is_known),
+        cmocka_unit_test(what_is_no_address_is_not_known),
+    };
+
+    return cmocka_run_group_tests_name("known_blocks", tests, begin, NULL);
+}
