@@ -42,8 +42,9 @@ bool definition_write(const struct log_def *def, const void *text, size_t text_b
     out->a = def->a;
     out->b = def->b;
     out->c = def->c;
-    memcpy(out + 1, text, text_bytes);
-    if (more_bytes) /* else `more` may be NULL */
+    if (text_bytes) /* else it may be NULL */
+        memcpy(out + 1, text, text_bytes);
+    if (more_bytes)
         memcpy((unsigned char *)(out + 1) + text_bytes, more, more_bytes);
     /* Release: the record is whole before its magic is seen. */
     atomic_store_explicit(&out->magic, LOG_DEF_MAGIC, memory_order_release);

@@ -15,9 +15,13 @@
 
 /* clang-format on */
 
+enum {
+    LAST_GROUP = NAME_TABLE_CHUNK * NAME_TABLE_CHUNKS - 1,
+};
+
 static sigjmp_buf g_outside;
 static volatile sig_atomic_t g_n_left;
-static bool g_is_exhausted;
+static bool g_is_exhausted, g_jumps; /* to the last id */
 
 uint32_t __real_name_table_intern(struct name_table *table, const char *text, size_t text_bytes);
 uint32_t __wrap_name_table_intern(struct name_table *table, const char *text, size_t text_bytes);
@@ -29,6 +33,17 @@ uint32_t __wrap_name_table_intern(struct name_table *table, const char *text, si
         return 0;
     (void)raise(SIGUSR1);
     return __real_name_table_intern(table, text, text_bytes);
+}
+
+uint32_t __real_name_table_add(struct name_table *table, const char *text, size_t text_bytes);
+uint32_t __wrap_name_table_add(struct name_table *table, const char *text, size_t text_bytes);
+
+uint32_t __wrap_name_table_add(struct name_table *table, const char *text, size_t text_bytes)
+{
+    if (g_jumps)
+        table->next_id = LAST_GROUP;
+    g_jumps = false;
+    return __real_name_table_add(table, text, text_bytes);
 }
 
 static void leave(int signal)
@@ -74,11 +89,34 @@ static void without_an_id_it_is_the_root(void **state)
     assert_int_equal(after.bad_handles, before.bad_handles);
 }
 
+/* The last one is a group as any other, and those before it are found again; beyond there is the root. Comes last. */
+static void after_the_last_group_comes_the_root(void **state)
+{
+    struct mtrace_tag tag = {"tenant", "acme"};
+    const struct mtrace_counts before = groups_counters();
+    const uint32_t known = groups_add("known", &tag, 1, false);
+    uint32_t last;
+
+    (void)state;
+    g_jumps = true;
+    last = groups_add("last", &tag, 1, false);
+    assert_int_equal(last, LAST_GROUP);
+    assert_int_equal(groups_check(last), last);
+    assert_int_equal(groups_check(known), known);
+    for (unsigned i = 0; i < 3; i++)
+        assert_int_equal(groups_add("one too many", &tag, 1, false), MTRACE_GROUP_ROOT);
+    assert_int_equal(groups_counters().refused_groups, before.refused_groups + 3);
+    assert_int_equal(groups_counters().bad_handles, before.bad_handles);
+    assert_int_equal(groups_check(last + 1), MTRACE_GROUP_ROOT);
+    assert_int_equal(groups_counters().bad_handles, before.bad_handles + 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_was_borrowed_is_given_back),
         cmocka_unit_test(without_an_id_it_is_the_root),
+        cmocka_unit_test(after_the_last_group_comes_the_root),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
