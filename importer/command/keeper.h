@@ -11,7 +11,8 @@
  *   KP-1 A reply is that of an import of the log as of the instant (KI-3), whatever was kept.
  *   KP-2 Unasked it takes 1 / (1 + KEEPER_REST) of a processor at most.
  *   KP-3 What it keeps ends KEEPER_MARGIN_NS before now: nobody asks about an instant that long ago but by mistake,
- *        which costs an import from the start.
+ *        which costs an import from the start. Or it ends with the instant of a program's question, which comes when the log has all that was before: a
+ *        knot of the clock before it, so that no event is read for two answers but those behind that knot.
  * Threads: one; the importer's own while it reads.
  * Failure: each request is told what failed; nothing but the end of the requests ends it.
  */

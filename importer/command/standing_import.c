@@ -42,6 +42,8 @@ struct standing_import {
     bool has_no_rows; /* none can be written of what is kept */
     bool is_unfit;    /* nothing can be kept of this recording */
     uint64_t cut_ns;  /* of the last cut, as log_set_cut; 0: it lies in what was read before */
+    /* Of the cut that is made, when all that was before its instant is known to be in the log. 0: it is not known */
+    uint64_t sure_mark, final_ticks;
     unsigned n_beginnings;
 };
 
@@ -167,11 +169,16 @@ static uint64_t wary_mark(const struct standing_import *standing)
     return mark > more ? mark - more : 0;
 }
 
+static uint64_t later(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
 /* In fixed point, at most until_ns. */
 static uint64_t mark_before(const struct standing_import *standing, uint64_t until_ns)
 {
     const struct log_set *logs = standing->import.logs;
-    uint64_t mark = wary_mark(standing);
+    uint64_t mark = later(wary_mark(standing), standing->sure_mark);
     uint64_t last_ns = until_ns > logs->origin_ns ? until_ns - logs->origin_ns : 0;
 
     if (until_ns == UINT64_MAX || last_ns > mark >> CLOCK_MAP_FRACTION_BITS)
@@ -241,8 +248,8 @@ static int keep_clocks(struct standing_import *standing, struct error *err)
     standing->n_clocks = logs->n_inputs;
     for (size_t i = 0; i < logs->n_inputs; i++) {
         const struct clock_map *clock = &logs->inputs[i]->clock;
-        clocks[i] =
-            (struct kept_clock){clock->final_ticks, clock_map_digest(clock, clock->final_ticks)};
+        uint64_t final_ticks = later(clock->final_ticks, standing->final_ticks);
+        clocks[i] = (struct kept_clock){final_ticks, clock_map_digest(clock, final_ticks)};
     }
     return 0;
 }
@@ -301,6 +308,7 @@ static int try_advance(struct standing_import *standing, uint64_t until_ns, bool
 {
     int code = open_logs(standing, err);
 
+    standing->sure_mark = standing->final_ticks = 0;
     if (code || !is_fit(standing))
         return code;
     code = standing->import.facts ? go_on(standing, ret_is_other, err)
@@ -509,15 +517,18 @@ int standing_import_write(struct standing_import *standing, const struct import_
 
 /* When the marker was put, as who put it says; whether it is there is seen when it is read (is_cut_well). False: nobody
  * says. */
-static bool know_marker(const struct log_set *logs, const struct import_options *options,
+static bool know_marker(struct standing_import *standing, const struct import_options *options,
                         uint64_t *ret_ns)
 {
+    const struct log_set *logs = standing->import.logs;
     struct clock_cursor cursor = {0};
 
     if (options->marker_ticks == 0 || logs->n_inputs != 1)
         return false;
-    *ret_ns = log_set_time(logs, logs->inputs[0], &cursor, options->marker_ticks)
+    *ret_ns = log_set_time(logs, logs->inputs[0], &cursor,
+                           options->marker_ticks & UINT64_MAX << logs->inputs[0]->time_shift)
               >> CLOCK_MAP_FRACTION_BITS;
+    standing->sure_mark = log_set_mark_before(logs, options->marker_ticks, &standing->final_ticks);
     return true;
 }
 
@@ -530,7 +541,7 @@ static int find_instant(struct standing_import *standing, const struct import_op
     int code = 0;
 
     *ret_ns = options->until_ns;
-    if (options->until_marker && !know_marker(import->logs, options, ret_ns)) {
+    if (options->until_marker && !know_marker(standing, options, ret_ns)) {
         log_set_skip_done(import->logs, import->stream);
         code = import_find_marker(import, options->until_marker, &is_found, ret_ns, err);
     }
@@ -583,7 +594,7 @@ static int open_cut(struct standing_import *standing, const struct import_option
     bool is_other = false;
     int code = open_logs(standing, err);
 
-    standing->cut_ns = 0;
+    standing->cut_ns = standing->sure_mark = standing->final_ticks = 0;
     if (code == 0 && standing->import.facts && is_fit(standing))
         code = cut_logs(standing, options, &is_other, err);
     if (code || is_other || !is_fit(standing))

@@ -383,7 +383,9 @@ static int find_last_sample(const struct log_set *set, const struct log_input *i
     return n > 0;
 }
 
-static uint64_t mark_of(const struct log_set *set, const struct log_input *input)
+/* Of a log whose times are final up to these ticks. */
+static uint64_t mark_of(const struct log_set *set, const struct log_input *input,
+                        uint64_t final_ticks)
 {
     uint64_t origin = set->origin_ns << CLOCK_MAP_FRACTION_BITS;
     struct clock_cursor cursor = {0};
@@ -392,9 +394,9 @@ static uint64_t mark_of(const struct log_set *set, const struct log_input *input
 
     if (!input->is_growing)
         return UINT64_MAX;
-    if (input->clock.final_ticks == 0)
+    if (final_ticks == 0 || (input->n_files > 1 && !input->has_time_shift)) /* LI-4 */
         return 0;
-    mark = log_set_time(set, input, &cursor, input->clock.final_ticks);
+    mark = log_set_time(set, input, &cursor, final_ticks);
     if (input->header.end_kind != LOG_END_UNKNOWN || !find_last_sample(set, input, &sample_ns))
         return mark;
     sample_ns <<= CLOCK_MAP_FRACTION_BITS;
@@ -406,8 +408,14 @@ uint64_t log_set_mark(const struct log_set *set)
     uint64_t mark = UINT64_MAX;
 
     for (size_t i = 0; i < set->n_inputs; i++)
-        mark = min_time(mark, mark_of(set, set->inputs[i]));
+        mark = min_time(mark, mark_of(set, set->inputs[i], set->inputs[i]->clock.final_ticks));
     return mark;
+}
+
+uint64_t log_set_mark_before(const struct log_set *set, uint64_t ticks, uint64_t *ret_ticks)
+{
+    *ret_ticks = clock_map_final_before(&set->inputs[0]->clock, ticks);
+    return mark_of(set, set->inputs[0], *ret_ticks);
 }
 
 static int build_definitions(struct log_set *set, struct error *err)

@@ -65,6 +65,10 @@ void log_set_skip_done(struct log_set *set, const struct stream_state *state);
  * can tell: somebody may be held up between looking at the clock and writing. UINT64_MAX: nobody writes any more. */
 uint64_t log_set_mark(const struct log_set *set);
 
+/* The same of the set's only process, where all that was stamped before `ticks` is known to be in the log already. The ticks that it is made of
+ * are told, too. */
+uint64_t log_set_mark_before(const struct log_set *set, uint64_t ticks, uint64_t *ret_ticks);
+
 /* Did anybody still write to one of the logs when the set was opened? */
 bool log_set_is_growing(const struct log_set *set);
 

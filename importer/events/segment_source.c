@@ -34,8 +34,11 @@ static uint64_t file_offset(const struct segment_source *source, const uint64_t 
     return ref->is_packed ? ref->offset : ref->offset + LOG_SEGMENT_HEADER_BYTES + in_payload;
 }
 
+/* LI-4; side records are packed as they are. */
 static void set_time(struct segment_sources *all, struct segment_source *source, uint64_t ticks)
 {
+    if (!source->items)
+        ticks &= UINT64_MAX << source->input->time_shift;
     uint64_t time = log_set_time(all->set, source->input, &source->cursor, ticks);
 
     source->ticks = ticks;

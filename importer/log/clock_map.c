@@ -54,6 +54,12 @@ int clock_map_add(struct clock_map *map, uint64_t ticks, uint64_t ns)
     return 0;
 }
 
+void clock_map_round(struct clock_map *map, unsigned shift)
+{
+    for (size_t i = map->n_closed; i < map->n_pairs; i++)
+        map->pairs[i].ticks &= UINT64_MAX << shift;
+}
+
 static uint64_t rate_between(const struct clock_pair *a, const struct clock_pair *b)
 {
     wide_uint rate;
@@ -262,6 +268,16 @@ int clock_map_make(struct clock_map *map, uint64_t default_rate, bool *ret_is_la
     struct stretch stretch = close_stretches(map);
     map->final_ticks = find_final(map);
     return put_knots(map, &stretch);
+}
+
+uint64_t clock_map_final_before(const struct clock_map *map, uint64_t ticks)
+{
+    if (map->is_identity)
+        return ticks < map->last.ns ? ticks : map->last.ns;
+    for (size_t i = map->n_closed; i-- > 1;)
+        if (map->pairs[i].ticks <= ticks)
+            return map->pairs[i].ticks;
+    return 0;
 }
 
 uint64_t clock_map_digest(const struct clock_map *map, uint64_t until_ticks)

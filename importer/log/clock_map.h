@@ -28,7 +28,7 @@ enum {
     CLOCK_MAP_FRACTION_BITS = 4, /* of a nanosecond, so that the order of ticks survives */
 };
 
-#define CLOCK_MAP_STRETCH_NS 100000000ull
+#define CLOCK_MAP_STRETCH_NS 20000000ull
 /* Behind this much nobody is thought to be held up between looking at the clock and writing; who is makes a late pair, or event. */
 #define CLOCK_MAP_HELD_NS 200000000ull
 
@@ -72,12 +72,18 @@ int clock_map_add(struct clock_map *map, uint64_t ticks, uint64_t ns);
 /* The latest reading so far, which the next one may take the place of: it stands unless a pair lies behind it. */
 void clock_map_set_last(struct clock_map *map, uint64_t ticks, uint64_t ns);
 
+/* The pairs so far, as a packed file has them: rounded down to a multiple of 1 << shift ticks. Before the knots are made. */
+void clock_map_round(struct clock_map *map, unsigned shift);
+
 /* Rate of the pairs added so far (ns per tick, 32 bits behind the point), 0 if unknown. */
 uint64_t clock_map_rate(const struct clock_map *map);
 
 /* Makes the knots, also again. default_rate is used when the pairs give none. *ret_is_late: a pair lies
  * before the end of what was final, so that this map is no continuation of the one before. ERROR_NOMEM or 0. */
 int clock_map_make(struct clock_map *map, uint64_t default_rate, bool *ret_is_late);
+
+/* The last ticks up to `ticks` whose times are final, if nobody is held up who looked at the clock before `ticks` (CM-4); 0: none are. */
+uint64_t clock_map_final_before(const struct clock_map *map, uint64_t ticks);
 
 /* Of the knots up to until_ticks: another one, another map of the ticks up to there, if a knot lies at until_ticks. */
 uint64_t clock_map_digest(const struct clock_map *map, uint64_t until_ticks);

@@ -144,6 +144,9 @@ static int scan_files(struct log_input *input, struct log_scan *scan, struct err
     end_text(input->header.collector_version, sizeof(input->header.collector_version));
     end_text(input->header.unseen_allocator, sizeof(input->header.unseen_allocator));
     end_text(input->header.unseen_why, sizeof(input->header.unseen_why));
+    input->has_time_shift = scan->has_time_shift;
+    input->time_shift = scan->time_shift;
+    clock_map_round(&input->clock, input->time_shift);
     clock_map_set_last(&input->clock, input->header.last_ticks, input->header.last_monotonic_ns);
     return clock_map_add(&input->clock, header->start_ticks, header->start_monotonic_ns) == 0
                ? 0

@@ -12,6 +12,8 @@
  *        before it gives its place away.
  *   LI-3 DEFS and NODES were read out of whatever file holds them; where both do, bytes that one
  *        lacks are taken from the other.
+ *   LI-4 A time of an event, and of a reading of the clocks, is the same before its segment is packed and after: rounded to
+ *        multiples of 1 << time_shift ticks.
  * Threads: one at a time.
  */
 #ifndef MTRACE_IMPORTER_LOG_INPUT_H
@@ -35,6 +37,8 @@ struct log_input {
     bool has_lost_events;   /* some of it could not be read */
     struct log_file header; /* the latest of each field that its files know */
     struct clock_map clock;
+    bool has_time_shift; /* it is packed, or being packed, and how was seen */
+    unsigned time_shift; /* then; else 0 */
     struct log_names names;
     struct log_segment_list segments;
     struct log_segment_list grown; /* packed since then; only what LI-2 needed was looked for */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "importer/log/log_scan.h"
 
+#include "support/columns.h"
 #include "support/growing.h"
 
 #include <stdlib.h>
@@ -158,6 +159,21 @@ static int take_trailer(struct log_scan *scan, struct log_file_reader *file, uin
     return 0;
 }
 
+/* All segments of events are packed with the same one. */
+static int learn_time_shift(struct log_scan *scan, struct log_file_reader *file, uint64_t offset,
+                            const struct log_frame *frame, struct error *err)
+{
+    uint8_t first = 0;
+    size_t n = 0;
+    int r = 0;
+
+    if (frame->codec == LOG_CODEC_COLUMNS)
+        r = log_file_read_at(file, &first, sizeof first, offset + sizeof *frame, &n, err);
+    scan->time_shift = first <= COLUMNS_MAX_TIME_SHIFT ? first : 0;
+    scan->has_time_shift = true;
+    return r;
+}
+
 static int scan_frame(struct log_scan *scan, struct log_file_reader *file, uint64_t offset,
                       const struct log_frame *frame, struct error *err)
 {
@@ -182,6 +198,11 @@ static int scan_frame(struct log_scan *scan, struct log_file_reader *file, uint6
         log_damage_add(scan->damage, LOG_DAMAGE_HEADER, file->path, offset, pack_frame_bytes(frame),
                        "segment header of a frame makes no sense");
         return 0;
+    }
+    if (frame->segment.kind == LOG_SEGMENT_EVENTS && !scan->has_time_shift) {
+        int r = learn_time_shift(scan, file, offset, frame, err);
+        if (r != 0)
+            return r;
     }
     return add_segment(scan, &frame->segment, &ref, err);
 }

@@ -24,7 +24,9 @@ struct log_scan {
     struct clock_map *clock; /* pairs of clock readings of the segments */
     struct log_damage_report *damage;
     struct pack *pack;
-    bool is_growing; /* somebody writes to the file */
+    bool is_growing;     /* somebody writes to the file */
+    bool has_time_shift; /* there is a packed segment of events */
+    unsigned time_shift; /* that it was packed with */
 };
 
 /* Adds all segments of the file; notes where its samples are and takes the trailer for its header.

@@ -285,13 +285,19 @@ int recording_step(struct recording *recording, uint64_t now_ns, uint32_t *ret_n
         && atomic_load_explicit(&recording->live.seen.next_sequence, memory_order_relaxed)
                > LIVE_LOG_FIRST_SEGMENTS / 2)
         live_log_prepare(&recording->live, LIVE_LOG_POOL_SEGMENTS);
+    bool is_asked =
+        recording->programs && reporter_is_asked(&recording->reporter, &recording->live);
+    if (is_asked) {
+        samples_hurry(&recording->samples);
+        recording->samples_due_ns = 0;
+    }
     /* what an image that exec replaced looks like is not this log's business */
     if (now_ns >= recording->samples_due_ns && recording->packing->has_header
         && atomic_load_explicit(&recording->live.seen.end_kind, memory_order_relaxed)
                != LOG_END_EXEC)
         take_samples(recording, now_ns);
     if (code == 0
-        && (now_ns >= recording->samples_flush_ns
+        && (now_ns >= recording->samples_flush_ns || is_asked
             || recording->samples.n_samples == PACK_SAMPLES_MAX)) {
         recording->samples_flush_ns = now_ns + flush_every_ns(recording);
         code = write_samples(recording, err);

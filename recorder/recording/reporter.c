@@ -422,6 +422,13 @@ static void look_for_end(struct reporter *reporter, struct log_question *questio
     finish(reporter, question, status != -1 && WIFEXITED(status) ? WEXITSTATUS(status) : EIO);
 }
 
+bool reporter_is_asked(const struct reporter *reporter, const struct live_log *live)
+{
+    return reporter->work.helper.pid <= 0
+           && atomic_load_explicit(&question_of(live)->n_asked, memory_order_relaxed)
+                  != reporter->number;
+}
+
 void reporter_step(struct reporter *reporter, const struct live_log *live, const char *log_path,
                    const struct reporter_programs *programs)
 {

@@ -74,6 +74,9 @@ struct reporter {
     off_t given_bytes;            /* of it, in parts */
 };
 
+/* Is there a question that the next step begins to answer? */
+bool reporter_is_asked(const struct reporter *reporter, const struct live_log *live);
+
 /* Looks whether there is a question or an answer; cheap when there is not. */
 void reporter_step(struct reporter *reporter, const struct live_log *live, const char *log_path,
                    const struct reporter_programs *programs);

@@ -48,4 +48,7 @@ void samples_init(struct samples *samples, pid_t pid, uint64_t interval_ms, uint
 /* Takes what is due at now_ns (CLOCK_MONOTONIC); returns when something will be due again. */
 uint64_t samples_take(struct samples *samples, uint64_t now_ns);
 
+/* Totals are due now. */
+void samples_hurry(struct samples *samples);
+
 #endif

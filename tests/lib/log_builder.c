@@ -71,6 +71,7 @@ struct log_builder *log_builder_open(const char *path, const struct log_builder_
     if (builder->fd < 0 || !builder->pack)
         die("create", path);
     builder->settings.zstd_level = options->zstd_level;
+    builder->settings.time_shift = options->time_shift;
     builder->file_bytes = LOG_FILE_HEADER_BYTES;
     memcpy(header->magic, LOG_MAGIC, sizeof(header->magic));
     header->version = LOG_VERSION;

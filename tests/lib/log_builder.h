@@ -23,6 +23,7 @@ struct log_builder;
 struct log_builder_options {
     bool is_packed;
     int zstd_level;       /* packed: 0 stores */
+    unsigned time_shift;  /* packed: how coarse times are */
     enum log_clock clock; /* 0: LOG_CLOCK_MONOTONIC */
     uint32_t pid;         /* 0: 1000 */
     uint32_t parent_pid;

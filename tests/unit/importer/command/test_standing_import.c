@@ -417,11 +417,12 @@ static void write_step(struct log_builder *log, const struct step *step, uint32_
     }
 }
 
+/* Times of the packed file are as coarse as a packed file's may be: what is kept was often read in the pool. */
 static void write_log(const struct script *script, size_t n_steps, const char *path, bool is_packed)
 {
     const char *arguments[] = {"program", NULL};
     struct log_builder_options options = {
-        .is_packed = is_packed, .zstd_level = 1, .run_id = RUN_ID};
+        .is_packed = is_packed, .zstd_level = 1, .time_shift = 12, .run_id = RUN_ID};
     uint32_t n_nodes = 1;
     uint32_t module;
 
