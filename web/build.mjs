@@ -28,10 +28,20 @@ const bundle = await build({
 
 const TYPES = { ".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".txt": "text/plain; charset=utf-8" };
 
-const files = [
-  { path: "/index.html", bytes: readFileSync(join(here, "src", "index.html")) },
-  ...bundle.outputFiles.map((file) => ({ path: "/" + file.path.split("/").at(-1), bytes: Buffer.from(file.contents) })),
-].sort((a, b) => (a.path < b.path ? -1 : 1));
+function etagOf(bytes) {
+  return createHash("sha256").update(bytes).digest("hex").slice(0, 16);
+}
+
+// A script or style has its hash in its name: a browser that has it asks no more (server/http/pages.h).
+function named(file) {
+  const bytes = Buffer.from(file.contents);
+  const name = file.path.split("/").at(-1);
+  return { name, path: "/" + (/\.(js|css)$/.test(name) ? name.replace(".", `-${etagOf(bytes)}.`) : name), bytes };
+}
+
+const parts = bundle.outputFiles.map(named);
+const page = parts.reduce((text, part) => text.replace(`"/${part.name}"`, `"${part.path}"`), readFileSync(join(here, "src", "index.html"), "utf8"));
+const files = [{ path: "/index.html", bytes: Buffer.from(page) }, ...parts].sort((a, b) => (a.path < b.path ? -1 : 1));
 
 if (folder) {
   mkdirSync(folder, { recursive: true });
@@ -40,7 +50,7 @@ if (folder) {
 
 function row(file) {
   const packed = gzipSync(file.bytes, { level: 9 });
-  const etag = createHash("sha256").update(file.bytes).digest("hex").slice(0, 16);
+  const etag = etagOf(file.bytes);
   const type = TYPES[file.path.slice(file.path.lastIndexOf("."))];
   return { packed, text: `    {"${file.path}", "${type}", "${etag}", file_${etag}, ${packed.length}},\n`, data: `static const unsigned char file_${etag}[] = {${[...packed].join(",")}};\n` };
 }

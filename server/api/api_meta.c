@@ -27,6 +27,31 @@ static void print_flag(FILE *out, const char *name, bool value)
     (void)fprintf(out, "\"%s\":%s,", name, value ? "true" : "false");
 }
 
+static void print_number(FILE *out, const char *name, int64_t value)
+{
+    (void)fprintf(out, "\"%s\":", name);
+    if (value == RECORDINGS_NO_PEAK)
+        (void)fputs("null", out);
+    else
+        (void)fprintf(out, "%" PRId64, value);
+}
+
+/* What a page about one process begins with, so that it need not ask which. */
+static void print_process(FILE *out, const struct recording_process *process)
+{
+    (void)fputs("\"largest_process\":{", out);
+    print_number(out, "process_id", process->process_id);
+    (void)fputc(',', out);
+    print_number(out, "start_ns", process->start_ns);
+    (void)fputc(',', out);
+    print_number(out, "duration_ns", process->duration_ns);
+    (void)fputc(',', out);
+    print_number(out, "peak_ns", process->peak_ns);
+    (void)fputc(',', out);
+    print_number(out, "peak_bytes", process->peak_bytes);
+    (void)fputc('}', out);
+}
+
 static void print_recording(FILE *out, const struct recording *recording)
 {
     bool is_growing = recording_is_growing(recording);
@@ -40,8 +65,10 @@ static void print_recording(FILE *out, const struct recording *recording)
     (void)fputc(',', out);
     print_flag(out, "is_growing", is_growing);
     (void)fprintf(
-        out, "\"start_unix_ns\":%" PRId64 ",\"duration_ns\":%" PRId64 ",\"processes\":%" PRId64 "}",
+        out, "\"start_unix_ns\":%" PRId64 ",\"duration_ns\":%" PRId64 ",\"processes\":%" PRId64 ",",
         recording->start_unix_ns, now.duration_ns, now.n_processes);
+    print_process(out, &now.largest);
+    (void)fputc('}', out);
     recordings_read_done(&now);
 }
 

@@ -54,6 +54,7 @@ struct exchange {
     const char *content_encoding;             /* NULL: none */
     char etag[EXCHANGE_ETAG_BYTES];           /* with its quotes; "": none */
     char file_name[EXCHANGE_FILE_NAME_BYTES]; /* for saving; "": shown */
+    bool is_forever; /* this address has no other answer, ever: a client need not ask again */
     enum exchange_policy policy;
     const char *allow; /* the methods that there are, after exchange_check_method has refused */
 

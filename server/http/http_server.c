@@ -187,7 +187,9 @@ static void add_headers(struct MHD_Response *response, const struct exchange *ex
     if (*exchange->etag)
         (void)MHD_add_response_header(response, "ETag", exchange->etag);
     (void)MHD_add_response_header(response, "Cache-Control",
-                                  *exchange->etag ? "no-cache" : "no-store");
+                                  exchange->is_forever ? "private, max-age=31536000, immutable"
+                                  : *exchange->etag    ? "no-cache"
+                                                       : "no-store");
     if (!*exchange->file_name)
         return;
     (void)snprintf(disposition, sizeof(disposition), "attachment; filename=\"%s\"",

@@ -39,6 +39,7 @@ int pages_answer(struct exchange *exchange, struct error *err)
         return error_set(err, ERROR_NOT_FOUND, "there is no '%s'; the interface is below /api/v1",
                          exchange->path);
     exchange->content_type = file->content_type;
+    exchange->is_forever = strstr(file->path, file->etag) != NULL;
     if (exchange_is_known(exchange, file->etag))
         return 0;
     exchange->content_encoding = "gzip"; /* every browser that runs the page takes it */

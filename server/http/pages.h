@@ -4,7 +4,7 @@
  *
  * Model: web/build.mjs makes the table. Without npm it has none of them, and the server answers
  *        with a page that says so. Every address below /view/ is the one page: it reads the rest
- *        itself.
+ *        itself. What has its own hash in its name is never asked for again.
  */
 #ifndef MTRACE_SERVER_PAGES_H
 #define MTRACE_SERVER_PAGES_H
@@ -17,7 +17,7 @@ struct exchange;
 struct pages_file {
     const char *path; /* NULL ends the table */
     const char *content_type;
-    const char *etag;
+    const char *etag;           /* of its bytes */
     const unsigned char *bytes; /* gzip, RFC 1952 */
     size_t n_bytes;
 };

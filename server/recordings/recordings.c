@@ -23,6 +23,10 @@ static const char first_process_sql[] =
     "SELECT start_unix_ns, pid, executable, (SELECT max(end_ns) FROM processes),"
     " (SELECT count(*) FROM processes) FROM processes ORDER BY process_id LIMIT 1";
 
+static const char largest_process_sql[] =
+    "SELECT process_id, start_ns, duration_ns, peak_ns, peak_bytes FROM processes"
+    " ORDER BY peak_bytes DESC, process_id LIMIT 1";
+
 static void make_id(struct recording *recording, int64_t pid)
 {
     char text[PATH_MAX + 64];
@@ -72,6 +76,33 @@ static int read_first_process(const struct rundb *database, struct recording *re
     return rc < 0 ? rc : 0;
 }
 
+static int64_t known_or(struct sqlite3_stmt *row, int column, int64_t otherwise)
+{
+    return sqlite3_column_type(row, column) == SQLITE_NULL ? otherwise
+                                                           : sqlite3_column_int64(row, column);
+}
+
+static int read_largest_process(const struct rundb *database, struct recording *recording,
+                                struct error *err)
+{
+    struct sqlite3_stmt *stmt;
+    int rc = rundb_prepare(database, largest_process_sql, &stmt, err);
+
+    if (rc != 0)
+        return rc;
+    rc = rundb_step(database, stmt, err);
+    if (rc == 1) {
+        recording->largest =
+            (struct recording_process){.process_id = sqlite3_column_int64(stmt, 0),
+                                       .start_ns = sqlite3_column_int64(stmt, 1),
+                                       .duration_ns = sqlite3_column_int64(stmt, 2),
+                                       .peak_ns = known_or(stmt, 3, RECORDINGS_NO_PEAK),
+                                       .peak_bytes = known_or(stmt, 4, RECORDINGS_NO_PEAK)};
+    }
+    sqlite3_finalize(stmt);
+    return rc < 0 ? rc : 0;
+}
+
 static const char *last_piece(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -89,6 +120,8 @@ static int read_recording(const char *path, struct recording *recording, struct 
     if (rc != 0)
         return rc;
     rc = read_first_process(&database, recording, err);
+    if (rc == 0)
+        rc = read_largest_process(&database, recording, err);
     rundb_close(&database);
     recording->path = rc == 0 ? strdup(path) : NULL;
     if (rc == 0 && !recording->path)
@@ -187,6 +220,7 @@ void recordings_read_again(const struct recording *recording, struct recording *
     if (read_recording(recording->path, &now, NULL) == 0) {
         ret_now->duration_ns = now.duration_ns;
         ret_now->n_processes = now.n_processes;
+        ret_now->largest = now.largest;
     }
     recordings_read_done(&now);
 }

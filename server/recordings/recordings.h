@@ -22,6 +22,14 @@ enum {
     RECORDINGS_ID_BYTES = 33 /* 32 hexadecimal digits and '\0' */
 };
 
+#define RECORDINGS_NO_PEAK INT64_MIN /* nothing was ever live */
+
+/* The one that was largest at its peak, the first of equal ones. */
+struct recording_process {
+    int64_t process_id, start_ns, duration_ns;
+    int64_t peak_ns, peak_bytes; /* or RECORDINGS_NO_PEAK */
+};
+
 struct recording {
     char id[RECORDINGS_ID_BYTES];
     char *path;
@@ -30,6 +38,7 @@ struct recording {
     int64_t start_unix_ns;
     int64_t duration_ns;
     int64_t n_processes;
+    struct recording_process largest;
     struct stat read;          /* the file, when this was read from it */
     struct follower *follower; /* of a log that is followed; NULL: it is none */
 };

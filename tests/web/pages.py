@@ -637,6 +637,75 @@ def clocks(page, server):
     page.wait_for_text(wanted, "main tbody tr")
 
 
+# Answers are held back until all of those asked meanwhile are there; `release` gives them to the page, and says which they were.
+ROUNDS = """const ask = window.fetch; let held = [], open = 0;
+    window.fetch = async (address, init) => {
+        open++;
+        try {
+            const answer = await ask(address, init), body = await answer.arrayBuffer();
+            await new Promise(go => held.push([(init?.method === 'POST' ? init.body : String(address)), go]));
+            return new Response(body, {status: answer.status, headers: answer.headers});
+        } finally { open--; }
+    };
+    window.release = () => { const now = held; held = []; now.forEach(([, go]) => go()); return now.map(([what]) => what); };
+    window.areAllHeld = () => held.length > 0 && held.length === open;
+    window.isNothingAsked = () => open === 0;"""
+
+
+def rounds(page, address):
+    """Questions of a page in rounds: those of one wait for nothing but the round before."""
+    page.open(address)
+    found = []
+    for _ in range(10):
+        for _ in range(10):
+            drawn(page)
+        if page.run("return window.isNothingAsked()"):
+            break
+        page.wait("the answers of a round", "return window.areAllHeld()")
+        found.append(page.run("return window.release()"))
+    return found
+
+
+def questions_wait_for_none(page, server):
+    """The overview asks what there is, which comes beside the script, and then everything at once; of a process that was chosen, too."""
+    page.devtools("Page.addScriptToEvaluateOnNewDocument", source=ROUNDS)
+    processes = [row["process_id"] for row in json.loads(post(server, "SELECT process_id FROM processes ORDER BY peak_bytes DESC, process_id"))]
+    expect("there are several processes", len(processes) > 1)
+    for chosen in ("", f"?process={processes[-1]}"):
+        found = rounds(page, f"{server.address}view/last/overview{chosen}")
+        expect(f"rounds: {found}", len(found) == 2 and found[0] == ["/api/v1"] and len(found[1]) >= 10)
+        asked = page.run("return performance.getEntriesByType('resource').filter(e => new URL(e.name).pathname === '/api/v1').map(e => e.initiatorType)")
+        expect(f"what there is was asked for once, by the page itself: {asked}", asked == ["link"])
+        of = processes[-1] if chosen else processes[0]
+        expect(f"all are of process {of}: {found[1]}", not [one for one in found[1] if "process=" in one and f"process={of}" not in one])
+        rest(page)
+        expect("findings and curves", count(page, ".findings li") > 0 and count(page, ".u-over") >= 4)
+    meta = json.loads(server.rows("/api/v1"))["recordings"][0]["largest_process"]
+    row = json.loads(post(server, f"SELECT {', '.join(meta)} FROM processes WHERE process_id = {processes[0]}"))[0]
+    expect(f"the process that is largest: {meta}, {row}", meta == row)
+
+
+def second_visit(page, server):
+    """What has its hash in its name is not asked for again, the page itself costs no bytes, and answers to GET none either."""
+    page.devtools("Network.enable")
+    page.open(server.address)
+    rest(page)
+    address = page.address()
+    for again in (address, "about:blank", address):
+        page.open(again)
+        if again == address:
+            rest(page)
+    sizes = page.run("""return [...performance.getEntriesByType('navigation'), ...performance.getEntriesByType('resource')].map(e => [new URL(e.name).pathname, e.transferSize, e.encodedBodySize])""")
+    for path, sent, body in sizes:
+        kept = path.endswith((".js", ".css"))
+        again = "/api/" in path and path not in ("/api/v1",) and not path.endswith("/sql")
+        expect(f"{path}: {sent} bytes were sent of {body}", sent == 0 if kept else sent < 600 if again or "/view/" in path else True)
+    expect(f"there are files and answers among {sizes}", len([path for path, *_ in sizes if path.endswith((".js", ".css"))]) == 2 and len(sizes) > 8)
+    script = next(path for path, *_ in sizes if path.endswith(".js"))
+    expect("a script is kept", "immutable" in server.ask(script)[1]["Cache-Control"])
+    expect("the page is asked for again", server.ask("/")[1]["Cache-Control"] == "no-cache")
+
+
 def weight(page, server):
     """What a first visit loads, compressed."""
     page.open(server.address)
@@ -657,7 +726,7 @@ THREADS = ["threads"]
 PROGRAMS = {"one_block": [["realloc_edges"]], "two_recordings": [THREADS, ["leak_c"]], "navigation_by_content": [["groups", "tags"], ["groups", "phases"], ["pools", "arena"], ["objects", "twice"], ["objects", "growth"], THREADS],
             "shares": [["leak_c"]]}
 CASES = {case.__name__: case for case in (choose_range, finer_curves, instants, filter_and_unfold, flame_graph, ask_sql, one_block, heap_map, compared_instants, processes, navigation_by_content, partial_recording,
-                                          resident_memory, shares, two_recordings, source_file, pages_of_blocks, csv_and_history, keyboard, every_view, accessible, clocks, weight)}
+                                          resident_memory, shares, two_recordings, source_file, pages_of_blocks, csv_and_history, keyboard, every_view, accessible, clocks, questions_wait_for_none, second_visit, weight)}
 
 
 def give_samples(path):
@@ -683,7 +752,7 @@ def record_in_part(tools, folder):
 def databases_of(tools, folder, name):
     if name == "partial_recording":
         return record_in_part(tools, folder)
-    if name == "processes":
+    if name in ("processes", "questions_wait_for_none"):
         return [harness.record_database(tools, folder, "run", ["/bin/sh", "-c", f"{tools.workloads / 'threads'}; true"], ["--follow-children"])]
     made = [harness.record_database(tools, folder, f"run{number}", [tools.workloads / program[0], *program[1:]]) for number, program in enumerate(PROGRAMS.get(name, [THREADS]))]
     if name == "resident_memory":

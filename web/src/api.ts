@@ -14,6 +14,7 @@ export interface Recording {
   start_unix_ns: number | null;
   duration_ns: number | null;
   processes: number;
+  largest_process: Row; // at its peak; the one that views of one process show unless another is asked for
   is_growing: boolean; // its log is still written
 }
 

@@ -14,30 +14,33 @@ const STATEMENT = "SELECT process_id, pid, executable, start_ns, duration_ns, pe
 
 export interface Processes {
   readonly all: readonly Row[];
-  readonly shown: Row | undefined; // by a view of one
+  readonly id: string; // of the one that a view of one shows, known before `all`: nothing else has to wait for the list
+  readonly shown: Row | undefined; // undefined: not known yet, or there is none
   readonly answer: Answer<Row[]>;
 }
 
-export function useProcesses(address: Address): Processes {
-  const answer = useSql(address.recording, STATEMENT);
-  const asked = valueOf(address, "process");
-  const all = answer.data ?? [];
-  return { all, shown: all.find((row) => asked === undefined || String(row.process_id) === asked), answer };
+export function useProcesses(address: Address, recording: Recording): Processes {
+  const largest = recording.largest_process;
+  const isOne = recording.processes === 1;
+  const answer = useSql(address.recording, isOne ? null : STATEMENT);
+  const all = isOne ? [largest] : (answer.data ?? []);
+  const id = valueOf(address, "process") ?? String((all[0] ?? largest).process_id);
+  return { all, id, shown: [...all, largest].find((row) => String(row.process_id) === id), answer };
 }
 
 // What is asked next is about the process that is shown.
-export function ofShown(address: Address, { all, shown }: Processes): Address {
-  return shown && all.length > 1 ? withValues(address, { process: String(shown.process_id) }) : address;
+export function ofShown(address: Address, recording: Recording, { id }: Processes): Address {
+  return recording.processes > 1 ? withValues(address, { process: id }) : address;
 }
 
 function nameOf(process: Row): string {
   return `${process.process_id}: ${process.executable === null ? "?" : baseName(String(process.executable))}, pid ${process.pid}`;
 }
 
-function Choice({ address }: { address: Address }) {
-  const { all } = useProcesses(address);
+function Choice({ address, recording }: { address: Address; recording: Recording }) {
+  const { all } = useProcesses(address, recording);
   const chosen = valueOf(address, "process") ?? "";
-  const rest = VIEWS_OF_ONE.has(address.view) ? `largest of ${all.length} processes` : `all ${all.length} processes`;
+  const rest = VIEWS_OF_ONE.has(address.view) ? `largest of ${recording.processes} processes` : `all ${recording.processes} processes`;
   return (
     <select class="process" aria-label="process" value={chosen} onChange={(event) => go(withValues(address, { process: event.currentTarget.value || null, skip: null, after: null }))}>
       <option value="">{rest}</option>
@@ -52,7 +55,7 @@ function Choice({ address }: { address: Address }) {
 
 // Beside the recording, for every view; nothing where there is no choice.
 export function ProcessChoice({ address, recording }: { address: Address; recording: Recording }) {
-  return recording.processes > 1 ? <Choice address={address} key={recording.id} /> : null;
+  return recording.processes > 1 ? <Choice address={address} recording={recording} key={recording.id} /> : null;
 }
 
 // In a view of one process: which it is, and which others there are.

@@ -154,13 +154,13 @@ function Maps({ address, process }: { address: Address; process: Row }) {
   );
 }
 
-export function HeapMap({ address }: PageProps) {
-  const processes = useProcesses(address);
+export function HeapMap({ address, recording }: PageProps) {
+  const processes = useProcesses(address, recording);
   return (
     <section>
       <ShownProcess address={address} processes={processes} />
       <InstantForm address={address} />
-      {processes.shown ? <Maps address={ofShown(address, processes)} process={processes.shown} /> : <Notice answer={processes.answer} empty="no such process" />}
+      {processes.shown ? <Maps address={ofShown(address, recording, processes)} process={processes.shown} /> : <Notice answer={processes.answer} empty="no such process" />}
     </section>
   );
 }

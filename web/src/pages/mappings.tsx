@@ -14,20 +14,20 @@ import { Rows } from "./report";
 
 export function Mappings({ address, meta, recording }: PageProps) {
   const command = meta.commands.find((c) => c.name === "mmaps");
-  const processes = useProcesses(address);
+  const processes = useProcesses(address, recording);
   const process = processes.shown;
   const start = number(process, "start_ns");
   const range: Range = [start, start + number(process, "duration_ns")];
-  const { charts } = useCurves(address.recording, recording.is_growing, number(process, "process_id"), []);
+  const { charts } = useCurves(address.recording, recording.is_growing, Number(processes.id), []);
   const resident = charts.find((chart) => chart.title === "Resident memory");
   const kinds = useSql(
     address.recording,
-    `SELECT coalesce(path, 'anonymous') AS what, count(*) AS pieces, sum(length) AS bytes, sum(peak_rss_bytes) AS resident FROM mmaps WHERE process_id = ${number(process, "process_id")} GROUP BY path ORDER BY bytes DESC LIMIT 8`,
+    `SELECT coalesce(path, 'anonymous') AS what, count(*) AS pieces, sum(length) AS bytes, sum(peak_rss_bytes) AS resident FROM mmaps WHERE process_id = ${Number(processes.id)} GROUP BY path ORDER BY bytes DESC LIMIT 8`,
   );
   return (
     <>
       <ShownProcess address={address} processes={processes} />
-      {resident && (
+      {resident && process && (
         <Chart
           {...resident}
           range={range}
@@ -42,7 +42,7 @@ export function Mappings({ address, meta, recording }: PageProps) {
           </li>
         ))}
       </ul>
-      {command && <Rows address={ofShown(address, processes)} command={command} />}
+      {command && <Rows address={ofShown(address, recording, processes)} command={command} />}
     </>
   );
 }

@@ -12,7 +12,7 @@ import { formatInstant, instantText, parseInstant } from "../instants";
 import { Link } from "../link";
 import { openMenu, type MenuEntry } from "../menu";
 import { Notice } from "../notice";
-import { ofShown, ShownProcess, useProcesses } from "../processes";
+import { ofShown, ShownProcess, useProcesses, type Processes } from "../processes";
 
 // As the kernel counted; where nobody waited for the process, or another tool recorded it, as it was sampled.
 function residentText(summary: Row): string {
@@ -110,13 +110,16 @@ function throughout(address: Address, from: string, to: string): Address {
   return { ...address, parameters: [...address.parameters.filter(([name]) => name !== "alive_at"), ["alive_at", from], ["alive_at", to]] };
 }
 
-function Curves({ address, recording, process }: { address: Address; recording: Recording; process: Row }) {
+function Curves({ address, recording, processes }: { address: Address; recording: Recording; processes: Processes }) {
+  const process = processes.shown;
   const start = number(process, "start_ns");
   const end = start + number(process, "duration_ns");
   const [from, to] = [parseInstant(valueOf(address, "from"), end), parseInstant(valueOf(address, "to"), end)];
   const isWhole = from === undefined && to === undefined;
   const range: Range = [from ?? start, Math.max((from ?? start) + 1, to ?? end)];
-  const { charts, error, isLoading } = useCurves(address.recording, recording.is_growing, number(process, "process_id"), filtersOf(address));
+  const curves = useCurves(address.recording, recording.is_growing, Number(processes.id), filtersOf(address));
+  const charts = process ? curves.charts : []; // whose time is not known yet
+  const answer = { data: charts, error: curves.error, isLoading: curves.isLoading || !process };
   const ignored = filtersOf(address).some(([name]) => name === "site" || name === "alive_at");
   const before = valueOf(address, "before");
   const use = {
@@ -132,8 +135,8 @@ function Curves({ address, recording, process }: { address: Address; recording: 
         {ignored && " The curves are of all call sites and instants."}
         {before !== undefined && <strong> Now choose the instant to compare {formatInstant(Number(before) * 1e9)} with.</strong>}
       </p>
-      {charts.length > 0 ? charts.map((chart) => <Chart key={chart.title} {...chart} {...use} />) : <Notice answer={{ data: charts, error, isLoading }} empty="no curve: the run is too short" />}
-      {charts.length > 0 && error && <Notice answer={{ data: charts, error, isLoading }} />}
+      {charts.length > 0 ? charts.map((chart) => <Chart key={chart.title} {...chart} {...use} />) : <Notice answer={answer} empty="no curve: the run is too short" />}
+      {charts.length > 0 && curves.error && <Notice answer={answer} />}
     </section>
   );
 }
@@ -144,27 +147,25 @@ function pinningStatement(process: number): string {
   return `${first("peak")} UNION ALL ${first("end")}`;
 }
 
-// All that the page needs is asked for at once, as soon as it is known of which process.
+// All that the page needs is asked for at once, the slowest first: no answer waits for another one.
 export function Overview({ address, recording }: PageProps) {
-  const processes = useProcesses(address);
-  const process = processes.shown;
-  const one: Array<[string, string]> = process ? [["process", String(process.process_id)]] : [];
-  const ask = (command: string, count = "1") => useRows(process ? address.recording : "", command, [["count", count], ...one]);
+  const processes = useProcesses(address, recording);
+  const ask = (command: string, count = "1") => useRows(address.recording, command, [["count", count], ["process", processes.id]]);
   const summary = ask("summary");
   const first = summary.data?.[0];
   const notes = useRows(address.recording, "notes", []);
-  const pinning = useSql(address.recording, process ? pinningStatement(number(process, "process_id")) : null);
+  const pinning = useSql(address.recording, pinningStatement(Number(processes.id)));
   const answers = { leaks: ask("leaks", "100"), growth: ask("growth"), temporary: ask("temporary"), peak: ask("peak"), pinning, fragmentation: ask("fragmentation", "0"), reallocs: ask("reallocs") };
-  if (!process) return <Notice answer={processes.answer} empty="no such process" />;
+  if (!processes.shown && !processes.answer.isLoading) return <Notice answer={processes.answer} empty="no such process" />;
   const rows = Object.fromEntries(Object.entries(answers).map(([name, answer]) => [name, answer.data ?? []])) as Record<keyof typeof answers, Row[]>;
-  const shown = ofShown(address, processes);
+  const shown = ofShown(address, recording, processes);
   return (
     <div class="overview" aria-busy={summary.isLoading || notes.isLoading || Object.values(answers).some((answer) => answer.isLoading)}>
       <ShownProcess address={address} processes={processes} />
       <Notes rows={notes.data ?? []} />
       {first ? <Facts summary={first} recording={recording} /> : <Notice answer={summary} />}
       {first && <Findings findings={findingsOf(shown, first, rows)} />}
-      <Curves address={shown} recording={recording} process={process} />
+      <Curves address={shown} recording={recording} processes={processes} />
     </div>
   );
 }
