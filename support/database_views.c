@@ -4,8 +4,10 @@
 #include "support/database_guard.h"
 #include "support/embedded_sql.h"
 #include "support/error.h"
+#include "support/growing.h"
 
 #include <sqlite3.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const char create[] = "\nCREATE VIEW ";
@@ -19,36 +21,58 @@ static size_t word_length(const char *at)
     return strspn(at, letters);
 }
 
-static void find_in(struct database_views *views, const struct embedded_sql *part)
+static int add(struct database_views *views, const char *definition, bool is_table,
+               struct error *err)
 {
-    for (; part->name; part++) {
-        for (const char *at = strstr(part->text, create); at && views->n < DATABASE_VIEWS_MAX;
-             at = strstr(at, create)) {
+    struct database_view *items =
+        growing_reserve(views->items, &views->capacity, views->n + 1, sizeof(*items));
+
+    if (!items)
+        return error_set(err, ERROR_NOMEM, "no memory for %zu views", views->n);
+    views->items = items;
+    items[views->n++] = (struct database_view){
+        .definition = definition, .name_length = word_length(definition), .is_table = is_table};
+    return 0;
+}
+
+static int find_in(struct database_views *views, const struct embedded_sql *part, struct error *err)
+{
+    int rc = 0;
+
+    for (; rc == 0 && part->name; part++) {
+        for (const char *at = strstr(part->text, create); rc == 0 && at; at = strstr(at, create)) {
             at += strlen(create);
-            views->items[views->n++] =
-                (struct database_view){.definition = at, .name_length = word_length(at)};
+            rc = add(views, at, false, err);
         }
     }
+    return rc;
 }
 
-void database_views_find(struct database_views *views)
+int database_views_find(struct database_views *views, struct error *err)
 {
+    int rc;
+
     *views = (struct database_views){.n = 0};
-    find_in(views, embedded_schema);
-    find_in(views, embedded_views);
+    rc = find_in(views, embedded_schema, err);
+    return rc == 0 ? find_in(views, embedded_views, err) : rc;
 }
 
-void database_views_add_table(struct database_views *views, const char *definition)
+void database_views_done(struct database_views *views)
+{
+    free(views->items);
+    *views = (struct database_views){.n = 0};
+}
+
+int database_views_add_table(struct database_views *views, const char *definition,
+                             struct error *err)
 {
     const size_t length = word_length(definition);
 
     for (size_t i = 0; i < views->n; i++)
         if (views->items[i].name_length == length
             && strncmp(views->items[i].definition, definition, length) == 0)
-            return;
-    if (views->n < DATABASE_VIEWS_MAX)
-        views->items[views->n++] = (struct database_view){
-            .definition = definition, .name_length = length, .is_table = true};
+            return 0;
+    return add(views, definition, true, err);
 }
 
 void database_views_replace(struct database_views *views, const char *definition)
@@ -166,11 +190,15 @@ int database_guard_load_views(struct sqlite3 *db, struct error *err)
 {
     struct database_views views;
     int code;
+    int rc;
 
-    database_views_find(&views);
-    (void)database_views_need(&views, NULL);
-    code = database_views_load(&views, db);
-    return code == SQLITE_OK
-               ? 0
-               : error_set(err, ERROR_DATABASE, "cannot make a view: %s", sqlite3_errstr(code));
+    rc = database_views_find(&views, err);
+    if (rc == 0) {
+        (void)database_views_need(&views, NULL);
+        code = database_views_load(&views, db);
+        if (code != SQLITE_OK)
+            rc = error_set(err, ERROR_DATABASE, "cannot make a view: %s", sqlite3_errstr(code));
+    }
+    database_views_done(&views);
+    return rc;
 }

@@ -5,6 +5,7 @@
  *
  * Model: a statement needs each view whose name is a word of it, and what the definitions of those name in turn.
  *        A name in a literal or a comment counts, too: one view more does no harm.
+ * Ownership: database_views_done frees them, also when they could not all be found; definitions stay their owners'.
  * Threads: the connection's. Failure: ERROR_NOMEM, ERROR_DATABASE.
  */
 #ifndef MTRACE_SUPPORT_DATABASE_VIEWS_H
@@ -16,29 +17,27 @@
 struct error;
 struct sqlite3;
 
-enum {
-    DATABASE_VIEWS_MAX = 128
-};
-
 struct database_views {
     struct database_view {
         const char *definition; /* behind CREATE VIEW: its name comes first */
         size_t name_length;
         bool is_table; /* made of its views' answers when it is first needed, and kept */
         bool is_needed, is_looked_at, is_loaded;
-    } items[DATABASE_VIEWS_MAX]; /* tables behind all views */
+    } * items; /* tables behind all views */
 
-    size_t n;
+    size_t n, capacity;
     size_t n_missing; /* needed and not loaded */
     bool is_settled;
 };
 
 /* None is needed yet. */
-void database_views_find(struct database_views *views);
+int database_views_find(struct database_views *views, struct error *err);
+void database_views_done(struct database_views *views);
 
 /* A TEMP table, by what stands behind CREATE TABLE; once for each name. The text is static. None is made before
  * database_views_settle. */
-void database_views_add_table(struct database_views *views, const char *definition);
+int database_views_add_table(struct database_views *views, const char *definition,
+                             struct error *err);
 
 /* Another definition of the view that it names, unless that is loaded already. The text is static. */
 void database_views_replace(struct database_views *views, const char *definition);

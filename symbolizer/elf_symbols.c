@@ -2,6 +2,7 @@
 #include "symbolizer/elf_symbols.h"
 
 #include "support/growing.h"
+#include "support/lower_bound.h"
 
 #include <gelf.h>
 #include <stdlib.h>
@@ -181,18 +182,11 @@ int elf_symbols_sort(struct elf_symbols *table, struct error *err)
 const struct elf_symbol *elf_symbols_find(const struct elf_symbols *table, uint64_t address)
 {
     const struct elf_symbol *label = NULL;
-    size_t low = 0;
-    size_t high = table->n_symbols;
+    size_t i;
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (table->symbols[middle].start <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    for (; low > 0 && table->reach[low - 1] > address; low--) {
-        const struct elf_symbol *symbol = &table->symbols[low - 1];
+    LOWER_BOUND(i, table->n_symbols, table->symbols[i].start <= address);
+    for (; i > 0 && table->reach[i - 1] > address; i--) {
+        const struct elf_symbol *symbol = &table->symbols[i - 1];
         if (symbol->end > address && symbol->is_sized)
             return symbol;
         if (symbol->end > address && !label)

@@ -2,6 +2,7 @@
 #include "symbolizer/inline_chain.h"
 
 #include "support/growing.h"
+#include "support/lower_bound.h"
 
 #include <dwarf.h>
 #include <stdbool.h>
@@ -51,17 +52,10 @@ static const unsigned char *visit_children(struct walk *walk, const struct die_e
 
 static size_t lower_bound(const struct walk *walk, uint64_t address)
 {
-    size_t low = 0;
-    size_t high = walk->n_addresses;
+    size_t i;
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (walk->addresses[middle] < address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    LOWER_BOUND(i, walk->n_addresses, walk->addresses[i] < address);
+    return i;
 }
 
 /* Which of the scopes that hold a position keeps it: see IC-2. */

@@ -2,6 +2,7 @@
 #include "symbolizer/scope_names.h"
 
 #include "support/growing.h"
+#include "support/lower_bound.h"
 #include "symbolizer/demangle.h"
 #include "symbolizer/die_strings.h"
 
@@ -91,17 +92,10 @@ static int list_unit(struct scope_names *scopes, Dwarf_Die *unit, struct error *
 /* The last entry at or before a place, IN_UNIT if there is none. */
 static uint32_t find_entry(const struct scope_names *scopes, const unsigned char *at)
 {
-    size_t low = 0;
-    size_t high = scopes->n_entries;
+    size_t i;
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (scopes->entries[middle].at <= at)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low ? (uint32_t)low - 1 : IN_UNIT;
+    LOWER_BOUND(i, scopes->n_entries, scopes->entries[i].at <= at);
+    return i ? (uint32_t)i - 1 : IN_UNIT;
 }
 
 /* ---- from there down to a DIE ---- */

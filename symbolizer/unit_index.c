@@ -2,6 +2,7 @@
 #include "symbolizer/unit_index.h"
 
 #include "support/growing.h"
+#include "support/lower_bound.h"
 
 #include <dwarf.h>
 #include <stdlib.h>
@@ -102,19 +103,12 @@ int unit_index_init(struct unit_index *ret_index, Dwarf *dwarf, struct error *er
 
 int32_t unit_index_find(const struct unit_index *index, uint64_t address)
 {
-    size_t low = 0;
-    size_t high = index->n_ranges;
+    size_t i;
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (index->ranges[middle].start <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    for (; low > 0 && index->reach[low - 1] > address; low--)
-        if (index->ranges[low - 1].end > address)
-            return index->ranges[low - 1].unit;
+    LOWER_BOUND(i, index->n_ranges, index->ranges[i].start <= address);
+    for (; i > 0 && index->reach[i - 1] > address; i--)
+        if (index->ranges[i - 1].end > address)
+            return index->ranges[i - 1].unit;
     return UNIT_NONE;
 }
 

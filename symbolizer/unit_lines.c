@@ -2,6 +2,7 @@
 #include "symbolizer/unit_lines.h"
 
 #include "support/growing.h"
+#include "support/lower_bound.h"
 #include "symbolizer/source_path.h"
 
 #include <dwarf.h>
@@ -100,21 +101,14 @@ static uint64_t address_of(Dwarf_Lines *lines, size_t row)
 
 static Dwarf_Line *find_row(const struct unit_lines *lines, uint64_t address)
 {
-    size_t low = 0;
-    size_t high = lines->n_lines;
+    size_t i;
     Dwarf_Line *row;
     bool is_end;
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (address_of(lines->lines, middle) <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low == 0)
+    LOWER_BOUND(i, lines->n_lines, address_of(lines->lines, i) <= address);
+    if (i == 0)
         return NULL;
-    row = dwarf_onesrcline(lines->lines, low - 1);
+    row = dwarf_onesrcline(lines->lines, i - 1);
     return row && !dwarf_lineendsequence(row, &is_end) && !is_end ? row : NULL;
 }
 

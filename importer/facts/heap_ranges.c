@@ -4,6 +4,7 @@
 #include "common/invariant.h"
 #include "support/growing.h"
 #include "support/keyed.h"
+#include "support/lower_bound.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -257,18 +258,13 @@ static void name_brk_heaps(struct heap_ranges *ranges)
 /* The first heap that ends behind the address, as an index; n_heaps if none. */
 static size_t lower_bound(const struct heap_ranges *ranges, uint32_t process, uint64_t address)
 {
-    size_t low = 0;
-    size_t high = ranges->n_heaps;
+    const struct heap_range *heaps = ranges->heaps;
+    size_t i;
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        const struct heap_range *heap = &ranges->heaps[middle];
-        if (heap->process < process || (heap->process == process && heap->end <= address))
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    LOWER_BOUND(i, ranges->n_heaps,
+                heaps[i].process < process
+                    || (heaps[i].process == process && heaps[i].end <= address));
+    return i;
 }
 
 static struct heap_range *heap_of_extent(struct heap_ranges *ranges, const struct extent *extent)
@@ -352,20 +348,12 @@ static bool held(const struct heap_ranges *ranges, uint32_t process, const struc
 {
     const struct unit *units = ranges->units.elements;
     struct unit_key first = {.number = heap->start / UNIT_BYTES, .process = process};
-    size_t low = 0;
-    size_t high = ranges->units.n;
+    size_t i;
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (compare_units(&units[middle].key, &first) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    for (; low < ranges->units.n && units[low].key.process == process
-           && units[low].lowest < heap->end;
-         low++)
-        if (units[low].first_ns <= time_ns && units[low].highest_end > heap->start)
+    LOWER_BOUND(i, ranges->units.n, compare_units(&units[i].key, &first) < 0);
+    for (; i < ranges->units.n && units[i].key.process == process && units[i].lowest < heap->end;
+         i++)
+        if (units[i].first_ns <= time_ns && units[i].highest_end > heap->start)
             return true;
     return false;
 }
@@ -436,16 +424,11 @@ struct heap_extent heap_ranges_get_extent(const struct heap_ranges *ranges, size
 
 uint64_t heap_ranges_end_at(const struct heap_ranges *ranges, uint32_t heap_id, uint64_t time_ns)
 {
-    size_t low = 0; /* the first extent that is too late */
-    size_t high = ranges->n_extents;
+    const struct extent *extents = ranges->extents;
+    size_t i; /* the first extent that is too late */
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        const struct extent *extent = &ranges->extents[middle];
-        if (extent->heap < heap_id || (extent->heap == heap_id && extent->time_ns <= time_ns))
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low > 0 && ranges->extents[low - 1].heap == heap_id ? ranges->extents[low - 1].end : 0;
+    LOWER_BOUND(i, ranges->n_extents,
+                extents[i].heap < heap_id
+                    || (extents[i].heap == heap_id && extents[i].time_ns <= time_ns));
+    return i > 0 && extents[i - 1].heap == heap_id ? extents[i - 1].end : 0;
 }

@@ -3,6 +3,7 @@
 
 #include "common/invariant.h"
 #include "support/growing.h"
+#include "support/lower_bound.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -35,26 +36,12 @@ static uint64_t chunk_end(const struct mapping_chunk *chunk)
 struct mapping_place mapping_list_above(const struct mapping_list *list, uint64_t address)
 {
     struct mapping_place place = {0, 0};
-    size_t high = list->n_chunks;
 
-    while (place.chunk < high) {
-        size_t middle = place.chunk + (high - place.chunk) / 2;
-        if (chunk_end(list->chunks[middle]) > address)
-            high = middle;
-        else
-            place.chunk = middle + 1;
-    }
+    LOWER_BOUND(place.chunk, list->n_chunks, chunk_end(list->chunks[place.chunk]) <= address);
     if (place.chunk == list->n_chunks)
         return place;
     const struct mapping_chunk *chunk = list->chunks[place.chunk];
-    high = chunk->n;
-    while (place.index < high) {
-        size_t middle = place.index + (high - place.index) / 2;
-        if (mapping_end(&chunk->pieces[middle]) > address)
-            high = middle;
-        else
-            place.index = middle + 1;
-    }
+    LOWER_BOUND(place.index, chunk->n, mapping_end(&chunk->pieces[place.index]) <= address);
     return place;
 }
 

@@ -2,6 +2,7 @@
 #include "importer/facts/phases.h"
 
 #include "support/growing.h"
+#include "support/lower_bound.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -106,17 +107,10 @@ void phases_finish(struct phases *phases, const struct phase_figures *figures,
 /* Number of phases that began before the block was born. */
 static size_t find_last(const struct phases *phases, uint64_t allocation_id)
 {
-    size_t low = 0;
-    size_t high = phases->n;
+    size_t i;
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (phases->list[middle].first_allocation <= allocation_id)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    LOWER_BOUND(i, phases->n, phases->list[i].first_allocation <= allocation_id);
+    return i;
 }
 
 /* PS-1 */

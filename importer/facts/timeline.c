@@ -2,6 +2,7 @@
 #include "importer/facts/timeline.h"
 
 #include "support/growing.h"
+#include "support/lower_bound.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -146,18 +147,10 @@ void timeline_count_end(struct timeline *timeline, uint64_t bytes)
 static struct timeline_bucket *find(struct timeline *timeline, uint64_t time_ns)
 {
     size_t number = bucket_of(timeline, time_ns);
-    size_t low = 0;
-    size_t high = timeline->n_kept;
+    size_t i;
 
-    while (high - low > 1) {
-        size_t middle = low + (high - low) / 2;
-
-        if (timeline->kept[middle].number <= number)
-            low = middle;
-        else
-            high = middle;
-    }
-    return &timeline->kept[low];
+    LOWER_BOUND(i, timeline->n_kept, timeline->kept[i].number <= number);
+    return &timeline->kept[i ? i - 1 : 0];
 }
 
 void timeline_count_leak(struct timeline *timeline, uint64_t born_ns, uint64_t bytes)

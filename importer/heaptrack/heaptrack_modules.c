@@ -2,6 +2,7 @@
 /* Which files a raw recording says are mapped: the whole list again after each change. */
 #include "importer/heaptrack/heaptrack_parts.h"
 #include "support/growing.h"
+#include "support/lower_bound.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -142,15 +143,8 @@ void heaptrack_modules_settle(struct heaptrack_reader *reader)
 
 uint32_t heaptrack_modules_find(const struct heaptrack_reader *reader, uint64_t address)
 {
-    size_t low = 0;
-    size_t high = reader->n_ranges;
+    size_t i;
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (reader->ranges[middle].start <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low > 0 && address < reader->ranges[low - 1].end ? reader->ranges[low - 1].module : 0;
+    LOWER_BOUND(i, reader->n_ranges, reader->ranges[i].start <= address);
+    return i > 0 && address < reader->ranges[i - 1].end ? reader->ranges[i - 1].module : 0;
 }

@@ -2,6 +2,7 @@
 /* The names of an interpreted recording, by the ids that its frames got. */
 #include "importer/heaptrack/heaptrack_parts.h"
 #include "importer/heaptrack/heaptrack_reader.h"
+#include "support/lower_bound.h"
 
 #include <stdlib.h>
 
@@ -48,22 +49,15 @@ static const struct heaptrack_ip *find_ip(const struct heaptrack_reader *reader,
                                           const struct definitions_frame *frame)
 {
     struct place wanted = {.offset = frame->offset, .object = frame->object};
-    size_t low = 0;
-    size_t high = reader->grammar.n_ips;
+    size_t i;
 
     if (frame->label)
         return NULL;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (compare_places(&places[middle], &wanted) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low == reader->grammar.n_ips || places[low].offset != frame->offset
-        || places[low].object != frame->object)
+    LOWER_BOUND(i, reader->grammar.n_ips, compare_places(&places[i], &wanted) < 0);
+    if (i == reader->grammar.n_ips || places[i].offset != frame->offset
+        || places[i].object != frame->object)
         return NULL;
-    return &reader->ips[places[low].number];
+    return &reader->ips[places[i].number];
 }
 
 static const char *text_of(const struct heaptrack_reader *reader, uint32_t string)

@@ -3,6 +3,7 @@
 
 #include "support/error.h"
 #include "support/growing.h"
+#include "support/lower_bound.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -293,17 +294,10 @@ uint64_t clock_map_digest(const struct clock_map *map, uint64_t until_ticks)
 
 static size_t find_knot(const struct clock_map *map, uint64_t ticks)
 {
-    size_t low = 0;
-    size_t high = map->n_knots;
+    size_t i;
 
-    while (high - low > 1) {
-        size_t middle = low + (high - low) / 2;
-        if (map->knots[middle].ticks <= ticks)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
+    LOWER_BOUND(i, map->n_knots, map->knots[i].ticks <= ticks);
+    return i ? i - 1 : 0;
 }
 
 static uint64_t before_first_knot(const struct clock_map *map, uint64_t ticks)

@@ -153,6 +153,8 @@ void rundb_close(struct rundb *database)
 {
     sqlite3_close(database->handle);
     database->handle = NULL;
+    if (database->views)
+        database_views_done(database->views);
     free(database->views);
     database->views = NULL;
 }
@@ -162,8 +164,7 @@ int rundb_offer_views(struct rundb *database, struct error *err)
     database->views = malloc(sizeof(*database->views));
     if (!database->views)
         return error_set(err, ERROR_NOMEM, "no memory for views");
-    database_views_find(database->views);
-    return 0;
+    return database_views_find(database->views, err);
 }
 
 /* Our own statements make them: the lock is for others'. sql NULL: all. */
@@ -225,7 +226,7 @@ int rundb_compute(struct rundb *database, unsigned tables, struct error *err)
         if (!(tables & all[i].bit))
             continue;
         if (all[i].made) {
-            database_views_add_table(database->views, all[i].made);
+            rc = database_views_add_table(database->views, all[i].made, err);
             continue;
         }
         sqlite3_snprintf(sizeof(sql), sql,

@@ -8,6 +8,7 @@
 #include "support/error.h"
 #include "support/growing.h"
 #include "support/keyed.h"
+#include "support/lower_bound.h"
 #include "support/saturating.h"
 
 #include <stdlib.h>
@@ -87,18 +88,10 @@ static int read_tags(struct charges *charges, struct rundb *database, struct err
 
 static size_t first_tag_of(const struct charges *charges, uint32_t group)
 {
-    size_t low = 0;
-    size_t high = charges->n_tagged;
+    size_t i;
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-
-        if (charges->tagged[middle].group < group)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    LOWER_BOUND(i, charges->n_tagged, charges->tagged[i].group < group);
+    return i;
 }
 
 static void begin(const struct charges *charges, struct account *account)

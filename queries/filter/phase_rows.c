@@ -7,6 +7,7 @@
 #include "queries/filter/row_scan.h"
 #include "support/error.h"
 #include "support/growing.h"
+#include "support/lower_bound.h"
 #include "support/saturating.h"
 
 #include <stdlib.h>
@@ -179,18 +180,10 @@ static bool close_window(struct way *way)
 /* Each is lower than those before it: the first one from there on is the highest. */
 static int64_t highest_since(const struct way *way, size_t number)
 {
-    size_t low = 0;
-    size_t high = way->n_highest;
+    size_t i;
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-
-        if (way->highest[middle].number < number)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < way->n_highest ? way->highest[low].peak_bytes : 0;
+    LOWER_BOUND(i, way->n_highest, way->highest[i].number < number);
+    return i < way->n_highest ? way->highest[i].peak_bytes : 0;
 }
 
 /* ---- time ---- */
