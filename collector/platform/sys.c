@@ -275,6 +275,16 @@ bool sys_is_on_signal_stack(void)
     return call(SYS_sigaltstack, 0, word(&now), 0, 0, 0, 0) == 0 && now.ss_flags & SS_ONSTACK;
 }
 
+bool sys_has_signal_stack_in(uintptr_t low, uintptr_t high)
+{
+    stack_t now = {.ss_flags = 0};
+
+    if (call(SYS_sigaltstack, 0, word(&now), 0, 0, 0, 0) != 0)
+        return true;
+    return !(now.ss_flags & SS_DISABLE) && (uintptr_t)now.ss_sp < high
+           && (uintptr_t)now.ss_sp + now.ss_size > low;
+}
+
 long sys_block_signals(uint64_t *ret_mask)
 {
     uint64_t all = ~0ull;

@@ -82,6 +82,8 @@ bool sys_is_readable(uintptr_t address);
 long sys_copy_own(void *ret_bytes, uintptr_t address, size_t size_bytes);
 /* The thread runs on its alternate signal stack; also false when the kernel cannot be asked. */
 bool sys_is_on_signal_stack(void);
+/* The alternate signal stack of the thread, or a part of it, lies there; also true when the kernel cannot be asked. */
+bool sys_has_signal_stack_in(uintptr_t low, uintptr_t high);
 /* Blocks all signals of the thread; sys_unblock_signals with what it returned undoes it. */
 long sys_block_signals(uint64_t *ret_mask);
 long sys_unblock_signals(uint64_t mask);

@@ -3,6 +3,7 @@
 
 #include "collector/arch/arch.h"
 #include "collector/platform/memory.h"
+#include "collector/platform/other_thread.h"
 #include "collector/platform/sys.h"
 
 #include <errno.h>
@@ -21,6 +22,7 @@ struct teller {
     uint32_t turn;                          /* no two that a thread shows are equal */
     _Atomic uint64_t shown;                 /* what, and the turn above it; 0: nothing */
     _Atomic uintptr_t return_at, return_to; /* stay while that is shown */
+    _Atomic uintptr_t stack_end;            /* so does this; 0: not known */
 };
 
 static struct teller g_first[FIRST_PLACES];
@@ -121,12 +123,13 @@ uintptr_t tellers_return_at(uintptr_t frame)
     return frame + ARCH_FRAME_BYTES + (uintptr_t)ARCH_RA_AT_CFA;
 }
 
-void tellers_show(struct teller *teller, uint32_t what, uintptr_t frame)
+void tellers_show(struct teller *teller, uint32_t what, uintptr_t frame, uintptr_t stack_end)
 {
     const uintptr_t at = tellers_return_at(frame);
 
     atomic_store_explicit(&teller->return_at, at, memory_order_release);
     atomic_store_explicit(&teller->return_to, *(const uintptr_t *)at, memory_order_release);
+    atomic_store_explicit(&teller->stack_end, stack_end, memory_order_release);
     atomic_exchange(&teller->shown, what | (uint64_t)++teller->turn << TURN_SHIFT);
 }
 
@@ -144,24 +147,35 @@ bool tellers_is_overwritten(uintptr_t return_at, uintptr_t return_to)
     return n_bytes == -EFAULT || now != return_to;
 }
 
-/* TE-2. Who cannot be asked about is there. */
-static bool is_past(const struct teller *teller, uintptr_t return_at, uintptr_t return_to)
+static bool is_further_out(uint32_t tid, uintptr_t return_at, uintptr_t stack_end)
 {
-    return tellers_is_overwritten(return_at, return_to)
-           || is_thread_gone(atomic_load_explicit(&teller->tid, memory_order_relaxed));
+    uintptr_t at = stack_end != 0 ? other_thread_stack_pointer((long)tid) : 0;
+
+    return at > return_at && at <= stack_end;
 }
 
+/* TE-2. Who cannot be asked about is there. */
+static bool is_past(const struct teller *teller)
+{
+    const uint32_t tid = atomic_load_explicit(&teller->tid, memory_order_relaxed);
+    const uintptr_t return_at = atomic_load_explicit(&teller->return_at, memory_order_acquire);
+    const uintptr_t return_to = atomic_load_explicit(&teller->return_to, memory_order_acquire);
+    const uintptr_t stack_end = atomic_load_explicit(&teller->stack_end, memory_order_acquire);
+
+    return tellers_is_overwritten(return_at, return_to) || is_thread_gone(tid)
+           || is_further_out(tid, return_at, stack_end);
+}
+
+/* What is shown before and after the look was shown meanwhile: no two are equal. */
 static bool is_in(const struct teller *teller, uint32_t what)
 {
     const uint64_t shown = atomic_load(&teller->shown);
-    uintptr_t return_at;
-    uintptr_t return_to;
+    bool is_there;
 
     if ((uint32_t)shown != what)
         return false;
-    return_at = atomic_load_explicit(&teller->return_at, memory_order_acquire);
-    return_to = atomic_load_explicit(&teller->return_to, memory_order_acquire);
-    return atomic_load(&teller->shown) == shown && !is_past(teller, return_at, return_to);
+    is_there = !is_past(teller);
+    return atomic_load(&teller->shown) == shown && is_there;
 }
 
 bool tellers_anyone_in(uint32_t what, const struct teller *own)

@@ -8,7 +8,9 @@
  *   TE-1 Only the thread itself writes what it shows, one word, and nothing is counted: wherever a handler leaves by
  *        siglongjmp, its next store is right again.
  *   TE-2 What is shown is past where the thread does not exist any more, or what its frame returns to is no more
- *        on its stack: nothing but that return, or a jump beyond it, frees that word (thread.h has the proof).
+ *        on its stack: nothing but that return, or a jump beyond it, frees that word (thread.h has the proof). So it is
+ *        where the thread waits in the kernel further out on the stack that the frame is on: who jumped out, and touched
+ *        no stack since. Handlers that interrupt it stand below it, or on another stack.
  *   TE-3 The place of a thread that has ended is another thread's next, and then shows nothing.
  * Threads: any, without locks. Signals: safe. Failure: no place, NULL.
  */
@@ -28,9 +30,9 @@ MTRACE_NODISCARD struct teller *tellers_take(void);
 /* The thread ends; it may take a place again. */
 void tellers_leave(struct teller *teller);
 
-/* what: not 0. frame: with a frame pointer, of who enters it. Either whoever then looks for it sees it, or the
- * caller sees what they changed before. */
-void tellers_show(struct teller *teller, uint32_t what, uintptr_t frame);
+/* what: not 0. frame: with a frame pointer, of who enters it; stack_end: of the stack it is on, 0: that may have
+ * other stacks in it. Either whoever then looks for it sees it, or the caller sees what they changed before. */
+void tellers_show(struct teller *teller, uint32_t what, uintptr_t frame, uintptr_t stack_end);
 void tellers_show_nothing(struct teller *teller);
 
 /* A thread, but that of `own` (or NULL), shows it. To be asked after a change that keeps others from entering it. */

@@ -38,6 +38,7 @@ static _Atomic uint64_t g_n_untold;
 static _Thread_local struct {
     uintptr_t frame;     /* 0: nothing */
     uintptr_t return_to; /* of that frame, TK-4; stored before it */
+    uintptr_t stack_end; /* of the thread's own stack; 0: handlers may run in a piece of it */
     struct teller *teller;
 } g_telling __attribute__((tls_model("initial-exec")));
 
@@ -161,13 +162,22 @@ static void end_thread(void)
 
 static bool has_place(void)
 {
-    if (!g_telling.teller && (g_telling.teller = tellers_take()))
+    const struct unwind_memory *own = &g_thread.unwind;
+
+    if (g_telling.teller)
+        return true;
+    g_telling.stack_end =
+        sys_has_signal_stack_in(own->stack_low, own->stack_high) ? 0 : own->stack_high;
+    if ((g_telling.teller = tellers_take()))
         g_thread.left = end_thread;
     return g_telling.teller != NULL;
 }
 
 static void tell_all(const struct mtrace_event *event, unsigned who)
 {
+    const uintptr_t stack_end =
+        thread_is_on_own_stack(&g_thread, g_telling.frame) ? g_telling.stack_end : 0;
+
     for (; who != 0; who &= who - 1) {
         struct slot *slot = &g_slots[__builtin_ctz(who)];
         int handle = atomic_load_explicit(&slot->handle, memory_order_acquire);
@@ -175,7 +185,7 @@ static void tell_all(const struct mtrace_event *event, unsigned who)
         if (handle <= 0
             || !(atomic_load_explicit(&slot->kinds, memory_order_relaxed) & event->kind))
             continue;
-        tellers_show(g_telling.teller, (uint32_t)handle, g_telling.frame);
+        tellers_show(g_telling.teller, (uint32_t)handle, g_telling.frame, stack_end);
         if (atomic_load(&slot->handle) == handle)
             slot->callback(event, slot->user);
         tellers_show_nothing(g_telling.teller);

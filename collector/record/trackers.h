@@ -16,8 +16,9 @@
  *        it never waits, as what it waited for might wait for the caller, but says whether another thread
  *        still runs it: the place stays taken as long as somebody does, and who removes it once more, from outside, waits.
  *   TK-4 A function that is left by longjmp counts as returned at the next event of its thread further out on
- *        its stack; on another stack than its own, when what our frame there returns to is overwritten; by the end
- *        of its thread, then.
+ *        its stack; on another stack than its own, when what our frame there returns to is overwritten; when the thread
+ *        waits in the kernel further out on its own stack (TE-2); by its end, then. Who does none of these, as it runs
+ *        for ever and calls nothing, is waited for.
  * Threads: any, without locks; remove waits. Signals: safe, but remove. Failure: counted.
  */
 #ifndef MTRACE_COLLECTOR_TRACKERS_H

@@ -31,7 +31,7 @@ static void any_number_of_threads_are_inside(void **state)
     for (uint32_t i = 0; i < MANY; i++) {
         g_places[i] = tellers_take();
         assert_non_null(g_places[i]);
-        tellers_show(g_places[i], i + 1, frame);
+        tellers_show(g_places[i], i + 1, frame, 0);
     }
     for (uint32_t i = 0; i < MANY; i += 97)
         assert_true(tellers_anyone_in(i + 1, NULL));
@@ -44,7 +44,7 @@ static void any_number_of_threads_are_inside(void **state)
 
 __attribute__((noinline)) static void show_and_return(struct teller *teller)
 {
-    tellers_show(teller, WHAT, (uintptr_t)__builtin_frame_address(0));
+    tellers_show(teller, WHAT, (uintptr_t)__builtin_frame_address(0), 0);
     assert_true(tellers_anyone_in(WHAT, NULL));
 }
 
@@ -72,7 +72,7 @@ static void who_left_by_a_jump_is_not_inside(void **state)
 static void *end_inside(void *argument)
 {
     (void)argument;
-    tellers_show(tellers_take(), WHAT, (uintptr_t)__builtin_frame_address(0));
+    tellers_show(tellers_take(), WHAT, (uintptr_t)__builtin_frame_address(0), 0);
     return NULL;
 }
 
@@ -97,8 +97,8 @@ static void a_child_knows_only_itself(void **state)
     pid_t child;
 
     (void)state;
-    tellers_show(own, WHAT, frame);
-    tellers_show(other, WHAT + 1, frame);
+    tellers_show(own, WHAT, frame, 0);
+    tellers_show(other, WHAT + 1, frame, 0);
     child = fork();
     if (child == 0) {
         tellers_forget(own);

@@ -149,6 +149,28 @@ static void leave(const struct mtrace_event *event, void *user)
     siglongjmp(*(sigjmp_buf *)user, 1);
 }
 
+static sigjmp_buf *g_leaves_to;
+
+static void leave_from_there(const struct mtrace_event *event, void *user)
+{
+    (void)event;
+    (void)user;
+    atomic_fetch_add(&g_n_jumps, 1);
+    siglongjmp(*g_leaves_to, 1);
+}
+
+static MTRACE_NOINLINE void tell_deep(unsigned depth)
+{
+    volatile char room[1024];
+
+    room[0] = (char)depth;
+    if (depth > 0)
+        tell_deep(depth - 1);
+    else
+        tell(MTRACE_EVENT_ALLOC, 16384 + (uintptr_t)(unsigned char)room[0]);
+    room[1] = 0; /* no tail call */
+}
+
 static MTRACE_NOINLINE void use_stack(void)
 {
     volatile char room[16384];
@@ -180,6 +202,90 @@ static void a_jump_on_another_stack_is_seen_by_what_is_overwritten(void **state)
 
     (void)state;
     assert_int_equal(pthread_create(&thread, NULL, leave_once, NULL), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+}
+
+/* Tells, leaves by a jump, and waits for ever in the kernel, having called nothing that is as deep: the frame is as it was. */
+static void *leave_and_wait(void *fd)
+{
+    const uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+    const int *pipe_end = fd;
+    sigjmp_buf back;
+    char byte;
+    ssize_t n;
+
+    thread_set_stack(here - 1024 * 1024, here + 4096);
+    g_leaves_to = &back;
+    if (sigsetjmp(back, 0) == 0)
+        tell_deep(64);
+    n = read(*pipe_end, &byte, 1);
+    return n == 1 ? NULL : fd;
+}
+
+static void who_jumped_out_and_waits_is_not_waited_for(void **state)
+{
+    pthread_t thread;
+    void *result;
+    int ends[2];
+    int handle;
+
+    (void)state;
+    assert_int_equal(pipe(ends), 0);
+    handle = trackers_add(leave_from_there, NULL, MTRACE_EVENT_ALLOC);
+    atomic_store(&g_n_jumps, 0);
+    assert_int_equal(pthread_create(&thread, NULL, leave_and_wait, &ends[0]), 0);
+    while (atomic_load(&g_n_jumps) == 0)
+        sys_nap(100000);
+    assert_true(remove_outside(handle));
+    assert_int_equal(write(ends[1], "x", 1), 1);
+    assert_int_equal(pthread_join(thread, &result), 0);
+    assert_null(result);
+}
+
+static pthread_barrier_t g_is_waiting;
+static int g_ends[2];
+
+static void wait_inside(const struct mtrace_event *event, void *user)
+{
+    char byte;
+
+    (void)event;
+    pthread_barrier_wait(&g_is_waiting);
+    if (read(g_ends[0], &byte, 1) == 1)
+        atomic_store((_Atomic bool *)user, true);
+}
+
+static void *tell_on_own_stack(void *unused)
+{
+    const uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+
+    (void)unused;
+    thread_set_stack(here - 1024 * 1024, here + 4096);
+    tell(MTRACE_EVENT_ALLOC, 20480);
+    return NULL;
+}
+
+/* A callback that waits in the kernel is still there; others find it so, and wait. */
+static void who_waits_inside_is_waited_for(void **state)
+{
+    const struct unwind_origin origin = {.cfa = (uintptr_t)__builtin_frame_address(0)};
+    _Atomic bool has_returned = false;
+    pthread_t thread;
+    int handle;
+
+    (void)state;
+    assert_int_equal(pipe(g_ends), 0);
+    pthread_barrier_init(&g_is_waiting, NULL, 2);
+    handle = trackers_add(wait_inside, &has_returned, MTRACE_EVENT_ALLOC);
+    assert_int_equal(pthread_create(&thread, NULL, tell_on_own_stack, NULL), 0);
+    pthread_barrier_wait(&g_is_waiting);
+    for (unsigned i = 0; i < 100; i++) {
+        assert_int_equal(trackers_remove(handle, false, &origin), EBUSY);
+        sys_nap(100000);
+    }
+    assert_int_equal(write(g_ends[1], "x", 1), 1);
+    assert_true(remove_outside(handle));
+    assert_true(atomic_load(&has_returned));
     assert_int_equal(pthread_join(thread, NULL), 0);
 }
 
@@ -345,6 +451,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_jump_leaves_nothing_to_wait_for),
         cmocka_unit_test(a_jump_on_another_stack_is_seen_by_what_is_overwritten),
+        cmocka_unit_test(who_jumped_out_and_waits_is_not_waited_for),
+        cmocka_unit_test(who_waits_inside_is_waited_for),
         cmocka_unit_test(two_callbacks_remove_each_other),
         cmocka_unit_test(a_callback_keeps_its_place_until_it_returns),
         cmocka_unit_test(a_child_does_not_wait_for_threads_of_its_parent),
