@@ -113,7 +113,7 @@ enum {
         1
         << 2, /* malloc of the program does not resolve to the collector, which sees only what that
                    one passes on to the next: often nothing */
-    LOG_FLAG_STARTED_OFF = 1 << 3, /* MTRACE_DISABLE_BY_DEFAULT */
+    LOG_FLAG_STARTED_OFF = 1 << 3, /* no window is open until the first LOG_TRACING */
     LOG_FLAG_SIDE_TRACING_OFF =
         1 << 4, /* some allocations were not recorded because tracing was off at the time */
     LOG_FLAG_FOREIGN_NEW = 1 << 5, /* operator new does not pass malloc: its blocks are missing */
@@ -214,6 +214,42 @@ struct log_question {
     char text[LOG_QUESTION_BYTES];             /* words of mtrace-query, with a NUL */
 };
 
+/* Who began or ended a window. */
+enum log_switch {
+    LOG_SWITCH_UNKNOWN = 0,
+    LOG_SWITCH_SIGNAL = 1,  /* the toggle signal */
+    LOG_SWITCH_CONTROL = 2, /* mtrace-record --ctl */
+    LOG_SWITCH_TIME = 3,    /* --start-after, --stop-after */
+    LOG_SWITCH_SIZE = 4,    /* --start-at-rss */
+    LOG_SWITCH_PROGRAM = 5, /* mtrace_tracking */
+};
+
+enum log_order {
+    LOG_ORDER_STOP = 0,
+    LOG_ORDER_START = 1,
+    LOG_ORDER_MARK = 2, /* writes LOG_MARK with `name` */
+};
+
+/*
+ * What the recorder orders, in the header page of a live log behind struct log_question, and never in a packed one. The
+ * recorder writes order, reason and name, then n_given; the program obeys and sets n_obeyed to the same. One at a time. The
+ * program looks when one of its threads takes a segment, when it allocates outside of windows, and at its next event of any
+ * kind once `nudge` is 1: a byte of its own memory, at nudge_address, behind the 8 bytes of the run_id. Who may not write it waits longer.
+ */
+enum {
+    LOG_CONTROL_OFFSET = 3840,
+    LOG_CONTROL_NAME_BYTES = 64,
+};
+
+struct log_control {
+    _Atomic uint32_t n_given, n_obeyed;
+    uint32_t order;                    /* enum log_order */
+    uint32_t reason;                   /* enum log_switch */
+    _Atomic uint64_t nudge_address;    /* 0: there is none */
+    _Atomic uint32_t is_open;          /* by the program: a window is open */
+    char name[LOG_CONTROL_NAME_BYTES]; /* with its NUL */
+};
+
 /* ---- segments ------------------------------------------------------------------------------- */
 
 enum log_segment_kind {
@@ -267,7 +303,8 @@ enum log_event_kind {
     LOG_THREAD = LOG_EVENT_KIND(1, 1), /* node field: index of the thread of what follows */
     LOG_TIME_BASE =
         LOG_EVENT_KIND(1, 2), /* word 1: new base in ticks, all 64 bits; word 0 has no time */
-    LOG_TRACING = LOG_EVENT_KIND(1, 3), /* node field: 1 tracing starts, 0 stops */
+    LOG_TRACING = LOG_EVENT_KIND(
+        1, 3), /* node field: 1 a window begins, 0 it ends; address field: enum log_switch */
     LOG_EXEC_FAILED =
         LOG_EVENT_KIND(1, 4), /* the LOG_END with LOG_END_EXEC before it did not happen */
     LOG_GROUP = LOG_EVENT_KIND(

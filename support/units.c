@@ -142,7 +142,12 @@ const char *units_format_counted(int64_t count, const char *noun, char *ret_text
 {
     size_t used = strlen(units_format_count(count, ret_text));
 
-    (void)snprintf(ret_text + used, UNITS_TEXT_BYTES - used, " %s%s", noun, count == 1 ? "" : "s");
+    bool hisses = *noun && noun[strlen(noun) - 1] == 's'; /* processes */
+
+    (void)snprintf(ret_text + used, UNITS_TEXT_BYTES - used, " %s%s", noun,
+                   count == 1 ? ""
+                   : hisses   ? "es"
+                              : "s");
     return ret_text;
 }
 

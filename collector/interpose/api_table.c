@@ -92,7 +92,7 @@ static struct mtrace_scope context_adopt(struct mtrace_context context)
 static void tracking(bool on)
 {
     if (lifecycle_is_ready())
-        lifecycle_switch_tracing(on);
+        lifecycle_switch_tracing(on, LOG_SWITCH_PROGRAM);
 }
 
 static bool is_tracking(void)

@@ -241,15 +241,28 @@ static void append_padded(struct fmt *out, uint64_t value, uint64_t power)
     fmt_char(out, ':');
 }
 
+static _Atomic bool g_is_tracing;
+
 static void append_parent(struct fmt *out)
 {
     fmt_string(out, "MTRACE_PARENT=");
     append_padded(out, segment_log()->run_id, 10000000000000000000u);
     append_padded(out, segment_log()->pid, 1000000000u);
+    append_padded(out, g_is_tracing, 1);
     fmt_string(out, output_first_path());
 }
 
 static char *g_announced; /* our MTRACE_PARENT in environ; written by environment_announce */
+
+/* A digit among others: who reads it meanwhile sees either. */
+void environment_note_tracing(bool is_on)
+{
+    static const size_t place = sizeof("MTRACE_PARENT=12345678901234567890:1234567890:") - 1;
+
+    g_is_tracing = is_on;
+    if (g_announced)
+        g_announced[place] = is_on ? '1' : '0';
+}
 
 void environment_update(void)
 {

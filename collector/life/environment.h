@@ -18,6 +18,7 @@
 
 #include "collector/platform/fmt.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* Once, from the constructor. `initial`: the kernel's array. */
@@ -29,6 +30,9 @@ void environment_restore(char **initial);
  */
 void environment_announce(void);
 void environment_update(void);
+
+/* And whether a window is open, for programs that are executed. */
+void environment_note_tracing(bool is_on);
 
 /* LD_PRELOAD's value without our entry into *out; false when nothing is left of it: unset. */
 bool environment_without_us(const char *preload, struct fmt *out);

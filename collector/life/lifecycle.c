@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "collector/life/lifecycle.h"
 
+#include "collector/life/control.h"
 #include "collector/life/describe.h"
 #include "collector/life/end.h"
 #include "collector/life/environment.h"
@@ -47,7 +48,7 @@ static char **initial_environment(void)
 /* ---- start -------------------------------------------------------------------------------------
  */
 
-static bool begin_unblocked(const struct output_parent *parent)
+static bool begin_unblocked(const struct output_parent *parent, bool is_tracing)
 {
     modules_init();
     capture_init(state_config());
@@ -58,18 +59,22 @@ static bool begin_unblocked(const struct output_parent *parent)
     }
     g_run_id = segment_log()->run_id;
     describe_recording(initial_arguments());
+    environment_note_tracing(is_tracing);
     environment_update();
     segment_count_drops(LOG_DROP_NESTED, thread_n_stranded());
-    state_record();
+    if (!is_tracing)
+        __atomic_fetch_or(&segment_log()->flags, LOG_FLAG_STARTED_OFF, __ATOMIC_RELAXED);
+    control_begin(is_tracing);
+    state_record(g_run_id, is_tracing);
     return true;
 }
 
 /* A handler that forks in the middle would leave the child a log that is half made. */
-static bool begin_recording(const struct output_parent *parent)
+static bool begin_recording(const struct output_parent *parent, bool is_tracing)
 {
     uint64_t mask;
     bool is_blocked = sys_block_signals(&mask) >= 0;
-    bool has_begun = begin_unblocked(parent);
+    bool has_begun = begin_unblocked(parent, is_tracing);
 
     if (is_blocked)
         sys_unblock_signals(mask);
@@ -80,6 +85,7 @@ static bool begin_recording(const struct output_parent *parent)
 static MTRACE_COLD bool begin_in_child(void)
 {
     struct output_parent parent = {output_first_path(), g_run_id, state_pid(), true};
+    bool is_tracing = state_is_tracing(); /* as the parent's windows are */
 
     if (thread_is_stranded() || !state_start(STATE_RECORDING))
         return false;
@@ -96,7 +102,7 @@ static MTRACE_COLD bool begin_in_child(void)
     modules_forget();
     mapped_path_forget();
     residency_forget();
-    return begin_recording(&parent);
+    return begin_recording(&parent, is_tracing);
 }
 
 /* This process recorded before an exec made it what it is now. */
@@ -118,10 +124,12 @@ static bool is_target(const struct config *config)
 
 static MTRACE_COLD void begin(void)
 {
+    static const struct state_hooks hooks = {begin_in_child, control_obey};
     const char *const *environment = (const char *const *)initial_environment();
     struct config *config = &g_state_config;
     struct output_parent parent;
     bool has_generations;
+    bool is_tracing;
     const char *plan;
     size_t n_plan = 0;
 
@@ -129,7 +137,7 @@ static MTRACE_COLD void begin(void)
         return;
     config_read(environment, config);
     message_init(config);
-    has_generations = state_init(begin_in_child);
+    has_generations = state_init(&hooks);
     thread_init();
     clock_init(config->may_use_tsc);
     if (!has_generations || !g_real.malloc || !is_target(config)) {
@@ -138,15 +146,17 @@ static MTRACE_COLD void begin(void)
     }
     plan = config_find_assignment(environment, "MTRACE_INSIDE", &n_plan);
     inside_redirect(plan, n_plan);
-    if (is_later_image(config)) /* it was switched on */
-        config->is_disabled_by_default = false;
-    if (config->is_disabled_by_default) {
+    if (config->is_disabled_by_default && config->recorder_pid == 0 && !is_later_image(config)) {
         state_wait();
         return;
     }
+    is_tracing =
+        config->ancestor[0] ? config->is_ancestor_tracing : !config->is_disabled_by_default;
+    if (!is_tracing)
+        state_await_first_window();
     parent = (struct output_parent){config->ancestor[0] ? config->ancestor : NULL,
                                     config->ancestor_run_id, config->ancestor_pid, false};
-    begin_recording(&parent);
+    begin_recording(&parent, is_tracing);
 }
 
 /* Before the program's first block, so that the heap's first address is known. */
@@ -161,25 +171,20 @@ bool lifecycle_make_ready_slow(void)
 /* ---- switching at run time ---------------------------------------------------------------------
  */
 
-void lifecycle_switch_tracing(bool is_on)
+void lifecycle_switch_tracing(bool is_on, enum log_switch reason)
 {
     struct output_parent none = {NULL, 0, 0, false};
 
-    if (is_on && state_start(STATE_WAITING)) {
-        begin_recording(&none);
-        return;
-    }
-    if (!state_is_recording() || state_set_tracing(is_on) == is_on)
-        return;
-    if (!is_on)
-        __atomic_fetch_or(&segment_log()->flags, LOG_FLAG_SIDE_TRACING_OFF, __ATOMIC_RELAXED);
-    (void)record_note(LOG_TRACING, is_on, 0);
+    if (is_on && state_start(STATE_WAITING))
+        (void)begin_recording(&none, false);
+    if (state_is_recording())
+        control_switch(is_on, reason);
 }
 
 static void handle_toggle(int number)
 {
     (void)number;
-    lifecycle_switch_tracing(!state_is_tracing());
+    lifecycle_switch_tracing(!state_is_tracing(), LOG_SWITCH_SIGNAL);
 }
 
 /* Only when asked for, and not in place of a handler that is there already. */

@@ -13,6 +13,7 @@
 
 #include "collector/platform/real.h"
 #include "common/attr.h"
+#include "common/log_format.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -30,6 +31,6 @@ static inline bool lifecycle_is_ready(void)
 }
 
 /* Run-time switch. */
-void lifecycle_switch_tracing(bool is_on);
+void lifecycle_switch_tracing(bool is_on, enum log_switch reason);
 
 #endif

@@ -207,8 +207,7 @@ static uint64_t random_id(void)
 
 static uint32_t settings_flags(const struct config *config)
 {
-    return (config->has_free_backtraces ? LOG_FLAG_FREE_BACKTRACES : 0u)
-           | (config->is_disabled_by_default ? LOG_FLAG_STARTED_OFF : 0u);
+    return config->has_free_backtraces ? LOG_FLAG_FREE_BACKTRACES : 0u;
 }
 
 static void fill_header(struct log_file *file, const struct config *config,

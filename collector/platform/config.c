@@ -236,18 +236,20 @@ static void read_text(const struct source *source, const char *name, struct conf
         config->bad_variable = name;
 }
 
-/* MTRACE_PARENT=<run id, hexadecimal>:<pid>:<path of the log>, set by our exec wrappers. */
+/* MTRACE_PARENT=<run id>:<pid>:<1 while a window is open, or 0>:<path of the log>, set by our exec wrappers. */
 static void read_ancestor(const char *const *environment, struct config *config)
 {
     const char *at = config_find(environment, "MTRACE_PARENT");
     struct fmt out = {config->ancestor, CONFIG_PATH_BYTES, 0, false};
     uint64_t run_id;
     uint64_t pid;
+    uint64_t is_tracing;
 
     config->ancestor[0] = '\0';
     if (!at || !fmt_parse_decimal(&at, &run_id) || *at++ != ':' || !fmt_parse_decimal(&at, &pid)
-        || *at++ != ':')
+        || *at++ != ':' || !fmt_parse_decimal(&at, &is_tracing) || *at++ != ':')
         return;
+    config->is_ancestor_tracing = is_tracing != 0;
     config->ancestor_run_id = run_id;
     config->ancestor_pid = (uint32_t)pid;
     fmt_string(&out, at);
@@ -298,6 +300,8 @@ void config_read(const char *const *environment, struct config *ret_config)
     config->is_disabled_by_default =
         read_boolean(&source, "MTRACE_DISABLE_BY_DEFAULT", config, false);
     config->toggle_signal = toggle_signal(&source, config);
+    if (read_boolean(&source, "MTRACE_WINDOW_CLOSED", config, false)) /* by mtrace-record */
+        config->is_disabled_by_default = true;
     config->has_free_backtraces = read_boolean(&source, "MTRACE_BACKTRACES_ON_FREE", config, true);
     config->follows_children = read_boolean(&source, "MTRACE_FOLLOW_CHILDREN", config, false);
     config->adds_asan_option = read_boolean(&source, "MTRACE_ASAN_OPTION", config, false);

@@ -56,6 +56,7 @@ struct config {
     uint32_t max_depth; /* 0 = no limit */
     uint64_t max_live_bytes;
     bool is_disabled_by_default;
+    bool is_ancestor_tracing;
     bool has_free_backtraces;
     bool follows_children;
     bool zeroes_memory;

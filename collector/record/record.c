@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "collector/record/record.h"
 
+#include "collector/log/orders.h"
 #include "collector/log/segment.h"
 #include "collector/platform/clock.h"
 #include "collector/platform/real.h"
@@ -189,6 +190,14 @@ static uint32_t charge_to_nobody(void)
     return group;
 }
 
+/* Who could not nudge us is heard where nothing is recorded meanwhile, too. */
+static void look_for_orders(void)
+{
+    if (state_has_way(STATE_TRACING_OFF) && state_is_recording() && orders_are_due())
+        state_nudge();
+    state_obey();
+}
+
 /* Nothing is traced, or the program is told; in a fork child, it may be a log that begins. */
 static MTRACE_COLD void alloc_otherwise(const void *block, size_t size_bytes, enum log_call call,
                                         size_t alignment, const struct unwind_origin *origin,
@@ -198,6 +207,7 @@ static MTRACE_COLD void alloc_otherwise(const void *block, size_t size_bytes, en
     uint32_t group;
     uint32_t node;
 
+    look_for_orders();
     if (!state_is_recording() || !state_is_tracing())
         return;
     if (trackers_is_telling(origin)) {
@@ -216,7 +226,7 @@ static MTRACE_COLD void alloc_otherwise(const void *block, size_t size_bytes, en
 MTRACE_INLINE void alloc(const void *block, size_t size_bytes, enum log_call call, size_t alignment,
                          const struct unwind_origin *origin, const struct draft_usable *usable)
 {
-    if (mtrace_unlikely(state_has_way(STATE_TRACING_OFF | STATE_WATCHED)))
+    if (mtrace_unlikely(state_has_way(STATE_TRACING_OFF | STATE_WATCHED | STATE_NUDGED)))
         alloc_otherwise(block, size_bytes, call, alignment, origin, usable);
     else
         write_alloc(block, size_bytes, call, alignment, origin, usable);
@@ -268,7 +278,12 @@ MTRACE_INLINE uint32_t write_free(const void *block, const struct unwind_origin 
 static MTRACE_COLD void free_otherwise(const void *block, const struct unwind_origin *origin)
 {
     bool is_nested = trackers_is_telling(origin);
-    uint32_t node = write_free(block, origin, !state_has_way(STATE_NO_FREE_STACKS));
+    uint32_t node;
+
+    look_for_orders();
+    if (state_has_way(STATE_UNOPENED))
+        return;
+    node = write_free(block, origin, !state_has_way(STATE_NO_FREE_STACKS));
 
     if (!is_watched())
         return;
@@ -280,7 +295,8 @@ static MTRACE_COLD void free_otherwise(const void *block, const struct unwind_or
 
 void record_free(const void *block, const struct unwind_origin *origin)
 {
-    if (mtrace_unlikely(state_has_way(STATE_WATCHED | STATE_NO_FREE_STACKS)))
+    if (mtrace_unlikely(
+            state_has_way(STATE_WATCHED | STATE_NO_FREE_STACKS | STATE_UNOPENED | STATE_NUDGED)))
         free_otherwise(block, origin);
     else
         write_free(block, origin, true);
@@ -360,10 +376,10 @@ MTRACE_COLD void record_hold_resized(struct record_resize *resize)
         resize->place = known_blocks_hold(resize->old);
 }
 
-static MTRACE_COLD void resized_otherwise(const void *block, size_t size_bytes, enum log_call call,
-                                          const struct record_resize *resize,
-                                          const struct unwind_origin *origin,
-                                          const struct draft_usable *usable)
+static MTRACE_COLD void tell_resized(const void *block, size_t size_bytes, enum log_call call,
+                                     const struct record_resize *resize,
+                                     const struct unwind_origin *origin,
+                                     const struct draft_usable *usable)
 {
     bool is_nested = trackers_is_telling(origin);
     uint32_t group = is_nested ? charge_to_nobody() : g_thread.group;
@@ -381,11 +397,25 @@ static MTRACE_COLD void resized_otherwise(const void *block, size_t size_bytes, 
     }
 }
 
+static MTRACE_COLD void resized_otherwise(const void *block, size_t size_bytes, enum log_call call,
+                                          const struct record_resize *resize,
+                                          const struct unwind_origin *origin,
+                                          const struct draft_usable *usable)
+{
+    look_for_orders();
+    if (state_has_way(STATE_UNOPENED))
+        record_kept(resize);
+    else if (state_has_way(STATE_WATCHED))
+        tell_resized(block, size_bytes, call, resize, origin, usable);
+    else
+        write_realloc(block, resize->old, size_bytes, call, resize->began_ticks, origin, usable);
+}
+
 static inline void resized(const void *block, size_t size_bytes, enum log_call call,
                            const struct record_resize *resize, const struct unwind_origin *origin,
                            const struct draft_usable *usable)
 {
-    if (mtrace_unlikely(state_has_way(STATE_WATCHED)))
+    if (mtrace_unlikely(state_has_way(STATE_WATCHED | STATE_UNOPENED | STATE_NUDGED)))
         resized_otherwise(block, size_bytes, call, resize, origin, usable);
     else
         write_realloc(block, resize->old, size_bytes, call, resize->began_ticks, origin, usable);

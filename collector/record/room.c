@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "collector/record/room.h"
 
+#include "collector/log/orders.h"
 #include "collector/platform/clock.h"
 #include "collector/record/groups.h"
 
@@ -128,6 +129,8 @@ MTRACE_COLD bool room_make_slow(struct thread *thread, uint64_t *ticks, uint64_t
             return false;
         }
         *ticks = later_ticks(thread, *ticks);
+        if (orders_are_due())
+            state_nudge();
     }
     if ((*ticks - thread->base_ticks) >> LOG_TIME_BITS)
         write_time_base(thread, *ticks);

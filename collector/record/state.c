@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <sys/mman.h>
 
-_Atomic uint8_t g_state_ways = STATE_TRACING_OFF;
+struct state_shared g_state_shared = {.ways = STATE_TRACING_OFF};
 struct config g_state_config;
 
 static const _Atomic uint64_t g_no_generation; /* 0: every gate is closed */
@@ -17,17 +17,17 @@ const _Atomic uint64_t *g_state_generation = &g_no_generation;
 static _Atomic uint64_t *g_wiped_word; /* the same word, writable; NULL before state_init */
 static uint64_t g_last_generation;     /* even; inherited by fork children, so theirs are new */
 _Atomic uint32_t g_state_now;
-static uint32_t g_pid;                 /* written by state_record and state_wait */
-static bool (*g_begin_in_child)(void); /* written by state_init */
+static uint32_t g_pid;             /* written by state_record and state_wait */
+static struct state_hooks g_hooks; /* written by state_init */
 
-bool state_init(bool (*begin_in_child)(void))
+bool state_init(const struct state_hooks *hooks)
 {
     void *page = memory_map_inherited(ARCH_PAGE_BYTES);
 
     if (!page || sys_advise(page, ARCH_PAGE_BYTES, MADV_WIPEONFORK) < 0)
         return false;
     g_wiped_word = page;
-    g_begin_in_child = begin_in_child;
+    g_hooks = *hooks;
     return true;
 }
 
@@ -36,24 +36,56 @@ static void set(enum state state)
     atomic_store_explicit(&g_state_now, state, memory_order_release);
 }
 
+static unsigned add_way(enum state_way way, memory_order order)
+{
+    return atomic_fetch_or_explicit(&g_state_shared.ways, way, order);
+}
+
 bool state_set_tracing(bool is_on)
 {
+    const uint32_t others = ~(uint32_t)(STATE_TRACING_OFF | STATE_UNOPENED);
     unsigned before =
-        is_on ? atomic_fetch_and_explicit(&g_state_ways, (uint8_t)~STATE_TRACING_OFF,
-                                          memory_order_relaxed)
-              : atomic_fetch_or_explicit(&g_state_ways, STATE_TRACING_OFF, memory_order_relaxed);
+        is_on ? atomic_fetch_and_explicit(&g_state_shared.ways, others, memory_order_relaxed)
+              : add_way(STATE_TRACING_OFF, memory_order_relaxed);
 
     return !(before & STATE_TRACING_OFF);
 }
 
 void state_watch(void)
 {
-    atomic_fetch_or_explicit(&g_state_ways, STATE_WATCHED, memory_order_release);
+    (void)add_way(STATE_WATCHED, memory_order_release);
 }
 
 void state_take_no_free_stacks(void)
 {
-    atomic_fetch_or_explicit(&g_state_ways, STATE_NO_FREE_STACKS, memory_order_relaxed);
+    (void)add_way(STATE_NO_FREE_STACKS, memory_order_relaxed);
+}
+
+void state_await_first_window(void)
+{
+    (void)add_way(STATE_UNOPENED, memory_order_relaxed);
+}
+
+void state_nudge(void)
+{
+    (void)add_way(STATE_NUDGED, memory_order_relaxed);
+}
+
+void state_take_nudge(void)
+{
+    (void)atomic_fetch_and_explicit(&g_state_shared.ways, ~(uint32_t)STATE_NUDGED,
+                                    memory_order_seq_cst);
+}
+
+uint64_t state_nudge_address(void)
+{
+    return (uintptr_t)&g_state_shared.ways + 1;
+}
+
+MTRACE_COLD void state_obey(void)
+{
+    if (state_has_way(STATE_NUDGED))
+        g_hooks.obey();
 }
 
 bool state_start(enum state from)
@@ -64,12 +96,14 @@ bool state_start(enum state from)
                                                    memory_order_acq_rel, memory_order_relaxed);
 }
 
-void state_record(void)
+void state_record(uint64_t run_id, bool is_tracing)
 {
     g_pid = (uint32_t)sys_getpid();
+    g_state_shared.run_id = run_id;
     atomic_store_explicit(g_wiped_word, g_last_generation += 2, memory_order_release);
     g_state_generation = g_wiped_word;
-    state_set_tracing(true);
+    state_take_nudge(); /* a parent's */
+    (void)state_set_tracing(is_tracing);
     set(STATE_RECORDING);
 }
 
@@ -92,7 +126,7 @@ void state_turn_off(void)
 
 MTRACE_COLD bool state_begin_in_child(void)
 {
-    return g_begin_in_child();
+    return g_hooks.begin_in_child();
 }
 
 bool state_is_own_process(void)

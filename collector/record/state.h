@@ -40,14 +40,34 @@ enum state_way {
     STATE_TRACING_OFF = 1, /* frees are recorded, allocations are not */
     STATE_WATCHED = 2,     /* blocks are known, and the program is told of them (trackers.h) */
     STATE_NO_FREE_STACKS = 4,
+    STATE_UNOPENED = 8, /* no window was open yet: no block can be known, frees are not recorded */
+    STATE_NUDGED = 1 << 8, /* look whether the recorder orders something (control.h) */
 };
 
-extern MTRACE_HIDDEN _Atomic uint8_t g_state_ways; /* of enum state_way; written by state.c */
+/* What the recorder may find from outside (log_control.nudge_address): it sets STATE_NUDGED by a byte of its own. */
+struct state_shared {
+    uint64_t run_id;       /* by it the recorder knows that it has found the word */
+    _Atomic uint32_t ways; /* of enum state_way; written by state.c */
+};
+
+extern MTRACE_HIDDEN struct state_shared g_state_shared;
 
 static inline bool state_has_way(unsigned ways)
 {
-    return (atomic_load_explicit(&g_state_ways, memory_order_relaxed) & ways) != 0;
+    return (atomic_load_explicit(&g_state_shared.ways, memory_order_relaxed) & ways) != 0;
 }
+
+/* The next event of any thread obeys. */
+void state_nudge(void);
+
+/* Before the order is looked at: one that comes later nudges again. */
+void state_take_nudge(void);
+
+/* Where the nudge lies, little-endian. */
+uint64_t state_nudge_address(void);
+
+/* Calls what life/ left here, if there was a nudge. */
+MTRACE_COLD void state_obey(void);
 
 /* Also false where nothing is recorded. */
 static inline bool state_is_tracing(void)
@@ -57,6 +77,9 @@ static inline bool state_is_tracing(void)
 
 /* Returns what it was. */
 bool state_set_tracing(bool is_on);
+
+/* No window was open in this process or in one that it was forked from. */
+void state_await_first_window(void);
 
 /* From now on, once and for all. */
 void state_watch(void);
@@ -73,17 +96,20 @@ static inline const struct config *state_config(void)
     return &g_state_config;
 }
 
-/*
- * Makes the wiped word; once per process image. begin_in_child: called in a fork child by whoever
- * asks first; true: it records now. False: the kernel cannot wipe on fork, nothing can be recorded.
- */
-MTRACE_NODISCARD bool state_init(bool (*begin_in_child)(void));
+/* What life/ does when events find that it is due. */
+struct state_hooks {
+    bool (*begin_in_child)(void); /* by whoever asks first in a fork child; true: it records now */
+    void (*obey)(void);           /* of who was nudged; the gate is open */
+};
+
+/* Makes the wiped word; once per process image. False: the kernel cannot wipe on fork, nothing can be recorded. */
+MTRACE_NODISCARD bool state_init(const struct state_hooks *hooks);
 
 /* From `from` to starting, by one caller only. */
 MTRACE_NODISCARD bool state_start(enum state from);
 
 /* Starting ended with a log: a new generation of threads begins to record. */
-void state_record(void);
+void state_record(uint64_t run_id, bool is_tracing);
 
 /* Starting ended without one. */
 void state_wait(void);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* mtrace-record: runs a program with the collector and packs its log while it grows. */
+#include "recorder/command/control_client.h"
 #include "recorder/command/offline.h"
 #include "recorder/command/options.h"
 #include "recorder/command/session.h"
@@ -44,12 +45,14 @@ int main(int argc, char **argv)
 
     hold_standard_descriptors();
     options_parse(argc, argv, &options);
-    if (options.input)
+    if (options.control.pid)
+        code = control_client_run(&options.control, &err);
+    else if (options.input)
         code = offline_pack(&options, &err);
     else
         code = session_run(&options, &status, &err);
     if (code == 0)
         return status;
     (void)fprintf(stderr, "mtrace-record: %s\n", err.text);
-    return status_of_failure(code, !options.input);
+    return status_of_failure(code, !options.input && !options.control.pid);
 }

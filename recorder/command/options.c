@@ -35,6 +35,10 @@ enum key {
     KEY_SAMPLE,
     KEY_DISABLED,
     KEY_SIGNAL,
+    KEY_START_AFTER,
+    KEY_START_AT_RSS,
+    KEY_STOP_AFTER,
+    KEY_CTL,
     KEY_NO_FREE_BACKTRACES,
     KEY_UNWINDER,
     KEY_MAX_DEPTH,
@@ -76,6 +80,10 @@ static const struct argp_option option_table[] = {
     {"start-disabled", KEY_DISABLED, NULL, 0, "Record nothing until the toggle signal comes", 0},
     {"toggle-signal", KEY_SIGNAL, "SIGNAL", 0,
      "Signal that starts and stops recording [SIGUSR1 with --start-disabled, else none]", 0},
+    {"start-after", KEY_START_AFTER, "TIME", 0, "Record nothing for so long", 0},
+    {"start-at-rss", KEY_START_AT_RSS, "SIZE", 0,
+     "Record nothing until the program has SIZE of resident memory, as --sample-memory sees it", 0},
+    {"stop-after", KEY_STOP_AFTER, "TIME", 0, "Stop recording once it has gone on for so long", 0},
     {"no-mmaps", KEY_NO_MMAPS, NULL, 0, "Do not record mmap, munmap, mremap, brk", 0},
     {"zero-memory", KEY_ZERO, NULL, 0, "malloc returns zeroed memory", 0},
     {"patch", KEY_PATCH, NULL, 0,
@@ -103,7 +111,12 @@ static const struct argp_option option_table[] = {
     {"pack", KEY_PACK, "LOG", 0,
      "Run nothing: pack LOG, left by a bare LD_PRELOAD or an interrupted recording", 0},
 
-    {NULL, 0, NULL, 0, "Diagnostics:", 5},
+    {NULL, 0, NULL, 0, "A program that is being recorded:", 5},
+    {"ctl", KEY_CTL, "PID", 0,
+     "Run nothing: tell the mtrace-record that records PID, or has that pid, to start, stop, mark a snapshot, or write a report",
+     0},
+
+    {NULL, 0, NULL, 0, "Diagnostics:", 6},
     {"log-level", KEY_LOG, "LEVEL", 0,
      "Messages of the collector: trace, debug, info, warn, error [none]", 0},
     {"log-file", KEY_LOGFILE, "FILE", 0, "Where they go [stderr]", 0},
@@ -241,6 +254,41 @@ static error_t parse_setting(int key, char *arg, struct argp_state *state)
     return ARGP_ERR_UNKNOWN;
 }
 
+/* What follows --ctl PID. */
+static void parse_control(struct argp_state *state)
+{
+    struct options *options = state->input;
+    struct control_request *request = &options->control;
+    char **words = options->argv;
+
+    if (options->input)
+        argp_error(state, "--ctl and --pack cannot be given together");
+    if (!words)
+        argp_error(state, "--ctl: start, stop, snapshot or report?");
+    else if (!control_message_find_verb(words[0], &request->verb))
+        argp_error(state, "--ctl: '%s' is none of: start stop snapshot report", words[0]);
+    else if (words[1] && (request->verb != CONTROL_SNAPSHOT || words[2]))
+        argp_error(state, "--ctl: '%s' is too much",
+                   words[request->verb == CONTROL_SNAPSHOT ? 2 : 1]);
+    else if (words[1] && (!*words[1] || strlen(words[1]) >= sizeof(request->name)))
+        argp_error(state, "--ctl: the name of a snapshot has 1 to %zu bytes",
+                   sizeof(request->name) - 1);
+    else if (words[1])
+        (void)snprintf(request->name, sizeof(request->name), "%s", words[1]);
+}
+
+/* Of the ways to start late the collector knows only that there is one; but for the signal, nothing of the program is used for it. */
+static void add_windows(struct argp_state *state)
+{
+    const struct options *options = state->input;
+    const struct own_windows *windows = &options->windows;
+
+    if (windows->start_rss_bytes && options->sample_ms == 0)
+        argp_error(state, "--start-at-rss needs --sample-memory");
+    if (windows->start_after_ns || windows->start_rss_bytes)
+        add_setting(state, "MTRACE_WINDOW_CLOSED", "1");
+}
+
 static error_t parse_arguments(int key, struct argp_state *state)
 {
     struct options *options = state->input;
@@ -251,6 +299,10 @@ static error_t parse_arguments(int key, struct argp_state *state)
         state->next = state->argc;
         return 0;
     case ARGP_KEY_END:
+        if (options->control.pid) {
+            parse_control(state);
+            return 0;
+        }
         if (options->input && options->argv)
             argp_error(state, "--pack runs no program, but '%s' is given", options->argv[0]);
         if (!options->input && !options->argv)
@@ -258,6 +310,7 @@ static error_t parse_arguments(int key, struct argp_state *state)
         if (options->waits_for_children && !options->follows_children)
             argp_error(state, "--wait needs --follow-children");
         add_max_live(state);
+        add_windows(state);
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -304,6 +357,22 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         return 0;
     case KEY_REPORT_SIGNAL:
         options->report_signal = parse_signal(state, arg);
+        return 0;
+    case KEY_START_AFTER:
+        options->windows.start_after_ns = parse_duration(state, "--start-after", arg);
+        return 0;
+    case KEY_STOP_AFTER:
+        options->windows.stop_after_ns = parse_duration(state, "--stop-after", arg);
+        return 0;
+    case KEY_START_AT_RSS:
+        options->windows.start_rss_bytes = parse_size(state, "--start-at-rss", arg);
+        if (options->windows.start_rss_bytes == 0)
+            argp_error(state, "--start-at-rss: '%s' is no size", arg);
+        return 0;
+    case KEY_CTL:
+        options->control.pid = (pid_t)parse_number(state, "--ctl", arg, INT32_MAX);
+        if (options->control.pid == 0)
+            argp_error(state, "--ctl: '%s' is no process", arg);
         return 0;
     case KEY_PACK:
         options->input = arg;
@@ -359,8 +428,13 @@ static void read_environment(struct options *options)
 void options_parse(int argc, char **argv, struct options *ret_options)
 {
     static const struct argp argp = {
-        option_table, parse_option, "[--] PROGRAM [ARGUMENT...]\n--pack LOG", doc, NULL,
-        NULL,         NULL};
+        option_table,
+        parse_option,
+        "[--] PROGRAM [ARGUMENT...]\n--pack LOG\n--ctl PID start|stop|report|snapshot [NAME]",
+        doc,
+        NULL,
+        NULL,
+        NULL};
 
     *ret_options = (struct options){
         .sample_ms = 100, .is_compressed = true, .max_live_bytes = DEFAULT_MAX_LIVE_BYTES};

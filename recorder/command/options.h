@@ -10,6 +10,8 @@
 #define MTRACE_RECORDER_OPTIONS_H
 
 #include "recorder/allocator/allocator.h"
+#include "recorder/command/control_message.h"
+#include "recorder/command/own_windows.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -27,7 +29,9 @@ struct options {
     uint64_t max_live_bytes;  /* of the collector, too */
     uint64_t report_every_ns; /* 0: never */
     int report_signal;        /* to us; 0: none */
-    bool has_output;          /* given as an option, not by the environment */
+    struct own_windows windows;
+    struct control_request control; /* --ctl; pid 0: not given */
+    bool has_output;                /* given as an option, not by the environment */
     bool force;
     bool quiet;
     bool follows_children;

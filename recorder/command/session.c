@@ -3,6 +3,7 @@
 
 #include "recorder/allocator/allocator.h"
 #include "recorder/command/closing.h"
+#include "recorder/command/control_site.h"
 #include "recorder/command/own_reports.h"
 #include "recorder/command/program.h"
 #include "recorder/family/log_name.h"
@@ -54,6 +55,9 @@ struct session {
     uint64_t look_due_ns;
     struct reporter_programs programs; /* owned */
     struct own_reports reports;
+    struct own_windows windows;
+    struct control_server control;
+    struct control_site site;
     bool is_complaining; /* packing failed and was said to */
 };
 
@@ -291,7 +295,9 @@ static void complain(struct session *session, int code, const struct error *err)
 
 static void adapt_sleep(struct session *session, uint32_t n_packed)
 {
-    uint64_t most_ns = recording_is_asked(session->recording) ? MAX_SLEEP_NS_ASKED : MAX_SLEEP_NS;
+    bool is_awaited =
+        recording_is_asked(session->recording) || control_server_is_busy(&session->control);
+    uint64_t most_ns = is_awaited ? MAX_SLEEP_NS_ASKED : MAX_SLEEP_NS;
 
     if (session->is_complaining)
         session->sleep_ns = most_ns;
@@ -336,6 +342,15 @@ static uint32_t step_recording(struct session *session, uint64_t now_ns)
     return n_packed;
 }
 
+static void step_control(struct session *session, uint64_t now_ns)
+{
+    struct control_target target = control_site_target(&session->site);
+
+    session->site.recording = session->has_totals ? NULL : session->recording;
+    control_site_step(&session->site, &session->windows, now_ns);
+    control_server_step(&session->control, now_ns, &target);
+}
+
 /* Returns how long to sleep. */
 static uint64_t step(struct session *session)
 {
@@ -344,6 +359,7 @@ static uint64_t step(struct session *session)
 
     if (session->children)
         n_packed += children_step(session->children, now_ns);
+    step_control(session, now_ns);
     adapt_sleep(session, n_packed);
     return n_packed >= PACKING_STEP_MAX ? 0 : session->sleep_ns;
 }
@@ -424,6 +440,7 @@ static void finish(struct session *session)
                               .follows_children = session->options->follows_children,
                               .family = session->family,
                               .is_quiet = session->options->quiet};
+    control_server_close(&session->control);
     own_reports_done(&session->reports, session->path);
     closing.n_reports_left_out = session->reports.n_left_out;
     if (!session->has_totals)
@@ -450,12 +467,19 @@ static void finish(struct session *session)
 
 int session_run(const struct options *options, int *ret_status, struct error *err)
 {
-    struct session session = {
-        .options = options, .sleep_ns = MIN_SLEEP_NS, .reports.every_ns = options->report_every_ns};
+    struct session session = {.options = options,
+                              .sleep_ns = MIN_SLEEP_NS,
+                              .reports.every_ns = options->report_every_ns,
+                              .windows = options->windows};
     int code;
 
     prepare_signals(&session);
+    control_server_open(&session.control);
     code = start(&session, err);
+    session.site = (struct control_site){.children = session.children,
+                                         .reports = &session.reports,
+                                         .log_path = session.path,
+                                         .program_pid = session.program.pid};
     if (code == 0) {
         while (!sleep_until_signal(&session, step(&session)))
             ;

@@ -293,6 +293,13 @@ uint32_t children_step(struct children *children, uint64_t now_ns)
     return n_packed;
 }
 
+void children_each(struct children *children, children_see *see, void *context)
+{
+    for (struct child *child = children->list; child; child = child->next)
+        if (child->recording && !child->is_over && !see(context, child->recording))
+            return;
+}
+
 void children_note_end(struct children *children, pid_t pid, const struct recording_end *end)
 {
     if (pid == children->program_pid && !children->is_program_over) {

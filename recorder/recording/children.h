@@ -24,6 +24,10 @@
 
 struct children;
 
+/* Calls `see` with each recording whose process has not ended, while it returns true. */
+typedef bool children_see(void *context, struct recording *recording);
+void children_each(struct children *children, children_see *see, void *context);
+
 /* `path` is FILE, absolute; the program itself has `program_pid`, also when it executes another.
  * `is_following`: not only that one. NULL without memory. */
 struct children *children_new(const char *path, pid_t program_pid, bool is_following,

@@ -302,6 +302,7 @@ int recording_step(struct recording *recording, uint64_t now_ns, uint32_t *ret_n
         recording->samples_flush_ns = now_ns + flush_every_ns(recording);
         code = write_samples(recording, err);
     }
+    orders_step(&recording->orders, &recording->live, recording->pid);
     reporter_step(&recording->reporter, &recording->live, recording->packed.path,
                   recording->programs);
     return code;

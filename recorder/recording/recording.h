@@ -17,6 +17,7 @@
 #include "recorder/live/live_log.h"
 #include "recorder/packing/packed_log.h"
 #include "recorder/packing/packing.h"
+#include "recorder/recording/orders.h"
 #include "recorder/recording/reporter.h"
 #include "recorder/recording/samples.h"
 #include "support/error.h"
@@ -65,6 +66,7 @@ struct recording {
     uint64_t samples_due_ns;   /* next to be taken */
     uint64_t samples_flush_ns; /* next to be written */
     struct reporter reporter;
+    struct orders orders;
     const struct reporter_programs *programs;
     pid_t pid;
     bool

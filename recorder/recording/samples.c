@@ -39,6 +39,7 @@ void samples_init(struct samples *samples, pid_t pid, uint64_t interval_ms, uint
 {
     samples->pid = pid;
     samples->n_samples = 0;
+    samples->rss_bytes = 0;
     samples->interval_ns = interval_ms * 1000000;
     samples->totals = (struct samples_pace){now_ns, samples->interval_ns};
     samples->heaps = (struct samples_pace){now_ns + second_ns / 20, second_ns / 20};
@@ -70,6 +71,7 @@ static void take_totals(struct samples *samples, uint64_t now_ns)
     if (!file)
         return;
     if (fscanf(file, "%*u %" SCNu64 " %" SCNu64, &resident, &shared) == 2 && resident) {
+        samples->rss_bytes = resident * page_bytes;
         if (samples->own_bytes)
             add(samples, (struct log_sample){.kind = LOG_SAMPLE_OWN, .a = samples->own_bytes},
                 now_ns);

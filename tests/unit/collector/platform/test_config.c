@@ -135,13 +135,14 @@ static void names_are_not_prefixes(void **state)
 
 static void ancestors_are_read(void **state)
 {
-    const char *environment[] = {"MTRACE_PARENT=00000000000000000042:0000000007:/tmp/a:b.dat",
+    const char *environment[] = {"MTRACE_PARENT=00000000000000000042:0000000007:1:/tmp/a:b.dat",
                                  NULL};
     struct config config = read_config(environment);
 
     (void)state;
     assert_true(config.ancestor_run_id == 42);
     assert_int_equal(config.ancestor_pid, 7);
+    assert_true(config.is_ancestor_tracing);
     assert_string_equal(config.ancestor, "/tmp/a:b.dat");
 }
 

@@ -44,9 +44,10 @@ static int begin_recording(void **state)
 {
     (void)state;
     log_fixture_open(&g_log, 16, POOL);
-    if (!state_init(never_begin) || !state_start(STATE_UNSTARTED))
+    if (!state_init(&(const struct state_hooks){.begin_in_child = never_begin})
+        || !state_start(STATE_UNSTARTED))
         return 1;
-    state_record();
+    state_record(1, true);
     return 0;
 }
 

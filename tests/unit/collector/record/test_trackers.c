@@ -39,7 +39,7 @@ static int begin(void **state)
     (void)state;
     log_fixture_open(&g_log, 16, 1 << 24);
     alarm(LONGEST_SECONDS);
-    return state_init(NULL) ? 0 : 1;
+    return state_init(&(const struct state_hooks){NULL, NULL}) ? 0 : 1;
 }
 
 static int finish(void **state)

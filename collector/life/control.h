@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * control: windows begin and end, by whom it may be, and what the recorder orders is done.
+ *
+ * Model:   a window is a time in which allocations are recorded; frees of blocks that were born in one are recorded at all times. Each
+ *          begins and ends with LOG_TRACING in the log. An order (log/orders.h) is obeyed by the first thread whose event finds it.
+ * Invariants
+ *   CT-1 An order is obeyed once, and by one thread: who claims it is not interrupted by signals until it is done.
+ *   CT-2 Nothing waits for an order: a program that has no events obeys with its next one.
+ * Threads: any. Signals: safe. Failure: without room for the event, which is counted, the window begins or ends nonetheless.
+ */
+#ifndef MTRACE_COLLECTOR_CONTROL_H
+#define MTRACE_COLLECTOR_CONTROL_H
+
+#include "common/log_format.h"
+
+#include <stdbool.h>
+
+/* In a process that records. */
+void control_switch(bool is_on, enum log_switch reason);
+
+/* Once there is a log: the recorder may look for us. */
+void control_begin(bool is_on);
+
+/* If an order is due. */
+void control_obey(void);
+
+#endif

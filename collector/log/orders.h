@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * orders: what the recorder wants of this process (struct log_control of log_format.h).
+ *
+ * Model:   one at a time, in the header page of the log. Any event may find that one is due; life/control.h obeys.
+ * Threads: any. Signals: safe. Failure: none.
+ */
+#ifndef MTRACE_COLLECTOR_ORDERS_H
+#define MTRACE_COLLECTOR_ORDERS_H
+
+#include "collector/log/segment.h"
+#include "common/log_format.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+/* Of this process' log, which is there. */
+static inline struct log_control *orders_get(void)
+{
+    return (struct log_control *)(void *)((unsigned char *)segment_log() + LOG_CONTROL_OFFSET);
+}
+
+static inline bool orders_are_due(void)
+{
+    const struct log_control *control = orders_get();
+
+    return atomic_load_explicit(&control->n_given, memory_order_acquire)
+           != atomic_load_explicit(&control->n_obeyed, memory_order_relaxed);
+}
+
+#endif

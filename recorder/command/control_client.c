@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT */
+#include "recorder/command/control_client.h"
+
+#include "support/running.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+enum {
+    ANSWER_SECONDS = 90, /* a report takes a while */
+    MOST_RECORDERS = 4096,
+};
+
+struct search {
+    const struct control_request *request;
+    unsigned n_asked;
+    unsigned n_of_others; /* users */
+    char answer[CONTROL_MESSAGE_BYTES];
+};
+
+/* The pid in a line of /proc/net/unix, 0: it is not of ours. */
+static pid_t recorder_in(const char *line)
+{
+    const char *name = strstr(line, " @" CONTROL_NAME_PREFIX);
+    char *end;
+    long pid;
+
+    if (!name)
+        return 0;
+    name += sizeof(" @" CONTROL_NAME_PREFIX) - 1;
+    pid = strtol(name, &end, 10);
+    return *name >= '1' && *name <= '9' && (*end == '\n' || !*end) && pid > 0 && pid <= INT32_MAX
+               ? (pid_t)pid
+               : 0;
+}
+
+/* Of the lists that we need to keep only who was asked: a socket has one line for itself and one per connection. */
+static bool is_new(pid_t *seen, size_t *n, pid_t pid)
+{
+    for (size_t i = 0; i < *n; i++)
+        if (seen[i] == pid)
+            return false;
+    if (*n == MOST_RECORDERS)
+        return false;
+    seen[(*n)++] = pid;
+    return true;
+}
+
+/* -1: it is not there, or not who it says (CM-1). */
+static int connect_to(struct search *search, pid_t recorder)
+{
+    const struct timeval patience = {.tv_sec = ANSWER_SECONDS};
+    struct sockaddr_un address;
+    socklen_t n = control_message_address(recorder, &address);
+    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    struct ucred peer;
+
+    if (fd < 0)
+        return -1;
+    (void)setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+    (void)setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
+    if (connect(fd, (const struct sockaddr *)(const void *)&address, n) == 0
+        && control_message_peer(fd, &peer) && peer.pid == recorder) {
+        if (peer.uid == geteuid() || geteuid() == 0)
+            return fd;
+        search->n_of_others++;
+    }
+    (void)close(fd);
+    return -1;
+}
+
+/* 1: it is not its process. */
+static int ask(struct search *search, pid_t recorder, struct error *err)
+{
+    const struct control_request *request = search->request;
+    char text[CONTROL_MESSAGE_BYTES];
+    int fd = connect_to(search, recorder);
+    ssize_t n_read;
+    int n;
+
+    if (fd < 0)
+        return 1;
+    search->n_asked++;
+    n = snprintf(text, sizeof(text), "%d %s%s%s", (int)request->pid,
+                 control_message_verb(request->verb), request->name[0] ? " " : "", request->name);
+    n_read = send(fd, text, (size_t)n, MSG_NOSIGNAL) == n
+                 ? recv(fd, search->answer, sizeof(search->answer) - 1, 0)
+                 : -1;
+    int os_errno = errno;
+    (void)close(fd);
+    if (n_read == 0 || (n_read < 0 && os_errno == ECONNRESET))
+        return 1; /* it has ended meanwhile */
+    if (n_read < 0)
+        return error_set(err, ERROR_IO, "mtrace-record %d does not answer: %s", (int)recorder,
+                         os_errno == EAGAIN ? "no word in 90 s" : strerror(os_errno));
+    search->answer[n_read] = '\0';
+    control_message_clean(search->answer);
+    if (search->answer[0] == '0' + CONTROL_NOT_MINE)
+        return 1;
+    if (search->answer[0] != '0' + CONTROL_DONE)
+        return error_set(err, ERROR_IO, "%s", search->answer + 1);
+    return 0;
+}
+
+static int explain(const struct search *search, struct error *err)
+{
+    pid_t pid = search->request->pid;
+    bool is_there = kill(pid, 0) == 0 || errno != ESRCH;
+
+    if (!is_there)
+        return error_set(err, ERROR_NOT_FOUND, "there is no process %d", (int)pid);
+    if (search->n_of_others && !search->n_asked)
+        return error_set(
+            err, ERROR_NOT_FOUND,
+            "process %d is not recorded by an mtrace-record of yours; those of other users "
+            "take no orders from you",
+            (int)pid);
+    return error_set(
+        err, ERROR_NOT_FOUND,
+        "process %d is not being recorded: no running mtrace-record of yours says that it is "
+        "its own",
+        (int)pid);
+}
+
+int control_client_run(const struct control_request *request, struct error *err)
+{
+    struct search search = {.request = request};
+    static pid_t seen[MOST_RECORDERS];
+    size_t n_seen = 0;
+    FILE *list = fopen("/proc/net/unix", "re");
+    char line[512];
+    int code = 1;
+
+    if (!list)
+        return error_set_errno(err, errno, "cannot read '/proc/net/unix'");
+    while (code == 1 && fgets(line, sizeof(line), list)) {
+        pid_t recorder = recorder_in(line);
+        if (recorder && is_new(seen, &n_seen, recorder))
+            code = ask(&search, recorder, err);
+    }
+    (void)fclose(list);
+    if (code == 1)
+        return explain(&search, err);
+    if (code == 0)
+        (void)printf("%s\n", search.answer + 1);
+    return code;
+}

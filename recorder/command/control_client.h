@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * control_client: 'mtrace-record --ctl PID VERB': finds the mtrace-record that records the process, and tells it what to do.
+ *
+ * Model:   PID is of a recorded process or of mtrace-record itself. The kernel's list of sockets (/proc/net/unix) names all that run in this
+ *          network namespace; each of this user's is asked until one says that the process is its own.
+ * Failure: ERROR_NOT_FOUND: nobody records the process. Nothing waits for ever.
+ */
+#ifndef MTRACE_RECORDER_CONTROL_CLIENT_H
+#define MTRACE_RECORDER_CONTROL_CLIENT_H
+
+#include "recorder/command/control_message.h"
+#include "support/error.h"
+
+/* Prints the answer. */
+int control_client_run(const struct control_request *request, struct error *err);
+
+#endif

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: MIT */
+#include "recorder/command/control_site.h"
+
+#include <inttypes.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* The recordings of one process, or of all. */
+struct round {
+    pid_t pid; /* 0: all */
+    const struct order *order;
+    uint32_t n, n_waiting, n_full, n_replaced;
+    bool must_agree; /* the order is given to whom it would change alone */
+    uint64_t rss_bytes, begun_ns;
+    bool is_open;
+};
+
+/* The image that takes its place is not known yet, or another of these recordings. */
+static bool is_replaced(const struct recording *recording)
+{
+    return atomic_load_explicit(&recording->live.seen.end_kind, memory_order_relaxed)
+           == LOG_END_EXEC;
+}
+
+static bool is_other(const struct recording *recording, const struct order *order)
+{
+    return orders_is_idle(&recording->orders, &recording->live) && recording->live.has_begun
+           && orders_is_window_open(&recording->live) != (order->order == LOG_ORDER_START);
+}
+
+static bool give(void *context, struct recording *recording)
+{
+    struct round *round = context;
+
+    if (round->pid && recording->pid != round->pid)
+        return true;
+    if (is_replaced(recording)) {
+        round->n_replaced++;
+        return true;
+    }
+    round->n++;
+    if (round->order && (!round->must_agree || is_other(recording, round->order)))
+        round->n_full += orders_ask(&recording->orders, round->order) == 0;
+    orders_step(&recording->orders, &recording->live, recording->pid);
+    round->n_waiting += !orders_is_idle(&recording->orders, &recording->live);
+    if (!recording->live.has_begun)
+        return true;
+    round->is_open = round->is_open || orders_is_window_open(&recording->live);
+    if (recording->samples.rss_bytes > round->rss_bytes)
+        round->rss_bytes = recording->samples.rss_bytes;
+    if (round->begun_ns == 0 || recording->live.seen.start_monotonic_ns < round->begun_ns)
+        round->begun_ns = recording->live.seen.start_monotonic_ns;
+    return true;
+}
+
+static struct round go_round(const struct control_site *site, struct round round)
+{
+    if (site->recording)
+        (void)give(&round, site->recording);
+    if (site->children)
+        children_each(site->children, give, &round);
+    if (round.n == 0 && round.n_replaced)
+        round.n = round.n_waiting = 1;
+    return round;
+}
+
+/* Of the recorder itself: all that it records. */
+static pid_t pid_of(const struct control_request *request)
+{
+    return request->pid == getpid() ? 0 : request->pid;
+}
+
+static struct order order_of(const struct control_request *request)
+{
+    return (struct order){.reason = LOG_SWITCH_CONTROL,
+                          .order = request->verb == CONTROL_START  ? LOG_ORDER_START
+                                   : request->verb == CONTROL_STOP ? LOG_ORDER_STOP
+                                                                   : LOG_ORDER_MARK};
+}
+
+static bool begin_report(const struct control_site *site, uint32_t *ret_number, char *ret_text,
+                         size_t n_bytes)
+{
+    if (!site->recording) {
+        (void)snprintf(ret_text, n_bytes,
+                       "the program has executed another since, and no report can be made: give "
+                       "mtrace-record --report-signal, so that it is ready for them");
+        return false;
+    }
+    *ret_number = site->reports->n + 1;
+    if (!site->reports->is_asked)
+        own_reports_ask(site->reports);
+    return true;
+}
+
+static bool begin(void *context, struct control_request *request, uint32_t *ret_number,
+                  char *ret_text, size_t n_bytes)
+{
+    struct control_site *site = context;
+    struct order order = order_of(request);
+    struct round round;
+
+    if (go_round(site, (struct round){.pid = pid_of(request)}).n == 0)
+        return false;
+    if (request->verb == CONTROL_REPORT)
+        return begin_report(site, ret_number, ret_text, n_bytes);
+    if (order.order == LOG_ORDER_MARK && !request->name[0])
+        (void)snprintf(request->name, sizeof(request->name), "snapshot %u", ++site->n_snapshots);
+    memcpy(order.name, request->name, sizeof(order.name));
+    round = go_round(site, (struct round){.pid = pid_of(request), .order = &order});
+    if (round.n_full)
+        (void)snprintf(
+            ret_text, n_bytes,
+            "the program has not done what was asked before: it neither allocates nor frees");
+    return round.n_full == 0;
+}
+
+static bool is_report_done(const struct control_site *site, uint32_t number, char *ret_text,
+                           size_t n_bytes, bool *ret_has_failed)
+{
+    const struct own_reports *reports = site->reports;
+
+    if (reports->n < number || (reports->n == number && reports->work.helper.pid > 0))
+        return false;
+    (void)snprintf(ret_text, n_bytes, "%s.report.%" PRIu32 ".txt", site->log_path, number);
+    *ret_has_failed = access(ret_text, F_OK) != 0;
+    if (*ret_has_failed)
+        (void)snprintf(ret_text, n_bytes,
+                       "report %" PRIu32 " could not be made; mtrace-record says why", number);
+    return true;
+}
+
+static bool is_done(void *context, const struct control_request *request, uint32_t number,
+                    char *ret_text, size_t n_bytes, bool *ret_has_failed)
+{
+    const struct control_site *site = context;
+    struct order order = order_of(request);
+    struct round round = {.pid = pid_of(request), .must_agree = true};
+
+    if (request->verb == CONTROL_REPORT)
+        return is_report_done(site, number, ret_text, n_bytes, ret_has_failed);
+    round.order = request->verb == CONTROL_SNAPSHOT ? NULL : &order; /* of who came meanwhile */
+    round = go_round(site, round);
+    if (round.n_waiting)
+        return false;
+    *ret_has_failed = round.n == 0;
+    if (round.n == 0)
+        (void)snprintf(ret_text, n_bytes, "the process has ended");
+    else if (request->verb == CONTROL_SNAPSHOT)
+        (void)snprintf(ret_text, n_bytes, "%s", request->name);
+    else
+        (void)snprintf(ret_text, n_bytes, "%s %" PRIu32 " process%s",
+                       request->verb == CONTROL_START ? "recording" : "no longer recording",
+                       round.n, round.n == 1 ? "" : "es");
+    return true;
+}
+
+struct control_target control_site_target(struct control_site *site)
+{
+    return (struct control_target){.context = site, .begin = begin, .is_done = is_done};
+}
+
+void control_site_step(struct control_site *site, struct own_windows *windows, uint64_t now_ns)
+{
+    struct order order = {.name = ""};
+    struct own_windows_sight sight = {.now_ns = now_ns};
+    struct round round;
+
+    if (!own_windows_are_any(windows))
+        return;
+    round = go_round(site, (struct round){.pid = site->program_pid});
+    sight.is_open = round.is_open;
+    sight.rss_bytes = round.rss_bytes;
+    sight.begun_ns = round.begun_ns;
+    if (own_windows_step(windows, &sight, &order.order, &order.reason))
+        (void)go_round(site, (struct round){.order = &order});
+}

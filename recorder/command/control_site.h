@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * control_site: the processes that a session records, and its reports, as clients of --ctl and the clock see them.
+ *
+ * Model:   an order goes to every process it is about that is recorded now; those to come inherit from who starts them
+ *          whether a window is open.
+ * Threads: one.
+ */
+#ifndef MTRACE_RECORDER_CONTROL_SITE_H
+#define MTRACE_RECORDER_CONTROL_SITE_H
+
+#include "recorder/command/control_server.h"
+#include "recorder/command/own_reports.h"
+#include "recorder/command/own_windows.h"
+#include "recorder/recording/children.h"
+#include "recorder/recording/recording.h"
+
+#include <stdint.h>
+#include <sys/types.h>
+
+struct control_site {
+    struct recording *recording; /* of the first image; NULL: finished */
+    struct children *children;
+    struct own_reports *reports;
+    const char *log_path;
+    pid_t program_pid;
+    unsigned n_snapshots;
+};
+
+/* What control_server_step needs; lives as long as the site. */
+struct control_target control_site_target(struct control_site *site);
+
+/* Begins and ends windows that are due. */
+void control_site_step(struct control_site *site, struct own_windows *windows, uint64_t now_ns);
+
+#endif
