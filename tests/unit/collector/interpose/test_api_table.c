@@ -43,7 +43,8 @@ static int begin_recording(void **state)
     (void)state;
     log_fixture_open(&g_log, N_SEGMENTS,
                      LOG_FILE_HEADER_BYTES + (uint64_t)N_SEGMENTS * LOG_SEGMENT_BYTES);
-    if (!state_init(never_begin) || !state_start(STATE_UNSTARTED))
+    if (!state_init(&(const struct state_hooks){.begin_in_child = never_begin})
+        || !state_start(STATE_UNSTARTED))
         return 1;
     g_real.malloc = malloc; /* ready */
     clock_init(true);
@@ -51,7 +52,7 @@ static int begin_recording(void **state)
     capture_init(&config);
     record_init();
     state_set_tracing(true);
-    state_record();
+    state_record(1, true);
     return 0;
 }
 
