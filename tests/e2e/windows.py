@@ -41,7 +41,7 @@ while True:
         continue
     line = b""
     while not line.endswith(b"\n"):
-        line += os.read(0, 1)
+        line += os.read(0, 1) or sys.exit()
     words = line.split()
     if words[0] == b"alloc":
         for _ in range(int(words[2])):
