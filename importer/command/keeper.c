@@ -5,6 +5,7 @@
 #include "support/cut_request.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -15,6 +16,10 @@
 
 #define LEAST_REST_NS UINT64_C(1000000000)
 #define MOST_REST_NS  UINT64_C(30000000000)
+
+enum {
+    LEAST_MAPPED_BYTES = 1 << 17
+};
 
 struct keeper {
     const struct import_options *options;
@@ -156,6 +161,8 @@ static bool wait_for_request(const struct keeper *keeper)
 
 int keeper_run(const struct import_options *options, struct progress *progress, struct error *err)
 {
+    /* What a child gets is new pages: it would copy those that lie on our heap, to empty them. */
+    (void)mallopt(M_MMAP_THRESHOLD, LEAST_MAPPED_BYTES);
     struct keeper keeper = {.options = options,
                             .progress = progress,
                             .rest_ns = LEAST_REST_NS,

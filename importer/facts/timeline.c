@@ -64,6 +64,7 @@ static void double_width(struct timeline *timeline)
 {
     size_t n = 0;
 
+    timeline->found = (struct timeline_found){0};
     for (size_t i = 0; i < timeline->n_kept; i++) {
         struct timeline_bucket bucket = timeline->kept[i];
         bool is_upper = bucket.number % 2 != 0;
@@ -96,6 +97,7 @@ static int keep(struct timeline *timeline, size_t number, struct timeline_bucket
     if (!kept)
         return error_set(err, ERROR_NOMEM, "out of memory for a timeline");
     timeline->kept = kept;
+    timeline->found = (struct timeline_found){0};
     timeline->n_buckets = number + 1;
     *ret = &kept[timeline->n_kept++];
     **ret = (struct timeline_bucket){.number = number};
@@ -143,19 +145,41 @@ void timeline_count_end(struct timeline *timeline, uint64_t bytes)
     bucket->freed_bytes += bytes;
 }
 
+/* Of the kept one of this index. */
+static uint64_t begins_ns(const struct timeline *timeline, size_t index)
+{
+    return index == 0
+               ? 0
+               : timeline->start_ns + ((uint64_t)timeline->kept[index].number << timeline->shift);
+}
+
 /* The last kept one that begins no later: its own, unless stamps went back between threads. */
-static struct timeline_bucket *find(struct timeline *timeline, uint64_t time_ns)
+static size_t find(const struct timeline *timeline, uint64_t time_ns)
 {
     size_t number = bucket_of(timeline, time_ns);
     size_t i;
 
     LOWER_BOUND(i, timeline->n_kept, timeline->kept[i].number <= number);
-    return &timeline->kept[i ? i - 1 : 0];
+    return i ? i - 1 : 0;
+}
+
+/* Those that are told one after another were mostly born so, too. */
+static struct timeline_bucket *find_again(struct timeline *timeline, uint64_t time_ns)
+{
+    struct timeline_found *found = &timeline->found;
+
+    if (time_ns < found->from_ns || time_ns >= found->to_ns) {
+        found->index = find(timeline, time_ns);
+        found->from_ns = begins_ns(timeline, found->index);
+        found->to_ns = found->index + 1 < timeline->n_kept ? begins_ns(timeline, found->index + 1)
+                                                           : UINT64_MAX;
+    }
+    return &timeline->kept[found->index];
 }
 
 void timeline_count_leak(struct timeline *timeline, uint64_t born_ns, uint64_t bytes)
 {
-    struct timeline_bucket *bucket = find(timeline, born_ns);
+    struct timeline_bucket *bucket = find_again(timeline, born_ns);
 
     bucket->leaked_blocks++;
     bucket->leaked_bytes += bytes;

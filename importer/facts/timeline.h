@@ -37,12 +37,19 @@ struct timeline_bucket {
     uint64_t leaked_blocks, leaked_bytes; /* born in the bucket, and never freed */
 };
 
+/* The kept bucket that was found last by a time, and which times lead to it. */
+struct timeline_found {
+    uint64_t from_ns, to_ns;
+    size_t index;
+};
+
 struct timeline {
     struct timeline_bucket *kept; /* those with events, in order; NULL before the first event */
     size_t n_kept, max_kept;
     uint64_t start_ns;
     unsigned shift;
-    size_t n_buckets; /* begun ones; the last may be open */
+    size_t n_buckets;            /* begun ones; the last may be open */
+    struct timeline_found found; /* by timeline_count_leak */
 };
 
 void timeline_init(struct timeline *timeline, uint64_t start_ns);
@@ -57,7 +64,7 @@ int timeline_advance(struct timeline *timeline, uint64_t now_ns, uint64_t live_b
 void timeline_count_birth(struct timeline *timeline, uint64_t bytes);
 void timeline_count_end(struct timeline *timeline, uint64_t bytes);
 
-/* Of a block that was counted as born at born_ns: it was never freed. In any order, at the end. */
+/* Of a block that was counted as born at born_ns: it was never freed. In any order, fastest in that of the births, at the end. */
 void timeline_count_leak(struct timeline *timeline, uint64_t born_ns, uint64_t bytes);
 
 /* live_* held until end_ns, the last instant of the process, and at it. */

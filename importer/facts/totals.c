@@ -233,6 +233,16 @@ void totals_expect(const struct totals *totals, uint32_t process, uint32_t node)
     }
 }
 
+void totals_expect_left(const struct totals *totals, uint32_t process, uint32_t node)
+{
+    const struct stack_totals *stack = stack_find(&totals->processes[process], node);
+
+    if (stack) {
+        __builtin_prefetch(&stack->chains_leaked, 1);
+        __builtin_prefetch(&stack->leaked_last_ns, 1);
+    }
+}
+
 static uint64_t known_slack(const struct live_block *block)
 {
     uint64_t slack = live_block_slack(block);
@@ -391,7 +401,7 @@ int totals_left(struct totals *totals, uint32_t process_id, const struct live_bl
     thread->leaked_bytes += block->size;
     class->leaked_blocks++;
     class->leaked_bytes += block->size;
-    stack_find(process, chain_node)->chains_leaked++;
+    (chain_node == block->node ? stack : stack_find(process, chain_node))->chains_leaked++;
     return 0;
 }
 

@@ -116,6 +116,9 @@ bool totals_advance(struct totals *totals, uint32_t process, uint64_t time_ns);
 /* Hint: the stack will be needed. */
 void totals_expect(const struct totals *totals, uint32_t process, uint32_t node);
 
+/* The same for totals_left. */
+void totals_expect_left(const struct totals *totals, uint32_t process, uint32_t node);
+
 int totals_born(struct totals *totals, uint32_t process, const struct live_block *block,
                 const struct pairing_link *link, struct error *err);
 int totals_ended(struct totals *totals, uint32_t process, const struct live_block *block,

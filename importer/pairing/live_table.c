@@ -14,6 +14,8 @@ enum {
     SLOT_FIRST = 2,
     MIN_SLOTS = 64,
     MAX_BLOCKS = 1 << 29, /* so that a number leaves a slot one bit */
+    AHEAD = 8,            /* places that whoever walks all is told of before it comes there */
+    AHEAD_TO_FETCH = 24,
 };
 
 static uint64_t hash_of(uint64_t address)
@@ -291,6 +293,15 @@ struct live_block *live_table_next(const struct live_table *table, uint32_t *cur
             return block;
     }
     return NULL;
+}
+
+const struct live_block *live_table_ahead(const struct live_table *table, uint32_t cursor)
+{
+    if (cursor + AHEAD_TO_FETCH >= table->n_numbers)
+        return NULL;
+    __builtin_prefetch(block_at(table, cursor + AHEAD_TO_FETCH));
+    const struct live_block *block = block_at(table, cursor + AHEAD);
+    return block->address ? block : NULL;
 }
 
 void live_table_check(struct live_table *table)

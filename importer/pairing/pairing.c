@@ -569,6 +569,9 @@ static int tell_left(struct pairing *pairing, uint32_t process, struct error *er
     int code = 0;
 
     while (code == 0 && (block = live_table_next(live, &cursor)) != NULL) {
+        const struct live_block *ahead = live_table_ahead(live, cursor);
+        if (ahead && pairing->sink.expect_left)
+            pairing->sink.expect_left(pairing->sink.context, process, ahead->node);
         uint32_t chain_node = block->chain ? pairing->chains[block->chain].first_node : block->node;
         code = pairing->sink.left(pairing->sink.context, process, block,
                                   live_table_group(live, block), ended_by, chain_node, err);
