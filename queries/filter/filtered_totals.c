@@ -185,15 +185,22 @@ static int fill_levels(struct rundb *database, const struct filter_sql *sql,
     return rc == 0 ? rundb_compute(database, RUNDB_SITE_GROWTH, err) : rc;
 }
 
+static struct row_totals_request totals_request(const struct filter_sql *sql,
+                                                const struct filtered_totals_request *request)
+{
+    return (struct row_totals_request){
+        .filter = sql,
+        .as_of = request->is_of_leaks ? find_value(request->filter, "alive_at") : NULL,
+        .from = find_value(request->filter, "from"),
+        .to = find_value(request->filter, "to"),
+        .is_of_leaks = request->is_of_leaks,
+        .has_own_peaks = request->has_own_peaks};
+}
+
 static int fill_totals(struct rundb *database, const struct filter_sql *sql,
                        const struct filtered_totals_request *request, struct error *err)
 {
-    struct row_totals_request totals = {
-        .filter = sql,
-        .as_of = request->is_as_of ? find_value(request->filter, "alive_at") : NULL,
-        .from = find_value(request->filter, "from"),
-        .to = find_value(request->filter, "to"),
-        .has_own_peaks = request->has_own_peaks};
+    const struct row_totals_request totals = totals_request(sql, request);
     int rc = rundb_run(database, tables_sql, err);
 
     if (rc == 0)
@@ -207,6 +214,14 @@ static int fill_totals(struct rundb *database, const struct filter_sql *sql,
                : rc;
 }
 
+/* What is shown is what is read. */
+static unsigned without(const struct filter_sql *sql, const struct filtered_totals_request *request)
+{
+    const struct row_totals_request totals = totals_request(sql, request);
+
+    return request->is_over_time ? LEVEL_ROWS_WITHOUT : row_totals_without(&totals);
+}
+
 static int install_rows(struct rundb *database, const struct filtered_totals_request *request,
                         struct error *err)
 {
@@ -218,13 +233,14 @@ static int install_rows(struct rundb *database, const struct filtered_totals_req
         leave_out(&filter, "from");
         leave_out(&filter, "to");
     }
-    if (request->is_as_of)
+    if (request->is_of_leaks)
         leave_out(&filter, "alive_at");
     rc = filter_sql_init(&sql, database, &filter, request->process_id, 0, err);
     if (rc == 0 && request->show_sql) {
         rc = rundb_run(database, tables_sql, err);
         if (rc == 0)
-            rc = show(database, &sql, row_scan_sql(&sql), request->show_sql, err);
+            rc = show(database, &sql, row_scan_sql(&sql, without(&sql, request)), request->show_sql,
+                      err);
     } else if (rc == 0) {
         rc = request->is_over_time ? fill_levels(database, &sql, request, err)
                                    : fill_totals(database, &sql, request, err);

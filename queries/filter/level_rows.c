@@ -202,6 +202,7 @@ int level_rows_fill(struct rundb *database, const struct level_rows_request *req
     int rc = row_scan_init(&scan, database, err);
 
     if (rc == 0) {
+        scan.without = LEVEL_ROWS_WITHOUT;
         levels.n_processes = scan.n_processes;
         levels.n_backtraces = scan.n_backtraces;
         levels.spans = calloc(scan.n_processes, sizeof(*levels.spans));

@@ -12,11 +12,18 @@
 #ifndef MTRACE_QUERIES_LEVEL_ROWS_H
 #define MTRACE_QUERIES_LEVEL_ROWS_H
 
+#include "queries/filter/row_scan.h"
+
 #include <stdint.h>
 
 struct error;
 struct filter_sql;
 struct rundb;
+
+/* What of the rows is not read. */
+enum {
+    LEVEL_ROWS_WITHOUT = ROW_SCAN_SLACK | ROW_SCAN_INTERVENING | ROW_SCAN_FREE
+};
 
 struct level_rows_request {
     const struct filter_sql *filter; /* without the range, which is of births there */

@@ -14,13 +14,6 @@ enum {
     ROOT_GROUP = 1
 };
 
-static const char scanned_columns[] =
-    "a.thread_id, a.backtrace_id, a.size_bytes, a.alloc_ns, a.lifetime_ns, a.ended_by,"
-    " a.slack_bytes, a.intervening_allocations, a.free_backtrace_id";
-
-static const char whole_columns[] =
-    ", a.allocation_id, a.thread_id, a.other_free_thread_id, q.group_id, q.free_group_id";
-
 enum scanned_column {
     THREAD_ID,
     BACKTRACE_ID,
@@ -40,10 +33,38 @@ enum scanned_column {
     N_WHOLE
 };
 
+static const struct {
+    const char *name;
+    unsigned part;     /* where it is left out, it is `otherwise` */
+    int64_t otherwise; /* of the parts, and of the thread where none is asked for */
+} columns[N_WHOLE] = {
+    [THREAD_ID] = {"a.thread_id", 0, 0},
+    [BACKTRACE_ID] = {"a.backtrace_id", 0, 0},
+    [SIZE_BYTES] = {"a.size_bytes", 0, 0},
+    [ALLOC_NS] = {"a.alloc_ns", 0, 0},
+    [LIFETIME_NS] = {"a.lifetime_ns", ROW_SCAN_LIFETIME, ROW_SCAN_UNKNOWN},
+    [ENDED_BY] = {"a.ended_by", 0, 0},
+    [SLACK_BYTES] = {"a.slack_bytes", ROW_SCAN_SLACK, 0},
+    [INTERVENING] = {"a.intervening_allocations", ROW_SCAN_INTERVENING, ROW_SCAN_UNKNOWN},
+    [FREE_BACKTRACE_ID] = {"a.free_backtrace_id", ROW_SCAN_FREE, ROW_SCAN_UNKNOWN},
+    [ALLOCATION_ID] = {"a.allocation_id", 0, 0},
+    [OWN_THREAD_ID] = {"a.thread_id", 0, 0},
+    [OTHER_THREAD_ID] = {"a.other_free_thread_id", 0, 0},
+    [GROUP_ID] = {"q.group_id", 0, 0},
+    [FREE_GROUP_ID] = {"q.free_group_id", 0, 0},
+};
+
+enum {
+    COLUMNS_BYTES = 512,
+    LEFT_OUT = -1
+};
+
 #define TAKE_ROW "mtrace_take_row"
 
 struct run {
     const struct row_scan *scan;
+    int place[N_WHOLE]; /* of a column among the values of a row, or LEFT_OUT */
+    int n_values;
     row_scan_take *take;
     void *context;
     struct scanned_row waiting[N_WAITING];
@@ -98,9 +119,23 @@ void row_scan_done(struct row_scan *scan)
 
 /* ---- rows ---- */
 
-static int64_t known_number(struct sqlite3_value *value)
+static int64_t number(const struct run *run, struct sqlite3_value **values,
+                      enum scanned_column column)
 {
-    return sqlite3_value_type(value) == SQLITE_NULL ? ROW_SCAN_UNKNOWN : sqlite3_value_int64(value);
+    int place = run->place[column];
+
+    return place == LEFT_OUT ? columns[column].otherwise : sqlite3_value_int64(values[place]);
+}
+
+static int64_t known_number(const struct run *run, struct sqlite3_value **values,
+                            enum scanned_column column)
+{
+    int place = run->place[column];
+
+    if (place == LEFT_OUT)
+        return columns[column].otherwise;
+    return sqlite3_value_type(values[place]) == SQLITE_NULL ? ROW_SCAN_UNKNOWN
+                                                            : sqlite3_value_int64(values[place]);
 }
 
 static bool hand_on(struct run *run)
@@ -111,54 +146,54 @@ static bool hand_on(struct run *run)
     return run->take(run->context, run->waiting, n);
 }
 
-static uint32_t known_group(struct sqlite3_value *value)
+static uint32_t known_group(const struct run *run, struct sqlite3_value **values,
+                            enum scanned_column column)
 {
-    return sqlite3_value_type(value) == SQLITE_NULL ? ROOT_GROUP
-                                                    : (uint32_t)sqlite3_value_int64(value);
+    int64_t group = known_number(run, values, column);
+
+    return group == ROW_SCAN_UNKNOWN ? ROOT_GROUP : (uint32_t)group;
 }
 
-static uint32_t known_thread(const struct row_scan *scan, struct sqlite3_value *value)
+static uint32_t known_thread(const struct row_scan *scan, int64_t thread)
 {
-    int64_t thread = sqlite3_value_int64(value);
-
     return thread > 0 && (uint64_t)thread < scan->n_threads ? (uint32_t)thread : 0;
 }
 
-static void complete(const struct row_scan *scan, struct sqlite3_value **values,
-                     struct scanned_row *row)
+static void complete(const struct run *run, struct sqlite3_value **values, struct scanned_row *row)
 {
-    bool is_other = sqlite3_value_type(values[OTHER_THREAD_ID]) != SQLITE_NULL;
+    int64_t other = known_number(run, values, OTHER_THREAD_ID);
 
-    row->allocation_id = sqlite3_value_int64(values[ALLOCATION_ID]);
-    row->thread = known_thread(scan, values[OWN_THREAD_ID]);
-    row->group = known_group(values[GROUP_ID]);
+    row->allocation_id = number(run, values, ALLOCATION_ID);
+    row->thread = known_thread(run->scan, number(run, values, OWN_THREAD_ID));
+    row->group = known_group(run, values, GROUP_ID);
     if (!row_scan_is_ended_by_call(row))
         return;
-    row->free_thread = is_other ? known_thread(scan, values[OTHER_THREAD_ID]) : row->thread;
-    row->free_group = known_group(values[FREE_GROUP_ID]);
+    row->free_thread = other == ROW_SCAN_UNKNOWN ? row->thread : known_thread(run->scan, other);
+    row->free_group = known_group(run, values, FREE_GROUP_ID);
 }
 
 static void on_row(struct sqlite3_context *context, int n_values, struct sqlite3_value **values)
 {
     struct run *run = sqlite3_user_data(context);
-    size_t thread = (size_t)sqlite3_value_int64(values[THREAD_ID]);
-    size_t backtrace = (size_t)sqlite3_value_int64(values[BACKTRACE_ID]);
+    size_t thread = (size_t)number(run, values, THREAD_ID);
+    size_t backtrace = (size_t)number(run, values, BACKTRACE_ID);
 
+    (void)n_values;
     if (backtrace >= run->scan->n_backtraces)
         return; /* a damaged file; such a stack has no names either */
     run->waiting[run->n_waiting++] = (struct scanned_row){
         .process = run->scan->process_of[thread < run->scan->n_threads ? thread : 0],
         .backtrace = (uint32_t)backtrace,
-        .size_bytes = sqlite3_value_int64(values[SIZE_BYTES]),
-        .slack_bytes = sqlite3_value_int64(values[SLACK_BYTES]),
-        .alloc_ns = sqlite3_value_int64(values[ALLOC_NS]),
-        .lifetime_ns = known_number(values[LIFETIME_NS]),
-        .ended_by = sqlite3_value_int64(values[ENDED_BY]),
-        .intervening = known_number(values[INTERVENING]),
-        .free_backtrace = known_number(values[FREE_BACKTRACE_ID]),
+        .size_bytes = number(run, values, SIZE_BYTES),
+        .slack_bytes = number(run, values, SLACK_BYTES),
+        .alloc_ns = number(run, values, ALLOC_NS),
+        .lifetime_ns = known_number(run, values, LIFETIME_NS),
+        .ended_by = number(run, values, ENDED_BY),
+        .intervening = known_number(run, values, INTERVENING),
+        .free_backtrace = known_number(run, values, FREE_BACKTRACE_ID),
     };
-    if (n_values == N_WHOLE)
-        complete(run->scan, values, &run->waiting[run->n_waiting - 1]);
+    if (run->place[ALLOCATION_ID] != LEFT_OUT)
+        complete(run, values, &run->waiting[run->n_waiting - 1]);
     if (run->n_waiting == N_WAITING && !hand_on(run))
         sqlite3_result_error_nomem(context);
 }
@@ -169,37 +204,57 @@ static void on_end(struct sqlite3_context *context)
         sqlite3_result_error_nomem(context);
 }
 
-static int set_function(const struct rundb *database, struct run *run, int n_columns,
+static int set_function(const struct rundb *database, struct run *run, int n_values,
                         struct error *err)
 {
-    int code = sqlite3_create_function(database->handle, TAKE_ROW, n_columns,
+    int code = sqlite3_create_function(database->handle, TAKE_ROW, n_values,
                                        SQLITE_UTF8 | SQLITE_DIRECTONLY, run, NULL,
                                        run ? on_row : NULL, run ? on_end : NULL);
 
     return code == SQLITE_OK ? 0 : rundb_error(database, "preparing to read", err);
 }
 
-static int run_statement(const struct row_scan *scan, const struct filter_sql *filter,
-                         bool is_whole, struct error *err)
+/* Only threads tell the process of a row: where there is one, nobody asks. */
+static void choose(struct run *run, bool has_thread, bool is_whole)
 {
-    /* Only threads tell the process of a row; where there is one, 0 does. */
-    bool is_asked = !filter->is_of_one_process || filter->is_restricted;
-    char columns[sizeof(TAKE_ROW) + sizeof(scanned_columns) + sizeof(whole_columns) + 3];
+    for (int i = 0; i < N_WHOLE; i++) {
+        bool is_left_out = (columns[i].part & run->scan->without) || (i == THREAD_ID && !has_thread)
+                           || (i >= N_SCANNED && !is_whole);
+
+        run->place[i] = is_left_out ? LEFT_OUT : run->n_values++;
+    }
+}
+
+static void format_columns(const struct run *run, char *ret_text)
+{
+    size_t used = 0;
+
+    for (int i = 0; i < N_WHOLE; i++) {
+        if (run->place[i] != LEFT_OUT)
+            used += (size_t)snprintf(ret_text + used, COLUMNS_BYTES - used, "%s%s",
+                                     used ? ", " : "", columns[i].name);
+    }
+}
+
+static int run_statement(const struct run *run, const struct filter_sql *filter, bool is_whole,
+                         struct error *err)
+{
+    const struct rundb *database = run->scan->database;
+    char names[COLUMNS_BYTES];
+    char call[COLUMNS_BYTES + sizeof(TAKE_ROW) + 2];
     struct sqlite3_stmt *stmt = NULL;
     char *sql;
     int rc;
 
-    (void)snprintf(columns, sizeof(columns), TAKE_ROW "(%s%s%s)", is_asked ? "" : "0",
-                   is_asked ? scanned_columns : strchr(scanned_columns, ','),
-                   is_whole ? whole_columns : "");
-    sql = filter_sql_rows(filter, columns, is_whole ? FILTER_NEEDS_CHARGE : 0u, "");
-    rc = sql ? rundb_prepare(scan->database, sql, &stmt, err)
-             : error_set(err, ERROR_NOMEM, "no memory");
+    format_columns(run, names);
+    (void)snprintf(call, sizeof(call), TAKE_ROW "(%s)", names);
+    sql = filter_sql_rows(filter, call, is_whole ? FILTER_NEEDS_CHARGE : 0u, "");
+    rc = sql ? rundb_prepare(database, sql, &stmt, err) : error_set(err, ERROR_NOMEM, "no memory");
     sqlite3_free(sql);
     if (rc != 0)
         return rc;
     filter_sql_bind(filter, stmt);
-    rc = rundb_step(scan->database, stmt, err);
+    rc = rundb_step(database, stmt, err);
     sqlite3_finalize(stmt);
     return rc < 0 || rc > 1 ? rc : 0;
 }
@@ -207,13 +262,14 @@ static int run_statement(const struct row_scan *scan, const struct filter_sql *f
 static int scan_rows(const struct row_scan *scan, const struct filter_sql *filter, bool is_whole,
                      struct run *run, struct error *err)
 {
-    int n_columns = is_whole ? N_WHOLE : N_SCANNED;
-    int rc = set_function(scan->database, run, n_columns, err);
+    int rc;
 
+    choose(run, !filter->is_of_one_process || filter->is_restricted, is_whole);
+    rc = set_function(scan->database, run, run->n_values, err);
     if (rc != 0)
         return rc;
-    rc = run_statement(scan, filter, is_whole, err);
-    (void)set_function(scan->database, NULL, n_columns, NULL);
+    rc = run_statement(run, filter, is_whole, err);
+    (void)set_function(scan->database, NULL, run->n_values, NULL);
     return rc;
 }
 
@@ -231,16 +287,22 @@ int row_scan_run_whole(const struct row_scan *scan, const struct filter_sql *fil
                      &(struct run){.scan = scan, .take = take, .context = context}, err);
 }
 
-char *row_scan_sql(const struct filter_sql *filter)
+char *row_scan_sql(const struct filter_sql *filter, unsigned without)
 {
-    return filter_sql_rows(filter, scanned_columns, 0, "");
+    const struct row_scan scan = {.without = without};
+    struct run run = {.scan = &scan};
+    char names[COLUMNS_BYTES];
+
+    choose(&run, true, false);
+    format_columns(&run, names);
+    return filter_sql_rows(filter, names, 0, "");
 }
 
-int row_scan_show(const struct rundb *database, const struct filter_sql *filter, const char *what,
-                  FILE *out, struct error *err)
+int row_scan_show(const struct rundb *database, const struct filter_sql *filter, unsigned without,
+                  const char *what, FILE *out, struct error *err)
 {
     struct sqlite3_stmt *stmt = NULL;
-    char *sql = row_scan_sql(filter);
+    char *sql = row_scan_sql(filter, without);
     int rc = sql ? rundb_prepare(database, sql, &stmt, err)
                  : error_set(err, ERROR_NOMEM, "no memory for a statement");
 

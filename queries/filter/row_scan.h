@@ -46,8 +46,17 @@ enum row_scan_ended_by { /* allocation_rows.ended_by */
     ROW_SCAN_EXEC = 4
 };
 
+/* What a consumer need not look at: each column of a row costs as much as the row itself. */
+enum row_scan_part {
+    ROW_SCAN_SLACK = 1,       /* slack_bytes: 0 */
+    ROW_SCAN_LIFETIME = 2,    /* lifetime_ns: UNKNOWN */
+    ROW_SCAN_INTERVENING = 4, /* intervening: UNKNOWN */
+    ROW_SCAN_FREE = 8         /* free_backtrace: UNKNOWN */
+};
+
 struct row_scan {
     const struct rundb *database;
+    unsigned without;     /* enum row_scan_part; to be set before a run */
     uint32_t *process_of; /* by thread_id; 0 stands for rows without a thread */
     size_t n_threads;
     size_t n_processes, n_backtraces; /* highest id + 1 */
@@ -81,10 +90,10 @@ static inline bool row_scan_is_ended_by_call(const struct scanned_row *row)
 }
 
 /* The statement, for who wants to show it: sqlite3_free it, NULL: no memory. */
-char *row_scan_sql(const struct filter_sql *filter);
+char *row_scan_sql(const struct filter_sql *filter, unsigned without);
 
 /* Shows it: "-- What WHAT below is made of:" and the statement with its values. */
-int row_scan_show(const struct rundb *database, const struct filter_sql *filter, const char *what,
-                  FILE *out, struct error *err);
+int row_scan_show(const struct rundb *database, const struct filter_sql *filter, unsigned without,
+                  const char *what, FILE *out, struct error *err);
 
 #endif

@@ -10,6 +10,7 @@
 #include "support/saturating.h"
 
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 enum {
@@ -247,17 +248,22 @@ static int put_birth(const struct totals *totals, struct sqlite3_stmt *insert, s
 
 static int put_births(const struct totals *totals, struct error *err)
 {
+    const bool is_of_leaks = totals->request->is_of_leaks;
     struct sqlite3_stmt *insert;
-    int rc = rundb_prepare(
-        totals->database,
-        "INSERT INTO temp.backtrace_totals(process_id, backtrace_id, allocated_blocks,"
-        " allocated_bytes, freed_blocks, freed_bytes, leaked_blocks, leaked_bytes,"
-        " temporary_blocks, temporary_bytes, peak_blocks, peak_bytes, first_ns, last_ns,"
-        " min_size_bytes, max_size_bytes, slack_bytes, lifetime_sum_ns, culled_blocks,"
-        " culled_bytes, leaked_first_ns, leaked_last_ns, own_peak_bytes, own_peak_ns)"
-        " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18,"
-        " 0, 0, ?20, ?21, ?22, ?23)",
-        &insert, err);
+    char sql[768];
+    int rc;
+
+    (void)snprintf(sql, sizeof(sql),
+                   "INSERT INTO temp.backtrace_totals(process_id, backtrace_id, allocated_blocks,"
+                   " allocated_bytes, freed_blocks, freed_bytes, leaked_blocks, leaked_bytes,"
+                   " temporary_blocks, temporary_bytes, peak_blocks, peak_bytes, first_ns, last_ns,"
+                   " min_size_bytes, max_size_bytes, slack_bytes, lifetime_sum_ns, culled_blocks,"
+                   " culled_bytes, leaked_first_ns, leaked_last_ns, own_peak_bytes, own_peak_ns)"
+                   " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, %s, ?13, ?14, ?15, ?16, %s,"
+                   " 0, 0, ?20, ?21, ?22, ?23)",
+                   is_of_leaks ? "NULL, NULL, NULL, NULL" : "?9, ?10, ?11, ?12",
+                   is_of_leaks ? "NULL, NULL" : "?17, ?18");
+    rc = rundb_prepare(totals->database, sql, &insert, err);
 
     for (size_t i = 0; rc == 0 && i < totals->sums.n_births; i++) {
         rc = put_birth(totals, insert, i, err);
@@ -325,6 +331,13 @@ static int put_all(struct totals *totals, struct error *err)
                : rc;
 }
 
+unsigned row_totals_without(const struct row_totals_request *request)
+{
+    if (!request->is_of_leaks)
+        return 0;
+    return ROW_SCAN_SLACK | ROW_SCAN_INTERVENING | (request->as_of ? 0u : ROW_SCAN_LIFETIME);
+}
+
 int row_totals_fill(struct rundb *database, const struct row_totals_request *request,
                     struct error *err)
 {
@@ -332,6 +345,7 @@ int row_totals_fill(struct rundb *database, const struct row_totals_request *req
     struct row_scan scan;
     int rc = row_scan_init(&scan, database, err);
 
+    scan.without = row_totals_without(request);
     if (rc == 0) {
         totals.n_processes = scan.n_processes;
         totals.lives = calloc(scan.n_processes, sizeof(*totals.lives));

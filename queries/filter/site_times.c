@@ -159,6 +159,7 @@ int site_times_load(struct site_times *times, const struct rundb *database,
 
     memset(times, 0, sizeof(*times));
     if (rc == 0) {
+        rows.without = time_rows_without(request->which);
         scan.n_backtraces = rows.n_backtraces;
         scan.site_of = calloc(rows.n_backtraces, sizeof(*scan.site_of));
         rc = scan.site_of && room

@@ -35,6 +35,12 @@ struct times {
     struct death_queue deaths;
 };
 
+unsigned time_rows_without(enum time_rows_which which)
+{
+    return ROW_SCAN_SLACK | ROW_SCAN_FREE
+           | (which == TIME_ROWS_TEMPORARY ? 0u : ROW_SCAN_INTERVENING);
+}
+
 bool time_rows_counts(enum time_rows_which which, const struct scanned_row *row)
 {
     const int64_t most = 1; /* others that a temporary block's thread made meanwhile */
@@ -313,6 +319,7 @@ int time_rows_fill(struct rundb *database, const struct time_rows_request *reque
     }
     if (rc == 0)
         rc = read_buckets(&times, database, err);
+    scan.without = time_rows_without(request->which);
     if (rc == 0) {
         begin(&times);
         rc = row_scan_run(&scan, request->filter, take, &times, err);

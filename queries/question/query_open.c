@@ -21,7 +21,7 @@ int query_install_filters(struct query *query, struct error *err)
         .filter = &options->filter,
         .process_id = options->process_id,
         .is_over_time = options->command->is_over_time,
-        .is_as_of = options->command->is_as_of,
+        .is_of_leaks = options->command->is_of_leaks,
         .is_blamed_anew = options->blame_past != NULL,
         .has_own_peaks = options->command->has_own_peaks,
         .show_sql = options->is_sql_shown ? query->out : NULL};
@@ -39,7 +39,7 @@ static int remake(struct query *query, struct error *err)
         return 0;
     rc = filter_sql_init(&sql, &query->database, &options->filter, options->process_id, 0, err);
     if (rc == 0 && options->is_sql_shown)
-        rc = row_scan_show(&query->database, &sql, "the table", query->out, err);
+        rc = row_scan_show(&query->database, &sql, 0, "the table", query->out, err);
     else if (rc == 0)
         rc = options->command->remake(&query->database, &sql, err);
     filter_sql_done(&sql);
