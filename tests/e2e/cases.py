@@ -102,6 +102,9 @@ SQL |= {
     "stale_exits": "SELECT value FROM meta WHERE key = 'groups.stale_exits'",
     "bad_handles": "SELECT value FROM meta WHERE key = 'groups.bad_handles'",
     "unknown_phase_ends": "SELECT value FROM meta WHERE key = 'phases.unknown_ends'",
+    "refused_groups": "SELECT coalesce((SELECT value FROM meta WHERE key = 'groups.refused'), 0)",
+    "phases": "SELECT count(*) FROM phases",
+    "deepest_phase": "SELECT max(depth) FROM phases",
     "untracked_frees": "SELECT value FROM meta WHERE key = 'frees.untracked'",
     "wrong_answers": "SELECT 0",
     "walks": "SELECT count(*) FROM object_walks WHERE process_id = 1",
@@ -190,9 +193,10 @@ CASES = {name: plain(name) for name in (
 
 # The check list of groups, by its lines. A child's log is compared where it is followed.
 GROUP_CASES = {"t1_ids": "ids", "t2_nested": "nested", "t3_stale": "stale", "t4_tags": "tags", "t5_t6_ends": "ends", "t8_untracked": "untracked",
-               "t9_switching": "switching", "t11_handed_over": "handed_over", "t12_late": "late", "phases": "phases", "switches": "many",
-               "deep_scopes_of_a_crowd": "crowd", "calls_of_bytehound": "bytehound"}
-CASES |= {name: Case(["groups", part], end=("exit", 0), least_events=2, expect={"child_group_bytes": None}) for name, part in GROUP_CASES.items()}
+               "t9_switching": "switching", "t11_handed_over": "handed_over", "t12_late": "late", "phases": "phases", "deep_phases": "deep_phases", "switches": "many",
+               "deep_scopes_of_a_crowd": "crowd", "calls_of_bytehound": "bytehound", "a_million_groups": "a_million"}
+CASES |= {name: Case(["groups", part], end=("exit", 0), least_events=2, is_long=part == "a_million", expect={"child_group_bytes": None})
+          for name, part in GROUP_CASES.items()}
 CASES |= {"t11_in_child": Case(["groups", "handed_over"], options=["--follow-children"], end=("exit", 0))}
 CASES |= {f"v9_pool_{part}": Case(["pools", part], end=("exit", 0), least_events=2, expect={"child_pool_bytes": None})
           for part in ("arena", "nested", "ends", "resize", "misuse", "threads", "late", "heaptrack")}

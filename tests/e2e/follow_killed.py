@@ -226,11 +226,4 @@ def follower(tools, work):
 MODES = {"writer": writer, "held_up": held_up, "program": program, "recorder": recorder, "family": family, "executed": executed, "follower": follower}
 
 
-def main():
-    if len(sys.argv) != 2 or sys.argv[1] not in MODES:
-        sys.exit(__doc__)
-    with harness.scratch() as place:
-        MODES[sys.argv[1]](harness.Tools.from_environment(), Path(place))
-
-
-harness.main(main)
+harness.main_of_parts(MODES, __doc__)

@@ -61,8 +61,23 @@ def check_moment(tools, place, database, when, first_number):
     print(f"{when}: {n_threads} threads, {int(live['groups'])} live bytes")
 
 
+FIGURES_OF_BOOKS = {"tag_allocated": "allocated_bytes", "tag_freed": "freed_bytes", "tag_leaked": "leaked_bytes"}
+
+
+def check_books(place, books):
+    """What the server counted of tenants, kinds and requests is what it was told of its tags at the end, and of its cache."""
+    tags = {f"{row['key']}={row['value']}": row for row in rows((place / "end.tags").read_text())}
+    cache = next(row for row in rows((place / "end.groups").read_text()) if row["name"] == "cache")
+    told = {f"{kind}.{tag}": row[figure] for tag, row in tags.items() for kind, figure in FIGURES_OF_BOOKS.items()}
+    told["group_leaked.cache"] = cache["leaked_bytes"]
+    wanted = {name: value for name, value in books.items() if name in told}
+    expect("the server's books", {name: told[name] for name in wanted}, wanted)
+    expect("accounts", len(wanted), 5 * 3 + 2 * 3 + 5 * 2 + 1)
+
+
 def server(tools, place):
-    run([tools.record, "-q", "-o", place / "run.dat", "--", tools.workloads / "charging_server", place], place)
+    outcome = run([tools.record, "-q", "-o", place / "run.dat", "--", tools.workloads / "charging_server", place], place)
+    check_books(place, harness.workload_said(outcome.stdout)[0])
     run([tools.importer, place / "run.dat", place / "run.db"], place)
     check_moment(tools, place, place / "run.db", "midst", 1)
     check_moment(tools, place, place / "run.db", "end", 7)
@@ -406,11 +421,4 @@ def deaf(tools, place):
 PARTS = {"server": server, "more": more, "sealed": sealed, "bad": bad, "turns": turns, "endless": endless, "every": every, "family": family, "ended": ended, "deaf": deaf}
 
 
-def main():
-    if len(sys.argv) != 2 or sys.argv[1] not in PARTS:
-        sys.exit(__doc__)
-    with harness.scratch() as place:
-        PARTS[sys.argv[1]](harness.Tools.from_environment(), Path(place))
-
-
-harness.main(main)
+harness.main_of_parts(PARTS, __doc__)

@@ -19,18 +19,6 @@ import harness  # noqa: E402
 from harness import Failure, Skip  # noqa: E402
 
 
-def said(stdout):
-    """The expectations and planted leaks a workload printed."""
-    expected, leaks = {}, []
-    for line in stdout.decode().splitlines():
-        words = line.split()
-        if words[:1] == ["expect"]:
-            expected[words[1]] = int(words[2])
-        elif words[:1] == ["leak"]:
-            leaks.append((int(words[1]), int(words[2]), words[3], words[4], int(words[5])))
-    return expected, leaks
-
-
 def check_values(database, case, expected):
     """Compares each expectation that has SQL; returns how many were compared."""
     complaints, n_compared = [], 0
@@ -116,7 +104,7 @@ def run_case(tools, mode, name, place):
     if leftovers and mode == "record":
         raise Failure(f"the pool is left behind: {leftovers}")
     database = harness.import_log(tools, log, place / "run.db")
-    expected, leaks = said(recorded.stdout)
+    expected, leaks = harness.workload_said(recorded.stdout.decode())
     check_health(database, case)
     n_compared = check_values(database, case, expected)
     if leaks:

@@ -233,10 +233,5 @@ def family(tools, place):
         raise Failure(f"processes ended as {ends}, of {whole_ends}")
 
 
-def main():
-    with harness.scratch() as place:
-        {"killed": killed, "family": family}[sys.argv[1]](harness.Tools.from_environment(), Path(place))
-
-
 if __name__ == "__main__":
-    harness.main(main)
+    harness.main_of_parts({"killed": killed, "family": family}, __doc__)

@@ -133,6 +133,18 @@ def import_log(tools, log, target, *options):
     return Database(target)
 
 
+def workload_said(stdout):
+    """The expectations and planted leaks a workload printed."""
+    expected, leaks = {}, []
+    for line in stdout.splitlines():
+        words = line.split()
+        if words[:1] == ["expect"]:
+            expected[words[1]] = int(words[2])
+        elif words[:1] == ["leak"]:
+            leaks.append((int(words[1]), int(words[2]), words[3], words[4], int(words[5])))
+    return expected, leaks
+
+
 def record_argv(tools, mode, log, argv, options=()):
     """The command and environment that record argv: `record` by mtrace-record, `preload` by the library alone."""
     if mode == "record":
@@ -200,3 +212,14 @@ def main(test):
         print(f"FAILED: {how}")
         sys.exit(1)
     print("passed")
+
+
+def main_of_parts(parts, usage):
+    """The part that the only argument names, with the tools and a scratch directory."""
+    def test():
+        with scratch() as place:
+            parts[sys.argv[1]](Tools.from_environment(), Path(place))
+
+    if len(sys.argv) != 2 or sys.argv[1] not in parts:
+        sys.exit(usage)
+    main(test)

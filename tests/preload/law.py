@@ -180,11 +180,5 @@ def check_notes(tools, place):
     print("notes that are not mapped are passed over")
 
 
-def main():
-    tools = harness.Tools.from_environment()
-    with harness.scratch() as scratch:
-        {"stack": check_stack, "handlers": check_handlers, "bindings": check_bindings, "bounds": check_bounds, "notes": check_notes,
-         "threads": check_threads}[sys.argv[1]](tools, Path(scratch))
-
-
-harness.main(main)
+harness.main_of_parts({"stack": check_stack, "handlers": check_handlers, "bindings": check_bindings, "bounds": check_bounds, "notes": check_notes,
+                       "threads": check_threads}, __doc__)

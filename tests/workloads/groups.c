@@ -16,6 +16,9 @@
 enum {
     N_IDS = 1000,
     N_SWITCHES = 200000,
+    A_MILLION = 1000000,
+    PHASES_KEPT = 1024, /* that are open at once, as mtrace.h says */
+    PHASES_TOO_MANY = 76,
 };
 
 /* One block, charged to whoever is entered; kept. */
@@ -411,6 +414,58 @@ static void many(void)
     expect("tag_bytes.number=63", N_SWITCHES / 64 * OWN_BYTES(0));
 }
 
+/* More groups than any table of 2^16 has, each entered and left; what is charged to the last ones is found by their tags. */
+static void a_million(void)
+{
+    struct mtrace_tag tag = {"number", NULL};
+    char text[16];
+
+    for (unsigned i = 1; i <= A_MILLION; i++) {
+        struct mtrace_scope scope;
+        snprintf(text, sizeof(text), "%u", i);
+        tag.value = text;
+        scope = mtrace_enter(mtrace_group_register("of_a_million", &tag, 1));
+        if (i % 1000 == 0)
+            block(i / 100000);
+        mtrace_exit(scope);
+    }
+    block(20);
+    expect("groups_named.of_a_million", A_MILLION);
+    expect("tag_bytes.number=1000", OWN_BYTES(0));
+    expect("tag_bytes.number=500000", OWN_BYTES(5));
+    expect("tag_bytes.number=1000000", OWN_BYTES(10));
+    expect("refused_groups", 0);
+    expect_own();
+}
+
+/* One in another, deeper than is kept: the outermost are, the others are counted, and so are their ends. */
+static void deep_phases(void)
+{
+    static struct mtrace_scope all[PHASES_KEPT + PHASES_TOO_MANY];
+    char name[16];
+
+    for (unsigned i = 0; i < PHASES_KEPT + PHASES_TOO_MANY; i++) {
+        snprintf(name, sizeof(name), "at_%u", i);
+        all[i] = mtrace_phase_begin(name);
+        block(i % 2);
+    }
+    for (unsigned i = PHASES_KEPT + PHASES_TOO_MANY; i-- > 0;)
+        mtrace_phase_end(all[i]);
+    block(2);
+    all[0] = mtrace_phase_begin("again");
+    block(3);
+    mtrace_phase_end(all[0]);
+    expect("phases", PHASES_KEPT + 1);
+    expect("open_phases", 0);
+    expect("deepest_phase", PHASES_KEPT);
+    expect("unknown_phase_ends",
+           2 * PHASES_TOO_MANY); /* begins that are not kept, and their ends */
+    expect("phase_bytes.at_0", (PHASES_KEPT + PHASES_TOO_MANY) / 2 * (OWN_BYTES(0) + OWN_BYTES(1)));
+    expect("phase_bytes.at_1023",
+           PHASES_TOO_MANY / 2 * (OWN_BYTES(0) + OWN_BYTES(1)) + OWN_BYTES(1));
+    expect("phase_bytes.again", OWN_BYTES(3));
+}
+
 enum {
     N_CROWD = 1000,
     N_AT_ONCE = 100,
@@ -491,6 +546,8 @@ int main(int argc, char **argv)
         {"late", late},
         {"phases", phases},
         {"many", many},
+        {"a_million", a_million},
+        {"deep_phases", deep_phases},
         {"crowd", crowd},
         {"bytehound", bytehound},
     };
