@@ -10,6 +10,13 @@ foreach(program mtrace-record mtrace-import mtrace-query mtrace-serve)
   install(FILES completions/${program} DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
 endforeach()
 
+if(TARGET mtrace-gather)
+  install(TARGETS mtrace-gather RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  install(TARGETS mtrace-send RUNTIME DESTINATION ${MTRACE_PRIVATE_LIBDIR})
+  install(FILES docs/man/mtrace-gather.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+  install(FILES completions/mtrace-gather DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+endif()
+
 foreach(library mtrace mtrace_new mtrace_oracle)
   if(TARGET ${library})
     install(TARGETS ${library} LIBRARY DESTINATION ${MTRACE_PRIVATE_LIBDIR} NAMELINK_SKIP)

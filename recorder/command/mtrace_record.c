@@ -3,6 +3,7 @@
 #include "recorder/command/control_client.h"
 #include "recorder/command/offline.h"
 #include "recorder/command/options.h"
+#include "recorder/command/program.h"
 #include "recorder/command/session.h"
 
 #include <fcntl.h>
@@ -49,10 +50,13 @@ int main(int argc, char **argv)
         code = control_client_run(&options.control, &err);
     else if (options.input)
         code = offline_pack(&options, &err);
+    else if (options.sent)
+        code = sender_process_become(program_find_sibling(PROGRAM_SENDER), &options.sending,
+                                     options.sent, &err);
     else
         code = session_run(&options, &status, &err);
     if (code == 0)
         return status;
     (void)fprintf(stderr, "mtrace-record: %s\n", err.text);
-    return status_of_failure(code, !options.input && !options.control.pid);
+    return status_of_failure(code, !options.input && !options.sent && !options.control.pid);
 }

@@ -49,6 +49,14 @@ enum key {
     KEY_LOGFILE,
     KEY_PATCH,
     KEY_NO_PATCH,
+    KEY_TO,
+    KEY_PSK,
+    KEY_CERTIFICATE,
+    KEY_KEY,
+    KEY_CA,
+    KEY_INSECURE,
+    KEY_SEND_TIMEOUT,
+    KEY_SEND,
 };
 
 const char *argp_program_version = "mtrace-record " MTRACE_VERSION;
@@ -72,7 +80,20 @@ static const struct argp_option option_table[] = {
      "And one whenever mtrace-record gets SIGUSR1 or SIGUSR2, which is not handed on then", 0},
     {"quiet", KEY_QUIET, NULL, 0, "Say nothing but errors", 0},
 
-    {NULL, 0, NULL, 0, "What is recorded:", 2},
+    {NULL, 0, NULL, 0, "Sending it to another machine, where mtrace-gather takes it:", 2},
+    {"to", KEY_TO, "HOST:PORT", 0, "Also send the log there, while it grows", 0},
+    {"psk-file", KEY_PSK, "FILE", 0,
+     "Prove who we are by a key that both sides have: 'name:key', as psktool makes", 0},
+    {"certificate", KEY_CERTIFICATE, "FILE", 0, "Or by this certificate", 0},
+    {"key", KEY_KEY, "FILE", 0, "Its private key", 0},
+    {"ca", KEY_CA, "FILE", 0, "What signs the certificate of the other side, which must name HOST",
+     0},
+    {"insecure", KEY_INSECURE, NULL, 0, "Or not at all, within this machine", 0},
+    {"send-timeout", KEY_SEND_TIMEOUT, "TIME", 0,
+     "How long to go on sending when the program has ended [30s]", 0},
+    {"send", KEY_SEND, "LOG", 0, "Run nothing: send LOG, or the rest of it", 0},
+
+    {NULL, 0, NULL, 0, "What is recorded:", 3},
     {"follow-children", KEY_FOLLOW, NULL, 0,
      "Also record child processes, each in a log FILE.PID.N", 0},
     {"wait", KEY_WAIT, NULL, 0,
@@ -94,13 +115,13 @@ static const struct argp_option option_table[] = {
     {"sample-memory", KEY_SAMPLE, "MS", 0,
      "Sample the memory of the process every MS milliseconds, 0 = never [100]", 0},
 
-    {NULL, 0, NULL, 0, "Stacks:", 3},
+    {NULL, 0, NULL, 0, "Stacks:", 4},
     {"no-free-backtraces", KEY_NO_FREE_BACKTRACES, NULL, 0, "Take no stack for frees", 0},
     {"unwinder", KEY_UNWINDER, "NAME", 0,
      "fast, libunwind, frame-pointer, none, or check (fast, compared with libunwind) [fast]", 0},
     {"max-depth", KEY_MAX_DEPTH, "N", 0, "Keep the innermost N frames [all]", 0},
 
-    {NULL, 0, NULL, 0, "Size of the log:", 4},
+    {NULL, 0, NULL, 0, "Size of the log:", 5},
     {"cull-temporary", KEY_CULL, "MS", 0,
      "Leave out blocks that a thread frees within MS milliseconds; what was allocated, freed and "
      "leaked stays exact, a peak is a lower bound, what was temporary an estimate",
@@ -111,12 +132,12 @@ static const struct argp_option option_table[] = {
     {"pack", KEY_PACK, "LOG", 0,
      "Run nothing: pack LOG, left by a bare LD_PRELOAD or an interrupted recording", 0},
 
-    {NULL, 0, NULL, 0, "A program that is being recorded:", 5},
+    {NULL, 0, NULL, 0, "A program that is being recorded:", 6},
     {"ctl", KEY_CTL, "PID", 0,
      "Run nothing: tell the mtrace-record that records PID, or has that pid, to start, stop, mark a snapshot, or write a report",
      0},
 
-    {NULL, 0, NULL, 0, "Diagnostics:", 6},
+    {NULL, 0, NULL, 0, "Diagnostics:", 7},
     {"log-level", KEY_LOG, "LEVEL", 0,
      "Messages of the collector: trace, debug, info, warn, error [none]", 0},
     {"log-file", KEY_LOGFILE, "FILE", 0, "Where they go [stderr]", 0},
@@ -261,8 +282,9 @@ static void parse_control(struct argp_state *state)
     struct control_request *request = &options->control;
     char **words = options->argv;
 
-    if (options->input)
-        argp_error(state, "--ctl and --pack cannot be given together");
+    if (options->input || options->sent)
+        argp_error(state, "--ctl and %s cannot be given together",
+                   options->input ? "--pack" : "--send");
     if (!words)
         argp_error(state, "--ctl: start, stop, snapshot or report?");
     else if (!control_message_find_verb(words[0], &request->verb))
@@ -289,6 +311,20 @@ static void add_windows(struct argp_state *state)
         add_setting(state, "MTRACE_WINDOW_CLOSED", "1");
 }
 
+static void check_task(struct argp_state *state, const struct options *options)
+{
+    const char *task = options->input ? "--pack" : options->sent ? "--send" : NULL;
+
+    if (options->input && options->sent)
+        argp_error(state, "--pack and --send are two tasks");
+    if (task && options->argv)
+        argp_error(state, "%s runs no program, but '%s' is given", task, options->argv[0]);
+    if (!task && !options->argv)
+        argp_error(state, "no program given");
+    if (!options->has_receiver && (options->sent || options->sending.n_words))
+        argp_error(state, "--to HOST:PORT must say where to send");
+}
+
 static error_t parse_arguments(int key, struct argp_state *state)
 {
     struct options *options = state->input;
@@ -303,10 +339,7 @@ static error_t parse_arguments(int key, struct argp_state *state)
             parse_control(state);
             return 0;
         }
-        if (options->input && options->argv)
-            argp_error(state, "--pack runs no program, but '%s' is given", options->argv[0]);
-        if (!options->input && !options->argv)
-            argp_error(state, "no program given");
+        check_task(state, options);
         if (options->waits_for_children && !options->follows_children)
             argp_error(state, "--wait needs --follow-children");
         add_max_live(state);
@@ -315,6 +348,40 @@ static error_t parse_arguments(int key, struct argp_state *state)
     default:
         return ARGP_ERR_UNKNOWN;
     }
+}
+
+struct sending_option {
+    int key;
+    const char *word;
+};
+
+/* What mtrace-send obeys, as it is. */
+static error_t parse_sending(int key, char *arg, struct argp_state *state)
+{
+    static const struct sending_option words[] = {
+        {KEY_TO, "--to"},   {KEY_PSK, "--psk-file"}, {KEY_CERTIFICATE, "--certificate"},
+        {KEY_KEY, "--key"}, {KEY_CA, "--ca"},        {KEY_INSECURE, "--insecure"}};
+    struct options *options = state->input;
+    struct sending *sending = &options->sending;
+
+    for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
+        if (words[i].key != key)
+            continue;
+        if (sending->n_words + 2 > SENDER_PROCESS_WORDS)
+            argp_error(state, "%s is given too often", words[i].word);
+        sending->words[sending->n_words++] = words[i].word;
+        if (arg)
+            sending->words[sending->n_words++] = arg;
+        options->has_receiver = options->has_receiver || key == KEY_TO;
+        return 0;
+    }
+    if (key == KEY_SEND_TIMEOUT)
+        sending->timeout_ns = parse_duration(state, "--send-timeout", arg);
+    else if (key == KEY_SEND)
+        options->sent = arg;
+    else
+        return parse_setting(key, arg, state);
+    return 0;
 }
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
@@ -331,6 +398,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         return 0;
     case KEY_QUIET:
         options->quiet = true;
+        options->sending.is_quiet = true;
         return 0;
     case KEY_FOLLOW:
         options->follows_children = true;
@@ -396,7 +464,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     case ARGP_KEY_END:
         return parse_arguments(key, state);
     default:
-        return parse_setting(key, arg, state);
+        return parse_sending(key, arg, state);
     }
 }
 
@@ -430,14 +498,16 @@ void options_parse(int argc, char **argv, struct options *ret_options)
     static const struct argp argp = {
         option_table,
         parse_option,
-        "[--] PROGRAM [ARGUMENT...]\n--pack LOG\n--ctl PID start|stop|report|snapshot [NAME]",
+        "[--] PROGRAM [ARGUMENT...]\n--pack LOG\n--send LOG --to HOST:PORT\n--ctl PID start|stop|report|snapshot [NAME]",
         doc,
         NULL,
         NULL,
         NULL};
 
-    *ret_options = (struct options){
-        .sample_ms = 100, .is_compressed = true, .max_live_bytes = DEFAULT_MAX_LIVE_BYTES};
+    *ret_options = (struct options){.sample_ms = 100,
+                                    .is_compressed = true,
+                                    .max_live_bytes = DEFAULT_MAX_LIVE_BYTES,
+                                    .sending.timeout_ns = SENDER_PROCESS_TIMEOUT_NS};
     read_environment(ret_options);
     argp_err_exit_status = EXIT_WRONG_USAGE;
     (void)argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, ret_options);

@@ -12,6 +12,7 @@
 #include "recorder/allocator/allocator.h"
 #include "recorder/command/control_message.h"
 #include "recorder/command/own_windows.h"
+#include "recorder/sending/sender_process.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -23,8 +24,10 @@ enum {
 struct options {
     const char *output; /* pattern; NULL: not given */
     const char *input;  /* --pack: the log to pack; NULL: record */
-    char **argv;        /* program and its arguments */
-    uint64_t cull_ms;   /* 0: keep everything */
+    const char *sent;   /* --send: the log to send; NULL: record */
+    struct sending sending;
+    char **argv;      /* program and its arguments */
+    uint64_t cull_ms; /* 0: keep everything */
     uint64_t sample_ms;
     uint64_t max_live_bytes;  /* of the collector, too */
     uint64_t report_every_ns; /* 0: never */
@@ -38,6 +41,7 @@ struct options {
     bool waits_for_children;
     bool is_compressed;
     bool has_report;
+    bool has_receiver; /* --to */
     bool starts_off;
     enum allocator_plan patch;             /* functions of an allocator inside the program */
     char settings[OPTIONS_SETTINGS_BYTES]; /* for the collector, lines "NAME=value\n" */

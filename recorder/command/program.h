@@ -57,6 +57,8 @@ const char *program_explain(const char *path);
  * caller. */
 int program_find_library(bool has_operators, char **ret_path, struct error *err);
 
+#define PROGRAM_SENDER "../lib/mtrace/mtrace-send"
+
 /* Path of another program of ours, beside this one; owned by the caller, NULL if not there. */
 char *program_find_sibling(const char *name);
 

@@ -9,6 +9,7 @@
 #include "recorder/family/log_name.h"
 #include "recorder/recording/children.h"
 #include "recorder/recording/recording.h"
+#include "recorder/sending/sender_process.h"
 #include "support/running.h"
 
 #include <errno.h>
@@ -59,6 +60,8 @@ struct session {
     struct control_server control;
     struct control_site site;
     bool is_complaining; /* packing failed and was said to */
+    struct sender_process sender;
+    char *sender_program; /* owned; NULL: nothing is sent, or it is not there */
 };
 
 static uint64_t clock_ns(void)
@@ -253,10 +256,22 @@ static void be_patient(void)
         (void)sched_setscheduler(0, SCHED_BATCH, &no_priority);
 }
 
+/* Before anything is started: who may not send shall know at once. */
+static int prepare_sending(struct session *session, struct error *err)
+{
+    if (!session->options->has_receiver)
+        return 0;
+    session->sender_program = program_find_sibling(PROGRAM_SENDER);
+    return sender_process_check(session->sender_program, &session->options->sending, err);
+}
+
 static int start(struct session *session, struct error *err)
 {
     char *library = NULL;
     int code = program_find(session->options->argv, &session->program, err);
+
+    if (code == 0)
+        code = prepare_sending(session, err);
 
     if (code)
         return code;
@@ -277,6 +292,9 @@ static int start(struct session *session, struct error *err)
     if (code == 0)
         code = release(session, library, err);
     be_patient();
+    if (code == 0 && session->sender_program)
+        sender_process_start(&session->sender, session->sender_program, &session->options->sending,
+                             session->path);
     if (code && session->recording)
         recording_discard(session->recording);
     free(library);
@@ -360,20 +378,38 @@ static uint64_t step(struct session *session)
     if (session->children)
         n_packed += children_step(session->children, now_ns);
     step_control(session, now_ns);
+    sender_process_step(&session->sender, now_ns);
     adapt_sleep(session, n_packed);
     return n_packed >= PACKING_STEP_MAX ? 0 : session->sleep_ns;
 }
 
+/* Whether anybody of our children but the sender runs; where the kernel does not tell, it is thought that nobody does. */
+static bool has_other_children(const struct session *session)
+{
+    FILE *file = fopen("/proc/thread-self/children", "re");
+    bool has_others = false;
+    int pid;
+
+    if (!file)
+        return false;
+    while (!has_others && fscanf(file, "%d", &pid) == 1)
+        has_others = pid != session->sender.helper.pid;
+    fclose(file);
+    return has_others;
+}
+
 /* A process that just outlived its parent may not have a log yet. With --wait all such become our
  * children: are there any? Those that ended are gone then. */
-static bool has_orphans(struct children *children)
+static bool has_orphans(struct session *session)
 {
     struct recording_end end;
     pid_t pid;
 
-    while ((pid = wait_for(-1, 0, &end)) > 0)
-        children_note_end(children, pid, &end);
-    return pid == 0;
+    while ((pid = wait_for(-1, 0, &end)) > 0) {
+        children_note_end(session->children, pid, &end);
+        sender_process_note_end(&session->sender, pid);
+    }
+    return pid == 0 && (session->sender.helper.pid <= 0 || has_other_children(session));
 }
 
 /* A process that outlives the one that started it may be about to make its log. */
@@ -399,7 +435,7 @@ static void settle_children(struct session *session)
     children_note_end(session->children, session->program.pid, &session->end);
 
     /* Before the look at their logs: of one that ends meanwhile the log is seen. */
-    bool has_others = session->options->waits_for_children && has_orphans(session->children);
+    bool has_others = session->options->waits_for_children && has_orphans(session);
     uint32_t n_running = settle_newborns(session);
     bool is_waiting = session->options->waits_for_children && (n_running || has_others);
     siginfo_t info;
@@ -409,7 +445,7 @@ static void settle_children(struct session *session)
     while (is_waiting) {
         const struct timespec pause = {.tv_nsec = MAX_SLEEP_NS};
         bool is_left = sigtimedwait(&session->signals, &info, &pause) == SIGINT;
-        has_others = has_orphans(session->children);
+        has_others = has_orphans(session);
         n_running = children_settle(session->children, clock_ns());
         is_waiting = !is_left && (n_running || has_others);
     }
@@ -429,6 +465,21 @@ static bool is_empty(const struct closing *closing)
         || ((closing->totals.flags & LOG_FLAG_FOREIGN_MALLOC) && !closing->totals.has_blocks);
 
     return is_unseen && closing->n_children == 0;
+}
+
+/* ^C leaves what is not sent. */
+static void finish_sending(struct session *session, bool is_whole)
+{
+    const struct timespec pause = {.tv_nsec = MAX_SLEEP_NS};
+    siginfo_t info;
+    bool is_left = false;
+
+    sender_process_finish(&session->sender, is_whole, clock_ns());
+    while (!is_left && !sender_process_has_ended(&session->sender, clock_ns())) {
+        int number = sigtimedwait(&session->signals, &info, &pause);
+        is_left = number == SIGINT || number == SIGTERM || number == SIGHUP;
+    }
+    sender_process_abandon(&session->sender);
 }
 
 static void finish(struct session *session)
@@ -456,11 +507,13 @@ static void finish(struct session *session)
         closing_warn("%s; the rest is in '%s.live': make room and run 'mtrace-record --pack %s'",
                      session->finish_err.text, session->name, session->name);
     } else if (is_empty(&closing)) {
+        sender_process_abandon(&session->sender);
         recording_discard(session->recording);
         closing_explain(&closing);
         return;
     }
     closing_sum_up(&closing);
+    finish_sending(session, code == 0);
     if (session->options->has_report)
         closing_report(session->path);
 }
@@ -493,6 +546,7 @@ int session_run(const struct options *options, int *ret_status, struct error *er
     entry_plan_done(&session.allocator.plan);
     free((char *)(uintptr_t)session.programs.import);
     free((char *)(uintptr_t)session.programs.query);
+    free(session.sender_program);
     free(session.name);
     free(session.path);
     return code;

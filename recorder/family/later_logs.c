@@ -7,6 +7,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -16,6 +17,7 @@ struct later_log {
     uint64_t parent_run_id;
     char *name;
     bool is_of_run;
+    bool is_packed;
 };
 
 struct later_logs {
@@ -78,7 +80,8 @@ static void add(struct later_logs *list, int folder, const char *name)
     if (!logs)
         return;
     list->logs = logs;
-    logs[list->n++] = (struct later_log){file.run_id, file.parent_run_id, strdup(name), false};
+    logs[list->n++] = (struct later_log){file.run_id, file.parent_run_id, strdup(name), false,
+                                         file.form == LOG_FORM_PACKED};
 }
 
 static void find_all(struct later_logs *list, DIR *folder, const char *first)
@@ -111,27 +114,65 @@ static void remove_reports(DIR *folder, const char *first)
             unlinkat(dirfd(folder), entry->d_name, 0);
 }
 
-void later_logs_remove(const char *path)
+/* Of the run in `path`; false: it is no log. Its folder is to be closed. */
+static bool find_run(const char *path, struct later_logs *list, char **ret_folder_path,
+                     DIR **ret_folder)
 {
     const char *slash = strrchr(path, '/');
     const char *first = slash ? slash + 1 : path;
-    char *folder_path = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
-    DIR *folder = folder_path ? opendir(folder_path) : NULL;
-    struct later_logs list = {0};
     struct log_file file;
 
-    if (folder && read_header(dirfd(folder), first, &file)) {
-        find_all(&list, folder, first);
-        mark(&list, file.run_id);
-        remove_reports(folder, first);
-    }
-    for (size_t i = 0; i < list.n; i++) {
-        if (list.logs[i].is_of_run && list.logs[i].name)
-            unlinkat(dirfd(folder), list.logs[i].name, 0);
-        free(list.logs[i].name);
-    }
+    *list = (struct later_logs){0};
+    *ret_folder_path = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup("./");
+    *ret_folder = *ret_folder_path ? opendir(*ret_folder_path) : NULL;
+    if (!*ret_folder || !read_header(dirfd(*ret_folder), first, &file))
+        return false;
+    find_all(list, *ret_folder, first);
+    mark(list, file.run_id);
+    return true;
+}
+
+static void done(struct later_logs *list, char *folder_path, DIR *folder)
+{
+    for (size_t i = 0; i < list->n; i++)
+        free(list->logs[i].name);
     if (folder)
         closedir(folder);
-    free(list.logs);
+    free(list->logs);
     free(folder_path);
+}
+
+void later_logs_remove(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    char *folder_path;
+    DIR *folder;
+    struct later_logs list;
+
+    if (find_run(path, &list, &folder_path, &folder))
+        remove_reports(folder, slash ? slash + 1 : path);
+    for (size_t i = 0; i < list.n; i++)
+        if (list.logs[i].is_of_run && list.logs[i].name)
+            unlinkat(dirfd(folder), list.logs[i].name, 0);
+    done(&list, folder_path, folder);
+}
+
+void later_logs_find(const char *path, void (*found)(void *context, const char *path),
+                     void *context)
+{
+    char *folder_path;
+    DIR *folder;
+    struct later_logs list;
+
+    (void)find_run(path, &list, &folder_path, &folder);
+    for (size_t i = 0; i < list.n; i++) {
+        const struct later_log *log = &list.logs[i];
+        char *whole = NULL;
+        if (!log->is_of_run || !log->is_packed || !log->name
+            || asprintf(&whole, "%s%s", folder_path, log->name) < 0)
+            continue;
+        found(context, whole);
+        free(whole);
+    }
+    done(&list, folder_path, folder);
 }

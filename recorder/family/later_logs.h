@@ -14,6 +14,10 @@
  * stand behind N: "" or ".live". */
 bool later_logs_is_name(const char *first, const char *name, const char *suffix);
 
+/* Calls found(context, path) for each packed log of the run in FILE, but FILE. */
+void later_logs_find(const char *path, void (*found)(void *context, const char *path),
+                     void *context);
+
 /* Before FILE, if it is a log, is replaced: deletes the later logs of the run in it, but those that still grow, and the reports about it
  * (own_reports.h). */
 void later_logs_remove(const char *path);

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: MIT */
+#include "gather/intake.h"
+
+#include "support/error.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int answer(struct intake *intake, enum wire_kind kind, uint32_t number, uint64_t offset,
+                  const void *payload, uint32_t n_bytes, struct error *err)
+{
+    const struct wire_head head = {
+        .kind = kind, .log = number, .offset = offset, .n_bytes = n_bytes};
+
+    return intake->put(intake->context, &head, payload, err);
+}
+
+/* NULL: there is none, or another connection has it now. */
+static struct intake_log *find(const struct intake *intake, uint32_t number)
+{
+    for (size_t i = 0; i < INTAKE_LOGS; i++) {
+        struct intake_log *place = &intake->logs[i];
+        if (place->log && place->number == number)
+            return place->log->owner == intake->owner ? place : NULL;
+    }
+    return NULL;
+}
+
+static struct intake_log *find_place(const struct intake *intake)
+{
+    for (size_t i = 0; i < INTAKE_LOGS; i++)
+        if (!intake->logs[i].log)
+            return &intake->logs[i];
+    return NULL;
+}
+
+/* ---- beginning ---- */
+
+static int greet(struct intake *intake, const struct wire_head *head, const void *payload,
+                 struct error *err)
+{
+    struct wire_hello hello;
+    int code = wire_check_hello(head, payload, err);
+
+    if (code)
+        return code;
+    intake->logs = calloc(INTAKE_LOGS, sizeof(*intake->logs));
+    if (!intake->logs)
+        return error_set(err, ERROR_NOMEM, "not enough memory");
+    intake->has_greeted = true;
+    wire_make_hello(&hello);
+    return answer(intake, WIRE_HELLO, 0, 0, &hello, sizeof(hello), err);
+}
+
+static int tell_what_there_is(struct intake *intake, struct intake_log *place, struct error *err)
+{
+    uint64_t hash;
+    int code = wire_hash(place->log->fd, place->log->size_bytes, &hash, err);
+
+    place->acked_bytes = place->log->size_bytes;
+    if (code)
+        return code;
+    return answer(intake, WIRE_HAVE, place->number, place->log->size_bytes, &hash, sizeof(hash),
+                  err);
+}
+
+static int count(struct intake *intake, uint32_t n_bytes, struct error *err)
+{
+    *intake->n_bytes += n_bytes;
+    return *intake->n_bytes <= intake->max_bytes
+               ? 0
+               : error_set(err, ERROR_IO, "this sender has sent all it may (--max-sender-bytes)");
+}
+
+static int begin(struct intake *intake, const struct wire_head *head, const uint8_t *payload,
+                 struct error *err)
+{
+    struct intake_log *place = find_place(intake);
+    size_t n_before = intake->store->n_logs;
+    int code;
+
+    if (!place || find(intake, head->log))
+        return error_set(err, ERROR_FORMAT, "it begins more logs than it may");
+    place->number = head->log;
+    place->n_program = head->n_bytes - LOG_FILE_HEADER_BYTES;
+    memcpy(place->page, payload, LOG_FILE_HEADER_BYTES);
+    memcpy(place->program, payload + LOG_FILE_HEADER_BYTES, place->n_program);
+    code = count(intake, LOG_FILE_HEADER_BYTES, err);
+    if (code == 0)
+        code = store_begin(intake->store, place->page, place->program, place->n_program, false,
+                           intake->owner, &place->log, err);
+    if (code)
+        return code;
+    intake->tell(intake->context, intake->store->n_logs > n_before ? INTAKE_BEGUN : INTAKE_RESUMED,
+                 place->log);
+    return tell_what_there_is(intake, place, err);
+}
+
+static int begin_anew(struct intake *intake, struct intake_log *place, struct error *err)
+{
+    int code = count(intake, LOG_FILE_HEADER_BYTES, err);
+
+    if (code)
+        return code;
+    store_let_go(place->log);
+    place->log = NULL;
+    code = store_begin(intake->store, place->page, place->program, place->n_program, true,
+                       intake->owner, &place->log, err);
+    if (code)
+        return code;
+    intake->tell(intake->context, INTAKE_BEGUN, place->log);
+    return tell_what_there_is(intake, place, err);
+}
+
+/* ---- going on ---- */
+
+static int add(struct intake *intake, struct intake_log *place, const struct wire_head *head,
+               const void *payload, struct error *err)
+{
+    int code;
+
+    if (head->offset != place->log->size_bytes)
+        return error_set(err, ERROR_FORMAT, "it sends bytes that do not belong to the end of '%s'",
+                         place->log->name);
+    code = count(intake, head->n_bytes, err);
+    return code ? code : store_add(intake->store, place->log, payload, head->n_bytes, err);
+}
+
+static int end(struct intake *intake, struct intake_log *place, const struct wire_head *head,
+               struct error *err)
+{
+    int code;
+
+    if (head->offset != place->log->size_bytes)
+        return error_set(err, ERROR_FORMAT, "it ends '%s' where it does not end", place->log->name);
+    code = store_sync(place->log, err);
+    if (code == 0)
+        code = answer(intake, WIRE_DONE, place->number, head->offset, NULL, 0, err);
+    intake->tell(intake->context, code ? INTAKE_CUT : INTAKE_ENDED, place->log);
+    store_let_go(place->log);
+    place->log = NULL;
+    return code;
+}
+
+static int do_one(struct intake *intake, const struct wire_head *head, const void *payload,
+                  struct error *err)
+{
+    struct intake_log *place;
+
+    if (!intake->has_greeted)
+        return greet(intake, head, payload, err);
+    if (head->kind == WIRE_PING)
+        return answer(intake, WIRE_PING, 0, 0, NULL, 0, err);
+    if (head->kind == WIRE_BEGIN)
+        return begin(intake, head, payload, err);
+    place = find(intake, head->log);
+    if (!place)
+        return error_set(err, ERROR_FORMAT,
+                         "it speaks of a log that it has not begun, or that another one sends now");
+    switch (head->kind) {
+    case WIRE_ANEW:
+        return begin_anew(intake, place, err);
+    case WIRE_DATA:
+        return add(intake, place, head, payload, err);
+    case WIRE_HEADER:
+        return store_set_header(place->log, payload, err);
+    case WIRE_END:
+        return end(intake, place, head, err);
+    default:
+        return error_set(err, ERROR_FORMAT, "it sends what only a receiver says");
+    }
+}
+
+static int acknowledge(struct intake *intake, struct error *err)
+{
+    int code = 0;
+
+    for (size_t i = 0; intake->logs && code == 0 && i < INTAKE_LOGS; i++) {
+        struct intake_log *place = &intake->logs[i];
+        if (!place->log || place->log->owner != intake->owner
+            || place->acked_bytes == place->log->size_bytes)
+            continue;
+        place->acked_bytes = place->log->size_bytes;
+        code = answer(intake, WIRE_ACK, place->number, place->acked_bytes, NULL, 0, err);
+    }
+    return code;
+}
+
+int intake_take(struct intake *intake, struct wire_reader *reader, struct error *err)
+{
+    struct wire_head head;
+    const void *payload;
+    int code = 0;
+    int n;
+
+    while (code == 0 && (n = wire_reader_next(reader, &head, &payload, err)) != 0)
+        code = n < 0 ? n : do_one(intake, &head, payload, err);
+    return code ? code : acknowledge(intake, err);
+}
+
+bool intake_is_idle(const struct intake *intake)
+{
+    for (size_t i = 0; intake->logs && i < INTAKE_LOGS; i++)
+        if (intake->logs[i].log)
+            return false;
+    return intake->has_greeted;
+}
+
+void intake_done(struct intake *intake)
+{
+    for (size_t i = 0; intake->logs && i < INTAKE_LOGS; i++) {
+        struct store_log *log = intake->logs[i].log;
+        if (!log || log->owner != intake->owner)
+            continue;
+        intake->tell(intake->context, INTAKE_CUT, log);
+        store_let_go(log);
+    }
+    free(intake->logs);
+    intake->logs = NULL;
+}

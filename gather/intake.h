@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * intake: what one sender says, done and answered. It knows of no connection: bytes of messages go in, messages come out.
+ *
+ * Model:   HELLO, then logs of the sender's numbers, at most INTAKE_LOGS at a time; a number is free again behind END.
+ *          ACK tells of all bytes that the caller had read, once for each log.
+ * Invariants
+ *   IN-1 Whatever arrives, no more is kept than the logs that are begun; nothing is done for a message that is not in its place, and
+ *        the intake has failed then.
+ * Threads: one.
+ */
+#ifndef MTRACE_GATHER_INTAKE_H
+#define MTRACE_GATHER_INTAKE_H
+
+#include "gather/store.h"
+#include "transfer/wire.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct error;
+
+enum {
+    INTAKE_LOGS = 64
+};
+
+enum intake_news {
+    INTAKE_BEGUN,
+    INTAKE_RESUMED,
+    INTAKE_ENDED,
+    INTAKE_CUT,
+};
+
+struct intake_log {
+    struct store_log *log; /* NULL: the place is free */
+    uint32_t number;
+    uint64_t acked_bytes;
+    uint8_t page[LOG_FILE_HEADER_BYTES]; /* with which it was begun */
+    char program[WIRE_NAME_BYTES];
+    uint32_t n_program;
+};
+
+struct intake {
+    struct store *store;
+    /* What goes out; its failure is the intake's. */
+    int (*put)(void *context, const struct wire_head *head, const void *payload, struct error *err);
+    void (*tell)(void *context, enum intake_news news, const struct store_log *log);
+    void *context;
+    uint64_t owner;     /* of its logs in the store */
+    uint64_t max_bytes; /* that this sender may add */
+    uint64_t *n_bytes;  /* that it has; the caller's */
+    bool has_greeted;
+    struct intake_log *logs; /* INTAKE_LOGS, owned; NULL before HELLO */
+};
+
+/* All that reader has. On failure what was understood up to there is done. */
+int intake_take(struct intake *intake, struct wire_reader *reader, struct error *err);
+
+/* It has greeted, and no log is begun that has not ended: it may go without a word. */
+bool intake_is_idle(const struct intake *intake);
+
+/* Lets go of all logs; those that had not ended are told of. */
+void intake_done(struct intake *intake);
+
+#endif

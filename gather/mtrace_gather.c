@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: MIT */
+/* mtrace-gather: takes logs that mtrace-record sends, while programs run. */
+#include "gather/receiver.h"
+#include "gather/store.h"
+#include "support/error.h"
+#include "support/units.h"
+#include "transfer/address.h"
+#include "transfer/security.h"
+
+#include <argp.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+const char *argp_program_version = "mtrace-gather " MTRACE_VERSION;
+
+static const char default_address[] = "127.0.0.1:7878";
+
+enum option_key {
+    KEY_LISTEN = 256,
+    KEY_PSK,
+    KEY_CERTIFICATE,
+    KEY_KEY,
+    KEY_CA,
+    KEY_INSECURE,
+    KEY_MAX_BYTES,
+    KEY_MAX_SENDER_BYTES,
+    KEY_MAX_CONNECTIONS,
+};
+
+static const struct argp_option option_table[] = {
+    {"listen", KEY_LISTEN, "ADDRESS:PORT", 0, "Listen there; port 0: any [127.0.0.1:7878]", 0},
+    {NULL, 0, NULL, 0, "Who may send, by TLS 1.3:", 1},
+    {"psk-file", KEY_PSK, "FILE", 0,
+     "Who has one of these keys: lines 'name:key', as psktool makes", 0},
+    {"certificate", KEY_CERTIFICATE, "FILE", 0, "Who has a certificate by --ca; this is ours", 0},
+    {"key", KEY_KEY, "FILE", 0, "Our private key", 0},
+    {"ca", KEY_CA, "FILE", 0, "Certificates that sign those of senders", 0},
+    {"insecure", KEY_INSECURE, NULL, 0, "Anybody on this machine, without TLS", 0},
+    {NULL, 0, NULL, 0, "Limits:", 2},
+    {"max-bytes", KEY_MAX_BYTES, "SIZE", 0, "Of all logs in DIR together [none]", 0},
+    {"max-sender-bytes", KEY_MAX_SENDER_BYTES, "SIZE", 0,
+     "That one key or certificate may send while we run [none]", 0},
+    {"max-connections", KEY_MAX_CONNECTIONS, "N", 0, "At a time [64]", 0},
+    {0},
+};
+
+struct arguments {
+    const char *folder;
+    const char *listen;
+    struct security_options security;
+    uint64_t max_bytes, max_sender_bytes, max_connections;
+};
+
+static uint64_t parse_size(struct argp_state *state, const char *what, const char *text)
+{
+    struct error err = {0};
+    uint64_t size_bytes = 0;
+
+    if (units_parse_bytes(text, &size_bytes, &err) != 0)
+        argp_error(state, "%s: %s", what, err.text);
+    return size_bytes;
+}
+
+static uint64_t parse_connections(struct argp_state *state, const char *text)
+{
+    uint64_t n = 0;
+
+    if (units_parse_count(text, &n, NULL) != 0 || n < 1 || n > RECEIVER_MOST_CONNECTIONS)
+        argp_error(state, "--max-connections is '%s', but must be a number from 1 to %d", text,
+                   RECEIVER_MOST_CONNECTIONS);
+    return n;
+}
+
+static error_t parse_limit(int key, const char *value, struct argp_state *state)
+{
+    struct arguments *arguments = state->input;
+
+    switch (key) {
+    case KEY_MAX_BYTES:
+        arguments->max_bytes = parse_size(state, "--max-bytes", value);
+        return 0;
+    case KEY_MAX_SENDER_BYTES:
+        arguments->max_sender_bytes = parse_size(state, "--max-sender-bytes", value);
+        return 0;
+    case KEY_MAX_CONNECTIONS:
+        arguments->max_connections = parse_connections(state, value);
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static error_t parse_option(int key, char *value, struct argp_state *state)
+{
+    struct arguments *arguments = state->input;
+
+    switch (key) {
+    case KEY_LISTEN:
+        arguments->listen = value;
+        return 0;
+    case KEY_PSK:
+        arguments->security.psk_file = value;
+        return 0;
+    case KEY_CERTIFICATE:
+        arguments->security.certificate = value;
+        return 0;
+    case KEY_KEY:
+        arguments->security.key = value;
+        return 0;
+    case KEY_CA:
+        arguments->security.ca = value;
+        return 0;
+    case KEY_INSECURE:
+        arguments->security.is_insecure = true;
+        return 0;
+    case ARGP_KEY_ARG:
+        if (arguments->folder)
+            argp_error(state, "one DIR is enough, '%s' is another", value);
+        arguments->folder = value;
+        return 0;
+    case ARGP_KEY_NO_ARGS:
+        argp_error(state, "no DIR was named");
+        return EINVAL;
+    default:
+        return parse_limit(key, value, state);
+    }
+}
+
+static const struct argp argp = {
+    option_table,
+    parse_option,
+    "DIR",
+    "Takes logs that 'mtrace-record --to' sends while programs run, and writes them into DIR.\v"
+    "A log that arrives is byte for byte the one that is sent, and can be imported at any time. SIGTERM ends "
+    "mtrace-gather; senders go on where they were when it runs again. See docs/gather.md.",
+    NULL,
+    NULL,
+    NULL};
+
+static int gather(const struct arguments *arguments, struct error *err)
+{
+    struct security security = {0};
+    struct store store = {.folder = -1};
+    struct receiver_settings settings = {.security = &security,
+                                         .store = &store,
+                                         .max_connections = arguments->max_connections,
+                                         .max_sender_bytes = arguments->max_sender_bytes,
+                                         .folder = arguments->folder};
+    int code = address_parse(arguments->listen, &settings.address, err);
+
+    if (code == 0)
+        code = security_open(&arguments->security, true, &security, err);
+    if (code == 0)
+        code = store_open(arguments->folder, arguments->max_bytes, &store, err);
+    if (code == 0)
+        code = receiver_run(&settings, err);
+    store_close(&store);
+    security_close(&security);
+    return code;
+}
+
+int main(int argc, char **argv)
+{
+    struct arguments arguments = {.listen = default_address,
+                                  .max_bytes = UINT64_MAX,
+                                  .max_sender_bytes = UINT64_MAX,
+                                  .max_connections = 64};
+    struct error err = {0};
+    int code;
+
+    argp_err_exit_status = 2;
+    (void)argp_parse(&argp, argc, argv, 0, NULL, &arguments);
+    code = gather(&arguments, &err);
+    if (code == 0)
+        return EXIT_SUCCESS;
+    (void)fprintf(stderr, "mtrace-gather: %s\n", err.text);
+    return error_exit_status(code);
+}

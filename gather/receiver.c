@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: MIT */
+#include "gather/receiver.h"
+
+#include "gather/intake.h"
+#include "support/error.h"
+#include "support/units.h"
+#include "transfer/channel.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    MAX_WAITING_BYTES = 65536, /* RC-3 */
+    MAX_READS = 16,            /* of one connection, before others have their turn */
+    MAX_COMPLAINTS = 20,       /* in a minute */
+    MAX_SENDERS = 1024,        /* that are told apart */
+    POLL_MS = 500,
+};
+
+static const uint64_t minute_ns = UINT64_C(60000000000);
+
+/* Of a name that was proved, as long as we run. */
+struct sender {
+    char name[SECURITY_NAME_BYTES];
+    uint64_t n_bytes;
+};
+
+struct connection {
+    struct channel channel;
+    struct intake intake;
+    struct wire_reader *reader; /* NULL while it is not known who it is */
+    struct receiver *receiver;
+    uint64_t heard_ns; /* last whole message; while it is not known who it is: when it came */
+    char peer[SECURITY_NAME_BYTES + ADDRESS_TEXT_BYTES + 8];
+    struct connection *next;
+};
+
+struct receiver {
+    const struct receiver_settings *settings;
+    int listener, signals;
+    struct connection *connections; /* the newest first */
+    size_t n_connections;
+    uint64_t n_owners; /* that there ever were */
+    struct sender *senders;
+    size_t n_senders;
+    uint64_t complaints_ns;
+    uint64_t n_complaints;
+    uint64_t now_ns;
+};
+
+static uint64_t clock_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+/* ---- what is said ---- */
+
+/* Strangers shall not fill the disk with complaints about them. */
+static void complain(struct receiver *receiver, const char *peer, const char *why)
+{
+    if (receiver->now_ns - receiver->complaints_ns > minute_ns) {
+        if (receiver->n_complaints > MAX_COMPLAINTS)
+            (void)fprintf(stderr, "mtrace-gather: %llu more connections were cut off\n",
+                          (unsigned long long)(receiver->n_complaints - MAX_COMPLAINTS));
+        receiver->complaints_ns = receiver->now_ns;
+        receiver->n_complaints = 0;
+    }
+    if (receiver->n_complaints++ < MAX_COMPLAINTS)
+        (void)fprintf(stderr, "mtrace-gather: %s is cut off: %s\n", peer, why);
+}
+
+static void tell(void *context, enum intake_news news, const struct store_log *log)
+{
+    const struct connection *connection = context;
+    char size[UNITS_TEXT_BYTES];
+
+    (void)units_format_bytes((int64_t)log->size_bytes, size);
+    if (news == INTAKE_BEGUN)
+        (void)printf("%s: begun by %s\n", log->name, connection->peer);
+    else if (news == INTAKE_RESUMED)
+        (void)printf("%s: goes on at %s, by %s\n", log->name, size, connection->peer);
+    else if (news == INTAKE_ENDED)
+        (void)printf("%s: ended, %s\n", log->name, size);
+    else
+        (void)printf("%s: cut at %s; it goes on when it is sent again\n", log->name, size);
+    (void)fflush(stdout);
+}
+
+/* ---- one connection ---- */
+
+static int put(void *context, const struct wire_head *head, const void *payload, struct error *err)
+{
+    struct connection *connection = context;
+
+    return channel_put(&connection->channel, head, payload, err);
+}
+
+static void free_connection(struct connection *connection)
+{
+    intake_done(&connection->intake);
+    channel_close(&connection->channel);
+    free(connection->reader);
+    free(connection);
+}
+
+/* By its name; who is one too many shares with the last. */
+static uint64_t *bytes_of(struct receiver *receiver, const char *name)
+{
+    for (size_t i = 0; i < receiver->n_senders; i++)
+        if (strcmp(receiver->senders[i].name, name) == 0)
+            return &receiver->senders[i].n_bytes;
+    if (receiver->n_senders < MAX_SENDERS) {
+        struct sender *sender = &receiver->senders[receiver->n_senders++];
+        (void)snprintf(sender->name, sizeof(sender->name), "%s", name);
+        return &sender->n_bytes;
+    }
+    return &receiver->senders[MAX_SENDERS - 1].n_bytes;
+}
+
+/* It has proved who it is. */
+static int admit(struct connection *connection, struct error *err)
+{
+    struct receiver *receiver = connection->receiver;
+    char address[ADDRESS_TEXT_BYTES];
+    char name[SECURITY_NAME_BYTES] = "";
+
+    (void)snprintf(address, sizeof(address), "%.*s", ADDRESS_TEXT_BYTES - 1, connection->peer);
+    if (connection->channel.session)
+        security_get_peer(connection->channel.session, name, sizeof(name));
+    if (*name)
+        (void)snprintf(connection->peer, sizeof(connection->peer), "%s at %s", name, address);
+    connection->intake = (struct intake){.store = receiver->settings->store,
+                                         .put = put,
+                                         .tell = tell,
+                                         .context = connection,
+                                         .owner = ++receiver->n_owners,
+                                         .max_bytes = receiver->settings->max_sender_bytes,
+                                         .n_bytes = bytes_of(receiver, name)};
+    connection->reader = malloc(sizeof(*connection->reader));
+    if (!connection->reader)
+        return error_set(err, ERROR_NOMEM, "not enough memory");
+    wire_reader_init(connection->reader);
+    return 0;
+}
+
+/* The sender is told why, if it still listens. */
+static void refuse(struct connection *connection, const char *why)
+{
+    const struct wire_head head = {.kind = WIRE_REFUSED,
+                                   .log = WIRE_ALL_LOGS,
+                                   .n_bytes = (uint32_t)strnlen(why, WIRE_TEXT_BYTES)};
+
+    if (channel_put(&connection->channel, &head, why, NULL) == 0)
+        (void)channel_flush(&connection->channel, NULL);
+}
+
+static int take_all(struct connection *connection, struct error *err)
+{
+    struct wire_reader *reader = connection->reader;
+    int code = 0;
+
+    for (int i = 0; code == 0 && i < MAX_READS; i++) {
+        size_t n_room;
+        void *room = wire_reader_room(reader, &n_room);
+        ssize_t n = channel_get(&connection->channel, room, n_room, err);
+        if (n <= 0)
+            return (int)n;
+        wire_reader_add(reader, (size_t)n);
+        code = intake_take(&connection->intake, reader, err);
+        if (reader->begin > 0)
+            connection->heard_ns = connection->receiver->now_ns;
+        if (code)
+            refuse(connection, err->text);
+    }
+    return code;
+}
+
+static int step(struct connection *connection, struct error *err)
+{
+    int code = 0;
+
+    if (!connection->reader) {
+        code = channel_shake(&connection->channel, err);
+        if (code > 0)
+            return 0;
+        if (code == 0)
+            code = admit(connection, err);
+    }
+    if (code == 0 && channel_waits(&connection->channel) <= MAX_WAITING_BYTES)
+        code = take_all(connection, err);
+    return code ? code : channel_flush(&connection->channel, err);
+}
+
+static int check_patience(const struct connection *connection, uint64_t now_ns, struct error *err)
+{
+    uint64_t silent_ns = now_ns - connection->heard_ns;
+    bool is_known = connection->reader && connection->intake.has_greeted;
+
+    if (!is_known && silent_ns > RECEIVER_SHAKE_NS)
+        return error_set(err, ERROR_IO, "it did not say who it is in time");
+    if (silent_ns > RECEIVER_SILENCE_NS)
+        return error_set(err, ERROR_IO, "it was silent for too long");
+    return 0;
+}
+
+/* ---- all of them ---- */
+
+static void drop(struct receiver *receiver, struct connection **link)
+{
+    struct connection *connection = *link;
+
+    *link = connection->next;
+    receiver->n_connections--;
+    free_connection(connection);
+}
+
+/* RC-1 */
+static bool make_place(struct receiver *receiver)
+{
+    struct connection **oldest = NULL;
+
+    if (receiver->n_connections < receiver->settings->max_connections)
+        return true;
+    for (struct connection **link = &receiver->connections; *link; link = &(*link)->next)
+        if (!(*link)->reader)
+            oldest = link;
+    if (!oldest)
+        return false;
+    complain(receiver, (*oldest)->peer, "others want its place, and it has not said who it is");
+    drop(receiver, oldest);
+    return true;
+}
+
+static void accept_one(struct receiver *receiver, int fd, const struct sockaddr *from,
+                       socklen_t n_from)
+{
+    const struct security *security = receiver->settings->security;
+    struct connection *connection = calloc(1, sizeof(*connection));
+    char peer[ADDRESS_TEXT_BYTES];
+
+    address_print(from, n_from, peer);
+    if (!connection || !make_place(receiver)
+        || (security->is_insecure && !address_is_local(from))) {
+        complain(receiver, peer, "there are too many connections (--max-connections)");
+        free(connection);
+        close(fd);
+        return;
+    }
+    if (channel_open(fd, security, true, NULL, &connection->channel, NULL) != 0) {
+        free(connection);
+        return;
+    }
+    memcpy(connection->peer, peer, sizeof(peer));
+    connection->receiver = receiver;
+    connection->heard_ns = receiver->now_ns;
+    connection->next = receiver->connections;
+    receiver->connections = connection;
+    receiver->n_connections++;
+}
+
+static void accept_all(struct receiver *receiver)
+{
+    struct sockaddr_storage from;
+
+    for (int i = 0; i < MAX_READS; i++) {
+        socklen_t n_from = sizeof(from);
+        int fd = accept4(receiver->listener, (struct sockaddr *)&from, &n_from,
+                         SOCK_NONBLOCK | SOCK_CLOEXEC);
+        if (fd < 0)
+            return;
+        accept_one(receiver, fd, (const struct sockaddr *)&from, n_from);
+    }
+}
+
+static short events_of(const struct connection *connection)
+{
+    short events = channel_events(&connection->channel, !connection->reader);
+
+    if (connection->reader && channel_waits(&connection->channel) > MAX_WAITING_BYTES)
+        events = POLLOUT;
+    return events;
+}
+
+static void step_all(struct receiver *receiver, const struct pollfd *ready, size_t n_ready)
+{
+    struct connection **link = &receiver->connections;
+
+    for (size_t i = 0; *link; i++) {
+        struct connection *connection = *link;
+        struct error err = {0};
+        int code = 0;
+        if (i < n_ready && ready[i].revents)
+            code = step(connection, &err);
+        if (code == 0)
+            code = check_patience(connection, receiver->now_ns, &err);
+        if (code == 0) {
+            link = &connection->next;
+            continue;
+        }
+        if (!intake_is_idle(&connection->intake))
+            complain(receiver, connection->peer, err.text);
+        drop(receiver, link);
+    }
+}
+
+/* True: a signal came. */
+static bool wait_and_step(struct receiver *receiver, struct pollfd *fds)
+{
+    size_t n = 2;
+
+    fds[0] = (struct pollfd){.fd = receiver->signals, .events = POLLIN};
+    fds[1] = (struct pollfd){.fd = receiver->listener, .events = POLLIN};
+    for (const struct connection *at = receiver->connections; at; at = at->next)
+        fds[n++] = (struct pollfd){.fd = at->channel.fd, .events = events_of(at)};
+    if (poll(fds, n, POLL_MS) < 0 && errno != EINTR)
+        return true;
+    receiver->now_ns = clock_ns();
+    if (fds[0].revents)
+        return true;
+    step_all(receiver, fds + 2, n - 2);
+    if (fds[1].revents)
+        accept_all(receiver);
+    return false;
+}
+
+static int prepare(struct receiver *receiver, sigset_t *signals, struct error *err)
+{
+    struct sockaddr_storage bound;
+    socklen_t n_bound = sizeof(bound);
+    char text[ADDRESS_TEXT_BYTES];
+    int code = address_listen(&receiver->settings->address,
+                              receiver->settings->security->is_insecure, &receiver->listener, err);
+
+    if (code)
+        return code;
+    receiver->signals = signalfd(-1, signals, SFD_CLOEXEC | SFD_NONBLOCK);
+    if (receiver->signals < 0
+        || getsockname(receiver->listener, (struct sockaddr *)&bound, &n_bound) != 0)
+        return error_set_errno(err, errno, "cannot listen");
+    address_print((const struct sockaddr *)&bound, n_bound, text);
+    (void)printf("listening on %s; logs go to %s\n", text, receiver->settings->folder);
+    (void)fflush(stdout);
+    return 0;
+}
+
+int receiver_run(const struct receiver_settings *settings, struct error *err)
+{
+    struct receiver receiver = {
+        .settings = settings, .listener = -1, .signals = -1, .now_ns = clock_ns()};
+    struct pollfd *fds = calloc(settings->max_connections + 2, sizeof(*fds));
+    sigset_t signals;
+    int code = 0;
+
+    receiver.senders = calloc(MAX_SENDERS, sizeof(*receiver.senders));
+    (void)sigemptyset(&signals);
+    (void)sigaddset(&signals, SIGINT);
+    (void)sigaddset(&signals, SIGTERM);
+    (void)sigprocmask(SIG_BLOCK, &signals, NULL);
+    (void)signal(SIGPIPE, SIG_IGN);
+    (void)signal(SIGXFSZ, SIG_IGN);
+    if (!fds || !receiver.senders)
+        code = error_set(err, ERROR_NOMEM, "not enough memory");
+    if (code == 0)
+        code = prepare(&receiver, &signals, err);
+    while (code == 0 && !wait_and_step(&receiver, fds))
+        ;
+    while (receiver.connections)
+        drop(&receiver, &receiver.connections);
+    if (receiver.listener >= 0)
+        close(receiver.listener);
+    if (receiver.signals >= 0)
+        close(receiver.signals);
+    free(receiver.senders);
+    free(fds);
+    return code;
+}

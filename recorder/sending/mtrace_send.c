@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * mtrace-send: what mtrace-record starts to send logs. It has a process of its own so that nothing that a network does, and
+ * nothing that TLS needs, is in the recorder.
+ *
+ *     mtrace-send --to HOST:PORT [--psk-file F | --certificate F --key F --ca F | --insecure] [--timeout NS] [--quiet]
+ *                 --check | [--live] LOG
+ *
+ * --check: are these options in order? --live: standard input tells of the end of the recording (sender.h).
+ */
+#include "recorder/sending/sender.h"
+#include "support/error.h"
+
+#include <fcntl.h>
+#include <getopt.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+    SAME_BYTES = 4096
+};
+
+struct arguments {
+    struct sender_settings sender;
+    struct security_options security;
+    char same[SAME_BYTES];
+    bool is_check;
+};
+
+static void keep(struct arguments *arguments, const char *option, const char *value)
+{
+    size_t used = strlen(arguments->same);
+
+    (void)snprintf(arguments->same + used, sizeof(arguments->same) - used, "%s--%s%s%s%s",
+                   used ? " " : "", option, value ? " '" : "", value ? value : "",
+                   value ? "'" : "");
+}
+
+static int parse(int argc, char **argv, struct arguments *arguments)
+{
+    static const struct option options[] = {{"to", required_argument, NULL, 't'},
+                                            {"psk-file", required_argument, NULL, 'p'},
+                                            {"certificate", required_argument, NULL, 'c'},
+                                            {"key", required_argument, NULL, 'k'},
+                                            {"ca", required_argument, NULL, 'a'},
+                                            {"insecure", no_argument, NULL, 'i'},
+                                            {"timeout", required_argument, NULL, 'n'},
+                                            {"quiet", no_argument, NULL, 'q'},
+                                            {"check", no_argument, NULL, 'C'},
+                                            {"live", no_argument, NULL, 'l'},
+                                            {NULL, 0, NULL, 0}};
+    const char **texts[128] = {['t'] = &arguments->sender.to,
+                               ['p'] = &arguments->security.psk_file,
+                               ['c'] = &arguments->security.certificate,
+                               ['k'] = &arguments->security.key,
+                               ['a'] = &arguments->security.ca};
+    int at = 0;
+    int key;
+
+    while ((key = getopt_long(argc, argv, "", options, &at)) != -1) {
+        if (key == '?')
+            return ERROR_USAGE;
+        if (texts[key] || key == 'i')
+            keep(arguments, options[at].name, optarg);
+        if (texts[key])
+            *texts[key] = optarg;
+        arguments->security.is_insecure |= key == 'i';
+        arguments->sender.is_quiet |= key == 'q';
+        arguments->is_check |= key == 'C';
+        if (key == 'l')
+            arguments->sender.end_pipe = STDIN_FILENO;
+        if (key == 'n')
+            arguments->sender.timeout_ns = strtoull(optarg, NULL, 10);
+    }
+    arguments->sender.log = argv[optind];
+    return arguments->sender.to && (arguments->is_check || argv[optind]) ? 0 : ERROR_USAGE;
+}
+
+/* Nobody but the recorder ends us before our time: ^C is the program's. */
+static void prepare(const struct sender_settings *settings)
+{
+    (void)signal(SIGPIPE, SIG_IGN);
+    if (settings->end_pipe >= 0)
+        (void)fcntl(settings->end_pipe, F_SETFL, O_NONBLOCK);
+}
+
+int main(int argc, char **argv)
+{
+    struct arguments arguments = {.sender.end_pipe = -1,
+                                  .sender.timeout_ns = UINT64_C(30000000000)};
+    struct security security = {0};
+    struct error err = {0};
+    int code = parse(argc, argv, &arguments);
+
+    if (code)
+        code = error_set(&err, ERROR_USAGE, "mtrace-send is started by mtrace-record --to");
+    if (code == 0)
+        code = address_parse(arguments.sender.to, &arguments.sender.address, &err);
+    if (code == 0)
+        code = security_open(&arguments.security, false, &security, &err);
+    if (code) {
+        (void)fprintf(stderr, "mtrace-record: %s\n", err.text);
+        return error_exit_status(code);
+    }
+    if (arguments.is_check)
+        return EXIT_SUCCESS;
+    arguments.sender.security = &security;
+    arguments.sender.same = arguments.same;
+    prepare(&arguments.sender);
+    code = sender_run(&arguments.sender) ? EXIT_SUCCESS : EXIT_FAILURE;
+    security_close(&security);
+    return code;
+}

@@ -1,0 +1,563 @@
+/* SPDX-License-Identifier: MIT */
+#include "recorder/sending/sender.h"
+
+#include "recorder/family/later_logs.h"
+#include "recorder/sending/log_tail.h"
+#include "recorder/sending/sender_process.h"
+#include "support/error.h"
+#include "support/growing.h"
+#include "support/units.h"
+#include "transfer/channel.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    CONNECT_MS = 5000,
+    WAITING_BYTES = 256 * 1024, /* that are put into the channel at a time */
+    MAX_PROGRAM_WAIT = 1 << 20, /* of a log that does not say what its program is */
+};
+
+static const uint64_t ms_ns = 1000000;
+static const uint64_t look_ns = 100 * UINT64_C(1000000);  /* between looks at the files */
+static const uint64_t find_ns = UINT64_C(1000000000);     /* between looks for later logs */
+static const uint64_t ping_ns = UINT64_C(10000000000);    /* the receiver waits a minute */
+static const uint64_t silence_ns = UINT64_C(30000000000); /* of the receiver, which should answer */
+static const uint64_t least_pause_ns = 200 * UINT64_C(1000000);
+static const uint64_t most_pause_ns = UINT64_C(5000000000);
+
+enum state {
+    STATE_WAITING, /* for its turn, or its first frame */
+    STATE_BEGUN,   /* until HAVE comes */
+    STATE_FLOWING,
+    STATE_ENDING, /* until DONE comes */
+    STATE_SENT,
+    STATE_NO_LOG, /* there is nothing to send of it */
+};
+
+struct sent_log {
+    char *path; /* owned */
+    struct log_tail tail;
+    enum state state;
+    uint64_t run_id, parent_run_id;      /* 0: not known yet */
+    uint64_t sent_bytes;                 /* put into the channel */
+    uint64_t acked_bytes;                /* written there */
+    uint64_t most_bytes;                 /* that ever were */
+    uint8_t page[LOG_FILE_HEADER_BYTES]; /* that was sent last */
+};
+
+struct sender {
+    const struct sender_settings *settings;
+    struct sent_log **logs;
+    size_t n_logs, capacity;
+    struct channel channel;
+    struct wire_reader *reader;
+    bool is_connected;
+    bool has_greeted;
+    bool is_over;     /* nobody writes any more */
+    bool is_finished; /* and all files are whole */
+    bool has_complained;
+    uint64_t now_ns, over_ns, retry_ns, pause_ns, look_due_ns, find_due_ns;
+    uint64_t heard_ns, asked_ns; /* asked_ns: 0, or since when an answer is due */
+    uint64_t put_ns;
+    uint64_t progress_ns;       /* something was acknowledged */
+    char why[ERROR_TEXT_BYTES]; /* it does not go on */
+};
+
+static uint64_t clock_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+/* ---- logs ---- */
+
+static void add_log(void *context, const char *path)
+{
+    struct sender *sender = context;
+    struct sent_log **logs;
+    struct sent_log *log;
+
+    for (size_t i = 0; i < sender->n_logs; i++)
+        if (strcmp(sender->logs[i]->path, path) == 0)
+            return;
+    logs = growing_reserve(sender->logs, &sender->capacity, sender->n_logs + 1, sizeof(*logs));
+    if (!logs)
+        return;
+    sender->logs = logs;
+    log = calloc(1, sizeof(*log));
+    if (!log || !(log->path = strdup(path))) {
+        free(log);
+        return;
+    }
+    log->tail.fd = -1;
+    logs[sender->n_logs++] = log;
+}
+
+static bool is_over(const struct sent_log *log)
+{
+    return log->state == STATE_SENT || log->state == STATE_NO_LOG;
+}
+
+static bool is_under_way(const struct sent_log *log)
+{
+    return log->state == STATE_BEGUN || log->state == STATE_FLOWING || log->state == STATE_ENDING;
+}
+
+static bool is_all_sent(const struct sender *sender)
+{
+    for (size_t i = 0; i < sender->n_logs; i++)
+        if (!is_over(sender->logs[i]))
+            return false;
+    return true;
+}
+
+/* ---- the connection ---- */
+
+static void disconnect(struct sender *sender, const struct error *err)
+{
+    if (sender->is_connected)
+        channel_close(&sender->channel);
+    sender->is_connected = false;
+    sender->has_greeted = false;
+    for (size_t i = 0; i < sender->n_logs; i++)
+        if (is_under_way(sender->logs[i]))
+            sender->logs[i]->state = STATE_WAITING;
+    sender->pause_ns = sender->pause_ns ? 2 * sender->pause_ns : least_pause_ns;
+    if (sender->pause_ns > most_pause_ns)
+        sender->pause_ns = most_pause_ns;
+    sender->retry_ns = clock_ns() + sender->pause_ns;
+    (void)snprintf(sender->why, sizeof(sender->why), "%s", err->text);
+    if (!sender->has_complained)
+        (void)fprintf(stderr,
+                      "mtrace-record: cannot send to '%s' now: %s; it is tried again, and the log "
+                      "is kept in '%s'\n",
+                      sender->settings->to, err->text, sender->settings->log);
+    sender->has_complained = true;
+}
+
+static int shake(struct sender *sender, struct error *err)
+{
+    int code;
+
+    while ((code = channel_shake(&sender->channel, err)) > 0) {
+        struct pollfd ready = {.fd = sender->channel.fd,
+                               .events = channel_events(&sender->channel, true)};
+        if (poll(&ready, 1, CONNECT_MS) == 0)
+            return error_set(err, ERROR_IO, "the other side does not answer");
+    }
+    return code;
+}
+
+static int say(struct sender *sender, enum wire_kind kind, uint32_t number, uint64_t offset,
+               const void *payload, size_t n_bytes, struct error *err)
+{
+    const struct wire_head head = {
+        .kind = kind, .log = number, .offset = offset, .n_bytes = (uint32_t)n_bytes};
+
+    sender->put_ns = sender->now_ns;
+    if (sender->asked_ns == 0)
+        sender->asked_ns = sender->now_ns;
+    return channel_put(&sender->channel, &head, payload, err);
+}
+
+static int connect_now(struct sender *sender, struct error *err)
+{
+    const struct sender_settings *settings = sender->settings;
+    struct wire_hello hello;
+    int fd;
+    int code =
+        address_connect(&settings->address, settings->security->is_insecure, CONNECT_MS, &fd, err);
+
+    if (code)
+        return code;
+    code =
+        channel_open(fd, settings->security, false, settings->address.host, &sender->channel, err);
+    if (code)
+        return code;
+    sender->is_connected = true;
+    wire_reader_init(sender->reader);
+    code = shake(sender, err);
+    sender->now_ns = clock_ns();
+    sender->heard_ns = sender->now_ns;
+    sender->asked_ns = 0;
+    wire_make_hello(&hello);
+    return code ? code : say(sender, WIRE_HELLO, 0, 0, &hello, sizeof(hello), err);
+}
+
+/* ---- what the receiver says ---- */
+
+/* It goes well: more has arrived than ever. */
+static void note_progress(struct sender *sender)
+{
+    sender->progress_ns = sender->now_ns;
+    sender->pause_ns = 0;
+    if (sender->has_complained && !sender->settings->is_quiet)
+        (void)fprintf(stderr, "mtrace-record: sending to '%s' goes on\n", sender->settings->to);
+    sender->has_complained = false;
+}
+
+static void note_acked(struct sender *sender, struct sent_log *log, uint64_t acked_bytes)
+{
+    log->acked_bytes = acked_bytes;
+    if (acked_bytes <= log->most_bytes)
+        return;
+    log->most_bytes = acked_bytes;
+    note_progress(sender);
+}
+
+static int take_have(struct sender *sender, uint32_t number, struct sent_log *log,
+                     const struct wire_head *head, const void *payload, struct error *err)
+{
+    uint64_t ours = 0;
+    uint64_t theirs;
+
+    memcpy(&theirs, payload, sizeof(theirs));
+    if (head->offset < LOG_FILE_HEADER_BYTES)
+        return error_set(err, ERROR_FORMAT, "the receiver has less than nothing of a log");
+    if (head->offset > log->tail.end || wire_hash(log->tail.fd, head->offset, &ours, NULL) != 0
+        || ours != theirs)
+        return say(sender, WIRE_ANEW, number, 0, NULL, 0, err);
+    log->state = STATE_FLOWING;
+    log->sent_bytes = head->offset;
+    note_acked(sender, log, head->offset);
+    memset(log->page, 0, sizeof(log->page)); /* whatever it has: it is sent again */
+    return 0;
+}
+
+static int take_one(struct sender *sender, const struct wire_head *head, const void *payload,
+                    struct error *err)
+{
+    struct sent_log *log = head->log < sender->n_logs ? sender->logs[head->log] : NULL;
+
+    if (!sender->has_greeted && head->kind != WIRE_REFUSED) {
+        int code = wire_check_hello(head, payload, err);
+        sender->has_greeted = code == 0;
+        return code;
+    }
+    if (head->kind == WIRE_REFUSED)
+        return error_set(err, ERROR_IO, "%.*s", (int)head->n_bytes, (const char *)payload);
+    if (head->kind == WIRE_PING)
+        return 0;
+    if (!log || !is_under_way(log))
+        return error_set(err, ERROR_FORMAT, "the receiver speaks of an unknown log");
+    if (head->kind == WIRE_HAVE && log->state == STATE_BEGUN)
+        return take_have(sender, head->log, log, head, payload, err);
+    if (head->offset > log->sent_bytes || head->offset < log->acked_bytes)
+        return error_set(err, ERROR_FORMAT, "the receiver has what was not sent");
+    note_acked(sender, log, head->offset);
+    if (head->kind == WIRE_DONE && log->state == STATE_ENDING) {
+        log->state = STATE_SENT;
+        note_progress(sender);
+        log_tail_close(&log->tail);
+    }
+    return 0;
+}
+
+static int take_all(struct sender *sender, struct error *err)
+{
+    struct wire_head head;
+    const void *payload;
+    size_t n_room;
+    ssize_t n;
+    int code;
+
+    do {
+        void *room = wire_reader_room(sender->reader, &n_room);
+        n = channel_get(&sender->channel, room, n_room, err);
+        if (n <= 0)
+            return (int)n;
+        wire_reader_add(sender->reader, (size_t)n);
+        while ((code = wire_reader_next(sender->reader, &head, &payload, err)) > 0) {
+            code = take_one(sender, &head, payload, err);
+            if (code)
+                return code;
+            sender->heard_ns = sender->now_ns;
+            sender->asked_ns = 0;
+        }
+    } while (code == 0);
+    return code;
+}
+
+/* ---- what we say ---- */
+
+/* Its first frames say what the program is; of one that says nothing until it ends no name is known. */
+static int begin(struct sender *sender, uint32_t number, struct sent_log *log, struct error *err)
+{
+    uint8_t payload[LOG_FILE_HEADER_BYTES + LOG_TAIL_PROGRAM_BYTES];
+    size_t n_program = strlen(log->tail.program);
+
+    if (!log_tail_read_header(&log->tail, log->page)) {
+        log->state = sender->is_over ? STATE_NO_LOG : STATE_WAITING;
+        return 0;
+    }
+    if (!*log->tail.program && !sender->is_over && log->tail.end < MAX_PROGRAM_WAIT)
+        return 0;
+    memcpy(payload, log->page, sizeof(log->page));
+    memcpy(payload + sizeof(log->page), log->tail.program, n_program);
+    log->state = STATE_BEGUN;
+    return say(sender, WIRE_BEGIN, number, 0, payload, sizeof(log->page) + n_program, err);
+}
+
+static int send_header(struct sender *sender, uint32_t number, struct sent_log *log,
+                       struct error *err)
+{
+    uint8_t page[LOG_FILE_HEADER_BYTES];
+
+    if (!log_tail_read_header(&log->tail, page) || memcmp(page, log->page, sizeof(page)) == 0)
+        return 0;
+    memcpy(log->page, page, sizeof(page));
+    return say(sender, WIRE_HEADER, number, 0, page, sizeof(page), err);
+}
+
+static int send_bytes(struct sender *sender, uint32_t number, struct sent_log *log,
+                      struct error *err)
+{
+    uint8_t bytes[WIRE_MAX_BYTES];
+    int code = 0;
+
+    while (code == 0 && log->sent_bytes < log->tail.end
+           && channel_waits(&sender->channel) < WAITING_BYTES) {
+        uint64_t left = log->tail.end - log->sent_bytes;
+        ssize_t n = pread(log->tail.fd, bytes, left < sizeof(bytes) ? left : sizeof(bytes),
+                          (off_t)log->sent_bytes);
+        if (n <= 0)
+            return error_set_errno(err, n ? errno : EIO, "cannot read '%s'", log->path);
+        code = say(sender, WIRE_DATA, number, log->sent_bytes, bytes, (size_t)n, err);
+        log->sent_bytes += (uint64_t)n;
+        if (code == 0)
+            code = channel_flush(&sender->channel, err);
+    }
+    return code;
+}
+
+static int send_log(struct sender *sender, uint32_t number, struct sent_log *log, struct error *err)
+{
+    int code = send_bytes(sender, number, log, err);
+
+    if (code == 0)
+        code = send_header(sender, number, log, err);
+    if (code || !sender->is_over || log->sent_bytes < log->tail.end)
+        return code;
+    log->state = STATE_ENDING;
+    return say(sender, WIRE_END, number, log->sent_bytes, NULL, 0, err);
+}
+
+/* A log waits for that of its parent, after which it is named. */
+static bool may_begin(const struct sender *sender, const struct sent_log *log)
+{
+    for (size_t i = 0; i < sender->n_logs; i++) {
+        const struct sent_log *other = sender->logs[i];
+        if (other != log && other->run_id == log->parent_run_id && other->run_id)
+            return other->state != STATE_WAITING && other->state != STATE_BEGUN;
+    }
+    return true;
+}
+
+static int send_all(struct sender *sender, struct error *err)
+{
+    size_t n_under_way = 0;
+    int code = 0;
+
+    for (size_t i = 0; i < sender->n_logs; i++)
+        n_under_way += is_under_way(sender->logs[i]);
+    for (size_t i = 0; code == 0 && i < sender->n_logs; i++) {
+        struct sent_log *log = sender->logs[i];
+        if (log->tail.fd < 0)
+            continue;
+        if (log->state == STATE_WAITING && n_under_way < SENDER_AT_ONCE && may_begin(sender, log)) {
+            code = begin(sender, (uint32_t)i, log, err);
+            n_under_way += log->state == STATE_BEGUN;
+        } else if (log->state == STATE_FLOWING) {
+            code = send_log(sender, (uint32_t)i, log, err);
+        }
+    }
+    return code;
+}
+
+/* ---- all of it ---- */
+
+static void learn_ids(struct sent_log *log)
+{
+    uint8_t page[LOG_FILE_HEADER_BYTES];
+    struct log_file file;
+
+    if (!log_tail_read_header(&log->tail, page))
+        return;
+    memcpy(&file, page, sizeof(file));
+    log->run_id = file.run_id;
+    log->parent_run_id = file.parent_run_id;
+}
+
+/* Files are looked at whether there is a connection or not: what is left at the end shall be known. A recorder that died leaves a log that can
+ * still be packed: behind its last frame nothing counts. */
+static void look(struct sender *sender)
+{
+    bool is_whole = sender->is_over && (sender->is_finished || sender->settings->end_pipe < 0);
+
+    for (size_t i = 0; i < sender->n_logs; i++) {
+        struct sent_log *log = sender->logs[i];
+        if (is_over(log))
+            continue;
+        if (log->tail.fd < 0 && log_tail_open(log->path, &log->tail, NULL) != 0) {
+            log->tail.fd = -1;
+            if (sender->is_over)
+                log->state = STATE_NO_LOG;
+            continue;
+        }
+        log_tail_look(&log->tail, is_whole);
+        if (log->run_id == 0)
+            learn_ids(log);
+    }
+}
+
+static void find_logs(struct sender *sender)
+{
+    add_log(sender, sender->settings->log);
+    later_logs_find(sender->settings->log, add_log, sender);
+}
+
+static void hear_of_end(struct sender *sender)
+{
+    char byte;
+    ssize_t n = read(sender->settings->end_pipe, &byte, 1);
+
+    if (n < 0)
+        return;
+    sender->is_finished = n == 1 && byte == SENDER_PROCESS_FINISHED;
+    sender->is_over = true;
+    sender->over_ns = clock_ns();
+    sender->look_due_ns = sender->find_due_ns = 0;
+    sender->retry_ns = 0;
+}
+
+static int converse(struct sender *sender, struct error *err)
+{
+    int code = take_all(sender, err);
+
+    if (code == 0 && sender->has_greeted)
+        code = send_all(sender, err);
+    if (code == 0 && sender->now_ns - sender->put_ns > ping_ns)
+        code = say(sender, WIRE_PING, 0, 0, NULL, 0, err);
+    if (code == 0)
+        code = channel_flush(&sender->channel, err);
+    if (code == 0 && sender->asked_ns && sender->now_ns - sender->asked_ns > silence_ns)
+        code = error_set(err, ERROR_IO, "the other side does not answer");
+    return code;
+}
+
+static void step(struct sender *sender)
+{
+    struct error err = {0};
+    int code = 0;
+
+    sender->now_ns = clock_ns();
+    if (sender->now_ns >= sender->find_due_ns) {
+        find_logs(sender);
+        sender->find_due_ns = sender->now_ns + find_ns;
+    }
+    if (sender->now_ns >= sender->look_due_ns) {
+        look(sender);
+        sender->look_due_ns = sender->now_ns + look_ns;
+    }
+    if (!sender->is_connected && sender->now_ns < sender->retry_ns)
+        return;
+    if (!sender->is_connected)
+        code = connect_now(sender, &err);
+    if (code == 0)
+        code = converse(sender, &err);
+    if (code)
+        disconnect(sender, &err);
+}
+
+static void wait_for_more(struct sender *sender)
+{
+    struct pollfd ready[2] = {
+        {.fd = sender->is_over ? -1 : sender->settings->end_pipe, .events = POLLIN},
+        {.fd = sender->is_connected ? sender->channel.fd : -1}};
+
+    if (sender->is_connected)
+        ready[1].events = channel_events(&sender->channel, false);
+    if (poll(ready, 2, (int)(look_ns / ms_ns)) > 0 && ready[0].revents)
+        hear_of_end(sender);
+}
+
+static bool is_too_late(const struct sender *sender)
+{
+    uint64_t since_ns = sender->settings->end_pipe < 0 && sender->progress_ns > sender->over_ns
+                            ? sender->progress_ns
+                            : sender->over_ns;
+
+    return sender->is_over && clock_ns() - since_ns > sender->settings->timeout_ns;
+}
+
+static void sum_up(const struct sender *sender)
+{
+    char size[UNITS_TEXT_BYTES];
+    char logs[UNITS_TEXT_BYTES];
+    uint64_t n_bytes = 0;
+    uint64_t n_left = 0;
+    int64_t n_sent = 0;
+
+    for (size_t i = 0; i < sender->n_logs; i++) {
+        const struct sent_log *log = sender->logs[i];
+        n_bytes += log->acked_bytes;
+        n_sent += log->state == STATE_SENT;
+        if (!is_over(log))
+            n_left += log->tail.end - (log->acked_bytes < log->tail.end ? log->acked_bytes : 0);
+    }
+    if (is_all_sent(sender) && !sender->settings->is_quiet && n_sent)
+        (void)fprintf(stderr, "mtrace-record: sent to '%s': %s, %s\n", sender->settings->to,
+                      units_format_counted(n_sent, "log", logs),
+                      units_format_bytes((int64_t)n_bytes, size));
+    if (!is_all_sent(sender))
+        (void)fprintf(
+            stderr,
+            "mtrace-record: not sent to '%s': %s (%s); send the rest later: mtrace-record "
+            "--send '%s' %s\n",
+            sender->settings->to, units_format_bytes((int64_t)n_left, size),
+            *sender->why ? sender->why : "there was no time", sender->settings->log,
+            sender->settings->same);
+}
+
+static void done(struct sender *sender)
+{
+    if (sender->is_connected)
+        channel_close(&sender->channel);
+    for (size_t i = 0; i < sender->n_logs; i++) {
+        log_tail_close(&sender->logs[i]->tail);
+        free(sender->logs[i]->path);
+        free(sender->logs[i]);
+    }
+    free(sender->logs);
+    free(sender->reader);
+}
+
+bool sender_run(const struct sender_settings *settings)
+{
+    struct sender sender = {.settings = settings, .channel.fd = -1};
+    bool is_sent;
+
+    sender.reader = malloc(sizeof(*sender.reader));
+    if (!sender.reader)
+        return false;
+    sender.is_over = settings->end_pipe < 0;
+    sender.over_ns = clock_ns();
+    for (;;) {
+        step(&sender);
+        if (sender.is_over && (is_all_sent(&sender) || is_too_late(&sender)))
+            break;
+        wait_for_more(&sender);
+    }
+    is_sent = is_all_sent(&sender);
+    sum_up(&sender);
+    done(&sender);
+    return is_sent;
+}

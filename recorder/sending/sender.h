@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sender: the logs of one run, sent to an mtrace-gather (transfer/wire.h), while they grow or afterwards.
+ *
+ * Model:   the files are read, as anybody could, so the recorder never waits for a network. A connection that is lost is made again,
+ *          in growing pauses; the receiver says how much it has, and what comes behind that is sent. At most SENDER_AT_ONCE logs
+ *          are under way at a time, the others have their turn when one has ended.
+ *          The end of the recording is told on a pipe: the byte SENDER_PROCESS_FINISHED when all files are whole, its end alone when the recorder died.
+ * Invariants
+ *   SN-1 A file is only read.
+ *   SN-2 A log counts as sent when the receiver said that it has all of it on the disk.
+ *   SN-3 After the end of the recording it takes at most timeout_ns; sending without a recording gives up when nothing was acknowledged
+ *        for that long.
+ * Threads: one.
+ */
+#ifndef MTRACE_RECORDER_SENDER_H
+#define MTRACE_RECORDER_SENDER_H
+
+#include "transfer/address.h"
+#include "transfer/security.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum {
+    SENDER_AT_ONCE = 32
+};
+
+struct sender_settings {
+    const char *log;  /* the run's first; others lie beside it */
+    const char *to;   /* as the user wrote it */
+    const char *same; /* options that say where to, for who wants to send it later */
+    struct address address;
+    const struct security *security;
+    uint64_t timeout_ns;
+    int end_pipe; /* -1: nobody records */
+    bool is_quiet;
+};
+
+/* Sends until all is sent, or it gives up: false; it has said why then. */
+bool sender_run(const struct sender_settings *settings);
+
+#endif

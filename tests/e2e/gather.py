@@ -1,0 +1,512 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""gather.py CASE [--rounds N]: logs sent to mtrace-gather while programs run; what arrives is the log, whatever is killed or cut meanwhile."""
+
+import argparse
+import os
+import random
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "lib"))
+import harness
+from harness import Failure, Skip
+
+TOOLS = harness.Tools.from_environment()
+GATHER = os.environ.get("MTRACE_TEST_GATHER", "")
+PATIENCE = 120  # seconds until what should happen did not
+
+# Allocates without end, thousands of events in each round, until its input ends; says how many rounds.
+BUSY = """
+import sys, select, time
+n = 0
+while not select.select([sys.stdin], [], [], 0.002)[0]:
+    kept = [bytes(600 + i) for i in range(2000)]
+    n += 1
+print(n)
+"""
+PYTHON = "/usr/bin/python3"
+
+
+def wait_until(what, is_true):
+    end = time.monotonic() + PATIENCE
+    while not is_true():
+        if time.monotonic() > end:
+            raise Failure(f"waited {PATIENCE} s: {what}")
+        time.sleep(0.02)
+
+
+def make_key(path, name="me", key=None):
+    path.write_text(f"{name}:{key or os.urandom(32).hex()}\n")
+    path.chmod(0o600)
+    return ["--psk-file", path]
+
+
+class Receiver:
+    """mtrace-gather on a port that stays the same when it is started again."""
+
+    def __init__(self, folder, options, port=0, extra=()):
+        self.folder, self.options, self.port, self.extra = folder, options, port, extra
+        self.said = ""
+        self.start()
+
+    def start(self):
+        self.process = subprocess.Popen([str(word) for word in (GATHER, self.folder, "--listen", f"127.0.0.1:{self.port}",
+                                                                *self.options, *self.extra)],
+                                        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=harness.environment())
+        line = self.process.stdout.readline()
+        found = re.match(r"listening on 127\.0\.0\.1:(\d+); logs go to", line)
+        if not found:
+            raise Failure(f"mtrace-gather said {line!r}{self.process.stdout.read()!r}")
+        self.port = int(found[1])
+        self.reader = threading.Thread(target=self.read, args=(self.process.stdout,))
+        self.reader.start()
+
+    def read(self, pipe):
+        for line in pipe:
+            self.said += line
+
+    def end(self, number=signal.SIGTERM):
+        self.process.send_signal(number)
+        status = self.process.wait(PATIENCE)
+        self.reader.join()
+        if number == signal.SIGTERM and status != 0:
+            raise Failure(f"mtrace-gather ended with {status}: {self.said}")
+
+    def to(self):
+        return f"127.0.0.1:{self.port}"
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+        self.reader.join()
+
+
+class Recording:
+    """A busy program that is recorded and sent."""
+
+    def __init__(self, log, to, options, extra=(), program=(PYTHON, "-c", BUSY)):
+        self.log = log
+        self.process = subprocess.Popen(
+            [str(word) for word in (TOOLS.record, "-o", log, "--to", to, *options, "--send-timeout", f"{PATIENCE}s", *extra, "--", *program)],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            env=harness.environment({"PYTHONMALLOC": "malloc"}))
+
+    def find(self, is_it):
+        for child in Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text().split():
+            try:
+                words = Path(f"/proc/{child}/cmdline").read_text().split("\0")
+            except OSError:
+                continue
+            if is_it(words):
+                return int(child)
+        return None
+
+    def sender(self):
+        """Its process, or None."""
+        return self.find(lambda words: words[0].endswith("mtrace-send") and "--live" in words)
+
+    def program(self):
+        return self.find(lambda words: BUSY in words)
+
+    def end(self):
+        stdout, stderr = self.process.communicate("", timeout=PATIENCE)
+        if self.process.returncode != 0:
+            raise Failure(f"the recording ended with {self.process.returncode}: {stderr}")
+        self.rounds = int(stdout or 0)
+        return stderr
+
+
+def received(folder):
+    return sorted(path for path in Path(folder).iterdir() if ".dat" in path.name)
+
+
+def size_of_received(folder):
+    return sum(path.stat().st_size for path in received(folder)) if Path(folder).exists() else 0
+
+
+def check_same(folder, log):
+    """One log arrived, byte for byte the local one, which is worth it."""
+    files = received(folder)
+    if len(files) != 1:
+        raise Failure(f"there are {[path.name for path in files]}")
+    if files[0].read_bytes() != log.read_bytes():
+        raise Failure(f"{files[0].name} ({files[0].stat().st_size}) is not the local log ({log.stat().st_size} bytes)")
+    if log.stat().st_size < 200000:
+        raise Failure(f"the log has {log.stat().st_size} bytes only")
+    if not re.fullmatch(r"python3[\w.]*\.\d+\.\d{8}T\d{6}Z\.dat", files[0].name):
+        raise Failure(f"it is called {files[0].name}")
+    return files[0]
+
+
+def check_sent(stderr, n_logs=1):
+    if f"{n_logs} log{'s' if n_logs > 1 else ''}, " not in "".join(line for line in stderr.splitlines() if ": sent to" in line):
+        raise Failure(f"it does not say that {n_logs} logs were sent: {stderr}")
+
+
+def totals(place, log, name):
+    database = harness.import_log(TOOLS, log, place / name)
+    return database.rows("SELECT count(*), sum(size_bytes) FROM allocations")[0]
+
+
+def equal(place, _rounds):
+    """What arrives is the log, also while it grows; mode and names; a second sending finds everything there."""
+    key = make_key(place / "key")
+    with Receiver(place / "in", key) as receiver:
+        recording = Recording(place / "run.dat", receiver.to(), key)
+        wait_until("the first 500 kB arrive while the program runs", lambda: size_of_received(place / "in") > 500000)
+        arrived = received(place / "in")[0]
+        if totals(place, arrived, "growing.db")[0] < 1000:
+            raise Failure("what has arrived of a log that grows has no events")
+        check_sent(recording.end())
+        arrived = check_same(place / "in", place / "run.dat")
+        if arrived.stat().st_mode & 0o777 != 0o600 or (place / "in").stat().st_mode & 0o777 != 0o700:
+            raise Failure("others may read what arrived")
+        if totals(place, arrived, "a.db") != totals(place, place / "run.dat", "b.db"):
+            raise Failure("the databases differ")
+        again = subprocess.run([TOOLS.record, "--send", place / "run.dat", "--to", receiver.to(), *key], capture_output=True, text=True)
+        if again.returncode != 0:
+            raise Failure(f"sending it again: {again.stderr}")
+        check_same(place / "in", place / "run.dat")
+        receiver.end()
+        for word in ("begun by me at 127.0.0.1:", ": ended, ", ": goes on at "):
+            if word not in receiver.said:
+                raise Failure(f"mtrace-gather does not say {word!r}: {receiver.said}")
+
+
+def changed(place, _rounds):
+    """A log whose beginning is not what the receiver has of it goes to a file of its own; nothing that arrived is changed."""
+    key = make_key(place / "key")
+    with Receiver(place / "in", key) as receiver:
+        check_sent(Recording(place / "run.dat", receiver.to(), key).end())
+        first = received(place / "in")[0]
+        before = first.read_bytes()
+        whole = bytearray(before)
+        whole[-300] ^= 1
+        (place / "other.dat").write_bytes(whole)
+        for _ in range(2):  # the second time it is found
+            subprocess.run([TOOLS.record, "-q", "--send", place / "other.dat", "--to", receiver.to(), *key], check=True)
+        files = {path.name: path.read_bytes() for path in received(place / "in")}
+        if sorted(files.values()) != sorted([before, bytes(whole)]) or files[first.name] != before:
+            raise Failure(f"there are {list(files)}")
+
+
+def sender_killed(place, rounds):
+    key = make_key(place / "key")
+    with Receiver(place / "in", key) as receiver:
+        recording = Recording(place / "run.dat", receiver.to(), key)
+        killed = set()
+        for _ in range(rounds):
+            wait_until("there is a sender", lambda: recording.sender() not in killed | {None})
+            time.sleep(random.uniform(0, 0.3))
+            victim = recording.sender()
+            if victim:
+                killed.add(victim)
+                os.kill(victim, signal.SIGKILL)
+        check_sent(recording.end())
+        check_same(place / "in", place / "run.dat")
+        if not killed:
+            raise Failure("no sender was killed")
+
+
+def receiver_killed(place, rounds):
+    key = make_key(place / "key")
+    with Receiver(place / "in", key) as receiver:
+        recording = Recording(place / "run.dat", receiver.to(), key)
+        for i in range(rounds):
+            before = size_of_received(place / "in")
+            wait_until(f"more arrives in round {i}", lambda: size_of_received(place / "in") > before)
+            time.sleep(random.uniform(0, 0.2))
+            receiver.end(signal.SIGKILL)
+            receiver.start()
+        check_sent(recording.end())
+        check_same(place / "in", place / "run.dat")
+
+
+class Proxy:
+    """Hands bytes on to a port, and cuts a connection after so many of them as `limits` says."""
+
+    def __init__(self, port, limits):
+        self.target, self.limits, self.n_cuts = port, limits, 0
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self.listener.getsockname()[1]
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def accept(self):
+        while True:
+            try:
+                client, _ = self.listener.accept()
+            except OSError:
+                return
+            server = socket.create_connection(("127.0.0.1", self.target))
+            left = [next(self.limits)]
+            for a, b in ((client, server), (server, client)):
+                threading.Thread(target=self.copy, args=(a, b, left), daemon=True).start()
+
+    def copy(self, a, b, left):
+        try:
+            while data := a.recv(min(65536, max(left[0], 1))):
+                if left[0] <= 0:
+                    self.n_cuts += 1
+                    break
+                left[0] -= len(data)
+                b.sendall(data)
+        except OSError:
+            pass
+        for end in (a, b):
+            try:
+                end.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass
+            end.close()
+
+
+def cut(place, rounds):
+    """Connections that are cut anywhere, in the handshake, too."""
+    draw = random.Random(place.name)
+
+    def limits():
+        for _ in range(rounds):
+            yield draw.choice((draw.randrange(1, 2000), draw.randrange(1000, 100000), draw.randrange(5000, 2000000)))
+        while True:
+            yield 1 << 60
+    key = make_key(place / "key")
+    with Receiver(place / "in", key) as receiver:
+        proxy = Proxy(receiver.port, limits())
+        recording = Recording(place / "run.dat", f"127.0.0.1:{proxy.port}", key)
+        wait_until("all cuts are made", lambda: proxy.n_cuts >= rounds // 2 and size_of_received(place / "in") > 3000000)
+        check_sent(recording.end())
+        check_same(place / "in", place / "run.dat")
+        proxy.listener.close()
+
+
+def recorder_killed(place, _rounds):
+    """The recorder is gone at once: what arrived is what it had packed, and the rest can be sent when it has been."""
+    key = make_key(place / "key")
+    with Receiver(place / "in", key) as receiver:
+        recording = Recording(place / "run.dat", receiver.to(), key, ("--send-timeout", "20s"))
+        wait_until("a million bytes arrive", lambda: size_of_received(place / "in") > 1000000)
+        program = recording.program()
+        recording.process.kill()
+        recording.process.wait()
+        wait_until("the sender ends", lambda: ": ended, " in receiver.said or ": cut at" in receiver.said)
+        arrived = received(place / "in")[0]
+        ours = (place / "run.dat").read_bytes()
+        theirs = arrived.read_bytes()
+        if ours[:len(theirs)] != theirs or len(ours) - len(theirs) > 70000:
+            raise Failure(f"{len(theirs)} bytes arrived of {len(ours)}")
+        told = subprocess.run([TOOLS.importer, str(arrived), str(place / "cut.db")], capture_output=True, text=True, env=harness.environment())
+        if told.returncode != 0:
+            raise Failure(f"what arrived cannot be imported: {told.stderr}")
+        database = harness.Database(place / "cut.db")
+        n = database.value("SELECT count(*) FROM allocations")
+        if n < 1000 or not re.search("cut|end|lost|killed|trailer", told.stderr + told.stdout):
+            raise Failure(f"{n} allocations, and the import says {told.stderr!r}")
+        recording.process.stdin.close()
+        wait_until("the program ends", lambda: not Path(f"/proc/{program}").exists())
+        subprocess.run([TOOLS.record, "-q", "--pack", place / "run.dat"], check=True)
+        subprocess.run([TOOLS.record, "-q", "--send", place / "run.dat", "--to", receiver.to(), *key], check=True)
+        check_same(place / "in", place / "run.dat")
+
+
+def family(place, _rounds):
+    """All logs of a run arrive under names by which they are imported together."""
+    key = make_key(place / "key")
+    script = "import os, subprocess; x = [bytes(700) for i in range(50000)]; " \
+             "[subprocess.run(['/bin/sh', '-c', 'true; exec /usr/bin/env true']) for i in range(5)]"
+    with Receiver(place / "in", key) as receiver:
+        recording = Recording(place / "run.dat", receiver.to(), key, ("--follow-children",),
+                              ("/bin/sh", "-c", f'exec {PYTHON} -c "$0"', script))
+        _, stderr = recording.process.communicate("", timeout=PATIENCE)
+        logs = {path: path.read_bytes() for path in place.glob("run.dat*")}
+        check_sent(stderr, len(logs))
+        if len(logs) < 12 or sorted(logs.values()) != sorted(path.read_bytes() for path in received(place / "in")):
+            raise Failure(f"{len(logs)} logs, arrived {[path.name for path in received(place / 'in')]}")
+        first = [path for path in received(place / "in") if path.name.endswith(".dat")]
+        if len(first) != 1:
+            raise Failure(f"these are named after none: {first}")
+        counts = [harness.import_log(TOOLS, log, place / name).value("SELECT count(*) FROM processes")
+                  for log, name in ((first[0], "a.db"), (place / "run.dat", "b.db"))]
+        if counts[0] != counts[1] or counts[0] < 12:
+            raise Failure(f"processes imported: {counts}")
+
+
+def try_to_send(log, to, options):
+    """Must fail; returns what it says."""
+    sent = subprocess.run([str(word) for word in (TOOLS.record, "--send", log, "--to", to, *options, "--send-timeout", "600ms")],
+                          capture_output=True, text=True, timeout=PATIENCE, env=harness.environment())
+    if sent.returncode == 0:
+        raise Failure(f"it was let in: {options}")
+    return sent.stderr
+
+
+def make_log(place):
+    harness.run([TOOLS.record, "-o", place / "run.dat", "--", PYTHON, "-c", "x = [bytes(700) for i in range(9000)]"], place,
+                {"PYTHONMALLOC": "malloc"})
+    return place / "run.dat"
+
+
+def certtool(place, name, template, *options):
+    (place / f"{name}.tmpl").write_text(template)
+    for argv in (["--generate-privkey", "--key-type=ecdsa", "--outfile", f"{name}.key"],
+                 [*options, "--load-privkey", f"{name}.key", "--template", f"{name}.tmpl", "--outfile", f"{name}.pem"]):
+        made = subprocess.run(["certtool", *argv], cwd=place, capture_output=True, text=True)
+        if made.returncode != 0:
+            raise Failure(f"certtool: {made.stderr}")
+    (place / f"{name}.key").chmod(0o600)
+
+
+def make_certificates(place):
+    if shutil.which("certtool") is None:
+        raise Skip("certtool is not installed (gnutls-bin)")
+    for ca in ("ca", "otherca"):
+        certtool(place, ca, f"cn = {ca}\nca\ncert_signing_key\nexpiration_days = 9\n", "--generate-self-signed")
+    for name, ca, host in (("server", "ca", "localhost"), ("client", "ca", "client"), ("strange", "otherca", "localhost"),
+                           ("elsewhere", "ca", "elsewhere.example")):
+        certtool(place, name, f"cn = {name}\ndns_name = {host}\nsigning_key\ntls_www_server\ntls_www_client\nexpiration_days = 9\n",
+                 "--generate-certificate", "--load-ca-certificate", f"{ca}.pem", "--load-ca-privkey", f"{ca}.key")
+
+
+def by_certificate(place, name, ca="ca"):
+    return ["--certificate", place / f"{name}.pem", "--key", place / f"{name}.key", "--ca", place / f"{ca}.pem"]
+
+
+def certificates(place, _rounds):
+    make_certificates(place)
+    log = make_log(place)
+    with Receiver(place / "in", by_certificate(place, "server")) as receiver:
+        to = f"localhost:{receiver.port}"
+        for options in (by_certificate(place, "strange"), by_certificate(place, "client", "otherca"), make_key(place / "key"), ["--insecure"]):
+            try_to_send(log, to, options)
+        if received(place / "in"):
+            raise Failure("something arrived of those who may not send")
+        subprocess.run([TOOLS.record, "--send", log, "--to", to, *by_certificate(place, "client")], check=True)
+        if received(place / "in")[0].read_bytes() != log.read_bytes() or "begun by client at" not in receiver.said:
+            raise Failure(f"it did not arrive: {receiver.said}")
+    with Receiver(place / "in2", by_certificate(place, "elsewhere")) as receiver:
+        said = try_to_send(log, f"localhost:{receiver.port}", by_certificate(place, "client"))
+        if "ertificate" not in said:
+            raise Failure(f"the wrong host is refused so: {said}")
+
+
+def strangers(place, _rounds):
+    """Who may not send, or sends garbage, leaves nothing behind, and keeps nobody out."""
+    log = make_log(place)
+    key = make_key(place / "key")
+    with Receiver(place / "in", key) as receiver:
+        said = [try_to_send(log, receiver.to(), make_key(place / name, who, secret))
+                for name, who, secret in (("wrong", "me", None), ("unknown", "you", None))]
+        if any("is the key or certificate one that the other side knows" not in text for text in said):
+            raise Failure(f"a wrong key is refused so: {said}")
+        try_to_send(log, receiver.to(), ["--insecure"])
+        (place / "key").chmod(0o640)
+        if "chmod 600" not in try_to_send(log, receiver.to(), key):
+            raise Failure("a key that others can read is used")
+        (place / "key").chmod(0o600)
+        if "nothing proves" not in try_to_send(log, receiver.to(), []):
+            raise Failure("it is sent without any proof")
+        crowd = []
+        for i in range(1000):
+            crowd.append(socket.create_connection(("127.0.0.1", receiver.port)))
+            try:
+                crowd[-1].sendall(random.randbytes(random.randrange(300)) if i % 2 else b"")
+            except OSError:
+                pass
+        subprocess.run([TOOLS.record, "-q", "--send", log, "--to", receiver.to(), *key], check=True)
+        if received(place / "in")[0].read_bytes() != log.read_bytes() or len(received(place / "in")) != 1:
+            raise Failure("it did not arrive in a crowd")
+        n_open = len(os.listdir(f"/proc/{receiver.process.pid}/fd"))
+        if n_open > 80:
+            raise Failure(f"{n_open} descriptors are open")
+        for end in crowd:
+            end.close()
+        receiver.end()
+        if len(receiver.said) > 20000:
+            raise Failure(f"mtrace-gather says {len(receiver.said)} bytes about strangers")
+    for options, why in ((["--insecure", "--listen", "0.0.0.0:0"], "--insecure is only for this machine"), ([], "nothing proves")):
+        refused = subprocess.run([GATHER, str(place / "in"), *options], capture_output=True, text=True, timeout=PATIENCE)
+        if refused.returncode == 0 or why not in refused.stderr:
+            raise Failure(f"mtrace-gather {options}: {refused.stderr}")
+
+
+def limits(place, _rounds):
+    """--max-bytes holds, and what did not go in goes on when there is room."""
+    key = make_key(place / "key")
+    log = make_log(place)
+    with Receiver(place / "in", key, extra=("--max-bytes", "10KiB")) as receiver:
+        said = try_to_send(log, receiver.to(), key)
+        if "--max-bytes" not in said or size_of_received(place / "in") > 10240:
+            raise Failure(f"{size_of_received(place / 'in')} bytes, and {said}")
+        receiver.end()
+    with Receiver(place / "in", key) as receiver:
+        subprocess.run([TOOLS.record, "-q", "--send", log, "--to", receiver.to(), *key], check=True)
+        if received(place / "in")[0].read_bytes() != log.read_bytes():
+            raise Failure("it did not go on")
+
+
+def full_disk(place, _rounds):
+    if os.geteuid() != 0:
+        raise Skip("only root can mount a small file system")
+    (place / "small").mkdir()
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=256k,mode=700", "tmpfs", place / "small"], capture_output=True).returncode != 0:
+        raise Skip("a small file system cannot be mounted here")
+    try:
+        key = make_key(place / "key")
+        (place / "small" / "filler").write_bytes(bytes(200000))
+        with Receiver(place / "small", key) as receiver:
+            recording = Recording(place / "run.dat", receiver.to(), key)
+            wait_until("the receiver complains", lambda: "No space left" in receiver.said)
+            (place / "small" / "filler").unlink()
+            subprocess.run(["mount", "-o", "remount,size=1g", place / "small"], check=True)
+            check_sent(recording.end())
+            check_same(place / "small", place / "run.dat")
+    finally:
+        subprocess.run(["umount", "-l", place / "small"])
+
+
+def other_user(place, _rounds):
+    if os.geteuid() != 0 or shutil.which("setpriv") is None:
+        raise Skip("only root can be another user, by setpriv")
+    log = make_log(place)
+    key = make_key(place / "key")
+    place.chmod(0o755)
+    with Receiver(place / "in", key) as receiver:
+        subprocess.run([TOOLS.record, "-q", "--send", log, "--to", receiver.to(), *key], check=True)
+        arrived = received(place / "in")[0]
+        as_other = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+        for argv in (["cat", arrived], ["cat", place / "key"], ["ls", place / "in"]):
+            if subprocess.run([*as_other, *argv], capture_output=True).returncode == 0:
+                raise Failure(f"another user can {argv}")
+        receiver.end()
+    (place / "in").chmod(0o777)
+    refused = subprocess.run([GATHER, str(place / "in"), *map(str, key)], capture_output=True, text=True, timeout=PATIENCE)
+    if refused.returncode == 0 or "others may write" not in refused.stderr:
+        raise Failure(f"a folder that others can write to is used: {refused.stderr}")
+
+
+CASES = {case.__name__: case for case in (equal, changed, sender_killed, receiver_killed, cut, recorder_killed, family, certificates,
+                                         strangers, limits, full_disk, other_user)}
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("case", choices=CASES)
+    parser.add_argument("--rounds", type=int, default=20)
+    arguments = parser.parse_args()
+    with harness.scratch() as place:
+        CASES[arguments.case](Path(place), arguments.rounds)
+
+
+if __name__ == "__main__":
+    harness.main(main)
