@@ -72,44 +72,41 @@ static int count(struct intake *intake, uint32_t n_bytes, struct error *err)
                : error_set(err, ERROR_IO, "this sender has sent all it may (--max-sender-bytes)");
 }
 
-static int begin(struct intake *intake, const struct wire_head *head, const uint8_t *payload,
-                 struct error *err)
+/* Into an empty place. */
+static int begin_in(struct intake *intake, struct intake_log *place, const struct wire_head *head,
+                    const uint8_t *page, bool is_anew, struct error *err)
 {
-    struct intake_log *place = find_place(intake);
     size_t n_before = intake->store->n_logs;
-    int code;
+    int code = count(intake, LOG_FILE_HEADER_BYTES, err);
 
-    if (!place || find(intake, head->log))
-        return error_set(err, ERROR_FORMAT, "it begins more logs than it may");
-    place->number = head->log;
-    place->n_program = head->n_bytes - LOG_FILE_HEADER_BYTES;
-    memcpy(place->page, payload, LOG_FILE_HEADER_BYTES);
-    memcpy(place->program, payload + LOG_FILE_HEADER_BYTES, place->n_program);
-    code = count(intake, LOG_FILE_HEADER_BYTES, err);
     if (code == 0)
-        code = store_begin(intake->store, place->page, place->program, place->n_program, false,
-                           intake->owner, &place->log, err);
+        code = store_begin(intake->store, page, (const char *)page + LOG_FILE_HEADER_BYTES,
+                           head->n_bytes - LOG_FILE_HEADER_BYTES, is_anew, intake->owner,
+                           &place->log, err);
     if (code)
         return code;
+    place->number = head->log;
     intake->tell(intake->context, intake->store->n_logs > n_before ? INTAKE_BEGUN : INTAKE_RESUMED,
                  place->log);
     return tell_what_there_is(intake, place, err);
 }
 
-static int begin_anew(struct intake *intake, struct intake_log *place, struct error *err)
+static int begin(struct intake *intake, const struct wire_head *head, const void *page,
+                 struct error *err)
 {
-    int code = count(intake, LOG_FILE_HEADER_BYTES, err);
+    struct intake_log *place = find_place(intake);
 
-    if (code)
-        return code;
+    if (!place || find(intake, head->log))
+        return error_set(err, ERROR_FORMAT, "it begins more logs than it may");
+    return begin_in(intake, place, head, page, false, err);
+}
+
+static int begin_anew(struct intake *intake, struct intake_log *place, const struct wire_head *head,
+                      const void *page, struct error *err)
+{
     store_let_go(place->log);
     place->log = NULL;
-    code = store_begin(intake->store, place->page, place->program, place->n_program, true,
-                       intake->owner, &place->log, err);
-    if (code)
-        return code;
-    intake->tell(intake->context, INTAKE_BEGUN, place->log);
-    return tell_what_there_is(intake, place, err);
+    return begin_in(intake, place, head, page, true, err);
 }
 
 /* ---- going on ---- */
@@ -159,7 +156,7 @@ static int do_one(struct intake *intake, const struct wire_head *head, const voi
                          "it speaks of a log that it has not begun, or that another one sends now");
     switch (head->kind) {
     case WIRE_ANEW:
-        return begin_anew(intake, place, err);
+        return begin_anew(intake, place, head, payload, err);
     case WIRE_DATA:
         return add(intake, place, head, payload, err);
     case WIRE_HEADER:

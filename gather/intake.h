@@ -22,7 +22,7 @@
 struct error;
 
 enum {
-    INTAKE_LOGS = 64
+    INTAKE_LOGS = 256
 };
 
 enum intake_news {
@@ -36,9 +36,6 @@ struct intake_log {
     struct store_log *log; /* NULL: the place is free */
     uint32_t number;
     uint64_t acked_bytes;
-    uint8_t page[LOG_FILE_HEADER_BYTES]; /* with which it was begun */
-    char program[WIRE_NAME_BYTES];
-    uint32_t n_program;
 };
 
 struct intake {

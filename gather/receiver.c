@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <time.h>
 #include <unistd.h>
@@ -24,6 +25,7 @@ enum {
     POLL_MS = 500,
 };
 
+static const uint64_t ms_ns = 1000000;
 static const uint64_t minute_ns = UINT64_C(60000000000);
 
 /* Of a name that was proved, as long as we run. */
@@ -53,6 +55,7 @@ struct receiver {
     uint64_t complaints_ns;
     uint64_t n_complaints;
     uint64_t now_ns;
+    uint64_t accept_due_ns; /* before that there is no descriptor for anybody */
 };
 
 static uint64_t clock_ns(void)
@@ -276,6 +279,8 @@ static void accept_all(struct receiver *receiver)
         socklen_t n_from = sizeof(from);
         int fd = accept4(receiver->listener, (struct sockaddr *)&from, &n_from,
                          SOCK_NONBLOCK | SOCK_CLOEXEC);
+        if (fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS))
+            receiver->accept_due_ns = receiver->now_ns + POLL_MS * ms_ns;
         if (fd < 0)
             return;
         accept_one(receiver, fd, (const struct sockaddr *)&from, n_from);
@@ -319,7 +324,9 @@ static bool wait_and_step(struct receiver *receiver, struct pollfd *fds)
     size_t n = 2;
 
     fds[0] = (struct pollfd){.fd = receiver->signals, .events = POLLIN};
-    fds[1] = (struct pollfd){.fd = receiver->listener, .events = POLLIN};
+    fds[1] =
+        (struct pollfd){.fd = receiver->now_ns < receiver->accept_due_ns ? -1 : receiver->listener,
+                        .events = POLLIN};
     for (const struct connection *at = receiver->connections; at; at = at->next)
         fds[n++] = (struct pollfd){.fd = at->channel.fd, .events = events_of(at)};
     if (poll(fds, n, POLL_MS) < 0 && errno != EINTR)
@@ -331,6 +338,17 @@ static bool wait_and_step(struct receiver *receiver, struct pollfd *fds)
     if (fds[1].revents)
         accept_all(receiver);
     return false;
+}
+
+/* Each log that is received takes one. */
+static void allow_descriptors(void)
+{
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+        limit.rlim_cur = limit.rlim_max;
+        (void)setrlimit(RLIMIT_NOFILE, &limit);
+    }
 }
 
 static int prepare(struct receiver *receiver, sigset_t *signals, struct error *err)
@@ -368,6 +386,7 @@ int receiver_run(const struct receiver_settings *settings, struct error *err)
     (void)sigprocmask(SIG_BLOCK, &signals, NULL);
     (void)signal(SIGPIPE, SIG_IGN);
     (void)signal(SIGXFSZ, SIG_IGN);
+    allow_descriptors();
     if (!fds || !receiver.senders)
         code = error_set(err, ERROR_NOMEM, "not enough memory");
     if (code == 0)

@@ -16,7 +16,7 @@ struct later_log {
     uint64_t run_id;
     uint64_t parent_run_id;
     char *name;
-    bool is_of_run;
+    size_t rank; /* in the run, from 1 on; 0: it is not of it */
     bool is_packed;
 };
 
@@ -80,7 +80,7 @@ static void add(struct later_logs *list, int folder, const char *name)
     if (!logs)
         return;
     list->logs = logs;
-    logs[list->n++] = (struct later_log){file.run_id, file.parent_run_id, strdup(name), false,
+    logs[list->n++] = (struct later_log){file.run_id, file.parent_run_id, strdup(name), 0,
                                          file.form == LOG_FORM_PACKED};
 }
 
@@ -94,13 +94,13 @@ static void find_all(struct later_logs *list, DIR *folder, const char *first)
             add(list, dirfd(folder), entry->d_name);
 }
 
-/* Marks whom one of the run began, until there is nobody left. */
-static void mark(struct later_logs *list, uint64_t run_id)
+/* Counts whom one of the run began, until there is nobody left. */
+static void mark(struct later_logs *list, uint64_t run_id, size_t *n_of_run)
 {
     for (size_t i = 0; run_id && i < list->n; i++)
-        if (!list->logs[i].is_of_run && list->logs[i].parent_run_id == run_id) {
-            list->logs[i].is_of_run = true;
-            mark(list, list->logs[i].run_id);
+        if (list->logs[i].rank == 0 && list->logs[i].parent_run_id == run_id) {
+            list->logs[i].rank = ++*n_of_run;
+            mark(list, list->logs[i].run_id, n_of_run);
         }
 }
 
@@ -114,6 +114,14 @@ static void remove_reports(DIR *folder, const char *first)
             unlinkat(dirfd(folder), entry->d_name, 0);
 }
 
+static int by_rank(const void *a, const void *b)
+{
+    const struct later_log *left = a;
+    const struct later_log *right = b;
+
+    return (left->rank > right->rank) - (left->rank < right->rank);
+}
+
 /* Of the run in `path`; false: it is no log. Its folder is to be closed. */
 static bool find_run(const char *path, struct later_logs *list, char **ret_folder_path,
                      DIR **ret_folder)
@@ -121,6 +129,7 @@ static bool find_run(const char *path, struct later_logs *list, char **ret_folde
     const char *slash = strrchr(path, '/');
     const char *first = slash ? slash + 1 : path;
     struct log_file file;
+    size_t n_of_run = 0;
 
     *list = (struct later_logs){0};
     *ret_folder_path = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup("./");
@@ -128,7 +137,9 @@ static bool find_run(const char *path, struct later_logs *list, char **ret_folde
     if (!*ret_folder || !read_header(dirfd(*ret_folder), first, &file))
         return false;
     find_all(list, *ret_folder, first);
-    mark(list, file.run_id);
+    mark(list, file.run_id, &n_of_run);
+    if (list->n)
+        qsort(list->logs, list->n, sizeof(*list->logs), by_rank);
     return true;
 }
 
@@ -152,7 +163,7 @@ void later_logs_remove(const char *path)
     if (find_run(path, &list, &folder_path, &folder))
         remove_reports(folder, slash ? slash + 1 : path);
     for (size_t i = 0; i < list.n; i++)
-        if (list.logs[i].is_of_run && list.logs[i].name)
+        if (list.logs[i].rank && list.logs[i].name)
             unlinkat(dirfd(folder), list.logs[i].name, 0);
     done(&list, folder_path, folder);
 }
@@ -168,7 +179,7 @@ void later_logs_find(const char *path, void (*found)(void *context, const char *
     for (size_t i = 0; i < list.n; i++) {
         const struct later_log *log = &list.logs[i];
         char *whole = NULL;
-        if (!log->is_of_run || !log->is_packed || !log->name
+        if (log->rank == 0 || !log->is_packed || !log->name
             || asprintf(&whole, "%s%s", folder_path, log->name) < 0)
             continue;
         found(context, whole);

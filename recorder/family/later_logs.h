@@ -14,7 +14,7 @@
  * stand behind N: "" or ".live". */
 bool later_logs_is_name(const char *first, const char *name, const char *suffix);
 
-/* Calls found(context, path) for each packed log of the run in FILE, but FILE. */
+/* Calls found(context, path) for each packed log of the run in FILE, but FILE; a parent comes before its children. */
 void later_logs_find(const char *path, void (*found)(void *context, const char *path),
                      void *context);
 

@@ -2,6 +2,7 @@
 #include "recorder/sending/sender.h"
 
 #include "recorder/family/later_logs.h"
+#include "recorder/packing/packed_log.h"
 #include "recorder/sending/log_tail.h"
 #include "recorder/sending/sender_process.h"
 #include "support/error.h"
@@ -10,16 +11,20 @@
 #include "transfer/channel.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
+#include <xxhash.h>
 
 enum {
     CONNECT_MS = 5000,
     WAITING_BYTES = 256 * 1024, /* that are put into the channel at a time */
+    FIND_SHARE = 50,            /* looking for later logs takes a fiftieth of our time */
     MAX_PROGRAM_WAIT = 1 << 20, /* of a log that does not say what its program is */
 };
 
@@ -42,6 +47,7 @@ enum state {
 
 struct sent_log {
     char *path; /* owned */
+    uint64_t path_hash;
     struct log_tail tail;
     enum state state;
     uint64_t run_id, parent_run_id;      /* 0: not known yet */
@@ -84,9 +90,10 @@ static void add_log(void *context, const char *path)
     struct sender *sender = context;
     struct sent_log **logs;
     struct sent_log *log;
+    uint64_t hash = XXH64(path, strlen(path), 0);
 
     for (size_t i = 0; i < sender->n_logs; i++)
-        if (strcmp(sender->logs[i]->path, path) == 0)
+        if (sender->logs[i]->path_hash == hash)
             return;
     logs = growing_reserve(sender->logs, &sender->capacity, sender->n_logs + 1, sizeof(*logs));
     if (!logs)
@@ -97,6 +104,7 @@ static void add_log(void *context, const char *path)
         free(log);
         return;
     }
+    log->path_hash = hash;
     log->tail.fd = -1;
     logs[sender->n_logs++] = log;
 }
@@ -213,6 +221,18 @@ static void note_acked(struct sender *sender, struct sent_log *log, uint64_t ack
     note_progress(sender);
 }
 
+static int say_begin(struct sender *sender, enum wire_kind kind, uint32_t number,
+                     struct sent_log *log, struct error *err)
+{
+    uint8_t payload[LOG_FILE_HEADER_BYTES + LOG_TAIL_PROGRAM_BYTES];
+    size_t n_program = strlen(log->tail.program);
+
+    memcpy(payload, log->page, sizeof(log->page));
+    memcpy(payload + sizeof(log->page), log->tail.program, n_program);
+    log->state = STATE_BEGUN;
+    return say(sender, kind, number, 0, payload, sizeof(log->page) + n_program, err);
+}
+
 static int take_have(struct sender *sender, uint32_t number, struct sent_log *log,
                      const struct wire_head *head, const void *payload, struct error *err)
 {
@@ -224,7 +244,7 @@ static int take_have(struct sender *sender, uint32_t number, struct sent_log *lo
         return error_set(err, ERROR_FORMAT, "the receiver has less than nothing of a log");
     if (head->offset > log->tail.end || wire_hash(log->tail.fd, head->offset, &ours, NULL) != 0
         || ours != theirs)
-        return say(sender, WIRE_ANEW, number, 0, NULL, 0, err);
+        return say_begin(sender, WIRE_ANEW, number, log, err);
     log->state = STATE_FLOWING;
     log->sent_bytes = head->offset;
     note_acked(sender, log, head->offset);
@@ -291,19 +311,13 @@ static int take_all(struct sender *sender, struct error *err)
 /* Its first frames say what the program is; of one that says nothing until it ends no name is known. */
 static int begin(struct sender *sender, uint32_t number, struct sent_log *log, struct error *err)
 {
-    uint8_t payload[LOG_FILE_HEADER_BYTES + LOG_TAIL_PROGRAM_BYTES];
-    size_t n_program = strlen(log->tail.program);
-
     if (!log_tail_read_header(&log->tail, log->page)) {
         log->state = sender->is_over ? STATE_NO_LOG : STATE_WAITING;
         return 0;
     }
     if (!*log->tail.program && !sender->is_over && log->tail.end < MAX_PROGRAM_WAIT)
         return 0;
-    memcpy(payload, log->page, sizeof(log->page));
-    memcpy(payload + sizeof(log->page), log->tail.program, n_program);
-    log->state = STATE_BEGUN;
-    return say(sender, WIRE_BEGIN, number, 0, payload, sizeof(log->page) + n_program, err);
+    return say_begin(sender, WIRE_BEGIN, number, log, err);
 }
 
 static int send_header(struct sender *sender, uint32_t number, struct sent_log *log,
@@ -396,23 +410,44 @@ static void learn_ids(struct sent_log *log)
     log->parent_run_id = file.parent_run_id;
 }
 
-/* Files are looked at whether there is a connection or not: what is left at the end shall be known. A recorder that died leaves a log that can
- * still be packed: behind its last frame nothing counts. */
+/* A file that is gone has nothing to be sent. */
+static bool open_tail(struct sent_log *log)
+{
+    struct error err = {0};
+
+    if (log->tail.fd >= 0)
+        return true;
+    if (log_tail_open(log->path, &log->tail, &err) == 0)
+        return true;
+    log->tail.fd = -1;
+    if (err.os_errno == ENOENT || err.code == ERROR_FORMAT)
+        log->state = STATE_NO_LOG;
+    return false;
+}
+
+/* Of a log that nobody writes any more. What a recorder that died left can still be packed: behind its last frame nothing counts. */
+static bool is_whole(const struct sender *sender, const struct sent_log *log)
+{
+    char live[PATH_MAX];
+
+    if (!sender->is_over || sender->settings->end_pipe >= 0)
+        return sender->is_over && sender->is_finished;
+    (void)snprintf(live, sizeof(live), "%s.live", log->path);
+    return access(live, F_OK) != 0 && !packed_log_is_recording(log->path);
+}
+
+/* Files are looked at whether there is a connection or not: what is left at the end shall be known. Parents come before their
+ * children, so those that are open name those that are not. */
 static void look(struct sender *sender)
 {
-    bool is_whole = sender->is_over && (sender->is_finished || sender->settings->end_pipe < 0);
+    size_t n_open = 0;
 
-    for (size_t i = 0; i < sender->n_logs; i++) {
+    for (size_t i = 0; i < sender->n_logs && n_open < SENDER_AT_ONCE; i++) {
         struct sent_log *log = sender->logs[i];
-        if (is_over(log))
+        if (is_over(log) || !open_tail(log))
             continue;
-        if (log->tail.fd < 0 && log_tail_open(log->path, &log->tail, NULL) != 0) {
-            log->tail.fd = -1;
-            if (sender->is_over)
-                log->state = STATE_NO_LOG;
-            continue;
-        }
-        log_tail_look(&log->tail, is_whole);
+        n_open++;
+        log_tail_look(&log->tail, is_whole(sender, log));
         if (log->run_id == 0)
             learn_ids(log);
     }
@@ -420,8 +455,11 @@ static void look(struct sender *sender)
 
 static void find_logs(struct sender *sender)
 {
+    uint64_t begun_ns = clock_ns();
+
     add_log(sender, sender->settings->log);
     later_logs_find(sender->settings->log, add_log, sender);
+    sender->find_due_ns = clock_ns() + find_ns + FIND_SHARE * (clock_ns() - begun_ns);
 }
 
 static void hear_of_end(struct sender *sender)
@@ -459,10 +497,8 @@ static void step(struct sender *sender)
     int code = 0;
 
     sender->now_ns = clock_ns();
-    if (sender->now_ns >= sender->find_due_ns) {
+    if (sender->now_ns >= sender->find_due_ns)
         find_logs(sender);
-        sender->find_due_ns = sender->now_ns + find_ns;
-    }
     if (sender->now_ns >= sender->look_due_ns) {
         look(sender);
         sender->look_due_ns = sender->now_ns + look_ns;
@@ -498,6 +534,44 @@ static bool is_too_late(const struct sender *sender)
     return sender->is_over && clock_ns() - since_ns > sender->settings->timeout_ns;
 }
 
+static uint64_t bytes_left(const struct sent_log *log)
+{
+    struct stat status;
+
+    if (is_over(log))
+        return 0;
+    if (log->tail.fd < 0)
+        return stat(log->path, &status) == 0 ? (uint64_t)status.st_size : 0;
+    return log->tail.end - (log->acked_bytes < log->tail.end ? log->acked_bytes : 0);
+}
+
+static void say_what_is_left(const struct sender *sender, uint64_t n_left)
+{
+    const struct sender_settings *settings = sender->settings;
+    char size[UNITS_TEXT_BYTES];
+
+    (void)fprintf(stderr,
+                  "mtrace-record: not sent to '%s': %s (%s); send the rest later: mtrace-record "
+                  "--send '%s' %s\n",
+                  settings->to, units_format_bytes((int64_t)n_left, size),
+                  *sender->why ? sender->why : "there was no time", settings->log, settings->same);
+}
+
+/* What a recorder that died had not packed is not in what was sent. */
+static void say_what_is_live(const struct sender *sender)
+{
+    const char *log = sender->settings->log;
+    char live[PATH_MAX];
+
+    (void)snprintf(live, sizeof(live), "%s.live", log);
+    if (access(live, F_OK) == 0)
+        (void)fprintf(
+            stderr,
+            "mtrace-record: the end of '%s' is in '%s' and was not sent: when its program "
+            "has ended, 'mtrace-record --pack %s', then send it again\n",
+            log, live, log);
+}
+
 static void sum_up(const struct sender *sender)
 {
     char size[UNITS_TEXT_BYTES];
@@ -507,24 +581,17 @@ static void sum_up(const struct sender *sender)
     int64_t n_sent = 0;
 
     for (size_t i = 0; i < sender->n_logs; i++) {
-        const struct sent_log *log = sender->logs[i];
-        n_bytes += log->acked_bytes;
-        n_sent += log->state == STATE_SENT;
-        if (!is_over(log))
-            n_left += log->tail.end - (log->acked_bytes < log->tail.end ? log->acked_bytes : 0);
+        n_bytes += sender->logs[i]->acked_bytes;
+        n_sent += sender->logs[i]->state == STATE_SENT;
+        n_left += bytes_left(sender->logs[i]);
     }
-    if (is_all_sent(sender) && !sender->settings->is_quiet && n_sent)
+    if (!is_all_sent(sender))
+        say_what_is_left(sender, n_left);
+    else if (n_sent && !sender->settings->is_quiet)
         (void)fprintf(stderr, "mtrace-record: sent to '%s': %s, %s\n", sender->settings->to,
                       units_format_counted(n_sent, "log", logs),
                       units_format_bytes((int64_t)n_bytes, size));
-    if (!is_all_sent(sender))
-        (void)fprintf(
-            stderr,
-            "mtrace-record: not sent to '%s': %s (%s); send the rest later: mtrace-record "
-            "--send '%s' %s\n",
-            sender->settings->to, units_format_bytes((int64_t)n_left, size),
-            *sender->why ? sender->why : "there was no time", sender->settings->log,
-            sender->settings->same);
+    say_what_is_live(sender);
 }
 
 static void done(struct sender *sender)

@@ -23,7 +23,7 @@
 #include <stdint.h>
 
 enum {
-    SENDER_AT_ONCE = 32
+    SENDER_AT_ONCE = 256
 };
 
 struct sender_settings {

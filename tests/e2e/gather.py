@@ -326,7 +326,7 @@ def family(place, _rounds):
     script = "import os, subprocess; x = [bytes(700) for i in range(50000)]; " \
              "[subprocess.run(['/bin/sh', '-c', 'true; exec /usr/bin/env true']) for i in range(5)]"
     with Receiver(place / "in", key) as receiver:
-        recording = Recording(place / "run.dat", receiver.to(), key, ("--follow-children",),
+        recording = Recording(place / "run.dat", receiver.to(), key, ("--follow-children", "--wait"),
                               ("/bin/sh", "-c", f'exec {PYTHON} -c "$0"', script))
         _, stderr = recording.process.communicate("", timeout=PATIENCE)
         logs = {path: path.read_bytes() for path in place.glob("run.dat*")}
