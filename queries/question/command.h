@@ -52,16 +52,15 @@ struct command {
     bool has_tree;       /* takes --bottom-up and --min-share */
     bool has_instant;    /* about heaps: takes --at, once, whatever `filters` says */
     bool is_over_time;   /* about growth: --from and --to are the time that is looked at */
-    bool
-        is_of_leaks; /* and nothing else: with --at, those that an end at that instant would leave */
-    bool has_own_peaks; /* shows the stacks' own peaks */
-    bool has_no_rows;   /* takes no --fail-if, --sort-by, --order, --count or --skip */
-    bool has_count;     /* but takes the last two */
-    bool has_after;     /* rows are allocations: takes --after */
-    bool draws;         /* its answer is a picture, whatever --format says */
-    bool can_draw;      /* its answer is a picture when the name of the output says so */
-    bool needs_instant; /* is nothing without --at */
-    bool has_format;    /* takes a format as --to */
+    bool is_of_leaks;    /* and nothing else: with --at, those of an end at that instant */
+    bool has_own_peaks;  /* shows the stacks' own peaks */
+    bool has_no_rows;    /* takes no --fail-if, --sort-by, --order, --count or --skip */
+    bool has_count;      /* but takes the last two */
+    bool has_after;      /* rows are allocations: takes --after */
+    bool draws;          /* its answer is a picture, whatever --format says */
+    bool can_draw;       /* its answer is a picture when the name of the output says so */
+    bool needs_instant;  /* is nothing without --at */
+    bool has_format;     /* takes a format as --to */
     const char
         *why_unfiltered; /* of COMMAND_FILTERS_NONE: why that is so; NULL: it goes without saying */
     enum command_filters filters;

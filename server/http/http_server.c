@@ -2,6 +2,7 @@
 #include "server/http/http_server.h"
 
 #include "server/http/body_stream.h"
+#include "server/http/head.h"
 #include "server/http/places.h"
 #include "support/error.h"
 #include "support/growing.h"
@@ -15,7 +16,6 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <unistd.h>
 
 enum {
@@ -49,8 +49,8 @@ struct conversation {
     int rc;
     bool has_too_many; /* parameters */
     bool has_too_much; /* body */
-    bool is_bad_address;
-    unsigned n_hosts;
+    const char *address_end;
+    struct head head;
     char *body;
     size_t body_capacity;
 };
@@ -354,12 +354,8 @@ static enum MHD_Result complain(struct MHD_Connection *connection,
                         EXCHANGE_MAX_BODY_BYTES);
         return refuse(connection, MHD_HTTP_CONTENT_TOO_LARGE, NULL, &err);
     }
-    if (conversation->is_bad_address) {
-        (void)error_set(&err, ERROR_USAGE, "the address must begin with / and have no %%00");
-        return refuse(connection, MHD_HTTP_BAD_REQUEST, NULL, &err);
-    }
-    if (conversation->n_hosts > 1) {
-        (void)error_set(&err, ERROR_USAGE, "the request names more than one host");
+    if (conversation->head.complaint) {
+        (void)error_set(&err, ERROR_USAGE, "%s", conversation->head.complaint);
         return refuse(connection, MHD_HTTP_BAD_REQUEST, NULL, &err);
     }
     (void)error_set(&err, ERROR_USAGE, "there are more than %d parameters",
@@ -392,17 +388,6 @@ static enum MHD_Result refuse_method(struct MHD_Connection *connection, unsigned
 
     (void)error_set(&err, ERROR_USAGE, "requests are GET, HEAD, and POST of a statement");
     return refuse(connection, status, "GET, HEAD, POST", &err);
-}
-
-static enum MHD_Result count_host(void *context, enum MHD_ValueKind kind, const char *name,
-                                  const char *value)
-{
-    struct conversation *conversation = context;
-
-    (void)kind;
-    (void)value;
-    conversation->n_hosts += strcasecmp(name, "Host") == 0;
-    return MHD_YES;
 }
 
 static struct place *place_of(struct MHD_Connection *connection)
@@ -439,7 +424,8 @@ static void *begin_conversation(void *context, const char *address,
     conversation->server = context;
     conversation->place = place_of(connection);
     conversation->has_too_many = cut_parameters((char *)(uintptr_t)address);
-    conversation->is_bad_address = *address != '/' || strstr(address, "%00");
+    conversation->address_end = address + strlen(address);
+    head_read_address(&conversation->head, address);
     conversation->exchange =
         (struct exchange){.status = MHD_HTTP_OK, .content_type = "application/json"};
     return conversation;
@@ -447,12 +433,12 @@ static void *begin_conversation(void *context, const char *address,
 
 /* The head is whole. */
 static void read_head(struct MHD_Connection *connection, struct conversation *conversation,
-                      const char *url, const char *method)
+                      const char *url, const char *method, const char *version)
 {
     conversation->exchange.method = method;
     conversation->exchange.path = url;
     places_wait_for(conversation->place, BODY_SECONDS);
-    (void)MHD_get_connection_values(connection, MHD_HEADER_KIND, count_host, conversation);
+    head_read_rest(&conversation->head, connection, conversation->address_end, version);
     (void)MHD_get_connection_values(connection, MHD_GET_ARGUMENT_KIND, add_parameter, conversation);
 }
 
@@ -479,12 +465,12 @@ static enum MHD_Result handle(void *context, struct MHD_Connection *connection, 
     struct conversation *conversation = *request;
 
     (void)context;
-    (void)version;
     if (!conversation) /* no memory */
         return MHD_NO;
     if (!conversation->exchange.method) {
-        read_head(connection, conversation, url, method);
-        return MHD_YES;
+        read_head(connection, conversation, url, method, version);
+        /* How long its body is nobody knows: it is not read. */
+        return conversation->head.is_bad_length ? complain(connection, conversation) : MHD_YES;
     }
     if (*upload_bytes > 0) {
         size_t size = *upload_bytes;
@@ -492,7 +478,8 @@ static enum MHD_Result handle(void *context, struct MHD_Connection *connection, 
         *upload_bytes = 0;
         return keep_body(conversation, upload, size) ? MHD_YES : MHD_NO;
     }
-    if (conversation->is_bad_address || conversation->n_hosts > 1)
+    head_read_body(&conversation->head, conversation->body, conversation->exchange.body_bytes);
+    if (conversation->head.complaint)
         return complain(connection, conversation);
     {
         const struct guard *guard = &conversation->server->options.guard;

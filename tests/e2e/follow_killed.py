@@ -7,13 +7,14 @@ held_up   it is not killed, but stopped for long: when the program has ended mea
 program   in the midst of its work
 recorder  the program goes on without it
 family    several processes, of which one is killed
-executed  none; two programs take the place of the first one, whose logs are finished while the last one runs
+executed  none; two programs take the place of the first one, whose logs are finished while the last one runs, and each round has all of them
 follower  mtrace-import itself: another one takes its place, and removes what it left
 
 At the end the database of the follower equals, in every row of every table, one that is imported afterwards.
 """
 
 import os
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -195,16 +196,50 @@ def family(tools, work):
         raise Failure(f"{n} processes")
 
 
+def of_process(path, process):
+    """What each table says of a process, without ids: those of stacks and sites change while there are more of them."""
+    found = {}
+    for table in harness.Database(path).rows("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY 1"):
+        names = [row[1] for row in harness.Database(path).rows(f"PRAGMA table_info({table[0]})")]
+        if "process_id" in names and table[0] not in UNTIL_THE_END:
+            told = ", ".join(name for name in names if not name.endswith("_id")) or "count(*)"
+            found[table[0]] = sorted(map(repr, harness.Database(path).rows(f"SELECT {told} FROM {table[0]} WHERE process_id = {process}")))
+    return found
+
+
+def compare_ended(rounds, last):
+    """What a round says of an image that an exec replaced is what the end says of it. How many comparisons."""
+    compared = 0
+    for path in rounds:
+        for process, in harness.Database(path).rows("SELECT process_id FROM processes WHERE end_kind = 'exec'"):
+            now, then = of_process(path, process), of_process(last, process)
+            for table in then:
+                if now[table] != then[table]:
+                    first = next(((a, b) for a, b in zip(now[table], then[table]) if a != b), None)
+                    raise Failure(f"{path.name}, process {process}, {table}: {len(now[table])} rows, {len(then[table])} at the end; first {first}")
+                compared += len(then[table]) > 0
+    return compared
+
+
+UNTIL_THE_END = ("realloc_chains",)  # of rows, which come at the end
+
+
 def executed(tools, work):
     run = Run(tools, work, victim="first")
-    run.await_round()
-    run.await_round()
+    rounds = []
+    for number in range(5):
+        run.await_round()
+        rounds.append(Path(shutil.copy(run.database, work / f"round{number}.db")))
     living = sorted(path.name for path in work.glob("run.dat*.live"))
     if run.recorder.poll() is None and [name.split(".")[-2] for name in living] != ["1"]:
         raise Failure(f"logs that are not finished: {living}")
     run.stop.touch()
     run.recorder.wait(100)
     run.finish()
+    compared = compare_ended(rounds, run.database)
+    print(f"{compared} tables of images that an exec replaced, in {len(rounds)} rounds")
+    if compared < 20:
+        raise Failure(f"only {compared} tables were compared")
     ends = harness.Database(run.database).rows("SELECT end_kind, end_value FROM processes ORDER BY process_id")
     if ends != [("exec", None), ("exec", None), ("exit", 0)]:
         raise Failure(f"ended as {ends}")

@@ -157,6 +157,12 @@ WRONG = [
     ("/api/v1/last/leaks?" + "&".join(f"a{i}=1" for i in range(200)), 400, "128"),
     ("/api/v1/last/leaks?" + "&".join(f"a{i}=1" for i in range(20000)), 400, "128"),
 ]
+END = b" HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
+READ_IN_TWO_WAYS = [
+    (b"GET /api/v1/last/summary?count=1\0b" + END + b"\r\n", b"NUL"), (b"GET /api\0/v1" + END + b"\r\n", b"NUL"), (b"GET /api/v1\0\0x " + END + b"\r\n", b"NUL"),
+    (b"POST /api/v1/last/sql" + END + b"Content-Length: 12\r\n\r\nSELECT 1\0  8", b"NUL"),
+    (b"POST /api/v1/last/sql" + END + b"Content-Length: 8\r\nContent-Length: 9\r\n\r\nSELECT 12", b"two Content-Lengths"),
+    (b"POST /api/v1/last/sql" + END + b"Content-Length: 8\r\nTransfer-Encoding: chunked\r\n\r\n8\r\nSELECT 1\r\n0\r\n\r\n", b"Transfer-Encoding")]
 RAW = [b"GET\r\n\r\n", b"\x00" * 1000, b"GET / HTTP/9.9\r\n\r\n", b"POST /api/v1/last/sql HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99999999\r\n\r\nSEL",
        b"GET /" + b"a" * 100000 + b" HTTP/1.1\r\n\r\n", b"GET / HTTP/1.1\r\nHost: localhost\r\nContent-Length: -5\r\n\r\n"]
 
@@ -177,6 +183,9 @@ def bad_input(tools, folder, database):
         expect("HEAD", server.ask("/api/v1/last/summary", "HEAD")[::2], (200, b""))
         expect("POST of leaks", error_of(server.ask("/api/v1/last/leaks", "POST", "x"))[0], 405)
         expect("a large body", error_of(server.ask("/api/v1/last/sql", "POST", b"x" * (2 << 20)))[0], 413)
+        for raw, said in READ_IN_TWO_WAYS:
+            told = raw_answer(server, raw)
+            expect(f"{raw}: {told}", (told.split(b" ")[1], said in told), (b"400", True))
         for raw in RAW:
             with socket.create_connection((server.host, server.port), timeout=400) as client:
                 client.sendall(raw)
@@ -361,7 +370,7 @@ def strangers(tools, folder, database):
 def raw_answer(server, request):
     """What the server sends until it closes the connection."""
     with socket.create_connection((server.host, server.port), timeout=400) as client:
-        client.sendall(request.encode())
+        client.sendall(request if isinstance(request, bytes) else request.encode())
         return b"".join(iter(lambda: client.recv(1 << 16), b""))
 
 
