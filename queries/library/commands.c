@@ -228,7 +228,8 @@ const struct command commands[] = {
     {.name = "by-group",
      .view = "by_group",
      .columns = "process_id, allocated_bytes, allocated_blocks, leaked_bytes, leaked_blocks, "
-                "peak_bytes, freed_elsewhere_bytes, group_id, name, tags",
+                "peak_bytes, freed_elsewhere_bytes, moved_in_bytes, group_id, name, tags",
+     .rare_column = "moved_in_bytes",
      .help = "what the program charged to its groups (mtrace.h)",
      .next = "groups",
      .next_tail = "--group ID",
@@ -239,7 +240,8 @@ const struct command commands[] = {
     {.name = "by-tag",
      .view = "by_tag",
      .columns = "process_id, key, value, groups, allocated_bytes, allocated_blocks, leaked_bytes, "
-                "leaked_blocks, peak_bytes",
+                "leaked_blocks, peak_bytes, moved_in_bytes",
+     .rare_column = "moved_in_bytes",
      .help = "the same by tag: a tenant, a component",
      .next = "groups",
      .next_tail = "--tag KEY=VALUE",

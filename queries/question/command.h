@@ -28,12 +28,13 @@ struct command {
     const char *name;   /* NULL ends a table */
     const char *view;   /* the view or table it prints; NULL: none */
     const char *source; /* "(SELECT …)" that is shown in place of the view; NULL: the view itself */
-    const char *columns;   /* of the view that a narrow table shows; NULL: all */
-    const char *argument;  /* "ID", "NAME", … in help; NULL: takes none */
-    const char *help;      /* one line; a page has it as its heading */
-    const char *how;       /* what a command line says behind it: its options; NULL: nothing */
-    const char *next;      /* printed below a table: the command one level deeper; NULL: none */
-    const char *next_tail; /* what follows the file's name there */
+    const char *columns;     /* of the view that a narrow table shows; NULL: all */
+    const char *rare_column; /* of these: shown where a row has it, and it is not 0; NULL: none */
+    const char *argument;    /* "ID", "NAME", … in help; NULL: takes none */
+    const char *help;        /* one line; a page has it as its heading */
+    const char *how;         /* what a command line says behind it: its options; NULL: nothing */
+    const char *next;        /* printed below a table: the command one level deeper; NULL: none */
+    const char *next_tail;   /* what follows the file's name there */
     /* Of rows by call site that can show a stack: the column of backtrace_totals by which the heaviest stands for all; "" where
      * a row is of one stack; NULL: rows have no stacks. */
     const char *stacks_by;

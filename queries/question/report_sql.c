@@ -11,7 +11,8 @@
 #include <string.h>
 
 enum {
-    MESSAGE_BYTES = 384
+    MESSAGE_BYTES = 384,
+    COLUMNS_BYTES = 512
 };
 
 /* A report's own columns, seen through a statement that is prepared and never run. */
@@ -212,20 +213,52 @@ static void bind(const struct query_options *options, struct sqlite3_stmt *stmt,
     }
 }
 
-static const char *shown_columns(const struct report *report)
+static const struct command *command_of(const struct report *report)
 {
     const struct query *query = report->query;
 
-    if (query->style.format != RENDER_TABLE || query->options->is_wide
-        || query->options->is_sql_shown)
-        return "*";
     if (*report->source == '(')
-        return query->options->command->columns ? query->options->command->columns : "*";
+        return query->options->command;
     for (const struct command *command = query->commands; command->name; command++) {
         if (command->columns && command->view && strcmp(command->view, report->source) == 0)
-            return command->columns;
+            return command;
     }
-    return "*";
+    return NULL;
+}
+
+/* Without the rare column where no row has it. */
+static int leave_rare_out(const struct report *report, const struct command *command, char *columns,
+                          struct error *err)
+{
+    const char *rare = command->rare_column;
+    char *at = rare ? strstr(columns, rare) : NULL;
+    int64_t has_rare = 1;
+    char *sql;
+    int rc;
+
+    if (!at)
+        return 0;
+    sql = sqlite3_mprintf("SELECT EXISTS (SELECT 1 FROM %s WHERE %s <> 0)", report->source, rare);
+    rc = sql ? rundb_get_int64(&report->query->database, sql, &has_rare, err)
+             : error_set(err, ERROR_NOMEM, "no memory for a statement");
+    sqlite3_free(sql);
+    if (rc == 0 && !has_rare) {
+        char *from = at >= columns + 2 ? at - 2 : at; /* ", " */
+
+        memmove(from, at + strlen(rare), strlen(at + strlen(rare)) + 1);
+    }
+    return rc;
+}
+
+static int shown_columns(const struct report *report, char *ret_columns, struct error *err)
+{
+    const struct query *query = report->query;
+    const struct command *command = command_of(report);
+    bool is_all = query->style.format != RENDER_TABLE || query->options->is_wide
+                  || query->options->is_sql_shown || !command || !command->columns;
+
+    (void)snprintf(ret_columns, COLUMNS_BYTES, "%s", is_all ? "*" : command->columns);
+    return is_all ? 0 : leave_rare_out(report, command, ret_columns, err);
 }
 
 static int prepare(const struct report *report, const char *condition,
@@ -234,14 +267,16 @@ static int prepare(const struct report *report, const char *condition,
     const struct query_options *options = report->query->options;
     struct sqlite3_str *sql = sqlite3_str_new(report->query->database.handle);
     bool has_own_stack = has_column(report, "backtrace_id");
-    int rc;
+    char columns[COLUMNS_BYTES];
+    int rc = shown_columns(report, columns, err);
     char *text;
 
     report_stacks_append_with(report->query, has_own_stack, sql);
-    sqlite3_str_appendf(sql, "SELECT %s", shown_columns(report));
+    sqlite3_str_appendf(sql, "SELECT %s", columns);
     report_stacks_append_columns(report->query, has_own_stack, "r", sql);
     sqlite3_str_appendf(sql, " FROM %s%s", report->source, options->has_stacks ? " AS r" : "");
-    rc = append_where(report, sql, condition, err);
+    if (rc == 0)
+        rc = append_where(report, sql, condition, err);
     if (rc == 0)
         rc = append_order(report, sql, err);
     sqlite3_str_appendall(sql, " LIMIT :count OFFSET :skip");

@@ -124,6 +124,8 @@ static void print_commands(FILE *out)
         print_flag(out, "has_instant", command->has_instant);
         print_flag(out, "needs_rows", command->needs_rows);
         (void)fprintf(out, "\"filters\":\"%s\",", filters[command->filters]);
+        print_text(out, "rare_column", command->rare_column);
+        (void)fputc(',', out);
         print_columns(out, command->columns);
         (void)fputc('}', out);
     }

@@ -28,6 +28,7 @@ export interface Command {
   has_instant: boolean;
   needs_rows: boolean;
   columns: string[] | null; // that a narrow table shows
+  rare_column: string | null; // of these: where a row has it, and it is not 0
 }
 
 export interface FilterParameter {

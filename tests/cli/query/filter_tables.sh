@@ -19,4 +19,7 @@ ask phases --process 1 --size-max 100
 ask threads --group request
 ask flows --group root
 ask flows --group root --fail-if "blocks > 1" || echo "$?"
+mtrace-query by-group --size-min 0 rows.db
+mtrace-query by-group --group 1 rows.db
+mtrace-query by-tag --size-min 0 rows.db
 mtrace-query by-group --group 3 --show-sql rows.db

@@ -87,6 +87,10 @@ function Histogram({ rows }: { rows: readonly Row[] }) {
   return <Bars title="blocks of each class" bars={rows.map((row) => ({ label: name(row), value: Number(row.blocks ?? 0), text: formatCell("blocks", row.blocks ?? null) }))} />;
 }
 
+function narrowColumns(rows: readonly Row[], { columns, rare_column: rare }: Command): readonly string[] | null {
+  return columns && columns.filter((column) => column !== rare || rows.some((row) => row[column]));
+}
+
 export function Rows({ address, command }: { address: Address; command: Command }) {
   const [isWide, setWide] = useState(false);
   const answer = useRows(address.recording, command.name, [...questionOf(address, command).filter(([name]) => name !== "count"), ["count", String(PAGE_ROWS)]]);
@@ -114,7 +118,7 @@ export function Rows({ address, command }: { address: Address; command: Command 
         {command.name.endsWith("-histogram") && <Histogram rows={rows} />}
         <Table
           rows={rows}
-          columns={shownColumns(rows, isWide ? null : command.columns)}
+          columns={shownColumns(rows, isWide ? null : narrowColumns(rows, command))}
           caption={command.help}
           meanings={meanings}
           sortBy={valueOf(address, "sort_by")}
