@@ -423,9 +423,9 @@ static void *begin_conversation(void *context, const char *address,
         return NULL;
     conversation->server = context;
     conversation->place = place_of(connection);
-    conversation->has_too_many = cut_parameters((char *)(uintptr_t)address);
     conversation->address_end = address + strlen(address);
     head_read_address(&conversation->head, address);
+    conversation->has_too_many = cut_parameters((char *)(uintptr_t)address);
     conversation->exchange =
         (struct exchange){.status = MHD_HTTP_OK, .content_type = "application/json"};
     return conversation;
