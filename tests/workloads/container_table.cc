@@ -253,6 +253,99 @@ bool moves_along()
     return is_right && a.data() == first && a.get_allocator() == left;
 }
 
+#if defined(__GLIBCXX__)
+
+/* Elements of deques that are laid out in another way than libstdc++'s own: a program may specialize them. */
+struct apart {
+    int value;
+};
+
+struct further_apart {
+    int value;
+};
+
+struct no_words {};
+
+struct a_word {
+    void *word;
+};
+
+/* One chunk; its iterators have what those of libstdc++ have, and some have a word more, but stand nowhere in the deque. */
+template <class T, class Words> struct other_deque {
+    struct iterator : Words {
+        T *_M_cur, *_M_first, *_M_last;
+        T *const *_M_node;
+
+        static std::size_t _S_buffer_size()
+        {
+            return 8;
+        }
+    };
+
+    std::size_t count = 5;
+    T *chunk = new T[8];
+
+    iterator begin() const
+    {
+        return at(0);
+    }
+
+    iterator end() const
+    {
+        return at(count);
+    }
+
+  private:
+    iterator at(std::size_t n) const
+    {
+        return {{}, chunk + n, chunk, chunk + 8, &chunk};
+    }
+};
+
+#endif
+
+}  // namespace
+
+#if defined(__GLIBCXX__)
+
+namespace std {
+template <> class deque<apart, allocator<apart>> : public other_deque<apart, no_words> {
+};
+
+template <>
+class deque<further_apart, allocator<further_apart>> : public other_deque<further_apart, a_word> {
+};
+}  // namespace std
+
+#endif
+
+namespace {
+
+/* What is not known of it is said, once, and of the rest nothing is invented: n bytes are claimed beside the deque's own. */
+template <class T> bool is_said(const T &deque, const char *why, std::size_t n)
+{
+    const char *const *texts = nullptr;
+    mtrace::walk walk;
+
+    walk.object("deque", deque);
+    if (mtrace_walk_warnings(walk.get(), &texts) != 1 || !std::strstr(texts[0], why))
+        return false;
+    return mtrace_walk_total_bytes(walk.get()) == sizeof(deque) + n;
+}
+
+bool other_layouts_are_said()
+{
+#if defined(__GLIBCXX__)
+    static std::deque<apart> deque;
+    static std::deque<further_apart> further;
+
+    return is_said(deque, "the deque is laid out in another way", 8 * sizeof(apart))
+           && is_said(further, "its allocator has pointers of its own", 0);
+#else
+    return true;
+#endif
+}
+
 }  // namespace
 
 int main()
@@ -279,7 +372,7 @@ int main()
     std::size_t n = mtrace_walk_warnings(walk.get(), &texts);
     for (std::size_t i = 0; i < n && i < 64; i++)
         std::fprintf(stderr, "%s\n", texts[i]);
-    expect("wrong_answers", mtrace_present() ? n + !moves_along() : 0);
+    expect("wrong_answers", mtrace_present() ? n + !moves_along() + !other_layouts_are_said() : 0);
     expect("object_warnings", 0);
 #if defined(__GLIBCXX__) /* with other libraries some are leaves */
     expect("unclaimed_mine", 0);
