@@ -49,6 +49,9 @@ static void process_begin(struct facts *facts, uint32_t id)
     own->last_ns = process->last_ns > process->start_ns ? process->last_ns : process->start_ns;
     own->traits = traits_of(process);
     *pairing_process_get(facts->pairing, id) = own->traits;
+    /* what it resizes of its parent's, when no window is open; of others nothing is recorded before the first one */
+    pairing_process_get(facts->pairing, id)->is_untraced =
+        own->traits.is_forked && (process->flags & LOG_FLAG_STARTED_OFF);
     timeline_init(&own->timeline, process->start_ns);
     mappings_init(&own->mappings, id, facts->page_bytes[id], &facts->last_mapping_id,
                   facts->sink.mapping, facts->sink.context);
@@ -221,6 +224,7 @@ void facts_free(struct facts *facts)
         timeline_done(&facts->processes[i].timeline);
         mappings_done(&facts->processes[i].mappings);
         phases_done(&facts->processes[i].phases);
+        windows_done(&facts->processes[i].windows);
     }
     for (int i = 0; i < FACTS_MOMENTS; i++) {
         heap_pages_done(&facts->pages[i]);
@@ -290,15 +294,19 @@ int facts_finish(struct facts *facts, struct error *err)
     totals_finish(facts->totals);
     if (facts->groups)
         group_totals_finish(facts->groups);
-    for (uint32_t id = 1; id <= facts->definitions->n_processes; id++) {
+    int code = 0;
+    for (uint32_t id = 1; code == 0 && id <= facts->definitions->n_processes; id++) {
         struct phase_figures figures = facts_phase_figures(facts, id);
+        struct window_figures window = facts_window_figures(facts, id);
+        code = windows_finish(&facts->processes[id].windows, &window, err);
         phases_finish(&facts->processes[id].phases, &figures, facts_n_allocations(facts));
     }
     for (uint32_t id = 1; facts->blocks && id <= facts->definitions->n_processes; id++)
         if (facts->totals->processes[id].peak_ns != TOTALS_NEVER)
             moment_blocks_peak(facts->blocks, id, facts->totals->processes[id].peak_ns,
                                facts_n_allocations(facts));
-    int code = pairing_finish(facts->pairing, err);
+    if (code == 0)
+        code = pairing_finish(facts->pairing, err);
     if (code == 0 && facts->pools)
         code = pool_blocks_finish(facts->pools, err);
     if (code == 0)

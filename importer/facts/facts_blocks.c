@@ -158,6 +158,7 @@ static int on_leaked(struct facts *facts, uint32_t process, const struct live_bl
 
     timeline_count_leak(&facts->processes[process].timeline, block->alloc_ns, block->size);
     phases_leaked(&facts->processes[process].phases, block->allocation_id, block->size);
+    windows_leaked(&facts->processes[process].windows, block->allocation_id, block->size);
     if (code == 0 && facts->groups)
         code = group_totals_leaked(facts->groups, process, block, group, err);
     return code;

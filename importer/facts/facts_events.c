@@ -126,15 +126,32 @@ static void end_event(struct facts *facts, const struct event *event)
         pool_blocks_set_exec(facts->pools, event->process, own->has_exec);
 }
 
-static void tracing_event(struct facts *facts, const struct event *event)
+struct window_figures facts_window_figures(const struct facts *facts, uint32_t process)
+{
+    const struct process_facts *own = &facts->processes[process];
+
+    return (struct window_figures){
+        .allocated_blocks = facts->totals->processes[process].n_births,
+        .allocated_bytes = own->allocated_bytes,
+        .last_allocation = facts_n_allocations(facts),
+        .start_ns = own->timeline.start_ns,
+        .began_on = !(facts->definitions->processes[process].flags & LOG_FLAG_STARTED_OFF)};
+}
+
+static int tracing_event(struct facts *facts, const struct event *event, struct error *err)
 {
     struct pairing_process *process = pairing_process_get(facts->pairing, event->process);
+    struct window_figures figures = facts_window_figures(facts, event->process);
 
     process->is_untraced = event->value == 0;
     if (event->value == 0) {
         process->has_untracked_blocks = true;
         facts->processes[event->process].was_untraced = true;
     }
+    return windows_switch(&facts->processes[event->process].windows, event->value != 0,
+                          event->address > UINT8_MAX ? LOG_SWITCH_UNKNOWN
+                                                     : (unsigned)event->address,
+                          event->time_ns, &figures, err);
 }
 
 static MTRACE_COLD int rare_event(struct facts *facts, const struct event *event, struct error *err)
@@ -151,8 +168,7 @@ static MTRACE_COLD int rare_event(struct facts *facts, const struct event *event
     case EVENT_BRK:
         return break_moved(facts, event, err);
     case EVENT_TRACING:
-        tracing_event(facts, event);
-        return 0;
+        return tracing_event(facts, event, err);
     case EVENT_LOST:
     case EVENT_MOVE:
         return pairing_event(facts->pairing, event, err);

@@ -19,6 +19,7 @@
 #include "importer/facts/pool_blocks.h"
 #include "importer/facts/timeline.h"
 #include "importer/facts/totals.h"
+#include "importer/facts/windows.h"
 #include "importer/pairing/fates.h"
 #include "importer/pairing/pairing.h"
 
@@ -26,6 +27,7 @@ struct process_facts {
     struct timeline timeline;
     struct mappings mappings;
     struct phases phases;
+    struct windows windows;
     uint64_t allocated_bytes; /* culled ones left out, as in all that phases count */
     uint64_t n_events;
     uint64_t last_ns;  /* of its last event, or what the log's header knows */
@@ -79,6 +81,8 @@ struct facts {
 
 /* Whom pairing tells what becomes of each block. */
 struct pairing_sink facts_blocks_sink(struct facts *facts);
+
+struct window_figures facts_window_figures(const struct facts *facts, uint32_t process);
 
 /* Of now; where a phase begins and ends. */
 struct phase_figures facts_phase_figures(const struct facts *facts, uint32_t process);

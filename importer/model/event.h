@@ -46,7 +46,7 @@ enum event_kind {
     EVENT_MALLOPT,     /* parameter, value, result; call 0 mallopt, 1 malloc_trim */
     EVENT_MARKER,      /* value = marker id of the log, text */
     EVENT_FORK,        /* value = pid of the child */
-    EVENT_TRACING,     /* value = 1 on, 0 off */
+    EVENT_TRACING,     /* value = 1 on, 0 off; address: enum log_switch */
     EVENT_HEAP_EXTENT, /* address..old_address (end), value = enum log_heap_kind */
     EVENT_RESIDENT, /* of size bytes from address on `value` are in memory, -1: not known; call 0: the
                        thread begins to look at them, 1: a run of what it looks at */

@@ -197,6 +197,20 @@ CREATE TABLE markers (
   name TEXT NOT NULL                    -- as the program chose
 ) STRICT;
 
+CREATE TABLE windows (          -- times in which allocations were recorded: one for a process that was recorded all the time; the frees of their blocks are recorded also later
+  window_id INTEGER PRIMARY KEY,        -- 1, 2, … in order of process and begin
+  process_id INTEGER NOT NULL,          -- that was recorded
+  start_ns INTEGER NOT NULL,            -- when it began
+  end_ns INTEGER,                       -- when it ended; NULL: with the process
+  started_by TEXT,                      -- 'start' (of the process), 'signal', 'control' (mtrace-record --ctl), 'time' (--start-after), 'size' (--start-at-rss), 'program' (mtrace_tracking); NULL: not known
+  ended_by TEXT,                        -- the same, 'time' (--stop-after), 'end' (of the process)
+  allocated_blocks INTEGER NOT NULL,    -- born in it, culled ones left out
+  allocated_bytes INTEGER NOT NULL,     -- requested by those
+  leaked_blocks INTEGER NOT NULL,       -- born in it and never ended
+  leaked_bytes INTEGER NOT NULL,        -- requested by those
+  first_allocation_id INTEGER, last_allocation_id INTEGER -- of those born in it; other processes may have some between; NULL: none
+) STRICT;
+
 CREATE TABLE memory_samples (
   process_id INTEGER NOT NULL,          -- whose memory
   at_ns INTEGER NOT NULL,               -- when the recorder looked

@@ -480,6 +480,8 @@ int fact_tables_write(sqlite3 *db, struct facts *facts, struct error *err)
     if (code == 0)
         code = group_tables_write(db, facts, err);
     if (code == 0)
+        code = window_rows_write(db, facts, err);
+    if (code == 0)
         code = write_per_process(
             db, facts, "INSERT INTO timeline VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             write_timeline, err);

@@ -29,6 +29,9 @@ int fact_tables_write(sqlite3 *db, struct facts *facts, struct error *err);
 /* Groups, tags, phases, and what was charged to them. */
 int group_tables_write(sqlite3 *db, const struct facts *facts, struct error *err);
 
+/* Windows of recording. */
+int window_rows_write(sqlite3 *db, const struct facts *facts, struct error *err);
+
 /* Pools, and unless slim their blocks. Once, after facts_finish. */
 int pool_tables_write(sqlite3 *db, const struct facts *facts, bool slim, struct error *err);
 

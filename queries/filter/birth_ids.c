@@ -100,31 +100,47 @@ static int read_ranges(const struct rundb *database, const char *marker, struct 
     return rc;
 }
 
-static int read_phases(const struct rundb *database, const char *phase, struct ranges *ranges,
-                       struct error *err)
+/* Of ids that the import knows; `of` says in an error what they are. */
+static int read_known(const struct rundb *database, const char *sql, const char *name,
+                      const char *of, struct ranges *ranges, struct error *err)
 {
     struct sqlite3_stmt *stmt;
-    int rc = rundb_prepare(database,
-                           "SELECT process_id, first_allocation_id, last_allocation_id FROM phases"
-                           " WHERE ?1 IN (phase_id || '', name) AND first_allocation_id IS NOT NULL"
-                           " ORDER BY process_id, first_allocation_id",
-                           &stmt, err);
+    int rc = rundb_prepare(database, sql, &stmt, err);
 
     if (rc != 0)
         return rc;
-    sqlite3_bind_text(stmt, 1, phase, -1, SQLITE_STATIC);
+    sqlite3_bind_text(stmt, 1, name, -1, SQLITE_STATIC);
     while ((rc = rundb_step(database, stmt, err)) == 1) {
         struct range range = {.process_id = sqlite3_column_int64(stmt, 0),
                               .first = sqlite3_column_int64(stmt, 1),
                               .last = saturating_add(sqlite3_column_int64(stmt, 2), 1)};
 
         if (!add_range(ranges, range)) {
-            rc = error_set(err, ERROR_NOMEM, "no memory for %zu phases", ranges->n);
+            rc = error_set(err, ERROR_NOMEM, "no memory for %zu %s", ranges->n, of);
             break;
         }
     }
     sqlite3_finalize(stmt);
     return rc;
+}
+
+static int read_phases(const struct rundb *database, const char *phase, struct ranges *ranges,
+                       struct error *err)
+{
+    return read_known(database,
+                      "SELECT process_id, first_allocation_id, last_allocation_id FROM phases"
+                      " WHERE ?1 IN (phase_id || '', name) AND first_allocation_id IS NOT NULL"
+                      " ORDER BY process_id, first_allocation_id",
+                      phase, "phases", ranges, err);
+}
+
+static int read_windows(const struct rundb *database, const char *window, struct ranges *ranges,
+                        struct error *err)
+{
+    return read_known(database,
+                      "SELECT process_id, first_allocation_id, last_allocation_id FROM windows"
+                      " WHERE ?1 = window_id || '' AND first_allocation_id IS NOT NULL",
+                      window, "windows", ranges, err);
 }
 
 /* A tree of comparisons, halved at each step: one range is its leaf. */
@@ -175,4 +191,10 @@ int birth_ids_append_phases(const struct rundb *database, const char *phase,
                             struct sqlite3_str *out, struct error *err)
 {
     return append_read(database, phase, read_phases, out, err);
+}
+
+int birth_ids_append_windows(const struct rundb *database, const char *window,
+                             struct sqlite3_str *out, struct error *err)
+{
+    return append_read(database, window, read_windows, out, err);
 }

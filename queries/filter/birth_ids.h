@@ -24,4 +24,8 @@ int birth_ids_append_markers(const struct rundb *database, const char *marker,
 int birth_ids_append_phases(const struct rundb *database, const char *phase,
                             struct sqlite3_str *out, struct error *err);
 
+/* The same: born in the window of this id. */
+int birth_ids_append_windows(const struct rundb *database, const char *window,
+                             struct sqlite3_str *out, struct error *err);
+
 #endif

@@ -299,6 +299,8 @@ static int append_condition(struct filter_sql *sql, struct sqlite3_str *out,
         return birth_ids_append_markers(sql->database, value->text, out, err);
     if (strcmp(parameter->name, "phase") == 0)
         return birth_ids_append_phases(sql->database, value->text, out, err);
+    if (strcmp(parameter->name, "window") == 0)
+        return birth_ids_append_windows(sql->database, value->text, out, err);
     if (strcmp(parameter->name, "group") == 0)
         return append_group(sql, out, value, err);
     sqlite3_snprintf(sizeof(placeholder), placeholder, "?%d", bind_value(sql, value));
@@ -388,10 +390,10 @@ static bool has_range(const struct filter *filter, const struct filter_parameter
     return n > 0;
 }
 
-/* Groups, tags and phases name the rows themselves, and are looked up for each range if there are any. */
+/* Groups, tags, phases and windows name the rows themselves, and are looked up for each range if there are any. */
 static bool names_rows(const struct filter *filter)
 {
-    static const char *const names[] = {"group", "tag", "phase"};
+    static const char *const names[] = {"group", "tag", "phase", "window"};
 
     for (size_t i = 0; i < filter->n_values; i++) {
         for (size_t k = 0; k < sizeof(names) / sizeof(names[0]); k++) {

@@ -270,6 +270,20 @@ static void print_rss(FILE *out, const struct figures *f)
         print_rss_split(out, f);
 }
 
+/* All of it is what everybody expects. */
+static void print_windows(FILE *out, const struct figures *f)
+{
+    struct texts t = {.n = 0};
+    char recorded[UNITS_TEXT_BYTES];
+    char percent[UNITS_TEXT_BYTES];
+
+    if (is_known(f, "recorded_share") && share(f, "recorded_share") < 1)
+        (void)fprintf(out, "recorded    %s in %s, %s of its time\n",
+                      units_format_duration(number(f, "recorded_ns"), recorded),
+                      counted(&t, number(f, "windows"), "window"),
+                      units_format_share(share(f, "recorded_share"), percent));
+}
+
 static void print_recording(FILE *out, const struct figures *f)
 {
     struct texts t = {.n = 0};
@@ -351,6 +365,7 @@ static int print_process(struct query *query, int64_t process_id, struct error *
     print_foreign_heaps(query->out, &figures);
     print_unseen_heaps(query->out, &figures);
     print_rss(query->out, &figures);
+    print_windows(query->out, &figures);
     print_recording(query->out, &figures);
     for (size_t i = 0; rc == 0 && i < sizeof(tops) / sizeof(tops[0]); i++)
         rc = print_top(query, &tops[i], process_id, err);

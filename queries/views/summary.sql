@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: MIT
 -- summary: one row per named figure of a process: what to look at first.
 --
+-- windows, recorded_ns and recorded_share are about the times in which allocations were recorded (table windows).
 -- Units: 'bytes', 'blocks', 'ns', 'share' (0 to 1), 'count', 'text'. A figure that was not recorded is NULL.
 -- rss_max_bytes is what the kernel counted at most (processes.max_rss_bytes), with mtrace's log in the process's memory; all others
 -- are without it (rss_own_bytes). rss_highest_bytes is the highest memory sample, the last of equal ones, taken at rss_highest_ns. It is the sum of its parts,
@@ -45,7 +46,9 @@ WITH
     SELECT p.process_id, (SELECT count(*) FROM threads AS t WHERE t.process_id = p.process_id) AS threads,
       (SELECT count(*) FROM allocation_failures AS f WHERE f.process_id = p.process_id) AS failures,
       (SELECT sum(e.allocator IS NULL) FROM heaps AS e WHERE e.process_id = p.process_id) AS foreign_heaps,
-      (SELECT count(e.unseen_blocks) FROM heaps AS e WHERE e.process_id = p.process_id) AS unseen_heaps
+      (SELECT count(e.unseen_blocks) FROM heaps AS e WHERE e.process_id = p.process_id) AS unseen_heaps,
+      (SELECT count(*) FROM windows AS w WHERE w.process_id = p.process_id) AS windows,
+      (SELECT total(ifnull(w.end_ns, p.end_ns) - w.start_ns) FROM windows AS w WHERE w.process_id = p.process_id) AS recorded_ns
     FROM processes AS p)
 SELECT p.process_id, j.value ->> 0 AS name, j.value ->> 1 AS value, j.value ->> 2 AS unit
 FROM processes AS p
@@ -108,6 +111,9 @@ CROSS JOIN json_each(json_array(
   json_array('rss_mappings_bytes', min(o.mapped, o.anonymous - o.heaps), 'bytes'),
   json_array('rss_files_bytes', o.files, 'bytes'),
   json_array('rss_other_bytes', o.rss_bytes - o.heaps - min(o.mapped, o.anonymous - o.heaps) - o.files, 'bytes'),
+  json_array('windows', c.windows, 'count'),
+  json_array('recorded_ns', CAST(c.recorded_ns AS INTEGER), 'ns'),
+  json_array('recorded_share', iif(p.duration_ns > 0, min(1.0, c.recorded_ns / p.duration_ns), NULL), 'share'),
   json_array('events', p.events, 'count'),
   json_array('events_dropped', p.events_dropped, 'count'),
   json_array('stacks', coalesce(t.stacks, 0), 'count'),

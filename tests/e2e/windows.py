@@ -6,10 +6,13 @@ control   mtrace-record --ctl PID start, stop, snapshot and report, by the progr
 clients   two clients at once; hostile ones: silent, senseless, too long; after them others are served
 nobody    a pid that is nobody's, not recorded, or whose recorder was killed; another user is not heard; wrong usage
 idle      a program that does nothing obeys with its next event; one whose memory cannot be written obeys nonetheless
+times     --start-after and --stop-after, beside the times at which the program allocated
+size      --start-at-rss
 exec      a program that is executed, and fork children, begin as who starts them is
 """
 
 import contextlib
+import csv
 import os
 import re
 import shutil
@@ -46,6 +49,10 @@ while True:
     if words[0] == b"alloc":
         for _ in range(int(words[2])):
             kept.append(libc.malloc(int(words[1])))
+    elif words[0] == b"touch":
+        for _ in range(int(words[2])):
+            kept.append(libc.malloc(int(words[1])))
+            ctypes.memset(kept[-1], 1, int(words[1]))
     elif words[0] == b"free":
         while kept:
             libc.free(kept.pop())
@@ -116,6 +123,19 @@ def sizes(database):
     return dict(database.rows("SELECT size_bytes, count(*) FROM allocations WHERE size_bytes % 10000 = 777 AND size_bytes > 777 GROUP BY 1"))
 
 
+def who(database):
+    """Who began and ended each window, and how many blocks that a test chose were born in it."""
+    return database.rows("SELECT started_by, ended_by, (SELECT count(*) FROM allocations AS a WHERE a.process_id = w.process_id AND size_bytes % 10000 = 777"
+                         " AND size_bytes > 777 AND allocation_id BETWEEN first_allocation_id AND last_allocation_id) FROM windows AS w ORDER BY window_id")
+
+
+def in_window(tools, database, window):
+    run = subprocess.run([tools.query, "allocations", "--window", str(window), "--size-min", "10777", "--count", "0", "--csv", str(database)],
+                         capture_output=True, text=True, timeout=60, env=harness.environment(), check=True)
+    found = [int(row["size_bytes"]) for row in csv.DictReader(run.stdout.splitlines())]
+    return {size: found.count(size) for size in sorted(set(found)) if size % 10000 == 777}
+
+
 def control(tools, place):
     server = Server(tools, place, "--start-after=1h")
     server.do("alloc 10777 3")
@@ -137,6 +157,14 @@ def control(tools, place):
     expect("blocks", sizes(database), {20777: 5, 40777: 11})
     expect("leaked", database.rows("SELECT size_bytes, count(*) FROM allocations WHERE is_leaked AND size_bytes IN (20777, 40777) GROUP BY 1"),
            [(40777, 11)])
+    expect("windows", who(database), [("control", "control", 5), ("control", "control", 11)])
+    expect("of the second", in_window(tools, place / "run.db", 2), {40777: 11})
+    expect("every block is of one", database.value("SELECT count(*) FROM allocations AS a JOIN windows AS w USING (process_id)"
+                                                   " WHERE a.allocation_id BETWEEN first_allocation_id AND last_allocation_id"),
+           database.value("SELECT count(*) FROM allocations"))
+    share = database.value("SELECT value FROM summary WHERE name = 'recorded_share'")
+    if not 0 < share < 1:
+        raise Failure(f"{share} of it was recorded")
     expect("markers", [row[0] for row in database.rows("SELECT name FROM markers ORDER BY at_ns")], ["snapshot 1", "before the second"])
 
 
@@ -245,10 +273,73 @@ def exec_(tools, place):
     server.do("alloc 70777 2")
     server.do("exec")
     server.do("alloc 80777 2")
-    expect("blocks", sizes(server.database()), {30777: 1, 40777: 2, 50777: 2})
+    database = server.database()
+    expect("blocks", sizes(database), {30777: 1, 40777: 2, 50777: 2})
+    expect("windows", sorted(who(database)), [("control", "end", 2), ("start", "control", 2), ("start", "end", 1)])
 
 
-PARTS = {"control": control, "clients": clients, "nobody": nobody, "idle": idle, "exec": exec_}
+def until(what, is_true):
+    for _ in range(600):
+        if is_true():
+            return
+        time.sleep(0.05)
+    raise Failure(f"30 s, and still not {what}")
+
+
+def is_open(server):
+    """By the program's word in the live log: is_open of struct log_control."""
+    with (server.place / f"{server.name}.dat.live").open("rb") as live:
+        live.seek(3840 + 24)
+        return live.read(4) != bytes(4)
+
+
+def times(tools, place):
+    """What was born well inside of the window's times is there, what was born well outside is not: by the program's own clock."""
+    began = time.time_ns()
+    server = Server(tools, place, "--start-after=700ms", "--stop-after=600ms")
+    born = []
+    while time.time_ns() - began < 2_500_000_000:
+        before = time.time_ns()
+        size = 10777 + 10000 * len(born)
+        server.do(f"alloc {size} 1")
+        born.append((size, before, time.time_ns()))
+    server.ctl("start")  # ends by itself, too
+    until("over", lambda: not is_open(server))
+    database = server.database()
+    found = sizes(database)
+    expect("windows", [row[:2] for row in who(database)], [("time", "time"), ("control", "time")])
+    zero = database.value("SELECT start_unix_ns - start_ns FROM processes")
+    start, end = (zero + at for at in database.rows("SELECT start_ns, end_ns FROM windows ORDER BY window_id")[0])
+    slack = 50_000_000  # clocks are read one after the other
+    if not 650_000_000 < start - zero or not 550_000_000 < end - start:
+        raise Failure(f"the window is from {(start - zero) / 1e9} to {(end - zero) / 1e9} s")
+    inside = [size for size, before, after in born if before > start + slack and after < end - slack]
+    outside = [size for size, before, after in born if after < start - slack or before > end + slack]
+    if not inside or not outside:
+        raise Failure(f"nothing to compare: {len(born)} blocks, {len(inside)} inside, {len(outside)} outside")
+    expect("blocks inside that are missing", [size for size in inside if size not in found], [])
+    expect("blocks outside", [size for size in outside if size in found], [])
+
+
+def size(tools, place):
+    server = Server(tools, place, "--start-at-rss=96MiB", "--sample-memory=10")
+    time.sleep(0.2)
+    expect("a small program is recorded", is_open(server), False)
+    server.do("touch 20000777 6")  # of the last ones it may be recorded that they were made
+    until("begun", lambda: is_open(server))
+    server.do("alloc 10777 3")
+    database = server.database()
+    found = sizes(database)
+    if found.pop(20000777, 0) > 3:
+        raise Failure("recorded too early")
+    expect("blocks", found, {10777: 3})
+    expect("windows", [row[:2] for row in who(database)], [("size", "end")])
+    refusal = subprocess.run([tools.record, "--start-at-rss=1GiB", "--sample-memory=0", "true"], capture_output=True, text=True, timeout=60, env=harness.environment(),
+                             check=False)
+    expect("without samples", refusal.returncode, 2)
+
+
+PARTS = {"control": control, "clients": clients, "nobody": nobody, "idle": idle, "exec": exec_, "times": times, "size": size}
 
 
 def main():

@@ -2,6 +2,7 @@
 -- 82 temporary (0.7387). Heap parts as given. The highest sample is of 50 s, not of the peak of live bytes at 60 s:
 -- 60000 = 20000 in heaps then + 20000 of mappings (25000, but no more is left of 40000 anonymous) + 15000 files + 5000.
 -- 17 of 111 blocks have a complete stack. Process 2 was not sampled: NULL. Process 3 ended by exec: nothing leaked.
+-- Process 1 was recorded for 10 + 30 of its 100 s, process 2 all the time, process 3 never.
 -- Of its two heaps it inherited blocks in one: what is free in both together is not known.
 .read code.sql
 .read totals.sql
@@ -21,3 +22,7 @@ INSERT INTO memory_samples VALUES (1, 50000000000, 60000, 40000, 15000, 20000, 2
 INSERT INTO mmaps(mmap_id, mmap_call_id, process_id, address, length, flags, mapped_ns, unmapped_ns) VALUES
   (1, 1, 1, 0x7f0000, 8192, 34, 1, NULL), (2, 2, 1, 0x7f1000, 4096, 34, 1, 2), (3, 3, 1, 0x7f2000, 4096, 2, 1, NULL);
 INSERT INTO allocation_failures VALUES (1, 1, 1, 5, 4, 0, 1000000, 12);
+DELETE FROM windows;
+INSERT INTO windows SELECT 1, 1, start_ns + 10000000000, start_ns + 20000000000, 'control', 'time', 100, 10000, 10, 5000, 1, 100 FROM processes WHERE process_id = 1;
+INSERT INTO windows SELECT 2, 1, end_ns - 30000000000, NULL, 'signal', 'end', 11, 4570, 4, 50, 101, 111 FROM processes WHERE process_id = 1;
+INSERT INTO windows SELECT 3, 2, start_ns, NULL, 'start', 'end', 1, 1, 0, 0, NULL, NULL FROM processes WHERE process_id = 2;

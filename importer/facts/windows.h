@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * windows: the times in which allocations of a process were recorded.
+ *
+ * Model:   LOG_TRACING begins and ends them; a process whose recording was on at its start begins with one. What ends one is decided by one
+ *          thread while others are in the midst of an allocation: what they still write is of the window that ended last.
+ * Invariants
+ *   WN-1 Every allocation of the process is of exactly one window: those with ids first_allocation .. last_allocation, or less of
+ *        them where other processes have some between. Windows are in order, and do not overlap.
+ *   WN-2 Where blocks were born before any window began, as in a damaged log, there is one from the start of the process, and nobody knows who began it.
+ * Threads: none.
+ * Failure: memory.
+ */
+#ifndef MTRACE_IMPORTER_WINDOWS_H
+#define MTRACE_IMPORTER_WINDOWS_H
+
+#include "common/log_format.h"
+#include "support/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Who began or ended one: LOG_SWITCH_*, or the process did. */
+enum {
+    WINDOWS_BY_PROCESS = 256,
+};
+
+struct window {
+    uint64_t start_ns, end_ns; /* end_ns: meant only when it is not open any more */
+    uint64_t first_allocation, last_allocation; /* ids; last < first: none */
+    uint64_t allocated_blocks,
+        allocated_bytes; /* until it is closed for good: what there was before it */
+    uint64_t leaked_blocks, leaked_bytes; /* born in it and never freed */
+    unsigned started_by, ended_by;        /* LOG_SWITCH_* or WINDOWS_BY_PROCESS */
+    bool is_open;
+};
+
+/* All zero: none. */
+struct windows {
+    struct window *list;
+    size_t n, capacity;
+};
+
+/* Of the process, since its start; last_allocation: of all processes. */
+struct window_figures {
+    uint64_t allocated_blocks, allocated_bytes, last_allocation;
+    uint64_t start_ns; /* of the process */
+    bool began_on;
+};
+
+void windows_done(struct windows *windows);
+
+/* An EVENT_TRACING. */
+int windows_switch(struct windows *windows, bool is_on, unsigned by, uint64_t time_ns,
+                   const struct window_figures *figures, struct error *err);
+
+/* Nothing is born any more. */
+int windows_finish(struct windows *windows, const struct window_figures *figures,
+                   struct error *err);
+
+/* A block that was never freed; after windows_finish. */
+void windows_leaked(struct windows *windows, uint64_t allocation_id, uint64_t bytes);
+
+#endif

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+#include "importer/facts/facts_parts.h"
+#include "importer/tables/database.h"
+#include "importer/tables/fact_tables.h"
+
+#include <sqlite3.h>
+
+/* NULL: nobody knows. */
+static const char *name_of(unsigned by, const char *of_process)
+{
+    static const char *const names[] = {[LOG_SWITCH_SIGNAL] = "signal",
+                                        [LOG_SWITCH_CONTROL] = "control",
+                                        [LOG_SWITCH_TIME] = "time",
+                                        [LOG_SWITCH_SIZE] = "size",
+                                        [LOG_SWITCH_PROGRAM] = "program"};
+
+    if (by == WINDOWS_BY_PROCESS)
+        return of_process;
+    return by < sizeof names / sizeof *names ? names[by] : NULL;
+}
+
+static int write_window(sqlite3_stmt *insert, uint64_t id, uint32_t process,
+                        const struct window *window, struct error *err)
+{
+    bool has_births =
+        window->first_allocation <= window->last_allocation && window->allocated_blocks;
+
+    return database_insert(insert, err, "uuumttuuuumm", id, (uint64_t)process, window->start_ns,
+                           window->is_open ? UINT64_MAX : window->end_ns,
+                           name_of(window->started_by, "start"),
+                           window->is_open ? "end" : name_of(window->ended_by, NULL),
+                           window->allocated_blocks, window->allocated_bytes, window->leaked_blocks,
+                           window->leaked_bytes, has_births ? window->first_allocation : UINT64_MAX,
+                           has_births ? window->last_allocation : UINT64_MAX);
+}
+
+int window_rows_write(sqlite3 *db, const struct facts *facts, struct error *err)
+{
+    sqlite3_stmt *insert = NULL;
+    uint64_t id = 1;
+    int code = database_prepare(
+        db, "INSERT INTO windows VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", &insert, err);
+
+    for (uint32_t process = 1; code == 0 && process <= facts->definitions->n_processes; process++) {
+        const struct windows *windows = &facts->processes[process].windows;
+        for (size_t i = 0; code == 0 && i < windows->n; i++)
+            code = write_window(insert, id++, process, &windows->list[i], err);
+    }
+    sqlite3_finalize(insert);
+    return code;
+}
