@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -279,4 +280,15 @@ bool log_file_is_live(const struct log_file_reader *file)
 
     return file->header.form == LOG_FORM_RAW && stat(file->path, &status) == 0
            && running_maps((pid_t)file->header.pid, &status, NULL);
+}
+
+bool log_file_is_locked(const struct log_file_reader *file)
+{
+    int fd = open(file->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    bool is_locked = file->header.form == LOG_FORM_PACKED && fd >= 0
+                     && flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+
+    if (fd >= 0)
+        close(fd);
+    return is_locked;
 }

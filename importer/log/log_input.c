@@ -243,14 +243,24 @@ static int read_definitions(struct log_input *input, struct log_scan *scan, stru
     return 0;
 }
 
+bool log_input_is_from_here(const struct log_input *input)
+{
+    for (size_t i = 0; i < input->n_files; i++)
+        if (input->files[i]->header.form == LOG_FORM_RAW)
+            return true;
+    return false;
+}
+
 /* A recorder removes the pool behind the trailer; without one a raw log is finished when nobody
- * maps it any more. */
+ * maps it any more. A packed one alone may be from another machine, whose pids say nothing here: who writes it has locked it. */
 static bool is_being_written(const struct log_input *input)
 {
+    bool is_from_here = log_input_is_from_here(input);
+
     for (size_t i = 0; i < input->n_files; i++) {
         const struct log_file *header = &input->files[i]->header;
-        if (log_file_is_live(input->files[i])
-            || running_writes((pid_t)header->recorder_pid, header))
+        if (log_file_is_live(input->files[i]) || log_file_is_locked(input->files[i])
+            || (is_from_here && running_writes((pid_t)header->recorder_pid, header)))
             return true;
     }
     return false;
@@ -268,10 +278,22 @@ static uint64_t n_losses(const struct log_damage_report *damage)
            + damage->count[LOG_DAMAGE_HEADER];
 }
 
+/* Frames are whole, but the last one is missing, and with it the live log: that of another machine, or removed. */
+static void note_missing_end(const struct log_input *input, struct log_damage_report *damage)
+{
+    const struct log_file_reader *file = input->files[0];
+
+    if (!log_input_is_from_here(input))
+        log_damage_add(
+            damage, LOG_DAMAGE_TRUNCATED, file->path, file->size_bytes, 0,
+            "the log has no end: what came after it is in the live log, which is not here");
+}
+
 static int fill(struct log_input *input, const char *path, struct text_arena *arena,
                 struct pack *pack, struct log_damage_report *damage, struct error *err)
 {
     struct log_scan scan = {.clock = &input->clock, .damage = damage, .pack = pack};
+    bool has_trailer = false;
     int r;
 
     log_names_init(&input->names, arena);
@@ -284,11 +306,14 @@ static int fill(struct log_input *input, const char *path, struct text_arena *ar
         r = scan_files(input, &scan, err);
     if (r == 0)
         r = read_definitions(input, &scan, err);
-    input->has_lost_events = n_losses(damage) > n_damaged;
     for (size_t i = 0; i < input->n_files; i++) {
         const struct log_file_reader *file = input->files[i];
-        input->is_growing &= !(file && file->has_trailer);
+        has_trailer |= file && file->has_trailer;
     }
+    input->is_growing &= !has_trailer;
+    if (r == 0 && !has_trailer && !input->is_growing && n_losses(damage) == n_damaged)
+        note_missing_end(input, damage);
+    input->has_lost_events = n_losses(damage) > n_damaged;
     input->segments = scan.list;
     return r;
 }

@@ -49,6 +49,9 @@ int log_input_open(const char *path, struct text_arena *arena, struct pack *pack
                    struct log_damage_report *damage, struct log_input **ret, struct error *err);
 void log_input_close(struct log_input *input);
 
+/* It has a live pool, which no other machine sends: the pids in it are those of this machine. */
+bool log_input_is_from_here(const struct log_input *input);
+
 /* Of one that was growing when it was opened: has its process or its recorder still to finish it? */
 bool log_input_still_grows(const struct log_input *input);
 
