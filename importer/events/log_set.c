@@ -539,8 +539,7 @@ static void extend_running(struct log_set *set)
         const struct log_input *input = set->inputs[i];
         struct definitions_process *process = &set->definitions.processes[i + 1];
         if (input->is_growing && log_input_is_from_here(input)
-            && input->header.end_kind == LOG_END_UNKNOWN
-            && process->last_ns < now_ns
+            && input->header.end_kind == LOG_END_UNKNOWN && process->last_ns < now_ns
             && running_writes((pid_t)input->header.pid, &input->header))
             process->last_ns = now_ns;
     }

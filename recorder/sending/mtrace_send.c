@@ -8,6 +8,7 @@
  *
  * --check: are these options in order? --live: standard input tells of the end of the recording (sender.h).
  */
+#include "recorder/sending/log_tail.h"
 #include "recorder/sending/sender.h"
 #include "support/error.h"
 
@@ -79,6 +80,24 @@ static int parse(int argc, char **argv, struct arguments *arguments)
     return arguments->sender.to && (arguments->is_check || argv[optind]) ? 0 : ERROR_USAGE;
 }
 
+/* Of a log that exists: can it be sent? */
+static int check_log(const char *path, struct error *err)
+{
+    uint8_t page[LOG_FILE_HEADER_BYTES];
+    struct log_tail tail;
+    int code = log_tail_open(path, &tail, err);
+
+    if (code)
+        return code;
+    if (!log_tail_read_header(&tail, page))
+        code = error_set(err, ERROR_FORMAT,
+                         "'%s' is not a packed log; one that a bare LD_PRELOAD left is packed by "
+                         "'mtrace-record --pack'",
+                         path);
+    log_tail_close(&tail);
+    return code;
+}
+
 /* Nobody but the recorder ends us before our time: ^C is the program's. */
 static void prepare(const struct sender_settings *settings)
 {
@@ -101,6 +120,8 @@ int main(int argc, char **argv)
         code = address_parse(arguments.sender.to, &arguments.sender.address, &err);
     if (code == 0)
         code = security_open(&arguments.security, false, &security, &err);
+    if (code == 0 && !arguments.is_check && arguments.sender.end_pipe < 0)
+        code = check_log(arguments.sender.log, &err);
     if (code) {
         (void)fprintf(stderr, "mtrace-record: %s\n", err.text);
         return error_exit_status(code);

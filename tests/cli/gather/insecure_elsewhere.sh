@@ -1,0 +1,1 @@
+mtrace-gather folder --insecure --listen 0.0.0.0:0
