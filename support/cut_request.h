@@ -34,7 +34,8 @@ struct cut_request {
 };
 
 struct cut_reply {
-    int32_t code; /* enum error_code; 0: the database is there */
+    int32_t code;     /* enum error_code; 0: the database is there */
+    int32_t os_errno; /* as in struct error */
     char text[1024];
 };
 

@@ -324,7 +324,8 @@ static void take_result(struct import *import, struct import_result *result)
 static int create_database(struct import *import, struct error *err)
 {
     const struct import_options *options = import->options;
-    uint64_t n_events = log_set_estimated_events(import->logs);
+    /* what is kept was put aside before, and a lean database has no rows */
+    uint64_t n_events = options->lean && import->facts ? 0 : log_set_estimated_events(import->logs);
     uint64_t row_bytes = options->slim ? 0 : n_events * DATABASE_BYTES_PER_EVENT;
     int code = database_create(options->target, options->force, n_events * DATABASE_BYTES_PER_EVENT,
                                &import->database, err);

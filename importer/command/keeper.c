@@ -116,6 +116,7 @@ static void serve(struct keeper *keeper, const struct cut_request *request, int 
     struct error err = {.code = 0};
     struct cut_reply reply = {.code = make(keeper, request, &err)};
 
+    reply.os_errno = err.os_errno;
     (void)snprintf(reply.text, sizeof reply.text, "%s", err.text);
     cut_request_reply(reply_fd, &reply);
     look_soon(keeper);

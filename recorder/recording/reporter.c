@@ -39,6 +39,7 @@ struct answering {
     int complaints; /* of those who make the answer */
     uint64_t asked_ns;
     bool is_made, has_symbols; /* the database */
+    int failure;               /* an errno value: why it is not */
     enum cut_extent extent;
 };
 
@@ -140,6 +141,24 @@ static bool ask_keeper(const struct answering *answering, enum cut_extent extent
     return cut_request_ask(answering->keeper_end, &request, ret_reply);
 }
 
+/* What a word to whoever imports by hand would not help. */
+static void explain_no_room(const struct answering *answering)
+{
+    (void)dprintf(
+        answering->complaints,
+        "a report needs room for its database in '%s': make some, or set TMPDIR for mtrace-record\n",
+        report_folder_base());
+}
+
+static void take_failure(struct answering *answering, const struct cut_reply *reply)
+{
+    answering->failure = reply->os_errno == ENOSPC ? ENOSPC : EIO;
+    if (answering->failure == ENOSPC)
+        explain_no_room(answering);
+    else
+        (void)dprintf(answering->complaints, "mtrace-import: %s\n", reply->text);
+}
+
 /* Unless the one that is there has what is wanted. */
 static bool make_database(struct answering *answering, enum cut_extent extent, bool has_symbols)
 {
@@ -147,13 +166,11 @@ static bool make_database(struct answering *answering, enum cut_extent extent, b
 
     if (answering->is_made && answering->extent >= extent && answering->has_symbols == has_symbols)
         return true;
-    if (!ask_keeper(answering, extent, has_symbols, &reply)) {
+    answering->failure = EIO;
+    if (!ask_keeper(answering, extent, has_symbols, &reply))
         answering->is_made = import(answering, extent, has_symbols);
-    } else {
-        answering->is_made = reply.code == 0;
-        if (reply.code)
-            (void)dprintf(answering->complaints, "mtrace-import: %s\n", reply.text);
-    }
+    else if (!(answering->is_made = reply.code == 0))
+        take_failure(answering, &reply);
     answering->extent = extent;
     answering->has_symbols = has_symbols;
     return answering->is_made;
@@ -218,9 +235,10 @@ static int answer_parsed(struct answering *answering, const struct question *que
     int status = LEFT_OUT_EXIT;
 
     for (; status == LEFT_OUT_EXIT && extent <= CUT_ROWS; extent++) {
-        if (!empty(fd, start) || !empty(answering->complaints, 0)
-            || !make_database(answering, extent, question->has_symbols))
+        if (!empty(fd, start) || !empty(answering->complaints, 0))
             return EIO;
+        if (!make_database(answering, extent, question->has_symbols))
+            return answering->failure;
         if (!empty(answering->complaints, 0))
             return EIO;
         status = run(answering, question->words, fd);

@@ -180,6 +180,22 @@ def sealed(tools, place):
         raise Failure(f"the environment of the recorder was put into words:\n{outcome.stderr}")
 
 
+def full(tools, place):
+    """A folder for the databases of reports with no room for one: the program is told so, and where."""
+    small = place / "small"
+    small.mkdir()
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "none", small], stderr=subprocess.DEVNULL).returncode:
+        raise harness.Skip("mounting needs root")
+    try:
+        outcome = run([tools.record, "-q", "-o", place / "run.dat", "--", tools.workloads / "asking", "senseless"], place, {"TMPDIR": str(small)})
+        expect("left there", list(small.iterdir()), [])
+    finally:
+        subprocess.run(["umount", small], check=True)
+    expect("code", said(outcome)["sensible"], "ENOSPC")
+    if f"a report needs room for its database in '{small}': make some, or set TMPDIR for mtrace-record\n" not in outcome.stderr:
+        raise Failure(outcome.stderr)
+
+
 # ---- without a word of the program ----
 
 def wait_for(path):
@@ -418,7 +434,8 @@ def deaf(tools, place):
     report_once(tools, place, "closed", lambda: os.closerange(0, 3), check_descriptors)
 
 
-PARTS = {"server": server, "more": more, "sealed": sealed, "bad": bad, "turns": turns, "endless": endless, "every": every, "family": family, "ended": ended, "deaf": deaf}
+PARTS = {"server": server, "more": more, "sealed": sealed, "bad": bad, "turns": turns, "endless": endless, "every": every, "family": family, "ended": ended, "deaf": deaf,
+         "full": full}
 
 
 harness.main_of_parts(PARTS, __doc__)
