@@ -40,6 +40,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define LOG_MAX_SAMPLE_BYTES ((uint64_t)1 << 40) /* of log_file.sample_bytes */
+
 #define LOG_MAGIC "mtrace\r\n" /* 8 bytes; \r\n shows a transfer in text mode */
 
 enum {
@@ -181,7 +183,9 @@ struct log_file {
     _Atomic uint32_t refused_groups; /* that there was no memory for */
     _Atomic uint32_t stale_exits;    /* of mtrace_exit: ended already, or another thread's */
     uint32_t inside;                 /* enum log_inside */
-    uint64_t reserved[1];
+    uint64_t
+        sample_bytes; /* blocks are samples, drawn by bytes: how many there are to one drawn, on
+                                        average; 0: every block is recorded */
 };
 
 /*

@@ -14,6 +14,7 @@
 #include "collector/record/groups.h"
 #include "collector/record/known_blocks.h"
 #include "collector/record/record.h"
+#include "collector/record/sampled_blocks.h"
 #include "collector/record/scopes.h"
 #include "collector/record/state.h"
 #include "collector/record/trackers.h"
@@ -58,6 +59,8 @@ static bool move(void *block, uint32_t group)
 
     if (!block || checked != group || !lifecycle_is_ready() || !state_is_recording())
         return false;
+    if (state_has_way(STATE_SAMPLED) && !sampled_blocks_has(block))
+        return true; /* the log does not know it */
     groups_define(group);
     if (!record_note(LOG_MOVE, group, (uintptr_t)block))
         return false;

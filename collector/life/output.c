@@ -222,6 +222,7 @@ static void fill_header(struct log_file *file, const struct config *config,
     file->page_bytes = ARCH_PAGE_BYTES;
     file->segment_bytes = LOG_SEGMENT_BYTES;
     file->clock = (uint32_t)clock_unit();
+    file->sample_bytes = config->sample_bytes;
     if (file->run_id == 0)
         file->run_id = random_id();
     file->parent_run_id = parent->run_id;

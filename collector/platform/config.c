@@ -2,6 +2,7 @@
 #include "collector/platform/config.h"
 
 #include "collector/platform/sys.h"
+#include "common/log_format.h"
 
 #include <signal.h>
 #include <time.h>
@@ -297,6 +298,9 @@ void config_read(const char *const *environment, struct config *ret_config)
     config->max_depth = (uint32_t)read_number(&source, "MTRACE_MAX_DEPTH", config, 0, UINT32_MAX);
     config->max_live_bytes =
         read_number(&source, "MTRACE_MAX_LIVE", config, (uint64_t)4 << 30, UINT64_MAX);
+    config->sample_bytes =
+        read_number(&source, "MTRACE_SAMPLE_BYTES", config, 0, LOG_MAX_SAMPLE_BYTES);
+    config->sample_seed = read_number(&source, "MTRACE_SAMPLE_SEED", config, 0, UINT64_MAX);
     config->is_disabled_by_default =
         read_boolean(&source, "MTRACE_DISABLE_BY_DEFAULT", config, false);
     config->toggle_signal = toggle_signal(&source, config);

@@ -55,6 +55,8 @@ struct config {
     int toggle_signal;  /* 0 = none */
     uint32_t max_depth; /* 0 = no limit */
     uint64_t max_live_bytes;
+    uint64_t sample_bytes; /* mean distance between samples; 0 = every block is recorded */
+    uint64_t sample_seed;  /* 0 = any */
     bool is_disabled_by_default;
     bool is_ancestor_tracing;
     bool has_free_backtraces;

@@ -10,6 +10,8 @@
 #include "collector/record/draft.h"
 #include "collector/record/groups.h"
 #include "collector/record/room.h"
+#include "collector/record/sampled_blocks.h"
+#include "collector/record/sampler.h"
 #include "collector/record/side.h"
 #include "collector/record/state.h"
 #include "collector/record/trackers.h"
@@ -20,6 +22,10 @@ void record_init(void)
     g_draft_has_chunk_headers = real_is_glibc_malloc();
     if (!g_capture_has_free_backtraces)
         state_take_no_free_stacks();
+    if (state_config()->sample_bytes == 0)
+        return;
+    sampler_begin(state_config()->sample_bytes, state_config()->sample_seed);
+    state_take_samples();
 }
 
 /* ---- writing -----------------------------------------------------------------------------------
@@ -191,14 +197,38 @@ static uint32_t charge_to_nobody(void)
 }
 
 /* Who could not nudge us is heard where nothing is recorded meanwhile, too. */
-static void look_for_orders(void)
+static MTRACE_COLD void look_for_orders(void)
 {
     if (state_has_way(STATE_TRACING_OFF) && state_is_recording() && orders_are_due())
         state_nudge();
     state_obey();
 }
 
-/* Nothing is traced, or the program is told; in a fork child, it may be a log that begins. */
+/* ---- samples -----------------------------------------------------------------------------------
+ */
+
+/* SB-1. False: counted. */
+static bool add_sample(const void *block)
+{
+    bool is_added = !state_has_way(STATE_SAMPLED) || sampled_blocks_add(block);
+
+    if (!is_added)
+        segment_count_drop(LOG_DROP_NO_MEMORY);
+    return is_added;
+}
+
+/* Is its end to be recorded? */
+static inline bool take_sample(const void *block)
+{
+    return !state_has_way(STATE_SAMPLED) || sampled_blocks_take(block);
+}
+
+static inline bool draw_sample(size_t size_bytes)
+{
+    return !state_has_way(STATE_SAMPLED) || sampler_takes(size_bytes);
+}
+
+/* Nothing is traced, or the program is told, or the block is a sample; in a fork child, it may be a log that begins. */
 static MTRACE_COLD void alloc_otherwise(const void *block, size_t size_bytes, enum log_call call,
                                         size_t alignment, const struct unwind_origin *origin,
                                         const struct draft_usable *usable)
@@ -208,7 +238,7 @@ static MTRACE_COLD void alloc_otherwise(const void *block, size_t size_bytes, en
     uint32_t node;
 
     look_for_orders();
-    if (!state_is_recording() || !state_is_tracing())
+    if (!state_is_recording() || !state_is_tracing() || !add_sample(block))
         return;
     if (trackers_is_telling(origin)) {
         group = charge_to_nobody();
@@ -226,10 +256,13 @@ static MTRACE_COLD void alloc_otherwise(const void *block, size_t size_bytes, en
 MTRACE_INLINE void alloc(const void *block, size_t size_bytes, enum log_call call, size_t alignment,
                          const struct unwind_origin *origin, const struct draft_usable *usable)
 {
-    if (mtrace_unlikely(state_has_way(STATE_TRACING_OFF | STATE_WATCHED | STATE_NUDGED)))
-        alloc_otherwise(block, size_bytes, call, alignment, origin, usable);
-    else
+    if (mtrace_likely(
+            !state_has_way(STATE_TRACING_OFF | STATE_WATCHED | STATE_NUDGED | STATE_SAMPLED)))
         write_alloc(block, size_bytes, call, alignment, origin, usable);
+    else if (draw_sample(size_bytes))
+        alloc_otherwise(block, size_bytes, call, alignment, origin, usable);
+    else if (mtrace_unlikely(state_has_way(STATE_TRACING_OFF | STATE_NUDGED)))
+        look_for_orders();
 }
 
 void record_alloc(const void *block, size_t size_bytes, enum log_call call, size_t alignment,
@@ -295,11 +328,13 @@ static MTRACE_COLD void free_otherwise(const void *block, const struct unwind_or
 
 void record_free(const void *block, const struct unwind_origin *origin)
 {
-    if (mtrace_unlikely(
-            state_has_way(STATE_WATCHED | STATE_NO_FREE_STACKS | STATE_UNOPENED | STATE_NUDGED)))
-        free_otherwise(block, origin);
-    else
+    if (mtrace_likely(!state_has_way(STATE_WATCHED | STATE_NO_FREE_STACKS | STATE_UNOPENED
+                                     | STATE_NUDGED | STATE_SAMPLED)))
         write_free(block, origin, true);
+    else if (take_sample(block))
+        free_otherwise(block, origin);
+    else if (mtrace_unlikely(state_has_way(STATE_NUDGED)))
+        look_for_orders();
 }
 
 /*
@@ -372,8 +407,62 @@ static uint32_t write_realloc(const void *block, const void *old, size_t size_by
 /* From the real call on the old address may be another block's. */
 MTRACE_COLD void record_hold_resized(struct record_resize *resize)
 {
+    resize->began_ticks = 0;
+    if (state_has_way(STATE_SAMPLED)) {
+        resize->is_sample = sampled_blocks_take(resize->old);
+        if (!resize->is_sample)
+            return;
+    }
+    resize->began_ticks = record_begin_ticks();
     if (is_watched())
         resize->place = known_blocks_hold(resize->old);
+}
+
+MTRACE_COLD void record_let_resized_be(const struct record_resize *resize)
+{
+    if (resize->place)
+        known_blocks_give_back(resize->place, resize->old);
+    if (resize->is_sample)
+        (void)add_sample(resize->old);
+}
+
+static void put_ended(struct thread *thread, const void *old, uint64_t began_ticks, uint32_t node)
+{
+    uint64_t ticks = begin_of_call(thread->last_ticks, began_ticks, clock_ticks_after());
+    struct draft draft = {.words = {LOG_FREE | (uint64_t)node << 32, draft_address(old)},
+                          .n_words = 2};
+
+    if (room_make(thread, &ticks, ticks))
+        write_draft(thread, &draft, ticks);
+}
+
+/* The old block was a sample, and the new one is none (RC-4): since the call began the address may be another's. */
+static uint32_t write_ended(const struct record_resize *resize, const struct unwind_origin *origin)
+{
+    struct thread *thread = thread_enter(origin);
+    uint32_t node = LOG_NODE_NONE;
+
+    if (!thread) {
+        free_aside(resize->old);
+        return node;
+    }
+    if (!state_has_way(STATE_NO_FREE_STACKS))
+        node = capture_node(thread, origin);
+    put_ended(thread, resize->old, resize->began_ticks, node);
+    thread_leave(thread);
+    return node;
+}
+
+static MTRACE_COLD void end_sample(const struct record_resize *resize,
+                                   const struct unwind_origin *origin)
+{
+    bool is_nested = trackers_is_telling(origin);
+    uint32_t node = write_ended(resize, origin);
+
+    if (resize->place && is_nested)
+        trackers_pass_ended(resize->place);
+    else if (resize->place)
+        trackers_tell_ended(resize->old, resize->place, node);
 }
 
 static MTRACE_COLD void tell_resized(const void *block, size_t size_bytes, enum log_call call,
@@ -397,6 +486,24 @@ static MTRACE_COLD void tell_resized(const void *block, size_t size_bytes, enum 
     }
 }
 
+/* RC-4: either block is a sample, or none. What is not traced is not drawn. */
+static MTRACE_COLD bool is_resize_of_samples(const void *block, size_t size_bytes,
+                                             enum log_call call, const struct record_resize *resize,
+                                             const struct unwind_origin *origin,
+                                             const struct draft_usable *usable)
+{
+    bool is_drawn = sampler_takes(size_bytes);
+
+    if (!resize->is_sample && is_drawn)
+        alloc_otherwise(block, size_bytes, call, 0, origin, usable);
+    if (!resize->is_sample)
+        return false;
+    if (is_drawn && state_is_recording() && state_is_tracing() && add_sample(block))
+        return true;
+    end_sample(resize, origin);
+    return false;
+}
+
 static MTRACE_COLD void resized_otherwise(const void *block, size_t size_bytes, enum log_call call,
                                           const struct record_resize *resize,
                                           const struct unwind_origin *origin,
@@ -405,6 +512,9 @@ static MTRACE_COLD void resized_otherwise(const void *block, size_t size_bytes, 
     look_for_orders();
     if (state_has_way(STATE_UNOPENED))
         record_kept(resize);
+    else if (state_has_way(STATE_SAMPLED)
+             && !is_resize_of_samples(block, size_bytes, call, resize, origin, usable))
+        return;
     else if (state_has_way(STATE_WATCHED))
         tell_resized(block, size_bytes, call, resize, origin, usable);
     else
@@ -415,7 +525,8 @@ static inline void resized(const void *block, size_t size_bytes, enum log_call c
                            const struct record_resize *resize, const struct unwind_origin *origin,
                            const struct draft_usable *usable)
 {
-    if (mtrace_unlikely(state_has_way(STATE_WATCHED | STATE_UNOPENED | STATE_NUDGED)))
+    if (mtrace_unlikely(
+            state_has_way(STATE_WATCHED | STATE_UNOPENED | STATE_NUDGED | STATE_SAMPLED)))
         resized_otherwise(block, size_bytes, call, resize, origin, usable);
     else
         write_realloc(block, resize->old, size_bytes, call, resize->began_ticks, origin, usable);

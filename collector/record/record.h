@@ -10,6 +10,9 @@
  *   RC-2 Times of a thread never decrease within its segment (LF-6).
  *   RC-3 A caller without a usable thread state writes to the side segment; without room anywhere
  *        the event is counted as dropped.
+ *   RC-4 Where blocks are samples (sampler.h) of all others neither the beginning nor the end is recorded. A
+ *        realloc ends the old block and draws anew for the new one, whose probability is that of its own size: was only the
+ *        new one drawn it is an allocation, was only the old one a sample it is a free when the call began.
  * Threads: any. Signals: safe. Failure: counted, never outward.
  */
 #ifndef MTRACE_COLLECTOR_RECORD_H
@@ -39,19 +42,28 @@ struct record_resize {
     const void *old;           /* may be NULL */
     uint64_t began_ticks;      /* 0: nothing was recorded then */
     struct known_place *place; /* of known_blocks.h, held; NULL: not known */
+    bool is_sample;            /* of the old block, where there are samples */
 };
 
+/* Behind all loads, as the old block may have come from another thread just now (CK-1). */
+static inline uint64_t record_begin_ticks(void)
+{
+    return state_is_recording() ? clock_ticks_after() : 0;
+}
+
 MTRACE_COLD void record_hold_resized(struct record_resize *resize);
+MTRACE_COLD void record_let_resized_be(const struct record_resize *resize);
 
 /* Before the real call; one of record_realloc, record_realloc_known and record_kept follows. */
 static inline void record_resize_begins(struct record_resize *ret, const void *old)
 {
     ret->old = old;
     ret->place = NULL;
-    /* Behind all loads, as the old block may have come from another thread just now (CK-1). */
-    ret->began_ticks = state_is_recording() ? clock_ticks_after() : 0;
-    if (mtrace_unlikely(state_has_way(STATE_WATCHED)))
+    ret->is_sample = false;
+    if (mtrace_unlikely(state_has_way(STATE_WATCHED | STATE_SAMPLED)))
         record_hold_resized(ret);
+    else
+        ret->began_ticks = record_begin_ticks();
 }
 
 /* The old block (not NULL) became this one. */
@@ -65,8 +77,8 @@ void record_realloc_known(const void *block, size_t size_bytes, size_t usable_by
 /* The old block is what it was, or is about to be recorded as freed. */
 static inline void record_kept(const struct record_resize *resize)
 {
-    if (mtrace_unlikely(resize->place != NULL))
-        known_blocks_give_back(resize->place, resize->old);
+    if (mtrace_unlikely(resize->place != NULL || resize->is_sample))
+        record_let_resized_be(resize);
 }
 
 /* The call returned no block; old: realloc's block, still alive. error: errno of the caller. */

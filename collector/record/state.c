@@ -88,6 +88,11 @@ MTRACE_COLD void state_obey(void)
         g_hooks.obey();
 }
 
+void state_take_samples(void)
+{
+    (void)add_way(STATE_SAMPLED, memory_order_relaxed);
+}
+
 bool state_start(enum state from)
 {
     uint32_t expected = from;

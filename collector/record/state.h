@@ -41,6 +41,7 @@ enum state_way {
     STATE_WATCHED = 2,     /* blocks are known, and the program is told of them (trackers.h) */
     STATE_NO_FREE_STACKS = 4,
     STATE_UNOPENED = 8, /* no window was open yet: no block can be known, frees are not recorded */
+    STATE_SAMPLED = 16, /* most blocks are not recorded (sampler.h) */
     STATE_NUDGED = 1 << 8, /* look whether the recorder orders something (control.h) */
 };
 
@@ -84,6 +85,7 @@ void state_await_first_window(void);
 /* From now on, once and for all. */
 void state_watch(void);
 void state_take_no_free_stacks(void);
+void state_take_samples(void);
 
 /* Points to the word that a fork wipes; never NULL. */
 extern MTRACE_HIDDEN const _Atomic uint64_t *g_state_generation;

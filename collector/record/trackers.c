@@ -271,11 +271,18 @@ void trackers_tell_alloc(const void *block, const struct known_block *fresh)
 
 void trackers_tell_free(const void *block, uint32_t node)
 {
-    struct mtrace_event event = {.kind = MTRACE_EVENT_FREE};
-    struct known_block known;
+    struct known_place *place = known_blocks_hold(block);
 
-    if (!known_blocks_take(block, &known))
-        return;
+    if (place)
+        trackers_tell_ended(block, place, node);
+}
+
+void trackers_tell_ended(const void *block, struct known_place *place, uint32_t node)
+{
+    const struct known_block known = known_blocks_held(place);
+    struct mtrace_event event = {.kind = MTRACE_EVENT_FREE};
+
+    known_blocks_let_go(place);
     event.group = known.group;
     event.current_group = g_thread.group;
     event.alloc_thread_id = known.thread;
@@ -329,6 +336,12 @@ void trackers_pass_free(const void *block)
 
     if (known_blocks_take(block, &known))
         count_untold();
+}
+
+void trackers_pass_ended(struct known_place *place)
+{
+    known_blocks_let_go(place);
+    count_untold();
 }
 
 void trackers_pass_resize(struct known_place *place, const void *block,

@@ -49,8 +49,11 @@ void trackers_tell_free(const void *block, uint32_t node);
 /* place: of what the old block was known as until the call, held; it is let go. */
 void trackers_tell_resize(const void *old_block, struct known_place *place, const void *block,
                           const struct known_block *fresh);
+/* The same where the block that it became is not known. */
+void trackers_tell_ended(const void *block, struct known_place *place, uint32_t node);
 
 /* The same for events that are not told. */
+void trackers_pass_ended(struct known_place *place);
 void trackers_pass_free(const void *block);
 void trackers_pass_resize(struct known_place *place, const void *block,
                           const struct known_block *fresh); /* place: or NULL */

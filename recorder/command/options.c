@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "recorder/command/options.h"
 
+#include "common/log_format.h"
 #include "support/error.h"
 #include "support/units.h"
 
@@ -43,6 +44,7 @@ enum key {
     KEY_UNWINDER,
     KEY_MAX_DEPTH,
     KEY_MAX_LIVE,
+    KEY_SAMPLE_BYTES,
     KEY_ZERO,
     KEY_NO_MMAPS,
     KEY_LOG,
@@ -114,6 +116,11 @@ static const struct argp_option option_table[] = {
      "Leave the code of an allocator inside the program as it is: it is not recorded then", 0},
     {"sample-memory", KEY_SAMPLE, "MS", 0,
      "Sample the memory of the process every MS milliseconds, 0 = never [100]", 0},
+
+    {"sample-bytes", KEY_SAMPLE_BYTES, "SIZE", 0,
+     "Record about one block for each SIZE bytes that are allocated, drawn by chance: answers are "
+     "estimates then, with their 95 % intervals",
+     0},
 
     {NULL, 0, NULL, 0, "Stacks:", 4},
     {"no-free-backtraces", KEY_NO_FREE_BACKTRACES, NULL, 0, "Take no stack for frees", 0},
@@ -221,6 +228,19 @@ static void add_max_live(struct argp_state *state)
         return;
     (void)snprintf(bytes, sizeof(bytes), "%" PRIu64, options->max_live_bytes);
     add_setting(state, "MTRACE_MAX_LIVE", bytes);
+}
+
+/* Whoever reads bytes alone has the right one, too. */
+static void set_sample_bytes(struct argp_state *state, const char *text)
+{
+    struct options *options = state->input;
+    char bytes[24];
+
+    options->sample_bytes = parse_size(state, "--sample-bytes", text);
+    if (options->sample_bytes == 0 || options->sample_bytes > LOG_MAX_SAMPLE_BYTES)
+        argp_error(state, "--sample-bytes is '%s', but must be from 1 to 1TiB", text);
+    (void)snprintf(bytes, sizeof(bytes), "%" PRIu64, options->sample_bytes);
+    add_setting(state, "MTRACE_SAMPLE_BYTES", bytes);
 }
 
 static void check_choice(struct argp_state *state, const char *what, const char *text,
@@ -342,6 +362,8 @@ static error_t parse_arguments(int key, struct argp_state *state)
         check_task(state, options);
         if (options->waits_for_children && !options->follows_children)
             argp_error(state, "--wait needs --follow-children");
+        if (options->sample_bytes && options->cull_ms)
+            argp_error(state, "--cull-temporary counts all blocks, and --sample-bytes records few");
         add_max_live(state);
         add_windows(state);
         return 0;
@@ -453,6 +475,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         return 0;
     case KEY_SAMPLE:
         options->sample_ms = parse_number(state, "--sample-memory", arg, 86400000);
+        return 0;
+    case KEY_SAMPLE_BYTES:
+        set_sample_bytes(state, arg);
         return 0;
     case KEY_MAX_LIVE:
         options->max_live_bytes = parse_size(state, "--max-live", arg);

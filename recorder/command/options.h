@@ -29,6 +29,7 @@ struct options {
     char **argv;      /* program and its arguments */
     uint64_t cull_ms; /* 0: keep everything */
     uint64_t sample_ms;
+    uint64_t sample_bytes;    /* of the collector; 0: every block is recorded */
     uint64_t max_live_bytes;  /* of the collector, too */
     uint64_t report_every_ns; /* 0: never */
     int report_signal;        /* to us; 0: none */

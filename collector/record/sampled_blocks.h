@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sampled_blocks: the addresses of live blocks whose beginning was recorded, where not all are.
+ *
+ * Model:   a counter for each hash of an address says how many of them have it: where it is 0, which it is for nearly all
+ *          blocks that end, nothing else is asked. Else the exact set decides: tables of buckets of 8 addresses, each twice
+ *          as large as the one before, as in known_blocks.h.
+ * Invariants
+ *   SB-1 The end of a block is recorded if and only if its beginning was: it is added after the allocator made it, and taken
+ *        before the allocator gets it back, so no two threads add or take the same address at once.
+ *   SB-2 A counter is at least the number of addresses in the set that have its hash. One that came to its end stays there.
+ *   SB-3 Fork children inherit it as it was.
+ * Threads: any, without locks. Signals: safe; who is stopped in between leaves a counter too high, or an address without a
+ * block. Failure: no memory, and the block is not to be recorded.
+ */
+#ifndef MTRACE_COLLECTOR_SAMPLED_BLOCKS_H
+#define MTRACE_COLLECTOR_SAMPLED_BLOCKS_H
+
+#include "common/attr.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    SAMPLED_BLOCKS_COUNTERS_LOG2 = 16
+};
+
+extern MTRACE_HIDDEN _Atomic uint8_t
+    g_sampled_blocks_counters[1 << SAMPLED_BLOCKS_COUNTERS_LOG2]; /* written by sampled_blocks.c */
+
+static inline _Atomic uint8_t *sampled_blocks_counter(const void *block)
+{
+    uint64_t hash = ((uint64_t)(uintptr_t)block >> 4) * 0x9e3779b97f4a7c15u;
+
+    return &g_sampled_blocks_counters[hash >> (64 - SAMPLED_BLOCKS_COUNTERS_LOG2)];
+}
+
+/* False: no memory. An address that is there already stays once: its block ended unseen. */
+MTRACE_NODISCARD bool sampled_blocks_add(const void *block);
+
+MTRACE_COLD bool sampled_blocks_take_slow(const void *block);
+MTRACE_COLD bool sampled_blocks_has_slow(const void *block);
+
+/* Was it there? It is not any more. */
+MTRACE_NODISCARD static inline bool sampled_blocks_take(const void *block)
+{
+    return mtrace_unlikely(atomic_load_explicit(sampled_blocks_counter(block), memory_order_relaxed)
+                           != 0)
+           && sampled_blocks_take_slow(block);
+}
+
+static inline bool sampled_blocks_has(const void *block)
+{
+    return mtrace_unlikely(atomic_load_explicit(sampled_blocks_counter(block), memory_order_relaxed)
+                           != 0)
+           && sampled_blocks_has_slow(block);
+}
+
+#endif

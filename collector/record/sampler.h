@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sampler: which blocks are recorded where not all are.
+ *
+ * Model:   each byte that is asked for is drawn with a probability of 1 in `mean`, independently of all others, and a block is a
+ *          sample when one of its bytes is. Bytes are not drawn one by one: a thread counts down those to the next one drawn, an
+ *          exponentially distributed number of them.
+ * Invariants
+ *   SA-1 A block of s bytes (of none: as one of 1) is a sample with probability 1 - exp(-s / mean), whatever came before it.
+ *   SA-2 Who interrupts a countdown, or is interrupted in one, may lose what the other counted, never SA-1: what is left
+ *        to count down says nothing of what was counted.
+ *   SA-3 With a seed of the user's the n-th thread of a process that allocates draws the same samples in each run.
+ * Threads: each its own. Signals: safe. Failure: none.
+ */
+#ifndef MTRACE_COLLECTOR_SAMPLER_H
+#define MTRACE_COLLECTOR_SAMPLER_H
+
+#include "common/attr.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct sampler {
+    int64_t left;   /* bytes up to the next one drawn */
+    uint64_t state; /* of the generator; 0: it has not drawn yet */
+    uint32_t epoch; /* of sampler_begin, when it was seeded */
+};
+
+extern MTRACE_HIDDEN _Thread_local struct sampler g_sampler
+    __attribute__((tls_model("initial-exec")));
+
+/* Once for each log; seed 0: any. */
+void sampler_begin(uint64_t mean_bytes, uint64_t seed);
+
+MTRACE_COLD bool sampler_draw(int64_t size_bytes);
+
+/* A block of this size is made: is it a sample? */
+static inline bool sampler_takes(size_t size_bytes)
+{
+    int64_t counted = size_bytes ? (int64_t)size_bytes : 1;
+
+    g_sampler.left -= counted;
+    return mtrace_unlikely(g_sampler.left <= 0) && sampler_draw(counted);
+}
+
+/* Bytes up to the next one drawn, that one included, by the next number of a generator. */
+uint64_t sampler_interval(uint64_t mean_bytes, uint64_t *state);
+
+#endif
