@@ -163,7 +163,7 @@ CREATE TABLE mmaps (            -- a piece of a mapping with one fate; pieces of
   backtrace_id       INTEGER,           -- where it was mapped; NULL: not known
   address            INTEGER NOT NULL,  -- of its first byte
   length             INTEGER NOT NULL,  -- bytes, whole pages
-  prot               INTEGER,           -- PROT_* bits as asked for; NULL: mapped before the recording
+  prot               INTEGER,           -- PROT_* bits as it was mapped, mprotect not recorded; NULL: mapped before the recording
   flags              INTEGER,           -- MAP_* bits as asked for; NULL: mapped before the recording
   fd                 INTEGER,           -- as passed; NULL: anonymous, or mapped before the recording
   file_offset        INTEGER,           -- bytes; 0: anonymous, or mapped before the recording

@@ -191,7 +191,8 @@ static const struct parameter {
 } parameters[] = {
     {{"process", NULL, "ID", "only this process", QUERIES_WHOSE}, set_process},
     {{"site", NULL, "ID", "only this call site", QUERIES_WHOSE}, set_site},
-    {{"protection", NULL, "rwx", "of mmaps: those that allow all of these, or none", QUERIES_WHOSE},
+    {{"protection", NULL, "rwx", "of mmaps: those mapped to allow all of these, or none",
+      QUERIES_WHOSE},
      set_protection},
     {{"peak_rss_min", NULL, "SIZE", "of mmaps: at least so much of it was resident", QUERIES_WHOSE},
      set_peak_rss_min},

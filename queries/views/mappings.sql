@@ -11,7 +11,7 @@ CREATE VIEW mappings(
   what,              -- 'mapping', 'library', 'stack' or 'heap'
   address,           -- of its first byte; NULL: of an executable that is not relocated, and lies where it was linked
   length_bytes,      -- whole pages
-  protection,        -- as 'rw-'; NULL: not known
+  protection,        -- as 'rw-', as it was mapped: what mprotect makes of it later is not recorded; NULL: not known
   prot,              -- the same as PROT_* bits
   flag_names,        -- as 'private|anonymous'; NULL: not known
   flags,             -- the same as MAP_* bits
