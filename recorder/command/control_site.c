@@ -11,7 +11,7 @@
 struct round {
     pid_t pid; /* 0: all */
     const struct order *order;
-    uint32_t n, n_waiting, n_full, n_replaced;
+    uint32_t n, n_told, n_waiting, n_full, n_replaced;
     bool must_agree; /* the order is given to whom it would change alone */
     uint64_t rss_bytes, begun_ns;
     bool is_open;
@@ -41,8 +41,10 @@ static bool give(void *context, struct recording *recording)
         return true;
     }
     round->n++;
-    if (round->order && (!round->must_agree || is_other(recording, round->order)))
+    if (round->order && (!round->must_agree || is_other(recording, round->order))) {
+        round->n_told++;
         round->n_full += orders_ask(&recording->orders, round->order) == 0;
+    }
     orders_step(&recording->orders, &recording->live, recording->pid);
     round->n_waiting += !orders_is_idle(&recording->orders, &recording->live);
     if (!recording->live.has_begun)
@@ -95,6 +97,13 @@ static bool begin_report(const struct control_site *site, uint32_t *ret_number, 
     return true;
 }
 
+/* What the program executed has not begun yet, or its log was not found yet. */
+static bool is_between_images(const struct control_site *site,
+                              const struct control_request *request)
+{
+    return request->pid == site->program_pid || pid_of(request) == 0;
+}
+
 static bool begin(void *context, struct control_request *request, uint32_t *ret_number,
                   char *ret_text, size_t n_bytes)
 {
@@ -102,7 +111,8 @@ static bool begin(void *context, struct control_request *request, uint32_t *ret_
     struct order order = order_of(request);
     struct round round;
 
-    if (go_round(site, (struct round){.pid = pid_of(request)}).n == 0)
+    if (go_round(site, (struct round){.pid = pid_of(request)}).n == 0
+        && !is_between_images(site, request))
         return false;
     if (request->verb == CONTROL_REPORT)
         return begin_report(site, ret_number, ret_text, n_bytes);
@@ -110,11 +120,13 @@ static bool begin(void *context, struct control_request *request, uint32_t *ret_
         (void)snprintf(request->name, sizeof(request->name), "snapshot %u", ++site->n_snapshots);
     memcpy(order.name, request->name, sizeof(order.name));
     round = go_round(site, (struct round){.pid = pid_of(request), .order = &order});
-    if (round.n_full)
+    if (order.order == LOG_ORDER_MARK && round.n_told == 0)
+        (void)snprintf(ret_text, n_bytes, "the program is just executing another; try again");
+    else if (round.n_full)
         (void)snprintf(
             ret_text, n_bytes,
             "the program has not done what was asked before: it neither allocates nor frees");
-    return round.n_full == 0;
+    return !*ret_text;
 }
 
 static bool is_report_done(const struct control_site *site, uint32_t number, char *ret_text,
@@ -143,7 +155,7 @@ static bool is_done(void *context, const struct control_request *request, uint32
         return is_report_done(site, number, ret_text, n_bytes, ret_has_failed);
     round.order = request->verb == CONTROL_SNAPSHOT ? NULL : &order; /* of who came meanwhile */
     round = go_round(site, round);
-    if (round.n_waiting)
+    if (round.n_waiting || (round.n == 0 && is_between_images(site, request)))
         return false;
     *ret_has_failed = round.n == 0;
     if (round.n == 0)

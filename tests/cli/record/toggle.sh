@@ -31,3 +31,4 @@ gcc -O0 -fno-builtin -o toggled toggled.c
 mtrace-record -q -o run.dat --start-disabled -- ./toggled
 mtrace-import run.dat run.db 2>import.txt || cat import.txt >&2
 mtrace-query sql 'SELECT size_bytes, count(*) AS blocks, sum(is_leaked) AS leaked FROM allocations GROUP BY 1' run.db --format csv
+sqlite3 run.db 'SELECT started_by, ended_by, allocated_blocks FROM windows'
