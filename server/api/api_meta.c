@@ -42,6 +42,8 @@ static void print_process(FILE *out, const struct recording_process *process)
     (void)fputs("\"largest_process\":{", out);
     print_number(out, "process_id", process->process_id);
     (void)fputc(',', out);
+    print_number(out, "start_unix_ns", process->start_unix_ns);
+    (void)fputc(',', out);
     print_number(out, "start_ns", process->start_ns);
     (void)fputc(',', out);
     print_number(out, "duration_ns", process->duration_ns);

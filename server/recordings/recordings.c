@@ -24,7 +24,7 @@ static const char first_process_sql[] =
     " (SELECT count(*) FROM processes) FROM processes ORDER BY process_id LIMIT 1";
 
 static const char largest_process_sql[] =
-    "SELECT process_id, start_ns, duration_ns, peak_ns, peak_bytes FROM processes"
+    "SELECT process_id, start_unix_ns, start_ns, duration_ns, peak_ns, peak_bytes FROM processes"
     " ORDER BY peak_bytes DESC, process_id LIMIT 1";
 
 static void make_id(struct recording *recording, int64_t pid)
@@ -94,10 +94,11 @@ static int read_largest_process(const struct rundb *database, struct recording *
     if (rc == 1) {
         recording->largest =
             (struct recording_process){.process_id = sqlite3_column_int64(stmt, 0),
-                                       .start_ns = sqlite3_column_int64(stmt, 1),
-                                       .duration_ns = sqlite3_column_int64(stmt, 2),
-                                       .peak_ns = known_or(stmt, 3, RECORDINGS_NO_PEAK),
-                                       .peak_bytes = known_or(stmt, 4, RECORDINGS_NO_PEAK)};
+                                       .start_unix_ns = sqlite3_column_int64(stmt, 1),
+                                       .start_ns = sqlite3_column_int64(stmt, 2),
+                                       .duration_ns = sqlite3_column_int64(stmt, 3),
+                                       .peak_ns = known_or(stmt, 4, RECORDINGS_NO_PEAK),
+                                       .peak_bytes = known_or(stmt, 5, RECORDINGS_NO_PEAK)};
     }
     sqlite3_finalize(stmt);
     return rc < 0 ? rc : 0;

@@ -26,7 +26,7 @@ enum {
 
 /* The one that was largest at its peak, the first of equal ones. */
 struct recording_process {
-    int64_t process_id, start_ns, duration_ns;
+    int64_t process_id, start_unix_ns, start_ns, duration_ns;
     int64_t peak_ns, peak_bytes; /* or RECORDINGS_NO_PEAK */
 };
 

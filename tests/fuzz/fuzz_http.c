@@ -276,6 +276,7 @@ static void put_chunks(struct input *input)
 
 static void choose_body(struct input *input)
 {
+    bool may_have_nul;
     char length[48];
 
     request.has_body = strcmp(request.method, "POST") == 0;
@@ -284,8 +285,12 @@ static void choose_body(struct input *input)
         return;
     }
     request.body_bytes = draw(input, 2) ? draw(input, 64) : draw(input, 256) * 8U;
-    for (size_t i = 0; i < request.body_bytes; i++)
+    may_have_nul = draw(input, 8) == 1;
+    for (size_t i = 0; i < request.body_bytes; i++) {
         request.body[i] = (char)draw(input, 256);
+        if (!request.body[i] && !may_have_nul)
+            request.body[i] = ' ';
+    }
     if (draw(input, 2)) {
         put_chunks(input);
         return;
@@ -369,6 +374,8 @@ static int receive(int fd)
 /* What comes of a request as it was meant. */
 static int expected_status(void)
 {
+    if (request.body_bytes > 0 && memchr(request.body, '\0', request.body_bytes))
+        return 400;
     if (strcmp(request.host, "evil.example") == 0)
         return 421;
     if (request.n_parameters == TOO_MANY)

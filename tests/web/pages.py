@@ -107,6 +107,13 @@ def finer_curves(page, server):
         live = json.loads(post(server, f"SELECT count(*) AS n FROM allocations WHERE alloc_ns <= {until} AND ifnull(free_ns > {until}, 1) AND {condition}"))[0]["n"]
         page.wait(f"{live} blocks at the end", "return document.querySelectorAll('.chart [role=application]')[1].getAttribute('aria-label').includes(arguments[0])",
                   f"blocks at the end: {live:,};".replace(";", "."))
+    page.run("document.querySelector('.chart [role=application]').focus()")
+    seen = []
+    for _ in range(3):  # a two hundredth of the picture each
+        page.press(KEYS["Right"])
+        drawn(page)
+        seen.append(page.text(".u-legend .u-value"))
+    expect(f"instants beside each other are told apart: {seen}", len(set(seen)) == 3)
 
 
 def post(server, statement, recording="last"):
@@ -375,6 +382,8 @@ def processes(page, server):
         page.wait_for_text(f"largest of {len(rows)} processes", f"{chosen} option:checked")
     page.open(server.address)
     page.wait_for_text(f"(pid {largest['pid']})", ".facts")
+    begun = json.loads(post(server, f"SELECT strftime('%Y-%m-%d %H:%M:%S', start_unix_ns / 1000000000, 'unixepoch') AS begun FROM processes WHERE process_id = {largest['process_id']}"))[0]["begun"]
+    page.wait_for_text(f"begun {begun} UTC", ".facts")
     page.wait("findings about it alone", "return [...document.querySelectorAll('.findings a')].every(a => new URL(a.href).searchParams.get('process') === arguments[0])", str(largest["process_id"]))
     page.run("const s = document.querySelector(arguments[0]); s.value = arguments[1]; s.dispatchEvent(new Event('change', {bubbles: true}))", chosen, str(other["process_id"]))
     page.wait_for_text(f"(pid {other['pid']})", ".facts")
@@ -451,6 +460,20 @@ def shares(page, server):
     rest(page)
     wanted = "99.9 %" if cases[0] >= 0.9995 else f"{100 * cases[0]:.1f} %"
     page.wait(f"{wanted} in the tree", "return [...document.querySelectorAll('.call-tree td.number')].some(cell => cell.innerText === arguments[0])", wanted)
+
+
+def suppressed(page, server):
+    """What is suppressed is said beside the leaks, rule by rule, as on the command line; a filter of one's own leaves it out."""
+    rules = json.loads(post(server, "SELECT r.rule, sum(l.leaked_blocks) AS blocks FROM site_leaks AS l JOIN suppressions AS r USING (rule_id) GROUP BY r.rule_id"))
+    expect("some are", rules)
+    for name in "leaks", "leaks-by-stack":
+        page.open(f"{server.address}view/last/{name}")
+        rest(page)
+        for row in rules:
+            page.wait_for_text(f"in {row['blocks']} block{'' if row['blocks'] == 1 else 's'} by {row['rule']}", "[aria-label=suppressed]")
+    page.open(f"{server.address}view/last/leaks?size_min=1GiB")
+    page.wait_for_text("no rows under these filters", "main")
+    expect("nothing more is said", count(page, "[aria-label=suppressed]") == 0)
 
 
 def two_recordings(page, server):
@@ -724,9 +747,9 @@ def weight(page, server):
 # Which programs are recorded for a case, and what of; without: threads.
 THREADS = ["threads"]
 PROGRAMS = {"one_block": [["realloc_edges"]], "two_recordings": [THREADS, ["leak_c"]], "navigation_by_content": [["groups", "tags"], ["groups", "phases"], ["pools", "arena"], ["objects", "twice"], ["objects", "growth"], THREADS],
-            "shares": [["leak_c"]]}
+            "shares": [["leak_c"]], "suppressed": [["leak_c"]]}
 CASES = {case.__name__: case for case in (choose_range, finer_curves, instants, filter_and_unfold, flame_graph, ask_sql, one_block, heap_map, compared_instants, processes, navigation_by_content, partial_recording,
-                                          resident_memory, shares, two_recordings, source_file, pages_of_blocks, csv_and_history, keyboard, every_view, accessible, clocks, questions_wait_for_none, second_visit, weight)}
+                                          resident_memory, shares, suppressed, two_recordings, source_file, pages_of_blocks, csv_and_history, keyboard, every_view, accessible, clocks, questions_wait_for_none, second_visit, weight)}
 
 
 def give_samples(path):

@@ -5,7 +5,7 @@
 import { useEffect, useRef } from "preact/hooks";
 import uPlot from "uplot";
 import { formatBytes, formatCount } from "./format";
-import { formatInstant } from "./instants";
+import { formatInstants } from "./instants";
 
 export interface Curve {
   readonly label: string;
@@ -43,12 +43,14 @@ function colourOf(name: string): string {
   return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 }
 
-function axis(values: (self: uPlot, splits: number[]) => string[], size: number, incrs?: number[]): uPlot.Axis {
-  return { stroke: () => colourOf("--quiet"), grid: { stroke: () => colourOf("--line"), width: 1 }, ticks: { show: false }, values, size, font: "12px system-ui", ...(incrs ? { incrs, space: 28 } : {}) };
+function axis(values: (self: uPlot, splits: number[]) => string[], size: number, incrs?: number[], space = 28): uPlot.Axis {
+  return { stroke: () => colourOf("--quiet"), grid: { stroke: () => colourOf("--line"), width: 1 }, ticks: { show: false }, values, size, font: "12px system-ui", space, ...(incrs ? { incrs } : {}) };
 }
 
 // Steps of 1, 2, 4 … 512 of each unit: curves of bytes have round figures beside them.
 const BYTE_STEPS = Array.from({ length: 50 }, (_, power) => 2 ** power);
+// There is no half of a block, nor of a nanosecond; and what is rounded stays even.
+const WHOLE_STEPS = Array.from({ length: 45 }, (_, index) => [1, 2, 5][index % 3]! * 10 ** Math.floor(index / 3));
 
 function legend(props: ChartProps): uPlot.Series[] {
   return props.curves.map((curve) => ({
@@ -71,10 +73,10 @@ function options(props: ChartProps & ChartUse, width: number, caption: HTMLEleme
     cursor: { sync: { key: CURSOR.key }, drag: { x: true, y: false, setScale: false }, points: { size: 6 } },
     legend: { live: true, mount: (_, element) => caption.append(element) },
     axes: [
-      axis((_, splits) => splits.map((ns) => formatInstant(ns)), 24),
-      axis((_, splits) => splits.map((value) => formatValue(props.unit, value)), 76, props.unit === "bytes" ? BYTE_STEPS : undefined),
+      axis((_, splits) => formatInstants(splits), 24, WHOLE_STEPS, 72),
+      axis((_, splits) => splits.map((value) => formatValue(props.unit, value)), 76, props.unit === "bytes" ? BYTE_STEPS : WHOLE_STEPS),
     ],
-    series: [{ label: "at", value: (_, ns) => (ns === null ? "–" : formatInstant(ns)) }, ...legend(props)],
+    series: [{ label: "at", value: (_, ns) => (ns === null ? "–" : (formatInstants([ns, ns + (props.range[1] - props.range[0]) / 1000])[0] as string)) }, ...legend(props)],
     hooks: {
       setSelect: [
         (plot) => {

@@ -4,7 +4,7 @@
 import { toView, type Address } from "./address";
 import type { Row } from "./api";
 import { number } from "./curves";
-import { baseName, formatBytes, formatCount, formatShare, spokenName } from "./format";
+import { baseName, formatBlocks, formatBytes, formatCount, formatShare, spokenName } from "./format";
 import { formatInstant, instantText } from "./instants";
 import type { MenuEntry } from "./menu";
 
@@ -52,8 +52,7 @@ const PATTERNS: Record<string, string> = {
 };
 
 function madeBy(row: Row): string {
-  const blocks = number(row, "leaked_blocks");
-  return `${formatBytes(number(row, "leaked_bytes"))} of it in ${formatCount(blocks)} ${blocks === 1 ? "block" : "blocks"} of ${placeOf(row)}: ${PATTERNS[String(row.pattern)] ?? row.pattern}`;
+  return `${formatBytes(number(row, "leaked_bytes"))} of it in ${formatBlocks(number(row, "leaked_blocks"))} of ${placeOf(row)}: ${PATTERNS[String(row.pattern)] ?? row.pattern}`;
 }
 
 function whatIsLeft(summary: Row): string {
@@ -169,7 +168,7 @@ function peak(address: Address, summary: Row, rows: FirstRows): Finding | undefi
   return {
     gravity: "plain",
     bytes: 0,
-    text: `At its peak, at ${formatInstant(at)}, the program held ${formatBytes(bytes)} in ${formatCount(number(summary, "peak_blocks"))} blocks; ${placeOf(holder)} had ${formatBytes(number(holder, "bytes"))} of it, ${formatShare(number(holder, "share"))}.`,
+    text: `At its peak, at ${formatInstant(at)}, the program held ${formatBytes(bytes)} in ${formatBlocks(number(summary, "peak_blocks"))}; ${placeOf(holder)} had ${formatBytes(number(holder, "bytes"))} of it, ${formatShare(number(holder, "share"))}.`,
     next: [["flame graph of the peak", toView(address, "flamegraph", { measure: "peak" })], ["by call site", toView(address, "peak")]],
   };
 }

@@ -60,7 +60,7 @@ export type Kind = "bytes" | "instant" | "time" | "share" | "count" | "id" | "ad
 // What a column holds, by its name; the words of docs/words.md end with their unit.
 export function kindOf(column: string): Kind {
   if (/_per_s$/.test(column)) return "bytes";
-  if (/(^|_)bytes$|^length$/.test(column)) return "bytes";
+  if (/(^|_)bytes$/.test(column)) return "bytes";
   if (/_unix_ns$/.test(column)) return "text";
   if (/^((un)?mapped|(un)?loaded|alloc|free|at|start|end|(own_)?peak|since|until|((all|leaked)_)?(first|last))_ns$/.test(column)) return "instant";
   if (/_ns$/.test(column)) return "time";
@@ -68,7 +68,7 @@ export function kindOf(column: string): Kind {
   if (/^address$|_address$/.test(column)) return "address";
   if (/_id$|^pid$|^tid$|^line$/.test(column)) return "id";
   if (/^is_/.test(column)) return "flag";
-  if (/(blocks|allocations|frees|reallocs|stacks|threads|calls|events|samples|frames|failures|turnover|pages|pages_to_\d+|chains?|holes|moves|level|pieces|position|depth)$/.test(column)) return "count";
+  if (/(blocks|allocations|frees|reallocs|stacks|threads|calls|events|samples|frames|failures|turnover|pages|pages_to_\d+|chains?|holes|moves|level|pieces|position|depth|length)$/.test(column)) return "count";
   return "text";
 }
 

@@ -18,6 +18,25 @@ export function formatInstant(ns: number): string {
   return clock === "UTC" ? date.toISOString().slice(11, 23) : date.toLocaleTimeString("en-GB", { hour12: false }) + "." + String(date.getMilliseconds()).padStart(3, "0");
 }
 
+// In seconds, to as many places as the step needs.
+function formatExactly(ns: number, stepNs: number): string {
+  const places = Math.min(9, Math.max(0, Math.ceil(9 - Math.log10(stepNs) - 1e-9)));
+  const clock = readSetting("clock");
+  if (clock === "since start" || originUnixNs === null) {
+    const minutes = Math.floor(ns / 60e9);
+    return minutes === 0 ? `${(ns / 1e9).toFixed(places)} s` : `${minutes}m${((ns - minutes * 60e9) / 1e9).toFixed(places)}s`;
+  }
+  const fraction = (((originUnixNs % 1e9) + ns) % 1e9) / 1e9;
+  return formatInstant(ns).slice(0, 8) + fraction.toFixed(places).slice(1);
+}
+
+// Of a scale: no two of them the same, however close they are.
+export function formatInstants(times: readonly number[]): string[] {
+  const texts = times.map(formatInstant);
+  const steps = times.slice(1).map((ns, index) => ns - (times[index] as number));
+  return new Set(texts).size === texts.length ? texts : times.map((ns) => formatExactly(ns, Math.min(...steps)));
+}
+
 const UNITS: Record<string, number> = { ns: 1, us: 1e3, "µs": 1e3, ms: 1e6, s: 1e9, m: 60e9, h: 3600e9, d: 86400e9 };
 
 // "0.5", "100ms", "4m12s" or "30%" in nanoseconds since the start; undefined: something else.

@@ -10,7 +10,7 @@ import { Link } from "./link";
 const VIEWS_OF_ONE = new Set(["overview", "heap-map", "mmaps"]);
 
 // Largest first.
-const STATEMENT = "SELECT process_id, pid, executable, start_ns, duration_ns, peak_ns, peak_bytes FROM processes ORDER BY peak_bytes DESC, process_id";
+const STATEMENT = "SELECT process_id, pid, executable, start_unix_ns, start_ns, duration_ns, peak_ns, peak_bytes FROM processes ORDER BY peak_bytes DESC, process_id";
 
 export interface Processes {
   readonly all: readonly Row[];

@@ -91,7 +91,12 @@ function Head(props: TableProps) {
 function plainCell(column: string, row: Row): ComponentChildren {
   const value: Cell = row[column] ?? null;
   if (column === "function") return <Place row={row} />;
-  return <span title={typeof value === "number" ? String(value) : undefined}>{formatCell(column, value)}</span>;
+  const isLong = typeof value === "string" && value.length > 48; // it would push the figures out of the window
+  return (
+    <span class={isLong ? "long" : undefined} title={typeof value === "number" || isLong ? String(value) : undefined}>
+      {formatCell(column, value)}
+    </span>
+  );
 }
 
 function Body({ row, ...props }: TableProps & { row: Row }) {

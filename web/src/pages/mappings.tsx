@@ -38,7 +38,7 @@ export function Mappings({ address, meta, recording }: PageProps) {
       <ul class="choices">
         {(kinds.data ?? []).map((row) => (
           <li key={row.what}>
-            {row.what} <span class="where">{formatBytes(number(row, "bytes"))} in {formatCount(number(row, "pieces"))} pieces{row.resident === null ? "" : `, ${formatBytes(number(row, "resident"))} resident at most`}</span>
+            {row.what} <span class="where">{formatBytes(number(row, "bytes"))} in {formatCount(number(row, "pieces"))} {row.pieces === 1 ? "piece" : "pieces"}{row.resident === null ? "" : `, ${formatBytes(number(row, "resident"))} resident at most`}</span>
           </li>
         ))}
       </ul>

@@ -7,7 +7,7 @@ import type { PageProps } from "../app";
 import { Chart } from "../chart";
 import { number, useCurves, type Range } from "../curves";
 import { findingsOf, type Finding } from "../findings";
-import { formatBytes, formatCount, formatDuration, formatShare } from "../format";
+import { formatBlocks, formatBytes, formatCount, formatDuration, formatShare } from "../format";
 import { formatInstant, instantText, parseInstant } from "../instants";
 import { Link } from "../link";
 import { openMenu, type MenuEntry } from "../menu";
@@ -27,14 +27,15 @@ function endOf(summary: Row): string {
   return `ended by ${summary.end_kind ?? "nothing that was seen"}${summary.end_value === null ? "" : " " + summary.end_value}`;
 }
 
-function Facts({ summary, recording }: { summary: Row; recording: Recording }) {
-  const began = recording.start_unix_ns === null ? "" : `, begun ${new Date(recording.start_unix_ns / 1e6).toISOString().slice(0, 19).replace("T", " ")} UTC`;
+function Facts({ summary, process }: { summary: Row; process: Row | undefined }) {
+  const startUnixNs = Number(process?.start_unix_ns ?? 0);
+  const began = startUnixNs === 0 ? "" : `, begun ${new Date(startUnixNs / 1e6).toISOString().slice(0, 19).replace("T", " ")} UTC`;
   const facts: Array<[string, string]> = [
     ["program", `${summary.executable} (pid ${summary.pid})`],
     ["ran", `${formatDuration(number(summary, "duration_ns"))}, ${endOf(summary)}${began}`],
-    ["allocated", `${formatBytes(number(summary, "allocated_bytes"))} in ${formatCount(number(summary, "allocations"))} blocks by ${formatCount(number(summary, "threads"))} ${number(summary, "threads") === 1 ? "thread" : "threads"}`],
+    ["allocated", `${formatBytes(number(summary, "allocated_bytes"))} in ${formatBlocks(number(summary, "allocations"))} by ${formatCount(number(summary, "threads"))} ${number(summary, "threads") === 1 ? "thread" : "threads"}`],
     ["peak", `${formatBytes(number(summary, "peak_bytes"))} at ${formatInstant(number(summary, "peak_ns"))}; ${residentText(summary)}`],
-    ["leaked", `${formatBytes(number(summary, "leaked_bytes"))} in ${formatCount(number(summary, "leaked_blocks"))} blocks, of these ${formatBytes(number(summary, "suppressed_bytes"))} suppressed`],
+    ["leaked", `${formatBytes(number(summary, "leaked_bytes"))} in ${formatBlocks(number(summary, "leaked_blocks"))}, of these ${formatBytes(number(summary, "suppressed_bytes"))} suppressed`],
     ["recording", `${formatCount(number(summary, "events"))} events, ${formatCount(number(summary, "events_dropped"))} dropped; ${formatShare(number(summary, "complete_share"))} of stacks complete`],
   ];
   return (
@@ -163,7 +164,7 @@ export function Overview({ address, recording }: PageProps) {
     <div class="overview" aria-busy={summary.isLoading || notes.isLoading || Object.values(answers).some((answer) => answer.isLoading)}>
       <ShownProcess address={address} processes={processes} />
       <Notes rows={notes.data ?? []} />
-      {first ? <Facts summary={first} recording={recording} /> : <Notice answer={summary} />}
+      {first ? <Facts summary={first} process={processes.shown} /> : <Notice answer={summary} />}
       {first && <Findings findings={findingsOf(shown, first, rows)} />}
       <Curves address={shown} recording={recording} processes={processes} />
     </div>

@@ -3,11 +3,11 @@
 
 import { useState } from "preact/hooks";
 import { filtersOf, go, isFilter, toView, valueOf, withValues, type Address } from "../address";
-import { useRows, type Answer, type Command, type Row } from "../api";
+import { useRows, useSql, type Answer, type Command, type Row } from "../api";
 import type { PageProps } from "../app";
 import { ArgumentForm } from "../argument";
 import { makeCell } from "../cell_menu";
-import { formatCell } from "../format";
+import { formatBlocks, formatBytes, formatCell } from "../format";
 import { InstantForm } from "../instant";
 import { Link } from "../link";
 import { useMeanings } from "../meanings";
@@ -80,6 +80,29 @@ function Unfiltered({ address, command }: { address: Address; command: Command }
   return ignored.length > 0 ? <p class="hint">This view shows the whole run: {ignored.map(([name]) => name).join(", ")} cannot restrict it.</p> : null;
 }
 
+// As below the table of the command line: what nobody can or needs to fix is no row, and no secret.
+function Suppressed({ address, command }: { address: Address; command: Command }) {
+  const process = valueOf(address, "process");
+  const isAsked = (command.name === "leaks" || command.name === "leaks-by-stack") && filtersOf(address).every(([name]) => name === "process");
+  const rules = useSql(
+    address.recording,
+    isAsked
+      ? `SELECT r.rule, sum(l.leaked_bytes) AS bytes, sum(l.leaked_blocks) AS blocks FROM site_leaks AS l JOIN suppressions AS r ON r.rule_id = l.rule_id
+WHERE l.rule_id IS NOT NULL AND ${process === undefined ? "1" : `l.process_id = ${Number(process)}`} GROUP BY r.rule_id ORDER BY 2 DESC, r.rule_id`
+      : null,
+  ).data;
+  if (!isAsked || !rules || rules.length === 0) return null;
+  return (
+    <ul class="hint" aria-label="suppressed">
+      {rules.map((row) => (
+        <li key={row.rule}>
+          suppressed: {formatBytes(Number(row.bytes))} in {formatBlocks(Number(row.blocks))} by {row.rule}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
 // A class of sizes or of lifetimes each.
 function Histogram({ rows }: { rows: readonly Row[] }) {
   const [from, to] = rows[0]?.from_bytes === undefined ? ["from_ns", "to_ns"] : ["from_bytes", "to_bytes"];
@@ -89,6 +112,10 @@ function Histogram({ rows }: { rows: readonly Row[] }) {
 
 function narrowColumns(rows: readonly Row[], { columns, rare_column: rare }: Command): readonly string[] | null {
   return columns && columns.filter((column) => column !== rare || rows.some((row) => row[column]));
+}
+
+function emptyText(command: Command): string {
+  return command.name.startsWith("leaks") ? "no rows: there is no leak but what is suppressed" : "no rows: the recording has nothing of the kind";
 }
 
 export function Rows({ address, command }: { address: Address; command: Command }) {
@@ -111,8 +138,9 @@ export function Rows({ address, command }: { address: Address; command: Command 
         )}
       </p>
       <Unfiltered address={address} command={command} />
+      <Suppressed address={address} command={command} />
       {rows.length === 0 ? (
-        <Notice answer={answer} empty={filtersOf(address).length > 0 ? "no rows under these filters: remove one of them above" : "no rows: the recording has nothing of the kind"} />
+        <Notice answer={answer} empty={filtersOf(address).length > 0 ? "no rows under these filters: remove one of them above" : emptyText(command)} />
       ) : (
         <>
         {command.name.endsWith("-histogram") && <Histogram rows={rows} />}
