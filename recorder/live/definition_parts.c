@@ -137,7 +137,7 @@ bool definition_parts_next(const struct live_log *live, struct definition_part *
     uint32_t unit = unit_of(part);
     uint32_t looked_bytes = part->looked_bytes;
     uint32_t end = 0;
-    uint32_t gap = 0;
+    uint32_t gap = UINT32_MAX; /* the first one; it may be where the segment begins */
     uint32_t size;
 
     *ret_first = part->packed_bytes;
@@ -147,12 +147,12 @@ bool definition_parts_next(const struct live_log *live, struct definition_part *
             end = at + size;
         else if (at < looked_bytes && !is_root(part, at))
             part->has_gaps = true;
-        else if (!gap && !is_root(part, at))
+        else if (gap == UINT32_MAX && !is_root(part, at))
             gap = at;
     }
     part->looked_bytes = n_bytes;
     if (end)
-        part->packed_bytes = gap && gap < end ? gap : end;
+        part->packed_bytes = gap < end ? gap : end;
     *ret_end = end;
     return end > *ret_first;
 }

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: MIT */
+/* Definitions that are committed in another order than they lie: whichever comes late, it is in a part. */
+#include "recorder/live/definition_parts.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+/* clang-format off: cmocka.h wants the others before it */
+#include <cmocka.h>
+
+/* clang-format on */
+
+enum {
+    N_POOL = 4,
+    N_DEFS = 4,
+};
+
+static char g_folder[] = "/tmp/mtrace-test-parts-XXXXXX";
+static struct live_log g_live;
+
+static int begin(void **state)
+{
+    char path[64];
+
+    (void)state;
+    if (!mkdtemp(g_folder))
+        return 1;
+    (void)snprintf(path, sizeof(path), "%s/run.dat.live", g_folder);
+    return live_log_create(path, 4711, N_POOL, &g_live, NULL);
+}
+
+static int finish(void **state)
+{
+    (void)state;
+    live_log_remove(&g_live);
+    live_log_close(&g_live);
+    return rmdir(g_folder);
+}
+
+static struct log_def *def_at(uint32_t at)
+{
+    return (struct log_def *)(void *)((unsigned char *)(live_log_segment(&g_live, 0) + 1) + at);
+}
+
+static uint32_t bytes_of(uint32_t text_bytes)
+{
+    uint32_t size = (uint32_t)sizeof(struct log_def) + text_bytes;
+
+    return (size + LOG_DEF_ALIGN - 1) / LOG_DEF_ALIGN * LOG_DEF_ALIGN;
+}
+
+/* Room for so many, of which none is committed. */
+static uint32_t reserve(uint32_t text_bytes)
+{
+    struct log_segment *segment = live_log_segment(&g_live, 0);
+    const uint32_t size = bytes_of(text_bytes);
+
+    memset(segment + 1, 0, (size_t)N_DEFS * size);
+    segment->kind = LOG_SEGMENT_DEFS;
+    atomic_store(&segment->reserved_bytes, N_DEFS * size);
+    for (uint32_t i = 0; i < N_DEFS; i++) {
+        def_at(i * size)->text_bytes = (uint16_t)text_bytes;
+        memset(def_at(i * size) + 1, 'x', text_bytes);
+    }
+    return size;
+}
+
+/* What the recorder has of them afterwards. */
+static unsigned take(struct definition_part *part, uint32_t size, bool is_last)
+{
+    uint32_t first;
+    uint32_t end;
+    unsigned found = 0;
+
+    if (!(is_last ? definition_parts_last : definition_parts_next)(&g_live, part, &first, &end))
+        return 0;
+    for (uint32_t i = 0; i < N_DEFS; i++)
+        if (i * size >= first && (i + 1) * size <= end && def_at(i * size)->magic == LOG_DEF_MAGIC)
+            found |= 1u << i;
+    return found;
+}
+
+static void commit(uint32_t i, uint32_t size)
+{
+    atomic_store(&def_at(i * size)->magic, LOG_DEF_MAGIC);
+}
+
+/* late: comes when all others have been looked at so many times. */
+static unsigned found_with_late(uint32_t late, unsigned n_looks, uint32_t text_bytes)
+{
+    const uint32_t size = reserve(text_bytes);
+    struct definition_part part = {.index = 0, .kind = LOG_SEGMENT_DEFS};
+    unsigned found = 0;
+
+    for (uint32_t i = 0; i < N_DEFS; i++)
+        if (i != late)
+            commit(i, size);
+    for (unsigned i = 0; i < n_looks; i++)
+        found |= take(&part, size, false);
+    commit(late, size);
+    found |= take(&part, size, false);
+    return found | take(&part, size, true);
+}
+
+static void whichever_is_late_is_there(void **state)
+{
+    static const uint32_t texts[] = {0, 1, 40, 100, 500};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+        for (uint32_t late = 0; late < N_DEFS; late++)
+            for (unsigned n_looks = 0; n_looks < 4; n_looks++)
+                assert_int_equal(found_with_late(late, n_looks, texts[i]), (1u << N_DEFS) - 1);
+}
+
+/* Who never commits keeps nobody else out. */
+static void whoever_never_comes_is_passed(void **state)
+{
+    const uint32_t size = reserve(40);
+    struct definition_part part = {.index = 0, .kind = LOG_SEGMENT_DEFS};
+    unsigned found = 0;
+
+    (void)state;
+    for (uint32_t i = 1; i < N_DEFS; i++) {
+        commit(i, size);
+        found |= take(&part, size, false);
+        assert_int_equal(found, (1u << (i + 1)) - 2);
+    }
+    assert_int_equal(take(&part, size, true), (1u << N_DEFS) - 2);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(whichever_is_late_is_there),
+        cmocka_unit_test(whoever_never_comes_is_passed),
+    };
+
+    return cmocka_run_group_tests_name("definition_parts", tests, begin, finish);
+}
