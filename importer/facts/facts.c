@@ -48,6 +48,7 @@ static void process_begin(struct facts *facts, uint32_t id)
 
     own->last_ns = process->last_ns > process->start_ns ? process->last_ns : process->start_ns;
     own->traits = traits_of(process);
+    facts->totals->processes[id].sample_bytes = process->sample_bytes;
     *pairing_process_get(facts->pairing, id) = own->traits;
     /* what it resizes of its parent's, when no window is open; of others nothing is recorded before the first one */
     pairing_process_get(facts->pairing, id)->is_untraced =

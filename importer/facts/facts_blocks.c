@@ -54,17 +54,34 @@ static int born_in_heap(struct facts *facts, uint32_t process, const struct live
         err);
 }
 
+/* As EV-6 has it of what is recorded, so here of what that stands for. */
+static int check_sum(struct facts *facts, const struct live_block *block,
+                     const struct sample_weight *weight, struct error *err)
+{
+    uint64_t most = EVENT_MAX_SUM - facts->estimated_bytes;
+    uint64_t occupied = occupied_bytes(block) | 1;
+
+    if (occupied > most / weight->blocks)
+        return error_set(err, ERROR_FORMAT,
+                         "the log is damaged: its samples stand for more memory than there can be");
+    facts->estimated_bytes += occupied * weight->blocks;
+    return 0;
+}
+
 static int on_born(void *context, uint32_t process, const struct live_block *block, uint32_t group,
                    const struct pairing_link *link, struct error *err)
 {
     struct facts *facts = context;
+    const struct sample_weight weight = totals_weight(facts->totals, process, block);
     int code = totals_born(facts->totals, process, block, link, err);
 
-    facts->processes[process].own_block_bytes += own_pages(facts, block);
-    facts->processes[process].heap_block_bytes += heap_bytes(facts, block);
-    facts->processes[process].allocated_bytes += block->size;
+    facts->processes[process].own_block_bytes += own_pages(facts, block) * weight.blocks;
+    facts->processes[process].heap_block_bytes += heap_bytes(facts, block) * weight.blocks;
+    facts->processes[process].allocated_bytes += weight.bytes;
 
-    timeline_count_birth(&facts->processes[process].timeline, block->size);
+    timeline_count_birth(&facts->processes[process].timeline, weight.blocks, weight.bytes);
+    if (code == 0 && weight.blocks > 1)
+        code = check_sum(facts, block, &weight, err);
     if (code == 0 && !facts->definitions->has_no_addresses)
         code = born_in_heap(facts, process, block, err);
     if (code == 0 && facts->groups)
@@ -102,11 +119,12 @@ static int on_ended(void *context, uint32_t process, const struct live_block *bl
                     const struct pairing_end *end, struct error *err)
 {
     struct facts *facts = context;
+    const struct sample_weight weight = totals_weight(facts->totals, process, block);
     int code = totals_ended(facts->totals, process, block, end, err);
 
-    facts->processes[process].own_block_bytes -= own_pages(facts, block);
-    facts->processes[process].heap_block_bytes -= heap_bytes(facts, block);
-    timeline_count_end(&facts->processes[process].timeline, block->size);
+    facts->processes[process].own_block_bytes -= own_pages(facts, block) * weight.blocks;
+    facts->processes[process].heap_block_bytes -= heap_bytes(facts, block) * weight.blocks;
+    timeline_count_end(&facts->processes[process].timeline, weight.blocks, weight.bytes);
     if (code == 0 && facts->groups)
         code = group_totals_ended(facts->groups, process, block, end, err);
     if (code == 0 && facts->pools)
@@ -151,14 +169,18 @@ static uint32_t part_of_life(const struct facts *facts, uint32_t process, uint64
 static int on_leaked(struct facts *facts, uint32_t process, const struct live_block *block,
                      uint32_t group, struct error *err)
 {
-    int code = facts->is_lean
-                   ? 0
-                   : tally_add(&facts->totals->leaked_births, process, block->node,
-                               part_of_life(facts, process, block->alloc_ns), 1, block->size, err);
+    const struct sample_weight weight = totals_weight(facts->totals, process, block);
+    int code = facts->is_lean ? 0
+                              : tally_add(&facts->totals->leaked_births, process, block->node,
+                                          part_of_life(facts, process, block->alloc_ns),
+                                          weight.blocks, weight.bytes, err);
 
-    timeline_count_leak(&facts->processes[process].timeline, block->alloc_ns, block->size);
-    phases_leaked(&facts->processes[process].phases, block->allocation_id, block->size);
-    windows_leaked(&facts->processes[process].windows, block->allocation_id, block->size);
+    timeline_count_leak(&facts->processes[process].timeline, block->alloc_ns, weight.blocks,
+                        weight.bytes);
+    phases_leaked(&facts->processes[process].phases, block->allocation_id, weight.blocks,
+                  weight.bytes);
+    windows_leaked(&facts->processes[process].windows, block->allocation_id, weight.blocks,
+                   weight.bytes);
     if (code == 0 && facts->groups)
         code = group_totals_leaked(facts->groups, process, block, group, err);
     return code;

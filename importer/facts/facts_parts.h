@@ -75,6 +75,7 @@ struct facts {
     struct pairing_chain chain; /* of the row that was told last */
     uint64_t last_mapping_id;
     uint64_t n_events;
+    uint64_t estimated_bytes; /* that all samples so far stand for */
     uint64_t n_unknown_phase_ends;
     uint64_t n_lost_pool_events; /* where the log has no definition of a pool */
 };

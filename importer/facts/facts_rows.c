@@ -98,7 +98,8 @@ static int place(struct facts *facts, struct allocation *allocation, struct erro
     }
     if (allocation->slack_bytes != LIVE_BLOCK_SLACK_UNKNOWN)
         occupied += allocation->slack_bytes;
-    if (!heap_ranges_is_heap_block(allocation->call, occupied))
+    if (facts->definitions->processes[process].sample_bytes
+        || !heap_ranges_is_heap_block(allocation->call, occupied))
         return 0;
     allocation->heap = heap_ranges_find(facts->heaps, process, allocation->address);
     uint64_t peak_ns = facts->moments_ns[FACTS_AT_PEAK][process];
@@ -157,7 +158,8 @@ static int place_kept(struct facts *facts, const struct moment_block *block, str
         allocation.node = facts->ids.backtraces[block->node];
     if (block->slack_bytes != LIVE_BLOCK_SLACK_UNKNOWN)
         occupied += block->slack_bytes;
-    if (!heap_ranges_is_heap_block(block->call, occupied))
+    if (facts->definitions->processes[block->process].sample_bytes
+        || !heap_ranges_is_heap_block(block->call, occupied))
         return 0;
     allocation.heap = heap_ranges_find(facts->heaps, block->process, block->address);
     if (block->is_at_peak)

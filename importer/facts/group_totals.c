@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "importer/facts/group_totals.h"
 
+#include "support/sample_weight.h"
+
 #include <stdlib.h>
 
 enum {
@@ -39,6 +41,7 @@ static void settle(struct group_account *account, uint64_t now_ns)
     if (account->live_bytes > account->peak_bytes) {
         account->peak_bytes = account->live_bytes;
         account->peak_ns = account->changed_ns;
+        account->peak_variance = account->live_variance;
     }
     account->changed_ns = now_ns;
 }
@@ -59,6 +62,7 @@ struct posting {
     enum change change;
     uint64_t time_ns;
     uint64_t n_blocks, bytes;
+    double bytes_variance;
 };
 
 static void count(uint64_t *blocks, uint64_t *bytes, const struct posting *posting)
@@ -72,6 +76,7 @@ static void change_live(struct group_account *account, const struct posting *pos
     settle(account, posting->time_ns);
     account->live_blocks += more ? posting->n_blocks : -posting->n_blocks;
     account->live_bytes += more ? posting->bytes : -posting->bytes;
+    account->live_variance += more ? posting->bytes_variance : -posting->bytes_variance;
 }
 
 static void post(struct group_account *account, const struct posting *posting)
@@ -80,6 +85,7 @@ static void post(struct group_account *account, const struct posting *posting)
     case BORN:
         change_live(account, posting, true);
         count(&account->allocated_blocks, &account->allocated_bytes, posting);
+        account->allocated_variance += posting->bytes_variance;
         return;
     case ENDED_ELSEWHERE:
         count(&account->freed_elsewhere_blocks, &account->freed_elsewhere_bytes, posting);
@@ -101,6 +107,7 @@ static void post(struct group_account *account, const struct posting *posting)
         return;
     case LEAKED:
         count(&account->leaked_blocks, &account->leaked_bytes, posting);
+        account->leaked_variance += posting->bytes_variance;
         return;
     default: /* CULLED */
         count(&account->allocated_blocks, &account->allocated_bytes, posting);
@@ -137,10 +144,20 @@ static int post_all(struct group_totals *totals, uint32_t process, uint32_t numb
 
 /* ---- from outside ---- */
 
+static struct posting posting_of(const struct group_totals *totals, uint32_t process,
+                                 const struct live_block *block, enum change change,
+                                 uint64_t time_ns)
+{
+    uint64_t mean_bytes = totals->definitions->processes[process].sample_bytes;
+    const struct sample_weight weight = sample_weight_of(mean_bytes, block->size, block->alloc_ns);
+
+    return (struct posting){change, time_ns, weight.blocks, weight.bytes, weight.bytes_variance};
+}
+
 int group_totals_born(struct group_totals *totals, uint32_t process, const struct live_block *block,
                       uint32_t group, struct error *err)
 {
-    struct posting posting = {BORN, block->alloc_ns, 1, block->size};
+    struct posting posting = posting_of(totals, process, block, BORN, block->alloc_ns);
 
     return post_all(totals, process, group, &posting, err);
 }
@@ -153,8 +170,10 @@ static bool is_by_call(const struct pairing_end *end)
 static int add_flow(struct group_totals *totals, uint32_t process, const struct live_block *block,
                     const struct pairing_end *end, struct error *err)
 {
-    return is_by_call(end) ? tally_add(&totals->flows, process, end->block_group, end->group, 1,
-                                       block->size, err)
+    struct posting posting = posting_of(totals, process, block, ENDED, end->time_ns);
+
+    return is_by_call(end) ? tally_add(&totals->flows, process, end->block_group, end->group,
+                                       posting.n_blocks, posting.bytes, err)
                            : 0;
 }
 
@@ -162,8 +181,9 @@ int group_totals_ended(struct group_totals *totals, uint32_t process,
                        const struct live_block *block, const struct pairing_end *end,
                        struct error *err)
 {
-    struct posting posting = {end->group != end->block_group ? ENDED_ELSEWHERE : ENDED,
-                              end->time_ns, 1, block->size};
+    struct posting posting =
+        posting_of(totals, process, block, end->group != end->block_group ? ENDED_ELSEWHERE : ENDED,
+                   end->time_ns);
     int code = post_all(totals, process, end->block_group, &posting, err);
 
     return code ? code : add_flow(totals, process, block, end, err);
@@ -173,7 +193,7 @@ int group_totals_explained(struct group_totals *totals, uint32_t process,
                            const struct live_block *block, const struct pairing_end *end,
                            struct error *err)
 {
-    struct posting posting = {EXPLAINED, end->time_ns, 1, block->size};
+    struct posting posting = posting_of(totals, process, block, EXPLAINED, end->time_ns);
     int code = end->group != end->block_group
                    ? post_all(totals, process, end->block_group, &posting, err)
                    : 0;
@@ -185,8 +205,8 @@ int group_totals_moved(struct group_totals *totals, uint32_t process,
                        const struct live_block *block, const struct pairing_move *move,
                        struct error *err)
 {
-    struct posting out = {MOVED_OUT, move->time_ns, 1, block->size};
-    struct posting in = {MOVED_IN, move->time_ns, 1, block->size};
+    struct posting out = posting_of(totals, process, block, MOVED_OUT, move->time_ns);
+    struct posting in = posting_of(totals, process, block, MOVED_IN, move->time_ns);
     int code = post_all(totals, process, move->from_group, &out, err);
 
     return code ? code : post_all(totals, process, move->group, &in, err);
@@ -195,7 +215,7 @@ int group_totals_moved(struct group_totals *totals, uint32_t process,
 int group_totals_leaked(struct group_totals *totals, uint32_t process,
                         const struct live_block *block, uint32_t group, struct error *err)
 {
-    struct posting posting = {LEAKED, 0, 1, block->size};
+    struct posting posting = posting_of(totals, process, block, LEAKED, 0);
 
     return post_all(totals, process, group, &posting, err);
 }
@@ -203,7 +223,7 @@ int group_totals_leaked(struct group_totals *totals, uint32_t process,
 int group_totals_culled(struct group_totals *totals, uint32_t process, uint32_t group,
                         uint64_t n_blocks, uint64_t bytes, struct error *err)
 {
-    struct posting posting = {CULLED, 0, n_blocks, bytes};
+    struct posting posting = {CULLED, 0, n_blocks, bytes, 0};
     int code = post_all(totals, process, group, &posting, err);
 
     return code ? code : tally_add(&totals->flows, process, group, group, n_blocks, bytes, err);

@@ -31,6 +31,8 @@ struct group_account {
     uint64_t freed_elsewhere_blocks, freed_elsewhere_bytes; /* of those, in another group */
     uint64_t moved_in_blocks, moved_in_bytes, moved_out_blocks, moved_out_bytes;
     uint64_t leaked_blocks, leaked_bytes;
+    double allocated_variance, live_variance, peak_variance,
+        leaked_variance; /* of bytes; of samples, else 0 */
 };
 
 struct group_totals {

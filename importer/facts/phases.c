@@ -114,12 +114,12 @@ static size_t find_last(const struct phases *phases, uint64_t allocation_id)
 }
 
 /* PS-1 */
-void phases_leaked(struct phases *phases, uint64_t allocation_id, uint64_t bytes)
+void phases_leaked(struct phases *phases, uint64_t allocation_id, uint64_t blocks, uint64_t bytes)
 {
     for (size_t i = find_last(phases, allocation_id); i != 0; i = phases->list[i - 1].parent) {
         struct phase *phase = &phases->list[i - 1];
         if (allocation_id <= phase->last_allocation) {
-            phase->leaked_blocks++;
+            phase->leaked_blocks += blocks;
             phase->leaked_bytes += bytes;
         }
     }

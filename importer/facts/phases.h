@@ -72,7 +72,7 @@ static inline void phases_advance(struct phases *phases, uint64_t live_bytes)
 }
 
 /* A block that was never freed; after phases_finish. */
-void phases_leaked(struct phases *phases, uint64_t allocation_id, uint64_t bytes);
+void phases_leaked(struct phases *phases, uint64_t allocation_id, uint64_t blocks, uint64_t bytes);
 
 /* What is open is taken as it is now. */
 void phases_finish(struct phases *phases, const struct phase_figures *figures,

@@ -42,9 +42,10 @@ struct tally_run {
 /* Into the tally with what the run holds. */
 int tally_flush(struct keyed *tally, struct tally_run *run, uint32_t from, struct error *err);
 
-/* One block more. `to` is not 0; `from` is always the same for a run. */
+/* Blocks that end there. `to` is not 0; `from` is always the same for a run. */
 static inline int tally_count(struct keyed *tally, struct tally_run *run, uint32_t process,
-                              uint32_t from, uint32_t to, uint64_t bytes, struct error *err)
+                              uint32_t from, uint32_t to, uint64_t blocks, uint64_t bytes,
+                              struct error *err)
 {
     int code = 0;
 
@@ -53,7 +54,7 @@ static inline int tally_count(struct keyed *tally, struct tally_run *run, uint32
         run->process = process;
         run->to = to;
     }
-    run->blocks++;
+    run->blocks += blocks;
     run->bytes += bytes;
     return code;
 }

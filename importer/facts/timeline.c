@@ -129,19 +129,19 @@ int timeline_advance(struct timeline *timeline, uint64_t now_ns, uint64_t live_b
     return 0;
 }
 
-void timeline_count_birth(struct timeline *timeline, uint64_t bytes)
+void timeline_count_birth(struct timeline *timeline, uint64_t blocks, uint64_t bytes)
 {
     struct timeline_bucket *bucket = &timeline->kept[timeline->n_kept - 1];
 
-    bucket->allocated_blocks++;
+    bucket->allocated_blocks += blocks;
     bucket->allocated_bytes += bytes;
 }
 
-void timeline_count_end(struct timeline *timeline, uint64_t bytes)
+void timeline_count_end(struct timeline *timeline, uint64_t blocks, uint64_t bytes)
 {
     struct timeline_bucket *bucket = &timeline->kept[timeline->n_kept - 1];
 
-    bucket->freed_blocks++;
+    bucket->freed_blocks += blocks;
     bucket->freed_bytes += bytes;
 }
 
@@ -177,11 +177,12 @@ static struct timeline_bucket *find_again(struct timeline *timeline, uint64_t ti
     return &timeline->kept[found->index];
 }
 
-void timeline_count_leak(struct timeline *timeline, uint64_t born_ns, uint64_t bytes)
+void timeline_count_leak(struct timeline *timeline, uint64_t born_ns, uint64_t blocks,
+                         uint64_t bytes)
 {
     struct timeline_bucket *bucket = find_again(timeline, born_ns);
 
-    bucket->leaked_blocks++;
+    bucket->leaked_blocks += blocks;
     bucket->leaked_bytes += bytes;
 }
 

@@ -61,11 +61,12 @@ int timeline_advance(struct timeline *timeline, uint64_t now_ns, uint64_t live_b
                      uint64_t live_blocks, struct error *err);
 
 /* Count at the instant of the last timeline_advance. */
-void timeline_count_birth(struct timeline *timeline, uint64_t bytes);
-void timeline_count_end(struct timeline *timeline, uint64_t bytes);
+void timeline_count_birth(struct timeline *timeline, uint64_t blocks, uint64_t bytes);
+void timeline_count_end(struct timeline *timeline, uint64_t blocks, uint64_t bytes);
 
 /* Of a block that was counted as born at born_ns: it was never freed. In any order, fastest in that of the births, at the end. */
-void timeline_count_leak(struct timeline *timeline, uint64_t born_ns, uint64_t bytes);
+void timeline_count_leak(struct timeline *timeline, uint64_t born_ns, uint64_t blocks,
+                         uint64_t bytes);
 
 /* live_* held until end_ns, the last instant of the process, and at it. */
 int timeline_finish(struct timeline *timeline, uint64_t end_ns, uint64_t live_bytes,

@@ -42,6 +42,8 @@ static void process_done(struct process_totals *process, uint32_t n_nodes)
 {
     for (uint32_t i = 0; process->pages && i <= n_nodes / TOTALS_NODES_PER_PAGE; i++)
         free(process->pages[i]);
+    for (uint32_t i = 0; process->sample_bytes && i < process->n_stacks; i++)
+        free(totals_stack(process, i)->variances);
     for (uint32_t i = 0; i < process->n_pieces; i++)
         free(process->pieces[i]);
     free(process->pages);
@@ -122,6 +124,11 @@ static MTRACE_COLD int stack_new(struct totals *totals, struct process_totals *p
     stack->min_size = UINT64_MAX;
     stack->leaked_first_ns = TOTALS_NEVER;
     stack->leaked_last_ns = TOTALS_NEVER;
+    if (process->sample_bytes) {
+        stack->variances = calloc(1, sizeof *stack->variances);
+        if (!stack->variances)
+            return out_of_memory(err);
+    }
     *ret = stack;
     return 0;
 }
@@ -150,6 +157,7 @@ static void compare_with_peak(struct process_totals *process)
     if (process->live_bytes > process->peak_bytes) {
         process->peak_bytes = process->live_bytes;
         process->peak_blocks = process->live_blocks;
+        process->peak_variance = process->live_variance;
         process->peak_ns = process->now_ns;
         process->peak_epoch = process->now_ns + 1;
     }
@@ -175,6 +183,8 @@ void totals_settle(const struct process_totals *process, struct stack_totals *st
     if (process->peak_epoch > stack->changed_ns) {
         stack->peak_bytes = stack->live_bytes;
         stack->peak_blocks = stack->live_blocks;
+        if (stack->variances)
+            stack->variances->peak = stack->variances->live;
     }
     if (stack->live_bytes > stack->own_peak_bytes) {
         stack->own_peak_bytes = stack->live_bytes;
@@ -275,41 +285,72 @@ static int get_size_class(struct process_totals *process, uint64_t size_bytes,
 }
 
 static int count_birth(struct process_totals *process, struct thread_totals *thread,
-                       const struct live_block *block, struct error *err)
+                       const struct live_block *block, const struct sample_weight *weight,
+                       struct error *err)
 {
     struct size_class_totals *class;
     int code = get_size_class(process, block->size, &class, err);
 
     if (code)
         return code;
-    process->n_births++;
-    process->live_bytes += block->size;
-    process->live_blocks++;
+    process->n_births += weight->blocks;
+    process->live_bytes += weight->bytes;
+    process->live_blocks += weight->blocks;
     thread_settle(thread, block->alloc_ns);
-    thread->live_bytes += block->size;
-    thread->allocated_bytes += block->size;
-    thread->allocated_blocks++;
-    class->allocated_blocks++;
-    class->allocated_bytes += block->size;
-    class->slack_bytes += known_slack(block);
+    thread->live_bytes += weight->bytes;
+    thread->allocated_bytes += weight->bytes;
+    thread->allocated_blocks += weight->blocks;
+    class->allocated_blocks += weight->blocks;
+    class->allocated_bytes += weight->bytes;
+    class->slack_bytes += known_slack(block) * weight->blocks;
     return 0;
+}
+
+static void add_variance(struct sums_variance *sum, const struct sample_weight *weight)
+{
+    sum->blocks += weight->blocks_variance;
+    sum->bytes += weight->bytes_variance;
+}
+
+static void subtract_variance(struct sums_variance *sum, const struct sample_weight *weight)
+{
+    sum->blocks -= weight->blocks_variance;
+    sum->bytes -= weight->bytes_variance;
+}
+
+static MTRACE_COLD void vary_birth(struct process_totals *process, struct stack_totals *stack,
+                                   const struct sample_weight *weight)
+{
+    add_variance(&process->live_variance, weight);
+    add_variance(&stack->variances->allocated, weight);
+    add_variance(&stack->variances->live, weight);
+}
+
+static MTRACE_COLD void vary_end(struct process_totals *process, struct stack_totals *stack,
+                                 const struct sample_weight *weight)
+{
+    subtract_variance(&process->live_variance, weight);
+    subtract_variance(&stack->variances->live, weight);
 }
 
 int totals_born(struct totals *totals, uint32_t process_id, const struct live_block *block,
                 const struct pairing_link *link, struct error *err)
 {
     struct process_totals *process = &totals->processes[process_id];
+    const struct sample_weight weight = totals_weight(totals, process_id, block);
     struct stack_totals *stack;
     int code = stack_get(totals, process, block->node, &stack, err);
 
     if (code)
         return code;
     totals_settle(process, stack, block->alloc_ns);
-    stack->live_bytes += block->size;
-    stack->live_blocks++;
-    stack->allocated_bytes += block->size;
-    stack->allocated_blocks++;
-    stack->slack_bytes += known_slack(block);
+    stack->live_bytes += weight.bytes;
+    stack->live_blocks += weight.blocks;
+    stack->allocated_bytes += weight.bytes;
+    stack->allocated_blocks += weight.blocks;
+    stack->slack_bytes += known_slack(block) * weight.blocks;
+    if (mtrace_unlikely(stack->variances != NULL))
+        vary_birth(process, stack, &weight);
     if (stack->first_ns == TOTALS_NEVER)
         stack->first_ns = block->alloc_ns;
     stack->last_ns = block->alloc_ns;
@@ -323,25 +364,26 @@ int totals_born(struct totals *totals, uint32_t process_id, const struct live_bl
     } else {
         stack->chains_started++;
     }
-    return count_birth(process, &totals->threads[block->thread], block, err);
+    return count_birth(process, &totals->threads[block->thread], block, &weight, err);
 }
 
 static int tally_end(struct totals *totals, uint32_t process, struct stack_totals *stack,
                      const struct live_block *block, const struct pairing_end *end,
                      struct error *err)
 {
+    const struct sample_weight weight = totals_weight(totals, process, block);
     int code = 0;
 
     if (end->thread) {
         struct thread_totals *ender = &totals->threads[end->thread];
-        ender->freed_blocks++;
-        ender->freed_bytes += block->size;
+        ender->freed_blocks += weight.blocks;
+        ender->freed_bytes += weight.bytes;
         code = tally_count(&totals->flows, &totals->threads[block->thread].freed_by, process,
-                           block->thread, end->thread, block->size, err);
+                           block->thread, end->thread, weight.blocks, weight.bytes, err);
     }
     if (code == 0 && end->node && end->ended_by == PAIRING_FREED)
         code = tally_count(&totals->free_sites, &stack->freed_at, process, block->node, end->node,
-                           block->size, err);
+                           weight.blocks, weight.bytes, err);
     return code;
 }
 
@@ -353,23 +395,26 @@ int totals_ended(struct totals *totals, uint32_t process_id, const struct live_b
     struct stack_totals *stack = stack_find(process, block->node);
     uint64_t lifetime = end->time_ns - block->alloc_ns;
     struct lifetime_class_totals *class = &process->lifetimes[lifetime_class_of(lifetime)];
+    const struct sample_weight weight = totals_weight(totals, process_id, block);
 
     totals_settle(process, stack, end->time_ns);
-    stack->live_bytes -= block->size;
-    stack->live_blocks--;
-    stack->lifetime_sum_ns += (double)lifetime;
-    if (end->intervening <= 1) {
+    stack->live_bytes -= weight.bytes;
+    stack->live_blocks -= weight.blocks;
+    stack->lifetime_sum_ns += (double)lifetime * (double)weight.blocks;
+    if (mtrace_unlikely(stack->variances != NULL)) {
+        vary_end(process, stack, &weight);
+    } else if (end->intervening <= 1) {
         stack->temporary_blocks++;
         stack->temporary_bytes += block->size;
         process->sizes[size_class_of(block->size)].temporary_blocks++;
     }
-    process->n_ends++;
-    process->live_bytes -= block->size;
-    process->live_blocks--;
+    process->n_ends += weight.blocks;
+    process->live_bytes -= weight.bytes;
+    process->live_blocks -= weight.blocks;
     thread_settle(thread, end->time_ns);
-    thread->live_bytes -= block->size;
-    class->blocks++;
-    class->bytes += block->size;
+    thread->live_bytes -= weight.bytes;
+    class->blocks += weight.blocks;
+    class->bytes += weight.bytes;
     return tally_end(totals, process_id, stack, block, end, err);
 }
 
@@ -387,20 +432,23 @@ int totals_left(struct totals *totals, uint32_t process_id, const struct live_bl
     struct stack_totals *stack = stack_find(process, block->node);
     struct size_class_totals *class = &process->sizes[size_class_of(block->size)];
     struct thread_totals *thread = &totals->threads[block->thread];
+    const struct sample_weight weight = totals_weight(totals, process_id, block);
 
     (void)err;
     if (ended_by != PAIRING_LEAKED)
         return 0;
-    stack->leaked_blocks++;
-    stack->leaked_bytes += block->size;
+    stack->leaked_blocks += weight.blocks;
+    stack->leaked_bytes += weight.bytes;
+    if (stack->variances)
+        add_variance(&stack->variances->leaked, &weight);
     if (stack->leaked_first_ns == TOTALS_NEVER || block->alloc_ns < stack->leaked_first_ns)
         stack->leaked_first_ns = block->alloc_ns;
     if (stack->leaked_last_ns == TOTALS_NEVER || block->alloc_ns > stack->leaked_last_ns)
         stack->leaked_last_ns = block->alloc_ns;
-    thread->leaked_blocks++;
-    thread->leaked_bytes += block->size;
-    class->leaked_blocks++;
-    class->leaked_bytes += block->size;
+    thread->leaked_blocks += weight.blocks;
+    thread->leaked_bytes += weight.bytes;
+    class->leaked_blocks += weight.blocks;
+    class->leaked_bytes += weight.bytes;
     (chain_node == block->node ? stack : stack_find(process, chain_node))->chains_leaked++;
     return 0;
 }

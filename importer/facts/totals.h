@@ -14,8 +14,10 @@
  *   TO-1 Per process: allocated = live + ended, in blocks and bytes, for each stack and in sum.
  *   TO-2 peak_ns is the first instant at which live_bytes was highest.
  *   TO-3 After totals_finish the peaks of the stacks of a process add up to those of the process.
- *   TO-4 Memory: 248 bytes per process and stack that allocates, 4 per stack of its neighbourhood,
+ *   TO-4 Memory: 256 bytes per process and stack that allocates, 4 per stack of its neighbourhood,
  *        32 per pair of tallies, 80 per thread.
+ *   TO-5 Where blocks are samples, all sums but those of reallocs and chains are of what they stand for (sample_weight.h), and no block
+ *        is known to be temporary.
  * Threads: none.
  * Failure: memory.
  */
@@ -25,11 +27,22 @@
 #include "importer/facts/tally.h"
 #include "importer/pairing/pairing.h"
 #include "support/error.h"
+#include "support/sample_weight.h"
 
 #include <stddef.h>
 #include <stdint.h>
 
 #define TOTALS_NEVER UINT64_MAX
+
+/* How sure estimates are: what each drawn block adds to their variance. Those of what is live are sums of what came and went, and
+ * may be a little off. */
+struct sums_variance {
+    double blocks, bytes;
+};
+
+struct stack_variances {
+    struct sums_variance allocated, live, peak, leaked;
+};
 
 /* Of one stack in one process; the row of backtrace_totals in the making. */
 struct stack_totals {
@@ -49,6 +62,7 @@ struct stack_totals {
     uint64_t leaked_first_ns, leaked_last_ns; /* TOTALS_NEVER: nothing leaked */
     uint64_t culled_bytes, culled_blocks;
     uint64_t snapshot_bytes, snapshot_blocks; /* as the last snapshot said; snapshots.c */
+    struct stack_variances *variances;        /* NULL: all blocks were recorded */
     struct tally_run freed_at;                /* of free_sites */
     uint32_t node;
 };
@@ -77,11 +91,14 @@ struct lifetime_class_totals {
 
 struct process_totals {
     uint64_t
+        sample_bytes; /* blocks are samples, and count as what they stand for; 0: they are all */
+    uint64_t
         now_ns; /* the instant that live_* may still change in; TOTALS_NEVER before the first */
     uint64_t live_bytes, live_blocks;
     uint64_t peak_bytes, peak_blocks;
     uint64_t peak_ns;    /* TOTALS_NEVER: nothing was ever live */
     uint64_t peak_epoch; /* peak_ns + 1, 0 before the first: comes after changed_ns < peak_epoch */
+    struct sums_variance live_variance, peak_variance;
     uint64_t n_births, n_ends;
     struct stack_totals **pieces; /* of TOTALS_STACKS_PER_PIECE */
     uint32_t **pages;             /* node / TOTALS_NODES_PER_PAGE -> stack number + 1 per node */
@@ -118,6 +135,13 @@ void totals_expect(const struct totals *totals, uint32_t process, uint32_t node)
 
 /* The same for totals_left. */
 void totals_expect_left(const struct totals *totals, uint32_t process, uint32_t node);
+
+/* What the block stands for, itself included. */
+static inline struct sample_weight totals_weight(const struct totals *totals, uint32_t process,
+                                                 const struct live_block *block)
+{
+    return sample_weight_of(totals->processes[process].sample_bytes, block->size, block->alloc_ns);
+}
 
 int totals_born(struct totals *totals, uint32_t process, const struct live_block *block,
                 const struct pairing_link *link, struct error *err);

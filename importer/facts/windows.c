@@ -81,7 +81,8 @@ int windows_finish(struct windows *windows, const struct window_figures *figures
     return code;
 }
 
-void windows_leaked(struct windows *windows, uint64_t allocation_id, uint64_t bytes)
+void windows_leaked(struct windows *windows, uint64_t allocation_id, uint64_t blocks,
+                    uint64_t bytes)
 {
     size_t low = 0;
     size_t high = windows->n;
@@ -95,6 +96,6 @@ void windows_leaked(struct windows *windows, uint64_t allocation_id, uint64_t by
     }
     if (low == 0)
         return;
-    windows->list[low - 1].leaked_blocks++;
+    windows->list[low - 1].leaked_blocks += blocks;
     windows->list[low - 1].leaked_bytes += bytes;
 }

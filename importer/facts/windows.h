@@ -60,6 +60,7 @@ int windows_finish(struct windows *windows, const struct window_figures *figures
                    struct error *err);
 
 /* A block that was never freed; after windows_finish. */
-void windows_leaked(struct windows *windows, uint64_t allocation_id, uint64_t bytes);
+void windows_leaked(struct windows *windows, uint64_t allocation_id, uint64_t blocks,
+                    uint64_t bytes);
 
 #endif

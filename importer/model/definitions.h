@@ -63,6 +63,7 @@ struct definitions_process {
     uint32_t page_bytes;
     uint32_t flags;         /* LOG_FLAG_* */
     uint64_t max_rss_bytes; /* 0: not known */
+    uint64_t sample_bytes;  /* of its header; 0: every block was recorded */
     uint32_t unwind_mismatches;
     uint32_t unwind_checked;
     uint32_t

@@ -100,6 +100,8 @@ static void fill_process(const struct build *build, size_t i)
         .page_bytes = header->page_bytes,
         .flags = header->flags,
         .max_rss_bytes = header->max_rss_bytes,
+        .sample_bytes = header->sample_bytes < LOG_MAX_SAMPLE_BYTES ? header->sample_bytes
+                                                                    : LOG_MAX_SAMPLE_BYTES,
         .unwind_mismatches = header->unwind_mismatches,
         .unwind_checked = header->unwind_checked,
         .n_untold_modules = header->n_untold_modules,

@@ -42,6 +42,7 @@ CREATE TABLE group_totals (     -- empty where the program has no groups; alloca
   leaked_bytes INTEGER NOT NULL,        -- requested by those
   peak_bytes INTEGER NOT NULL,          -- highest sum of live bytes charged to it
   peak_ns INTEGER,                      -- the first time that was reached; NULL: never any
+  allocated_bytes_margin REAL, leaked_bytes_margin REAL, peak_bytes_margin REAL, -- half of the width of the 95 % interval of each, where blocks are samples; NULL: they are exact
   PRIMARY KEY (process_id, group_id)
 ) STRICT, WITHOUT ROWID;
 
@@ -61,6 +62,7 @@ CREATE TABLE tag_totals (       -- the same for all groups with a tag
   leaked_bytes INTEGER NOT NULL,        -- requested by those
   peak_bytes INTEGER NOT NULL,          -- highest sum of live bytes over the groups
   peak_ns INTEGER,                      -- the first time that was reached; NULL: never any
+  allocated_bytes_margin REAL, leaked_bytes_margin REAL, peak_bytes_margin REAL, -- as in group_totals
   PRIMARY KEY (process_id, key, value)
 ) STRICT, WITHOUT ROWID;
 

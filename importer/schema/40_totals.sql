@@ -3,6 +3,10 @@
 -- Made at import, rebuildable from the events, keyed by process first; small, so every canned view answers at once.
 -- allocated = freed + leaked, in blocks and bytes: freed is whatever ended, by free, by realloc or unseen. Only a process that
 -- ended in exec has blocks that are neither.
+-- Where blocks are samples (processes.sample_bytes) all these are estimates of what samples stand for: a block of s bytes was drawn with
+-- probability p = 1 - exp(-s / sample_bytes), so it counts as 1 / p blocks and s / p bytes. *_margin is half of the width of an
+-- estimate's 95 % interval, NULL where every block was recorded; that of a sum of rows is sqrt(sum(margin * margin)). Of reallocs and
+-- chains samples tell nothing but themselves; of temporary blocks nothing, they are 0.
 
 CREATE TABLE backtrace_totals (
   process_id INTEGER NOT NULL,          -- that ran the stack
@@ -26,6 +30,9 @@ CREATE TABLE backtrace_totals (
   chains_started INTEGER NOT NULL, chains_leaked INTEGER NOT NULL, -- chains, single blocks included, whose first member was born here
   realloc_count INTEGER NOT NULL, realloc_copied_bytes INTEGER NOT NULL, -- blocks born here by realloc of another; min(old, new) of those that moved
   culled_blocks INTEGER NOT NULL, culled_bytes INTEGER NOT NULL, -- logged only as counts; included in allocated and freed
+  allocated_blocks_margin REAL, allocated_bytes_margin REAL, -- half of the width of the 95 % interval of allocated_blocks and allocated_bytes; NULL: they are exact
+  leaked_blocks_margin REAL, leaked_bytes_margin REAL, -- the same of leaked_blocks and leaked_bytes
+  peak_blocks_margin REAL, peak_bytes_margin REAL, -- the same of peak_blocks and peak_bytes
   PRIMARY KEY (process_id, backtrace_id)
 ) STRICT, WITHOUT ROWID;
 
@@ -144,7 +151,10 @@ CREATE TABLE site_totals (      -- backtrace_totals summed by call site
   own_peak_bytes INTEGER NOT NULL,                       -- sum of the stacks' own peaks, which need not coincide
   slack_bytes INTEGER NOT NULL, lifetime_sum_ns REAL NOT NULL, -- as in backtrace_totals, summed
   realloc_count INTEGER NOT NULL, realloc_copied_bytes INTEGER NOT NULL, -- as in backtrace_totals, summed
-  culled_blocks INTEGER NOT NULL, culled_bytes INTEGER NOT NULL -- as in backtrace_totals, summed
+  culled_blocks INTEGER NOT NULL, culled_bytes INTEGER NOT NULL, -- as in backtrace_totals, summed
+  allocated_blocks_margin REAL, allocated_bytes_margin REAL, -- as in backtrace_totals, of the sums
+  leaked_blocks_margin REAL, leaked_bytes_margin REAL,   -- as in backtrace_totals, of the sums
+  peak_blocks_margin REAL, peak_bytes_margin REAL        -- as in backtrace_totals, of the sums
 ) STRICT;
 CREATE TABLE site_leaks (       -- leaks by call site and rule; what exec took away is no leak
   process_id INTEGER NOT NULL,                           -- whose
@@ -153,7 +163,8 @@ CREATE TABLE site_leaks (       -- leaks by call site and rule; what exec took a
   stacks INTEGER NOT NULL,                               -- with such leaks
   leaked_blocks INTEGER NOT NULL, leaked_bytes INTEGER NOT NULL, -- never ended, and requested by those
   leaked_first_ns INTEGER NOT NULL, leaked_last_ns INTEGER NOT NULL, -- birth of the first and last of them
-  pattern TEXT NOT NULL                                  -- how they came over time: see site_shapes; 'once': one block
+  pattern TEXT NOT NULL,                                 -- how they came over time: see site_shapes; 'once': one block
+  leaked_blocks_margin REAL, leaked_bytes_margin REAL    -- as in backtrace_totals, of the sums
 ) STRICT;
 CREATE TABLE site_frees (       -- the call site that freed most of another's blocks
   process_id INTEGER NOT NULL,                           -- of both

@@ -49,8 +49,8 @@ static int write_processes(sqlite3 *db, struct facts *facts, struct error *err)
         db,
         "INSERT INTO processes (process_id, parent_process_id, pid, executable, command_line,"
         " start_unix_ns, start_ns, end_ns, end_kind, end_value, peak_bytes, peak_blocks, peak_ns,"
-        " max_rss_bytes, inherited_frees, events, events_dropped)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        " max_rss_bytes, inherited_frees, events, events_dropped, sample_bytes)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         &insert, err);
 
     for (uint32_t id = 1; code == 0 && id <= facts->definitions->n_processes; id++) {
@@ -62,12 +62,12 @@ static int write_processes(sqlite3 *db, struct facts *facts, struct error *err)
             has_ended && process->has_end_value ? (uint64_t)process->end_value : UINT64_MAX;
         const char *end_kind = process->end_kind ? process->end_kind : "unknown";
         code = database_insert(
-            insert, err, "uzuttzuutmuumzuuu", (uint64_t)id, (uint64_t)process->parent,
+            insert, err, "uzuttzuutmuumzuuuz", (uint64_t)id, (uint64_t)process->parent,
             (uint64_t)process->pid, process->executable, arguments, process->start_unix_ns,
             process->start_ns, facts->processes[id].last_ns, has_ended ? end_kind : "running",
             end_value, totals->peak_bytes, totals->peak_blocks, totals->peak_ns,
             has_ended ? process->max_rss_bytes : 0, pairing_inherited_frees(facts->pairing, id),
-            facts->processes[id].n_events, dropped_events(process));
+            facts->processes[id].n_events, dropped_events(process), process->sample_bytes);
         free(arguments);
     }
     sqlite3_finalize(insert);

@@ -141,6 +141,14 @@ int database_insert(sqlite3_stmt *statement, struct error *err, const char *type
         case 'z':
             bind_unsigned(statement, i, va_arg(arguments, uint64_t), 0);
             break;
+        case 's': {
+            double size = va_arg(arguments, double);
+            if (size < 0)
+                sqlite3_bind_null(statement, i);
+            else
+                sqlite3_bind_double(statement, i, size);
+            break;
+        }
         case 'm':
             bind_unsigned(statement, i, va_arg(arguments, uint64_t), UINT64_MAX);
             break;

@@ -57,7 +57,8 @@ static const char stack_columns[] =
     " temporary_blocks, temporary_bytes, peak_blocks, peak_bytes, own_peak_bytes, own_peak_ns,"
     " first_ns, last_ns, min_size_bytes, max_size_bytes, slack_bytes, lifetime_sum_ns,"
     " chains_started, chains_leaked, realloc_count, realloc_copied_bytes, culled_blocks,"
-    " culled_bytes)";
+    " culled_bytes, allocated_blocks_margin, allocated_bytes_margin, leaked_blocks_margin,"
+    " leaked_bytes_margin, peak_blocks_margin, peak_bytes_margin)";
 
 /* A stack of which only counts were logged has no sizes: their mean stands in. */
 static uint64_t least_size(const struct stack_totals *stack)
@@ -68,8 +69,22 @@ static uint64_t least_size(const struct stack_totals *stack)
 }
 
 enum {
-    STACK_LIFETIMES = 21 /* number of the column */
+    STACK_LIFETIMES = 21, /* number of the column */
+    STACK_MARGINS = 28,   /* of the first of them */
+    STACK_COLUMNS = 34
 };
+
+static void margin_column(const struct stack_totals *stack, int margin, sqlite3_context *context)
+{
+    const struct stack_variances *variances = stack->variances;
+
+    if (!variances)
+        return;
+    const double values[] = {variances->allocated.blocks, variances->allocated.bytes,
+                             variances->leaked.blocks,    variances->leaked.bytes,
+                             variances->peak.blocks,      variances->peak.bytes};
+    sqlite3_result_double(context, sample_weight_margin(values[margin]));
+}
 
 static void stack_column(const void *row, int column, sqlite3_context *context)
 {
@@ -105,7 +120,9 @@ static void stack_column(const void *row, int column, sqlite3_context *context)
         stack->culled_blocks,
         stack->culled_bytes,
     };
-    if (column == STACK_LIFETIMES)
+    if (column >= STACK_MARGINS)
+        margin_column(stack, column - STACK_MARGINS, context);
+    else if (column == STACK_LIFETIMES)
         sqlite3_result_double(context, stack->lifetime_sum_ns);
     else
         result_unless(context, values[column], TOTALS_NEVER);
@@ -121,7 +138,7 @@ static int write_stacks(sqlite3 *db, struct facts *facts, uint32_t process_id, s
     for (uint32_t i = 0; i < process->n_stacks; i++)
         rows[i] = (struct stack_row){process_id, totals_stack(process, i)};
     qsort(rows, process->n_stacks, sizeof *rows, compare_stack_rows);
-    int code = write_array(db, stack_columns, 28, stack_column,
+    int code = write_array(db, stack_columns, STACK_COLUMNS, stack_column,
                            (struct row_array){rows, sizeof *rows, process->n_stacks}, err);
     free(rows);
     return code;
@@ -329,6 +346,12 @@ static int write_state(sqlite3_stmt *insert, uint64_t snapshot, uint32_t id,
         state->pages_to[2], state->pages_to[3]);
 }
 
+/* What lies where in its heaps is not known. */
+static bool is_sampled(const struct facts *facts, uint32_t process)
+{
+    return facts->definitions->processes[process].sample_bytes != 0;
+}
+
 static int write_states(struct facts *facts, enum facts_moment moment, sqlite3_stmt *insert,
                         struct error *err)
 {
@@ -338,7 +361,7 @@ static int write_states(struct facts *facts, enum facts_moment moment, sqlite3_s
     for (uint32_t id = 1; code == 0 && id <= pages->n_heaps; id++) {
         const struct heap_state *state = &pages->states[id];
         uint64_t snapshot = snapshot_of(facts, moment, id);
-        if (snapshot == 0)
+        if (snapshot == 0 || is_sampled(facts, heap_ranges_get(facts->heaps, id)->process))
             continue;
         if (heap_ranges_get(facts->heaps, id)->unseen == HEAP_ALL_SEEN)
             code = write_state(insert, snapshot, id, state, err);

@@ -4,6 +4,7 @@
 #include "importer/facts/facts_parts.h"
 #include "importer/tables/database.h"
 #include "importer/tables/fact_tables.h"
+#include "support/sample_weight.h"
 
 #include <stdlib.h>
 
@@ -65,19 +66,31 @@ static int write_tags(sqlite3 *db, const struct group_totals *totals, struct err
 
 /* ---- totals ---- */
 
-#define ACCOUNT_TYPES "uuuuuuuuuuuuum"
-#define ACCOUNT_VALUES(a)                                                                     \
-    (a)->allocated_blocks, (a)->allocated_bytes, (a)->freed_blocks, (a)->freed_bytes,         \
-        (a)->freed_elsewhere_blocks, (a)->freed_elsewhere_bytes, (a)->moved_in_blocks,        \
-        (a)->moved_in_bytes, (a)->moved_out_blocks, (a)->moved_out_bytes, (a)->leaked_blocks, \
-        (a)->leaked_bytes, (a)->peak_bytes, (a)->peak_bytes ? (a)->peak_ns : TOTALS_NEVER
+#define ACCOUNT_TYPES "uuuuuuuuuuuuumsss"
+#define ACCOUNT_VALUES(a)                                                                          \
+    (a)->allocated_blocks, (a)->allocated_bytes, (a)->freed_blocks, (a)->freed_bytes,              \
+        (a)->freed_elsewhere_blocks, (a)->freed_elsewhere_bytes, (a)->moved_in_blocks,             \
+        (a)->moved_in_bytes, (a)->moved_out_blocks, (a)->moved_out_bytes, (a)->leaked_blocks,      \
+        (a)->leaked_bytes, (a)->peak_bytes, (a)->peak_bytes ? (a)->peak_ns : TOTALS_NEVER,         \
+        margin_of(totals, a, (a)->allocated_variance), margin_of(totals, a, (a)->leaked_variance), \
+        margin_of(totals, a, (a)->peak_variance)
+
+/* Negative: it is exact. */
+static double margin_of(const struct group_totals *totals, const struct group_account *account,
+                        double variance)
+{
+    return totals->definitions->processes[account->process].sample_bytes
+               ? sample_weight_margin(variance)
+               : -1;
+}
 
 static int write_group_totals(sqlite3 *db, const struct group_totals *totals, struct error *err)
 {
     const struct group_account *accounts = totals->groups.elements;
     sqlite3_stmt *insert = NULL;
     int code = database_prepare(
-        db, "INSERT INTO group_totals VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        db,
+        "INSERT INTO group_totals VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         &insert, err);
 
     for (size_t i = 0; code == 0 && i < totals->groups.n; i++) {
@@ -95,7 +108,8 @@ static int write_tag_totals(sqlite3 *db, const struct group_totals *totals, stru
     const struct group_account *accounts = totals->tags.elements;
     sqlite3_stmt *insert = NULL;
     int code = database_prepare(
-        db, "INSERT INTO tag_totals VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        db,
+        "INSERT INTO tag_totals VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         &insert, err);
 
     for (size_t i = 0; code == 0 && i < totals->tags.n; i++) {

@@ -271,14 +271,16 @@ static bool take(void *context, const struct scanned_row *rows, size_t n)
     " INTEGER, freed_elsewhere_blocks INTEGER, freed_elsewhere_bytes INTEGER,"             \
     " moved_in_blocks INTEGER, moved_in_bytes INTEGER, moved_out_blocks INTEGER,"          \
     " moved_out_bytes INTEGER, leaked_blocks INTEGER, leaked_bytes INTEGER, peak_bytes"    \
-    " INTEGER, peak_ns INTEGER"
+    " INTEGER, peak_ns INTEGER, allocated_bytes_margin REAL, leaked_bytes_margin REAL,"    \
+    " peak_bytes_margin REAL"
 
 static const char tables_sql[] =
     "CREATE TEMP TABLE group_totals(process_id INTEGER, group_id INTEGER, " FIGURES
     ", PRIMARY KEY (process_id, group_id)) WITHOUT ROWID;"
     "CREATE TEMP TABLE tag_totals(process_id INTEGER, key TEXT, value TEXT, " FIGURES ");";
 
-#define VALUES "?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, nullif(?16, -1)"
+#define VALUES \
+    "?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, nullif(?16, -1), NULL, NULL, NULL"
 
 static int put_account(const struct charges *charges, struct sqlite3_stmt *insert,
                        const struct account *account, const struct own_peak *peak,

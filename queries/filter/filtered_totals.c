@@ -19,7 +19,9 @@ static const char tables_sql[] =
     " peak_blocks INTEGER, peak_bytes INTEGER, own_peak_bytes INTEGER, own_peak_ns INTEGER, first_ns INTEGER,"
     " last_ns INTEGER, min_size_bytes INTEGER, max_size_bytes INTEGER, slack_bytes INTEGER, lifetime_sum_ns INTEGER,"
     " chains_started INTEGER, chains_leaked INTEGER, realloc_count INTEGER, realloc_copied_bytes INTEGER,"
-    " culled_blocks INTEGER, culled_bytes INTEGER, PRIMARY KEY (process_id, backtrace_id)) WITHOUT ROWID;";
+    " culled_blocks INTEGER, culled_bytes INTEGER, allocated_blocks_margin REAL, allocated_bytes_margin REAL,"
+    " leaked_blocks_margin REAL, leaked_bytes_margin REAL, peak_blocks_margin REAL, peak_bytes_margin REAL,"
+    " PRIMARY KEY (process_id, backtrace_id)) WITHOUT ROWID;";
 
 static const char row_tables_sql[] =
     "CREATE TEMP TABLE free_sites(process_id INTEGER, backtrace_id INTEGER, free_backtrace_id INTEGER, blocks INTEGER,"

@@ -126,6 +126,27 @@ static void format_until(struct sqlite3_stmt *row, char *text, size_t size)
                        units_format_duration(sqlite3_column_int64(row, 0), time), missing);
 }
 
+/* ---- samples ---- */
+
+/* 1.96 standard deviations: a sum of S bytes has a variance of S times the distance between samples at most, which that
+ * of small blocks comes near to. */
+static const char sampled_sql[] =
+    "SELECT CAST(max(sample_bytes) AS TEXT), max(sample_bytes),"
+    " 1.959964 * sqrt(104857600.0 * max(sample_bytes)) FROM processes";
+
+static void format_sampled(struct sqlite3_stmt *row, char *text, size_t size)
+{
+    char mean[UNITS_TEXT_BYTES];
+    char margin[UNITS_TEXT_BYTES];
+
+    units_format_bytes(sqlite3_column_int64(row, 1), mean);
+    (void)snprintf(
+        text, size,
+        "estimates from samples, one for each %s allocated: the 95 %% interval of a sum of S bytes"
+        " is S ± 2√(S × %s) or narrower, of 100 MiB ± %s; columns *_margin have it",
+        mean, mean, units_format_bytes((int64_t)sqlite3_column_double(row, 2), margin));
+}
+
 /* ---- another recorder ---- */
 
 static const char no_threads[] =
@@ -227,11 +248,9 @@ int notes_of_what_is_missing(const struct query *query,
     static const struct {
         const char *sql;
         void (*format)(struct sqlite3_stmt *row, char *text, size_t size);
-    } missing[] = {{damage_sql, format_damage},
-                   {unseen_sql, format_unseen},
-                   {untold_sql, format_untold},
-                   {partial_sql, format_partial},
-                   {until_sql, format_until}};
+    } missing[] = {{damage_sql, format_damage}, {unseen_sql, format_unseen},
+                   {untold_sql, format_untold}, {partial_sql, format_partial},
+                   {until_sql, format_until},   {sampled_sql, format_sampled}};
 
     char text[NOTE_BYTES];
     int rc = 0;

@@ -106,6 +106,41 @@ static int check_rows(const struct query *query, struct error *err)
     return is_about_rows(query->options) ? query_need_rows(query, err) : 0;
 }
 
+/* Which says nothing of most blocks, and of time only what totals say. NULL: samples answer it. */
+static const char *beyond_samples(const struct query_options *options)
+{
+    static const char *const commands[][2] = {
+        {"temporary", "how soon a block was freed is not known from samples: others are not seen"},
+        {"reallocs", "which block a realloc made of which is not known from samples"},
+        {"realloc-chains", "which block a realloc made of which is not known from samples"},
+    };
+
+    for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
+        if (strcmp(options->command->name, commands[i][0]) == 0)
+            return commands[i][1];
+    if (options->command->has_instant)
+        return "what lies where in a heap is not known from samples";
+    return is_about_rows(options) && !options->command->needs_rows
+               ? "an answer made of single blocks is not known from samples: ask without a filter of "
+                 "blocks or times"
+               : NULL;
+}
+
+static int check_samples(const struct query *query, struct error *err)
+{
+    const char *why = beyond_samples(query->options);
+    int64_t mean_bytes = 0;
+    int rc = why ? rundb_get_int64(&query->database, "SELECT max(sample_bytes) FROM processes",
+                                   &mean_bytes, err)
+                 : 0;
+
+    return rc == 0 && mean_bytes
+               ? error_set(err, ERROR_LEFT_OUT,
+                           "'%s' was recorded with --sample-bytes, and %s; record without it",
+                           query->options->database_path, why)
+               : rc;
+}
+
 static int count(const struct query *query, const char *sql, int64_t value, int64_t *ret_n,
                  int64_t *ret_first, struct error *err)
 {
@@ -226,6 +261,8 @@ int query_open(struct query *query, struct error *err)
         rc = check_ids(query, err);
     if (rc == 0)
         rc = check_rows(query, err);
+    if (rc == 0)
+        rc = check_samples(query, err);
     if (rc == 0)
         rc = rundb_offer_views(&query->database, err);
     if (rc == 0 && query->options->suppressions_path)

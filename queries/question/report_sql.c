@@ -11,7 +11,7 @@
 #include <string.h>
 
 enum {
-    MESSAGE_BYTES = 384,
+    MESSAGE_BYTES = 512,
     COLUMNS_BYTES = 512
 };
 

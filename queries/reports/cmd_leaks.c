@@ -10,6 +10,7 @@
 #include "queries/question/report_stacks.h"
 #include "queries/reports/process_ranking.h"
 #include "queries/reports/reports.h"
+#include "queries/text/estimate.h"
 #include "queries/text/shorten.h"
 #include "queries/text/stack_text.h"
 #include "queries/text/table.h"
@@ -45,6 +46,8 @@ enum leak_column {
     FREE_MODULE,
     FREE_SITE_ID,
     LIFE_NS,
+    BYTES_MARGIN, /* NULL: exact */
+    BLOCKS_MARGIN,
     STACK_ID, /* with --stacks only */
     STACK,
 };
@@ -52,7 +55,8 @@ enum leak_column {
 static const char row_columns[] =
     "l.leaked_bytes, l.leaked_blocks, l.share_of_site, l.function, l.source, l.line, l.module, l.call_site_id,"
     " l.stacks, l.leaked_first_ns - p.start_ns, l.leaked_last_ns - p.start_ns, l.pattern,"
-    " e.function, e.source, e.line, e.module, e.call_site_id, p.end_ns - p.start_ns";
+    " e.function, e.source, e.line, e.module, e.call_site_id, p.end_ns - p.start_ns,"
+    " l.leaked_bytes_margin, l.leaked_blocks_margin";
 
 static const char rows_sql[] =
     " FROM leaks AS l JOIN processes AS p ON p.process_id = l.process_id"
@@ -69,7 +73,9 @@ static const char totals_sql[] =
     " coalesce(sum(l.leaked_bytes) FILTER (WHERE l.rule_id IS NOT NULL), 0),"
     " (SELECT events_dropped FROM processes WHERE process_id = :process),"
     " (SELECT 1.0 * coalesce(sum(complete_blocks), 0) / sum(allocated_blocks) FROM site_totals"
-    "  WHERE process_id = :process)" /* as in summary, all of which would take twice as long */
+    "  WHERE process_id = :process)," /* as in summary, all of which would take twice as long */
+    " sqrt(sum(l.leaked_bytes_margin * l.leaked_bytes_margin) FILTER (WHERE l.rule_id IS NULL)),"
+    " sqrt(sum(l.leaked_blocks_margin * l.leaked_blocks_margin) FILTER (WHERE l.rule_id IS NULL))"
     " FROM site_leaks AS l WHERE l.process_id = :process AND :site IN (0, l.call_site_id)";
 
 static const char rules_sql[] =
@@ -77,6 +83,13 @@ static const char rules_sql[] =
     " JOIN suppressions AS r ON r.rule_id = l.rule_id WHERE l.process_id = :process"
     " AND l.rule_id IS NOT NULL AND :site IN (0, l.call_site_id)"
     " GROUP BY r.rule_id ORDER BY 2 DESC, r.rule_id";
+
+/* Below 0: there is none. */
+static double margin_of(struct sqlite3_stmt *row, int column)
+{
+    return sqlite3_column_type(row, column) == SQLITE_NULL ? -1
+                                                           : sqlite3_column_double(row, column);
+}
 
 static int prepare(const struct query *query, const char *sql, int64_t process_id,
                    struct sqlite3_stmt **ret, struct error *err)
@@ -107,8 +120,8 @@ static int print_totals(const struct query *query, int64_t process_id, int64_t *
                         struct error *err)
 {
     struct sqlite3_stmt *stmt;
-    char bytes[UNITS_TEXT_BYTES];
-    char blocks[UNITS_TEXT_BYTES];
+    char bytes[ESTIMATE_TEXT_BYTES];
+    char blocks[ESTIMATE_TEXT_BYTES];
     char suppressed[UNITS_TEXT_BYTES];
     char dropped[UNITS_TEXT_BYTES];
     char share[CELL_BYTES];
@@ -119,18 +132,18 @@ static int print_totals(const struct query *query, int64_t process_id, int64_t *
     rc = rundb_step(&query->database, stmt, err);
     if (rc == 1) {
         *ret_n_sites = sqlite3_column_int64(stmt, 2);
-        (void)fprintf(query->out,
-                      "%s %s in %s block%s of %" PRId64
-                      " site%s%s; %s suppressed; %s events dropped; "
-                      "%s\n",
-                      filter_instant(&query->options->filter) ? "live then" : "leaked",
-                      units_format_bytes(sqlite3_column_int64(stmt, 0), bytes),
-                      units_format_count(sqlite3_column_int64(stmt, 1), blocks),
-                      sqlite3_column_int64(stmt, 1) == 1 ? "" : "s", *ret_n_sites,
-                      *ret_n_sites == 1 ? "" : "s", *ret_n_sites > 1 ? ", growing ones first" : "",
-                      units_format_bytes(sqlite3_column_int64(stmt, 3), suppressed),
-                      units_format_count(sqlite3_column_int64(stmt, 4), dropped),
-                      format_complete(stmt, share));
+        (void)fprintf(
+            query->out,
+            "%s %s in %s block%s of %" PRId64 " site%s%s; %s suppressed; %s events dropped; "
+            "%s\n",
+            filter_instant(&query->options->filter) ? "live then" : "leaked",
+            estimate_format_bytes(sqlite3_column_int64(stmt, 0), margin_of(stmt, 6), bytes),
+            estimate_format_count(sqlite3_column_int64(stmt, 1), margin_of(stmt, 7), blocks),
+            sqlite3_column_int64(stmt, 1) == 1 ? "" : "s", *ret_n_sites,
+            *ret_n_sites == 1 ? "" : "s", *ret_n_sites > 1 ? ", growing ones first" : "",
+            units_format_bytes(sqlite3_column_int64(stmt, 3), suppressed),
+            units_format_count(sqlite3_column_int64(stmt, 4), dropped),
+            format_complete(stmt, share));
     }
     sqlite3_finalize(stmt);
     return rc < 0 ? rc : 0;
@@ -213,8 +226,10 @@ static void add_row(struct table *table, struct sqlite3_stmt *row, bool is_narro
 {
     char text[CELL_BYTES];
 
-    table_add_cell(table, units_format_bytes(sqlite3_column_int64(row, LEAKED_BYTES), text));
-    table_add_cell(table, units_format_count(sqlite3_column_int64(row, LEAKED_BLOCKS), text));
+    table_add_cell(table, estimate_format_bytes(sqlite3_column_int64(row, LEAKED_BYTES),
+                                                margin_of(row, BYTES_MARGIN), text));
+    table_add_cell(table, estimate_format_count(sqlite3_column_int64(row, LEAKED_BLOCKS),
+                                                margin_of(row, BLOCKS_MARGIN), text));
     table_add_cell(table, units_format_share(sqlite3_column_double(row, SHARE_OF_SITE), text));
     if (is_narrow)
         (void)snprintf(text, sizeof(text), "%s", rundb_text(row, PATTERN));

@@ -8,6 +8,7 @@
 #include "queries/question/report_sql.h"
 #include "queries/reports/process_ranking.h"
 #include "queries/reports/reports.h"
+#include "queries/text/estimate.h"
 #include "queries/text/table.h"
 #include "queries/text/where.h"
 #include "support/error.h"
@@ -137,7 +138,7 @@ static bool is_known(const struct figures *figures, const char *name)
 
 /* Texts of one line: each call has a buffer of its own until the line is printed. */
 struct texts {
-    char list[8][UNITS_TEXT_BYTES];
+    char list[8][ESTIMATE_TEXT_BYTES];
     size_t n;
 };
 
@@ -156,33 +157,68 @@ static const char *counted(struct texts *texts, int64_t value, const char *noun)
     return units_format_counted(value, noun, texts->list[texts->n++ % 8]);
 }
 
-static void print_totals(FILE *out, const struct figures *f)
+/* The figure named with its margin, which has the same name and _margin, if there is one. */
+static double margin(const struct figures *figures, const char *name)
+{
+    char text[64];
+
+    (void)snprintf(text, sizeof(text), "%s_margin", name);
+    return is_known(figures, text) ? share(figures, text) : -1;
+}
+
+static const char *estimated_bytes(struct texts *texts, const struct figures *f, const char *name)
+{
+    return estimate_format_bytes(number(f, name), margin(f, name), texts->list[texts->n++ % 8]);
+}
+
+static const char *estimated_blocks(struct texts *texts, const struct figures *f, const char *name)
+{
+    char *text = texts->list[texts->n++ % 8];
+
+    estimate_format_count(number(f, name), margin(f, name), text);
+    (void)snprintf(text + strlen(text), ESTIMATE_TEXT_BYTES - strlen(text), " block%s",
+                   number(f, name) == 1 && margin(f, name) < 0 ? "" : "s");
+    return text;
+}
+
+static void print_temporary(FILE *out, const struct figures *f)
 {
     struct texts t = {.n = 0};
-    char peak[UNITS_TEXT_BYTES];
     char percent[UNITS_TEXT_BYTES];
 
-    (void)fprintf(out, "allocated   %s in %s; %s, %s\n", bytes(&t, number(f, "allocated_bytes")),
-                  counted(&t, number(f, "allocations"), "block"),
-                  counted(&t, number(f, "reallocs"), "realloc"),
-                  counted(&t, number(f, "failures"), "failure"));
+    if (is_known(f, "temporary_blocks"))
+        (void)fprintf(out, "temporary   %s, %s of all\n",
+                      counted(&t, number(f, "temporary_blocks"), "block"),
+                      units_format_share(share(f, "temporary_share"), percent));
+    else
+        (void)fputs("temporary   not known from samples, nor how often realloc was called\n", out);
+}
+
+static void print_totals(FILE *out, const struct figures *f)
+{
+    bool has_reallocs = is_known(f, "reallocs");
+    struct texts t = {.n = 0};
+    char peak[UNITS_TEXT_BYTES];
+
+    (void)fprintf(out, "allocated   %s in %s; %s%s%s\n", estimated_bytes(&t, f, "allocated_bytes"),
+                  estimated_blocks(&t, f, "allocations"),
+                  has_reallocs ? counted(&t, number(f, "reallocs"), "realloc") : "",
+                  has_reallocs ? ", " : "", counted(&t, number(f, "failures"), "failure"));
     (void)fprintf(out, "freed       %s in %s; %s of a parent process\n",
                   bytes(&t, number(f, "freed_bytes")), counted(&t, number(f, "frees"), "block"),
                   counted(&t, number(f, "inherited_frees"), "block"));
-    (void)fprintf(
-        out, "leaked      %s in %s, of these %s suppressed\n", bytes(&t, number(f, "leaked_bytes")),
-        counted(&t, number(f, "leaked_blocks"), "block"), bytes(&t, number(f, "suppressed_bytes")));
-    (void)fprintf(out, "temporary   %s, %s of all\n",
-                  counted(&t, number(f, "temporary_blocks"), "block"),
-                  units_format_share(share(f, "temporary_share"), percent));
+    (void)fprintf(out, "leaked      %s in %s, of these %s suppressed\n",
+                  estimated_bytes(&t, f, "leaked_bytes"), estimated_blocks(&t, f, "leaked_blocks"),
+                  bytes(&t, number(f, "suppressed_bytes")));
+    print_temporary(out, f);
     if (number(f, "culled_blocks") > 0)
         (void)fprintf(
             out,
             "culled      %s, all of them freed soon: counted above, without rows, lifetimes"
             " and slack; the peak may have been higher\n",
             counted(&t, number(f, "culled_blocks"), "block"));
-    (void)fprintf(out, "peak        %s in %s at %s\n", bytes(&t, number(f, "peak_bytes")),
-                  counted(&t, number(f, "peak_blocks"), "block"),
+    (void)fprintf(out, "peak        %s in %s at %s\n", estimated_bytes(&t, f, "peak_bytes"),
+                  estimated_blocks(&t, f, "peak_blocks"),
                   units_format_duration(number(f, "peak_ns"), peak));
 }
 

@@ -11,10 +11,12 @@ CREATE VIEW _leaked_stacks(
   leaked_first_ns,   -- birth of the first of them
   leaked_last_ns,    -- birth of the last of them
   allocated_blocks,  -- all blocks of the stack
-  rule_id            -- joins suppressions; NULL: not suppressed
+  rule_id,           -- joins suppressions; NULL: not suppressed
+  leaked_blocks_margin, -- half of the width of the 95 % interval of leaked_blocks; NULL: it is exact
+  leaked_bytes_margin -- the same of leaked_bytes
 ) AS
 SELECT t.process_id, t.backtrace_id, b.call_site_id, t.leaked_blocks, t.leaked_bytes, t.leaked_first_ns,
-  t.leaked_last_ns, t.allocated_blocks, s.rule_id
+  t.leaked_last_ns, t.allocated_blocks, s.rule_id, t.leaked_blocks_margin, t.leaked_bytes_margin
 FROM backtrace_totals AS t
 JOIN processes AS p ON p.process_id = t.process_id
 JOIN backtraces AS b ON b.backtrace_id = t.backtrace_id

@@ -16,12 +16,16 @@ CREATE VIEW by_tag(
   freed_elsewhere_bytes,  -- of freed_bytes, by a thread that was in another group than the block's
   freed_elsewhere_blocks, -- the same in blocks
   moved_in_bytes,         -- given to one of them by mtrace_move
-  moved_out_bytes         -- taken from one of them by mtrace_move
+  moved_out_bytes,        -- taken from one of them by mtrace_move
+  allocated_bytes_margin, -- half of the width of the 95 % interval of allocated_bytes; NULL: it is exact
+  leaked_bytes_margin,    -- the same of leaked_bytes
+  peak_bytes_margin       -- the same of peak_bytes
 ) AS
 SELECT t.process_id, t.key, t.value,
        coalesce(c.n, 0),
        t.allocated_bytes, t.allocated_blocks, t.leaked_bytes, t.leaked_blocks, t.peak_bytes, t.peak_ns, t.freed_bytes,
-       t.freed_blocks, t.freed_elsewhere_bytes, t.freed_elsewhere_blocks, t.moved_in_bytes, t.moved_out_bytes
+       t.freed_blocks, t.freed_elsewhere_bytes, t.freed_elsewhere_blocks, t.moved_in_bytes, t.moved_out_bytes,
+       t.allocated_bytes_margin, t.leaked_bytes_margin, t.peak_bytes_margin
 FROM tag_totals AS t
 LEFT JOIN (SELECT g.process_id, a.key, a.value, count(*) AS n
            FROM allocation_group_tags AS a JOIN group_totals AS g ON g.group_id = a.group_id

@@ -10,11 +10,14 @@ CREATE VIEW hot(
   source,            -- its source file; NULL: no debug information
   line,              -- line in source
   module,            -- file that holds the code; NULL: code outside any file
-  call_site_id       -- joins call_sites; NULL: the stack has no call site
+  call_site_id,      -- joins call_sites; NULL: the stack has no call site
+  allocated_blocks_margin, -- half of the width of the 95 % interval of allocated_blocks; NULL: it is exact
+  allocated_bytes_margin -- the same of allocated_bytes
 ) AS
 -- The peaks of a site's stacks need not coincide: their sum is at least the site's own peak.
 SELECT t.process_id, t.allocated_blocks, t.allocated_bytes, 1.0 * t.allocated_bytes / nullif(t.own_peak_bytes, 0),
-  CAST(t.lifetime_sum_ns / nullif(t.freed_blocks - t.culled_blocks, 0) AS INTEGER), s.function, s.source, s.line, s.module, t.call_site_id
+  CAST(t.lifetime_sum_ns / nullif(t.freed_blocks - t.culled_blocks, 0) AS INTEGER), s.function, s.source, s.line, s.module, t.call_site_id,
+  t.allocated_blocks_margin, t.allocated_bytes_margin
 FROM site_totals AS t
 LEFT JOIN _sites AS s ON s.call_site_id = t.call_site_id
 ORDER BY t.allocated_blocks DESC, t.allocated_bytes DESC, t.process_id, t.call_site_id;

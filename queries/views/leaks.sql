@@ -24,13 +24,16 @@ CREATE VIEW leaks(
   pattern,           -- 'steady', 'late', 'burst', 'plateau', 'saw tooth' or 'once'
   usually_freed_in,  -- where most of the call site's other blocks are freed; NULL: none were, or not recorded
   suppressed_by,     -- the rule that leaves this row out of reports; NULL: none
-  weight             -- what rows are sorted by
+  weight,            -- what rows are sorted by
+  leaked_bytes_margin, -- half of the width of the 95 % interval of leaked_bytes; NULL: it is exact
+  leaked_blocks_margin -- the same of leaked_blocks
 ) AS
 SELECT l.process_id, l.leaked_bytes, l.leaked_blocks, 1.0 * l.leaked_blocks / a.allocated_blocks,
   s.function, s.source, s.line, s.module, l.call_site_id, l.stacks, l.leaked_first_ns, l.leaked_last_ns,
   l.pattern,
   e.label, r.rule AS suppressed_by,
-  l.leaked_bytes * CASE WHEN l.pattern IN ('steady', 'late') THEN 64 WHEN l.pattern = 'burst' THEN 8 ELSE 1 END AS weight
+  l.leaked_bytes * CASE WHEN l.pattern IN ('steady', 'late') THEN 64 WHEN l.pattern = 'burst' THEN 8 ELSE 1 END AS weight,
+  l.leaked_bytes_margin, l.leaked_blocks_margin
 FROM site_leaks AS l
 JOIN processes AS p ON p.process_id = l.process_id
 JOIN site_totals AS a ON a.process_id = l.process_id AND a.call_site_id IS l.call_site_id

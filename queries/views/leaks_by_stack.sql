@@ -20,7 +20,9 @@ CREATE VIEW leaks_by_stack(
   pattern,           -- 'steady', 'late', 'burst', 'plateau', 'saw tooth' or 'once'
   usually_freed_in,  -- where most of the stack's other blocks are freed; NULL: none were, or not recorded
   suppressed_by,     -- the rule that leaves this row out of reports; NULL: none
-  weight             -- what rows are sorted by
+  weight,            -- what rows are sorted by
+  leaked_bytes_margin, -- half of the width of the 95 % interval of leaked_bytes; NULL: it is exact
+  leaked_blocks_margin -- the same of leaked_blocks
 ) AS
 WITH
   -- Of two blocks or fewer nothing more is asked. Read in the order of the key, which the window needs: no sort.
@@ -62,7 +64,8 @@ SELECT l.process_id, l.backtrace_id, l.leaked_bytes, l.leaked_blocks, 1.0 * l.le
     ORDER BY sum(f.blocks) DESC, d.call_site_id
     LIMIT 1)),
   r.rule AS suppressed_by,
-  l.leaked_bytes * CASE WHEN l.pattern IN ('steady', 'late') THEN 64 WHEN l.pattern = 'burst' THEN 8 ELSE 1 END AS weight
+  l.leaked_bytes * CASE WHEN l.pattern IN ('steady', 'late') THEN 64 WHEN l.pattern = 'burst' THEN 8 ELSE 1 END AS weight,
+  l.leaked_bytes_margin, l.leaked_blocks_margin
 FROM patterns AS l
 LEFT JOIN _sites AS s ON s.call_site_id = l.call_site_id
 LEFT JOIN suppressions AS r ON r.rule_id = l.rule_id

@@ -12,10 +12,12 @@ CREATE VIEW peak(
   source,            -- its source file; NULL: no debug information
   line,              -- line in source
   module,            -- file that holds the code; NULL: code outside any file
-  call_site_id       -- joins call_sites; NULL: the stack has no call site
+  call_site_id,      -- joins call_sites; NULL: the stack has no call site
+  bytes_margin,      -- half of the width of the 95 % interval of bytes; NULL: it is exact
+  blocks_margin      -- the same of blocks
 ) AS
 SELECT t.process_id, p.peak_ns, t.peak_bytes, t.peak_blocks, 1.0 * t.peak_bytes / p.peak_bytes, s.function, s.source, s.line, s.module,
-  t.call_site_id
+  t.call_site_id, t.peak_bytes_margin, t.peak_blocks_margin
 FROM site_totals AS t
 JOIN processes AS p ON p.process_id = t.process_id
 LEFT JOIN _sites AS s ON s.call_site_id = t.call_site_id

@@ -2,6 +2,7 @@
 -- summary: one row per named figure of a process: what to look at first.
 --
 -- windows, recorded_ns and recorded_share are about the times in which allocations were recorded (table windows).
+-- Where blocks are samples (sample_bytes), *_margin is half of the width of the 95 % interval of the figure; what samples do not tell is NULL.
 -- Units: 'bytes', 'blocks', 'ns', 'share' (0 to 1), 'count', 'text'. A figure that was not recorded is NULL.
 -- rss_max_bytes is what the kernel counted at most (processes.max_rss_bytes), with mtrace's log in the process's memory; all others
 -- are without it (rss_own_bytes). rss_highest_bytes is the highest memory sample, the last of equal ones, taken at rss_highest_ns. It is the sum of its parts,
@@ -23,7 +24,13 @@ WITH
       sum(leaked_bytes) AS leaked_bytes, sum(temporary_blocks) AS temporary_blocks,
       sum(temporary_bytes) AS temporary_bytes, sum(culled_blocks) AS culled_blocks, sum(realloc_count) AS reallocs,
       sum(realloc_copied_bytes) AS realloc_copied_bytes, sum(slack_bytes) AS slack_bytes, sum(stacks) AS stacks,
-      sum(complete_blocks) AS complete
+      sum(complete_blocks) AS complete,
+      sqrt(sum(allocated_blocks_margin * allocated_blocks_margin)) AS allocations_margin,
+      sqrt(sum(allocated_bytes_margin * allocated_bytes_margin)) AS allocated_bytes_margin,
+      sqrt(sum(leaked_blocks_margin * leaked_blocks_margin)) AS leaked_blocks_margin,
+      sqrt(sum(leaked_bytes_margin * leaked_bytes_margin)) AS leaked_bytes_margin,
+      sqrt(sum(peak_blocks_margin * peak_blocks_margin)) AS peak_blocks_margin,
+      sqrt(sum(peak_bytes_margin * peak_bytes_margin)) AS peak_bytes_margin
     FROM site_totals GROUP BY process_id),
   suppressed AS (
     SELECT process_id, sum(leaked_blocks) AS blocks, sum(leaked_bytes) AS bytes
@@ -69,8 +76,8 @@ CROSS JOIN json_each(json_array(
   json_array('allocated_bytes', coalesce(t.allocated_bytes, 0), 'bytes'),
   json_array('frees', coalesce(t.frees, 0), 'blocks'),
   json_array('freed_bytes', coalesce(t.freed_bytes, 0), 'bytes'),
-  json_array('reallocs', coalesce(t.reallocs, 0), 'count'),
-  json_array('realloc_copied_bytes', coalesce(t.realloc_copied_bytes, 0), 'bytes'),
+  json_array('reallocs', iif(p.sample_bytes IS NULL, coalesce(t.reallocs, 0), NULL), 'count'),
+  json_array('realloc_copied_bytes', iif(p.sample_bytes IS NULL, coalesce(t.realloc_copied_bytes, 0), NULL), 'bytes'),
   json_array('failures', c.failures, 'count'),
   json_array('inherited_frees', p.inherited_frees, 'blocks'),
   json_array('peak_bytes', p.peak_bytes, 'bytes'),
@@ -80,9 +87,9 @@ CROSS JOIN json_each(json_array(
   json_array('leaked_blocks', iif(p.end_kind IS 'exec', 0, coalesce(t.leaked_blocks, 0)), 'blocks'),
   json_array('suppressed_bytes', coalesce(s.bytes, 0), 'bytes'),
   json_array('suppressed_blocks', coalesce(s.blocks, 0), 'blocks'),
-  json_array('temporary_blocks', coalesce(t.temporary_blocks, 0), 'blocks'),
-  json_array('temporary_bytes', coalesce(t.temporary_bytes, 0), 'bytes'),
-  json_array('temporary_share', 1.0 * t.temporary_blocks / t.allocations, 'share'),
+  json_array('temporary_blocks', iif(p.sample_bytes IS NULL, coalesce(t.temporary_blocks, 0), NULL), 'blocks'),
+  json_array('temporary_bytes', iif(p.sample_bytes IS NULL, coalesce(t.temporary_bytes, 0), NULL), 'bytes'),
+  json_array('temporary_share', iif(p.sample_bytes IS NULL, 1.0 * t.temporary_blocks / t.allocations, NULL), 'share'),
   json_array('culled_blocks', coalesce(t.culled_blocks, 0), 'blocks'),
   json_array('slack_bytes', coalesce(t.slack_bytes, 0), 'bytes'),
   json_array('heap_at_peak_bytes', h.extent, 'bytes'),
@@ -117,6 +124,13 @@ CROSS JOIN json_each(json_array(
   json_array('events', p.events, 'count'),
   json_array('events_dropped', p.events_dropped, 'count'),
   json_array('stacks', coalesce(t.stacks, 0), 'count'),
-  json_array('complete_share', 1.0 * coalesce(t.complete, 0) / t.allocations, 'share')
+  json_array('complete_share', 1.0 * coalesce(t.complete, 0) / t.allocations, 'share'),
+  json_array('sample_bytes', p.sample_bytes, 'bytes'),
+  json_array('allocations_margin', t.allocations_margin, 'blocks'),
+  json_array('allocated_bytes_margin', t.allocated_bytes_margin, 'bytes'),
+  json_array('leaked_blocks_margin', iif(p.end_kind IS 'exec', NULL, t.leaked_blocks_margin), 'blocks'),
+  json_array('leaked_bytes_margin', iif(p.end_kind IS 'exec', NULL, t.leaked_bytes_margin), 'bytes'),
+  json_array('peak_blocks_margin', t.peak_blocks_margin, 'blocks'),
+  json_array('peak_bytes_margin', t.peak_bytes_margin, 'bytes')
 )) AS j
 ORDER BY p.process_id, j.key;

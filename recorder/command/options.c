@@ -116,7 +116,6 @@ static const struct argp_option option_table[] = {
      "Leave the code of an allocator inside the program as it is: it is not recorded then", 0},
     {"sample-memory", KEY_SAMPLE, "MS", 0,
      "Sample the memory of the process every MS milliseconds, 0 = never [100]", 0},
-
     {"sample-bytes", KEY_SAMPLE_BYTES, "SIZE", 0,
      "Record about one block for each SIZE bytes that are allocated, drawn by chance: answers are "
      "estimates then, with their 95 % intervals",

@@ -5,7 +5,7 @@ INSERT INTO allocation_group_tags VALUES (2, 'tenant', 'acme'), (3, 'tenant', 'a
 INSERT INTO group_totals (process_id, group_id, allocated_blocks, allocated_bytes, freed_blocks, freed_bytes, freed_elsewhere_blocks,
   freed_elsewhere_bytes, moved_in_blocks, moved_in_bytes, moved_out_blocks, moved_out_bytes, leaked_blocks, leaked_bytes, peak_bytes, peak_ns)
   VALUES (1, 2, 1, 10, 0, 0, 0, 0, 0, 0, 0, 0, 1, 10, 10, 5), (1, 3, 2, 30, 2, 30, 1, 20, 0, 0, 0, 0, 0, 0, 30, 6), (2, 3, 1, 7, 1, 7, 0, 0, 0, 0, 0, 0, 0, 0, 7, 8);
-INSERT INTO tag_totals VALUES
+INSERT INTO tag_totals(process_id, key, value, allocated_blocks, allocated_bytes, freed_blocks, freed_bytes, freed_elsewhere_blocks, freed_elsewhere_bytes, moved_in_blocks, moved_in_bytes, moved_out_blocks, moved_out_bytes, leaked_blocks, leaked_bytes, peak_bytes, peak_ns) VALUES
   (1, 'tenant', 'acme', 3, 40, 2, 30, 1, 20, 0, 0, 0, 0, 1, 10, 35, 6),
   (1, 'tenant', 'other', 2, 30, 2, 30, 1, 20, 0, 0, 0, 0, 0, 0, 30, 6),
   (1, 'kind', 'read', 1, 10, 0, 0, 0, 0, 0, 0, 0, 0, 1, 10, 10, 5),

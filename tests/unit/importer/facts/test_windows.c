@@ -68,7 +68,7 @@ static void blocks_are_of_the_window_that_began_last(void **state)
     assert_int_equal(windows.list[0].ended_by, LOG_SWITCH_TIME);
     assert_true(windows.list[1].is_open);
     for (uint64_t id = 8; id <= 10; id++)
-        windows_leaked(&windows, id, 5);
+        windows_leaked(&windows, id, 1, 5);
     assert_int_equal(windows.list[0].leaked_blocks, 2);
     assert_int_equal(windows.list[1].leaked_bytes, 5);
     windows_done(&windows);
@@ -99,7 +99,7 @@ static void without_a_beginning_there_is_one_if_there_are_blocks(void **state)
     struct error err;
 
     (void)state;
-    windows_leaked(&windows, 1, 1);
+    windows_leaked(&windows, 1, 1, 1);
     assert_int_equal(windows_switch(&windows, false, LOG_SWITCH_CONTROL, 15, &figures, &err), 0);
     assert_int_equal(windows.n, 0);
     figures = figures_of(2, 2);

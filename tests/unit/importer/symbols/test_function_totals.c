@@ -29,7 +29,8 @@ static const char code[] =
 /* Stack n has n blocks of 10 bytes, of which one is leaked; 5 bytes at the peak; n temporary. */
 static const char totals[] =
     "INSERT INTO backtrace_totals SELECT 1, backtrace_id, backtrace_id, backtrace_id * 10, 0, 0, 1,"
-    " 10, 0, 0, backtrace_id, 0, 1, 5, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 FROM backtraces;";
+    " 10, 0, 0, backtrace_id, 0, 1, 5, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,"
+    " NULL, NULL, NULL, NULL, NULL, NULL FROM backtraces;";
 
 static const char *ask(sqlite3 *db, const char *sql)
 {

@@ -22,7 +22,8 @@ static const char made[] =
     " SELECT value, iif(value % 3 = 0, 7, iif(value * 7919 % 300 BETWEEN 99 AND 119, 200,"
     " value * 7919 % 300 + 1)) FROM generate(40000);"
     "INSERT INTO backtrace_totals SELECT 1, backtrace_id, count(*) + 5 * (backtrace_id = 9), 0, 0, 0,"
-    " 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 5 * (backtrace_id = 9), 0"
+    " 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 5 * (backtrace_id = 9), 0,"
+    " NULL, NULL, NULL, NULL, NULL, NULL"
     " FROM packed_allocation_rows GROUP BY backtrace_id;";
 
 static const char numbers[] = "CREATE TEMP TABLE generated(value INTEGER PRIMARY KEY);"

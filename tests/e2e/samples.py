@@ -1,0 +1,118 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""samples.py estimates|refusals: recordings with --sample-bytes, beside what the program counted itself.
+
+estimates: by function, in the program and its fork child; an interval 2.5 times as wide as the one of 95 % has the truth in it but for one
+recording in a million, and of all those of 95 % together nine tenths at least have. What other threads free, and what realloc ends, leaks nothing, and no
+free is without its block.
+refusals: what samples cannot tell is said so, and all the rest says that it is an estimate.
+"""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "lib"))
+import harness  # noqa: E402
+from harness import Failure  # noqa: E402
+
+MEAN = 16384
+SEEDS = range(1, 9)
+FIGURES = ("allocated_blocks", "allocated_bytes", "leaked_blocks", "leaked_bytes")
+SUMS = """SELECT f.name, {} FROM site_totals AS t JOIN call_sites AS s ON s.call_site_id = t.call_site_id
+  JOIN functions AS f ON f.function_id = s.function_id GROUP BY f.name""".format(
+    ", ".join(f"sum(t.{figure}), sqrt(sum(t.{figure}_margin * t.{figure}_margin))" for figure in FIGURES))
+
+
+def record(tools, folder, seed, *options):
+    log, database = folder / f"{seed}.dat", folder / f"{seed}.db"
+    env = harness.environment({"MTRACE_SAMPLE_SEED": str(seed)})
+    run = subprocess.run([tools.record, "-q", "-f", "-o", log, *options, "--", Path(tools.workloads) / "samples"], capture_output=True, text=True, env=env,
+                         timeout=300)
+    if run.returncode:
+        raise Failure(f"recording ended with {run.returncode}: {run.stderr}")
+    harness.import_log(tools, log, database)
+    counted = {name: [int(number) for number in numbers] for name, *numbers in map(str.split, run.stdout.splitlines())}
+    return counted, database
+
+
+def compare(counted, database, seed):
+    """How many of the intervals of 95 % have the truth in them, and of how many."""
+    n_right = n_all = 0
+    estimates = {row[0]: row[1:] for row in harness.Database(database).rows(SUMS)}
+    for name, truths in counted.items():
+        for index, truth in enumerate(truths):
+            value, margin = estimates[name][2 * index:2 * index + 2]
+            off = abs(value - truth)
+            print(f"seed {seed}: {name} {FIGURES[index]}: {truth:,}, estimated {value:,} ± {margin:,.0f}{'' if off <= margin else ' (!)'}")
+            if truth == 0 and value:
+                raise Failure(f"{name} {FIGURES[index]} are {value}, and there are none")
+            if off > 2.5 * margin:
+                raise Failure(f"{name} {FIGURES[index]} are {truth:,}, far from {value:,} ± {margin:,.0f}")
+            n_right += off <= margin
+            n_all += 1
+    return n_right, n_all
+
+
+def check_pairs(database):
+    database = harness.Database(database)
+    strays = database.rows("SELECT key, value FROM meta WHERE key GLOB 'anomaly.*' AND key <> 'anomaly.clock_inversion' AND value > 0")
+    if strays:
+        raise Failure(f"ends without a beginning: {strays}")
+    if database.value("SELECT sum(events_dropped) FROM processes"):
+        raise Failure("events were dropped")
+    inherited = database.value("SELECT inherited_frees FROM processes WHERE process_id = 2")
+    if not 100 < inherited < 20000:  # 20,000,000 bytes, one of 16,384 drawn: about 1,200 of 20,000
+        raise Failure(f"{inherited} of the blocks that the child inherited were samples")
+
+
+def estimates(tools, folder):
+    n_right = n_all = 0
+    for seed in SEEDS:
+        counted, database = record(tools, folder, seed, "--follow-children", f"--sample-bytes={MEAN}")
+        if harness.Database(database).rows("SELECT DISTINCT sample_bytes FROM processes") != [(MEAN,)]:
+            raise Failure("the database does not say that it is of samples")
+        right, intervals = compare(counted, database, seed)
+        check_pairs(database)
+        n_right, n_all = n_right + right, n_all + intervals
+    print(f"{n_right} of {n_all} intervals have the truth in them")
+    if n_right < 0.9 * n_all:
+        raise Failure(f"only {n_right} of {n_all} intervals of 95 % have the truth in them")
+    counted, database = record(tools, folder, 0, "--follow-children")
+    exact = {row[0]: row[1:] for row in harness.Database(database).rows(SUMS)}
+    for name, truths in counted.items():
+        if list(exact[name][::2]) != truths or any(margin is not None for margin in exact[name][1::2]):
+            raise Failure(f"recorded in full, {name} is {exact[name]}, not {truths}")
+
+
+def ask(tools, *words):
+    return subprocess.run([tools.query, *map(str, words)], capture_output=True, text=True, env=harness.environment(), timeout=300)
+
+
+def refusals(tools, folder):
+    _, database = record(tools, folder, 1, f"--sample-bytes={MEAN}")
+    for question in (["temporary"], ["reallocs"], ["realloc-chains"], ["fragmentation"], ["pinning"], ["holes"], ["heap-map"], ["leaks", "--from", "50%"],
+                     ["hot", "--size-min", "100"], ["live", "--at", "50%"]):
+        run = ask(tools, question[0], database, *question[1:])
+        print(" ".join(question), run.returncode, run.stderr.strip())
+        if run.returncode == 0 or run.stdout or "--sample-bytes" not in run.stderr or run.stderr.count("\n") > 2:
+            raise Failure(f"{question} is answered: {run.stdout}{run.stderr}")
+    for question in ([], ["leaks"], ["peak"], ["hot"], ["groups"], ["timeline"], ["growth"], ["threads"], ["by-function"], ["size-histogram"], ["tree"], ["allocations"],
+                     ["leaks", "--function-regex", "keep"]):
+        run = ask(tools, *question[:1], database, *question[1:])
+        said = run.stdout + run.stderr
+        if run.returncode or said.count("estimates from samples") != 1:
+            raise Failure(f"{question} ended with {run.returncode} and does not say once that it is an estimate: {said}")
+    rows = json.loads(ask(tools, "leaks", database, "--format", "json").stdout)
+    if not all(row["leaked_bytes_margin"] >= 0 for row in rows) or "±" not in ask(tools, "leaks", database).stdout:
+        raise Failure(f"leaks have no margins: {rows}")
+
+
+def main():
+    tools = harness.Tools.from_environment()
+    with harness.scratch() as scratch:
+        {"estimates": estimates, "refusals": refusals}[sys.argv[1]](tools, Path(scratch))
+
+
+harness.main(main)
