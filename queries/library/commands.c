@@ -66,6 +66,7 @@ const struct command commands[] = {
      .run = report_run},
     {.name = "peak",
      .view = "peak",
+     .columns = "process_id, peak_ns, bytes, blocks, share, " SITE_COLUMNS,
      .help = "call sites with live blocks when memory was highest",
      .next = "groups",
      .next_tail = "--site ID",

@@ -12,7 +12,7 @@
 
 enum {
     MESSAGE_BYTES = 512,
-    COLUMNS_BYTES = 512
+    COLUMNS_BYTES = 1024
 };
 
 /* A report's own columns, seen through a statement that is prepared and never run. */
@@ -250,6 +250,40 @@ static int leave_rare_out(const struct report *report, const struct command *com
     return rc;
 }
 
+static void append_column(const struct report *report, const char *name, struct sqlite3_str *sql)
+{
+    char margin[MESSAGE_BYTES];
+
+    (void)snprintf(margin, sizeof(margin), "%s_margin", name);
+    sqlite3_str_appendf(sql, "%s%s", sqlite3_str_length(sql) ? ", " : "", name);
+    if (has_column(report, margin))
+        sqlite3_str_appendf(sql, ", CAST(%s + 0.5 AS INTEGER) AS \"± %s\"", margin,
+                            strstr(name, "bytes") ? "bytes" : "blocks");
+}
+
+/* Estimates with half of the width of their interval beside them. */
+static int put_margins_in(const struct report *report, char *columns, struct error *err)
+{
+    struct sqlite3_str *sql;
+    int64_t is_sampled = 0;
+    char *rest = columns;
+    char *text;
+    int rc = rundb_get_int64(&report->query->database, "SELECT max(sample_bytes) FROM processes",
+                             &is_sampled, err);
+
+    if (rc != 0 || !is_sampled)
+        return rc;
+    sql = sqlite3_str_new(report->query->database.handle);
+    for (char *name = strtok_r(columns, ", ", &rest); name; name = strtok_r(NULL, ", ", &rest))
+        append_column(report, name, sql);
+    text = sqlite3_str_finish(sql);
+    if (!text)
+        return error_set(err, ERROR_NOMEM, "no memory for a statement");
+    (void)snprintf(columns, COLUMNS_BYTES, "%s", text);
+    sqlite3_free(text);
+    return 0;
+}
+
 static int shown_columns(const struct report *report, char *ret_columns, struct error *err)
 {
     const struct query *query = report->query;
@@ -258,7 +292,10 @@ static int shown_columns(const struct report *report, char *ret_columns, struct 
                   || query->options->is_sql_shown || !command || !command->columns;
 
     (void)snprintf(ret_columns, COLUMNS_BYTES, "%s", is_all ? "*" : command->columns);
-    return is_all ? 0 : leave_rare_out(report, command, ret_columns, err);
+    if (is_all)
+        return 0;
+    int rc = leave_rare_out(report, command, ret_columns, err);
+    return rc == 0 ? put_margins_in(report, ret_columns, err) : rc;
 }
 
 static int prepare(const struct report *report, const char *condition,

@@ -25,6 +25,7 @@ static const struct {
 } suffixes[] = {
     {"bytes_per_s", COLUMN_BYTES_PER_S},
     {"bytes", COLUMN_BYTES},
+    {"bytes_margin", COLUMN_BYTES},
     {"length_bytes", COLUMN_BYTES},
     {"_unix_ns", COLUMN_WALL_CLOCK},
     {"_ns", COLUMN_TIME},

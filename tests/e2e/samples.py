@@ -104,6 +104,9 @@ def refusals(tools, folder):
         said = run.stdout + run.stderr
         if run.returncode or said.count("estimates from samples") != 1:
             raise Failure(f"{question} ended with {run.returncode} and does not say once that it is an estimate: {said}")
+    for question in ("leaks-by-stack", "peak", "hot"):
+        if ask(tools, question, database).stdout.count("±") != 2:
+            raise Failure(f"{question} has no column of margins for bytes and blocks")
     rows = json.loads(ask(tools, "leaks", database, "--format", "json").stdout)
     if not all(row["leaked_bytes_margin"] >= 0 for row in rows) or "±" not in ask(tools, "leaks", database).stdout:
         raise Failure(f"leaks have no margins: {rows}")
