@@ -136,6 +136,13 @@ static void describe_reports(const struct closing *closing, char *text, size_t n
         (void)snprintf(text, n_bytes, "; %" PRIu64 " report%s left out", n, n == 1 ? "" : "s");
 }
 
+/* Of what it executed, and of children, the totals say nothing here. */
+static bool was_never_on(const struct closing *closing)
+{
+    return (closing->totals.flags & LOG_FLAG_STARTED_OFF) && !closing->totals.has_blocks
+           && closing->n_children == 0;
+}
+
 /* What of the program itself is not in the log, and why; a line each. */
 static void say_what_is_partial(const struct closing *closing)
 {
@@ -153,6 +160,13 @@ static void say_what_is_partial(const struct closing *closing)
                        "nothing but mtrace-record removes or empties files named *.live"},
     };
 
+    if (was_never_on(closing)) {
+        closing_warn(
+            "nothing was recorded of '%s': recording was not switched on while it allocated; "
+            "'mtrace-record --ctl PID start' does it",
+            closing->program);
+        return;
+    }
     for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++)
         if (closing->totals.flags & parts[i].flag)
             closing_say(closing->is_quiet, "'%s' is recorded in part: %s", closing->program,
@@ -244,10 +258,6 @@ void closing_explain(const struct closing *closing)
         reason = unseen;
     else if (closing->totals.flags & LOG_FLAG_FOREIGN_MALLOC)
         reason = "it has a malloc of its own, which a preloaded library cannot see";
-    else if (!reason && closing->is_started_off)
-        reason =
-            "recording was never switched on; send the program the toggle signal, SIGUSR1 unless "
-            "--toggle-signal names another";
     if (!reason)
         reason = "the collector did not run in it; LD_DEBUG=libs shows what was loaded";
     closing_warn("nothing was recorded of '%s': %s", closing->program, reason);

@@ -424,9 +424,6 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     case KEY_FOLLOW:
         options->follows_children = true;
         return parse_setting(key, arg, state);
-    case KEY_DISABLED:
-        options->starts_off = true;
-        return parse_setting(key, arg, state);
     case KEY_PATCH:
         options->patch = ALLOCATOR_PLAN_ANY;
         return 0;
@@ -497,7 +494,6 @@ static void read_environment(struct options *options)
 {
     const char *sample_ms = getenv("MTRACE_SAMPLE_MEMORY_MS");
     const char *follow = getenv("MTRACE_FOLLOW_CHILDREN");
-    const char *starts_off = getenv("MTRACE_DISABLE_BY_DEFAULT");
     const char *patch = getenv("MTRACE_PATCH");
     const char *max_live = getenv("MTRACE_MAX_LIVE");
 
@@ -509,7 +505,6 @@ static void read_environment(struct options *options)
         options->output = NULL;
     if (sample_ms && *sample_ms && strspn(sample_ms, "0123456789") == strlen(sample_ms))
         options->sample_ms = strtoull(sample_ms, NULL, 10);
-    options->starts_off = starts_off && strcmp(starts_off, "1") == 0;
     options->patch = !patch                    ? ALLOCATOR_PLAN_PROVEN
                      : strcmp(patch, "0") == 0 ? ALLOCATOR_LET_BE
                      : strcmp(patch, "1") == 0 ? ALLOCATOR_PLAN_ANY

@@ -42,8 +42,7 @@ struct options {
     bool waits_for_children;
     bool is_compressed;
     bool has_report;
-    bool has_receiver; /* --to */
-    bool starts_off;
+    bool has_receiver;                     /* --to */
     enum allocator_plan patch;             /* functions of an allocator inside the program */
     char settings[OPTIONS_SETTINGS_BYTES]; /* for the collector, lines "NAME=value\n" */
 };

@@ -486,7 +486,6 @@ static void finish(struct session *session)
 {
     struct closing closing = {.name = session->name,
                               .program = session->program.path,
-                              .is_started_off = session->options->starts_off,
                               .is_culling = session->options->cull_ms > 0,
                               .follows_children = session->options->follows_children,
                               .family = session->family,

@@ -3,7 +3,8 @@
 printf '#include <signal.h>\n#include <stdlib.h>\n#include <unistd.h>\nint main(int argc, char **argv) { while (argc-- > 1) raise(SIGUSR1); (void)argv; return malloc(9) ? 0 : 1; }\n' >program.c
 gcc -O0 -fno-builtin -o program program.c
 complain mtrace-record -o later.dat --start-disabled -- ./program on
-complain mtrace-record -o twice.dat --start-disabled -- ./program on off
+complain mtrace-record -o never.dat --start-after=1h -- ./program
+complain mtrace-record -o twice.dat --start-disabled -- ./program on off on
 printf '#include <signal.h>\n#include <stdlib.h>\n#include <unistd.h>\nint main(void) { return !malloc(9) || usleep(200000) || truncate("cut.dat.live", 0) || raise(SIGKILL); }\n' >cut.c
 gcc -O0 -fno-builtin -o cut cut.c
 complain mtrace-record -o cut.dat -- ./cut
