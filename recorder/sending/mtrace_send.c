@@ -124,14 +124,14 @@ int main(int argc, char **argv)
         code = check_log(arguments.sender.log, &err);
     if (code) {
         (void)fprintf(stderr, "mtrace-record: %s\n", err.text);
+        security_close(&security);
         return error_exit_status(code);
     }
-    if (arguments.is_check)
-        return EXIT_SUCCESS;
     arguments.sender.security = &security;
     arguments.sender.same = arguments.same;
     prepare(&arguments.sender);
-    code = sender_run(&arguments.sender) ? EXIT_SUCCESS : EXIT_FAILURE;
+    if (!arguments.is_check && !sender_run(&arguments.sender))
+        code = EXIT_FAILURE;
     security_close(&security);
     return code;
 }
