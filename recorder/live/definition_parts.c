@@ -26,6 +26,28 @@ static uint32_t n_nodes(const struct live_log *live)
     return atomic_load_explicit(&live->file->n_nodes, memory_order_relaxed);
 }
 
+/* It was given back before anything was written to it (DP-2). */
+static bool is_given_back(const struct live_log *live, const struct definition_part *part)
+{
+    const struct log_segment *segment = live_log_segment(live, part->index);
+
+    return part->packed_bytes == 0
+           && (!live_log_is_used(live, segment) || segment->sequence != part->sequence);
+}
+
+static void forget_given_back(struct definition_parts *parts, const struct live_log *live)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < parts->n; i++) {
+        if (is_given_back(live, &parts->parts[i]))
+            parts->is_known[parts->parts[i].index] = false;
+        else
+            parts->parts[n++] = parts->parts[i];
+    }
+    parts->n = n;
+}
+
 /* All nodes have their segments, and of DEFS there is one that is not full. */
 static bool is_complete(const struct definition_parts *parts, const struct live_log *live)
 {
@@ -67,6 +89,7 @@ bool definition_parts_find(struct definition_parts *parts, const struct live_log
 {
     bool *is_known;
 
+    forget_given_back(parts, live);
     if (is_complete(parts, live))
         return true;
     is_known = growing_reserve(parts->is_known, &parts->n_known, live->n_mapped, sizeof(*is_known));

@@ -9,8 +9,9 @@
  *          before is passed, and at the end the whole segment is packed again.
  * Invariants
  *   DP-1 What was committed when definition_parts_find was called is in the parts taken since.
- *   DP-2 Definitions are never recycled (LF-4): a segment once found is not searched for again, and
- *        stays what it was then, whatever the program writes there.
+ *   DP-2 Definitions are never recycled (LF-4): a segment that something was packed of is not searched for again,
+ *        and stays what it was then, whatever the program writes there. Before that it may be given back: two threads
+ *        wanted a new one at once, and one of them was too many. Then it is forgotten, and found again if it is taken again.
  * Threads: one here; the program goes on writing.
  */
 #ifndef MTRACE_RECORDER_DEFINITION_PARTS_H

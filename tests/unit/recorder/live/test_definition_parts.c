@@ -133,11 +133,61 @@ static void whoever_never_comes_is_passed(void **state)
     assert_int_equal(take(&part, size, true), (1u << N_DEFS) - 2);
 }
 
+static struct log_segment *use(uint32_t index, uint64_t sequence, uint32_t n_bytes)
+{
+    struct log_segment *segment = live_log_segment(&g_live, index);
+
+    memset(segment + 1, 0, bytes_of(40));
+    segment->kind = LOG_SEGMENT_DEFS;
+    segment->run_id = g_live.seen.run_id;
+    segment->sequence = sequence;
+    atomic_store(&segment->reserved_bytes, n_bytes);
+    atomic_store(&segment->state, LOG_STATE_FILLING);
+    return segment;
+}
+
+static bool has_found(const struct definition_parts *parts, uint64_t sequence)
+{
+    for (size_t i = 0; i < parts->n; i++)
+        if (parts->parts[i].sequence == sequence)
+            return true;
+    return false;
+}
+
+/* Of two threads that want a new one at once, the later gives its own back: seen meanwhile, it is neither room for
+ * what comes, nor known when it is taken again. */
+static void what_was_given_back_is_found_again(void **state)
+{
+    struct definition_parts parts = {0};
+    struct log_segment *both;
+
+    (void)state;
+    g_live.n_unprepared = 0;
+    use(1, 101, LOG_SEGMENT_PAYLOAD_BYTES + 1);
+    both = use(2, 102, 0);
+    assert_true(definition_parts_find(&parts, &g_live));
+    assert_true(has_found(&parts, 101) && has_found(&parts, 102));
+
+    atomic_store(&both->state, LOG_STATE_FREE);
+    use(3, 103, LOG_DEF_ALIGN);
+    assert_true(definition_parts_find(&parts, &g_live));
+    assert_true(has_found(&parts, 103));
+    assert_false(has_found(&parts, 102));
+
+    atomic_store(&live_log_segment(&g_live, 3)->reserved_bytes, LOG_SEGMENT_PAYLOAD_BYTES + 1);
+    use(2, 104, LOG_DEF_ALIGN);
+    assert_true(definition_parts_find(&parts, &g_live));
+    assert_true(has_found(&parts, 104));
+    assert_int_equal(parts.n, 3);
+    definition_parts_done(&parts);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(whichever_is_late_is_there),
         cmocka_unit_test(whoever_never_comes_is_passed),
+        cmocka_unit_test(what_was_given_back_is_found_again),
     };
 
     return cmocka_run_group_tests_name("definition_parts", tests, begin, finish);
