@@ -2,6 +2,7 @@
 #include "support/output_file.h"
 
 #include "support/error.h"
+#include "support/running.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -141,7 +142,9 @@ static bool is_left_behind(const char *name, const char *base, unsigned world)
         || sscanf(name + length, OUTPUT_FILE_SUFFIX "%ld-%8x-%*d%n", &pid, &other, &end) != 2
         || end == 0 || name[length + (size_t)end] || other != world || pid <= 0 || pid > INT_MAX)
         return false;
-    return kill((pid_t)pid, 0) != 0 && errno == ESRCH;
+    if (kill((pid_t)pid, 0) != 0)
+        return errno == ESRCH;
+    return !running_is((pid_t)pid); /* nobody may ever wait for it */
 }
 
 static void remove_left_behind(const char *target, unsigned world)
