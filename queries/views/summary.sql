@@ -17,7 +17,7 @@ CREATE VIEW summary(
   value,             -- number or text
   unit               -- of value
 ) AS
-WITH
+WITH RECURSIVE
   totals AS (
     SELECT process_id, sum(allocated_blocks) AS allocations, sum(allocated_bytes) AS allocated_bytes,
       sum(freed_blocks) AS frees, sum(freed_bytes) AS freed_bytes, sum(leaked_blocks) AS leaked_blocks,
@@ -25,13 +25,33 @@ WITH
       sum(temporary_bytes) AS temporary_bytes, sum(culled_blocks) AS culled_blocks, sum(realloc_count) AS reallocs,
       sum(realloc_copied_bytes) AS realloc_copied_bytes, sum(slack_bytes) AS slack_bytes, sum(stacks) AS stacks,
       sum(complete_blocks) AS complete,
-      sqrt(sum(allocated_blocks_margin * allocated_blocks_margin)) AS allocations_margin,
-      sqrt(sum(allocated_bytes_margin * allocated_bytes_margin)) AS allocated_bytes_margin,
-      sqrt(sum(leaked_blocks_margin * leaked_blocks_margin)) AS leaked_blocks_margin,
-      sqrt(sum(leaked_bytes_margin * leaked_bytes_margin)) AS leaked_bytes_margin,
-      sqrt(sum(peak_blocks_margin * peak_blocks_margin)) AS peak_blocks_margin,
-      sqrt(sum(peak_bytes_margin * peak_bytes_margin)) AS peak_bytes_margin
+      sum(allocated_blocks_margin * allocated_blocks_margin) AS allocations_square,
+      sum(allocated_bytes_margin * allocated_bytes_margin) AS allocated_bytes_square,
+      sum(leaked_blocks_margin * leaked_blocks_margin) AS leaked_blocks_square,
+      sum(leaked_bytes_margin * leaked_bytes_margin) AS leaked_bytes_square,
+      sum(peak_blocks_margin * peak_blocks_margin) AS peak_blocks_square,
+      sum(peak_bytes_margin * peak_bytes_margin) AS peak_bytes_square
     FROM site_totals GROUP BY process_id),
+  -- Not every SQLite has sqrt(): by Newton's iteration, from above, until it falls no more.
+  squares(process_id, of, square) AS (
+    SELECT process_id, 'allocations', allocations_square FROM totals WHERE allocations_square > 0 UNION ALL
+    SELECT process_id, 'allocated_bytes', allocated_bytes_square FROM totals WHERE allocated_bytes_square > 0 UNION ALL
+    SELECT process_id, 'leaked_blocks', leaked_blocks_square FROM totals WHERE leaked_blocks_square > 0 UNION ALL
+    SELECT process_id, 'leaked_bytes', leaked_bytes_square FROM totals WHERE leaked_bytes_square > 0 UNION ALL
+    SELECT process_id, 'peak_blocks', peak_blocks_square FROM totals WHERE peak_blocks_square > 0 UNION ALL
+    SELECT process_id, 'peak_bytes', peak_bytes_square FROM totals WHERE peak_bytes_square > 0),
+  roots(process_id, of, square, root, next) AS (
+    SELECT process_id, of, square, max(square, 1.0), (max(square, 1.0) + square / max(square, 1.0)) / 2 FROM squares UNION ALL
+    SELECT process_id, of, square, next, (next + square / next) / 2 FROM roots WHERE next < root),
+  margins AS MATERIALIZED (
+    SELECT process_id,
+      min(root) FILTER (WHERE of = 'allocations') AS allocations,
+      min(root) FILTER (WHERE of = 'allocated_bytes') AS allocated_bytes,
+      min(root) FILTER (WHERE of = 'leaked_blocks') AS leaked_blocks,
+      min(root) FILTER (WHERE of = 'leaked_bytes') AS leaked_bytes,
+      min(root) FILTER (WHERE of = 'peak_blocks') AS peak_blocks,
+      min(root) FILTER (WHERE of = 'peak_bytes') AS peak_bytes
+    FROM roots GROUP BY process_id),
   suppressed AS (
     SELECT process_id, sum(leaked_blocks) AS blocks, sum(leaked_bytes) AS bytes
     FROM site_leaks WHERE rule_id IS NOT NULL GROUP BY process_id),
@@ -61,6 +81,7 @@ SELECT p.process_id, j.value ->> 0 AS name, j.value ->> 1 AS value, j.value ->> 
 FROM processes AS p
 JOIN counts AS c ON c.process_id = p.process_id
 LEFT JOIN totals AS t ON t.process_id = p.process_id
+LEFT JOIN margins AS m ON m.process_id = p.process_id
 LEFT JOIN suppressed AS s ON s.process_id = p.process_id
 LEFT JOIN heap AS h ON h.process_id = p.process_id AND h.reason = 'peak'
 LEFT JOIN heap AS i ON i.process_id = p.process_id AND i.reason = 'end'
@@ -126,11 +147,11 @@ CROSS JOIN json_each(json_array(
   json_array('stacks', coalesce(t.stacks, 0), 'count'),
   json_array('complete_share', 1.0 * coalesce(t.complete, 0) / t.allocations, 'share'),
   json_array('sample_bytes', p.sample_bytes, 'bytes'),
-  json_array('allocations_margin', t.allocations_margin, 'blocks'),
-  json_array('allocated_bytes_margin', t.allocated_bytes_margin, 'bytes'),
-  json_array('leaked_blocks_margin', iif(p.end_kind IS 'exec', NULL, t.leaked_blocks_margin), 'blocks'),
-  json_array('leaked_bytes_margin', iif(p.end_kind IS 'exec', NULL, t.leaked_bytes_margin), 'bytes'),
-  json_array('peak_blocks_margin', t.peak_blocks_margin, 'blocks'),
-  json_array('peak_bytes_margin', t.peak_bytes_margin, 'bytes')
+  json_array('allocations_margin', coalesce(m.allocations, t.allocations_square), 'blocks'),
+  json_array('allocated_bytes_margin', coalesce(m.allocated_bytes, t.allocated_bytes_square), 'bytes'),
+  json_array('leaked_blocks_margin', iif(p.end_kind IS 'exec', NULL, coalesce(m.leaked_blocks, t.leaked_blocks_square)), 'blocks'),
+  json_array('leaked_bytes_margin', iif(p.end_kind IS 'exec', NULL, coalesce(m.leaked_bytes, t.leaked_bytes_square)), 'bytes'),
+  json_array('peak_blocks_margin', coalesce(m.peak_blocks, t.peak_blocks_square), 'blocks'),
+  json_array('peak_bytes_margin', coalesce(m.peak_bytes, t.peak_bytes_square), 'bytes')
 )) AS j
 ORDER BY p.process_id, j.key;
