@@ -18,6 +18,7 @@
 #include "collector/platform/sys.h"
 #include "collector/record/heap_extent.h"
 #include "collector/record/record.h"
+#include "collector/record/sampler.h"
 #include "collector/record/state.h"
 #include "collector/record/thread.h"
 #include "common/attr.h"
@@ -70,11 +71,13 @@ static void tell_of_stranded(void)
 
 static bool fork_begins(void)
 {
+    sampler_fork_begins();
     return state_is_recording() && thread_fork_begins();
 }
 
 static pid_t forked(pid_t pid, bool is_nested, const struct unwind_origin *origin)
 {
+    sampler_fork_ended(pid == 0);
     if (is_nested)
         thread_fork_ended(pid == 0);
     if (is_nested && pid > 0)
@@ -147,6 +150,7 @@ MTRACE_EXPORT int daemon(int keeps_directory, int keeps_descriptors)
         count_child(1);
     is_nested = fork_begins();
     result = g_real.daemon(keeps_directory, keeps_descriptors);
+    sampler_fork_ended(!state_is_own_process());
     if (is_nested)
         thread_fork_ended(!state_is_own_process());
     if (sys_getpid() == pid && state_is_recording()) /* it failed, before it forked */

@@ -19,12 +19,18 @@
 
 void record_init(void)
 {
+    const struct config *config = state_config();
+    uint64_t seed = config->sample_seed;
+
     g_draft_has_chunk_headers = real_is_glibc_malloc();
     if (!g_capture_has_free_backtraces)
         state_take_no_free_stacks();
-    if (state_config()->sample_bytes == 0)
+    if (config->sample_bytes == 0 || state_has_way(STATE_SAMPLED)) /* it is a fork child */
         return;
-    sampler_begin(state_config()->sample_bytes, state_config()->sample_seed);
+    if (seed
+        && config->ancestor[0]) /* of an image that was execed: not the numbers of the one before */
+        seed += config->ancestor_run_id;
+    sampler_begin(config->sample_bytes, seed);
     state_take_samples();
 }
 

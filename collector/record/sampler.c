@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "collector/record/sampler.h"
 
+#include "collector/arch/arch.h"
+#include "collector/platform/clock.h"
+#include "collector/platform/memory.h"
 #include "collector/platform/sys.h"
 
-#include <stdatomic.h>
+#include <sys/mman.h>
 #include <time.h>
 
 enum {
@@ -17,9 +20,13 @@ static const uint64_t GOLDEN = 0x9e3779b97f4a7c15u;
 
 _Thread_local struct sampler g_sampler;
 
+static _Atomic uint32_t g_none; /* 0: nothing began */
+_Atomic uint32_t *_Atomic g_sampler_epoch = &g_none;
+
 static uint64_t g_mean_bytes, g_seed; /* written before there is an event */
-static _Atomic uint32_t g_epoch;
-static _Atomic uint64_t g_n_threads;
+static uint64_t g_lineage;            /* 0: no fork child; else like no sibling's */
+static uint32_t g_last_epoch;         /* inherited by fork children, so theirs are new */
+static _Atomic uint64_t g_n_threads, g_n_forks;
 
 /* ---- numbers ---- */
 
@@ -67,40 +74,99 @@ uint64_t sampler_interval(uint64_t mean_bytes, uint64_t *state)
     return (uint64_t)(((ln >> FRACTION_BITS) * mean_bytes) >> FRACTION_BITS) + 1;
 }
 
-/* ---- threads ---- */
+/* ---- processes ---- */
+
+/* Wiped in fork children, whatever call makes them. Without memory for it, those that our wrappers make are noticed. */
+static _Atomic uint32_t *wiped_word(void)
+{
+    static _Atomic uint32_t inherited;
+    void *page = memory_map_inherited(ARCH_PAGE_BYTES);
+
+    if (page && sys_advise(page, ARCH_PAGE_BYTES, MADV_WIPEONFORK) >= 0)
+        return page;
+    if (page)
+        memory_unmap(page, ARCH_PAGE_BYTES);
+    return &inherited;
+}
+
+/* All threads seed anew. */
+static void begin_epoch(_Atomic uint32_t *word)
+{
+    atomic_store_explicit(&g_n_threads, 0, memory_order_relaxed);
+    atomic_store_explicit(word, ++g_last_epoch, memory_order_release);
+}
 
 void sampler_begin(uint64_t mean_bytes, uint64_t seed)
 {
-    uint32_t epoch = atomic_load_explicit(&g_epoch, memory_order_relaxed) + 1;
+    _Atomic uint32_t *word = atomic_load_explicit(&g_sampler_epoch, memory_order_relaxed);
 
+    if (word == &g_none)
+        word = wiped_word();
     g_mean_bytes = mean_bytes;
-    g_seed = seed ? seed + epoch : 0;
+    g_seed = seed;
     if (!seed && sys_random(&g_seed, sizeof(g_seed)) != (long)sizeof(g_seed))
         g_seed = mix(sys_clock_ns(CLOCK_MONOTONIC) ^ (uint64_t)sys_getpid() << 32);
-    atomic_store_explicit(&g_n_threads, 0, memory_order_relaxed);
-    atomic_store_explicit(&g_epoch, epoch, memory_order_release);
+    begin_epoch(word);
+    atomic_store_explicit(&g_sampler_epoch, word, memory_order_release);
 }
 
+/* A fork that no wrapper counted has no number, but a time and a pid. */
+static void begin_in_child(void)
+{
+    _Atomic uint32_t *word = atomic_load_explicit(&g_sampler_epoch, memory_order_acquire);
+    uint64_t number = g_sampler.fork;
+
+    if (number == 0)
+        number = clock_ticks_after() ^ (sys_is_forbidden() ? 0 : (uint64_t)sys_getpid() << 40);
+    g_sampler.fork = 0;
+    g_lineage = mix(g_lineage + number * GOLDEN);
+    if (word != &g_none)
+        begin_epoch(word);
+}
+
+void sampler_fork_begins(void)
+{
+    g_sampler.fork = atomic_fetch_add_explicit(&g_n_forks, 1, memory_order_relaxed) + 1;
+}
+
+/* In the child a handler of pthread_atfork may have been first. */
+void sampler_fork_ended(bool is_child)
+{
+    if (is_child && g_sampler.fork != 0)
+        begin_in_child();
+    g_sampler.fork = 0;
+}
+
+/* ---- threads ---- */
+
+/* The epoch comes last: a handler that is in here before seeds for itself, and one that leaves leaves nothing half done. */
 static void seed_thread(struct sampler *sampler, uint32_t epoch)
 {
     uint64_t number = atomic_fetch_add_explicit(&g_n_threads, 1, memory_order_relaxed) + 1;
-    uint64_t state = mix(g_seed + number * GOLDEN);
+    uint64_t state = mix((g_seed ^ g_lineage) + number * GOLDEN);
 
+    state = state ? state : GOLDEN;
+    sampler->left = (int64_t)sampler_interval(g_mean_bytes, &state);
+    sampler->state = state;
+    atomic_signal_fence(memory_order_seq_cst);
     sampler->epoch = epoch;
-    sampler->state = state ? state : GOLDEN;
 }
 
-/* A fork child goes on with what is left of its parent's countdown, but not with its parent's numbers. */
+/* Where nothing was drawn yet, or by another process, what is left is drawn before the block is counted. */
 MTRACE_COLD bool sampler_draw(int64_t size_bytes)
 {
     struct sampler *sampler = &g_sampler;
-    uint32_t epoch = atomic_load_explicit(&g_epoch, memory_order_acquire);
-    bool is_first = sampler->state == 0;
+    _Atomic uint32_t *word = atomic_load_explicit(&g_sampler_epoch, memory_order_acquire);
+    uint32_t epoch;
 
-    if (sampler->epoch != epoch)
+    if (word == &g_none)
+        return false;
+    if (atomic_load_explicit(word, memory_order_relaxed) == 0)
+        begin_in_child();
+    epoch = atomic_load_explicit(word, memory_order_acquire);
+    if (sampler->epoch != epoch) {
         seed_thread(sampler, epoch);
-    if (is_first) { /* nothing was left to count down yet */
-        sampler->left = (int64_t)sampler_interval(g_mean_bytes, &sampler->state) - size_bytes;
+        sampler->left -= size_bytes;
         if (sampler->left > 0)
             return false;
     }

@@ -4,12 +4,14 @@
  *
  * Model:   each byte that is asked for is drawn with a probability of 1 in `mean`, independently of all others, and a block is a
  *          sample when one of its bytes is. Bytes are not drawn one by one: a thread counts down those to the next one drawn, an
- *          exponentially distributed number of them.
+ *          exponentially distributed number of them. A word that the kernel wipes in fork children says whose numbers a thread has.
  * Invariants
  *   SA-1 A block of s bytes (of none: as one of 1) is a sample with probability 1 - exp(-s / mean), whatever came before it.
  *   SA-2 Who interrupts a countdown, or is interrupted in one, may lose what the other counted, never SA-1: what is left
  *        to count down says nothing of what was counted.
- *   SA-3 With a seed of the user's the n-th thread of a process that allocates draws the same samples in each run.
+ *   SA-3 With a seed of the user's the n-th thread of a process that allocates draws the same samples in each run. So it does in
+ *        the n-th fork child of such a process, if fork, _Fork, forkpty or daemon made it.
+ *   SA-4 No two processes draw by the same numbers, nor go on with the same countdown: what a fork child inherited is drawn anew.
  * Threads: each its own. Signals: safe. Failure: none.
  */
 #ifndef MTRACE_COLLECTOR_SAMPLER_H
@@ -17,21 +19,30 @@
 
 #include "common/attr.h"
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 struct sampler {
     int64_t left;   /* bytes up to the next one drawn */
-    uint64_t state; /* of the generator; 0: it has not drawn yet */
-    uint32_t epoch; /* of sampler_begin, when it was seeded */
+    uint64_t state; /* of the generator; never 0 once it was seeded */
+    uint64_t fork;  /* number of the fork that this thread is in; 0: of none */
+    uint32_t epoch; /* when it was seeded; 0: never */
 };
 
 extern MTRACE_HIDDEN _Thread_local struct sampler g_sampler
     __attribute__((tls_model("initial-exec")));
 
-/* Once for each log; seed 0: any. */
+/* What a thread's must be; 0 in a fork child that has not drawn. Written by sampler.c. */
+extern MTRACE_HIDDEN _Atomic uint32_t *_Atomic g_sampler_epoch;
+
+/* Once for each image, not again in its fork children; seed 0: any. */
 void sampler_begin(uint64_t mean_bytes, uint64_t seed);
+
+/* Around a fork, which so has a number. */
+void sampler_fork_begins(void);
+void sampler_fork_ended(bool is_child);
 
 MTRACE_COLD bool sampler_draw(int64_t size_bytes);
 
@@ -39,9 +50,12 @@ MTRACE_COLD bool sampler_draw(int64_t size_bytes);
 static inline bool sampler_takes(size_t size_bytes)
 {
     int64_t counted = size_bytes ? (int64_t)size_bytes : 1;
+    _Atomic uint32_t *epoch = atomic_load_explicit(&g_sampler_epoch, memory_order_relaxed);
 
     g_sampler.left -= counted;
-    return mtrace_unlikely(g_sampler.left <= 0) && sampler_draw(counted);
+    return mtrace_unlikely(g_sampler.left <= 0
+                           || g_sampler.epoch != atomic_load_explicit(epoch, memory_order_relaxed))
+           && sampler_draw(counted);
 }
 
 /* Bytes up to the next one drawn, that one included, by the next number of a generator. */

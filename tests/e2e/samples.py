@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""samples.py estimates|refusals: recordings with --sample-bytes, beside what the program counted itself.
+"""samples.py estimates|children|refusals: recordings with --sample-bytes, beside what the program counted itself.
 
 estimates: by function, in the program and its fork child; an interval 2.5 times as wide as the one of 95 % has the truth in it but for one
 recording in a million, and of all those of 95 % together nine tenths at least have. What other threads free, and what realloc ends, leaks nothing, and no
 free is without its block.
+children: siblings draw for themselves, though their parent draws nothing between two of them; with a seed all draw the same in each run.
 refusals: what samples cannot tell is said so, and all the rest says that it is an estimate.
 """
 
@@ -25,10 +26,10 @@ SUMS = """SELECT f.name, {} FROM site_totals AS t JOIN call_sites AS s ON s.call
     ", ".join(f"sum(t.{figure}), sqrt(sum(t.{figure}_margin * t.{figure}_margin))" for figure in FIGURES))
 
 
-def record(tools, folder, seed, *options):
+def record(tools, folder, seed, *options, arguments=()):
     log, database = folder / f"{seed}.dat", folder / f"{seed}.db"
     env = harness.environment({"MTRACE_SAMPLE_SEED": str(seed)})
-    run = subprocess.run([tools.record, "-q", "-f", "-o", log, *options, "--", Path(tools.workloads) / "samples"], capture_output=True, text=True, env=env,
+    run = subprocess.run([tools.record, "-q", "-f", "-o", log, *options, "--", Path(tools.workloads) / "samples", *arguments], capture_output=True, text=True, env=env,
                          timeout=300)
     if run.returncode:
         raise Failure(f"recording ended with {run.returncode}: {run.stderr}")
@@ -86,6 +87,25 @@ def estimates(tools, folder):
             raise Failure(f"recorded in full, {name} is {exact[name]}, not {truths}")
 
 
+def drawn_children(tools, folder, seed):
+    """Which of the 60 children drew their block; 1 is the program."""
+    _, database = record(tools, folder, seed, "--follow-children", "--sample-bytes=3000", arguments=["children"])
+    return harness.Database(database).rows("""SELECT p.rank FROM allocations AS a JOIN (SELECT process_id, rank() OVER (ORDER BY process_id) AS rank
+      FROM processes) AS p ON p.process_id = a.process_id WHERE a.size_bytes = 3000 ORDER BY 1""")
+
+
+def children(tools, folder):
+    for seed in (0, 1, 3):
+        drawn = drawn_children(tools, folder, seed)
+        print(f"seed {seed}: {len(drawn)} of 60 children drew")
+        if not 16 <= len(drawn) <= 59:  # 38 on average; 16 is six deviations below
+            raise Failure(f"{len(drawn)} of 60 children drew a block of a probability of 0.63")
+    again = folder / "again"
+    again.mkdir()
+    if drawn_children(tools, again, 3) != drawn:
+        raise Failure("with the same seed other children draw")
+
+
 def ask(tools, *words):
     return subprocess.run([tools.query, *map(str, words)], capture_output=True, text=True, env=harness.environment(), timeout=300)
 
@@ -115,7 +135,7 @@ def refusals(tools, folder):
 def main():
     tools = harness.Tools.from_environment()
     with harness.scratch() as scratch:
-        {"estimates": estimates, "refusals": refusals}[sys.argv[1]](tools, Path(scratch))
+        {"estimates": estimates, "children": children, "refusals": refusals}[sys.argv[1]](tools, Path(scratch))
 
 
 harness.main(main)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * samples: blocks in numbers that samples tell something of, by functions whose sums it prints: "name allocated_blocks
- * allocated_bytes leaked_blocks leaked_bytes". What other threads and a fork child free leaks nothing.
+ * allocated_bytes leaked_blocks leaked_bytes". What other threads and a fork child free leaks nothing. With the argument "children" it makes
+ * children one after the other, allocates nothing itself meanwhile, and each of them leaks one block.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -17,6 +18,7 @@ enum {
     N_GROWTHS = 12,
     N_HANDED = 20000,
     N_CHILD = 20000,
+    N_CHILDREN = 60,
 };
 
 struct sums {
@@ -138,13 +140,34 @@ static void fork_and_wait(struct sums *sums)
     free_handed(NULL);
 }
 
-int main(void)
+static __attribute__((noinline)) void leak_one(void)
+{
+    g_seen = malloc(3000);
+}
+
+static int make_children(void)
+{
+    free(malloc(10));
+    for (unsigned i = 0; i < N_CHILDREN; i++) {
+        pid_t pid = fork();
+        if (pid == 0) {
+            leak_one();
+            _exit(0);
+        }
+        waitpid(pid, NULL, 0);
+    }
+    return 0;
+}
+
+int main(int argc, char **argv)
 {
     struct sums kept = {0, 0, 0, 0};
     struct sums passed = {0, 0, 0, 0};
     struct sums grown = {0, 0, 0, 0};
     struct sums handed = {0, 0, 0, 0};
 
+    if (argc > 1 && strcmp(argv[1], "children") == 0)
+        return make_children();
     keep(&kept);
     say("keep", &kept);
     pass(&passed);

@@ -4,9 +4,14 @@
 #include <math.h>
 #include <pthread.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
 /* clang-format off: cmocka.h wants the others before it */
 #include <cmocka.h>
 
@@ -16,6 +21,9 @@ enum {
     MEAN = 524288,
     N_DRAWS = 1000000,
     N_CLASSES = 100,
+    N_WORDS = 10,
+    BITS_BYTES = N_WORDS * 8,
+    N_CHILDREN = 400,
 };
 
 /* Classes of equal probability under the exponential distribution: 100 of them, 99 degrees of freedom. */
@@ -77,7 +85,7 @@ static void *draw_bits(void *ret_bits)
 {
     uint64_t *bits = ret_bits;
 
-    for (unsigned i = 0; i < 640; i++)
+    for (unsigned i = 0; i < N_WORDS * 64; i++)
         bits[i / 64] |= (uint64_t)sampler_takes(300) << i % 64;
     return NULL;
 }
@@ -86,24 +94,98 @@ static void draw_in_thread(uint64_t seed, uint64_t *ret_bits)
 {
     pthread_t thread;
 
-    memset(ret_bits, 0, 10 * sizeof(*ret_bits));
+    memset(ret_bits, 0, BITS_BYTES);
     if (seed)
         sampler_begin(1024, seed);
     assert_int_equal(pthread_create(&thread, NULL, draw_bits, ret_bits), 0);
     pthread_join(thread, NULL);
 }
 
-/* SA-3. A seed is one of a log: each begins another row of numbers, as fork children do. */
-static void threads_and_logs_draw_apart(void **state)
+/* SA-3 */
+static void threads_draw_apart_and_runs_alike(void **state)
 {
-    uint64_t first[10], second[10], other[10];
+    uint64_t first[N_WORDS], second[N_WORDS], again[N_WORDS];
 
     (void)state;
     draw_in_thread(77, first);
-    draw_in_thread(0, second); /* the second thread of the same log */
-    draw_in_thread(77, other); /* the next log */
+    draw_in_thread(0, second); /* the second thread of the same run */
+    draw_in_thread(77, again);
     assert_memory_not_equal(first, second, sizeof(first));
-    assert_memory_not_equal(first, other, sizeof(first));
+    assert_memory_equal(first, again, sizeof(first));
+}
+
+/* How many of the children that are made one after the other, and each by this call, draw one block of a probability of 1/2. */
+static unsigned n_children_that_draw(bool is_counted)
+{
+    unsigned n_drawn = 0;
+
+    for (unsigned i = 0; i < N_CHILDREN; i++) {
+        int status = 0;
+        pid_t pid;
+        if (is_counted)
+            sampler_fork_begins();
+        pid = (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
+        if (is_counted)
+            sampler_fork_ended(pid == 0);
+        if (pid == 0)
+            _exit(sampler_takes(710));
+        assert_int_equal(waitpid(pid, &status, 0), pid);
+        n_drawn += WIFEXITED(status) && WEXITSTATUS(status) == 1;
+    }
+    return n_drawn;
+}
+
+/* SA-4: each draws for itself, though the parent draws nothing in between; 6 deviations are 60 of 400. */
+static void children_draw_for_themselves(void **state)
+{
+    unsigned counted, uncounted;
+
+    (void)state;
+    sampler_begin(1024, 99);
+    (void)sampler_takes(1);
+    counted = n_children_that_draw(true);
+    uncounted = n_children_that_draw(false);
+    print_message("%u and %u of %u children draw\n", counted, uncounted, N_CHILDREN);
+    assert_in_range(counted, N_CHILDREN / 2 - 60, N_CHILDREN / 2 + 60);
+    assert_in_range(uncounted, N_CHILDREN / 2 - 60, N_CHILDREN / 2 + 60);
+}
+
+static void draw_in_grandchild(uint64_t *ret_bits, unsigned n_generations)
+{
+    pid_t pid;
+
+    sampler_fork_begins();
+    pid = fork();
+    sampler_fork_ended(pid == 0);
+    if (pid != 0) {
+        waitpid(pid, NULL, 0);
+        return;
+    }
+    if (n_generations > 1)
+        draw_in_grandchild(ret_bits, n_generations - 1);
+    else
+        draw_bits(ret_bits);
+    _exit(0);
+}
+
+/* SA-4, of all their lives. */
+static void children_have_numbers_of_their_own(void **state)
+{
+    uint64_t(*bits)[N_WORDS] =
+        mmap(NULL, 5 * BITS_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+    (void)state;
+    assert_ptr_not_equal(bits, MAP_FAILED);
+    sampler_begin(1024, 5);
+    draw_in_grandchild(bits[0], 1);
+    draw_in_grandchild(bits[1], 1);
+    draw_in_grandchild(bits[2], 2);
+    draw_in_grandchild(bits[3], 2);
+    draw_bits(bits[4]);
+    for (unsigned i = 0; i < 5; i++)
+        for (unsigned k = 0; k < i; k++)
+            assert_memory_not_equal(bits[i], bits[k], BITS_BYTES);
+    munmap(bits, 5 * BITS_BYTES);
 }
 
 int main(void)
@@ -112,7 +194,9 @@ int main(void)
         cmocka_unit_test(intervals_are_exponential),
         cmocka_unit_test(intervals_are_at_least_a_byte),
         cmocka_unit_test(blocks_are_drawn_by_their_size),
-        cmocka_unit_test(threads_and_logs_draw_apart),
+        cmocka_unit_test(threads_draw_apart_and_runs_alike),
+        cmocka_unit_test(children_draw_for_themselves),
+        cmocka_unit_test(children_have_numbers_of_their_own),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
