@@ -49,10 +49,13 @@ static bool add_table(unsigned table)
     return true;
 }
 
+/* NULL is no block, though all empty places have its address. */
 static place *find(uintptr_t address)
 {
     place *bucket;
 
+    if (address == 0)
+        return NULL;
     for (unsigned table = 0; (bucket = bucket_of(table, address)); table++)
         for (unsigned i = 0; i < BUCKET_PLACES; i++)
             if (atomic_load_explicit(&bucket[i], memory_order_acquire) == address)

@@ -78,6 +78,21 @@ static void counters_that_are_full_stay_so(void **state)
     *counter = 0;
 }
 
+/* SB-2: realloc(NULL) asks for it, while another sample has its counter. */
+static void null_is_no_sample(void **state)
+{
+    _Atomic uint8_t *counter = sampled_blocks_counter(NULL);
+
+    (void)state;
+    assert_true(sampled_blocks_add(block(8))); /* so that there are empty places */
+    *counter = 1;
+    assert_false(sampled_blocks_has(NULL));
+    assert_false(sampled_blocks_take(NULL));
+    assert_int_equal(*counter, 1);
+    *counter = 0;
+    assert_true(sampled_blocks_take(block(8)));
+}
+
 static void *add_and_take(void *context)
 {
     uintptr_t first = *(const uintptr_t *)context * N_ROUNDS;
@@ -115,6 +130,7 @@ int main(void)
         cmocka_unit_test(an_address_is_there_once),
         cmocka_unit_test(many_are_all_found),
         cmocka_unit_test(counters_that_are_full_stay_so),
+        cmocka_unit_test(null_is_no_sample),
         cmocka_unit_test(threads_do_not_disturb_each_other),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
