@@ -319,6 +319,21 @@ static int pack_into(struct source *source, const struct options *options, const
     return code;
 }
 
+/* A block that is left out counts as one, a sample as many. */
+static int check_culling(const struct source *source, const struct options *options,
+                         struct error *err)
+{
+    struct log_file file;
+
+    get_file(source, &file);
+    if (!options->cull_ms || file.sample_bytes == 0)
+        return 0;
+    return error_set(err, ERROR_USAGE,
+                     "'%s' is of samples (--sample-bytes), and --cull-temporary counts all blocks: "
+                     "pack it without",
+                     options->input);
+}
+
 int offline_pack(const struct options *options, struct error *err)
 {
     struct source source = {.live.fd = -1};
@@ -328,6 +343,8 @@ int offline_pack(const struct options *options, struct error *err)
 
     if (code == 0)
         code = open_parts(&source, err);
+    if (code == 0)
+        code = check_culling(&source, options, err);
     if (code == 0) {
         target = options->has_output ? options->output : source.path;
         if (options->has_output)

@@ -361,8 +361,10 @@ static error_t parse_arguments(int key, struct argp_state *state)
         check_task(state, options);
         if (options->waits_for_children && !options->follows_children)
             argp_error(state, "--wait needs --follow-children");
-        if (options->sample_bytes && options->cull_ms)
-            argp_error(state, "--cull-temporary counts all blocks, and --sample-bytes records few");
+        if (options->argv && options->sample_bytes && options->cull_ms)
+            argp_error(
+                state,
+                "--cull-temporary counts all blocks, and --sample-bytes (or MTRACE_SAMPLE_BYTES) records few");
         add_max_live(state);
         add_windows(state);
         return 0;
@@ -496,10 +498,15 @@ static void read_environment(struct options *options)
     const char *follow = getenv("MTRACE_FOLLOW_CHILDREN");
     const char *patch = getenv("MTRACE_PATCH");
     const char *max_live = getenv("MTRACE_MAX_LIVE");
+    const char *sample_bytes = getenv("MTRACE_SAMPLE_BYTES");
 
     /* what only the collector understands, only the collector obeys */
     if (max_live && *max_live && units_parse_bytes(max_live, &options->max_live_bytes, NULL) != 0)
         options->max_live_bytes = UINT64_MAX;
+    if (sample_bytes
+        && (units_parse_bytes(sample_bytes, &options->sample_bytes, NULL) != 0
+            || options->sample_bytes > LOG_MAX_SAMPLE_BYTES))
+        options->sample_bytes = 0;
     options->output = getenv("MTRACE_OUTPUT");
     if (options->output && !*options->output)
         options->output = NULL;
