@@ -7,6 +7,7 @@
  * from main, too (lifecycle.c). vfork cannot be wrapped, as it returns twice into its caller's
  * frame; its child is recognised when it execs, because its pid is not the log's.
  */
+#include "collector/life/control.h"
 #include "collector/life/describe.h"
 #include "collector/life/end.h"
 #include "collector/life/environment.h"
@@ -217,9 +218,10 @@ static char *const *exec_begins(char *const *environment)
 {
     bool is_own = (state_is_recording() || state_is_waiting()) && state_is_own_process();
 
-    if (is_own)
+    if (is_own) {
+        control_obey(); /* the next image has a log of its own, without what is ordered here */
         end_by_exec();
-    else if (state_is_recording()) /* a vfork child */
+    } else if (state_is_recording()) /* a vfork child */
         count_child(1);
     if (!is_own && !is_following())
         return environment;

@@ -9,6 +9,7 @@ idle      a program that does nothing obeys with its next event; one whose memor
 times     --start-after and --stop-after, beside the times at which the program allocated
 size      --start-at-rss
 exec      a program that is executed, and fork children, begin as who starts them is
+ordered   a program that has no event between the order and its exec obeys at the exec
 """
 
 import contextlib
@@ -283,6 +284,23 @@ def exec_(tools, place):
     expect("windows", sorted(who(database)), [("control", "end", 2), ("start", "control", 2), ("start", "end", 1)])
 
 
+def ordered(tools, place):
+    for verb, options, wanted in (("start", ("--start-after=1h",), {20777: 5}), ("stop", (), {})):
+        log = place / f"{verb}.dat"
+        process = subprocess.Popen([str(word) for word in (tools.record, "-q", "-o", log, *options, "--", tools.workloads / "exec_ordered")],
+                                   cwd=place, env=harness.environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        expect("the program says", process.stdout.readline(), b"ready\n")
+        run = ctl(tools, process.pid, verb)  # of the recorder's: all
+        if run.returncode or not run.stdout.startswith("asked; "):
+            raise Failure(f"{verb}: {run.stdout}{run.stderr}")
+        process.stdin.write(b"\n")
+        process.stdin.flush()
+        expect("the next image says", process.stdout.readline(), b"ready\n")
+        process.communicate(b"\n", timeout=60)
+        expect("exit status", process.returncode, 0)
+        expect(f"blocks after {verb}", sizes(harness.import_log(tools, log, place / f"{verb}.db", "--no-symbols")), wanted)
+
+
 def until(what, is_true):
     for _ in range(600):
         if is_true():
@@ -350,7 +368,7 @@ def size(tools, place):
     expect("without samples", refusal.returncode, 2)
 
 
-PARTS = {"control": control, "clients": clients, "nobody": nobody, "idle": idle, "exec": exec_, "times": times, "size": size}
+PARTS = {"control": control, "clients": clients, "nobody": nobody, "idle": idle, "exec": exec_, "ordered": ordered, "times": times, "size": size}
 
 
 def main():
