@@ -5,7 +5,7 @@ static bool is_time_to_start(const struct own_windows *windows,
                              const struct own_windows_sight *sight, enum log_switch *ret_reason)
 {
     *ret_reason = LOG_SWITCH_TIME;
-    if (windows->start_after_ns && sight->now_ns >= sight->begun_ns + windows->start_after_ns)
+    if (windows->start_after_ns && sight->now_ns >= windows->begun_ns + windows->start_after_ns)
         return true;
     *ret_reason = LOG_SWITCH_SIZE;
     return windows->start_rss_bytes && sight->rss_bytes >= windows->start_rss_bytes;
@@ -29,6 +29,8 @@ bool own_windows_step(struct own_windows *windows, const struct own_windows_sigh
 {
     if (sight->begun_ns == 0 || sight->now_ns < sight->begun_ns)
         return false;
+    if (windows->begun_ns == 0)
+        windows->begun_ns = sight->begun_ns;
     if (!windows->has_started && is_time_to_start(windows, sight, ret_reason)) {
         windows->has_started = true;
         *ret_order = LOG_ORDER_START;

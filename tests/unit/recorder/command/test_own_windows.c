@@ -85,6 +85,19 @@ static void nothing_is_done_before_the_process_has_begun(void **state)
     assert_int_equal(step(&windows, 90, 0, false), NOTHING);
 }
 
+static void its_time_is_not_counted_anew_after_an_exec(void **state)
+{
+    struct own_windows windows = {.start_after_ns = 50};
+    const struct own_windows_sight next = {.now_ns = 150, .begun_ns = 140};
+    enum log_order order;
+    enum log_switch reason;
+
+    (void)state;
+    assert_int_equal(step(&windows, 120, 0, false), NOTHING);
+    assert_true(own_windows_step(&windows, &next, &order, &reason));
+    assert_int_equal(order, LOG_ORDER_START);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -93,6 +106,7 @@ int main(void)
         cmocka_unit_test(it_is_not_begun_again_when_somebody_else_had_begun),
         cmocka_unit_test(each_is_ended_after_its_time),
         cmocka_unit_test(nothing_is_done_before_the_process_has_begun),
+        cmocka_unit_test(its_time_is_not_counted_anew_after_an_exec),
     };
 
     return cmocka_run_group_tests_name("own_windows", tests, NULL, NULL);
