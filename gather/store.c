@@ -281,6 +281,13 @@ static int make_log(struct store *store, const void *page, const char *program, 
     return 0;
 }
 
+/* ST-5. Some file systems have no locks. */
+static void lock(struct store_log *log)
+{
+    if (!log->is_locked)
+        log->is_locked = flock(log->fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
+}
+
 static bool is_of(const struct store_log *log, const struct log_file *file)
 {
     return log->run_id == file->run_id && log->pid == file->pid && log->image == file->image
@@ -359,7 +366,7 @@ int store_begin(struct store *store, const void *page, const char *program, size
     if (code)
         return code;
     log->owner = owner;
-    (void)flock(log->fd, LOCK_EX | LOCK_NB); /* some file systems have no locks */
+    lock(log);
     *ret_log = log;
     return 0;
 }
@@ -375,6 +382,7 @@ int store_add(struct store *store, struct store_log *log, const void *bytes, siz
 
     if (code)
         return code;
+    lock(log);
     errno = 0;
     os_errno = write_at(log->fd, bytes, n_bytes, before, &log->size_bytes);
     store->n_bytes += log->size_bytes - before;
@@ -391,6 +399,7 @@ int store_set_header(struct store_log *log, const void *page, struct error *err)
     memcpy(&file, page, sizeof(file));
     if (!is_header(&file) || !is_of(log, &file))
         return error_set(err, ERROR_FORMAT, "it sends the header page of another log");
+    lock(log);
     errno = 0;
     os_errno = write_at(log->fd, page, LOG_FILE_HEADER_BYTES, 0, &end);
     return os_errno ? error_set_errno(err, os_errno, "the receiver cannot write '%s'", log->name)
@@ -409,5 +418,6 @@ void store_let_go(struct store_log *log)
     if (log->fd >= 0)
         close(log->fd);
     log->fd = -1;
+    log->is_locked = false;
     log->owner = 0;
 }

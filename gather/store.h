@@ -11,7 +11,8 @@
  *        and never through a link.
  *   ST-3 What arrived is never changed: bytes are added at the end, and the header page stays that of the same recording.
  *   ST-4 The files together never have more than max_bytes.
- *   ST-5 A file is under a lock while it is received, as it is while it is recorded, so that others see that it grows.
+ *   ST-5 A file is under a lock while it is received, as it is while it is recorded, so that others see that it grows. Who looks
+ *        whether it is may keep the lock from us for a moment: then it is taken with what is added next.
  * Threads: one.
  */
 #ifndef MTRACE_GATHER_STORE_H
@@ -38,6 +39,7 @@ struct store_log {
     char name[STORE_NAME_BYTES];
     uint64_t size_bytes;
     int fd;         /* -1: nobody sends it now */
+    bool is_locked; /* or cannot be */
     uint64_t owner; /* who sends it, a number of the caller's */
 };
 

@@ -10,10 +10,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* A shared lock: others who look are not taken for a recorder. */
 bool packed_log_is_recording(const char *path)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    bool is_locked = fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+    bool is_locked = fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
 
     if (fd >= 0)
         close(fd);
@@ -63,6 +64,13 @@ static int make_room(const char *path, bool force, struct error *err)
     return code;
 }
 
+/* PL-2. Some file systems have no locks. */
+static void lock(struct packed_log *log)
+{
+    if (!log->is_locked)
+        log->is_locked = flock(log->fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
+}
+
 int packed_log_create(const char *path, bool force, struct packed_log *ret_log, struct error *err)
 {
     struct packed_log log = {.path = strdup(path), .end_offset = LOG_FILE_HEADER_BYTES, .fd = -1};
@@ -79,7 +87,7 @@ int packed_log_create(const char *path, bool force, struct packed_log *ret_log, 
         free(log.path);
         return code;
     }
-    (void)flock(log.fd, LOCK_EX | LOCK_NB); /* some file systems have no locks */
+    lock(&log);
     *ret_log = log;
     return 0;
 }
@@ -90,6 +98,7 @@ static int write_at(struct packed_log *log, const void *bytes, size_t n_bytes, i
     const uint8_t *next = bytes;
     size_t done = 0;
 
+    lock(log);
     while (done < n_bytes) {
         ssize_t n = pwrite(log->fd, next + done, n_bytes - done, offset + (int64_t)done);
         if (n < 0 && errno == EINTR)

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -136,13 +137,39 @@ static void test_removed(void **state)
     store_close(&store);
 }
 
+/* ST-5: somebody looks whether the file is locked at the moment that it would be. */
+static void test_looked_at(void **state)
+{
+    char path[256];
+    struct store_log *log;
+    struct store store;
+    int looker;
+
+    (void)state;
+    assert_int_equal(store_open(folder, UINT64_MAX, &store, NULL), 0);
+    log = begin(&store, make_page(1, 0, 7), "prog");
+    (void)snprintf(path, sizeof(path), "%s/%s", folder, log->name);
+    store_let_go(log);
+    looker = open(path, O_RDONLY | O_CLOEXEC);
+    assert_int_equal(flock(looker, LOCK_SH | LOCK_NB), 0);
+    log = begin(&store, make_page(1, 0, 7), "prog");
+    assert_int_equal(flock(looker, LOCK_UN), 0);
+    assert_int_equal(store_add(&store, log, "abcd", 4, NULL), 0);
+    assert_int_not_equal(flock(looker, LOCK_SH | LOCK_NB), 0);
+    store_let_go(log);
+    assert_int_equal(flock(looker, LOCK_SH | LOCK_NB), 0);
+    close(looker);
+    store_close(&store);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_names, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_going_on, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_folder, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_removed, set_up, tear_down)};
+        cmocka_unit_test_setup_teardown(test_removed, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_looked_at, set_up, tear_down)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,16 +7,19 @@
  */
 #include "recorder/command/offline.h"
 #include "recorder/packing/frame_index.h"
+#include "recorder/packing/packed_log.h"
 #include "recorder/platform/fault_point.h"
 #include "recorder/recording/recording.h"
 #include "tests/unit/recorder/fake_collector.h"
 
+#include <fcntl.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -456,6 +459,29 @@ static void logs_are_their_owners(void **state)
     assert_int_equal(status.st_mode & 0777, 0600);
 }
 
+/* Who looks whether a log is being recorded neither looks like its recorder nor keeps the lock from it. */
+static void who_looks_changes_nothing(void **state)
+{
+    struct packed_log log;
+    int looker;
+
+    (void)state;
+    assert_int_equal(packed_log_create(path, true, &log, NULL), 0);
+    assert_true(packed_log_is_recording(path));
+    assert_int_equal(flock(log.fd, LOCK_UN), 0);
+    log.is_locked = false; /* as if somebody had looked when it was made */
+    looker = open(path, O_RDONLY | O_CLOEXEC);
+    assert_int_equal(flock(looker, LOCK_SH | LOCK_NB), 0);
+    assert_false(packed_log_is_recording(path));
+    assert_int_equal(packed_log_append(&log, "12345678", 8, NULL), 0);
+    close(looker);
+    assert_false(packed_log_is_recording(path));
+    assert_int_equal(packed_log_append(&log, "12345678", 8, NULL), 0);
+    assert_true(packed_log_is_recording(path));
+    packed_log_close(&log);
+    assert_false(packed_log_is_recording(path));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -466,6 +492,7 @@ int main(void)
         cmocka_unit_test(a_live_log_may_be_made_huge),
         cmocka_unit_test(a_live_log_may_be_overwritten_meanwhile),
         cmocka_unit_test(logs_are_their_owners),
+        cmocka_unit_test(who_looks_changes_nothing),
     };
 
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
