@@ -59,7 +59,7 @@ static bool is_header(const struct log_file *file)
 static int look_at(struct store *store, const char *name)
 {
     int fd = openat(store->folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-    struct store_log *log;
+    struct store_log *log = NULL;
     struct log_file file;
     struct stat status;
     int code = 0;
@@ -68,11 +68,27 @@ static int look_at(struct store *store, const char *name)
         && S_ISREG(status.st_mode) && status.st_size >= LOG_FILE_HEADER_BYTES
         && pread(fd, &file, sizeof(file), 0) == sizeof(file) && is_header(&file))
         code = add_log(store, &file, name, (uint64_t)status.st_size, &log);
+    if (log)
+        log->written_ns = (int64_t)status.st_mtim.tv_sec * 1000000000 + status.st_mtim.tv_nsec;
     if (fd >= 0)
         close(fd);
     return code;
 }
 
+/* Of two that were written to at the same time the one with the number is the later one. */
+static int compare_age(const void *a, const void *b)
+{
+    const struct store_log *x = *(struct store_log *const *)a;
+    const struct store_log *y = *(struct store_log *const *)b;
+    size_t n_x = strlen(x->name);
+    size_t n_y = strlen(y->name);
+
+    if (x->written_ns != y->written_ns)
+        return x->written_ns < y->written_ns ? -1 : 1;
+    return n_x != n_y ? (n_x < n_y ? -1 : 1) : strcmp(x->name, y->name);
+}
+
+/* The newest is the last one, as if they had come while we were there. */
 static int look_around(struct store *store, struct error *err)
 {
     int fd = openat(store->folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -89,6 +105,8 @@ static int look_around(struct store *store, struct error *err)
         if (strstr(entry->d_name, ".dat"))
             code = look_at(store, entry->d_name);
     closedir(folder);
+    if (store->n_logs > 1)
+        qsort(store->logs, store->n_logs, sizeof(struct store_log *), compare_age);
     return code ? error_set(err, ERROR_NOMEM, "not enough memory") : 0;
 }
 

@@ -3,7 +3,7 @@
  * store: the folder of mtrace-gather, and the logs in it.
  *
  * Model:   a log is one recording of a process, told apart by what its header page says: random run id, pid, image, start. It is
- *          found again by them, also after a restart, and goes on where its file ends.
+ *          found again by them, also after a restart, and goes on where its file ends; of several files the one that was written to last does.
  * Invariants
  *   ST-1 Names are made here, of [A-Za-z0-9._+-]: PROGRAM.PID.TIME.dat (TIME in UTC), and FILE.PID.N for a log whose
  *        header names one of FILE as its parent, as mtrace-record names them, so that they are imported together.
@@ -38,9 +38,10 @@ struct store_log {
     uint32_t image;
     char name[STORE_NAME_BYTES];
     uint64_t size_bytes;
-    int fd;         /* -1: nobody sends it now */
-    bool is_locked; /* or cannot be */
-    uint64_t owner; /* who sends it, a number of the caller's */
+    int64_t written_ns; /* of a file that was there: when it was last written to */
+    int fd;             /* -1: nobody sends it now */
+    bool is_locked;     /* or cannot be */
+    uint64_t owner;     /* who sends it, a number of the caller's */
 };
 
 struct store {

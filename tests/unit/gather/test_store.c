@@ -162,6 +162,31 @@ static void test_looked_at(void **state)
     store_close(&store);
 }
 
+/* One that was begun anew goes on after a restart, whatever the order of the folder. */
+static void test_newest(void **state)
+{
+    enum {
+        N_RUNS = 9
+    };
+
+    char names[N_RUNS][STORE_NAME_BYTES];
+    struct store_log *log;
+    struct store store;
+
+    (void)state;
+    assert_int_equal(store_open(folder, UINT64_MAX, &store, NULL), 0);
+    for (unsigned i = 0; i < N_RUNS; i++) {
+        (void)begin(&store, make_page(i + 1, 0, i + 1), "prog");
+        assert_int_equal(store_begin(&store, page, "prog", 4, true, 1, &log, NULL), 0);
+        strcpy(names[i], log->name);
+    }
+    store_close(&store);
+    assert_int_equal(store_open(folder, UINT64_MAX, &store, NULL), 0);
+    for (unsigned i = 0; i < N_RUNS; i++)
+        assert_string_equal(begin(&store, make_page(i + 1, 0, i + 1), "prog")->name, names[i]);
+    store_close(&store);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -169,7 +194,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_going_on, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_folder, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_removed, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_looked_at, set_up, tear_down)};
+        cmocka_unit_test_setup_teardown(test_looked_at, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_newest, set_up, tear_down)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
