@@ -115,7 +115,8 @@ static MTRACE_COLD bool write_side(const struct draft *draft)
     return true;
 }
 
-static MTRACE_COLD void record_wide(struct thread *thread, const void *block,
+/* False: counted. */
+static MTRACE_COLD bool record_wide(struct thread *thread, const void *block,
                                     const struct draft_extent *extent, size_t alignment,
                                     uint32_t node, uint64_t ticks)
 {
@@ -123,28 +124,29 @@ static MTRACE_COLD void record_wide(struct thread *thread, const void *block,
 
     draft_alloc(&draft, block, extent, alignment);
     draft.words[0] |= (uint64_t)node << 32;
-    write_draft(thread, &draft, ticks);
+    return write_draft(thread, &draft, ticks);
 }
 
-/* The thread is new, nested, dead, or of a process that does not record. */
-static MTRACE_COLD void alloc_aside(const void *block, size_t size_bytes, enum log_call call,
+/* False: not recorded. The thread is new, nested, dead, or of a process that does not record. */
+static MTRACE_COLD bool alloc_aside(const void *block, size_t size_bytes, enum log_call call,
                                     size_t alignment, const struct draft_usable *known)
 {
     struct draft_extent extent;
     struct draft draft;
 
     if (!is_side_open())
-        return;
+        return false;
     extent = draft_extent_of(block, size_bytes, call, known);
     draft_alloc(&draft, block, &extent, alignment);
-    write_side(&draft);
+    return write_side(&draft);
 }
 
-/* Returns the node of its stack. */
-MTRACE_INLINE uint32_t write_alloc(const void *block, size_t size_bytes, enum log_call call,
-                                   size_t alignment, const struct unwind_origin *origin,
-                                   const struct draft_usable *known)
+/* The node of its stack; false: it is not recorded, as the thread is muted, or there is no room, which is counted. */
+MTRACE_INLINE bool write_alloc(const void *block, size_t size_bytes, enum log_call call,
+                               size_t alignment, const struct unwind_origin *origin,
+                               const struct draft_usable *known, uint32_t *ret_node)
 {
+    bool is_written = true;
     struct thread *thread;
     struct draft_extent extent;
     uint64_t ticks;
@@ -153,8 +155,8 @@ MTRACE_INLINE uint32_t write_alloc(const void *block, size_t size_bytes, enum lo
 
     thread = thread_enter(origin);
     if (mtrace_unlikely(!thread)) {
-        alloc_aside(block, size_bytes, call, alignment, known);
-        return LOG_NODE_NONE;
+        *ret_node = LOG_NODE_NONE;
+        return alloc_aside(block, size_bytes, call, alignment, known);
     }
     node = capture_node(thread, origin);
     extent = draft_extent_of(block, size_bytes, call, known);
@@ -162,14 +164,17 @@ MTRACE_INLINE uint32_t write_alloc(const void *block, size_t size_bytes, enum lo
      * overlap. */
     ticks = clock_ticks_after();
     if (mtrace_unlikely(!extent.is_narrow || alignment != 0)) {
-        record_wide(thread, block, &extent, alignment, node, ticks);
+        is_written = record_wide(thread, block, &extent, alignment, node, ticks);
     } else if ((out = room_begin(thread, &ticks, LOG_ALLOC | (uint64_t)node << 32,
                                  draft_address(block)))) {
         out[2] = extent.narrow_word;
         room_commit(thread, out + 3);
+    } else {
+        is_written = false;
     }
     thread_leave(thread);
-    return node;
+    *ret_node = node;
+    return is_written;
 }
 
 /* ---- telling the program -----------------------------------------------------------------------
@@ -229,6 +234,14 @@ static inline bool take_sample(const void *block)
     return !state_has_way(STATE_SAMPLED) || sampled_blocks_take(block);
 }
 
+/* SB-1: one whose beginning is not in the log has no end there. */
+static inline void keep_sample(const void *block, bool is_written)
+{
+    bool was_added = !is_written && state_has_way(STATE_SAMPLED) && sampled_blocks_take(block);
+
+    (void)was_added;
+}
+
 static inline bool draw_sample(size_t size_bytes)
 {
     return !state_has_way(STATE_SAMPLED) || sampler_takes(size_bytes);
@@ -242,17 +255,20 @@ static MTRACE_COLD void alloc_otherwise(const void *block, size_t size_bytes, en
     struct known_block fresh;
     uint32_t group;
     uint32_t node;
+    bool is_written;
 
     look_for_orders();
     if (!state_is_recording() || !state_is_tracing() || !add_sample(block))
         return;
     if (trackers_is_telling(origin)) {
         group = charge_to_nobody();
-        write_alloc(block, size_bytes, call, alignment, origin, usable);
+        is_written = write_alloc(block, size_bytes, call, alignment, origin, usable, &node);
         thread_set_group(group);
+        keep_sample(block, is_written);
         return;
     }
-    node = write_alloc(block, size_bytes, call, alignment, origin, usable);
+    is_written = write_alloc(block, size_bytes, call, alignment, origin, usable, &node);
+    keep_sample(block, is_written);
     if (!is_watched())
         return;
     fresh = known_of(block, size_bytes, node, usable);
@@ -262,9 +278,11 @@ static MTRACE_COLD void alloc_otherwise(const void *block, size_t size_bytes, en
 MTRACE_INLINE void alloc(const void *block, size_t size_bytes, enum log_call call, size_t alignment,
                          const struct unwind_origin *origin, const struct draft_usable *usable)
 {
+    uint32_t node;
+
     if (mtrace_likely(
             !state_has_way(STATE_TRACING_OFF | STATE_WATCHED | STATE_NUDGED | STATE_SAMPLED)))
-        write_alloc(block, size_bytes, call, alignment, origin, usable);
+        (void)write_alloc(block, size_bytes, call, alignment, origin, usable, &node);
     else if (draw_sample(size_bytes))
         alloc_otherwise(block, size_bytes, call, alignment, origin, usable);
     else if (mtrace_unlikely(state_has_way(STATE_TRACING_OFF | STATE_NUDGED)))
@@ -355,7 +373,7 @@ static uint64_t begin_of_call(uint64_t last, uint64_t began, uint64_t ended)
     return began < last ? last : began;
 }
 
-static MTRACE_COLD void realloc_aside(const void *block, const void *old, size_t size_bytes,
+static MTRACE_COLD bool realloc_aside(const void *block, const void *old, size_t size_bytes,
                                       enum log_call call, uint64_t began_ticks,
                                       const struct draft_usable *known)
 {
@@ -365,15 +383,16 @@ static MTRACE_COLD void realloc_aside(const void *block, const void *old, size_t
     uint64_t ticks;
 
     if (!begin_aside(&aside))
-        return;
+        return false;
     ticks = clock_ticks_after();
     draft_realloc(&draft, block, old, &extent, ticks - begin_of_call(0, began_ticks, ticks));
     fill_side(&aside.place, &draft, ticks);
     end_aside(&aside);
+    return true;
 }
 
 /* Not part of its caller, so that the draft is on the stack only once the stack was walked. */
-static MTRACE_NOINLINE void put_realloc(struct thread *thread, const void *block, const void *old,
+static MTRACE_NOINLINE bool put_realloc(struct thread *thread, const void *block, const void *old,
                                         const struct draft_extent *extent, uint64_t began_ticks,
                                         uint64_t ticks, uint32_t node)
 {
@@ -381,10 +400,10 @@ static MTRACE_NOINLINE void put_realloc(struct thread *thread, const void *block
     struct draft draft;
 
     if (!room_make(thread, &ticks, since)) /* which sets last_ticks */
-        return;
+        return false;
     draft_realloc(&draft, block, old, extent, ticks - since);
     draft.words[0] |= (uint64_t)node << 32;
-    write_draft(thread, &draft, ticks);
+    return write_draft(thread, &draft, ticks);
 }
 
 static uint32_t write_realloc(const void *block, const void *old, size_t size_bytes,
@@ -396,16 +415,18 @@ static uint32_t write_realloc(const void *block, const void *old, size_t size_by
     uint64_t ticks;
     uint32_t node;
 
-    if (mtrace_unlikely(!thread && !is_side_open()))
+    if (mtrace_unlikely(!thread && !is_side_open())) {
+        keep_sample(block, false);
         return LOG_NODE_NONE;
+    }
     if (mtrace_unlikely(!thread)) {
-        realloc_aside(block, old, size_bytes, call, began_ticks, known);
+        keep_sample(block, realloc_aside(block, old, size_bytes, call, began_ticks, known));
         return LOG_NODE_NONE;
     }
     ticks = clock_ticks_after();
     extent = draft_extent_of(block, size_bytes, call, known);
     node = capture_node(thread, origin);
-    put_realloc(thread, block, old, &extent, began_ticks, ticks, node);
+    keep_sample(block, put_realloc(thread, block, old, &extent, began_ticks, ticks, node));
     thread_leave(thread);
     return node;
 }

@@ -9,6 +9,9 @@
 #include "collector/platform/clock.h"
 #include "collector/record/capture.h"
 #include "collector/record/record.h"
+#include "collector/record/reentry.h"
+#include "collector/record/sampled_blocks.h"
+#include "collector/record/sampler.h"
 #include "collector/record/scopes.h"
 #include "collector/record/state.h"
 #include "collector/record/thread.h"
@@ -322,7 +325,48 @@ static void a_long_realloc_is_not_before_its_segment(void **state)
     assert_int_equal(last_call().began, resize.began_ticks);
 }
 
-/* The last one: afterwards the log is full. */
+static void made(void)
+{
+    const struct unwind_origin origin = RECORD_ORIGIN();
+
+    record_alloc_known(g_new, 100, 104, LOG_CALL_MALLOC, 0, &origin);
+}
+
+/* SB-1: of a muted thread nothing is recorded, and so no end either. */
+static void what_is_not_recorded_is_no_sample(void **state)
+{
+    bool has_entered;
+
+    (void)state;
+    sampler_begin(1, 3); /* 100 bytes are drawn, but for one time in 10^43 */
+    state_take_samples();
+    made();
+    assert_true(sampled_blocks_take(g_new));
+    has_entered = reentry_enter();
+    made();
+    reentry_leave(has_entered);
+    assert_true(has_entered);
+    assert_false(sampled_blocks_has(g_new));
+}
+
+/* SB-1; behind the one that fills the log. */
+static void what_has_no_room_is_no_sample(void **state)
+{
+    struct record_resize resize;
+    const uint64_t before = n_dropped();
+
+    (void)state;
+    made();
+    assert_false(sampled_blocks_has(g_new));
+    assert_true(sampled_blocks_add(g_old));
+    record_resize_begins(&resize, g_old);
+    resized(&resize);
+    assert_false(sampled_blocks_has(g_new));
+    assert_false(sampled_blocks_has(g_old));
+    assert_int_equal(n_dropped(), before + 2);
+}
+
+/* The last one but for that: afterwards the log is full. */
 static void a_note_says_whether_it_is_in_the_log(void **state)
 {
     const uint64_t n_most = (uint64_t)N_SEGMENTS * LOG_SEGMENT_BYTES / sizeof(uint64_t);
@@ -351,7 +395,9 @@ int main(void)
         cmocka_unit_test(each_event_is_there_once),
         cmocka_unit_test(a_realloc_ends_the_old_block_when_it_begins),
         cmocka_unit_test(a_long_realloc_is_not_before_its_segment),
+        cmocka_unit_test(what_is_not_recorded_is_no_sample),
         cmocka_unit_test(a_note_says_whether_it_is_in_the_log),
+        cmocka_unit_test(what_has_no_room_is_no_sample),
     };
 
     return cmocka_run_group_tests(tests, begin_recording, end_recording);
