@@ -2,6 +2,7 @@
 #include "importer/facts/object_walks.h"
 
 #include "support/growing.h"
+#include "support/sample_weight.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -75,11 +76,19 @@ static int add_node(struct object_walks *walks, struct object_walk *walk, const 
 
 /* ---- claims ---- */
 
+/* Of a sample: what it stands for, as in the totals. */
+static struct sample_weight weight_of(const struct process_totals *live,
+                                      const struct live_block *block)
+{
+    return sample_weight_of(live->sample_bytes, block->size, block->alloc_ns);
+}
+
 static void find_block(struct object_claim *claim, const struct event *event,
                        struct object_node *node, struct pairing *pairing,
-                       const struct pool_blocks *pools)
+                       const struct pool_blocks *pools, const struct process_totals *live)
 {
     const struct live_block *block;
+    uint64_t n_blocks;
 
     if (pools)
         claim->pool_block_id = pool_blocks_find(pools, event->process, event->address, event->size,
@@ -89,10 +98,11 @@ static void find_block(struct object_claim *claim, const struct event *event,
         claim->allocation_id = block->allocation_id;
         claim->size_bytes = block->size;
     }
+    n_blocks = block ? weight_of(live, block).blocks : 1;
     if (claim->size_bytes > claim->declared_bytes)
-        node->slack_bytes += claim->size_bytes - claim->declared_bytes;
+        node->slack_bytes += n_blocks * (claim->size_bytes - claim->declared_bytes);
     if (block && live_block_slack(block) != LIVE_BLOCK_SLACK_UNKNOWN)
-        node->overhead_bytes += live_block_slack(block);
+        node->overhead_bytes += n_blocks * live_block_slack(block);
 }
 
 static bool address_equals(const void *context, uint32_t id, const void *key)
@@ -102,7 +112,8 @@ static bool address_equals(const void *context, uint32_t id, const void *key)
 
 /* Slack and overhead of a block are those of its first claim. */
 static int settle_claim(struct object_walk *walk, const struct event *event,
-                        struct pairing *pairing, const struct pool_blocks *pools, struct error *err)
+                        struct pairing *pairing, const struct pool_blocks *pools,
+                        const struct process_totals *live, struct error *err)
 {
     struct object_claim *claim = &walk->claims[walk->n_claims - 1];
     uint64_t hash = id_table_hash(claim->address, 0);
@@ -116,7 +127,7 @@ static int settle_claim(struct object_walk *walk, const struct event *event,
         claim->is_repeated = true;
         return 0;
     }
-    find_block(claim, event, &walk->nodes[claim->node], pairing, pools);
+    find_block(claim, event, &walk->nodes[claim->node], pairing, pools, live);
     return id_table_add(&walk->by_address, hash, (uint32_t)walk->n_claims)
                ? error_set(err, ERROR_NOMEM, "out of memory for %zu claims", walk->n_claims)
                : 0;
@@ -124,7 +135,8 @@ static int settle_claim(struct object_walk *walk, const struct event *event,
 
 static int add_claim(struct object_walks *walks, struct object_walk *walk,
                      const struct event *event, struct pairing *pairing,
-                     const struct pool_blocks *pools, struct error *err)
+                     const struct pool_blocks *pools, const struct process_totals *live,
+                     struct error *err)
 {
     struct object_claim *claims;
     uint32_t node = (uint32_t)event->old_address;
@@ -142,13 +154,14 @@ static int add_claim(struct object_walks *walks, struct object_walk *walk,
                                                      .declared_bytes = event->size,
                                                      .node = node,
                                                      .kind = event->call};
-    return settle_claim(walk, event, pairing, pools, err);
+    return settle_claim(walk, event, pairing, pools, live, err);
 }
 
 /* ---- the end ---- */
 
 /* What the claims of the walk have of the live blocks, by stack: entries of {0, stack, 0}. */
-static int count_claimed(struct object_walk *walk, struct pairing *pairing, struct keyed *claimed,
+static int count_claimed(struct object_walk *walk, struct pairing *pairing,
+                         const struct process_totals *live, struct keyed *claimed,
                          struct error *err)
 {
     int code = 0;
@@ -159,9 +172,10 @@ static int count_claimed(struct object_walk *walk, struct pairing *pairing, stru
             claim->is_repeated ? NULL : pairing_find(pairing, walk->process, claim->address);
         if (!block || block->allocation_id != claim->allocation_id)
             continue;
-        walk->claimed_blocks++;
-        walk->claimed_bytes += block->size;
-        code = tally_add(claimed, 0, block->node, 0, 1, block->size, err);
+        const struct sample_weight weight = weight_of(live, block);
+        walk->claimed_blocks += weight.blocks;
+        walk->claimed_bytes += weight.bytes;
+        code = tally_add(claimed, 0, block->node, 0, weight.blocks, weight.bytes, err);
     }
     return code;
 }
@@ -202,7 +216,7 @@ static int end(struct object_walks *walks, struct object_walk *walk, const struc
                struct pairing *pairing, const struct process_totals *live, struct error *err)
 {
     struct keyed claimed = {0};
-    int code = count_claimed(walk, pairing, &claimed, err);
+    int code = count_claimed(walk, pairing, live, &claimed, err);
 
     if (code == 0)
         code = count_unclaimed(walks, walk, live, &claimed, err);
@@ -241,7 +255,7 @@ int object_walks_event(struct object_walks *walks, const struct event *event,
     case EVENT_OBJECT_NODE:
         return add_node(walks, walk, event, err);
     case EVENT_OBJECT_CLAIM:
-        return add_claim(walks, walk, event, pairing, pools, err);
+        return add_claim(walks, walk, event, pairing, pools, live, err);
     case EVENT_OBJECT_WARNING:
         return add_warning(walk, event->text, err);
     default:

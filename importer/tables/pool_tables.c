@@ -130,7 +130,8 @@ static int write_pools(sqlite3 *db, const struct facts *facts, struct error *err
     return code;
 }
 
-/* A block of malloc may be several pools', and have been moved by realloc since. */
+/* A block of malloc may be several pools', and have been moved by realloc since. Of samples nobody knows which of a pool's
+ * blocks lie in one block: NULL. */
 static const char g_write_levels[] =
     "WITH outer AS (SELECT DISTINCT o.pool_id, coalesce(k.last_allocation_id, o.allocation_id) AS"
     " allocation_id FROM (SELECT DISTINCT pool_id, allocation_id FROM pool_block_rows"
@@ -147,7 +148,8 @@ static const char g_write_levels[] =
     " taken_bytes = coalesce((SELECT bytes FROM level AS l WHERE l.pool_id = pools.pool_id), 0),"
     " held_bytes = coalesce((SELECT held FROM level AS l WHERE l.pool_id = pools.pool_id), 0),"
     " spare_bytes = coalesce((SELECT held FROM level AS l WHERE l.pool_id = pools.pool_id), 0)"
-    " - coalesce((SELECT bytes FROM inside AS i WHERE i.pool_id = pools.pool_id), 0)";
+    " - coalesce((SELECT bytes FROM inside AS i WHERE i.pool_id = pools.pool_id), 0)"
+    " WHERE process_id IN (SELECT process_id FROM processes WHERE sample_bytes IS NULL)";
 
 int pool_tables_write(sqlite3 *db, const struct facts *facts, bool slim, struct error *err)
 {
