@@ -17,14 +17,17 @@ static const struct export_format {
     bool reads_rows;
     bool is_of_one_process; /* the format has one clock and one address space */
     bool is_binary;
-    bool has_measure; /* one figure for each stack: --measure says which */
+    bool is_of_blocks; /* counts them one by one, and cannot say that one stands for many */
+    bool has_measure;  /* one figure for each stack: --measure says which */
 } formats[] = {
     {"flamegraph.pl", export_collapsed_run, .has_measure = true},
-    {"heaptrack", export_heaptrack_run, .reads_rows = true, .is_of_one_process = true},
+    {"heaptrack", export_heaptrack_run, .reads_rows = true, .is_of_one_process = true,
+     .is_of_blocks = true},
     {"pprof", export_pprof_run, .is_binary = true},
     {"speedscope", export_speedscope_run, .reads_rows = false},
-    {"dhat", export_dhat_run, .reads_rows = true, .is_of_one_process = true},
-    {"massif", export_massif_run, .reads_rows = true, .is_of_one_process = true},
+    {"dhat", export_dhat_run, .reads_rows = true, .is_of_one_process = true, .is_of_blocks = true},
+    {"massif", export_massif_run, .reads_rows = true, .is_of_one_process = true,
+     .is_of_blocks = true},
     {"json", export_json_run, .reads_rows = true},
 };
 
@@ -107,6 +110,12 @@ static int check_rows(struct export_job *job, const struct export_format *format
     int rc = query_need_rows(job->query, err);
 
     job->query->is_culled_noted = true;
+    if (rc == 0 && format->is_of_blocks)
+        rc = query_need_every_block(
+            job->query,
+            "this format counts blocks one by one, where each sample stands for many: flamegraph.pl,"
+            " pprof and speedscope have estimates",
+            err);
     if (rc == 0)
         rc = rundb_get_int64(database, "SELECT sum(culled_blocks) FROM backtrace_totals", &n_culled,
                              err);

@@ -111,7 +111,7 @@ static void begin(const struct charges *charges, struct account *account)
 /* What happens to an account; it has the block from from_ns to end_ns, where that is a time. */
 struct posting {
     enum figure figure;
-    int64_t size_bytes;
+    int64_t blocks, bytes;
     int64_t from_ns, end_ns; /* of ALLOCATED and MOVED_IN; end_ns INT64_MAX: for ever */
 };
 
@@ -128,13 +128,13 @@ static bool post_to(struct charges *charges, struct keyed *accounts, struct acco
     size_t index = (size_t)(account - (struct account *)accounts->elements);
     size_t place = 2 * index + (accounts == &charges->tags);
 
-    account->blocks[posting->figure]++;
-    saturating_grow(&account->bytes[posting->figure], posting->size_bytes);
+    account->blocks[posting->figure] += posting->blocks;
+    saturating_grow(&account->bytes[posting->figure], posting->bytes);
     if (posting->figure == ALLOCATED)
-        return own_peaks_born(&charges->peaks, place, posting->from_ns, posting->size_bytes,
+        return own_peaks_born(&charges->peaks, place, posting->from_ns, posting->bytes,
                               posting->end_ns);
     return posting->figure != MOVED_IN
-           || own_peaks_joined(&charges->peaks, place, posting->from_ns, posting->size_bytes,
+           || own_peaks_joined(&charges->peaks, place, posting->from_ns, posting->bytes,
                                posting->end_ns);
 }
 
@@ -217,7 +217,7 @@ static bool hold(struct charges *charges, const struct scanned_row *row, uint32_
 
 static bool post_birth(struct charges *charges, const struct scanned_row *row)
 {
-    struct posting posting = {ALLOCATED, row->size_bytes, row->alloc_ns, 0};
+    struct posting posting = {ALLOCATED, row->blocks, row->bytes, row->alloc_ns, 0};
     uint32_t group = has_move_of(charges, row->allocation_id)
                          ? (uint32_t)sqlite3_column_int64(charges->moves, MOVE_FROM)
                          : row->group;
@@ -225,7 +225,7 @@ static bool post_birth(struct charges *charges, const struct scanned_row *row)
     if (!hold(charges, row, group, &posting))
         return false;
     while (has_move_of(charges, row->allocation_id)) {
-        const struct posting out = {MOVED_OUT, row->size_bytes, 0, 0};
+        const struct posting out = {MOVED_OUT, row->blocks, row->bytes, 0, 0};
         uint32_t from = (uint32_t)sqlite3_column_int64(charges->moves, MOVE_FROM);
         uint32_t to = (uint32_t)sqlite3_column_int64(charges->moves, MOVE_TO);
 
@@ -240,7 +240,7 @@ static bool post_birth(struct charges *charges, const struct scanned_row *row)
 
 static bool post_end(struct charges *charges, const struct scanned_row *row)
 {
-    struct posting posting = {FREED, row->size_bytes, 0, 0};
+    struct posting posting = {FREED, row->blocks, row->bytes, 0, 0};
 
     if (row->ended_by == ROW_SCAN_EXEC)
         return true;

@@ -36,20 +36,20 @@ struct class_rows {
 
 static void count_size(struct size_count *count, const struct scanned_row *row)
 {
-    count->blocks++;
-    saturating_grow(&count->bytes, row->size_bytes);
-    saturating_grow(&count->slack_bytes, row->slack_bytes);
+    count->blocks += row->blocks;
+    saturating_grow(&count->bytes, row->bytes);
+    saturating_grow(&count->slack_bytes, saturating_multiply(row->blocks, row->slack_bytes));
     if (row->ended_by == ROW_SCAN_LEAKED) {
-        count->leaked_blocks++;
-        saturating_grow(&count->leaked_bytes, row->size_bytes);
+        count->leaked_blocks += row->blocks;
+        saturating_grow(&count->leaked_bytes, row->bytes);
     }
     count->temporary_blocks += time_rows_counts(TIME_ROWS_TEMPORARY, row);
 }
 
 static void count_lifetime(struct lifetime_count *count, const struct scanned_row *row)
 {
-    count->blocks++;
-    saturating_grow(&count->bytes, row->size_bytes);
+    count->blocks += row->blocks;
+    saturating_grow(&count->bytes, row->bytes);
 }
 
 static bool take(void *context, const struct scanned_row *rows, size_t n)

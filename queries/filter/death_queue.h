@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 struct death {
-    int64_t at_ns, size_bytes;
+    int64_t at_ns, blocks, bytes;
     size_t of; /* whatever the caller counts by */
 };
 

@@ -40,8 +40,8 @@ static uint32_t instant_of(const struct levels *levels, uint32_t process, int64_
 static bool add_change(struct levels *levels, const struct scanned_row *row, uint32_t instant,
                        int sign)
 {
-    const struct pair_sum change = {row->process, levels->site_of[row->backtrace], instant, sign,
-                                    saturating_multiply(sign, row->size_bytes)};
+    const struct pair_sum change = {row->process, levels->site_of[row->backtrace], instant,
+                                    sign * row->blocks, saturating_multiply(sign, row->bytes)};
 
     return instant >= levels->n_instants || pair_sums_add(&levels->changes, &change);
 }

@@ -36,7 +36,7 @@ static void end_until(struct own_peaks *peaks, int64_t at_ns)
     struct death death;
 
     while (death_queue_pop(&peaks->deaths, at_ns, &death))
-        change(&peaks->list[death.of], death.at_ns, -death.size_bytes);
+        change(&peaks->list[death.of], death.at_ns, -death.bytes);
 }
 
 bool own_peaks_born(struct own_peaks *peaks, size_t stack, int64_t at_ns, int64_t size_bytes,
@@ -47,16 +47,16 @@ bool own_peaks_born(struct own_peaks *peaks, size_t stack, int64_t at_ns, int64_
     end_until(peaks, at_ns);
     change(&peaks->list[stack], at_ns, size_bytes);
     return end_ns == INT64_MAX
-           || death_queue_push(&peaks->deaths, (struct death){end_ns, size_bytes, stack});
+           || death_queue_push(&peaks->deaths, (struct death){end_ns, 0, size_bytes, stack});
 }
 
 bool own_peaks_joined(struct own_peaks *peaks, size_t stack, int64_t from_ns, int64_t size_bytes,
                       int64_t end_ns)
 {
     return make_room(peaks, stack)
-           && death_queue_push(&peaks->deaths, (struct death){from_ns, -size_bytes, stack})
+           && death_queue_push(&peaks->deaths, (struct death){from_ns, 0, -size_bytes, stack})
            && (end_ns == INT64_MAX
-               || death_queue_push(&peaks->deaths, (struct death){end_ns, size_bytes, stack}));
+               || death_queue_push(&peaks->deaths, (struct death){end_ns, 0, size_bytes, stack}));
 }
 
 void own_peaks_finish(struct own_peaks *peaks)

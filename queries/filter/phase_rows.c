@@ -230,9 +230,9 @@ static void end_until(struct sweep *sweep, int64_t at_ns)
              (bound = bound_ahead(sweep, way)) && bound->at_ns < death.at_ns;)
             pass(sweep, way);
         advance(way, death.at_ns);
-        way->now.freed_blocks++;
-        saturating_grow(&way->now.freed_bytes, death.size_bytes);
-        saturating_grow(&way->now.live_bytes, -death.size_bytes);
+        way->now.freed_blocks += death.blocks;
+        saturating_grow(&way->now.freed_bytes, death.bytes);
+        saturating_grow(&way->now.live_bytes, -death.bytes);
     }
 }
 
@@ -251,17 +251,17 @@ static bool take_row(struct sweep *sweep, const struct scanned_row *row)
     for (const struct bound *bound; (bound = bound_ahead(sweep, way)) && is_before(bound, row);)
         pass(sweep, way);
     advance(way, row->alloc_ns);
-    way->now.allocated_blocks++;
-    saturating_grow(&way->now.allocated_bytes, row->size_bytes);
-    saturating_grow(&way->now.live_bytes, row->size_bytes);
+    way->now.allocated_blocks += row->blocks;
+    saturating_grow(&way->now.allocated_bytes, row->bytes);
+    saturating_grow(&way->now.live_bytes, row->bytes);
     if (row->ended_by == ROW_SCAN_LEAKED) {
-        way->now.leaked_blocks++;
-        saturating_grow(&way->now.leaked_bytes, row->size_bytes);
+        way->now.leaked_blocks += row->blocks;
+        saturating_grow(&way->now.leaked_bytes, row->bytes);
     }
     return !sweep->is_out_of_memory
            && (end_ns == INT64_MAX
                || death_queue_push(&sweep->deaths,
-                                   (struct death){end_ns, row->size_bytes, row->process}));
+                                   (struct death){end_ns, row->blocks, row->bytes, row->process}));
 }
 
 static bool take(void *context, const struct scanned_row *rows, size_t n)

@@ -4,6 +4,7 @@
 #include "queries/database/rundb.h"
 #include "queries/filter/filter_sql.h"
 #include "support/error.h"
+#include "support/sample_weight.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -78,15 +79,17 @@ static int read_threads(struct row_scan *scan, struct error *err)
 {
     struct sqlite3_stmt *stmt;
     int rc = rundb_prepare(scan->database,
-                           "SELECT t.thread_id, p.process_id FROM threads AS t"
+                           "SELECT t.thread_id, p.process_id, p.sample_bytes FROM threads AS t"
                            " JOIN processes AS p ON p.process_id = t.process_id"
                            " WHERE t.thread_id > 0"
-                           " UNION ALL SELECT 0, min(process_id) FROM processes",
+                           " UNION ALL SELECT 0, min(process_id), min(sample_bytes) FROM processes",
                            &stmt, err);
 
     while (rc == 0 && (rc = rundb_step(scan->database, stmt, err)) == 1) {
-        scan->process_of[database_id(stmt, 0, scan->n_threads)] =
-            (uint32_t)database_id(stmt, 1, scan->n_processes);
+        size_t process = (size_t)database_id(stmt, 1, scan->n_processes);
+
+        scan->process_of[database_id(stmt, 0, scan->n_threads)] = (uint32_t)process;
+        scan->mean_of[process] = (uint64_t)sqlite3_column_int64(stmt, 2);
         rc = 0;
     }
     sqlite3_finalize(stmt);
@@ -106,7 +109,8 @@ int row_scan_init(struct row_scan *scan, const struct rundb *database, struct er
     if (rc != 0)
         return rc;
     scan->process_of = calloc(scan->n_threads, sizeof(*scan->process_of));
-    if (!scan->process_of)
+    scan->mean_of = calloc(scan->n_processes, sizeof(*scan->mean_of));
+    if (!scan->process_of || !scan->mean_of)
         return error_set(err, ERROR_NOMEM, "no memory for %zu threads", scan->n_threads);
     return read_threads(scan, err);
 }
@@ -114,7 +118,9 @@ int row_scan_init(struct row_scan *scan, const struct rundb *database, struct er
 void row_scan_done(struct row_scan *scan)
 {
     free(scan->process_of);
+    free(scan->mean_of);
     scan->process_of = NULL;
+    scan->mean_of = NULL;
 }
 
 /* ---- rows ---- */
@@ -172,6 +178,17 @@ static void complete(const struct run *run, struct sqlite3_value **values, struc
     row->free_group = known_group(run, values, FREE_GROUP_ID);
 }
 
+static void weigh(const struct run *run, struct scanned_row *row)
+{
+    const struct sample_weight weight = sample_weight_of(
+        run->scan->mean_of[row->process], (uint64_t)row->size_bytes, (uint64_t)row->alloc_ns);
+
+    row->blocks = (int64_t)weight.blocks;
+    row->bytes = (int64_t)weight.bytes;
+    if (run->scan->mean_of[row->process]) /* allocations between were not all seen */
+        row->intervening = ROW_SCAN_UNKNOWN;
+}
+
 static void on_row(struct sqlite3_context *context, int n_values, struct sqlite3_value **values)
 {
     struct run *run = sqlite3_user_data(context);
@@ -192,6 +209,7 @@ static void on_row(struct sqlite3_context *context, int n_values, struct sqlite3
         .intervening = known_number(run, values, INTERVENING),
         .free_backtrace = known_number(run, values, FREE_BACKTRACE_ID),
     };
+    weigh(run, &run->waiting[run->n_waiting - 1]);
     if (run->place[ALLOCATION_ID] != LEFT_OUT)
         complete(run, values, &run->waiting[run->n_waiting - 1]);
     if (run->n_waiting == N_WAITING && !hand_on(run))

@@ -6,6 +6,8 @@
  *        values where they are, which takes half the time of stepping from row to row.
  * Invariants: RW-1 rows come in the order of their births. RW-2 a row's process is one of the file
  *        or 0; its backtrace is below n_backtraces: other rows, of a damaged file, are left out.
+ *        RW-3 what is summed up are blocks and bytes, which are what the importer's totals have in
+ *        them for the row: a row alone says nothing of how many were not drawn.
  * Failure: ERROR_DATABASE; ERROR_NOMEM, also when the consumer says so.
  */
 #ifndef MTRACE_QUERIES_ROW_SCAN_H
@@ -28,8 +30,9 @@ enum {
 
 struct scanned_row {
     uint32_t process, backtrace;
-    int64_t size_bytes, slack_bytes;
-    int64_t alloc_ns, lifetime_ns; /* lifetime_ns: UNKNOWN when it never ended */
+    int64_t blocks, bytes;           /* that it stands for: 1 and size_bytes, but of a sample */
+    int64_t size_bytes, slack_bytes; /* of the block itself */
+    int64_t alloc_ns, lifetime_ns;   /* lifetime_ns: UNKNOWN when it never ended */
     int64_t ended_by;
     int64_t intervening, free_backtrace; /* or UNKNOWN */
     /* only of a scan of whole rows */
@@ -58,6 +61,7 @@ struct row_scan {
     const struct rundb *database;
     unsigned without;     /* enum row_scan_part; to be set before a run */
     uint32_t *process_of; /* by thread_id; 0 stands for rows without a thread */
+    uint64_t *mean_of;    /* by process_id: bytes between samples, 0: every block was recorded */
     size_t n_threads;
     size_t n_processes, n_backtraces; /* highest id + 1 */
 };

@@ -100,21 +100,21 @@ static bool flush_free(struct row_sums *sums, struct row_sum *sum)
 }
 
 bool row_sums_add_free(struct row_sums *sums, struct row_sum *sum, uint32_t free_backtrace,
-                       int64_t size_bytes)
+                       const struct scanned_row *row)
 {
     if (sum->free_backtrace != free_backtrace && !flush_free(sums, sum))
         return false;
     sum->free_backtrace = free_backtrace;
-    sum->free_blocks++;
-    saturating_grow(&sum->free_bytes, size_bytes);
+    sum->free_blocks += row->blocks;
+    saturating_grow(&sum->free_bytes, row->bytes);
     return true;
 }
 
 bool row_sums_add_leak(struct row_sums *sums, const struct row_sum *sum, uint32_t part,
-                       int64_t size_bytes)
+                       const struct scanned_row *row)
 {
-    return pair_sums_add(
-        &sums->leaks, &(const struct pair_sum){sum->process, sum->backtrace, part, 1, size_bytes});
+    return pair_sums_add(&sums->leaks, &(const struct pair_sum){sum->process, sum->backtrace, part,
+                                                                row->blocks, row->bytes});
 }
 
 /* ---- order ---- */

@@ -13,6 +13,7 @@
 #define MTRACE_QUERIES_ROW_SUMS_H
 
 #include "queries/filter/pair_sums.h"
+#include "queries/filter/row_scan.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -62,11 +63,11 @@ struct row_sum *row_sums_get(struct row_sums *sums, uint32_t process, uint32_t b
 
 /* Counts a block as freed from a stack; false: no memory. */
 bool row_sums_add_free(struct row_sums *sums, struct row_sum *sum, uint32_t free_backtrace,
-                       int64_t size_bytes);
+                       const struct scanned_row *row);
 
 /* Counts a leaked block as born in a part of its process's life; false: no memory. */
 bool row_sums_add_leak(struct row_sums *sums, const struct row_sum *sum, uint32_t part,
-                       int64_t size_bytes);
+                       const struct scanned_row *row);
 
 /* The end of counting: nothing may be added any more. False: no memory. */
 bool row_sums_finish(struct row_sums *sums);

@@ -62,16 +62,16 @@ static void add_birth(struct row_sum *sum, const struct scanned_row *row, int64_
     int64_t size = row->size_bytes;
     int64_t alloc_ns = row->alloc_ns;
 
-    sum->allocated_blocks++;
-    saturating_grow(&sum->allocated_bytes, size);
-    saturating_grow(&sum->slack_bytes, row->slack_bytes);
+    sum->allocated_blocks += row->blocks;
+    saturating_grow(&sum->allocated_bytes, row->bytes);
+    saturating_grow(&sum->slack_bytes, saturating_multiply(row->blocks, row->slack_bytes));
     sum->first_ns = smaller(sum->first_ns, alloc_ns);
     sum->last_ns = larger(sum->last_ns, alloc_ns);
     sum->min_size_bytes = smaller(sum->min_size_bytes, size);
     sum->max_size_bytes = larger(sum->max_size_bytes, size);
     if (alloc_ns <= peak_ns && end_of(row) > peak_ns) {
-        sum->peak_blocks++;
-        saturating_grow(&sum->peak_bytes, size);
+        sum->peak_blocks += row->blocks;
+        saturating_grow(&sum->peak_bytes, row->bytes);
     }
 }
 
@@ -88,11 +88,11 @@ static uint32_t part_of(const struct life *life, int64_t alloc_ns)
 static bool add_leak(struct totals *totals, struct row_sum *sum, const struct scanned_row *row,
                      const struct life *life)
 {
-    sum->leaked_blocks++;
-    saturating_grow(&sum->leaked_bytes, row->size_bytes);
+    sum->leaked_blocks += row->blocks;
+    saturating_grow(&sum->leaked_bytes, row->bytes);
     sum->leaked_first_ns = smaller(sum->leaked_first_ns, row->alloc_ns);
     sum->leaked_last_ns = larger(sum->leaked_last_ns, row->alloc_ns);
-    return row_sums_add_leak(&totals->sums, sum, part_of(life, row->alloc_ns), row->size_bytes);
+    return row_sums_add_leak(&totals->sums, sum, part_of(life, row->alloc_ns), row);
 }
 
 static bool add_end(struct totals *totals, struct row_sum *sum, const struct scanned_row *row,
@@ -101,14 +101,14 @@ static bool add_end(struct totals *totals, struct row_sum *sum, const struct sca
     if (row->ended_by == ENDED_BY_NOTHING)
         return add_leak(totals, sum, row, life);
     if (row->ended_by == ENDED_BY_EXEC) {
-        sum->lost_blocks++;
-        saturating_grow(&sum->lost_bytes, row->size_bytes);
+        sum->lost_blocks += row->blocks;
+        saturating_grow(&sum->lost_bytes, row->bytes);
     } else {
-        saturating_grow(&sum->lifetime_sum_ns, row->lifetime_ns);
+        saturating_grow(&sum->lifetime_sum_ns, saturating_multiply(row->blocks, row->lifetime_ns));
     }
     if (row->intervening != ROW_SCAN_UNKNOWN && row->intervening <= TEMPORARY_INTERVENING) {
-        sum->temporary_blocks++;
-        saturating_grow(&sum->temporary_bytes, row->size_bytes);
+        sum->temporary_blocks += row->blocks;
+        saturating_grow(&sum->temporary_bytes, row->bytes);
     }
     return true;
 }
@@ -132,12 +132,11 @@ static bool add_row(struct totals *totals, const struct scanned_row *row)
     if (!add_end(totals, sum, &seen, life))
         return false;
     if (totals->request->has_own_peaks
-        && !own_peaks_born(&totals->peaks, sum->place, seen.alloc_ns, seen.size_bytes,
-                           end_of(&seen)))
+        && !own_peaks_born(&totals->peaks, sum->place, seen.alloc_ns, seen.bytes, end_of(&seen)))
         return false;
     if (seen.ended_by != ENDED_BY_FREE || seen.free_backtrace == ROW_SCAN_UNKNOWN)
         return true;
-    return row_sums_add_free(&totals->sums, sum, (uint32_t)seen.free_backtrace, seen.size_bytes);
+    return row_sums_add_free(&totals->sums, sum, (uint32_t)seen.free_backtrace, &seen);
 }
 
 /* Sums lie in memory in no order: that of a row is fetched while the rows before it are counted. */

@@ -34,8 +34,8 @@ static uint32_t part_of(const struct site_times_request *request, int64_t at_ns)
 static bool change(struct scan *scan, const struct scanned_row *row, int64_t at_ns, int sign)
 {
     uint32_t part = part_of(scan->request, at_ns);
-    const struct pair_sum sum = {row->process, scan->site_of[row->backtrace], part, sign,
-                                 saturating_multiply(sign, row->size_bytes)};
+    const struct pair_sum sum = {row->process, scan->site_of[row->backtrace], part,
+                                 sign * row->blocks, saturating_multiply(sign, row->bytes)};
 
     return part >= SITE_TIMES_PARTS || pair_sums_add(&scan->changes, &sum);
 }

@@ -27,15 +27,16 @@ struct works {
 
 static void count(int64_t *blocks, int64_t *bytes, const struct scanned_row *row)
 {
-    ++*blocks;
-    saturating_grow(bytes, row->size_bytes);
+    *blocks += row->blocks;
+    saturating_grow(bytes, row->bytes);
 }
 
 static bool take_end(struct works *works, const struct scanned_row *row)
 {
     struct work *own = &works->list[row->thread];
     struct work *ender = &works->list[row->free_thread];
-    const struct pair_sum flow = {row->process, row->thread, row->free_thread, 1, row->size_bytes};
+    const struct pair_sum flow = {row->process, row->thread, row->free_thread, row->blocks,
+                                  row->bytes};
 
     if (row->ended_by == ROW_SCAN_LEAKED)
         count(&own->leaked_blocks, &own->leaked_bytes, row);
@@ -54,7 +55,7 @@ static bool take(void *context, const struct scanned_row *rows, size_t n)
         struct work *own = &works->list[row->thread];
 
         count(&own->allocated_blocks, &own->allocated_bytes, row);
-        if (!own_peaks_born(&works->peaks, row->thread, row->alloc_ns, row->size_bytes,
+        if (!own_peaks_born(&works->peaks, row->thread, row->alloc_ns, row->bytes,
                             row_scan_end_ns(row))
             || !take_end(works, row))
             return false;

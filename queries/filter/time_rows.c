@@ -183,13 +183,13 @@ static void end_until(struct times *times, int64_t at_ns)
         struct bucket *bucket;
 
         advance(way, death.at_ns);
-        saturating_grow(&way->live_bytes, -death.size_bytes);
-        way->live_blocks--;
+        saturating_grow(&way->live_bytes, -death.bytes);
+        way->live_blocks -= death.blocks;
         bucket = bucket_now(way);
         if (!bucket)
             continue;
-        bucket->freed_blocks++;
-        saturating_grow(&bucket->freed_bytes, death.size_bytes);
+        bucket->freed_blocks += death.blocks;
+        saturating_grow(&bucket->freed_bytes, death.bytes);
     }
 }
 
@@ -201,21 +201,21 @@ static bool take_row(struct times *times, const struct scanned_row *row)
 
     end_until(times, born_ns);
     advance(way, born_ns);
-    saturating_grow(&way->live_bytes, row->size_bytes);
-    way->live_blocks++;
+    saturating_grow(&way->live_bytes, row->bytes);
+    way->live_blocks += row->blocks;
     if (row->ended_by == ROW_SCAN_LEAKED) {
-        saturating_grow(&way->leaked_bytes, row->size_bytes);
-        way->leaked_blocks++;
+        saturating_grow(&way->leaked_bytes, row->bytes);
+        way->leaked_blocks += row->blocks;
     }
     bucket = bucket_now(way);
     if (bucket) {
-        bucket->allocated_blocks++;
-        saturating_grow(&bucket->allocated_bytes, row->size_bytes);
+        bucket->allocated_blocks += row->blocks;
+        saturating_grow(&bucket->allocated_bytes, row->bytes);
     }
     return row->lifetime_ns == ROW_SCAN_UNKNOWN
            || death_queue_push(&times->deaths,
                                (struct death){saturating_add(born_ns, row->lifetime_ns),
-                                              row->size_bytes, row->process});
+                                              row->blocks, row->bytes, row->process});
 }
 
 static bool take(void *context, const struct scanned_row *rows, size_t n)

@@ -118,27 +118,35 @@ static const char *beyond_samples(const struct query_options *options)
     for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
         if (strcmp(options->command->name, commands[i][0]) == 0)
             return commands[i][1];
+    if (options->measure && strcmp(options->measure, "temporary") == 0)
+        return commands[0][1];
     if (options->command->has_instant)
         return "what lies where in a heap is not known from samples";
     return is_about_rows(options) && !options->command->needs_rows
-               ? "an answer made of single blocks is not known from samples: ask without a filter of "
+                   && filter_scope_of(&options->filter) == FILTER_SCOPE_ROW
+               ? "how sure an answer about single blocks is would not be known: ask without a filter of "
                  "blocks or times"
                : NULL;
 }
 
-static int check_samples(const struct query *query, struct error *err)
+int query_need_every_block(const struct query *query, const char *why, struct error *err)
 {
-    const char *why = beyond_samples(query->options);
     int64_t mean_bytes = 0;
-    int rc = why ? rundb_get_int64(&query->database, "SELECT max(sample_bytes) FROM processes",
-                                   &mean_bytes, err)
-                 : 0;
+    int rc = rundb_get_int64(&query->database, "SELECT max(sample_bytes) FROM processes",
+                             &mean_bytes, err);
 
     return rc == 0 && mean_bytes
                ? error_set(err, ERROR_LEFT_OUT,
                            "'%s' was recorded with --sample-bytes, and %s; record without it",
                            query->options->database_path, why)
                : rc;
+}
+
+static int check_samples(const struct query *query, struct error *err)
+{
+    const char *why = beyond_samples(query->options);
+
+    return why ? query_need_every_block(query, why, err) : 0;
 }
 
 static int count(const struct query *query, const char *sql, int64_t value, int64_t *ret_n,

@@ -18,6 +18,9 @@ int query_open(struct query *query, struct error *err);
 /* ERROR_LEFT_OUT when the database was imported without rows. */
 int query_need_rows(const struct query *query, struct error *err);
 
+/* ERROR_LEFT_OUT, with the reason, when blocks are samples. Sums of what samples stand for need none of it: row_scan weighs rows. */
+int query_need_every_block(const struct query *query, const char *why, struct error *err);
+
 /* Lets the totals that views read be those of what passes the filters of the options. */
 int query_install_filters(struct query *query, struct error *err);
 

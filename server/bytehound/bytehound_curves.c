@@ -170,19 +170,21 @@ int bytehound_timeline(struct bytehound *self, const char *rest, struct error *e
                      true, err);
 }
 
-/* What never ends only adds up. Without rows the births are known to a 64th of the run. */
+/* What never ends only adds up. Without rows, and of samples, the births are known to a 64th of the run. */
 int bytehound_timeline_leaked(struct bytehound *self, const char *rest, struct error *err)
 {
-    int64_t is_slim = 0;
-    int rc = rundb_get_int64(&self->database, "SELECT max(value) FROM meta WHERE key = 'slim'",
-                             &is_slim, err);
+    int64_t has_sums_only = 0;
+    int rc = rundb_get_int64(&self->database,
+                             "SELECT coalesce((SELECT max(value) FROM meta WHERE key = 'slim'), 0)"
+                             " OR EXISTS (SELECT 1 FROM processes WHERE sample_bytes > 0)",
+                             &has_sums_only, err);
 
     (void)rest;
     if (rc != 0)
         return rc;
     return put_curve(
         self,
-        is_slim
+        has_sums_only
             ? "SELECT b.process_id, p.start_ns + p.duration_ns * (b.part * 2 + 1) / 128, sum(b.bytes),"
               " sum(b.blocks), sum(b.blocks), 0 FROM leaked_births AS b"
               " JOIN processes AS p ON p.process_id = b.process_id GROUP BY b.process_id, b.part"

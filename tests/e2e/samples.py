@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""samples.py estimates|children|refusals: recordings with --sample-bytes, beside what the program counted itself.
+"""samples.py estimates|children|rows|refusals: recordings with --sample-bytes, beside what the program counted itself.
 
 estimates: by function, in the program and its fork child; an interval 2.5 times as wide as the one of 95 % has the truth in it but for one
 recording in a million, and of all those of 95 % together nine tenths at least have. What other threads free, and what realloc ends, leaks nothing, and no
 free is without its block.
 children: siblings draw for themselves, though their parent draws nothing between two of them; with a seed all draw the same in each run.
+rows: what is made of rows, which are samples, says the same as totals do and as a recording of every block.
 refusals: what samples cannot tell is said so, and all the rest says that it is an estimate.
 """
 
@@ -120,11 +121,58 @@ def check_culling(tools, folder):
             raise Failure(f"{variables} {words} ended with {run.returncode}: {run.stderr}")
 
 
+def answer(tools, *words):
+    run = ask(tools, *words, "--format", "json")
+    if run.returncode:
+        raise Failure(f"{words} ended with {run.returncode}: {run.stderr}")
+    return json.loads(run.stdout)
+
+
+def check_filtered(tools, database, counted):
+    for question in ("threads", "flows", "size-histogram", "lifetime-histogram"):
+        whole, filtered = answer(tools, question, database), answer(tools, question, database, "--function-regex", ".")
+        if not whole or whole != filtered:
+            raise Failure(f"{question} of all stacks is {filtered}, of the file {whole}")
+    for function, truth in (("keep", counted["keep"][3]), ("grow", counted["grow"][3])):
+        for more in ([], ["--measure", "leaked"]):
+            live = answer(tools, "timeline", database, "--function", function, *more)[-1]["live_bytes"]
+            print(f"timeline --function {function} {more}: {live:,} of {truth:,} at the end")
+            if abs(live - truth) > 0.2 * truth:
+                raise Failure(f"the timeline of {function} ends with {live}, and {truth} bytes were left")
+    if answer(tools, "timeline", database, "--measure", "leaked")[-1]["live_bytes"] != harness.Database(database).value("SELECT sum(leaked_bytes) FROM site_totals"):
+        raise Failure("the timeline of leaks does not end with their sum")
+
+
+def record_workload(tools, folder, name, *words):
+    """The databases of every block and of samples."""
+    for options in ([], ["--sample-bytes=4096"]):
+        log, database = folder / "part.dat", folder / f"{name}{len(options)}.db"
+        subprocess.run([tools.record, "-q", "-f", "-o", log, *options, "--", Path(tools.workloads) / name, *words], check=True, stdout=subprocess.DEVNULL,
+                       env=harness.environment({"MTRACE_SAMPLE_SEED": "3"}), timeout=300)
+        harness.import_log(tools, log, database)
+        yield harness.Database(database)
+
+
+def rows(tools, folder):
+    counted, database = record(tools, folder, 1, f"--sample-bytes={MEAN}")
+    check_filtered(tools, database, counted)
+    every_block, some = record_workload(tools, folder, "container_table")
+    for figure in ("(SELECT sum(bytes) FROM unclaimed_totals)", "(SELECT sum(claimed_bytes) FROM object_walks)"):
+        whole, samples = (data.value(f"SELECT {figure}") for data in (every_block, some))
+        print(f"{figure}: {whole:,}, of samples {samples:,}")
+        if abs(samples - whole) > 3 * (whole * 4096) ** 0.5:
+            raise Failure(f"{figure} is {whole}, and of samples {samples}")
+    whole, samples = record_workload(tools, folder, "pools", "arena")
+    if not whole.value("SELECT sum(taken_blocks) FROM pools") or samples.value("SELECT count(taken_blocks) + count(held_bytes) FROM pools"):
+        raise Failure("pools say what they took of blocks that were not seen")
+
+
 def refusals(tools, folder):
     _, database = record(tools, folder, 1, f"--sample-bytes={MEAN}")
     check_culling(tools, folder)
     for question in (["temporary"], ["reallocs"], ["realloc-chains"], ["fragmentation"], ["pinning"], ["holes"], ["heap-map"], ["leaks", "--from", "50%"],
-                     ["hot", "--size-min", "100"], ["live", "--at", "50%"]):
+                     ["hot", "--size-min", "100"], ["live", "--at", "50%"], ["timeline", "--measure", "temporary"], ["tree", "--measure", "temporary"],
+                     *(["export", "--to", form] for form in ("heaptrack", "dhat", "massif"))):
         run = ask(tools, question[0], database, *question[1:])
         print(" ".join(question), run.returncode, run.stderr.strip())
         if run.returncode == 0 or run.stdout or "--sample-bytes" not in run.stderr or run.stderr.count("\n") > 2:
@@ -146,7 +194,7 @@ def refusals(tools, folder):
 def main():
     tools = harness.Tools.from_environment()
     with harness.scratch() as scratch:
-        {"estimates": estimates, "children": children, "refusals": refusals}[sys.argv[1]](tools, Path(scratch))
+        {"estimates": estimates, "children": children, "rows": rows, "refusals": refusals}[sys.argv[1]](tools, Path(scratch))
 
 
 harness.main(main)
