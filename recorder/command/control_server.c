@@ -105,8 +105,9 @@ static void look(struct control_client *client, uint64_t now_ns,
                         &has_failed))
         answer(client, has_failed ? CONTROL_FAILED : CONTROL_DONE, text);
     else if (now_ns - client->since_ns > patience)
-        answer(client, CONTROL_DONE,
-               client->request.verb == CONTROL_REPORT
+        answer(client, *text ? CONTROL_FAILED : CONTROL_DONE,
+               *text ? text
+               : client->request.verb == CONTROL_REPORT
                    ? "asked; the report takes longer than a minute"
                    : "asked; the program does it when it next allocates or frees");
 }

@@ -29,7 +29,7 @@ struct control_target {
      * handed on. */
     bool (*begin)(void *context, struct control_request *request, uint32_t *ret_number,
                   char *ret_text, size_t n_bytes);
-    /* ret_text: what was done, or why it could not be. */
+    /* ret_text: what was done, or why it could not be; if false: why it would have failed, were it the last call. */
     bool (*is_done)(void *context, const struct control_request *request, uint32_t number,
                     char *ret_text, size_t n_bytes, bool *ret_has_failed);
 };

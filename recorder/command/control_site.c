@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -15,7 +16,10 @@ struct round {
     bool must_agree; /* the order is given to whom it would change alone */
     uint64_t rss_bytes, begun_ns;
     bool is_open;
+    bool is_nobody_there; /* now: images may come */
 };
+
+static const char g_is_executing[] = "the program is just executing another; try again";
 
 /* The image that takes its place is not known yet, or another of these recordings. */
 static bool is_replaced(const struct recording *recording)
@@ -63,6 +67,7 @@ static struct round go_round(const struct control_site *site, struct round round
         (void)give(&round, site->recording);
     if (site->children)
         children_each(site->children, give, &round);
+    round.is_nobody_there = round.n == 0;
     if (round.n == 0 && round.n_replaced)
         round.n = round.n_waiting = 1;
     return round;
@@ -86,9 +91,12 @@ static bool begin_report(const struct control_site *site, uint32_t *ret_number, 
                          size_t n_bytes)
 {
     if (!site->recording) {
-        (void)snprintf(ret_text, n_bytes,
-                       "the program has executed another since, and no report can be made: give "
-                       "mtrace-record --report-signal, so that it is ready for them");
+        (void)snprintf(
+            ret_text, n_bytes,
+            site->has_ended
+                ? "the program has ended"
+                : "the program has executed another since, and no report can be made: give "
+                  "mtrace-record --report-signal, so that it is ready for them");
         return false;
     }
     *ret_number = site->reports->n + 1;
@@ -101,7 +109,7 @@ static bool begin_report(const struct control_site *site, uint32_t *ret_number, 
 static bool is_between_images(const struct control_site *site,
                               const struct control_request *request)
 {
-    return request->pid == site->program_pid || pid_of(request) == 0;
+    return !site->has_ended && (request->pid == site->program_pid || pid_of(request) == 0);
 }
 
 static bool begin(void *context, struct control_request *request, uint32_t *ret_number,
@@ -121,7 +129,7 @@ static bool begin(void *context, struct control_request *request, uint32_t *ret_
     memcpy(order.name, request->name, sizeof(order.name));
     round = go_round(site, (struct round){.pid = pid_of(request), .order = &order});
     if (order.order == LOG_ORDER_MARK && round.n_told == 0)
-        (void)snprintf(ret_text, n_bytes, "the program is just executing another; try again");
+        (void)snprintf(ret_text, n_bytes, "%s", g_is_executing);
     else if (round.n_full)
         (void)snprintf(
             ret_text, n_bytes,
@@ -133,11 +141,18 @@ static bool is_report_done(const struct control_site *site, uint32_t number, cha
                            size_t n_bytes, bool *ret_has_failed)
 {
     const struct own_reports *reports = site->reports;
+    char *path;
 
     if (reports->n < number || (reports->n == number && reports->work.helper.pid > 0))
         return false;
-    (void)snprintf(ret_text, n_bytes, "%s.report.%" PRIu32 ".txt", site->log_path, number);
-    *ret_has_failed = access(ret_text, F_OK) != 0;
+    if (asprintf(&path, "%s.report.%" PRIu32 ".txt", site->log_path, number) < 0)
+        return false;
+    *ret_has_failed = access(path, F_OK) != 0;
+    if (!*ret_has_failed && strlen(path) + 1 < n_bytes) /* the answer has a byte before it */
+        (void)snprintf(ret_text, n_bytes, "%s", path);
+    else if (!*ret_has_failed)
+        (void)snprintf(ret_text, n_bytes, "report %" PRIu32 " is beside the log", number);
+    free(path);
     if (*ret_has_failed)
         (void)snprintf(ret_text, n_bytes,
                        "report %" PRIu32 " could not be made; mtrace-record says why", number);
@@ -155,6 +170,8 @@ static bool is_done(void *context, const struct control_request *request, uint32
         return is_report_done(site, number, ret_text, n_bytes, ret_has_failed);
     round.order = request->verb == CONTROL_SNAPSHOT ? NULL : &order; /* of who came meanwhile */
     round = go_round(site, round);
+    if (round.is_nobody_there)
+        (void)snprintf(ret_text, n_bytes, "%s", g_is_executing);
     if (round.n_waiting || (round.n == 0 && is_between_images(site, request)))
         return false;
     *ret_has_failed = round.n == 0;
@@ -182,7 +199,7 @@ void control_site_step(struct control_site *site, struct own_windows *windows, u
 
     if (!own_windows_are_any(windows))
         return;
-    round = go_round(site, (struct round){.pid = site->program_pid});
+    round = go_round(site, (struct round){.pid = site->has_ended ? 0 : site->program_pid});
     sight.is_open = round.is_open;
     sight.rss_bytes = round.rss_bytes;
     sight.begun_ns = round.begun_ns;

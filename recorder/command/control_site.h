@@ -25,6 +25,7 @@ struct control_site {
     const char *log_path;
     pid_t program_pid;
     unsigned n_snapshots;
+    bool has_ended; /* the program; its children may go on */
 };
 
 /* What control_server_step needs; lives as long as the site. */

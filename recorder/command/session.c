@@ -53,6 +53,7 @@ struct session {
     struct error finish_err;
     int finish_code;
     bool has_totals;
+    bool has_ended; /* the program */
     uint64_t look_due_ns;
     struct reporter_programs programs; /* owned */
     struct own_reports reports;
@@ -365,6 +366,7 @@ static void step_control(struct session *session, uint64_t now_ns)
     struct control_target target = control_site_target(&session->site);
 
     session->site.recording = session->has_totals ? NULL : session->recording;
+    session->site.has_ended = session->has_ended;
     control_site_step(&session->site, &session->windows, now_ns);
     control_server_step(&session->control, now_ns, &target);
 }
@@ -447,6 +449,7 @@ static void settle_children(struct session *session)
         bool is_left = sigtimedwait(&session->signals, &info, &pause) == SIGINT;
         has_others = has_orphans(session);
         n_running = children_settle(session->children, clock_ns());
+        step_control(session, clock_ns());
         is_waiting = !is_left && (n_running || has_others);
     }
     children_abandon(session->children);
@@ -490,7 +493,7 @@ static void finish(struct session *session)
                               .follows_children = session->options->follows_children,
                               .family = session->family,
                               .is_quiet = session->options->quiet};
-    control_server_close(&session->control);
+    session->has_ended = true;
     own_reports_done(&session->reports, session->path);
     closing.n_reports_left_out = session->reports.n_left_out;
     if (!session->has_totals)
@@ -499,9 +502,10 @@ static void finish(struct session *session)
     int code = session->finish_code;
 
     if (session->children) {
-        settle_children(session);
+        settle_children(session); /* who waits for them is heard meanwhile */
         children_get_totals(session->children, &closing.children, &closing.n_children);
     }
+    control_server_close(&session->control);
     if (code) {
         closing_warn("%s; the rest is in '%s.live': make room and run 'mtrace-record --pack %s'",
                      session->finish_err.text, session->name, session->name);
