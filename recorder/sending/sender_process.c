@@ -95,8 +95,11 @@ static void launch(struct sender_process *sender)
         _exit(EXIT_NOT_RUN);
     }
     close(ends[0]);
-    sender->end = ends[1];
-    sender->is_open = true;
+    sender->is_open = pid > 0;
+    if (sender->is_open)
+        sender->end = ends[1];
+    else
+        close(ends[1]); /* the next step tries again */
 }
 
 void sender_process_start(struct sender_process *sender, const char *program,
