@@ -2,6 +2,7 @@
 #include "importer/facts/windows.h"
 
 #include "support/growing.h"
+#include "support/lower_bound.h"
 
 #include <stdlib.h>
 
@@ -84,18 +85,11 @@ int windows_finish(struct windows *windows, const struct window_figures *figures
 void windows_leaked(struct windows *windows, uint64_t allocation_id, uint64_t blocks,
                     uint64_t bytes)
 {
-    size_t low = 0;
-    size_t high = windows->n;
+    size_t n; /* windows that began before the block was born */
 
-    while (low < high) { /* windows that began before the block was born */
-        size_t middle = low + (high - low) / 2;
-        if (windows->list[middle].first_allocation <= allocation_id)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low == 0)
+    LOWER_BOUND(n, windows->n, windows->list[n].first_allocation <= allocation_id);
+    if (n == 0)
         return;
-    windows->list[low - 1].leaked_blocks += blocks;
-    windows->list[low - 1].leaked_bytes += bytes;
+    windows->list[n - 1].leaked_blocks += blocks;
+    windows->list[n - 1].leaked_bytes += bytes;
 }
