@@ -8,7 +8,7 @@
  * Invariants
  *   KB-1 A place is taken by one compare-and-swap, filled, and then shows its address by one release
  *        store; it is emptied the other way round. Who is left in between by siglongjmp costs one place, until the next
- *        block of that address is put there; one that was held (known_blocks_hold) for good.
+ *        block of that address is put there; one that was held (known_blocks_hold), as while its block is resized, for good.
  *   KB-2 The caller puts a block after the allocator made it, and takes it before the allocator gets it
  *        back: no two threads put the same address at once, and no address is there twice.
  *   KB-3 A block is put over what is there of one that ended unseen: its thread freed it while the

@@ -269,29 +269,36 @@ void trackers_tell_alloc(const void *block, const struct known_block *fresh)
     tell_birth(block, fresh);
 }
 
+static void tell_end(const void *block, const struct known_block *known, uint32_t node)
+{
+    struct mtrace_event event = {.kind = MTRACE_EVENT_FREE};
+
+    event.group = known->group;
+    event.current_group = g_thread.group;
+    event.alloc_thread_id = known->thread;
+    event.stack_id = node;
+    event.alloc_stack_id = known->node;
+    event.address = block;
+    event.size_bytes = known->size_bytes;
+    event.usable_bytes = known->usable_bytes;
+    tell(&event);
+}
+
+/* Not held: who is left here by siglongjmp finds the place again (KB-1). */
 void trackers_tell_free(const void *block, uint32_t node)
 {
-    struct known_place *place = known_blocks_hold(block);
+    struct known_block known;
 
-    if (place)
-        trackers_tell_ended(block, place, node);
+    if (known_blocks_take(block, &known))
+        tell_end(block, &known, node);
 }
 
 void trackers_tell_ended(const void *block, struct known_place *place, uint32_t node)
 {
     const struct known_block known = known_blocks_held(place);
-    struct mtrace_event event = {.kind = MTRACE_EVENT_FREE};
 
     known_blocks_let_go(place);
-    event.group = known.group;
-    event.current_group = g_thread.group;
-    event.alloc_thread_id = known.thread;
-    event.stack_id = node;
-    event.alloc_stack_id = known.node;
-    event.address = block;
-    event.size_bytes = known.size_bytes;
-    event.usable_bytes = known.usable_bytes;
-    tell(&event);
+    tell_end(block, &known, node);
 }
 
 /* A block that was known stays so, whoever resizes it. */

@@ -116,6 +116,7 @@ static void *tell_until_over(void *unused)
 static void a_jump_leaves_nothing_to_wait_for(void **state)
 {
     struct sigaction action = {.sa_handler = jump};
+    struct known_block known;
     pthread_t thread;
     int handle;
 
@@ -138,6 +139,8 @@ static void a_jump_leaves_nothing_to_wait_for(void **state)
     assert_int_equal(pthread_join(thread, NULL), 0);
     handle = trackers_add(hear_nothing, NULL, MTRACE_EVENT_ALLOC);
     assert_true(remove_outside(handle));
+    tell(MTRACE_EVENT_ALLOC, 4096); /* KB-1: there is still a place for it */
+    assert_true(known_blocks_find((const void *)4096, &known));
 }
 
 static void leave(const struct mtrace_event *event, void *user)
