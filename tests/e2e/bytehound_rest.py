@@ -7,6 +7,7 @@ places    stacks, the tree, regions, mappings, mallopt
 curves    the list and the timelines
 files     exports, and the list of operations replayed
 initial   what static initialisers leave
+samples   what a recording of samples cannot say
 wrong     what is no such parameter or value
 """
 
@@ -318,7 +319,20 @@ def initial(tools, folder):
             "4": {"count": 1, "size": 777}, "5": {"count": 1, "size": 1777}}}})
 
 
+def samples(tools, folder):
+    """What is made of single blocks refuses, where they are samples; what never ends is the sum of what samples stand for."""
+    harness.run([tools.record, "-q", "-o", folder / "few.dat", "--sample-bytes=16384", "--", tools.workloads / "samples"], folder)
+    harness.import_log(tools, folder / "few.dat", folder / "few.db")
+    with Server([folder / "few.db"], folder) as server:
+        asked = Asked(server, folder / "few.db")
+        for path in ("allocations", "raw_allocations", "regions", "allocation_groups?size_min=100", "export/replay"):
+            status, message = error_of(server.ask(f"/data/last/{path}"))
+            expect(path, (status >= 400, "--sample-bytes" in message), (True, True))
+        expect("leaked", asked.json("timeline_leaked")["allocated_size"][-1], harness.Database(folder / "few.db").value("SELECT sum(leaked_bytes) FROM backtrace_totals"))
+
+
 CASES = {"rows": rows, "places": places, "curves": curves, "files": files, "wrong": wrong}
+ALONE = {"initial": initial, "samples": samples}
 WORKLOADS = {"rows": ("thread_ends", "realloc_edges"), "places": ("thread_ends", "mappings", "mallopt_calls"), "curves": ("thread_ends", "mappings"),
              "files": ("realloc_edges",), "wrong": ("leak_c",)}
 
@@ -327,8 +341,8 @@ def main(name):
     tools = harness.Tools.from_environment()
     with harness.scratch() as scratch:
         folder = Path(scratch)
-        if name == "initial":
-            initial(tools, folder)
+        if name in ALONE:
+            ALONE[name](tools, folder)
             return
         for workload in WORKLOADS[name]:
             harness.record_database(tools, folder, workload, [tools.workloads / workload])
