@@ -58,7 +58,8 @@ export function formatAddress(address: number): string {
 export type Kind = "bytes" | "instant" | "time" | "share" | "count" | "id" | "address" | "flag" | "text";
 
 // What a column holds, by its name; the words of docs/words.md end with their unit.
-export function kindOf(column: string): Kind {
+export function kindOf(name: string): Kind {
+  const column = name.replace(/_margin$/, "");
   if (/_per_s$/.test(column)) return "bytes";
   if (/(^|_)bytes$/.test(column)) return "bytes";
   if (/_unix_ns$/.test(column)) return "text";
@@ -76,6 +77,7 @@ export function formatCell(column: string, value: Cell): string {
   if (value === null || value === undefined) return "";
   if (typeof value !== "number") return value;
   if (column.startsWith("change_") && value > 0) return "+" + formatCell(column.slice("change_".length), value);
+  if (column.endsWith("_margin")) return "± " + formatCell(column.slice(0, -"_margin".length), Math.round(value));
   switch (kindOf(column)) {
     case "bytes":
       return formatBytes(value) + (/_per_s$/.test(column) ? "/s" : "");

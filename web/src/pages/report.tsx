@@ -111,7 +111,8 @@ function Histogram({ rows }: { rows: readonly Row[] }) {
 }
 
 function narrowColumns(rows: readonly Row[], { columns, rare_column: rare }: Command): readonly string[] | null {
-  return columns && columns.filter((column) => column !== rare || rows.some((row) => row[column]));
+  const hasMargin = (column: string) => rows.some((row) => typeof row[column] === "number");
+  return columns && columns.flatMap((column) => (column === rare && !rows.some((row) => row[column]) ? [] : [column, ...[`${column}_margin`].filter(hasMargin)]));
 }
 
 function emptyText(command: Command): string {
