@@ -462,6 +462,15 @@ def shares(page, server):
     page.wait(f"{wanted} in the tree", "return [...document.querySelectorAll('.call-tree td.number')].some(cell => cell.innerText === arguments[0])", wanted)
 
 
+def margins(page, server):
+    """Estimates have their margins beside them, where few columns are shown, too."""
+    row = json.loads(server.rows("/api/v1/last/leaks", count="1"))[0]
+    expect("an estimate", row["leaked_blocks_margin"] > 1)
+    page.open(server.address + "view/last/leaks")
+    rest(page)
+    page.wait("margins in the table", "return [...document.querySelectorAll('td')].some(cell => cell.innerText === arguments[0])", f"± {round(row['leaked_blocks_margin']):,}")
+
+
 def suppressed(page, server):
     """What is suppressed is said beside the leaks, rule by rule, as on the command line; a filter of one's own leaves it out."""
     rules = json.loads(post(server, "SELECT r.rule, sum(l.leaked_blocks) AS blocks FROM site_leaks AS l JOIN suppressions AS r USING (rule_id) GROUP BY r.rule_id"))
@@ -749,7 +758,7 @@ THREADS = ["threads"]
 PROGRAMS = {"one_block": [["realloc_edges"]], "two_recordings": [THREADS, ["leak_c"]], "navigation_by_content": [["groups", "tags"], ["groups", "phases"], ["pools", "arena"], ["objects", "twice"], ["objects", "growth"], THREADS],
             "shares": [["leak_c"]], "suppressed": [["leak_c"]]}
 CASES = {case.__name__: case for case in (choose_range, finer_curves, instants, filter_and_unfold, flame_graph, ask_sql, one_block, heap_map, compared_instants, processes, navigation_by_content, partial_recording,
-                                          resident_memory, shares, suppressed, two_recordings, source_file, pages_of_blocks, csv_and_history, keyboard, every_view, accessible, clocks, questions_wait_for_none, second_visit, weight)}
+                                          resident_memory, shares, margins, suppressed, two_recordings, source_file, pages_of_blocks, csv_and_history, keyboard, every_view, accessible, clocks, questions_wait_for_none, second_visit, weight)}
 
 
 def give_samples(path):
@@ -775,6 +784,8 @@ def record_in_part(tools, folder):
 def databases_of(tools, folder, name):
     if name == "partial_recording":
         return record_in_part(tools, folder)
+    if name == "margins":
+        return [harness.record_database(tools, folder, "run", [tools.workloads / "samples"], ["--sample-bytes=16384"])]
     if name in ("processes", "questions_wait_for_none"):
         return [harness.record_database(tools, folder, "run", ["/bin/sh", "-c", f"{tools.workloads / 'threads'}; true"], ["--follow-children"])]
     made = [harness.record_database(tools, folder, f"run{number}", [tools.workloads / program[0], *program[1:]]) for number, program in enumerate(PROGRAMS.get(name, [THREADS]))]
