@@ -3,6 +3,7 @@
 
 #include "queries/question/command.h"
 #include "queries/question/query.h"
+#include "support/saturating.h"
 #include "support/units.h"
 
 #include <stdbool.h>
@@ -138,13 +139,16 @@ static void format_sampled(struct sqlite3_stmt *row, char *text, size_t size)
 {
     char mean[UNITS_TEXT_BYTES];
     char margin[UNITS_TEXT_BYTES];
+    char unseen[UNITS_TEXT_BYTES];
 
     units_format_bytes(sqlite3_column_int64(row, 1), mean);
     (void)snprintf(
         text, size,
         "estimates from samples, one for each %s allocated: the 95 %% interval of a sum of S bytes"
-        " is S ± 2√(S × %s) or narrower, of 100 MiB ± %s; columns *_margin have it",
-        mean, mean, units_format_bytes((int64_t)sqlite3_column_double(row, 2), margin));
+        " is S ± 2√(S × %s) or narrower, of 100 MiB ± %s, which columns *_margin have where there are any;"
+        " what no sample is of may be up to %s",
+        mean, mean, units_format_bytes((int64_t)sqlite3_column_double(row, 2), margin),
+        units_format_bytes(saturating_multiply(3, sqlite3_column_int64(row, 1)), unseen));
 }
 
 /* ---- another recorder ---- */

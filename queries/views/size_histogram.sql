@@ -8,10 +8,10 @@ CREATE VIEW size_histogram(
   bytes,             -- their requested bytes
   leaked_blocks,     -- of these, leaked
   leaked_bytes,      -- their requested bytes
-  temporary_blocks,  -- of these, temporary
+  temporary_blocks,  -- of these, temporary; NULL: recorded with --sample-bytes, where it is not known
   slack_bytes        -- usable minus requested bytes, of those not culled
 ) AS
 SELECT process_id, from_bytes, to_bytes, allocated_blocks, allocated_bytes, leaked_blocks, leaked_bytes,
-  temporary_blocks, slack_bytes
+  iif((SELECT p.sample_bytes FROM processes AS p WHERE p.process_id = size_classes.process_id) IS NULL, temporary_blocks, NULL), slack_bytes
 FROM size_classes
 ORDER BY process_id, from_bytes;

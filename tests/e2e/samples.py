@@ -133,6 +133,8 @@ def check_filtered(tools, database, counted):
         whole, filtered = answer(tools, question, database), answer(tools, question, database, "--function-regex", ".")
         if not whole or whole != filtered:
             raise Failure(f"{question} of all stacks is {filtered}, of the file {whole}")
+    if any(row["temporary_blocks"] is not None for row in answer(tools, "size-histogram", database)):
+        raise Failure("samples tell how many blocks were temporary")
     for function, truth in (("keep", counted["keep"][3]), ("grow", counted["grow"][3])):
         for more in ([], ["--measure", "leaked"]):
             live = answer(tools, "timeline", database, "--function", function, *more)[-1]["live_bytes"]
