@@ -8,11 +8,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/time.h>
 #include <unistd.h>
 
 enum {
     ANSWER_SECONDS = 90, /* a report takes a while */
+    CONNECT_SECONDS = 5, /* a recorder lets go of who says nothing after one */
     MOST_RECORDERS = 4096,
 };
 
@@ -51,10 +53,26 @@ static bool is_new(pid_t *seen, size_t *n, pid_t pid)
     return true;
 }
 
+/* Before it is connected to: anybody may have made a socket of this name, and never look at it. */
+static bool may_be_heard(struct search *search, pid_t recorder)
+{
+    struct stat status;
+    char path[32];
+
+    (void)snprintf(path, sizeof(path), "/proc/%d", (int)recorder);
+    if (stat(path, &status) != 0)
+        return false;
+    if (geteuid() == 0 || status.st_uid == geteuid() || status.st_uid == 0)
+        return true;
+    search->n_of_others++;
+    return false;
+}
+
 /* -1: it is not there, or not who it says (CM-1). */
 static int connect_to(struct search *search, pid_t recorder)
 {
     const struct timeval patience = {.tv_sec = ANSWER_SECONDS};
+    const struct timeval connect_patience = {.tv_sec = CONNECT_SECONDS};
     struct sockaddr_un address;
     socklen_t n = control_message_address(recorder, &address);
     int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
@@ -63,7 +81,7 @@ static int connect_to(struct search *search, pid_t recorder)
     if (fd < 0)
         return -1;
     (void)setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
-    (void)setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
+    (void)setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &connect_patience, sizeof(connect_patience));
     if (connect(fd, (const struct sockaddr *)(const void *)&address, n) == 0
         && control_message_peer(fd, &peer) && peer.pid == recorder) {
         if (peer.uid == geteuid() || geteuid() == 0)
@@ -79,10 +97,13 @@ static int ask(struct search *search, pid_t recorder, struct error *err)
 {
     const struct control_request *request = search->request;
     char text[CONTROL_MESSAGE_BYTES];
-    int fd = connect_to(search, recorder);
     ssize_t n_read;
+    int fd;
     int n;
 
+    if (!may_be_heard(search, recorder))
+        return 1;
+    fd = connect_to(search, recorder);
     if (fd < 0)
         return 1;
     search->n_asked++;

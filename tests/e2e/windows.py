@@ -241,6 +241,19 @@ def refused(tools, pid, *words, status=1):
     return run.stderr
 
 
+# Has the name of a recorder, and nobody gets through.
+DEAF = r"""
+import os, socket, sys
+name = f"\0mtrace-record.{os.getpid()}"
+server, waiting = (socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) for _ in range(2))
+server.bind(name)
+server.listen(0)
+waiting.connect(name)
+print("full", flush=True)
+sys.stdin.read()
+"""
+
+
 def nobody(tools, place):
     server = Server(tools, place)
     other = Server(tools, place, name="other")
@@ -258,6 +271,14 @@ def nobody(tools, place):
                              capture_output=True, text=True, timeout=60, env=harness.environment(), check=False)
         if run.returncode != 126 and "those of other users" not in run.stderr:
             raise Failure(f"another user is told {run.stdout}{run.stderr}")
+        with subprocess.Popen(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", sys.executable, "-c", DEAF], stdin=subprocess.PIPE,
+                              stdout=subprocess.PIPE) as deaf:
+            expect("a deaf one says", deaf.stdout.readline(), b"full\n")
+            run = subprocess.run(["setpriv", "--reuid=65533", "--regid=65533", "--clear-groups", tools.record, "--ctl", str(server.pid), "stop"],
+                                 capture_output=True, text=True, timeout=60, env=harness.environment(), check=False)
+            deaf.stdin.close()
+        if run.returncode != 126 and "those of other users" not in run.stderr:
+            raise Failure(f"beside a deaf one another user is told {run.stdout}{run.stderr}")
     else:
         print("not as root: no other user asks")
     other.process.kill()
