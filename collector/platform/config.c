@@ -304,7 +304,8 @@ void config_read(const char *const *environment, struct config *ret_config)
     config->is_disabled_by_default =
         read_boolean(&source, "MTRACE_DISABLE_BY_DEFAULT", config, false);
     config->toggle_signal = toggle_signal(&source, config);
-    if (read_boolean(&source, "MTRACE_WINDOW_CLOSED", config, false)) /* by mtrace-record */
+    /* Nobody but mtrace-record, which sets it, would open the window. */
+    if (config->recorder_pid && read_boolean(&source, "MTRACE_WINDOW_CLOSED", config, false))
         config->is_disabled_by_default = true;
     config->has_free_backtraces = read_boolean(&source, "MTRACE_BACKTRACES_ON_FREE", config, true);
     config->follows_children = read_boolean(&source, "MTRACE_FOLLOW_CHILDREN", config, false);

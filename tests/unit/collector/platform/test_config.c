@@ -114,6 +114,19 @@ static void senseless_values_leave_the_default_and_are_named(void **state)
     assert_string_equal(read_config(environment).bad_variable, "MTRACE_UNWINDER");
 }
 
+static void only_a_recorder_begins_without_a_window(void **state)
+{
+    const char *bare[] = {"MTRACE_WINDOW_CLOSED=1", NULL};
+    const char *recorded[] = {"MTRACE_WINDOW_CLOSED=1", "MTRACE_RECORDER_PID=12", NULL};
+    struct config config;
+
+    (void)state;
+    config_read(bare, &config);
+    assert_false(config.is_disabled_by_default);
+    config_read(recorded, &config);
+    assert_true(config.is_disabled_by_default);
+}
+
 static void a_program_started_off_can_be_switched_on(void **state)
 {
     const char *environment[] = {"MTRACE_DISABLE_BY_DEFAULT=1", NULL};
@@ -176,6 +189,7 @@ static void texts_are_cut_at_their_room(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(only_a_recorder_begins_without_a_window),
         cmocka_unit_test(nothing_set_means_defaults),
         cmocka_unit_test(the_clock_can_be_chosen),
         cmocka_unit_test(no_environment_is_an_empty_one),
