@@ -250,7 +250,7 @@ struct log_control {
     uint32_t order;                    /* enum log_order */
     uint32_t reason;                   /* enum log_switch */
     _Atomic uint64_t nudge_address;    /* 0: there is none */
-    _Atomic uint32_t is_open;          /* by the program: a window is open */
+    _Atomic uint32_t is_open;          /* by the program; 0: no window is; else each has a number */
     char name[LOG_CONTROL_NAME_BYTES]; /* with its NUL */
 };
 

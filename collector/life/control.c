@@ -13,6 +13,24 @@
 #include <string.h>
 
 static _Atomic uint32_t g_n_claimed; /* orders */
+static _Atomic uint32_t g_n_windows;
+
+/* CT-3: whoever comes last looks once more. */
+static void tell_of_window(void)
+{
+    struct log_control *control = orders_get();
+    bool is_on;
+
+    do {
+        is_on = state_is_tracing();
+        atomic_store_explicit(&control->is_open,
+                              is_on ? atomic_load_explicit(&g_n_windows, memory_order_relaxed) + 1
+                                    : 0,
+                              memory_order_seq_cst);
+        environment_note_tracing(is_on);
+        atomic_thread_fence(memory_order_seq_cst);
+    } while (state_is_tracing() != is_on);
+}
 
 void control_begin(bool is_on)
 {
@@ -29,9 +47,10 @@ void control_switch(bool is_on, enum log_switch reason)
         return;
     if (!is_on)
         __atomic_fetch_or(&segment_log()->flags, LOG_FLAG_SIDE_TRACING_OFF, __ATOMIC_RELAXED);
+    else
+        atomic_fetch_add_explicit(&g_n_windows, 1, memory_order_relaxed);
     (void)record_note(LOG_TRACING, is_on, reason);
-    atomic_store_explicit(&orders_get()->is_open, is_on, memory_order_relaxed);
-    environment_note_tracing(is_on);
+    tell_of_window();
 }
 
 static void put_marker(const struct log_control *control)

@@ -7,6 +7,7 @@
  * Invariants
  *   CT-1 An order is obeyed once, and by one thread: who claims it is not interrupted by signals until it is done.
  *   CT-2 Nothing waits for an order: a program that has no events obeys with its next one.
+ *   CT-3 Who switches leaves in is_open of the log and in MTRACE_PARENT what the state is then, whoever switches meanwhile.
  * Threads: any. Signals: safe. Failure: without room for the event, which is counted, the window begins or ends nonetheless.
  */
 #ifndef MTRACE_COLLECTOR_CONTROL_H

@@ -15,6 +15,7 @@ struct round {
     uint32_t n, n_told, n_waiting, n_full, n_replaced;
     bool must_agree; /* the order is given to whom it would change alone */
     uint64_t rss_bytes, begun_ns;
+    uint32_t window; /* the first that is open */
     bool is_open;
     bool is_nobody_there; /* now: images may come */
 };
@@ -53,7 +54,9 @@ static bool give(void *context, struct recording *recording)
     round->n_waiting += !orders_is_idle(&recording->orders, &recording->live);
     if (!recording->live.has_begun)
         return true;
-    round->is_open = round->is_open || orders_is_window_open(&recording->live);
+    if (!round->is_open) /* of the first that has one */
+        round->window = orders_window(&recording->live);
+    round->is_open = round->window != 0;
     if (recording->samples.rss_bytes > round->rss_bytes)
         round->rss_bytes = recording->samples.rss_bytes;
     if (round->begun_ns == 0 || recording->live.seen.start_monotonic_ns < round->begun_ns)
@@ -201,6 +204,7 @@ void control_site_step(struct control_site *site, struct own_windows *windows, u
         return;
     round = go_round(site, (struct round){.pid = site->has_ended ? 0 : site->program_pid});
     sight.is_open = round.is_open;
+    sight.window = round.window;
     sight.rss_bytes = round.rss_bytes;
     sight.begun_ns = round.begun_ns;
     if (own_windows_step(windows, &sight, &order.order, &order.reason))

@@ -18,8 +18,16 @@ static bool is_time_to_stop(struct own_windows *windows, const struct own_window
         windows->has_stopped = false;
         return false;
     }
-    if (windows->open_since_ns == 0)
+    /* One may have ended between two looks; one that goes on over an exec has another number there. */
+    bool is_another =
+        windows->image_begun_ns == sight->begun_ns && windows->window != sight->window;
+
+    if (windows->open_since_ns == 0 || is_another) {
         windows->open_since_ns = sight->now_ns;
+        windows->has_stopped = false;
+    }
+    windows->image_begun_ns = sight->begun_ns;
+    windows->window = sight->window;
     return windows->stop_after_ns && !windows->has_stopped
            && sight->now_ns - windows->open_since_ns >= windows->stop_after_ns;
 }

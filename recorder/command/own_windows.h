@@ -16,10 +16,12 @@
 
 struct own_windows {
     uint64_t start_after_ns, stop_after_ns, start_rss_bytes; /* 0: not asked for */
-    uint64_t begun_ns;      /* the first image that was seen; 0: none was */
-    uint64_t open_since_ns; /* 0: no window is known to be open */
-    bool has_started;       /* by itself */
-    bool has_stopped;       /* asked for; it may not be obeyed yet */
+    uint64_t begun_ns;       /* the first image that was seen; 0: none was */
+    uint64_t window;         /* of it that was open at the last look */
+    uint64_t image_begun_ns; /* at the last look */
+    uint64_t open_since_ns;  /* 0: no window is known to be open */
+    bool has_started;        /* by itself */
+    bool has_stopped;        /* asked for; it may not be obeyed yet */
 };
 
 /* What of the program is seen now. */
@@ -27,6 +29,7 @@ struct own_windows_sight {
     uint64_t now_ns, begun_ns; /* begun_ns: of the image; 0: it has not */
     uint64_t rss_bytes;
     bool is_open;
+    uint64_t window; /* while open: another number for another one of the image */
 };
 
 static inline bool own_windows_are_any(const struct own_windows *windows)

@@ -78,7 +78,12 @@ bool orders_is_idle(const struct orders *orders, const struct live_log *live)
     return orders->n_given == orders->n_asked && n_obeyed(live) == orders->n_given;
 }
 
+uint32_t orders_window(const struct live_log *live)
+{
+    return atomic_load_explicit(&control_of(live)->is_open, memory_order_relaxed);
+}
+
 bool orders_is_window_open(const struct live_log *live)
 {
-    return atomic_load_explicit(&control_of(live)->is_open, memory_order_relaxed) != 0;
+    return orders_window(live) != 0;
 }

@@ -48,7 +48,10 @@ void orders_step(struct orders *orders, const struct live_log *live, pid_t pid);
 /* All were obeyed. */
 bool orders_is_idle(const struct orders *orders, const struct live_log *live);
 
-/* By the program's own word. */
+/* By the program's own word; 0: none is open, else another number for each. */
+uint32_t orders_window(const struct live_log *live);
+
+/* The same. */
 bool orders_is_window_open(const struct live_log *live);
 
 #endif

@@ -98,6 +98,38 @@ static void its_time_is_not_counted_anew_after_an_exec(void **state)
     assert_int_equal(order, LOG_ORDER_START);
 }
 
+static void a_window_has_its_whole_time_though_another_ended_unseen(void **state)
+{
+    struct own_windows windows = {.stop_after_ns = 30};
+    struct own_windows_sight sight = {.now_ns = 110, .begun_ns = 100, .is_open = true, .window = 1};
+    enum log_order order;
+    enum log_switch reason;
+
+    (void)state;
+    assert_false(own_windows_step(&windows, &sight, &order, &reason));
+    sight.now_ns = 130;
+    sight.window = 2;
+    assert_false(own_windows_step(&windows, &sight, &order, &reason));
+    sight.now_ns = 141;
+    assert_false(own_windows_step(&windows, &sight, &order, &reason));
+    sight.now_ns = 160;
+    assert_true(own_windows_step(&windows, &sight, &order, &reason));
+}
+
+static void a_window_that_goes_on_over_an_exec_is_one(void **state)
+{
+    struct own_windows windows = {.stop_after_ns = 30};
+    struct own_windows_sight sight = {.now_ns = 110, .begun_ns = 100, .is_open = true, .window = 3};
+    enum log_order order;
+    enum log_switch reason;
+
+    (void)state;
+    assert_false(own_windows_step(&windows, &sight, &order, &reason));
+    sight =
+        (struct own_windows_sight){.now_ns = 141, .begun_ns = 130, .is_open = true, .window = 1};
+    assert_true(own_windows_step(&windows, &sight, &order, &reason));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -106,6 +138,8 @@ int main(void)
         cmocka_unit_test(it_is_not_begun_again_when_somebody_else_had_begun),
         cmocka_unit_test(each_is_ended_after_its_time),
         cmocka_unit_test(nothing_is_done_before_the_process_has_begun),
+        cmocka_unit_test(a_window_has_its_whole_time_though_another_ended_unseen),
+        cmocka_unit_test(a_window_that_goes_on_over_an_exec_is_one),
         cmocka_unit_test(its_time_is_not_counted_anew_after_an_exec),
     };
 
