@@ -3,7 +3,8 @@
 """samples.py estimates|children|rows|refusals: recordings with --sample-bytes, beside what the program counted itself.
 
 estimates: by function, in the program and its fork child; an interval 2.5 times as wide as the one of 95 % has the truth in it but for one
-recording in a million, and of all those of 95 % together nine tenths at least have. What other threads free, and what realloc ends, leaks nothing, and no
+recording in a million, and of all those of 95 % together four fifths at least have: blocks and bytes of a function err together,
+so they are no more than 40 independent ones, and four deviations are 14 %. What other threads free, and what realloc ends, leaks nothing, and no
 free is without its block.
 children: siblings draw for themselves, though their parent draws nothing between two of them; with a seed all draw the same in each run.
 rows: what is made of rows, which are samples, says the same as totals do and as a recording of every block.
@@ -79,7 +80,7 @@ def estimates(tools, folder):
         check_pairs(database)
         n_right, n_all = n_right + right, n_all + intervals
     print(f"{n_right} of {n_all} intervals have the truth in them")
-    if n_right < 0.9 * n_all:
+    if n_right < 0.8 * n_all:
         raise Failure(f"only {n_right} of {n_all} intervals of 95 % have the truth in them")
     counted, database = record(tools, folder, 0, "--follow-children")
     exact = {row[0]: row[1:] for row in harness.Database(database).rows(SUMS)}
