@@ -463,12 +463,13 @@ def shares(page, server):
 
 
 def margins(page, server):
-    """Estimates have their margins beside them, where few columns are shown, too."""
+    """Estimates have their margins beside them, where few columns are shown, too; what samples do not tell is not offered."""
     row = json.loads(server.rows("/api/v1/last/leaks", count="1"))[0]
     expect("an estimate", row["leaked_blocks_margin"] > 1)
     page.open(server.address + "view/last/leaks")
     rest(page)
     page.wait("margins in the table", "return [...document.querySelectorAll('td')].some(cell => cell.innerText === arguments[0])", f"± {round(row['leaked_blocks_margin']):,}")
+    page.wait("no view in the menu that refuses", "return [...document.querySelectorAll('nav.views a')].map(link => link.innerText).filter(name => ['temporary', 'heap map', 'hot'].includes(name)).join() === 'hot'")
 
 
 def suppressed(page, server):

@@ -19,7 +19,11 @@ const NEEDS: Record<string, string> = {
   "spare-capacity": "object_nodes WHERE kind = 'unused_capacity'",
   "object-growth": "object_walks GROUP BY process_id HAVING count(*) > 1",
 };
-const PRESENT = `SELECT ${Object.entries(NEEDS).map(([view, rows]) => `EXISTS (SELECT 1 FROM ${rows}) AS "${view}"`).join(", ")}`;
+const IS_SAMPLED = "EXISTS (SELECT 1 FROM processes WHERE sample_bytes > 0) AS is_sampled";
+const PRESENT = `SELECT ${[...Object.entries(NEEDS).map(([view, rows]) => `EXISTS (SELECT 1 FROM ${rows}) AS "${view}"`), IS_SAMPLED].join(", ")}`;
+
+// What a recording of samples refuses to tell.
+const NOT_OF_SAMPLES = ["temporary", "reallocs", "realloc-chains", "live", "fragmentation", "pinning", "holes", "heap-map"];
 
 // In the order of a search: what was lost, who holds memory, what the program charges to whom, who is busy, how the heaps look, single blocks.
 const GROUPS: ReadonlyArray<readonly [title: string, views: readonly string[]]> = [
@@ -65,7 +69,8 @@ export function Navigation({ address, meta }: { address: Address; meta: Meta }) 
   const [isOpen, setOpen] = useState(false);
   useEffect(() => setOpen(false), [formatAddress(address)]);
   const present = useSql(address.recording, address.recording ? PRESENT : null).data?.[0];
-  const groups = GROUPS.map(([title, views]) => [title, views.filter((view) => !(view in NEEDS) || present?.[view] === 1)] as const).filter(([, views]) => views.length > 0);
+  const isOffered = (view: string) => (!(view in NEEDS) || present?.[view] === 1) && !(present?.["is_sampled"] === 1 && NOT_OF_SAMPLES.includes(view));
+  const groups = GROUPS.map(([title, views]) => [title, views.filter(isOffered)] as const).filter(([, views]) => views.length > 0);
   const help = (view: string) => meta.commands.find((command) => command.name === view)?.help;
   return (
     <nav class={isOpen ? "views open" : "views"} aria-label="views">
