@@ -60,6 +60,8 @@ enum {
     LEFT_OUT = -1
 };
 
+static const int64_t MOST_MEAN_BYTES = (int64_t)1 << 42;
+
 #define TAKE_ROW "mtrace_take_row"
 
 struct run {
@@ -73,6 +75,12 @@ struct run {
 };
 
 /* ---- ids ---- */
+
+/* A damaged file may have any; sums of what blocks stand for are to stay numbers. */
+static uint64_t known_mean(int64_t bytes)
+{
+    return bytes <= 0 ? 0 : bytes > MOST_MEAN_BYTES ? MOST_MEAN_BYTES : (uint64_t)bytes;
+}
 
 /* Thread 0 stands for rows without one: they belong to the first process. */
 static int read_threads(struct row_scan *scan, struct error *err)
@@ -89,7 +97,7 @@ static int read_threads(struct row_scan *scan, struct error *err)
         size_t process = (size_t)database_id(stmt, 1, scan->n_processes);
 
         scan->process_of[database_id(stmt, 0, scan->n_threads)] = (uint32_t)process;
-        scan->mean_of[process] = (uint64_t)sqlite3_column_int64(stmt, 2);
+        scan->mean_of[process] = known_mean(sqlite3_column_int64(stmt, 2));
         rc = 0;
     }
     sqlite3_finalize(stmt);
@@ -180,8 +188,9 @@ static void complete(const struct run *run, struct sqlite3_value **values, struc
 
 static void weigh(const struct run *run, struct scanned_row *row)
 {
-    const struct sample_weight weight = sample_weight_of(
-        run->scan->mean_of[row->process], (uint64_t)row->size_bytes, (uint64_t)row->alloc_ns);
+    const struct sample_weight weight =
+        sample_weight_of(row->size_bytes < 0 ? 0 : run->scan->mean_of[row->process],
+                         (uint64_t)row->size_bytes, (uint64_t)row->alloc_ns);
 
     row->blocks = (int64_t)weight.blocks;
     row->bytes = (int64_t)weight.bytes;
