@@ -8,12 +8,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/time.h>
 #include <unistd.h>
 
 enum {
-    ANSWER_SECONDS = 90, /* a report takes a while */
+    REPORT_SECONDS = 90, /* it takes a while */
+    ANSWER_SECONDS = 10,
     CONNECT_SECONDS = 5, /* a recorder lets go of who says nothing after one */
     MOST_RECORDERS = 4096,
 };
@@ -22,6 +22,7 @@ struct search {
     const struct control_request *request;
     unsigned n_asked;
     unsigned n_of_others; /* users */
+    pid_t silent;         /* a recorder that may have it, and does not say so; 0: none */
     char answer[CONTROL_MESSAGE_BYTES];
 };
 
@@ -53,25 +54,61 @@ static bool is_new(pid_t *seen, size_t *n, pid_t pid)
     return true;
 }
 
-/* Before it is connected to: anybody may have made a socket of this name, and never look at it. */
-static bool may_be_heard(struct search *search, pid_t recorder)
+/* Who it runs as now; ret_state: as in /proc/PID/stat. False: it is not there. */
+static bool look_at(pid_t pid, uid_t *ret_uid, char *ret_state)
 {
-    struct stat status;
     char path[32];
+    char line[256];
+    unsigned uid = 0;
+    bool has_uid = false;
+    FILE *file;
 
-    (void)snprintf(path, sizeof(path), "/proc/%d", (int)recorder);
-    if (stat(path, &status) != 0)
+    (void)snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+    file = fopen(path, "re");
+    if (!file)
         return false;
-    if (geteuid() == 0 || status.st_uid == geteuid() || status.st_uid == 0)
+    *ret_state = '?';
+    while (!has_uid && fgets(line, sizeof(line), file)) {
+        (void)sscanf(line, "State: %c", ret_state);
+        has_uid = sscanf(line, "Uid: %*u %u", &uid) == 1;
+    }
+    (void)fclose(file);
+    *ret_uid = uid;
+    return has_uid;
+}
+
+/* Anybody may listen where a recorder would, and root may ask for everybody's processes: who has the process is heard about it, or who asks. */
+static bool is_trusted(struct search *search, uid_t uid)
+{
+    uid_t target_uid = 0;
+    char state;
+
+    if (uid == geteuid()
+        || (geteuid() == 0 && look_at(search->request->pid, &target_uid, &state)
+            && uid == target_uid))
         return true;
     search->n_of_others++;
     return false;
 }
 
+/* Before it is connected to: who never looks at its socket would hold us up. */
+static bool may_answer(struct search *search, pid_t recorder)
+{
+    uid_t uid;
+    char state;
+
+    if (!look_at(recorder, &uid, &state) || !is_trusted(search, uid))
+        return false;
+    if (state == 'T')
+        search->silent = recorder;
+    return state != 'T';
+}
+
 /* -1: it is not there, or not who it says (CM-1). */
 static int connect_to(struct search *search, pid_t recorder)
 {
-    const struct timeval patience = {.tv_sec = ANSWER_SECONDS};
+    const struct timeval patience = {
+        .tv_sec = search->request->verb == CONTROL_REPORT ? REPORT_SECONDS : ANSWER_SECONDS};
     const struct timeval connect_patience = {.tv_sec = CONNECT_SECONDS};
     struct sockaddr_un address;
     socklen_t n = control_message_address(recorder, &address);
@@ -83,11 +120,8 @@ static int connect_to(struct search *search, pid_t recorder)
     (void)setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
     (void)setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &connect_patience, sizeof(connect_patience));
     if (connect(fd, (const struct sockaddr *)(const void *)&address, n) == 0
-        && control_message_peer(fd, &peer) && peer.pid == recorder) {
-        if (peer.uid == geteuid() || geteuid() == 0)
-            return fd;
-        search->n_of_others++;
-    }
+        && control_message_peer(fd, &peer) && peer.pid == recorder && is_trusted(search, peer.uid))
+        return fd;
     (void)close(fd);
     return -1;
 }
@@ -97,13 +131,10 @@ static int ask(struct search *search, pid_t recorder, struct error *err)
 {
     const struct control_request *request = search->request;
     char text[CONTROL_MESSAGE_BYTES];
+    int fd = connect_to(search, recorder);
     ssize_t n_read;
-    int fd;
     int n;
 
-    if (!may_be_heard(search, recorder))
-        return 1;
-    fd = connect_to(search, recorder);
     if (fd < 0)
         return 1;
     search->n_asked++;
@@ -116,9 +147,13 @@ static int ask(struct search *search, pid_t recorder, struct error *err)
     (void)close(fd);
     if (n_read == 0 || (n_read < 0 && os_errno == ECONNRESET))
         return 1; /* it has ended meanwhile */
+    if (n_read < 0 && os_errno == EAGAIN) {
+        search->silent = recorder; /* another one may have it */
+        return 1;
+    }
     if (n_read < 0)
         return error_set(err, ERROR_IO, "mtrace-record %d does not answer: %s", (int)recorder,
-                         os_errno == EAGAIN ? "no word in 90 s" : strerror(os_errno));
+                         strerror(os_errno));
     search->answer[n_read] = '\0';
     control_message_clean(search->answer);
     if (search->answer[0] == '0' + CONTROL_NOT_MINE)
@@ -135,7 +170,12 @@ static int explain(const struct search *search, struct error *err)
 
     if (!is_there)
         return error_set(err, ERROR_NOT_FOUND, "there is no process %d", (int)pid);
-    if (search->n_of_others && !search->n_asked)
+    if (search->silent)
+        return error_set(
+            err, ERROR_IO,
+            "mtrace-record %d does not answer; no other says that process %d is its own",
+            (int)search->silent, (int)pid);
+    if (geteuid() != 0 && search->n_of_others && !search->n_asked)
         return error_set(
             err, ERROR_NOT_FOUND,
             "process %d is not recorded by an mtrace-record of yours; those of other users "
@@ -161,7 +201,7 @@ int control_client_run(const struct control_request *request, struct error *err)
         return error_set_errno(err, errno, "cannot read '/proc/net/unix'");
     while (code == 1 && fgets(line, sizeof(line), list)) {
         pid_t recorder = recorder_in(line);
-        if (recorder && is_new(seen, &n_seen, recorder))
+        if (recorder && may_answer(&search, recorder) && is_new(seen, &n_seen, recorder))
             code = ask(&search, recorder, err);
     }
     (void)fclose(list);

@@ -250,6 +250,9 @@ server.bind(name)
 server.listen(0)
 waiting.connect(name)
 print("full", flush=True)
+while sys.argv[1:] == ["lies"]:
+    client = server.accept()[0]
+    client.send(b"0recording 1 process")
 sys.stdin.read()
 """
 
@@ -279,8 +282,20 @@ def nobody(tools, place):
             deaf.stdin.close()
         if run.returncode != 126 and "those of other users" not in run.stderr:
             raise Failure(f"beside a deaf one another user is told {run.stdout}{run.stderr}")
+        with subprocess.Popen(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", sys.executable, "-c", DEAF, "lies"], stdout=subprocess.PIPE) as liar:
+            expect("a liar says", liar.stdout.readline(), b"full\n")
+            said = refused(tools, os.getpid(), "stop")
+            liar.kill()
+        if "is not being recorded" not in said:
+            raise Failure(f"beside a liar: {said}")
     else:
         print("not as root: no other user asks")
+    os.kill(server.process.pid, signal.SIGSTOP)
+    expect("beside a stopped one", other.ctl("stop", pid=other.process.pid)[:5] in ("no lo", "asked"), True)
+    said = refused(tools, server.pid, "stop")
+    os.kill(server.process.pid, signal.SIGCONT)
+    if f"mtrace-record {server.process.pid} does not answer" not in said:
+        raise Failure(f"of a stopped one: {said}")
     other.process.kill()
     other.process.wait()
     said = refused(tools, other.pid, "stop")
