@@ -14,11 +14,14 @@ struct round {
     const struct order *order;
     uint32_t n, n_told, n_waiting, n_full, n_replaced;
     bool must_agree; /* the order is given to whom it would change alone */
+    bool is_for_new; /* and who never had one */
     uint64_t rss_bytes, begun_ns;
     uint32_t window; /* the first that is open */
     bool is_open;
     bool is_nobody_there; /* now: images may come */
 };
+
+static const uint64_t NEWCOMER_NS = 1000000000; /* a log of a child is found in that time */
 
 static const char g_is_executing[] = "the program is just executing another; try again";
 
@@ -46,7 +49,8 @@ static bool give(void *context, struct recording *recording)
         return true;
     }
     round->n++;
-    if (round->order && (!round->must_agree || is_other(recording, round->order))) {
+    if (round->order && (!round->must_agree || is_other(recording, round->order))
+        && (!round->is_for_new || recording->orders.n_asked == 0)) {
         round->n_told++;
         round->n_full += orders_ask(&recording->orders, round->order) == 0;
     }
@@ -130,6 +134,8 @@ static bool begin(void *context, struct control_request *request, uint32_t *ret_
     if (order.order == LOG_ORDER_MARK && !request->name[0])
         (void)snprintf(request->name, sizeof(request->name), "snapshot %u", ++site->n_snapshots);
     memcpy(order.name, request->name, sizeof(order.name));
+    if (order.order != LOG_ORDER_MARK)
+        site->clock_until_ns = 0; /* who asks later is obeyed */
     round = go_round(site, (struct round){.pid = pid_of(request), .order = &order});
     if (order.order == LOG_ORDER_MARK && round.n_told == 0)
         (void)snprintf(ret_text, n_bytes, "%s", g_is_executing);
@@ -207,6 +213,15 @@ void control_site_step(struct control_site *site, struct own_windows *windows, u
     sight.window = round.window;
     sight.rss_bytes = round.rss_bytes;
     sight.begun_ns = round.begun_ns;
-    if (own_windows_step(windows, &sight, &order.order, &order.reason))
+    if (own_windows_step(windows, &sight, &order.order, &order.reason)) {
+        site->clock_order = order;
+        site->clock_until_ns = now_ns + NEWCOMER_NS;
         (void)go_round(site, (struct round){.order = &order});
+    } else if (now_ns < site->clock_until_ns) {
+        round = go_round(
+            site,
+            (struct round){.order = &site->clock_order, .must_agree = true, .is_for_new = true});
+        if (round.n_waiting) /* who has not obeyed yet hands on the old state */
+            site->clock_until_ns = now_ns + NEWCOMER_NS;
+    }
 }

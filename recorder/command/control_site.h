@@ -25,7 +25,9 @@ struct control_site {
     const char *log_path;
     pid_t program_pid;
     unsigned n_snapshots;
-    bool has_ended; /* the program; its children may go on */
+    struct order clock_order; /* the last one, for who was forked before it was obeyed */
+    uint64_t clock_until_ns;  /* while such may come */
+    bool has_ended;           /* the program; its children may go on */
 };
 
 /* What control_server_step needs; lives as long as the site. */

@@ -11,6 +11,7 @@ size      --start-at-rss
 exec      a program that is executed, and fork children, begin as who starts them is
 waits     children that --wait waits for are heard after the program has ended, too
 names     a report of a log with a long path is found
+newborn   a child of who has not obeyed yet begins as is ordered
 ordered   a program that has no event between the order and its exec obeys at the exec
 """
 
@@ -383,6 +384,32 @@ def ordered(tools, place):
         expect(f"blocks after {verb}", sizes(harness.import_log(tools, log, place / f"{verb}.db", "--no-symbols")), wanted)
 
 
+def newborn(tools, place):
+    log = place / "run.dat"
+    process = subprocess.Popen([str(word) for word in (tools.record, "-q", "--follow-children", "-o", log, "--start-after=100ms", "--",
+                                                       tools.workloads / "exec_ordered", "fork")],
+                               cwd=place, env=harness.environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    expect("the program says", process.stdout.readline(), b"ready\n")
+
+    def head(path):
+        with path.open("rb") as live:
+            return live.read(4096)
+
+    def is_given(path):
+        return head(path)[3840:3844] != bytes(4)
+
+    def is_begun(path):
+        return head(path)[3840 + 24:3840 + 28] != bytes(4)
+
+    until("ordered", lambda: is_given(place / "run.dat.live"))
+    process.stdin.write(b"\n")
+    process.stdin.flush()
+    until("recording a child", lambda: any(is_begun(path) for path in place.glob("run.dat*.live") if path.name != "run.dat.live"))
+    process.communicate(b"\n", timeout=60)
+    expect("exit status", process.returncode, 0)
+    expect("blocks", sizes(harness.import_log(tools, log, place / "run.db", "--no-symbols")), {20777: 5})
+
+
 def until(what, is_true):
     for _ in range(600):
         if is_true():
@@ -448,9 +475,13 @@ def size(tools, place):
     refusal = subprocess.run([tools.record, "--start-at-rss=1GiB", "--sample-memory=0", "true"], capture_output=True, text=True, timeout=60, env=harness.environment(),
                              check=False)
     expect("without samples", refusal.returncode, 2)
+    small = subprocess.run([tools.record, "-o", "small.dat", "--start-at-rss=1TiB", tools.workloads / "exec_ordered", "fork"], input="\n", cwd=place,
+                           capture_output=True, text=True, timeout=60, env=harness.environment(), check=False)
+    if "it ended before what --start-after or --start-at-rss waits for" not in small.stderr:
+        raise Failure(f"of a program that stays small: {small.stderr}")
 
 
-PARTS = {"control": control, "clients": clients, "nobody": nobody, "idle": idle, "exec": exec_, "ordered": ordered, "waits": waits, "names": names, "times": times, "size": size}
+PARTS = {"control": control, "clients": clients, "nobody": nobody, "idle": idle, "exec": exec_, "ordered": ordered, "newborn": newborn, "waits": waits, "names": names, "times": times, "size": size}
 
 
 def main():

@@ -2,9 +2,14 @@
 /*
  * exec_ordered: waits for a line without one event of the heap, executes itself again, makes five blocks, waits for another line.
  *
+ * With "fork": does not execute itself, but forks; the child allocates until the other line comes, and makes the blocks then.
+ *
  * Says "ready" before each wait. Nothing that it does after "ready" allocates or frees, so what it is ordered meanwhile it can do at the exec only.
  */
+#include <poll.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 enum {
@@ -23,12 +28,43 @@ static void wait_for_line(void)
             _exit(3);
 }
 
+static void allocate_until_line(void)
+{
+    struct pollfd input = {.fd = 0, .events = POLLIN};
+    void *volatile block;
+
+    while (poll(&input, 1, 1) == 0) {
+        block = malloc(1);
+        free(block);
+    }
+}
+
+static int fork_one(void **kept)
+{
+    pid_t child;
+    int status = 1;
+
+    kept[0] = malloc(1);
+    wait_for_line();
+    child = fork();
+    if (child == 0) {
+        allocate_until_line();
+        for (int i = 0; i < COUNT; i++)
+            kept[i] = malloc(SIZE);
+        _exit(0);
+    }
+    (void)waitpid(child, &status, 0);
+    return status != 0;
+}
+
 int main(int n, char **arguments)
 {
     static void *kept[COUNT];
     char again[] = "again";
     char *const passed[] = {arguments[0], again, NULL};
 
+    if (n > 1 && strcmp(arguments[1], "fork") == 0)
+        return fork_one(kept);
     if (n == 1) {
         kept[0] = malloc(1);
         wait_for_line();
