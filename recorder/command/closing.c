@@ -162,9 +162,11 @@ static void say_what_is_partial(const struct closing *closing)
 
     if (was_never_on(closing)) {
         closing_warn(
-            "nothing was recorded of '%s': recording was not switched on while it allocated; "
-            "'mtrace-record --ctl PID start' does it",
-            closing->program);
+            "nothing was recorded of '%s': %s", closing->program,
+            closing->starts_by_itself
+                ? "it ended before what --start-after or --start-at-rss waits for"
+                : "recording was not switched on while it allocated; 'mtrace-record --ctl PID "
+                  "start' does it");
         return;
     }
     for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++)

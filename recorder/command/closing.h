@@ -22,6 +22,7 @@ struct closing {
     const struct family *family;
     bool is_culling; /* --cull-temporary was given */
     bool follows_children;
+    bool starts_by_itself; /* --start-after, --start-at-rss */
     bool is_quiet;
 };
 

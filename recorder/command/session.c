@@ -492,6 +492,8 @@ static void finish(struct session *session)
                               .is_culling = session->options->cull_ms > 0,
                               .follows_children = session->options->follows_children,
                               .family = session->family,
+                              .starts_by_itself = session->options->windows.start_after_ns
+                                                  || session->options->windows.start_rss_bytes,
                               .is_quiet = session->options->quiet};
     session->has_ended = true;
     own_reports_done(&session->reports, session->path);
