@@ -53,7 +53,8 @@ static int set_failure(struct channel *channel, int status, struct error *err)
     if (status == GNUTLS_E_FATAL_ALERT_RECEIVED)
         return error_set(err, ERROR_IO, "the other side refuses: %s",
                          gnutls_alert_get_name(gnutls_alert_get(channel->session)));
-    if (status == GNUTLS_E_PREMATURE_TERMINATION || status == GNUTLS_E_PULL_ERROR)
+    if (status == GNUTLS_E_PREMATURE_TERMINATION || status == GNUTLS_E_PULL_ERROR
+        || status == GNUTLS_E_PUSH_ERROR)
         return error_set(err, ERROR_IO, "the other side has closed the connection");
     return error_set(err, ERROR_IO, "%s", gnutls_strerror(status));
 }

@@ -23,6 +23,7 @@
 
 enum {
     CONNECT_MS = 5000,
+    LEAST_CONNECT_MS = 500,     /* one try is made in any case */
     WAITING_BYTES = 256 * 1024, /* that are put into the channel at a time */
     FIND_SHARE = 50,            /* looking for later logs takes a fiftieth of our time */
     MAX_PROGRAM_WAIT = 1 << 20, /* of a log that does not say what its program is */
@@ -33,6 +34,7 @@ static const uint64_t look_ns = 100 * UINT64_C(1000000);  /* between looks at th
 static const uint64_t find_ns = UINT64_C(1000000000);     /* between looks for later logs */
 static const uint64_t ping_ns = UINT64_C(10000000000);    /* the receiver waits a minute */
 static const uint64_t silence_ns = UINT64_C(30000000000); /* of the receiver, which should answer */
+static const uint64_t quiet_ns = UINT64_C(60000000000);   /* it is the program's terminal */
 static const uint64_t least_pause_ns = 200 * UINT64_C(1000000);
 static const uint64_t most_pause_ns = UINT64_C(5000000000);
 
@@ -72,6 +74,7 @@ struct sender {
     uint64_t heard_ns, asked_ns; /* asked_ns: 0, or since when an answer is due */
     uint64_t put_ns;
     uint64_t progress_ns;       /* something was acknowledged */
+    uint64_t said_ns;           /* 0, or when it was last said that it does not go on */
     char why[ERROR_TEXT_BYTES]; /* it does not go on */
 };
 
@@ -143,22 +146,48 @@ static void disconnect(struct sender *sender, const struct error *err)
         sender->pause_ns = most_pause_ns;
     sender->retry_ns = clock_ns() + sender->pause_ns;
     (void)snprintf(sender->why, sizeof(sender->why), "%s", err->text);
-    if (!sender->has_complained)
-        (void)fprintf(stderr,
-                      "mtrace-record: cannot send to '%s' now: %s; it is tried again, and the log "
-                      "is kept in '%s'\n",
-                      sender->settings->to, err->text, sender->settings->log);
+    if (sender->has_complained || (sender->said_ns && clock_ns() - sender->said_ns < quiet_ns))
+        return;
+    (void)fprintf(stderr,
+                  "mtrace-record: cannot send to '%s' now: %s; it is tried again, and the log "
+                  "is kept in '%s'\n",
+                  sender->settings->to, err->text, sender->settings->log);
     sender->has_complained = true;
+    sender->said_ns = clock_ns();
 }
 
+static uint64_t due_ns(const struct sender *sender)
+{
+    uint64_t since_ns = sender->settings->end_pipe < 0 && sender->progress_ns > sender->over_ns
+                            ? sender->progress_ns
+                            : sender->over_ns;
+
+    return sender->is_over ? since_ns + sender->settings->timeout_ns : UINT64_MAX;
+}
+
+/* How long a step of the connection may take, SN-3. */
+static int patience_ms(const struct sender *sender)
+{
+    uint64_t due = due_ns(sender);
+    uint64_t now = clock_ns();
+    uint64_t left_ms = due > now ? (due - now) / ms_ns : 0;
+
+    if (left_ms < LEAST_CONNECT_MS)
+        return LEAST_CONNECT_MS;
+    return left_ms < CONNECT_MS ? (int)left_ms : CONNECT_MS;
+}
+
+/* All of it is limited, not each part: the other side may send one byte at a time. */
 static int shake(struct sender *sender, struct error *err)
 {
+    uint64_t until_ns = clock_ns() + (uint64_t)patience_ms(sender) * ms_ns;
     int code;
 
     while ((code = channel_shake(&sender->channel, err)) > 0) {
         struct pollfd ready = {.fd = sender->channel.fd,
                                .events = channel_events(&sender->channel, true)};
-        if (poll(&ready, 1, CONNECT_MS) == 0)
+        uint64_t now = clock_ns();
+        if (now >= until_ns || poll(&ready, 1, (int)((until_ns - now) / ms_ns) + 1) == 0)
             return error_set(err, ERROR_IO, "the other side does not answer");
     }
     return code;
@@ -181,8 +210,8 @@ static int connect_now(struct sender *sender, struct error *err)
     const struct sender_settings *settings = sender->settings;
     struct wire_hello hello;
     int fd;
-    int code =
-        address_connect(&settings->address, settings->security->is_insecure, CONNECT_MS, &fd, err);
+    int code = address_connect(&settings->address, settings->security->is_insecure,
+                               patience_ms(sender), &fd, err);
 
     if (code)
         return code;
@@ -527,11 +556,7 @@ static void wait_for_more(struct sender *sender)
 
 static bool is_too_late(const struct sender *sender)
 {
-    uint64_t since_ns = sender->settings->end_pipe < 0 && sender->progress_ns > sender->over_ns
-                            ? sender->progress_ns
-                            : sender->over_ns;
-
-    return sender->is_over && clock_ns() - since_ns > sender->settings->timeout_ns;
+    return clock_ns() > due_ns(sender);
 }
 
 static uint64_t bytes_left(const struct sent_log *log)

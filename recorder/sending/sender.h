@@ -10,7 +10,8 @@
  *   SN-1 A file is only read.
  *   SN-2 A log counts as sent when the receiver said that it has all of it on the disk.
  *   SN-3 After the end of the recording it takes at most timeout_ns; sending without a recording gives up when nothing was acknowledged
- *        for that long.
+ *        for that long. No other side, however slowly it speaks, makes it longer.
+ *   SN-4 While the program runs at most two lines a minute say that the connection was lost and made again.
  * Threads: one.
  */
 #ifndef MTRACE_RECORDER_SENDER_H

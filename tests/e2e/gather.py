@@ -307,11 +307,15 @@ def cut(place, rounds):
     key = make_key(place / "key")
     with Receiver(place / "in", key) as receiver:
         proxy = Proxy(receiver.port, limits())
+        begun = time.monotonic()
         recording = Recording(place / "run.dat", f"127.0.0.1:{proxy.port}", key)
         wait_until("all cuts are made", lambda: proxy.n_cuts >= rounds // 2 and size_of_received(place / "in") > 3000000)
-        check_sent(recording.end())
+        said = recording.end()
+        check_sent(said)
         check_same(place / "in", place / "run.dat")
         proxy.listener.close()
+        if said.count("cannot send to") > 1 + (time.monotonic() - begun) / 60 or "the push function" in said:
+            raise Failure(f"of {proxy.n_cuts} cuts it says {said}")
 
 
 def recorder_killed(place, _rounds):
@@ -368,13 +372,23 @@ def family(place, _rounds):
             raise Failure(f"processes imported: {counts}")
 
 
-def try_to_send(log, to, options):
-    """Must fail; returns what it says."""
-    sent = subprocess.run([str(word) for word in (TOOLS.record, "--send", log, "--to", to, *options, "--send-timeout", "600ms")],
-                          capture_output=True, text=True, timeout=PATIENCE, env=harness.environment())
-    if sent.returncode == 0:
+def try_to_send(log, to, options, timeout=None):
+    """Must fail; returns what it says: with a timeout all of it, else up to the line that says why it cannot be sent now, as it would be tried again."""
+    sender = subprocess.Popen([str(word) for word in (TOOLS.record, "--send", log, "--to", to, *options, "--send-timeout", timeout or f"{PATIENCE}s")],
+                              stderr=subprocess.PIPE, text=True, env=harness.environment())
+    said = ""
+    watchdog = threading.Timer(PATIENCE, sender.kill)
+    watchdog.start()
+    with sender:
+        for line in sender.stderr:
+            said += line
+            if "cannot send to" in line and not timeout:
+                sender.terminate()
+                break
+    watchdog.cancel()
+    if sender.returncode == 0:
         raise Failure(f"it was let in: {options}")
-    return sent.stderr
+    return said
 
 
 def make_log(place):
@@ -481,6 +495,27 @@ def limits(place, _rounds):
             raise Failure("it did not go on")
 
 
+def slow_peer(place, _rounds):
+    """One who sends a byte now and then, and never ends what he says, holds nobody up for longer than was asked for."""
+    log, key = make_log(place), make_key(place / "key")
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        def drip():
+            connection, _ = server.accept()
+            with connection:
+                connection.recv(4096)
+                connection.sendall(b"\x16\x03\x03\x3f\x00\x02\x00\x3e\xfc")  # the head of a ServerHello of 16 KB
+                try:
+                    while True:
+                        time.sleep(0.3)
+                        connection.sendall(b"\x03")
+                except OSError:
+                    pass
+        threading.Thread(target=drip, daemon=True).start()
+        said = try_to_send(log, f"127.0.0.1:{server.getsockname()[1]}", key, timeout="1s")
+        if "does not answer" not in said or "not sent to" not in said:
+            raise Failure(f"it says {said}")
+
+
 def full_disk(place, _rounds):
     if os.geteuid() != 0:
         raise Skip("only root can mount a small file system")
@@ -522,7 +557,7 @@ def other_user(place, _rounds):
 
 
 CASES = {case.__name__: case for case in (equal, follow, changed, sender_killed, receiver_killed, cut, recorder_killed, family, certificates,
-                                         strangers, limits, full_disk, other_user)}
+                                         strangers, limits, slow_peer, full_disk, other_user)}
 
 
 def main():
