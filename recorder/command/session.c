@@ -482,6 +482,8 @@ static void finish_sending(struct session *session, bool is_whole)
         int number = sigtimedwait(&session->signals, &info, &pause);
         is_left = number == SIGINT || number == SIGTERM || number == SIGHUP;
     }
+    if (is_left)
+        sender_process_leave(&session->sender);
     sender_process_abandon(&session->sender);
 }
 

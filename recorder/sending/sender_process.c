@@ -168,14 +168,43 @@ void sender_process_finish(struct sender_process *sender, bool is_whole, uint64_
     hang_up(sender);
 }
 
+/* It did not end by itself, so it has not said how much was sent: SP-2. */
+static void say_unknown(const struct sender_process *sender)
+{
+    if (!sender->program || sender->is_refused)
+        return;
+    (void)fprintf(
+        stderr,
+        "mtrace-record: perhaps not sent: the process that sends was ended, or could not be "
+        "started; send the rest later: mtrace-record --send '%s'",
+        sender->log_path);
+    for (size_t i = 0; i < sender->sending->n_words; i++)
+        (void)fprintf(stderr, " '%s'", sender->sending->words[i]);
+    (void)fputc('\n', stderr);
+}
+
 bool sender_process_has_ended(struct sender_process *sender, uint64_t now_ns)
 {
-    if (sender->helper.pid <= 0)
-        return true;
-    helper_watch(&sender->helper);
-    if (now_ns >= sender->due_ns)
-        return helper_end(&sender->helper);
-    return helper_has_ended(&sender->helper, NULL);
+    int status = -1;
+    bool has_ended;
+
+    if (sender->helper.pid > 0) {
+        helper_watch(&sender->helper);
+        has_ended = helper_has_ended(&sender->helper, &status);
+        if (!has_ended && now_ns >= sender->due_ns)
+            has_ended = helper_end(&sender->helper);
+        if (!has_ended)
+            return false;
+        sender->is_refused = status != -1 && WIFEXITED(status);
+    }
+    say_unknown(sender);
+    return true;
+}
+
+void sender_process_leave(struct sender_process *sender)
+{
+    say_unknown(sender);
+    sender_process_abandon(sender);
 }
 
 void sender_process_abandon(struct sender_process *sender)

@@ -6,6 +6,7 @@
  *          receiver and the files know, too.
  * Invariants
  *   SP-1 While the program runs nobody waits for it. Afterwards it is waited for no longer than its timeout and SENDER_PROCESS_GRACE_NS.
+ *   SP-2 What is not known to be sent at the end is said: by it, or by us when it was killed or is not there.
  * Threads: one.
  */
 #ifndef MTRACE_RECORDER_SENDER_PROCESS_H
@@ -44,7 +45,8 @@ struct sender_process {
     const char *log_path;
     int end; /* of the pipe, while it is open */
     bool is_open;
-    bool is_refused;   /* it ended by itself while the program ran, and would again */
+    bool
+        is_refused; /* it ended by itself, and has said why; while the program ran: it would again */
     uint64_t retry_ns; /* CLOCK_MONOTONIC */
     uint64_t due_ns;   /* when it must have ended; 0: the recording goes on */
 };
@@ -64,10 +66,13 @@ void sender_process_note_end(struct sender_process *sender, pid_t pid);
 /* The recording is over, and its files are whole, or what there is of them is all there will be. */
 void sender_process_finish(struct sender_process *sender, bool is_whole, uint64_t now_ns);
 
-/* True: it has ended. Until then it is called again, every some milliseconds. */
+/* True: it has ended; all is said. Until then it is called again, every some milliseconds. */
 bool sender_process_has_ended(struct sender_process *sender, uint64_t now_ns);
 
-/* There is nothing to send, or nobody wants to wait. */
+/* Nobody waits any longer. */
+void sender_process_leave(struct sender_process *sender);
+
+/* There is nothing to send. */
 void sender_process_abandon(struct sender_process *sender);
 
 /* Takes the place of this process to send a log that exists; returns only if that fails. */
