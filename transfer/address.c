@@ -130,6 +130,12 @@ static int try_connect(const struct addrinfo *info, int timeout_ms, int *ret_fd)
     return os_errno;
 }
 
+static int refuse_other(const struct address *address, struct error *err)
+{
+    return error_set(err, ERROR_USAGE, "--insecure is only for this machine, not for '%s'",
+                     address->host);
+}
+
 int address_connect(const struct address *address, bool is_local, int timeout_ms, int *ret_fd,
                     struct error *err)
 {
@@ -146,9 +152,21 @@ int address_connect(const struct address *address, bool is_local, int timeout_ms
     if (code || *ret_fd >= 0)
         return code;
     if (is_local && os_errno == EPERM)
-        return error_set(err, ERROR_USAGE, "--insecure is only for this machine, not for '%s'",
-                         address->host);
+        return refuse_other(address, err);
     return error_set_errno(err, os_errno, "nobody answers");
+}
+
+/* A name that nobody knows now may be known later. */
+int address_check_local(const struct address *address, struct error *err)
+{
+    struct addrinfo *list = NULL;
+    bool is_local = find(address, 0, &list, NULL) != 0;
+
+    for (const struct addrinfo *info = list; info && !is_local; info = info->ai_next)
+        is_local = address_is_local(info->ai_addr);
+    if (list)
+        freeaddrinfo(list);
+    return is_local ? 0 : refuse_other(address, err);
 }
 
 static int try_listen(const struct addrinfo *info, int *ret_fd)
@@ -179,8 +197,7 @@ int address_listen(const struct address *address, bool is_local, int *ret_fd, st
     if (code)
         return code;
     if (is_local && !address_is_local(list->ai_addr))
-        code = error_set(err, ERROR_USAGE, "--insecure is only for this machine, not for '%s'",
-                         address->host);
+        code = refuse_other(address, err);
     else
         os_errno = try_listen(list, ret_fd);
     freeaddrinfo(list);

@@ -31,6 +31,9 @@ int address_parse(const char *text, struct address *ret_address, struct error *e
 int address_connect(const struct address *address, bool is_local, int timeout_ms, int *ret_fd,
                     struct error *err);
 
+/* ERROR_USAGE: HOST is known, and none of its addresses is of this machine. */
+int address_check_local(const struct address *address, struct error *err);
+
 /* One that listens. */
 int address_listen(const struct address *address, bool is_local, int *ret_fd, struct error *err);
 

@@ -120,6 +120,8 @@ int main(int argc, char **argv)
         code = address_parse(arguments.sender.to, &arguments.sender.address, &err);
     if (code == 0)
         code = security_open(&arguments.security, false, &security, &err);
+    if (code == 0 && security.is_insecure)
+        code = address_check_local(&arguments.sender.address, &err);
     if (code == 0 && !arguments.is_check && arguments.sender.end_pipe < 0)
         code = check_log(arguments.sender.log, &err);
     if (code) {

@@ -456,6 +456,11 @@ def strangers(place, _rounds):
         (place / "key").chmod(0o600)
         if "nothing proves" not in try_to_send(log, receiver.to(), []):
             raise Failure("it is sent without any proof")
+        for argv in (["--send", log], ["-o", place / "no.dat", "--", "touch", place / "ran"]):
+            refused = subprocess.run([str(word) for word in (TOOLS.record, "--to", "192.0.2.1:7878", "--insecure", *argv)], capture_output=True, text=True,
+                                     timeout=PATIENCE, env=harness.environment())
+            if refused.returncode != 2 or "--insecure is only for this machine" not in refused.stderr or (place / "ran").exists():
+                raise Failure(f"--insecure to another machine: {refused.returncode}, {refused.stderr}")
         crowd = []
         for i in range(1000):
             crowd.append(socket.create_connection(("127.0.0.1", receiver.port)))
