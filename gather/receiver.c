@@ -39,7 +39,10 @@ struct connection {
     struct intake intake;
     struct wire_reader *reader; /* NULL while it is not known who it is */
     struct receiver *receiver;
-    uint64_t heard_ns; /* last whole message; while it is not known who it is: when it came */
+    bool is_refused; /* and told why */
+    bool is_leaving; /* RC-4 */
+    uint64_t
+        heard_ns; /* last whole message; while it is not known who it is: when it came; when it began to leave */
     char peer[SECURITY_NAME_BYTES + ADDRESS_TEXT_BYTES + 8];
     struct connection *next;
 };
@@ -182,16 +185,47 @@ static int take_all(struct connection *connection, struct error *err)
         code = intake_take(&connection->intake, reader, err);
         if (reader->begin > 0)
             connection->heard_ns = connection->receiver->now_ns;
-        if (code)
+        if (code) {
             refuse(connection, err->text);
+            connection->is_refused = true;
+        }
     }
     return code;
+}
+
+/* RC-4. True: it is not cut off yet. */
+static bool begin_to_leave(struct connection *connection)
+{
+    if (!connection->is_refused || connection->is_leaving
+        || shutdown(connection->channel.fd, SHUT_WR) != 0)
+        return false;
+    connection->is_leaving = true;
+    connection->heard_ns = connection->receiver->now_ns;
+    intake_done(&connection->intake);
+    return true;
+}
+
+static int drain(const struct connection *connection, struct error *err)
+{
+    char bytes[4096];
+    ssize_t n = 0;
+
+    for (int i = 0; i < MAX_READS; i++) {
+        n = recv(connection->channel.fd, bytes, sizeof(bytes), MSG_DONTWAIT);
+        if (n <= 0)
+            break;
+    }
+    if (n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR)))
+        return 0;
+    return error_set(err, ERROR_IO, "it has left");
 }
 
 static int step(struct connection *connection, struct error *err)
 {
     int code = 0;
 
+    if (connection->is_leaving)
+        return drain(connection, err);
     if (!connection->reader) {
         code = channel_shake(&connection->channel, err);
         if (code > 0)
@@ -209,6 +243,8 @@ static int check_patience(const struct connection *connection, uint64_t now_ns, 
     uint64_t silent_ns = now_ns - connection->heard_ns;
     bool is_known = connection->reader && connection->intake.has_greeted;
 
+    if (connection->is_leaving)
+        return silent_ns > RECEIVER_LEAVE_NS ? error_set(err, ERROR_IO, "it does not leave") : 0;
     if (!is_known && silent_ns > RECEIVER_SHAKE_NS)
         return error_set(err, ERROR_IO, "it did not say who it is in time");
     if (silent_ns > RECEIVER_SILENCE_NS)
@@ -291,6 +327,8 @@ static short events_of(const struct connection *connection)
 {
     short events = channel_events(&connection->channel, !connection->reader);
 
+    if (connection->is_leaving)
+        return POLLIN;
     if (connection->reader && channel_waits(&connection->channel) > MAX_WAITING_BYTES)
         events = POLLOUT;
     return events;
@@ -312,9 +350,12 @@ static void step_all(struct receiver *receiver, const struct pollfd *ready, size
             link = &connection->next;
             continue;
         }
-        if (!intake_is_idle(&connection->intake))
+        if (!connection->is_leaving && !intake_is_idle(&connection->intake))
             complain(receiver, connection->peer, err.text);
-        drop(receiver, link);
+        if (begin_to_leave(connection))
+            link = &connection->next;
+        else
+            drop(receiver, link);
     }
 }
 

@@ -8,6 +8,8 @@
  *        if all have, it is turned away.
  *   RC-2 Who does not prove who he is within RECEIVER_SHAKE_NS, or sends no whole message for RECEIVER_SILENCE_NS, is cut off.
  *   RC-3 What waits to go out is bounded: who does not read is not read from.
+ *   RC-4 Who is refused is told why: what it still sends is read and thrown away until it leaves, at most for RECEIVER_LEAVE_NS. Closed
+ *        with something unread, the connection would be gone before it had read why.
  * Threads: one.
  */
 #ifndef MTRACE_GATHER_RECEIVER_H
@@ -23,6 +25,7 @@
 struct error;
 
 #define RECEIVER_SHAKE_NS   UINT64_C(10000000000)
+#define RECEIVER_LEAVE_NS   UINT64_C(2000000000)
 #define RECEIVER_SILENCE_NS UINT64_C(60000000000)
 
 enum {

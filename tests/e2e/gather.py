@@ -391,8 +391,8 @@ def try_to_send(log, to, options, timeout=None):
     return said
 
 
-def make_log(place):
-    harness.run([TOOLS.record, "-o", place / "run.dat", "--", PYTHON, "-c", "x = [bytes(700) for i in range(9000)]"], place,
+def make_log(place, n_blocks=9000):
+    harness.run([TOOLS.record, "-o", place / "run.dat", "--", PYTHON, "-c", f"x = [bytes(700) for i in range({n_blocks})]"], place,
                 {"PYTHONMALLOC": "malloc"})
     return place / "run.dat"
 
@@ -488,7 +488,7 @@ def strangers(place, _rounds):
 def limits(place, _rounds):
     """--max-bytes holds, and what did not go in goes on when there is room."""
     key = make_key(place / "key")
-    log = make_log(place)
+    log = make_log(place, 200000)  # more than waits in sockets
     with Receiver(place / "in", key, extra=("--max-bytes", "10KiB")) as receiver:
         said = try_to_send(log, receiver.to(), key)
         if "--max-bytes" not in said or size_of_received(place / "in") > 10240:
