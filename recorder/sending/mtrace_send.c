@@ -14,6 +14,7 @@
 
 #include <fcntl.h>
 #include <getopt.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,9 +32,14 @@ struct arguments {
     bool is_check;
 };
 
-static void keep(struct arguments *arguments, const char *option, const char *value)
+/* For any folder: files by their whole path. */
+static void keep(struct arguments *arguments, const char *option, const char *value, bool is_file)
 {
     size_t used = strlen(arguments->same);
+    char path[PATH_MAX];
+
+    if (is_file && realpath(value, path))
+        value = path;
 
     (void)snprintf(arguments->same + used, sizeof(arguments->same) - used, "%s--%s%s%s%s",
                    used ? " " : "", option, value ? " '" : "", value ? value : "",
@@ -65,7 +71,7 @@ static int parse(int argc, char **argv, struct arguments *arguments)
         if (key == '?')
             return ERROR_USAGE;
         if (texts[key] || key == 'i')
-            keep(arguments, options[at].name, optarg);
+            keep(arguments, options[at].name, optarg, key != 't' && key != 'i');
         if (texts[key])
             *texts[key] = optarg;
         arguments->security.is_insecure |= key == 'i';

@@ -516,8 +516,9 @@ def slow_peer(place, _rounds):
                 except OSError:
                     pass
         threading.Thread(target=drip, daemon=True).start()
-        said = try_to_send(log, f"127.0.0.1:{server.getsockname()[1]}", key, timeout="1s")
-        if "does not answer" not in said or "not sent to" not in said:
+        relative = [os.path.relpath(word) if isinstance(word, Path) else word for word in key]
+        said = try_to_send(log, f"127.0.0.1:{server.getsockname()[1]}", relative, timeout="1s")
+        if "does not answer" not in said or "not sent to" not in said or f"'{(place / 'key').resolve()}'" not in said:
             raise Failure(f"it says {said}")
 
 
