@@ -79,7 +79,7 @@ struct run {
 /* A damaged file may have any; sums of what blocks stand for are to stay numbers. */
 static uint64_t known_mean(int64_t bytes)
 {
-    return bytes <= 0 ? 0 : bytes > MOST_MEAN_BYTES ? MOST_MEAN_BYTES : (uint64_t)bytes;
+    return (uint64_t)(bytes <= 0 ? 0 : bytes > MOST_MEAN_BYTES ? MOST_MEAN_BYTES : bytes);
 }
 
 /* Thread 0 stands for rows without one: they belong to the first process. */
