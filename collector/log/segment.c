@@ -329,7 +329,8 @@ static bool has_reservations(enum log_segment_kind kind)
 }
 
 /* SG-3. Bytes of an earlier filling would look like valid records of the other kinds. */
-static void begin_filling(struct log_segment *segment, enum log_segment_kind kind, uint64_t since)
+static void begin_filling(struct log_segment *segment, enum log_segment_kind kind, uint64_t since,
+                          uint32_t first_node)
 {
     struct clock_instant now = clock_now();
     bool is_early = segment_is_early(since, now.ticks);
@@ -346,7 +347,7 @@ static void begin_filling(struct log_segment *segment, enum log_segment_kind kin
     atomic_store_explicit(&segment->writer, 0, memory_order_relaxed);
     segment->base_ticks = is_early ? since : now.ticks;
     segment->base_monotonic_ns = is_early ? 0 : now.monotonic_ns;
-    segment->first_node = 0;
+    segment->first_node = first_node;
     segment->run_id = g_log->run_id;
     segment->sequence = atomic_fetch_add_explicit(&g_log->next_sequence, 1, memory_order_relaxed);
     /* Release: a reader that sees FILLING sees the fields above. */
@@ -357,7 +358,7 @@ static void begin_filling(struct log_segment *segment, enum log_segment_kind kin
     }
 }
 
-static struct log_segment *take(enum log_segment_kind kind, uint64_t since)
+static struct log_segment *take(enum log_segment_kind kind, uint64_t since, uint32_t first_node)
 {
     struct log_segment *segment;
 
@@ -367,18 +368,23 @@ static struct log_segment *take(enum log_segment_kind kind, uint64_t since)
         segment = pop(&g_log->free_stack);
     while (!segment && grow());
     if (segment)
-        begin_filling(segment, kind, since);
+        begin_filling(segment, kind, since, first_node);
     return segment;
 }
 
 struct log_segment *segment_take(enum log_segment_kind kind)
 {
-    return take(kind, SEGMENT_FROM_NOW);
+    return take(kind, SEGMENT_FROM_NOW, 0);
 }
 
 struct log_segment *segment_take_events(uint64_t since)
 {
-    return take(LOG_SEGMENT_EVENTS, since);
+    return take(LOG_SEGMENT_EVENTS, since, 0);
+}
+
+struct log_segment *segment_take_nodes(uint32_t first_node)
+{
+    return take(LOG_SEGMENT_NODES, SEGMENT_FROM_NOW, first_node);
 }
 
 void segment_seal(struct log_segment *segment)

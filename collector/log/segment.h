@@ -77,6 +77,9 @@ struct log_segment *segment_take(enum log_segment_kind kind);
 /* One of events, the first of which began at `since`, or SEGMENT_FROM_NOW. */
 struct log_segment *segment_take_events(uint64_t since);
 
+/* One of nodes, from that id on. */
+struct log_segment *segment_take_nodes(uint32_t first_node);
+
 /* Full: to the recorder. DEFS and NODES are sealed, but stay (LF-4). */
 void segment_seal(struct log_segment *segment);
 

@@ -62,11 +62,10 @@ static struct log_node *slot_of(uint32_t id)
 static MTRACE_COLD bool make_segment_slow(uint32_t ordinal)
 {
     struct log_segment *none = NULL;
-    struct log_segment *fresh = segment_take(LOG_SEGMENT_NODES);
+    struct log_segment *fresh = segment_take_nodes(ordinal * LOG_NODES_PER_SEGMENT);
 
     if (!fresh)
         return false;
-    fresh->first_node = ordinal * LOG_NODES_PER_SEGMENT;
     if (!atomic_compare_exchange_strong_explicit(&g_node_segments[ordinal], &none, fresh,
                                                  memory_order_acq_rel, memory_order_acquire))
         segment_give_back(fresh);

@@ -170,8 +170,9 @@ static bool is_definition(const struct log_segment_ref *ref)
     return ref->kind == LOG_SEGMENT_DEFS || ref->kind == LOG_SEGMENT_NODES;
 }
 
-/* Lays the parts of one DEFS or NODES segment over each other: what is zero in one, the other may
- * have. */
+/* Lays the parts of one DEFS or NODES segment over each other. A byte is written once: it is zero in a
+ * part that was copied before, so that of a definition copied while it was written the rest is in a
+ * later part; where the one ends and the other begins may be within a word. */
 static int assemble(struct log_input *input, struct log_segment_ref *refs, size_t n,
                     struct log_scan *scan, uint64_t *image, uint32_t *ret_bytes, struct error *err)
 {
@@ -189,7 +190,7 @@ static int assemble(struct log_input *input, struct log_segment_ref *refs, size_
         else if (r != 0)
             return r;
         for (uint32_t k = 0; r == 0 && k < refs[i].raw_bytes / sizeof(*part); k++)
-            at[k] = at[k] ? at[k] : part[k];
+            at[k] |= part[k];
         if (refs[i].first_byte + refs[i].raw_bytes > end)
             end = refs[i].first_byte + refs[i].raw_bytes;
     }

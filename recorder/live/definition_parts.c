@@ -48,7 +48,8 @@ static void forget_given_back(struct definition_parts *parts, const struct live_
     parts->n = n;
 }
 
-/* All nodes have their segments, and of DEFS there is one that is not full. */
+/* All nodes have their segments, and of DEFS there is one that is not full. What nothing was packed of does not count:
+ * it may be the one too many of DP-2, while the one in use is not found yet. */
 static bool is_complete(const struct definition_parts *parts, const struct live_log *live)
 {
     uint64_t n_slots = 0;
@@ -56,6 +57,8 @@ static bool is_complete(const struct definition_parts *parts, const struct live_
 
     for (size_t i = 0; i < parts->n; i++) {
         const struct log_segment *segment = live_log_segment(live, parts->parts[i].index);
+        if (parts->parts[i].packed_bytes == 0)
+            continue;
         if (parts->parts[i].kind == LOG_SEGMENT_NODES)
             n_slots += LOG_NODES_PER_SEGMENT;
         else if (atomic_load_explicit(&segment->reserved_bytes, memory_order_relaxed)

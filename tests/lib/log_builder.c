@@ -20,6 +20,7 @@ struct open_segment {
     struct open_segment *next; /* of the partly filled ones */
     struct log_segment header;
     uint32_t used_bytes;
+    uint32_t last_def; /* DEFS: where the latest one begins */
     uint32_t last_thread;
     uint64_t base_ticks; /* the last one written */
     uint64_t payload[LOG_SEGMENT_PAYLOAD_BYTES / sizeof(uint64_t)];
@@ -116,6 +117,16 @@ static struct open_segment *begin_segment(struct log_builder *builder, enum log_
     return segment;
 }
 
+static void write_frame(struct log_builder *builder, const struct log_segment *header,
+                        const void *payload, uint32_t n_bytes)
+{
+    size_t n = pack_segment(builder->pack, &builder->settings, header, payload, 0, n_bytes,
+                            builder->frame);
+
+    write_at(builder, builder->frame, n, builder->file_bytes);
+    builder->file_bytes += n;
+}
+
 /* Writes a segment and forgets it; NULL is fine. */
 static void end_segment(struct log_builder *builder, struct open_segment *segment)
 {
@@ -131,10 +142,7 @@ static void end_segment(struct log_builder *builder, struct open_segment *segmen
         write_at(builder, segment->payload, sizeof(segment->payload),
                  offset + LOG_SEGMENT_HEADER_BYTES);
     } else {
-        size_t n = pack_segment(builder->pack, &builder->settings, &segment->header,
-                                segment->payload, 0, segment->used_bytes, builder->frame);
-        write_at(builder, builder->frame, n, builder->file_bytes);
-        builder->file_bytes += n;
+        write_frame(builder, &segment->header, segment->payload, segment->used_bytes);
     }
     free(segment);
 }
@@ -161,12 +169,24 @@ void log_builder_def(struct log_builder *builder, const struct log_def *def, con
         end_segment(builder, builder->defs);
         builder->defs = begin_segment(builder, LOG_SEGMENT_DEFS, builder->header.start_ticks);
     }
+    builder->defs->last_def = builder->defs->used_bytes;
     place = take(builder->defs, n_bytes);
     memcpy(place, def, sizeof(*def));
     place->text_bytes = (uint16_t)text_bytes;
     place->magic = LOG_DEF_MAGIC;
     if (text_bytes > 0)
         memcpy(place + 1, text, text_bytes);
+}
+
+void log_builder_torn_def(struct log_builder *builder)
+{
+    struct open_segment *defs = builder->defs;
+    struct open_segment copy = *defs;
+    struct log_def *last = (struct log_def *)(void *)((char *)copy.payload + defs->last_def);
+
+    last->magic = 0;
+    memset((char *)(last + 1) + 1, 0, last->text_bytes - 1u);
+    write_frame(builder, &copy.header, copy.payload, copy.used_bytes);
 }
 
 void log_builder_process(struct log_builder *builder, const char *executable,

@@ -45,6 +45,11 @@ struct log_file *log_builder_header(struct log_builder *builder);
 /* Definitions. `def` is the fixed part without magic and text_bytes. */
 void log_builder_def(struct log_builder *builder, const struct log_def *def, const void *text,
                      size_t text_bytes);
+
+/* Packed files only: a frame of the definitions so far, copied while the last one was written: its magic and all its
+ * text but the first byte are not there yet. */
+void log_builder_torn_def(struct log_builder *builder);
+
 void log_builder_process(struct log_builder *builder, const char *executable,
                          const char *const *arguments);
 uint32_t log_builder_module(struct log_builder *builder, const char *path, const char *build_id,

@@ -754,6 +754,29 @@ static void test_cut_at_an_instant(void **state)
     log_set_close(set);
 }
 
+/* The recorder copies definitions while the program writes them, and has the whole ones in a later part. */
+static void test_copied_while_it_was_written(void **state)
+{
+    const char *path = log_reading_path("torn");
+    struct log_builder *builder = open_builder(path, state);
+    struct log_def group = {.kind = LOG_DEF_GROUP, .id = 7};
+    struct log_set *set;
+
+    log_builder_def(builder, &group, "request\0tenant\0ant", 18);
+    log_builder_torn_def(builder);
+    group.id = 8;
+    log_builder_def(builder, &group, "other", 5);
+    log_builder_close(builder);
+
+    set = log_reading_open(path);
+    assert_int_equal(log_set_definitions(set)->n_groups, 3); /* and the one of lost ones */
+    assert_string_equal(log_set_definitions(set)->groups[1].name, "request");
+    assert_int_equal(log_set_definitions(set)->groups[1].text_bytes, 18);
+    assert_memory_equal(log_set_definitions(set)->groups[1].text, "request\0tenant\0ant", 18);
+    assert_string_equal(log_set_definitions(set)->groups[2].name, "other");
+    log_set_close(set);
+}
+
 #define RAW_AND_PACKED(test) cmocka_unit_test(test), cmocka_unit_test_prestate(test, &packed)
 
 int main(void)
@@ -769,6 +792,7 @@ int main(void)
         cmocka_unit_test(test_children_are_found),
         RAW_AND_PACKED(test_wrong_files_are_named),
         RAW_AND_PACKED(test_truncation),
+        cmocka_unit_test_prestate(test_copied_while_it_was_written, &packed),
         cmocka_unit_test(test_flipped_bits_cost_one_frame),
         cmocka_unit_test(test_packed_file_and_pool),
         cmocka_unit_test(test_recycled_while_read),

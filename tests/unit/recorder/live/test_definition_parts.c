@@ -182,12 +182,30 @@ static void what_was_given_back_is_found_again(void **state)
     definition_parts_done(&parts);
 }
 
+/* Who is held up before giving its own back does not hide the one that all others fill. */
+static void what_is_empty_hides_nothing(void **state)
+{
+    struct definition_parts parts = {0};
+
+    (void)state;
+    for (uint32_t i = 1; i <= 3; i++)
+        atomic_store(&live_log_segment(&g_live, i)->state, LOG_STATE_FREE);
+    use(1, 201, 0);
+    assert_true(definition_parts_find(&parts, &g_live));
+    assert_true(has_found(&parts, 201));
+    use(2, 202, LOG_DEF_ALIGN);
+    assert_true(definition_parts_find(&parts, &g_live));
+    assert_true(has_found(&parts, 202));
+    definition_parts_done(&parts);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(whichever_is_late_is_there),
         cmocka_unit_test(whoever_never_comes_is_passed),
         cmocka_unit_test(what_was_given_back_is_found_again),
+        cmocka_unit_test(what_is_empty_hides_nothing),
     };
 
     return cmocka_run_group_tests_name("definition_parts", tests, begin, finish);
