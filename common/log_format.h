@@ -5,7 +5,7 @@
  *
  * Words
  *   log      what one process image recorded: a raw file, a packed file, or a packed file plus the
- *            live pool it was packed from. All numbers are little-endian.
+ *            live pool it was packed from. Numbers have the byte order of the machine that records.
  *   segment  LOG_SEGMENT_BYTES of a raw file; begins with struct log_segment. Recycled.
  *   event    a record in an EVENTS or SIDE segment; a whole number of 8-byte words.
  *   node     one entry of the stack tree in a NODES segment: a caller's node plus one frame.
@@ -31,6 +31,11 @@
  *         log names it.
  *   LF-8  No event of an EVENTS segment began more than LOG_EARLY_TICKS before base_ticks: where a long
  *         realloc is the first one, the base is its beginning, and has no base_monotonic_ns.
+ *   LF-9  Addresses, lengths and sizes are 64 bits wide, or as many as an event has room for, whatever
+ *         the program's words are: a 32-bit address has zeros above it. Bits that the processor
+ *         ignores (tags of AArch64) are not written: one block has one address.
+ *   LF-10 Every field is at a multiple of its size and no structure has padding, so that the layout is
+ *         the same where 64-bit integers are aligned to 4 bytes (i386) as where they are to 8.
  */
 #ifndef MTRACE_COMMON_LOG_FORMAT_H
 #define MTRACE_COMMON_LOG_FORMAT_H
@@ -61,9 +66,21 @@ enum log_form {
     LOG_FORM_PACKED = 2
 };
 
+/* What ELF calls its machine (e_machine), so that every number names one. With log_file.word_bytes it
+ * tells the ABI: MIPS n64 from n32 and o32, x32 from x86-64, RISC-V of 32 and 64 bits. */
 enum log_arch {
-    LOG_ARCH_X86_64 = 1,
-    LOG_ARCH_AARCH64 = 2
+    LOG_ARCH_I386 = 3,
+    LOG_ARCH_MIPS = 8,
+    LOG_ARCH_ARM = 40,
+    LOG_ARCH_X86_64 = 62,
+    LOG_ARCH_AARCH64 = 183,
+    LOG_ARCH_RISCV = 243,
+};
+
+/* One byte, which reads the same in both orders. */
+enum log_byte_order {
+    LOG_LITTLE_ENDIAN = 1,
+    LOG_BIG_ENDIAN = 2
 };
 
 enum log_clock {
@@ -133,10 +150,12 @@ enum {
  * bits a tag that every push and pop increments (no ABA). Links are log_segment.next.
  */
 struct log_file {
-    char magic[8];    /* LOG_MAGIC, written last */
-    uint32_t version; /* LOG_VERSION */
-    uint32_t form;    /* enum log_form */
-    uint32_t arch;    /* enum log_arch */
+    char magic[8];      /* LOG_MAGIC, written last */
+    uint32_t version;   /* LOG_VERSION */
+    uint32_t form;      /* enum log_form */
+    uint16_t arch;      /* enum log_arch, of the program */
+    uint8_t word_bytes; /* of its addresses: 4 or 8 */
+    uint8_t byte_order; /* enum log_byte_order: of all numbers of the log */
     uint32_t page_bytes;
     uint32_t segment_bytes; /* LOG_SEGMENT_BYTES */
     uint32_t clock;         /* enum log_clock */
@@ -188,6 +207,28 @@ struct log_file {
                                         average; 0: every block is recorded */
 };
 
+/* Says for which machine this is compiled. */
+static inline void log_file_set_machine(struct log_file *file)
+{
+#if defined(__x86_64__)
+    file->arch = LOG_ARCH_X86_64;
+#elif defined(__i386__)
+    file->arch = LOG_ARCH_I386;
+#elif defined(__aarch64__)
+    file->arch = LOG_ARCH_AARCH64;
+#elif defined(__arm__)
+    file->arch = LOG_ARCH_ARM;
+#elif defined(__riscv)
+    file->arch = LOG_ARCH_RISCV;
+#elif defined(__mips__)
+    file->arch = LOG_ARCH_MIPS;
+#else
+#    error "this architecture has no number in enum log_arch"
+#endif
+    file->word_bytes = sizeof(void *);
+    file->byte_order = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? LOG_BIG_ENDIAN : LOG_LITTLE_ENDIAN;
+}
+
 /*
  * A question of the program about itself, in the header page of a live log behind struct log_file, and
  * never in a packed one. The program writes text and the marker LOG_QUESTION_MARKER with the number, then
@@ -216,6 +257,7 @@ struct log_question {
     _Atomic int32_t status;                    /* 0, or an errno value */
     char answer_path[LOG_QUESTION_PATH_BYTES]; /* with its NUL */
     char text[LOG_QUESTION_BYTES];             /* words of mtrace-query, with a NUL */
+    uint32_t reserved;
 };
 
 /* Who began or ended a window. */
@@ -252,6 +294,7 @@ struct log_control {
     _Atomic uint64_t nudge_address;    /* 0: there is none */
     _Atomic uint32_t is_open;          /* by the program; 0: no window is; else each has a number */
     char name[LOG_CONTROL_NAME_BYTES]; /* with its NUL */
+    uint32_t reserved;
 };
 
 /* ---- segments ------------------------------------------------------------------------------- */
@@ -600,14 +643,49 @@ struct log_sample {
     uint64_t a, b, c;
 };
 
+/* ---- the layout (LF-10) ---------------------------------------------------------------------- */
+
+#define LOG_AT(structure, field, offset) \
+    _Static_assert(offsetof(struct structure, field) == (offset), #structure "." #field)
+
+LOG_AT(log_file, arch, 16);
+LOG_AT(log_file, byte_order, 19);
+LOG_AT(log_file, clock, 28);
+LOG_AT(log_file, run_id, 32);
+LOG_AT(log_file, start_ticks, 64);
+LOG_AT(log_file, n_segments, 136);
+LOG_AT(log_file, next_sequence, 144);
+LOG_AT(log_file, dropped, 176);
+LOG_AT(log_file, max_rss_bytes, 264);
+LOG_AT(log_file, unseen_allocator, 280);
+LOG_AT(log_file, sample_bytes, 480);
+_Static_assert(sizeof(struct log_file) == 488, "header");
 _Static_assert(sizeof(struct log_file) <= LOG_QUESTION_OFFSET, "header page");
-_Static_assert(LOG_QUESTION_OFFSET + sizeof(struct log_question) <= LOG_FILE_HEADER_BYTES,
+LOG_AT(log_question, marker_ticks, 40);
+LOG_AT(log_question, text, 116);
+_Static_assert(sizeof(struct log_question) == 1656, "question");
+_Static_assert(LOG_QUESTION_OFFSET + sizeof(struct log_question) <= LOG_CONTROL_OFFSET,
                "header page");
+LOG_AT(log_control, nudge_address, 16);
+_Static_assert(sizeof(struct log_control) == 96, "control");
+_Static_assert(LOG_CONTROL_OFFSET + sizeof(struct log_control) <= LOG_FILE_HEADER_BYTES,
+               "header page");
+LOG_AT(log_segment, sequence, 8);
+LOG_AT(log_segment, base_ticks, 32);
+LOG_AT(log_segment, run_id, 56);
+LOG_AT(log_segment, writer, 64);
 _Static_assert(sizeof(struct log_segment) == LOG_SEGMENT_HEADER_BYTES, "segment header");
+LOG_AT(log_side_record, ticks, 48);
 _Static_assert(sizeof(struct log_side_record) == 64, "side record");
+LOG_AT(log_node, address, 8);
 _Static_assert(sizeof(struct log_node) == 16, "node");
+LOG_AT(log_def, ticks, 16);
 _Static_assert(sizeof(struct log_def) == 48, "definition");
+LOG_AT(log_frame, payload_checksum, 24);
+LOG_AT(log_frame, segment, 48);
 _Static_assert(sizeof(struct log_frame) == 48 + LOG_SEGMENT_HEADER_BYTES, "frame");
 _Static_assert(sizeof(struct log_sample) == 40, "sample");
+
+#undef LOG_AT
 
 #endif

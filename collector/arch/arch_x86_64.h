@@ -13,7 +13,6 @@
 #include <stdint.h>
 
 enum {
-    ARCH_LOG = LOG_ARCH_X86_64,
     /* Where a function with a frame pointer has put it, its caller's; then its return address. */
     ARCH_FRAME_BYTES = 16,
 };

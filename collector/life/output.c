@@ -218,7 +218,7 @@ static void fill_header(struct log_file *file, const struct config *config,
 
     file->version = LOG_VERSION;
     file->form = LOG_FORM_RAW;
-    file->arch = ARCH_LOG;
+    log_file_set_machine(file);
     file->page_bytes = ARCH_PAGE_BYTES;
     file->segment_bytes = LOG_SEGMENT_BYTES;
     file->clock = (uint32_t)clock_unit();

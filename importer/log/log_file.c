@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "importer/log/log_file.h"
 
+#include "support/log_header.h"
 #include "support/running.h"
 
 #include <errno.h>
@@ -119,16 +120,8 @@ static int check_range(const struct log_file_reader *file, const char *name, uin
 static int check_header(const struct log_file_reader *file, struct error *err)
 {
     const struct log_file *header = &file->header;
-    int r;
+    int r = log_header_check(header, file->path, err);
 
-    if (header->version > LOG_VERSION)
-        return error_set(err, ERROR_VERSION,
-                         "'%s' has log version %" PRIu32
-                         ", this mtrace reads up to %d; use a newer "
-                         "mtrace-import",
-                         file->path, header->version, LOG_VERSION);
-    r = check_range(file, "version", header->version, 1, LOG_VERSION,
-                    offsetof(struct log_file, version), err);
     if (r == 0)
         r = check_range(file, "form", header->form, LOG_FORM_RAW, LOG_FORM_PACKED,
                         offsetof(struct log_file, form), err);

@@ -58,8 +58,9 @@ struct definitions_process {
     uint64_t start_unix_ns;
     uint64_t start_ns;
     uint64_t last_ns; /* last instant the headers know; an event or sample may be later */
-    uint32_t arch;    /* enum log_arch */
-    uint32_t clock;   /* enum log_clock */
+    uint32_t arch;    /* enum log_arch; 0: not known */
+    uint32_t word_bytes;
+    uint32_t clock; /* enum log_clock */
     uint32_t page_bytes;
     uint32_t flags;         /* LOG_FLAG_* */
     uint64_t max_rss_bytes; /* 0: not known */

@@ -96,6 +96,7 @@ static void fill_process(const struct build *build, size_t i)
         .start_ns = since_origin(build, header->start_monotonic_ns),
         .last_ns = since_origin(build, header->last_monotonic_ns),
         .arch = header->arch,
+        .word_bytes = header->word_bytes,
         .clock = header->clock,
         .page_bytes = header->page_bytes,
         .flags = header->flags,

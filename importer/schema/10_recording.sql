@@ -11,7 +11,7 @@ PRAGMA application_id = 1836348003; -- 'mtrc'
 PRAGMA user_version = 1;
 
 CREATE TABLE meta (             -- facts about the recording and the import
-  -- Recording: 'collector.version', 'arch', 'page_size', 'clock' ('tsc' or 'monotonic'), 'pairing' ('address': a free names its block;
+  -- Recording: 'collector.version', 'arch' (processes.architecture of the first), 'page_size', 'clock' ('tsc', the processor's counter, or 'monotonic'), 'pairing' ('address': a free names its block;
   --   'size_and_stack': it only says of which size and stack the block was, and the youngest such block is taken),
   --   'recorder' ('heaptrack'; no row: mtrace), 'names' ('recording': functions and lines came with it),
   --   'free_backtraces' (1: frees have stacks), 'nodes' (distinct stacks), 'segments', 'log.bytes', 'processes'.
@@ -37,6 +37,7 @@ CREATE TABLE processes (        -- one recorded program image: fork makes a chil
   process_id        INTEGER PRIMARY KEY, -- 1, 2, … in order of start
   parent_process_id INTEGER,            -- NULL for the first
   pid               INTEGER NOT NULL,   -- as the kernel numbered it; an exec keeps it
+  architecture      TEXT,               -- of the program: 'x86_64', 'aarch64', 'riscv64', 'mips64'; of 4-byte words 'i386', 'arm', 'riscv32', 'mips', 'x32'; else 'machine ' and ELF's number; NULL: not known
   executable        TEXT,               -- path, by the name it was called with; NULL: not known
   command_line      TEXT,               -- JSON array of arguments
   start_unix_ns     INTEGER,            -- wall clock at start_ns

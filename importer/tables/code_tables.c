@@ -5,6 +5,7 @@
 #include "importer/tables/database.h"
 #include "importer/tables/fact_tables.h"
 #include "support/json_text.h"
+#include "support/log_header.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -47,25 +48,28 @@ static int write_processes(sqlite3 *db, struct facts *facts, struct error *err)
     sqlite3_stmt *insert = NULL;
     int code = database_prepare(
         db,
-        "INSERT INTO processes (process_id, parent_process_id, pid, executable, command_line,"
+        "INSERT INTO processes (process_id, parent_process_id, pid, architecture, executable, command_line,"
         " start_unix_ns, start_ns, end_ns, end_kind, end_value, peak_bytes, peak_blocks, peak_ns,"
         " max_rss_bytes, inherited_frees, events, events_dropped, sample_bytes)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         &insert, err);
 
     for (uint32_t id = 1; code == 0 && id <= facts->definitions->n_processes; id++) {
         const struct definitions_process *process = &facts->definitions->processes[id];
         const struct process_totals *totals = &facts->totals->processes[id];
         char *arguments = command_line(process);
+        char architecture[LOG_HEADER_ARCH_BYTES];
         bool has_ended = facts_has_ended(facts, id);
         uint64_t end_value =
             has_ended && process->has_end_value ? (uint64_t)process->end_value : UINT64_MAX;
         const char *end_kind = process->end_kind ? process->end_kind : "unknown";
         code = database_insert(
-            insert, err, "uzuttzuutmuumzuuuz", (uint64_t)id, (uint64_t)process->parent,
-            (uint64_t)process->pid, process->executable, arguments, process->start_unix_ns,
-            process->start_ns, facts->processes[id].last_ns, has_ended ? end_kind : "running",
-            end_value, totals->peak_bytes, totals->peak_blocks, totals->peak_ns,
+            insert, err, "uzutttzuutmuumzuuuz", (uint64_t)id, (uint64_t)process->parent,
+            (uint64_t)process->pid,
+            log_header_arch_text(process->arch, process->word_bytes, architecture),
+            process->executable, arguments, process->start_unix_ns, process->start_ns,
+            facts->processes[id].last_ns, has_ended ? end_kind : "running", end_value,
+            totals->peak_bytes, totals->peak_blocks, totals->peak_ns,
             has_ended ? process->max_rss_bytes : 0, pairing_inherited_frees(facts->pairing, id),
             facts->processes[id].n_events, dropped_events(process), process->sample_bytes);
         free(arguments);
@@ -345,6 +349,7 @@ static void write_recording(struct facts *facts, struct meta_writer *meta)
     uint64_t checked = 0;
     uint64_t mismatches = 0;
     uint64_t untold = 0;
+    char architecture[LOG_HEADER_ARCH_BYTES];
 
     for (uint32_t id = 1; id <= facts->definitions->n_processes; id++) {
         log_bytes += facts->definitions->processes[id].log_bytes;
@@ -356,7 +361,7 @@ static void write_recording(struct facts *facts, struct meta_writer *meta)
     if (facts->definitions->recorder)
         meta_text(meta, "recorder", facts->definitions->recorder);
     else
-        meta_text(meta, "arch", first->arch == LOG_ARCH_AARCH64 ? "aarch64" : "x86_64");
+        meta_text(meta, "arch", log_header_arch_text(first->arch, first->word_bytes, architecture));
     if (facts->definitions->has_names)
         meta_text(meta, "names", "recording");
     meta_number(meta, "page_size", facts->page_bytes[1]);

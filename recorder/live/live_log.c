@@ -4,6 +4,7 @@
 #include "common/file_systems.h"
 #include "common/invariant.h"
 #include "recorder/platform/fault_point.h"
+#include "support/log_header.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -51,11 +52,7 @@ static void fill_header(struct live_log *log, uint64_t run_id, uint32_t n_segmen
     MTRACE_ASSERT(file);
     file->version = LOG_VERSION;
     file->form = LOG_FORM_RAW;
-#if defined(__x86_64__)
-    file->arch = LOG_ARCH_X86_64;
-#elif defined(__aarch64__)
-    file->arch = LOG_ARCH_AARCH64;
-#endif
+    log_file_set_machine(file); /* until the program says what it is */
     file->page_bytes = (uint32_t)sysconf(_SC_PAGESIZE);
     file->segment_bytes = LOG_SEGMENT_BYTES;
     file->run_id = run_id;
@@ -180,10 +177,10 @@ static int check_header(const struct log_file *file, const char *path, struct er
 {
     if (memcmp(file->magic, LOG_MAGIC, sizeof(file->magic)) != 0)
         return error_set(err, ERROR_FORMAT, "'%s' is not a log of mtrace", path);
-    if (file->version > LOG_VERSION)
-        return error_set(err, ERROR_VERSION,
-                         "'%s' has log version %u, this program knows %u; use a newer mtrace", path,
-                         file->version, LOG_VERSION);
+    int code = log_header_check(file, path, err);
+
+    if (code)
+        return code;
     if (file->form != LOG_FORM_RAW || file->segment_bytes != LOG_SEGMENT_BYTES)
         return error_set(err, ERROR_FORMAT, "'%s' is not a raw log", path);
     return 0;

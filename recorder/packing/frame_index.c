@@ -2,6 +2,7 @@
 #include "recorder/packing/frame_index.h"
 
 #include "support/growing.h"
+#include "support/log_header.h"
 #include "support/pack.h"
 
 #include <errno.h>
@@ -82,13 +83,11 @@ int frame_index_open(const char *path, struct frame_index *ret_index, struct err
     file = (const void *)ret_index->bytes;
     if (memcmp(file->magic, LOG_MAGIC, sizeof(file->magic)) != 0)
         code = error_set(err, ERROR_FORMAT, "'%s' is not a log of mtrace", path);
-    else if (file->version > LOG_VERSION)
-        code = error_set(err, ERROR_VERSION,
-                         "'%s' has log version %u, this program knows %u; use a newer mtrace", path,
-                         file->version, LOG_VERSION);
-    else if (file->form != LOG_FORM_PACKED)
-        code = error_set(err, ERROR_FORMAT, "'%s' is not a packed log", path);
     else
+        code = log_header_check(file, path, err);
+    if (code == 0 && file->form != LOG_FORM_PACKED)
+        code = error_set(err, ERROR_FORMAT, "'%s' is not a packed log", path);
+    if (code == 0)
         code = find_frames(ret_index, err);
     if (code)
         frame_index_done(ret_index);

@@ -39,7 +39,7 @@ static void write_header(int fd, unsigned flags)
     memcpy(header->magic, LOG_MAGIC, sizeof(header->magic));
     header->version = LOG_VERSION;
     header->form = flags & IS_PACKED ? LOG_FORM_PACKED : LOG_FORM_RAW;
-    header->arch = LOG_ARCH_X86_64;
+    log_file_set_machine(header);
     header->segment_bytes = LOG_SEGMENT_BYTES;
     header->clock = flags & IS_TSC ? LOG_CLOCK_TSC : LOG_CLOCK_MONOTONIC;
     header->run_id = 7;

@@ -77,7 +77,7 @@ struct log_builder *log_builder_open(const char *path, const struct log_builder_
     memcpy(header->magic, LOG_MAGIC, sizeof(header->magic));
     header->version = LOG_VERSION;
     header->form = options->is_packed ? LOG_FORM_PACKED : LOG_FORM_RAW;
-    header->arch = LOG_ARCH_X86_64;
+    log_file_set_machine(header);
     header->page_bytes = 4096;
     header->segment_bytes = LOG_SEGMENT_BYTES;
     header->clock = options->clock ? options->clock : LOG_CLOCK_MONOTONIC;

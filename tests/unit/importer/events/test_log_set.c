@@ -404,6 +404,14 @@ static void test_wrong_files_are_named(void **state)
     header->version = LOG_VERSION + 1;
     check_content(bytes, n, ERROR_VERSION, "newer");
     header->version = LOG_VERSION;
+    header->byte_order = LOG_BIG_ENDIAN;
+    check_content(bytes, n, ERROR_FORMAT, "big-endian");
+    header->byte_order = 0;
+    check_content(bytes, n, ERROR_FORMAT, "byte order is 0 at byte 19");
+    header->byte_order = LOG_LITTLE_ENDIAN;
+    header->word_bytes = 2;
+    check_content(bytes, n, ERROR_FORMAT, "words have 2 bytes at byte 18");
+    header->word_bytes = 8;
     header->segment_bytes = 7;
     check_content(bytes, n, ERROR_FORMAT, "segment size");
     free(bytes);
