@@ -9,6 +9,7 @@
 #include "support/growing.h"
 #include "support/keyed.h"
 #include "support/lower_bound.h"
+#include "support/sample_weight.h"
 #include "support/saturating.h"
 
 #include <stdlib.h>
@@ -29,6 +30,7 @@ struct account {
     uint32_t first_tag, n_tags;
     bool is_begun; /* its tags are known */
     int64_t blocks[N_FIGURES], bytes[N_FIGURES];
+    double bytes_variance[N_FIGURES];
 };
 
 enum {
@@ -41,6 +43,7 @@ struct group_tag {
 
 struct charges {
     const struct rundb *database;
+    const uint64_t *mean_of;   /* as in row_scan */
     struct keyed groups, tags; /* struct account */
     struct own_peaks peaks;    /* of group account i: 2i; of tag account i: 2i + 1 */
     struct group_tag *tagged;  /* in the order of groups */
@@ -112,6 +115,7 @@ static void begin(const struct charges *charges, struct account *account)
 struct posting {
     enum figure figure;
     int64_t blocks, bytes;
+    double bytes_variance;
     int64_t from_ns, end_ns; /* of ALLOCATED and MOVED_IN; end_ns INT64_MAX: for ever */
 };
 
@@ -130,6 +134,7 @@ static bool post_to(struct charges *charges, struct keyed *accounts, struct acco
 
     account->blocks[posting->figure] += posting->blocks;
     saturating_grow(&account->bytes[posting->figure], posting->bytes);
+    account->bytes_variance[posting->figure] += posting->bytes_variance;
     if (posting->figure == ALLOCATED)
         return own_peaks_born(&charges->peaks, place, posting->from_ns, posting->bytes,
                               posting->end_ns);
@@ -204,6 +209,11 @@ static bool has_move_of(struct charges *charges, int64_t allocation_id)
 
 /* ---- rows ---- */
 
+static struct posting posting_of(enum figure figure, const struct scanned_row *row)
+{
+    return (struct posting){figure, row->blocks, row->bytes, row->bytes_variance, row->alloc_ns, 0};
+}
+
 /* One who has the block, until the next one has it, or its end. */
 static bool hold(struct charges *charges, const struct scanned_row *row, uint32_t group,
                  struct posting *posting)
@@ -217,7 +227,7 @@ static bool hold(struct charges *charges, const struct scanned_row *row, uint32_
 
 static bool post_birth(struct charges *charges, const struct scanned_row *row)
 {
-    struct posting posting = {ALLOCATED, row->blocks, row->bytes, row->alloc_ns, 0};
+    struct posting posting = posting_of(ALLOCATED, row);
     uint32_t group = has_move_of(charges, row->allocation_id)
                          ? (uint32_t)sqlite3_column_int64(charges->moves, MOVE_FROM)
                          : row->group;
@@ -225,7 +235,7 @@ static bool post_birth(struct charges *charges, const struct scanned_row *row)
     if (!hold(charges, row, group, &posting))
         return false;
     while (has_move_of(charges, row->allocation_id)) {
-        const struct posting out = {MOVED_OUT, row->blocks, row->bytes, 0, 0};
+        const struct posting out = posting_of(MOVED_OUT, row);
         uint32_t from = (uint32_t)sqlite3_column_int64(charges->moves, MOVE_FROM);
         uint32_t to = (uint32_t)sqlite3_column_int64(charges->moves, MOVE_TO);
 
@@ -240,7 +250,7 @@ static bool post_birth(struct charges *charges, const struct scanned_row *row)
 
 static bool post_end(struct charges *charges, const struct scanned_row *row)
 {
-    struct posting posting = {FREED, row->blocks, row->bytes, 0, 0};
+    struct posting posting = posting_of(FREED, row);
 
     if (row->ended_by == ROW_SCAN_EXEC)
         return true;
@@ -280,7 +290,7 @@ static const char tables_sql[] =
     "CREATE TEMP TABLE tag_totals(process_id INTEGER, key TEXT, value TEXT, " FIGURES ");";
 
 #define VALUES \
-    "?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, nullif(?16, -1), NULL, NULL, NULL"
+    "?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, nullif(?16, -1), ?17, ?18, NULL"
 
 static int put_account(const struct charges *charges, struct sqlite3_stmt *insert,
                        const struct account *account, const struct own_peak *peak,
@@ -297,8 +307,13 @@ static int put_account(const struct charges *charges, struct sqlite3_stmt *inser
     }
     sqlite3_bind_int64(insert, ++at, peak ? peak->peak_bytes : 0);
     sqlite3_bind_int64(insert, ++at, peak && peak->peak_bytes ? peak->peak_ns : -1);
+    if (charges->mean_of[account->process]) {
+        sqlite3_bind_double(insert, ++at, sample_weight_margin(account->bytes_variance[ALLOCATED]));
+        sqlite3_bind_double(insert, ++at, sample_weight_margin(account->bytes_variance[LEAKED]));
+    }
     rc = rundb_step(charges->database, insert, err);
     sqlite3_reset(insert);
+    sqlite3_clear_bindings(insert);
     return rc;
 }
 
@@ -348,6 +363,7 @@ int charge_rows_fill(struct rundb *database, const struct filter_sql *filter, st
         rc = read_tags(&charges, database, err);
     if (rc == 0)
         rc = open_moves(&charges, err);
+    charges.mean_of = scan.mean_of;
     if (rc == 0 && has_groups)
         rc = row_scan_run_whole(&scan, filter, take, &charges, err);
     if (charges.rc != 0) {

@@ -306,6 +306,20 @@ const struct filter_value *filter_instant(const struct filter *filter)
     return NULL;
 }
 
+const char *filter_beyond_samples(const struct filter *filter)
+{
+    const struct filter_parameter *intervening =
+        filter_find("intervening_max", strlen("intervening_max"));
+
+    for (size_t i = 0; i < filter->n_values; i++) {
+        if (filter_value_needs(&filter->values[i]) & FILTER_NEEDS_CHAIN)
+            return "which block a realloc made of which is not known from samples";
+        if (filter->values[i].parameter == intervening)
+            return "how many allocations came between is not known from samples";
+    }
+    return NULL;
+}
+
 static bool is_percent(const char *text)
 {
     return strchr(text, '%') != NULL;

@@ -106,6 +106,9 @@ const struct filter_parameter *filter_find(const char *name, size_t length);
 /* The first instant that is asked for (alive_at); NULL: none. */
 const struct filter_value *filter_instant(const struct filter *filter);
 
+/* Why samples do not tell which of them pass; NULL: they do. */
+const char *filter_beyond_samples(const struct filter *filter);
+
 /* text must live as long as the filter. */
 int filter_add(struct filter *filter, const struct filter_parameter *parameter, const char *text,
                struct error *err);

@@ -194,6 +194,8 @@ static void weigh(const struct run *run, struct scanned_row *row)
 
     row->blocks = (int64_t)weight.blocks;
     row->bytes = (int64_t)weight.bytes;
+    row->blocks_variance = weight.blocks_variance;
+    row->bytes_variance = weight.bytes_variance;
     if (run->scan->mean_of[row->process]) /* allocations between were not all seen */
         row->intervening = ROW_SCAN_UNKNOWN;
 }

@@ -30,9 +30,10 @@ enum {
 
 struct scanned_row {
     uint32_t process, backtrace;
-    int64_t blocks, bytes;           /* that it stands for: 1 and size_bytes, but of a sample */
-    int64_t size_bytes, slack_bytes; /* of the block itself */
-    int64_t alloc_ns, lifetime_ns;   /* lifetime_ns: UNKNOWN when it never ended */
+    int64_t blocks, bytes; /* that it stands for: 1 and size_bytes, but of a sample */
+    double blocks_variance, bytes_variance; /* what it adds to those of sums: 0, but of a sample */
+    int64_t size_bytes, slack_bytes;        /* of the block itself */
+    int64_t alloc_ns, lifetime_ns;          /* lifetime_ns: UNKNOWN when it never ended */
     int64_t ended_by;
     int64_t intervening, free_backtrace; /* or UNKNOWN */
     /* only of a scan of whole rows */

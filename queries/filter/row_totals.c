@@ -7,6 +7,8 @@
 #include "queries/filter/row_scan.h"
 #include "queries/filter/row_sums.h"
 #include "support/error.h"
+#include "support/growing.h"
+#include "support/sample_weight.h"
 #include "support/saturating.h"
 
 #include <stdint.h>
@@ -30,9 +32,27 @@ struct life {
     int64_t part_ns;
 };
 
+/* Of the sums of one stack, where rows are samples: in the order of the columns for their margins. */
+enum {
+    ALLOCATED_BLOCKS,
+    ALLOCATED_BYTES,
+    LEAKED_BLOCKS,
+    LEAKED_BYTES,
+    PEAK_BLOCKS,
+    PEAK_BYTES,
+    N_VARIANCES
+};
+
+struct variances {
+    double of[N_VARIANCES];
+};
+
 struct totals {
     struct rundb *database;
     const struct row_totals_request *request;
+    const uint64_t *mean_of;     /* as in row_scan */
+    struct variances *variances; /* by row_sum.place, of processes with samples */
+    size_t variances_capacity;
     struct life *lives; /* by process */
     size_t n_processes;
     struct row_sums sums;
@@ -95,6 +115,31 @@ static bool add_leak(struct totals *totals, struct row_sum *sum, const struct sc
     return row_sums_add_leak(&totals->sums, sum, part_of(life, row->alloc_ns), row);
 }
 
+static void add_variance(struct variances *variances, unsigned blocks,
+                         const struct scanned_row *row)
+{
+    variances->of[blocks] += row->blocks_variance;
+    variances->of[blocks + 1] += row->bytes_variance;
+}
+
+/* Beside the sums, which so are no larger for those who recorded every block. */
+static bool add_variances(struct totals *totals, size_t place, const struct scanned_row *row,
+                          int64_t peak_ns)
+{
+    struct variances *list =
+        growing_reserve(totals->variances, &totals->variances_capacity, place + 1, sizeof(*list));
+
+    if (!list)
+        return false;
+    totals->variances = list;
+    add_variance(&list[place], ALLOCATED_BLOCKS, row);
+    if (row->ended_by == ENDED_BY_NOTHING)
+        add_variance(&list[place], LEAKED_BLOCKS, row);
+    if (row->alloc_ns <= peak_ns && end_of(row) > peak_ns)
+        add_variance(&list[place], PEAK_BLOCKS, row);
+    return true;
+}
+
 static bool add_end(struct totals *totals, struct row_sum *sum, const struct scanned_row *row,
                     const struct life *life)
 {
@@ -129,6 +174,8 @@ static bool add_row(struct totals *totals, const struct scanned_row *row)
     if (!sum)
         return false;
     add_birth(sum, &seen, life->peak_ns);
+    if (totals->mean_of[seen.process] && !add_variances(totals, sum->place, &seen, life->peak_ns))
+        return false;
     if (!add_end(totals, sum, &seen, life))
         return false;
     if (totals->request->has_own_peaks
@@ -205,7 +252,8 @@ enum {
     LEAKED_FIRST = 20,
     LEAKED_LAST,
     OWN_PEAK_BYTES,
-    OWN_PEAK_NS
+    OWN_PEAK_NS,
+    FIRST_MARGIN
 };
 
 static int put_birth(const struct totals *totals, struct sqlite3_stmt *insert, size_t place,
@@ -242,6 +290,9 @@ static int put_birth(const struct totals *totals, struct sqlite3_stmt *insert, s
         sqlite3_bind_int64(insert, OWN_PEAK_BYTES, peak->peak_bytes);
         sqlite3_bind_int64(insert, OWN_PEAK_NS, peak->peak_bytes ? peak->peak_ns : s->first_ns);
     }
+    for (int i = 0; totals->mean_of[s->process] && i < N_VARIANCES; i++)
+        sqlite3_bind_double(insert, FIRST_MARGIN + i,
+                            sample_weight_margin(totals->variances[s->place].of[i]));
     return rundb_insert(totals->database, insert, values, sizeof(values) / sizeof(values[0]), err);
 }
 
@@ -249,7 +300,7 @@ static int put_births(const struct totals *totals, struct error *err)
 {
     const bool is_of_leaks = totals->request->is_of_leaks;
     struct sqlite3_stmt *insert;
-    char sql[768];
+    char sql[1024];
     int rc;
 
     (void)snprintf(sql, sizeof(sql),
@@ -257,9 +308,11 @@ static int put_births(const struct totals *totals, struct error *err)
                    " allocated_bytes, freed_blocks, freed_bytes, leaked_blocks, leaked_bytes,"
                    " temporary_blocks, temporary_bytes, peak_blocks, peak_bytes, first_ns, last_ns,"
                    " min_size_bytes, max_size_bytes, slack_bytes, lifetime_sum_ns, culled_blocks,"
-                   " culled_bytes, leaked_first_ns, leaked_last_ns, own_peak_bytes, own_peak_ns)"
+                   " culled_bytes, leaked_first_ns, leaked_last_ns, own_peak_bytes, own_peak_ns,"
+                   " allocated_blocks_margin, allocated_bytes_margin, leaked_blocks_margin,"
+                   " leaked_bytes_margin, peak_blocks_margin, peak_bytes_margin)"
                    " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, %s, ?13, ?14, ?15, ?16, %s,"
-                   " 0, 0, ?20, ?21, ?22, ?23)",
+                   " 0, 0, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29)",
                    is_of_leaks ? "NULL, NULL, NULL, NULL" : "?9, ?10, ?11, ?12",
                    is_of_leaks ? "NULL, NULL" : "?17, ?18");
     rc = rundb_prepare(totals->database, sql, &insert, err);
@@ -347,6 +400,7 @@ int row_totals_fill(struct rundb *database, const struct row_totals_request *req
     scan.without = row_totals_without(request);
     if (rc == 0) {
         totals.n_processes = scan.n_processes;
+        totals.mean_of = scan.mean_of;
         totals.lives = calloc(scan.n_processes, sizeof(*totals.lives));
         if (!row_sums_init(&totals.sums, scan.n_processes, scan.n_backtraces) || !totals.lives)
             rc = error_set(err, ERROR_NOMEM, "no memory for %zu processes", scan.n_processes);
@@ -365,6 +419,7 @@ int row_totals_fill(struct rundb *database, const struct row_totals_request *req
     row_scan_done(&scan);
     row_sums_done(&totals.sums);
     own_peaks_done(&totals.peaks);
+    free(totals.variances);
     free(totals.lives);
     return rc;
 }

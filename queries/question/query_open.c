@@ -106,7 +106,7 @@ static int check_rows(const struct query *query, struct error *err)
     return is_about_rows(query->options) ? query_need_rows(query, err) : 0;
 }
 
-/* Which says nothing of most blocks, and of time only what totals say. NULL: samples answer it. */
+/* Which says nothing of most blocks, nor of the order of allocations. NULL: samples answer it. */
 static const char *beyond_samples(const struct query_options *options)
 {
     static const char *const commands[][2] = {
@@ -122,11 +122,7 @@ static const char *beyond_samples(const struct query_options *options)
         return commands[0][1];
     if (options->command->has_instant)
         return "what lies where in a heap is not known from samples";
-    return is_about_rows(options) && !options->command->needs_rows
-                   && filter_scope_of(&options->filter) == FILTER_SCOPE_ROW
-               ? "how sure an answer about single blocks is would not be known: ask without a filter of "
-                 "blocks or times"
-               : NULL;
+    return options->command->needs_rows ? NULL : filter_beyond_samples(&options->filter);
 }
 
 int query_need_every_block(const struct query *query, const char *why, struct error *err)

@@ -7,7 +7,7 @@ recording in a million, and of all those of 95 % together four fifths at least h
 so they are no more than 40 independent ones, and four deviations are 14 %. What other threads free, and what realloc ends, leaks nothing, and no
 free is without its block.
 children: siblings draw for themselves, though their parent draws nothing between two of them; with a seed all draw the same in each run.
-rows: what is made of rows, which are samples, says the same as totals do and as a recording of every block.
+rows: what is made of rows, which are samples, says the same as totals do and as a recording of every block, filters of blocks and times included.
 refusals: what samples cannot tell is said so, and all the rest says that it is an estimate.
 """
 
@@ -146,6 +146,62 @@ def check_filtered(tools, database, counted):
         raise Failure("the timeline of leaks does not end with their sum")
 
 
+FILTERS = (["--size-min", "1000"], ["--size-max", "500"], ["--size-min", "300", "--size-max", "700"], ["--kind", "calloc"], ["--lifetime", "only_leaked"],
+           ["--lifetime", "only_temporary"], ["--size-max", "900", "--function-regex", "keep"], ["--thread", "1", "--size-min", "1500"])
+
+
+def total(tools, database, words):
+    """The sums of hot and of leaks, each with the square of its margin."""
+    sums = []
+    for question, figures in (("hot", ("allocated_blocks", "allocated_bytes")), ("leaks", ("leaked_blocks", "leaked_bytes"))):
+        rows = answer(tools, question, database, *words)
+        for figure in figures:
+            sums.append((sum(row[figure] for row in rows), sum((row[f"{figure}_margin"] or 0) ** 2 for row in rows)))
+    return sums
+
+
+def check_row_filters(tools, folder):
+    """What a filter of single blocks lets pass has intervals, which are those of the file where all pass."""
+    _, exact = record(tools, folder, 100)
+    sampled = [record(tools, folder, seed, f"--sample-bytes={MEAN}")[1] for seed in (101, 102, 103, 104)]
+    for question in ("hot", "leaks", "leaks-by-stack", "peak"):
+        whole, filtered = (answer(tools, question, sampled[0], *words) for words in ([], ["--size-min", "0"]))
+        if not whole or len(whole) != len(filtered):
+            raise Failure(f"{question} of all blocks has {len(filtered)} rows, of the file {len(whole)}")
+        for row, same in zip(whole, filtered):
+            for name, value in row.items():
+                if "margin" in name and not (value >= 0 and abs(value - same[name]) <= 1e-6 * value + 1e-6) or "margin" not in name and name in (
+                        "allocated_bytes", "allocated_blocks", "leaked_bytes", "leaked_blocks", "bytes", "blocks") and value != same[name]:
+                    raise Failure(f"{question}: {name} of all blocks is {same[name]}, of the file {value}")
+    n_right = n_all = 0
+    for words in FILTERS:
+        truths = total(tools, exact, words)
+        for database in sampled:
+            for (truth, zero), (value, square) in zip(truths, total(tools, database, words)):
+                off, margin = abs(value - truth), square ** 0.5
+                print(f"{' '.join(words)}: {truth:,}, estimated {value:,} ± {margin:,.0f}{'' if off <= margin else ' (!)'}")
+                if zero or (truth and not margin) or off > 2.5 * margin:
+                    raise Failure(f"with {words} {truth:,} are {value:,} ± {margin:,.0f}, or have no margin, or the truth has one")
+                n_right, n_all = n_right + (off <= margin), n_all + 1
+    print(f"{n_right} of {n_all} intervals have the truth in them")
+    if n_right < 0.8 * n_all:
+        raise Failure(f"only {n_right} of {n_all} intervals of 95 % have the truth in them")
+
+
+def check_times(tools, database):
+    """What is asked of a time adds up to what is asked of all of it."""
+    halves = [total(tools, database, words)[1] for words in ([], ["--to", "50%"], ["--from", "50%"])]
+    if halves[0][0] != halves[1][0] + halves[2][0] or abs(halves[0][1] / (halves[1][1] + halves[2][1]) - 1) > 1e-6:
+        raise Failure(f"of both halves of the time there are {halves[1:]}, of all {halves[0]}")
+    live = answer(tools, "live", database, "--at", "end")
+    if sum(row["bytes"] for row in live) != harness.Database(database).value("SELECT sum(leaked_bytes) FROM site_totals"):
+        raise Failure("what lives at the end is not what leaked")
+    for question in (["timeline", "--from", "10%", "--to", "90%"], ["timeline", "--size-min", "500"], ["size-histogram", "--size-min", "500"], ["threads", "--size-min", "500"],
+                     ["diff", "--at", "0%", "--at", "end"], ["tree", "--size-min", "500"], ["by-function", "--size-max", "800"]):
+        if not answer(tools, question[0], database, *question[1:]):
+            raise Failure(f"{question} has no answer")
+
+
 def record_workload(tools, folder, name, *words):
     """The databases of every block and of samples."""
     for options in ([], ["--sample-bytes=4096"]):
@@ -159,6 +215,8 @@ def record_workload(tools, folder, name, *words):
 def rows(tools, folder):
     counted, database = record(tools, folder, 1, f"--sample-bytes={MEAN}")
     check_filtered(tools, database, counted)
+    check_times(tools, database)
+    check_row_filters(tools, folder)
     every_block, some = record_workload(tools, folder, "container_table")
     for figure in ("(SELECT sum(bytes) FROM unclaimed_totals)", "(SELECT sum(claimed_bytes) FROM object_walks)"):
         whole, samples = (data.value(f"SELECT {figure}") for data in (every_block, some))
@@ -173,8 +231,8 @@ def rows(tools, folder):
 def refusals(tools, folder):
     _, database = record(tools, folder, 1, f"--sample-bytes={MEAN}")
     check_culling(tools, folder)
-    for question in (["temporary"], ["reallocs"], ["realloc-chains"], ["fragmentation"], ["pinning"], ["holes"], ["heap-map"], ["leaks", "--from", "50%"],
-                     ["hot", "--size-min", "100"], ["live", "--at", "50%"], ["timeline", "--measure", "temporary"], ["tree", "--measure", "temporary"],
+    for question in (["temporary"], ["reallocs"], ["realloc-chains"], ["fragmentation"], ["pinning"], ["holes"], ["heap-map"], ["leaks", "--chain-length-min", "2"],
+                     ["hot", "--first-size-max", "100"], ["hot", "--intervening-max", "1"], ["timeline", "--measure", "temporary"], ["tree", "--measure", "temporary"],
                      *(["export", "--to", form] for form in ("heaptrack", "dhat", "massif"))):
         run = ask(tools, question[0], database, *question[1:])
         print(" ".join(question), run.returncode, run.stderr.strip())

@@ -142,12 +142,14 @@ enum figure {
     LEAKED_BYTES,
     STACK_LEAKED_BLOCKS,
     STACK_LEAKED_BYTES,
+    PEAK_BLOCKS,
+    PEAK_BYTES,
     N_FIGURES
 };
 
-static const char *const names[] = {"allocated blocks",     "allocated bytes",
-                                    "leaked blocks",        "leaked bytes",
-                                    "leaked blocks of one", "leaked bytes of one"};
+static const char *const names[] = {
+    "allocated blocks",     "allocated bytes",     "leaked blocks", "leaked bytes",
+    "leaked blocks of one", "leaked bytes of one", "peak blocks",   "peak bytes"};
 
 struct estimate {
     double value, variance;
@@ -172,6 +174,8 @@ static void read_estimates(const struct totals *totals, struct estimate *ret)
         add(&ret[ALLOCATED_BYTES], stack->allocated_bytes, variances->allocated.bytes);
         add(&ret[LEAKED_BLOCKS], stack->leaked_blocks, variances->leaked.blocks);
         add(&ret[LEAKED_BYTES], stack->leaked_bytes, variances->leaked.bytes);
+        add(&ret[PEAK_BLOCKS], stack->peak_blocks, variances->peak.blocks);
+        add(&ret[PEAK_BYTES], stack->peak_bytes, variances->peak.bytes);
         if (stack->node != 2)
             continue;
         add(&ret[STACK_LEAKED_BLOCKS], stack->leaked_blocks, variances->leaked.blocks);
@@ -184,7 +188,8 @@ static void intervals_have_the_truth_in_95_of_100(void **state)
     const struct truth truth = find_truth();
     const double truths[] = {truth.allocated.blocks,    truth.allocated.bytes,
                              truth.leaked.blocks,       truth.leaked.bytes,
-                             truth.stack_leaked.blocks, truth.stack_leaked.bytes};
+                             truth.stack_leaked.blocks, truth.stack_leaked.bytes,
+                             truth.peak.blocks,         truth.peak.bytes};
     unsigned n_covered[N_FIGURES] = {0};
     double sums[N_FIGURES] = {0};
 
