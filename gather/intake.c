@@ -86,8 +86,9 @@ static int begin_in(struct intake *intake, struct intake_log *place, const struc
     if (code)
         return code;
     place->number = head->log;
-    intake->tell(intake->context, intake->store->n_logs > n_before ? INTAKE_BEGUN : INTAKE_RESUMED,
-                 place->log);
+    place->is_told = intake->store->n_logs > n_before;
+    if (place->is_told)
+        intake->tell(intake->context, INTAKE_BEGUN, place->log, NULL);
     return tell_what_there_is(intake, place, err);
 }
 
@@ -111,6 +112,15 @@ static int begin_anew(struct intake *intake, struct intake_log *place, const str
 
 /* ---- going on ---- */
 
+/* Something of it came. */
+static void tell_that_it_goes_on(struct intake *intake, struct intake_log *place)
+{
+    if (!place->is_told)
+        intake->tell(intake->context, INTAKE_RESUMED, place->log, NULL);
+    place->is_told = true;
+    place->log->is_told_cut = false;
+}
+
 static int add(struct intake *intake, struct intake_log *place, const struct wire_head *head,
                const void *payload, struct error *err)
 {
@@ -120,7 +130,19 @@ static int add(struct intake *intake, struct intake_log *place, const struct wir
         return error_set(err, ERROR_FORMAT, "it sends bytes that do not belong to the end of '%s'",
                          place->log->name);
     code = count(intake, head->n_bytes, err);
-    return code ? code : store_add(intake->store, place->log, payload, head->n_bytes, err);
+    if (code == 0)
+        code = store_add(intake->store, place->log, payload, head->n_bytes, err);
+    if (code == 0)
+        tell_that_it_goes_on(intake, place);
+    return code;
+}
+
+static int sync_now(struct intake *intake, const struct intake_log *place, struct error *err)
+{
+    int code = store_sync(place->log, err);
+
+    return code ? code
+                : answer(intake, WIRE_SYNCED, place->number, place->log->size_bytes, NULL, 0, err);
 }
 
 static int end(struct intake *intake, struct intake_log *place, const struct wire_head *head,
@@ -133,10 +155,13 @@ static int end(struct intake *intake, struct intake_log *place, const struct wir
     code = store_sync(place->log, err);
     if (code == 0)
         code = answer(intake, WIRE_DONE, place->number, head->offset, NULL, 0, err);
-    intake->tell(intake->context, code ? INTAKE_CUT : INTAKE_ENDED, place->log);
+    if (code)
+        return code;
+    intake->tell(intake->context, head->kind == WIRE_CUT ? INTAKE_UNENDED : INTAKE_ENDED,
+                 place->log, NULL);
     store_let_go(place->log);
     place->log = NULL;
-    return code;
+    return 0;
 }
 
 static int do_one(struct intake *intake, const struct wire_head *head, const void *payload,
@@ -161,7 +186,10 @@ static int do_one(struct intake *intake, const struct wire_head *head, const voi
         return add(intake, place, head, payload, err);
     case WIRE_HEADER:
         return store_set_header(place->log, payload, err);
+    case WIRE_SYNC:
+        return sync_now(intake, place, err);
     case WIRE_END:
+    case WIRE_CUT:
         return end(intake, place, head, err);
     default:
         return error_set(err, ERROR_FORMAT, "it sends what only a receiver says");
@@ -203,15 +231,21 @@ bool intake_is_idle(const struct intake *intake)
     return intake->has_greeted;
 }
 
-void intake_done(struct intake *intake)
+bool intake_done(struct intake *intake, const char *why)
 {
+    bool is_told = false;
+
     for (size_t i = 0; intake->logs && i < INTAKE_LOGS; i++) {
         struct store_log *log = intake->logs[i].log;
         if (!log || log->owner != intake->owner)
             continue;
-        intake->tell(intake->context, INTAKE_CUT, log);
+        if (!log->is_told_cut)
+            intake->tell(intake->context, INTAKE_CUT, log, why);
+        log->is_told_cut = true;
+        is_told = true;
         store_let_go(log);
     }
     free(intake->logs);
     intake->logs = NULL;
+    return is_told;
 }

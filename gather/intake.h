@@ -4,6 +4,8 @@
  *
  * Model:   HELLO, then logs of the sender's numbers, at most INTAKE_LOGS at a time; a number is free again behind END.
  *          ACK tells of all bytes that the caller had read, once for each log.
+ *          What is told is told once: that a log goes on when something of it came, and that it is cut when that was not told since
+ *          something came. Who tries again and again while the disk is full fills no terminal.
  * Invariants
  *   IN-1 Whatever arrives, no more is kept than the logs that are begun; nothing is done for a message that is not in its place, and
  *        the intake has failed then.
@@ -29,20 +31,23 @@ enum intake_news {
     INTAKE_BEGUN,
     INTAKE_RESUMED,
     INTAKE_ENDED,
-    INTAKE_CUT,
+    INTAKE_CUT,     /* before its end, and why */
+    INTAKE_UNENDED, /* all there is of it came, and it has no end */
 };
 
 struct intake_log {
     struct store_log *log; /* NULL: the place is free */
     uint32_t number;
     uint64_t acked_bytes;
+    bool is_told; /* that it is begun, or goes on */
 };
 
 struct intake {
     struct store *store;
     /* What goes out; its failure is the intake's. */
     int (*put)(void *context, const struct wire_head *head, const void *payload, struct error *err);
-    void (*tell)(void *context, enum intake_news news, const struct store_log *log);
+    void (*tell)(void *context, enum intake_news news, const struct store_log *log,
+                 const char *why);
     void *context;
     uint64_t owner;     /* of its logs in the store */
     uint64_t max_bytes; /* that this sender may add */
@@ -57,7 +62,7 @@ int intake_take(struct intake *intake, struct wire_reader *reader, struct error 
 /* It has greeted, and no log is begun that has not ended: it may go without a word. */
 bool intake_is_idle(const struct intake *intake);
 
-/* Lets go of all logs; those that had not ended are told of. */
-void intake_done(struct intake *intake);
+/* Lets go of all logs; of those that had not ended it is told why, unless it was. True: that was said of one at least, now or before. */
+bool intake_done(struct intake *intake, const char *why);
 
 #endif

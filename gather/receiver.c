@@ -16,6 +16,7 @@
 #include <sys/signalfd.h>
 #include <time.h>
 #include <unistd.h>
+#include <xxhash.h>
 
 enum {
     MAX_WAITING_BYTES = 65536, /* RC-3 */
@@ -57,6 +58,7 @@ struct receiver {
     size_t n_senders;
     uint64_t complaints_ns;
     uint64_t n_complaints;
+    uint64_t complaint_hash; /* of the last one, for it is not said twice in a minute */
     uint64_t now_ns;
     uint64_t accept_due_ns; /* before that there is no descriptor for anybody */
 };
@@ -74,18 +76,25 @@ static uint64_t clock_ns(void)
 /* Strangers shall not fill the disk with complaints about them. */
 static void complain(struct receiver *receiver, const char *peer, const char *why)
 {
+    size_t n_peer = strcspn(peer, ":"); /* each try has a port of its own */
+    uint64_t hash = XXH64(why, strlen(why), XXH64(peer, n_peer, 0));
+
     if (receiver->now_ns - receiver->complaints_ns > minute_ns) {
         if (receiver->n_complaints > MAX_COMPLAINTS)
             (void)fprintf(stderr, "mtrace-gather: %llu more connections were cut off\n",
                           (unsigned long long)(receiver->n_complaints - MAX_COMPLAINTS));
         receiver->complaints_ns = receiver->now_ns;
         receiver->n_complaints = 0;
+        receiver->complaint_hash = 0;
     }
+    if (hash == receiver->complaint_hash)
+        return;
+    receiver->complaint_hash = hash;
     if (receiver->n_complaints++ < MAX_COMPLAINTS)
         (void)fprintf(stderr, "mtrace-gather: %s is cut off: %s\n", peer, why);
 }
 
-static void tell(void *context, enum intake_news news, const struct store_log *log)
+static void tell(void *context, enum intake_news news, const struct store_log *log, const char *why)
 {
     const struct connection *connection = context;
     char size[UNITS_TEXT_BYTES];
@@ -94,11 +103,15 @@ static void tell(void *context, enum intake_news news, const struct store_log *l
     if (news == INTAKE_BEGUN)
         (void)printf("%s: begun by %s\n", log->name, connection->peer);
     else if (news == INTAKE_RESUMED)
-        (void)printf("%s: goes on at %s, by %s\n", log->name, size, connection->peer);
+        (void)printf("%s: goes on, %s so far, by %s\n", log->name, size, connection->peer);
     else if (news == INTAKE_ENDED)
         (void)printf("%s: ended, %s\n", log->name, size);
+    else if (news == INTAKE_UNENDED)
+        (void)printf("%s: cut at %s, where its recorder left it; its end comes when it is packed "
+                     "and sent again\n",
+                     log->name, size);
     else
-        (void)printf("%s: cut at %s; it goes on when it is sent again\n", log->name, size);
+        (void)printf("%s: cut at %s: %s; it goes on when it is sent again\n", log->name, size, why);
     (void)fflush(stdout);
 }
 
@@ -113,7 +126,7 @@ static int put(void *context, const struct wire_head *head, const void *payload,
 
 static void free_connection(struct connection *connection)
 {
-    intake_done(&connection->intake);
+    (void)intake_done(&connection->intake, "mtrace-gather was ended");
     channel_close(&connection->channel);
     free(connection->reader);
     free(connection);
@@ -201,7 +214,6 @@ static bool begin_to_leave(struct connection *connection)
         return false;
     connection->is_leaving = true;
     connection->heard_ns = connection->receiver->now_ns;
-    intake_done(&connection->intake);
     return true;
 }
 
@@ -350,7 +362,8 @@ static void step_all(struct receiver *receiver, const struct pollfd *ready, size
             link = &connection->next;
             continue;
         }
-        if (!connection->is_leaving && !intake_is_idle(&connection->intake))
+        if (!connection->is_leaving && !intake_is_idle(&connection->intake)
+            && !intake_done(&connection->intake, err.text))
             complain(receiver, connection->peer, err.text);
         if (begin_to_leave(connection))
             link = &connection->next;

@@ -42,6 +42,7 @@ struct store_log {
     int fd;             /* -1: nobody sends it now */
     bool is_locked;     /* or cannot be */
     uint64_t owner;     /* who sends it, a number of the caller's */
+    bool is_told_cut;   /* the caller's: that nothing of it comes now was said */
 };
 
 struct store {

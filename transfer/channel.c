@@ -47,11 +47,11 @@ static bool is_passing(int status)
            || status == GNUTLS_E_WARNING_ALERT_RECEIVED;
 }
 
-/* Who is refused is told why by an alert, at most. */
+/* Who is refused is told why by an alert, at most: of a key, that is as much as he may know. */
 static int set_failure(struct channel *channel, int status, struct error *err)
 {
     if (status == GNUTLS_E_FATAL_ALERT_RECEIVED)
-        return error_set(err, ERROR_IO, "the other side refuses: %s",
+        return error_set(err, ERROR_IO, "the other side refuses what we sent (%s)",
                          gnutls_alert_get_name(gnutls_alert_get(channel->session)));
     if (status == GNUTLS_E_PREMATURE_TERMINATION || status == GNUTLS_E_PULL_ERROR
         || status == GNUTLS_E_PUSH_ERROR)
@@ -59,19 +59,61 @@ static int set_failure(struct channel *channel, int status, struct error *err)
     return error_set(err, ERROR_IO, "%s", gnutls_strerror(status));
 }
 
+/* What our own look at its certificate found. */
+static const char *explain_certificate(const struct channel *channel)
+{
+    unsigned found = gnutls_session_get_verify_cert_status(channel->session);
+
+    if (found & GNUTLS_CERT_UNEXPECTED_OWNER)
+        return "the certificate of the other side is not for the host that --to names";
+    if (found & GNUTLS_CERT_EXPIRED)
+        return "the certificate of the other side has expired";
+    if (found & GNUTLS_CERT_NOT_ACTIVATED)
+        return "the certificate of the other side is not valid yet; are both clocks right?";
+    if (found & (GNUTLS_CERT_SIGNER_NOT_FOUND | GNUTLS_CERT_SIGNER_NOT_CA))
+        return "the certificate of the other side is signed by none of --ca";
+    return "the certificate of the other side is not valid";
+}
+
+/* In words of who runs both sides, not of TLS. */
+static const char *explain_refusal(const struct channel *channel, int status)
+{
+    static const char stranger[] =
+        "one side refuses the other; is the key or certificate one that the other side knows?";
+    static const char plain[] =
+        "the other side speaks no TLS; is it mtrace-gather or mtrace-record, and without --insecure?";
+
+    switch (status) {
+    case GNUTLS_E_CERTIFICATE_VERIFICATION_ERROR:
+        return explain_certificate(channel);
+    case GNUTLS_E_CERTIFICATE_REQUIRED:
+    case GNUTLS_E_NO_CERTIFICATE_FOUND:
+        return "the other side shows no certificate";
+    case GNUTLS_E_UNEXPECTED_PACKET:
+    case GNUTLS_E_UNEXPECTED_PACKET_LENGTH:
+    case GNUTLS_E_UNSUPPORTED_VERSION_PACKET:
+    case GNUTLS_E_RECORD_OVERFLOW:
+        return plain;
+    case GNUTLS_E_PREMATURE_TERMINATION:
+    case GNUTLS_E_PULL_ERROR:
+    case GNUTLS_E_PUSH_ERROR:
+        return "the other side has closed the connection; is the key or certificate one that the "
+               "other side knows?";
+    default:
+        return stranger;
+    }
+}
+
 int channel_shake(struct channel *channel, struct error *err)
 {
     int status = channel->session ? gnutls_handshake(channel->session) : GNUTLS_E_SUCCESS;
-    struct error why;
 
     if (status == GNUTLS_E_SUCCESS)
         return 0;
     if (is_passing(status))
         return 1;
     (void)gnutls_alert_send_appropriate(channel->session, status);
-    (void)set_failure(channel, status, &why);
-    return error_set(err, ERROR_IO, "%s; is the key or certificate one that the other side knows?",
-                     why.text);
+    return error_set(err, ERROR_IO, "%s", explain_refusal(channel, status));
 }
 
 short channel_events(const struct channel *channel, bool is_shaking)

@@ -8,7 +8,8 @@
  *              BEGIN log, header page, program ──►  ◄── HAVE so many bytes, and the hash of the last of them
  *              ANEW, if those are not its bytes ──►  ◄── HAVE: a new file, with the header page alone
  *              DATA, DATA, HEADER, DATA … ──►  ◄── ACK: all below `offset` is written
- *              END ──►  ◄── DONE: all of it is on the disk
+ *              SYNC ──►  ◄── SYNCED: all below `offset` is on the disk
+ *              END, or CUT if the log has no end ──►  ◄── DONE: all of it is on the disk
  *
  *          Logs have numbers of the sender's choice, and any number of them take turns on one connection.
  * Invariants
@@ -48,6 +49,9 @@ enum wire_kind {
     WIRE_DONE,      /* offset */
     WIRE_REFUSED,   /* text: why the log, or all of them, cannot be taken now */
     WIRE_PING,      /* the sender lives; answered by the same */
+    WIRE_CUT, /* as END, of a log that its recorder did not finish: more of it may come another time */
+    WIRE_SYNC,   /* bring it to the disk */
+    WIRE_SYNCED, /* offset */
     WIRE_KINDS,
 };
 

@@ -94,6 +94,7 @@ void log_tail_look(struct log_tail *tail, bool is_final)
         if (!tail->program[0] && frame.kind == LOG_FRAME_SEGMENT
             && frame.segment.kind == LOG_SEGMENT_DEFS)
             learn_program(tail, tail->end, &frame);
+        tail->has_trailer = frame.kind == LOG_FRAME_TRAILER;
         tail->end += pack_frame_bytes(&frame);
     }
     if (is_final && size_bytes > tail->end)

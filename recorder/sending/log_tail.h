@@ -26,6 +26,7 @@ enum {
 struct log_tail {
     int fd; /* -1: not open */
     uint64_t end;
+    bool has_trailer; /* the recorder has finished it: its last frame says so */
     char program
         [LOG_TAIL_PROGRAM_BYTES]; /* what the log says of it, without folders; "": nothing yet */
 };

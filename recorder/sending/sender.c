@@ -390,7 +390,8 @@ static int send_log(struct sender *sender, uint32_t number, struct sent_log *log
     if (code || !sender->is_over || log->sent_bytes < log->tail.end)
         return code;
     log->state = STATE_ENDING;
-    return say(sender, WIRE_END, number, log->sent_bytes, NULL, 0, err);
+    return say(sender, log->tail.has_trailer ? WIRE_END : WIRE_CUT, number, log->sent_bytes, NULL,
+               0, err);
 }
 
 /* A log waits for that of its parent, after which it is named. */

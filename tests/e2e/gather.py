@@ -181,9 +181,9 @@ def equal(place, _rounds):
             raise Failure(f"sending it again: {again.stderr}")
         check_same(place / "in", place / "run.dat")
         receiver.end()
-        for word in ("begun by me at 127.0.0.1:", ": ended, ", ": goes on at "):
-            if word not in receiver.said:
-                raise Failure(f"mtrace-gather does not say {word!r}: {receiver.said}")
+        for word, n in (("begun by me at 127.0.0.1:", 1), (": ended, ", 2), (": goes on", 0), ("cut", 0)):
+            if receiver.said.count(word) != n:
+                raise Failure(f"mtrace-gather does not say {word!r} {n} times: {receiver.said}")
 
 
 def follow(place, _rounds):
@@ -336,6 +336,8 @@ def recorder_killed(place, _rounds):
         recording.process.kill()
         recording.process.wait()
         wait_until("the sender ends", lambda: ": ended, " in receiver.said or ": cut at" in receiver.said)
+        if ": ended, " in receiver.said or "where its recorder left it" not in receiver.said:
+            raise Failure(f"of a log without its end mtrace-gather says {receiver.said}")
         arrived = received(place / "in")[0]
         ours = (place / "run.dat").read_bytes()
         theirs = arrived.read_bytes()
@@ -356,6 +358,9 @@ def recorder_killed(place, _rounds):
         subprocess.run([TOOLS.record, "-q", "--pack", place / "run.dat"], check=True)
         subprocess.run([TOOLS.record, "-q", "--send", place / "run.dat", "--to", receiver.to(), *key], check=True)
         check_same(place / "in", place / "run.dat")
+        receiver.end()
+        if ": goes on, " not in receiver.said or ": ended, " not in receiver.said:
+            raise Failure(f"mtrace-gather says {receiver.said}")
 
 
 def family(place, _rounds):
@@ -508,14 +513,20 @@ def limits(place, _rounds):
     key = make_key(place / "key")
     log = make_log(place, 200000)  # more than waits in sockets
     with Receiver(place / "in", key, extra=("--max-bytes", "10KiB")) as receiver:
-        said = try_to_send(log, receiver.to(), key)
+        said = try_to_send(log, receiver.to(), key, "4s")
         if "--max-bytes" not in said or size_of_received(place / "in") > 10240:
             raise Failure(f"{size_of_received(place / 'in')} bytes, and {said}")
         receiver.end()
+        told = receiver.said.splitlines()
+        if len(told) > 3 or "begun by" not in told[0] or not re.search(r": cut at .*--max-bytes.*it goes on when it is sent again", told[1]):
+            raise Failure(f"of a full folder it says {receiver.said}")
     with Receiver(place / "in", key) as receiver:
         subprocess.run([TOOLS.record, "-q", "--send", log, "--to", receiver.to(), *key], check=True)
         if received(place / "in")[0].read_bytes() != log.read_bytes():
             raise Failure("it did not go on")
+        receiver.end()
+        if receiver.said.count(": goes on, ") != 1 or receiver.said.count(": ended, ") != 1:
+            raise Failure(f"when there is room it says {receiver.said}")
 
 
 def slow_peer(place, _rounds):

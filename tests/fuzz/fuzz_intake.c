@@ -68,10 +68,10 @@ static int put(void *context, const struct wire_head *head, const void *payload,
     return 0;
 }
 
-static void tell(void *context, enum intake_news news, const struct store_log *log)
+static void tell(void *context, enum intake_news news, const struct store_log *log, const char *why)
 {
     (void)context;
-    (void)news;
+    require(news != INTAKE_CUT || (why && *why), "it does not say why");
     require(strlen(log->name) > 0 && log->name[0] != '.', "a log without a name");
 }
 
@@ -170,7 +170,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         size -= 3 + n;
     }
     for (size_t i = 0; i < N_SENDERS; i++)
-        intake_done(&intakes[i]);
+        (void)intake_done(&intakes[i], "it ends");
     check_folder(&store);
     store_close(&store);
     return 0;
