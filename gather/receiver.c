@@ -3,6 +3,7 @@
 
 #include "gather/intake.h"
 #include "support/error.h"
+#include "support/monotonic.h"
 #include "support/units.h"
 #include "transfer/channel.h"
 
@@ -14,7 +15,6 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
-#include <time.h>
 #include <unistd.h>
 #include <xxhash.h>
 
@@ -62,14 +62,6 @@ struct receiver {
     uint64_t now_ns;
     uint64_t accept_due_ns; /* before that there is no descriptor for anybody */
 };
-
-static uint64_t clock_ns(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
 
 /* ---- what is said ---- */
 
@@ -385,7 +377,7 @@ static bool wait_and_step(struct receiver *receiver, struct pollfd *fds)
         fds[n++] = (struct pollfd){.fd = at->channel.fd, .events = events_of(at)};
     if (poll(fds, n, POLL_MS) < 0 && errno != EINTR)
         return true;
-    receiver->now_ns = clock_ns();
+    receiver->now_ns = monotonic_now_ns();
     if (fds[0].revents)
         return true;
     step_all(receiver, fds + 2, n - 2);
@@ -428,7 +420,7 @@ static int prepare(struct receiver *receiver, sigset_t *signals, struct error *e
 int receiver_run(const struct receiver_settings *settings, struct error *err)
 {
     struct receiver receiver = {
-        .settings = settings, .listener = -1, .signals = -1, .now_ns = clock_ns()};
+        .settings = settings, .listener = -1, .signals = -1, .now_ns = monotonic_now_ns()};
     struct pollfd *fds = calloc(settings->max_connections + 2, sizeof(*fds));
     sigset_t signals;
     int code = 0;

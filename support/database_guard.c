@@ -4,10 +4,10 @@
 #include "support/database_file.h"
 #include "support/embedded_sql.h"
 #include "support/error.h"
+#include "support/monotonic.h"
 
 #include <ctype.h>
 #include <string.h>
-#include <time.h>
 
 enum {
     ROW_BYTES = 4, /* fewer no row of a table takes, with its place in the page */
@@ -120,13 +120,11 @@ static int configure(struct sqlite3 *db, const char *path, struct error *err)
 
 bool database_stop_is_due(const struct database_stop *stop)
 {
-    struct timespec now;
     int64_t until_ns = stop ? stop->until_ns : 0;
 
     if (!stop || stop->is_wanted || until_ns == 0)
         return stop && stop->is_wanted;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec >= until_ns;
+    return (int64_t)monotonic_now_ns() >= until_ns;
 }
 
 static int count_steps(void *context)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "support/progress.h"
 
+#include "support/monotonic.h"
+
 #include <inttypes.h>
-#include <time.h>
 
 enum {
     BAR_CELLS = 24
@@ -10,14 +11,6 @@ enum {
 
 #define REDRAW_NS UINT64_C(100000000)
 #define SECOND_NS UINT64_C(1000000000)
-
-uint64_t progress_now_ns(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * SECOND_NS + (uint64_t)now.tv_nsec;
-}
 
 void progress_init(struct progress *progress, FILE *stream,
                    const volatile sig_atomic_t *interrupted)
@@ -29,7 +22,7 @@ void progress_begin(struct progress *progress, const char *phase, const char *un
 {
     progress->phase = phase;
     progress->unit = unit;
-    progress->started_ns = progress_now_ns();
+    progress->started_ns = monotonic_now_ns();
     progress->drawn_ns = progress->started_ns;
 }
 
@@ -59,7 +52,7 @@ int progress_update(struct progress *progress, uint64_t n_done, uint64_t n_total
         return error_set(err, ERROR_INTERRUPTED, "interrupted");
     if (!progress->stream)
         return 0;
-    uint64_t now_ns = progress_now_ns();
+    uint64_t now_ns = monotonic_now_ns();
     if (now_ns - progress->drawn_ns < REDRAW_NS)
         return 0;
     progress->drawn_ns = now_ns;
@@ -71,7 +64,7 @@ void progress_end(struct progress *progress, uint64_t n_done)
 {
     if (!progress->stream)
         return;
-    draw(progress, n_done, n_done ? n_done : 1, progress_now_ns());
+    draw(progress, n_done, n_done ? n_done : 1, monotonic_now_ns());
     fputs("\r\033[K", progress->stream);
     fflush(progress->stream);
 }

@@ -40,7 +40,4 @@ int progress_update(struct progress *progress, uint64_t n_done, uint64_t n_total
 /* Draws the phase at 100 % and takes the line away. */
 void progress_end(struct progress *progress, uint64_t n_done);
 
-/* CLOCK_MONOTONIC. */
-uint64_t progress_now_ns(void);
-
 #endif

@@ -2,6 +2,7 @@
 #include "support/timed_thread.h"
 
 #include "support/error.h"
+#include "support/monotonic.h"
 
 #include <errno.h>
 #include <time.h>
@@ -56,10 +57,7 @@ void timed_thread_stop(struct timed_thread *thread)
 
 int64_t timed_thread_now(void)
 {
-    struct timespec now;
-
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+    return (int64_t)monotonic_now_ns();
 }
 
 void timed_thread_condition(pthread_cond_t *ret)

@@ -3,6 +3,7 @@
 
 #include "common/log_format.h"
 #include "importer/command/standing_import.h"
+#include "support/monotonic.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -26,9 +27,9 @@ static void take_a_nap(void)
 static void rest(const struct standing_import *standing, uint64_t rest_ns,
                  const volatile sig_atomic_t *interrupted)
 {
-    uint64_t until_ns = progress_now_ns() + rest_ns;
+    uint64_t until_ns = monotonic_now_ns() + rest_ns;
 
-    while (!*interrupted && progress_now_ns() < until_ns && standing_import_is_growing(standing))
+    while (!*interrupted && monotonic_now_ns() < until_ns && standing_import_is_growing(standing))
         take_a_nap();
 }
 
@@ -56,11 +57,11 @@ static bool may_become_log(const char *path, bool *ret_is_missing)
 /* Afterwards the first round says what is missing. */
 static void await_log(const char *path, const volatile sig_atomic_t *interrupted)
 {
-    uint64_t until_ns = progress_now_ns() + FOLLOW_START_NS;
+    uint64_t until_ns = monotonic_now_ns() + FOLLOW_START_NS;
     bool has_said = false;
     bool is_missing;
 
-    while (!*interrupted && progress_now_ns() < until_ns && may_become_log(path, &is_missing)
+    while (!*interrupted && monotonic_now_ns() < until_ns && may_become_log(path, &is_missing)
            && !has_begun(path)) {
         if (is_missing && !has_said)
             (void)fprintf(stderr, "mtrace-import: waiting for '%s', which is not there yet\n",

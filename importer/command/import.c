@@ -13,6 +13,7 @@
 #include "support/database_guard.h"
 #include "support/embedded_sql.h"
 #include "support/left_out.h"
+#include "support/monotonic.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -180,7 +181,7 @@ static int write_symbols(sqlite3 *db, const struct symbols_options *options,
                          struct progress *progress, struct error *err)
 {
     struct symbols_options own = *options;
-    uint64_t began_ns = progress_now_ns();
+    uint64_t began_ns = monotonic_now_ns();
 
     own.progress = progress;
     progress_begin(progress, "symbols", "positions");
@@ -188,8 +189,8 @@ static int write_symbols(sqlite3 *db, const struct symbols_options *options,
     if (code == 0)
         progress_end(progress, 0);
     if (code == 0)
-        code = put_meta_seconds(db, "symbols.seconds", (double)(progress_now_ns() - began_ns) / 1e9,
-                                err);
+        code = put_meta_seconds(db, "symbols.seconds",
+                                (double)(monotonic_now_ns() - began_ns) / 1e9, err);
     return code;
 }
 
@@ -386,13 +387,13 @@ static int write_all(struct import *import, struct import_result *result, struct
 
 int import_write(struct import *import, struct import_result *result, struct error *err)
 {
-    uint64_t began_ns = progress_now_ns();
+    uint64_t began_ns = monotonic_now_ns();
     struct stat status;
     int code = create_database(import, err);
 
     if (code == 0)
         code = write_all(import, result, err);
-    result->seconds = (double)(progress_now_ns() - began_ns) / 1e9;
+    result->seconds = (double)(monotonic_now_ns() - began_ns) / 1e9;
     if (code == 0)
         code = put_meta_seconds(database_sqlite(import->database), "import.seconds",
                                 result->seconds, err);

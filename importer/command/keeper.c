@@ -3,6 +3,7 @@
 
 #include "importer/command/standing_import.h"
 #include "support/cut_request.h"
+#include "support/monotonic.h"
 
 #include <errno.h>
 #include <malloc.h>
@@ -60,8 +61,8 @@ static void look(struct keeper *keeper)
     uint64_t n_kept = standing_import_n_kept(keeper->standing);
     uint64_t began_ns = own_cpu_ns();
     struct error err;
-    int code = advance(keeper, progress_now_ns(), &err);
-    uint64_t now_ns = progress_now_ns();
+    int code = advance(keeper, monotonic_now_ns(), &err);
+    uint64_t now_ns = monotonic_now_ns();
     bool is_still = code || standing_import_n_kept(keeper->standing) == n_kept;
 
     keeper->rest_ns = is_still ? keeper->rest_ns * 2 : LEAST_REST_NS;
@@ -104,7 +105,7 @@ static int make(struct keeper *keeper, const struct cut_request *request, struct
 /* Who asked may ask again. */
 static void look_soon(struct keeper *keeper)
 {
-    uint64_t soon_ns = later(keeper->earliest_ns, progress_now_ns() + LEAST_REST_NS);
+    uint64_t soon_ns = later(keeper->earliest_ns, monotonic_now_ns() + LEAST_REST_NS);
 
     keeper->rest_ns = LEAST_REST_NS;
     if (keeper->due_ns > soon_ns)
@@ -155,7 +156,7 @@ static bool await_request(const struct keeper *keeper, uint64_t ns)
 /* False: it is time to look. However often they come, requests do not keep us from it, as each would cost more and more. */
 static bool wait_for_request(const struct keeper *keeper)
 {
-    uint64_t now_ns = progress_now_ns();
+    uint64_t now_ns = monotonic_now_ns();
 
     return now_ns < keeper->due_ns && await_request(keeper, keeper->due_ns - now_ns);
 }
@@ -167,7 +168,7 @@ int keeper_run(const struct import_options *options, struct progress *progress, 
     struct keeper keeper = {.options = options,
                             .progress = progress,
                             .rest_ns = LEAST_REST_NS,
-                            .due_ns = progress_now_ns() + LEAST_REST_NS};
+                            .due_ns = monotonic_now_ns() + LEAST_REST_NS};
     bool is_asked_for = true;
     int code = standing_import_open(options, progress, &keeper.standing, err);
 

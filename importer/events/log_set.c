@@ -7,7 +7,7 @@
 #include "importer/model/definitions_build.h"
 #include "importer/model/definitions_cut.h"
 #include "support/growing.h"
-#include "support/progress.h"
+#include "support/monotonic.h"
 #include "support/running.h"
 
 #include <errno.h>
@@ -474,7 +474,7 @@ static int fill(struct log_set *set, const char *const *paths, size_t n_paths,
     const char *heaptrack;
     int r;
 
-    set->opened_ns = progress_now_ns();
+    set->opened_ns = monotonic_now_ns();
     if (find_heaptrack(paths, n_paths, &heaptrack)) {
         if (n_paths == 1)
             return open_heaptrack(set, heaptrack, err);

@@ -8,12 +8,12 @@
 #include "queries/question/query_open.h"
 #include "queries/text/suggestion.h"
 #include "support/error.h"
+#include "support/monotonic.h"
 
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 struct text {
     struct text *next;
@@ -184,14 +184,6 @@ void queries_interrupt(struct queries *question)
     question->stop.is_wanted = true;
 }
 
-static int64_t now_ns(void)
-{
-    struct timespec now;
-
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
 int queries_ask(struct queries *question, const struct queries_output *output, struct error *err)
 {
     const struct query_options *options = &question->options;
@@ -210,7 +202,8 @@ int queries_ask(struct queries *question, const struct queries_output *output, s
                                          .is_coloured = output->is_coloured,
                                          .width = options->is_wide ? 0 : output->width};
     query->output_name = output->name;
-    question->stop.until_ns = options->time_limit_ns ? now_ns() + options->time_limit_ns : 0;
+    question->stop.until_ns =
+        options->time_limit_ns ? (int64_t)monotonic_now_ns() + options->time_limit_ns : 0;
     query->out = output->out ? output->out : open_client(output);
     if (!query->out)
         return error_set(err, ERROR_NOMEM, "no memory for an answer");

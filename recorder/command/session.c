@@ -10,6 +10,7 @@
 #include "recorder/recording/children.h"
 #include "recorder/recording/recording.h"
 #include "recorder/sending/sender_process.h"
+#include "support/monotonic.h"
 #include "support/running.h"
 
 #include <errno.h>
@@ -64,14 +65,6 @@ struct session {
     struct sender_process sender;
     char *sender_program; /* owned; NULL: nothing is sent, or it is not there */
 };
-
-static uint64_t clock_ns(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
 
 /* ---- signals --------------------------------------------------------------------------------- */
 
@@ -374,7 +367,7 @@ static void step_control(struct session *session, uint64_t now_ns)
 /* Returns how long to sleep. */
 static uint64_t step(struct session *session)
 {
-    uint64_t now_ns = clock_ns();
+    uint64_t now_ns = monotonic_now_ns();
     uint32_t n_packed = step_recording(session, now_ns);
 
     if (session->children)
@@ -418,15 +411,15 @@ static bool has_orphans(struct session *session)
 static uint32_t settle_newborns(struct session *session)
 {
     const struct timespec pause = {.tv_nsec = 5000000};
-    uint64_t until_ns = clock_ns() + NEWBORN_NS;
+    uint64_t until_ns = monotonic_now_ns() + NEWBORN_NS;
     uint32_t n_running;
 
     do {
-        n_running = children_settle(session->children, clock_ns());
+        n_running = children_settle(session->children, monotonic_now_ns());
         if (!session->options->follows_children || !family_is_expecting(session->family))
             break;
         nanosleep(&pause, NULL);
-    } while (clock_ns() < until_ns);
+    } while (monotonic_now_ns() < until_ns);
     return n_running;
 }
 
@@ -448,8 +441,8 @@ static void settle_children(struct session *session)
         const struct timespec pause = {.tv_nsec = MAX_SLEEP_NS};
         bool is_left = sigtimedwait(&session->signals, &info, &pause) == SIGINT;
         has_others = has_orphans(session);
-        n_running = children_settle(session->children, clock_ns());
-        step_control(session, clock_ns());
+        n_running = children_settle(session->children, monotonic_now_ns());
+        step_control(session, monotonic_now_ns());
         is_waiting = !is_left && (n_running || has_others);
     }
     children_abandon(session->children);
@@ -477,8 +470,8 @@ static void finish_sending(struct session *session, bool is_whole)
     siginfo_t info;
     bool is_left = false;
 
-    sender_process_finish(&session->sender, is_whole, clock_ns());
-    while (!is_left && !sender_process_has_ended(&session->sender, clock_ns())) {
+    sender_process_finish(&session->sender, is_whole, monotonic_now_ns());
+    while (!is_left && !sender_process_has_ended(&session->sender, monotonic_now_ns())) {
         int number = sigtimedwait(&session->signals, &info, &pause);
         is_left = number == SIGINT || number == SIGTERM || number == SIGHUP;
     }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "recorder/recording/helper.h"
 
+#include "support/monotonic.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -54,14 +56,6 @@ bool helper_has_ended(struct helper *helper, int *ret_status)
     return true;
 }
 
-static uint64_t clock_ns(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
 /* The state stays for who waits (WNOWAIT); one that goes on is not told of any more. */
 static bool is_stopped(const struct helper *helper)
 {
@@ -76,14 +70,14 @@ void helper_watch(struct helper *helper)
     if (helper->pid <= 0 || !is_stopped(helper))
         helper->stopped_ns = 0;
     else if (helper->stopped_ns == 0)
-        helper->stopped_ns = clock_ns();
-    else if (clock_ns() - helper->stopped_ns > HELPER_PATIENCE_NS)
+        helper->stopped_ns = monotonic_now_ns();
+    else if (monotonic_now_ns() - helper->stopped_ns > HELPER_PATIENCE_NS)
         (void)kill(-helper->pid, SIGKILL);
 }
 
 bool helper_end(struct helper *helper)
 {
-    uint64_t now_ns = clock_ns();
+    uint64_t now_ns = monotonic_now_ns();
 
     if (helper_has_ended(helper, NULL))
         return true;

@@ -5,6 +5,7 @@
 #include "recorder/recording/question_words.h"
 #include "support/cut_request.h"
 #include "support/left_out.h"
+#include "support/monotonic.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -300,18 +301,10 @@ static int answer_all(const struct reporter_job *job, const struct report_folder
 /* ---- starting it -------------------------------------------------------------------------------
  */
 
-static uint64_t clock_ns(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
 static MTRACE_NORETURN void become_answerer(const struct reporter_job *job,
                                             const struct report_folder *folder, int keeper_end)
 {
-    _exit(answer_all(job, folder, keeper_end, clock_ns()));
+    _exit(answer_all(job, folder, keeper_end, monotonic_now_ns()));
 }
 
 int reporter_start(const struct reporter_job *job, struct keeper_process *keeper,

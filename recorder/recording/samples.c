@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "recorder/recording/samples.h"
 
+#include "support/monotonic.h"
+
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 static const uint64_t second_ns = 1000000000;
@@ -26,14 +27,6 @@ struct mapping {
     uint64_t inode;
     bool is_heap;
 };
-
-static uint64_t clock_ns(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * second_ns + (uint64_t)now.tv_nsec;
-}
 
 void samples_init(struct samples *samples, pid_t pid, uint64_t interval_ms, uint64_t now_ns)
 {
@@ -260,7 +253,7 @@ static void take_mappings(struct samples *samples, uint64_t now_ns)
 /* Sets the next time; a walk that took long comes back later, and each pause is longer. */
 static void slow_down(struct samples_pace *pace, uint64_t began_ns, uint64_t max_interval_ns)
 {
-    uint64_t ended_ns = clock_ns();
+    uint64_t ended_ns = monotonic_now_ns();
     uint64_t least_ns = (ended_ns - began_ns) * SAMPLES_MAX_SHARE;
     uint64_t pause_ns = pace->interval_ns > least_ns ? pace->interval_ns : least_ns;
 

@@ -7,6 +7,7 @@
 #include "recorder/sending/sender_process.h"
 #include "support/error.h"
 #include "support/growing.h"
+#include "support/monotonic.h"
 #include "support/units.h"
 #include "transfer/channel.h"
 
@@ -17,7 +18,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 #include <xxhash.h>
 
@@ -78,14 +78,6 @@ struct sender {
     char why[ERROR_TEXT_BYTES]; /* it does not go on */
 };
 
-static uint64_t clock_ns(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
 /* ---- logs ---- */
 
 static void add_log(void *context, const char *path)
@@ -144,16 +136,17 @@ static void disconnect(struct sender *sender, const struct error *err)
     sender->pause_ns = sender->pause_ns ? 2 * sender->pause_ns : least_pause_ns;
     if (sender->pause_ns > most_pause_ns)
         sender->pause_ns = most_pause_ns;
-    sender->retry_ns = clock_ns() + sender->pause_ns;
+    sender->retry_ns = monotonic_now_ns() + sender->pause_ns;
     (void)snprintf(sender->why, sizeof(sender->why), "%s", err->text);
-    if (sender->has_complained || (sender->said_ns && clock_ns() - sender->said_ns < quiet_ns))
+    if (sender->has_complained
+        || (sender->said_ns && monotonic_now_ns() - sender->said_ns < quiet_ns))
         return;
     (void)fprintf(stderr,
                   "mtrace-record: cannot send to '%s' now: %s; it is tried again, and the log "
                   "is kept in '%s'\n",
                   sender->settings->to, err->text, sender->settings->log);
     sender->has_complained = true;
-    sender->said_ns = clock_ns();
+    sender->said_ns = monotonic_now_ns();
 }
 
 static uint64_t due_ns(const struct sender *sender)
@@ -169,7 +162,7 @@ static uint64_t due_ns(const struct sender *sender)
 static int patience_ms(const struct sender *sender)
 {
     uint64_t due = due_ns(sender);
-    uint64_t now = clock_ns();
+    uint64_t now = monotonic_now_ns();
     uint64_t left_ms = due > now ? (due - now) / ms_ns : 0;
 
     if (left_ms < LEAST_CONNECT_MS)
@@ -180,13 +173,13 @@ static int patience_ms(const struct sender *sender)
 /* All of it is limited, not each part: the other side may send one byte at a time. */
 static int shake(struct sender *sender, struct error *err)
 {
-    uint64_t until_ns = clock_ns() + (uint64_t)patience_ms(sender) * ms_ns;
+    uint64_t until_ns = monotonic_now_ns() + (uint64_t)patience_ms(sender) * ms_ns;
     int code;
 
     while ((code = channel_shake(&sender->channel, err)) > 0) {
         struct pollfd ready = {.fd = sender->channel.fd,
                                .events = channel_events(&sender->channel, true)};
-        uint64_t now = clock_ns();
+        uint64_t now = monotonic_now_ns();
         if (now >= until_ns || poll(&ready, 1, (int)((until_ns - now) / ms_ns) + 1) == 0)
             return error_set(err, ERROR_IO, "the other side does not answer");
     }
@@ -222,7 +215,7 @@ static int connect_now(struct sender *sender, struct error *err)
     sender->is_connected = true;
     wire_reader_init(sender->reader);
     code = shake(sender, err);
-    sender->now_ns = clock_ns();
+    sender->now_ns = monotonic_now_ns();
     sender->heard_ns = sender->now_ns;
     sender->asked_ns = 0;
     wire_make_hello(&hello);
@@ -485,11 +478,12 @@ static void look(struct sender *sender)
 
 static void find_logs(struct sender *sender)
 {
-    uint64_t begun_ns = clock_ns();
+    uint64_t begun_ns = monotonic_now_ns();
 
     add_log(sender, sender->settings->log);
     later_logs_find(sender->settings->log, add_log, sender);
-    sender->find_due_ns = clock_ns() + find_ns + FIND_SHARE * (clock_ns() - begun_ns);
+    sender->find_due_ns =
+        monotonic_now_ns() + find_ns + FIND_SHARE * (monotonic_now_ns() - begun_ns);
 }
 
 static void hear_of_end(struct sender *sender)
@@ -501,7 +495,7 @@ static void hear_of_end(struct sender *sender)
         return;
     sender->is_finished = n == 1 && byte == SENDER_PROCESS_FINISHED;
     sender->is_over = true;
-    sender->over_ns = clock_ns();
+    sender->over_ns = monotonic_now_ns();
     sender->look_due_ns = sender->find_due_ns = 0;
     sender->retry_ns = 0;
 }
@@ -526,7 +520,7 @@ static void step(struct sender *sender)
     struct error err = {0};
     int code = 0;
 
-    sender->now_ns = clock_ns();
+    sender->now_ns = monotonic_now_ns();
     if (sender->now_ns >= sender->find_due_ns)
         find_logs(sender);
     if (sender->now_ns >= sender->look_due_ns) {
@@ -557,7 +551,7 @@ static void wait_for_more(struct sender *sender)
 
 static bool is_too_late(const struct sender *sender)
 {
-    return clock_ns() > due_ns(sender);
+    return monotonic_now_ns() > due_ns(sender);
 }
 
 static uint64_t bytes_left(const struct sent_log *log)
@@ -642,7 +636,7 @@ bool sender_run(const struct sender_settings *settings)
     if (!sender.reader)
         return false;
     sender.is_over = settings->end_pipe < 0;
-    sender.over_ns = clock_ns();
+    sender.over_ns = monotonic_now_ns();
     for (;;) {
         step(&sender);
         if (sender.is_over && (is_all_sent(&sender) || is_too_late(&sender)))

@@ -9,13 +9,13 @@
 #include "server/recordings/recordings.h"
 #include "support/error.h"
 #include "support/json_text.h"
+#include "support/monotonic.h"
 #include "support/saturating.h"
 #include "support/units.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 static const char data[] = "/data/";
 
@@ -59,14 +59,6 @@ static const struct bytehound_endpoint endpoints[] = {
 
 /* ---- opening ---- */
 
-static int64_t now_ns(void)
-{
-    struct timespec now;
-
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
 static int read_times(struct bytehound *self, struct error *err)
 {
     int rc = rundb_get_int64(&self->database,
@@ -85,7 +77,8 @@ int bytehound_open(struct bytehound *self, struct error *err)
 
     if (rc != 0)
         return rc;
-    self->stop.until_ns = now_ns() + (int64_t)(limit_ns < INT64_MAX / 2 ? limit_ns : INT64_MAX / 2);
+    self->stop.until_ns = (int64_t)monotonic_now_ns()
+                          + (int64_t)(limit_ns < INT64_MAX / 2 ? limit_ns : INT64_MAX / 2);
     rc = rundb_open(&self->database, self->recording->path, &self->stop, err);
     if (rc != 0)
         return rc;
