@@ -2,7 +2,9 @@
 #include "gather/store.h"
 
 #include "support/error.h"
+#include "support/file_lock.h"
 #include "support/growing.h"
+#include "support/whole_io.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -229,23 +231,6 @@ static void make_name(const struct store *store, const struct log_file *file, co
 
 /* ---- beginning ---- */
 
-static int write_at(int fd, const void *bytes, size_t n_bytes, uint64_t offset, uint64_t *ret_end)
-{
-    const uint8_t *next = bytes;
-    size_t done = 0;
-
-    while (done < n_bytes) {
-        ssize_t n = pwrite(fd, next + done, n_bytes - done, (off_t)(offset + done));
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            break;
-        done += (size_t)n;
-    }
-    *ret_end = offset + done;
-    return done == n_bytes ? 0 : errno ? errno : EIO;
-}
-
 static int make_file(const struct store *store, const struct log_file *file, const char *program,
                      char *ret_name, int *ret_fd, struct error *err)
 {
@@ -273,7 +258,6 @@ static int make_log(struct store *store, const void *page, const char *program, 
     char clean[PROGRAM_BYTES];
     char name[STORE_NAME_BYTES];
     struct log_file file;
-    uint64_t end;
     int fd;
     int os_errno;
     int code = check_room(store, LOG_FILE_HEADER_BYTES, err);
@@ -284,11 +268,10 @@ static int make_log(struct store *store, const void *page, const char *program, 
         code = make_file(store, &file, clean, name, &fd, err);
     if (code)
         return code;
-    errno = 0;
-    os_errno = write_at(fd, page, LOG_FILE_HEADER_BYTES, 0, &end);
+    os_errno = whole_io_write(fd, page, LOG_FILE_HEADER_BYTES, 0, NULL);
     if (os_errno)
         code = error_set_errno(err, os_errno, "cannot write '%s'", name);
-    else if (add_log(store, &file, name, end, ret_log) != 0)
+    else if (add_log(store, &file, name, LOG_FILE_HEADER_BYTES, ret_log) != 0)
         code = error_set(err, ERROR_NOMEM, "not enough memory");
     if (code) {
         (void)unlinkat(store->folder, name, 0);
@@ -299,11 +282,10 @@ static int make_log(struct store *store, const void *page, const char *program, 
     return 0;
 }
 
-/* ST-5. Some file systems have no locks. */
+/* ST-5 */
 static void lock(struct store_log *log)
 {
-    if (!log->is_locked)
-        log->is_locked = flock(log->fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
+    log->is_locked = log->is_locked || file_lock_take(log->fd);
 }
 
 static bool is_of(const struct store_log *log, const struct log_file *file)
@@ -394,16 +376,16 @@ int store_begin(struct store *store, const void *page, const char *program, size
 int store_add(struct store *store, struct store_log *log, const void *bytes, size_t n_bytes,
               struct error *err)
 {
-    uint64_t before = log->size_bytes;
+    size_t n_written;
     int code = check_room(store, n_bytes, err);
     int os_errno;
 
     if (code)
         return code;
     lock(log);
-    errno = 0;
-    os_errno = write_at(log->fd, bytes, n_bytes, before, &log->size_bytes);
-    store->n_bytes += log->size_bytes - before;
+    os_errno = whole_io_write(log->fd, bytes, n_bytes, log->size_bytes, &n_written);
+    log->size_bytes += n_written;
+    store->n_bytes += n_written;
     return os_errno ? error_set_errno(err, os_errno, "the receiver cannot write '%s'", log->name)
                     : 0;
 }
@@ -411,15 +393,13 @@ int store_add(struct store *store, struct store_log *log, const void *bytes, siz
 int store_set_header(struct store_log *log, const void *page, struct error *err)
 {
     struct log_file file;
-    uint64_t end;
     int os_errno;
 
     memcpy(&file, page, sizeof(file));
     if (!is_header(&file) || !is_of(log, &file))
         return error_set(err, ERROR_FORMAT, "it sends the header page of another log");
     lock(log);
-    errno = 0;
-    os_errno = write_at(log->fd, page, LOG_FILE_HEADER_BYTES, 0, &end);
+    os_errno = whole_io_write(log->fd, page, LOG_FILE_HEADER_BYTES, 0, NULL);
     return os_errno ? error_set_errno(err, os_errno, "the receiver cannot write '%s'", log->name)
                     : 0;
 }

@@ -11,8 +11,8 @@
  *        and never through a link.
  *   ST-3 What arrived is never changed: bytes are added at the end, and the header page stays that of the same recording.
  *   ST-4 The files together never have more than max_bytes.
- *   ST-5 A file is under a lock while it is received, as it is while it is recorded, so that others see that it grows. Who looks
- *        whether it is may keep the lock from us for a moment: then it is taken with what is added next.
+ *   ST-5 A file is under a lock while it is received, as it is while it is recorded, so that others see that it grows (file_lock.h);
+ *        one that could not be had is tried again with what is added next.
  * Threads: one.
  */
 #ifndef MTRACE_GATHER_STORE_H

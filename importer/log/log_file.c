@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "importer/log/log_file.h"
 
+#include "support/file_lock.h"
 #include "support/log_header.h"
 #include "support/running.h"
+#include "support/whole_io.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,7 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -22,25 +23,15 @@ int log_file_read_at(struct log_file_reader *file, void *bytes, size_t n_bytes, 
                      size_t *ret_n, struct error *err)
 {
     int fd = file->fd >= 0 ? file->fd : open(file->path, O_RDONLY | O_CLOEXEC);
-    size_t n_read = 0;
-    int code = 0;
+    int failure;
 
+    *ret_n = 0;
     if (fd < 0)
         return error_set_errno(err, errno, "cannot open '%s'", file->path);
-    while (n_read < n_bytes) {
-        ssize_t n = pread(fd, (char *)bytes + n_read, n_bytes - n_read, (off_t)(offset + n_read));
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            code = error_set_errno(err, errno, "cannot read '%s'", file->path);
-        if (n <= 0)
-            break;
-        n_read += (size_t)n;
-    }
+    failure = whole_io_read(fd, bytes, n_bytes, offset, ret_n);
     if (fd != file->fd)
         close(fd);
-    *ret_n = n_read;
-    return code;
+    return failure ? error_set_errno(err, failure, "cannot read '%s'", file->path) : 0;
 }
 
 int log_file_refresh(struct log_file_reader *file, struct error *err)
@@ -277,11 +268,5 @@ bool log_file_is_live(const struct log_file_reader *file)
 
 bool log_file_is_locked(const struct log_file_reader *file)
 {
-    int fd = open(file->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    bool is_locked = file->header.form == LOG_FORM_PACKED && fd >= 0
-                     && flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
-
-    if (fd >= 0)
-        close(fd);
-    return is_locked;
+    return file->header.form == LOG_FORM_PACKED && file_lock_is_taken(file->path);
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "importer/pairing/spill_file.h"
 
+#include "support/whole_io.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
@@ -55,19 +57,11 @@ void spill_file_done(struct spill_file *file)
 
 int spill_file_flush(struct spill_file *file, struct error *err)
 {
-    uint64_t offset = file->size_bytes - file->n_buffered;
-    size_t n_done = 0;
+    int failure = whole_io_write(file->fd, file->buffer, file->n_buffered,
+                                 file->size_bytes - file->n_buffered, NULL);
 
-    while (n_done < file->n_buffered) {
-        ssize_t n = pwrite(file->fd, file->buffer + n_done, file->n_buffered - n_done,
-                           (off_t)(offset + n_done));
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return error_set_errno(err, errno, "cannot write a temporary file in '%s'",
-                                   file->folder);
-        n_done += (size_t)n;
-    }
+    if (failure)
+        return error_set_errno(err, failure, "cannot write a temporary file in '%s'", file->folder);
     file->n_buffered = 0;
     return 0;
 }
@@ -88,20 +82,9 @@ int spill_file_append(struct spill_file *file, const void *bytes, size_t n_bytes
 int spill_file_read(const struct spill_file *file, uint64_t offset, void *bytes, size_t n_bytes,
                     size_t *ret_read, struct error *err)
 {
-    size_t n_done = 0;
+    int failure = whole_io_read(file->fd, bytes, n_bytes, offset, ret_read);
 
-    while (n_done < n_bytes) {
-        ssize_t n =
-            pread(file->fd, (char *)bytes + n_done, n_bytes - n_done, (off_t)(offset + n_done));
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return error_set_errno(err, errno, "cannot read a temporary file in '%s'",
-                                   file->folder);
-        if (n == 0)
-            break;
-        n_done += (size_t)n;
-    }
-    *ret_read = n_done;
-    return 0;
+    return failure
+               ? error_set_errno(err, failure, "cannot read a temporary file in '%s'", file->folder)
+               : 0;
 }

@@ -3,6 +3,7 @@
 
 #include "common/attr.h"
 #include "importer/tables/database.h"
+#include "support/whole_io.h"
 
 #include <endian.h>
 #include <errno.h>
@@ -167,17 +168,9 @@ static size_t encode_cell(uint8_t *cell, const struct page_table *table, const s
 static int write_at(struct table_pages *pages, uint64_t offset, const uint8_t *bytes,
                     size_t n_bytes, struct error *err)
 {
-    while (n_bytes) {
-        ssize_t n = pwrite(pages->fd, bytes, n_bytes, (off_t)offset);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return database_write_error(pages->db, n < 0 ? errno : ENOSPC, err);
-        bytes += n;
-        offset += (uint64_t)n;
-        n_bytes -= (size_t)n;
-    }
-    return 0;
+    int failure = whole_io_write(pages->fd, bytes, n_bytes, offset, NULL);
+
+    return failure ? database_write_error(pages->db, failure, err) : 0;
 }
 
 static int flush(struct table_pages *pages, struct error *err)

@@ -1,25 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 #include "recorder/packing/packed_log.h"
 
+#include "support/file_lock.h"
+#include "support/whole_io.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-/* A shared lock: others who look are not taken for a recorder. */
-bool packed_log_is_recording(const char *path)
-{
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    bool is_locked = fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
-
-    if (fd >= 0)
-        close(fd);
-    return is_locked;
-}
 
 /* A log, or the beginning of one: nothing was written yet. */
 static bool is_ours(const char *path)
@@ -39,7 +30,7 @@ int packed_log_check_target(const char *path, bool force, struct error *err)
 
     if (lstat(path, &status) != 0)
         return 0;
-    if (packed_log_is_recording(path))
+    if (file_lock_is_taken(path))
         return error_set(err, ERROR_EXISTS, "'%s' is being recorded right now; choose another name",
                          path);
     if (!force)
@@ -64,11 +55,10 @@ static int make_room(const char *path, bool force, struct error *err)
     return code;
 }
 
-/* PL-2. Some file systems have no locks. */
+/* PL-2 */
 static void lock(struct packed_log *log)
 {
-    if (!log->is_locked)
-        log->is_locked = flock(log->fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
+    log->is_locked = log->is_locked || file_lock_take(log->fd);
 }
 
 int packed_log_create(const char *path, bool force, struct packed_log *ret_log, struct error *err)
@@ -95,22 +85,12 @@ int packed_log_create(const char *path, bool force, struct packed_log *ret_log, 
 static int write_at(struct packed_log *log, const void *bytes, size_t n_bytes, int64_t offset,
                     struct error *err)
 {
-    const uint8_t *next = bytes;
-    size_t done = 0;
+    int failure;
 
     lock(log);
-    while (done < n_bytes) {
-        ssize_t n = pwrite(log->fd, next + done, n_bytes - done, offset + (int64_t)done);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0) {
-            log->is_failing = true;
-            return error_set_errno(err, n ? errno : EIO, "cannot write '%s'", log->path);
-        }
-        done += (size_t)n;
-    }
-    log->is_failing = false;
-    return 0;
+    failure = whole_io_write(log->fd, bytes, n_bytes, (uint64_t)offset, NULL);
+    log->is_failing = failure != 0;
+    return failure ? error_set_errno(err, failure, "cannot write '%s'", log->path) : 0;
 }
 
 int packed_log_write_header(struct packed_log *log, const struct log_file *file, struct error *err)

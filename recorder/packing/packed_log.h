@@ -6,8 +6,8 @@
  *          when all of it is; after a failed write (disk full) the next one goes to the same place.
  * Invariants
  *   PL-1 Everything below end_offset is whole frames.
- *   PL-2 The file was made by us, under a lock that is held until packed_log_close (who looks whether it is
- *        may keep it from us for a moment: then it is taken with the next write); an existing file is never opened for writing; `force` replaces a log, and nothing else.
+ *   PL-2 The file was made by us, under a lock (file_lock.h) that is held until packed_log_close, and is tried with each write where it was not
+ *        got; an existing file is never opened for writing; `force` replaces a log, and nothing else.
  * Threads: one.
  */
 #ifndef MTRACE_RECORDER_PACKED_LOG_H
@@ -27,9 +27,6 @@ struct packed_log {
     bool is_failing; /* the last write failed */
     bool is_locked;  /* or cannot be */
 };
-
-/* Another recorder is at work on the log. */
-bool packed_log_is_recording(const char *path);
 
 /* May `path` be made, or with force replaced? ERROR_EXISTS: no. */
 int packed_log_check_target(const char *path, bool force, struct error *err);

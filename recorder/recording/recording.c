@@ -6,6 +6,7 @@
 #include "recorder/family/log_name.h"
 #include "recorder/packing/cull.h"
 #include "recorder/platform/fault_point.h"
+#include "support/file_lock.h"
 #include "support/running.h"
 
 #include <errno.h>
@@ -100,7 +101,7 @@ static uint32_t pool_segments(void)
 
 static int check_left_over(const char *path, const char *live_path, struct error *err)
 {
-    if (access(live_path, F_OK) != 0 || packed_log_is_recording(path))
+    if (access(live_path, F_OK) != 0 || file_lock_is_taken(path))
         return 0;
     return error_set(err, ERROR_EXISTS,
                      "'%s' is left over from another recording; save it with 'mtrace-record "

@@ -2,10 +2,10 @@
 #include "recorder/sending/sender.h"
 
 #include "recorder/family/later_logs.h"
-#include "recorder/packing/packed_log.h"
 #include "recorder/sending/log_tail.h"
 #include "recorder/sending/sender_process.h"
 #include "support/error.h"
+#include "support/file_lock.h"
 #include "support/growing.h"
 #include "support/monotonic.h"
 #include "support/units.h"
@@ -456,7 +456,7 @@ static bool is_whole(const struct sender *sender, const struct sent_log *log)
     if (!sender->is_over || sender->settings->end_pipe >= 0)
         return sender->is_over && sender->is_finished;
     (void)snprintf(live, sizeof(live), "%s.live", log->path);
-    return access(live, F_OK) != 0 && !packed_log_is_recording(log->path);
+    return access(live, F_OK) != 0 && !file_lock_is_taken(log->path);
 }
 
 /* Files are looked at whether there is a connection or not: what is left at the end shall be known. Parents come before their

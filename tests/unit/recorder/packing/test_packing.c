@@ -10,6 +10,7 @@
 #include "recorder/packing/packed_log.h"
 #include "recorder/platform/fault_point.h"
 #include "recorder/recording/recording.h"
+#include "support/file_lock.h"
 #include "tests/unit/recorder/fake_collector.h"
 
 #include <fcntl.h>
@@ -467,19 +468,19 @@ static void who_looks_changes_nothing(void **state)
 
     (void)state;
     assert_int_equal(packed_log_create(path, true, &log, NULL), 0);
-    assert_true(packed_log_is_recording(path));
+    assert_true(file_lock_is_taken(path));
     assert_int_equal(flock(log.fd, LOCK_UN), 0);
     log.is_locked = false; /* as if somebody had looked when it was made */
     looker = open(path, O_RDONLY | O_CLOEXEC);
     assert_int_equal(flock(looker, LOCK_SH | LOCK_NB), 0);
-    assert_false(packed_log_is_recording(path));
+    assert_false(file_lock_is_taken(path));
     assert_int_equal(packed_log_append(&log, "12345678", 8, NULL), 0);
     close(looker);
-    assert_false(packed_log_is_recording(path));
+    assert_false(file_lock_is_taken(path));
     assert_int_equal(packed_log_append(&log, "12345678", 8, NULL), 0);
-    assert_true(packed_log_is_recording(path));
+    assert_true(file_lock_is_taken(path));
     packed_log_close(&log);
-    assert_false(packed_log_is_recording(path));
+    assert_false(file_lock_is_taken(path));
 }
 
 int main(void)
