@@ -70,7 +70,7 @@ START_NS_AT, LAST_TICKS_AT = 72, 88
 # Up to which all those that had not ended have their samples in the log.
 LAST_SAMPLES = """SELECT min(last_ns) FROM (SELECT max(at_ns) AS last_ns FROM memory_samples JOIN processes USING (process_id)
     WHERE end_kind NOT IN ('exit', 'exec') GROUP BY process_id)"""
-LEAST = {"allocation_rows": 10000, "timeline": 20, "modules": 5, "threads": 3, "snapshot_backtraces": 100, "mmaps": 1, "site_leaks": 20}
+LEAST = {"allocation_rows": 10000, "timeline": 20, "modules": 3, "threads": 3, "snapshot_backtraces": 100, "mmaps": 1, "site_leaks": 20}
 
 
 class Names:
