@@ -51,12 +51,6 @@ static int add_log(struct store *store, const struct log_file *file, const char 
     return 0;
 }
 
-static bool is_header(const struct log_file *file)
-{
-    return memcmp(file->magic, LOG_MAGIC, sizeof(file->magic)) == 0
-           && file->form == LOG_FORM_PACKED;
-}
-
 /* A file that is no log of ours stays as it is. */
 static int look_at(struct store *store, const char *name)
 {
@@ -68,7 +62,7 @@ static int look_at(struct store *store, const char *name)
 
     if (fd >= 0 && strlen(name) < STORE_NAME_BYTES && fstat(fd, &status) == 0
         && S_ISREG(status.st_mode) && status.st_size >= LOG_FILE_HEADER_BYTES
-        && pread(fd, &file, sizeof(file), 0) == sizeof(file) && is_header(&file))
+        && pread(fd, &file, sizeof(file), 0) == sizeof(file) && log_header_is_packed(&file))
         code = add_log(store, &file, name, (uint64_t)status.st_size, &log);
     if (log)
         log->written_ns = (int64_t)status.st_mtim.tv_sec * 1000000000 + status.st_mtim.tv_nsec;
@@ -313,7 +307,7 @@ static bool open_again(const struct store *store, struct store_log *log)
     if (fd < 0)
         return false;
     if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode)
-        || pread(fd, &file, sizeof(file), 0) != sizeof(file) || !is_header(&file)
+        || pread(fd, &file, sizeof(file), 0) != sizeof(file) || !log_header_is_packed(&file)
         || !is_of(log, &file) || status.st_size < LOG_FILE_HEADER_BYTES) {
         close(fd);
         return false;
@@ -357,7 +351,7 @@ int store_begin(struct store *store, const void *page, const char *program, size
     int code = 0;
 
     memcpy(&file, page, sizeof(file));
-    if (!is_header(&file) || file.version == 0 || file.run_id == 0)
+    if (!log_header_is_packed(&file) || file.version == 0 || file.run_id == 0)
         return error_set(err, ERROR_FORMAT, "what it sends is no packed log of mtrace");
     if (!is_anew)
         log = find_again(store, &file);
@@ -396,7 +390,7 @@ int store_set_header(struct store_log *log, const void *page, struct error *err)
     int os_errno;
 
     memcpy(&file, page, sizeof(file));
-    if (!is_header(&file) || !is_of(log, &file))
+    if (!log_header_is_packed(&file) || !is_of(log, &file))
         return error_set(err, ERROR_FORMAT, "it sends the header page of another log");
     lock(log);
     os_errno = whole_io_write(log->fd, page, LOG_FILE_HEADER_BYTES, 0, NULL);

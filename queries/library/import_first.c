@@ -43,7 +43,7 @@ static bool read_header(const char *path, struct log_file *ret_header)
 
     if (file)
         (void)fclose(file);
-    return is_read && memcmp(ret_header->magic, LOG_MAGIC, sizeof(ret_header->magic)) == 0;
+    return is_read && log_header_is_ours(ret_header);
 }
 
 static int count_processes(const struct rundb *database, const struct log_file *header,

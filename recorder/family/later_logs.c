@@ -61,7 +61,7 @@ static bool read_header(int folder, const char *name, struct log_file *ret_file)
 {
     int fd = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     bool is_log = fd >= 0 && pread(fd, ret_file, sizeof(*ret_file), 0) == sizeof(*ret_file)
-                  && memcmp(ret_file->magic, LOG_MAGIC, sizeof(ret_file->magic)) == 0;
+                  && log_header_is_ours(ret_file);
 
     if (fd >= 0)
         close(fd);

@@ -175,7 +175,7 @@ int live_log_create(const char *path, uint64_t run_id, uint32_t n_segments,
 
 static int check_header(const struct log_file *file, const char *path, struct error *err)
 {
-    if (memcmp(file->magic, LOG_MAGIC, sizeof(file->magic)) != 0)
+    if (!log_header_is_ours(file))
         return error_set(err, ERROR_FORMAT, "'%s' is not a log of mtrace", path);
     int code = log_header_check(file, path, err);
 

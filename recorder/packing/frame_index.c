@@ -81,7 +81,7 @@ int frame_index_open(const char *path, struct frame_index *ret_index, struct err
     if (code)
         return code;
     file = (const void *)ret_index->bytes;
-    if (memcmp(file->magic, LOG_MAGIC, sizeof(file->magic)) != 0)
+    if (!log_header_is_ours(file))
         code = error_set(err, ERROR_FORMAT, "'%s' is not a log of mtrace", path);
     else
         code = log_header_check(file, path, err);

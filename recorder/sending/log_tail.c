@@ -108,6 +108,5 @@ bool log_tail_read_header(const struct log_tail *tail, void *ret_page)
     if (pread(tail->fd, ret_page, LOG_FILE_HEADER_BYTES, 0) != LOG_FILE_HEADER_BYTES)
         return false;
     memcpy(&file, ret_page, sizeof(file));
-    return memcmp(file.magic, LOG_MAGIC, sizeof(file.magic)) == 0 && file.form == LOG_FORM_PACKED
-           && file.run_id != 0 && file.start_ticks != 0;
+    return log_header_is_packed(&file) && file.run_id != 0 && file.start_ticks != 0;
 }
