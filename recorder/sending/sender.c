@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "recorder/sending/sender.h"
 
-#include "recorder/family/later_logs.h"
-#include "recorder/sending/log_tail.h"
 #include "recorder/sending/sender_process.h"
+#include "recorder/sending/sent_logs.h"
 #include "support/error.h"
-#include "support/file_lock.h"
-#include "support/growing.h"
 #include "support/monotonic.h"
 #include "support/units.h"
 #include "transfer/channel.h"
@@ -17,9 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
-#include <xxhash.h>
 
 enum {
     CONNECT_MS = 5000,
@@ -38,31 +33,9 @@ static const uint64_t quiet_ns = UINT64_C(60000000000);   /* it is the program's
 static const uint64_t least_pause_ns = 200 * UINT64_C(1000000);
 static const uint64_t most_pause_ns = UINT64_C(5000000000);
 
-enum state {
-    STATE_WAITING, /* for its turn, or its first frame */
-    STATE_BEGUN,   /* until HAVE comes */
-    STATE_FLOWING,
-    STATE_ENDING, /* until DONE comes */
-    STATE_SENT,
-    STATE_NO_LOG, /* there is nothing to send of it */
-};
-
-struct sent_log {
-    char *path; /* owned */
-    uint64_t path_hash;
-    struct log_tail tail;
-    enum state state;
-    uint64_t run_id, parent_run_id;      /* 0: not known yet */
-    uint64_t sent_bytes;                 /* put into the channel */
-    uint64_t acked_bytes;                /* written there */
-    uint64_t most_bytes;                 /* that ever were */
-    uint8_t page[LOG_FILE_HEADER_BYTES]; /* that was sent last */
-};
-
 struct sender {
     const struct sender_settings *settings;
-    struct sent_log **logs;
-    size_t n_logs, capacity;
+    struct sent_logs logs;
     struct channel channel;
     struct wire_reader *reader;
     bool is_connected;
@@ -78,50 +51,6 @@ struct sender {
     char why[ERROR_TEXT_BYTES]; /* it does not go on */
 };
 
-/* ---- logs ---- */
-
-static void add_log(void *context, const char *path)
-{
-    struct sender *sender = context;
-    struct sent_log **logs;
-    struct sent_log *log;
-    uint64_t hash = XXH64(path, strlen(path), 0);
-
-    for (size_t i = 0; i < sender->n_logs; i++)
-        if (sender->logs[i]->path_hash == hash)
-            return;
-    logs = growing_reserve(sender->logs, &sender->capacity, sender->n_logs + 1, sizeof(*logs));
-    if (!logs)
-        return;
-    sender->logs = logs;
-    log = calloc(1, sizeof(*log));
-    if (!log || !(log->path = strdup(path))) {
-        free(log);
-        return;
-    }
-    log->path_hash = hash;
-    log->tail.fd = -1;
-    logs[sender->n_logs++] = log;
-}
-
-static bool is_over(const struct sent_log *log)
-{
-    return log->state == STATE_SENT || log->state == STATE_NO_LOG;
-}
-
-static bool is_under_way(const struct sent_log *log)
-{
-    return log->state == STATE_BEGUN || log->state == STATE_FLOWING || log->state == STATE_ENDING;
-}
-
-static bool is_all_sent(const struct sender *sender)
-{
-    for (size_t i = 0; i < sender->n_logs; i++)
-        if (!is_over(sender->logs[i]))
-            return false;
-    return true;
-}
-
 /* ---- the connection ---- */
 
 static void disconnect(struct sender *sender, const struct error *err)
@@ -130,9 +59,7 @@ static void disconnect(struct sender *sender, const struct error *err)
         channel_close(&sender->channel);
     sender->is_connected = false;
     sender->has_greeted = false;
-    for (size_t i = 0; i < sender->n_logs; i++)
-        if (is_under_way(sender->logs[i]))
-            sender->logs[i]->state = STATE_WAITING;
+    sent_logs_wait(&sender->logs);
     sender->pause_ns = sender->pause_ns ? 2 * sender->pause_ns : least_pause_ns;
     if (sender->pause_ns > most_pause_ns)
         sender->pause_ns = most_pause_ns;
@@ -251,7 +178,7 @@ static int say_begin(struct sender *sender, enum wire_kind kind, uint32_t number
 
     memcpy(payload, log->page, sizeof(log->page));
     memcpy(payload + sizeof(log->page), log->tail.program, n_program);
-    log->state = STATE_BEGUN;
+    log->state = SENT_STATE_BEGUN;
     return say(sender, kind, number, 0, payload, sizeof(log->page) + n_program, err);
 }
 
@@ -267,7 +194,7 @@ static int take_have(struct sender *sender, uint32_t number, struct sent_log *lo
     if (head->offset > log->tail.end || wire_hash(log->tail.fd, head->offset, &ours, NULL) != 0
         || ours != theirs)
         return say_begin(sender, WIRE_ANEW, number, log, err);
-    log->state = STATE_FLOWING;
+    log->state = SENT_STATE_FLOWING;
     log->sent_bytes = head->offset;
     note_acked(sender, log, head->offset);
     memset(log->page, 0, sizeof(log->page)); /* whatever it has: it is sent again */
@@ -277,7 +204,7 @@ static int take_have(struct sender *sender, uint32_t number, struct sent_log *lo
 static int take_one(struct sender *sender, const struct wire_head *head, const void *payload,
                     struct error *err)
 {
-    struct sent_log *log = head->log < sender->n_logs ? sender->logs[head->log] : NULL;
+    struct sent_log *log = head->log < sender->logs.n ? sender->logs.logs[head->log] : NULL;
 
     if (!sender->has_greeted && head->kind != WIRE_REFUSED) {
         int code = wire_check_hello(head, payload, err);
@@ -288,15 +215,15 @@ static int take_one(struct sender *sender, const struct wire_head *head, const v
         return error_set(err, ERROR_IO, "%.*s", (int)head->n_bytes, (const char *)payload);
     if (head->kind == WIRE_PING)
         return 0;
-    if (!log || !is_under_way(log))
+    if (!log || !sent_log_is_under_way(log))
         return error_set(err, ERROR_FORMAT, "the receiver speaks of an unknown log");
-    if (head->kind == WIRE_HAVE && log->state == STATE_BEGUN)
+    if (head->kind == WIRE_HAVE && log->state == SENT_STATE_BEGUN)
         return take_have(sender, head->log, log, head, payload, err);
     if (head->offset > log->sent_bytes || head->offset < log->acked_bytes)
         return error_set(err, ERROR_FORMAT, "the receiver has what was not sent");
     note_acked(sender, log, head->offset);
-    if (head->kind == WIRE_DONE && log->state == STATE_ENDING) {
-        log->state = STATE_SENT;
+    if (head->kind == WIRE_DONE && log->state == SENT_STATE_ENDING) {
+        log->state = SENT_STATE_SENT;
         note_progress(sender);
         log_tail_close(&log->tail);
     }
@@ -334,7 +261,7 @@ static int take_all(struct sender *sender, struct error *err)
 static int begin(struct sender *sender, uint32_t number, struct sent_log *log, struct error *err)
 {
     if (!log_tail_read_header(&log->tail, log->page)) {
-        log->state = sender->is_over ? STATE_NO_LOG : STATE_WAITING;
+        log->state = sender->is_over ? SENT_STATE_NO_LOG : SENT_STATE_WAITING;
         return 0;
     }
     if (!*log->tail.program && !sender->is_over && log->tail.end < MAX_PROGRAM_WAIT)
@@ -382,37 +309,25 @@ static int send_log(struct sender *sender, uint32_t number, struct sent_log *log
         code = send_header(sender, number, log, err);
     if (code || !sender->is_over || log->sent_bytes < log->tail.end)
         return code;
-    log->state = STATE_ENDING;
+    log->state = SENT_STATE_ENDING;
     return say(sender, log->tail.has_trailer ? WIRE_END : WIRE_CUT, number, log->sent_bytes, NULL,
                0, err);
 }
 
-/* A log waits for that of its parent, after which it is named. */
-static bool may_begin(const struct sender *sender, const struct sent_log *log)
-{
-    for (size_t i = 0; i < sender->n_logs; i++) {
-        const struct sent_log *other = sender->logs[i];
-        if (other != log && other->run_id == log->parent_run_id && other->run_id)
-            return other->state != STATE_WAITING && other->state != STATE_BEGUN;
-    }
-    return true;
-}
-
 static int send_all(struct sender *sender, struct error *err)
 {
-    size_t n_under_way = 0;
+    size_t n_under_way = sent_logs_n_under_way(&sender->logs);
     int code = 0;
 
-    for (size_t i = 0; i < sender->n_logs; i++)
-        n_under_way += is_under_way(sender->logs[i]);
-    for (size_t i = 0; code == 0 && i < sender->n_logs; i++) {
-        struct sent_log *log = sender->logs[i];
+    for (size_t i = 0; code == 0 && i < sender->logs.n; i++) {
+        struct sent_log *log = sender->logs.logs[i];
         if (log->tail.fd < 0)
             continue;
-        if (log->state == STATE_WAITING && n_under_way < SENDER_AT_ONCE && may_begin(sender, log)) {
+        if (log->state == SENT_STATE_WAITING && n_under_way < SENT_LOGS_AT_ONCE
+            && sent_logs_may_begin(&sender->logs, log)) {
             code = begin(sender, (uint32_t)i, log, err);
-            n_under_way += log->state == STATE_BEGUN;
-        } else if (log->state == STATE_FLOWING) {
+            n_under_way += log->state == SENT_STATE_BEGUN;
+        } else if (log->state == SENT_STATE_FLOWING) {
             code = send_log(sender, (uint32_t)i, log, err);
         }
     }
@@ -421,67 +336,19 @@ static int send_all(struct sender *sender, struct error *err)
 
 /* ---- all of it ---- */
 
-static void learn_ids(struct sent_log *log)
+/* What a recorder that died left can still be packed: behind its last frame nothing counts. */
+static enum sent_growth growth(const struct sender *sender)
 {
-    uint8_t page[LOG_FILE_HEADER_BYTES];
-    struct log_file file;
-
-    if (!log_tail_read_header(&log->tail, page))
-        return;
-    memcpy(&file, page, sizeof(file));
-    log->run_id = file.run_id;
-    log->parent_run_id = file.parent_run_id;
-}
-
-/* A file that is gone has nothing to be sent. */
-static bool open_tail(struct sent_log *log)
-{
-    struct error err = {0};
-
-    if (log->tail.fd >= 0)
-        return true;
-    if (log_tail_open(log->path, &log->tail, &err) == 0)
-        return true;
-    log->tail.fd = -1;
-    if (err.os_errno == ENOENT || err.code == ERROR_FORMAT)
-        log->state = STATE_NO_LOG;
-    return false;
-}
-
-/* Of a log that nobody writes any more. What a recorder that died left can still be packed: behind its last frame nothing counts. */
-static bool is_whole(const struct sender *sender, const struct sent_log *log)
-{
-    char live[PATH_MAX];
-
-    if (!sender->is_over || sender->settings->end_pipe >= 0)
-        return sender->is_over && sender->is_finished;
-    (void)snprintf(live, sizeof(live), "%s.live", log->path);
-    return access(live, F_OK) != 0 && !file_lock_is_taken(log->path);
-}
-
-/* Files are looked at whether there is a connection or not: what is left at the end shall be known. Parents come before their
- * children, so those that are open name those that are not. */
-static void look(struct sender *sender)
-{
-    size_t n_open = 0;
-
-    for (size_t i = 0; i < sender->n_logs && n_open < SENDER_AT_ONCE; i++) {
-        struct sent_log *log = sender->logs[i];
-        if (is_over(log) || !open_tail(log))
-            continue;
-        n_open++;
-        log_tail_look(&log->tail, is_whole(sender, log));
-        if (log->run_id == 0)
-            learn_ids(log);
-    }
+    if (sender->is_over && sender->settings->end_pipe < 0)
+        return SENT_GROWTH_OF_EACH;
+    return sender->is_over && sender->is_finished ? SENT_GROWTH_IS_OVER : SENT_GROWTH_GOES_ON;
 }
 
 static void find_logs(struct sender *sender)
 {
     uint64_t begun_ns = monotonic_now_ns();
 
-    add_log(sender, sender->settings->log);
-    later_logs_find(sender->settings->log, add_log, sender);
+    sent_logs_find(&sender->logs, sender->settings->log);
     sender->find_due_ns =
         monotonic_now_ns() + find_ns + FIND_SHARE * (monotonic_now_ns() - begun_ns);
 }
@@ -524,7 +391,7 @@ static void step(struct sender *sender)
     if (sender->now_ns >= sender->find_due_ns)
         find_logs(sender);
     if (sender->now_ns >= sender->look_due_ns) {
-        look(sender);
+        sent_logs_look(&sender->logs, growth(sender));
         sender->look_due_ns = sender->now_ns + look_ns;
     }
     if (!sender->is_connected && sender->now_ns < sender->retry_ns)
@@ -552,17 +419,6 @@ static void wait_for_more(struct sender *sender)
 static bool is_too_late(const struct sender *sender)
 {
     return monotonic_now_ns() > due_ns(sender);
-}
-
-static uint64_t bytes_left(const struct sent_log *log)
-{
-    struct stat status;
-
-    if (is_over(log))
-        return 0;
-    if (log->tail.fd < 0)
-        return stat(log->path, &status) == 0 ? (uint64_t)status.st_size : 0;
-    return log->tail.end - (log->acked_bytes < log->tail.end ? log->acked_bytes : 0);
 }
 
 static void say_what_is_left(const struct sender *sender, uint64_t n_left)
@@ -600,12 +456,13 @@ static void sum_up(const struct sender *sender)
     uint64_t n_left = 0;
     int64_t n_sent = 0;
 
-    for (size_t i = 0; i < sender->n_logs; i++) {
-        n_bytes += sender->logs[i]->acked_bytes;
-        n_sent += sender->logs[i]->state == STATE_SENT;
-        n_left += bytes_left(sender->logs[i]);
+    for (size_t i = 0; i < sender->logs.n; i++) {
+        const struct sent_log *log = sender->logs.logs[i];
+        n_bytes += log->acked_bytes;
+        n_sent += log->state == SENT_STATE_SENT;
+        n_left += sent_log_bytes_left(log);
     }
-    if (!is_all_sent(sender))
+    if (!sent_logs_are_over(&sender->logs))
         say_what_is_left(sender, n_left);
     else if (n_sent && !sender->settings->is_quiet)
         (void)fprintf(stderr, "mtrace-record: sent to '%s': %s, %s\n", sender->settings->to,
@@ -618,12 +475,7 @@ static void done(struct sender *sender)
 {
     if (sender->is_connected)
         channel_close(&sender->channel);
-    for (size_t i = 0; i < sender->n_logs; i++) {
-        log_tail_close(&sender->logs[i]->tail);
-        free(sender->logs[i]->path);
-        free(sender->logs[i]);
-    }
-    free(sender->logs);
+    sent_logs_done(&sender->logs);
     free(sender->reader);
 }
 
@@ -639,11 +491,11 @@ bool sender_run(const struct sender_settings *settings)
     sender.over_ns = monotonic_now_ns();
     for (;;) {
         step(&sender);
-        if (sender.is_over && (is_all_sent(&sender) || is_too_late(&sender)))
+        if (sender.is_over && (sent_logs_are_over(&sender.logs) || is_too_late(&sender)))
             break;
         wait_for_more(&sender);
     }
-    is_sent = is_all_sent(&sender);
+    is_sent = sent_logs_are_over(&sender.logs);
     sum_up(&sender);
     done(&sender);
     return is_sent;

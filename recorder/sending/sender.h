@@ -3,7 +3,7 @@
  * sender: the logs of one run, sent to an mtrace-gather (transfer/wire.h), while they grow or afterwards.
  *
  * Model:   the files are read, as anybody could, so the recorder never waits for a network. A connection that is lost is made again,
- *          in growing pauses; the receiver says how much it has, and what comes behind that is sent. At most SENDER_AT_ONCE logs
+ *          in growing pauses; the receiver says how much it has, and what comes behind that is sent. At most SENT_LOGS_AT_ONCE logs
  *          are under way at a time, the others have their turn when one has ended.
  *          The end of the recording is told on a pipe: the byte SENDER_PROCESS_FINISHED when all files are whole, its end alone when the recorder died.
  * Invariants
@@ -22,10 +22,6 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-
-enum {
-    SENDER_AT_ONCE = 256
-};
 
 struct sender_settings {
     const char *log;  /* the run's first; others lie beside it */
