@@ -82,7 +82,7 @@ static uint64_t known_mean(int64_t bytes)
     return (uint64_t)(bytes <= 0 ? 0 : bytes > MOST_MEAN_BYTES ? MOST_MEAN_BYTES : bytes);
 }
 
-/* Thread 0 stands for rows without one: they belong to the first process. */
+/* Thread 0 stands for rows without one: they belong to the first process, whose row SQLite takes for min(). */
 static int read_threads(struct row_scan *scan, struct error *err)
 {
     struct sqlite3_stmt *stmt;
@@ -90,7 +90,7 @@ static int read_threads(struct row_scan *scan, struct error *err)
                            "SELECT t.thread_id, p.process_id, p.sample_bytes FROM threads AS t"
                            " JOIN processes AS p ON p.process_id = t.process_id"
                            " WHERE t.thread_id > 0"
-                           " UNION ALL SELECT 0, min(process_id), min(sample_bytes) FROM processes",
+                           " UNION ALL SELECT 0, min(process_id), sample_bytes FROM processes",
                            &stmt, err);
 
     while (rc == 0 && (rc = rundb_step(scan->database, stmt, err)) == 1) {
