@@ -115,13 +115,24 @@ static void guard_statements(const struct rundb *database, bool are_others)
 
 static int look_at_extent(struct rundb *database, struct error *err)
 {
-    int64_t is_lean = 0;
-    int rc = rundb_get_int64(
-        database, "SELECT max(value) FROM meta WHERE key = '" LEFT_OUT_META "'", &is_lean, err);
+    struct sqlite3_stmt *stmt;
+    int rc = rundb_prepare(database,
+                           "SELECT max(value) FILTER (WHERE key = '" LEFT_OUT_META "'),"
+                           " max(value) FILTER (WHERE key = 'slim'),"
+                           " max(value) FILTER (WHERE key = 'early'),"
+                           " (SELECT max(sample_bytes) FROM processes) FROM meta",
+                           &stmt, err);
 
-    database->is_lean = is_lean != 0;
+    if (rc != 0)
+        return rc;
+    rc = rundb_step(database, stmt, err);
+    database->is_lean = sqlite3_column_int64(stmt, 0) != 0;
+    database->is_slim = sqlite3_column_int64(stmt, 1) != 0;
+    database->is_early = database->is_slim && sqlite3_column_int64(stmt, 2) != 0;
+    database->sample_bytes = sqlite3_column_int64(stmt, 3);
+    sqlite3_finalize(stmt);
     guard_statements(database, false);
-    return rc;
+    return rc < 0 ? rc : 0;
 }
 
 int rundb_open(struct rundb *database, const char *path, const struct database_stop *stop,

@@ -44,7 +44,11 @@ struct rundb {
     struct sqlite3 *handle;
     const char *path;
     struct database_guard guard;
-    bool is_lean; /* left_out.h */
+    bool is_lean;  /* left_out.h */
+    bool is_slim;  /* it has no rows of allocations */
+    bool is_early; /* not yet, as the log still grows */
+    int64_t
+        sample_bytes; /* of a process, blocks are samples (processes.sample_bytes); 0: of none */
     const char
         *left_out; /* a table that was asked for, and is not in a lean import; static or NULL */
     unsigned made; /* enum rundb_made: not those of the file */

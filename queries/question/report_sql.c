@@ -265,14 +265,11 @@ static void append_column(const struct report *report, const char *name, struct 
 static int put_margins_in(const struct report *report, char *columns, struct error *err)
 {
     struct sqlite3_str *sql;
-    int64_t is_sampled = 0;
     char *rest = columns;
     char *text;
-    int rc = rundb_get_int64(&report->query->database, "SELECT max(sample_bytes) FROM processes",
-                             &is_sampled, err);
 
-    if (rc != 0 || !is_sampled)
-        return rc;
+    if (!report->query->database.sample_bytes)
+        return 0;
     sql = sqlite3_str_new(report->query->database.handle);
     for (char *name = strtok_r(columns, ", ", &rest); name; name = strtok_r(NULL, ", ", &rest))
         append_column(report, name, sql);

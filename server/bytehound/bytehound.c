@@ -98,26 +98,18 @@ void bytehound_close(struct bytehound *self)
 
 int bytehound_check_rows(const struct bytehound *self, struct error *err)
 {
-    int64_t is_slim = 0;
-    int64_t mean_bytes = 0;
-    int rc = rundb_get_int64(&self->database, "SELECT max(value) FROM meta WHERE key = 'slim'",
-                             &is_slim, err);
-
-    if (rc == 0)
-        rc = rundb_get_int64(&self->database, "SELECT max(sample_bytes) FROM processes",
-                             &mean_bytes, err);
-    if (rc == 0 && mean_bytes)
+    if (self->database.sample_bytes)
         return error_set(
             err, ERROR_USAGE,
             "'%s' was recorded with --sample-bytes, and this is made of single blocks, "
             "each of which stands for many: ask /api",
             self->recording->name);
-    return rc == 0 && is_slim ? error_set(
-               err, ERROR_USAGE,
-               "'%s' has no rows of allocations, of which this is made: it was imported "
-               "with --slim, or is still recorded",
-               self->recording->name)
-                              : rc;
+    if (self->database.is_slim)
+        return error_set(err, ERROR_USAGE,
+                         "'%s' has no rows of allocations, of which this is made: it was imported "
+                         "with --slim, or is still recorded",
+                         self->recording->name);
+    return 0;
 }
 
 int bytehound_flag(const struct bytehound *self, const char *name, bool *ret_flag,

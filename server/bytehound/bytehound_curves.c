@@ -173,15 +173,9 @@ int bytehound_timeline(struct bytehound *self, const char *rest, struct error *e
 /* What never ends only adds up. Without rows, and of samples, the births are known to a 64th of the run. */
 int bytehound_timeline_leaked(struct bytehound *self, const char *rest, struct error *err)
 {
-    int64_t has_sums_only = 0;
-    int rc = rundb_get_int64(&self->database,
-                             "SELECT coalesce((SELECT max(value) FROM meta WHERE key = 'slim'), 0)"
-                             " OR EXISTS (SELECT 1 FROM processes WHERE sample_bytes > 0)",
-                             &has_sums_only, err);
+    bool has_sums_only = self->database.is_slim || self->database.sample_bytes;
 
     (void)rest;
-    if (rc != 0)
-        return rc;
     return put_curve(
         self,
         has_sums_only
