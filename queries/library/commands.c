@@ -15,6 +15,12 @@
 
 #define SITE_COLUMNS "function, source, line, module, call_site_id"
 
+#define OBJECTS_ARE_SUMS                                                                          \
+    "it is about what the program's visitors counted: sums of objects, which allocations do not " \
+    "divide"
+#define NO_CHAINS_OF_SAMPLES "which block a realloc made of which is not known from samples"
+#define NO_HEAPS_OF_SAMPLES  "what lies where in a heap is not known from samples"
+
 static const char failures_source[] =
     "(SELECT f.failure_id, f.process_id, f.thread_id, f.at_ns, f.backtrace_id, k.name AS kind,"
     " f.size_bytes, CASE f.errno WHEN 12 THEN 'ENOMEM' WHEN 22 THEN 'EINVAL' WHEN 11 THEN 'EAGAIN' WHEN 38 THEN 'ENOSYS'"
@@ -63,6 +69,7 @@ const struct command commands[] = {
      .has_sites = true,
      .needs_database = true,
      .stacks_by = "temporary_blocks",
+     .why_unsampled = "how soon a block was freed is not known from samples: others are not seen",
      .run = report_run},
     {.name = "peak",
      .view = "peak",
@@ -164,6 +171,7 @@ const struct command commands[] = {
      .has_sites = true,
      .needs_database = true,
      .stacks_by = "realloc_copied_bytes",
+     .why_unsampled = NO_CHAINS_OF_SAMPLES,
      .run = report_run},
     {.name = "fragmentation",
      .view = "fragmentation",
@@ -178,6 +186,7 @@ const struct command commands[] = {
      .needs_database = true,
      .has_instant = true,
      .install = heap_tables_install,
+     .why_unsampled = NO_HEAPS_OF_SAMPLES,
      .run = report_run},
     {.name = "pinning",
      .view = "pinning",
@@ -190,6 +199,7 @@ const struct command commands[] = {
      .has_instant = true,
      .install = heap_tables_install,
      .stacks_by = "allocated_bytes",
+     .why_unsampled = NO_HEAPS_OF_SAMPLES,
      .run = report_run},
     {.name = "holes",
      .help = "free memory between the live blocks of a heap, by size",
@@ -198,6 +208,7 @@ const struct command commands[] = {
      .needs_database = true,
      .has_instant = true,
      .needs_rows = true,
+     .why_unsampled = NO_HEAPS_OF_SAMPLES,
      .run = cmd_holes_run},
     {.name = "heap-map",
      .help = "the heaps as a picture of their pages",
@@ -207,6 +218,7 @@ const struct command commands[] = {
      .install = heap_tables_install,
      .draws = true,
      .has_no_rows = true,
+     .why_unsampled = NO_HEAPS_OF_SAMPLES,
      .run = cmd_heap_map_run},
     {.name = "by-function",
      .view = "by_function",
@@ -264,8 +276,7 @@ const struct command commands[] = {
      .columns = "process_id, total_bytes, self_bytes, objects, kind, path",
      .help = "which objects own the memory, by the program's visitors (mtrace_objects.h)",
      .how = "; -o FILE.svg draws it",
-     .why_unfiltered =
-         "it is about what the program's visitors counted: sums of objects, which allocations do not divide",
+     .why_unfiltered = OBJECTS_ARE_SUMS,
      .needs_database = true,
      .can_draw = true,
      .run = cmd_objects_run},
@@ -283,23 +294,20 @@ const struct command commands[] = {
      .view = "claimed_twice",
      .columns = "process_id, declared_bytes, address, path, first_path",
      .help = "blocks that two objects say they own",
-     .why_unfiltered =
-         "it is about what the program's visitors counted: sums of objects, which allocations do not divide",
+     .why_unfiltered = OBJECTS_ARE_SUMS,
      .needs_database = true,
      .run = report_run},
     {.name = "spare-capacity",
      .view = "spare_capacity",
      .help = "containers with room that no element uses",
-     .why_unfiltered =
-         "it is about what the program's visitors counted: sums of objects, which allocations do not divide",
+     .why_unfiltered = OBJECTS_ARE_SUMS,
      .needs_database = true,
      .run = report_run},
     {.name = "object-growth",
      .view = "object_growth",
      .columns = "process_id, growth_bytes, growth_objects, before_bytes, after_bytes, path",
      .help = "which objects grew from one walk to the next",
-     .why_unfiltered =
-         "it is about what the program's visitors counted: sums of objects, which allocations do not divide",
+     .why_unfiltered = OBJECTS_ARE_SUMS,
      .needs_database = true,
      .run = report_run},
     {.name = "phases",
@@ -461,6 +469,7 @@ const struct command commands[] = {
      .help = "blocks that realloc made of one another",
      .needs_database = true,
      .needs_rows = true,
+     .why_unsampled = NO_CHAINS_OF_SAMPLES,
      .run = report_run},
     {.name = "size-histogram",
      .view = "size_histogram",

@@ -62,8 +62,9 @@ struct command {
     bool can_draw;       /* its answer is a picture when the name of the output says so */
     bool needs_instant;  /* is nothing without --at */
     bool has_format;     /* takes a format as --to */
-    const char
-        *why_unfiltered; /* of COMMAND_FILTERS_NONE: why that is so; NULL: it goes without saying */
+    /* Of COMMAND_FILTERS_NONE: why that is so; NULL: it goes without saying. */
+    const char *why_unfiltered;
+    const char *why_unsampled; /* why samples do not answer it; NULL: they do */
     enum command_filters filters;
 };
 

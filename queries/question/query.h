@@ -74,9 +74,9 @@ struct query {
     const struct database_stop *stop;
     struct query_options resolved;           /* the options, when opening has made a pid an id */
     char shell_path[QUERY_SHELL_PATH_BYTES]; /* of the database, as the proposed commands have it */
-    const struct command *commands; /* all there are, for what speaks of others; may be NULL */
-    bool is_culled_noted;           /* the answer itself says what was culled */
-    bool has_failed;                /* rows were found for which --fail-if holds */
+    const struct command *commands;          /* all there are, for what speaks of others */
+    bool is_culled_noted;                    /* the answer itself says what was culled */
+    bool has_failed;                         /* rows were found for which --fail-if holds */
 };
 
 /* Rows to show: -1 for all. */

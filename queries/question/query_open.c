@@ -78,27 +78,19 @@ static bool is_about_rows(const struct query_options *options)
  */
 int query_need_rows(const struct query *query, struct error *err)
 {
-    int64_t is_slim = 0;
-    int64_t is_early = 0;
-    int rc = rundb_get_int64(&query->database, "SELECT max(value) FROM meta WHERE key = 'slim'",
-                             &is_slim, err);
-
-    if (rc == 0 && is_slim)
-        rc = rundb_get_int64(&query->database, "SELECT max(value) FROM meta WHERE key = 'early'",
-                             &is_early, err);
-    if (rc == 0 && is_early)
+    if (query->database.is_early)
         return error_set(
             err, ERROR_NOT_FOUND,
             "'%s' is kept up with a log that grows (--follow), and has the blocks that "
             "this question is about when the recording has ended; until then "
             "'mtrace-import LOG OTHER.db' makes a database with those so far",
             query->options->database_path);
-    if (rc == 0 && is_slim)
+    if (query->database.is_slim)
         return error_set(err, ERROR_LEFT_OUT,
                          "'%s' was imported with --slim or --follow, without the blocks that this "
                          "question is about; import the log again without --slim",
                          query->options->database_path);
-    return rc;
+    return 0;
 }
 
 static int check_rows(const struct query *query, struct error *err)
@@ -106,20 +98,15 @@ static int check_rows(const struct query *query, struct error *err)
     return is_about_rows(query->options) ? query_need_rows(query, err) : 0;
 }
 
-/* Which says nothing of most blocks, nor of the order of allocations. NULL: samples answer it. */
-static const char *beyond_samples(const struct query_options *options)
+/* Why samples do not answer it; NULL: they do. */
+static const char *beyond_samples(const struct query *query)
 {
-    static const char *const commands[][2] = {
-        {"temporary", "how soon a block was freed is not known from samples: others are not seen"},
-        {"reallocs", "which block a realloc made of which is not known from samples"},
-        {"realloc-chains", "which block a realloc made of which is not known from samples"},
-    };
+    const struct query_options *options = query->options;
 
-    for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
-        if (strcmp(options->command->name, commands[i][0]) == 0)
-            return commands[i][1];
+    if (options->command->why_unsampled)
+        return options->command->why_unsampled;
     if (options->measure && strcmp(options->measure, "temporary") == 0)
-        return commands[0][1];
+        return command_find(query->commands, "temporary")->why_unsampled;
     if (options->command->has_instant)
         return "what lies where in a heap is not known from samples";
     return options->command->needs_rows ? NULL : filter_beyond_samples(&options->filter);
@@ -127,20 +114,16 @@ static const char *beyond_samples(const struct query_options *options)
 
 int query_need_every_block(const struct query *query, const char *why, struct error *err)
 {
-    int64_t mean_bytes = 0;
-    int rc = rundb_get_int64(&query->database, "SELECT max(sample_bytes) FROM processes",
-                             &mean_bytes, err);
-
-    return rc == 0 && mean_bytes
+    return query->database.sample_bytes
                ? error_set(err, ERROR_LEFT_OUT,
                            "'%s' was recorded with --sample-bytes, and %s; record without it",
                            query->options->database_path, why)
-               : rc;
+               : 0;
 }
 
 static int check_samples(const struct query *query, struct error *err)
 {
-    const char *why = beyond_samples(query->options);
+    const char *why = beyond_samples(query);
 
     return why ? query_need_every_block(query, why, err) : 0;
 }
