@@ -12,6 +12,10 @@
 
 #include <stdint.h>
 
+enum {
+    SIZE_CLASSES = 237
+};
+
 unsigned size_class_of(uint64_t size_bytes);
 
 /* Both included. */

@@ -3,17 +3,12 @@
 
 #include "queries/database/rundb.h"
 #include "queries/filter/row_scan.h"
-#include "queries/filter/time_rows.h"
 #include "support/error.h"
 #include "support/lifetime_class.h"
 #include "support/saturating.h"
 #include "support/size_class.h"
 
 #include <stdlib.h>
-
-enum {
-    SIZE_CLASSES = 256 /* more than there are */
-};
 
 struct size_count {
     int64_t blocks, bytes, leaked_blocks, leaked_bytes, temporary_blocks, slack_bytes;
@@ -43,7 +38,8 @@ static void count_size(struct size_count *count, const struct scanned_row *row)
         count->leaked_blocks += row->blocks;
         saturating_grow(&count->leaked_bytes, row->bytes);
     }
-    count->temporary_blocks += time_rows_counts(TIME_ROWS_TEMPORARY, row);
+    if (row_scan_is_temporary(row))
+        count->temporary_blocks += row->blocks;
 }
 
 static void count_lifetime(struct lifetime_count *count, const struct scanned_row *row)
@@ -82,61 +78,68 @@ static const char tables_sql[] =
     "CREATE TEMP TABLE lifetime_classes(process_id INTEGER, from_ns INTEGER, to_ns INTEGER,"
     " blocks INTEGER, bytes INTEGER, PRIMARY KEY (process_id, from_ns)) WITHOUT ROWID;";
 
-static int put_sizes(const struct class_rows *all, size_t process, struct sqlite3_stmt *insert,
-                     struct error *err)
+/* The numbers of a class behind its process and bounds. */
+static size_t size_values(const struct classes *of, unsigned class, int64_t *values)
+{
+    const struct size_count *count = &of->sizes[class];
+
+    values[0] = count->blocks;
+    values[1] = count->bytes;
+    values[2] = count->leaked_blocks;
+    values[3] = count->leaked_bytes;
+    values[4] = count->temporary_blocks;
+    values[5] = count->slack_bytes;
+    return 6;
+}
+
+static size_t lifetime_values(const struct classes *of, unsigned class, int64_t *values)
+{
+    values[0] = of->lifetimes[class].blocks;
+    values[1] = of->lifetimes[class].bytes;
+    return 2;
+}
+
+static const struct table {
+    const char *insert;
+    unsigned n_classes;
+    void (*bounds_of)(unsigned class, uint64_t *ret_from, uint64_t *ret_to);
+    size_t (*values_of)(const struct classes *of, unsigned class, int64_t *values);
+} tables[] = {
+    {"INSERT INTO temp.size_classes VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)", SIZE_CLASSES,
+     size_class_bounds, size_values},
+    {"INSERT INTO temp.lifetime_classes VALUES (?1, ?2, ?3, ?4, ?5)", LIFETIME_CLASSES,
+     lifetime_class_bounds, lifetime_values},
+};
+
+static int put_classes(const struct class_rows *all, size_t process, const struct table *table,
+                       struct sqlite3_stmt *insert, struct error *err)
 {
     int rc = 0;
 
-    for (unsigned i = 0; rc == 0 && i < SIZE_CLASSES; i++) {
-        const struct size_count *count = &all->processes[process]->sizes[i];
+    for (unsigned class = 0; rc == 0 && class < table->n_classes; class ++) {
+        int64_t values[9] = {(int64_t)process};
+        size_t n = 3 + table->values_of(all->processes[process], class, &values[3]);
         uint64_t from;
         uint64_t to;
 
-        if (count->blocks == 0)
+        if (values[3] == 0)
             continue;
-        size_class_bounds(i, &from, &to);
-        rc = rundb_insert(all->database, insert,
-                          (const int64_t[]){(int64_t)process, (int64_t)from, (int64_t)to,
-                                            count->blocks, count->bytes, count->leaked_blocks,
-                                            count->leaked_bytes, count->temporary_blocks,
-                                            count->slack_bytes},
-                          9, err);
+        table->bounds_of(class, &from, &to);
+        values[1] = (int64_t)from;
+        values[2] = (int64_t)to;
+        rc = rundb_insert(all->database, insert, values, n, err);
     }
     return rc;
 }
 
-static int put_lifetimes(const struct class_rows *all, size_t process, struct sqlite3_stmt *insert,
-                         struct error *err)
-{
-    int rc = 0;
-
-    for (unsigned i = 0; rc == 0 && i < LIFETIME_CLASSES; i++) {
-        const struct lifetime_count *count = &all->processes[process]->lifetimes[i];
-        uint64_t from;
-        uint64_t to;
-
-        if (count->blocks == 0)
-            continue;
-        lifetime_class_bounds(i, &from, &to);
-        rc = rundb_insert(all->database, insert,
-                          (const int64_t[]){(int64_t)process, (int64_t)from, (int64_t)to,
-                                            count->blocks, count->bytes},
-                          5, err);
-    }
-    return rc;
-}
-
-static int put(const struct class_rows *all, const char *sql,
-               int (*put_process)(const struct class_rows *all, size_t process,
-                                  struct sqlite3_stmt *insert, struct error *err),
-               struct error *err)
+static int put(const struct class_rows *all, const struct table *table, struct error *err)
 {
     struct sqlite3_stmt *insert;
-    int rc = rundb_prepare(all->database, sql, &insert, err);
+    int rc = rundb_prepare(all->database, table->insert, &insert, err);
 
     for (size_t i = 0; rc == 0 && i < all->n; i++) {
         if (all->processes[i])
-            rc = put_process(all, i, insert, err);
+            rc = put_classes(all, i, table, insert, err);
     }
     sqlite3_finalize(insert);
     return rc;
@@ -146,12 +149,9 @@ static int put_tables(const struct class_rows *all, struct rundb *database, stru
 {
     int rc = rundb_run(database, tables_sql, err);
 
-    if (rc == 0)
-        rc = put(all, "INSERT INTO temp.size_classes VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
-                 put_sizes, err);
-    return rc == 0 ? put(all, "INSERT INTO temp.lifetime_classes VALUES (?1, ?2, ?3, ?4, ?5)",
-                         put_lifetimes, err)
-                   : rc;
+    for (size_t i = 0; rc == 0 && i < sizeof(tables) / sizeof(tables[0]); i++)
+        rc = put(all, &tables[i], err);
+    return rc;
 }
 
 int class_rows_fill(struct rundb *database, const struct filter_sql *filter, struct error *err)

@@ -127,11 +127,10 @@ static int put_snapshots(const struct levels *levels, struct error *err)
         const struct span *span = &levels->spans[process];
 
         for (uint32_t i = 0; rc == 0 && span->step_ns > 0 && i < levels->n_instants; i++) {
-            sqlite3_bind_int64(insert, 1, snapshot_id(levels, process, i));
-            sqlite3_bind_int64(insert, 2, process);
-            sqlite3_bind_int64(insert, 3, span->start_ns + i * span->step_ns);
-            rc = rundb_step(levels->database, insert, err);
-            sqlite3_reset(insert);
+            const int64_t values[] = {snapshot_id(levels, process, i), process,
+                                      span->start_ns + i * span->step_ns};
+
+            rc = rundb_insert(levels->database, insert, values, 3, err);
         }
     }
     sqlite3_finalize(insert);
@@ -148,15 +147,11 @@ static int put_changes(struct levels *levels, struct error *err)
     pair_sums_sort(&levels->changes);
     for (size_t i = 0; rc == 0 && i < levels->changes.n; i++) {
         const struct pair_sum *change = pair_sums_at(&levels->changes, i);
+        const int64_t values[] = {snapshot_id(levels, change->process, change->other),
+                                  change->backtrace, change->bytes, change->blocks};
 
-        if (change->blocks == 0 && change->bytes == 0)
-            continue;
-        sqlite3_bind_int64(insert, 1, snapshot_id(levels, change->process, change->other));
-        sqlite3_bind_int64(insert, 2, change->backtrace);
-        sqlite3_bind_int64(insert, 3, change->bytes);
-        sqlite3_bind_int64(insert, 4, change->blocks);
-        rc = rundb_step(levels->database, insert, err);
-        sqlite3_reset(insert);
+        if (change->blocks != 0 || change->bytes != 0)
+            rc = rundb_insert(levels->database, insert, values, 4, err);
     }
     sqlite3_finalize(insert);
     return rc;

@@ -94,6 +94,12 @@ static inline bool row_scan_is_ended_by_call(const struct scanned_row *row)
     return row->ended_by == ROW_SCAN_FREED || row->ended_by == ROW_SCAN_REALLOCATED;
 }
 
+/* The word of docs/words.md: one other allocation of its thread at most before it was freed. */
+static inline bool row_scan_is_temporary(const struct scanned_row *row)
+{
+    return row->intervening != ROW_SCAN_UNKNOWN && row->intervening <= 1;
+}
+
 /* The statement, for who wants to show it: sqlite3_free it, NULL: no memory. */
 char *row_scan_sql(const struct filter_sql *filter, unsigned without);
 

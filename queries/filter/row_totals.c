@@ -16,10 +16,6 @@
 #include <stdlib.h>
 
 enum {
-    ENDED_BY_NOTHING = 0,
-    ENDED_BY_FREE = 1,
-    ENDED_BY_EXEC = 4,
-    TEMPORARY_INTERVENING = 1, /* of the word "temporary" */
     N_AHEAD = 8,
     N_PARTS = 64 /* of leaked_births */
 };
@@ -143,15 +139,15 @@ static bool add_variances(struct totals *totals, size_t place, const struct scan
 static bool add_end(struct totals *totals, struct row_sum *sum, const struct scanned_row *row,
                     const struct life *life)
 {
-    if (row->ended_by == ENDED_BY_NOTHING)
+    if (row->ended_by == ROW_SCAN_LEAKED)
         return add_leak(totals, sum, row, life);
-    if (row->ended_by == ENDED_BY_EXEC) {
+    if (row->ended_by == ROW_SCAN_EXEC) {
         sum->lost_blocks += row->blocks;
         saturating_grow(&sum->lost_bytes, row->bytes);
     } else {
         saturating_grow(&sum->lifetime_sum_ns, saturating_multiply(row->blocks, row->lifetime_ns));
     }
-    if (row->intervening != ROW_SCAN_UNKNOWN && row->intervening <= TEMPORARY_INTERVENING) {
+    if (row_scan_is_temporary(row)) {
         sum->temporary_blocks += row->blocks;
         saturating_grow(&sum->temporary_bytes, row->bytes);
     }
@@ -168,7 +164,7 @@ static bool add_row(struct totals *totals, const struct scanned_row *row)
         return true;
     if (end_of(row) > life->judged_ns) {
         seen.lifetime_ns = seen.intervening = seen.free_backtrace = ROW_SCAN_UNKNOWN;
-        seen.ended_by = ENDED_BY_NOTHING;
+        seen.ended_by = ROW_SCAN_LEAKED;
     }
     sum = row_sums_get(&totals->sums, seen.process, seen.backtrace);
     if (!sum)
@@ -181,7 +177,7 @@ static bool add_row(struct totals *totals, const struct scanned_row *row)
     if (totals->request->has_own_peaks
         && !own_peaks_born(&totals->peaks, sum->place, seen.alloc_ns, seen.bytes, end_of(&seen)))
         return false;
-    if (seen.ended_by != ENDED_BY_FREE || seen.free_backtrace == ROW_SCAN_UNKNOWN)
+    if (seen.ended_by != ROW_SCAN_FREED || seen.free_backtrace == ROW_SCAN_UNKNOWN)
         return true;
     return row_sums_add_free(&totals->sums, sum, (uint32_t)seen.free_backtrace, &seen);
 }

@@ -10,7 +10,7 @@
  *        Where only leaks are asked for, temporary blocks, peaks, slack and lifetimes are NULL, too: the
  *        columns they are told from are not read.
  * As of an instant: what was born later is left out, and what ended later is leaked, as if the
- * *        process had ended then. Shapes over time are judged over the range of births that is asked for.
+ *        process had ended then. Shapes over time are judged over the range of births that is asked for.
  * Memory: with distinct stacks, not with rows; for own peaks also with the blocks live at once.
  */
 #ifndef MTRACE_QUERIES_ROW_TOTALS_H

@@ -43,13 +43,11 @@ unsigned time_rows_without(enum time_rows_which which)
 
 bool time_rows_counts(enum time_rows_which which, const struct scanned_row *row)
 {
-    const int64_t most = 1; /* others that a temporary block's thread made meanwhile */
-
     switch (which) {
     case TIME_ROWS_LEAKED:
         return row->ended_by == ROW_SCAN_LEAKED;
     case TIME_ROWS_TEMPORARY:
-        return row->intervening != ROW_SCAN_UNKNOWN && row->intervening <= most;
+        return row_scan_is_temporary(row);
     default:
         return true;
     }
