@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "support/database_file.h"
 
+#include "support/error.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/types.h>
 #include <unistd.h>
@@ -13,7 +16,8 @@ static const char magic[16] = "SQLite format 3";
 
 enum {
     ID_OFFSET = 68,
-    HEADER_BYTES = 100
+    HEADER_BYTES = 100,
+    MOST_NAME_BYTES = 512 - 8 /* of SQLite's Unix VFS, which keeps room for "-journal" */
 };
 
 enum database_file_owner database_file_owner(const char *path)
@@ -33,4 +37,18 @@ enum database_file_owner database_file_owner(const char *path)
                    == DATABASE_FILE_APPLICATION_ID
                ? DATABASE_FILE_OURS
                : DATABASE_FILE_FOREIGN;
+}
+
+int database_file_check_name(const char *name, const char *opened, struct error *err)
+{
+    char *whole = realpath(opened, NULL);
+    size_t n_bytes = whole ? strlen(whole) : 0;
+
+    free(whole);
+    if (n_bytes <= MOST_NAME_BYTES)
+        return 0;
+    return error_set(err, ERROR_IO,
+                     "SQLite opens no name that has more than %zu bytes with all folders; use a "
+                     "shorter one than '%s'",
+                     MOST_NAME_BYTES - (strlen(opened) - strlen(name)), name);
 }

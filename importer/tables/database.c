@@ -231,8 +231,10 @@ static int begin_new(struct database *database, uint64_t expected_bytes, struct 
 
     if (sqlite3_open_v2(database->file.temporary, &database->db,
                         SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL)
-        != SQLITE_OK)
-        return database_error(database->db, err);
+        != SQLITE_OK) {
+        int code = database_file_check_name(database->file.target, database->file.temporary, err);
+        return code ? code : database_error(database->db, err);
+    }
     snprintf(pragmas, sizeof pragmas,
              "PRAGMA page_size = %d; PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;"
              "PRAGMA cache_size = -%d;"
@@ -286,9 +288,12 @@ int database_open(const char *target, struct database **ret, struct error *err)
     if (code)
         return code;
     if (sqlite3_open_v2(target, &database->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL)
-        != SQLITE_OK)
-        code =
-            error_set(err, ERROR_IO, "cannot open '%s': %s", target, sqlite3_errmsg(database->db));
+        != SQLITE_OK) {
+        code = database_file_check_name(target, target, err);
+        if (code == 0)
+            code = error_set(err, ERROR_IO, "cannot open '%s': %s", target,
+                             sqlite3_errmsg(database->db));
+    }
     if (code == 0)
         code = database_guard_put(&database->guard, database->db, target, true, err);
     if (code) {

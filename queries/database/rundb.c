@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "queries/database/rundb.h"
 
+#include "support/database_file.h"
 #include "support/database_guard.h"
 #include "support/database_views.h"
 #include "support/error.h"
@@ -39,7 +40,10 @@ static int open_handle(struct rundb *database, const char *path, int flags, stru
     database->path = path;
     /* One thread uses the connection: a lock per value that is read would be for nobody. */
     if (sqlite3_open_v2(path, &database->handle, flags | SQLITE_OPEN_NOMUTEX, NULL) != SQLITE_OK) {
-        int rc = rundb_error(database, "opening", err);
+        int rc = database_file_check_name(path, path, err);
+
+        if (rc == 0)
+            rc = rundb_error(database, "opening", err);
         rundb_close(database);
         return rc;
     }

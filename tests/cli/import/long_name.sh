@@ -1,0 +1,14 @@
+# SQLite opens no name that is longer, with its folders, than it keeps room for: it is said, and nothing stays behind.
+. "$CASES/../lib.sh"
+make_log
+here=$(pwd -P)
+part=aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa
+long=$here
+while [ ${#long} -lt 500 ]; do long=$long/$part; done
+mkdir -p "$long"
+mtrace-import run.dat -o "$long/run.db" 2>err || echo "$?"
+sed "s,than '.*/,than '…/,; s/than [0-9]* bytes/than N bytes/" err
+ls "$long"
+cp run.dat "$long/run.db"
+mtrace-query summary "$long/run.db" 2>err || echo "$?"
+sed "s,than '.*/,than '…/," err
