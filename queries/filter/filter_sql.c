@@ -726,3 +726,20 @@ void filter_sql_bind(const struct filter_sql *sql, struct sqlite3_stmt *stmt)
             sqlite3_bind_int64(stmt, i + 1, bound->number);
     }
 }
+
+int filter_sql_show(const struct filter_sql *sql, char *text, const char *what, FILE *out,
+                    struct error *err)
+{
+    struct sqlite3_stmt *stmt = NULL;
+    int rc = text ? rundb_prepare(sql->database, text, &stmt, err)
+                  : error_set(err, ERROR_NOMEM, "no memory for a statement");
+
+    if (rc == 0) {
+        (void)fprintf(out, "-- What %s made of:\n", what);
+        filter_sql_bind(sql, stmt);
+        rundb_show_sql(stmt, out);
+    }
+    sqlite3_finalize(stmt);
+    sqlite3_free(text);
+    return rc;
+}

@@ -15,6 +15,8 @@
 
 #include "queries/filter/filter.h"
 
+#include <stdio.h>
+
 struct rundb;
 struct sqlite3_stmt;
 struct sqlite3_str;
@@ -77,5 +79,10 @@ char *filter_sql_stacks(const struct filter_sql *sql, const char *column);
 char *filter_sql_totals(const struct filter_sql *sql, const char *columns);
 
 void filter_sql_bind(const struct filter_sql *sql, struct sqlite3_stmt *stmt);
+
+/* "-- What the table below is made of:", where what is "the table below is", and the statement with its values. It frees the text
+ * of the statement; NULL: there was no memory for it. */
+int filter_sql_show(const struct filter_sql *sql, char *text, const char *what, FILE *out,
+                    struct error *err);
 
 #endif

@@ -69,22 +69,7 @@ static const char functions_sql[] =
     "   t.temporary_blocks AS total_temporary_blocks"
     " FROM total AS t LEFT JOIN self AS s ON s.process_id = t.process_id AND s.function_id = t.function_id;";
 
-static int show(const struct rundb *database, const struct filter_sql *filter, char *sql, FILE *out,
-                struct error *err)
-{
-    struct sqlite3_stmt *stmt = NULL;
-    int rc =
-        sql ? rundb_prepare(database, sql, &stmt, err) : error_set(err, ERROR_NOMEM, "no memory");
-
-    if (rc == 0) {
-        (void)fputs("-- What the totals below are made of:\n", out);
-        filter_sql_bind(filter, stmt);
-        rundb_show_sql(stmt, out);
-    }
-    sqlite3_finalize(stmt);
-    sqlite3_free(sql);
-    return rc;
-}
+static const char shown[] = "the totals below are";
 
 static int select_totals(struct rundb *database, const struct filter_sql *filter, struct error *err)
 {
@@ -122,7 +107,7 @@ static int install_stacks(struct rundb *database, const struct filtered_totals_r
     if (rc == 0)
         rc = rundb_run(database, tables_sql, err);
     if (rc == 0 && request->show_sql) {
-        rc = show(database, &sql, filter_sql_totals(&sql, "g.*"), request->show_sql, err);
+        rc = filter_sql_show(&sql, filter_sql_totals(&sql, "g.*"), shown, request->show_sql, err);
     } else if (rc == 0) {
         rc = select_totals(database, &sql, err);
         if (rc == 0)
@@ -241,8 +226,8 @@ static int install_rows(struct rundb *database, const struct filtered_totals_req
     if (rc == 0 && request->show_sql) {
         rc = rundb_run(database, tables_sql, err);
         if (rc == 0)
-            rc = show(database, &sql, row_scan_sql(&sql, without(&sql, request)), request->show_sql,
-                      err);
+            rc = filter_sql_show(&sql, row_scan_sql(&sql, without(&sql, request)), shown,
+                                 request->show_sql, err);
     } else if (rc == 0) {
         rc = request->is_over_time ? fill_levels(database, &sql, request, err)
                                    : fill_totals(database, &sql, request, err);

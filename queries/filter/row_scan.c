@@ -326,21 +326,3 @@ char *row_scan_sql(const struct filter_sql *filter, unsigned without)
     format_columns(&run, names);
     return filter_sql_rows(filter, names, 0, "");
 }
-
-int row_scan_show(const struct rundb *database, const struct filter_sql *filter, unsigned without,
-                  const char *what, FILE *out, struct error *err)
-{
-    struct sqlite3_stmt *stmt = NULL;
-    char *sql = row_scan_sql(filter, without);
-    int rc = sql ? rundb_prepare(database, sql, &stmt, err)
-                 : error_set(err, ERROR_NOMEM, "no memory for a statement");
-
-    if (rc == 0) {
-        (void)fprintf(out, "-- What %s below is made of:\n", what);
-        filter_sql_bind(filter, stmt);
-        rundb_show_sql(stmt, out);
-    }
-    sqlite3_finalize(stmt);
-    sqlite3_free(sql);
-    return rc;
-}

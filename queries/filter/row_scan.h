@@ -100,11 +100,7 @@ static inline bool row_scan_is_temporary(const struct scanned_row *row)
     return row->intervening != ROW_SCAN_UNKNOWN && row->intervening <= 1;
 }
 
-/* The statement, for who wants to show it: sqlite3_free it, NULL: no memory. */
+/* The statement, to be shown (filter_sql_show): sqlite3_free it, NULL: no memory. */
 char *row_scan_sql(const struct filter_sql *filter, unsigned without);
-
-/* Shows it: "-- What WHAT below is made of:" and the statement with its values. */
-int row_scan_show(const struct rundb *database, const struct filter_sql *filter, unsigned without,
-                  const char *what, FILE *out, struct error *err);
 
 #endif

@@ -174,31 +174,14 @@ static int fill(const struct query *query, const struct heap_scan_instant *insta
     return rc;
 }
 
-static int show(const struct query *query, const struct heap_scan_instant *instant,
-                struct error *err)
-{
-    struct sqlite3_stmt *stmt = NULL;
-    char *sql = heap_scan_sql(instant->filter);
-    int rc = sql ? rundb_prepare(&query->database, sql, &stmt, err)
-                 : error_set(err, ERROR_NOMEM, "no memory for a statement");
-
-    if (rc == 0) {
-        (void)fputs("-- What the tables of heaps below are made of:\n", query->out);
-        filter_sql_bind(instant->filter, stmt);
-        (void)query_show_sql(query, stmt);
-    }
-    sqlite3_finalize(stmt);
-    sqlite3_free(sql);
-    return rc;
-}
-
 static int make_tables(struct query *query, const struct filter_value *value,
                        const struct heap_scan_instant *instant, bool is_filtered, struct error *err)
 {
     int rc = rundb_run(&query->database, tables_sql, err);
 
     if (rc == 0 && query->options->is_sql_shown)
-        return show(query, instant, err);
+        return filter_sql_show(instant->filter, heap_scan_sql(instant->filter),
+                               "the tables of heaps below are", query->out, err);
     if (rc == 0)
         rc = put_snapshots(query, value, instant, err);
     if (rc == 0)

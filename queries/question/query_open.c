@@ -39,7 +39,7 @@ static int remake(struct query *query, struct error *err)
         return 0;
     rc = filter_sql_init(&sql, &query->database, &options->filter, options->process_id, 0, err);
     if (rc == 0 && options->is_sql_shown)
-        rc = row_scan_show(&query->database, &sql, 0, "the table", query->out, err);
+        rc = filter_sql_show(&sql, row_scan_sql(&sql, 0), "the table below is", query->out, err);
     else if (rc == 0)
         rc = options->command->remake(&query->database, &sql, err);
     filter_sql_done(&sql);

@@ -242,8 +242,8 @@ static int make_rows(struct query *query, const struct timeline_measure *measure
     if (rc == 0)
         rc = timeline_range_resolve(&range, &sql, &request.from_ns, &request.to_ns, err);
     if (rc == 0 && query->options->is_sql_shown)
-        rc = row_scan_show(&query->database, &sql, time_rows_without(measure->which),
-                           "the timeline", query->out, err);
+        rc = filter_sql_show(&sql, row_scan_sql(&sql, time_rows_without(measure->which)),
+                             "the timeline below is", query->out, err);
     else if (rc == 0)
         rc = time_rows_fill(&query->database, &request, err);
     filter_sql_done(&sql);
