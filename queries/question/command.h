@@ -64,9 +64,15 @@ struct command {
     bool has_format;     /* takes a format as --to */
     /* Of COMMAND_FILTERS_NONE: why that is so; NULL: it goes without saying. */
     const char *why_unfiltered;
-    const char *why_unsampled; /* why samples do not answer it; NULL: they do */
+    const char *why_unsampled; /* why samples do not answer it, whatever is asked; NULL: they may */
     enum command_filters filters;
 };
+
+/* Is there anything in it that a recording of samples answers? Not where an instant of single blocks is needed. */
+static inline bool command_takes_samples(const struct command *command)
+{
+    return !command->why_unsampled && !command->needs_instant;
+}
 
 /* NULL: the table has none of that name. */
 const struct command *command_find(const struct command *table, const char *name);

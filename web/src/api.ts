@@ -27,6 +27,7 @@ export interface Command {
   has_tree: boolean;
   has_instant: boolean;
   needs_rows: boolean;
+  takes_samples: boolean; // a recording of samples answers it
   columns: string[] | null; // that a narrow table shows
   rare_column: string | null; // of these: where a row has it, and it is not 0
 }

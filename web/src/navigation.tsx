@@ -22,9 +22,6 @@ const NEEDS: Record<string, string> = {
 const IS_SAMPLED = "EXISTS (SELECT 1 FROM processes WHERE sample_bytes > 0) AS is_sampled";
 const PRESENT = `SELECT ${[...Object.entries(NEEDS).map(([view, rows]) => `EXISTS (SELECT 1 FROM ${rows}) AS "${view}"`), IS_SAMPLED].join(", ")}`;
 
-// What a recording of samples refuses to tell.
-const NOT_OF_SAMPLES = ["temporary", "reallocs", "realloc-chains", "live", "fragmentation", "pinning", "holes", "heap-map"];
-
 // In the order of a search: what was lost, who holds memory, what the program charges to whom, who is busy, how the heaps look, single blocks.
 const GROUPS: ReadonlyArray<readonly [title: string, views: readonly string[]]> = [
   ["Run", ["overview", "processes", "threads", "diff"]],
@@ -69,9 +66,11 @@ export function Navigation({ address, meta }: { address: Address; meta: Meta }) 
   const [isOpen, setOpen] = useState(false);
   useEffect(() => setOpen(false), [formatAddress(address)]);
   const present = useSql(address.recording, address.recording ? PRESENT : null).data?.[0];
-  const isOffered = (view: string) => (!(view in NEEDS) || present?.[view] === 1) && !(present?.["is_sampled"] === 1 && NOT_OF_SAMPLES.includes(view));
+  const commandOf = (view: string) => meta.commands.find((command) => command.name === view);
+  const isAnswered = (view: string) => present?.["is_sampled"] !== 1 || commandOf(view)?.takes_samples !== false;
+  const isOffered = (view: string) => (!(view in NEEDS) || present?.[view] === 1) && isAnswered(view);
   const groups = GROUPS.map(([title, views]) => [title, views.filter(isOffered)] as const).filter(([, views]) => views.length > 0);
-  const help = (view: string) => meta.commands.find((command) => command.name === view)?.help;
+  const help = (view: string) => commandOf(view)?.help;
   return (
     <nav class={isOpen ? "views open" : "views"} aria-label="views">
       <button type="button" class="views-button" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
