@@ -21,7 +21,7 @@
 
 struct sample_weight {
     uint64_t blocks, bytes;
-    double blocks_variance, bytes_variance; /* what an estimate has it in has of it */
+    double blocks_variance, bytes_variance; /* what it adds to those of a sum that it is in */
 };
 
 struct sample_weight sample_weight_estimate(uint64_t mean_bytes, uint64_t size_bytes,
