@@ -129,7 +129,7 @@ static bool add_variances(struct totals *totals, size_t place, const struct scan
         return false;
     totals->variances = list;
     add_variance(&list[place], ALLOCATED_BLOCKS, row);
-    if (row->ended_by == ENDED_BY_NOTHING)
+    if (row->ended_by == ROW_SCAN_LEAKED)
         add_variance(&list[place], LEAKED_BLOCKS, row);
     if (row->alloc_ns <= peak_ns && end_of(row) > peak_ns)
         add_variance(&list[place], PEAK_BLOCKS, row);
