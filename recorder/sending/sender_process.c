@@ -129,13 +129,13 @@ void sender_process_step(struct sender_process *sender, uint64_t now_ns)
 {
     int status;
 
-    if (!sender->program || sender->is_refused)
+    if (!sender->program || sender->has_given_up)
         return;
     if (sender->helper.pid > 0) {
         if (!helper_has_ended(&sender->helper, &status))
             return;
         hang_up(sender);
-        sender->is_refused = status != -1 && WIFEXITED(status);
+        sender->has_given_up = status != -1 && WIFEXITED(status);
         sender->retry_ns = now_ns + pause_ns;
         return;
     }
@@ -171,7 +171,7 @@ void sender_process_finish(struct sender_process *sender, bool is_whole, uint64_
 /* It did not end by itself, so it has not said how much was sent: SP-2. */
 static void say_unknown(const struct sender_process *sender)
 {
-    if (!sender->program || sender->is_refused)
+    if (!sender->program || sender->has_given_up)
         return;
     (void)fprintf(
         stderr,
@@ -195,7 +195,7 @@ bool sender_process_has_ended(struct sender_process *sender, uint64_t now_ns)
             has_ended = helper_end(&sender->helper);
         if (!has_ended)
             return false;
-        sender->is_refused = status != -1 && WIFEXITED(status);
+        sender->has_given_up = status != -1 && WIFEXITED(status);
     }
     say_unknown(sender);
     return true;

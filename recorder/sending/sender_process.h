@@ -46,7 +46,7 @@ struct sender_process {
     int end; /* of the pipe, while it is open */
     bool is_open;
     bool
-        is_refused; /* it ended by itself, and has said why; while the program ran: it would again */
+        has_given_up; /* it ended by itself, and has said why; while the program ran: it would again */
     uint64_t retry_ns; /* CLOCK_MONOTONIC */
     uint64_t due_ns;   /* when it must have ended; 0: the recording goes on */
 };
