@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "recorder/command/control_server.h"
 
+#include "support/error.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,20 +12,24 @@ static const uint64_t SILENCE_NS = 1000000000;
 static const uint64_t CONTROL_PATIENCE_NS = 1000000000;
 static const uint64_t REPORT_PATIENCE_NS = 60000000000;
 
-void control_server_open(struct control_server *server)
+int control_server_open(struct control_server *server, struct error *err)
 {
     struct sockaddr_un address;
     socklen_t n = control_message_address(getpid(), &address);
+    int code;
 
     for (int i = 0; i < CONTROL_CLIENTS; i++)
         server->clients[i].fd = -1;
     server->fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (server->fd >= 0
-        && (bind(server->fd, (const struct sockaddr *)(const void *)&address, n) != 0
-            || listen(server->fd, CONTROL_CLIENTS) != 0)) {
+    if (server->fd >= 0 && bind(server->fd, (const struct sockaddr *)(const void *)&address, n) == 0
+        && listen(server->fd, CONTROL_CLIENTS) == 0)
+        return 0;
+    code = error_set_errno(err, errno, "--ctl cannot reach this run: cannot listen on '@%s'",
+                           address.sun_path + 1);
+    if (server->fd >= 0)
         (void)close(server->fd);
-        server->fd = -1;
-    }
+    server->fd = -1;
+    return code;
 }
 
 static void let_go(struct control_client *client)

@@ -8,7 +8,7 @@
  * Invariants
  *   CS-1 No client holds up the session or another client: nothing here blocks, and who says nothing is let go after a second.
  *   CS-2 Only the same user, and root, gets further than the connection.
- * Threads: one. Failure: without a socket there is no control, which is said when --ctl finds nobody.
+ * Threads: one. Failure: without a socket there is no control: everything may be called, and does nothing.
  */
 #ifndef MTRACE_RECORDER_CONTROL_SERVER_H
 #define MTRACE_RECORDER_CONTROL_SERVER_H
@@ -17,6 +17,8 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+
+struct error;
 
 enum {
     CONTROL_CLIENTS = 8
@@ -47,7 +49,8 @@ struct control_server {
     struct control_client clients[CONTROL_CLIENTS];
 };
 
-void control_server_open(struct control_server *server);
+/* An error says why nobody can ask anything, as where another process has the name. */
+int control_server_open(struct control_server *server, struct error *err);
 
 void control_server_step(struct control_server *server, uint64_t now_ns,
                          const struct control_target *target);

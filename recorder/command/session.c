@@ -524,10 +524,12 @@ int session_run(const struct options *options, int *ret_status, struct error *er
                               .sleep_ns = MIN_SLEEP_NS,
                               .reports.every_ns = options->report_every_ns,
                               .windows = options->windows};
+    struct error no_control = {0};
     int code;
 
     prepare_signals(&session);
-    control_server_open(&session.control);
+    if (control_server_open(&session.control, &no_control) != 0)
+        closing_say(options->quiet, "%s", no_control.text);
     code = start(&session, err);
     session.site = (struct control_site){.children = session.children,
                                          .reports = &session.reports,

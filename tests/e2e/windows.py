@@ -11,6 +11,7 @@ size      --start-at-rss
 exec      a program that is executed, and fork children, begin as who starts them is
 waits     children that --wait waits for are heard after the program has ended, too
 names     a report of a log with a long path is found
+taken     where another process has the name of its socket, mtrace-record says that nobody can reach it, and records
 newborn   a child of who has not obeyed yet begins as is ordered
 ordered   a program that has no event between the order and its exec obeys at the exec
 """
@@ -459,6 +460,26 @@ def times(tools, place):
     expect("blocks outside", [size for size in outside if size in found], [])
 
 
+# Whoever has the name of a recorder's pid before it: here itself, in its life as another program.
+TAKES = r"""
+import os, socket, sys
+server = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+server.bind(f"\0mtrace-record.{os.getpid()}")
+server.set_inheritable(True)
+os.execv(sys.argv[1], sys.argv[1:])
+"""
+
+
+def taken(tools, place):
+    server = Server(tools, place, prefix=(sys.executable, "-c", TAKES))
+    recorder = server.process.pid
+    refused(tools, server.pid, "stop")
+    server.do("alloc 10777 3")
+    expect("blocks", sizes(server.database()), {10777: 3})
+    said = [line for line in (place / "run.stderr").read_text().splitlines() if "--ctl" in line]
+    expect("it says", said, [f"mtrace-record: --ctl cannot reach this run: cannot listen on '@mtrace-record.{recorder}': Address already in use"])
+
+
 def size(tools, place):
     server = Server(tools, place, "--start-at-rss=96MiB", "--sample-memory=10")
     time.sleep(0.2)
@@ -481,7 +502,7 @@ def size(tools, place):
         raise Failure(f"of a program that stays small: {small.stderr}")
 
 
-PARTS = {"control": control, "clients": clients, "nobody": nobody, "idle": idle, "exec": exec_, "ordered": ordered, "newborn": newborn, "waits": waits, "names": names, "times": times, "size": size}
+PARTS = {"control": control, "clients": clients, "nobody": nobody, "idle": idle, "exec": exec_, "ordered": ordered, "newborn": newborn, "waits": waits, "names": names, "taken": taken, "times": times, "size": size}
 
 
 def main():
