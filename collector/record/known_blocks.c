@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "collector/record/known_blocks.h"
 
-#include "collector/platform/memory.h"
+#include "collector/record/address_tables.h"
 
 #include <stdatomic.h>
 
 enum {
-    BUCKET_PLACES = 8,
-    FIRST_BUCKETS_LOG2 = 9, /* 128 KiB */
-    MOST_TABLES = 28,
-    SAMPLE_BUCKETS = 512, /* as many as the first table has */
-    LEAST_SHARE = 16,     /* of a table that is not in vain: one place of so many is used */
+    SAMPLE_PLACES = ADDRESS_TABLES_PLACES << ADDRESS_TABLES_FIRST_BUCKETS_LOG2,
+    LEAST_SHARE = 16, /* of a table that is not in vain: one place of so many is used */
 };
 
 /* A bit that no address has; beside it the address of the block, or nothing. */
@@ -26,44 +23,23 @@ struct known_place {
 
 #define NO_USABLE UINT32_MAX
 
-static struct known_place *_Atomic g_tables[MOST_TABLES];
+static struct address_tables g_tables;
 static _Atomic uint32_t g_n_tables;
 static _Atomic uint64_t g_n_lost;
 
-static unsigned buckets_log2(unsigned table)
-{
-    return FIRST_BUCKETS_LOG2 + table;
-}
-
-/* Another bucket in each table, so that those who crowd in one are apart in the next. */
 static struct known_place *bucket_of(unsigned table, uintptr_t address)
 {
-    uint64_t hash = ((uint64_t)address >> 3) * (0x9e3779b97f4a7c15u + ((uint64_t)table << 33));
-    struct known_place *places = atomic_load_explicit(&g_tables[table], memory_order_acquire);
+    struct known_place *places = address_tables_places(&g_tables, table);
 
-    hash ^= hash >> 29;
-    hash *= 0xbf58476d1ce4e5b9u;
-    return places + (hash >> (64 - buckets_log2(table))) * BUCKET_PLACES;
+    return places + address_tables_bucket(table, address);
 }
 
-/* Two who both find all full make one table, and the second finds it there. */
 static bool add_table(unsigned table)
 {
-    size_t size_bytes = sizeof(struct known_place) * BUCKET_PLACES << buckets_log2(table);
-    struct known_place *none = NULL;
     uint32_t expected = table;
-    struct known_place *fresh;
 
-    if (table >= MOST_TABLES)
+    if (!address_tables_add(&g_tables, table, sizeof(struct known_place)))
         return false;
-    if (!atomic_load_explicit(&g_tables[table], memory_order_acquire)) {
-        fresh = memory_map_inherited(size_bytes);
-        if (!fresh)
-            return false;
-        if (!atomic_compare_exchange_strong_explicit(&g_tables[table], &none, fresh,
-                                                     memory_order_acq_rel, memory_order_acquire))
-            memory_unmap(fresh, size_bytes);
-    }
     atomic_compare_exchange_strong_explicit(&g_n_tables, &expected, table + 1, memory_order_acq_rel,
                                             memory_order_relaxed);
     return true;
@@ -77,13 +53,12 @@ static uint32_t count_tables(void)
 /* KB-5 */
 static bool is_worth_more(uint32_t n_tables)
 {
-    const struct known_place *places =
-        atomic_load_explicit(&g_tables[n_tables - 1], memory_order_acquire);
+    const struct known_place *places = address_tables_places(&g_tables, n_tables - 1);
     unsigned n_used = 0;
 
-    for (unsigned i = 0; i < SAMPLE_BUCKETS * BUCKET_PLACES; i++)
+    for (unsigned i = 0; i < SAMPLE_PLACES; i++)
         n_used += atomic_load_explicit(&places[i].address, memory_order_relaxed) != 0;
-    return n_used >= SAMPLE_BUCKETS * BUCKET_PLACES / LEAST_SHARE;
+    return n_used >= SAMPLE_PLACES / LEAST_SHARE;
 }
 
 bool known_blocks_begin(void)
@@ -94,7 +69,7 @@ bool known_blocks_begin(void)
 /* KB-1: an empty place that is now ours. */
 static struct known_place *claim(struct known_place *bucket, uintptr_t address)
 {
-    for (unsigned i = 0; i < BUCKET_PLACES; i++) {
+    for (unsigned i = 0; i < ADDRESS_TABLES_PLACES; i++) {
         uintptr_t empty = 0;
         if (atomic_load_explicit(&bucket[i].address, memory_order_relaxed) == 0
             && atomic_compare_exchange_strong_explicit(&bucket[i].address, &empty,
@@ -147,7 +122,7 @@ static inline struct known_place *find_with(uintptr_t address, uintptr_t bits)
 {
     for (uint32_t table = count_tables(); table-- > 0;) {
         struct known_place *bucket = bucket_of(table, address);
-        for (unsigned i = 0; i < BUCKET_PLACES; i++)
+        for (unsigned i = 0; i < ADDRESS_TABLES_PLACES; i++)
             if ((atomic_load_explicit(&bucket[i].address, memory_order_acquire) & ~bits) == address)
                 return &bucket[i];
     }

@@ -2,9 +2,8 @@
 /*
  * known_blocks: what is known of each live block, by its address, once the program has asked for it.
  *
- * Model:   tables of buckets of 8 places, each twice as large as the one before; a block is in one of
- *          the buckets that its address leads to, one in each table. The newest is looked at first; when
- *          all of them are full there is one table more. Nothing is ever moved or given back.
+ * Model:   tables (address_tables.h) of places of 32 bytes; a block is in one of the buckets that its address leads to. The newest
+ *          table is looked at first; when all buckets are full there is one table more. Nothing is ever moved or given back.
  * Invariants
  *   KB-1 A place is taken by one compare-and-swap, filled, and then shows its address by one release
  *        store; it is emptied the other way round. Who is left in between by siglongjmp costs one place, until the next

@@ -235,11 +235,10 @@ static inline bool take_sample(const void *block)
 }
 
 /* SB-1: one whose beginning is not in the log has no end there. */
-static inline void keep_sample(const void *block, bool is_written)
+static inline void forget_sample_unless(const void *block, bool is_written)
 {
-    bool was_added = !is_written && state_has_way(STATE_SAMPLED) && sampled_blocks_take(block);
-
-    (void)was_added;
+    if (!is_written && state_has_way(STATE_SAMPLED))
+        sampled_blocks_forget(block);
 }
 
 static inline bool draw_sample(size_t size_bytes)
@@ -264,11 +263,11 @@ static MTRACE_COLD void alloc_otherwise(const void *block, size_t size_bytes, en
         group = charge_to_nobody();
         is_written = write_alloc(block, size_bytes, call, alignment, origin, usable, &node);
         thread_set_group(group);
-        keep_sample(block, is_written);
+        forget_sample_unless(block, is_written);
         return;
     }
     is_written = write_alloc(block, size_bytes, call, alignment, origin, usable, &node);
-    keep_sample(block, is_written);
+    forget_sample_unless(block, is_written);
     if (!is_watched())
         return;
     fresh = known_of(block, size_bytes, node, usable);
@@ -416,17 +415,18 @@ static uint32_t write_realloc(const void *block, const void *old, size_t size_by
     uint32_t node;
 
     if (mtrace_unlikely(!thread && !is_side_open())) {
-        keep_sample(block, false);
+        forget_sample_unless(block, false);
         return LOG_NODE_NONE;
     }
     if (mtrace_unlikely(!thread)) {
-        keep_sample(block, realloc_aside(block, old, size_bytes, call, began_ticks, known));
+        forget_sample_unless(block,
+                             realloc_aside(block, old, size_bytes, call, began_ticks, known));
         return LOG_NODE_NONE;
     }
     ticks = clock_ticks_after();
     extent = draft_extent_of(block, size_bytes, call, known);
     node = capture_node(thread, origin);
-    keep_sample(block, put_realloc(thread, block, old, &extent, began_ticks, ticks, node));
+    forget_sample_unless(block, put_realloc(thread, block, old, &extent, began_ticks, ticks, node));
     thread_leave(thread);
     return node;
 }

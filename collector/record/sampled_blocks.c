@@ -1,52 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 #include "collector/record/sampled_blocks.h"
 
-#include "collector/platform/memory.h"
-
-enum {
-    BUCKET_PLACES = 8,      /* a line of the cache */
-    FIRST_BUCKETS_LOG2 = 9, /* 32 KiB */
-    MOST_TABLES = 28,
-};
+#include "collector/record/address_tables.h"
 
 typedef _Atomic uintptr_t place; /* 0: empty */
 
 _Atomic uint8_t g_sampled_blocks_counters[1 << SAMPLED_BLOCKS_COUNTERS_LOG2];
 
-static place *_Atomic g_tables[MOST_TABLES];
+static struct address_tables g_tables;
 
 /* ---- tables ---- */
 
-static unsigned buckets_log2(unsigned table)
-{
-    return FIRST_BUCKETS_LOG2 + table;
-}
-
-/* NULL: there is no such table yet. Those who crowd in one bucket are apart in the next table. */
+/* NULL: there is no such table yet. */
 static place *bucket_of(unsigned table, uintptr_t address)
 {
-    uint64_t hash = ((uint64_t)address >> 4) * (0x9e3779b97f4a7c15u + ((uint64_t)table << 33));
-    place *places =
-        table < MOST_TABLES ? atomic_load_explicit(&g_tables[table], memory_order_acquire) : NULL;
+    place *places = table < ADDRESS_TABLES_MOST ? address_tables_places(&g_tables, table) : NULL;
 
-    hash ^= hash >> 29;
-    hash *= 0xbf58476d1ce4e5b9u;
-    return places ? places + (hash >> (64 - buckets_log2(table))) * BUCKET_PLACES : NULL;
-}
-
-/* Two who both find all full make one table, and the second finds it there. */
-static bool add_table(unsigned table)
-{
-    size_t size_bytes = sizeof(place) * BUCKET_PLACES << buckets_log2(table);
-    place *none = NULL;
-    place *fresh = table < MOST_TABLES ? memory_map_inherited(size_bytes) : NULL;
-
-    if (!fresh)
-        return false;
-    if (!atomic_compare_exchange_strong_explicit(&g_tables[table], &none, fresh,
-                                                 memory_order_acq_rel, memory_order_acquire))
-        memory_unmap(fresh, size_bytes);
-    return true;
+    return places ? places + address_tables_bucket(table, address) : NULL;
 }
 
 /* NULL is no block, though all empty places have its address. */
@@ -57,7 +27,7 @@ static place *find(uintptr_t address)
     if (address == 0)
         return NULL;
     for (unsigned table = 0; (bucket = bucket_of(table, address)); table++)
-        for (unsigned i = 0; i < BUCKET_PLACES; i++)
+        for (unsigned i = 0; i < ADDRESS_TABLES_PLACES; i++)
             if (atomic_load_explicit(&bucket[i], memory_order_acquire) == address)
                 return &bucket[i];
     return NULL;
@@ -65,7 +35,7 @@ static place *find(uintptr_t address)
 
 static bool put(place *bucket, uintptr_t address)
 {
-    for (unsigned i = 0; i < BUCKET_PLACES; i++) {
+    for (unsigned i = 0; i < ADDRESS_TABLES_PLACES; i++) {
         uintptr_t empty = 0;
         if (atomic_load_explicit(&bucket[i], memory_order_relaxed) == 0
             && atomic_compare_exchange_strong_explicit(&bucket[i], &empty, address,
@@ -112,7 +82,7 @@ bool sampled_blocks_add(const void *block)
         for (; (bucket = bucket_of(table, address)); table++)
             if (put(bucket, address))
                 return true;
-    } while (add_table(table));
+    } while (address_tables_add(&g_tables, table, sizeof(place)));
     count_less(sampled_blocks_counter(block));
     return false;
 }

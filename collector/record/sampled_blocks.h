@@ -3,8 +3,8 @@
  * sampled_blocks: the addresses of live blocks whose beginning was recorded, where not all are.
  *
  * Model:   a counter for each hash of an address says how many of them have it: where it is 0, which it is for nearly all
- *          blocks that end, nothing else is asked. Else the exact set decides: tables of buckets of 8 addresses, each twice
- *          as large as the one before, as in known_blocks.h.
+ *          blocks that end, nothing else is asked. Else the exact set decides: tables of addresses (address_tables.h),
+ *          of which a bucket is a line of the cache.
  * Invariants
  *   SB-1 The end of a block is recorded if and only if its beginning was: it is added after the allocator made it, and taken
  *        before the allocator gets it back, so no two threads add or take the same address at once.
@@ -49,6 +49,12 @@ MTRACE_NODISCARD static inline bool sampled_blocks_take(const void *block)
     return mtrace_unlikely(atomic_load_explicit(sampled_blocks_counter(block), memory_order_relaxed)
                            != 0)
            && sampled_blocks_take_slow(block);
+}
+
+/* Whether it was there or not. */
+static inline void sampled_blocks_forget(const void *block)
+{
+    (void)!sampled_blocks_take(block);
 }
 
 static inline bool sampled_blocks_has(const void *block)
