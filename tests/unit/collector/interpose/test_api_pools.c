@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* What calls for pools write into the log, word by word; what they refuse; and what comes after the last pool. */
 #include "collector/interpose/api_pools.h"
-#include "collector/log/modules.h"
 #include "collector/log/name_table.h"
-#include "collector/platform/clock.h"
 #include "collector/platform/real.h"
-#include "collector/record/capture.h"
 #include "collector/record/groups.h"
 #include "collector/record/record.h"
 #include "collector/record/state.h"
 #include "collector/record/thread.h"
-#include "tests/unit/collector/log_fixture.h"
+#include "tests/unit/collector/recording_fixture.h"
 
 #include <pthread.h>
 #include <setjmp.h>
@@ -48,29 +45,13 @@ uint32_t __wrap_name_table_add(struct name_table *table, const char *text, size_
     return __real_name_table_add(table, text, text_bytes);
 }
 
-static bool never_begin(void)
-{
-    return false;
-}
-
 static int begin_recording(void **state)
 {
     static const struct config config = {.unwinder = CONFIG_UNWINDER_FAST};
 
     (void)state;
-    log_fixture_open(&g_log, N_SEGMENTS,
-                     LOG_FILE_HEADER_BYTES + (uint64_t)N_SEGMENTS * LOG_SEGMENT_BYTES);
-    if (!state_init(&(const struct state_hooks){.begin_in_child = never_begin})
-        || !state_start(STATE_UNSTARTED))
-        return 1;
     g_real.malloc = malloc; /* ready */
-    clock_init(true);
-    modules_init();
-    capture_init(&config);
-    record_init();
-    state_set_tracing(true);
-    state_record(1, true);
-    return 0;
+    return recording_fixture_begin(&g_log, N_SEGMENTS, &config) ? 0 : 1;
 }
 
 static int finish(void **state)

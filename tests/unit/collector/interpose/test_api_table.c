@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* What the program is told when the log has no room: nothing is half done, and it goes on when there is room again. */
 #include "api/mtrace.h"
-#include "collector/log/modules.h"
 #include "collector/log/segment.h"
-#include "collector/platform/clock.h"
 #include "collector/platform/real.h"
-#include "collector/record/capture.h"
 #include "collector/record/record.h"
-#include "collector/record/state.h"
 #include "collector/record/thread.h"
-#include "tests/unit/collector/log_fixture.h"
+#include "tests/unit/collector/recording_fixture.h"
 
 #include <malloc.h>
 #include <setjmp.h>
@@ -31,29 +27,13 @@ enum {
 
 static struct log_fixture g_log;
 
-static bool never_begin(void)
-{
-    return false;
-}
-
 static int begin_recording(void **state)
 {
     static const struct config config = {.unwinder = CONFIG_UNWINDER_FAST};
 
     (void)state;
-    log_fixture_open(&g_log, N_SEGMENTS,
-                     LOG_FILE_HEADER_BYTES + (uint64_t)N_SEGMENTS * LOG_SEGMENT_BYTES);
-    if (!state_init(&(const struct state_hooks){.begin_in_child = never_begin})
-        || !state_start(STATE_UNSTARTED))
-        return 1;
     g_real.malloc = malloc; /* ready */
-    clock_init(true);
-    modules_init();
-    capture_init(&config);
-    record_init();
-    state_set_tracing(true);
-    state_record(1, true);
-    return 0;
+    return recording_fixture_begin(&g_log, N_SEGMENTS, &config) ? 0 : 1;
 }
 
 static int finish(void **state)

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* What is known of blocks: any number of them, and in no more memory than they take, however often a handler leaves. */
-#include "collector/platform/sys.h"
 #include "collector/record/known_blocks.h"
+#include "tests/unit/collector/jumps.h"
 
 #include <pthread.h>
 #include <setjmp.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -61,55 +60,38 @@ static int begin(void **state)
     return known_blocks_begin() ? 0 : 1;
 }
 
-static sigjmp_buf g_back;
-static _Atomic bool g_may_jump, g_is_over;
-static _Atomic unsigned g_n_jumps, g_n_taken;
-
-static void jump(int number)
-{
-    (void)number;
-    if (!atomic_load(&g_may_jump))
-        return;
-    atomic_store(&g_may_jump, false);
-    atomic_fetch_add(&g_n_jumps, 1);
-    siglongjmp(g_back, 1);
-}
+static _Atomic unsigned g_n_taken;
 
 static void *put_and_take(void *unused)
 {
     struct known_block known;
 
-    while (!atomic_load(&g_is_over)) {
-        if (sigsetjmp(g_back, 1) != 0)
+    while (!jumps_are_over()) {
+        if (sigsetjmp(g_jumps_back, 1) != 0)
             continue;
-        atomic_store(&g_may_jump, true);
-        while (!atomic_load(&g_is_over)) {
+        jumps_allow(true);
+        while (!jumps_are_over()) {
             put(FIRST_ADDRESS, 7);
             if (known_blocks_take(block_at(FIRST_ADDRESS), &known))
                 atomic_fetch_add(&g_n_taken, 1);
         }
     }
-    atomic_store(&g_may_jump, false);
+    jumps_allow(false);
     return unused;
 }
 
 /* One address again and again, left at any instruction: its places are found again. */
 static void a_jump_costs_no_more_than_a_place(void **state)
 {
-    struct sigaction action = {.sa_handler = jump};
     pthread_t thread;
 
     (void)state;
 #ifdef __SANITIZE_THREAD__
     skip(); /* it runs handlers later than they come, where none can jump out of this */
 #endif
-    sigaction(SIGUSR1, &action, NULL);
-    assert_int_equal(pthread_create(&thread, NULL, put_and_take, NULL), 0);
-    while (atomic_load(&g_n_jumps) < N_JUMPS) {
-        pthread_kill(thread, SIGUSR1);
-        sys_nap(1);
-    }
-    atomic_store(&g_is_over, true);
+    assert_true(jumps_start(&thread, put_and_take));
+    jumps_make(thread, N_JUMPS);
+    jumps_end();
     assert_int_equal(pthread_join(thread, NULL), 0);
     assert_true(g_n_taken > 0);
     assert_int_equal(g_mapped_bytes, FIRST_BYTES);

@@ -4,10 +4,8 @@
  * gives it back, as mtrace-record does: each event is in the log once, or is counted as dropped. Under
  * ThreadSanitizer (preset tsan) the same run looks for races.
  */
-#include "collector/log/modules.h"
 #include "collector/log/segment.h"
 #include "collector/platform/clock.h"
-#include "collector/record/capture.h"
 #include "collector/record/record.h"
 #include "collector/record/reentry.h"
 #include "collector/record/sampled_blocks.h"
@@ -15,7 +13,7 @@
 #include "collector/record/scopes.h"
 #include "collector/record/state.h"
 #include "collector/record/thread.h"
-#include "tests/unit/collector/log_fixture.h"
+#include "tests/unit/collector/recording_fixture.h"
 
 #include <malloc.h>
 #include <pthread.h>
@@ -53,32 +51,16 @@ static _Atomic(void *) g_shared[SHARED]; /* blocks that any worker may free */
 static _Atomic uint64_t g_made_sum, g_freed_sum, g_n_made;
 static _Atomic bool g_is_over;
 
-static bool never_begin(void)
-{
-    return false;
-}
-
 static int begin_recording(void **state)
 {
     static const struct config config = {.unwinder = CONFIG_UNWINDER_FAST,
                                          .has_free_backtraces = true};
 
     (void)state;
-    log_fixture_open(&g_log, N_SEGMENTS,
-                     LOG_FILE_HEADER_BYTES + (uint64_t)N_SEGMENTS * LOG_SEGMENT_BYTES);
-    if (!state_init(&(const struct state_hooks){.begin_in_child = never_begin})
-        || !state_start(STATE_UNSTARTED))
-        return 1;
 #if !defined(__SANITIZE_THREAD__) /* which forgets a thread before its last destructors */
     thread_init();
 #endif
-    clock_init(true);
-    modules_init();
-    capture_init(&config);
-    record_init();
-    state_set_tracing(true);
-    state_record(1, true);
-    return 0;
+    return recording_fixture_begin(&g_log, N_SEGMENTS, &config) ? 0 : 1;
 }
 
 /* ---- the program ------------------------------------------------------------------------------- */

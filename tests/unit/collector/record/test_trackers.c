@@ -5,6 +5,7 @@
 #include "collector/record/state.h"
 #include "collector/record/thread.h"
 #include "collector/record/trackers.h"
+#include "tests/unit/collector/jumps.h"
 #include "tests/unit/collector/log_fixture.h"
 
 #include <errno.h>
@@ -70,20 +71,7 @@ static bool remove_outside(int handle)
 /* ---- jumps -------------------------------------------------------------------------------------
  */
 
-static sigjmp_buf g_back;
-static _Atomic bool g_may_jump;
-static _Atomic unsigned g_n_jumps;
-static _Atomic bool g_is_over, g_has_ended;
-
-static void jump(int number)
-{
-    (void)number;
-    if (!atomic_load(&g_may_jump))
-        return;
-    atomic_store(&g_may_jump, false);
-    atomic_fetch_add(&g_n_jumps, 1);
-    siglongjmp(g_back, 1);
-}
+static _Atomic bool g_has_ended;
 
 static void hear_nothing(const struct mtrace_event *event, void *user)
 {
@@ -97,10 +85,10 @@ static void *tell_until_over(void *unused)
 
     (void)unused;
     thread_set_stack(here - 1024 * 1024, here + 4096);
-    while (!atomic_load(&g_is_over)) {
-        if (sigsetjmp(g_back, 1) != 0)
+    while (!jumps_are_over()) {
+        if (sigsetjmp(g_jumps_back, 1) != 0)
             continue;
-        atomic_store(&g_may_jump, true);
+        jumps_allow(true);
         for (;;) {
             const struct unwind_origin origin = {.cfa = here};
             (void)trackers_is_telling(&origin); /* as each event asks */
@@ -115,7 +103,6 @@ static void *tell_until_over(void *unused)
 /* Wherever a handler leaves by siglongjmp, nobody waits for who has left; and the thread goes on telling. */
 static void a_jump_leaves_nothing_to_wait_for(void **state)
 {
-    struct sigaction action = {.sa_handler = jump};
     struct known_block known;
     pthread_t thread;
     int handle;
@@ -126,14 +113,10 @@ static void a_jump_leaves_nothing_to_wait_for(void **state)
 #endif
     handle = trackers_add(hear_nothing, NULL, MTRACE_EVENT_ALLOC | MTRACE_EVENT_FREE);
     assert_true(handle > 0);
-    sigaction(SIGUSR1, &action, NULL);
-    assert_int_equal(pthread_create(&thread, NULL, tell_until_over, NULL), 0);
-    while (atomic_load(&g_n_jumps) < N_JUMPS) {
-        pthread_kill(thread, SIGUSR1);
-        sys_nap(1);
-    }
+    assert_true(jumps_start(&thread, tell_until_over));
+    jumps_make(thread, N_JUMPS);
     assert_true(remove_outside(handle));
-    atomic_store(&g_is_over, true);
+    jumps_end();
     while (!atomic_load(&g_has_ended))
         pthread_kill(thread, SIGUSR1);
     assert_int_equal(pthread_join(thread, NULL), 0);
@@ -153,12 +136,13 @@ static void leave(const struct mtrace_event *event, void *user)
 }
 
 static sigjmp_buf *g_leaves_to;
+static _Atomic bool g_has_left;
 
 static void leave_from_there(const struct mtrace_event *event, void *user)
 {
     (void)event;
     (void)user;
-    atomic_fetch_add(&g_n_jumps, 1);
+    atomic_store(&g_has_left, true);
     siglongjmp(*g_leaves_to, 1);
 }
 
@@ -235,9 +219,8 @@ static void who_jumped_out_and_waits_is_not_waited_for(void **state)
     (void)state;
     assert_int_equal(pipe(ends), 0);
     handle = trackers_add(leave_from_there, NULL, MTRACE_EVENT_ALLOC);
-    atomic_store(&g_n_jumps, 0);
     assert_int_equal(pthread_create(&thread, NULL, leave_and_wait, &ends[0]), 0);
-    while (atomic_load(&g_n_jumps) == 0)
+    while (!atomic_load(&g_has_left))
         sys_nap(100000);
     assert_true(remove_outside(handle));
     assert_int_equal(write(ends[1], "x", 1), 1);
