@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "transfer/security.h"
 
-#include "support/error.h"
+#include "support/regular_file.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <gnutls/crypto.h>
 #include <gnutls/x509.h>
 #include <stdio.h>
@@ -22,26 +20,22 @@ static const char priorities_certificates[] = "NORMAL:-VERS-ALL:+VERS-TLS1.3";
 
 /* ---- files ---- */
 
-/* SE-2; what was looked at is what is read. */
+/* SE-2 */
 static int open_secret(const char *path, int *ret_fd, struct error *err)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     struct stat status;
-    int code = 0;
+    int code = regular_file_open(path, ERROR_USAGE, ret_fd, &status, err);
 
-    if (fd < 0 || fstat(fd, &status) != 0)
-        code = error_set_errno(err, errno, "cannot open '%s'", path);
-    else if (!S_ISREG(status.st_mode))
-        code = error_set(err, ERROR_USAGE, "'%s' is not a file", path);
-    else if (status.st_mode & (S_IRWXG | S_IRWXO))
+    if (code)
+        return code;
+    if (status.st_mode & (S_IRWXG | S_IRWXO))
         code = error_set(err, ERROR_USAGE,
                          "'%s' holds a secret that others may read or change; chmod 600 '%s'", path,
                          path);
     else if (status.st_uid != geteuid() && status.st_uid != 0)
         code = error_set(err, ERROR_USAGE, "'%s' belongs to another user", path);
-    if (code && fd >= 0)
-        close(fd);
-    *ret_fd = fd;
+    if (code)
+        close(*ret_fd);
     return code;
 }
 

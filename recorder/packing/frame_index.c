@@ -4,9 +4,9 @@
 #include "support/growing.h"
 #include "support/log_header.h"
 #include "support/pack.h"
+#include "support/regular_file.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,16 +50,14 @@ static int find_frames(struct frame_index *index, struct error *err)
 
 static int map_file(const char *path, struct frame_index *ret_index, struct error *err)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* it may be a pipe */
     struct stat status;
     void *bytes;
-    int code = 0;
+    int fd;
+    int code = regular_file_open(path, ERROR_FORMAT, &fd, &status, err);
 
-    if (fd < 0 || fstat(fd, &status) != 0) {
-        code = error_set_errno(err, errno, "cannot open '%s'", path);
-    } else if (!S_ISREG(status.st_mode)) {
-        code = error_set(err, ERROR_FORMAT, "'%s' is not a file", path);
-    } else if (status.st_size < LOG_FILE_HEADER_BYTES) {
+    if (code)
+        return code;
+    if (status.st_size < LOG_FILE_HEADER_BYTES) {
         code = error_set(err, ERROR_FORMAT, "'%s' is too short for a log of mtrace", path);
     } else {
         bytes = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
@@ -68,8 +66,7 @@ static int map_file(const char *path, struct frame_index *ret_index, struct erro
         else
             *ret_index = (struct frame_index){.bytes = bytes, .n_bytes = (size_t)status.st_size};
     }
-    if (fd >= 0)
-        close(fd);
+    close(fd);
     return code;
 }
 

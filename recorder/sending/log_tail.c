@@ -2,11 +2,9 @@
 #include "recorder/sending/log_tail.h"
 
 #include "recorder/live/definition_parts.h"
-#include "support/error.h"
 #include "support/pack.h"
+#include "support/regular_file.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -14,21 +12,13 @@
 
 int log_tail_open(const char *path, struct log_tail *ret_tail, struct error *err)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* it may be a pipe */
     struct stat status;
-    int code = 0;
+    int fd;
+    int code = regular_file_open(path, ERROR_FORMAT, &fd, &status, err);
 
-    if (fd < 0 || fstat(fd, &status) != 0)
-        code = error_set_errno(err, errno, "cannot open '%s'", path);
-    else if (!S_ISREG(status.st_mode))
-        code = error_set(err, ERROR_FORMAT, "'%s' is not a file", path);
-    if (code) {
-        if (fd >= 0)
-            close(fd);
-        return code;
-    }
-    *ret_tail = (struct log_tail){.fd = fd, .end = LOG_FILE_HEADER_BYTES};
-    return 0;
+    if (code == 0)
+        *ret_tail = (struct log_tail){.fd = fd, .end = LOG_FILE_HEADER_BYTES};
+    return code;
 }
 
 void log_tail_close(struct log_tail *tail)

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * regular_file: a file that is there, opened for reading, where anything could have been named.
+ *
+ * Model:   what was looked at is what is read; nobody waits for who may write into a pipe.
+ * Failure: says what is in the way. Threads: any.
+ */
+#ifndef MTRACE_SUPPORT_REGULAR_FILE_H
+#define MTRACE_SUPPORT_REGULAR_FILE_H
+
+#include "support/error.h"
+
+#include <sys/stat.h>
+
+/* `otherwise` is the code for what is no file. *ret_fd is -1 on failure. */
+int regular_file_open(const char *path, enum error_code otherwise, int *ret_fd,
+                      struct stat *ret_status, struct error *err);
+
+#endif
