@@ -312,8 +312,8 @@ int facts_finish(struct facts *facts, struct error *err)
         code = pool_blocks_finish(facts->pools, err);
     if (code == 0)
         code = totals_flush(facts->totals, err);
-    if (!facts
-             ->keeps_memory) /* the live blocks are gone; the second pass has large tables of its own */
+    /* The live blocks are gone; the second pass has large tables of its own. */
+    if (!facts->keeps_memory)
         malloc_trim(0);
 
     for (uint32_t id = 1; code == 0 && id <= facts->definitions->n_processes; id++)

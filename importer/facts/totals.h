@@ -90,8 +90,7 @@ struct lifetime_class_totals {
 };
 
 struct process_totals {
-    uint64_t
-        sample_bytes; /* blocks are samples, and count as what they stand for; 0: they are all */
+    uint64_t sample_bytes; /* blocks are samples and count as what they stand for; 0: all blocks */
     uint64_t
         now_ns; /* the instant that live_* may still change in; TOTALS_NEVER before the first */
     uint64_t live_bytes, live_blocks;

@@ -44,14 +44,12 @@ struct rundb {
     struct sqlite3 *handle;
     const char *path;
     struct database_guard guard;
-    bool is_lean;  /* left_out.h */
-    bool is_slim;  /* it has no rows of allocations */
-    bool is_early; /* not yet, as the log still grows */
-    int64_t
-        sample_bytes; /* of a process, blocks are samples (processes.sample_bytes); 0: of none */
-    const char
-        *left_out; /* a table that was asked for, and is not in a lean import; static or NULL */
-    unsigned made; /* enum rundb_made: not those of the file */
+    bool is_lean;         /* left_out.h */
+    bool is_slim;         /* it has no rows of allocations */
+    bool is_early;        /* not yet, as the log still grows */
+    int64_t sample_bytes; /* of the processes whose blocks are samples, the most; 0: none */
+    const char *left_out; /* a table that was asked for, and is not in a lean import; or NULL */
+    unsigned made;        /* enum rundb_made: not those of the file */
     struct database_views *views; /* NULL: those of the file are asked */
     bool is_locked;
 };

@@ -34,8 +34,8 @@ enum {
 static const struct part {
     const char *id, *title, *help;
     const char *sql; /* of ?1, the process */
-    bool
-        is_over_time; /* judged by snapshots, which are of all blocks: not made anew for those that pass a filter */
+    /* Judged by snapshots, which are of all blocks: not made anew for those that pass a filter. */
+    bool is_over_time;
 } parts[] = {
     {"leaks", "Leaks", "call sites whose blocks were never freed, those that go on first",
      "WITH heaviest AS MATERIALIZED (SELECT process_id, ifnull(call_site_id, 0) AS site, backtrace_id, max(leaked_bytes)"

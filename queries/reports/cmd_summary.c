@@ -173,12 +173,7 @@ static const char *estimated_bytes(struct texts *texts, const struct figures *f,
 
 static const char *estimated_blocks(struct texts *texts, const struct figures *f, const char *name)
 {
-    char *text = texts->list[texts->n++ % 8];
-
-    estimate_format_count(number(f, name), margin(f, name), text);
-    (void)snprintf(text + strlen(text), ESTIMATE_TEXT_BYTES - strlen(text), " block%s",
-                   number(f, name) == 1 && margin(f, name) < 0 ? "" : "s");
-    return text;
+    return estimate_format_blocks(number(f, name), margin(f, name), texts->list[texts->n++ % 8]);
 }
 
 static void print_temporary(FILE *out, const struct figures *f)

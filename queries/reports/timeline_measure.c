@@ -39,8 +39,8 @@ struct timeline_range timeline_range_of(const struct query *query)
 {
     struct timeline_range range = {.filter.n_values = 0};
 
-    if (!query->options->command
-             ->is_over_time) /* there they are of births, as in all else the page has */
+    /* In the page of `report` the range is of births, as for all else that it has. */
+    if (!query->options->command->is_over_time)
         return (struct timeline_range){.filter = query->options->filter};
     for (size_t i = 0; i < query->options->filter.n_values; i++) {
         const struct filter_value *value = &query->options->filter.values[i];

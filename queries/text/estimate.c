@@ -2,6 +2,7 @@
 #include "queries/text/estimate.h"
 
 #include <stdio.h>
+#include <string.h>
 
 static const char *format(int64_t value, double margin, char *ret_text,
                           const char *(*one)(int64_t value, char *ret_text))
@@ -27,4 +28,13 @@ const char *estimate_format_bytes(int64_t bytes, double margin, char *ret_text)
 const char *estimate_format_count(int64_t count, double margin, char *ret_text)
 {
     return format(count, margin, ret_text, units_format_count);
+}
+
+const char *estimate_format_blocks(int64_t count, double margin, char *ret_text)
+{
+    size_t used = strlen(estimate_format_count(count, margin, ret_text));
+
+    (void)snprintf(ret_text + used, ESTIMATE_TEXT_BYTES - used, " block%s",
+                   count == 1 && margin < 0 ? "" : "s");
+    return ret_text;
 }

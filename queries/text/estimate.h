@@ -20,4 +20,7 @@ enum {
 const char *estimate_format_bytes(int64_t bytes, double margin, char *ret_text);
 const char *estimate_format_count(int64_t count, double margin, char *ret_text);
 
+/* "1 block", "1 ± 2 blocks": only what is exact is one. */
+const char *estimate_format_blocks(int64_t count, double margin, char *ret_text);
+
 #endif
