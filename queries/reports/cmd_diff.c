@@ -96,10 +96,13 @@ static int read_entries(const struct query *query, enum stack_measure measure, i
 static int read_side(const struct query *asked, const struct query_options *options,
                      enum stack_measure measure, int side, struct diff *diff, struct error *err)
 {
+    /* What is to be said of the database that was asked was said when it was opened. */
+    bool is_other = options->database_path != asked->options->database_path;
     struct query query = {.options = options,
-                          .remark = asked->remark,
+                          .remark = is_other ? asked->remark : NULL,
                           .remark_context = asked->remark_context,
-                          .stop = asked->stop};
+                          .stop = asked->stop,
+                          .commands = asked->commands};
     int rc = query_open(&query, err);
 
     if (rc == 0)
