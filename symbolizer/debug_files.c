@@ -92,70 +92,120 @@ static int note_stripped(struct debug_files *files, struct error *err)
                                 package, debug_package);
 }
 
-static int note_missing(struct debug_files *files, const char *path, const char *build_id,
+static int note_missing(struct debug_files *files, const struct symbolizer_object *recorded,
                         const struct elf_image *found, struct error *err)
 {
     if (!found->elf)
         return debug_files_add_note(files, err,
                                     "'%s' is not here or not an ELF file; bring it and name its "
                                     "root with --sysroot, or its debug file with --debug-dir",
-                                    path);
+                                    recorded->path);
+    if (recorded->architecture && strcmp(recorded->architecture, found->architecture) != 0)
+        return debug_files_add_note(files, err,
+                                    "'%s' is of another architecture here (%s, recorded %s); name "
+                                    "the root of the recorded machine with --sysroot",
+                                    found->path,
+                                    *found->architecture ? found->architecture : "other byte order",
+                                    recorded->architecture);
     return debug_files_add_note(files, err,
                                 "'%s' was replaced since the recording (build-id %s, recorded %s); "
                                 "name the folder of the recorded one with --debug-dir",
-                                path, found->build_id ? found->build_id : "none", build_id);
+                                recorded->path, found->build_id ? found->build_id : "none",
+                                recorded->build_id);
 }
 
-static bool is_recorded(const struct elf_image *image, const char *build_id)
+static bool is_recorded(const struct elf_image *image, const struct symbolizer_object *recorded)
 {
-    return image->elf && (!build_id || elf_image_has_build_id(image, build_id));
+    if (!image->elf
+        || (recorded->architecture && strcmp(recorded->architecture, image->architecture) != 0))
+        return false;
+    return !recorded->build_id || elf_image_has_build_id(image, recorded->build_id);
 }
 
-static bool open_object(const struct symbolizer_options *options, const char *path,
-                        struct elf_image *ret_image)
+/* Where folders of / are links into /usr, a root that was put together of packages may have the file
+ * on the other side. */
+static bool open_below_sysroot(const char *root, const char *path, struct elf_image *ret_image)
 {
-    char full[PATH_MAX];
+    char other[PATH_MAX];
 
-    if (!strcmp(path, "[vdso]"))
-        return elf_image_open_vdso(ret_image);
+    if (elf_image_open_below(root, path, ret_image))
+        return true;
+    if (!strncmp(path, "/usr/", 5))
+        return elf_image_open_below(root, path + 4, ret_image);
+    return (size_t)snprintf(other, sizeof(other), "/usr%s", path) < sizeof(other)
+           && elf_image_open_below(root, other, ret_image);
+}
+
+/* The file at the object's path. What lies there outside of the sysroot is this machine's, and counts
+ * by its build-id alone. */
+static void open_at_path(const struct symbolizer_options *options,
+                         const struct symbolizer_object *recorded, struct elf_image *ret_image)
+{
+    struct elf_image own;
+
     *ret_image = ELF_IMAGE_NONE;
-    return (size_t)snprintf(full, sizeof(full), "%s%s", options->sysroot ? options->sysroot : "",
-                            path)
-               < sizeof(full)
-           && elf_image_open(full, ret_image);
+    if (!strcmp(recorded->path, "[vdso]")) {
+        elf_image_open_vdso(ret_image);
+        return;
+    }
+    if (!options->sysroot || !*options->sysroot) {
+        elf_image_open(recorded->path, ret_image);
+        return;
+    }
+    open_below_sysroot(options->sysroot, recorded->path, ret_image);
+    if (is_recorded(ret_image, recorded) || !recorded->build_id
+        || !elf_image_open(recorded->path, &own))
+        return;
+    if (is_recorded(&own, recorded)) {
+        elf_image_close(ret_image);
+        *ret_image = own;
+    } else {
+        elf_image_close(&own);
+    }
 }
 
 /* A program that brings its own debug info needs no other file, one whose object is missing or was
  * replaced still finds it by build-id. */
-static int find_debug(const struct debug_search *search, struct debug_files *files,
-                      const struct elf_image *found, struct error *err)
+static int find_debug(const struct debug_search *search, const struct symbolizer_object *recorded,
+                      struct debug_files *files, const struct elf_image *found, struct error *err)
 {
     if (search->object->elf && elf_image_has_dwarf(search->object))
         return 0;
     if (debug_search_dwarf(search, &files->debug))
         return 0;
+    if (!files->object.elf)
+        debug_search_object_far(search, &files->object);
     return files->object.elf ? note_stripped(files, err)
-                             : note_missing(files, search->path, search->build_id, found, err);
+                             : note_missing(files, recorded, found, err);
 }
 
-int debug_files_open(const struct symbolizer_options *options, const char *path,
-                     const char *build_id, struct debug_files *ret_files, struct error *err)
+int debug_files_open(const struct symbolizer_options *options,
+                     const struct symbolizer_object *recorded, struct debug_files *ret_files,
+                     struct error *err)
 {
     struct debug_files *files = ret_files;
     struct elf_image found;
-    struct debug_search search = {
-        .options = options, .path = path, .build_id = build_id, .object = &files->object};
+    struct debug_search search = {.options = options,
+                                  .path = recorded->path,
+                                  .build_id = recorded->build_id,
+                                  .architecture = recorded->architecture,
+                                  .object = &files->object};
     int status;
 
-    files->object = files->debug = files->alternate = found = ELF_IMAGE_NONE;
+    files->object = files->debug = files->alternate = ELF_IMAGE_NONE;
     files->note = NULL;
-    open_object(options, path, &found);
-    if (is_recorded(&found, build_id)) {
+    open_at_path(options, recorded, &found);
+    if (is_recorded(&found, recorded)) {
         files->object = found;
         found = ELF_IMAGE_NONE;
-        search.build_id = files->object.build_id;
+    } else {
+        debug_search_object(&search, &files->object);
     }
-    status = find_debug(&search, files, &found, err);
+    if (files->object.elf) {
+        search.build_id = files->object.build_id;
+        search.architecture = files->object.architecture;
+    }
+    status = find_debug(&search, recorded, files, &found, err);
     elf_image_close(&found);
     return status;
 }

@@ -5,16 +5,17 @@
  * Model: `object` is the file that the program mapped, `debug` the file with its DWARF when that is
  *        another one, `alternate` the file to which dwz moved what several debug files share.
  *        Searched in this order, DIR being each --debug-dir and then /usr/lib/debug:
- *          1. the object itself
+ *          1. the object itself: below the sysroot, at its path, DIR/.build-id/xx/yyyy, DIR/<name>
  *          2. DIR/.build-id/xx/yyyy.debug
  *          3. the name in .gnu_debuglink: beside the object, in .debug beside it, in DIR/<its
  *             folder>, in DIR
  *          4. DIR/<path>.debug, DIR/<name>.debug, DIR/<name>
- *          5. debuginfod
+ *          5. debuginfod; of an object that is nowhere, and has no debug file, the object itself
  * Invariants
  *   DG-1 a file is used only if its build-id is the recorded one; where one of both has no
  *        build-id, only the file that .gnu_debuglink names and only with the checksum it states.
  *   DG-2 note is NULL exactly if a file with DWARF was found.
+ *   DG-3 a file of another architecture than the recorded one is never used.
  * Failure: memory only; everything else is a note.
  */
 #ifndef MTRACE_SYMBOLIZER_DEBUG_FILES_H
@@ -31,8 +32,9 @@ struct debug_files {
     char *note;
 };
 
-int debug_files_open(const struct symbolizer_options *options, const char *path,
-                     const char *build_id, struct debug_files *ret_files, struct error *err);
+int debug_files_open(const struct symbolizer_options *options,
+                     const struct symbolizer_object *recorded, struct debug_files *ret_files,
+                     struct error *err);
 
 /* Opens what .gnu_debugaltlink names; notes it when it is not here. `build_id` is in bytes. */
 int debug_files_open_alternate(struct debug_files *files, const struct symbolizer_options *options,

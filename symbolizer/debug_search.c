@@ -15,13 +15,17 @@
 /* What makes a file the right one. */
 struct wanted {
     const char *build_id;     /* NULL: unknown */
+    const char *architecture; /* NULL: unknown */
     const uint32_t *checksum; /* NULL: this place has none to offer */
+    bool is_object;           /* it need not have DWARF */
 };
 
 static bool is_wanted(const struct elf_image *image, const struct wanted *wanted)
 {
     uint32_t checksum;
 
+    if (wanted->architecture && strcmp(wanted->architecture, image->architecture) != 0)
+        return false;
     if (wanted->build_id && image->build_id)
         return elf_image_has_build_id(image, wanted->build_id);
     return wanted->checksum && elf_image_checksum(image, &checksum)
@@ -42,7 +46,7 @@ static bool try_file(const struct wanted *wanted, struct elf_image *ret_image, c
     va_end(args);
     if (length < 0 || (size_t)length >= sizeof(path) || !elf_image_open(path, ret_image))
         return false;
-    if (is_wanted(ret_image, wanted) && elf_image_has_dwarf(ret_image))
+    if (is_wanted(ret_image, wanted) && (wanted->is_object || elf_image_has_dwarf(ret_image)))
         return true;
     elf_image_close(ret_image);
     return false;
@@ -53,7 +57,7 @@ static const char *sysroot_of(const struct debug_search *search)
     return search->options->sysroot ? search->options->sysroot : "";
 }
 
-/* One folder of debug files: --debug-dir as given, /usr/lib/debug below the sysroot. */
+/* One folder of debug files: --debug-dir as given, /usr/lib/debug below the sysroot, this machine's. */
 typedef bool try_dir_fn(const struct debug_search *search, const struct wanted *wanted,
                         const char *name, const char *dir, struct elf_image *ret_image);
 
@@ -69,7 +73,8 @@ static bool each_dir(const struct debug_search *search, const struct wanted *wan
     if ((size_t)snprintf(system_dir, sizeof(system_dir), "%s/usr/lib/debug", sysroot_of(search))
         >= sizeof(system_dir))
         return false;
-    return try_dir(search, wanted, name, system_dir, ret_image);
+    return try_dir(search, wanted, name, system_dir, ret_image)
+           || (*sysroot_of(search) && try_dir(search, wanted, name, "/usr/lib/debug", ret_image));
 }
 
 static bool try_build_id(const struct debug_search *search, const struct wanted *wanted,
@@ -79,6 +84,23 @@ static bool try_build_id(const struct debug_search *search, const struct wanted 
     return wanted->build_id && strlen(wanted->build_id) > 2
            && try_file(wanted, ret_image, "%s/.build-id/%.2s/%s.debug", dir, wanted->build_id,
                        wanted->build_id + 2);
+}
+
+/* Distributions keep it, or a link to it, beside its debug file. */
+static bool try_object_id(const struct debug_search *search, const struct wanted *wanted,
+                          const char *name, const char *dir, struct elf_image *ret_image)
+{
+    (void)search, (void)name;
+    return wanted->build_id && strlen(wanted->build_id) > 2
+           && try_file(wanted, ret_image, "%s/.build-id/%.2s/%s", dir, wanted->build_id,
+                       wanted->build_id + 2);
+}
+
+static bool try_object_name(const struct debug_search *search, const struct wanted *wanted,
+                            const char *name, const char *dir, struct elf_image *ret_image)
+{
+    (void)search;
+    return try_file(wanted, ret_image, "%s/%s", dir, name);
 }
 
 /* Length of the folder part of the path, without the last slash. */
@@ -114,7 +136,8 @@ static bool try_link_in_dir(const struct debug_search *search, const struct want
 static bool try_link(const struct debug_search *search, struct elf_image *ret_image)
 {
     GElf_Word checksum;
-    struct wanted wanted = {.build_id = search->build_id, .checksum = &checksum};
+    struct wanted wanted = {
+        .build_id = search->build_id, .architecture = search->architecture, .checksum = &checksum};
     const char *name =
         search->object->elf ? dwelf_elf_gnu_debuglink(search->object->elf, &checksum) : NULL;
     const char *path = search->object->path;
@@ -142,15 +165,36 @@ static bool try_debuginfod(const struct debug_search *search, const struct wante
 
     if (!search->options->use_debuginfod || !wanted->build_id)
         return false;
-    path = debuginfod_client_find(wanted->build_id);
+    path = debuginfod_client_find(wanted->build_id, wanted->is_object);
     is_found = path && try_file(wanted, ret_image, "%s", path);
     free(path);
     return is_found;
 }
 
+static struct wanted wanted_object(const struct debug_search *search)
+{
+    return (struct wanted){
+        .build_id = search->build_id, .architecture = search->architecture, .is_object = true};
+}
+
+bool debug_search_object(const struct debug_search *search, struct elf_image *ret_image)
+{
+    struct wanted wanted = wanted_object(search);
+
+    return each_dir(search, &wanted, NULL, try_object_id, ret_image)
+           || each_dir(search, &wanted, file_name(search->path), try_object_name, ret_image);
+}
+
+bool debug_search_object_far(const struct debug_search *search, struct elf_image *ret_image)
+{
+    struct wanted wanted = wanted_object(search);
+
+    return try_debuginfod(search, &wanted, ret_image);
+}
+
 bool debug_search_dwarf(const struct debug_search *search, struct elf_image *ret_image)
 {
-    struct wanted wanted = {.build_id = search->build_id};
+    struct wanted wanted = {.build_id = search->build_id, .architecture = search->architecture};
 
     return each_dir(search, &wanted, NULL, try_build_id, ret_image) || try_link(search, ret_image)
            || each_dir(search, &wanted, file_name(search->path), try_names, ret_image)

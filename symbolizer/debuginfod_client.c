@@ -11,6 +11,8 @@ struct debuginfod_functions {
     void *(*begin)(void);
     int (*find_debuginfo)(void *client, const unsigned char *build_id, int build_id_size,
                           char **path);
+    int (*find_executable)(void *client, const unsigned char *build_id, int build_id_size,
+                           char **path);
     void (*end)(void *client);
 };
 
@@ -23,11 +25,13 @@ static bool load(struct debuginfod_functions *functions)
         return false;
     *(void **)&functions->begin = dlsym(library, "debuginfod_begin");
     *(void **)&functions->find_debuginfo = dlsym(library, "debuginfod_find_debuginfo");
+    *(void **)&functions->find_executable = dlsym(library, "debuginfod_find_executable");
     *(void **)&functions->end = dlsym(library, "debuginfod_end");
-    return functions->begin && functions->find_debuginfo && functions->end;
+    return functions->begin && functions->find_debuginfo && functions->find_executable
+           && functions->end;
 }
 
-char *debuginfod_client_find(const char *build_id)
+char *debuginfod_client_find(const char *build_id, bool is_object)
 {
     const char *urls = getenv("DEBUGINFOD_URLS");
     struct debuginfod_functions functions;
@@ -41,7 +45,8 @@ char *debuginfod_client_find(const char *build_id)
     if (!client)
         return NULL;
     /* Size 0: the id is hexadecimal text. */
-    fd = functions.find_debuginfo(client, (const unsigned char *)build_id, 0, &path);
+    fd = (is_object ? functions.find_executable
+                    : functions.find_debuginfo)(client, (const unsigned char *)build_id, 0, &path);
     functions.end(client);
     if (fd < 0)
         return NULL;

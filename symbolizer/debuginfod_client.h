@@ -10,7 +10,9 @@
 #ifndef MTRACE_SYMBOLIZER_DEBUGINFOD_CLIENT_H
 #define MTRACE_SYMBOLIZER_DEBUGINFOD_CLIENT_H
 
-/* Path of the fetched file, to be freed; NULL: no servers, no library, or they do not have it. */
-char *debuginfod_client_find(const char *build_id);
+#include <stdbool.h>
+
+/* Path of the fetched debug file, or of the object itself, to be freed; NULL: no servers, no library, or they do not have it. */
+char *debuginfod_client_find(const char *build_id, bool is_object);
 
 #endif

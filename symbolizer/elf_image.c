@@ -3,13 +3,18 @@
 
 #include <elf.h>
 #include <elfutils/libdwelf.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <gelf.h>
+#include <limits.h>
+#include <linux/openat2.h>
 #include <lzma.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -44,6 +49,18 @@ static char *read_build_id(Elf *elf)
     return elf_image_format_build_id(bytes, (size_t)size);
 }
 
+static void name_architecture(const GElf_Ehdr *header, char ret_name[LOG_HEADER_ARCH_BYTES])
+{
+    static const unsigned char own_order =
+        __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? ELFDATA2MSB : ELFDATA2LSB;
+    unsigned word_bytes = header->e_ident[EI_CLASS] == ELFCLASS32 ? 4 : 8;
+    char buffer[LOG_HEADER_ARCH_BYTES];
+    const char *name = log_header_arch_text(header->e_machine, word_bytes, buffer);
+
+    snprintf(ret_name, LOG_HEADER_ARCH_BYTES, "%s",
+             name && header->e_ident[EI_DATA] == own_order ? name : "");
+}
+
 /* Takes over what is in `image` already, also on failure. */
 static bool finish_open(struct elf_image *image)
 {
@@ -52,6 +69,7 @@ static bool finish_open(struct elf_image *image)
     if (image->elf && image->path && elf_kind(image->elf) == ELF_K_ELF
         && gelf_getehdr(image->elf, &header)) {
         image->build_id = read_build_id(image->elf);
+        name_architecture(&header, image->architecture);
         return true;
     }
     elf_image_close(image);
@@ -65,12 +83,14 @@ static bool is_file(int fd)
     return fd >= 0 && !fstat(fd, &status) && S_ISREG(status.st_mode);
 }
 
-bool elf_image_open(const char *path, struct elf_image *ret_image)
+/* A recording may name any path: a FIFO must not block, a device must not be touched. */
+static const int open_flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
+
+static bool open_fd(int fd, const char *path, struct elf_image *ret_image)
 {
     *ret_image = ELF_IMAGE_NONE;
     elf_version(EV_CURRENT);
-    /* A recording may name any path: a FIFO must not block, a device must not be touched. */
-    ret_image->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    ret_image->fd = fd;
     if (!is_file(ret_image->fd)) {
         elf_image_close(ret_image);
         return false;
@@ -78,6 +98,40 @@ bool elf_image_open(const char *path, struct elf_image *ret_image)
     ret_image->elf = elf_begin(ret_image->fd, ELF_C_READ_MMAP_PRIVATE, NULL);
     ret_image->path = strdup(path);
     return finish_open(ret_image);
+}
+
+bool elf_image_open(const char *path, struct elf_image *ret_image)
+{
+    return open_fd(open(path, open_flags), path, ret_image);
+}
+
+/* -1: there is no such file; or the kernel cannot (before 5.6, or forbidden), then *ret_is_unable. */
+static int open_in_root(const char *root, const char *path, bool *ret_is_unable)
+{
+    struct open_how how = {.flags = (uint64_t)(unsigned)open_flags, .resolve = RESOLVE_IN_ROOT};
+    int root_fd = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    int fd = root_fd < 0 ? -1 : (int)syscall(SYS_openat2, root_fd, path, &how, sizeof(how));
+
+    *ret_is_unable = root_fd >= 0 && fd < 0 && (errno == ENOSYS || errno == EPERM);
+    if (root_fd >= 0)
+        close(root_fd);
+    return fd;
+}
+
+bool elf_image_open_below(const char *root, const char *path, struct elf_image *ret_image)
+{
+    char full[PATH_MAX];
+    bool is_unable;
+    int fd;
+
+    *ret_image = ELF_IMAGE_NONE;
+    if (!root || !*root)
+        return elf_image_open(path, ret_image);
+    if ((size_t)snprintf(full, sizeof(full), "%s%s%s", root, path[0] == '/' ? "" : "/", path)
+        >= sizeof(full))
+        return false;
+    fd = open_in_root(root, path, &is_unable);
+    return open_fd(is_unable ? open(full, open_flags) : fd, full, ret_image);
 }
 
 static bool open_memory(char *bytes, size_t size, const char *name, struct elf_image *ret_image)

@@ -3,10 +3,13 @@
  * elf_image: one ELF file or the vdso, opened for reading, and who it is.
  *
  * Invariants: EI-1 elf is NULL exactly when nothing is open. EI-2 build_id is lower-case hex, NULL
- *             when the file has none.
+ *             when the file has none. EI-3 architecture is as processes.architecture has it, "" of
+ *             a file in the other byte order, whose code no log here is about.
  */
 #ifndef MTRACE_SYMBOLIZER_ELF_IMAGE_H
 #define MTRACE_SYMBOLIZER_ELF_IMAGE_H
+
+#include "support/log_header.h"
 
 #include <libelf.h>
 #include <stdbool.h>
@@ -17,6 +20,7 @@ struct elf_image {
     Elf *elf;
     char *path;
     char *build_id;
+    char architecture[LOG_HEADER_ARCH_BYTES];
     void *memory; /* what elf reads when it is not a file, else NULL */
     int fd;       /* -1: not a file */
 };
@@ -26,6 +30,10 @@ struct elf_image {
 /* False: there is no such file, it is not ELF, or its headers are damaged; then `image` is
  * ELF_IMAGE_NONE. */
 bool elf_image_open(const char *path, struct elf_image *ret_image);
+
+/* The same of `path` below `root` (NULL or "": of the machine's own), whose symbolic links lead to
+ * files below it, too. */
+bool elf_image_open_below(const char *root, const char *path, struct elf_image *ret_image);
 
 /* The vdso that the kernel mapped into this process. */
 bool elf_image_open_vdso(struct elf_image *ret_image);

@@ -3,6 +3,7 @@
 
 #include "support/growing.h"
 #include "support/lower_bound.h"
+#include "symbolizer/elf_machine.h"
 
 #include <gelf.h>
 #include <stdlib.h>
@@ -33,6 +34,7 @@ bool elf_symbols_has_symtab(Elf *elf)
     return find_section(elf, SHT_SYMTAB, &header) != NULL;
 }
 
+/* Labels whose names begin with $ say where code and data begin ($a, $t, $d, $x). */
 static bool is_function(const GElf_Sym *symbol, const char *name)
 {
     int type = GELF_ST_TYPE(symbol->st_info);
@@ -110,6 +112,7 @@ int elf_symbols_add(struct elf_symbols *table, Elf *elf, struct error *err)
 {
     GElf_Shdr header;
     Elf_Scn *section = find_section(elf, SHT_SYMTAB, &header);
+    uint64_t mode_bits = elf_machine_of(elf).mode_bits;
     Elf_Data *data;
     size_t n_symbols;
 
@@ -124,6 +127,7 @@ int elf_symbols_add(struct elf_symbols *table, Elf *elf, struct error *err)
         int status;
         if (!gelf_getsym(data, (int)i, &symbol))
             break;
+        symbol.st_value &= ~mode_bits;
         status = add_one(table, elf, &symbol, header.sh_link, err);
         if (status)
             return status;

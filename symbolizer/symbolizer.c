@@ -4,6 +4,7 @@
 #include "support/growing.h"
 #include "symbolizer/debug_files.h"
 #include "symbolizer/die_names.h"
+#include "symbolizer/elf_machine.h"
 #include "symbolizer/elf_symbols.h"
 #include "symbolizer/inline_chain.h"
 #include "symbolizer/unit_index.h"
@@ -28,6 +29,7 @@ enum {
 struct symbolizer {
     const struct symbolizer_options *options;
     struct debug_files files;
+    struct elf_machine machine;
     char *identity;
     bool is_bare;    /* there is no debug info at all, and the note says so */
     bool was_begun;  /* open_dwarf was called */
@@ -136,19 +138,21 @@ static int open_dwarf(struct symbolizer *s, struct error *err)
     return status;
 }
 
-int symbolizer_open(const struct symbolizer_options *options, const char *path,
-                    const char *build_id, struct symbolizer **ret_symbolizer, struct error *err)
+int symbolizer_open(const struct symbolizer_options *options,
+                    const struct symbolizer_object *object, struct symbolizer **ret_symbolizer,
+                    struct error *err)
 {
     struct symbolizer *s = calloc(1, sizeof(*s));
     int status;
 
     *ret_symbolizer = NULL;
     if (!s)
-        return error_set(err, ERROR_NOMEM, "no memory to read '%s'", path);
+        return error_set(err, ERROR_NOMEM, "no memory to read '%s'", object->path);
     s->minidebuginfo = ELF_IMAGE_NONE;
     s->lines.sources = &s->sources;
     s->options = options;
-    status = debug_files_open(options, path, build_id, &s->files, err);
+    status = debug_files_open(options, object, &s->files, err);
+    s->machine = elf_machine_of(s->files.object.elf ? s->files.object.elf : s->files.debug.elf);
     s->is_bare = s->files.note && s->files.object.elf;
     if (status == 0)
         status = debug_files_identify(&s->files, &s->identity, err);
@@ -186,9 +190,13 @@ static int read_symbols(struct symbolizer *s, struct error *err)
     return status ? status : elf_symbols_sort(&s->symbols, err);
 }
 
-static uint64_t lookup_address(const struct symbolizer_position *position)
+static uint64_t lookup_address(const struct symbolizer *s,
+                               const struct symbolizer_position *position)
 {
-    return position->is_exact || position->offset == 0 ? position->offset : position->offset - 1;
+    uint64_t address = position->offset & ~s->machine.mode_bits;
+
+    return position->is_exact || address < s->machine.call_bytes ? address
+                                                                 : address - s->machine.call_bytes;
 }
 
 static int find_symbol(struct run *run, uint64_t address, const struct elf_symbol **ret_symbol)
@@ -379,6 +387,23 @@ static int run_unit(struct run *run, int32_t unit, size_t first, size_t n_positi
     return status;
 }
 
+/* Where a call is more than a byte before its return address, interrupted positions between the two
+ * are out of order. They are few and near their places. */
+static void straighten(struct run *run, size_t first, size_t n_positions)
+{
+    for (size_t i = first + 1; i < first + n_positions; i++) {
+        uint64_t address = run->addresses[i];
+        uint32_t position = run->order[i];
+        size_t place = i;
+        for (; place > first && run->addresses[place - 1] > address; place--) {
+            run->addresses[place] = run->addresses[place - 1];
+            run->order[place] = run->order[place - 1];
+        }
+        run->addresses[place] = address;
+        run->order[place] = position;
+    }
+}
+
 static int run_units(struct run *run)
 {
     int status = 0;
@@ -387,6 +412,7 @@ static int run_units(struct run *run)
         int32_t unit = run->units[run->order[first]];
         for (end = first; end < run->n_positions && run->units[run->order[end]] == unit; end++)
             ;
+        straighten(run, first, end - first);
         status = unit == UNIT_NONE ? run_outside(run, first, end - first)
                                    : run_unit(run, unit, first, end - first);
     }
@@ -396,13 +422,14 @@ static int run_units(struct run *run)
 /* Counting sort, which keeps the ascending order inside a unit. */
 static int sort_by_unit(struct run *run)
 {
-    const struct unit_index *index = &run->symbolizer->units;
+    const struct symbolizer *s = run->symbolizer;
+    const struct unit_index *index = &s->units;
     size_t *ends = calloc(index->n_units + 2, sizeof(*ends));
 
     if (!ends)
         return error_set(run->err, ERROR_NOMEM, "no memory for %zu units", index->n_units);
     for (size_t i = 0; i < run->n_positions; i++) {
-        run->units[i] = unit_index_find(index, lookup_address(&run->positions[i]));
+        run->units[i] = unit_index_find(index, lookup_address(s, &run->positions[i]));
         ends[run->units[i] + 2]++;
     }
     for (size_t i = 1; i < index->n_units + 2; i++)
@@ -410,7 +437,7 @@ static int sort_by_unit(struct run *run)
     for (size_t i = 0; i < run->n_positions; i++) {
         size_t place = ends[run->units[i] + 1]++;
         run->order[place] = (uint32_t)i;
-        run->addresses[place] = lookup_address(&run->positions[i]);
+        run->addresses[place] = lookup_address(s, &run->positions[i]);
     }
     free(ends);
     return 0;

@@ -29,7 +29,7 @@ struct symbolizer;
 
 struct symbolizer_position {
     uint64_t offset; /* ELF virtual address */
-    bool is_exact;   /* an interrupted pc; else a return address, looked up one byte before */
+    bool is_exact;   /* an interrupted pc; else a return address, looked up inside the call */
 };
 
 /* One level of one position. Strings live until the callback returns; NULL or 0 = unknown. */
@@ -46,11 +46,10 @@ struct symbolizer_level {
 typedef int symbolizer_position_fn(void *context, size_t position,
                                    const struct symbolizer_level *levels, size_t n_levels);
 
-/* Opens the object that the program mapped from `path` ("[vdso]": the vdso). `build_id` is what was
- * recorded, lower-case hex, NULL if unknown. The options must outlive the symbolizer. Debug info is
- * found here, and read by the first run. */
-int symbolizer_open(const struct symbolizer_options *options, const char *path,
-                    const char *build_id, struct symbolizer **ret_symbolizer, struct error *err);
+/* The options must outlive the symbolizer. Debug info is found here, and read by the first run. */
+int symbolizer_open(const struct symbolizer_options *options,
+                    const struct symbolizer_object *object, struct symbolizer **ret_symbolizer,
+                    struct error *err);
 
 /* Positions ascend by offset; at equal offsets those with is_exact = false come first. */
 int symbolizer_run(struct symbolizer *symbolizer, const struct symbolizer_position *positions,

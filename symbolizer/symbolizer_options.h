@@ -8,8 +8,15 @@
 struct symbolizer_options {
     const char *const
         *debug_dirs;     /* searched before /usr/lib/debug; NULL-terminated; may be NULL */
-    const char *sysroot; /* prefix of every object path; NULL: none */
+    const char *sysroot; /* root of the machine that recorded; NULL: it was this one */
     bool use_debuginfod; /* only when DEBUGINFOD_URLS is set, too */
+};
+
+/* An object as it was recorded. */
+struct symbolizer_object {
+    const char *path;         /* that the program mapped; "[vdso]": the vdso */
+    const char *build_id;     /* lower-case hex; NULL: unknown */
+    const char *architecture; /* as objects.architecture; NULL: unknown */
 };
 
 #endif

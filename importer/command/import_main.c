@@ -56,8 +56,7 @@ static const struct argp_option argp_options[] = {
      "Look up functions and lines anew in an existing database", 0},
     {"debug-dir", KEY_DEBUG_DIR, "DIR", 0, "Look for separate debug files there, too; repeatable",
      0},
-    {"sysroot", KEY_SYSROOT, "DIR", 0, "The programs and libraries of the recording are below DIR",
-     0},
+    {"sysroot", KEY_SYSROOT, "DIR", 0, "The machine that recorded has its files below DIR", 0},
     {"threads", KEY_THREADS, "N", 0, "How many threads to use", 0},
     {0},
 };

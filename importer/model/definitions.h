@@ -9,7 +9,7 @@
  *   DF-1 backtraces are numbered in preorder: parent < id, and the subtree of a backtrace is
  *        id..last_descendant.
  *   DF-2 Two backtraces differ in parent, frame or status; two frames in object, offset or
- *        is_exact (or label); two objects in path or build id.
+ *        is_exact (or label); two objects in path, build id or architecture.
  *   DF-3 processes are in order of their start; the threads of a process have adjacent ids, the
  *        last of them is the one with is_unknown.
  *   DF-4 Backtrace DEFINITIONS_NO_BACKTRACE and DEFINITIONS_LOST_BACKTRACE exist always; their
@@ -93,7 +93,8 @@ struct definitions_thread {
 
 struct definitions_object {
     const char *path;
-    const char *build_id; /* lower-case hex; NULL if unknown */
+    const char *build_id;      /* lower-case hex; NULL if unknown */
+    uint32_t arch, word_bytes; /* as of the process that mapped it */
 };
 
 struct definitions_module {

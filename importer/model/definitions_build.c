@@ -183,7 +183,8 @@ static bool object_equals(const void *context, uint32_t id, const void *key)
     const struct definitions_object *object = &((const struct definitions *)context)->objects[id];
     const struct definitions_object *wanted = key;
     return is_same_text(object->path, wanted->path)
-           && is_same_text(object->build_id, wanted->build_id);
+           && is_same_text(object->build_id, wanted->build_id) && object->arch == wanted->arch
+           && object->word_bytes == wanted->word_bytes;
 }
 
 static uint64_t hash_text(const char *text)
@@ -230,7 +231,9 @@ static int fill_module(struct build *build, struct log_input *input, struct modu
 {
     struct definitions *definitions = build->definitions;
     struct definitions_object object = {.path = object_path(&input->names, note),
-                                        .build_id = note->build_id};
+                                        .build_id = note->build_id,
+                                        .arch = input->header.arch,
+                                        .word_bytes = input->header.word_bytes};
     struct definitions_module *modules =
         growing_reserve(definitions->modules, &build->modules_capacity, definitions->n_modules + 2,
                         sizeof(*modules));

@@ -4,6 +4,7 @@ CREATE TABLE objects (          -- an ELF file, whatever processes map it
   object_id  INTEGER PRIMARY KEY,       -- 1, 2, …
   path       TEXT NOT NULL,             -- as mapped; empty: not known
   build_id   TEXT,                      -- lower-case hex
+  architecture TEXT,                    -- as processes.architecture
   debug_path TEXT,                      -- file that gave lines, NULL if none was found
   debug_note TEXT                       -- why lines are missing and what would cure it
 ) STRICT;
@@ -22,7 +23,7 @@ CREATE TABLE frames (           -- a distinct code position, shared by all proce
   frame_id      INTEGER PRIMARY KEY,    -- 1, 2, …
   object_id     INTEGER,                -- NULL: code outside any file (JIT); then object_offset is the address
   object_offset INTEGER NOT NULL,       -- ELF virtual address inside the object
-  is_exact      INTEGER NOT NULL        -- 1: interrupted pc; 0: return address, looked up one byte before
+  is_exact      INTEGER NOT NULL        -- 1: interrupted pc; 0: return address, looked up inside the call: one byte before it, on MIPS eight
 ) STRICT;
 
 CREATE TABLE functions (

@@ -152,8 +152,10 @@ static int run_symbolizer(struct lookup *lookup)
 {
     struct symbol_job *job = lookup->job;
     struct symbolizer *symbolizer = NULL;
-    int status = symbolizer_open(&lookup->pool->options->symbolizer, job->path, job->build_id,
-                                 &symbolizer, &job->err);
+    struct symbolizer_object object = {
+        .path = job->path, .build_id = job->build_id, .architecture = job->architecture};
+    int status =
+        symbolizer_open(&lookup->pool->options->symbolizer, &object, &symbolizer, &job->err);
 
     if (status == 0)
         status = look_up(lookup, symbolizer);
@@ -319,6 +321,7 @@ void symbol_job_done(struct symbol_job *job)
 {
     free(job->path);
     free(job->build_id);
+    free(job->architecture);
     free(job->positions);
     free(job->spans);
     free(job->debug_path);

@@ -22,7 +22,8 @@
 struct symbol_job {
     int64_t object_id;
     char *path;
-    char *build_id; /* NULL: unknown */
+    char *build_id; /* NULL: unknown, as is the next */
+    char *architecture;
     struct symbolizer_position *positions;
     size_t n_positions, n_allocated;
 

@@ -62,6 +62,7 @@ static int read_job(struct symbols *symbols, sqlite3_stmt *statement)
     job->object_id = sqlite3_column_int64(statement, 0);
     job->path = copy_column(statement, 1);
     job->build_id = copy_column(statement, 2);
+    job->architecture = copy_column(statement, 3);
     return job->path ? 0 : no_memory(symbols);
 }
 
@@ -77,10 +78,11 @@ static int read_jobs(struct symbols *symbols)
 {
     sqlite3_stmt *statement;
     int step = SQLITE_DONE;
-    int status = database_prepare(symbols->db,
-                                  "SELECT object_id, ifnull(path, ''), build_id FROM objects"
-                                  " WHERE object_id IN (SELECT object_id FROM frames) ORDER BY 1",
-                                  &statement, symbols->err);
+    int status =
+        database_prepare(symbols->db,
+                         "SELECT object_id, ifnull(path, ''), build_id, architecture FROM objects"
+                         " WHERE object_id IN (SELECT object_id FROM frames) ORDER BY 1",
+                         &statement, symbols->err);
 
     if (status)
         return status;

@@ -117,12 +117,14 @@ static int write_objects(sqlite3 *db, struct facts *facts, struct error *err)
 {
     sqlite3_stmt *insert = NULL;
     int code =
-        database_prepare(db, "INSERT INTO objects VALUES (?, ?, ?, NULL, NULL)", &insert, err);
+        database_prepare(db, "INSERT INTO objects VALUES (?, ?, ?, ?, NULL, NULL)", &insert, err);
 
     for (size_t id = 1; code == 0 && id <= facts->definitions->n_objects; id++) {
+        char architecture[LOG_HEADER_ARCH_BYTES];
         const struct definitions_object *object = &facts->definitions->objects[id];
-        code = database_insert(insert, err, "utt", (uint64_t)id, object->path ? object->path : "",
-                               object->build_id);
+        code = database_insert(
+            insert, err, "uttt", (uint64_t)id, object->path ? object->path : "", object->build_id,
+            log_header_arch_text(object->arch, object->word_bytes, architecture));
     }
     sqlite3_finalize(insert);
     return code;

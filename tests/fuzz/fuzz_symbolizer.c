@@ -44,7 +44,7 @@ static void symbolize(const char *path)
 
     for (size_t i = 0; i < N_POSITIONS; i++)
         positions[i] = (struct symbolizer_position){FIRST + i / 2, i % 2};
-    if (symbolizer_open(&options, path, NULL, &symbolizer, &err))
+    if (symbolizer_open(&options, &(struct symbolizer_object){.path = path}, &symbolizer, &err))
         return;
     if (symbolizer_run(symbolizer, positions, N_POSITIONS, check_levels, n_calls, &err) == 0)
         for (size_t i = 0; i < N_POSITIONS; i++)

@@ -23,7 +23,7 @@ struct positions {
 struct printout {
     const struct positions *positions;
     char **texts; /* per position */
-    const char *build_id;
+    struct symbolizer_object object;
     bool is_quiet;
 };
 
@@ -88,7 +88,9 @@ static int parse(int argc, char **argv, struct symbolizer_options *options, cons
         else if (!strcmp(argv[i], "--sysroot") && i + 1 < argc)
             options->sysroot = argv[++i];
         else if (!strcmp(argv[i], "--build-id") && i + 1 < argc)
-            printout->build_id = argv[++i];
+            printout->object.build_id = argv[++i];
+        else if (!strcmp(argv[i], "--architecture") && i + 1 < argc)
+            printout->object.architecture = argv[++i];
         else
             return -1;
     }
@@ -106,13 +108,15 @@ int main(int argc, char **argv)
     struct error err;
 
     if (parse(argc, argv, &options, dirs, &printout)) {
-        fprintf(stderr, "usage: print_positions OBJECT [--debug-dir DIR] [--sysroot DIR] "
-                        "[--build-id HEX] [--debuginfod] [--quiet] < addresses\n");
+        fprintf(stderr,
+                "usage: print_positions OBJECT [--debug-dir DIR] [--sysroot DIR] "
+                "[--build-id HEX] [--architecture NAME] [--debuginfod] [--quiet] < addresses\n");
         return 2;
     }
     read_positions(&positions);
     printout.texts = calloc(positions.n_items + 1, sizeof(*printout.texts));
-    if (!printout.texts || symbolizer_open(&options, argv[1], printout.build_id, &symbolizer, &err)
+    printout.object.path = argv[1];
+    if (!printout.texts || symbolizer_open(&options, &printout.object, &symbolizer, &err)
         || symbolizer_run(symbolizer, positions.items, positions.n_items, keep, &printout, &err)) {
         fprintf(stderr, "print_positions: failed\n");
         return 1;

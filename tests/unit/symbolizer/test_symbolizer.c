@@ -20,7 +20,9 @@ static struct symbolizer *open_object(const char *path)
     struct symbolizer *symbolizer;
     struct error err;
 
-    assert_int_equal(symbolizer_open(&no_options, path, NULL, &symbolizer, &err), 0);
+    assert_int_equal(
+        symbolizer_open(&no_options, &(struct symbolizer_object){.path = path}, &symbolizer, &err),
+        0);
     return symbolizer;
 }
 

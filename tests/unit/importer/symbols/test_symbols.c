@@ -143,7 +143,11 @@ static void forge_cache(const char *dir, const char *build_id)
     size_t n_positions;
     struct error err;
 
-    assert_int_equal(symbolizer_open(&options, "/proc/self/exe", build_id, &symbolizer, &err), 0);
+    assert_int_equal(
+        symbolizer_open(&options,
+                        &(struct symbolizer_object){.path = "/proc/self/exe", .build_id = build_id},
+                        &symbolizer, &err),
+        0);
     positions =
         symbol_cache_load(dir, build_id, symbolizer_identity(symbolizer), &store, &n_positions);
     assert_non_null(positions);
