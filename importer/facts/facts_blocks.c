@@ -186,13 +186,6 @@ static int on_leaked(struct facts *facts, uint32_t process, const struct live_bl
     return code;
 }
 
-static void on_expect_left(void *context, uint32_t process, uint32_t node)
-{
-    const struct facts *facts = context;
-
-    totals_expect_left(facts->totals, process, node);
-}
-
 static int on_left(void *context, uint32_t process, const struct live_block *block, uint32_t group,
                    enum pairing_ended_by ended_by, uint32_t chain_node, struct error *err)
 {
@@ -213,5 +206,5 @@ static int on_left(void *context, uint32_t process, const struct live_block *blo
 struct pairing_sink facts_blocks_sink(struct facts *facts)
 {
     return (struct pairing_sink){facts,        on_born,        on_moved, on_ended,
-                                 on_explained, on_chain_ended, on_left,  on_expect_left};
+                                 on_explained, on_chain_ended, on_left};
 }

@@ -48,6 +48,7 @@ static void process_done(struct process_totals *process, uint32_t n_nodes)
         free(process->pieces[i]);
     free(process->pages);
     free(process->pieces);
+    free(process->left);
     free(process->sizes);
     free(process->lifetimes);
 }
@@ -133,6 +134,12 @@ static MTRACE_COLD int stack_new(struct totals *totals, struct process_totals *p
     return 0;
 }
 
+/* Of a stack that is there. */
+static uint32_t number_of(const struct process_totals *process, uint32_t node)
+{
+    return process->pages[node / TOTALS_NODES_PER_PAGE][node % TOTALS_NODES_PER_PAGE] - 1;
+}
+
 static struct stack_totals *stack_find(const struct process_totals *process, uint32_t node)
 {
     if (!process->pages)
@@ -214,12 +221,32 @@ void totals_finish(struct totals *totals)
         thread_settle(&totals->threads[id], TOTALS_NEVER - 1);
 }
 
+static void take_left(struct stack_totals *stack, const struct stack_left *left)
+{
+    stack->chains_leaked += left->chains;
+    if (left->blocks == 0)
+        return;
+    stack->leaked_blocks += left->blocks;
+    stack->leaked_bytes += left->bytes;
+    stack->leaked_first_ns = left->first_ns;
+    stack->leaked_last_ns = left->last_ns;
+}
+
+static void take_all_left(struct process_totals *process)
+{
+    for (uint32_t i = 0; process->left && i < process->n_stacks; i++)
+        take_left(totals_stack(process, i), &process->left[i]);
+    free(process->left);
+    process->left = NULL;
+}
+
 int totals_flush(struct totals *totals, struct error *err)
 {
     int code = 0;
 
     for (uint32_t id = 1; id <= totals->n_processes; id++) {
-        const struct process_totals *process = &totals->processes[id];
+        struct process_totals *process = &totals->processes[id];
+        take_all_left(process);
         for (uint32_t i = 0; code == 0 && i < process->n_stacks; i++) {
             struct stack_totals *stack = totals_stack(process, i);
             code = tally_flush(&totals->free_sites, &stack->freed_at, stack->node, err);
@@ -240,16 +267,6 @@ void totals_expect(const struct totals *totals, uint32_t process, uint32_t node)
         __builtin_prefetch(stack, 1);
         __builtin_prefetch((const char *)stack + 64, 1);
         __builtin_prefetch((const char *)stack + 128, 1);
-    }
-}
-
-void totals_expect_left(const struct totals *totals, uint32_t process, uint32_t node)
-{
-    const struct stack_totals *stack = stack_find(&totals->processes[process], node);
-
-    if (stack) {
-        __builtin_prefetch(&stack->chains_leaked, 1);
-        __builtin_prefetch(&stack->leaked_last_ns, 1);
     }
 }
 
@@ -425,31 +442,45 @@ int totals_explained(struct totals *totals, uint32_t process, const struct live_
                      end, err);
 }
 
+static MTRACE_COLD int begin_left(struct process_totals *process, struct error *err)
+{
+    process->left = calloc((size_t)process->n_stacks + 1, sizeof *process->left);
+    return process->left ? 0 : out_of_memory(err);
+}
+
+static void count_left(struct stack_left *left, const struct live_block *block,
+                       const struct sample_weight *weight)
+{
+    if (left->blocks == 0 || block->alloc_ns < left->first_ns)
+        left->first_ns = block->alloc_ns;
+    if (block->alloc_ns > left->last_ns)
+        left->last_ns = block->alloc_ns;
+    left->blocks += weight->blocks;
+    left->bytes += weight->bytes;
+}
+
 int totals_left(struct totals *totals, uint32_t process_id, const struct live_block *block,
                 enum pairing_ended_by ended_by, uint32_t chain_node, struct error *err)
 {
     struct process_totals *process = &totals->processes[process_id];
-    struct stack_totals *stack = stack_find(process, block->node);
     struct size_class_totals *class = &process->sizes[size_class_of(block->size)];
     struct thread_totals *thread = &totals->threads[block->thread];
     const struct sample_weight weight = totals_weight(totals, process_id, block);
+    uint32_t number = number_of(process, block->node);
 
-    (void)err;
     if (ended_by != PAIRING_LEAKED)
         return 0;
-    stack->leaked_blocks += weight.blocks;
-    stack->leaked_bytes += weight.bytes;
-    if (stack->variances)
-        add_variance(&stack->variances->leaked, &weight);
-    if (stack->leaked_first_ns == TOTALS_NEVER || block->alloc_ns < stack->leaked_first_ns)
-        stack->leaked_first_ns = block->alloc_ns;
-    if (stack->leaked_last_ns == TOTALS_NEVER || block->alloc_ns > stack->leaked_last_ns)
-        stack->leaked_last_ns = block->alloc_ns;
+    int code = mtrace_unlikely(!process->left) ? begin_left(process, err) : 0;
+    if (code)
+        return code;
+    count_left(&process->left[number], block, &weight);
+    if (mtrace_unlikely(process->sample_bytes))
+        add_variance(&totals_stack(process, number)->variances->leaked, &weight);
     thread->leaked_blocks += weight.blocks;
     thread->leaked_bytes += weight.bytes;
     class->leaked_blocks += weight.blocks;
     class->leaked_bytes += weight.bytes;
-    (chain_node == block->node ? stack : stack_find(process, chain_node))->chains_leaked++;
+    process->left[chain_node == block->node ? number : number_of(process, chain_node)].chains++;
     return 0;
 }
 

@@ -67,6 +67,13 @@ struct stack_totals {
     uint32_t node;
 };
 
+/* What is left of one stack, while that is counted: close together, as stacks come in no order. */
+struct stack_left {
+    uint64_t blocks, bytes;
+    uint64_t first_ns, last_ns; /* 0 blocks: of nothing */
+    uint64_t chains;
+};
+
 struct thread_totals {
     uint64_t allocated_bytes, allocated_blocks;
     uint64_t freed_bytes, freed_blocks; /* ended by this thread, whoever allocated them */
@@ -103,6 +110,8 @@ struct process_totals {
     uint32_t **pages;             /* node / TOTALS_NODES_PER_PAGE -> stack number + 1 per node */
     uint32_t n_stacks;
     size_t n_pieces, max_pieces;
+    struct stack_left *
+        left; /* by stack number; NULL: nothing was left so far, or it is in the stacks (totals_flush) */
     struct size_class_totals *sizes; /* n_sizes: the largest class used, + 1 */
     size_t n_sizes;
     struct lifetime_class_totals *lifetimes; /* LIFETIME_CLASSES */
@@ -132,9 +141,6 @@ bool totals_advance(struct totals *totals, uint32_t process, uint64_t time_ns);
 /* Hint: the stack will be needed. */
 void totals_expect(const struct totals *totals, uint32_t process, uint32_t node);
 
-/* The same for totals_left. */
-void totals_expect_left(const struct totals *totals, uint32_t process, uint32_t node);
-
 /* What the block stands for, itself included. */
 static inline struct sample_weight totals_weight(const struct totals *totals, uint32_t process,
                                                  const struct live_block *block)
@@ -150,6 +156,7 @@ int totals_ended(struct totals *totals, uint32_t process, const struct live_bloc
 /* The block was counted as ended already; now it is known by whom. */
 int totals_explained(struct totals *totals, uint32_t process, const struct live_block *block,
                      const struct pairing_end *end, struct error *err);
+/* After totals_finish; the stacks know of it after totals_flush. */
 int totals_left(struct totals *totals, uint32_t process, const struct live_block *block,
                 enum pairing_ended_by ended_by, uint32_t chain_node, struct error *err);
 
@@ -170,7 +177,7 @@ int totals_culled(struct totals *totals, const struct culled_blocks *culled, str
 /* Ends the last instant and settles all peaks (TO-3). Before totals_left. */
 void totals_finish(struct totals *totals);
 
-/* After the last event, totals_left included: free_sites and flows are whole. */
+/* After the last event, totals_left included: stacks, free_sites and flows are whole. */
 int totals_flush(struct totals *totals, struct error *err);
 
 /* number < n_stacks, in order of the first birth. */

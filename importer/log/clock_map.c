@@ -112,7 +112,9 @@ struct stretch {
     const struct clock_pair *closed;  /* that knot */
     const struct clock_pair *opening; /* NULL: it is the first one's, or nothing came yet */
     const struct clock_pair *best;
-    uint64_t rate; /* by what is closed: the future has no say in it (CM-4) */
+    size_t n_pairs;
+    uint64_t last_ticks; /* of the last of them */
+    uint64_t rate;       /* by what is closed: the future has no say in it (CM-4) */
 };
 
 /* Is the second clock of `pair` read sooner after the first one than that of the best so far? */
@@ -127,8 +129,16 @@ static void stretch_open(struct stretch *stretch, const struct clock_map *map,
                          const struct clock_pair *pair)
 {
     stretch->opening = stretch->best = pair;
+    stretch->n_pairs = 1;
+    stretch->last_ticks = pair->ticks;
     stretch->rate =
         rate_between(&map->pairs[0], map->n_closed > 1 ? &map->pairs[map->n_closed - 1] : pair);
+}
+
+/* What is read while the program runs waits for the end of the stretch: that of one that logs much comes soon. */
+static uint64_t least_length(const struct stretch *stretch)
+{
+    return stretch->n_pairs < CLOCK_MAP_MANY_PAIRS ? CLOCK_MAP_STRETCH_NS : CLOCK_MAP_SHORT_NS;
 }
 
 /* Takes the next pair by ticks; true if the stretch is closed by it, and its best pair is a knot. */
@@ -141,8 +151,12 @@ static bool stretch_add(struct stretch *stretch, const struct clock_map *map,
             stretch_open(stretch, map, pair);
         return false;
     }
-    if (pair->ns >= stretch->opening->ns + CLOCK_MAP_STRETCH_NS)
+    if (pair->ticks == stretch->last_ticks) /* of a segment that is in the pool and packed */
+        return false;
+    if (pair->ns >= stretch->opening->ns + least_length(stretch))
         return pair->ticks > stretch->best->ticks && pair->ns > stretch->best->ns;
+    stretch->n_pairs++;
+    stretch->last_ticks = pair->ticks;
     if (is_better(stretch, pair))
         stretch->best = pair;
     return false;

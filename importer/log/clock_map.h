@@ -5,13 +5,13 @@
  * Model:   pairs of readings (ticks, ns) taken at nearly one instant become the knots of a
  *          piecewise-linear map. A reading that was interrupted between its two clocks shows an ns
  *          that is too late, so of all pairs of a stretch of time the earliest one for its ticks is
- *          kept. A stretch is closed by the first pair behind it; its knot is then one for good. Behind
- *          the last knot the rate of the whole recording goes on.
+ *          kept. A stretch is closed by the first pair behind it, sooner when it has so many that one of them was surely read well; its
+ *          knot is then one for good. Behind the last knot the rate of the whole recording goes on.
  *          More pairs may be added and the knots made again, as a log that is still written grows.
  * Invariants
  *   CM-1 The map never decreases: a <= b implies ns(a) <= ns(b).
- *   CM-2 Of each CLOCK_MAP_STRETCH_NS of recording one knot is kept, whatever the number of pairs is,
- *        and the pairs of the last stretch.
+ *   CM-2 Of each CLOCK_MAP_STRETCH_NS of recording one knot is kept, of as little as CLOCK_MAP_SHORT_NS where there are
+ *        CLOCK_MAP_MANY_PAIRS, whatever the number of pairs is, and the pairs of the last stretch.
  *   CM-3 A clock of LOG_CLOCK_MONOTONIC is its own nanoseconds.
  *   CM-4 Pairs added later, unless clock_map_make calls one late, change nothing for ticks up to
  *        final_ticks. Made at once or bit by bit, the knots are the same.
@@ -26,9 +26,11 @@
 
 enum {
     CLOCK_MAP_FRACTION_BITS = 4, /* of a nanosecond, so that the order of ticks survives */
+    CLOCK_MAP_MANY_PAIRS = 8,
 };
 
 #define CLOCK_MAP_STRETCH_NS 20000000ull
+#define CLOCK_MAP_SHORT_NS   2000000ull
 /* Behind this much nobody is thought to be held up between looking at the clock and writing; who is makes a late pair, or event. */
 #define CLOCK_MAP_HELD_NS 200000000ull
 

@@ -14,8 +14,7 @@ enum {
     SLOT_FIRST = 2,
     MIN_SLOTS = 64,
     MAX_BLOCKS = 1 << 29, /* so that a number leaves a slot one bit */
-    AHEAD = 8,            /* places that whoever walks all is told of before it comes there */
-    AHEAD_TO_FETCH = 24,
+    LINE_BYTES = 64,
 };
 
 static uint64_t hash_of(uint64_t address)
@@ -295,13 +294,20 @@ struct live_block *live_table_next(const struct live_table *table, uint32_t *cur
     return NULL;
 }
 
-const struct live_block *live_table_ahead(const struct live_table *table, uint32_t cursor)
+const struct live_block *live_table_piece(const struct live_table *table, size_t index,
+                                          size_t *ret_n)
 {
-    if (cursor + AHEAD_TO_FETCH >= table->n_numbers)
+    uint32_t first = (uint32_t)index * LIVE_TABLE_PIECE_BLOCKS;
+
+    if (index >= table->n_pieces || first >= table->n_numbers)
         return NULL;
-    __builtin_prefetch(block_at(table, cursor + AHEAD_TO_FETCH));
-    const struct live_block *block = block_at(table, cursor + AHEAD);
-    return block->address ? block : NULL;
+    *ret_n = table->n_numbers - first < LIVE_TABLE_PIECE_BLOCKS ? table->n_numbers - first
+                                                                : LIVE_TABLE_PIECE_BLOCKS;
+    for (size_t i = 0;
+         index + 1 < table->n_pieces && i < sizeof **table->pieces * LIVE_TABLE_PIECE_BLOCKS;
+         i += LINE_BYTES)
+        __builtin_prefetch((const char *)table->pieces[index + 1] + i);
+    return table->pieces[index];
 }
 
 void live_table_check(struct live_table *table)

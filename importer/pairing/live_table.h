@@ -136,8 +136,10 @@ static inline int live_table_set_group(struct live_table *table, const struct li
  * meanwhile; the block just returned may be removed. */
 struct live_block *live_table_next(const struct live_table *table, uint32_t *cursor);
 
-/* A block that live_table_next will come to soon, at a cursor as it left it; NULL: there is none there. Fetches one behind it. */
-const struct live_block *live_table_ahead(const struct live_table *table, uint32_t cursor);
+/* The same in large steps: the places from index * LIVE_TABLE_PIECE_BLOCKS on, NULL behind the last one. Those without an address hold no
+ * block. */
+const struct live_block *live_table_piece(const struct live_table *table, size_t index,
+                                          size_t *ret_n);
 
 /* Asserts LT-1 and the counts; slow. */
 void live_table_check(struct live_table *table);

@@ -559,26 +559,31 @@ void pairing_expect_block(const struct pairing *pairing, const struct event *eve
         __builtin_prefetch(block, 1);
 }
 
-static int tell_left(struct pairing *pairing, uint32_t process, struct error *err)
+static int tell_left(struct pairing *pairing, uint32_t process, const struct live_block *block,
+                     struct error *err)
 {
-    enum pairing_ended_by ended_by =
-        pairing->processes[process].traits.ended_in_exec ? PAIRING_EXEC : PAIRING_LEAKED;
-    const struct live_table *live = &pairing->processes[process].live;
-    const struct live_block *block;
-    uint32_t cursor = 0;
-    int code = 0;
+    const struct process *own = &pairing->processes[process];
+    uint32_t chain_node = block->chain ? pairing->chains[block->chain].first_node : block->node;
+    int code = pairing->sink.left(
+        pairing->sink.context, process, block, live_table_group(&own->live, block),
+        own->traits.ended_in_exec ? PAIRING_EXEC : PAIRING_LEAKED, chain_node, err);
 
-    while (code == 0 && (block = live_table_next(live, &cursor)) != NULL) {
-        const struct live_block *ahead = live_table_ahead(live, cursor);
-        if (ahead && pairing->sink.expect_left)
-            pairing->sink.expect_left(pairing->sink.context, process, ahead->node);
-        uint32_t chain_node = block->chain ? pairing->chains[block->chain].first_node : block->node;
-        code = pairing->sink.left(pairing->sink.context, process, block,
-                                  live_table_group(live, block), ended_by, chain_node, err);
-        if (code == 0 && block->chain)
-            code = chain_end(pairing, process, block, PAIRING_UNKNOWN, err);
-    }
-    return code;
+    return code || !block->chain ? code : chain_end(pairing, process, block, PAIRING_UNKNOWN, err);
+}
+
+static int tell_all_left(struct pairing *pairing, uint32_t process, struct error *err)
+{
+    const struct live_table *live = &pairing->processes[process].live;
+    const struct live_block *blocks;
+    size_t n;
+
+    for (size_t i = 0; (blocks = live_table_piece(live, i, &n)) != NULL; i++)
+        for (size_t k = 0; k < n; k++) {
+            int code = blocks[k].address ? tell_left(pairing, process, &blocks[k], err) : 0;
+            if (code)
+                return code;
+        }
+    return 0;
 }
 
 void pairing_keep_memory(struct pairing *pairing)
@@ -591,7 +596,7 @@ int pairing_finish(struct pairing *pairing, struct error *err)
     expire_ends(pairing, UINT64_MAX);
     expire_unseen(pairing, UINT64_MAX);
     for (uint32_t process = 1; process <= pairing->n_processes; process++) {
-        int code = tell_left(pairing, process, err);
+        int code = tell_all_left(pairing, process, err);
         if (!pairing->keeps_memory)
             live_table_done(&pairing->processes[process].live);
         if (code)

@@ -115,8 +115,6 @@ struct pairing_sink {
      * of the first block of its chain (its own without one). */
     int (*left)(void *context, uint32_t process, const struct live_block *block, uint32_t group,
                 enum pairing_ended_by ended_by, uint32_t chain_node, struct error *err);
-    /* Hint: a block of this stack will be told as left soon. NULL is fine. */
-    void (*expect_left)(void *context, uint32_t process, uint32_t node);
 };
 
 struct pairing_counts {

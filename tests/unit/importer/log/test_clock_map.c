@@ -110,6 +110,47 @@ static void test_late_readings_are_left_out(void **state)
     clock_map_done(&map);
 }
 
+/* Who logs much has knots soon. */
+static void test_many_pairs_close_soon(void **state)
+{
+    struct clock_pair pairs[1000];
+
+    (void)state;
+    for (uint64_t i = 0; i < 1000; i++) {
+        pairs[i].ticks = SECOND + i * SECOND / 2000; /* each 0.25 ms at 2 ticks per ns */
+        pairs[i].ns = SECOND + i * SECOND / 4000 + (i % 7 == 3 ? 5000000 : 0);
+    }
+    struct clock_map map = make(pairs, 1000, 1);
+    assert_in_range(map.n_knots, 250 / 20, 250 / 2);
+    assert_true(map.pairs[map.n_closed - 1].ticks > pairs[999 - 10 * 4].ticks);
+    for (uint64_t i = 0; i < 1000; i++) {
+        uint64_t right = SECOND + i * SECOND / 4000;
+        assert_in_range(clock_map_ns(&map, pairs[i].ticks), right - 1000, right + 1000);
+    }
+    clock_map_done(&map);
+}
+
+/* A segment that is in the pool and packed gives its reading twice, for a while. In bursts of eight the last one is the first that
+ * could close a stretch. */
+static void test_pairs_read_twice(void **state)
+{
+    struct clock_pair pairs[1600];
+    struct clock_map once, twice;
+
+    (void)state;
+    for (uint64_t i = 0; i < 800; i++) {
+        uint64_t ns = i / 8 * 30000000 + i % 8 * 400000;
+        pairs[i] = pairs[800 + i] =
+            (struct clock_pair){.ticks = SECOND + 2 * ns, .ns = SECOND + ns + i * 7 % 5 * 100};
+    }
+    once = make(pairs, 800, 1);
+    twice = make(pairs, 1600, 1);
+    assert_int_equal(once.n_knots, twice.n_knots);
+    assert_true(clock_map_digest(&once, UINT64_MAX) == clock_map_digest(&twice, UINT64_MAX));
+    clock_map_done(&once);
+    clock_map_done(&twice);
+}
+
 /* Whatever the pairs are, time does not run backwards, and knots stay few. */
 static void test_never_backwards(void **state)
 {
@@ -279,6 +320,8 @@ int main(void)
         cmocka_unit_test(test_fractions),
         cmocka_unit_test(test_drift_is_followed),
         cmocka_unit_test(test_late_readings_are_left_out),
+        cmocka_unit_test(test_many_pairs_close_soon),
+        cmocka_unit_test(test_pairs_read_twice),
         cmocka_unit_test(test_never_backwards),
         cmocka_unit_test(test_borrowed_rate),
         cmocka_unit_test(test_no_pairs_at_all),
