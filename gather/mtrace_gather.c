@@ -5,6 +5,7 @@
 #include "support/error.h"
 #include "support/units.h"
 #include "transfer/address.h"
+#include "transfer/discovery.h"
 #include "transfer/security.h"
 
 #include <argp.h>
@@ -25,6 +26,8 @@ enum option_key {
     KEY_MAX_BYTES,
     KEY_MAX_SENDER_BYTES,
     KEY_MAX_CONNECTIONS,
+    KEY_ANNOUNCE,
+    KEY_DISCOVER,
 };
 
 static const struct argp_option option_table[] = {
@@ -36,6 +39,11 @@ static const struct argp_option option_table[] = {
     {"key", KEY_KEY, "FILE", 0, "Our private key", 0},
     {"ca", KEY_CA, "FILE", 0, "Certificates that sign those of senders", 0},
     {"insecure", KEY_INSECURE, NULL, 0, "Anybody on this machine, without TLS", 0},
+    {NULL, 0, NULL, 0, "Being found in the local network, by who has a key of --psk-file:", 3},
+    {"announce", KEY_ANNOUNCE, NULL, 0,
+     "Answer 'mtrace-record --to discover' and --discover, by UDP on the same port", 0},
+    {"discover", KEY_DISCOVER, "PORT", OPTION_ARG_OPTIONAL,
+     "Take nothing: print who announces himself at PORT [7878]", 0},
     {NULL, 0, NULL, 0, "Limits:", 2},
     {"max-bytes", KEY_MAX_BYTES, "SIZE", 0, "Of all logs in DIR together [none]", 0},
     {"max-sender-bytes", KEY_MAX_SENDER_BYTES, "SIZE", 0,
@@ -49,6 +57,8 @@ struct arguments {
     const char *listen;
     struct security_options security;
     uint64_t max_bytes, max_sender_bytes, max_connections;
+    uint64_t discover_port; /* 0: not asked for */
+    bool is_announcing;
 };
 
 static uint64_t parse_size(struct argp_state *state, const char *what, const char *text)
@@ -71,6 +81,15 @@ static uint64_t parse_connections(struct argp_state *state, const char *text)
     return n;
 }
 
+static uint64_t parse_port(struct argp_state *state, const char *text)
+{
+    uint64_t port = 0;
+
+    if (units_parse_count(text, &port, NULL) != 0 || port < 1 || port > UINT16_MAX)
+        argp_error(state, "--discover is '%s', but must be a port from 1 to %d", text, UINT16_MAX);
+    return port;
+}
+
 static error_t parse_limit(int key, const char *value, struct argp_state *state)
 {
     struct arguments *arguments = state->input;
@@ -84,6 +103,12 @@ static error_t parse_limit(int key, const char *value, struct argp_state *state)
         return 0;
     case KEY_MAX_CONNECTIONS:
         arguments->max_connections = parse_connections(state, value);
+        return 0;
+    case KEY_ANNOUNCE:
+        arguments->is_announcing = true;
+        return 0;
+    case KEY_DISCOVER:
+        arguments->discover_port = value ? parse_port(state, value) : DISCOVERY_PORT;
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -119,8 +144,9 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
         arguments->folder = value;
         return 0;
     case ARGP_KEY_NO_ARGS:
-        argp_error(state, "no DIR was named");
-        return EINVAL;
+        if (!arguments->discover_port)
+            argp_error(state, "no DIR was named");
+        return 0;
     default:
         return parse_limit(key, value, state);
     }
@@ -129,7 +155,7 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
 static const struct argp argp = {
     option_table,
     parse_option,
-    "DIR",
+    "DIR\n--discover",
     "Takes logs that 'mtrace-record --to' sends while programs run, and writes them into DIR.\v"
     "A log that arrives is byte for byte the one that is sent, and can be imported at any time. SIGTERM ends "
     "mtrace-gather; senders go on where they were when it runs again. See docs/gather.md.",
@@ -145,7 +171,8 @@ static int gather(const struct arguments *arguments, struct error *err)
                                          .store = &store,
                                          .max_connections = arguments->max_connections,
                                          .max_sender_bytes = arguments->max_sender_bytes,
-                                         .folder = arguments->folder};
+                                         .folder = arguments->folder,
+                                         .is_announcing = arguments->is_announcing};
     int code = address_parse(arguments->listen, &settings.address, err);
 
     if (code == 0)
@@ -159,6 +186,29 @@ static int gather(const struct arguments *arguments, struct error *err)
     return code;
 }
 
+static int discover(const struct arguments *arguments, struct error *err)
+{
+    struct discovery discovery;
+    struct security security = {0};
+    int code = security_open(&arguments->security, false, &security, err);
+
+    if (code == 0)
+        code = discovery_run(&security, (uint16_t)arguments->discover_port, &discovery, err);
+    security_close(&security);
+    if (code)
+        return code;
+    for (size_t i = 0; i < discovery.n_found; i++)
+        (void)printf("%s:%s\n", discovery.found[i].host, discovery.found[i].port);
+    if (discovery.n_ignored)
+        (void)fprintf(stderr, "mtrace-gather: ignored %llu answers: forged or replayed\n",
+                      (unsigned long long)discovery.n_ignored);
+    return discovery.n_found
+               ? 0
+               : error_set(err, ERROR_IO,
+                           "no 'mtrace-gather --announce' with our key answers at port %llu",
+                           (unsigned long long)arguments->discover_port);
+}
+
 int main(int argc, char **argv)
 {
     struct arguments arguments = {.listen = default_address,
@@ -170,7 +220,7 @@ int main(int argc, char **argv)
 
     argp_err_exit_status = 2;
     (void)argp_parse(&argp, argc, argv, 0, NULL, &arguments);
-    code = gather(&arguments, &err);
+    code = arguments.discover_port ? discover(&arguments, &err) : gather(&arguments, &err);
     if (code == 0)
         return EXIT_SUCCESS;
     (void)fprintf(stderr, "mtrace-gather: %s\n", err.text);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "gather/receiver.h"
 
+#include "gather/announcer.h"
 #include "gather/intake.h"
 #include "support/error.h"
 #include "support/monotonic.h"
@@ -24,6 +25,7 @@ enum {
     MAX_COMPLAINTS = 20,       /* in a minute */
     MAX_SENDERS = 1024,        /* that are told apart */
     POLL_MS = 500,
+    FIXED_FDS = 3, /* before those of connections */
 };
 
 static const uint64_t ms_ns = 1000000;
@@ -51,6 +53,7 @@ struct connection {
 struct receiver {
     const struct receiver_settings *settings;
     int listener, signals;
+    struct announcer announcer;
     struct connection *connections; /* the newest first */
     size_t n_connections;
     uint64_t n_owners; /* that there ever were */
@@ -364,15 +367,30 @@ static void step_all(struct receiver *receiver, const struct pollfd *ready, size
     }
 }
 
+static void step_announcer(struct receiver *receiver)
+{
+    uint64_t n_ignored;
+
+    announcer_step(&receiver->announcer, receiver->now_ns);
+    n_ignored = announcer_ignored(&receiver->announcer, receiver->now_ns);
+    if (n_ignored)
+        (void)fprintf(
+            stderr,
+            "mtrace-gather: ignored who looks for us %llu times: forged, replayed, or by a "
+            "clock that is more than a minute off\n",
+            (unsigned long long)n_ignored);
+}
+
 /* True: a signal came. */
 static bool wait_and_step(struct receiver *receiver, struct pollfd *fds)
 {
-    size_t n = 2;
+    size_t n = FIXED_FDS;
 
     fds[0] = (struct pollfd){.fd = receiver->signals, .events = POLLIN};
     fds[1] =
         (struct pollfd){.fd = receiver->now_ns < receiver->accept_due_ns ? -1 : receiver->listener,
                         .events = POLLIN};
+    fds[2] = (struct pollfd){.fd = receiver->announcer.fd, .events = POLLIN};
     for (const struct connection *at = receiver->connections; at; at = at->next)
         fds[n++] = (struct pollfd){.fd = at->channel.fd, .events = events_of(at)};
     if (poll(fds, n, POLL_MS) < 0 && errno != EINTR)
@@ -380,9 +398,11 @@ static bool wait_and_step(struct receiver *receiver, struct pollfd *fds)
     receiver->now_ns = monotonic_now_ns();
     if (fds[0].revents)
         return true;
-    step_all(receiver, fds + 2, n - 2);
+    step_all(receiver, fds + FIXED_FDS, n - FIXED_FDS);
     if (fds[1].revents)
         accept_all(receiver);
+    if (fds[2].revents)
+        step_announcer(receiver);
     return false;
 }
 
@@ -411,17 +431,27 @@ static int prepare(struct receiver *receiver, sigset_t *signals, struct error *e
     if (receiver->signals < 0
         || getsockname(receiver->listener, (struct sockaddr *)&bound, &n_bound) != 0)
         return error_set_errno(err, errno, "cannot listen");
+    if (receiver->settings->is_announcing)
+        code = announcer_open(receiver->settings->security, (const struct sockaddr *)&bound,
+                              &receiver->announcer, err);
+    if (code)
+        return code;
     address_print((const struct sockaddr *)&bound, n_bound, text);
-    (void)printf("listening on %s; logs go to %s\n", text, receiver->settings->folder);
+    (void)printf("listening on %s%s; logs go to %s\n", text,
+                 receiver->settings->is_announcing ? ", and found by --to discover" : "",
+                 receiver->settings->folder);
     (void)fflush(stdout);
     return 0;
 }
 
 int receiver_run(const struct receiver_settings *settings, struct error *err)
 {
-    struct receiver receiver = {
-        .settings = settings, .listener = -1, .signals = -1, .now_ns = monotonic_now_ns()};
-    struct pollfd *fds = calloc(settings->max_connections + 2, sizeof(*fds));
+    struct receiver receiver = {.settings = settings,
+                                .listener = -1,
+                                .signals = -1,
+                                .announcer.fd = -1,
+                                .now_ns = monotonic_now_ns()};
+    struct pollfd *fds = calloc(settings->max_connections + FIXED_FDS, sizeof(*fds));
     sigset_t signals;
     int code = 0;
 
@@ -445,6 +475,7 @@ int receiver_run(const struct receiver_settings *settings, struct error *err)
         close(receiver.listener);
     if (receiver.signals >= 0)
         close(receiver.signals);
+    announcer_close(&receiver.announcer);
     free(receiver.senders);
     free(fds);
     return code;

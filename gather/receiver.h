@@ -19,6 +19,7 @@
 #include "transfer/address.h"
 #include "transfer/security.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -39,6 +40,7 @@ struct receiver_settings {
     size_t max_connections;
     uint64_t max_sender_bytes;
     const char *folder; /* to be said */
+    bool is_announcing;
 };
 
 /* Until SIGTERM or SIGINT. */

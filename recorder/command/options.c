@@ -83,7 +83,9 @@ static const struct argp_option option_table[] = {
     {"quiet", KEY_QUIET, NULL, 0, "Say nothing but errors", 0},
 
     {NULL, 0, NULL, 0, "Sending it to another machine, where mtrace-gather takes it:", 2},
-    {"to", KEY_TO, "HOST:PORT", 0, "Also send the log there, while it grows", 0},
+    {"to", KEY_TO, "HOST:PORT", 0,
+     "Also send the log there, while it grows; 'discover': to the mtrace-gather --announce of this network that has our key",
+     0},
     {"psk-file", KEY_PSK, "FILE", 0,
      "Prove who we are by a key that both sides have: 'name:key', as psktool makes", 0},
     {"certificate", KEY_CERTIFICATE, "FILE", 0, "Or by this certificate", 0},

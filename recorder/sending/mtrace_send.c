@@ -11,6 +11,7 @@
 #include "recorder/sending/log_tail.h"
 #include "recorder/sending/sender.h"
 #include "support/error.h"
+#include "transfer/discovery.h"
 
 #include <fcntl.h>
 #include <getopt.h>
@@ -86,6 +87,20 @@ static int parse(int argc, char **argv, struct arguments *arguments)
     return arguments->sender.to && (arguments->is_check || argv[optind]) ? 0 : ERROR_USAGE;
 }
 
+/* Who shall be looked for is looked for whenever a connection is made; now, only to know whether there is one. */
+static int find_receiver(struct arguments *arguments, const struct security *security,
+                         struct error *err)
+{
+    struct sender_settings *sender = &arguments->sender;
+
+    sender->is_discovering = discovery_is_wanted(sender->to, &sender->discovery_port);
+    if (!sender->is_discovering)
+        return address_parse(sender->to, &sender->address, err);
+    return arguments->is_check || security->n_keys == 0
+               ? discovery_find_one(security, sender->discovery_port, &sender->address, err)
+               : 0;
+}
+
 /* Of a log that exists: can it be sent? */
 static int check_log(const char *path, struct error *err)
 {
@@ -123,9 +138,9 @@ int main(int argc, char **argv)
     if (code)
         code = error_set(&err, ERROR_USAGE, "mtrace-send is started by mtrace-record --to");
     if (code == 0)
-        code = address_parse(arguments.sender.to, &arguments.sender.address, &err);
-    if (code == 0)
         code = security_open(&arguments.security, false, &security, &err);
+    if (code == 0)
+        code = find_receiver(&arguments, &security, &err);
     if (code == 0 && security.is_insecure)
         code = address_check_local(&arguments.sender.address, &err);
     if (code == 0 && !arguments.is_check && arguments.sender.end_pipe < 0)

@@ -7,6 +7,7 @@
 #include "support/monotonic.h"
 #include "support/units.h"
 #include "transfer/channel.h"
+#include "transfer/discovery.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -128,15 +129,19 @@ static int say(struct sender *sender, enum wire_kind kind, uint32_t number, uint
 static int connect_now(struct sender *sender, struct error *err)
 {
     const struct sender_settings *settings = sender->settings;
+    struct address address = settings->address;
     struct wire_hello hello;
     int fd;
-    int code = address_connect(&settings->address, settings->security->is_insecure,
-                               patience_ms(sender), &fd, err);
+    int code = 0;
 
+    if (settings->is_discovering)
+        code = discovery_find_one(settings->security, settings->discovery_port, &address, err);
+    if (code == 0)
+        code = address_connect(&address, settings->security->is_insecure, patience_ms(sender), &fd,
+                               err);
     if (code)
         return code;
-    code =
-        channel_open(fd, settings->security, false, settings->address.host, &sender->channel, err);
+    code = channel_open(fd, settings->security, false, address.host, &sender->channel, err);
     if (code)
         return code;
     sender->is_connected = true;

@@ -28,6 +28,8 @@ struct sender_settings {
     const char *to;   /* as the user wrote it */
     const char *same; /* options that say where to, for who wants to send it later */
     struct address address;
+    bool is_discovering; /* the address is looked for whenever a connection is made */
+    uint16_t discovery_port;
     const struct security *security;
     uint64_t timeout_ns;
     int end_pipe; /* -1: nobody records */
