@@ -63,7 +63,7 @@ class Receiver:
                                                                 *self.options, *self.extra)],
                                         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=harness.environment())
         line = self.process.stdout.readline()
-        found = re.match(r"listening on 127\.0\.0\.1:(\d+); logs go to", line)
+        found = re.match(r"listening on 127\.0\.0\.1:(\d+)(?:, and found by --to discover)?; logs go to", line)
         if not found:
             raise Failure(f"mtrace-gather said {line!r}{self.process.stdout.read()!r}")
         self.port = int(found[1])
@@ -529,6 +529,83 @@ def limits(place, _rounds):
             raise Failure(f"when there is room it says {receiver.said}")
 
 
+def look_around(port, key):
+    return subprocess.run([str(word) for word in (GATHER, f"--discover={port}", *key)], capture_output=True, text=True, timeout=PATIENCE)
+
+
+def discover(place, _rounds):
+    """Who has a key finds who gathers; who has none, or says again what another said, is ignored and counted."""
+    key, other = make_key(place / "key"), make_key(place / "other")
+    with Receiver(place / "in", key, extra=("--announce",)) as receiver:
+        found = look_around(receiver.port, key)
+        if found.returncode != 0 or found.stdout != f"{receiver.to()}\n" or found.stderr:
+            raise Failure(f"found: {found}")
+        recording = Recording(place / "run.dat", f"discover:{receiver.port}", key)
+        wait_until("the first 500 kB arrive", lambda: size_of_received(place / "in") > 500000)
+        check_sent(recording.end())
+        check_same(place / "in", place / "run.dat")
+        if "ignored" in receiver.said:
+            raise Failure(f"it says {receiver.said}")
+        overheard = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        overheard.bind(("127.0.0.1", 0))
+        overheard.settimeout(PATIENCE)
+        asking = threading.Thread(target=look_around, args=(overheard.getsockname()[1], key))
+        asking.start()
+        question = overheard.recv(4096)
+        asking.join()
+        answers = []
+        for data in (b"x", question, question, question[:-1] + bytes([question[-1] ^ 1]), question + b"x", b""):
+            overheard.sendto(data, ("127.0.0.1", receiver.port))
+            overheard.settimeout(1)
+            try:
+                while True:
+                    answer = overheard.recv(4096)
+                    if answer[:8] == question[:8] and answer != question and answer[12] == 2:
+                        answers.append(answer)
+            except socket.timeout:
+                pass
+        if len(answers) != 1 or len(answers[0]) != len(question):
+            raise Failure(f"{len(answers)} answers to one question and five that are none")
+        nobody = look_around(receiver.port, other)
+        if nobody.returncode != 1 or nobody.stdout or "no 'mtrace-gather --announce' with our key answers" not in nobody.stderr:
+            raise Failure(f"with another key: {nobody}")
+        refused = subprocess.run([str(word) for word in (TOOLS.record, "-o", place / "no.dat", "--to", f"discover:{receiver.port}", *other, "--",
+                                                         "touch", place / "ran")], capture_output=True, text=True)
+        if refused.returncode == 0 or (place / "ran").exists() or "no 'mtrace-gather --announce'" not in refused.stderr:
+            raise Failure(f"nobody is found, and it goes on: {refused}")
+        receiver.end()
+        if "ignored who looks for us" not in receiver.said:
+            raise Failure(f"strangers are not counted: {receiver.said}")
+    with Receiver(place / "in", key) as receiver:
+        if look_around(receiver.port, key).returncode != 1:
+            raise Failure("one who was not asked to announces himself")
+
+
+def broadcast(place, _rounds):
+    """Between two machines, as far as the kernel can tell: only a broadcast arrives there."""
+    if os.geteuid() != 0 or not all(shutil.which(tool) for tool in ("ip", "unshare", "nsenter")):
+        raise Skip("needs root, ip (iproute2), unshare and nsenter (util-linux)")
+    key = make_key(place / "key")
+    script = f"""
+unshare -n sleep {PATIENCE} & other=$!
+sleep 1
+ip link add name mtrace0 type veth peer name mtrace1 && ip link set mtrace1 netns $other || {{ kill $other; exit 77; }}
+ip addr add 10.97.98.1/24 brd 10.97.98.255 dev mtrace0 && ip link set mtrace0 up
+nsenter -t $other -n ip addr add 10.97.98.2/24 brd 10.97.98.255 dev mtrace1 && nsenter -t $other -n ip link set mtrace1 up
+nsenter -t $other -n timeout {PATIENCE} {GATHER} {place}/in --announce --listen 0.0.0.0:17878 --psk-file {key[1]} > {place}/said & gather=$!
+while ! grep -q listening {place}/said; do kill -0 $gather || exit 1; sleep 0.05; done
+{GATHER} --discover=17878 --psk-file {key[1]}; status=$?
+kill $gather $other; exit $status
+"""
+    with open(place / "errors", "w") as errors:
+        told = subprocess.run(["unshare", "-n", "sh", "-c", script], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors, text=True,
+                              timeout=PATIENCE)
+    if told.returncode == 77:
+        raise Skip(f"there is no network to be made: {(place / 'errors').read_text()}")
+    if told.returncode != 0 or told.stdout != "10.97.98.2:17878\n":
+        raise Failure(f"by broadcast: {told}, {(place / 'errors').read_text()}")
+
+
 def slow_peer(place, _rounds):
     """One who sends a byte now and then, and never ends what he says, holds nobody up for longer than was asked for."""
     log, key = make_log(place), make_key(place / "key")
@@ -592,7 +669,7 @@ def other_user(place, _rounds):
 
 
 CASES = {case.__name__: case for case in (equal, follow, changed, sender_killed, receiver_killed, cut, recorder_killed, family, certificates,
-                                         strangers, limits, slow_peer, full_disk, other_user)}
+                                         strangers, limits, discover, broadcast, slow_peer, full_disk, other_user)}
 
 
 def main():
