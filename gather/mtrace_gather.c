@@ -3,6 +3,7 @@
 #include "gather/receiver.h"
 #include "gather/store.h"
 #include "support/error.h"
+#include "support/option_value.h"
 #include "support/units.h"
 #include "transfer/address.h"
 #include "transfer/discovery.h"
@@ -61,16 +62,6 @@ struct arguments {
     bool is_announcing;
 };
 
-static uint64_t parse_size(struct argp_state *state, const char *what, const char *text)
-{
-    struct error err = {0};
-    uint64_t size_bytes = 0;
-
-    if (units_parse_bytes(text, &size_bytes, &err) != 0)
-        argp_error(state, "%s: %s", what, err.text);
-    return size_bytes;
-}
-
 static uint64_t parse_connections(struct argp_state *state, const char *text)
 {
     uint64_t n = 0;
@@ -96,10 +87,10 @@ static error_t parse_limit(int key, const char *value, struct argp_state *state)
 
     switch (key) {
     case KEY_MAX_BYTES:
-        arguments->max_bytes = parse_size(state, "--max-bytes", value);
+        arguments->max_bytes = option_value_size(state, "--max-bytes", value);
         return 0;
     case KEY_MAX_SENDER_BYTES:
-        arguments->max_sender_bytes = parse_size(state, "--max-sender-bytes", value);
+        arguments->max_sender_bytes = option_value_size(state, "--max-sender-bytes", value);
         return 0;
     case KEY_MAX_CONNECTIONS:
         arguments->max_connections = parse_connections(state, value);

@@ -3,6 +3,7 @@
 
 #include "common/log_format.h"
 #include "support/error.h"
+#include "support/option_value.h"
 #include "support/units.h"
 
 #include <argp.h>
@@ -209,16 +210,6 @@ static int parse_signal(struct argp_state *state, const char *text)
     return SIGUSR2;
 }
 
-static uint64_t parse_size(struct argp_state *state, const char *what, const char *text)
-{
-    struct error err = {0};
-    uint64_t size_bytes = 0;
-
-    if (units_parse_bytes(text, &size_bytes, &err) != 0)
-        argp_error(state, "%s: %s", what, err.text);
-    return size_bytes;
-}
-
 /* The collector gets bytes: it knows fewer units than a user may write. */
 static void add_max_live(struct argp_state *state)
 {
@@ -237,7 +228,7 @@ static void set_sample_bytes(struct argp_state *state, const char *text)
     struct options *options = state->input;
     char bytes[24];
 
-    options->sample_bytes = parse_size(state, "--sample-bytes", text);
+    options->sample_bytes = option_value_size(state, "--sample-bytes", text);
     if (options->sample_bytes == 0 || options->sample_bytes > LOG_MAX_SAMPLE_BYTES)
         argp_error(state, "--sample-bytes is '%s', but must be from 1 to 1TiB", text);
     (void)snprintf(bytes, sizeof(bytes), "%" PRIu64, options->sample_bytes);
@@ -455,7 +446,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         options->windows.stop_after_ns = parse_duration(state, "--stop-after", arg);
         return 0;
     case KEY_START_AT_RSS:
-        options->windows.start_rss_bytes = parse_size(state, "--start-at-rss", arg);
+        options->windows.start_rss_bytes = option_value_size(state, "--start-at-rss", arg);
         if (options->windows.start_rss_bytes == 0)
             argp_error(state, "--start-at-rss: '%s' is no size", arg);
         return 0;
@@ -480,7 +471,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         set_sample_bytes(state, arg);
         return 0;
     case KEY_MAX_LIVE:
-        options->max_live_bytes = parse_size(state, "--max-live", arg);
+        options->max_live_bytes = option_value_size(state, "--max-live", arg);
         return 0;
     case KEY_HELP:
         argp_state_help(state, stdout, ARGP_HELP_STD_HELP);

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * option_value: what is written behind an option, as a number.
+ *
+ * Failure: argp says what is wrong with it, and the program ends with status 2.
+ */
+#ifndef MTRACE_SUPPORT_OPTION_VALUE_H
+#define MTRACE_SUPPORT_OPTION_VALUE_H
+
+#include <argp.h>
+#include <stdint.h>
+
+/* In bytes. `option` with its hyphens. */
+uint64_t option_value_size(const struct argp_state *state, const char *option, const char *text);
+
+#endif
