@@ -54,37 +54,13 @@ static bool is_new(pid_t *seen, size_t *n, pid_t pid)
     return true;
 }
 
-/* Who it runs as now; ret_state: as in /proc/PID/stat. False: it is not there. */
-static bool look_at(pid_t pid, uid_t *ret_uid, char *ret_state)
-{
-    char path[32];
-    char line[256];
-    unsigned uid = 0;
-    bool has_uid = false;
-    FILE *file;
-
-    (void)snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
-    file = fopen(path, "re");
-    if (!file)
-        return false;
-    *ret_state = '?';
-    while (!has_uid && fgets(line, sizeof(line), file)) {
-        (void)sscanf(line, "State: %c", ret_state);
-        has_uid = sscanf(line, "Uid: %*u %u", &uid) == 1;
-    }
-    (void)fclose(file);
-    *ret_uid = uid;
-    return has_uid;
-}
-
 /* Anybody may listen where a recorder would, and root may ask for everybody's processes: who has the process is heard about it, or who asks. */
 static bool is_trusted(struct search *search, uid_t uid)
 {
     uid_t target_uid = 0;
-    char state;
 
     if (uid == geteuid()
-        || (geteuid() == 0 && look_at(search->request->pid, &target_uid, &state)
+        || (geteuid() == 0 && running_find_user(search->request->pid, &target_uid, NULL)
             && uid == target_uid))
         return true;
     search->n_of_others++;
@@ -94,14 +70,14 @@ static bool is_trusted(struct search *search, uid_t uid)
 /* Before it is connected to: who never looks at its socket would hold us up. */
 static bool may_answer(struct search *search, pid_t recorder)
 {
+    bool is_stopped;
     uid_t uid;
-    char state;
 
-    if (!look_at(recorder, &uid, &state) || !is_trusted(search, uid))
+    if (!running_find_user(recorder, &uid, &is_stopped) || !is_trusted(search, uid))
         return false;
-    if (state == 'T')
+    if (is_stopped)
         search->silent = recorder;
-    return state != 'T';
+    return !is_stopped;
 }
 
 /* -1: it is not there, or not who it says (CM-1). */
