@@ -61,6 +61,24 @@ void query_advise(const struct query *query, const char *format, ...)
     va_end(arguments);
 }
 
+static bool is_answered(const struct query *query, const char *name, const char *tail)
+{
+    const struct command *command = command_find(query->commands, name);
+    const struct filter_parameter *filter =
+        strncmp(tail, "--", 2) == 0 ? filter_find(tail + 2, strcspn(tail + 2, " ")) : NULL;
+
+    if (!command || (query->database.sample_bytes && !command_takes_samples(command)))
+        return false;
+    return !query->database.is_slim
+           || !(command->needs_rows || (filter && filter->scope == FILTER_SCOPE_ROW));
+}
+
+void query_advise_command(const struct query *query, const char *name, const char *tail)
+{
+    if (is_answered(query, name, tail))
+        query_advise(query, "%s %s%s%s", name, query->shell_path, *tail ? " " : "", tail);
+}
+
 bool query_show_sql(const struct query *query, struct sqlite3_stmt *stmt)
 {
     if (query->options->is_sql_shown)

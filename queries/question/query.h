@@ -92,6 +92,10 @@ void query_remark(const struct query *query, const char *format, ...) MTRACE_PRI
  * none: who asked has never heard of the file. */
 void query_advise(const struct query *query, const char *format, ...) MTRACE_PRINTF(2, 3);
 
+/* The same of a command, with what follows the name of the database, "" or "--filter VALUE", unless the database does not
+ * answer that: it has no rows, or samples alone. */
+void query_advise_command(const struct query *query, const char *name, const char *tail);
+
 /* Prints the statement with its literals instead of running it, when that was asked for; true if
  * so. */
 bool query_show_sql(const struct query *query, struct sqlite3_stmt *stmt);

@@ -22,8 +22,7 @@ static void print_footer(const struct query *query, struct sqlite3_stmt *stmt, i
         && sqlite3_step(stmt) == SQLITE_ROW)
         (void)fprintf(query->out, "more rows: -n 0\n");
     if (n_rows > 0 && command->next)
-        query_advise(query, "%s %s%s%s", command->next, query->shell_path,
-                     *command->next_tail ? " " : "", command->next_tail);
+        query_advise_command(query, command->next, command->next_tail);
 }
 
 /* made_rows: what a source made of json_each(:made_rows) reads; NULL: it reads the database. */

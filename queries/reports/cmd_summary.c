@@ -432,7 +432,8 @@ int cmd_summary_run(struct query *query, struct error *err)
     if (rc == 0)
         rc = print_debug_notes(query, err);
     if (rc == 0)
-        query_advise(query, "leaks %s    # or peak, temporary, hot, fragmentation",
-                     query->shell_path);
+        query_advise(query, "leaks %s    # or peak, %shot%s", query->shell_path,
+                     query->database.sample_bytes ? "" : "temporary, ",
+                     query->database.sample_bytes ? "" : ", fragmentation");
     return rc;
 }
