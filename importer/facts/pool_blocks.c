@@ -179,7 +179,7 @@ int pool_blocks_new(const struct definitions *definitions, const struct facts_ro
 {
     struct pool_blocks *blocks;
     struct pairing_sink sink = {NULL,         on_born,        on_moved, on_ended,
-                                on_explained, on_chain_ended, on_left,  NULL};
+                                on_explained, on_chain_ended, on_left};
     int code;
 
     *ret = NULL;

@@ -112,7 +112,7 @@ static int on_left(void *context, uint32_t process, const struct live_block *blo
 static void start(struct story *story, struct pairing_process traits)
 {
     struct pairing_sink sink = {story,        on_born,        on_moved, on_ended,
-                                on_explained, on_chain_ended, on_left,  NULL};
+                                on_explained, on_chain_ended, on_left};
     struct error err = {0};
 
     *story = (struct story){0};
