@@ -2,13 +2,15 @@
 /*
  * arch: what differs between processors: registers and frames of the unwinder, the switch of the
  * stack, the counter, system calls, loops over bytes. A port writes one header with the names of
- * arch_x86_64.h and one source file, and nop.c's jump.
+ * arch_x86_64.h and one source file, and nop.c's jump (docs/porting.md).
  */
 #ifndef MTRACE_COLLECTOR_ARCH_H
 #define MTRACE_COLLECTOR_ARCH_H
 
 #if defined(__x86_64__)
 #    include "collector/arch/arch_x86_64.h"
+#elif defined(__aarch64__)
+#    include "collector/arch/arch_aarch64.h"
 #else
 #    error "this architecture has no header in collector/arch"
 #endif

@@ -26,18 +26,29 @@ enum {
     ARCH_RA = 16, /* return address column; as a register the program counter */
     ARCH_N_REGISTERS = 17,
     ARCH_RA_AT_CFA = -8,       /* where `call` leaves the return address */
+    ARCH_RA_BEHIND_FP = 0,     /* nothing: it is not the function that saves it */
+    ARCH_RECORD_AT_FP = 0,     /* where the frame pointer leads: those two words */
+    ARCH_CODE_SHIFT = 0,       /* low bits of an instruction's address that are always 0 */
+    ARCH_CFI_OP_SIGNS_RA = -1, /* there is no such instruction of CFI */
     ARCH_RED_ZONE_BYTES = 128, /* below the stack pointer, still a function's own */
     /* the kernel's sigcontext keeps rip right behind rsp */
     ARCH_SIGNAL_PC_BEHIND_SP = 8,
 };
 
+#define ARCH_HAS_FIXED_RA      1 /* ARCH_RA_AT_CFA is true of every function */
+#define ARCH_RECORD_ENDS_FRAME 1 /* behind the two words is the caller's frame */
+
+#define ARCH_BIT(number) ((uint64_t)1 << (number))
+
+/* The register that a call leaves its return address in: none. */
+#define ARCH_LINK_REGISTERS ((uint64_t)0)
 /* Registers that a callee gives back unchanged unless its CFI says where they are: rbx, rbp,
  * r12-r15. */
-#define ARCH_CALLEE_SAVED ((1u << 3) | (1u << 6) | (0xfu << 12))
+#define ARCH_CALLEE_SAVED (ARCH_BIT(3) | ARCH_BIT(6) | (uint64_t)0xf << 12)
 
 struct arch_registers {
     uintptr_t value[ARCH_N_REGISTERS];
-    uint32_t known; /* bit r: value[r] means something */
+    uint64_t known; /* bit r: value[r] means something */
 };
 
 /* The callee-saved registers, stack pointer and pc of the function this is inlined in. */
@@ -58,7 +69,34 @@ static inline __attribute__((always_inline)) void arch_capture(struct arch_regis
                      :
                      : "a"(value)
                      : "rcx", "memory");
-    registers->known = ARCH_CALLEE_SAVED | (1u << ARCH_SP) | (1u << ARCH_RA);
+    registers->known = ARCH_CALLEE_SAVED | ARCH_BIT(ARCH_SP) | ARCH_BIT(ARCH_RA);
+}
+
+/* What is in a word that a return address was saved to. */
+static inline uintptr_t arch_code_address(uintptr_t word)
+{
+    return word;
+}
+
+/* Where the wrapper that this is written in was called; it has a frame pointer. */
+#define ARCH_RETURN_ADDRESS() ((uintptr_t)__builtin_return_address(0))
+#define ARCH_RECORD()         ((uintptr_t)__builtin_frame_address(0))
+#define ARCH_CFA()            (ARCH_RECORD() + ARCH_FRAME_BYTES)
+
+#define ARCH_HAS_SIGNAL_CFI 1 /* where a handler returns to, which is in libc */
+
+/* Code that a handler returns to, and that no CFI leads across. */
+static inline bool arch_is_signal_return(const uint8_t code[8])
+{
+    (void)code;
+    return false;
+}
+
+/* Where the kernel has put a register of what it interrupted: CFI says it. */
+static inline int arch_signal_offset(unsigned number)
+{
+    (void)number;
+    return -1;
 }
 
 /* Calls function(argument) with the stack pointer at stack_top (16-byte aligned), then returns. */
@@ -78,6 +116,11 @@ static inline bool arch_has_feature(unsigned leaf, unsigned bit)
 
     return __get_cpuid(leaf, &a, &b, &c, &d) && d >> bit & 1;
 }
+
+/* The kernel's names for it; and for a clock that is made of it where it is invariant. */
+#define ARCH_COUNTER_SOURCES "tsc\n", "hyperv_clocksource_tsc_page\n"
+#define ARCH_STABLE_SOURCE   "kvm-clock\n"
+#define ARCH_VDSO_CLOCK      "__vdso_clock_gettime"
 
 /* Both ways to read it are there. */
 static inline bool arch_has_counter(void)
@@ -150,6 +193,10 @@ static inline void arch_write_stub(uint8_t bytes[ARCH_STUB_BYTES], uintptr_t six
 
 /* ---- system calls and bytes --------------------------------------------------------------------
  */
+
+enum {
+    ARCH_SYSTEM_CALL_FORK = 57,
+};
 
 static inline long arch_system_call(long number, long a, long b, long c, long d, long e, long f)
 {

@@ -232,7 +232,7 @@ static bool is_fork(long number, const long *a)
     if (number == SYS_clone3
         && sys_copy_own(&flags, (uintptr_t)a[0], sizeof(flags)) != (long)sizeof(flags))
         return false;
-    return number == SYS_fork
+    return number == ARCH_SYSTEM_CALL_FORK
            || ((number == SYS_clone || number == SYS_clone3) && !(flags & CLONE_VM));
 }
 

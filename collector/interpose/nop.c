@@ -10,10 +10,6 @@
 #include <stddef.h>
 #include <string.h>
 
-#if !defined(__x86_64__)
-#    error "write the jump of this architecture here"
-#endif
-
 /* One family to a line. */
 /* clang-format off */
 #define NOP_NAMES(X)                                                                               \
@@ -69,6 +65,14 @@ __attribute__((used)) void nop_resolve(void)
     }
 }
 
+#define NOP_STRING(text)  #text
+#define NOP_EXPAND(value) NOP_STRING(value)
+
+/* __COUNTER__ counts as the enumeration does: each name once, in the same order. */
+#define NOP_JUMP(name) NOP_JUMP_AT(name, __COUNTER__)
+
+#if defined(__x86_64__)
+
 /* All argument registers survive; after the return address and eight pushes the stack is aligned.
  */
 __asm__(".text\n"
@@ -81,21 +85,51 @@ __asm__(".text\n"
         "    pop %rdx\n    pop %rsi\n    pop %rdi\n    pop %rbp\n"
         "    ret\n");
 
-#define NOP_STRING(text)  #text
-#define NOP_EXPAND(value) NOP_STRING(value)
+#    define NOP_JUMP_AT(name, index)                                                    \
+        __asm__(".globl " #name "\n"                                                    \
+                ".type " #name ", @function\n" #name ":\n"                              \
+                "    cmpq $0, g_nop_targets+8*" NOP_EXPAND(                             \
+                    index) "(%rip)\n"                                                   \
+                           "    jne 1f\n"                                               \
+                           "    call nop_first_call\n"                                  \
+                           "1:  jmp *g_nop_targets+8*" NOP_EXPAND(index) "(%rip)\n"     \
+                                                                         ".size " #name \
+                                                                         ", .-" #name "\n");
 
-/* __COUNTER__ counts as the enumeration does: each name once, in the same order. */
-#define NOP_JUMP(name) NOP_JUMP_AT(name, __COUNTER__)
-#define NOP_JUMP_AT(name, index)                                                                 \
-    __asm__(".globl " #name "\n"                                                                 \
-            ".type " #name ", @function\n" #name ":\n"                                           \
-            "    cmpq $0, g_nop_targets+8*" NOP_EXPAND(                                          \
-                index) "(%rip)\n"                                                                \
-                       "    jne 1f\n"                                                            \
-                       "    call nop_first_call\n"                                               \
-                       "1:  jmp *g_nop_targets+8*" NOP_EXPAND(index) "(%rip)\n"                  \
-                                                                     ".size " #name ", .-" #name \
-                                                                     "\n");
+#elif defined(__aarch64__)
+
+/* All argument registers survive, the one for a large result, too. */
+__asm__(".text\n"
+        ".type nop_first_call, %function\n"
+        "nop_first_call:\n"
+        "    stp x29, x30, [sp, #-96]!\n    mov x29, sp\n"
+        "    stp x0, x1, [sp, #16]\n    stp x2, x3, [sp, #32]\n    stp x4, x5, [sp, #48]\n"
+        "    stp x6, x7, [sp, #64]\n    str x8, [sp, #80]\n"
+        "    bl nop_resolve\n"
+        "    ldp x0, x1, [sp, #16]\n    ldp x2, x3, [sp, #32]\n    ldp x4, x5, [sp, #48]\n"
+        "    ldp x6, x7, [sp, #64]\n    ldr x8, [sp, #80]\n"
+        "    ldp x29, x30, [sp], #96\n"
+        "    ret\n");
+
+#    define NOP_JUMP_AT(name, index)                                                \
+        __asm__(".globl " #name "\n"                                                \
+                ".type " #name ", %function\n" #name ":\n"                          \
+                "    hint #34\n"                                                    \
+                "1:  adrp x16, g_nop_targets+8*" NOP_EXPAND(                        \
+                    index) "\n"                                                     \
+                           "    ldr x17, [x16, #:lo12:g_nop_targets+8*" NOP_EXPAND( \
+                               index) "]\n"                                         \
+                                      "    cbz x17, 2f\n"                           \
+                                      "    br x17\n"                                \
+                                      "2:  stp x29, x30, [sp, #-16]!\n"             \
+                                      "    bl nop_first_call\n"                     \
+                                      "    ldp x29, x30, [sp], #16\n"               \
+                                      "    b 1b\n"                                  \
+                                      ".size " #name ", .-" #name "\n");
+
+#else
+#    error "write the jump of this architecture here"
+#endif
 
 NOP_NAMES(NOP_JUMP)
 

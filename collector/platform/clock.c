@@ -39,8 +39,9 @@ static uint64_t monotonic_ns(void)
  * back by itself when its watchdog sees them drift. Under KVM the paravirtual clock is stable when
  * the counter is invariant.
  */
-static bool kernel_trusts_tsc(void)
+static bool kernel_trusts_counter(void)
 {
+    static const char *const sources[] = {ARCH_COUNTER_SOURCES};
     char name[32] = "";
     int fd = (int)sys_open("/sys/devices/system/clocksource/clocksource0/current_clocksource",
                            O_RDONLY, 0);
@@ -52,19 +53,20 @@ static bool kernel_trusts_tsc(void)
     sys_close(fd);
     if (length <= 0)
         return false;
-    if (fmt_is_equal(name, "tsc\n") || fmt_is_equal(name, "hyperv_clocksource_tsc_page\n"))
-        return true;
-    return fmt_is_equal(name, "kvm-clock\n") && arch_is_counter_invariant();
+    for (size_t i = 0; i < sizeof(sources) / sizeof(sources[0]); i++)
+        if (fmt_is_equal(name, sources[i]))
+            return true;
+    return fmt_is_equal(name, ARCH_STABLE_SOURCE) && arch_is_counter_invariant();
 }
 
 void clock_init(bool is_tsc_allowed)
 {
     /* Who forbade it may have called exec then. The vdso reads it, too. */
     bool is_readable = sys_may_read_tsc();
-    void *gettime = is_readable ? real_find_in_vdso("__vdso_clock_gettime") : NULL;
+    void *gettime = is_readable ? real_find_in_vdso(ARCH_VDSO_CLOCK) : NULL;
 
     memcpy(&g_vdso_gettime, &gettime, sizeof(gettime));
-    if (is_tsc_allowed && is_readable && arch_has_counter() && kernel_trusts_tsc()) {
+    if (is_tsc_allowed && is_readable && arch_has_counter() && kernel_trusts_counter()) {
         g_clock_source = CLOCK_SOURCE_TSC;
         g_unit = LOG_CLOCK_TSC;
     } else {

@@ -120,7 +120,7 @@ void tellers_leave(struct teller *teller)
 
 uintptr_t tellers_return_at(uintptr_t frame)
 {
-    return frame + ARCH_FRAME_BYTES + (uintptr_t)ARCH_RA_AT_CFA;
+    return frame + ARCH_FRAME_BYTES - sizeof(uintptr_t);
 }
 
 void tellers_show(struct teller *teller, uint32_t what, uintptr_t frame, uintptr_t stack_end)

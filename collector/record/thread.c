@@ -8,6 +8,7 @@
 #include "collector/platform/sys.h"
 #include "collector/record/state.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stddef.h>
 #include <sys/resource.h>
@@ -204,14 +205,16 @@ static void put_segment(struct thread *thread)
 /* TH-4 (b). Where the kernel cannot be asked, nothing is known of other stacks. */
 static bool is_return_gone(const struct thread *thread, uintptr_t frame, uint16_t pc)
 {
-    uintptr_t at = frame + (uintptr_t)ARCH_RA_AT_CFA;
+    uintptr_t at = frame - sizeof(uintptr_t);
     uintptr_t now = 0;
+    long result;
 
     if (thread_is_on_own_stack(thread, frame))
         return (uint16_t) * (const uintptr_t *)at != pc;
     if (sys_is_forbidden())
         return false;
-    return sys_copy_own(&now, at, sizeof(now)) != sizeof(now) || (uint16_t)now != pc;
+    result = sys_copy_own(&now, at, sizeof(now));
+    return result == -EFAULT || (result == sizeof(now) && (uint16_t)now != pc);
 }
 
 /* TH-4: whoever closed the gate will not open it. */
@@ -219,7 +222,7 @@ static MTRACE_NOINLINE bool is_abandoned(const struct thread *thread, uint64_t g
                                          const struct unwind_origin *origin)
 {
     uintptr_t frame = gate & (((uint64_t)1 << THREAD_GATE_PC_SHIFT) - 1) & ~(uint64_t)1;
-    uintptr_t at = frame + (uintptr_t)ARCH_RA_AT_CFA;
+    uintptr_t at = frame - sizeof(uintptr_t);
 
     if (frame == 0)
         return false;

@@ -26,8 +26,8 @@
  *   TH-2 Fields below `gate` are touched only between thread_enter and thread_leave, but for TH-6.
  *   TH-3 segment, if not NULL, is FILLING and only this thread writes it.
  *   TH-4 A recording that a signal handler left by siglongjmp never ends. The gate says where its wrapper
- *        was called: W, the stack pointer after its return, and 16 bits of the return address, which
- *        is at W - 8 as long as the recording can go on, because nothing but the wrapper's return frees
+ *        was called: W, the end of its frame record (on x86-64 the stack pointer after its return), and
+ *        the lowest 16 bits of the return address, which is at W - 8 as long as the recording can go on, because nothing but the wrapper's return frees
  *        that word. So it was abandoned when a call, at F, finds that
  *          (a) its own frames, from the stack pointer up to F, are where that word was; or
  *          (b) the word is another one, or its page is gone, whatever stack it was on; or
@@ -71,12 +71,19 @@ enum {
 };
 
 /* Where the program called the wrapper that this is written in (built with frame pointers). */
-#define RECORD_ORIGIN()                                                  \
-    {                                                                    \
-        .pc = (uintptr_t)__builtin_return_address(0),                    \
-        .cfa = (uintptr_t)__builtin_frame_address(0) + ARCH_FRAME_BYTES, \
-        .fp = *(const uintptr_t *)__builtin_frame_address(0),            \
-    }
+#if ARCH_HAS_FIXED_RA
+#    define RECORD_ORIGIN()                                 \
+        {                                                   \
+            .pc = ARCH_RETURN_ADDRESS(), .cfa = ARCH_CFA(), \
+            .fp = *(const uintptr_t *)(ARCH_RECORD()),      \
+        }
+#else
+#    define RECORD_ORIGIN()                                                     \
+        {                                                                       \
+            .pc = ARCH_RETURN_ADDRESS(), .cfa = ARCH_CFA(),                     \
+            .fp = *(const uintptr_t *)(ARCH_RECORD()), .record = ARCH_RECORD(), \
+        }
+#endif
 
 struct thread {
     uint64_t gate;
@@ -113,7 +120,8 @@ MTRACE_NODISCARD struct thread *thread_enter_slow(const struct unwind_origin *or
 /* What the gate is while a recording for this caller goes on. */
 static inline uint64_t thread_gate_of(const struct unwind_origin *origin)
 {
-    return ((uint64_t)origin->pc << THREAD_GATE_PC_SHIFT) + origin->cfa + THREAD_GATE_CLOSED;
+    return ((uint64_t)origin->pc << THREAD_GATE_PC_SHIFT) + unwind_origin_end(origin)
+           + THREAD_GATE_CLOSED;
 }
 
 /*

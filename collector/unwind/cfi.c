@@ -150,7 +150,7 @@ static bool read_augmentation(struct cfi_cursor *cursor, const uint8_t *letter, 
             cfi_cursor_skip(&data, 1);
         } else if (*letter == 'S') {
             cie->is_signal_frame = true;
-        } else {
+        } else if (*letter != 'B' && *letter != 'G') { /* AArch64: which key signs, tagged stack */
             return false;
         }
     }

@@ -16,22 +16,30 @@ static int forbid_cancel(void)
     return before;
 }
 
+#if defined(__x86_64__)
+static const bool IS_SAID_OF_CALLER =
+    true; /* of the frame outside a signal frame, which was interrupted */
+#else
+static const bool IS_SAID_OF_CALLER = false; /* of the signal frame itself */
+#endif
+
 static size_t walk(uintptr_t *pcs, bool *exact, size_t max)
 {
     unw_context_t context;
     unw_cursor_t cursor;
     size_t n_frames = 0;
+    bool is_said = false;
 
     if (unw_getcontext(&context) < 0 || unw_init_local(&cursor, &context) < 0)
         return 0;
     while (n_frames < max && unw_step(&cursor) > 0) {
         unw_word_t pc;
+        const bool was_said = is_said;
         if (unw_get_reg(&cursor, UNW_REG_IP, &pc) < 0 || pc == 0)
             break;
         pcs[n_frames] = (uintptr_t)pc;
-        /* after the step this is true for the frame outside a signal frame, which was interrupted
-         */
-        exact[n_frames++] = unw_is_signal_frame(&cursor) > 0;
+        is_said = unw_is_signal_frame(&cursor) > 0;
+        exact[n_frames++] = IS_SAID_OF_CALLER ? is_said : was_said;
     }
     return n_frames;
 }

@@ -31,9 +31,12 @@ static uint32_t wanted_root(const struct unwind_record *record, bool is_tainted)
 /* pc, module and exact in one word; 0: they do not fit. */
 static inline uint64_t known_key(const struct unwind_frame *frame)
 {
-    if (mtrace_unlikely(frame->pc >> 47 != 0 || frame->module >> 16 != 0))
+    uintptr_t place = frame->pc >> ARCH_CODE_SHIFT;
+
+    if (mtrace_unlikely(place >> 47 != 0 || frame->module >> 16 != 0
+                        || place << ARCH_CODE_SHIFT != frame->pc))
         return 0;
-    return frame->pc | (uint64_t)frame->module << 47 | (uint64_t)(frame->flags & FRAME_EXACT) << 63;
+    return place | (uint64_t)frame->module << 47 | (uint64_t)(frame->flags & FRAME_EXACT) << 63;
 }
 
 /* By what is known of a frame before its caller's node is: so its line can be asked for early. */
@@ -91,16 +94,16 @@ static inline void remember_words(const struct unwind_record *record, struct unw
 {
     const struct unwind_frame *outer = slot - 1;
     struct unwind_word *word = record->words + outer->n_words;
+    const uintptr_t *ra = (const uintptr_t *)(outer->sp + unwind_frame_ra(slot));
 
     if (mtrace_unlikely(outer->n_words == 0 || slot->link <= LINK_FULL
                         || slot >= record->frames + UNWIND_WORD_FRAMES))
         return;
-    *word++ =
-        (struct unwind_word){(const uintptr_t *)(outer->sp + (uintptr_t)ARCH_RA_AT_CFA), outer->pc};
+    *word++ = (struct unwind_word){ra, ARCH_HAS_FIXED_RA ? outer->pc : *ra}; /* it may be signed */
     if (slot->link != LINK_FP_KEPT && outer->flags & FRAME_READS_FP)
         *word++ = (struct unwind_word){
             (const uintptr_t *)(outer->sp + (uintptr_t)(intptr_t)slot->link), outer->fp};
-    slot->n_words = (uint32_t)(word - record->words);
+    slot->n_words = (uint16_t)(word - record->words);
 }
 
 /* Whether its frame pointer matters further out (UF-4). */
@@ -137,6 +140,8 @@ MTRACE_INLINE uint32_t place(struct unwind_state *state, const struct unwind_fra
     slot->link = found->link;
     slot->flags = found->flags;
     slot->n_words = 0;
+    if (!ARCH_HAS_FIXED_RA)
+        slot->ra = found->ra;
     if (mtrace_likely(record->n_frames > 1))
         slot->flags |= inherited_flags(slot);
     else
@@ -426,6 +431,18 @@ static inline bool is_as_before(struct unwind_state *state, const struct unwind_
     return is_proven(state, record->n_frames - 1);
 }
 
+/* The return address of a frame, where its place is not always inside of the bounds; false if it is not. */
+static inline bool find_pc(const struct unwind_walk *walk, const struct unwind_rule *rule,
+                           uintptr_t cfa, uintptr_t *pc)
+{
+    uintptr_t address = cfa + (uintptr_t)(intptr_t)unwind_rule_ra(rule);
+
+    if (!ARCH_HAS_FIXED_RA && (address < walk->low || address > walk->high - sizeof(uintptr_t)))
+        return false;
+    *pc = arch_code_address(*(const uintptr_t *)address);
+    return true;
+}
+
 /* The frame pointer of the caller of `frame`; false when its word is not surely readable. */
 static inline bool find_fp(const struct unwind_walk *walk, const struct unwind_rule *rule,
                            uintptr_t cfa, uintptr_t *fp)
@@ -454,9 +471,9 @@ static inline bool first_step(struct unwind_state *state, struct unwind_frame *f
           + (uintptr_t)(intptr_t)rule.cfa_offset;
     caller->fp = frame->fp;
     if (cfa < frame->sp + sizeof(uintptr_t) || cfa > state->walk.high
-        || !find_fp(&state->walk, &rule, cfa, &caller->fp))
+        || !find_fp(&state->walk, &rule, cfa, &caller->fp)
+        || !find_pc(&state->walk, &rule, cfa, &caller->pc))
         return false;
-    caller->pc = *(const uintptr_t *)(cfa + (uintptr_t)ARCH_RA_AT_CFA);
     caller->sp = cfa;
     caller->flags = 0;
     unwind_set_link(frame, &rule);

@@ -31,15 +31,18 @@ static struct programs programs_of_executable(void)
     return (struct programs){(const Elf64_Phdr *)getauxval(AT_PHDR), getauxval(AT_PHNUM)};
 }
 
-/* Of an object that ld.so mapped in one piece, with the ELF header first. */
+/* Of an object that ld.so mapped in one piece, or the first part of one with gaps: the ELF header is first. */
 static struct programs programs_of_object(const struct module *module)
 {
     const Elf64_Ehdr *header = (const Elf64_Ehdr *)module->start;
+    uintptr_t n_bytes = module->end - module->start;
 
-    if (module->end - module->start < ELF_HEADER_BYTES || !sys_is_readable(module->start)
+    if (n_bytes > ELF_HEADER_BYTES)
+        n_bytes = ELF_HEADER_BYTES;
+    if (n_bytes < sizeof(*header) || !sys_is_readable(module->start)
         || __builtin_memcmp(header->e_ident, ELFMAG, SELFMAG) != 0
-        || header->e_phentsize != sizeof(Elf64_Phdr) || header->e_phoff > ELF_HEADER_BYTES
-        || header->e_phnum > (ELF_HEADER_BYTES - header->e_phoff) / sizeof(Elf64_Phdr))
+        || header->e_phentsize != sizeof(Elf64_Phdr) || header->e_phoff > n_bytes
+        || header->e_phnum > (n_bytes - header->e_phoff) / sizeof(Elf64_Phdr))
         return (struct programs){NULL, 0};
     return (struct programs){(const Elf64_Phdr *)(module->start + header->e_phoff),
                              header->e_phnum};
@@ -119,6 +122,37 @@ static bool find_bottom(uintptr_t address, struct unwind_cfi_scratch *scratch)
     return true;
 }
 
+/* What the kernel says by its layout alone: each register is a word above the stack pointer. */
+static void describe_signal_frame(struct cfi_row *row)
+{
+    *row = (struct cfi_row){.cfa = {.n = ARCH_SP, .kind = CFI_IN_REGISTER},
+                            .return_column = ARCH_RA,
+                            .is_signal_frame = true};
+    for (unsigned number = 0; number < ARCH_N_REGISTERS; number++) {
+        int offset = arch_signal_offset(number);
+        if (offset >= 0)
+            row->registers[number] = (struct cfi_rule){.offset = offset, .kind = CFI_AT_CFA};
+    }
+}
+
+/* Behind the address is what a signal handler returns to, in the kernel's own words. */
+static bool find_signal_return(uintptr_t address, bool is_trusted,
+                               struct unwind_cfi_scratch *scratch)
+{
+    uint8_t code[8];
+
+    if (ARCH_HAS_SIGNAL_CFI || !sys_is_readable(address + 1))
+        return false;
+    if (is_trusted)
+        __builtin_memcpy(code, (const void *)(address + 1), sizeof(code));
+    else if (sys_copy_own(code, address + 1, sizeof(code)) != sizeof(code))
+        return false;
+    if (!arch_is_signal_return(code))
+        return false;
+    describe_signal_frame(&scratch->row);
+    return true;
+}
+
 enum cfi_result unwind_cfi_find_row(uintptr_t address, uint32_t epoch, bool is_trusted,
                                     struct unwind_cfi_scratch *scratch, uint32_t *ret_module)
 {
@@ -128,11 +162,14 @@ enum cfi_result unwind_cfi_find_row(uintptr_t address, uint32_t epoch, bool is_t
     *ret_module = 0;
     scratch->is_gone = false;
     if (!modules_find(address, &module))
-        return CFI_NO_ENTRY;
+        return find_signal_return(address, is_trusted, scratch) ? CFI_FOUND : CFI_NO_ENTRY;
     *ret_module = module.id;
     if (!find_section(&module, epoch, is_trusted, scratch))
-        return CFI_NO_ENTRY;
+        return find_signal_return(address, is_trusted, scratch) ? CFI_FOUND : CFI_NO_ENTRY;
     result = cfi_find_row(&scratch->section, address, &scratch->cfi, &scratch->row);
+    if ((result != CFI_FOUND || scratch->row.is_signal_frame)
+        && find_signal_return(address, is_trusted, scratch))
+        return CFI_FOUND;
     if (result == CFI_NO_ENTRY && find_bottom(address, scratch))
         return CFI_FOUND;
     return result;
@@ -164,7 +201,8 @@ struct unwind_rule unwind_cfi_make_rule_slow(uintptr_t address, uint32_t epoch, 
         rule = unwind_rule_of_row(&scratch->row, module);
     else
         rule = (struct unwind_rule){.module = module, .kind = UNWIND_RULE_GUESS};
-    if (!scratch->is_gone)
+    /* what is no module is cached as code to guess in */
+    if (!scratch->is_gone && (module != 0 || rule.kind == UNWIND_RULE_GUESS))
         unwind_cache_put(address, epoch, &rule);
     return rule;
 }

@@ -24,6 +24,7 @@
 #ifndef MTRACE_COLLECTOR_UNWIND_FRAMES_H
 #define MTRACE_COLLECTOR_UNWIND_FRAMES_H
 
+#include "collector/arch/arch.h"
 #include "common/attr.h"
 
 #include <stdbool.h>
@@ -36,6 +37,8 @@ enum unwind_frame_flags {
     FRAME_GUESSED = 1 << 2,  /* its caller was guessed by the frame pointer */
     FRAME_TAINTED = 1 << 3,
     FRAME_OUTERMOST = 1 << 4, /* nothing calls this code, whatever the stack holds */
+    FRAME_LOW_SP = 1 << 5,    /* sp is not known to be more than the end of its callee's record */
+    FRAME_GIVEN = FRAME_EXACT | FRAME_LOW_SP, /* known before its caller is looked for */
 };
 
 enum unwind_link {
@@ -53,8 +56,14 @@ struct unwind_frame {
     uint32_t module;
     int16_t link;     /* enum unwind_link */
     uint16_t flags;   /* enum unwind_frame_flags */
-    uint32_t n_words; /* of the record that prove it and all outside of it; 0: see the frames */
+    uint16_t n_words; /* of the record that prove it and all outside of it; 0: see the frames */
+    int16_t ra;       /* its return address is at CFA + ra; unwind_frame_ra */
 };
+
+static inline uintptr_t unwind_frame_ra(const struct unwind_frame *frame)
+{
+    return (uintptr_t)(intptr_t)(ARCH_HAS_FIXED_RA ? ARCH_RA_AT_CFA : frame->ra);
+}
 
 /* A word of the stack as it was. */
 struct unwind_word {

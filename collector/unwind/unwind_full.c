@@ -69,19 +69,24 @@ static bool find_register(struct unwind_state *state, const struct cfi_rule *rul
 static bool find_registers(struct unwind_state *state, const struct cfi_row *row, uintptr_t cfa,
                            struct arch_registers *ret_registers)
 {
+    const bool has_called = !row->is_signal_frame;
+
     ret_registers->known = 0;
     for (uint32_t number = 0; number < ARCH_N_REGISTERS; number++)
         if (find_register(state, &row->registers[number], number, cfa,
                           &ret_registers->value[number]))
-            ret_registers->known |= 1u << number;
+            ret_registers->known |= ARCH_BIT(number);
     if (row->registers[ARCH_SP].kind == CFI_UNSPECIFIED) {
         ret_registers->value[ARCH_SP] = cfa;
-        ret_registers->known |= 1u << ARCH_SP;
+        ret_registers->known |= ARCH_BIT(ARCH_SP);
     }
     if (!find_register(state, &row->registers[row->return_column], row->return_column, cfa,
                        &ret_registers->value[ARCH_RA]))
         return false;
-    ret_registers->known |= 1u << ARCH_RA;
+    ret_registers->value[ARCH_RA] = arch_code_address(ret_registers->value[ARCH_RA]);
+    ret_registers->known |= ARCH_BIT(ARCH_RA);
+    if (has_called)
+        ret_registers->known &= ~ARCH_LINK_REGISTERS;
     return (ret_registers->known >> ARCH_SP & 1) != 0;
 }
 
@@ -91,13 +96,15 @@ static enum unwind_step step_row(struct unwind_state *state, struct unwind_frame
     struct unwind_walk *walk = &state->walk;
     const struct cfi_row *row = &state->scratch.row;
     struct arch_registers caller;
+    /* A function that was interrupted may have its return address in a register, and no frame. */
+    uintptr_t low = frame->sp + (ARCH_HAS_FIXED_RA || !(frame->flags & FRAME_EXACT));
     uintptr_t cfa;
 
     if (row->registers[row->return_column].kind == CFI_UNDEFINED) {
         frame->flags |= FRAME_OUTERMOST;
         return STEP_END;
     }
-    if (!find_cfa(state, row, &cfa) || (!row->is_signal_frame && cfa <= frame->sp)
+    if (!find_cfa(state, row, &cfa) || (!row->is_signal_frame && cfa < low)
         || !find_registers(state, row, cfa, &caller))
         return STEP_TRUNCATED;
     if (row->is_signal_frame) {
@@ -107,7 +114,7 @@ static enum unwind_step step_row(struct unwind_state *state, struct unwind_frame
             walk->first_segment_sp = frame->sp;
         if (!unwind_enter_segment(state, caller.value[ARCH_SP]))
             return STEP_TRUNCATED;
-    } else if (caller.value[ARCH_SP] <= frame->sp) {
+    } else if (caller.value[ARCH_SP] < low) {
         return STEP_TRUNCATED;
     }
     state->registers = caller;
@@ -126,7 +133,9 @@ static enum unwind_step step_guess(struct unwind_state *state, struct unwind_fra
         state->registers.value[ARCH_FP] = caller.fp;
         state->registers.value[ARCH_SP] = caller.sp;
         state->registers.value[ARCH_RA] = caller.pc;
-        state->registers.known = 1u << ARCH_FP | 1u << ARCH_SP | 1u << ARCH_RA;
+        state->registers.known = ARCH_BIT(ARCH_FP) | ARCH_BIT(ARCH_RA);
+        if (!(caller.flags & FRAME_LOW_SP))
+            state->registers.known |= ARCH_BIT(ARCH_SP);
     }
     return step;
 }
@@ -137,9 +146,14 @@ static void set_link(struct unwind_frame *frame, const struct unwind_rule *rule)
     if (rule->kind <= UNWIND_RULE_DEREF) {
         unwind_set_link(frame, rule);
     } else {
-        frame->flags &= FRAME_EXACT;
+        frame->flags &= FRAME_GIVEN;
         frame->link = rule->kind == UNWIND_RULE_FULL ? LINK_FULL : LINK_STEP;
     }
+}
+
+static bool begins_at_sp(const struct cfi_row *row)
+{
+    return row->cfa.kind == CFI_IN_REGISTER && row->cfa.n == ARCH_SP;
 }
 
 /* Steps from the frame of state->registers to its caller; fills the frame's link and flags. */
@@ -148,15 +162,15 @@ static enum unwind_step step(struct unwind_state *state, struct unwind_frame *fr
 {
     struct unwind_rule rule;
     uint32_t module;
+    bool is_found;
 
     *ret_is_signal_frame = false;
-    if (unwind_cfi_find_row(unwind_lookup_address(frame), state->epoch, state->walk.is_trusted,
-                            &state->scratch, &module)
-        != CFI_FOUND) {
-        frame->module = module;
-        return step_guess(state, frame);
-    }
+    is_found = unwind_cfi_find_row(unwind_lookup_address(frame), state->epoch,
+                                   state->walk.is_trusted, &state->scratch, &module)
+               == CFI_FOUND;
     frame->module = module;
+    if (!is_found || (frame->flags & FRAME_LOW_SP && begins_at_sp(&state->scratch.row)))
+        return step_guess(state, frame);
     rule = unwind_rule_of_row(&state->scratch.row, module);
     set_link(frame, &rule);
     *ret_is_signal_frame = state->scratch.row.is_signal_frame;
@@ -173,6 +187,8 @@ static struct unwind_frame frame_of_registers(const struct unwind_state *state, 
 
     if (!(registers->known >> ARCH_FP & 1))
         frame.fp = 0;
+    if (!(registers->known >> ARCH_SP & 1))
+        frame.flags |= FRAME_LOW_SP;
     return frame;
 }
 
@@ -201,7 +217,7 @@ static void begin_at_origin(struct unwind_state *state)
     registers->value[ARCH_RA] = state->origin.pc;
     registers->value[ARCH_SP] = state->origin.cfa;
     registers->value[ARCH_FP] = state->origin.fp;
-    registers->known = 1u << ARCH_FP | 1u << ARCH_SP | 1u << ARCH_RA;
+    registers->known = ARCH_BIT(ARCH_FP) | ARCH_BIT(ARCH_SP) | ARCH_BIT(ARCH_RA);
 }
 
 void unwind_full_walk(struct unwind_state *state)

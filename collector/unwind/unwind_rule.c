@@ -82,6 +82,31 @@ static bool parse_fp(const struct cfi_rule *fp, struct unwind_rule *rule)
     return rule->fp_offset == offset;
 }
 
+/* The word of the return address; behind that of the frame pointer where the function saves both. */
+static bool parse_ra(const struct cfi_rule *ra, struct unwind_rule *rule)
+{
+    if (ra->kind != CFI_AT_CFA)
+        return false;
+    if (ARCH_HAS_FIXED_RA)
+        return ra->offset == ARCH_RA_AT_CFA;
+    if (rule->fp_kind == UNWIND_FP_AT_FP)
+        return false;
+    if (rule->fp_kind == UNWIND_FP_AT_CFA)
+        return ra->offset == rule->fp_offset + ARCH_RA_BEHIND_FP;
+    rule->fp_offset = (int16_t)ra->offset;
+    return rule->fp_offset == ra->offset;
+}
+
+/* Its words as arch_signal_offset says they are. */
+static bool parse_known_signal_frame(const struct cfi_row *row, struct unwind_rule *rule)
+{
+    rule->kind = UNWIND_RULE_SIGNAL;
+    rule->cfa_offset = (int32_t)row->registers[ARCH_SP].offset;
+    rule->fp_offset = (int16_t)row->registers[ARCH_FP].offset;
+    return row->cfa.kind == CFI_IN_REGISTER && row->cfa.n == ARCH_SP && row->cfa.offset == 0
+           && row->return_column == ARCH_RA;
+}
+
 /* The kernel's frame: sp, pc and fp are words of the ucontext above SP. */
 static bool parse_signal_frame(const struct cfi_row *row, struct unwind_rule *rule)
 {
@@ -117,11 +142,12 @@ struct unwind_rule unwind_rule_of_row(const struct cfi_row *row, uint32_t module
         return rule;
     }
     if (row->is_signal_frame)
-        is_compact = parse_signal_frame(row, &rule);
+        is_compact = row->registers[ARCH_SP].kind == CFI_AT_CFA
+                         ? parse_known_signal_frame(row, &rule)
+                         : parse_signal_frame(row, &rule);
     else
-        is_compact = pc->kind == CFI_AT_CFA && pc->offset == ARCH_RA_AT_CFA
-                     && row->registers[ARCH_SP].kind == CFI_UNSPECIFIED
-                     && parse_cfa(&row->cfa, &rule) && parse_fp(&row->registers[ARCH_FP], &rule);
+        is_compact = row->registers[ARCH_SP].kind == CFI_UNSPECIFIED && parse_cfa(&row->cfa, &rule)
+                     && parse_fp(&row->registers[ARCH_FP], &rule) && parse_ra(pc, &rule);
     if (!is_compact)
         rule = (struct unwind_rule){.module = module, .kind = UNWIND_RULE_FULL};
     return rule;

@@ -33,10 +33,19 @@ enum unwind_fp_kind {
 struct unwind_rule {
     uint32_t module; /* LOG_DEF_MODULE id of the code, 0 if none */
     int32_t cfa_offset;
-    int16_t fp_offset;
-    uint8_t kind;    /* enum unwind_rule_kind */
-    uint8_t fp_kind; /* enum unwind_fp_kind */
+    int16_t fp_offset; /* where the function saves its return address, too, and keeps the frame
+                          pointer: of that */
+    uint8_t kind;      /* enum unwind_rule_kind */
+    uint8_t fp_kind;   /* enum unwind_fp_kind */
 };
+
+/* Where the return address is, as seen from the CFA: behind the frame pointer's word if there is one. */
+static inline int32_t unwind_rule_ra(const struct unwind_rule *rule)
+{
+    if (ARCH_HAS_FIXED_RA)
+        return ARCH_RA_AT_CFA;
+    return rule->fp_kind == UNWIND_FP_KEPT ? rule->fp_offset : rule->fp_offset + ARCH_RA_BEHIND_FP;
+}
 
 /* The rule that a row amounts to. */
 struct unwind_rule unwind_rule_of_row(const struct cfi_row *row, uint32_t module);

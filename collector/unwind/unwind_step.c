@@ -78,9 +78,9 @@ MTRACE_COLD enum unwind_step unwind_step_guess(struct unwind_state *state,
                                                struct unwind_frame *frame,
                                                struct unwind_frame *ret_caller)
 {
-    uintptr_t record = frame->fp;
+    uintptr_t record = frame->fp + (uintptr_t)ARCH_RECORD_AT_FP;
 
-    frame->flags = (uint16_t)((frame->flags & FRAME_EXACT) | FRAME_READS_FP);
+    frame->flags = (uint16_t)((frame->flags & FRAME_GIVEN) | FRAME_READS_FP);
     frame->link = LINK_STEP;
     if (is_program_entry(frame)) {
         frame->flags |= FRAME_OUTERMOST;
@@ -90,19 +90,21 @@ MTRACE_COLD enum unwind_step unwind_step_guess(struct unwind_state *state,
     state->walk.is_trusted = false;
     if (!state->walk.is_own_stack)
         state->walk.high = state->walk.low; /* US-3 */
-    if (record == 0)
+    if (frame->fp == 0)
         return STEP_END;
     if (record % sizeof(uintptr_t) != 0 || record < frame->sp
         || !unwind_load(state, record, &ret_caller->fp)
         || !unwind_load(state, record + sizeof(uintptr_t), &ret_caller->pc))
         return STEP_TRUNCATED;
+    ret_caller->pc = arch_code_address(ret_caller->pc);
     if (ret_caller->pc < LOWEST_CODE)
         return ret_caller->pc == 0 ? STEP_END : STEP_TRUNCATED;
     /* the bounds of our own stack do not change: its words can be verified like any others */
     if (state->walk.is_own_stack)
         frame->link = -2 * (int16_t)sizeof(uintptr_t);
+    frame->ra = -(int16_t)sizeof(uintptr_t);
     ret_caller->sp = record + 2 * sizeof(uintptr_t);
-    ret_caller->flags = 0;
+    ret_caller->flags = ARCH_RECORD_ENDS_FRAME ? 0 : FRAME_LOW_SP;
     return STEP_CALLER;
 }
 
@@ -115,10 +117,12 @@ MTRACE_COLD enum unwind_step unwind_step_signal(struct unwind_state *state,
     uintptr_t sp_word = frame->sp + (uintptr_t)(intptr_t)rule->cfa_offset;
     uintptr_t fp_word = frame->sp + (uintptr_t)(intptr_t)rule->fp_offset;
 
-    frame->flags &= FRAME_EXACT;
+    frame->flags &= FRAME_GIVEN;
     frame->link = LINK_STEP;
+    if (frame->flags & FRAME_LOW_SP) /* of what was interrupted the record knows only pc */
+        return STEP_TRUNCATED;
     if (walk->n_jumps == UNWIND_MAX_JUMPS || !unwind_load(state, sp_word, &ret_caller->sp)
-        || !unwind_load(state, sp_word + ARCH_SIGNAL_PC_BEHIND_SP, &ret_caller->pc)
+        || !unwind_load(state, sp_word + (uintptr_t)ARCH_SIGNAL_PC_BEHIND_SP, &ret_caller->pc)
         || !unwind_load(state, fp_word, &ret_caller->fp))
         return STEP_TRUNCATED;
     if (walk->n_jumps++ == 0)

@@ -7,7 +7,8 @@
  *        first stack pointer, or pages of another stack that were probed.
  *   US-3 On another stack a guess proves nothing: behind it [low, high) is empty, every word is
  *        probed just before it is loaded, and no word there is verified but by the same step again.
- *   US-2 The caller's sp is above the frame's, except across a signal frame; those are counted.
+ *   US-2 The caller's sp is above the frame's, except across a signal frame; those are counted. The
+ *        interrupted function may not have saved its return address yet: then it is the same.
  */
 #ifndef MTRACE_COLLECTOR_UNWIND_STEP_H
 #define MTRACE_COLLECTOR_UNWIND_STEP_H
@@ -63,7 +64,9 @@ static inline void unwind_set_link(struct unwind_frame *frame, const struct unwi
 {
     bool uses_fp = rule->kind != UNWIND_RULE_SP || rule->fp_kind == UNWIND_FP_AT_FP;
 
-    frame->flags = (uint16_t)((frame->flags & FRAME_EXACT) | (uses_fp ? FRAME_READS_FP : 0));
+    frame->flags = (uint16_t)((frame->flags & FRAME_GIVEN) | (uses_fp ? FRAME_READS_FP : 0));
+    if (!ARCH_HAS_FIXED_RA)
+        frame->ra = (int16_t)unwind_rule_ra(rule);
     if (rule->kind > UNWIND_RULE_FP || rule->fp_kind == UNWIND_FP_AT_FP)
         frame->link = LINK_STEP;
     else if (rule->fp_kind == UNWIND_FP_KEPT)
@@ -87,7 +90,8 @@ static inline enum unwind_step unwind_step_ordinary(struct unwind_state *state,
     unwind_set_link(frame, rule);
     if (rule->kind == UNWIND_RULE_DEREF && !unwind_load(state, cfa, &cfa))
         return STEP_TRUNCATED;
-    if (cfa <= frame->sp || !unwind_load(state, cfa + (uintptr_t)ARCH_RA_AT_CFA, &ret_caller->pc))
+    if (cfa <= frame->sp
+        || !unwind_load(state, cfa + (uintptr_t)(intptr_t)unwind_rule_ra(rule), &ret_caller->pc))
         return STEP_TRUNCATED;
     if (rule->fp_kind != UNWIND_FP_KEPT
         && !unwind_load(state,
@@ -95,6 +99,7 @@ static inline enum unwind_step unwind_step_ordinary(struct unwind_state *state,
                             + (uintptr_t)(intptr_t)rule->fp_offset,
                         &fp))
         return STEP_TRUNCATED;
+    ret_caller->pc = arch_code_address(ret_caller->pc);
     ret_caller->sp = cfa;
     ret_caller->fp = fp;
     ret_caller->flags = 0;
@@ -112,13 +117,16 @@ static inline enum unwind_step unwind_step_compact(struct unwind_state *state,
     if (mtrace_unlikely(!unwind_cache_find(address, state->epoch, &rule)))
         rule = unwind_step_rule_slow(state, address);
     frame->module = rule.module;
+    if (!ARCH_RECORD_ENDS_FRAME && mtrace_unlikely(frame->flags & FRAME_LOW_SP)
+        && rule.kind == UNWIND_RULE_SP)
+        return unwind_step_guess(state, frame, ret_caller);
     if (mtrace_likely(rule.kind <= UNWIND_RULE_DEREF))
         return unwind_step_ordinary(state, frame, &rule, ret_caller);
     if (rule.kind == UNWIND_RULE_SIGNAL)
         return unwind_step_signal(state, frame, &rule, ret_caller);
     if (rule.kind == UNWIND_RULE_GUESS)
         return unwind_step_guess(state, frame, ret_caller);
-    frame->flags &= FRAME_EXACT;
+    frame->flags &= FRAME_GIVEN;
     frame->link = LINK_STEP;
     if (rule.kind == UNWIND_RULE_FULL)
         return STEP_FULL;

@@ -5,6 +5,8 @@
 #ifndef MTRACE_COLLECTOR_UNWIND_TYPES_H
 #define MTRACE_COLLECTOR_UNWIND_TYPES_H
 
+#include "collector/arch/arch.h"
+
 #include <stdint.h>
 
 /* Where the program called a wrapper. */
@@ -12,7 +14,20 @@ struct unwind_origin {
     uintptr_t pc;  /* return address of the wrapper */
     uintptr_t cfa; /* stack pointer just after the wrapper will have returned */
     uintptr_t fp;  /* frame pointer register at the wrapper's entry */
+#if !ARCH_HAS_FIXED_RA
+    uintptr_t record; /* where the wrapper has put fp, and pc behind it */
+#endif
 };
+
+/* The end of the wrapper's two words: its return address is the last word before it. */
+static inline uintptr_t unwind_origin_end(const struct unwind_origin *origin)
+{
+#if ARCH_HAS_FIXED_RA
+    return origin->cfa;
+#else
+    return origin->record + ARCH_FRAME_BYTES;
+#endif
+}
 
 /* A thread's remembered stacks; all zero is valid and empty. Lives inside struct thread. */
 struct unwind_memory {

@@ -53,7 +53,7 @@ static inline enum unwind_verdict unwind_verify_frame(struct unwind_state *state
 
     if (mtrace_unlikely(link <= LINK_FULL))
         return unwind_verify_step(state, frame, outer);
-    if (*(const uintptr_t *)(cfa + (uintptr_t)ARCH_RA_AT_CFA) != outer->pc)
+    if (arch_code_address(*(const uintptr_t *)(cfa + unwind_frame_ra(frame))) != outer->pc)
         return VERDICT_DIFFERS;
     if (link != LINK_FP_KEPT && outer->flags & FRAME_READS_FP
         && *(const uintptr_t *)(cfa + (uintptr_t)(intptr_t)link) != outer->fp)

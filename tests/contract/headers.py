@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Every header compiles alone and may be included twice."""
+"""Every header compiles alone and may be included twice; of those of processors (arch_NAME.h) the compiler's own."""
 
+import re
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -19,7 +20,9 @@ def check(root, compiler, path):
 
 def main():
     root, compiler = sys.argv[1:3]
-    paths = tree.sources(root, {".h"})
+    machine = subprocess.run([compiler, "-dumpmachine"], text=True, capture_output=True, check=True).stdout.split("-")[0]
+    paths = [path for path in tree.sources(root, {".h"})
+             if (re.search(r"/arch_(\w+)\.h$", str(path)) or [None, machine])[1] == machine]
     with ThreadPoolExecutor(2) as pool:
         results = pool.map(lambda path: check(root, compiler, path), paths)
     tree.finish("headers", len(paths), [line for result in results for line in result])

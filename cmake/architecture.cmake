@@ -1,0 +1,16 @@
+# What a processor is called in collector/arch/, and what its compiler can be asked for.
+set(MTRACE_ARCH ${CMAKE_SYSTEM_PROCESSOR})
+if(MTRACE_ARCH MATCHES "^(amd64|AMD64)$")
+  set(MTRACE_ARCH x86_64)
+elseif(MTRACE_ARCH MATCHES "^(arm64|ARM64)$")
+  set(MTRACE_ARCH aarch64)
+endif()
+if(NOT EXISTS ${PROJECT_SOURCE_DIR}/collector/arch/arch_${MTRACE_ARCH}.c)
+  message(FATAL_ERROR "no collector for ${CMAKE_SYSTEM_PROCESSOR} yet: docs/porting.md says what one is made of")
+endif()
+
+include(CheckCCompilerFlag)
+check_c_compiler_flag(-mgeneral-regs-only MTRACE_HAS_GENERAL_REGS_ONLY)
+if(MTRACE_HAS_GENERAL_REGS_ONLY)
+  set(MTRACE_GENERAL_REGS -mgeneral-regs-only)
+endif()

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * arch_aarch64: everything the collector knows about AArch64. Register numbers are DWARF's.
+ *
+ * A return address may be signed (pointer authentication). Only words on the stack are: whoever takes
+ * one as an address calls arch_code_address first.
+ */
+#ifndef MTRACE_COLLECTOR_ARCH_AARCH64_H
+#define MTRACE_COLLECTOR_ARCH_AARCH64_H
+
+#include "common/log_format.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <ucontext.h>
+
+enum {
+    ARCH_LOG = LOG_ARCH_AARCH64,
+    /* Where a function with a frame pointer has put it, its caller's; then its return address. */
+    ARCH_FRAME_BYTES = 16,
+};
+
+/* ---- stacks ------------------------------------------------------------------------------------
+ */
+
+enum {
+    ARCH_FP = 29,
+    ARCH_SP = 31,
+    ARCH_RA = 32, /* the program counter, which DWARF gives no rule of its own */
+    ARCH_N_REGISTERS = 33,
+    ARCH_RA_BEHIND_FP =
+        8, /* a function that saves both has its return address behind its caller's frame pointer */
+    ARCH_RA_AT_CFA = -8, /* only of a step by the frame pointer, which takes it for the CFA - 16 */
+    ARCH_RECORD_AT_FP = 0, /* where the frame pointer leads: those two words */
+    ARCH_CODE_SHIFT = 1, /* low bits of an instruction's address that are always 0; one is enough */
+    ARCH_RED_ZONE_BYTES = 0,
+    ARCH_CFI_OP_SIGNS_RA = 0x2d, /* DW_CFA_AARCH64_negate_ra_state */
+    /* the kernel's sigcontext keeps pc right behind sp */
+    ARCH_SIGNAL_PC_BEHIND_SP = 8,
+};
+
+#define ARCH_HAS_FIXED_RA      0 /* a function saves its return address where it likes */
+#define ARCH_RECORD_ENDS_FRAME 0 /* behind the two words may be more of the same frame */
+
+#define ARCH_BIT(number) ((uint64_t)1 << (number))
+
+/* The register that a call leaves its return address in, so that no caller still has its own there. */
+#define ARCH_LINK_REGISTERS ARCH_BIT(30)
+/* Registers that a callee gives back unchanged unless its CFI says where they are: x19-x29. Also the return
+ * address, of a function that has made no call. */
+#define ARCH_CALLEE_SAVED ((uint64_t)0x7ff << 19 | ARCH_LINK_REGISTERS)
+
+struct arch_registers {
+    uintptr_t value[ARCH_N_REGISTERS];
+    uint64_t known; /* bit r: value[r] means something */
+};
+
+/* The callee-saved registers, stack pointer and pc of the function this is inlined in. */
+static inline __attribute__((always_inline)) void arch_capture(struct arch_registers *registers)
+{
+    register uintptr_t *value __asm__("x9") = registers->value;
+
+    __asm__ volatile("stp x19, x20, [%0, #152]\n\t"
+                     "stp x21, x22, [%0, #168]\n\t"
+                     "stp x23, x24, [%0, #184]\n\t"
+                     "stp x25, x26, [%0, #200]\n\t"
+                     "stp x27, x28, [%0, #216]\n\t"
+                     "stp x29, x30, [%0, #232]\n\t"
+                     "mov x10, sp\n\t"
+                     "adr x11, .\n\t"
+                     "stp x10, x11, [%0, #248]"
+                     :
+                     : "r"(value)
+                     : "x10", "x11", "memory");
+    registers->known =
+        (ARCH_CALLEE_SAVED & ~ARCH_LINK_REGISTERS) | ARCH_BIT(ARCH_SP) | ARCH_BIT(ARCH_RA);
+}
+
+/* What is in a word that a return address was saved to: xpaclri, which processors without
+ * pointer authentication take for nothing. */
+static inline uintptr_t arch_code_address(uintptr_t word)
+{
+    register uintptr_t address __asm__("x30") = word;
+
+    __asm__("hint #7" : "+r"(address));
+    return address;
+}
+
+/* Where the wrapper that this is written in was called; it has a frame pointer. */
+#define ARCH_RETURN_ADDRESS() ((uintptr_t)__builtin_return_address(0))
+#define ARCH_CFA()            ((uintptr_t)__builtin_dwarf_cfa())
+#define ARCH_RECORD()         ((uintptr_t)__builtin_frame_address(0))
+
+#define ARCH_HAS_SIGNAL_CFI 0 /* the kernel's own code, since 5.8 without */
+
+/* A handler returns to it, and no CFI leads across: mov x8, #SYS_rt_sigreturn; svc #0. */
+static inline bool arch_is_signal_return(const uint8_t code[8])
+{
+    static const uint8_t wanted[8] = {0x68, 0x11, 0x80, 0xd2, 0x01, 0x00, 0x00, 0xd4};
+
+    return __builtin_memcmp(code, wanted, sizeof(wanted)) == 0;
+}
+
+/* Where the kernel has put a register of what it interrupted, above the stack pointer there; -1: nowhere. */
+static inline int arch_signal_offset(unsigned number)
+{
+    const int context = 128 + (int)offsetof(ucontext_t, uc_mcontext); /* behind the siginfo_t */
+
+    if (number == ARCH_RA)
+        return context + (int)offsetof(mcontext_t, pc);
+    if (number == ARCH_SP)
+        return context + (int)offsetof(mcontext_t, sp);
+    return context + (int)offsetof(mcontext_t, regs) + 8 * (int)number;
+}
+
+/* Calls function(argument) with the stack pointer at stack_top (16-byte aligned), then returns. */
+void arch_call_on_stack(void (*function)(void *), void *argument, void *stack_top)
+    __attribute__((visibility("hidden")));
+
+/* ---- the counter -------------------------------------------------------------------------------
+ */
+
+#define ARCH_COUNTER_SOURCES "arch_sys_counter\n" /* the kernel's name for it */
+#define ARCH_STABLE_SOURCE   ""                   /* no other clock is made of it */
+#define ARCH_VDSO_CLOCK      "__kernel_clock_gettime"
+
+static inline bool arch_has_counter(void)
+{
+    return true;
+}
+
+/* It never stands still or changes its rate: the architecture says so. */
+static inline bool arch_is_counter_invariant(void)
+{
+    return true;
+}
+
+/* The processor may read it early or late, but for the barrier of those below. */
+static inline uint64_t arch_counter(void)
+{
+    uint64_t ticks;
+
+    __asm__ volatile("mrs %0, cntvct_el0" : "=r"(ticks) : : "memory");
+    return ticks;
+}
+
+/* Read when all instructions before it are done. */
+static inline uint64_t arch_counter_after(void)
+{
+    __asm__ volatile("isb" : : : "memory");
+    return arch_counter();
+}
+
+/* ---- pages -------------------------------------------------------------------------------------
+ */
+
+enum {
+    ARCH_PAGE_BYTES = 4096, /* the smallest there is; larger ones are several of them */
+};
+
+/* ---- code that is written: never, mtrace-record makes plans for x86-64 alone --------------------
+ */
+
+enum {
+    ARCH_JUMP_BYTES = 4,
+    ARCH_STUB_BYTES = 24,
+    ARCH_NEAR_BYTES = 1 << 27,
+};
+
+static inline bool arch_write_displacement(uint8_t *at, uintptr_t end, uintptr_t target)
+{
+    (void)at;
+    (void)end;
+    (void)target;
+    return false;
+}
+
+static inline bool arch_write_jump(uint8_t bytes[ARCH_JUMP_BYTES], uintptr_t from, uintptr_t target)
+{
+    (void)bytes;
+    (void)from;
+    (void)target;
+    return false;
+}
+
+static inline void arch_write_stub(uint8_t bytes[ARCH_STUB_BYTES], uintptr_t sixth,
+                                   uintptr_t target)
+{
+    (void)sixth;
+    (void)target;
+    __builtin_memset(bytes, 0, ARCH_STUB_BYTES);
+}
+
+/* ---- system calls and bytes --------------------------------------------------------------------
+ */
+
+enum {
+    ARCH_SYSTEM_CALL_FORK = -1, /* there is clone for it */
+};
+
+static inline long arch_system_call(long number, long a, long b, long c, long d, long e, long f)
+{
+    register long x8 __asm__("x8") = number;
+    register long x0 __asm__("x0") = a;
+    register long x1 __asm__("x1") = b;
+    register long x2 __asm__("x2") = c;
+    register long x3 __asm__("x3") = d;
+    register long x4 __asm__("x4") = e;
+    register long x5 __asm__("x5") = f;
+
+    __asm__ volatile("svc #0"
+                     : "+r"(x0)
+                     : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(x5)
+                     : "memory");
+    return x0;
+}
+
+/* Loops that the compiler cannot take for the functions that are made of them. */
+static inline void arch_copy(void *to, const void *from, size_t size_bytes)
+{
+    uint8_t *out = to;
+    const uint8_t *in = from;
+    uint64_t word;
+
+    for (; size_bytes >= sizeof(word); size_bytes -= sizeof(word)) {
+        __asm__ volatile("ldr %0, [%1], #8\n\t"
+                         "str %0, [%2], #8"
+                         : "=&r"(word), "+r"(in), "+r"(out)
+                         :
+                         : "memory");
+    }
+    for (; size_bytes > 0; size_bytes--) {
+        __asm__ volatile("ldrb %w0, [%1], #1\n\t"
+                         "strb %w0, [%2], #1"
+                         : "=&r"(word), "+r"(in), "+r"(out)
+                         :
+                         : "memory");
+    }
+}
+
+static inline void arch_fill(void *to, int value, size_t size_bytes)
+{
+    uint8_t *out = to;
+    const uint64_t word = (uint8_t)value * UINT64_C(0x0101010101010101);
+
+    for (; size_bytes >= sizeof(word); size_bytes -= sizeof(word))
+        __asm__ volatile("str %1, [%0], #8" : "+r"(out) : "r"(word) : "memory");
+    for (; size_bytes > 0; size_bytes--)
+        __asm__ volatile("strb %w1, [%0], #1" : "+r"(out) : "r"(word) : "memory");
+}
+
+#endif

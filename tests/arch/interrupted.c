@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Handlers that allocate, on the stack of what they interrupt and on one of their own, once in a function that has
+ * called nothing and so has its return address in a register where the processor has one for it.
+ */
+#include <setjmp.h>
+#include <signal.h>
+#include <stdlib.h>
+
+static sigjmp_buf g_back;
+static void *volatile g_block;
+static int *volatile g_nowhere;
+
+static void allocate(int number)
+{
+    g_block = malloc((size_t)number);
+    free(g_block);
+}
+
+static void allocate_and_leave(int number)
+{
+    allocate(number);
+    siglongjmp(g_back, 1);
+}
+
+/* Faults at its first access: a leaf without a frame. */
+__attribute__((noinline)) static int read_nowhere(const int *place)
+{
+    return *place;
+}
+
+__attribute__((noinline)) static int call_leaf(void)
+{
+    volatile int result = read_nowhere(g_nowhere);
+
+    return result + 1;
+}
+
+int main(void)
+{
+    static char stack[1 << 16];
+    const stack_t other = {.ss_sp = stack, .ss_size = sizeof(stack)};
+    struct sigaction action = {.sa_handler = allocate};
+
+    sigaltstack(&other, NULL);
+    for (int i = 0; i < 200; i++) {
+        action.sa_flags = i % 2 ? SA_ONSTACK : 0;
+        action.sa_handler = allocate;
+        sigaction(SIGUSR1, &action, NULL);
+        raise(SIGUSR1);
+        action.sa_handler = allocate_and_leave;
+        sigaction(SIGSEGV, &action, NULL);
+        if (sigsetjmp(g_back, 1) == 0)
+            call_leaf();
+    }
+    return 0;
+}

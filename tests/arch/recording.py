@@ -1,0 +1,105 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""recording CASE --emulator=QEMU --collector=LIBRARY --workloads=FOLDER --native=BUILD --source=FOLDER --arch=NAME: a program of another
+processor is recorded under qemu-user, its log is imported by the native mtrace-import, and what the database says is compared with
+the same program natively (totals), with its source (names), or with libunwind's stacks (oracle)."""
+
+import argparse
+import os
+import sqlite3
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+SKIPPED = 77
+
+
+def run(argv, env, folder):
+    done = subprocess.run(list(map(str, argv)), env=env, cwd=folder, capture_output=True, text=True, timeout=240)
+    if done.returncode:
+        sys.exit(f"{' '.join(map(str, argv))}: status {done.returncode}\n{done.stdout}{done.stderr}")
+
+
+def imported(options, log, folder):
+    database = log.with_suffix(".db")
+    run([options.native / "bin/mtrace-import", log, "-o", database], os.environ, folder)
+    return sqlite3.connect(database)
+
+
+def recorded(options, name, folder, **settings):
+    """A database of the workload as the other processor ran it."""
+    log = folder / f"{name}.{options.arch}.dat"
+    settings = {"LD_PRELOAD": options.collector, "MTRACE_OUTPUT": log, **settings}
+    run([options.emulator, *(word for key, value in settings.items() for word in ("-E", f"{key}={value}")), options.workloads / name],
+        {"PATH": "/usr/bin:/bin"}, folder)
+    return imported(options, log, folder)
+
+
+def recorded_natively(options, source, folder):
+    program, log = folder / "native", folder / "native.dat"
+    run(["cc", "-g", "-O1", "-fno-builtin", "-fno-optimize-sibling-calls", "-w", source, "-o", program], os.environ, folder)
+    run([program], {"LD_PRELOAD": str(options.native / "lib/mtrace/libmtrace.so"), "MTRACE_OUTPUT": str(log)}, folder)
+    return imported(options, log, folder)
+
+
+def rows(database, sql):
+    return database.execute(sql).fetchall()
+
+
+def expect_equal(what, here, there):
+    if here != there or not here:
+        sys.exit(f"{what}: {there} there, {here} natively")
+
+
+def totals(options, folder):
+    here = recorded_natively(options, options.source / "same_everywhere.c", folder)
+    there = recorded(options, "same_everywhere", folder)
+    for what, sql in {
+            "allocations by function and size": """SELECT top.function, a.kind, a.size_bytes, count(*), sum(a.free_ns IS NULL)
+                FROM allocations a JOIN stack_frames top USING (backtrace_id) WHERE top.frame = 0 AND top.function IN ('make', 'grow')
+                GROUP BY 1, 2, 3 ORDER BY 1, 2, 3""",
+            "peak": "SELECT value FROM summary WHERE name = 'peak_blocks'",
+            "depths": "SELECT n, count(*) FROM (SELECT backtrace_id, count(*) n FROM stack_frames WHERE function = 'replace' GROUP BY 1) GROUP BY 1",
+    }.items():
+        expect_equal(what, rows(here, sql), rows(there, sql))
+    (machine,) = rows(there, "SELECT value FROM meta WHERE key = 'arch'")
+    expect_equal("machine", options.arch, machine[0])
+
+
+def names(options, folder):
+    database = recorded(options, "same_everywhere", folder)
+    lines = (options.source / "same_everywhere.c").read_text().splitlines()
+    wanted = 1 + next(n for n, line in enumerate(lines) if "= malloc(" in line)
+    found = rows(database, "SELECT DISTINCT function, source, line FROM stack_frames WHERE frame = 0 AND function = 'make'")
+    expect_equal("the line of malloc", [("make", str(options.source / "same_everywhere.c"), wanted)], found)
+
+
+def oracle(options, folder):
+    """Each stack, as soon as it is taken, is compared with libunwind's of the same processor."""
+    for name in "same_everywhere", "interrupted", "leak_c", "threads", "alignments", "realloc_edges":
+        database = recorded(options, name, folder, MTRACE_UNWINDER="check")
+        meta = dict(rows(database, "SELECT key, value FROM meta"))
+        print(f"{name}: {meta['unwinder.checked']} stacks compared, {meta['unwinder.mismatches']} differ")
+        if int(meta["unwinder.checked"]) == 0 or int(meta["unwinder.mismatches"]) != 0:
+            sys.exit("\n".join(value for key, value in meta.items() if key.startswith("message")))
+        share = rows(database, "SELECT value FROM summary WHERE name = 'complete_share'")
+        expect_equal(f"{name}: complete stacks", [(1.0,)], share)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("case", choices=["totals", "names", "oracle"])
+    parser.add_argument("--arch")
+    for name in "emulator", "collector", "workloads", "native", "source":
+        parser.add_argument(f"--{name}", type=Path)
+    options = parser.parse_args()
+    if not options.emulator.is_file():
+        print("no qemu-user: nothing was tested")
+        sys.exit(SKIPPED)
+    with tempfile.TemporaryDirectory() as folder:
+        globals()[options.case](options, Path(folder))
+
+
+if __name__ == "__main__":
+    main()
