@@ -16,7 +16,6 @@
 #include <ucontext.h>
 
 enum {
-    ARCH_LOG = LOG_ARCH_AARCH64,
     /* Where a function with a frame pointer has put it, its caller's; then its return address. */
     ARCH_FRAME_BYTES = 16,
 };
