@@ -48,11 +48,11 @@ struct heap_parts heap_parts_make(const struct heap_count *count)
     return parts;
 }
 
-uint64_t heap_parts_own_end(bool is_glibc, uint64_t start, uint64_t lowest_block)
+uint64_t heap_parts_own_end(uint32_t header_bytes, uint64_t start, uint64_t lowest_block)
 {
-    uint64_t end = lowest_block - HEAP_PARTS_HEADER_BYTES;
+    uint64_t end = lowest_block - header_bytes;
 
-    return is_glibc && end > start && end - start <= MAX_OWN_BYTES ? end : start;
+    return header_bytes && end > start && end - start <= MAX_OWN_BYTES ? end : start;
 }
 
 uint64_t heap_parts_page_bytes(int64_t page_bytes)

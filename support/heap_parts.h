@@ -4,8 +4,8 @@
  * pages.
  *
  * Model:   whoever goes over the live blocks counts (import: the peak and the end; a query: any
- *          instant); the arithmetic is here, once. Under glibc a chunk begins with 8 bytes of
- * header right before the block, and what lies between the start of a heap and the header of the
+ *          instant); the arithmetic is here, once. Under glibc a chunk begins with a word of
+ *          header right before the block, and what lies between the start of a heap and the header of the
  *          lowest block ever seen there is malloc's own (arena, thread cache): both are overhead.
  * Invariants
  *   PA-1 extent = live + slack + overhead + hole + free pages + top, exactly, whatever was counted.
@@ -19,7 +19,6 @@
 #include <stdint.h>
 
 enum {
-    HEAP_PARTS_HEADER_BYTES = 8,
     HEAP_PARTS_QUARTERS = 4
 };
 
@@ -43,8 +42,9 @@ struct heap_parts {
 /* n_used pages and overhead_in_used lie in [start, topmost_end rounded up to a page). */
 struct heap_parts heap_parts_make(const struct heap_count *count);
 
-/* Where malloc's own structures in front of the lowest block end; `start` when there are none. */
-uint64_t heap_parts_own_end(bool is_glibc, uint64_t start, uint64_t lowest_block);
+/* Where malloc's own structures in front of the lowest block end; `start` when there are none.
+ * header_bytes: of a block; 0: the allocator's ways are not known. */
+uint64_t heap_parts_own_end(uint32_t header_bytes, uint64_t start, uint64_t lowest_block);
 
 /* What a recording says of its pages, when that can be; else 4096. */
 uint64_t heap_parts_page_bytes(int64_t page_bytes);

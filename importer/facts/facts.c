@@ -75,14 +75,16 @@ static int make_arrays(struct facts *facts, size_t n, struct error *err)
 {
     facts->processes = calloc(n + 1, sizeof *facts->processes);
     facts->page_bytes = calloc(n + 1, sizeof *facts->page_bytes);
+    facts->word_bytes = calloc(n + 1, sizeof *facts->word_bytes);
     for (int i = 0; i < FACTS_MOMENTS; i++)
         facts->moments_ns[i] = calloc(n + 1, sizeof **facts->moments_ns);
-    if (!facts->processes || !facts->page_bytes || !facts->moments_ns[FACTS_AT_PEAK]
-        || !facts->moments_ns[FACTS_AT_END])
+    if (!facts->processes || !facts->page_bytes || !facts->word_bytes
+        || !facts->moments_ns[FACTS_AT_PEAK] || !facts->moments_ns[FACTS_AT_END])
         return error_set(err, ERROR_NOMEM, "out of memory for %zu processes", n);
     for (size_t i = 1; i <= n; i++) { /* those to come are of the same machine */
         size_t id = i <= facts->definitions->n_processes ? i : 1;
         facts->page_bytes[i] = plausible_page_bytes(facts->definitions->processes[id].page_bytes);
+        facts->word_bytes[i] = (uint8_t)facts->definitions->processes[id].word_bytes;
     }
     return 0;
 }
@@ -100,7 +102,8 @@ static int make_parts(struct facts *facts, const char *target, struct error *err
     if (code == 0)
         code = totals_new(n_processes, n_threads, facts->room.n_nodes, &facts->totals, err);
     if (code == 0)
-        code = heap_ranges_new(n_processes, facts->page_bytes, &facts->heaps, err);
+        code =
+            heap_ranges_new(n_processes, facts->page_bytes, facts->word_bytes, &facts->heaps, err);
     if (code == 0)
         code = group_totals_new(definitions, &facts->groups, err);
     if (code == 0)
@@ -111,8 +114,8 @@ static int make_parts(struct facts *facts, const char *target, struct error *err
         code = snapshots_new(n_processes, target, facts->sink.snapshot, facts->sink.context,
                              &facts->snapshots, err);
     if (code == 0)
-        code = memory_samples_new(n_processes, facts->sink.memory, facts->sink.context,
-                                  &facts->memory_samples, err);
+        code = memory_samples_new(n_processes, facts->word_bytes, facts->sink.memory,
+                                  facts->sink.context, &facts->memory_samples, err);
     return code;
 }
 
@@ -211,7 +214,8 @@ bool facts_continue(struct facts *facts, const struct definitions *definitions,
     while (is_same && facts->n_processes < definitions->n_processes) {
         uint32_t id = ++facts->n_processes;
         is_same =
-            plausible_page_bytes(definitions->processes[id].page_bytes) == facts->page_bytes[id];
+            plausible_page_bytes(definitions->processes[id].page_bytes) == facts->page_bytes[id]
+            && definitions->processes[id].word_bytes == facts->word_bytes[id];
         process_begin(facts, id);
     }
     return is_same;
@@ -243,6 +247,7 @@ void facts_free(struct facts *facts)
     pairing_free(facts->pairing);
     keyed_done(&facts->chains);
     free(facts->page_bytes);
+    free(facts->word_bytes);
     free(facts->processes);
     free(facts);
 }

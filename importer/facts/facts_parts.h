@@ -63,8 +63,9 @@ struct facts {
     struct snapshots *snapshots;
     struct facts_sink sink;
     struct memory_samples *memory_samples;
-    struct process_facts *processes;     /* by id */
-    uint32_t *page_bytes;                /* by process */
+    struct process_facts *processes; /* by id */
+    uint32_t *page_bytes;            /* by process, as the next */
+    uint8_t *word_bytes;
     uint64_t *moments_ns[FACTS_MOMENTS]; /* by process; UINT64_MAX: there was no such moment */
     bool is_lean;
     bool keeps_memory;            /* of facts_keep_memory */

@@ -251,9 +251,9 @@ int heap_pages_add(struct heap_pages *pages, const struct allocation *allocation
         usable += allocation->slack_bytes;
     note_state(&pages->states[allocation->heap], allocation, usable);
     int code = add_block(pages, allocation, allocation->address + usable, page_bytes, err);
-    if (code || !range->is_glibc || allocation->address < range->start + HEAP_PARTS_HEADER_BYTES)
+    if (code || !range->header_bytes || allocation->address < range->start + range->header_bytes)
         return code;
-    return add_overhead(pages, allocation->heap, allocation->address - HEAP_PARTS_HEADER_BYTES,
+    return add_overhead(pages, allocation->heap, allocation->address - range->header_bytes,
                         allocation->address, page_bytes, err);
 }
 
@@ -277,7 +277,7 @@ static int add_start_overhead(struct heap_pages *pages, uint32_t heap, struct er
     if (pages->states[heap].topmost_end == 0)
         return 0;
     return add_overhead(pages, heap, range->start,
-                        heap_parts_own_end(range->is_glibc, range->start, range->lowest_block),
+                        heap_parts_own_end(range->header_bytes, range->start, range->lowest_block),
                         pages->page_bytes[range->process], err);
 }
 

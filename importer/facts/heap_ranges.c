@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "importer/facts/heap_ranges.h"
 
+#include "common/glibc_heap.h"
 #include "common/invariant.h"
 #include "support/growing.h"
 #include "support/keyed.h"
@@ -48,6 +49,7 @@ struct extent {
 struct heap_ranges {
     uint32_t n_processes;
     uint32_t *page_bytes;
+    uint8_t *word_bytes;
     struct keyed units; /* sorted by heap_ranges_finish */
     struct unit *last;  /* the unit of the block before */
     struct extent *extents;
@@ -57,20 +59,24 @@ struct heap_ranges {
     size_t found; /* index of the heap found last */
 };
 
-int heap_ranges_new(uint32_t n_processes, const uint32_t *page_bytes, struct heap_ranges **ret,
-                    struct error *err)
+int heap_ranges_new(uint32_t n_processes, const uint32_t *page_bytes, const uint8_t *word_bytes,
+                    struct heap_ranges **ret, struct error *err)
 {
     struct heap_ranges *ranges = calloc(1, sizeof *ranges);
 
-    if (ranges)
+    if (ranges) {
         ranges->page_bytes = calloc((size_t)n_processes + 1, sizeof *page_bytes);
-    if (!ranges || !ranges->page_bytes) {
-        free(ranges);
+        ranges->word_bytes = calloc((size_t)n_processes + 1, sizeof *word_bytes);
+    }
+    if (!ranges || !ranges->page_bytes || !ranges->word_bytes) {
+        heap_ranges_free(ranges);
         return error_set(err, ERROR_NOMEM, "out of memory for heaps");
     }
     ranges->n_processes = n_processes;
-    for (uint32_t i = 1; i <= n_processes; i++)
+    for (uint32_t i = 1; i <= n_processes; i++) {
         ranges->page_bytes[i] = page_bytes[i] ? page_bytes[i] : 4096;
+        ranges->word_bytes[i] = word_bytes[i];
+    }
     *ret = ranges;
     return 0;
 }
@@ -80,6 +86,7 @@ void heap_ranges_free(struct heap_ranges *ranges)
     if (!ranges)
         return;
     free(ranges->page_bytes);
+    free(ranges->word_bytes);
     keyed_done(&ranges->units);
     free(ranges->extents);
     free(ranges->heaps);
@@ -204,15 +211,18 @@ static uint64_t page_ceiling(const struct heap_ranges *ranges, uint32_t process,
 }
 
 /* Whether the block addresses of a unit belong to the heap that ends below it so far. */
-static bool continues(const struct heap_range *heap, const struct unit *unit)
+static bool continues(const struct heap_ranges *ranges, const struct heap_range *heap,
+                      const struct unit *unit)
 {
+    uint64_t arena_bytes = glibc_heap_arena_bytes(ranges->word_bytes[unit->key.process]);
+
     if (heap->process != unit->key.process)
         return false;
     if (unit->lowest < heap->end)
         return true; /* HR-1: two kinds of blocks in one place are one heap */
     if (heap->kind == LOG_HEAP_ARENA || unit->key.class == UNIT_ARENA)
         return heap->kind == LOG_HEAP_ARENA && unit->key.class == UNIT_ARENA
-               && heap->start / HEAP_RANGES_ARENA_BYTES == unit->lowest / HEAP_RANGES_ARENA_BYTES;
+               && heap->start / arena_bytes == unit->lowest / arena_bytes;
     if (heap->is_glibc != (unit->key.class == UNIT_MAIN))
         return false;
     return unit->lowest - heap->end
@@ -221,6 +231,8 @@ static bool continues(const struct heap_range *heap, const struct unit *unit)
 
 static int add_heap(struct heap_ranges *ranges, const struct unit *unit, struct error *err)
 {
+    unsigned word_bytes = ranges->word_bytes[unit->key.process];
+    uint64_t arena_bytes = glibc_heap_arena_bytes(word_bytes);
     struct heap_range *heaps =
         growing_reserve(ranges->heaps, &ranges->max_heaps, ranges->n_heaps + 1, sizeof *heaps);
 
@@ -237,8 +249,10 @@ static int add_heap(struct heap_ranges *ranges, const struct unit *unit, struct 
         .lowest_block = unit->lowest,
         .is_glibc = unit->key.class != UNIT_OTHER,
     };
+    if (heap->is_glibc)
+        heap->header_bytes = glibc_heap_header_bytes(word_bytes);
     if (heap->kind == LOG_HEAP_ARENA)
-        heap->start = unit->lowest / HEAP_RANGES_ARENA_BYTES * HEAP_RANGES_ARENA_BYTES;
+        heap->start = unit->lowest / arena_bytes * arena_bytes;
     if (ranges->n_heaps > 1 && heap[-1].process == heap->process && heap->start < heap[-1].end)
         heap->start = heap[-1].end;
     return 0;
@@ -312,7 +326,7 @@ int heap_ranges_finish(struct heap_ranges *ranges, struct error *err)
     for (size_t i = 0; i < ranges->units.n; i++) {
         const struct unit *unit = &units[i];
         struct heap_range *heap = ranges->n_heaps ? &ranges->heaps[ranges->n_heaps - 1] : NULL;
-        if (heap && continues(heap, unit)) {
+        if (heap && continues(ranges, heap, unit)) {
             uint64_t end = page_ceiling(ranges, unit->key.process, unit->highest_end);
             heap->end = end > heap->end ? end : heap->end;
             heap->lowest_block =

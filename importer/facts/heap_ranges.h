@@ -4,7 +4,7 @@
  *
  * Model:   pass 1 notes, per MiB of address space, which blocks were born there; extents of heaps
  *          come from the collector and from the recorder's samples, where there are any. From both
- *          heaps are made at the end: a non-main arena of glibc lies in 64 MiB of its own (a "heap"
+ *          heaps are made at the end: a non-main arena of glibc lies in 64 MiB of its own (1 MiB in a 32-bit program) (a "heap"
  *          of malloc's), the main arena is one brk heap and, when brk failed, parts elsewhere;
  *          blocks of other allocators make one heap per stretch without a wide gap.
  * Invariants
@@ -27,9 +27,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* HEAP_MAX_SIZE of glibc on 64 bits */
-#define HEAP_RANGES_ARENA_BYTES (UINT64_C(64) << 20)
-
 /* Blocks that may lie in a heap and have no row. */
 enum heap_unseen {
     HEAP_ALL_SEEN,
@@ -44,14 +41,15 @@ struct heap_range {
     uint64_t start, end;   /* of all it ever held */
     uint64_t lowest_block; /* address of the lowest block ever born there */
     bool is_glibc;
+    uint32_t header_bytes; /* of each block; 0: not known */
     enum heap_unseen unseen;
 };
 
 struct heap_ranges;
 
-/* page_bytes[process], 1..n_processes; copied. */
-int heap_ranges_new(uint32_t n_processes, const uint32_t *page_bytes, struct heap_ranges **ret,
-                    struct error *err);
+/* page_bytes[process], word_bytes[process], 1..n_processes; copied. */
+int heap_ranges_new(uint32_t n_processes, const uint32_t *page_bytes, const uint8_t *word_bytes,
+                    struct heap_ranges **ret, struct error *err);
 
 /* NULL is fine. */
 void heap_ranges_free(struct heap_ranges *ranges);

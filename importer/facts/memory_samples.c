@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "importer/facts/memory_samples.h"
 
-#include "importer/facts/heap_ranges.h"
+#include "common/glibc_heap.h"
 #include "support/growing.h"
 
 #include <stdlib.h>
@@ -21,6 +21,7 @@ struct seen_heap {
 };
 
 struct process_samples {
+    uint64_t arena_bytes;         /* of glibc's arenas other than the main one */
     struct memory_sample waiting; /* its heaps come behind it at the same instant */
     uint64_t live_bytes;          /* of that sample */
     uint64_t look_ns;             /* of the latest look */
@@ -40,8 +41,8 @@ struct memory_samples {
     uint32_t n_processes;
 };
 
-int memory_samples_new(uint32_t n_processes, memory_samples_fn *taken, void *context,
-                       struct memory_samples **ret, struct error *err)
+int memory_samples_new(uint32_t n_processes, const uint8_t *word_bytes, memory_samples_fn *taken,
+                       void *context, struct memory_samples **ret, struct error *err)
 {
     struct memory_samples *samples = calloc(1, sizeof *samples);
 
@@ -54,8 +55,10 @@ int memory_samples_new(uint32_t n_processes, memory_samples_fn *taken, void *con
     samples->taken = taken;
     samples->context = context;
     samples->n_processes = n_processes;
-    for (uint32_t id = 1; id <= n_processes; id++)
+    for (uint32_t id = 1; id <= n_processes; id++) {
         samples->processes[id].own_bytes = UINT64_MAX;
+        samples->processes[id].arena_bytes = glibc_heap_arena_bytes(word_bytes[id]);
+    }
     *ret = samples;
     return 0;
 }
@@ -126,7 +129,7 @@ int memory_samples_totals(struct memory_samples *samples, const struct memory_sa
 
 static size_t *last_at(struct process_samples *process, uint64_t address)
 {
-    return &process->last[address / HEAP_RANGES_ARENA_BYTES % LAST_HEAPS];
+    return &process->last[address / process->arena_bytes % LAST_HEAPS];
 }
 
 static int add_heap(struct process_samples *process, const struct seen_heap *heap,
@@ -153,11 +156,12 @@ static void set_bounds(struct process_samples *process, struct seen_heap *heap, 
     process->heaps_bytes += end - start;
 }
 
-static bool is_at(const struct seen_heap *heap, uint64_t start, uint64_t end, bool is_arena)
+static bool is_at(const struct process_samples *process, const struct seen_heap *heap,
+                  uint64_t start, uint64_t end, bool is_arena)
 {
     if (heap->is_arena || is_arena)
         return heap->is_arena == is_arena
-               && heap->start / HEAP_RANGES_ARENA_BYTES == start / HEAP_RANGES_ARENA_BYTES;
+               && heap->start / process->arena_bytes == start / process->arena_bytes;
     return start < heap->end + MAIN_GAP_BYTES && heap->start < end + MAIN_GAP_BYTES;
 }
 
@@ -166,7 +170,7 @@ static struct seen_heap *find_heap(struct process_samples *process, uint64_t sta
                                    bool is_arena)
 {
     for (size_t i = 0; i < process->n_heaps; i++)
-        if (is_at(&process->heaps[i], start, end, is_arena)) {
+        if (is_at(process, &process->heaps[i], start, end, is_arena)) {
             *last_at(process, start) = i;
             return &process->heaps[i];
         }
@@ -223,7 +227,7 @@ int memory_samples_born(struct memory_samples *samples, uint32_t id,
     heap = find_heap(process, start, end, block->is_arena);
     if (heap && heap->start <= start && end <= heap->end)
         return 0;
-    start = block->is_arena ? start / HEAP_RANGES_ARENA_BYTES * HEAP_RANGES_ARENA_BYTES
+    start = block->is_arena ? start / process->arena_bytes * process->arena_bytes
                             : start / PAGE_BYTES * PAGE_BYTES;
     end = (end + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
     if (!heap)

@@ -38,8 +38,8 @@ typedef int memory_samples_fn(void *context, const struct memory_sample *sample,
 
 struct memory_samples;
 
-int memory_samples_new(uint32_t n_processes, memory_samples_fn *taken, void *context,
-                       struct memory_samples **ret, struct error *err);
+int memory_samples_new(uint32_t n_processes, const uint8_t *word_bytes, memory_samples_fn *taken,
+                       void *context, struct memory_samples **ret, struct error *err);
 
 /* NULL is fine. What waits for its heaps is lost without memory_samples_finish. */
 void memory_samples_free(struct memory_samples *samples);

@@ -8,7 +8,8 @@ CREATE TABLE heaps (            -- blocks with a mapping of their own belong to 
   start_address INTEGER NOT NULL,       -- lowest it ever had
   end_address INTEGER NOT NULL,         -- first byte behind the highest it ever had
   lowest_block_address INTEGER,         -- of any block ever born there
-  allocator TEXT,                       -- 'glibc': 8 bytes of header before each block are overhead, and so is what lies before the lowest one; NULL: unknown
+  allocator TEXT,                       -- 'glibc': header_bytes before each block are overhead, and so is what lies before the lowest one; NULL: unknown
+  header_bytes INTEGER,                 -- 8, in a 32-bit program 4; NULL: unknown
   unseen_blocks TEXT                    -- that may lie in it without a row, so that nobody knows what is free: 'inherited' (from before the fork), 'untracked' (born while the process was not recorded); NULL: none
 ) STRICT;
 

@@ -297,14 +297,14 @@ static int write_heaps(sqlite3 *db, struct facts *facts, struct error *err)
 {
     sqlite3_stmt *insert = NULL;
     int code =
-        database_prepare(db, "INSERT INTO heaps VALUES (?, ?, ?, ?, ?, ?, ?, ?)", &insert, err);
+        database_prepare(db, "INSERT INTO heaps VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", &insert, err);
 
     for (uint32_t id = 1; code == 0 && id <= heap_ranges_count(facts->heaps); id++) {
         const struct heap_range *heap = heap_ranges_get(facts->heaps, id);
-        code =
-            database_insert(insert, err, "uutuuutt", (uint64_t)id, (uint64_t)heap->process,
-                            heap_kind_name(heap->kind), heap->start, heap->end, heap->lowest_block,
-                            heap->is_glibc ? "glibc" : NULL, heap_unseen_name(heap->unseen));
+        code = database_insert(insert, err, "uutuuutzt", (uint64_t)id, (uint64_t)heap->process,
+                               heap_kind_name(heap->kind), heap->start, heap->end,
+                               heap->lowest_block, heap->is_glibc ? "glibc" : NULL,
+                               (uint64_t)heap->header_bytes, heap_unseen_name(heap->unseen));
     }
     sqlite3_finalize(insert);
     return code;

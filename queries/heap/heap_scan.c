@@ -175,7 +175,7 @@ static int begin_blocks(struct scan *scan, struct error *err)
 {
     const struct heap_scan_heap *heap = scan->heap;
 
-    scan->end_so_far = heap_parts_own_end(heap->is_glibc, heap->start, heap->lowest_block);
+    scan->end_so_far = heap_parts_own_end(heap->header_bytes, heap->start, heap->lowest_block);
     return spread(scan, heap->start, scan->end_so_far, NULL, err);
 }
 
@@ -217,8 +217,8 @@ static int add_block(struct scan *scan, const struct block *block, struct error 
         return 0; /* a damaged file */
     if (scan->count.topmost_end == 0)
         rc = begin_blocks(scan, err);
-    if (heap->is_glibc && chunk >= heap->start + HEAP_PARTS_HEADER_BYTES)
-        chunk -= HEAP_PARTS_HEADER_BYTES;
+    if (chunk >= heap->start + heap->header_bytes)
+        chunk -= heap->header_bytes;
     note_topmost(scan, block, end);
     if (rc == 0)
         rc = pass(scan, chunk, err);
@@ -285,6 +285,12 @@ static int scan_heap(struct scan *scan, struct sqlite3_stmt *rows, bool *is_row,
     return rc == 0 ? end_heap(scan, err) : rc;
 }
 
+/* A database of others may say anything. */
+static uint32_t header_bytes(int64_t bytes)
+{
+    return bytes > 0 && bytes <= 64 ? (uint32_t)bytes : 0;
+}
+
 static struct heap_scan_heap read_heap(struct sqlite3_stmt *row)
 {
     struct heap_scan_heap heap = {.heap_id = sqlite3_column_int64(row, 0),
@@ -294,7 +300,7 @@ static struct heap_scan_heap read_heap(struct sqlite3_stmt *row)
                                   .end = (uint64_t)sqlite3_column_int64(row, 4),
                                   .end_then = (uint64_t)sqlite3_column_int64(row, 5),
                                   .lowest_block = (uint64_t)sqlite3_column_int64(row, 6),
-                                  .is_glibc = sqlite3_column_int(row, 7) != 0,
+                                  .header_bytes = header_bytes(sqlite3_column_int64(row, 7)),
                                   .page_bytes = heap_parts_page_bytes(sqlite3_column_int64(row, 8)),
                                   .has_unseen = sqlite3_column_int(row, 10) != 0};
 
@@ -308,7 +314,7 @@ static int prepare_heaps(const struct rundb *database, const struct heap_scan_in
     char *sql = sqlite3_mprintf(
         "SELECT h.heap_id, h.process_id, h.at_ns, h.start_address, h.end_address, ifnull((SELECT e.end_address"
         " FROM heap_extents AS e WHERE e.heap_id = h.heap_id AND e.at_ns <= h.at_ns"
-        " ORDER BY e.at_ns DESC LIMIT 1), 0), h.lowest_block_address, ifnull(h.allocator = 'glibc', 0),"
+        " ORDER BY e.at_ns DESC LIMIT 1), 0), h.lowest_block_address, ifnull(h.header_bytes, 0),"
         " z.page_bytes, h.kind, h.unseen_blocks IS NOT NULL FROM (SELECT h.*, %s AS at_ns FROM heaps AS h JOIN processes AS p"
         " ON p.process_id = h.process_id WHERE at_ns BETWEEN p.start_ns AND p.end_ns"
         " AND %lld IN (0, p.process_id)) AS h CROSS JOIN _page_size AS z ORDER BY h.heap_id",

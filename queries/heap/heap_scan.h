@@ -39,9 +39,9 @@ struct heap_scan_heap {
     uint64_t end_then;   /* as last seen; 0: not seen */
     uint64_t lowest_block;
     uint64_t page_bytes;
-    bool is_glibc;
-    bool has_unseen; /* blocks without a row may lie in it: what is free is not known */
-    char kind[8];    /* 'brk', 'arena', 'other' */
+    uint32_t header_bytes; /* before each block; 0: not known */
+    bool has_unseen;       /* blocks without a row may lie in it: what is free is not known */
+    char kind[8];          /* 'brk', 'arena', 'other' */
 };
 
 struct heap_scan_page {

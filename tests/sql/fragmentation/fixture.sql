@@ -3,8 +3,8 @@
 -- At the end 100 bytes (2.4 %) and 2048 (50 %): first and third class. Heap 2 is empty: no share, no topmost block, no pages.
 -- Regular snapshots are not shown. Process 2 is a fork child: what it inherited in heap 3 has no rows, so nobody knows what is free there.
 .read code.sql
-INSERT INTO heaps VALUES (1, 1, 'brk', 0x10000, 0x14000, 0x10010, 'glibc', NULL), (2, 1, 'arena', 0x20000, 0x20000, NULL, 'glibc', NULL),
-  (3, 2, 'brk', 0x10000, 0x14000, 0x10010, 'glibc', 'inherited');
+INSERT INTO heaps VALUES (1, 1, 'brk', 0x10000, 0x14000, 0x10010, 'glibc', 8, NULL), (2, 1, 'arena', 0x20000, 0x20000, NULL, 'glibc', 8, NULL),
+  (3, 2, 'brk', 0x10000, 0x14000, 0x10010, 'glibc', 8, 'inherited');
 INSERT INTO snapshots VALUES (1, 1, 60000000000, 'peak'), (2, 1, 100000000000, 'end'), (3, 1, 50000000000, 'regular'), (4, 2, 20000000000, 'peak');
 INSERT INTO heap_states VALUES
   (1, 1, 16384, 6000, 200, 184, 1808, 4096, 4096, 77, 4, 0, 1, 0, 1),

@@ -4,7 +4,7 @@
 -- too, 3 are of site 2 for certain; setlocale above worker alike. Pages are 16 KiB here.
 .read code.sql
 UPDATE meta SET value = 16384 WHERE key = 'page_size';
-INSERT INTO heaps VALUES (1, 1, 'brk', 0x10000, 0x14000, 0x10010, 'glibc', NULL);
+INSERT INTO heaps VALUES (1, 1, 'brk', 0x10000, 0x14000, 0x10010, 'glibc', 8, NULL);
 INSERT INTO snapshots VALUES (1, 1, 60000000000, 'peak'), (2, 1, 100000000000, 'end');
 INSERT INTO heap_pins VALUES
   (1, 8, 0, 1, 4000, 4000, 70), (1, 4, 1, 7, 700, 700, 74), (1, 4, 2, 3, 90, 20, 75),

@@ -20,6 +20,7 @@ enum {
     LOWEST = 0x290, /* of a block in a heap of glibc */
 };
 
+static const uint8_t word_bytes[] = {0, 8};
 static const uint32_t page_bytes[] = {0, 4096};
 
 struct fixture {
@@ -37,7 +38,7 @@ static void born(struct fixture *fixture, uint8_t call, uint64_t address)
 /* A heap of ten pages, seen to reach so far at 100 ns. */
 static void begin(struct fixture *fixture, uint8_t call)
 {
-    assert_int_equal(heap_ranges_new(1, page_bytes, &fixture->ranges, NULL), 0);
+    assert_int_equal(heap_ranges_new(1, page_bytes, word_bytes, &fixture->ranges, NULL), 0);
     born(fixture, call, HEAP + LOWEST);
     born(fixture, call, HEAP + 9 * PAGE);
     assert_int_equal(

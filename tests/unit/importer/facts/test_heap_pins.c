@@ -15,6 +15,7 @@
 #define HEAP UINT64_C(0x555555560000)
 #define PAGE UINT64_C(4096)
 
+static const uint8_t word_bytes[] = {0, 8, 8};
 static const uint32_t page_bytes[] = {0, 4096, 4096};
 
 /* 2 and 4 end in the same two frames, 50 and 51; 6 in 50 alone. Others are roots of their own. */
@@ -37,7 +38,7 @@ struct fixture {
 /* Heap 1 of process 1, heap 2 of process 2 at the same addresses. */
 static void begin(struct fixture *fixture)
 {
-    assert_int_equal(heap_ranges_new(2, page_bytes, &fixture->ranges, NULL), 0);
+    assert_int_equal(heap_ranges_new(2, page_bytes, word_bytes, &fixture->ranges, NULL), 0);
     for (uint32_t process = 1; process <= 2; process++) {
         struct heap_birth birth = {.process = process, .address = HEAP, .usable_bytes = 64};
         assert_int_equal(heap_ranges_born(fixture->ranges, &birth, NULL), 0);

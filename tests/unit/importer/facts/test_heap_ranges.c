@@ -23,13 +23,14 @@ enum {
     FOREIGN = 0,
 };
 
+static const uint8_t word_bytes[] = {0, 8, 8};
 static const uint32_t page_bytes[] = {0, 4096, 4096};
 
 static struct heap_ranges *new_ranges(void)
 {
     struct heap_ranges *ranges;
 
-    assert_int_equal(heap_ranges_new(2, page_bytes, &ranges, NULL), 0);
+    assert_int_equal(heap_ranges_new(2, page_bytes, word_bytes, &ranges, NULL), 0);
     return ranges;
 }
 
@@ -89,6 +90,31 @@ static void glibc(void **state)
     assert_int_equal(heap_ranges_find(ranges, 1, MAIN_HEAP - 1), 0);
     assert_int_equal(heap_ranges_find(ranges, 1, ARENA + 128 * MIB + 16), 0);
     assert_int_equal(heap_ranges_get(ranges, 1)->lowest_block, MAIN_HEAP + 0x290);
+    heap_ranges_free(ranges);
+}
+
+/* A 32-bit program: arenas lie in 1 MiB each, and a header has 4 bytes. */
+static void narrow(void **state)
+{
+    static const uint8_t narrow_words[] = {0, 4, 8};
+    struct heap_ranges *ranges;
+
+    (void)state;
+    assert_int_equal(heap_ranges_new(2, page_bytes, narrow_words, &ranges, NULL), 0);
+    for (uint32_t process = 1; process <= 2; process++) {
+        born(ranges, process, MAIN, 0x56560000 + 0x198, 100);
+        born(ranges, process, IN_ARENA, 0xf6500000 + 0x8c0, 100);
+        born(ranges, process, IN_ARENA, 0xf6600000 + 0x30, 100);
+    }
+    assert_int_equal(heap_ranges_finish(ranges, NULL), 0);
+    assert_int_equal(heap_ranges_count(ranges), 5);
+    check(ranges, 1, 1, LOG_HEAP_BRK, 0x56560000, 0x56561000);
+    check(ranges, 2, 1, LOG_HEAP_ARENA, 0xf6500000, 0xf6501000);
+    check(ranges, 3, 1, LOG_HEAP_ARENA, 0xf6600000, 0xf6601000);
+    check(ranges, 5, 2, LOG_HEAP_ARENA, 0xf4000000, 0xf6601000);
+    assert_int_equal(heap_ranges_get(ranges, 1)->header_bytes, 4);
+    assert_int_equal(heap_ranges_get(ranges, 3)->header_bytes, 4);
+    assert_int_equal(heap_ranges_get(ranges, 5)->header_bytes, 8);
     heap_ranges_free(ranges);
 }
 
@@ -171,8 +197,8 @@ static void implausible(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(glibc),         cmocka_unit_test(foreign),     cmocka_unit_test(extents),
-        cmocka_unit_test(unseen_blocks), cmocka_unit_test(implausible),
+        cmocka_unit_test(glibc),   cmocka_unit_test(narrow),        cmocka_unit_test(foreign),
+        cmocka_unit_test(extents), cmocka_unit_test(unseen_blocks), cmocka_unit_test(implausible),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
