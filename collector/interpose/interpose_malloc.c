@@ -18,51 +18,82 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A block that record_draws chose, or none. */
+static inline void drawn(const void *block, size_t size, enum log_call call, size_t alignment,
+                         const struct unwind_origin *origin)
+{
+    if (mtrace_likely(block != NULL))
+        record_drawn(block, size, call, alignment, origin);
+    else
+        record_failure(NULL, size, call, errno, origin);
+}
+
 static inline void *recorded(void *block, size_t size, enum log_call call, size_t alignment,
                              const struct unwind_origin *origin)
 {
-    if (mtrace_likely(block != NULL))
-        record_alloc(block, size, call, alignment, origin);
-    else
-        record_failure(NULL, size, call, errno, origin);
+    if (mtrace_unlikely(!block) || record_draws(size))
+        drawn(block, size, call, alignment, origin);
     return block;
 }
 
+static inline void *real_malloc(size_t size)
+{
+    return mtrace_unlikely(state_config()->zeroes_memory) ? g_real.calloc(1, size)
+                                                          : g_real.malloc(size);
+}
+
+/* Where the call came from is found out only for what is recorded. */
 MTRACE_EXPORT void *malloc(size_t size)
 {
-    const struct unwind_origin origin = RECORD_ORIGIN();
+    void *block;
 
     if (!lifecycle_is_ready())
         return real_early_allocate(0, size);
-    if (mtrace_unlikely(state_config()->zeroes_memory))
-        return recorded(g_real.calloc(1, size), size, LOG_CALL_MALLOC, 0, &origin);
-    return recorded(g_real.malloc(size), size, LOG_CALL_MALLOC, 0, &origin);
+    if (!record_draws(size)) {
+        block = real_malloc(size);
+        if (mtrace_likely(block != NULL))
+            return block;
+    } else {
+        block = real_malloc(size);
+    }
+    {
+        const struct unwind_origin origin = RECORD_ORIGIN();
+        drawn(block, size, LOG_CALL_MALLOC, 0, &origin);
+    }
+    return block;
 }
 
 MTRACE_EXPORT void free(void *block)
 {
-    const struct unwind_origin origin = RECORD_ORIGIN();
-
     /* The allocator's words before the block arrive while the stack is walked; never a fault. */
     __builtin_prefetch((const char *)block - 2 * sizeof(size_t), 1);
     if (mtrace_unlikely(!block || real_is_early_block(block) || !lifecycle_is_ready()))
         return;
-    record_free(block, &origin);
+    if (record_takes(block)) {
+        const struct unwind_origin origin = RECORD_ORIGIN();
+        record_ended(block, &origin);
+    }
     g_real.free(block);
 }
 
 MTRACE_EXPORT void *calloc(size_t n, size_t size)
 {
-    const struct unwind_origin origin = RECORD_ORIGIN();
     size_t size_bytes;
+    void *block;
 
     if (__builtin_mul_overflow(n, size, &size_bytes))
         size_bytes = SIZE_MAX;
     if (!lifecycle_is_ready())
         return real_early_allocate(0, size_bytes);
-    if (mtrace_unlikely(modules_is_loader(origin.pc)) && state_is_recording())
+    if (mtrace_unlikely(modules_is_loader((uintptr_t)__builtin_return_address(0)))
+        && state_is_recording())
         modules_check_unloaded();
-    return recorded(g_real.calloc(n, size), size_bytes, LOG_CALL_CALLOC, 0, &origin);
+    block = g_real.calloc(n, size);
+    if (mtrace_unlikely(!block) || record_draws(size_bytes)) {
+        const struct unwind_origin origin = RECORD_ORIGIN();
+        drawn(block, size_bytes, LOG_CALL_CALLOC, 0, &origin);
+    }
+    return block;
 }
 
 /*

@@ -228,12 +228,6 @@ static bool add_sample(const void *block)
     return is_added;
 }
 
-/* Is its end to be recorded? */
-static inline bool take_sample(const void *block)
-{
-    return !state_has_way(STATE_SAMPLED) || sampled_blocks_take(block);
-}
-
 /* SB-1: one whose beginning is not in the log has no end there. */
 static inline void forget_sample_unless(const void *block, bool is_written)
 {
@@ -241,9 +235,23 @@ static inline void forget_sample_unless(const void *block, bool is_written)
         sampled_blocks_forget(block);
 }
 
-static inline bool draw_sample(size_t size_bytes)
+/* What the recorder orders is heard by who records nothing, too; who records looks before. */
+MTRACE_COLD bool record_draws_slow(size_t size_bytes)
 {
-    return !state_has_way(STATE_SAMPLED) || sampler_takes(size_bytes);
+    bool is_drawn = sampler_is_due() && sampler_draw(sampler_counted(size_bytes));
+
+    if (!is_drawn && state_has_way(STATE_TRACING_OFF | STATE_NUDGED))
+        look_for_orders();
+    return is_drawn;
+}
+
+MTRACE_COLD bool record_takes_slow(const void *block)
+{
+    bool is_taken = sampled_blocks_take(block);
+
+    if (!is_taken && state_has_way(STATE_NUDGED))
+        look_for_orders();
+    return is_taken;
 }
 
 /* Nothing is traced, or the program is told, or the block is a sample; in a fork child, it may be a log that begins. */
@@ -282,19 +290,17 @@ MTRACE_INLINE void alloc(const void *block, size_t size_bytes, enum log_call cal
     if (mtrace_likely(
             !state_has_way(STATE_TRACING_OFF | STATE_WATCHED | STATE_NUDGED | STATE_SAMPLED)))
         (void)write_alloc(block, size_bytes, call, alignment, origin, usable, &node);
-    else if (draw_sample(size_bytes))
+    else
         alloc_otherwise(block, size_bytes, call, alignment, origin, usable);
-    else if (mtrace_unlikely(state_has_way(STATE_TRACING_OFF | STATE_NUDGED)))
-        look_for_orders();
 }
 
-void record_alloc(const void *block, size_t size_bytes, enum log_call call, size_t alignment,
+void record_drawn(const void *block, size_t size_bytes, enum log_call call, size_t alignment,
                   const struct unwind_origin *origin)
 {
     alloc(block, size_bytes, call, alignment, origin, NULL);
 }
 
-void record_alloc_known(const void *block, size_t size_bytes, size_t usable_bytes,
+void record_drawn_known(const void *block, size_t size_bytes, size_t usable_bytes,
                         enum log_call call, size_t alignment, const struct unwind_origin *origin)
 {
     const struct draft_usable known = {usable_bytes, 0};
@@ -349,15 +355,13 @@ static MTRACE_COLD void free_otherwise(const void *block, const struct unwind_or
         trackers_tell_free(block, node);
 }
 
-void record_free(const void *block, const struct unwind_origin *origin)
+void record_ended(const void *block, const struct unwind_origin *origin)
 {
     if (mtrace_likely(!state_has_way(STATE_WATCHED | STATE_NO_FREE_STACKS | STATE_UNOPENED
                                      | STATE_NUDGED | STATE_SAMPLED)))
         write_free(block, origin, true);
-    else if (take_sample(block))
+    else
         free_otherwise(block, origin);
-    else if (mtrace_unlikely(state_has_way(STATE_NUDGED)))
-        look_for_orders();
 }
 
 /*
@@ -434,14 +438,7 @@ static uint32_t write_realloc(const void *block, const void *old, size_t size_by
 /* From the real call on the old address may be another block's. */
 MTRACE_COLD void record_hold_resized(struct record_resize *resize)
 {
-    resize->began_ticks = 0;
-    if (state_has_way(STATE_SAMPLED)) {
-        resize->is_sample = sampled_blocks_take(resize->old);
-        if (!resize->is_sample)
-            return;
-    }
-    resize->began_ticks = record_begin_ticks();
-    if (is_watched())
+    if (is_watched() && !record_is_anew(resize))
         resize->place = known_blocks_hold(resize->old);
 }
 
@@ -513,19 +510,13 @@ static MTRACE_COLD void tell_resized(const void *block, size_t size_bytes, enum 
     }
 }
 
-/* RC-4: either block is a sample, or none. What is not traced is not drawn. */
+/* RC-4: the old block was a sample; is the new one? What is not traced is not drawn. */
 static MTRACE_COLD bool is_resize_of_samples(const void *block, size_t size_bytes,
-                                             enum log_call call, const struct record_resize *resize,
-                                             const struct unwind_origin *origin,
-                                             const struct draft_usable *usable)
+                                             const struct record_resize *resize,
+                                             const struct unwind_origin *origin)
 {
-    bool is_drawn = sampler_takes(size_bytes);
-
-    if (!resize->is_sample && is_drawn)
-        alloc_otherwise(block, size_bytes, call, 0, origin, usable);
-    if (!resize->is_sample)
-        return false;
-    if (is_drawn && state_is_recording() && state_is_tracing() && add_sample(block))
+    if (sampler_takes(size_bytes) && state_is_recording() && state_is_tracing()
+        && add_sample(block))
         return true;
     end_sample(resize, origin);
     return false;
@@ -540,7 +531,7 @@ static MTRACE_COLD void resized_otherwise(const void *block, size_t size_bytes, 
     if (state_has_way(STATE_UNOPENED))
         record_kept(resize);
     else if (state_has_way(STATE_SAMPLED)
-             && !is_resize_of_samples(block, size_bytes, call, resize, origin, usable))
+             && !is_resize_of_samples(block, size_bytes, resize, origin))
         return;
     else if (state_has_way(STATE_WATCHED))
         tell_resized(block, size_bytes, call, resize, origin, usable);
@@ -559,13 +550,13 @@ static inline void resized(const void *block, size_t size_bytes, enum log_call c
         write_realloc(block, resize->old, size_bytes, call, resize->began_ticks, origin, usable);
 }
 
-void record_realloc(const void *block, size_t size_bytes, enum log_call call,
+void record_resized(const void *block, size_t size_bytes, enum log_call call,
                     const struct record_resize *resize, const struct unwind_origin *origin)
 {
     resized(block, size_bytes, call, resize, origin, NULL);
 }
 
-void record_realloc_known(const void *block, size_t size_bytes, size_t usable_bytes,
+void record_resized_known(const void *block, size_t size_bytes, size_t usable_bytes,
                           enum log_call call, const struct record_resize *resize,
                           const struct unwind_origin *origin)
 {

@@ -20,6 +20,9 @@
 
 #include "collector/platform/clock.h"
 #include "collector/record/known_blocks.h"
+#include "collector/record/sampled_blocks.h"
+#include "collector/record/sampler.h"
+#include "collector/record/state.h"
 #include "collector/record/thread.h"
 #include "collector/unwind/unwind.h"
 #include "common/log_format.h"
@@ -27,15 +30,63 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Of what needs more than a look. */
+MTRACE_COLD bool record_draws_slow(size_t size_bytes);
+MTRACE_COLD bool record_takes_slow(const void *block);
+
+/*
+ * The decision before anything else: is a block of this size recorded? Most are not where blocks are samples,
+ * and cost nothing but this. Of who has a block, record_drawn follows where it is.
+ */
+static inline bool record_draws(size_t size_bytes)
+{
+    unsigned ways = state_ways();
+
+    if (!(ways & STATE_SAMPLED))
+        return true;
+    return mtrace_unlikely((ways & (STATE_TRACING_OFF | STATE_NUDGED)) | sampler_counts(size_bytes))
+           && record_draws_slow(size_bytes);
+}
+
+/* Is the end of this block recorded? Then record_ended follows. */
+static inline bool record_takes(const void *block)
+{
+    unsigned ways = state_ways();
+
+    if (!(ways & STATE_SAMPLED))
+        return true;
+    return mtrace_unlikely((ways & STATE_NUDGED) | sampled_blocks_may_have(block))
+           && record_takes_slow(block);
+}
+
 /* A new block; alignment 0: malloc's own. */
-void record_alloc(const void *block, size_t size_bytes, enum log_call call, size_t alignment,
+void record_drawn(const void *block, size_t size_bytes, enum log_call call, size_t alignment,
                   const struct unwind_origin *origin);
+void record_drawn_known(const void *block, size_t size_bytes, size_t usable_bytes,
+                        enum log_call call, size_t alignment, const struct unwind_origin *origin);
+void record_ended(const void *block, const struct unwind_origin *origin);
+
+static inline void record_alloc(const void *block, size_t size_bytes, enum log_call call,
+                                size_t alignment, const struct unwind_origin *origin)
+{
+    if (record_draws(size_bytes))
+        record_drawn(block, size_bytes, call, alignment, origin);
+}
 
 /* The same where the caller knows how many bytes the block can hold, or 0: nobody does. */
-void record_alloc_known(const void *block, size_t size_bytes, size_t usable_bytes,
-                        enum log_call call, size_t alignment, const struct unwind_origin *origin);
+static inline void record_alloc_known(const void *block, size_t size_bytes, size_t usable_bytes,
+                                      enum log_call call, size_t alignment,
+                                      const struct unwind_origin *origin)
+{
+    if (record_draws(size_bytes))
+        record_drawn_known(block, size_bytes, usable_bytes, call, alignment, origin);
+}
 
-void record_free(const void *block, const struct unwind_origin *origin);
+static inline void record_free(const void *block, const struct unwind_origin *origin)
+{
+    if (record_takes(block))
+        record_ended(block, origin);
+}
 
 /* What is known before the real realloc is called. */
 struct record_resize {
@@ -59,20 +110,46 @@ static inline void record_resize_begins(struct record_resize *ret, const void *o
 {
     ret->old = old;
     ret->place = NULL;
-    ret->is_sample = false;
-    if (mtrace_unlikely(state_has_way(STATE_WATCHED | STATE_SAMPLED)))
-        record_hold_resized(ret);
-    else
+    ret->began_ticks = 0;
+    ret->is_sample = state_has_way(STATE_SAMPLED) && sampled_blocks_take(old);
+    if (ret->is_sample || !state_has_way(STATE_SAMPLED))
         ret->began_ticks = record_begin_ticks();
+    if (mtrace_unlikely(state_has_way(STATE_WATCHED)))
+        record_hold_resized(ret);
 }
 
-/* The old block (not NULL) became this one. */
-void record_realloc(const void *block, size_t size_bytes, enum log_call call,
-                    const struct record_resize *resize, const struct unwind_origin *origin);
+/* The old block was none that is recorded (RC-4). */
+static inline bool record_is_anew(const struct record_resize *resize)
+{
+    return state_has_way(STATE_SAMPLED) && !resize->is_sample;
+}
 
-void record_realloc_known(const void *block, size_t size_bytes, size_t usable_bytes,
+void record_resized(const void *block, size_t size_bytes, enum log_call call,
+                    const struct record_resize *resize, const struct unwind_origin *origin);
+void record_resized_known(const void *block, size_t size_bytes, size_t usable_bytes,
                           enum log_call call, const struct record_resize *resize,
                           const struct unwind_origin *origin);
+
+/* The old block (not NULL) became this one. */
+static inline void record_realloc(const void *block, size_t size_bytes, enum log_call call,
+                                  const struct record_resize *resize,
+                                  const struct unwind_origin *origin)
+{
+    if (record_is_anew(resize))
+        record_alloc(block, size_bytes, call, 0, origin);
+    else
+        record_resized(block, size_bytes, call, resize, origin);
+}
+
+static inline void record_realloc_known(const void *block, size_t size_bytes, size_t usable_bytes,
+                                        enum log_call call, const struct record_resize *resize,
+                                        const struct unwind_origin *origin)
+{
+    if (record_is_anew(resize))
+        record_alloc_known(block, size_bytes, usable_bytes, call, 0, origin);
+    else
+        record_resized_known(block, size_bytes, usable_bytes, call, resize, origin);
+}
 
 /* The old block is what it was, or is about to be recorded as freed. */
 static inline void record_kept(const struct record_resize *resize)

@@ -46,16 +46,31 @@ void sampler_fork_ended(bool is_child);
 
 MTRACE_COLD bool sampler_draw(int64_t size_bytes);
 
-/* A block of this size is made: is it a sample? */
-static inline bool sampler_takes(size_t size_bytes)
+/* What was counted came to the next byte that is drawn, or is none of this process. */
+static inline bool sampler_is_due(void)
 {
-    int64_t counted = size_bytes ? (int64_t)size_bytes : 1;
     _Atomic uint32_t *epoch = atomic_load_explicit(&g_sampler_epoch, memory_order_relaxed);
 
-    g_sampler.left -= counted;
-    return mtrace_unlikely(g_sampler.left <= 0
-                           || g_sampler.epoch != atomic_load_explicit(epoch, memory_order_relaxed))
-           && sampler_draw(counted);
+    return g_sampler.left <= 0
+           || g_sampler.epoch != atomic_load_explicit(epoch, memory_order_relaxed);
+}
+
+static inline int64_t sampler_counted(size_t size_bytes)
+{
+    return size_bytes ? (int64_t)size_bytes : 1;
+}
+
+/* A block of this size is made: may it be a sample? */
+static inline bool sampler_counts(size_t size_bytes)
+{
+    g_sampler.left -= sampler_counted(size_bytes);
+    return mtrace_unlikely(sampler_is_due());
+}
+
+/* The same: is it one? */
+static inline bool sampler_takes(size_t size_bytes)
+{
+    return sampler_counts(size_bytes) && sampler_draw(sampler_counted(size_bytes));
 }
 
 /* Bytes up to the next one drawn, that one included, by the next number of a generator. */

@@ -53,9 +53,14 @@ struct state_shared {
 
 extern MTRACE_HIDDEN struct state_shared g_state_shared;
 
+static inline unsigned state_ways(void)
+{
+    return atomic_load_explicit(&g_state_shared.ways, memory_order_relaxed);
+}
+
 static inline bool state_has_way(unsigned ways)
 {
-    return (atomic_load_explicit(&g_state_shared.ways, memory_order_relaxed) & ways) != 0;
+    return (state_ways() & ways) != 0;
 }
 
 /* The next event of any thread obeys. */
