@@ -609,6 +609,15 @@ struct log_def {
 
 #define LOG_FRAME_MAGIC 0x4652544du /* "MTRF" */
 
+/* In place of the first frame, where --no-local gave back what another machine has: the next frame begins at `until`. */
+#define LOG_GIVEN_BACK_MAGIC "mtrSENT\n" /* 8 bytes */
+
+struct log_given_back {
+    char magic[8];
+    uint64_t until;
+    uint64_t checksum; /* XXH64 (seed 0) of what is before */
+};
+
 enum log_frame_kind {
     LOG_FRAME_SEGMENT = 1, /* a segment, or for DEFS and NODES the part [first_byte, first_byte +
                               raw_bytes) of its payload */

@@ -2,6 +2,7 @@
 #include "importer/log/log_scan.h"
 
 #include "support/columns.h"
+#include "support/given_back.h"
 #include "support/growing.h"
 
 #include <stdlib.h>
@@ -244,6 +245,21 @@ static int skip_damage(struct log_scan *scan, struct log_file_reader *file, uint
     return r;
 }
 
+/* What is left of it is of no use without what is gone. */
+static int check_not_given_back(struct log_file_reader *file, struct error *err)
+{
+    struct log_given_back mark;
+    size_t n;
+    int r = log_file_read_at(file, &mark, sizeof(mark), LOG_FILE_HEADER_BYTES, &n, err);
+
+    if (r != 0 || given_back_parse(&mark, n) == 0)
+        return r;
+    return error_set(err, ERROR_FORMAT,
+                     "the beginning of '%s' is at the machine that it was sent to (--no-local): "
+                     "send the rest by 'mtrace-record --send', and import it there",
+                     file->path);
+}
+
 static int scan_packed(struct log_scan *scan, struct log_file_reader *file, struct error *err)
 {
     uint64_t offset = LOG_FILE_HEADER_BYTES;
@@ -251,6 +267,11 @@ static int scan_packed(struct log_scan *scan, struct log_file_reader *file, stru
     size_t n;
 
     file->scanned_bytes = offset;
+    if (offset < file->size_bytes) {
+        int r = check_not_given_back(file, err);
+        if (r != 0)
+            return r;
+    }
     while (offset < file->size_bytes) {
         int r = log_file_read_at(file, &frame, sizeof(frame), offset, &n, err);
         uint64_t left = file->size_bytes - offset;

@@ -82,7 +82,7 @@ static const char *cure_of_drops(const struct closing *closing)
 {
     static const char *const cures[LOG_DROP_REASONS] = {
         [LOG_DROP_NO_SPACE] = " (no room for the live log: make room, or see 'ulimit -f')",
-        [LOG_DROP_LIMIT] = " (the live log reached its limit: see --max-live)",
+        [LOG_DROP_LIMIT] = " (the live log reached its limit: see --max-live, and --max-local)",
         [LOG_DROP_NESTED] = " (in signal handlers and ending threads)",
         [LOG_DROP_NO_MEMORY] = " (no memory for the collector: see 'ulimit -v')",
         [LOG_DROP_NO_ACCESS] = no_access_text,
@@ -239,13 +239,14 @@ void closing_sum_up(const struct closing *closing)
     describe_missed(closing, missed, sizeof(missed));
     describe_reports(closing, reports, sizeof(reports));
     closing_say(
-        closing->is_quiet, "%s%s: %s, %s events%s, %s dropped%s%s%s; next: mtrace-query %s",
-        closing->name, others,
+        closing->is_quiet, "%s%s: %s, %s events%s, %s dropped%s%s%s%s%s", closing->name, others,
         human_bytes(closing->totals.file_bytes + closing->children.file_bytes, size, sizeof(size)),
         grouped(closing->totals.n_events + closing->children.n_events, events, sizeof(events)),
         culled,
         grouped(closing->totals.n_dropped + closing->children.n_dropped, dropped, sizeof(dropped)),
-        cure_of_drops(closing), missed, reports, closing->name);
+        cure_of_drops(closing), missed, reports,
+        closing->is_elsewhere ? "" : "; next: mtrace-query ",
+        closing->is_elsewhere ? "" : closing->name);
 }
 
 void closing_explain(const struct closing *closing)

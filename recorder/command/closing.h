@@ -24,6 +24,7 @@ struct closing {
     bool follows_children;
     bool starts_by_itself; /* --start-after, --start-at-rss */
     bool is_quiet;
+    bool is_elsewhere; /* --no-local: nothing is done with it here */
 };
 
 /* "mtrace-record: …", always. */

@@ -246,7 +246,9 @@ static int write_all(struct source *source, struct packing *packing, struct erro
 
     get_file(source, &file);
     packing_set_clock(packing, &file);
-    if (source->has_frames)
+    if (source->frames.given_back)
+        code = packed_log_skip(packing->packed, source->frames.given_back, err);
+    if (code == 0 && source->has_frames)
         code = packing->cull ? cull_all_frames(source, packing, &file, err)
                              : copy_frames(source, packing, NULL, err);
     if (code == 0 && source->has_frames && source->has_live)
@@ -326,6 +328,11 @@ static int check_culling(const struct source *source, const struct options *opti
     struct log_file file;
 
     get_file(source, &file);
+    if (options->cull_ms && source->frames.given_back)
+        return error_set(err, ERROR_USAGE,
+                         "the beginning of '%s' is at the machine that it was sent to, and cannot "
+                         "be culled here: pack it without --cull-temporary",
+                         options->input);
     if (!options->cull_ms || file.sample_bytes == 0)
         return 0;
     return error_set(err, ERROR_USAGE,

@@ -19,6 +19,7 @@ enum {
 };
 
 static const uint64_t DEFAULT_MAX_LIVE_BYTES = (uint64_t)4 << 30; /* as in the collector */
+static const uint64_t LEAST_LOCAL_BYTES = (uint64_t)64 << 20;
 static const uint64_t LEAST_REPORT_NS = 100000000;
 
 enum key {
@@ -59,6 +60,8 @@ enum key {
     KEY_CA,
     KEY_INSECURE,
     KEY_SEND_TIMEOUT,
+    KEY_NO_LOCAL,
+    KEY_MAX_LOCAL,
     KEY_SEND,
 };
 
@@ -94,6 +97,12 @@ static const struct argp_option option_table[] = {
     {"ca", KEY_CA, "FILE", 0, "What signs the certificate of the other side, which must name HOST",
      0},
     {"insecure", KEY_INSECURE, NULL, 0, "Or not at all, within this machine", 0},
+    {"no-local", KEY_NO_LOCAL, NULL, 0,
+     "Give back the space of what the other side has on its disk, and remove the log here when that is all of it",
+     0},
+    {"max-local", KEY_MAX_LOCAL, "SIZE", 0,
+     "With --no-local: how much of a log may be here; then events are dropped, and counted [any]",
+     0},
     {"send-timeout", KEY_SEND_TIMEOUT, "TIME", 0,
      "How long to go on sending when the program has ended [30s]", 0},
     {"send", KEY_SEND, "LOG", 0, "Run nothing: send LOG, or the rest of it", 0},
@@ -323,6 +332,30 @@ static void add_windows(struct argp_state *state)
         add_setting(state, "MTRACE_WINDOW_CLOSED", "1");
 }
 
+/* Packed, it may be half of that; a quarter is for the live log, and as much for what it becomes when it is packed at the end. */
+static void set_max_local(struct argp_state *state, const char *text)
+{
+    struct options *options = state->input;
+
+    options->max_local_bytes = parse_size(state, "--max-local", text);
+    if (options->max_local_bytes < LEAST_LOCAL_BYTES)
+        argp_error(state, "--max-local is '%s', but must be 64MiB or more", text);
+}
+
+/* Who wants to read the log here needs it. */
+static void check_local(struct argp_state *state)
+{
+    struct options *options = state->input;
+
+    if (options->max_local_bytes && !options->gives_back)
+        argp_error(state, "--max-local needs --no-local");
+    if (options->gives_back
+        && (options->has_report || options->report_every_ns || options->report_signal))
+        argp_error(state, "--no-local leaves no log to make reports of here");
+    if (options->max_local_bytes && options->max_live_bytes > options->max_local_bytes / 4)
+        options->max_live_bytes = options->max_local_bytes / 4;
+}
+
 static void check_task(struct argp_state *state, const struct options *options)
 {
     const char *task = options->input ? "--pack" : options->sent ? "--send" : NULL;
@@ -358,6 +391,7 @@ static error_t parse_arguments(int key, struct argp_state *state)
             argp_error(
                 state,
                 "--cull-temporary counts all blocks, and --sample-bytes (or MTRACE_SAMPLE_BYTES) records few");
+        check_local(state);
         add_max_live(state);
         add_windows(state);
         return 0;
@@ -374,9 +408,13 @@ struct sending_option {
 /* What mtrace-send obeys, as it is. */
 static error_t parse_sending(int key, char *arg, struct argp_state *state)
 {
-    static const struct sending_option words[] = {
-        {KEY_TO, "--to"},   {KEY_PSK, "--psk-file"}, {KEY_CERTIFICATE, "--certificate"},
-        {KEY_KEY, "--key"}, {KEY_CA, "--ca"},        {KEY_INSECURE, "--insecure"}};
+    static const struct sending_option words[] = {{KEY_TO, "--to"},
+                                                  {KEY_PSK, "--psk-file"},
+                                                  {KEY_CERTIFICATE, "--certificate"},
+                                                  {KEY_KEY, "--key"},
+                                                  {KEY_CA, "--ca"},
+                                                  {KEY_INSECURE, "--insecure"},
+                                                  {KEY_NO_LOCAL, "--no-local"}};
     struct options *options = state->input;
     struct sending *sending = &options->sending;
 
@@ -389,10 +427,13 @@ static error_t parse_sending(int key, char *arg, struct argp_state *state)
         if (arg)
             sending->words[sending->n_words++] = arg;
         options->has_receiver = options->has_receiver || key == KEY_TO;
+        options->gives_back = options->gives_back || key == KEY_NO_LOCAL;
         return 0;
     }
     if (key == KEY_SEND_TIMEOUT)
         sending->timeout_ns = parse_duration(state, "--send-timeout", arg);
+    else if (key == KEY_MAX_LOCAL)
+        set_max_local(state, arg);
     else if (key == KEY_SEND)
         options->sent = arg;
     else

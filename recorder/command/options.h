@@ -31,6 +31,7 @@ struct options {
     uint64_t sample_ms;
     uint64_t sample_bytes;    /* of the collector; 0: every block is recorded */
     uint64_t max_live_bytes;  /* of the collector, too */
+    uint64_t max_local_bytes; /* live and packed log together; 0: any */
     uint64_t report_every_ns; /* 0: never */
     int report_signal;        /* to us; 0: none */
     struct own_windows windows;
@@ -43,6 +44,7 @@ struct options {
     bool is_compressed;
     bool has_report;
     bool has_receiver;                     /* --to */
+    bool gives_back;                       /* --no-local */
     enum allocator_plan patch;             /* functions of an allocator inside the program */
     char settings[OPTIONS_SETTINGS_BYTES]; /* for the collector, lines "NAME=value\n" */
 };

@@ -62,6 +62,7 @@ struct session {
     struct control_server control;
     struct control_site site;
     bool is_complaining; /* packing failed and was said to */
+    bool has_said_full;  /* as of --max-local */
     struct sender_process sender;
     char *sender_program; /* owned; NULL: nothing is sent, or it is not there */
 };
@@ -165,6 +166,7 @@ static void get_settings(const struct session *session, struct recording_setting
         .cull_ns = session->options->cull_ms * 1000000,
         .sample_ms = session->options->sample_ms,
         .max_live_bytes = session->options->max_live_bytes,
+        .max_packed_bytes = session->options->max_local_bytes / 2,
         .programs = &session->programs,
         .family = session->family,
     };
@@ -297,12 +299,15 @@ static int start(struct session *session, struct error *err)
 
 /* ---- running --------------------------------------------------------------------------------- */
 
-/* Said once, until it goes well again. */
+/* Said once, until it goes well again; of --max-local once at all, as it comes and goes with the network. */
 static void complain(struct session *session, int code, const struct error *err)
 {
-    if (code && !session->is_complaining)
+    bool is_full = session->recording->packed.is_full;
+
+    if (code && !session->is_complaining && !(is_full && session->has_said_full))
         closing_warn("%s; events wait in '%s.live'", err->text, session->name);
     session->is_complaining = code != 0;
+    session->has_said_full |= is_full;
 }
 
 static void adapt_sleep(struct session *session, uint32_t n_packed)
@@ -489,7 +494,8 @@ static void finish(struct session *session)
                               .family = session->family,
                               .starts_by_itself = session->options->windows.start_after_ns
                                                   || session->options->windows.start_rss_bytes,
-                              .is_quiet = session->options->quiet};
+                              .is_quiet = session->options->quiet,
+                              .is_elsewhere = session->options->gives_back};
     session->has_ended = true;
     own_reports_done(&session->reports, session->path);
     closing.n_reports_left_out = session->reports.n_left_out;

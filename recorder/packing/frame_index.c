@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "recorder/packing/frame_index.h"
 
+#include "support/given_back.h"
 #include "support/growing.h"
 #include "support/log_header.h"
 #include "support/pack.h"
@@ -30,6 +31,9 @@ static int find_frames(struct frame_index *index, struct error *err)
     size_t capacity = 0;
     size_t offset = LOG_FILE_HEADER_BYTES;
 
+    index->given_back = given_back_parse(index->bytes + offset, index->n_bytes - offset);
+    if (index->given_back)
+        offset = index->given_back < index->n_bytes ? (size_t)index->given_back : index->n_bytes;
     while (offset + sizeof(struct log_frame) <= index->n_bytes) {
         if (!is_sound_at(index, offset)) {
             offset += PACK_FRAME_ALIGN;

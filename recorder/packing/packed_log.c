@@ -2,6 +2,7 @@
 #include "recorder/packing/packed_log.h"
 
 #include "support/file_lock.h"
+#include "support/given_back.h"
 #include "support/whole_io.h"
 
 #include <errno.h>
@@ -104,9 +105,33 @@ int packed_log_write_header(struct packed_log *log, const struct log_file *file,
     return write_at(log, page, sizeof(page), 0, err);
 }
 
+/* What a sender gave back is not on the disk any more. */
+static bool is_full(const struct packed_log *log, size_t n_bytes)
+{
+    struct stat status;
+
+    return log->max_bytes && fstat(log->fd, &status) == 0
+           && (uint64_t)status.st_blocks * 512 + n_bytes > log->max_bytes;
+}
+
+int packed_log_skip(struct packed_log *log, uint64_t until, struct error *err)
+{
+    int failure = given_back_mark(log->fd, until);
+
+    log->end_offset = (int64_t)until;
+    return failure ? error_set_errno(err, failure, "cannot write '%s'", log->path) : 0;
+}
+
 int packed_log_append(struct packed_log *log, const void *frame, size_t n_bytes, struct error *err)
 {
-    int code = write_at(log, frame, n_bytes, log->end_offset, err);
+    int code;
+
+    log->is_full = is_full(log, n_bytes);
+    if (log->is_full)
+        return error_set(err, ERROR_IO,
+                         "'%s' has as much that was not sent as it may have (--max-local)",
+                         log->path);
+    code = write_at(log, frame, n_bytes, log->end_offset, err);
 
     if (code == 0)
         log->end_offset += (int64_t)n_bytes;

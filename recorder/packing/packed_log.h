@@ -24,8 +24,10 @@ struct packed_log {
     char *path; /* owned */
     int64_t end_offset;
     int fd;
-    bool is_failing; /* the last write failed */
-    bool is_locked;  /* or cannot be */
+    bool is_failing;    /* the last write failed */
+    bool is_locked;     /* or cannot be */
+    bool is_full;       /* the last frame would have gone beyond max_bytes */
+    uint64_t max_bytes; /* that it may take on the disk; 0: any */
 };
 
 /* May `path` be made, or with force replaced? ERROR_EXISTS: no. */
@@ -46,6 +48,9 @@ void packed_log_close(struct packed_log *log);
 
 /* Gives the file another name in the same folder; what had it is gone, though whoever reads it keeps it. */
 int packed_log_rename(struct packed_log *log, const char *path, struct error *err);
+
+/* What comes next is written behind `until`; of what is before there is a mark alone (support/given_back.h). */
+int packed_log_skip(struct packed_log *log, uint64_t until, struct error *err);
 
 /* Deletes the file. */
 void packed_log_remove(const struct packed_log *log);

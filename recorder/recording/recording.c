@@ -194,6 +194,7 @@ int recording_create(const char *path, pid_t pid, const struct recording_setting
         recording_free(recording);
         return code;
     }
+    recording->packed.max_bytes = settings->max_packed_bytes;
     live_log_limit(&recording->live, settings->max_live_bytes);
     recording->pid = pid;
     note_begin(recording);
@@ -221,6 +222,7 @@ int recording_adopt(const char *live_path, const char *path,
         recording_free(recording);
         return code;
     }
+    recording->packed.max_bytes = settings->max_packed_bytes;
     recording->pid = (pid_t)recording->live.seen.pid;
     recording->is_adopted = true;
     note_begin(recording);
@@ -395,6 +397,7 @@ int recording_finish(struct recording *recording, const struct recording_end *en
     int code;
 
     reporter_done(&recording->reporter); /* nobody waits for an answer any more */
+    recording->packed.max_bytes = 0;     /* a little more, and it is whole */
     code = write_samples(recording, err);
     live_log_look(&recording->live);
     file = recording->live.seen;

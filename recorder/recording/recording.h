@@ -32,6 +32,7 @@ struct recording_settings {
     uint64_t cull_ns;                         /* blocks freed within are dropped; 0: none */
     uint64_t sample_ms;                       /* 0: no samples */
     struct family *family;                    /* hears of all logs; NULL: nobody does */
+    uint64_t max_packed_bytes;                /* on the disk while the process runs; 0: any */
     uint64_t max_live_bytes;                  /* what lies behind in a live log is not looked at */
     const struct reporter_programs *programs; /* questions are answered by them */
 };

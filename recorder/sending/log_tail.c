@@ -2,6 +2,7 @@
 #include "recorder/sending/log_tail.h"
 
 #include "recorder/live/definition_parts.h"
+#include "support/given_back.h"
 #include "support/pack.h"
 #include "support/regular_file.h"
 
@@ -16,9 +17,16 @@ int log_tail_open(const char *path, struct log_tail *ret_tail, struct error *err
     int fd;
     int code = regular_file_open(path, ERROR_FORMAT, &fd, &status, err);
 
-    if (code == 0)
-        *ret_tail = (struct log_tail){.fd = fd, .end = LOG_FILE_HEADER_BYTES};
-    return code;
+    if (code)
+        return code;
+    *ret_tail = (struct log_tail){.fd = fd,
+                                  .end = LOG_FILE_HEADER_BYTES,
+                                  .given_back = given_back_read(fd),
+                                  .device = status.st_dev,
+                                  .inode = status.st_ino};
+    if (ret_tail->given_back)
+        ret_tail->end = ret_tail->given_back;
+    return 0;
 }
 
 void log_tail_close(struct log_tail *tail)
@@ -89,6 +97,17 @@ void log_tail_look(struct log_tail *tail, bool is_final)
     }
     if (is_final && size_bytes > tail->end)
         tail->end = size_bytes;
+}
+
+uint64_t log_tail_boundary(const struct log_tail *tail, uint64_t limit)
+{
+    uint64_t at = tail->given_back ? tail->given_back : LOG_FILE_HEADER_BYTES;
+    struct log_frame frame;
+
+    while (at < limit && read_frame(tail, at, tail->end, &frame)
+           && at + pack_frame_bytes(&frame) <= limit)
+        at += pack_frame_bytes(&frame);
+    return at;
 }
 
 bool log_tail_read_header(const struct log_tail *tail, void *ret_page)

@@ -26,6 +26,8 @@ enum {
 struct log_tail {
     int fd; /* -1: not open */
     uint64_t end;
+    uint64_t given_back; /* 0, or where what is still here begins (support/given_back.h) */
+    uint64_t device, inode;
     bool has_trailer; /* the recorder has finished it: its last frame says so */
     char program
         [LOG_TAIL_PROGRAM_BYTES]; /* what the log says of it, without folders; "": nothing yet */
@@ -36,6 +38,9 @@ void log_tail_close(struct log_tail *tail);
 
 /* Finds what is new. is_final: nobody writes any more, so what is no frame counts, too. */
 void log_tail_look(struct log_tail *tail, bool is_final);
+
+/* The last place up to `limit` where a frame begins, or `end`. */
+uint64_t log_tail_boundary(const struct log_tail *tail, uint64_t limit);
 
 /* The header page; false: the program has not begun to write its log. */
 bool log_tail_read_header(const struct log_tail *tail, void *ret_page);

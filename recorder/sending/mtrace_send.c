@@ -3,7 +3,7 @@
  * mtrace-send: what mtrace-record starts to send logs. It has a process of its own so that nothing that a network does, and
  * nothing that TLS needs, is in the recorder.
  *
- *     mtrace-send --to HOST:PORT [--psk-file F | --certificate F --key F --ca F | --insecure] [--timeout NS] [--quiet]
+ *     mtrace-send --to HOST:PORT [--psk-file F | --certificate F --key F --ca F | --insecure] [--timeout NS] [--quiet] [--no-local]
  *                 --check | [--live] LOG
  *
  * --check: are these options in order? --live: standard input tells of the end of the recording (sender.h).
@@ -59,6 +59,7 @@ static int parse(int argc, char **argv, struct arguments *arguments)
                                             {"quiet", no_argument, NULL, 'q'},
                                             {"check", no_argument, NULL, 'C'},
                                             {"live", no_argument, NULL, 'l'},
+                                            {"no-local", no_argument, NULL, 'L'},
                                             {NULL, 0, NULL, 0}};
     const char **texts[128] = {['t'] = &arguments->sender.to,
                                ['p'] = &arguments->security.psk_file,
@@ -71,13 +72,14 @@ static int parse(int argc, char **argv, struct arguments *arguments)
     while ((key = getopt_long(argc, argv, "", options, &at)) != -1) {
         if (key == '?')
             return ERROR_USAGE;
-        if (texts[key] || key == 'i')
-            keep(arguments, options[at].name, optarg, key != 't' && key != 'i');
+        if (texts[key] || key == 'i' || key == 'L')
+            keep(arguments, options[at].name, optarg, optarg && key != 't');
         if (texts[key])
             *texts[key] = optarg;
         arguments->security.is_insecure |= key == 'i';
         arguments->sender.is_quiet |= key == 'q';
         arguments->is_check |= key == 'C';
+        arguments->sender.gives_back |= key == 'L';
         if (key == 'l')
             arguments->sender.end_pipe = STDIN_FILENO;
         if (key == 'n')

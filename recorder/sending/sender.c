@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "recorder/sending/sender.h"
 
+#include "recorder/sending/giving_back.h"
 #include "recorder/sending/sender_process.h"
 #include "recorder/sending/sent_logs.h"
 #include "support/error.h"
@@ -44,6 +45,7 @@ struct sender {
     bool is_over;     /* nobody writes any more */
     bool is_finished; /* and all files are whole */
     bool has_complained;
+    bool has_no_holes; /* the file system of the logs */
     uint64_t now_ns, over_ns, retry_ns, pause_ns, look_due_ns, find_due_ns;
     uint64_t heard_ns, asked_ns; /* asked_ns: 0, or since when an answer is due */
     uint64_t put_ns;
@@ -187,6 +189,17 @@ static int say_begin(struct sender *sender, enum wire_kind kind, uint32_t number
     return say(sender, kind, number, 0, payload, sizeof(log->page) + n_program, err);
 }
 
+/* Whoever has a log whose beginning is given back here must have all of that. */
+static int stick(struct sender *sender, struct sent_log *log)
+{
+    log->state = SENT_STATE_STUCK;
+    (void)snprintf(
+        sender->why, sizeof(sender->why),
+        "the receiver does not have what it acknowledged of '%s' and was given back here",
+        log->path);
+    return 0;
+}
+
 static int take_have(struct sender *sender, uint32_t number, struct sent_log *log,
                      const struct wire_head *head, const void *payload, struct error *err)
 {
@@ -197,13 +210,29 @@ static int take_have(struct sender *sender, uint32_t number, struct sent_log *lo
     if (head->offset < LOG_FILE_HEADER_BYTES)
         return error_set(err, ERROR_FORMAT, "the receiver has less than nothing of a log");
     if (head->offset > log->tail.end || wire_hash(log->tail.fd, head->offset, &ours, NULL) != 0
-        || ours != theirs)
+        || ours != theirs || head->offset < log->tail.given_back) {
+        if (log->tail.given_back)
+            return stick(sender, log);
         return say_begin(sender, WIRE_ANEW, number, log, err);
+    }
     log->state = SENT_STATE_FLOWING;
     log->sent_bytes = head->offset;
     note_acked(sender, log, head->offset);
     memset(log->page, 0, sizeof(log->page)); /* whatever it has: it is sent again */
     return 0;
+}
+
+/* SYNCED is believed only as far as it was asked for. */
+static void give_back(struct sender *sender, struct sent_log *log, uint64_t synced)
+{
+    if (synced <= log->acked_bytes && log->asked_sync && !sender->has_no_holes
+        && !giving_back_take(log, synced)) {
+        sender->has_no_holes = true;
+        (void)fprintf(stderr,
+                      "mtrace-record: the file system of '%s' gives no space back while a log "
+                      "grows: --no-local removes it at the end alone\n",
+                      log->path);
+    }
 }
 
 static int take_one(struct sender *sender, const struct wire_head *head, const void *payload,
@@ -227,6 +256,8 @@ static int take_one(struct sender *sender, const struct wire_head *head, const v
     if (head->offset > log->sent_bytes || head->offset < log->acked_bytes)
         return error_set(err, ERROR_FORMAT, "the receiver has what was not sent");
     note_acked(sender, log, head->offset);
+    if (head->kind == WIRE_SYNCED && sender->settings->gives_back)
+        give_back(sender, log, head->offset);
     if (head->kind == WIRE_DONE && log->state == SENT_STATE_ENDING) {
         log->state = SENT_STATE_SENT;
         note_progress(sender);
@@ -269,7 +300,8 @@ static int begin(struct sender *sender, uint32_t number, struct sent_log *log, s
         log->state = sender->is_over ? SENT_STATE_NO_LOG : SENT_STATE_WAITING;
         return 0;
     }
-    if (!*log->tail.program && !sender->is_over && log->tail.end < MAX_PROGRAM_WAIT)
+    if (!*log->tail.program && !log->tail.given_back && !sender->is_over
+        && log->tail.end < MAX_PROGRAM_WAIT)
         return 0;
     return say_begin(sender, WIRE_BEGIN, number, log, err);
 }
@@ -312,6 +344,11 @@ static int send_log(struct sender *sender, uint32_t number, struct sent_log *log
 
     if (code == 0)
         code = send_header(sender, number, log, err);
+    if (code == 0 && sender->settings->gives_back && !sender->has_no_holes
+        && giving_back_is_due(log)) {
+        log->asked_sync = log->acked_bytes;
+        code = say(sender, WIRE_SYNC, number, 0, NULL, 0, err);
+    }
     if (code || !sender->is_over || log->sent_bytes < log->tail.end)
         return code;
     log->state = SENT_STATE_ENDING;
@@ -453,6 +490,21 @@ static void say_what_is_live(const struct sender *sender)
             log, live, log);
 }
 
+/* All of them are sent. */
+static const char *what_became_of_them(const struct sender *sender)
+{
+    int64_t n_kept = 0;
+
+    if (!sender->settings->gives_back)
+        return "";
+    for (size_t i = 0; i < sender->logs.n; i++) {
+        const struct sent_log *log = sender->logs.logs[i];
+        n_kept += log->state == SENT_STATE_SENT && !giving_back_remove(log);
+    }
+    return n_kept ? "; kept here is what its recorder did not finish (--no-local)"
+                  : "; removed here (--no-local)";
+}
+
 static void sum_up(const struct sender *sender)
 {
     char size[UNITS_TEXT_BYTES];
@@ -460,6 +512,7 @@ static void sum_up(const struct sender *sender)
     uint64_t n_bytes = 0;
     uint64_t n_left = 0;
     int64_t n_sent = 0;
+    const char *fate = "";
 
     for (size_t i = 0; i < sender->logs.n; i++) {
         const struct sent_log *log = sender->logs.logs[i];
@@ -467,12 +520,14 @@ static void sum_up(const struct sender *sender)
         n_sent += log->state == SENT_STATE_SENT;
         n_left += sent_log_bytes_left(log);
     }
-    if (!sent_logs_are_over(&sender->logs))
+    if (sent_logs_are_sent(&sender->logs))
+        fate = what_became_of_them(sender);
+    if (!sent_logs_are_sent(&sender->logs))
         say_what_is_left(sender, n_left);
     else if (n_sent && !sender->settings->is_quiet)
-        (void)fprintf(stderr, "mtrace-record: sent to '%s': %s, %s\n", sender->settings->to,
+        (void)fprintf(stderr, "mtrace-record: sent to '%s': %s, %s%s\n", sender->settings->to,
                       units_format_counted(n_sent, "log", logs),
-                      units_format_bytes((int64_t)n_bytes, size));
+                      units_format_bytes((int64_t)n_bytes, size), fate);
     say_what_is_live(sender);
 }
 
@@ -500,7 +555,7 @@ bool sender_run(const struct sender_settings *settings)
             break;
         wait_for_more(&sender);
     }
-    is_sent = sent_logs_are_over(&sender.logs);
+    is_sent = sent_logs_are_sent(&sender.logs);
     sum_up(&sender);
     done(&sender);
     return is_sent;

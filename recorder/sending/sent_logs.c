@@ -60,9 +60,14 @@ void sent_logs_done(struct sent_logs *list)
 
 /* ---- states ---- */
 
-static bool is_over(const struct sent_log *log)
+static bool is_sent(const struct sent_log *log)
 {
     return log->state == SENT_STATE_SENT || log->state == SENT_STATE_NO_LOG;
+}
+
+static bool is_over(const struct sent_log *log)
+{
+    return is_sent(log) || log->state == SENT_STATE_STUCK;
 }
 
 bool sent_log_is_under_way(const struct sent_log *log)
@@ -75,6 +80,14 @@ bool sent_logs_are_over(const struct sent_logs *list)
 {
     for (size_t i = 0; i < list->n; i++)
         if (!is_over(list->logs[i]))
+            return false;
+    return true;
+}
+
+bool sent_logs_are_sent(const struct sent_logs *list)
+{
+    for (size_t i = 0; i < list->n; i++)
+        if (!is_sent(list->logs[i]))
             return false;
     return true;
 }
@@ -109,7 +122,7 @@ uint64_t sent_log_bytes_left(const struct sent_log *log)
 {
     struct stat status;
 
-    if (is_over(log))
+    if (is_sent(log))
         return 0;
     if (log->tail.fd < 0)
         return stat(log->path, &status) == 0 ? (uint64_t)status.st_size : 0;

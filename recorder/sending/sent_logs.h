@@ -30,6 +30,7 @@ enum sent_state {
     SENT_STATE_FLOWING,
     SENT_STATE_ENDING, /* until DONE comes */
     SENT_STATE_SENT,
+    SENT_STATE_STUCK,  /* the receiver has lost what was given back here */
     SENT_STATE_NO_LOG, /* there is nothing to send of it */
 };
 
@@ -49,6 +50,7 @@ struct sent_log {
     uint64_t sent_bytes;                 /* put into the channel */
     uint64_t acked_bytes;                /* written there */
     uint64_t most_bytes;                 /* that ever were */
+    uint64_t asked_sync;                 /* what the receiver was asked to bring to the disk */
     uint8_t page[LOG_FILE_HEADER_BYTES]; /* that was sent last */
 };
 
@@ -72,7 +74,9 @@ void sent_logs_wait(struct sent_logs *list);
 /* A log waits for that of its parent, after which it is named. */
 bool sent_logs_may_begin(const struct sent_logs *list, const struct sent_log *log);
 
+/* Nothing is left to do; sent_logs_are_sent: and nothing is left. */
 bool sent_logs_are_over(const struct sent_logs *list);
+bool sent_logs_are_sent(const struct sent_logs *list);
 size_t sent_logs_n_under_way(const struct sent_logs *list);
 bool sent_log_is_under_way(const struct sent_log *log);
 

@@ -606,6 +606,106 @@ kill $gather $other; exit $status
         raise Failure(f"by broadcast: {told}, {(place / 'errors').read_text()}")
 
 
+def on_disk(path):
+    return path.stat().st_blocks * 512
+
+
+def check_whole(place, rounds, name):
+    """One log arrived, and is sound; every block of the program's rounds is in it."""
+    files = received(place / "in")
+    told = subprocess.run([TOOLS.importer, "--force", str(files[0]), str(place / name)], capture_output=True, text=True, env=harness.environment(),
+                          timeout=PATIENCE)
+    n = harness.Database(place / name).value("SELECT count(*) FROM allocations WHERE size_bytes BETWEEN 633 AND 2632") if told.returncode == 0 else 0
+    if len(files) != 1 or n < rounds * 2000 or any(word in told.stderr for word in ("damage", "no end", "dropped")):
+        raise Failure(f"{len(files)} logs, {n} blocks of {rounds} rounds: {told.stderr}")
+
+
+def refuses_to_import(place, log):
+    told = subprocess.run([TOOLS.importer, str(log), str(place / "none.db")], capture_output=True, text=True, env=harness.environment(), timeout=PATIENCE)
+    if told.returncode == 0 or "is at the machine that it was sent to (--no-local)" not in told.stderr or len(told.stderr.splitlines()) != 1:
+        raise Failure(f"the import of what is left says {told}")
+
+
+def no_local(place, rounds):
+    """What the other side has on its disk is given back here, whichever side is killed, and at the end the file is gone."""
+    key, log = make_key(place / "key"), place / "run.dat"
+    with Receiver(place / "in", key) as receiver:
+        recording = Recording(log, receiver.to(), key, ("--no-local", "--no-compress"))
+        for i in range(min(rounds, 6)):
+            before = size_of_received(place / "in")
+            wait_until(f"more arrives in round {i}", lambda: size_of_received(place / "in") > before + 3000000)
+            if i % 2:
+                receiver.end(signal.SIGKILL)
+                receiver.start()
+            elif recording.sender():
+                os.kill(recording.sender(), signal.SIGKILL)
+        wait_until("space is given back", lambda: log.stat().st_size > 10000000 and on_disk(log) < log.stat().st_size / 2)
+        refuses_to_import(place, log)
+        check_sent(said := recording.end())
+        if log.exists() or "removed here (--no-local)" not in said or "next: mtrace-query" in said:
+            raise Failure(f"the log is {'kept' if log.exists() else 'gone'}: {said}")
+        check_whole(place, recording.rounds, "arrived.db")
+
+
+def no_local_kept(place, _rounds):
+    """What did not arrive is kept, and sent later, only to who has the rest; what a killed recorder left is packed in its place."""
+    key, log = make_key(place / "key"), place / "run.dat"
+    with Receiver(place / "in", key) as receiver:
+        recording = Recording(log, receiver.to(), key, ("--no-local", "--no-compress", "--send-timeout", "2s"))
+        wait_until("space is given back", lambda: log.exists() and log.stat().st_size > 10000000 and on_disk(log) < log.stat().st_size / 2)
+        receiver.end()
+        program = recording.program()
+        recording.process.kill()
+        recording.process.stdin.close()
+        wait_until("the program ends", lambda: is_gone(program))
+        rounds = int(recording.process.stdout.read())
+        said = recording.process.stderr.read()
+        if "not sent to" not in said or "--no-local" not in said or not log.exists():
+            raise Failure(f"of what was not sent it says {said}")
+        refused = subprocess.run([TOOLS.record, "--pack", log, "--cull-temporary", "1"], capture_output=True, text=True)
+        if refused.returncode == 0 or "cannot be culled here" not in refused.stderr:
+            raise Failure(f"what is half here is culled: {refused}")
+        subprocess.run([TOOLS.record, "-q", "--pack", log], check=True)
+        if on_disk(log) > log.stat().st_size / 2 + 2000000:
+            raise Failure(f"packing it took space for what is not there: {on_disk(log)} of {log.stat().st_size}")
+        with Receiver(place / "other", key) as other:
+            said = try_to_send(log, other.to(), key, "1s")
+            if "does not have what it acknowledged" not in said or not log.exists():
+                raise Failure(f"to one who has nothing of it: {said}")
+        receiver.start()
+        sent = subprocess.run([TOOLS.record, "--no-local", "--send", log, "--to", receiver.to(), *key], capture_output=True, text=True)
+        if sent.returncode != 0 or log.exists():
+            raise Failure(f"sending the rest: {sent}")
+        check_whole(place, rounds, "arrived.db")
+
+
+def max_local(place, _rounds):
+    """While nobody takes it, a log takes no more than it may, nobody waits, and what is dropped is counted."""
+    key, log, live = make_key(place / "key"), place / "run.dat", place / "run.dat.live"
+    most = 64 << 20
+    with Receiver(place / "in", key) as receiver:
+        recording = Recording(log, receiver.to(), key, ("--no-local", "--no-compress", "--max-local", "64MiB"),
+                              (PYTHON, "-c", BUSY.replace("0.002", "0")))
+        wait_until("the log begins", log.exists)
+        os.kill(receiver.process.pid, signal.SIGSTOP)
+        end = time.monotonic() + PATIENCE
+        while time.monotonic() < end and on_disk(log) < (most >> 1) - (1 << 20):
+            time.sleep(0.05)
+        wait_until("the live log is full", lambda: live.stat().st_size >= (most >> 2) - (2 << 20))
+        time.sleep(2)
+        used = on_disk(log) + live.stat().st_size
+        os.kill(receiver.process.pid, signal.SIGCONT)
+        if used > most:
+            raise Failure(f"{used} bytes are here")
+        check_sent(said := recording.end())
+        dropped = int(re.search(r"([\d,]+) dropped", said)[1].replace(",", ""))
+        if dropped == 0 or said.count("as it may have (--max-local)") != 1 or "see --max-live, and --max-local" not in said or log.exists():
+            raise Failure(f"it says {said}")
+        told = subprocess.run([TOOLS.importer, str(received(place / "in")[0]), str(place / "a.db")], capture_output=True, text=True, env=harness.environment())
+        if told.returncode != 0 or f"{dropped:,}" not in told.stderr.replace("_", ",") and str(dropped) not in told.stderr:
+            raise Failure(f"{dropped} events were dropped, and the import says {told.stderr}")
+
+
 def slow_peer(place, _rounds):
     """One who sends a byte now and then, and never ends what he says, holds nobody up for longer than was asked for."""
     log, key = make_log(place), make_key(place / "key")
@@ -669,7 +769,7 @@ def other_user(place, _rounds):
 
 
 CASES = {case.__name__: case for case in (equal, follow, changed, sender_killed, receiver_killed, cut, recorder_killed, family, certificates,
-                                         strangers, limits, discover, broadcast, slow_peer, full_disk, other_user)}
+                                         strangers, limits, discover, broadcast, no_local, no_local_kept, max_local, slow_peer, full_disk, other_user)}
 
 
 def main():
