@@ -25,6 +25,15 @@ static void wait_for_ever(void)
         (void)pause();
 }
 
+/* Waits until it has ended, or stopped, and leaves that to be seen by who waits. Returns the status, or by which signal. */
+static int see(pid_t pid, int what)
+{
+    siginfo_t info;
+
+    assert_int_equal(waitid(P_PID, (id_t)pid, &info, what | WNOWAIT), 0);
+    return info.si_status;
+}
+
 /* Else a signal to the group reaches nobody, or us. */
 static void it_has_its_group_at_once(void **state)
 {
@@ -49,7 +58,6 @@ static void its_signals_are_as_in_a_new_process(void **state)
 {
     struct helper helper;
     sigset_t all, before;
-    siginfo_t info;
     pid_t pid;
 
     (void)state;
@@ -61,8 +69,7 @@ static void its_signals_are_as_in_a_new_process(void **state)
         wait_for_ever();
     assert_true(pid > 0);
     assert_false(helper_end(&helper));
-    assert_int_equal(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT), 0);
-    assert_int_equal(info.si_status, SIGTERM);
+    assert_int_equal(see(pid, WEXITED), SIGTERM);
     helper_end_now(&helper);
     (void)signal(SIGTERM, SIG_DFL);
     assert_int_equal(sigprocmask(SIG_SETMASK, &before, NULL), 0);
@@ -72,7 +79,6 @@ static void its_signals_are_as_in_a_new_process(void **state)
 static void who_does_not_end_is_killed(void **state)
 {
     struct helper helper;
-    siginfo_t info;
     pid_t pid = helper_start(&helper);
 
     (void)state;
@@ -81,7 +87,7 @@ static void who_does_not_end_is_killed(void **state)
         (void)raise(SIGSTOP);
         wait_for_ever();
     }
-    assert_int_equal(waitid(P_PID, (id_t)pid, &info, WSTOPPED | WNOWAIT), 0);
+    (void)see(pid, WSTOPPED);
     helper_end_now(&helper);
     assert_int_equal(kill(pid, 0), -1);
 }
@@ -90,7 +96,6 @@ static void who_does_not_end_is_killed(void **state)
 static void who_is_stopped_is_not_waited_for(void **state)
 {
     struct helper helper;
-    siginfo_t info;
     int status = 0;
     pid_t pid = helper_start(&helper);
 
@@ -100,7 +105,7 @@ static void who_is_stopped_is_not_waited_for(void **state)
     helper_watch(&helper);
     assert_int_equal(helper.stopped_ns, 0);
     assert_int_equal(kill(pid, SIGSTOP), 0);
-    assert_int_equal(waitid(P_PID, (id_t)pid, &info, WSTOPPED | WNOWAIT), 0);
+    (void)see(pid, WSTOPPED);
     while (!helper_has_ended(&helper, &status)) {
         helper_watch(&helper);
         (void)usleep(1000);
@@ -111,14 +116,13 @@ static void who_is_stopped_is_not_waited_for(void **state)
 static void who_ended_by_itself_is_seen_once(void **state)
 {
     struct helper helper;
-    siginfo_t info;
     int status = 0;
     pid_t pid = helper_start(&helper);
 
     (void)state;
     if (pid == 0)
         _exit(7);
-    assert_int_equal(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT), 0);
+    (void)see(pid, WEXITED);
     assert_true(helper_has_ended(&helper, &status));
     assert_int_equal(WEXITSTATUS(status), 7);
     assert_true(helper_has_ended(&helper, &status));
