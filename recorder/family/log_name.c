@@ -115,3 +115,12 @@ char *log_name_live(const char *name)
 
     return asprintf(&live, "%s.live", name) < 0 ? NULL : live;
 }
+
+bool log_name_has_live(const char *name)
+{
+    char *live = log_name_live(name);
+    bool is_there = !live || access(live, F_OK) == 0;
+
+    free(live);
+    return is_there;
+}

@@ -33,4 +33,7 @@ char *log_name_absolute(const char *name);
 /* The name of the live log beside it; NULL without memory. */
 char *log_name_live(const char *name);
 
+/* Is it there? Without memory: it may be. */
+bool log_name_has_live(const char *name);
+
 #endif

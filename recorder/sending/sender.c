@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "recorder/sending/sender.h"
 
+#include "recorder/family/log_name.h"
 #include "recorder/sending/giving_back.h"
 #include "recorder/sending/sender_process.h"
 #include "recorder/sending/sent_logs.h"
@@ -11,7 +12,6 @@
 #include "transfer/discovery.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -479,15 +479,13 @@ static void say_what_is_left(const struct sender *sender, uint64_t n_left)
 static void say_what_is_live(const struct sender *sender)
 {
     const char *log = sender->settings->log;
-    char live[PATH_MAX];
 
-    (void)snprintf(live, sizeof(live), "%s.live", log);
-    if (access(live, F_OK) == 0)
+    if (log_name_has_live(log))
         (void)fprintf(
             stderr,
-            "mtrace-record: the end of '%s' is in '%s' and was not sent: when its program "
+            "mtrace-record: the end of '%s' is in '%s.live' and was not sent: when its program "
             "has ended, 'mtrace-record --pack %s', then send it again\n",
-            log, live, log);
+            log, log, log);
 }
 
 /* All of them are sent. */

@@ -2,17 +2,15 @@
 #include "recorder/sending/sent_logs.h"
 
 #include "recorder/family/later_logs.h"
+#include "recorder/family/log_name.h"
 #include "support/error.h"
 #include "support/file_lock.h"
 #include "support/growing.h"
 
 #include <errno.h>
-#include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 #include <xxhash.h>
 
 /* ---- the list ---- */
@@ -161,12 +159,9 @@ static bool open_tail(struct sent_log *log)
 /* Nobody writes it any more, nor will pack what a recorder that died left. */
 static bool is_whole(const struct sent_log *log, enum sent_growth growth)
 {
-    char live[PATH_MAX];
-
     if (growth != SENT_GROWTH_OF_EACH)
         return growth == SENT_GROWTH_IS_OVER;
-    (void)snprintf(live, sizeof(live), "%s.live", log->path);
-    return access(live, F_OK) != 0 && !file_lock_is_taken(log->path);
+    return !log_name_has_live(log->path) && !file_lock_is_taken(log->path);
 }
 
 /* Files are looked at whether there is a connection or not: what is left at the end shall be known. Parents come before their
