@@ -291,34 +291,35 @@ static void put_head(const struct query *query, const char *headline)
     (void)fputs(" <a href=\"#flame-section\">Flame graph</a></nav>\n", out);
 }
 
-static bool is_left_out(const struct query *query, const struct part *part)
+static bool is_told(const struct query *query, const struct part *part)
 {
-    return part->is_over_time && has_filters(query);
+    return !part->is_over_time || !has_filters(query);
+}
+
+static void put_section(const struct query *query, const struct part *part)
+{
+    (void)fprintf(query->out, "<section id=\"part-%s\"", part->id);
+    if (is_told(query, part))
+        (void)fprintf(query->out, " data-rows=\"rows-%s\"", part->id);
+    (void)fprintf(query->out, "><h2>%s</h2>\n<p class=\"soft\">%s", part->title, part->help);
+    if (!is_told(query, part))
+        (void)fprintf(query->out, ": not of what passes a filter; mtrace-query %s takes the same",
+                      part->id);
+    (void)fputs("</p></section>\n", query->out);
 }
 
 static int put_tables(const struct query *query, int64_t process_id, struct error *err)
 {
     int rc = 0;
 
-    for (size_t i = 0; rc == 0 && i < sizeof(parts) / sizeof(parts[0]); i++) {
-        if (is_left_out(query, &parts[i]))
-            (void)fprintf(
-                query->out,
-                "<section id=\"part-%s\"><h2>%s</h2>\n<p class=\"soft\">%s: not of what passes a filter;"
-                " mtrace-query %s takes the same</p></section>\n",
-                parts[i].id, parts[i].title, parts[i].help, parts[i].id);
-        else
-            (void)fprintf(
-                query->out,
-                "<section id=\"part-%s\" data-rows=\"rows-%s\"><h2>%s</h2>\n<p class=\"soft\">%s</p></section>\n",
-                parts[i].id, parts[i].id, parts[i].title, parts[i].help);
-    }
+    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+        put_section(query, &parts[i]);
     (void)fputs(flame_controls, query->out);
     for (size_t i = 0; rc == 0 && i < sizeof(parts) / sizeof(parts[0]); i++) {
         char id[32];
 
         (void)snprintf(id, sizeof(id), "rows-%s", parts[i].id);
-        if (!is_left_out(query, &parts[i]))
+        if (is_told(query, &parts[i]))
             rc = put_json(query, process_id, id, write_rows, &parts[i], err);
     }
     return rc;
