@@ -70,16 +70,50 @@ int64_t filter_sql_resolve(const struct filter_sql *sql, const struct filter_val
     return saturating_add(sql->start_ns, share_of(duration_ns, value->share));
 }
 
+const struct filter_value *filter_sql_widest(const struct filter_sql *sql,
+                                             const struct filter *filter, const char *name)
+{
+    const bool is_end = strcmp(name, "to") == 0;
+    const struct filter_value *widest = NULL;
+
+    for (size_t i = 0; i < filter->n_values; i++) {
+        const struct filter_value *value = &filter->values[i];
+
+        if (strcmp(value->parameter->name, name) == 0
+            && (!widest
+                || (filter_sql_resolve(sql, value) > filter_sql_resolve(sql, widest)) == is_end))
+            widest = value;
+    }
+    return widest;
+}
+
+static int64_t widest_or(const struct filter_sql *sql, const struct filter *filter,
+                         const char *name, int64_t otherwise)
+{
+    const struct filter_value *widest = filter_sql_widest(sql, filter, name);
+
+    return widest ? filter_sql_resolve(sql, widest) : otherwise;
+}
+
+int filter_sql_range(const struct filter_sql *sql, const struct filter *filter,
+                     int64_t *ret_from_ns, int64_t *ret_to_ns, struct error *err)
+{
+    char end[UNITS_TEXT_BYTES];
+
+    *ret_from_ns = widest_or(sql, filter, "from", INT64_MIN);
+    *ret_to_ns = widest_or(sql, filter, "to", INT64_MAX);
+    if (*ret_from_ns >= *ret_to_ns)
+        return error_set(err, ERROR_USAGE, "from is not before to: there is no time between them");
+    if (*ret_from_ns >= sql->end_ns)
+        return error_set(err, ERROR_USAGE, "from is after the end of the run at %s",
+                         units_format_duration(sql->end_ns, end));
+    return 0;
+}
+
 static void find_births(struct filter_sql *sql, const struct filter *filter)
 {
-    sql->from_ns = sql->start_ns;
-    sql->to_ns = sql->end_ns;
-    for (size_t i = 0; i < filter->n_values; i++) {
-        if (strcmp(filter->values[i].parameter->name, "from") == 0)
-            sql->from_ns = filter_sql_resolve(sql, &filter->values[i]);
-        else if (strcmp(filter->values[i].parameter->name, "to") == 0)
-            sql->to_ns = filter_sql_resolve(sql, &filter->values[i]);
-    }
+    sql->from_ns = widest_or(sql, filter, "from", sql->start_ns);
+    sql->to_ns = widest_or(sql, filter, "to", sql->end_ns);
 }
 
 /* An instant that the run did not have is a mistake, not an empty answer; its end may be exceeded. */
@@ -105,30 +139,22 @@ static int check_instants(const struct filter_sql *sql, const struct filter *fil
 
 /* ---- the range of ids ---- */
 
-/* The births that pass `from`, `to` and `alive_at`: of repeated ones one must hold, and of instants
- * all. */
+/* The births that pass `from`, `to` and all instants of `alive_at`. */
 static void find_bounds(const struct filter_sql *sql, const struct filter *filter,
                         int64_t *ret_first_ns, int64_t *ret_last_ns)
 {
-    int64_t first_ns = INT64_MAX;
-    int64_t last_ns = INT64_MIN;
-    int64_t instant_ns = INT64_MAX;
+    int64_t last_ns = widest_or(sql, filter, "to", INT64_MAX);
 
     for (size_t i = 0; i < filter->n_values; i++) {
         const struct filter_value *value = &filter->values[i];
-        const char *name = value->parameter->name;
         int64_t ns = filter_sql_resolve(sql, value);
 
-        if (strcmp(name, "from") == 0 && ns < first_ns)
-            first_ns = ns;
-        else if (strcmp(name, "to") == 0 && ns > last_ns)
+        if (strcmp(value->parameter->name, "alive_at") == 0 && !value->is_peak && !value->is_end
+            && ns < last_ns)
             last_ns = ns;
-        else if (strcmp(name, "alive_at") == 0 && !value->is_peak && !value->is_end
-                 && ns < instant_ns)
-            instant_ns = ns;
     }
-    *ret_first_ns = first_ns == INT64_MAX ? INT64_MIN : first_ns;
-    *ret_last_ns = last_ns == INT64_MIN || last_ns > instant_ns ? instant_ns : last_ns;
+    *ret_first_ns = widest_or(sql, filter, "from", INT64_MIN);
+    *ret_last_ns = last_ns;
 }
 
 static bool is_range_of_births(const struct filter_parameter *parameter)

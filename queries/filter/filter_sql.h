@@ -58,6 +58,14 @@ void filter_sql_done(struct filter_sql *sql);
 /* The instant, span or number of a value that is neither text nor word. */
 int64_t filter_sql_resolve(const struct filter_sql *sql, const struct filter_value *value);
 
+/* Of `from` or `to`, of which one value must hold, that which most births pass; NULL: none is given. */
+const struct filter_value *filter_sql_widest(const struct filter_sql *sql,
+                                             const struct filter *filter, const char *name);
+
+/* Both as a time that is looked at, INT64_MIN and INT64_MAX where none is given. ERROR_USAGE: it is none. */
+int filter_sql_range(const struct filter_sql *sql, const struct filter *filter,
+                     int64_t *ret_from_ns, int64_t *ret_to_ns, struct error *err);
+
 /* "SELECT columns FROM allocation_rows AS a … WHERE …" followed by tail; sqlite3_free it, NULL: no
  * memory. extra_needs: what the columns read beside a. */
 char *filter_sql_rows(const struct filter_sql *sql, const char *columns, unsigned extra_needs,

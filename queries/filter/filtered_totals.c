@@ -7,7 +7,6 @@
 #include "queries/filter/row_scan.h"
 #include "queries/filter/row_totals.h"
 #include "support/error.h"
-#include "support/units.h"
 
 #include <string.h>
 
@@ -135,40 +134,17 @@ static void leave_out(struct filter *filter, const char *name)
     filter->n_values = n;
 }
 
-static const struct filter_value *find_value(const struct filter *filter, const char *name)
-{
-    for (size_t i = 0; i < filter->n_values; i++) {
-        if (strcmp(filter->values[i].parameter->name, name) == 0)
-            return &filter->values[i];
-    }
-    return NULL;
-}
-
-static int64_t resolve_or(const struct filter_sql *sql, const struct filter_value *value,
-                          int64_t otherwise)
-{
-    return value ? filter_sql_resolve(sql, value) : otherwise;
-}
-
 /* `from` and `to` are the time that is looked at, not that of births. */
 static int fill_levels(struct rundb *database, const struct filter_sql *sql,
                        const struct filtered_totals_request *request, struct error *err)
 {
-    struct level_rows_request levels = {
-        .filter = sql,
-        .from_ns = resolve_or(sql, find_value(request->filter, "from"), INT64_MIN),
-        .to_ns = resolve_or(sql, find_value(request->filter, "to"),
-                            request->is_to_the_end ? sql->end_ns : INT64_MAX),
-        .n_instants = FILTERED_TOTALS_INSTANTS};
-    char end[UNITS_TEXT_BYTES];
-    int rc;
+    struct level_rows_request levels = {.filter = sql, .n_instants = FILTERED_TOTALS_INSTANTS};
+    int rc = filter_sql_range(sql, request->filter, &levels.from_ns, &levels.to_ns, err);
 
-    if (levels.from_ns >= levels.to_ns)
-        return error_set(err, ERROR_USAGE, "from is not before to: there is no time between them");
-    if (levels.from_ns >= sql->end_ns)
-        return error_set(err, ERROR_USAGE, "from is after the end of the run at %s",
-                         units_format_duration(sql->end_ns, end));
-    rc = level_rows_fill(database, &levels, err);
+    if (request->is_to_the_end && levels.to_ns == INT64_MAX)
+        levels.to_ns = sql->end_ns;
+    if (rc == 0)
+        rc = level_rows_fill(database, &levels, err);
     return rc == 0 ? rundb_compute(database, RUNDB_SITE_GROWTH, err) : rc;
 }
 
@@ -177,9 +153,9 @@ static struct row_totals_request totals_request(const struct filter_sql *sql,
 {
     return (struct row_totals_request){
         .filter = sql,
-        .as_of = request->is_of_leaks ? find_value(request->filter, "alive_at") : NULL,
-        .from = find_value(request->filter, "from"),
-        .to = find_value(request->filter, "to"),
+        .as_of = request->is_of_leaks ? filter_instant(request->filter) : NULL,
+        .from = filter_sql_widest(sql, request->filter, "from"),
+        .to = filter_sql_widest(sql, request->filter, "to"),
         .is_of_leaks = request->is_of_leaks,
         .has_own_peaks = request->has_own_peaks};
 }

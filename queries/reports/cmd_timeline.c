@@ -232,8 +232,7 @@ static int print_process(struct query *query, int64_t process_id, struct error *
 static int make_rows(struct query *query, const struct timeline_measure *measure, struct error *err)
 {
     const struct timeline_range range = timeline_range_of(query);
-    struct time_rows_request request = {.which = measure->which,
-                                        .has_range = range.from || range.to};
+    struct time_rows_request request = {.which = measure->which, .has_range = range.is_part};
     struct filter_sql sql;
     int rc = filter_sql_init(&sql, &query->database, &range.filter, query->options->process_id,
                              query->options->site_id, err);

@@ -5,7 +5,6 @@
 #include "queries/question/command.h"
 #include "queries/question/query.h"
 #include "support/error.h"
-#include "support/units.h"
 
 #include <string.h>
 
@@ -37,20 +36,19 @@ int timeline_measure_of(const struct query *query, const struct timeline_measure
 
 struct timeline_range timeline_range_of(const struct query *query)
 {
-    struct timeline_range range = {.filter.n_values = 0};
+    const struct filter *asked = &query->options->filter;
+    struct timeline_range range = {.asked = asked};
 
     /* In the page of `report` the range is of births, as for all else that it has. */
     if (!query->options->command->is_over_time)
-        return (struct timeline_range){.filter = query->options->filter};
-    for (size_t i = 0; i < query->options->filter.n_values; i++) {
-        const struct filter_value *value = &query->options->filter.values[i];
+        return (struct timeline_range){.filter = *asked};
+    for (size_t i = 0; i < asked->n_values; i++) {
+        const char *name = asked->values[i].parameter->name;
 
-        if (strcmp(value->parameter->name, "from") == 0)
-            range.from = value;
-        else if (strcmp(value->parameter->name, "to") == 0)
-            range.to = value;
+        if (strcmp(name, "from") == 0 || strcmp(name, "to") == 0)
+            range.is_part = true;
         else
-            range.filter.values[range.filter.n_values++] = *value;
+            range.filter.values[range.filter.n_values++] = asked->values[i];
     }
     return range;
 }
@@ -58,14 +56,8 @@ struct timeline_range timeline_range_of(const struct query *query)
 int timeline_range_resolve(const struct timeline_range *range, const struct filter_sql *sql,
                            int64_t *ret_from_ns, int64_t *ret_to_ns, struct error *err)
 {
-    char end[UNITS_TEXT_BYTES];
+    const struct filter none = {.n_values = 0};
 
-    *ret_from_ns = range->from ? filter_sql_resolve(sql, range->from) : INT64_MIN;
-    *ret_to_ns = range->to ? filter_sql_resolve(sql, range->to) : INT64_MAX;
-    if (*ret_from_ns >= *ret_to_ns)
-        return error_set(err, ERROR_USAGE, "from is not before to: there is no time between them");
-    if (*ret_from_ns >= sql->end_ns)
-        return error_set(err, ERROR_USAGE, "from is after the end of the run at %s",
-                         units_format_duration(sql->end_ns, end));
-    return 0;
+    return filter_sql_range(sql, range->is_part ? range->asked : &none, ret_from_ns, ret_to_ns,
+                            err);
 }

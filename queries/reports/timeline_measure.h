@@ -26,7 +26,8 @@ int timeline_measure_of(const struct query *query, const struct timeline_measure
 /* Without `from` and `to`, which become has_range and so on; what is not given is the widest. */
 struct timeline_range {
     struct filter filter;
-    const struct filter_value *from, *to;
+    const struct filter *asked; /* with them */
+    bool is_part;               /* there are some */
 };
 
 struct timeline_range timeline_range_of(const struct query *query);
