@@ -68,12 +68,6 @@ struct command {
     enum command_filters filters;
 };
 
-/* Is there anything in it that a recording of samples answers? Not where an instant of single blocks is needed. */
-static inline bool command_takes_samples(const struct command *command)
-{
-    return !command->why_unsampled && !command->needs_instant;
-}
-
 /* NULL: the table has none of that name. */
 const struct command *command_find(const struct command *table, const char *name);
 

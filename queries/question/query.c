@@ -67,7 +67,7 @@ static bool is_answered(const struct query *query, const char *name, const char 
     const struct filter_parameter *filter =
         strncmp(tail, "--", 2) == 0 ? filter_find(tail + 2, strcspn(tail + 2, " ")) : NULL;
 
-    if (!command || (query->database.sample_bytes && !command_takes_samples(command)))
+    if (!command || (query->database.sample_bytes && command->why_unsampled))
         return false;
     return !query->database.is_slim
            || !(command->needs_rows || (filter && filter->scope == FILTER_SCOPE_ROW));

@@ -107,8 +107,6 @@ static const char *beyond_samples(const struct query *query)
         return options->command->why_unsampled;
     if (options->measure && strcmp(options->measure, "temporary") == 0)
         return command_find(query->commands, "temporary")->why_unsampled;
-    if (options->command->has_instant)
-        return "what lies where in a heap is not known from samples";
     return options->command->needs_rows ? NULL : filter_beyond_samples(&options->filter);
 }
 

@@ -125,7 +125,7 @@ static void print_commands(FILE *out)
         print_flag(out, "has_tree", command->has_tree);
         print_flag(out, "has_instant", command->has_instant);
         print_flag(out, "needs_rows", command->needs_rows);
-        print_flag(out, "takes_samples", command_takes_samples(command));
+        print_flag(out, "takes_samples", !command->why_unsampled);
         (void)fprintf(out, "\"filters\":\"%s\",", filters[command->filters]);
         print_text(out, "rare_column", command->rare_column);
         (void)fputc(',', out);
