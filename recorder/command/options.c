@@ -337,7 +337,7 @@ static void set_max_local(struct argp_state *state, const char *text)
 {
     struct options *options = state->input;
 
-    options->max_local_bytes = parse_size(state, "--max-local", text);
+    options->max_local_bytes = option_value_size(state, "--max-local", text);
     if (options->max_local_bytes < LEAST_LOCAL_BYTES)
         argp_error(state, "--max-local is '%s', but must be 64MiB or more", text);
 }
