@@ -155,11 +155,12 @@ static int on_chain_ended(void *context, const struct pairing_chain *chain, stru
     return code || !facts->fates ? code : fates_chain_ended(facts->fates, chain, err);
 }
 
-/* leaked_births.part */
+/* leaked_births.part: of the time from the first window to the end of the last one */
 static uint32_t part_of_life(const struct facts *facts, uint32_t process, uint64_t time_ns)
 {
-    uint64_t start_ns = facts->processes[process].timeline.start_ns;
-    uint64_t end_ns = facts->processes[process].last_ns;
+    const struct process_facts *own = &facts->processes[process];
+    uint64_t start_ns = windows_start_ns(&own->windows, own->timeline.start_ns);
+    uint64_t end_ns = windows_end_ns(&own->windows, own->last_ns);
     uint64_t part_ns = end_ns > start_ns ? (end_ns - start_ns) / LIFE_PARTS : 0;
     uint64_t part = part_ns && time_ns > start_ns ? (time_ns - start_ns) / part_ns : 0;
 

@@ -82,6 +82,18 @@ int windows_finish(struct windows *windows, const struct window_figures *figures
     return code;
 }
 
+uint64_t windows_start_ns(const struct windows *windows, uint64_t start_ns)
+{
+    return windows->n ? windows->list[0].start_ns : start_ns;
+}
+
+uint64_t windows_end_ns(const struct windows *windows, uint64_t end_ns)
+{
+    return windows->n && !windows->list[windows->n - 1].is_open
+               ? windows->list[windows->n - 1].end_ns
+               : end_ns;
+}
+
 void windows_leaked(struct windows *windows, uint64_t allocation_id, uint64_t blocks,
                     uint64_t bytes)
 {

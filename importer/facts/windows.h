@@ -59,6 +59,10 @@ int windows_switch(struct windows *windows, bool is_on, unsigned by, uint64_t ti
 int windows_finish(struct windows *windows, const struct window_figures *figures,
                    struct error *err);
 
+/* From the beginning of the first one to the end of the last one, of a process of that time; after windows_finish. */
+uint64_t windows_start_ns(const struct windows *windows, uint64_t start_ns);
+uint64_t windows_end_ns(const struct windows *windows, uint64_t end_ns);
+
 /* A block that was never freed; after windows_finish. */
 void windows_leaked(struct windows *windows, uint64_t allocation_id, uint64_t blocks,
                     uint64_t bytes);

@@ -63,7 +63,7 @@ CREATE TABLE free_sites (       -- who frees what is born there; by free only
 CREATE TABLE leaked_births (    -- when leaked blocks were born
   process_id INTEGER NOT NULL,          -- that never freed them
   backtrace_id INTEGER NOT NULL,        -- where they were born
-  part INTEGER NOT NULL,                -- of the process's life, which has 64 equal ones: 0 to 63
+  part INTEGER NOT NULL,                -- of the time from the first window to the end of the last one, the process's life where all of it was recorded; it has 64 equal ones: 0 to 63
   blocks INTEGER NOT NULL,              -- born in it, at least 1
   bytes INTEGER NOT NULL,               -- requested by them
   PRIMARY KEY (process_id, backtrace_id, part)) STRICT, WITHOUT ROWID;

@@ -72,7 +72,7 @@ static int read_spans(struct levels *levels, const struct level_rows_request *re
     int64_t n_steps = levels->n_instants - (request->to_ns == INT64_MAX ? 0 : 1);
     struct sqlite3_stmt *stmt;
     int rc = rundb_prepare(
-        levels->database, "SELECT process_id, start_ns, end_ns FROM processes WHERE process_id > 0",
+        levels->database, "SELECT process_id, start_ns, end_ns FROM _recorded WHERE process_id > 0",
         &stmt, err);
 
     while (rc == 0 && (rc = rundb_step(levels->database, stmt, err)) == 1) {
@@ -178,7 +178,7 @@ static int put_judged(const struct levels *levels, const struct level_rows_reque
         rc = rundb_prepare(
             levels->database,
             "INSERT INTO temp._judged SELECT process_id, max(start_ns, ?1), min(end_ns, ?2)"
-            " FROM processes",
+            " FROM _recorded",
             &insert, err);
     if (rc != 0)
         return rc;

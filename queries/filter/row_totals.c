@@ -222,18 +222,20 @@ static int read_lives(struct totals *totals, struct error *err)
     const int64_t from_ns = resolve_or(totals, totals->request->from, INT64_MIN);
     const int64_t to_ns = resolve_or(totals, totals->request->to, INT64_MAX);
     struct sqlite3_stmt *stmt;
-    int rc = rundb_prepare(totals->database,
-                           "SELECT process_id, ifnull(peak_ns, -1), start_ns, end_ns FROM processes"
-                           " WHERE process_id > 0",
-                           &stmt, err);
+    int rc =
+        rundb_prepare(totals->database,
+                      "SELECT p.process_id, ifnull(p.peak_ns, -1), r.start_ns, r.end_ns, p.end_ns"
+                      " FROM processes AS p JOIN _recorded AS r ON r.process_id = p.process_id"
+                      " WHERE p.process_id > 0",
+                      &stmt, err);
 
     while (rc == 0 && (rc = rundb_step(totals->database, stmt, err)) == 1) {
-        int64_t end_ns = sqlite3_column_int64(stmt, 3);
+        int64_t end_ns = sqlite3_column_int64(stmt, 3); /* of the last window */
         struct life *life = &totals->lives[database_id(stmt, 0, totals->n_processes)];
 
         life->peak_ns = sqlite3_column_int64(stmt, 1);
         life->start_ns = larger(sqlite3_column_int64(stmt, 2), from_ns);
-        life->judged_ns = judged_of(totals, life->peak_ns, end_ns);
+        life->judged_ns = judged_of(totals, life->peak_ns, sqlite3_column_int64(stmt, 4));
         life->end_ns = smaller(smaller(life->judged_ns, end_ns), to_ns);
         life->part_ns = saturating_subtract(life->end_ns, life->start_ns) / N_PARTS;
         rc = 0;

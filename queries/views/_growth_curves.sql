@@ -23,7 +23,7 @@ WITH
       row_number() OVER (PARTITION BY n.process_id ORDER BY n.at_ns, n.snapshot_id) AS n,
       min(63, max(0, CAST(64.0 * (n.at_ns - p.start_ns) / max(1, p.end_ns - p.start_ns) AS INTEGER))) AS part
     FROM snapshots AS n JOIN _judged AS p ON p.process_id = n.process_id
-    WHERE n.reason = 'regular'),
+    WHERE n.reason = 'regular' AND n.at_ns <= p.end_ns),
   changes AS (
     SELECT n.process_id, s.call_site_id, n.n, n.part, n.at_ns, s.change_bytes AS change
     FROM looks AS n JOIN snapshot_sites AS s ON s.snapshot_id = n.snapshot_id),

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: MIT
 -- _leak_curves: one row per step of the curves of a call site with more than two leaked blocks, for _site_shapes.
 --
--- What came to stay are the births of leaked blocks, which are known exactly, part by part of the process's life (see
+-- What came to stay are the births of leaked blocks, which are known exactly, part by part of the time that was recorded (see
 -- _judged). They stand before the looks at live bytes of the same part. Where some stacks are suppressed, each rule and
 -- the rest have a curve of their own beside the live bytes of the whole call site, of which they are a part.
 CREATE VIEW _leak_curves(

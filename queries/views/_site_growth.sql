@@ -15,7 +15,7 @@ WITH
   numbered AS MATERIALIZED (
     SELECT snapshot_id, process_id, row_number() OVER (PARTITION BY process_id ORDER BY at_ns, snapshot_id) AS n,
       count(*) OVER (PARTITION BY process_id) AS n_all
-    FROM snapshots WHERE reason = 'regular'),
+    FROM snapshots JOIN _judged AS j USING (process_id) WHERE reason = 'regular' AND at_ns <= j.end_ns),
   ends AS (
     SELECT n.process_id, s.call_site_id, n.n_all, coalesce(sum(s.change_bytes) FILTER (WHERE n.n = 1), 0) AS from_bytes,
       sum(s.change_bytes) AS to_bytes
@@ -27,5 +27,5 @@ SELECT e.process_id, e.call_site_id, e.n_all, e.from_bytes, e.to_bytes, s.patter
   iif(10 * (s.until_ns - s.since_ns) >= p.end_ns - p.start_ns,
     0.8 * s.stays_bytes * 1e9 / nullif(s.until_ns - s.since_ns, 0), NULL)
 FROM ends AS e
-JOIN processes AS p ON p.process_id = e.process_id
+JOIN _judged AS p ON p.process_id = e.process_id
 LEFT JOIN shapes AS s ON s.process_id = e.process_id AND s.site = coalesce(e.call_site_id, -1);

@@ -64,7 +64,7 @@ WITH
       sum(stays) FILTER (WHERE part >= 48) AS last_stays
     FROM placed GROUP BY curve, process_id, call_site_id, rule_id),
   looks AS MATERIALIZED (
-    SELECT n.process_id, count(*) AS n, count(*) FILTER (WHERE n.at_ns BETWEEN p.start_ns AND p.end_ns) AS inside
+    SELECT n.process_id, count(*) FILTER (WHERE n.at_ns <= p.end_ns) AS n, count(*) FILTER (WHERE n.at_ns BETWEEN p.start_ns AND p.end_ns) AS inside
     FROM snapshots AS n JOIN _judged AS p ON p.process_id = n.process_id WHERE n.reason = 'regular' GROUP BY n.process_id)
 SELECT m.curve, m.process_id, m.call_site_id, m.rule_id,
   CASE

@@ -8,6 +8,8 @@ nobody    a pid that is nobody's, not recorded, or whose recorder was killed; an
 idle      a program that does nothing obeys with its next event; one whose memory cannot be written obeys nonetheless
 times     --start-after and --stop-after, beside the times at which the program allocated
 size      --start-at-rss
+judged    a leak that is steady while a window lasts is so when the program lives on for as long
+samples   of blocks that are samples a window has those that were born in it
 exec      a program that is executed, and fork children, begin as who starts them is
 waits     children that --wait waits for are heard after the program has ended, too
 names     a report of a log with a long path is found
@@ -18,6 +20,7 @@ ordered   a program that has no event between the order and its exec obeys at th
 
 import contextlib
 import csv
+import json
 import os
 import re
 import shutil
@@ -460,6 +463,53 @@ def times(tools, place):
     expect("blocks outside", [size for size in outside if size in found], [])
 
 
+def worst(tools, database, question, figure):
+    run = subprocess.run([tools.query, question, database, "--format", "json"], capture_output=True, text=True, timeout=60, env=harness.environment(), check=True)
+    rows = json.loads(run.stdout)
+    return max(rows, key=lambda row: row[figure]) if rows else None
+
+
+def judged(tools, place):
+    server = Server(tools, place, "--start-after=1h")
+    time.sleep(0.5)
+    server.switch("start")
+    began = time.monotonic()
+    while time.monotonic() - began < 1.5:
+        server.do("alloc 10777 20")
+        time.sleep(0.01)
+    server.switch("stop")
+    time.sleep(time.monotonic() - began)
+    server.do("alloc 20777 1")
+    server.database()
+    for question, figure in (("leaks", "leaked_bytes"), ("growth", "grown_bytes")):
+        row = worst(tools, place / "run.db", question, figure)
+        if not row or row["pattern"] != "steady":
+            raise Failure(f"the worst of {question} is {row}")
+    run = subprocess.run([tools.query, "leaks", place / "run.db", "--size-min", "10000", "--format", "json"], capture_output=True, text=True, timeout=60,
+                         env=harness.environment(), check=True)
+    expect("with a filter", [row["pattern"] for row in json.loads(run.stdout)], ["steady"])
+
+
+def samples(tools, place):
+    server = Server(tools, place, "--start-after=1h", "--sample-bytes=16KiB")
+    server.do("alloc 20777 300")
+    server.switch("start")
+    server.do("alloc 10777 400")
+    server.switch("stop")
+    server.do("alloc 30777 300")
+    server.switch("start")
+    server.do("alloc 40777 200")
+    database = server.database()
+    found = sizes(database)
+    expect("sizes", sorted(found), [10777, 40777])
+    for window, size, n in ((1, 10777, 400), (2, 40777, 200)):
+        estimate, leaked = (database.value(f"SELECT {figure} FROM windows WHERE window_id = {window}") for figure in ("allocated_bytes", "leaked_bytes"))
+        margin = 2 * (n * size * 16384) ** 0.5
+        print(f"window {window}: {n * size:,}, estimated {estimate:,}, leaked {leaked:,} ± {margin:,.0f}")
+        if abs(leaked - n * size) > 2.5 * margin or estimate < leaked:
+            raise Failure(f"window {window} has {estimate}, and {leaked} of them leaked; {n * size} did")
+
+
 # Whoever has the name of a recorder's pid before it: here itself, in its life as another program.
 TAKES = r"""
 import os, socket, sys
@@ -502,7 +552,7 @@ def size(tools, place):
         raise Failure(f"of a program that stays small: {small.stderr}")
 
 
-PARTS = {"control": control, "clients": clients, "nobody": nobody, "idle": idle, "exec": exec_, "ordered": ordered, "newborn": newborn, "waits": waits, "names": names, "taken": taken, "times": times, "size": size}
+PARTS = {"control": control, "clients": clients, "nobody": nobody, "idle": idle, "exec": exec_, "ordered": ordered, "newborn": newborn, "waits": waits, "names": names, "taken": taken, "times": times, "size": size, "judged": judged, "samples": samples}
 
 
 def main():
