@@ -29,14 +29,20 @@ static size_t walk(uintptr_t *pcs, bool *exact, size_t max)
     unw_cursor_t cursor;
     size_t n_frames = 0;
     bool is_said = false;
+    unw_word_t last_pc = 0;
+    unw_word_t last_sp = 0;
 
     if (unw_getcontext(&context) < 0 || unw_init_local(&cursor, &context) < 0)
         return 0;
     while (n_frames < max && unw_step(&cursor) > 0) {
         unw_word_t pc;
+        unw_word_t sp;
         const bool was_said = is_said;
-        if (unw_get_reg(&cursor, UNW_REG_IP, &pc) < 0 || pc == 0)
+        if (unw_get_reg(&cursor, UNW_REG_IP, &pc) < 0 || unw_get_reg(&cursor, UNW_REG_SP, &sp) < 0
+            || pc == 0 || (pc == last_pc && sp == last_sp)) /* a step that leads nowhere */
             break;
+        last_pc = pc;
+        last_sp = sp;
         pcs[n_frames] = (uintptr_t)pc;
         is_said = unw_is_signal_frame(&cursor) > 0;
         exact[n_frames++] = IS_SAID_OF_CALLER ? is_said : was_said;

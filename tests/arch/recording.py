@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: MIT
 """recording CASE --emulator=QEMU --collector=LIBRARY --workloads=FOLDER --native=BUILD --source=FOLDER --arch=NAME: a program of another
 processor is recorded under qemu-user, its log is imported by the native mtrace-import, and what the database says is compared with
-the same program natively (totals), with its source (names), or with libunwind's stacks (oracle)."""
+the same program natively (totals), with its source (names), with libunwind's stacks (oracle), or with itself built otherwise."""
 
 import argparse
 import os
+import re
 import sqlite3
 import subprocess
 import sys
@@ -13,6 +14,7 @@ import tempfile
 from pathlib import Path
 
 SKIPPED = 77
+HWCAP_PACA = 1 << 30
 
 
 def run(argv, env, folder):
@@ -27,11 +29,11 @@ def imported(options, log, folder):
     return sqlite3.connect(database)
 
 
-def recorded(options, name, folder, **settings):
+def recorded(options, name, folder, cpu=None, **settings):
     """A database of the workload as the other processor ran it."""
     log = folder / f"{name}.{options.arch}.dat"
     settings = {"LD_PRELOAD": options.collector, "MTRACE_OUTPUT": log, **settings}
-    run([options.emulator, *(word for key, value in settings.items() for word in ("-E", f"{key}={value}")), options.workloads / name],
+    run([options.emulator, *(["-cpu", cpu] if cpu else []), *(word for key, value in settings.items() for word in ("-E", f"{key}={value}")), options.workloads / name],
         {"PATH": "/usr/bin:/bin"}, folder)
     return imported(options, log, folder)
 
@@ -87,9 +89,40 @@ def oracle(options, folder):
         expect_equal(f"{name}: complete stacks", [(1.0,)], share)
 
 
+def stacks(database, status):
+    """Functions and lines of the workload on each stack, and how much was allocated there."""
+    found = rows(database, """SELECT group_concat(function || ':' || line, ' < '), n FROM (SELECT f.backtrace_id, f.function, f.line, n FROM stack_frames f
+        JOIN (SELECT backtrace_id, count(*) n FROM allocations GROUP BY 1) USING (backtrace_id) WHERE f.source LIKE '%.c' AND f.line > 0
+        ORDER BY f.backtrace_id, f.frame) GROUP BY backtrace_id ORDER BY 1, 2""")
+    statuses = rows(database, "SELECT DISTINCT status FROM stack_texts JOIN allocations USING (backtrace_id)")
+    if statuses != [(status,)]:
+        sys.exit(f"stacks are {statuses}, not {status}")
+    return found
+
+
+def signed(options, folder):
+    """Return addresses with pointer authentication: the same stacks as without."""
+    shown = subprocess.run([options.emulator, "-cpu", "max", "-E", "LD_SHOW_AUXV=1", options.workloads / "same_everywhere.signed"],
+                           capture_output=True, text=True, check=True).stdout
+    if not int(re.search(r"AT_HWCAP: +(?:0x)?([0-9a-f]+)", shown)[1], 16) & HWCAP_PACA:
+        print("this qemu-user has no pointer authentication")
+        sys.exit(SKIPPED)
+    for name in "same_everywhere", "interrupted":
+        plain = recorded(options, name, folder)
+        here = recorded(options, f"{name}.signed", folder, cpu="max")
+        expect_equal(f"{name}: stacks", stacks(plain, "complete"), stacks(here, "complete"))
+
+
+def without_cfi(options, folder):
+    """Frame records alone lead outwards: the same functions and lines, and it is said that they are guessed."""
+    plain = recorded(options, "same_everywhere", folder)
+    guessed = recorded(options, "same_everywhere.without_cfi", folder)
+    expect_equal("stacks", stacks(plain, "complete"), stacks(guessed, "guessed"))
+
+
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("case", choices=["totals", "names", "oracle"])
+    parser.add_argument("case", choices=["totals", "names", "oracle", "signed", "without_cfi"])
     parser.add_argument("--arch")
     for name in "emulator", "collector", "workloads", "native", "source":
         parser.add_argument(f"--{name}", type=Path)

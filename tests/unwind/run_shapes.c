@@ -25,6 +25,13 @@ enum {
     MAX_SHOWN = 5
 };
 
+#if defined(__x86_64__)
+static const bool IS_SAID_OF_CALLER =
+    true; /* libunwind says it of the frame outside a signal frame */
+#else
+static const bool IS_SAID_OF_CALLER = false;
+#endif
+
 struct stack {
     uintptr_t pcs[MAX_FRAMES];
     bool exact[MAX_FRAMES];
@@ -48,6 +55,8 @@ static void walk_with_libunwind(const struct unwind_origin *origin, struct stack
     bool is_exact = false;
     bool is_inside = false;
     bool is_step;
+    unw_word_t last_pc = 0;
+    unw_word_t last_sp = 0;
 
     ret_stack->n_frames = 0;
     unw_getcontext(&context);
@@ -59,15 +68,17 @@ static void walk_with_libunwind(const struct unwind_origin *origin, struct stack
         unw_get_reg(&cursor, UNW_REG_SP, &sp);
         if (pc == origin->pc && sp == origin->cfa)
             is_inside = true;
-        if (pc == 0)
+        if (pc == 0 || (pc == last_pc && sp == last_sp)) /* a step that leads nowhere */
             break;
+        last_pc = pc;
+        last_sp = sp;
         if (is_inside && ret_stack->n_frames < MAX_FRAMES) {
             ret_stack->pcs[ret_stack->n_frames] = pc;
             ret_stack->exact[ret_stack->n_frames++] = is_exact;
         }
+        is_exact = !IS_SAID_OF_CALLER && unw_is_signal_frame(&cursor) > 0;
         is_step = unw_step(&cursor) > 0;
-        /* true for the frame outside a signal frame, which was interrupted */
-        is_exact = unw_is_signal_frame(&cursor) > 0;
+        is_exact |= IS_SAID_OF_CALLER && unw_is_signal_frame(&cursor) > 0;
     } while (is_step);
 }
 
@@ -116,10 +127,8 @@ static void cut_expected(void)
 /* Called through a pointer by shapes; its own frame stands for the wrapper's. */
 __attribute__((noinline)) static void probe(void)
 {
-    const uintptr_t *frame = __builtin_frame_address(0);
-    struct unwind_origin origin = {.pc = (uintptr_t)__builtin_return_address(0),
-                                   .cfa = (uintptr_t)(frame + 2),
-                                   .fp = frame[0]};
+    struct unwind_origin origin = {
+        .pc = ARCH_RETURN_ADDRESS(), .cfa = ARCH_CFA(), .fp = *(const uintptr_t *)ARCH_RECORD()};
     uint32_t node = unwind_capture(&g_memory, &origin);
 
     read_node(node, &g_found);
