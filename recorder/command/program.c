@@ -276,14 +276,16 @@ static bool has_interpreter(int fd, const Elf64_Ehdr *header)
     return false;
 }
 
+/* Of a program of this machine; one of another kind has segments of another form. */
 static const char *explain_elf(int fd, const Elf64_Ehdr *header)
 {
-    if (header->e_ident[EI_CLASS] != ELFCLASS64)
-        return "it is a 32-bit program, and the collector a 64-bit library";
-#if defined(__x86_64__)
-    if (header->e_machine != EM_X86_64)
-        return "it is a program for another processor";
-#endif
+    static char text[PATH_MAX];
+    struct collector_library_kind kind = {.machine = header->e_machine,
+                                          .word_bytes =
+                                              header->e_ident[EI_CLASS] == ELFCLASS32 ? 4 : 8};
+
+    if (!collector_library_is_own(&kind))
+        return collector_library_explain(&kind, text, sizeof(text));
     if (!has_interpreter(fd, header))
         return "it is statically linked, so no library can be preloaded; link it dynamically";
     return NULL;
@@ -304,6 +306,28 @@ static bool find_interpreter(const char *start, size_t n, char *path, size_t pat
         return false;
     memcpy(path, start + skip, length);
     path[length] = '\0';
+    return true;
+}
+
+bool program_kind(const char *path, struct collector_library_kind *ret_kind)
+{
+    union {
+        Elf64_Ehdr header; /* what is read of it is at the same place in 32 bits */
+        char text[PATH_MAX];
+    } start = {.text = ""};
+
+    char interpreter[PATH_MAX];
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd >= 0 ? pread(fd, &start, sizeof(start) - 1, 0) : -1;
+
+    if (fd >= 0)
+        close(fd);
+    if (n > 0 && find_interpreter(start.text, (size_t)n, interpreter, sizeof(interpreter)))
+        return strcmp(interpreter, path) && program_kind(interpreter, ret_kind);
+    if (n < (ssize_t)sizeof(Elf32_Ehdr) || memcmp(start.header.e_ident, ELFMAG, SELFMAG) != 0)
+        return false;
+    ret_kind->machine = start.header.e_machine;
+    ret_kind->word_bytes = start.header.e_ident[EI_CLASS] == ELFCLASS32 ? 4 : 8;
     return true;
 }
 
@@ -329,7 +353,7 @@ const char *program_explain(const char *path)
     } else if (fd >= 0 && fgetxattr(fd, "security.capability", NULL, 0) > 0) {
         reason = "it has file capabilities, and such programs load no preloaded library; run a "
                  "copy of it, which has none";
-    } else if (n >= (ssize_t)sizeof(start.header)
+    } else if (n >= (ssize_t)sizeof(Elf32_Ehdr)
                && memcmp(start.header.e_ident, ELFMAG, SELFMAG) == 0) {
         reason = explain_elf(fd, &start.header);
         if (!reason && allocator_wants_to_be_first(path, getenv("LD_PRELOAD")))
@@ -343,66 +367,9 @@ const char *program_explain(const char *path)
 
 /* ---- our own files --------------------------------------------------------------------------- */
 
-/* Folder of this program + suffix, whether it exists or not; NULL: not known. */
-static char *beside(const char *suffix)
-{
-    char self[PATH_MAX];
-    ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
-    char *slash;
-    char *path = NULL;
-
-    if (n < 0)
-        return NULL;
-    self[n] = '\0';
-    slash = strrchr(self, '/');
-    if (!slash || asprintf(&path, "%.*s/%s", (int)(slash - self), self, suffix) < 0)
-        return NULL;
-    return path;
-}
-
-/* As ld.so shall open it, which does so in the program's folder; NULL: it is not there. */
-static char *library_beside(bool has_operators)
-{
-    char *path =
-        beside(has_operators ? "../lib/mtrace/libmtrace-new.so" : "../lib/mtrace/libmtrace.so");
-    char *resolved = path ? realpath(path, NULL) : NULL;
-
-    free(path);
-    return resolved;
-}
-
-int program_find_library(bool has_operators, char **ret_path, struct error *err)
-{
-    const char *wanted = getenv("MTRACE_LIBRARY");
-    char *path;
-
-    if (wanted && *wanted)
-        path = realpath(wanted, NULL);
-    else
-        path = library_beside(has_operators);
-    if (!path && !wanted)
-        path = realpath(has_operators ? MTRACE_LIBRARY_DIR "libmtrace-new.so"
-                                      : MTRACE_LIBRARY_DIR "libmtrace.so",
-                        NULL);
-    if (!path)
-        return error_set(err, ERROR_IO,
-                         "cannot find '%s'; set MTRACE_LIBRARY to the path of libmtrace.so",
-                         wanted && *wanted ? wanted : "libmtrace.so");
-    if (strpbrk(path, ": \n")) {
-        error_set(err, ERROR_USAGE,
-                  "'%s' cannot be preloaded, its path has a colon, space or line break; set "
-                  "MTRACE_LIBRARY to a link without",
-                  path);
-        free(path);
-        return ERROR_USAGE;
-    }
-    *ret_path = path;
-    return 0;
-}
-
 char *program_find_sibling(const char *name)
 {
-    char *path = beside(name);
+    char *path = collector_library_beside(name);
 
     if (path && access(path, X_OK) == 0)
         return path;

@@ -12,6 +12,7 @@
 #ifndef MTRACE_RECORDER_PROGRAM_H
 #define MTRACE_RECORDER_PROGRAM_H
 
+#include "recorder/command/collector_library.h"
 #include "support/error.h"
 
 #include <signal.h>
@@ -52,10 +53,8 @@ void program_done(struct program *program);
  * could. Static text. */
 const char *program_explain(const char *path);
 
-/* Path of libmtrace.so, or of libmtrace-new.so where the program brings operators of its own (allocator.h): in
- * ../lib/mtrace beside the folder of this program, compiled in, or $MTRACE_LIBRARY. Owned by the
- * caller. */
-int program_find_library(bool has_operators, char **ret_path, struct error *err);
+/* For which processor the program is, or the interpreter that runs it; false: that cannot be read. */
+bool program_kind(const char *path, struct collector_library_kind *ret_kind);
 
 #define PROGRAM_SENDER "../lib/mtrace/mtrace-send"
 

@@ -3,6 +3,7 @@
 
 #include "recorder/allocator/allocator.h"
 #include "recorder/command/closing.h"
+#include "recorder/command/collector_library.h"
 #include "recorder/command/control_site.h"
 #include "recorder/command/own_reports.h"
 #include "recorder/command/program.h"
@@ -261,6 +262,15 @@ static int prepare_sending(struct session *session, struct error *err)
     return sender_process_check(session->sender_program, &session->options->sending, err);
 }
 
+static int find_library(const struct session *session, char **ret_library, struct error *err)
+{
+    struct collector_library_kind kind;
+    bool is_known = program_kind(session->program.path, &kind);
+
+    return collector_library_find(is_known ? &kind : NULL, session->allocator.has_operators,
+                                  ret_library, err);
+}
+
 static int start(struct session *session, struct error *err)
 {
     char *library = NULL;
@@ -273,7 +283,7 @@ static int start(struct session *session, struct error *err)
         return code;
     allocator_look(session->program.path, getenv("LD_PRELOAD"), session->options->patch,
                    &session->allocator);
-    code = program_find_library(session->allocator.has_operators, &library, err);
+    code = find_library(session, &library, err);
     session->programs.import = program_find_sibling("mtrace-import");
     session->programs.query = program_find_sibling("mtrace-query");
     if (session->options->waits_for_children)
