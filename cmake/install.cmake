@@ -17,7 +17,7 @@ if(TARGET mtrace-gather)
   install(FILES completions/mtrace-gather DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
 endif()
 
-foreach(library mtrace mtrace_new mtrace_oracle)
+foreach(library mtrace mtrace_new mtrace_attach mtrace_oracle)
   if(TARGET ${library})
     install(TARGETS ${library} LIBRARY DESTINATION ${MTRACE_PRIVATE_LIBDIR} NAMELINK_SKIP)
   endif()

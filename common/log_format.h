@@ -110,6 +110,7 @@ enum log_end {
     LOG_END_ABORT = 4,     /* abort(); value = SIGABRT */
     LOG_END_SIGNAL = 5,    /* written by the recorder: value = signal number */
     LOG_END_EXEC = 6,      /* the image was replaced */
+    LOG_END_DETACHED = 7,  /* it goes on without us */
 };
 
 /* What became of an allocator inside the executable; by the collector. */
@@ -140,6 +141,7 @@ enum {
     LOG_FLAG_CUT =
         1 << 7, /* by the recorder: the live log was cut while it was packed, and what was
                               not packed by then is missing */
+    LOG_FLAG_ATTACHED = 1 << 8, /* the program ran already: it has blocks from before */
 };
 
 /*

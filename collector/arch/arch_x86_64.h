@@ -8,11 +8,16 @@
 #include "common/log_format.h"
 
 #include <cpuid.h>
+#include <elf.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 enum {
+    /* A word that holds the address of a function: of the calls to it, of those who ask for it, and in data. */
+    ARCH_RELOCATION_CALL = R_X86_64_JUMP_SLOT,
+    ARCH_RELOCATION_DATA = R_X86_64_GLOB_DAT,
+    ARCH_RELOCATION_WORD = R_X86_64_64,
     /* Where a function with a frame pointer has put it, its caller's; then its return address. */
     ARCH_FRAME_BYTES = 16,
 };

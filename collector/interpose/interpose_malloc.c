@@ -87,7 +87,7 @@ MTRACE_EXPORT void *calloc(size_t n, size_t size)
         return real_early_allocate(0, size_bytes);
     if (mtrace_unlikely(modules_is_loader((uintptr_t)__builtin_return_address(0)))
         && state_is_recording())
-        modules_check_unloaded();
+        lifecycle_note_loading();
     block = g_real.calloc(n, size);
     if (mtrace_unlikely(!block) || record_draws(size_bytes)) {
         const struct unwind_origin origin = RECORD_ORIGIN();

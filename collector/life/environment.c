@@ -389,7 +389,7 @@ char *const *environment_for_exec(char *const *wanted)
     for (char *const *at = own; *at; at++)
         n_slots++;
     list.array = exec_scratch(n_slots * sizeof(*list.array) + text_bytes);
-    if (!list.array)
+    if (!list.array || state_config()->is_attached) /* our library begins nothing by itself */
         return wanted;
     list.out = (struct fmt){(char *)(list.array + n_slots), text_bytes, 0, false};
     add_wanted(&list, variables);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "collector/life/lifecycle.h"
 
+#include "collector/attached/references.h"
 #include "collector/life/control.h"
 #include "collector/life/describe.h"
 #include "collector/life/end.h"
@@ -122,9 +123,34 @@ static bool is_target(const struct config *config)
     return !config->ancestor[0] || is_later_image(config);
 }
 
+enum {
+    MOST_LOOKS =
+        1 << 20, /* events while modules are loaded; looked at are the 1st, 2nd, 4th, 8th … */
+};
+
+static _Atomic uint32_t g_n_looks;
+
+/* Who loads a module calls the allocator before it can be redirected. */
+static void look_for_modules(void)
+{
+    uint32_t n = atomic_fetch_add_explicit(&g_n_looks, 1, memory_order_relaxed) + 1;
+    bool is_due = (n & (n - 1)) == 0;
+
+    if ((!is_due || !references_lead(true)) && n < MOST_LOOKS)
+        state_nudge();
+}
+
+static void obey(void)
+{
+    control_obey();
+    if (state_config()->is_attached && state_is_recording())
+        look_for_modules();
+}
+
+static const struct state_hooks hooks = {begin_in_child, obey};
+
 static MTRACE_COLD void begin(void)
 {
-    static const struct state_hooks hooks = {begin_in_child, control_obey};
     const char *const *environment = (const char *const *)initial_environment();
     struct config *config = &g_state_config;
     struct output_parent parent;
@@ -223,4 +249,83 @@ void lifecycle_construct(void)
     on_exit(handle_exit, NULL);
     install_toggle(state_config()->toggle_signal);
     capture_open_oracle(state_config());
+}
+
+void lifecycle_note_loading(void)
+{
+    modules_check_unloaded();
+    if (!state_config()->is_attached)
+        return;
+    atomic_store_explicit(&g_n_looks, 0, memory_order_relaxed);
+    state_nudge();
+}
+
+/* ---- in a program that runs already -------------------------------------------------------------
+ */
+
+/* LC-2 does not hold for our own: what was mapped stays, as a thread may still be about to leave it. */
+static void forget_last(void)
+{
+    segment_forget();
+    definition_forget();
+    record_forget();
+    stack_tree_forget();
+    modules_forget();
+    mapped_path_forget();
+    residency_forget();
+}
+
+static bool prepare_once(void)
+{
+    bool has_generations;
+
+    if (!state_start(STATE_UNSTARTED))
+        return false;
+    real_search_all();
+    has_generations = real_init(reentry_guard) && state_init(&hooks);
+    thread_init();
+    clock_init(true);
+    if (!has_generations)
+        state_turn_off();
+    else
+        on_exit(handle_exit, NULL);
+    return has_generations;
+}
+
+bool lifecycle_attach(const char *settings)
+{
+    const char *const environment[] = {settings, NULL};
+    const struct output_parent none = {NULL, 0, 0, false};
+    struct config *config = &g_state_config;
+
+    if (g_real.malloc ? !state_start(STATE_OFF) : !prepare_once())
+        return false;
+    forget_last();
+    config_read(environment, config);
+    config->is_attached = true;
+    message_init(config);
+    if (!begin_recording(&none, !config->is_disabled_by_default))
+        return false;
+    if (!references_lead(true))
+        state_nudge();
+    return true;
+}
+
+bool lifecycle_detach(void)
+{
+    uint64_t mask;
+    bool is_blocked;
+
+    if (!state_is_recording())
+        return false;
+    is_blocked = sys_block_signals(&mask) >= 0;
+    while (!references_lead(false))
+        sys_nap(100000);
+    heap_extent_record();
+    end_write(LOG_END_DETACHED, 0);
+    state_retire();
+    segment_replace_mappings();
+    if (is_blocked)
+        sys_unblock_signals(mask);
+    return true;
 }

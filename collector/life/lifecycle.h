@@ -30,7 +30,19 @@ static inline bool lifecycle_is_ready(void)
     return mtrace_likely(g_real.malloc != NULL) || lifecycle_make_ready_slow();
 }
 
+/* ld.so may be about to load a module. */
+void lifecycle_note_loading(void);
+
 /* Run-time switch. */
 void lifecycle_switch_tracing(bool is_on, enum log_switch reason);
+
+/*
+ * In a program that runs already (libmtrace-attach.so): records into the pool that the settings name, as MTRACE_RECORDER has them, until
+ * lifecycle_detach. False: nothing is changed, because the pool is not there or this process records already. Once at a time.
+ */
+bool lifecycle_attach(const char *settings);
+
+/* False: nothing was recorded. */
+bool lifecycle_detach(void);
 
 #endif

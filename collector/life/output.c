@@ -207,7 +207,8 @@ static uint64_t random_id(void)
 
 static uint32_t settings_flags(const struct config *config)
 {
-    return config->has_free_backtraces ? LOG_FLAG_FREE_BACKTRACES : 0u;
+    return (config->has_free_backtraces ? LOG_FLAG_FREE_BACKTRACES : 0u)
+           | (config->is_attached ? LOG_FLAG_ATTACHED : 0u);
 }
 
 static void fill_header(struct log_file *file, const struct config *config,
@@ -408,6 +409,8 @@ bool output_open(const struct config *config, const struct output_parent *parent
     if (!parent->path && config->pool[0]) {
         if (open_pool(config, parent))
             return true;
+        if (config->is_attached) /* who asked for it is gone */
+            return false;
         own_pool = *parent;
         own_pool.path = g_first; /* someone else has the pool: be named after it */
         parent = &own_pool;

@@ -39,6 +39,18 @@ struct elf_lookup elf_lookup_open(const struct link_map *map)
         case DT_HASH:
             object.sysv_hash = pointer;
             break;
+        case DT_RELA:
+            object.relocations = pointer;
+            break;
+        case DT_RELASZ:
+            object.n_relocations = dynamic->d_un.d_val / sizeof(ElfW(Rela));
+            break;
+        case DT_JMPREL:
+            object.plt_relocations = pointer;
+            break;
+        case DT_PLTRELSZ:
+            object.n_plt_relocations = dynamic->d_un.d_val / sizeof(ElfW(Rela));
+            break;
         default:
             break;
         }

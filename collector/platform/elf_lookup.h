@@ -11,15 +11,18 @@
 
 #include <elf.h>
 #include <link.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct elf_lookup {
     uintptr_t load_address;
     const ElfW(Sym) * symbols;
     const char *strings;
-    const ElfW(Half) * versions; /* NULL: none */
-    const uint32_t *gnu_hash;    /* NULL: none */
-    const uint32_t *sysv_hash;   /* NULL: none */
+    const ElfW(Half) * versions;                      /* NULL: none */
+    const uint32_t *gnu_hash;                         /* NULL: none */
+    const uint32_t *sysv_hash;                        /* NULL: none */
+    const ElfW(Rela) * relocations, *plt_relocations; /* NULL: none */
+    size_t n_relocations, n_plt_relocations;
 };
 
 /* Describes the object of `map`; keeps nothing of it. */

@@ -16,6 +16,8 @@ static bool g_is_glibc_malloc;
 static bool g_is_malloc_ours;
 static bool g_is_new_foreign;
 static const char *g_own_path = "";
+static bool g_is_late;      /* loaded when the program ran already */
+static struct real g_found; /* before it was adapted */
 
 /* Every member of struct real and the name it stands for. */
 struct wanted {
@@ -102,9 +104,11 @@ static bool is_libc(const struct link_map *map)
 static const struct link_map *find_definer(const struct link_map *map, const char *name,
                                            void **ret_address)
 {
-    for (map = map->l_next; map; map = map->l_next) {
+    const struct link_map *own = map;
+
+    for (map = g_is_late ? _r_debug.r_map : own->l_next; map; map = map->l_next) {
         struct elf_lookup object = elf_lookup_open(map);
-        const ElfW(Sym) *symbol = elf_lookup_find(&object, name);
+        const ElfW(Sym) *symbol = map == own ? NULL : elf_lookup_find(&object, name);
         if (!symbol)
             continue;
         if (ret_address)
@@ -186,8 +190,8 @@ bool real_init(void (*adapt)(struct real *found))
     if (!own)
         return false;
     g_own_path = own->l_name;
-    g_is_malloc_ours = is_first_definition(own, "malloc");
     allocator = find_definer(own, "malloc", NULL);
+    g_is_malloc_ours = g_is_late ? allocator != _r_debug.r_map : is_first_definition(own, "malloc");
     g_is_glibc_malloc = allocator && is_libc(allocator);
     g_is_new_foreign = allocator && !g_is_glibc_malloc && has_own_operators(own, allocator);
     for (size_t i = 0; i < N_WANTED; i++) {
@@ -196,6 +200,7 @@ bool real_init(void (*adapt)(struct real *found))
     }
     if (allocator && !g_is_glibc_malloc && is_sanitizer(allocator))
         found.malloc_usable_size = NULL;
+    g_found = found;
     if (adapt && !g_is_glibc_malloc)
         adapt(&found);
     /* malloc, the first member, is stored last: it says to other callers that all is there. */
@@ -204,6 +209,19 @@ bool real_init(void (*adapt)(struct real *found))
     atomic_signal_fence(memory_order_release);
     g_real.malloc = found.malloc;
     return found.malloc != NULL;
+}
+
+void real_search_all(void)
+{
+    g_is_late = true;
+}
+
+void *real_behind(size_t offset)
+{
+    void *function;
+
+    memcpy(&function, (const char *)&g_found + offset, sizeof(function));
+    return function;
 }
 
 void *real_find(const char *name)

@@ -167,6 +167,11 @@ long sys_unmap(void *start, size_t size_bytes)
     return call(SYS_munmap, word(start), (long)size_bytes, 0, 0, 0, 0);
 }
 
+long sys_protect(uintptr_t start, size_t size_bytes, int protection)
+{
+    return call(SYS_mprotect, (long)start, (long)size_bytes, protection, 0, 0, 0);
+}
+
 long sys_advise(void *start, size_t size_bytes, int advice)
 {
     return call(SYS_madvise, word(start), (long)size_bytes, advice, 0, 0, 0);

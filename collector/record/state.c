@@ -129,6 +129,12 @@ void state_turn_off(void)
     set(STATE_OFF);
 }
 
+void state_retire(void)
+{
+    state_turn_off();
+    atomic_store_explicit(g_wiped_word, 0, memory_order_release);
+}
+
 MTRACE_COLD bool state_begin_in_child(void)
 {
     return g_hooks.begin_in_child();

@@ -121,6 +121,8 @@ void state_record(uint64_t run_id, bool is_tracing);
 /* Starting ended without one. */
 void state_wait(void);
 void state_turn_off(void);
+/* Recording ends for good, unless it is begun once more: no thread enters any more. */
+void state_retire(void);
 bool state_is_waiting(void);
 
 extern MTRACE_HIDDEN _Atomic uint32_t g_state_now; /* enum state; written by state.c */

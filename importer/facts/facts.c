@@ -34,7 +34,7 @@ static struct pairing_process traits_of(const struct definitions_process *proces
         LOG_FLAG_STARTED_OFF | LOG_FLAG_SIDE_TRACING_OFF | LOG_FLAG_FOREIGN_NEW;
 
     return (struct pairing_process){
-        .is_forked = (process->flags & LOG_FLAG_FORKED) != 0,
+        .is_forked = (process->flags & (LOG_FLAG_FORKED | LOG_FLAG_ATTACHED)) != 0,
         .has_lost_events = process->has_lost_events || has_dropped_events(process),
         .has_untracked_blocks = (process->flags & untracked) != 0,
         .ended_in_exec = !process->is_cut && is_exec(process),

@@ -47,6 +47,11 @@ static void set_end(struct definitions_process *process, const struct log_input 
     case LOG_END_IMMEDIATE:
         process->end_kind = "exit";
         return;
+    case LOG_END_DETACHED:
+        process->has_end_event = true;
+        process->has_end_value = false;
+        process->end_kind = "detached";
+        return;
     case LOG_END_ABORT:
         process->has_end_event = true;
         process->end_value = SIGABRT;

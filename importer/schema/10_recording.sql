@@ -44,13 +44,13 @@ CREATE TABLE processes (        -- one recorded program image: fork makes a chil
   start_ns          INTEGER NOT NULL,   -- of the image; 0 for the first
   end_ns            INTEGER NOT NULL,   -- last known instant
   duration_ns       INTEGER AS (end_ns - start_ns), -- computed
-  end_kind          TEXT,               -- 'exit', 'signal', 'exec', 'running' (at an instant that --until or --until-marker names, too), 'unknown' (log ends without a word: killed, or _exit by a raw system call). What is live at an exec is lost, not leaked
+  end_kind          TEXT,               -- 'exit', 'signal', 'exec', 'detached' (the program went on without us), 'running' (at an instant that --until or --until-marker names, too), 'unknown' (log ends without a word: killed, or _exit by a raw system call). What is live at an exec is lost, not leaked
   end_value         INTEGER,            -- exit status or signal number
   peak_bytes        INTEGER,            -- highest sum of live requested bytes, first time it was reached
   peak_blocks       INTEGER,            -- live blocks at that instant
   peak_ns           INTEGER,            -- NULL: nothing was ever live
   max_rss_bytes     INTEGER,            -- highest resident size by the kernel's own count (ru_maxrss); NULL: not known, or of a child that it waited for or an image before an exec
-  inherited_frees   INTEGER NOT NULL DEFAULT 0, -- frees of blocks that were born in the parent
+  inherited_frees   INTEGER NOT NULL DEFAULT 0, -- frees of blocks that were born in the parent, or before mtrace-record was attached
   events            INTEGER NOT NULL DEFAULT 0, -- read from its log, a realloc once
   events_dropped    INTEGER NOT NULL DEFAULT 0, -- never in the log, by its own count
   sample_bytes      INTEGER             -- blocks are samples, one byte in so many drawn: all sums of blocks and bytes are estimates; NULL: every block was recorded

@@ -83,8 +83,10 @@ static bool may_answer(struct search *search, pid_t recorder)
 /* -1: it is not there, or not who it says (CM-1). */
 static int connect_to(struct search *search, pid_t recorder)
 {
-    const struct timeval patience = {
-        .tv_sec = search->request->verb == CONTROL_REPORT ? REPORT_SECONDS : ANSWER_SECONDS};
+    const struct timeval patience = {.tv_sec = search->request->verb == CONTROL_REPORT
+                                                       || search->request->verb == CONTROL_DETACH
+                                                   ? REPORT_SECONDS
+                                                   : ANSWER_SECONDS};
     const struct timeval connect_patience = {.tv_sec = CONNECT_SECONDS};
     struct sockaddr_un address;
     socklen_t n = control_message_address(recorder, &address);
@@ -132,7 +134,8 @@ static int ask(struct search *search, pid_t recorder, struct error *err)
                          strerror(os_errno));
     search->answer[n_read] = '\0';
     control_message_clean(search->answer);
-    if (search->answer[0] == '0' + CONTROL_NOT_MINE)
+    if (search->answer[0] == '0' + CONTROL_NOT_MINE
+        || strcmp(search->answer + 1, CONTROL_NOT_UNDERSTOOD) == 0)
         return 1;
     if (search->answer[0] != '0' + CONTROL_DONE)
         return error_set(err, ERROR_IO, "%s", search->answer + 1);

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const g_verbs[CONTROL_VERBS] = {"start", "stop", "snapshot", "report"};
+static const char *const g_verbs[CONTROL_VERBS] = {"start", "stop", "snapshot", "report", "detach"};
 
 bool control_message_find_verb(const char *word, enum control_verb *ret_verb)
 {

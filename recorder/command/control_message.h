@@ -23,6 +23,9 @@
 
 #define CONTROL_NAME_PREFIX "mtrace-record."
 
+/* Answers a request that an mtrace-record of another version would understand: it may not be the one that is meant. */
+#define CONTROL_NOT_UNDERSTOOD "that is no request of this version of mtrace-record"
+
 enum {
     CONTROL_MESSAGE_BYTES = 512, /* with a NUL */
 };
@@ -38,6 +41,7 @@ enum control_verb {
     CONTROL_STOP,
     CONTROL_SNAPSHOT,
     CONTROL_REPORT,
+    CONTROL_DETACH, /* of a process that was attached to */
     CONTROL_VERBS
 };
 

@@ -90,7 +90,7 @@ static void hear(struct control_client *client, uint64_t now_ns,
     }
     text[(size_t)n < sizeof(text) ? (size_t)n : sizeof(text) - 1] = '\0';
     if (!control_message_parse(text, (size_t)n, &client->request)) {
-        answer(client, CONTROL_FAILED, "that is no request of this version of mtrace-record");
+        answer(client, CONTROL_FAILED, CONTROL_NOT_UNDERSTOOD);
         return;
     }
     client->has_asked = true;
@@ -103,7 +103,9 @@ static void look(struct control_client *client, uint64_t now_ns,
                  const struct control_target *target)
 {
     uint64_t patience =
-        client->request.verb == CONTROL_REPORT ? REPORT_PATIENCE_NS : CONTROL_PATIENCE_NS;
+        client->request.verb == CONTROL_REPORT || client->request.verb == CONTROL_DETACH
+            ? REPORT_PATIENCE_NS
+            : CONTROL_PATIENCE_NS;
     char text[CONTROL_MESSAGE_BYTES] = "";
     bool has_failed = false;
 

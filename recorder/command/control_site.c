@@ -112,6 +112,17 @@ static bool begin_report(const struct control_site *site, uint32_t *ret_number, 
     return true;
 }
 
+static bool begin_detaching(struct control_site *site, char *ret_text, size_t n_bytes)
+{
+    site->must_leave = site->is_attached;
+    if (!site->is_attached)
+        (void)snprintf(
+            ret_text, n_bytes,
+            "the program was started by mtrace-record, and cannot be left: --ctl PID stop "
+            "ends what is recorded");
+    return site->is_attached;
+}
+
 /* What the program executed has not begun yet, or its log was not found yet. */
 static bool is_between_images(const struct control_site *site,
                               const struct control_request *request)
@@ -129,6 +140,8 @@ static bool begin(void *context, struct control_request *request, uint32_t *ret_
     if (go_round(site, (struct round){.pid = pid_of(request)}).n == 0
         && !is_between_images(site, request))
         return false;
+    if (request->verb == CONTROL_DETACH)
+        return begin_detaching(site, ret_text, n_bytes);
     if (request->verb == CONTROL_REPORT)
         return begin_report(site, ret_number, ret_text, n_bytes);
     if (order.order == LOG_ORDER_MARK && !request->name[0])
@@ -175,6 +188,13 @@ static bool is_done(void *context, const struct control_request *request, uint32
     struct order order = order_of(request);
     struct round round = {.pid = pid_of(request), .must_agree = true};
 
+    if (request->verb == CONTROL_DETACH) {
+        *ret_has_failed = site->leave_error != NULL;
+        (void)snprintf(ret_text, n_bytes, "%s", *ret_has_failed ? site->leave_error : "");
+        if (site->has_ended)
+            (void)snprintf(ret_text, n_bytes, "detached; the log is '%s'", site->log_path);
+        return site->has_ended || *ret_has_failed;
+    }
     if (request->verb == CONTROL_REPORT)
         return is_report_done(site, number, ret_text, n_bytes, ret_has_failed);
     round.order = request->verb == CONTROL_SNAPSHOT ? NULL : &order; /* of who came meanwhile */

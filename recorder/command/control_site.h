@@ -28,6 +28,9 @@ struct control_site {
     struct order clock_order; /* the last one, for who was forked before it was obeyed */
     uint64_t clock_until_ns;  /* while such may come */
     bool has_ended;           /* the program; its children may go on */
+    bool is_attached;         /* it ran before */
+    bool must_leave;          /* somebody asks to detach */
+    const char *leave_error;  /* why that did not go well; NULL: it did, or was not tried */
 };
 
 /* What control_server_step needs; lives as long as the site. */

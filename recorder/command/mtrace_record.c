@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* mtrace-record: runs a program with the collector and packs its log while it grows. */
+#include "recorder/command/attachment.h"
 #include "recorder/command/control_client.h"
 #include "recorder/command/offline.h"
 #include "recorder/command/options.h"
@@ -37,6 +38,14 @@ static void hold_standard_descriptors(void)
         close(fd);
 }
 
+/* Where nobody records it any more, it may still lead to us. */
+static int detach(const struct control_request *request, struct error *err)
+{
+    int code = control_client_run(request, err);
+
+    return code == ERROR_NOT_FOUND ? attachment_detach(request->pid, err) : code;
+}
+
 int main(int argc, char **argv)
 {
     struct options options;
@@ -46,7 +55,9 @@ int main(int argc, char **argv)
 
     hold_standard_descriptors();
     options_parse(argc, argv, &options);
-    if (options.control.pid)
+    if (options.control.pid && options.control.verb == CONTROL_DETACH)
+        code = detach(&options.control, &err);
+    else if (options.control.pid)
         code = control_client_run(&options.control, &err);
     else if (options.input)
         code = offline_pack(&options, &err);

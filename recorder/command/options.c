@@ -63,6 +63,8 @@ enum key {
     KEY_NO_LOCAL,
     KEY_MAX_LOCAL,
     KEY_SEND,
+    KEY_ATTACH,
+    KEY_DETACH,
 };
 
 const char *argp_program_version = "mtrace-record " MTRACE_VERSION;
@@ -150,7 +152,13 @@ static const struct argp_option option_table[] = {
     {"pack", KEY_PACK, "LOG", 0,
      "Run nothing: pack LOG, left by a bare LD_PRELOAD or an interrupted recording", 0},
 
-    {NULL, 0, NULL, 0, "A program that is being recorded:", 6},
+    {NULL, 0, NULL, 0, "A program that runs already:", 6},
+    {"attach", KEY_ATTACH, "PID", 0,
+     "Run nothing: record process PID from now on, until it ends, or ^C or --detach; then it goes on as before",
+     0},
+    {"detach", KEY_DETACH, "PID", 0,
+     "Tell the mtrace-record that is attached to PID to let it go, or do it where that one is gone",
+     0},
     {"ctl", KEY_CTL, "PID", 0,
      "Run nothing: tell the mtrace-record that records PID, or has that pid, to start, stop, mark a snapshot, or write a report",
      0},
@@ -303,6 +311,11 @@ static void parse_control(struct argp_state *state)
     struct control_request *request = &options->control;
     char **words = options->argv;
 
+    if (request->verb == CONTROL_DETACH) {
+        if (words)
+            argp_error(state, "--detach runs no program, but '%s' is given", words[0]);
+        return;
+    }
     if (options->input || options->sent)
         argp_error(state, "--ctl and %s cannot be given together",
                    options->input ? "--pack" : "--send");
@@ -358,7 +371,10 @@ static void check_local(struct argp_state *state)
 
 static void check_task(struct argp_state *state, const struct options *options)
 {
-    const char *task = options->input ? "--pack" : options->sent ? "--send" : NULL;
+    const char *task = options->input      ? "--pack"
+                       : options->sent     ? "--send"
+                       : options->attached ? "--attach"
+                                           : NULL;
 
     if (options->input && options->sent)
         argp_error(state, "--pack and --send are two tasks");
@@ -441,6 +457,15 @@ static error_t parse_sending(int key, char *arg, struct argp_state *state)
     return 0;
 }
 
+static pid_t parse_process(struct argp_state *state, const char *what, const char *text)
+{
+    pid_t pid = (pid_t)parse_number(state, what, text, INT32_MAX);
+
+    if (pid == 0)
+        argp_error(state, "%s: '%s' is no process", what, text);
+    return pid;
+}
+
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
     struct options *options = state->input;
@@ -492,9 +517,14 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
             argp_error(state, "--start-at-rss: '%s' is no size", arg);
         return 0;
     case KEY_CTL:
-        options->control.pid = (pid_t)parse_number(state, "--ctl", arg, INT32_MAX);
-        if (options->control.pid == 0)
-            argp_error(state, "--ctl: '%s' is no process", arg);
+        options->control.pid = parse_process(state, "--ctl", arg);
+        return 0;
+    case KEY_ATTACH:
+        options->attached = parse_process(state, "--attach", arg);
+        return 0;
+    case KEY_DETACH:
+        options->control.pid = parse_process(state, "--detach", arg);
+        options->control.verb = CONTROL_DETACH;
         return 0;
     case KEY_PACK:
         options->input = arg;
@@ -558,7 +588,7 @@ void options_parse(int argc, char **argv, struct options *ret_options)
     static const struct argp argp = {
         option_table,
         parse_option,
-        "[--] PROGRAM [ARGUMENT...]\n--pack LOG\n--send LOG --to HOST:PORT\n--ctl PID start|stop|report|snapshot [NAME]",
+        "[--] PROGRAM [ARGUMENT...]\n--pack LOG\n--send LOG --to HOST:PORT\n--attach PID\n--detach PID\n--ctl PID start|stop|report|snapshot [NAME]",
         doc,
         NULL,
         NULL,

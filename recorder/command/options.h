@@ -35,7 +35,8 @@ struct options {
     uint64_t report_every_ns; /* 0: never */
     int report_signal;        /* to us; 0: none */
     struct own_windows windows;
-    struct control_request control; /* --ctl; pid 0: not given */
+    struct control_request control; /* --ctl, --detach; pid 0: not given */
+    pid_t attached;                 /* --attach; 0: not given */
     bool has_output;                /* given as an option, not by the environment */
     bool force;
     bool quiet;

@@ -2,6 +2,7 @@
 #include "recorder/command/session.h"
 
 #include "recorder/allocator/allocator.h"
+#include "recorder/command/attachment.h"
 #include "recorder/command/closing.h"
 #include "recorder/command/collector_library.h"
 #include "recorder/command/control_site.h"
@@ -40,6 +41,7 @@ enum {
 struct session {
     const struct options *options;
     struct program program;
+    struct attachment attachment; /* pid 0: the program is our child */
     struct program_state state;
     struct recording *recording;
     struct children *children;
@@ -139,6 +141,12 @@ static pid_t wait_for(pid_t pid, uint64_t earlier_bytes, struct recording_end *r
     return ended;
 }
 
+/* The signals by which others end us: what is attached to does not get them. */
+static bool is_request_to_end(int number)
+{
+    return number == SIGINT || number == SIGTERM || number == SIGHUP || number == SIGQUIT;
+}
+
 /* Sleeps up to ns; true when the program has ended. */
 static bool sleep_until_signal(struct session *session, uint64_t ns)
 {
@@ -152,9 +160,11 @@ static bool sleep_until_signal(struct session *session, uint64_t ns)
                == session->program.pid;
     if (number > 0 && number == session->options->report_signal)
         own_reports_ask(&session->reports);
+    else if (number > 0 && session->attachment.pid)
+        session->site.must_leave = session->site.must_leave || is_request_to_end(number);
     else if (number > 0)
         hand_on(session, &info);
-    return false;
+    return session->attachment.pid && attachment_has_ended(&session->attachment);
 }
 
 /* ---- starting -------------------------------------------------------------------------------- */
@@ -175,9 +185,10 @@ static void get_settings(const struct session *session, struct recording_setting
 
 static int choose_name(struct session *session, struct error *err)
 {
-    const struct log_name_values values = {.program = session->options->argv[0],
-                                           .unix_seconds = (int64_t)time(NULL),
-                                           .pid = session->program.pid};
+    const struct log_name_values values = {
+        .program = session->attachment.pid ? session->program.path : session->options->argv[0],
+        .unix_seconds = (int64_t)time(NULL),
+        .pid = session->program.pid};
     const char *pattern = session->options->output ? session->options->output : LOG_NAME_DEFAULT;
     int code = log_name_expand(pattern, &values, &session->name, err);
 
@@ -269,6 +280,52 @@ static int find_library(const struct session *session, char **ret_library, struc
 
     return collector_library_find(is_known ? &kind : NULL, session->allocator.has_operators,
                                   ret_library, err);
+}
+
+static int begin_attached(struct session *session, struct error *err)
+{
+    char *settings = NULL;
+    int code;
+
+    if (asprintf(&settings, "%sMTRACE_POOL=%s\nMTRACE_OUTPUT=%s\nMTRACE_RECORDER_PID=%d\n",
+                 session->options->settings, session->recording->live.path, session->path,
+                 (int)getpid())
+        < 0)
+        return error_set(err, ERROR_NOMEM, "not enough memory");
+    code = attachment_begin(&session->attachment, settings, err);
+    free(settings);
+    return code;
+}
+
+static int attach(struct session *session, struct error *err)
+{
+    int code = attachment_look(&session->attachment, session->options->attached,
+                               &session->program.path, err);
+
+    session->program.pid = session->options->attached;
+    session->program.settings_pipe = session->program.failure_pipe = -1;
+    if (code == 0)
+        code = prepare_sending(session, err);
+    session->programs.import = program_find_sibling("mtrace-import");
+    session->programs.query = program_find_sibling("mtrace-query");
+    if (code == 0)
+        code = choose_name(session, err);
+    if (code == 0)
+        code = make_files(session, err);
+    if (code == 0)
+        code = begin_attached(session, err);
+    if (code && session->recording)
+        recording_discard(session->recording);
+    if (code)
+        return code;
+    be_patient();
+    if (session->sender_program)
+        sender_process_start(&session->sender, session->sender_program, &session->options->sending,
+                             session->path);
+    closing_say(session->options->quiet,
+                "attached to process %d; ^C or 'mtrace-record --detach %d' leaves it",
+                (int)session->program.pid, (int)session->program.pid);
+    return 0;
 }
 
 static int start(struct session *session, struct error *err)
@@ -393,6 +450,28 @@ static uint64_t step(struct session *session)
     return n_packed >= PACKING_STEP_MAX ? 0 : session->sleep_ns;
 }
 
+/* True: the process is as it was. Else it is recorded on. */
+static bool leave(struct session *session)
+{
+    static struct error err;
+
+    session->site.must_leave = false;
+    if (attachment_leave(&session->attachment, &err) == 0)
+        return true;
+    closing_warn("%s", err.text);
+    session->site.leave_error = err.text;
+    return false;
+}
+
+/* Until the program ends, or is left. */
+static void run(struct session *session)
+{
+    bool is_left = false;
+
+    while (!is_left && !sleep_until_signal(session, step(session)))
+        is_left = session->site.must_leave && leave(session);
+}
+
 /* Whether anybody of our children but the sender runs; where the kernel does not tell, it is thought that nobody does. */
 static bool has_other_children(const struct session *session)
 {
@@ -442,7 +521,8 @@ static uint32_t settle_newborns(struct session *session)
  * its pid. */
 static void settle_children(struct session *session)
 {
-    children_note_end(session->children, session->program.pid, &session->end);
+    if (!session->attachment.pid)
+        children_note_end(session->children, session->program.pid, &session->end);
 
     /* Before the look at their logs: of one that ends meanwhile the log is seen. */
     bool has_others = session->options->waits_for_children && has_orphans(session);
@@ -495,6 +575,16 @@ static void finish_sending(struct session *session, bool is_whole)
     sender_process_abandon(&session->sender);
 }
 
+/* Who asked to detach hears of it when there is a log. */
+static void answer_last(struct session *session)
+{
+    struct control_target target = control_site_target(&session->site);
+
+    session->site.recording = NULL;
+    control_server_step(&session->control, monotonic_now_ns(), &target);
+    control_server_close(&session->control);
+}
+
 static void finish(struct session *session)
 {
     struct closing closing = {.name = session->name,
@@ -506,11 +596,11 @@ static void finish(struct session *session)
                                                   || session->options->windows.start_rss_bytes,
                               .is_quiet = session->options->quiet,
                               .is_elsewhere = session->options->gives_back};
-    session->has_ended = true;
+    session->has_ended = session->site.has_ended = true;
     own_reports_done(&session->reports, session->path);
     closing.n_reports_left_out = session->reports.n_left_out;
     if (!session->has_totals)
-        finish_recording(session, &session->end);
+        finish_recording(session, session->attachment.pid ? NULL : &session->end);
     closing.totals = session->totals;
     int code = session->finish_code;
 
@@ -518,7 +608,7 @@ static void finish(struct session *session)
         settle_children(session); /* who waits for them is heard meanwhile */
         children_get_totals(session->children, &closing.children, &closing.n_children);
     }
-    control_server_close(&session->control);
+    answer_last(session);
     if (code) {
         closing_warn("%s; the rest is in '%s.live': make room and run 'mtrace-record --pack %s'",
                      session->finish_err.text, session->name, session->name);
@@ -546,21 +636,22 @@ int session_run(const struct options *options, int *ret_status, struct error *er
     prepare_signals(&session);
     if (control_server_open(&session.control, &no_control) != 0)
         closing_say(options->quiet, "%s", no_control.text);
-    code = start(&session, err);
+    code = options->attached ? attach(&session, err) : start(&session, err);
     session.site = (struct control_site){.children = session.children,
                                          .reports = &session.reports,
                                          .log_path = session.path,
-                                         .program_pid = session.program.pid};
+                                         .program_pid = session.program.pid,
+                                         .is_attached = session.attachment.pid != 0};
     if (code == 0) {
-        while (!sleep_until_signal(&session, step(&session)))
-            ;
+        run(&session);
         finish(&session);
-        *ret_status = exit_status(session.end.wait_status);
+        *ret_status = session.attachment.pid ? 0 : exit_status(session.end.wait_status);
     }
     recording_free(session.recording);
     children_free(session.children);
     family_free(session.family);
     program_done(&session.program);
+    attachment_done(&session.attachment);
     entry_plan_done(&session.allocator.plan);
     free((char *)(uintptr_t)session.programs.import);
     free((char *)(uintptr_t)session.programs.query);

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * interpose_attached: what mtrace-record --attach calls in a program that runs, of libmtrace-attach.so alone.
+ */
+#include "collector/attached/references.h"
+#include "collector/life/lifecycle.h"
+#include "collector/platform/real.h"
+#include "common/attr.h"
+
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+int mtrace_attach(const char *settings);
+int mtrace_detach(const char *unused);
+
+/* Not declared by every libc. NOLINTBEGIN(readability-redundant-declaration) */
+void cfree(void *block);
+void free_sized(void *block, size_t size);
+void free_aligned_sized(void *block, size_t alignment, size_t size);
+void *mallocx(size_t size, int flags);
+void *rallocx(void *old, size_t size, int flags);
+void dallocx(void *block, int flags);
+void sdallocx(void *block, size_t size, int flags);
+pid_t _Fork(void);
+/* NOLINTEND(readability-redundant-declaration) */
+
+#define REFERENCE(name)                                             \
+    {                                                               \
+#        name, (void *)(uintptr_t)name, offsetof(struct real, name) \
+    }
+
+/* Calls of exec that libc makes of another are ours only by the one. */
+static const struct reference g_names[] = {
+    REFERENCE(malloc),
+    REFERENCE(free),
+    REFERENCE(calloc),
+    REFERENCE(realloc),
+    REFERENCE(posix_memalign),
+    REFERENCE(aligned_alloc),
+    REFERENCE(memalign),
+    REFERENCE(valloc),
+    REFERENCE(pvalloc),
+    REFERENCE(cfree),
+    REFERENCE(free_sized),
+    REFERENCE(free_aligned_sized),
+    REFERENCE(mallocx),
+    REFERENCE(rallocx),
+    REFERENCE(dallocx),
+    REFERENCE(sdallocx),
+    REFERENCE(mallopt),
+    REFERENCE(malloc_trim),
+    REFERENCE(malloc_info),
+    REFERENCE(mallinfo2),
+    REFERENCE(mmap),
+    REFERENCE(mmap64),
+    REFERENCE(munmap),
+    REFERENCE(mremap),
+    REFERENCE(mprotect),
+    REFERENCE(brk),
+    REFERENCE(sbrk),
+    REFERENCE(dlclose),
+    REFERENCE(pthread_create),
+    REFERENCE(thrd_create),
+    REFERENCE(pthread_setname_np),
+    REFERENCE(prctl),
+    REFERENCE(syscall),
+    REFERENCE(chroot),
+    REFERENCE(fork),
+    REFERENCE(_Fork),
+    REFERENCE(forkpty),
+    REFERENCE(daemon),
+    REFERENCE(execve),
+    REFERENCE(execvpe),
+    REFERENCE(fexecve),
+    REFERENCE(execveat),
+    REFERENCE(posix_spawn),
+    REFERENCE(posix_spawnp),
+    REFERENCE(quick_exit),
+    REFERENCE(abort),
+    {"_exit", (void *)(uintptr_t)_exit, offsetof(struct real, exit_immediately)},
+};
+
+/* 0, or that nothing is recorded. */
+MTRACE_EXPORT int mtrace_attach(const char *settings)
+{
+    references_init(g_names, sizeof(g_names) / sizeof(g_names[0]));
+    return lifecycle_attach(settings) ? 0 : 1;
+}
+
+MTRACE_EXPORT int mtrace_detach(const char *unused)
+{
+    (void)unused;
+    return lifecycle_detach() ? 0 : 1;
+}

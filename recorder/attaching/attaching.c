@@ -1,0 +1,455 @@
+/* SPDX-License-Identifier: MIT */
+#include "recorder/attaching/attaching.h"
+
+#if defined(__x86_64__)
+
+#    include "recorder/attaching/entry_code.h"
+#    include "recorder/attaching/safe_place.h"
+#    include "recorder/attaching/target.h"
+#    include "support/monotonic.h"
+
+#    include <dirent.h>
+#    include <elf.h>
+#    include <errno.h>
+#    include <fcntl.h>
+#    include <signal.h>
+#    include <stdbool.h>
+#    include <stdio.h>
+#    include <stdlib.h>
+#    include <string.h>
+#    include <sys/ptrace.h>
+#    include <sys/syscall.h>
+#    include <sys/uio.h>
+#    include <sys/user.h>
+#    include <sys/wait.h>
+#    include <time.h>
+#    include <unistd.h>
+
+enum {
+    MOST_THREADS = 64,    /* tried in a round */
+    MOST_STOPS = 1000000, /* system calls and signals while the library is loaded */
+    /* Of the kernel: a system call that it will begin anew. */
+    RESTART_FIRST = 512,
+    RESTART_LAST = 514,
+    RESTART_BLOCK = 516,
+};
+
+/* Of Linux 5.13. */
+static const enum __ptrace_request get_rseq_configuration = (enum __ptrace_request)0x420f;
+
+static const uint64_t second_ns = 1000000000;
+static const uint64_t search_ns = 2000000000; /* for a thread at a safe place */
+static const uint64_t stop_ns = 50000000;     /* until a thread stops */
+static const uint64_t call_ns = 10000000000;  /* until the call is done */
+
+static void nap(uint64_t ns)
+{
+    const struct timespec time = {.tv_nsec = (long)ns};
+
+    nanosleep(&time, NULL);
+}
+
+struct tracee {
+    const struct target *target;
+    pid_t tid;
+    int memory; /* /proc/PID/mem */
+    struct user_regs_struct regs;
+    uint64_t since_ns; /* it is stopped */
+    uint64_t saved_n;
+    uint8_t saved[1024];
+    uint64_t result;
+    char text[512];
+    bool has_told;
+    bool is_done; /* but for its registers */
+};
+
+/* ---- stopping ----------------------------------------------------------------------------------- */
+
+static bool wait_until(const struct tracee *tracee, uint64_t until_ns, int *ret_status)
+{
+    pid_t got;
+
+    while ((got = waitpid(tracee->tid, ret_status, __WALL | WNOHANG)) == 0
+           && monotonic_now_ns() < until_ns)
+        nap(20000);
+    return got == tracee->tid;
+}
+
+static bool get_regs(struct tracee *tracee, struct user_regs_struct *ret)
+{
+    struct iovec io = {ret, sizeof(*ret)};
+
+    return ptrace(PTRACE_GETREGSET, tracee->tid, NT_PRSTATUS, &io) == 0;
+}
+
+static bool set_regs(struct tracee *tracee, struct user_regs_struct *regs)
+{
+    struct iovec io = {regs, sizeof(*regs)};
+
+    return ptrace(PTRACE_SETREGSET, tracee->tid, NT_PRSTATUS, &io) == 0;
+}
+
+static void let_go(struct tracee *tracee)
+{
+    int status;
+
+    if (ptrace(PTRACE_DETACH, tracee->tid, 0, 0) == 0 || errno != ESRCH)
+        return;
+    /* it runs: stop it to leave it */
+    if (ptrace(PTRACE_INTERRUPT, tracee->tid, 0, 0) == 0
+        && wait_until(tracee, monotonic_now_ns() + second_ns, &status) && WIFSTOPPED(status)) {
+        int number = status >> 16 ? 0 : WSTOPSIG(status) & 0x7f;
+        (void)ptrace(PTRACE_DETACH, tracee->tid, 0, number == SIGTRAP ? 0 : number);
+    }
+}
+
+/* False: it is gone, or does not stop, or was stopped by somebody's signal, and goes on. */
+static bool stop(struct tracee *tracee, struct error *err)
+{
+    int status;
+
+    if (ptrace(PTRACE_SEIZE, tracee->tid, 0, PTRACE_O_TRACESYSGOOD) != 0) {
+        if (errno == EPERM)
+            error_set(
+                err, ERROR_IO,
+                "process %d may not be traced: attach as root, or as the user it runs as (see "
+                "/proc/sys/kernel/yama/ptrace_scope)",
+                (int)tracee->target->pid);
+        return false;
+    }
+    tracee->since_ns = monotonic_now_ns();
+    if (ptrace(PTRACE_INTERRUPT, tracee->tid, 0, 0) == 0
+        && wait_until(tracee, monotonic_now_ns() + stop_ns, &status) && WIFSTOPPED(status)) {
+        if (status >> 16 == PTRACE_EVENT_STOP && WSTOPSIG(status) == SIGTRAP)
+            return true;
+        /* a signal came first: it gets it */
+        (void)ptrace(PTRACE_DETACH, tracee->tid, 0, status >> 16 ? 0 : WSTOPSIG(status));
+        return false;
+    }
+    let_go(tracee);
+    return false;
+}
+
+/* In a sequence that the kernel would abort if it knew where the thread goes. */
+static bool is_in_rseq(const struct tracee *tracee)
+{
+    struct {
+        uint64_t pointer;
+        uint32_t n_bytes, signature, flags, pad;
+    } rseq = {0};
+
+    uint64_t section = 0;
+
+    if (ptrace(get_rseq_configuration, tracee->tid, sizeof(rseq), &rseq) <= 0 || !rseq.pointer)
+        return false;
+    return pread(tracee->memory, &section, sizeof(section), (off_t)rseq.pointer + 8)
+               == (ssize_t)sizeof(section)
+           && section != 0;
+}
+
+static bool has_large_vectors(const struct tracee *tracee)
+{
+    static char state[2 * ENTRY_CODE_VECTOR_BYTES];
+    struct iovec io = {state, sizeof(state)};
+
+    return ptrace(PTRACE_GETREGSET, tracee->tid, NT_X86_XSTATE, &io) != 0
+           || io.iov_len > ENTRY_CODE_VECTOR_BYTES;
+}
+
+/* ---- leading it there and back ------------------------------------------------------------------ */
+
+/* As the kernel would have it go on: a system call that was interrupted is begun anew. */
+static struct user_regs_struct resumed(const struct user_regs_struct *regs)
+{
+    struct user_regs_struct next = *regs;
+    long long result = (long long)regs->rax;
+
+    if ((long long)regs->orig_rax >= 0 && result <= -RESTART_FIRST && result >= -RESTART_BLOCK
+        && result != -(RESTART_BLOCK - 1)) {
+        next.rax = result == -RESTART_BLOCK ? SYS_restart_syscall : regs->orig_rax;
+        next.rip -= 2;
+    }
+    return next;
+}
+
+static bool write_memory(const struct tracee *tracee, uint64_t at, const void *bytes, size_t n)
+{
+    return pwrite(tracee->memory, bytes, n, (off_t)at) == (ssize_t)n;
+}
+
+static size_t code_bytes(void)
+{
+    return (size_t)(entry_code_end - entry_code_begin);
+}
+
+static bool put_code(struct tracee *tracee)
+{
+    size_t n = code_bytes();
+
+    if (n > sizeof(tracee->saved)
+        || pread(tracee->memory, tracee->saved, n, (off_t)tracee->target->once_code) != (ssize_t)n)
+        return false;
+    tracee->saved_n = n;
+    return write_memory(tracee, tracee->target->once_code, entry_code_begin, n);
+}
+
+static void take_code(struct tracee *tracee)
+{
+    if (tracee->saved_n)
+        (void)write_memory(tracee, tracee->target->once_code, tracee->saved, tracee->saved_n);
+    tracee->saved_n = 0;
+}
+
+/* The last step is one: before it nothing has changed for the thread, after it it comes back by itself. */
+static bool begin(struct tracee *tracee)
+{
+    struct user_regs_struct regs;
+
+    tracee->regs = resumed(&tracee->regs);
+    regs = tracee->regs;
+    regs.rsp -= ENTRY_CODE_FRAME_BYTES;
+    regs.rip = tracee->target->once_code;
+    regs.orig_rax = (unsigned long long)-1;
+    return put_code(tracee)
+           && write_memory(tracee, regs.rsp, &tracee->regs.rip, sizeof(tracee->regs.rip))
+           && set_regs(tracee, &regs);
+}
+
+static uint64_t add_text(struct entry_code_parameters *parameters, size_t *used, const char *text,
+                         uint64_t address)
+{
+    size_t n = strlen(text) + 1;
+    uint64_t at = address + offsetof(struct entry_code_parameters, text) + *used;
+
+    memcpy(parameters->text + *used, text, n);
+    *used += n;
+    return at;
+}
+
+static bool give_parameters(const struct tracee *tracee, const struct attaching_call *call,
+                            uint64_t address)
+{
+    static struct entry_code_parameters parameters;
+    const struct target *target = tracee->target;
+    size_t used = 0;
+
+    parameters = (struct entry_code_parameters){.is_ready = 1,
+                                                .dlopen = target->dlopen,
+                                                .dlsym = target->dlsym,
+                                                .dlerror = target->dlerror,
+                                                .errno_location = target->errno_location};
+    parameters.library = add_text(&parameters, &used, call->library, address);
+    parameters.function = add_text(&parameters, &used, call->function, address);
+    parameters.argument = add_text(&parameters, &used, call->argument, address);
+    return write_memory(tracee, address, &parameters, sizeof(parameters));
+}
+
+static void read_text(struct tracee *tracee, uint64_t at)
+{
+    ssize_t n = at ? pread(tracee->memory, tracee->text, sizeof(tracee->text) - 1, (off_t)at) : 0;
+
+    tracee->text[n > 0 ? n : 0] = '\0';
+    tracee->text[strcspn(tracee->text, "\n")] = '\0';
+}
+
+static bool is_after(const struct user_regs_struct *regs, long number)
+{
+    return (long long)regs->orig_rax == number && (long long)regs->rax != -ENOSYS;
+}
+
+static void hear(struct tracee *tracee, const struct attaching_call *call)
+{
+    struct user_regs_struct regs;
+
+    if (!get_regs(tracee, &regs))
+        return;
+    if (regs.orig_rax == SYS_getpid && regs.rdi == ENTRY_CODE_ASKS
+        && !is_after(&regs, SYS_getpid)) {
+        (void)give_parameters(tracee, call, regs.rsi);
+    } else if (regs.rdi == ENTRY_CODE_TELLS && is_after(&regs, SYS_getpid)) {
+        tracee->has_told = true;
+        tracee->result = regs.rsi;
+        read_text(tracee, regs.rdx);
+    } else if (tracee->has_told && is_after(&regs, SYS_rt_sigprocmask)) {
+        tracee->is_done = true;
+    }
+}
+
+/* Signals of the thread are blocked: what stops it nevertheless is a stop of the group, which it joins later. */
+static bool run(struct tracee *tracee, const struct attaching_call *call, uint64_t until_ns)
+{
+    int status;
+    int number = 0;
+
+    for (int i = 0; i < MOST_STOPS && !tracee->is_done; i++) {
+        if (ptrace(PTRACE_SYSCALL, tracee->tid, 0, number) != 0
+            || !wait_until(tracee, until_ns, &status) || !WIFSTOPPED(status))
+            return false;
+        number = 0;
+        if (WSTOPSIG(status) == (SIGTRAP | 0x80))
+            hear(tracee, call);
+        else if (status >> 16 == 0)
+            number = WSTOPSIG(status);
+    }
+    return tracee->is_done;
+}
+
+/* Signals are no longer blocked: what is left to do for the thread is known. */
+static bool put_back(struct tracee *tracee)
+{
+    tracee->regs.orig_rax = (unsigned long long)-1;
+    return set_regs(tracee, &tracee->regs);
+}
+
+static int judge(const struct tracee *tracee, const struct attaching_call *call,
+                 struct attaching_answer *ret_answer, struct error *err)
+{
+    int pid = (int)call->pid;
+
+    if (tracee->result == ENTRY_CODE_NO_LIBRARY)
+        return error_set(err, ERROR_IO, "process %d cannot load the collector: %s", pid,
+                         tracee->text);
+    if (tracee->result == ENTRY_CODE_NO_FUNCTION)
+        return error_set(err, ERROR_IO, "process %d has loaded '%s', which is of another version",
+                         pid, call->library);
+    ret_answer->result = (int)tracee->result;
+    return 0;
+}
+
+static int call_in(struct tracee *tracee, const struct attaching_call *call,
+                   struct attaching_answer *ret_answer, struct error *err)
+{
+    if (!begin(tracee)) {
+        take_code(tracee);
+        let_go(tracee);
+        return error_set(err, ERROR_IO, "process %d does not let its memory be written",
+                         (int)call->pid);
+    }
+    if (run(tracee, call, monotonic_now_ns() + call_ns) && put_back(tracee))
+        take_code(tracee);
+    ret_answer->pause_ns = monotonic_now_ns() - tracee->since_ns;
+    let_go(tracee);
+    if (tracee->has_told)
+        return judge(tracee, call, ret_answer, err);
+    return error_set(err, ERROR_IO,
+                     "process %d did not load the collector in time, or has ended: it goes on, and "
+                     "may do so later",
+                     (int)call->pid);
+}
+
+/* ---- which thread ------------------------------------------------------------------------------- */
+
+static size_t list_threads(pid_t pid, pid_t *tids)
+{
+    char path[64];
+    const struct dirent *entry;
+    size_t n = 0;
+    DIR *folder;
+
+    (void)snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+    folder = opendir(path);
+    while (folder && n < MOST_THREADS && (entry = readdir(folder)))
+        if (*entry->d_name >= '0' && *entry->d_name <= '9')
+            tids[n++] = (pid_t)strtol(entry->d_name, NULL, 10);
+    if (folder)
+        closedir(folder);
+    return n;
+}
+
+static bool is_ready(struct tracee *tracee, struct safe_place *place, const char **ret_why)
+{
+    *ret_why = "a sequence that the kernel may restart";
+    if (!get_regs(tracee, &tracee->regs) || is_in_rseq(tracee) || has_large_vectors(tracee))
+        return false;
+    return safe_place_is(place, tracee->tid, ret_why);
+}
+
+/* 1: none of the threads is at a safe place now. */
+static int try_threads(struct tracee *tracee, struct safe_place *place,
+                       const struct attaching_call *call, const char **ret_why,
+                       struct attaching_answer *ret_answer, struct error *err)
+{
+    pid_t tids[MOST_THREADS];
+    size_t n = list_threads(call->pid, tids);
+    int code = 1;
+
+    for (size_t i = 0; i < n && code == 1; i++) {
+        tracee->tid = tids[i];
+        err->code = 0;
+        if (!stop(tracee, err)) {
+            code = err->code ? err->code : 1;
+            continue;
+        }
+        if (is_ready(tracee, place, ret_why))
+            code = call_in(tracee, call, ret_answer, err);
+        else
+            let_go(tracee);
+    }
+    return n ? code : error_set(err, ERROR_NOT_FOUND, "there is no process %d", (int)call->pid);
+}
+
+static int search(struct tracee *tracee, const struct attaching_call *call,
+                  struct attaching_answer *ret_answer, struct error *err)
+{
+    uint64_t until_ns = monotonic_now_ns() + search_ns;
+    struct safe_place *place = safe_place_new(tracee->target);
+    const char *why = "a call that does not end";
+    int code;
+
+    if (!place)
+        return error_set(err, ERROR_IO, "process %d cannot be looked at", (int)call->pid);
+    do {
+        code = try_threads(tracee, place, call, &why, ret_answer, err);
+        if (code == 1)
+            nap(500000);
+    } while (code == 1 && monotonic_now_ns() < until_ns);
+    safe_place_free(place);
+    if (code == 1)
+        return error_set(
+            err, ERROR_IO,
+            "process %d was never where it can be interrupted safely, last in %s: try again",
+            (int)call->pid, why);
+    return code;
+}
+
+int attaching_run(const struct attaching_call *call, struct attaching_answer *ret_answer,
+                  struct error *err)
+{
+    struct target target;
+    struct tracee tracee = {.target = &target};
+    char path[64];
+    int code;
+
+    *ret_answer = (struct attaching_answer){.result = 0};
+    if (strlen(call->library) + strlen(call->function) + strlen(call->argument) + 3
+        > ENTRY_CODE_TEXT_BYTES)
+        return error_set(err, ERROR_USAGE, "the settings of the collector are too long");
+    code = target_look(call->pid, call->library, &target, err);
+    if (code)
+        return code;
+    (void)snprintf(path, sizeof(path), "/proc/%d/mem", (int)call->pid);
+    tracee.memory = open(path, O_RDWR | O_CLOEXEC);
+    if (tracee.memory < 0)
+        code = error_set_errno(err, errno, "cannot open '%s'", path);
+    else
+        code = search(&tracee, call, ret_answer, err);
+    if (tracee.memory >= 0)
+        close(tracee.memory);
+    target_done(&target);
+    return code;
+}
+
+#else
+
+/* How a thread is led elsewhere and back is not written for this processor. */
+int attaching_run(const struct attaching_call *call, struct attaching_answer *ret_answer,
+                  struct error *err)
+{
+    (void)ret_answer;
+    return error_set(
+        err, ERROR_USAGE,
+        "process %d cannot be attached to on this processor: start it under mtrace-record",
+        (int)call->pid);
+}
+
+#endif

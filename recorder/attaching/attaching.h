@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * attaching: a running process calls a function of ours.
+ *
+ * Model:   one thread of it is stopped (PTRACE_SEIZE), where it is at a safe place (safe_place.h): else it goes on, and another one, or the same
+ *          a little later, is tried. It is led to instructions of ours (entry_code.h), which load the library and call the function, and bring it back.
+ *          They are put where ld.so has code that ran once; what was there is put back.
+ * Invariants
+ *   AT-1 No thread but the one is stopped for longer than it takes to walk its stack.
+ *   AT-2 Whatever happens to us, the thread comes back to where it was (EC-1).
+ * Threads: the one that calls; signals that may interrupt it are blocked. Failure: one line; the process is as it was.
+ */
+#ifndef MTRACE_RECORDER_ATTACHING_H
+#define MTRACE_RECORDER_ATTACHING_H
+
+#include "support/error.h"
+
+#include <stdint.h>
+#include <sys/types.h>
+
+struct attaching_call {
+    pid_t pid;
+    const char *library; /* path */
+    const char *function;
+    const char *argument;
+};
+
+struct attaching_answer {
+    int result;        /* of the function */
+    uint64_t pause_ns; /* for which the thread did not do what it was about to */
+};
+
+int attaching_run(const struct attaching_call *call, struct attaching_answer *ret_answer,
+                  struct error *err);
+
+#endif

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * safe_place: may a thread that is stopped now call dlopen without waiting for itself?
+ *
+ * Model:   its stack is walked by libdw. It must not be in ld.so, in the library of an allocator or in our own, and what it is in of libc
+ *          it must have entered by a function that is known to hold none of libc's locks while it waits. What cannot be walked is not
+ *          safe. Other threads run on meanwhile, so what they hold they give back.
+ * Threads: the one that traces.
+ */
+#ifndef MTRACE_RECORDER_SAFE_PLACE_H
+#define MTRACE_RECORDER_SAFE_PLACE_H
+
+#include "recorder/attaching/target.h"
+
+#include <stdbool.h>
+
+struct safe_place;
+
+/* Before any thread is stopped, as it reads files. NULL: the process cannot be looked at. */
+struct safe_place *safe_place_new(const struct target *target);
+void safe_place_free(struct safe_place *place);
+
+/* A thread that the caller traces, and that is stopped. ret_why: where it is, if it is not safe. */
+bool safe_place_is(struct safe_place *place, pid_t tid, const char **ret_why);
+
+#endif

@@ -1,0 +1,371 @@
+/* SPDX-License-Identifier: MIT */
+#include "recorder/attaching/target.h"
+
+#include "recorder/allocator/elf_file.h"
+#include "recorder/attaching/entry_code.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+static FILE *open_proc(pid_t pid, const char *name)
+{
+    char path[64];
+
+    (void)snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
+    return fopen(path, "re");
+}
+
+/* ---- may it be? --------------------------------------------------------------------------------- */
+
+struct status {
+    char state;
+    int tracer;
+    unsigned uid;
+    unsigned seccomp, n_filters;
+    bool has_shadow_stack;
+};
+
+static bool read_status(pid_t pid, struct status *ret)
+{
+    FILE *file = open_proc(pid, "status");
+    char line[512];
+
+    *ret = (struct status){.state = '?'};
+    if (!file)
+        return false;
+    while (fgets(line, sizeof(line), file)) {
+        (void)sscanf(line, "State: %c", &ret->state);
+        (void)sscanf(line, "TracerPid: %d", &ret->tracer);
+        (void)sscanf(line, "Uid: %*u %u", &ret->uid);
+        (void)sscanf(line, "Seccomp: %u", &ret->seccomp);
+        (void)sscanf(line, "Seccomp_filters: %u", &ret->n_filters);
+        if (strncmp(line, "x86_Thread_features:", 20) == 0)
+            ret->has_shadow_stack = strstr(line, "shstk") != NULL;
+    }
+    fclose(file);
+    return true;
+}
+
+static int check_status(pid_t pid, struct error *err)
+{
+    struct status own;
+    struct status status;
+
+    if (!read_status(pid, &status) || !read_status(getpid(), &own))
+        return error_set(err, ERROR_NOT_FOUND, "there is no process %d", (int)pid);
+    if (pid == getpid())
+        return error_set(err, ERROR_USAGE, "%d is mtrace-record itself", (int)pid);
+    if (status.uid != own.uid && own.uid != 0)
+        return error_set(err, ERROR_IO,
+                         "process %d belongs to another user: attach as that user, or as root",
+                         (int)pid);
+    if (status.state == 'Z' || status.state == 'X')
+        return error_set(err, ERROR_NOT_FOUND, "process %d has ended", (int)pid);
+    if (status.tracer)
+        return error_set(err, ERROR_IO,
+                         "process %d is traced by process %d (a debugger, strace): end that first",
+                         (int)pid, status.tracer);
+    if (status.state == 'T' || status.state == 't')
+        return error_set(err, ERROR_IO, "process %d is stopped: continue it by 'kill -CONT %d'",
+                         (int)pid, (int)pid);
+    if (status.seccomp == 1
+        || (status.seccomp == 2 && (own.seccomp != 2 || own.n_filters != status.n_filters)))
+        return error_set(
+            err, ERROR_IO,
+            "process %d is behind a seccomp filter, which may end it for a system call "
+            "of ours: start it under mtrace-record",
+            (int)pid);
+    if (status.has_shadow_stack)
+        return error_set(err, ERROR_IO,
+                         "process %d has shadow stacks, which forbid to lead a thread elsewhere: "
+                         "start it under mtrace-record",
+                         (int)pid);
+    return 0;
+}
+
+/* ---- where is what ------------------------------------------------------------------------------ */
+
+static bool read_memory(pid_t pid, uint64_t address, void *ret, size_t n)
+{
+    struct iovec to = {ret, n};
+    struct iovec from = {(void *)(uintptr_t)address, n};
+
+    return process_vm_readv(pid, &to, 1, &from, 1, 0) == (ssize_t)n;
+}
+
+static bool read_loader_base(struct target *target)
+{
+    FILE *file = open_proc(target->pid, "auxv");
+    uint64_t pair[2];
+
+    target->loader_base = 0;
+    if (!file)
+        return false;
+    while (fread(pair, sizeof(pair), 1, file) == 1)
+        if (pair[0] == AT_BASE)
+            target->loader_base = pair[1];
+    fclose(file);
+    return true;
+}
+
+/* mov %rsp,%rdi; call _dl_start: that function is long, and runs once. */
+static bool find_once_code(struct target *target)
+{
+    static const uint8_t expected[] = {0x48, 0x89, 0xe7, 0xe8};
+    uint8_t code[8];
+    Elf64_Ehdr header;
+    int32_t distance;
+    uint64_t entry;
+
+    if (!read_memory(target->pid, target->loader_base, &header, sizeof(header)))
+        return false;
+    entry = target->loader_base + header.e_entry;
+    if (!read_memory(target->pid, entry, code, sizeof(code))
+        || memcmp(code, expected, sizeof(expected)) != 0)
+        return false;
+    memcpy(&distance, code + 4, sizeof(distance));
+    target->once_code = entry + 8 + (uint64_t)(int64_t)distance;
+    return target->once_code > target->loader_base && target->once_code + 2048 < target->loader_end;
+}
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash ? slash + 1 : path;
+}
+
+static bool is_libc(const char *path)
+{
+    const char *name = base_name(path);
+
+    return strcmp(name, "libc.so.6") == 0 || strncmp(name, "libc-2.", 7) == 0;
+}
+
+struct seen {
+    char libc[PATH_MAX];
+    bool has_musl, is_loaded;
+};
+
+static bool read_maps(struct target *target, struct seen *seen)
+{
+    FILE *file = open_proc(target->pid, "maps");
+    char line[PATH_MAX + 128];
+    char loader[PATH_MAX] = "";
+
+    if (!file)
+        return false;
+    while (fgets(line, sizeof(line), file)) {
+        uint64_t start;
+        uint64_t end;
+        int at = 0;
+        if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %*s %*s %*s %*s %n", &start, &end, &at) != 2
+            || at == 0 || line[at] != '/')
+            continue;
+        char *path = line + at;
+        path[strcspn(path, "\n")] = '\0';
+        seen->has_musl = seen->has_musl || strncmp(base_name(path), "ld-musl", 7) == 0;
+        if (start == target->loader_base)
+            (void)snprintf(loader, sizeof(loader), "%s", path);
+        if (*loader && strcmp(loader, path) == 0)
+            target->loader_end = end;
+        if (!*seen->libc && is_libc(path)) {
+            (void)snprintf(seen->libc, sizeof(seen->libc), "%s", path);
+            target->libc_base = start;
+        }
+        if (*seen->libc && strcmp(seen->libc, path) == 0)
+            target->libc_end = end;
+    }
+    fclose(file);
+    return true;
+}
+
+struct gathering {
+    struct target *target;
+    size_t n_room;
+    bool is_full;
+};
+
+static void note(const char *name, const char *wanted, uint64_t address, uint64_t *ret)
+{
+    if (strcmp(name, wanted) == 0)
+        *ret = address;
+}
+
+static bool gather(const struct elf_file_symbol *symbol, void *context)
+{
+    struct gathering *gathering = context;
+    struct target *target = gathering->target;
+    uint64_t start = target->libc_base + symbol->symbol.st_value;
+    struct target_symbol *out;
+
+    if (!symbol->is_dynamic || !elf_file_is_function(&symbol->symbol))
+        return true;
+    if (target->n_symbols == gathering->n_room) {
+        size_t n_room = gathering->n_room ? gathering->n_room * 2 : 4096;
+        struct target_symbol *more = realloc(target->symbols, n_room * sizeof(*more));
+        if (!more)
+            return false;
+        target->symbols = more;
+        gathering->n_room = n_room;
+    }
+    out = &target->symbols[target->n_symbols++];
+    out->start = start;
+    out->end = start + symbol->symbol.st_size;
+    (void)snprintf(out->name, sizeof(out->name), "%s", symbol->name);
+    note(symbol->name, "dlopen", start, &target->dlopen);
+    note(symbol->name, "dlsym", start, &target->dlsym);
+    note(symbol->name, "dlerror", start, &target->dlerror);
+    note(symbol->name, "__errno_location", start, &target->errno_location);
+    return true;
+}
+
+static const char *gather_all(const struct elf_file *file, void *context)
+{
+    elf_file_visit_symbols(file, gather, context);
+    return NULL;
+}
+
+static int find_functions(struct target *target, const struct seen *seen, struct error *err)
+{
+    struct gathering gathering = {.target = target};
+    char path[PATH_MAX + 32];
+
+    (void)snprintf(path, sizeof(path), "/proc/%d/root%s", (int)target->pid, seen->libc);
+    (void)elf_file_ask(path, gather_all, &gathering);
+    if (target->dlopen && target->dlsym && target->dlerror && target->errno_location)
+        return 0;
+    return error_set(err, ERROR_IO,
+                     "process %d has a libc ('%s') that is gone, or older than glibc 2.34: its "
+                     "functions cannot be found",
+                     (int)target->pid, seen->libc);
+}
+
+static int check_kind(const struct target *target, const struct seen *seen, struct error *err)
+{
+    int pid = (int)target->pid;
+
+    if (target->loader_base == 0)
+        return error_set(err, ERROR_IO,
+                         "process %d is statically linked, so it can load no library", pid);
+    if (seen->has_musl)
+        return error_set(err, ERROR_IO, "process %d has musl as its libc: only glibc is supported",
+                         pid);
+    if (!*seen->libc)
+        return error_set(err, ERROR_IO,
+                         "process %d has no glibc, which is needed to load a library", pid);
+    return 0;
+}
+
+static int check_class(pid_t pid, struct error *err)
+{
+    char path[64];
+    unsigned char ident[EI_NIDENT] = "";
+    FILE *file;
+
+    (void)snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
+    file = fopen(path, "re");
+    if (!file)
+        return error_set(err, ERROR_IO,
+                         errno == EACCES
+                             ? "process %d may not be looked at: attach as root"
+                             : "process %d has no program: it is the kernel's, or has ended",
+                         (int)pid);
+    (void)!fread(ident, sizeof(ident), 1, file);
+    fclose(file);
+    if (ident[EI_CLASS] != ELFCLASS64)
+        return error_set(err, ERROR_IO,
+                         "process %d is a 32-bit program, and the collector a 64-bit library",
+                         (int)pid);
+    return 0;
+}
+
+/* Does the process see the file by the same name? */
+static int check_reach(pid_t pid, const char *library, struct error *err)
+{
+    char path[PATH_MAX + 32];
+    struct stat ours;
+    struct stat theirs;
+
+    (void)snprintf(path, sizeof(path), "/proc/%d/root%s", (int)pid, library);
+    if (stat(library, &ours) == 0 && stat(path, &theirs) == 0 && ours.st_size == theirs.st_size)
+        return 0;
+    return error_set(err, ERROR_IO,
+                     "process %d does not see '%s' (another mount namespace or root directory): "
+                     "install mtrace there, or run mtrace-record inside",
+                     (int)pid, library);
+}
+
+static int compare(const void *a, const void *b)
+{
+    const struct target_symbol *one = a;
+    const struct target_symbol *other = b;
+
+    return one->start < other->start ? -1 : one->start > other->start;
+}
+
+int target_look(pid_t pid, const char *library, struct target *ret_target, struct error *err)
+{
+    struct target *target = ret_target;
+    struct seen seen = {.libc = ""};
+    int code = check_status(pid, err);
+
+    *target = (struct target){.pid = pid};
+    if (code == 0)
+        code = check_class(pid, err);
+    if (code == 0 && (!read_loader_base(target) || !read_maps(target, &seen)))
+        code =
+            error_set(err, ERROR_IO, "process %d may not be looked at: attach as root", (int)pid);
+    if (code == 0)
+        code = check_kind(target, &seen, err);
+    if (code == 0)
+        code = check_reach(pid, library, err);
+    if (code == 0)
+        code = find_functions(target, &seen, err);
+    if (code == 0 && !find_once_code(target))
+        code =
+            error_set(err, ERROR_IO,
+                      "process %d may not be traced (see /proc/sys/kernel/yama/ptrace_scope; root "
+                      "may), or has an ld.so that is not known",
+                      (int)pid);
+    if (code) {
+        target_done(target);
+        return code;
+    }
+    qsort(target->symbols, target->n_symbols, sizeof(*target->symbols), compare);
+    return 0;
+}
+
+const char *target_libc_function(const struct target *target, uint64_t address)
+{
+    size_t low = 0;
+    size_t high = target->n_symbols;
+
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (target->symbols[middle].start <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (size_t i = low; i > 0 && i + 8 > low; i--) /* other names of the same function */
+        if (address < target->symbols[i - 1].end)
+            return target->symbols[i - 1].name;
+    return NULL;
+}
+
+void target_done(struct target *target)
+{
+    free(target->symbols);
+    target->symbols = NULL;
+    target->n_symbols = 0;
+}

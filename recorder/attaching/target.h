@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * target: a process that shall load the collector while it runs: whether it can, and where in it is what that takes.
+ *
+ * Threads: one. Failure: target_look says in one line why the process cannot be recorded.
+ */
+#ifndef MTRACE_RECORDER_TARGET_H
+#define MTRACE_RECORDER_TARGET_H
+
+#include "support/error.h"
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* A function that libc exports. */
+struct target_symbol {
+    uint64_t start, end;
+    char name[64];
+};
+
+struct target {
+    pid_t pid;
+    uint64_t libc_base, libc_end;
+    uint64_t loader_base, loader_end;
+    uint64_t once_code; /* instructions of ld.so that ran when the process began, and never again */
+    uint64_t dlopen, dlsym, dlerror, errno_location;
+    struct target_symbol *symbols; /* of libc; owned */
+    size_t n_symbols;
+};
+
+/* `library`: what shall be loaded. */
+int target_look(pid_t pid, const char *library, struct target *ret_target, struct error *err);
+
+/* The function of libc that has this address; NULL: it is not exported. */
+const char *target_libc_function(const struct target *target, uint64_t address);
+
+void target_done(struct target *target);
+
+#endif

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: MIT */
+#include "recorder/command/attachment.h"
+
+#include "recorder/attaching/attaching.h"
+#include "recorder/command/program.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static const char library_name[] = "libmtrace-attach.so";
+
+/* Beside the library that is preloaded. */
+static int find_library(char **ret_path, struct error *err)
+{
+    char *preloaded = NULL;
+    int code = program_find_library(false, &preloaded, err);
+    const char *slash = preloaded ? strrchr(preloaded, '/') : NULL;
+
+    if (code)
+        return code;
+    if (!slash
+        || asprintf(ret_path, "%.*s/%s", (int)(slash - preloaded), preloaded, library_name) < 0)
+        code = error_set(err, ERROR_NOMEM, "not enough memory");
+    else if (access(*ret_path, R_OK) != 0)
+        code = error_set_errno(err, errno, "cannot read '%s'", *ret_path);
+    free(preloaded);
+    return code;
+}
+
+static bool has_loaded(pid_t pid)
+{
+    char path[64];
+    char line[PATH_MAX + 128];
+    bool is_there = false;
+    FILE *file;
+
+    (void)snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
+    file = fopen(path, "re");
+    while (file && !is_there && fgets(line, sizeof(line), file))
+        is_there = strstr(line, "/libmtrace.so") || strstr(line, "/libmtrace-new.so");
+    if (file)
+        (void)fclose(file);
+    return is_there;
+}
+
+static char *read_program(pid_t pid)
+{
+    char link[64];
+    char path[PATH_MAX];
+    ssize_t n;
+
+    (void)snprintf(link, sizeof(link), "/proc/%d/exe", (int)pid);
+    n = readlink(link, path, sizeof(path) - 1);
+    if (n <= 0)
+        return NULL;
+    path[n] = '\0';
+    return strdup(path);
+}
+
+int attachment_look(struct attachment *attachment, pid_t pid, char **ret_path, struct error *err)
+{
+    *attachment = (struct attachment){.pid = pid};
+    attachment->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+    if (attachment->pidfd < 0)
+        return errno == ESRCH ? error_set(err, ERROR_USAGE, "there is no process %d", (int)pid)
+                              : error_set_errno(err, errno, "cannot watch process %d", (int)pid);
+    *ret_path = read_program(pid);
+    if (!*ret_path)
+        return error_set_errno(err, errno, "process %d may not be looked at", (int)pid);
+    if (has_loaded(pid))
+        return error_set(
+            err, ERROR_EXISTS,
+            "process %d was started with the collector: 'mtrace-record --ctl %d start' "
+            "begins a window of it",
+            (int)pid, (int)pid);
+    return find_library(&attachment->library, err);
+}
+
+int attachment_begin(struct attachment *attachment, const char *settings, struct error *err)
+{
+    struct attaching_answer answer;
+    char *argument = NULL;
+    int code;
+
+    if (asprintf(&argument, "MTRACE_RECORDER=%s", settings) < 0)
+        return error_set(err, ERROR_NOMEM, "not enough memory");
+    code = attaching_run(&(struct attaching_call){.pid = attachment->pid,
+                                                  .library = attachment->library,
+                                                  .function = "mtrace_attach",
+                                                  .argument = argument},
+                         &answer, err);
+    if (code == 0 && answer.result != 0)
+        code = error_set(
+            err, ERROR_IO,
+            "process %d is attached to already ('mtrace-record --detach %d' ends that), or "
+            "may not write a log where -o says",
+            (int)attachment->pid, (int)attachment->pid);
+    free(argument);
+    return code;
+}
+
+bool attachment_has_ended(const struct attachment *attachment)
+{
+    struct pollfd look = {.fd = attachment->pidfd, .events = POLLIN};
+
+    return poll(&look, 1, 0) > 0;
+}
+
+int attachment_leave(struct attachment *attachment, struct error *err)
+{
+    struct attaching_answer answer;
+
+    return attaching_run(&(struct attaching_call){.pid = attachment->pid,
+                                                  .library = attachment->library,
+                                                  .function = "mtrace_detach",
+                                                  .argument = ""},
+                         &answer, err);
+}
+
+int attachment_detach(pid_t pid, struct error *err)
+{
+    struct attachment attachment;
+    struct attaching_answer answer = {.result = 0};
+    char *path = NULL;
+    int code = attachment_look(&attachment, pid, &path, err);
+
+    if (code == 0)
+        code = attaching_run(&(struct attaching_call){.pid = pid,
+                                                      .library = attachment.library,
+                                                      .function = "mtrace_detach",
+                                                      .argument = ""},
+                             &answer, err);
+    if (code == 0 && answer.result != 0)
+        code = error_set(err, ERROR_NOT_FOUND, "process %d is not attached to", (int)pid);
+    free(path);
+    attachment_done(&attachment);
+    return code;
+}
+
+void attachment_done(struct attachment *attachment)
+{
+    if (attachment->pid && attachment->pidfd >= 0)
+        close(attachment->pidfd);
+    free(attachment->library);
+    *attachment = (struct attachment){.pidfd = -1};
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * attachment: a process that ran already when its recording began, and goes on when it ends.
+ *
+ * Model:   attachment_look before any file is made, attachment_begin once there is a pool for it, attachment_leave at the end. It is
+ *          not our child: its end is seen by a pidfd, and how it ended by what it says itself.
+ * Threads: one. Failure: one line, and the process is as it was.
+ */
+#ifndef MTRACE_RECORDER_ATTACHMENT_H
+#define MTRACE_RECORDER_ATTACHMENT_H
+
+#include "support/error.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct attachment {
+    pid_t pid; /* 0: there is none */
+    int pidfd;
+    char *library; /* owned */
+};
+
+/* *ret_path: of its program, owned by the caller. */
+int attachment_look(struct attachment *attachment, pid_t pid, char **ret_path, struct error *err);
+
+/* settings: for the collector, lines "NAME=value\n". */
+int attachment_begin(struct attachment *attachment, const char *settings, struct error *err);
+
+bool attachment_has_ended(const struct attachment *attachment);
+
+/* Restores its references. */
+int attachment_leave(struct attachment *attachment, struct error *err);
+
+/* Of a process whose recorder is gone. */
+int attachment_detach(pid_t pid, struct error *err);
+
+void attachment_done(struct attachment *attachment);
+
+#endif

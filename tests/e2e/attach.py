@@ -1,0 +1,224 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""attach.py PART: mtrace-record --attach and --detach of processes that count what they allocate.
+
+totals    what is allocated while attached is recorded, and nothing else; frees of blocks from before are counted; twice
+threads   rounds on a python3 with threads, each with a log; afterwards nothing leads to us
+killed    the recorder is killed: --detach leads the process back; attaching again works
+refused   who cannot be attached to is told why, and goes on
+"""
+
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "lib"))
+
+import harness  # noqa: E402
+from harness import Failure  # noqa: E402
+
+SERVER = r"""
+import ctypes, sys
+# its references, not the pointers of ctypes, lead to the library
+strdup = ctypes.CDLL(None).strdup
+strdup.restype = ctypes.c_void_p
+strdup.argtypes = [ctypes.c_char_p]
+blocks = {}
+for line in sys.stdin:
+    verb, size, n = line.split()
+    kept = blocks.setdefault(size, [])
+    for _ in range(int(n)):
+        if verb == "alloc":
+            kept.append(strdup(b"x" * (int(size) - 1)))
+        else:
+            bytearray(int(size) - 1)
+    print(line, end="", flush=True)
+"""
+
+THREADS = r"""
+import json, threading, time
+def work():
+    while True:
+        json.loads(json.dumps({str(i): "x" * i for i in range(100)}))
+        bytearray(200000)
+        time.sleep(0.001)
+for _ in range(4):
+    threading.Thread(target=work, daemon=True).start()
+time.sleep(1000)
+"""
+
+
+STARTED = []
+
+
+def start(source):
+    process = subprocess.Popen([sys.executable, "-c", source], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                               stderr=subprocess.DEVNULL, text=True)
+    STARTED.append(process)
+    deadline = time.monotonic() + 30
+    while "libc.so" not in Path(f"/proc/{process.pid}/maps").read_text() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    return process
+
+
+def say(process, line):
+    process.stdin.write(line + "\n")
+    process.stdin.flush()
+    answer = process.stdout.readline()
+    if answer != line + "\n":
+        raise Failure(f"the program answered {answer!r}")
+
+
+def attach(pid, log):
+    recorder = subprocess.Popen([TOOLS.record, "--attach", str(pid), "-f", "-o", str(log)], stderr=subprocess.PIPE, text=True)
+    STARTED.append(recorder)
+    first = recorder.stderr.readline()
+    if "attached to process" not in first:
+        raise Failure(f"not attached: {first}{recorder.communicate()[1]}")
+    return recorder
+
+
+def detach(pid, recorder=None):
+    done = subprocess.run([TOOLS.record, "--detach", str(pid)], capture_output=True, text=True, timeout=60)
+    if done.returncode != 0:
+        raise Failure(f"--detach: {done.stderr}")
+    if recorder and (recorder.wait(60) != 0):
+        raise Failure(f"mtrace-record ended with {recorder.returncode}: {recorder.stderr.read()}")
+
+
+def ask(log, question):
+    database = log.with_suffix(".db")
+    subprocess.run([TOOLS.importer, "-f", str(log), str(database)], check=True, capture_output=True)
+    with sqlite3.connect(database) as connection:
+        return connection.execute(question).fetchall()
+
+
+def library_range(pid):
+    ranges = [line.split()[0].split("-") for line in Path(f"/proc/{pid}/maps").read_text().splitlines()
+              if line.endswith("/libmtrace-attach.so")]
+    return (min(int(a, 16) for a, _ in ranges), max(int(b, 16) for _, b in ranges)) if ranges else (0, 0)
+
+
+def words_to_us(pid):
+    """Words in the data of modules that point into our library; ld.so's own data has what it knows of each module."""
+    low, high = library_range(pid)
+    n = 0
+    with open(f"/proc/{pid}/mem", "rb", buffering=0) as memory:
+        for line in Path(f"/proc/{pid}/maps").read_text().splitlines():
+            fields = line.split()
+            if len(fields) < 6 or "x" in fields[1] or "ld-linux" in fields[5] or "libmtrace" in fields[5] or fields[5][0] != "/":
+                continue
+            start, end = (int(word, 16) for word in fields[0].split("-"))
+            memory.seek(start)
+            data = memory.read(end - start)
+            n += sum(low <= word < high for word in memoryview(data[:len(data) // 8 * 8]).cast("Q"))
+    return n
+
+
+def is_as_before(process):
+    if words_to_us(process.pid):
+        raise Failure(f"{words_to_us(process.pid)} words still lead to the library")
+    status = Path(f"/proc/{process.pid}/status").read_text()
+    if "TracerPid:\t0" not in status or process.poll() is not None:
+        raise Failure(f"the process is not as it was:\n{status}")
+
+
+def test_totals(folder):
+    process = start(SERVER)
+    say(process, "alloc 7000 5")
+    for part in ("first", "second"):
+        log = folder / f"{part}.dat"
+        recorder = attach(process.pid, log)
+        if not words_to_us(process.pid):
+            raise Failure("nothing leads to the library: the look at it sees nothing")
+        say(process, "alloc 7770 30")
+        say(process, "pass 7780 20")
+        detach(process.pid, recorder)
+        is_as_before(process)
+        say(process, "alloc 7790 40")
+        rows = dict(ask(log, "SELECT size_bytes, count(*) FROM allocations WHERE size_bytes BETWEEN 7000 AND 7790 GROUP BY size_bytes"))
+        if rows.get(7770) != 30 or rows.get(7780) != 20 or 7790 in rows or 7000 in rows:
+            raise Failure(f"{part}: recorded by size: {rows}")
+        (kind, frees), = ask(log, "SELECT end_kind, inherited_frees FROM processes")
+        if kind != "detached":
+            raise Failure(f"{part}: the process ended by {kind}")
+    process.stdin.close()
+    if process.wait(30) != 0:
+        raise Failure(f"the program ended with {process.returncode}")
+
+
+def test_threads(folder):
+    process = start(THREADS)
+    for i in range(15):
+        recorder = attach(process.pid, folder / "run.dat")
+        time.sleep(0.1)
+        detach(process.pid, recorder)
+        is_as_before(process)
+    (n,), = ask(folder / "run.dat", "SELECT count(*) FROM allocations")
+    if n < 100:
+        raise Failure(f"{n} allocations in a log of four busy threads")
+    process.send_signal(signal.SIGTERM)
+    if process.wait(30) != -signal.SIGTERM:
+        raise Failure(f"the program ended with {process.returncode}")
+
+
+def test_killed(folder):
+    process = start(SERVER)
+    recorder = attach(process.pid, folder / "run.dat")
+    say(process, "alloc 7770 30")
+    recorder.kill()
+    recorder.wait()
+    say(process, "alloc 7790 30")
+    detach(process.pid)
+    is_as_before(process)
+    subprocess.run([TOOLS.record, "--pack", str(folder / "run.dat.live")], capture_output=True)
+    again = attach(process.pid, folder / "again.dat")
+    say(process, "alloc 7780 10")
+    process.stdin.close()
+    process.wait(30)
+    if again.wait(60) != 0:
+        raise Failure(again.stderr.read())
+    rows = dict(ask(folder / "again.dat", "SELECT size_bytes, count(*) FROM allocations WHERE size_bytes BETWEEN 7000 AND 7790 GROUP BY size_bytes"))
+    if rows != {7780: 10}:
+        raise Failure(f"recorded by size: {rows}")
+
+
+def refused(pid, folder, why):
+    done = subprocess.run([TOOLS.record, "--attach", str(pid), "-o", str(folder / "no.dat")], capture_output=True, text=True, timeout=60)
+    if done.returncode == 0 or why not in done.stderr or done.stderr.count("\n") != 1:
+        raise Failure(f"expected a line with {why!r}: {done.stderr}")
+    if any(folder.iterdir()):
+        raise Failure(f"files are left: {list(folder.iterdir())}")
+
+
+def test_refused(folder):
+    process = start(THREADS)
+    process.send_signal(signal.SIGSTOP)
+    refused(process.pid, folder, "is stopped")
+    process.send_signal(signal.SIGCONT)
+    process.terminate()
+    process.wait()
+    refused(process.pid, folder, "there is no process")
+
+
+PARTS = {name[5:]: test for name, test in globals().copy().items() if name.startswith("test_")}
+
+
+def main():
+    if len(sys.argv) != 2 or sys.argv[1] not in PARTS:
+        sys.exit(__doc__)
+    with harness.scratch() as place:
+        try:
+            PARTS[sys.argv[1]](Path(place))
+        finally:
+            for process in STARTED:
+                process.kill()
+                process.wait()
+
+
+TOOLS = harness.Tools.from_environment()
+harness.main(main)
