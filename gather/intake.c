@@ -49,6 +49,8 @@ static int greet(struct intake *intake, const struct wire_head *head, const void
         return error_set(err, ERROR_NOMEM, "not enough memory");
     intake->has_greeted = true;
     wire_make_hello(&hello);
+    hello.flags = intake->fetches_objects ? WIRE_WANTS_OBJECTS : 0;
+    intake->object.fd = -1;
     return answer(intake, WIRE_HELLO, 0, 0, &hello, sizeof(hello), err);
 }
 
@@ -164,6 +166,56 @@ static int end(struct intake *intake, struct intake_log *place, const struct wir
     return 0;
 }
 
+/* ---- objects ---- */
+
+static int offered(struct intake *intake, const void *payload, struct error *err)
+{
+    struct wire_object object;
+    bool is_wanted;
+    int code;
+
+    memcpy(&object, payload, sizeof(object));
+    code =
+        object_store_begin(intake->store, &object, intake->owner, &is_wanted, &intake->object, err);
+    return code ? code : answer(intake, WIRE_WANT, 0, is_wanted, NULL, 0, err);
+}
+
+static int add_object(struct intake *intake, const struct wire_head *head, const void *payload,
+                      struct error *err)
+{
+    int code = count(intake, head->n_bytes, err);
+
+    return code ? code
+                : object_store_add(intake->store, &intake->object, payload, head->n_bytes, err);
+}
+
+static void end_object(struct intake *intake)
+{
+    char name[sizeof(intake->object.name)];
+    bool is_kept;
+
+    memcpy(name, intake->object.name, sizeof(name));
+    is_kept = object_store_end(intake->store, &intake->object);
+    if (intake->tell_object)
+        intake->tell_object(intake->context, name, is_kept);
+}
+
+/* Only what is asked for, one at a time. */
+static int do_object(struct intake *intake, const struct wire_head *head, const void *payload,
+                     struct error *err)
+{
+    bool is_coming = intake->object.fd >= 0;
+
+    if (!intake->fetches_objects || is_coming != (head->kind != WIRE_OBJECT))
+        return error_set(err, ERROR_FORMAT, "it sends a file that nobody asked for");
+    if (head->kind == WIRE_OBJECT)
+        return offered(intake, payload, err);
+    if (head->kind == WIRE_OBJECT_DATA)
+        return add_object(intake, head, payload, err);
+    end_object(intake);
+    return 0;
+}
+
 static int do_one(struct intake *intake, const struct wire_head *head, const void *payload,
                   struct error *err)
 {
@@ -175,6 +227,9 @@ static int do_one(struct intake *intake, const struct wire_head *head, const voi
         return answer(intake, WIRE_PING, 0, 0, NULL, 0, err);
     if (head->kind == WIRE_BEGIN)
         return begin(intake, head, payload, err);
+    if (head->kind == WIRE_OBJECT || head->kind == WIRE_OBJECT_DATA
+        || head->kind == WIRE_OBJECT_END)
+        return do_object(intake, head, payload, err);
     place = find(intake, head->log);
     if (!place)
         return error_set(err, ERROR_FORMAT,
@@ -245,6 +300,8 @@ bool intake_done(struct intake *intake, const char *why)
         is_told = true;
         store_let_go(log);
     }
+    if (intake->logs)
+        object_store_drop(intake->store, &intake->object);
     free(intake->logs);
     intake->logs = NULL;
     return is_told;

@@ -14,6 +14,7 @@
 #ifndef MTRACE_GATHER_INTAKE_H
 #define MTRACE_GATHER_INTAKE_H
 
+#include "gather/object_store.h"
 #include "gather/store.h"
 #include "transfer/wire.h"
 
@@ -48,12 +49,16 @@ struct intake {
     int (*put)(void *context, const struct wire_head *head, const void *payload, struct error *err);
     void (*tell)(void *context, enum intake_news news, const struct store_log *log,
                  const char *why);
+    /* An object came, and is kept or is not what it was offered as; NULL: nobody hears of it. */
+    void (*tell_object)(void *context, const char *name, bool is_kept);
     void *context;
     uint64_t owner;     /* of its logs in the store */
     uint64_t max_bytes; /* that this sender may add */
     uint64_t *n_bytes;  /* that it has; the caller's */
     bool has_greeted;
-    struct intake_log *logs; /* INTAKE_LOGS, owned; NULL before HELLO */
+    bool fetches_objects;
+    struct object_file object; /* that comes now */
+    struct intake_log *logs;   /* INTAKE_LOGS, owned; NULL before HELLO */
 };
 
 /* All that reader has. On failure what was understood up to there is done. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* mtrace-gather: takes logs that mtrace-record sends, while programs run. */
+#include "gather/object_store.h"
 #include "gather/receiver.h"
 #include "gather/store.h"
 #include "support/error.h"
@@ -29,10 +30,14 @@ enum option_key {
     KEY_MAX_CONNECTIONS,
     KEY_ANNOUNCE,
     KEY_DISCOVER,
+    KEY_FETCH,
 };
 
 static const struct argp_option option_table[] = {
     {"listen", KEY_LISTEN, "ADDRESS:PORT", 0, "Listen there; port 0: any [127.0.0.1:7878]", 0},
+    {"fetch-objects", KEY_FETCH, NULL, 0,
+     "Also fetch executables, libraries and debug files that DIR lacks, by build id: for mtrace-import --debug-dir DIR",
+     0},
     {NULL, 0, NULL, 0, "Who may send, by TLS 1.3:", 1},
     {"psk-file", KEY_PSK, "FILE", 0,
      "Who has one of these keys: lines 'name:key', as psktool makes", 0},
@@ -60,6 +65,7 @@ struct arguments {
     uint64_t max_bytes, max_sender_bytes, max_connections;
     uint64_t discover_port; /* 0: not asked for */
     bool is_announcing;
+    bool fetches_objects;
 };
 
 static uint64_t parse_connections(struct argp_state *state, const char *text)
@@ -97,6 +103,9 @@ static error_t parse_limit(int key, const char *value, struct argp_state *state)
         return 0;
     case KEY_ANNOUNCE:
         arguments->is_announcing = true;
+        return 0;
+    case KEY_FETCH:
+        arguments->fetches_objects = true;
         return 0;
     case KEY_DISCOVER:
         arguments->discover_port = value ? parse_port(state, value) : DISCOVERY_PORT;
@@ -163,13 +172,16 @@ static int gather(const struct arguments *arguments, struct error *err)
                                          .max_connections = arguments->max_connections,
                                          .max_sender_bytes = arguments->max_sender_bytes,
                                          .folder = arguments->folder,
-                                         .is_announcing = arguments->is_announcing};
+                                         .is_announcing = arguments->is_announcing,
+                                         .fetches_objects = arguments->fetches_objects};
     int code = address_parse(arguments->listen, &settings.address, err);
 
     if (code == 0)
         code = security_open(&arguments->security, true, &security, err);
     if (code == 0)
         code = store_open(arguments->folder, arguments->max_bytes, &store, err);
+    if (code == 0 && arguments->fetches_objects)
+        code = object_store_open(&store, err);
     if (code == 0)
         code = receiver_run(&settings, err);
     store_close(&store);

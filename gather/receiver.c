@@ -46,6 +46,7 @@ struct connection {
     bool is_leaving; /* RC-4 */
     uint64_t
         heard_ns; /* last whole message; while it is not known who it is: when it came; when it began to leave */
+    size_t n_objects; /* that were fetched */
     char peer[SECURITY_NAME_BYTES + ADDRESS_TEXT_BYTES + 8];
     struct connection *next;
 };
@@ -110,6 +111,17 @@ static void tell(void *context, enum intake_news news, const struct store_log *l
     (void)fflush(stdout);
 }
 
+static void tell_object(void *context, const char *name, bool is_kept)
+{
+    struct connection *connection = context;
+
+    connection->n_objects += is_kept;
+    if (!is_kept)
+        (void)fprintf(stderr,
+                      "mtrace-gather: what %s sent as '%s' is not that, and is thrown away\n",
+                      connection->peer, name);
+}
+
 /* ---- one connection ---- */
 
 static int put(void *context, const struct wire_head *head, const void *payload, struct error *err)
@@ -122,6 +134,10 @@ static int put(void *context, const struct wire_head *head, const void *payload,
 static void free_connection(struct connection *connection)
 {
     (void)intake_done(&connection->intake, "mtrace-gather was ended");
+    if (connection->n_objects)
+        (void)printf("%zu executables and debug files came from %s\n", connection->n_objects,
+                     connection->peer);
+    (void)fflush(stdout);
     channel_close(&connection->channel);
     free(connection->reader);
     free(connection);
@@ -156,6 +172,8 @@ static int admit(struct connection *connection, struct error *err)
     connection->intake = (struct intake){.store = receiver->settings->store,
                                          .put = put,
                                          .tell = tell,
+                                         .tell_object = tell_object,
+                                         .fetches_objects = receiver->settings->fetches_objects,
                                          .context = connection,
                                          .owner = ++receiver->n_owners,
                                          .max_bytes = receiver->settings->max_sender_bytes,

@@ -41,6 +41,7 @@ struct receiver_settings {
     uint64_t max_sender_bytes;
     const char *folder; /* to be said */
     bool is_announcing;
+    bool fetches_objects;
 };
 
 /* Until SIGTERM or SIGINT. */

@@ -19,6 +19,8 @@ static const struct {
     [WIRE_ANEW] = {LOG_FILE_HEADER_BYTES, LOG_FILE_HEADER_BYTES + WIRE_NAME_BYTES},
     [WIRE_HAVE] = {sizeof(uint64_t), sizeof(uint64_t)},
     [WIRE_DATA] = {1, WIRE_MAX_BYTES},
+    [WIRE_OBJECT] = {sizeof(struct wire_object), sizeof(struct wire_object)},
+    [WIRE_OBJECT_DATA] = {1, WIRE_MAX_BYTES},
     [WIRE_HEADER] = {LOG_FILE_HEADER_BYTES, LOG_FILE_HEADER_BYTES},
     [WIRE_REFUSED] = {0, WIRE_TEXT_BYTES},
 };

@@ -11,6 +11,11 @@
  *              SYNC ──►  ◄── SYNCED: all below `offset` is on the disk
  *              END, or CUT if the log has no end ──►  ◄── DONE: all of it is on the disk
  *
+ *          A receiver whose greeting asks for objects is offered what the logs name, one at a time:
+ *
+ *              OBJECT ──►  ◄── WANT: 1 or 0
+ *              OBJECT_DATA … OBJECT_END, if it is wanted ──►
+ *
  *          Logs have numbers of the sender's choice, and any number of them take turns on one connection.
  * Invariants
  *   WI-1 A reader gives out only messages of a known kind that are not longer than that kind may be; the first one that is not
@@ -50,8 +55,12 @@ enum wire_kind {
     WIRE_REFUSED,   /* text: why the log, or all of them, cannot be taken now */
     WIRE_PING,      /* the sender lives; answered by the same */
     WIRE_CUT, /* as END, of a log that its recorder did not finish: more of it may come another time */
-    WIRE_SYNC,   /* bring it to the disk */
-    WIRE_SYNCED, /* offset */
+    WIRE_SYNC,        /* bring it to the disk */
+    WIRE_SYNCED,      /* offset */
+    WIRE_OBJECT,      /* struct wire_object */
+    WIRE_WANT,        /* offset: 1 or 0 */
+    WIRE_OBJECT_DATA, /* offset in the file; bytes */
+    WIRE_OBJECT_END,
     WIRE_KINDS,
 };
 
@@ -66,7 +75,24 @@ struct wire_head {
 struct wire_hello {
     char magic[8];    /* WIRE_MAGIC */
     uint32_t version; /* WIRE_VERSION */
-    uint32_t reserved;
+    uint32_t flags;   /* of a receiver: WIRE_WANTS_OBJECTS */
+};
+
+enum {
+    WIRE_WANTS_OBJECTS = 1
+};
+
+enum wire_object_kind {
+    WIRE_OBJECT_FILE = 0,  /* an executable or library */
+    WIRE_OBJECT_DEBUG = 1, /* its debug file */
+};
+
+/* A file that a log names. */
+struct wire_object {
+    uint8_t id[32]; /* build id, n_id bytes of it */
+    uint32_t n_id;
+    uint32_t kind; /* enum wire_object_kind */
+    uint64_t size_bytes;
 };
 
 /* Bytes that arrived and are not a whole message yet. */

@@ -42,6 +42,11 @@ void log_tail_look(struct log_tail *tail, bool is_final);
 /* The last place up to `limit` where a frame begins, or `end`. */
 uint64_t log_tail_boundary(const struct log_tail *tail, uint64_t limit);
 
+/* Gives out what is in the frames of definitions from *at on; *at is where frames begin, and moves to the end. */
+void log_tail_read_definitions(const struct log_tail *tail, uint64_t *at,
+                               void (*take)(void *context, const void *payload, size_t n_bytes),
+                               void *context);
+
 /* The header page; false: the program has not begun to write its log. */
 bool log_tail_read_header(const struct log_tail *tail, void *ret_page);
 

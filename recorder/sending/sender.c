@@ -5,6 +5,7 @@
 #include "recorder/sending/giving_back.h"
 #include "recorder/sending/sender_process.h"
 #include "recorder/sending/sent_logs.h"
+#include "recorder/sending/sent_objects.h"
 #include "support/error.h"
 #include "support/monotonic.h"
 #include "support/units.h"
@@ -22,6 +23,8 @@ enum {
     CONNECT_MS = 5000,
     LEAST_CONNECT_MS = 500,     /* one try is made in any case */
     WAITING_BYTES = 256 * 1024, /* that are put into the channel at a time */
+    ASK_BYTES =
+        16 * WIRE_MAX_BYTES,    /* of an object, until the receiver is asked whether it is there */
     FIND_SHARE = 50,            /* looking for later logs takes a fiftieth of our time */
     MAX_PROGRAM_WAIT = 1 << 20, /* of a log that does not say what its program is */
 };
@@ -38,6 +41,8 @@ static const uint64_t most_pause_ns = UINT64_C(5000000000);
 struct sender {
     const struct sender_settings *settings;
     struct sent_logs logs;
+    struct sent_objects objects;
+    bool is_asked_for_objects; /* by the receiver, of --fetch-objects */
     struct channel channel;
     struct wire_reader *reader;
     bool is_connected;
@@ -62,6 +67,8 @@ static void disconnect(struct sender *sender, const struct error *err)
         channel_close(&sender->channel);
     sender->is_connected = false;
     sender->has_greeted = false;
+    sender->is_asked_for_objects = false;
+    sent_objects_restart(&sender->objects);
     sent_logs_wait(&sender->logs);
     sender->pause_ns = sender->pause_ns ? 2 * sender->pause_ns : least_pause_ns;
     if (sender->pause_ns > most_pause_ns)
@@ -222,6 +229,27 @@ static int take_have(struct sender *sender, uint32_t number, struct sent_log *lo
     return 0;
 }
 
+static void note_wishes(struct sender *sender, const void *payload)
+{
+    struct wire_hello hello;
+
+    memcpy(&hello, payload, sizeof(hello));
+    sender->is_asked_for_objects = (hello.flags & WIRE_WANTS_OBJECTS) != 0;
+}
+
+static int take_want(struct sender *sender, bool is_wanted, struct error *err)
+{
+    struct sent_objects *objects = &sender->objects;
+
+    if (objects->fd < 0 || objects->is_wanted)
+        return error_set(err, ERROR_FORMAT, "the receiver wants what was not offered");
+    objects->is_wanted = is_wanted;
+    if (!is_wanted)
+        sent_objects_close(objects);
+    note_progress(sender);
+    return 0;
+}
+
 /* SYNCED is believed only as far as it was asked for. */
 static void give_back(struct sender *sender, struct sent_log *log, uint64_t synced)
 {
@@ -243,12 +271,19 @@ static int take_one(struct sender *sender, const struct wire_head *head, const v
     if (!sender->has_greeted && head->kind != WIRE_REFUSED) {
         int code = wire_check_hello(head, payload, err);
         sender->has_greeted = code == 0;
+        if (code == 0)
+            note_wishes(sender, payload);
         return code;
     }
     if (head->kind == WIRE_REFUSED)
         return error_set(err, ERROR_IO, "%.*s", (int)head->n_bytes, (const char *)payload);
-    if (head->kind == WIRE_PING)
+    if (head->kind == WIRE_PING) {
+        if (sender->objects.fd >= 0)
+            note_progress(sender);
         return 0;
+    }
+    if (head->kind == WIRE_WANT)
+        return take_want(sender, head->offset == 1, err);
     if (!log || !sent_log_is_under_way(log))
         return error_set(err, ERROR_FORMAT, "the receiver speaks of an unknown log");
     if (head->kind == WIRE_HAVE && log->state == SENT_STATE_BEGUN)
@@ -356,6 +391,60 @@ static int send_log(struct sender *sender, uint32_t number, struct sent_log *log
                0, err);
 }
 
+/* ---- objects ---- */
+
+static int send_object_bytes(struct sender *sender, struct error *err)
+{
+    struct sent_objects *objects = &sender->objects;
+    uint8_t bytes[WIRE_MAX_BYTES];
+    uint64_t left = objects->size_bytes - objects->sent_bytes;
+    ssize_t n = pread(objects->fd, bytes, left < sizeof(bytes) ? left : sizeof(bytes),
+                      (off_t)objects->sent_bytes);
+    int code = 0;
+
+    if (n > 0)
+        code = say(sender, WIRE_OBJECT_DATA, 0, objects->sent_bytes, bytes, (size_t)n, err);
+    objects->sent_bytes += n > 0 ? (uint64_t)n : 0;
+    if (code == 0 && objects->sent_bytes % ASK_BYTES == 0) /* for a word of life */
+        code = say(sender, WIRE_PING, 0, 0, NULL, 0, err);
+    if (code || (n > 0 && objects->sent_bytes < objects->size_bytes))
+        return code;
+    sent_objects_close(objects); /* also one that was cut meanwhile: the receiver throws it away */
+    objects->n_sent++;
+    return say(sender, WIRE_OBJECT_END, 0, 0, NULL, 0, err);
+}
+
+/* They take what room the logs leave. */
+static int send_objects(struct sender *sender, struct error *err)
+{
+    struct wire_object offer;
+    int code = 0;
+
+    if (!sender->is_asked_for_objects)
+        return 0;
+    for (size_t i = 0; i < sender->logs.n; i++) {
+        struct sent_log *log = sender->logs.logs[i];
+        if (log->tail.fd >= 0)
+            sent_objects_learn(&sender->objects, &log->tail, &log->objects_at);
+    }
+    while (code == 0 && sender->objects.fd >= 0 && sender->objects.is_wanted
+           && channel_waits(&sender->channel) < WAITING_BYTES) {
+        code = send_object_bytes(sender, err);
+        if (code == 0)
+            code = channel_flush(&sender->channel, err);
+    }
+    if (code == 0 && sender->objects.fd < 0 && sent_objects_next(&sender->objects, &offer))
+        code = say(sender, WIRE_OBJECT, 0, 0, &offer, sizeof(offer), err);
+    return code;
+}
+
+static bool are_objects_over(const struct sender *sender)
+{
+    return !sender->is_asked_for_objects
+           || (sender->objects.fd < 0 && sender->objects.next == sender->objects.n
+               && channel_waits(&sender->channel) == 0);
+}
+
 static int send_all(struct sender *sender, struct error *err)
 {
     size_t n_under_way = sent_logs_n_under_way(&sender->logs);
@@ -415,6 +504,8 @@ static int converse(struct sender *sender, struct error *err)
 
     if (code == 0 && sender->has_greeted)
         code = send_all(sender, err);
+    if (code == 0 && sender->has_greeted)
+        code = send_objects(sender, err);
     if (code == 0 && sender->now_ns - sender->put_ns > ping_ns)
         code = say(sender, WIRE_PING, 0, 0, NULL, 0, err);
     if (code == 0)
@@ -526,6 +617,11 @@ static void sum_up(const struct sender *sender)
         (void)fprintf(stderr, "mtrace-record: sent to '%s': %s, %s%s\n", sender->settings->to,
                       units_format_counted(n_sent, "log", logs),
                       units_format_bytes((int64_t)n_bytes, size), fate);
+    if (!are_objects_over(sender))
+        (void)fprintf(stderr,
+                      "mtrace-record: not all executables and debug files were sent to '%s': there "
+                      "was no time\n",
+                      sender->settings->to);
     say_what_is_live(sender);
 }
 
@@ -534,6 +630,7 @@ static void done(struct sender *sender)
     if (sender->is_connected)
         channel_close(&sender->channel);
     sent_logs_done(&sender->logs);
+    sent_objects_done(&sender->objects);
     free(sender->reader);
 }
 
@@ -545,11 +642,14 @@ bool sender_run(const struct sender_settings *settings)
     sender.reader = malloc(sizeof(*sender.reader));
     if (!sender.reader)
         return false;
+    sent_objects_init(&sender.objects);
     sender.is_over = settings->end_pipe < 0;
     sender.over_ns = monotonic_now_ns();
     for (;;) {
         step(&sender);
-        if (sender.is_over && (sent_logs_are_over(&sender.logs) || is_too_late(&sender)))
+        if (sender.is_over
+            && ((sent_logs_are_over(&sender.logs) && are_objects_over(&sender))
+                || is_too_late(&sender)))
             break;
         wait_for_more(&sender);
     }

@@ -50,6 +50,7 @@ struct sent_log {
     uint64_t sent_bytes;                 /* put into the channel */
     uint64_t acked_bytes;                /* written there */
     uint64_t most_bytes;                 /* that ever were */
+    uint64_t objects_at;                 /* how far it was looked for what it names */
     uint64_t asked_sync;                 /* what the receiver was asked to bring to the disk */
     uint8_t page[LOG_FILE_HEADER_BYTES]; /* that was sent last */
 };

@@ -706,6 +706,59 @@ def max_local(place, _rounds):
             raise Failure(f"{dropped} events were dropped, and the import says {told.stderr}")
 
 
+def objects_in(folder):
+    return sorted(path for path in (folder / ".build-id").rglob("*") if path.is_file())
+
+
+def count_functions(place, log, name, *options):
+    told = subprocess.run([TOOLS.importer, "--force", *map(str, options), str(log), str(place / name)], capture_output=True, text=True, timeout=PATIENCE,
+                          env=harness.environment({"XDG_CACHE_HOME": str(place / name) + ".cache"}))
+    if told.returncode != 0:
+        raise Failure(f"the import: {told.stderr}")
+    return harness.Database(place / name).value("SELECT count(*) FROM functions WHERE raw_name LIKE 'PyObject%'")
+
+
+def fetch(place, _rounds):
+    """--fetch-objects: what the log names arrives by build id, and names functions where the program is not; what is there is not sent again."""
+    key, interpreter = make_key(place / "key"), place / "interpreter"
+    shutil.copy(os.path.realpath(PYTHON), interpreter)
+    whole = interpreter.read_bytes()
+    with Receiver(place / "in", key, extra=("--fetch-objects",)) as receiver:
+        check_sent(Recording(place / "run.dat", receiver.to(), key, program=(interpreter, "-c", "x = [bytes(700 + i) for i in range(20000)]")).end())
+        wait_until("it says what came", lambda: "executables and debug files came from me at" in receiver.said)
+        objects = objects_in(place / "in")
+        if not any(path.read_bytes() == whole for path in objects) or not any(b"GNU C Library" in path.read_bytes() for path in objects):
+            raise Failure(f"of the interpreter and libc there are {objects}")
+        for path in objects:
+            if path.stat().st_mode & 0o777 != 0o600 or path.parent.stat().st_mode & 0o777 != 0o700 or ".part" in path.name:
+                raise Failure(f"{path} has mode {path.stat().st_mode:o}")
+            notes = subprocess.run(["readelf", "-n", str(path)], capture_output=True, text=True).stdout
+            if f"Build ID: {path.parent.name}{path.name.removesuffix('.debug')}\n" not in notes:
+                raise Failure(f"{path} is {notes}")
+        interpreter.unlink()
+        log = received(place / "in")[0]
+        without, by_id = count_functions(place, log, "a.db"), count_functions(place, log, "b.db", "--debug-dir", place / "in")
+        if without != 0 or by_id == 0:
+            raise Failure(f"functions of the interpreter: {without} without it, {by_id} by --debug-dir")
+        # Another file in its place stays where it is; the rest is there.
+        before = {path: path.stat().st_ino for path in objects}
+        shutil.copy("/bin/true", interpreter)
+        gone = next(path for path in objects if path.read_bytes() == whole)
+        gone.unlink()
+        subprocess.run([TOOLS.record, "-q", "--send", place / "run.dat", "--to", receiver.to(), *key], check=True)
+        del before[gone]
+        if {path: path.stat().st_ino for path in objects_in(place / "in")} != before or receiver.said.count("came from me at") != 1:
+            raise Failure(f"sent again: {objects_in(place / 'in')}, {receiver.said}")
+        receiver.end()
+    shutil.rmtree(place / "in" / ".build-id")
+    (place / "elsewhere").mkdir()
+    (place / "in" / ".build-id").symlink_to(place / "elsewhere")
+    refused = subprocess.run([GATHER, str(place / "in"), *map(str, key), "--fetch-objects", "--listen", "127.0.0.1:0"], capture_output=True, text=True,
+                             timeout=PATIENCE)
+    if refused.returncode == 0 or ".build-id" not in refused.stderr:
+        raise Failure(f"a link is followed: {refused}")
+
+
 def slow_peer(place, _rounds):
     """One who sends a byte now and then, and never ends what he says, holds nobody up for longer than was asked for."""
     log, key = make_log(place), make_key(place / "key")
@@ -769,7 +822,7 @@ def other_user(place, _rounds):
 
 
 CASES = {case.__name__: case for case in (equal, follow, changed, sender_killed, receiver_killed, cut, recorder_killed, family, certificates,
-                                         strangers, limits, discover, broadcast, no_local, no_local_kept, max_local, slow_peer, full_disk, other_user)}
+                                         strangers, limits, discover, broadcast, no_local, no_local_kept, max_local, fetch, slow_peer, full_disk, other_user)}
 
 
 def main():

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: MIT */
+#include "gather/object_store.h"
+
+#include "support/error.h"
+#include "support/whole_io.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char top_name[] = ".build-id";
+
+static int open_folder(int parent, const char *name)
+{
+    return openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+}
+
+/* ---- what is there ---- */
+
+/* What a receiver that was killed had not wholly is taken away. */
+static void count_folder(struct store *store, int fd)
+{
+    DIR *folder = fdopendir(fd);
+    const struct dirent *entry;
+    struct stat status;
+
+    if (!folder) {
+        close(fd);
+        return;
+    }
+    while ((entry = readdir(folder))) {
+        if (fstatat(dirfd(folder), entry->d_name, &status, AT_SYMLINK_NOFOLLOW) != 0
+            || !S_ISREG(status.st_mode))
+            continue;
+        if (strstr(entry->d_name, ".part"))
+            (void)unlinkat(dirfd(folder), entry->d_name, 0);
+        else
+            store->n_bytes += (uint64_t)status.st_size;
+    }
+    closedir(folder);
+}
+
+int object_store_open(struct store *store, struct error *err)
+{
+    int top;
+
+    if (mkdirat(store->folder, top_name, 0700) != 0 && errno != EEXIST)
+        return error_set_errno(err, errno, "cannot make '%s'", top_name);
+    top = open_folder(store->folder, top_name);
+    if (top < 0)
+        return error_set_errno(err, errno, "cannot open '%s'", top_name);
+    for (unsigned i = 0; i < 256; i++) {
+        char name[3];
+        (void)snprintf(name, sizeof(name), "%02x", i);
+        int fd = open_folder(top, name);
+        if (fd >= 0)
+            count_folder(store, fd);
+    }
+    close(top);
+    return 0;
+}
+
+/* ---- one ---- */
+
+static int make_folder(const struct store *store, const char *first)
+{
+    int top = open_folder(store->folder, top_name);
+    int folder = -1;
+
+    if (top < 0)
+        return -1;
+    if (mkdirat(top, first, 0700) == 0 || errno == EEXIST)
+        folder = open_folder(top, first);
+    close(top);
+    return folder;
+}
+
+static bool has_room(const struct store *store, uint64_t n_bytes)
+{
+    return store->n_bytes <= store->max_bytes && n_bytes <= store->max_bytes - store->n_bytes;
+}
+
+int object_store_begin(struct store *store, const struct wire_object *object, uint64_t owner,
+                       bool *ret_is_wanted, struct object_file *ret_file, struct error *err)
+{
+    struct object_file file = {
+        .fd = -1, .id.n = object->n_id, .size_bytes = object->size_bytes, .folder = -1};
+    char first[3];
+    char rest[2 * BUILD_ID_BYTES];
+
+    *ret_is_wanted = false;
+    if (object->n_id < BUILD_ID_LEAST_BYTES || object->n_id > BUILD_ID_BYTES
+        || object->kind > WIRE_OBJECT_DEBUG)
+        return error_set(err, ERROR_FORMAT, "it offers a file without a name");
+    memcpy(file.id.bytes, object->id, file.id.n);
+    build_id_format(&file.id, first, rest);
+    (void)snprintf(file.name, sizeof(file.name), "%s%s", rest,
+                   object->kind == WIRE_OBJECT_DEBUG ? ".debug" : "");
+    (void)snprintf(file.part, sizeof(file.part), "%s.part%" PRIu64, file.name, owner);
+    if (file.size_bytes == 0 || file.size_bytes > OBJECT_STORE_MAX_BYTES
+        || !has_room(store, file.size_bytes))
+        return 0;
+    file.folder = make_folder(store, first);
+    if (file.folder < 0)
+        return 0;
+    if (faccessat(file.folder, file.name, F_OK, AT_SYMLINK_NOFOLLOW) != 0)
+        file.fd = openat(file.folder, file.part, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+                         0600);
+    if (file.fd < 0) {
+        close(file.folder);
+        return 0;
+    }
+    *ret_file = file;
+    *ret_is_wanted = true;
+    return 0;
+}
+
+int object_store_add(struct store *store, struct object_file *file, const void *bytes,
+                     size_t n_bytes, struct error *err)
+{
+    int os_errno;
+
+    if (n_bytes > file->size_bytes - file->written_bytes)
+        return error_set(err, ERROR_FORMAT, "it sends more of a file than it offered");
+    if (!has_room(store, n_bytes))
+        return error_set(err, ERROR_IO, "the receiver's folder is full (--max-bytes)");
+    os_errno = whole_io_write(file->fd, bytes, n_bytes, file->written_bytes, NULL);
+    if (os_errno)
+        return error_set_errno(err, os_errno, "the receiver cannot write '%s'", file->name);
+    file->written_bytes += n_bytes;
+    store->n_bytes += n_bytes;
+    return 0;
+}
+
+static void close_file(struct object_file *file)
+{
+    close(file->fd);
+    close(file->folder);
+    *file = (struct object_file){.fd = -1, .folder = -1};
+}
+
+bool object_store_end(struct store *store, struct object_file *file)
+{
+    struct build_id found;
+
+    bool is_it = file->written_bytes == file->size_bytes && build_id_read(file->fd, &found)
+                 && build_id_is_same(&found, &file->id);
+
+    /* Another sender may have brought it meanwhile: that one stays. */
+    if (!is_it || linkat(file->folder, file->part, file->folder, file->name, 0) != 0) {
+        object_store_drop(store, file);
+        return is_it;
+    }
+    (void)unlinkat(file->folder, file->part, 0);
+    close_file(file);
+    return true;
+}
+
+void object_store_drop(struct store *store, struct object_file *file)
+{
+    if (file->fd < 0)
+        return;
+    store->n_bytes -= file->written_bytes;
+    (void)unlinkat(file->folder, file->part, 0);
+    close_file(file);
+}

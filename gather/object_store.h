@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * object_store: executables and debug files of other machines, in the folder of mtrace-gather as .build-id/ab/cdef… and
+ * .build-id/ab/cdef….debug, where mtrace-import --debug-dir finds them.
+ *
+ * Invariants
+ *   OT-1 A file has its name only when all of it came and its own build id is that name.
+ *   OT-2 Names are made here, of hexadecimal digits; folders and files are made by us, 0700 and 0600, and never reached through a link.
+ *   OT-3 What is there counts in the store's n_bytes, and so does what is coming.
+ * Threads: one.
+ */
+#ifndef MTRACE_GATHER_OBJECT_STORE_H
+#define MTRACE_GATHER_OBJECT_STORE_H
+
+#include "gather/store.h"
+#include "transfer/build_id.h"
+#include "transfer/wire.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct error;
+
+#define OBJECT_STORE_MAX_BYTES (UINT64_C(2) << 30) /* of one */
+
+/* One that comes; fd -1: none does. */
+struct object_file {
+    int fd;
+    int folder; /* .build-id/ab */
+    char name[2 * BUILD_ID_BYTES + 8];
+    char part[2 * BUILD_ID_BYTES + 32]; /* its name until it is whole */
+    struct build_id id;
+    uint64_t size_bytes, written_bytes;
+};
+
+/* Counts what there is. */
+int object_store_open(struct store *store, struct error *err);
+
+/* ERROR_FORMAT: it makes no sense. *ret_is_wanted: it is not there, and there is room; ret_file is open then. */
+int object_store_begin(struct store *store, const struct wire_object *object, uint64_t owner,
+                       bool *ret_is_wanted, struct object_file *ret_file, struct error *err);
+
+int object_store_add(struct store *store, struct object_file *file, const void *bytes,
+                     size_t n_bytes, struct error *err);
+
+/* OT-1: else it is gone, and false. */
+bool object_store_end(struct store *store, struct object_file *file);
+
+/* It comes no more. */
+void object_store_drop(struct store *store, struct object_file *file);
+
+#endif
