@@ -2,7 +2,7 @@
 #include "recorder/command/attachment.h"
 
 #include "recorder/attaching/attaching.h"
-#include "recorder/command/program.h"
+#include "recorder/command/collector_library.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -20,7 +20,7 @@ static const char library_name[] = "libmtrace-attach.so";
 static int find_library(char **ret_path, struct error *err)
 {
     char *preloaded = NULL;
-    int code = program_find_library(false, &preloaded, err);
+    int code = collector_library_find(NULL, false, &preloaded, err);
     const char *slash = preloaded ? strrchr(preloaded, '/') : NULL;
 
     if (code)
