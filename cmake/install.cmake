@@ -2,6 +2,19 @@
 # directory, because nobody links them; mtrace-record finds them by ../lib/mtrace from its own path.
 set(MTRACE_PRIVATE_LIBDIR lib/mtrace)
 
+# A machine has the programs once and a collector for each processor whose programs it runs: those of others lie beside its own,
+# each in a package of its own name that shares no file with another (recorder/command/collector_library.h finds them).
+if(CMAKE_CROSSCOMPILING)
+  set(package collector)
+else()
+  set(package all)
+endif()
+set(MTRACE_PACKAGE ${package} CACHE STRING "What cpack packs: all, or the collector alone to lie beside that of another processor")
+set(MTRACE_COLLECTOR_LIBDIR ${MTRACE_PRIVATE_LIBDIR})
+if(MTRACE_PACKAGE STREQUAL "collector")
+  set(MTRACE_COLLECTOR_LIBDIR lib/${CMAKE_LIBRARY_ARCHITECTURE}/mtrace)
+endif()
+
 foreach(program mtrace-record mtrace-import mtrace-query mtrace-serve)
   if(TARGET ${program})
     install(TARGETS ${program} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
@@ -19,7 +32,7 @@ endif()
 
 foreach(library mtrace mtrace_new mtrace_attach mtrace_oracle)
   if(TARGET ${library})
-    install(TARGETS ${library} LIBRARY DESTINATION ${MTRACE_PRIVATE_LIBDIR} NAMELINK_SKIP)
+    install(TARGETS ${library} LIBRARY DESTINATION ${MTRACE_COLLECTOR_LIBDIR} NAMELINK_SKIP COMPONENT collector)
   endif()
 endforeach()
 
@@ -57,4 +70,15 @@ if(MTRACE_ZYDIS_SONAME)
   string(TOLOWER ${zydis_package} CPACK_DEBIAN_PACKAGE_DEPENDS)
 endif()
 set(CPACK_DEBIAN_PACKAGE_SUGGESTS "sqlite3, libc6-dbg")
+if(MTRACE_PACKAGE STREQUAL "collector")
+  set(CPACK_COMPONENTS_ALL collector)
+  set(CPACK_DEB_COMPONENT_INSTALL ON)
+  set(CPACK_DEBIAN_COLLECTOR_PACKAGE_NAME mtrace-collector-${CMAKE_SYSTEM_PROCESSOR})
+  # dpkg-shlibdeps knows this machine's libraries; the oracle, which needs another, is a check of developers.
+  set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS OFF)
+  set(CPACK_DEBIAN_PACKAGE_DEPENDS libc6)
+  set(CPACK_DEBIAN_PACKAGE_SUGGESTS mtrace)
+  execute_process(COMMAND dpkg-architecture -f -t ${CMAKE_LIBRARY_ARCHITECTURE} -q DEB_HOST_ARCH
+                  OUTPUT_VARIABLE CPACK_DEBIAN_PACKAGE_ARCHITECTURE OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+endif()
 include(CPack)

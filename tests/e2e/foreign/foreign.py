@@ -3,7 +3,7 @@
 
 usage: foreign.py IMPORT FOREIGN_LOG FIXTURE
 
-For each cross compiler that is installed: an object, a log that names every return address of every call in it, and
+For each cross compiler that is installed (i386 is this machine's own): an object, a log that names every return address of every call in it, and
 the functions and lines that the processor's own addr2line gives for the instruction of the call. Then what is not the
 recorded object: a file of this machine at the same path.
 """
@@ -27,7 +27,7 @@ MACHINES = [
     ("arm", "arm", 40, 4, ["arm-linux-gnueabihf-gcc", "-marm"], "arm-linux-gnueabihf-", 0),
     ("thumb", "arm", 40, 4, ["arm-linux-gnueabihf-gcc", "-mthumb"], "arm-linux-gnueabihf-", 1),
     ("mips64el", "mips64", 8, 8, ["mips64el-linux-gnuabi64-gcc"], "mips64el-linux-gnuabi64-", 0),
-    ("i386", "i386", 3, 4, ["i686-linux-gnu-gcc"], "i686-linux-gnu-", 0),
+    ("i386", "i386", 3, 4, ["gcc", "-m32"], "", 0),
     ("x86_64", "x86_64", 62, 8, ["gcc"], "", 0),
 ]
 CALLS = {"bl", "blx", "blr", "bal", "jal", "jalr", "call", "c.jalr"}
@@ -199,7 +199,7 @@ def main():
         test_other(Path(folder) / "other")
     if missing:
         print(f"not installed, so not tried: {', '.join(missing)}")
-    sys.exit(1 if FAILURES else 77 if len(missing) == len(MACHINES) - 1 else 0)
+    sys.exit(1 if FAILURES else 0)
 
 
 main()
