@@ -263,9 +263,13 @@ void lifecycle_note_loading(void)
 /* ---- in a program that runs already -------------------------------------------------------------
  */
 
-/* LC-2 does not hold for our own: what was mapped stays, as a thread may still be about to leave it. */
-static void forget_last(void)
+/* As in a fork child, where what was mapped is gone; here it stays while a thread may still be about to leave it. */
+static void forget_last(bool is_left)
 {
+    if (is_left) {
+        segment_unmap();
+        memory_unmap_all();
+    }
     segment_forget();
     definition_forget();
     record_forget();
@@ -300,8 +304,8 @@ bool lifecycle_attach(const char *settings)
 
     if (g_real.malloc ? !state_start(STATE_OFF) : !prepare_once())
         return false;
-    forget_last();
     config_read(environment, config);
+    forget_last(config->is_left);
     config->is_attached = true;
     message_init(config);
     if (!begin_recording(&none, !config->is_disabled_by_default))

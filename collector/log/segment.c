@@ -57,19 +57,29 @@ void segment_forget(void)
     g_n_first = 0;
 }
 
-void segment_replace_mappings(void)
+static void each_mapping(long (*change)(void *start, size_t size_bytes))
 {
     uint32_t n_chunks = atomic_load_explicit(&g_n_chunks, memory_order_relaxed);
 
     if (!g_log)
         return;
-    g_where.max_bytes = 0; /* the parent's file is not to grow from here */
-    sys_map_over(g_log, LOG_FILE_HEADER_BYTES + (size_t)g_n_first * LOG_SEGMENT_BYTES);
+    change(g_log, LOG_FILE_HEADER_BYTES + (size_t)g_n_first * LOG_SEGMENT_BYTES);
     for (uint32_t i = 0; i < n_chunks && i < MAX_CHUNKS; i++) {
         unsigned char *chunk = atomic_load_explicit(&g_chunks[i], memory_order_relaxed);
         if (chunk)
-            sys_map_over(chunk, CHUNK_BYTES);
+            change(chunk, CHUNK_BYTES);
     }
+}
+
+void segment_replace_mappings(void)
+{
+    g_where.max_bytes = 0; /* the file is not to grow from here */
+    each_mapping(sys_map_over);
+}
+
+void segment_unmap(void)
+{
+    each_mapping(sys_unmap);
 }
 
 struct log_segment *segment_at(uint32_t index)

@@ -57,6 +57,9 @@ void segment_forget(void);
  */
 void segment_replace_mappings(void);
 
+/* The log is gone, and no thread can be about to write to it. */
+void segment_unmap(void);
+
 /* The header of the log, NULL before attach. */
 struct log_file *segment_log(void);
 

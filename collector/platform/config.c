@@ -310,6 +310,7 @@ void config_read(const char *const *environment, struct config *ret_config)
     config->has_free_backtraces = read_boolean(&source, "MTRACE_BACKTRACES_ON_FREE", config, true);
     config->follows_children = read_boolean(&source, "MTRACE_FOLLOW_CHILDREN", config, false);
     config->adds_asan_option = read_boolean(&source, "MTRACE_ASAN_OPTION", config, false);
+    config->is_left = read_boolean(&source, "MTRACE_IS_LEFT", config, false);
     config->zeroes_memory = read_boolean(&source, "MTRACE_ZERO_MEMORY", config, false);
     config->gathers_mmaps = read_boolean(&source, "MTRACE_GATHER_MMAPS", config, true);
 }

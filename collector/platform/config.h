@@ -64,6 +64,7 @@ struct config {
     bool zeroes_memory;
     bool gathers_mmaps;
     bool may_use_tsc;
+    bool is_left;             /* by all threads, since the last recording of this process ended */
     bool is_attached;         /* the program ran already when we came; not of the environment */
     bool adds_asan_option;    /* mtrace-record put one of its own into ASAN_OPTIONS */
     const char *bad_variable; /* name of one with a senseless value (static), or NULL */

@@ -108,6 +108,16 @@ void memory_return(char *borrowed)
         memory_unmap(borrowed, MEMORY_BORROWED_BYTES);
 }
 
+void memory_unmap_all(void)
+{
+    for (unsigned i = 0; i < N_REGIONS; i++) {
+        uintptr_t start = atomic_load_explicit(&g_regions[i].start, memory_order_acquire);
+        if (start > BEING_WRITTEN)
+            sys_unmap((void *)start, g_regions[i].size_bytes);
+    }
+    memory_forget();
+}
+
 void memory_forget(void)
 {
     for (unsigned i = 0; i < N_REGIONS; i++)

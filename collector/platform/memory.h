@@ -41,4 +41,7 @@ void memory_return(char *borrowed);
 /* In a fork child that has no use for what it inherited: another thread of the parent may have had the buffer. */
 void memory_forget(void);
 
+/* Where no thread is among our code, and nothing is remembered of what was mapped; also forgets it. */
+void memory_unmap_all(void);
+
 #endif

@@ -412,6 +412,42 @@ static int search(struct tracee *tracee, const struct attaching_call *call,
     return code;
 }
 
+static bool is_thread_left(struct tracee *tracee, struct safe_place *place, const char *library)
+{
+    struct error err;
+    bool is_left = false;
+
+    if (!stop(tracee, &err))
+        return false;
+    is_left = safe_place_is_outside(place, tracee->tid, library);
+    let_go(tracee);
+    return is_left;
+}
+
+/* Threads that began meanwhile never were there. */
+bool attaching_is_left(pid_t pid, const char *library)
+{
+    struct target target;
+    struct tracee tracee = {.target = &target, .memory = -1};
+    struct safe_place *place = NULL;
+    pid_t tids[MOST_THREADS];
+    size_t n = list_threads(pid, tids);
+    bool is_left = n > 0 && n < MOST_THREADS;
+    struct error err;
+
+    if (target_look(pid, library, &target, &err) != 0)
+        return false;
+    place = is_left ? safe_place_new(&target) : NULL;
+    for (size_t i = 0; i < n && is_left && place; i++) {
+        tracee.tid = tids[i];
+        is_left = is_thread_left(&tracee, place, library);
+    }
+    is_left = is_left && place;
+    safe_place_free(place);
+    target_done(&target);
+    return is_left;
+}
+
 int attaching_run(const struct attaching_call *call, struct attaching_answer *ret_answer,
                   struct error *err)
 {
@@ -450,6 +486,12 @@ int attaching_run(const struct attaching_call *call, struct attaching_answer *re
         err, ERROR_USAGE,
         "process %d cannot be attached to on this processor: start it under mtrace-record",
         (int)call->pid);
+}
+
+bool attaching_is_left(pid_t pid, const char *library)
+{
+    (void)pid, (void)library;
+    return false;
 }
 
 #endif

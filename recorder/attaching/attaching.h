@@ -15,6 +15,7 @@
 
 #include "support/error.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -32,5 +33,8 @@ struct attaching_answer {
 
 int attaching_run(const struct attaching_call *call, struct attaching_answer *ret_answer,
                   struct error *err);
+
+/* No thread of the process executes this library, or will return into it: each is stopped for a moment. False: one does, or it is not known. */
+bool attaching_is_left(pid_t pid, const char *library);
 
 #endif

@@ -231,3 +231,33 @@ bool safe_place_is(struct safe_place *place, pid_t tid, const char **ret_why)
     *ret_why = walk.why;
     return !walk.why;
 }
+
+struct passage {
+    const struct safe_place *place;
+    const char *file;
+    unsigned n_frames;
+    bool is_inside;
+};
+
+static int pass_frame(Dwfl_Frame *frame, void *context)
+{
+    struct passage *passage = context;
+    const char *file = NULL;
+    Dwfl_Module *module;
+    Dwarf_Addr pc;
+
+    if (!dwfl_frame_pc(frame, &pc, NULL) || passage->n_frames++ == MOST_FRAMES)
+        return DWARF_CB_ABORT;
+    module = dwfl_addrmodule(passage->place->dwfl, pc);
+    if (module)
+        file = dwfl_module_info(module, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
+    passage->is_inside = passage->is_inside || (file && strcmp(file, passage->file) == 0);
+    return passage->is_inside ? DWARF_CB_ABORT : DWARF_CB_OK;
+}
+
+bool safe_place_is_outside(struct safe_place *place, pid_t tid, const char *file)
+{
+    struct passage passage = {.place = place, .file = file};
+
+    return dwfl_getthread_frames(place->dwfl, tid, pass_frame, &passage) == 0 && !passage.is_inside;
+}

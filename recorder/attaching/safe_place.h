@@ -23,4 +23,7 @@ void safe_place_free(struct safe_place *place);
 /* A thread that the caller traces, and that is stopped. ret_why: where it is, if it is not safe. */
 bool safe_place_is(struct safe_place *place, pid_t tid, const char **ret_why);
 
+/* Is it nowhere in this file, as far as its stack can be walked to its end? As above. */
+bool safe_place_is_outside(struct safe_place *place, pid_t tid, const char *file);
+
 #endif

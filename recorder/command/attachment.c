@@ -34,7 +34,8 @@ static int find_library(char **ret_path, struct error *err)
     return code;
 }
 
-static bool has_loaded(pid_t pid)
+/* A library of one of these names. */
+static bool has_loaded(pid_t pid, const char *name, const char *other)
 {
     char path[64];
     char line[PATH_MAX + 128];
@@ -44,7 +45,7 @@ static bool has_loaded(pid_t pid)
     (void)snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
     file = fopen(path, "re");
     while (file && !is_there && fgets(line, sizeof(line), file))
-        is_there = strstr(line, "/libmtrace.so") || strstr(line, "/libmtrace-new.so");
+        is_there = strstr(line, name) || strstr(line, other);
     if (file)
         (void)fclose(file);
     return is_there;
@@ -74,7 +75,7 @@ int attachment_look(struct attachment *attachment, pid_t pid, char **ret_path, s
     *ret_path = read_program(pid);
     if (!*ret_path)
         return error_set_errno(err, errno, "process %d may not be looked at", (int)pid);
-    if (has_loaded(pid))
+    if (has_loaded(pid, "/libmtrace.so", "/libmtrace-new.so"))
         return error_set(
             err, ERROR_EXISTS,
             "process %d was started with the collector: 'mtrace-record --ctl %d start' "
@@ -87,9 +88,13 @@ int attachment_begin(struct attachment *attachment, const char *settings, struct
 {
     struct attaching_answer answer;
     char *argument = NULL;
+    bool is_left;
     int code;
 
-    if (asprintf(&argument, "MTRACE_RECORDER=%s", settings) < 0)
+    is_left = has_loaded(attachment->pid, library_name, library_name)
+              && attaching_is_left(attachment->pid, attachment->library);
+    if (asprintf(&argument, "MTRACE_RECORDER=%s%s", settings, is_left ? "MTRACE_IS_LEFT=1\n" : "")
+        < 0)
         return error_set(err, ERROR_NOMEM, "not enough memory");
     code = attaching_run(&(struct attaching_call){.pid = attachment->pid,
                                                   .library = attachment->library,
@@ -102,6 +107,7 @@ int attachment_begin(struct attachment *attachment, const char *settings, struct
             "process %d is attached to already ('mtrace-record --detach %d' ends that), or "
             "may not write a log where -o says",
             (int)attachment->pid, (int)attachment->pid);
+    attachment->pause_ns = answer.pause_ns;
     free(argument);
     return code;
 }

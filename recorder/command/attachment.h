@@ -18,7 +18,8 @@
 struct attachment {
     pid_t pid; /* 0: there is none */
     int pidfd;
-    char *library; /* owned */
+    char *library;     /* owned */
+    uint64_t pause_ns; /* of the thread that attachment_begin interrupted */
 };
 
 /* *ret_path: of its program, owned by the caller. */

@@ -322,9 +322,11 @@ static int attach(struct session *session, struct error *err)
     if (session->sender_program)
         sender_process_start(&session->sender, session->sender_program, &session->options->sending,
                              session->path);
-    closing_say(session->options->quiet,
-                "attached to process %d; ^C or 'mtrace-record --detach %d' leaves it",
-                (int)session->program.pid, (int)session->program.pid);
+    closing_say(
+        session->options->quiet,
+        "attached to process %d, one thread of it was held up for %.1f ms; ^C or 'mtrace-record --detach %d' leaves it",
+        (int)session->program.pid, (double)session->attachment.pause_ns / 1e6,
+        (int)session->program.pid);
     return 0;
 }
 

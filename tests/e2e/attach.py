@@ -8,6 +8,7 @@ killed    the recorder is killed: --detach leads the process back; attaching aga
 refused   who cannot be attached to is told why, and goes on
 """
 
+import ctypes
 import os
 import signal
 import sqlite3
@@ -53,6 +54,8 @@ time.sleep(1000)
 
 
 STARTED = []
+PTRACE_SEIZE, PTRACE_INTERRUPT, PTRACE_DETACH = 0x4206, 0x4207, 17
+POOL_BYTES = 8 << 20  # what a log takes, and would be left of each round
 
 
 def start(source):
@@ -127,6 +130,10 @@ def is_as_before(process):
         raise Failure(f"the process is not as it was:\n{status}")
 
 
+def size_of(pid):
+    return int(Path(f"/proc/{pid}/statm").read_text().split()[0]) * 4096
+
+
 def test_totals(folder):
     process = start(SERVER)
     say(process, "alloc 7000 5")
@@ -153,11 +160,15 @@ def test_totals(folder):
 
 def test_threads(folder):
     process = start(THREADS)
-    for i in range(15):
+    sizes = []
+    for _ in range(15):
         recorder = attach(process.pid, folder / "run.dat")
         time.sleep(0.1)
         detach(process.pid, recorder)
         is_as_before(process)
+        sizes.append(size_of(process.pid))
+    if sizes[-1] - sizes[2] > 6 * POOL_BYTES:
+        raise Failure(f"the process grows with each round: {sizes}")
     (n,), = ask(folder / "run.dat", "SELECT count(*) FROM allocations")
     if n < 100:
         raise Failure(f"{n} allocations in a log of four busy threads")
@@ -187,6 +198,17 @@ def test_killed(folder):
         raise Failure(f"recorded by size: {rows}")
 
 
+def child_of(pid):
+    """The recorded program, once the library is loaded."""
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline:
+        for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
+            if "libmtrace.so" in Path(f"/proc/{child}/maps").read_text():
+                return int(child)
+        time.sleep(0.01)
+    raise Failure("no program was started")
+
+
 def refused(pid, folder, why):
     done = subprocess.run([TOOLS.record, "--attach", str(pid), "-o", str(folder / "no.dat")], capture_output=True, text=True, timeout=60)
     if done.returncode == 0 or why not in done.stderr or done.stderr.count("\n") != 1:
@@ -200,9 +222,22 @@ def test_refused(folder):
     process.send_signal(signal.SIGSTOP)
     refused(process.pid, folder, "is stopped")
     process.send_signal(signal.SIGCONT)
+    trace = ctypes.CDLL(None, use_errno=True).ptrace
+    if trace(PTRACE_SEIZE, process.pid, None, None) == 0:
+        refused(process.pid, folder, "is traced by process")
+        trace(PTRACE_INTERRUPT, process.pid, None, None)
+        os.waitpid(process.pid, 0x40000000)
+        trace(PTRACE_DETACH, process.pid, None, None)
     process.terminate()
     process.wait()
     refused(process.pid, folder, "there is no process")
+    preloaded = subprocess.Popen([TOOLS.record, "-q", "-o", str(folder.parent / f"{folder.name}.dat"), "--", sys.executable, "-c", THREADS],
+                                 stderr=subprocess.DEVNULL)
+    STARTED.append(preloaded)
+    refused(child_of(preloaded.pid), folder, "was started with the collector")
+    os.kill(child_of(preloaded.pid), signal.SIGKILL)
+    preloaded.wait()
+    (folder.parent / f"{folder.name}.dat").unlink()
 
 
 PARTS = {name[5:]: test for name, test in globals().copy().items() if name.startswith("test_")}
