@@ -178,8 +178,9 @@ static int on_leaked(struct facts *facts, uint32_t process, const struct live_bl
 
     timeline_count_leak(&facts->processes[process].timeline, block->alloc_ns, weight.blocks,
                         weight.bytes);
-    phases_leaked(&facts->processes[process].phases, block->allocation_id, weight.blocks,
-                  weight.bytes);
+    if (facts->processes[process].phases.n)
+        phases_leaked(&facts->processes[process].phases, block->allocation_id, weight.blocks,
+                      weight.bytes);
     windows_leaked(&facts->processes[process].windows, block->allocation_id, weight.blocks,
                    weight.bytes);
     if (code == 0 && facts->groups)

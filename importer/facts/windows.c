@@ -94,8 +94,8 @@ uint64_t windows_end_ns(const struct windows *windows, uint64_t end_ns)
                : end_ns;
 }
 
-void windows_leaked(struct windows *windows, uint64_t allocation_id, uint64_t blocks,
-                    uint64_t bytes)
+void windows_leaked_earlier(struct windows *windows, uint64_t allocation_id, uint64_t blocks,
+                            uint64_t bytes)
 {
     size_t n; /* windows that began before the block was born */
 

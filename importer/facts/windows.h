@@ -64,7 +64,20 @@ uint64_t windows_start_ns(const struct windows *windows, uint64_t start_ns);
 uint64_t windows_end_ns(const struct windows *windows, uint64_t end_ns);
 
 /* A block that was never freed; after windows_finish. */
-void windows_leaked(struct windows *windows, uint64_t allocation_id, uint64_t blocks,
-                    uint64_t bytes);
+void windows_leaked_earlier(struct windows *windows, uint64_t allocation_id, uint64_t blocks,
+                            uint64_t bytes);
+
+static inline void windows_leaked(struct windows *windows, uint64_t allocation_id, uint64_t blocks,
+                                  uint64_t bytes)
+{
+    struct window *last = windows->n ? &windows->list[windows->n - 1] : NULL;
+
+    if (last && last->first_allocation <= allocation_id) {
+        last->leaked_blocks += blocks;
+        last->leaked_bytes += bytes;
+    } else {
+        windows_leaked_earlier(windows, allocation_id, blocks, bytes);
+    }
+}
 
 #endif
