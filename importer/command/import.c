@@ -11,7 +11,6 @@
 #include "importer/tables/fact_tables.h"
 #include "importer/tables/stack_index.h"
 #include "support/database_guard.h"
-#include "support/embedded_sql.h"
 #include "support/left_out.h"
 #include "support/monotonic.h"
 
@@ -204,16 +203,6 @@ static int write_no_symbols(sqlite3 *db, struct error *err)
     return code ? code : call_sites_write(db, err);
 }
 
-static int write_views(sqlite3 *db, struct error *err)
-{
-    for (const struct embedded_sql *view = embedded_views; view->name; view++) {
-        int code = database_execute(db, view->text, err);
-        if (code)
-            return code;
-    }
-    return 0;
-}
-
 static int write_names(struct import *import, sqlite3 *db, struct error *err)
 {
     const struct definitions *definitions = log_set_definitions(import->logs);
@@ -329,7 +318,7 @@ static int create_database(struct import *import, struct error *err)
     uint64_t n_events = options->lean && import->facts ? 0 : log_set_estimated_events(import->logs);
     uint64_t row_bytes = options->slim ? 0 : n_events * DATABASE_BYTES_PER_EVENT;
     int code = database_create(options->target, options->force, n_events * DATABASE_BYTES_PER_EVENT,
-                               &import->database, err);
+                               import->blank, &import->database, err);
 
     /* after it: what a killed import left has made room */
     return code ? code
@@ -380,8 +369,6 @@ static int write_all(struct import *import, struct import_result *result, struct
         code = write_names(import, db, err);
     if (code == 0 && !import->options->lean)
         code = function_totals_write(db, err);
-    if (code == 0)
-        code = write_views(db, err);
     return code || import->options->lean ? code : site_totals_write(db, err);
 }
 

@@ -21,6 +21,7 @@ struct import {
     const struct import_options *options;
     struct progress *progress;
     struct log_set *logs;
+    const struct database_blank *blank; /* NULL: none */
     struct database *database;
     struct event_rows *rows;
     struct facts *facts;

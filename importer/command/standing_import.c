@@ -39,9 +39,10 @@ struct standing_import {
     size_t samples_capacity;
     struct kept_clock *clocks; /* by process - 1 */
     size_t n_clocks, clocks_capacity;
-    bool has_no_rows; /* none can be written of what is kept */
-    bool is_unfit;    /* nothing can be kept of this recording */
-    uint64_t cut_ns;  /* of the last cut, as log_set_cut; 0: it lies in what was read before */
+    bool has_no_rows;            /* none can be written of what is kept */
+    bool is_unfit;               /* nothing can be kept of this recording */
+    struct database_blank blank; /* of the databases of children */
+    uint64_t cut_ns; /* of the last cut, as log_set_cut; 0: it lies in what was read before */
     /* Of the cut that is made, when all that was before its instant is known to be in the log. 0: it is not known */
     uint64_t sure_mark, final_ticks;
     unsigned n_beginnings;
@@ -91,6 +92,7 @@ void standing_import_close(struct standing_import *standing)
         return;
     forget(standing);
     log_set_close(standing->import.logs);
+    database_blank_done(&standing->blank);
     free(standing);
 }
 
@@ -476,6 +478,8 @@ static struct child_report make_database(struct standing_import *standing,
 {
     struct child_report report = {0};
 
+    if (!standing->import.blank && database_blank_make(&standing->blank, NULL) == 0)
+        standing->import.blank = &standing->blank;
     if (write_in_child(standing, options, make, &report))
         return report;
     report = make(standing, options);

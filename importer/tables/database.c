@@ -5,6 +5,7 @@
 #include "support/database_guard.h"
 #include "support/embedded_sql.h"
 #include "support/output_file.h"
+#include "support/whole_io.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -215,24 +216,43 @@ static int check_target(const char *target, bool replace, struct error *err)
     return 0;
 }
 
-static int create_tables(sqlite3 *db, struct error *err)
+static int execute_all(sqlite3 *db, const struct embedded_sql *sql, struct error *err)
 {
-    for (const struct embedded_sql *sql = embedded_schema; sql->name; sql++) {
-        int code = database_execute(db, sql->text, err);
-        if (code)
-            return code;
-    }
-    return 0;
+    int code = 0;
+
+    for (; code == 0 && sql->name; sql++)
+        code = database_execute(db, sql->text, err);
+    return code;
 }
 
-static int begin_new(struct database *database, uint64_t expected_bytes, struct error *err)
+static int create_tables(sqlite3 *db, struct error *err)
 {
-    char pragmas[256];
+    int code = execute_all(db, embedded_schema, err);
 
+    return code ? code : execute_all(db, embedded_views, err);
+}
+
+static int put_blank(const struct database *database, const struct database_blank *blank,
+                     struct error *err)
+{
+    int errnum = whole_io_write(database->file.fd, blank->bytes, blank->n_bytes, 0, NULL);
+
+    return errnum ? error_set_errno(err, errnum, "cannot write '%s'", database->file.target) : 0;
+}
+
+static int begin_new(struct database *database, uint64_t expected_bytes,
+                     const struct database_blank *blank, struct error *err)
+{
+    bool is_blank = blank && blank->bytes && expected_bytes < SMALL_BYTES;
+    char pragmas[256];
+    int code = is_blank ? put_blank(database, blank, err) : 0;
+
+    if (code)
+        return code;
     if (sqlite3_open_v2(database->file.temporary, &database->db,
                         SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL)
         != SQLITE_OK) {
-        int code = database_file_check_name(database->file.target, database->file.temporary, err);
+        code = database_file_check_name(database->file.target, database->file.temporary, err);
         return code ? code : database_error(database->db, err);
     }
     snprintf(pragmas, sizeof pragmas,
@@ -240,8 +260,35 @@ static int begin_new(struct database *database, uint64_t expected_bytes, struct 
              "PRAGMA cache_size = -%d;"
              "PRAGMA temp_store = MEMORY; BEGIN",
              expected_bytes < SMALL_BYTES ? SMALL_PAGE_BYTES : PAGE_BYTES, CACHE_KIB);
-    int code = database_execute(database->db, pragmas, err);
-    return code ? code : create_tables(database->db, err);
+    code = database_execute(database->db, pragmas, err);
+    return code || is_blank ? code : create_tables(database->db, err);
+}
+
+int database_blank_make(struct database_blank *blank, struct error *err)
+{
+    char pragma[64];
+    sqlite3_int64 n_bytes = 0;
+    sqlite3 *db = NULL;
+
+    snprintf(pragma, sizeof pragma, "PRAGMA page_size = %d; BEGIN", SMALL_PAGE_BYTES);
+    int code = sqlite3_open(":memory:", &db) == SQLITE_OK ? database_execute(db, pragma, err)
+                                                          : database_error(db, err);
+    if (code == 0)
+        code = create_tables(db, err);
+    if (code == 0)
+        code = database_execute(db, "COMMIT", err);
+    if (code == 0) {
+        blank->bytes = sqlite3_serialize(db, "main", &n_bytes, 0);
+        blank->n_bytes = (size_t)n_bytes;
+    }
+    sqlite3_close(db);
+    return code || blank->bytes ? code : error_set(err, ERROR_NOMEM, "out of memory");
+}
+
+void database_blank_done(struct database_blank *blank)
+{
+    sqlite3_free(blank->bytes);
+    *blank = (struct database_blank){.bytes = NULL};
 }
 
 static int database_new(struct database **ret, struct error *err)
@@ -254,7 +301,7 @@ static int database_new(struct database **ret, struct error *err)
 }
 
 int database_create(const char *target, bool replace, uint64_t expected_bytes,
-                    struct database **ret, struct error *err)
+                    const struct database_blank *blank, struct database **ret, struct error *err)
 {
     struct database *database;
     int code = check_target(target, replace, err);
@@ -267,7 +314,7 @@ int database_create(const char *target, bool replace, uint64_t expected_bytes,
     if (code == 0 && !database->file.temporary) /* a pipe or device behind a link */
         code = fail_irregular(target, err);
     if (code == 0)
-        code = begin_new(database, expected_bytes, err);
+        code = begin_new(database, expected_bytes, blank, err);
     if (code) {
         database_close(database);
         return code;

@@ -51,7 +51,7 @@ static void by_hand(void **state)
 
     (void)state;
     snprintf(target, sizeof target, "test_function_totals_%ld.db", (long)getpid());
-    assert_int_equal(database_create(target, true, 0, &database, NULL), 0);
+    assert_int_equal(database_create(target, true, 0, NULL, &database, NULL), 0);
     sqlite3 *db = database_sqlite(database);
     assert_int_equal(database_execute(db, code, NULL), 0);
     assert_int_equal(database_execute(db, totals, NULL), 0);

@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 /* clang-format off: cmocka.h wants the others before it */
@@ -46,7 +47,7 @@ static struct database *create(bool replace)
     struct database *database;
     struct error err;
 
-    if (database_create(target, replace, 0, &database, &err) != 0)
+    if (database_create(target, replace, 0, NULL, &database, &err) != 0)
         fail_msg("%s", err.text);
     return database;
 }
@@ -104,6 +105,66 @@ static void whole_with_commit(void **state)
     database_close(database);
 }
 
+/* All that is in the schema, how large pages are and whose file it is. */
+static char *describe(const char *sql_of_tables)
+{
+    struct database *database;
+    sqlite3_stmt *statement;
+
+    assert_int_equal(database_open(target, &database, NULL), 0);
+    assert_int_equal(database_prepare(database_sqlite(database), sql_of_tables, &statement, NULL),
+                     0);
+    assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
+    char *text = strdup((const char *)sqlite3_column_text(statement, 0));
+    sqlite3_finalize(statement);
+    database_close(database);
+    return text;
+}
+
+static char *describe_new(const struct database_blank *blank)
+{
+    static const char sql[] =
+        "SELECT (SELECT group_concat(type || name || coalesce(sql, ''), char(10))"
+        " FROM (SELECT * FROM sqlite_master ORDER BY rowid))"
+        " || (SELECT page_size FROM pragma_page_size) || ' ' || (SELECT application_id FROM"
+        " pragma_application_id) || ' ' || (SELECT user_version FROM pragma_user_version)"
+        " || (SELECT group_concat(key || value) FROM meta)"
+        " || (SELECT integrity_check FROM pragma_integrity_check)";
+    struct database *database;
+
+    assert_int_equal(database_create(target, true, 0, blank, &database, NULL), 0);
+    put(database, "a");
+    assert_int_equal(database_commit(database, NULL), 0);
+    database_close(database);
+    return describe(sql);
+}
+
+static void begins_as_blank(void **state)
+{
+    struct database_blank blank = {.bytes = NULL};
+    struct database *database;
+
+    (void)state;
+    assert_int_equal(database_blank_make(&blank, NULL), 0);
+    for (int i = 0; i < 2; i++) { /* what is written does not change it */
+        char *made = describe_new(NULL);
+        char *begun = describe_new(&blank);
+        assert_non_null(strstr(made, "backtrace_totals"));
+        assert_non_null(strstr(made, "CREATE VIEW"));
+        assert_string_equal(made, begun);
+        free(made);
+        free(begun);
+    }
+    assert_int_equal(database_create(target, true, 1 << 30, &blank, &database, NULL), 0);
+    put(database, "large"); /* has pages of its own size */
+    assert_int_equal(database_commit(database, NULL), 0);
+    database_close(database);
+    char *page_bytes = describe("SELECT page_size FROM pragma_page_size");
+    assert_string_equal(page_bytes, "16384");
+    free(page_bytes);
+    database_blank_done(&blank);
+}
+
 static void replaces_only_when_told(void **state)
 {
     struct database *database;
@@ -114,7 +175,7 @@ static void replaces_only_when_told(void **state)
     put(database, "a");
     assert_int_equal(database_commit(database, NULL), 0);
     database_close(database);
-    assert_int_equal(database_create(target, false, 0, &database, &err), ERROR_EXISTS);
+    assert_int_equal(database_create(target, false, 0, NULL, &database, &err), ERROR_EXISTS);
     assert_non_null(strstr(err.text, "--force"));
     database_close(create(true)); /* given up: the old one stays */
     assert_int_equal(database_open(target, &database, NULL), 0);
@@ -166,7 +227,8 @@ static void refuses_what_is_not_ours(void **state)
     assert_non_null(strstr(err.text, target));
     unlink(target);
     assert_int_not_equal(database_open(target, &database, &err), 0);
-    assert_int_equal(database_create("no/such/folder/run.db", false, 0, &database, &err), ERROR_IO);
+    assert_int_equal(database_create("no/such/folder/run.db", false, 0, NULL, &database, &err),
+                     ERROR_IO);
 }
 
 static void kinds_of_values(void **state)
@@ -209,6 +271,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(nothing_without_commit, set_up, tear_down),
         cmocka_unit_test_setup_teardown(whole_with_commit, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(begins_as_blank, set_up, tear_down),
         cmocka_unit_test_setup_teardown(replaces_only_when_told, set_up, tear_down),
         cmocka_unit_test_setup_teardown(keeps_what_came_meanwhile, set_up, tear_down),
         cmocka_unit_test_setup_teardown(refuses_what_is_not_ours, set_up, tear_down),

@@ -80,8 +80,8 @@ static struct fixture *fixture_with_pools(const char *end_kind, size_t n_pools)
                                                 .n_backtraces = N_STACKS};
     snprintf(fixture->target, sizeof fixture->target, "test_fact_tables_%ld.db", (long)getpid());
     progress_init(&fixture->progress, NULL, NULL);
-    assert_int_equal(database_create(fixture->target, true, 0, &fixture->database, &fixture->err),
-                     0);
+    assert_int_equal(
+        database_create(fixture->target, true, 0, NULL, &fixture->database, &fixture->err), 0);
     assert_int_equal(
         event_rows_new(database_sqlite(fixture->database), &fixture->rows, &fixture->err), 0);
     struct facts_sink sink = event_rows_sink(fixture->rows, &fixture->definitions);

@@ -71,7 +71,7 @@ static void any_range(void **state)
 
     (void)state;
     snprintf(target, sizeof target, "test_stack_index_%ld.db", (long)getpid());
-    assert_int_equal(database_create(target, true, 0, &database, NULL), 0);
+    assert_int_equal(database_create(target, true, 0, NULL, &database, NULL), 0);
     sqlite3 *db = database_sqlite(database);
     make_rows(db);
     for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++) {
