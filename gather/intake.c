@@ -78,13 +78,14 @@ static int count(struct intake *intake, uint32_t n_bytes, struct error *err)
 static int begin_in(struct intake *intake, struct intake_log *place, const struct wire_head *head,
                     const uint8_t *page, bool is_anew, struct error *err)
 {
+    const struct store_offer offer = {.page = page,
+                                      .program = (const char *)page + LOG_FILE_HEADER_BYTES,
+                                      .n_program = head->n_bytes - LOG_FILE_HEADER_BYTES};
     size_t n_before = intake->store->n_logs;
     int code = count(intake, LOG_FILE_HEADER_BYTES, err);
 
     if (code == 0)
-        code = store_begin(intake->store, page, (const char *)page + LOG_FILE_HEADER_BYTES,
-                           head->n_bytes - LOG_FILE_HEADER_BYTES, is_anew, intake->owner,
-                           &place->log, err);
+        code = store_begin(intake->store, &offer, is_anew, intake->owner, &place->log, err);
     if (code)
         return code;
     place->number = head->log;

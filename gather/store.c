@@ -246,7 +246,7 @@ static int check_room(const struct store *store, uint64_t n_bytes, struct error 
                : error_set(err, ERROR_IO, "the receiver's folder is full (--max-bytes)");
 }
 
-static int make_log(struct store *store, const void *page, const char *program, size_t n_program,
+static int make_log(struct store *store, const struct store_offer *offer,
                     struct store_log **ret_log, struct error *err)
 {
     char clean[PROGRAM_BYTES];
@@ -256,13 +256,13 @@ static int make_log(struct store *store, const void *page, const char *program, 
     int os_errno;
     int code = check_room(store, LOG_FILE_HEADER_BYTES, err);
 
-    memcpy(&file, page, sizeof(file));
-    make_program(program, n_program, clean);
+    memcpy(&file, offer->page, sizeof(file));
+    make_program(offer->program, offer->n_program, clean);
     if (code == 0)
         code = make_file(store, &file, clean, name, &fd, err);
     if (code)
         return code;
-    os_errno = whole_io_write(fd, page, LOG_FILE_HEADER_BYTES, 0, NULL);
+    os_errno = whole_io_write(fd, offer->page, LOG_FILE_HEADER_BYTES, 0, NULL);
     if (os_errno)
         code = error_set_errno(err, os_errno, "cannot write '%s'", name);
     else if (add_log(store, &file, name, LOG_FILE_HEADER_BYTES, ret_log) != 0)
@@ -343,20 +343,20 @@ static struct store_log *find_again(struct store *store, const struct log_file *
     return log;
 }
 
-int store_begin(struct store *store, const void *page, const char *program, size_t n_program,
-                bool is_anew, uint64_t owner, struct store_log **ret_log, struct error *err)
+int store_begin(struct store *store, const struct store_offer *offer, bool is_anew, uint64_t owner,
+                struct store_log **ret_log, struct error *err)
 {
     struct store_log *log = NULL;
     struct log_file file;
     int code = 0;
 
-    memcpy(&file, page, sizeof(file));
+    memcpy(&file, offer->page, sizeof(file));
     if (!log_header_is_packed(&file) || file.version == 0 || file.run_id == 0)
         return error_set(err, ERROR_FORMAT, "what it sends is no packed log of mtrace");
     if (!is_anew)
         log = find_again(store, &file);
     if (!log)
-        code = make_log(store, page, program, n_program, &log, err);
+        code = make_log(store, offer, &log, err);
     if (code)
         return code;
     log->owner = owner;

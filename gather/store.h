@@ -57,10 +57,16 @@ struct store {
 int store_open(const char *path, uint64_t max_bytes, struct store *ret_store, struct error *err);
 void store_close(struct store *store);
 
-/* The log with this header page, made if it is new, or if is_anew. Who sent it before sends it no more. `program` may be any
- * n_program bytes. The result is the store's. */
-int store_begin(struct store *store, const void *page, const char *program, size_t n_program,
-                bool is_anew, uint64_t owner, struct store_log **ret_log, struct error *err);
+/* What a log begins with. */
+struct store_offer {
+    const void *page;    /* its header page */
+    const char *program; /* any n_program bytes */
+    size_t n_program;
+};
+
+/* The log with this header page, made if it is new, or if is_anew. Who sent it before sends it no more. The result is the store's. */
+int store_begin(struct store *store, const struct store_offer *offer, bool is_anew, uint64_t owner,
+                struct store_log **ret_log, struct error *err);
 
 /* Adds n_bytes at the end; on failure some of them may have been. */
 int store_add(struct store *store, struct store_log *log, const void *bytes, size_t n_bytes,

@@ -52,9 +52,11 @@ static int tear_down(void **state)
 
 static struct store_log *begin(struct store *store, const void *header, const char *program)
 {
+    const struct store_offer offer = {
+        .page = header, .program = program, .n_program = strlen(program)};
     struct store_log *log;
 
-    assert_int_equal(store_begin(store, header, program, strlen(program), false, 1, &log, NULL), 0);
+    assert_int_equal(store_begin(store, &offer, false, 1, &log, NULL), 0);
     return log;
 }
 
@@ -177,7 +179,8 @@ static void test_newest(void **state)
     assert_int_equal(store_open(folder, UINT64_MAX, &store, NULL), 0);
     for (unsigned i = 0; i < N_RUNS; i++) {
         (void)begin(&store, make_page(i + 1, 0, i + 1), "prog");
-        assert_int_equal(store_begin(&store, page, "prog", 4, true, 1, &log, NULL), 0);
+        const struct store_offer offer = {.page = page, .program = "prog", .n_program = 4};
+        assert_int_equal(store_begin(&store, &offer, true, 1, &log, NULL), 0);
         strcpy(names[i], log->name);
     }
     store_close(&store);
