@@ -11,6 +11,8 @@
 #    include "collector/arch/arch_x86_64.h"
 #elif defined(__aarch64__)
 #    include "collector/arch/arch_aarch64.h"
+#elif defined(__riscv) && __riscv_xlen == 64
+#    include "collector/arch/arch_riscv64.h"
 #else
 #    error "this architecture has no header in collector/arch"
 #endif

@@ -127,6 +127,35 @@ __asm__(".text\n"
                                       "    b 1b\n"                                  \
                                       ".size " #name ", .-" #name "\n");
 
+#elif defined(__riscv) && __riscv_xlen == 64
+
+/* All argument registers survive. */
+__asm__(".text\n"
+        ".type nop_first_call, @function\n"
+        "nop_first_call:\n"
+        "    addi sp, sp, -80\n    sd ra, 0(sp)\n"
+        "    sd a0, 8(sp)\n    sd a1, 16(sp)\n    sd a2, 24(sp)\n    sd a3, 32(sp)\n"
+        "    sd a4, 40(sp)\n    sd a5, 48(sp)\n    sd a6, 56(sp)\n    sd a7, 64(sp)\n"
+        "    call nop_resolve\n"
+        "    ld a0, 8(sp)\n    ld a1, 16(sp)\n    ld a2, 24(sp)\n    ld a3, 32(sp)\n"
+        "    ld a4, 40(sp)\n    ld a5, 48(sp)\n    ld a6, 56(sp)\n    ld a7, 64(sp)\n"
+        "    ld ra, 0(sp)\n    addi sp, sp, 80\n"
+        "    ret\n");
+
+#    define NOP_JUMP_AT(name, index)                                  \
+        __asm__(".globl " #name "\n"                                  \
+                ".type " #name ", @function\n" #name ":\n"            \
+                "1:  lla t0, g_nop_targets+8*" NOP_EXPAND(            \
+                    index) "\n"                                       \
+                           "    ld t1, 0(t0)\n"                       \
+                           "    beqz t1, 2f\n"                        \
+                           "    jr t1\n"                              \
+                           "2:  addi sp, sp, -16\n    sd ra, 0(sp)\n" \
+                           "    call nop_first_call\n"                \
+                           "    ld ra, 0(sp)\n    addi sp, sp, 16\n"  \
+                           "    j 1b\n"                               \
+                           ".size " #name ", .-" #name "\n");
+
 #else
 #    error "write the jump of this architecture here"
 #endif

@@ -134,9 +134,10 @@ static bool run_cfa_instruction(struct program *program, unsigned op)
         return true;
     case OP_DEF_CFA_REGISTER:
         number = cfi_cursor_uleb(cursor);
-        if (program->row->cfa.kind != CFI_IN_REGISTER)
+        if (program->row->cfa.kind == CFI_IS_EXPRESSION)
             return false;
-        define_cfa(program, number, program->row->cfa.offset);
+        define_cfa(program, number,
+                   program->row->cfa.offset); /* 0 when it is the first word about it */
         return true;
     case OP_DEF_CFA_OFFSET:
         define_cfa_offset(program, (int64_t)cfi_cursor_uleb(cursor));

@@ -34,7 +34,7 @@ def recorded(options, name, folder, cpu=None, **settings):
     log = folder / f"{name}.{options.arch}.dat"
     settings = {"LD_PRELOAD": options.collector, "MTRACE_OUTPUT": log, **settings}
     run([options.emulator, *(["-cpu", cpu] if cpu else []), *(word for key, value in settings.items() for word in ("-E", f"{key}={value}")), options.workloads / name],
-        {"PATH": "/usr/bin:/bin"}, folder)
+        {key: os.environ[key] for key in ("PATH", "QEMU_LD_PREFIX") if key in os.environ}, folder)
     return imported(options, log, folder)
 
 

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * arch_riscv64: everything the collector knows about RISC-V of 64 bits. Register numbers are DWARF's.
+ */
+#ifndef MTRACE_COLLECTOR_ARCH_RISCV64_H
+#define MTRACE_COLLECTOR_ARCH_RISCV64_H
+
+#include "common/log_format.h"
+
+#include <elf.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <ucontext.h>
+
+enum {
+    /* A word that holds the address of a function: of the calls to it, of those who ask for it, and in data. */
+    ARCH_RELOCATION_CALL = R_RISCV_JUMP_SLOT,
+    ARCH_RELOCATION_DATA = R_RISCV_64,
+    ARCH_RELOCATION_WORD = R_RISCV_64,
+    /* Where a function with a frame pointer has put it, its caller's; then its return address. */
+    ARCH_FRAME_BYTES = 16,
+};
+
+/* ---- stacks ------------------------------------------------------------------------------------
+ */
+
+enum {
+    ARCH_SP = 2,
+    ARCH_FP = 8,
+    ARCH_RA = 32, /* the program counter, which DWARF gives no rule of its own */
+    ARCH_N_REGISTERS = 33,
+    ARCH_RA_BEHIND_FP =
+        8, /* a function that saves both has its return address behind its caller's frame pointer */
+    ARCH_RA_AT_CFA = -8,     /* of a function with a frame pointer */
+    ARCH_RECORD_AT_FP = -16, /* the frame pointer is the CFA: those two words are below it */
+    ARCH_CODE_SHIFT = 1,     /* low bits of an instruction's address that are always 0 */
+    ARCH_RED_ZONE_BYTES = 0,
+    ARCH_CFI_OP_SIGNS_RA = -1, /* there is no such instruction of CFI */
+    /* the kernel's sigcontext begins with pc, ra and sp */
+    ARCH_SIGNAL_PC_BEHIND_SP = -16,
+};
+
+#define ARCH_HAS_FIXED_RA      0 /* a function saves its return address where it likes */
+#define ARCH_RECORD_ENDS_FRAME 1 /* behind the two words is the caller's frame */
+
+#define ARCH_BIT(number) ((uint64_t)1 << (number))
+
+/* The register that a call leaves its return address in, so that no caller still has its own there. */
+#define ARCH_LINK_REGISTERS ARCH_BIT(1)
+/* Registers that a callee gives back unchanged unless its CFI says where they are: s0-s11. Also the return
+ * address, of a function that has made no call. */
+#define ARCH_CALLEE_SAVED (ARCH_BIT(8) | ARCH_BIT(9) | (uint64_t)0x3ff << 18 | ARCH_LINK_REGISTERS)
+
+struct arch_registers {
+    uintptr_t value[ARCH_N_REGISTERS];
+    uint64_t known; /* bit r: value[r] means something */
+};
+
+/* The callee-saved registers, stack pointer and pc of the function this is inlined in. */
+static inline __attribute__((always_inline)) void arch_capture(struct arch_registers *registers)
+{
+    register uintptr_t *value __asm__("t0") = registers->value;
+
+    __asm__ volatile("sd sp, 16(%0)\n\t"
+                     "sd s0, 64(%0)\n\t"
+                     "sd s1, 72(%0)\n\t"
+                     "sd s2, 144(%0)\n\t"
+                     "sd s3, 152(%0)\n\t"
+                     "sd s4, 160(%0)\n\t"
+                     "sd s5, 168(%0)\n\t"
+                     "sd s6, 176(%0)\n\t"
+                     "sd s7, 184(%0)\n\t"
+                     "sd s8, 192(%0)\n\t"
+                     "sd s9, 200(%0)\n\t"
+                     "sd s10, 208(%0)\n\t"
+                     "sd s11, 216(%0)\n\t"
+                     "auipc t1, 0\n\t"
+                     "sd t1, 256(%0)"
+                     :
+                     : "r"(value)
+                     : "t1", "memory");
+    registers->known =
+        (ARCH_CALLEE_SAVED & ~ARCH_LINK_REGISTERS) | ARCH_BIT(ARCH_SP) | ARCH_BIT(ARCH_RA);
+}
+
+/* What is in a word that a return address was saved to. */
+static inline uintptr_t arch_code_address(uintptr_t word)
+{
+    return word;
+}
+
+/* Where the wrapper that this is written in was called; it has a frame pointer. */
+#define ARCH_RETURN_ADDRESS() ((uintptr_t)__builtin_return_address(0))
+#define ARCH_CFA()            ((uintptr_t)__builtin_dwarf_cfa())
+#define ARCH_RECORD()         ((uintptr_t)__builtin_frame_address(0) - 16)
+
+#define ARCH_HAS_SIGNAL_CFI 0 /* the kernel's own code, whose CFI names no register */
+
+/* A handler returns to it: li a7, SYS_rt_sigreturn; ecall. */
+static inline bool arch_is_signal_return(const uint8_t code[8])
+{
+    static const uint8_t wanted[8] = {0x93, 0x08, 0xb0, 0x08, 0x73, 0x00, 0x00, 0x00};
+
+    return __builtin_memcmp(code, wanted, sizeof(wanted)) == 0;
+}
+
+/* Where the kernel has put a register of what it interrupted, above the stack pointer there; -1: nowhere. */
+static inline int arch_signal_offset(unsigned number)
+{
+    const int context = 128 + (int)offsetof(ucontext_t, uc_mcontext); /* behind the siginfo_t */
+
+    if (number == 0) /* always 0: pc is in its place */
+        return -1;
+    return context + (number == ARCH_RA ? 0 : 8 * (int)number);
+}
+
+/* Calls function(argument) with the stack pointer at stack_top (16-byte aligned), then returns. */
+void arch_call_on_stack(void (*function)(void *), void *argument, void *stack_top)
+    __attribute__((visibility("hidden")));
+
+/* ---- the counter -------------------------------------------------------------------------------
+ */
+
+#define ARCH_COUNTER_SOURCES "riscv_clocksource\n" /* the kernel's name for it */
+#define ARCH_STABLE_SOURCE   ""                    /* no other clock is made of it */
+#define ARCH_VDSO_CLOCK      "__vdso_clock_gettime"
+
+static inline bool arch_has_counter(void)
+{
+    return true;
+}
+
+/* It never stands still or changes its rate: the architecture says so. */
+static inline bool arch_is_counter_invariant(void)
+{
+    return true;
+}
+
+/* The processor may read it early or late, but for the barrier of those below. */
+static inline uint64_t arch_counter(void)
+{
+    uint64_t ticks;
+
+    __asm__ volatile("rdtime %0" : "=r"(ticks) : : "memory");
+    return ticks;
+}
+
+/* Read when all instructions before it are done. */
+static inline uint64_t arch_counter_after(void)
+{
+    __asm__ volatile("fence iorw, iorw" : : : "memory");
+    return arch_counter();
+}
+
+/* ---- pages -------------------------------------------------------------------------------------
+ */
+
+enum {
+    ARCH_PAGE_BYTES = 4096, /* the smallest there is; larger ones are several of them */
+};
+
+/* ---- code that is written: never, mtrace-record makes plans for x86-64 alone --------------------
+ */
+
+enum {
+    ARCH_JUMP_BYTES = 4,
+    ARCH_STUB_BYTES = 24,
+    ARCH_NEAR_BYTES = 1 << 27,
+};
+
+static inline bool arch_write_displacement(uint8_t *at, uintptr_t end, uintptr_t target)
+{
+    (void)at;
+    (void)end;
+    (void)target;
+    return false;
+}
+
+static inline bool arch_write_jump(uint8_t bytes[ARCH_JUMP_BYTES], uintptr_t from, uintptr_t target)
+{
+    (void)bytes;
+    (void)from;
+    (void)target;
+    return false;
+}
+
+static inline void arch_write_stub(uint8_t bytes[ARCH_STUB_BYTES], uintptr_t sixth,
+                                   uintptr_t target)
+{
+    (void)sixth;
+    (void)target;
+    __builtin_memset(bytes, 0, ARCH_STUB_BYTES);
+}
+
+/* ---- system calls and bytes --------------------------------------------------------------------
+ */
+
+enum {
+    ARCH_SYSTEM_CALL_FORK = -1, /* there is clone for it */
+};
+
+static inline long arch_system_call(long number, long a, long b, long c, long d, long e, long f)
+{
+    register long a7 __asm__("a7") = number;
+    register long a0 __asm__("a0") = a;
+    register long a1 __asm__("a1") = b;
+    register long a2 __asm__("a2") = c;
+    register long a3 __asm__("a3") = d;
+    register long a4 __asm__("a4") = e;
+    register long a5 __asm__("a5") = f;
+
+    __asm__ volatile("ecall"
+                     : "+r"(a0)
+                     : "r"(a7), "r"(a1), "r"(a2), "r"(a3), "r"(a4), "r"(a5)
+                     : "memory");
+    return a0;
+}
+
+/* Loops that the compiler cannot take for the functions that are made of them. */
+static inline void arch_copy(void *to, const void *from, size_t size_bytes)
+{
+    uint8_t *out = to;
+    const uint8_t *in = from;
+
+    for (size_t i = 0; i < size_bytes; i++) {
+        out[i] = in[i];
+        __asm__ volatile("" : : : "memory");
+    }
+}
+
+static inline void arch_fill(void *to, int value, size_t size_bytes)
+{
+    uint8_t *out = to;
+
+    for (size_t i = 0; i < size_bytes; i++) {
+        out[i] = (uint8_t)value;
+        __asm__ volatile("" : : : "memory");
+    }
+}
+
+#endif
