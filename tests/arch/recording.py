@@ -69,6 +69,16 @@ def totals(options, folder):
     expect_equal("machine", options.arch, machine[0])
 
 
+def recorder(options, folder):
+    """mtrace-record of the processor packs the log. A program of it is started by the kernel as a script of qemu-user's."""
+    script, log = folder / "script", folder / "recorder.dat"
+    script.write_text(f"#!{options.emulator} {options.workloads / 'same_everywhere'}\n")
+    script.chmod(0o755)
+    run([options.emulator, options.recorder, "-o", log, script], os.environ, folder)
+    packed, raw = imported(options, log, folder), recorded(options, "same_everywhere", folder)
+    expect_equal("stacks", stacks(raw, "complete"), stacks(packed, "complete"))
+
+
 def names(options, folder):
     database = recorded(options, "same_everywhere", folder)
     lines = (options.source / "same_everywhere.c").read_text().splitlines()
@@ -122,9 +132,9 @@ def without_cfi(options, folder):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("case", choices=["totals", "names", "oracle", "signed", "without_cfi"])
+    parser.add_argument("case", choices=["totals", "names", "oracle", "signed", "without_cfi", "recorder"])
     parser.add_argument("--arch")
-    for name in "emulator", "collector", "workloads", "native", "source":
+    for name in "emulator", "collector", "recorder", "workloads", "native", "source":
         parser.add_argument(f"--{name}", type=Path)
     options = parser.parse_args()
     if not options.emulator.is_file():
