@@ -5,6 +5,7 @@
 #include "queries/question/query.h"
 #include "queries/text/shorten.h"
 #include "support/error.h"
+#include "support/log_header.h"
 #include "support/units.h"
 
 #include <string.h>
@@ -95,15 +96,27 @@ static void format_end(const char *kind, int value, bool is_foreign, char *text,
         (void)snprintf(text, size, "still running: %s", live);
 }
 
+static bool is_of_this_machine(const char *architecture)
+{
+    char buffer[LOG_HEADER_ARCH_BYTES];
+    struct log_file own;
+    const char *name;
+
+    log_file_set_machine(&own);
+    name = log_header_arch_text(own.arch, own.word_bytes, buffer);
+    return name && strcmp(architecture, name) == 0;
+}
+
 int headline_format(const struct query *query, int64_t process_id, char *ret_text, size_t size,
                     struct error *err)
 {
     struct sqlite3_stmt *stmt;
-    int rc = rundb_prepare(&query->database,
-                           "SELECT executable, pid, duration_ns, end_kind, end_value,"
-                           " EXISTS (SELECT 1 FROM meta WHERE key = 'recorder') FROM processes "
-                           "WHERE process_id = :process",
-                           &stmt, err);
+    int rc = rundb_prepare(
+        &query->database,
+        "SELECT executable, pid, duration_ns, end_kind, end_value,"
+        " EXISTS (SELECT 1 FROM meta WHERE key = 'recorder'), architecture FROM processes "
+        "WHERE process_id = :process",
+        &stmt, err);
 
     if (rc != 0)
         return rc;
@@ -112,18 +125,22 @@ int headline_format(const struct query *query, int64_t process_id, char *ret_tex
     ret_text[0] = '\0';
     if (rc == 1) {
         const char *executable = (const char *)sqlite3_column_text(stmt, 0);
+        const char *architecture = (const char *)sqlite3_column_text(stmt, 6);
+        bool is_other_machine = architecture && !is_of_this_machine(architecture);
         char duration[UNITS_TEXT_BYTES];
         char end[128];
 
         format_end((const char *)sqlite3_column_text(stmt, 3), sqlite3_column_int(stmt, 4),
                    sqlite3_column_int(stmt, 5) != 0, end, sizeof(end));
         char process[64] = "";
-        char who[96] = ""; /* a recording of another tool has no pid */
+        char who[128] = ""; /* a recording of another tool has no pid */
 
         if (query->style.has_process)
             (void)snprintf(process, sizeof(process), "process %lld, ", (long long)process_id);
         if (sqlite3_column_int(stmt, 1) > 0)
-            (void)snprintf(who, sizeof(who), " (%spid %d)", process, sqlite3_column_int(stmt, 1));
+            (void)snprintf(who, sizeof(who), " (%spid %d%s%.24s)", process,
+                           sqlite3_column_int(stmt, 1), is_other_machine ? ", " : "",
+                           is_other_machine ? architecture : "");
         (void)snprintf(ret_text, size, "%s%s, %s, %s", executable ? shorten_path(executable) : "?",
                        who, units_format_duration(sqlite3_column_int64(stmt, 2), duration), end);
     }

@@ -134,6 +134,9 @@ def test_machine(scratch, name, architecture, number, word_bytes, compiler, pref
     rows = database.execute("SELECT count(*), sum(size_bytes), max(address) < 1 << 32 FROM allocations").fetchone()
     check(f"{name}: all blocks are there", rows == (n, n * (n + 1) // 2, 1), rows)
     said = database.execute("SELECT p.architecture, o.architecture, o.debug_note FROM processes p, objects o").fetchall()
+    shown = run(Path(IMPORT).with_name("mtrace-query"), "summary", scratch / "db").stdout.splitlines()[0]
+    check(f"{name}: the summary says so where it is another machine's",
+          ("x86_64" if name == "x86_64" else f"(pid 1000, {architecture})") in shown.replace("(pid 1000)", "x86_64"), shown)
     check(f"{name}: the database says {architecture}", said == [(architecture, architecture, None)], said)
 
 
