@@ -57,6 +57,7 @@ struct tracee {
     uint64_t since_ns; /* it is stopped */
     uint64_t saved_n;
     uint8_t saved[1024];
+    uint64_t parameters; /* where they are; 0: not yet */
     uint64_t result;
     char text[512];
     bool has_told;
@@ -237,7 +238,8 @@ static bool give_parameters(const struct tracee *tracee, const struct attaching_
                                                 .dlopen = target->dlopen,
                                                 .dlsym = target->dlsym,
                                                 .dlerror = target->dlerror,
-                                                .errno_location = target->errno_location};
+                                                .errno_location = target->errno_location,
+                                                .pause = {0, 1000000}};
     parameters.library = add_text(&parameters, &used, call->library, address);
     parameters.function = add_text(&parameters, &used, call->function, address);
     parameters.argument = add_text(&parameters, &used, call->argument, address);
@@ -265,23 +267,22 @@ static void hear(struct tracee *tracee, const struct attaching_call *call)
         return;
     if (regs.orig_rax == SYS_getpid && regs.rdi == ENTRY_CODE_ASKS
         && !is_after(&regs, SYS_getpid)) {
-        (void)give_parameters(tracee, call, regs.rsi);
-    } else if (regs.rdi == ENTRY_CODE_TELLS && is_after(&regs, SYS_getpid)) {
-        tracee->has_told = true;
-        tracee->result = regs.rsi;
-        read_text(tracee, regs.rdx);
+        if (give_parameters(tracee, call, regs.rsi))
+            tracee->parameters = regs.rsi;
     } else if (tracee->has_told && is_after(&regs, SYS_rt_sigprocmask)) {
         tracee->is_done = true;
     }
 }
 
 /* Signals of the thread are blocked: what stops it nevertheless is a stop of the group, which it joins later. */
-static bool run(struct tracee *tracee, const struct attaching_call *call, uint64_t until_ns)
+static bool run_until(struct tracee *tracee, const struct attaching_call *call, uint64_t until_ns,
+                      bool is_until_end)
 {
     int status;
     int number = 0;
 
-    for (int i = 0; i < MOST_STOPS && !tracee->is_done; i++) {
+    for (int i = 0; i < MOST_STOPS && !(is_until_end ? tracee->is_done : tracee->parameters != 0);
+         i++) {
         if (ptrace(PTRACE_SYSCALL, tracee->tid, 0, number) != 0
             || !wait_until(tracee, until_ns, &status) || !WIFSTOPPED(status))
             return false;
@@ -291,7 +292,49 @@ static bool run(struct tracee *tracee, const struct attaching_call *call, uint64
         else if (status >> 16 == 0)
             number = WSTOPSIG(status);
     }
-    return tracee->is_done;
+    return true;
+}
+
+static bool has_said(struct tracee *tracee)
+{
+    struct entry_code_parameters said;
+    size_t n = offsetof(struct entry_code_parameters, text);
+
+    if (pread(tracee->memory, &said, n, (off_t)tracee->parameters) != (ssize_t)n || !said.has_said)
+        return false;
+    tracee->result = said.result;
+    read_text(tracee, said.error_text);
+    tracee->has_told = true;
+    return true;
+}
+
+/* Loading makes many system calls, at which it is not stopped. */
+static bool run_call(struct tracee *tracee, uint64_t until_ns)
+{
+    const uint64_t yes = 1;
+    uint64_t at = tracee->parameters + offsetof(struct entry_code_parameters, is_heard);
+    int status;
+
+    if (ptrace(PTRACE_CONT, tracee->tid, 0, 0) != 0)
+        return false;
+    while (!has_said(tracee)) {
+        if (monotonic_now_ns() > until_ns)
+            return false;
+        if (wait_until(tracee, 0, &status)
+            && (!WIFSTOPPED(status)
+                || ptrace(PTRACE_CONT, tracee->tid, 0, status >> 16 ? 0 : WSTOPSIG(status)) != 0))
+            return false;
+        nap(50000);
+    }
+    return write_memory(tracee, at, &yes, sizeof(yes))
+           && ptrace(PTRACE_INTERRUPT, tracee->tid, 0, 0) == 0
+           && wait_until(tracee, until_ns, &status) && WIFSTOPPED(status);
+}
+
+static bool run(struct tracee *tracee, const struct attaching_call *call, uint64_t until_ns)
+{
+    return run_until(tracee, call, until_ns, false) && run_call(tracee, until_ns)
+           && run_until(tracee, call, until_ns, true);
 }
 
 /* Signals are no longer blocked: what is left to do for the thread is known. */

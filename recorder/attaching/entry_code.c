@@ -7,67 +7,72 @@
 
 static_assert(sizeof(struct entry_code_parameters) <= 0x8000, "parameters end below 0x8000");
 static_assert(offsetof(struct entry_code_parameters, argument) == 56, "offsets in the code");
+static_assert(offsetof(struct entry_code_parameters, pause) == 96, "offsets in the code");
 
 /*
  * What is mapped (r12): parameters, at 0x8000 the vector state, at 0x18000 the stack, up to 0x60000. rbx: the saved registers.
  */
-__asm__(".section .rodata\n"
-        ".globl entry_code_begin, entry_code_end\n"
-        ".hidden entry_code_begin, entry_code_end\n"
-        ".balign 16\n"
-        "entry_code_begin:\n"
-        "    pushfq\n"
-        "    push %rax\n    push %rbx\n    push %rcx\n    push %rdx\n"
-        "    push %rsi\n    push %rdi\n    push %rbp\n    push %r8\n"
-        "    push %r9\n    push %r10\n    push %r11\n    push %r12\n"
-        "    push %r13\n    push %r14\n    push %r15\n"
-        "    cld\n"
-        /* rt_sigprocmask(SIG_SETMASK, all, old, 8) */
-        "    sub $16, %rsp\n"
-        "    mov %rsp, %rbx\n"
-        "    movq $-1, 8(%rbx)\n"
-        "    mov $14, %eax\n    mov $2, %edi\n    lea 8(%rbx), %rsi\n    mov %rbx, %rdx\n"
-        "    mov $8, %r10d\n    syscall\n"
-        /* mmap(NULL, 0x60000, PROT_READ|PROT_WRITE, MAP_PRIVATE|MAP_ANONYMOUS, -1, 0) */
-        "    mov $9, %eax\n    xor %edi, %edi\n    mov $0x60000, %esi\n    mov $3, %edx\n"
-        "    mov $0x22, %r10d\n    mov $-1, %r8\n    xor %r9d, %r9d\n    syscall\n"
-        "    cmp $-4096, %rax\n    ja 9f\n"
-        "    mov %rax, %r12\n"
-        /* the first word */
-        "    mov $39, %eax\n    movabs $0x6d74726163653031, %rdi\n    mov %r12, %rsi\n    syscall\n"
-        "    cmpq $1, (%r12)\n    jne 8f\n"
-        "    mov $-1, %eax\n    mov $-1, %edx\n    xsave64 0x8000(%r12)\n"
-        "    lea 0x60000(%r12), %rsp\n"
-        "    fninit\n"
-        "    push $0x1f80\n    ldmxcsr (%rsp)\n    pop %rax\n"
-        "    call *32(%r12)\n" /* errno */
-        "    mov %rax, %r13\n    mov (%rax), %r14d\n"
-        "    mov 40(%r12), %rdi\n    mov $2, %esi\n    call *8(%r12)\n" /* dlopen, RTLD_NOW */
-        "    test %rax, %rax\n    jnz 2f\n"
-        "    call *24(%r12)\n" /* dlerror */
-        "    mov %rax, %rbp\n    mov $0x10000, %r15d\n    jmp 5f\n"
-        "2:  mov %rax, %rdi\n    mov 48(%r12), %rsi\n    call *16(%r12)\n" /* dlsym */
-        "    xor %ebp, %ebp\n    mov $0x20000, %r15d\n"
-        "    test %rax, %rax\n    jz 5f\n"
-        "    mov 56(%r12), %rdi\n    call *%rax\n"
-        "    mov %eax, %r15d\n"
-        "5:  mov %r14d, (%r13)\n"
-        "    mov $-1, %eax\n    mov $-1, %edx\n    xrstor64 0x8000(%r12)\n"
-        /* the second word */
-        "    mov $39, %eax\n    movabs $0x6d74726163653032, %rdi\n    mov %r15, %rsi\n"
-        "    mov %rbp, %rdx\n    syscall\n"
-        "8:  mov %rbx, %rsp\n"
-        "    mov $11, %eax\n    mov %r12, %rdi\n    mov $0x60000, %esi\n    syscall\n" /* munmap */
-        "9:  mov $14, %eax\n    mov $2, %edi\n    mov %rbx, %rsi\n    xor %edx, %edx\n"
-        "    mov $8, %r10d\n    syscall\n"
-        "    add $16, %rsp\n"
-        "    pop %r15\n    pop %r14\n    pop %r13\n    pop %r12\n"
-        "    pop %r11\n    pop %r10\n    pop %r9\n    pop %r8\n"
-        "    pop %rbp\n    pop %rdi\n    pop %rsi\n    pop %rdx\n"
-        "    pop %rcx\n    pop %rbx\n    pop %rax\n"
-        "    popfq\n"
-        "    ret $128\n"
-        "entry_code_end:\n"
-        ".text\n");
+__asm__(
+    ".section .rodata\n"
+    ".globl entry_code_begin, entry_code_end\n"
+    ".hidden entry_code_begin, entry_code_end\n"
+    ".balign 16\n"
+    "entry_code_begin:\n"
+    "    pushfq\n"
+    "    push %rax\n    push %rbx\n    push %rcx\n    push %rdx\n"
+    "    push %rsi\n    push %rdi\n    push %rbp\n    push %r8\n"
+    "    push %r9\n    push %r10\n    push %r11\n    push %r12\n"
+    "    push %r13\n    push %r14\n    push %r15\n"
+    "    cld\n"
+    /* rt_sigprocmask(SIG_SETMASK, all, old, 8) */
+    "    sub $16, %rsp\n"
+    "    mov %rsp, %rbx\n"
+    "    movq $-1, 8(%rbx)\n"
+    "    mov $14, %eax\n    mov $2, %edi\n    lea 8(%rbx), %rsi\n    mov %rbx, %rdx\n"
+    "    mov $8, %r10d\n    syscall\n"
+    /* mmap(NULL, 0x60000, PROT_READ|PROT_WRITE, MAP_PRIVATE|MAP_ANONYMOUS, -1, 0) */
+    "    mov $9, %eax\n    xor %edi, %edi\n    mov $0x60000, %esi\n    mov $3, %edx\n"
+    "    mov $0x22, %r10d\n    mov $-1, %r8\n    xor %r9d, %r9d\n    syscall\n"
+    "    cmp $-4096, %rax\n    ja 9f\n"
+    "    mov %rax, %r12\n"
+    /* the first word */
+    "    mov $39, %eax\n    movabs $0x6d74726163653031, %rdi\n    mov %r12, %rsi\n    syscall\n"
+    "    cmpq $1, (%r12)\n    jne 8f\n"
+    "    mov $-1, %eax\n    mov $-1, %edx\n    xsave64 0x8000(%r12)\n"
+    "    lea 0x60000(%r12), %rsp\n"
+    "    fninit\n"
+    "    push $0x1f80\n    ldmxcsr (%rsp)\n    pop %rax\n"
+    "    call *32(%r12)\n" /* errno */
+    "    mov %rax, %r13\n    mov (%rax), %r14d\n"
+    "    mov 40(%r12), %rdi\n    mov $2, %esi\n    call *8(%r12)\n" /* dlopen, RTLD_NOW */
+    "    test %rax, %rax\n    jnz 2f\n"
+    "    call *24(%r12)\n" /* dlerror */
+    "    mov %rax, %rbp\n    mov $0x10000, %r15d\n    jmp 5f\n"
+    "2:  mov %rax, %rdi\n    mov 48(%r12), %rsi\n    call *16(%r12)\n" /* dlsym */
+    "    xor %ebp, %ebp\n    mov $0x20000, %r15d\n"
+    "    test %rax, %rax\n    jz 5f\n"
+    "    mov 56(%r12), %rdi\n    call *%rax\n"
+    "    mov %eax, %r15d\n"
+    "5:  mov %r14d, (%r13)\n"
+    "    mov $-1, %eax\n    mov $-1, %edx\n    xrstor64 0x8000(%r12)\n"
+    /* what came of it; until it is heard, or for a second */
+    "    mov %r15, 64(%r12)\n    mov %rbp, 72(%r12)\n    movq $1, 80(%r12)\n"
+    "    mov $1000, %ebp\n"
+    "7:  cmpq $0, 88(%r12)\n    jne 8f\n"
+    "    mov $35, %eax\n    lea 96(%r12), %rdi\n    xor %esi, %esi\n    syscall\n" /* nanosleep */
+    "    dec %ebp\n    jnz 7b\n"
+    "8:  mov %rbx, %rsp\n"
+    "    mov $11, %eax\n    mov %r12, %rdi\n    mov $0x60000, %esi\n    syscall\n" /* munmap */
+    "9:  mov $14, %eax\n    mov $2, %edi\n    mov %rbx, %rsi\n    xor %edx, %edx\n"
+    "    mov $8, %r10d\n    syscall\n"
+    "    add $16, %rsp\n"
+    "    pop %r15\n    pop %r14\n    pop %r13\n    pop %r12\n"
+    "    pop %r11\n    pop %r10\n    pop %r9\n    pop %r8\n"
+    "    pop %rbp\n    pop %rdi\n    pop %rsi\n    pop %rdx\n"
+    "    pop %rcx\n    pop %rbx\n    pop %rax\n"
+    "    popfq\n"
+    "    ret $128\n"
+    "entry_code_end:\n"
+    ".text\n");
 
 #endif
