@@ -147,9 +147,10 @@ static void put_sample_type(struct writer *writer, const struct sample_type *typ
 static void put_head(struct writer *writer)
 {
     const struct export_job *job = writer->job;
+    const int64_t sample_bytes = job->query->database.sample_bytes;
     Pprof__Profile part = PPROF__PROFILE__INIT;
     Pprof__ValueType period = PPROF__VALUE_TYPE__INIT;
-    int64_t comment[1];
+    int64_t comment[2];
 
     put_empty_string(writer);
     for (size_t i = 0; i < N_SAMPLE_TYPES; i++)
@@ -158,12 +159,16 @@ static void put_head(struct writer *writer)
     period.unit = literal_number(writer, sample_types[DEFAULT_SAMPLE_TYPE].unit);
     comment[0] = literal_number(writer, job->command_line);
     part.period_type = &period;
-    part.period = 1; /* nothing is sampled */
+    part.period = sample_bytes ? sample_bytes : 1; /* values are scaled up already */
     part.time_nanos = job->start_unix_ns;
     part.duration_nanos = saturating_subtract(job->end_ns, job->start_ns);
     part.default_sample_type = literal_number(writer, sample_types[DEFAULT_SAMPLE_TYPE].type);
     part.comment = comment;
     part.n_comment = comment[0] ? 1 : 0;
+    if (sample_bytes)
+        comment[part.n_comment++] = literal_number(
+            writer,
+            "estimates from samples, period bytes apart: a sum of S bytes is S ± 2√(S × period)");
     put(writer, &part);
 }
 

@@ -200,8 +200,12 @@ int export_speedscope_run(struct export_job *job, struct error *err)
         rc = number_frames(job, &frames, err);
     if (rc == 0) {
         (void)fputs("{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\n"
-                    "\"exporter\":\"mtrace " MTRACE_VERSION "\",\"name\":",
+                    "\"exporter\":\"mtrace " MTRACE_VERSION,
                     job->out);
+        if (job->query->database.sample_bytes)
+            (void)fprintf(job->out, "; estimates from samples, one for each %" PRId64 " bytes",
+                          job->query->database.sample_bytes);
+        (void)fputs("\",\"name\":", job->out);
         json_text_put(job->out, job->command_line);
         (void)fputs(",\n\"activeProfileIndex\":0,", job->out);
         put_frames(job, &frames);

@@ -84,6 +84,7 @@ const struct command commands[] = {
      .run = report_run},
     {.name = "live",
      .view = "_live",
+     .columns = "process_id, bytes, blocks, share, " SITE_COLUMNS,
      .help = "call sites with live blocks at an instant",
      .how = ": --at TIME",
      .needs_instant = true,

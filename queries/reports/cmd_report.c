@@ -17,6 +17,7 @@
 #include "queries/reports/reports.h"
 #include "queries/reports/timeline_picture.h"
 #include "queries/text/chart.h"
+#include "queries/text/estimate.h"
 #include "queries/text/render.h"
 #include "queries/text/svg.h"
 #include "support/error.h"
@@ -166,28 +167,31 @@ static void format_figure(struct sqlite3_stmt *row, char *text)
 {
     const char *unit = rundb_text(row, 1);
     int64_t value = sqlite3_column_int64(row, 0);
+    double margin = sqlite3_column_type(row, 2) == SQLITE_NULL ? -1 : sqlite3_column_double(row, 2);
 
     if (strcmp(unit, "bytes") == 0)
-        (void)units_format_bytes(value, text);
+        (void)estimate_format_bytes(value, margin, text);
     else if (strcmp(unit, "ns") == 0)
         (void)units_format_duration(value, text);
     else if (strcmp(unit, "share") == 0)
         (void)units_format_share(sqlite3_column_double(row, 0), text);
     else
-        (void)units_format_count(value, text);
+        (void)estimate_format_count(value, margin, text);
 }
 
 static int put_figures(const struct query *query, int64_t process_id, struct error *err)
 {
     struct sqlite3_stmt *stmt;
-    int rc = rundb_prepare(&query->database,
-                           "SELECT value, unit FROM summary WHERE process_id = ?1 AND name = ?2"
-                           " AND value IS NOT NULL",
-                           &stmt, err);
+    int rc =
+        rundb_prepare(&query->database,
+                      "SELECT s.value, s.unit, m.value FROM summary AS s LEFT JOIN summary AS m"
+                      " ON m.process_id = s.process_id AND m.name = s.name || '_margin'"
+                      " WHERE s.process_id = ?1 AND s.name = ?2 AND s.value IS NOT NULL",
+                      &stmt, err);
 
     (void)fputs("<dl id=\"summary\">\n", query->out);
     for (size_t i = 0; rc == 0 && i < sizeof(figures) / sizeof(figures[0]); i++) {
-        char text[UNITS_TEXT_BYTES];
+        char text[ESTIMATE_TEXT_BYTES];
 
         if (has_filters(query) && !figures[i].is_of_blocks)
             continue;

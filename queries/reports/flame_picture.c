@@ -3,6 +3,7 @@
 
 #include "queries/question/query.h"
 #include "queries/stacks/call_tree.h"
+#include "queries/text/estimate.h"
 #include "queries/text/shorten.h"
 #include "queries/text/svg.h"
 #include "support/error.h"
@@ -111,16 +112,19 @@ static double share_of(const char *text)
 static void put_figures(const struct picture *picture, const struct call_node *node)
 {
     const struct call_node *all = &picture->tree->nodes[0];
-    char bytes[UNITS_TEXT_BYTES];
-    char blocks[UNITS_TEXT_BYTES];
+    const bool is_estimate = picture->query->database.sample_bytes > 0;
+    char bytes[ESTIMATE_TEXT_BYTES];
+    char blocks[ESTIMATE_TEXT_BYTES];
     char share[UNITS_TEXT_BYTES];
     double part = picture->is_by_blocks ? (double)node->total_blocks / (double)all->total_blocks
                                         : (double)node->total_bytes / (double)all->total_bytes;
 
-    (void)fprintf(picture->query->out, "\n%s in %s %s, ",
-                  units_format_bytes(node->total_bytes, bytes),
-                  units_format_count(node->total_blocks, blocks),
-                  node->total_blocks == 1 ? "block" : "blocks");
+    (void)fprintf(picture->query->out, "\n%s in %s, ",
+                  estimate_format_bytes(node->total_bytes,
+                                        estimate_margin(is_estimate, node->bytes_square), bytes),
+                  estimate_format_blocks(node->total_blocks,
+                                         estimate_margin(is_estimate, node->blocks_square),
+                                         blocks));
     svg_put_text(picture->query->out, units_format_share(part, share)); /* may be "<0.1 %" */
     if (node->self_blocks > 0)
         (void)fprintf(picture->query->out, "\nof its own %s in %s",

@@ -98,6 +98,8 @@ static void weigh(struct call_tree *tree, uint32_t node, const struct stack_weig
 {
     saturating_grow(&tree->nodes[node].self_bytes, weight->bytes);
     saturating_grow(&tree->nodes[node].self_blocks, weight->blocks);
+    tree->nodes[node].bytes_square += weight->bytes_square;
+    tree->nodes[node].blocks_square += weight->blocks_square;
 }
 
 static int add_bottom_up(struct call_tree *tree, const struct stack_weights *weights,
@@ -165,6 +167,8 @@ static void sum_totals(struct call_tree *tree)
             continue;
         saturating_grow(&tree->nodes[node->parent].total_bytes, node->total_bytes);
         saturating_grow(&tree->nodes[node->parent].total_blocks, node->total_blocks);
+        tree->nodes[node->parent].bytes_square += node->bytes_square;
+        tree->nodes[node->parent].blocks_square += node->blocks_square;
     }
 }
 

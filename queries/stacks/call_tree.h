@@ -30,6 +30,7 @@ struct call_node {
     uint64_t key; /* what positions have in common that are merged here */
     int64_t self_bytes, self_blocks;
     int64_t total_bytes, total_blocks;
+    double bytes_square, blocks_square; /* of the margins of the totals, where they are estimates */
 };
 
 struct call_tree {

@@ -9,18 +9,29 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define SQUARE(figure) figure "_margin * " figure "_margin"
+
 static const struct measure {
     const char *name;
     const char *title;
     const char *bytes; /* of backtrace_totals */
     const char *blocks;
+    const char *bytes_square; /* of the margin */
+    const char *blocks_square;
 } measures[] = {
-    [STACK_MEASURE_PEAK] = {"peak", "live at the peak", "peak_bytes", "peak_blocks"},
-    [STACK_MEASURE_LEAKED] = {"leaked", "leaked", "leaked_bytes", "leaked_blocks"},
-    [STACK_MEASURE_ALLOCATED] = {"allocated", "allocated", "allocated_bytes", "allocated_blocks"},
-    [STACK_MEASURE_FREED] = {"freed", "freed", "freed_bytes", "freed_blocks"},
-    [STACK_MEASURE_TEMPORARY] = {"temporary", "temporary", "temporary_bytes", "temporary_blocks"},
-    [STACK_MEASURE_LIVE] = {"live", "live", "allocated_bytes", "allocated_blocks"},
+    [STACK_MEASURE_PEAK] = {"peak", "live at the peak", "peak_bytes", "peak_blocks",
+                            SQUARE("peak_bytes"), SQUARE("peak_blocks")},
+    [STACK_MEASURE_LEAKED] = {"leaked", "leaked", "leaked_bytes", "leaked_blocks",
+                              SQUARE("leaked_bytes"), SQUARE("leaked_blocks")},
+    [STACK_MEASURE_ALLOCATED] = {"allocated", "allocated", "allocated_bytes", "allocated_blocks",
+                                 SQUARE("allocated_bytes"), SQUARE("allocated_blocks")},
+    [STACK_MEASURE_FREED] = {"freed", "freed", "freed_bytes", "freed_blocks",
+                             SQUARE("allocated_bytes") " - " SQUARE("leaked_bytes"),
+                             SQUARE("allocated_blocks") " - " SQUARE("leaked_blocks")},
+    [STACK_MEASURE_TEMPORARY] = {"temporary", "temporary", "temporary_bytes", "temporary_blocks",
+                                 "NULL", "NULL"},
+    [STACK_MEASURE_LIVE] = {"live", "live", "allocated_bytes", "allocated_blocks",
+                            SQUARE("allocated_bytes"), SQUARE("allocated_blocks")},
 };
 
 enum {
@@ -82,7 +93,9 @@ static int add_weight(struct stack_weights *weights, size_t *capacity, struct sq
     weights->list = list;
     list[weights->n++] = (struct stack_weight){.backtrace_id = sqlite3_column_int64(row, 0),
                                                .bytes = sqlite3_column_int64(row, 1),
-                                               .blocks = sqlite3_column_int64(row, 2)};
+                                               .blocks = sqlite3_column_int64(row, 2),
+                                               .bytes_square = sqlite3_column_double(row, 4),
+                                               .blocks_square = sqlite3_column_double(row, 5)};
     return 0;
 }
 
@@ -108,6 +121,8 @@ static void merge_weights(struct stack_weights *weights)
         if (n > 0 && weights->list[n - 1].backtrace_id == weight->backtrace_id) {
             saturating_grow(&weights->list[n - 1].bytes, weight->bytes);
             saturating_grow(&weights->list[n - 1].blocks, weight->blocks);
+            weights->list[n - 1].bytes_square += weight->bytes_square;
+            weights->list[n - 1].blocks_square += weight->blocks_square;
         } else {
             weights->list[n++] = *weight;
         }
@@ -119,6 +134,8 @@ static void merge_weights(struct stack_weights *weights)
 static const char leaked_source[] =
     "(SELECT process_id, backtrace_id, iif(rule_id IS NULL, leaked_bytes, 0) AS leaked_bytes,"
     " iif(rule_id IS NULL, leaked_blocks, 0) AS leaked_blocks,"
+    " iif(rule_id IS NULL, leaked_bytes_margin, 0) AS leaked_bytes_margin,"
+    " iif(rule_id IS NULL, leaked_blocks_margin, 0) AS leaked_blocks_margin,"
     " iif(rule_id IS NULL, 0, leaked_bytes) AS suppressed_bytes FROM _leaked_stacks)";
 
 static const char other_source[] = "(SELECT *, 0 AS suppressed_bytes FROM backtrace_totals)";
@@ -130,11 +147,11 @@ static int read_weights(struct stack_weights *weights, const struct query *query
     struct sqlite3_stmt *stmt = NULL;
     size_t capacity = 0;
     char *sql = sqlite3_mprintf(
-        "SELECT backtrace_id, %s, %s, suppressed_bytes FROM %s"
+        "SELECT backtrace_id, %s, %s, suppressed_bytes, %s, %s FROM %s"
         " WHERE (%s <> 0 OR %s <> 0 OR suppressed_bytes <> 0) AND :process IN (0, process_id) AND (:site = 0"
         " OR backtrace_id IN (SELECT backtrace_id FROM backtraces WHERE call_site_id = :site))"
         " ORDER BY process_id, backtrace_id",
-        measure->bytes, measure->blocks,
+        measure->bytes, measure->blocks, measure->bytes_square, measure->blocks_square,
         weights->measure == STACK_MEASURE_LEAKED ? leaked_source : other_source, measure->bytes,
         measure->blocks);
     int rc = sql ? rundb_prepare(&query->database, sql, &stmt, err)
@@ -456,6 +473,8 @@ static void measure_stacks(struct stack_weights *weights)
             continue;
         saturating_grow(&weights->total_bytes, weights->list[i].bytes);
         saturating_grow(&weights->total_blocks, weights->list[i].blocks);
+        weights->bytes_square += weights->list[i].bytes_square;
+        weights->blocks_square += weights->list[i].blocks_square;
         weights->list[n++] = weights->list[i];
     }
     weights->n = n;

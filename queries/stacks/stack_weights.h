@@ -49,6 +49,8 @@ struct stack_weight {
     int64_t backtrace_id;
     int64_t bytes;
     int64_t blocks;
+    double bytes_square,
+        blocks_square; /* of their margins, where they are estimates: these add up */
 };
 
 struct stack_node {
@@ -62,8 +64,9 @@ struct stack_weights {
     struct stack_weight *list;
     size_t n;
     int64_t total_bytes, total_blocks;
-    int64_t suppressed_bytes; /* leaked, and left out because a rule suppresses them */
-    size_t max_positions;     /* of any stack, as exports ask for others than those with a weight */
+    double bytes_square, blocks_square; /* of the margins of the totals */
+    int64_t suppressed_bytes;           /* leaked, and left out because a rule suppresses them */
+    size_t max_positions; /* of any stack, as exports ask for others than those with a weight */
 
     /* The stack tree and its code, by id; use the functions below. */
     struct stack_node *nodes;

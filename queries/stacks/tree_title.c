@@ -4,6 +4,7 @@
 #include "queries/question/headline.h"
 #include "queries/question/query.h"
 #include "queries/stacks/stack_weights.h"
+#include "queries/text/estimate.h"
 #include "queries/text/shorten.h"
 #include "support/error.h"
 #include "support/units.h"
@@ -49,18 +50,21 @@ int tree_title_format(const struct query *query, const struct stack_weights *wei
                       char *ret_text, size_t size, struct error *err)
 {
     char processes[512];
-    char bytes[UNITS_TEXT_BYTES];
-    char blocks[UNITS_TEXT_BYTES];
+    const bool is_estimate = query->database.sample_bytes > 0;
+    char bytes[ESTIMATE_TEXT_BYTES];
+    char blocks[ESTIMATE_TEXT_BYTES];
     char stacks[UNITS_TEXT_BYTES];
     int rc = tree_title_processes(query, processes, sizeof(processes), err);
 
     if (rc != 0)
         return rc;
     (void)snprintf(
-        ret_text, size, "%s: %s, %s in %s %s of %s %s", processes,
-        stack_measure_title(weights->measure), units_format_bytes(weights->total_bytes, bytes),
-        units_format_count(weights->total_blocks, blocks),
-        weights->total_blocks == 1 ? "block" : "blocks",
+        ret_text, size, "%s: %s, %s in %s of %s %s", processes,
+        stack_measure_title(weights->measure),
+        estimate_format_bytes(weights->total_bytes,
+                              estimate_margin(is_estimate, weights->bytes_square), bytes),
+        estimate_format_blocks(weights->total_blocks,
+                               estimate_margin(is_estimate, weights->blocks_square), blocks),
         units_format_count((int64_t)weights->n, stacks), weights->n == 1 ? "stack" : "stacks");
     if (weights->suppressed_bytes > 0)
         (void)snprintf(ret_text + strlen(ret_text), size - strlen(ret_text),

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "queries/text/estimate.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -12,7 +13,7 @@ static const char *format(int64_t value, double margin, char *ret_text,
     double most = (double)((int64_t)1 << 62);
 
     one(value, figure);
-    if (margin < 0)
+    if (margin < 0 || (value == 0 && margin < 0.5))
         (void)snprintf(ret_text, ESTIMATE_TEXT_BYTES, "%s", figure);
     else
         (void)snprintf(ret_text, ESTIMATE_TEXT_BYTES, "%s ± %s", figure,
@@ -37,4 +38,9 @@ const char *estimate_format_blocks(int64_t count, double margin, char *ret_text)
     (void)snprintf(ret_text + used, ESTIMATE_TEXT_BYTES - used, " block%s",
                    count == 1 && margin < 0 ? "" : "s");
     return ret_text;
+}
+
+double estimate_margin(bool is_estimate, double square)
+{
+    return !is_estimate ? -1 : square > 0 ? sqrt(square) : 0;
 }

@@ -228,6 +228,27 @@ def rows(tools, folder):
         raise Failure("pools say what they took of blocks that were not seen")
 
 
+def check_pictures(tools, database, folder):
+    """Titles, tooltips and figures of pictures and pages have margins, and those of a recording of every block have none."""
+    _, exact = record(tools, folder, 99)
+    total, margin = harness.Database(database).rows("SELECT sum(leaked_bytes), sqrt(sum(leaked_bytes_margin * leaked_bytes_margin)) FROM backtrace_totals")[0]
+    for words, name in ((["flamegraph", "--measure", "leaked"], "flames.svg"), (["report"], "page.html"), (["export", "--to", "speedscope"], "profile.json")):
+        for data, expected in ((database, True), (exact, False)):
+            run = ask(tools, words[0], data, *words[1:], "-o", folder / name, "--force")
+            if run.returncode:
+                raise Failure(f"{words} ended with {run.returncode}: {run.stderr}")
+            text = (folder / name).read_text()
+            if ("±" in text or "estimates from samples" in text) != expected:
+                raise Failure(f"{words} of {data} {'has no' if expected else 'has a'} margin")
+            if expected and name == "flames.svg" and not any(f"{total / 2 ** 20:.1f} MiB ± {margin / 2 ** 20:.1f} MiB" in line for line in text.splitlines()):
+                raise Failure(f"the flame graph does not say {total} ± {margin}")
+    title = ask(tools, "tree", database, "--measure", "leaked").stdout.splitlines()[0]
+    if title.count("±") != 2:
+        raise Failure(f"the title of a tree has no margins: {title}")
+    if ask(tools, "live", database, "--at", "end").stdout.count("±") != 2:
+        raise Failure("live has no columns of margins")
+
+
 def refusals(tools, folder):
     _, database = record(tools, folder, 1, f"--sample-bytes={MEAN}")
     check_culling(tools, folder)
@@ -244,6 +265,7 @@ def refusals(tools, folder):
         said = run.stdout + run.stderr
         if run.returncode or said.count("estimates from samples") != 1:
             raise Failure(f"{question} ended with {run.returncode} and does not say once that it is an estimate: {said}")
+    check_pictures(tools, database, folder)
     for question in ("leaks-by-stack", "peak", "hot"):
         if ask(tools, question, database).stdout.count("±") != 2:
             raise Failure(f"{question} has no column of margins for bytes and blocks")

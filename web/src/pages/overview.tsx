@@ -22,6 +22,16 @@ function residentText(summary: Row): string {
   return `RSS at most ${formatBytes(number(summary, "rss_highest_bytes"))} at ${formatInstant(number(summary, "rss_highest_ns"))}, the highest of ${formatCount(samples)} ${samples === 1 ? "sample" : "samples"}`;
 }
 
+// A figure of samples with half of the width of its interval.
+function estimated(summary: Row, name: string, format: (value: number) => string): string {
+  const margin = summary[`${name}_margin`];
+  return format(number(summary, name)) + (typeof margin === "number" && margin >= 0.5 ? ` ± ${format(Math.round(margin))}` : "");
+}
+
+function estimatedBlocks(summary: Row, name: string): string {
+  return typeof summary[`${name}_margin`] === "number" ? `${estimated(summary, name, formatCount)} blocks` : formatBlocks(number(summary, name));
+}
+
 function endOf(summary: Row): string {
   if (summary.end_kind === "running") return "still running";
   return `ended by ${summary.end_kind ?? "nothing that was seen"}${summary.end_value === null ? "" : " " + summary.end_value}`;
@@ -33,9 +43,9 @@ function Facts({ summary, process }: { summary: Row; process: Row | undefined })
   const facts: Array<[string, string]> = [
     ["program", `${summary.executable} (pid ${summary.pid})`],
     ["ran", `${formatDuration(number(summary, "duration_ns"))}, ${endOf(summary)}${began}`],
-    ["allocated", `${formatBytes(number(summary, "allocated_bytes"))} in ${formatBlocks(number(summary, "allocations"))} by ${formatCount(number(summary, "threads"))} ${number(summary, "threads") === 1 ? "thread" : "threads"}`],
-    ["peak", `${formatBytes(number(summary, "peak_bytes"))} at ${formatInstant(number(summary, "peak_ns"))}; ${residentText(summary)}`],
-    ["leaked", `${formatBytes(number(summary, "leaked_bytes"))} in ${formatBlocks(number(summary, "leaked_blocks"))}, of these ${formatBytes(number(summary, "suppressed_bytes"))} suppressed`],
+    ["allocated", `${estimated(summary, "allocated_bytes", formatBytes)} in ${estimatedBlocks(summary, "allocations")} by ${formatCount(number(summary, "threads"))} ${number(summary, "threads") === 1 ? "thread" : "threads"}`],
+    ["peak", `${estimated(summary, "peak_bytes", formatBytes)} at ${formatInstant(number(summary, "peak_ns"))}; ${residentText(summary)}`],
+    ["leaked", `${estimated(summary, "leaked_bytes", formatBytes)} in ${estimatedBlocks(summary, "leaked_blocks")}, of these ${formatBytes(number(summary, "suppressed_bytes"))} suppressed`],
     ["recording", `${formatCount(number(summary, "events"))} events, ${formatCount(number(summary, "events_dropped"))} dropped; ${formatShare(number(summary, "complete_share"))} of stacks complete`],
   ];
   return (

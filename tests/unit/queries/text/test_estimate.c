@@ -31,6 +31,10 @@ static void estimates_have_their_margin(void **state)
     (void)state;
     assert_string_equal(estimate_format_bytes(1536, 511.6, text), "1.5 KiB ± 512 B");
     assert_string_equal(estimate_format_count(1234, 0, text), "1,234 ± 0");
+    assert_string_equal(estimate_format_bytes(0, 0, text), "0 B"); /* no sample */
+    assert_string_equal(estimate_format_bytes(1536, estimate_margin(true, 512.0 * 512), text),
+                        "1.5 KiB ± 512 B");
+    assert_string_equal(estimate_format_bytes(1536, estimate_margin(false, 0), text), "1.5 KiB");
     assert_string_equal(estimate_format_blocks(1, 2.2, text), "1 ± 2 blocks");
     assert_string_equal(estimate_format_blocks(1, 0.2, text), "1 ± 0 blocks");
 }
