@@ -679,6 +679,29 @@ def no_local_kept(place, _rounds):
         check_whole(place, rounds, "arrived.db")
 
 
+def no_holes(place, _rounds):
+    """On a file system that punches no holes --no-local says so once, harms nothing, and removes the file at the end."""
+    if os.geteuid() != 0:
+        raise Skip("only root can mount a file system without holes")
+    (place / "ramfs").mkdir()
+    if subprocess.run(["mount", "-t", "ramfs", "ramfs", place / "ramfs"], capture_output=True).returncode != 0:
+        raise Skip("a ramfs cannot be mounted here")
+    try:
+        key, log = make_key(place / "key"), place / "ramfs" / "run.dat"
+        with Receiver(place / "in", key) as receiver:
+            recording = Recording(log, receiver.to(), key, ("--no-local", "--no-compress"))
+            wait_until("much arrives", lambda: size_of_received(place / "in") > 8000000)
+            arrived = received(place / "in")[0].read_bytes()[4096:]
+            if log.read_bytes()[4096:4096 + len(arrived)] != arrived:
+                raise Failure("the local log was changed")
+            check_sent(said := recording.end())
+            if said.count("gives no space back") != 1 or log.exists():
+                raise Failure(f"the log is {'kept' if log.exists() else 'gone'}: {said}")
+            check_whole(place, recording.rounds, "arrived.db")
+    finally:
+        subprocess.run(["umount", "-l", place / "ramfs"])
+
+
 def max_local(place, _rounds):
     """While nobody takes it, a log takes no more than it may, nobody waits, and what is dropped is counted."""
     key, log, live = make_key(place / "key"), place / "run.dat", place / "run.dat.live"
@@ -822,7 +845,7 @@ def other_user(place, _rounds):
 
 
 CASES = {case.__name__: case for case in (equal, follow, changed, sender_killed, receiver_killed, cut, recorder_killed, family, certificates,
-                                         strangers, limits, discover, broadcast, no_local, no_local_kept, max_local, fetch, slow_peer, full_disk, other_user)}
+                                         strangers, limits, discover, broadcast, no_local, no_local_kept, no_holes, max_local, fetch, slow_peer, full_disk, other_user)}
 
 
 def main():
