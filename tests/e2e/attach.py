@@ -5,6 +5,7 @@
 totals    what is allocated while attached is recorded, and nothing else; frees of blocks from before are counted; twice
 threads   rounds on a python3 with threads, each with a log; afterwards nothing leads to us
 killed    the recorder is killed: --detach leads the process back; attaching again works
+middle    the recorder is killed at any instant of attaching: the process goes on, and can be attached to
 refused   who cannot be attached to is told why, and goes on
 """
 
@@ -196,6 +197,24 @@ def test_killed(folder):
     rows = dict(ask(folder / "again.dat", "SELECT size_bytes, count(*) FROM allocations WHERE size_bytes BETWEEN 7000 AND 7790 GROUP BY size_bytes"))
     if rows != {7780: 10}:
         raise Failure(f"recorded by size: {rows}")
+
+
+def test_middle(folder):
+    process = start(THREADS)
+    n_left = 0
+    for i in range(20):
+        recorder = subprocess.Popen([TOOLS.record, "--attach", str(process.pid), "-q", "-f", "-o", str(folder / "run.dat")], stderr=subprocess.DEVNULL)
+        time.sleep(0.003 * (i + 1))
+        recorder.kill()
+        recorder.wait()
+        done = subprocess.run([TOOLS.record, "--detach", str(process.pid)], capture_output=True, text=True, timeout=60)
+        n_left += done.returncode == 0
+        if process.poll() is not None:
+            raise Failure(f"the program ended with {process.returncode} in round {i}")
+    recorder = attach(process.pid, folder / "last.dat")
+    detach(process.pid, recorder)
+    is_as_before(process)
+    print(f"{n_left} of 20 recorders were killed after they had attached")
 
 
 def child_of(pid):
