@@ -17,10 +17,6 @@
 #include <ucontext.h>
 
 enum {
-    /* A word that holds the address of a function: of the calls to it, of those who ask for it, and in data. */
-    ARCH_RELOCATION_CALL = R_AARCH64_JUMP_SLOT,
-    ARCH_RELOCATION_DATA = R_AARCH64_GLOB_DAT,
-    ARCH_RELOCATION_WORD = R_AARCH64_ABS64,
     /* Where a function with a frame pointer has put it, its caller's; then its return address. */
     ARCH_FRAME_BYTES = 16,
     /* A word that holds the address of a function: of the calls to it, of those who ask for it, and in data. */
