@@ -7,6 +7,7 @@
 #include "collector/platform/sys.h"
 #include "collector/record/record.h"
 #include "collector/record/state.h"
+#include "common/glibc_heap.h"
 
 #include <fcntl.h>
 #include <stdbool.h>
@@ -16,8 +17,6 @@
 enum {
     BUFFER_BYTES = 65536
 };
-
-static const uintptr_t g_arena_bytes = (uintptr_t)64 << 20; /* HEAP_MAX_SIZE of 64-bit glibc */
 
 /* A line of /proc/self/maps. */
 struct mapping {
@@ -76,19 +75,18 @@ static void record_extent(uintptr_t start, uintptr_t end, enum log_heap_kind kin
     record_event(LOG_HEAP_EXTENT, start, words, 4, NULL);
 }
 
-/*
- * A heap of a non-main arena is reserved in 64 MiB, aligned to its size; the used part is
- * writable and the rest inaccessible.
- */
+/* A heap of a non-main arena: the used part is writable and the rest inaccessible. */
 static bool is_arena(const struct mapping *used, const struct mapping *next)
 {
-    if (used->start % g_arena_bytes != 0 || !used->is_writable || !used->is_anonymous
-        || used->is_brk || used->end - used->start > g_arena_bytes)
+    const uintptr_t arena_bytes = (uintptr_t)glibc_heap_arena_bytes(sizeof(uintptr_t));
+
+    if (used->start % arena_bytes != 0 || !used->is_writable || !used->is_anonymous || used->is_brk
+        || used->end - used->start > arena_bytes)
         return false;
-    if (used->end - used->start == g_arena_bytes)
+    if (used->end - used->start == arena_bytes)
         return true;
     return next->start == used->end && !next->is_accessible
-           && next->end == used->start + g_arena_bytes;
+           && next->end == used->start + arena_bytes;
 }
 
 static void look_at(const struct mapping *mapping, const struct mapping *next)

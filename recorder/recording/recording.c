@@ -275,6 +275,7 @@ static uint64_t touched_bytes(const struct live_log *log)
 static void take_samples(struct recording *recording, uint64_t now_ns)
 {
     recording->samples.own_bytes = touched_bytes(&recording->live);
+    recording->samples.word_bytes = recording->live.file->word_bytes;
     recording->samples_due_ns = samples_take(&recording->samples, now_ns);
 }
 

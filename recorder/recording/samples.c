@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "recorder/recording/samples.h"
 
+#include "common/glibc_heap.h"
 #include "support/monotonic.h"
 
 #include <fcntl.h>
@@ -11,7 +12,6 @@
 #include <unistd.h>
 
 static const uint64_t second_ns = 1000000000;
-static const uint64_t arena_bytes = 64ull << 20; /* glibc's HEAP_MAX_SIZE, and its alignment */
 
 enum {
     MAX_TOLD = PACK_SAMPLES_MAX / 2, /* beyond that, too: others need room */
@@ -90,8 +90,9 @@ static bool parse_mapping(const char *line, struct mapping *ret_mapping)
     return true;
 }
 
-/* An arena: writable anonymous memory from a multiple of 64 MiB, the rest of them reserved. */
-static bool is_arena(const struct mapping *mapping, const struct mapping *next)
+/* Writable anonymous memory where an arena can begin, the rest of the arena reserved. */
+static bool is_arena(uint64_t arena_bytes, const struct mapping *mapping,
+                     const struct mapping *next)
 {
     uint64_t limit = mapping->start + arena_bytes;
 
@@ -109,7 +110,7 @@ static void add_heap(struct samples *samples, const struct mapping *mapping,
     uint64_t kind = LOG_HEAP_BRK;
 
     if (!mapping->is_heap) {
-        if (!is_arena(mapping, next))
+        if (!is_arena(glibc_heap_arena_bytes(samples->word_bytes), mapping, next))
             return;
         kind = LOG_HEAP_ARENA;
     }

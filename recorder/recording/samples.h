@@ -36,6 +36,7 @@ struct samples {
     pid_t pid;
     uint64_t interval_ns; /* 0: none are taken */
     uint64_t own_bytes;   /* of the log that the program has touched; the caller's to say */
+    uint8_t word_bytes;   /* of the process; the caller's to say, too */
     uint64_t rss_bytes;   /* of the last sample; 0: none yet */
     struct samples_pace totals;
     struct samples_pace heaps;
