@@ -13,4 +13,12 @@
 /* In bytes. `option` with its hyphens. */
 uint64_t option_value_size(const struct argp_state *state, const char *option, const char *text);
 
+/* Decimal, 0 to `most`. */
+uint64_t option_value_number(const struct argp_state *state, const char *option, const char *text,
+                             uint64_t most);
+
+/* In nanoseconds, never 0. */
+uint64_t option_value_duration(const struct argp_state *state, const char *option,
+                               const char *text);
+
 #endif

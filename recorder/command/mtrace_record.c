@@ -3,8 +3,8 @@
 #include "recorder/command/attachment.h"
 #include "recorder/command/control_client.h"
 #include "recorder/command/offline.h"
-#include "recorder/command/options.h"
 #include "recorder/command/program.h"
+#include "recorder/command/record_arguments.h"
 #include "recorder/command/session.h"
 
 #include <fcntl.h>
@@ -54,7 +54,7 @@ int main(int argc, char **argv)
     int code;
 
     hold_standard_descriptors();
-    options_parse(argc, argv, &options);
+    record_arguments_parse(argc, argv, &options);
     if (options.control.pid && options.control.verb == CONTROL_DETACH)
         code = detach(&options.control, &err);
     else if (options.control.pid)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * options: the command line of mtrace-record, and the environment variables behind it.
+ * options: what the command line of mtrace-record says, and the environment variables behind it.
  *
  * Model: an option wins over its variable, the variable over the default. What concerns the
  *        collector is handed on as lines "NAME=value" and only when an option asked for it, so the
@@ -20,6 +20,9 @@
 enum {
     OPTIONS_SETTINGS_BYTES = 4096
 };
+
+/* As in the collector. */
+#define OPTIONS_MAX_LIVE_BYTES ((uint64_t)4 << 30)
 
 struct options {
     const char *output; /* pattern; NULL: not given */
@@ -49,8 +52,5 @@ struct options {
     enum allocator_plan patch;             /* functions of an allocator inside the program */
     char settings[OPTIONS_SETTINGS_BYTES]; /* for the collector, lines "NAME=value\n" */
 };
-
-/* Parses; ends the process for --help, --version, --usage and wrong usage. */
-void options_parse(int argc, char **argv, struct options *ret_options);
 
 #endif
