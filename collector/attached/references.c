@@ -8,6 +8,7 @@
 #include "collector/platform/sys.h"
 
 #include <dlfcn.h>
+#include <link.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <sys/auxv.h>
@@ -16,11 +17,14 @@
 enum {
     N_BUCKETS = 256,     /* twice as many as names, or more */
     POPULATE_WRITE = 23, /* MADV_POPULATE_WRITE, of Linux 5.14 */
+    NAP_NS = 100000,
+    MOST_NAPS = 10000,
 };
 
 static const struct reference *g_references;
 static uint8_t g_buckets[N_BUCKETS]; /* number of a reference plus one, 0: none */
 static _Atomic bool g_is_busy;
+static _Atomic uint32_t g_n_unloading; /* threads in dlclose */
 
 static uint32_t hash_of(const char *name)
 {
@@ -63,6 +67,7 @@ struct visit {
     uintptr_t start, end;                     /* of the module in memory; 0: not known */
     uintptr_t protected_start, protected_end; /* by ld.so once it is relocated */
     bool to_us;
+    bool is_writable; /* what is protected elsewhere */
     bool is_open;
 };
 
@@ -120,7 +125,7 @@ static void change(struct visit *visit, uintptr_t slot, uintptr_t from, uintptr_
 {
     bool is_protected = slot >= visit->protected_start && slot < visit->protected_end;
 
-    if (!is_protected || open_protected(visit))
+    if (!is_protected || visit->is_writable || open_protected(visit))
         (void)__atomic_compare_exchange_n((uintptr_t *)slot, &from, to, false, __ATOMIC_ACQ_REL,
                                           __ATOMIC_RELAXED);
 }
@@ -185,8 +190,9 @@ static bool lead_module(const struct link_map *map, bool to_us, bool knows_writa
 
     if (!visit.object.symbols || !visit.object.strings || !look_at(&visit))
         return true;
-    if (knows_writable && visit.protected_start < visit.protected_end
-        && is_writable(visit.protected_start))
+    visit.is_writable = knows_writable && visit.protected_start < visit.protected_end
+                        && is_writable(visit.protected_start);
+    if (visit.is_writable && to_us)
         return false;
     lead_table(&visit, visit.object.relocations, visit.object.n_relocations);
     lead_table(&visit, visit.object.plt_relocations, visit.object.n_plt_relocations);
@@ -197,17 +203,61 @@ static bool lead_module(const struct link_map *map, bool to_us, bool knows_writa
     return true;
 }
 
-/* Not ours: what we call is meant. */
-bool references_lead(bool to_us)
-{
-    bool knows_writable = is_writable((uintptr_t)g_buckets & ~(uintptr_t)(ARCH_PAGE_BYTES - 1));
-    bool is_all = true;
+struct look {
+    bool to_us, knows_writable, is_all;
+};
 
-    if (atomic_exchange_explicit(&g_is_busy, true, memory_order_acquire))
-        return false;
+/* Not ours: what we call is meant. */
+static void lead_all(struct look *look)
+{
     for (const struct link_map *map = _r_debug.r_map; map; map = map->l_next)
         if (map->l_ld != _DYNAMIC)
-            is_all &= lead_module(map, to_us, knows_writable);
-    atomic_store_explicit(&g_is_busy, false, memory_order_release);
-    return is_all;
+            look->is_all &= lead_module(map, look->to_us, look->knows_writable);
+}
+
+/* Called for the first module alone: ld.so keeps all of them until it returns. */
+static int lead_all_kept(struct dl_phdr_info *info, size_t size, void *context)
+{
+    (void)info, (void)size;
+    lead_all(context);
+    return 1;
+}
+
+bool references_lead(bool to_us, bool may_wait)
+{
+    struct look look = {
+        .to_us = to_us,
+        .knows_writable = is_writable((uintptr_t)g_buckets & ~(uintptr_t)(ARCH_PAGE_BYTES - 1)),
+        .is_all = true,
+    };
+
+    if (atomic_exchange(&g_is_busy, true))
+        return false;
+    if (may_wait)
+        dl_iterate_phdr(lead_all_kept, &look);
+    else if (atomic_load(&g_n_unloading) == 0)
+        lead_all(&look);
+    else
+        look.is_all = false;
+    atomic_store(&g_is_busy, false);
+    return look.is_all;
+}
+
+/* RF-4. Who may wait has ld.so wait for it. */
+void references_begin_unloading(void)
+{
+    atomic_fetch_add(&g_n_unloading, 1);
+    for (int i = 0; i < MOST_NAPS && atomic_load(&g_is_busy); i++)
+        sys_nap(NAP_NS);
+}
+
+void references_end_unloading(void)
+{
+    atomic_fetch_sub(&g_n_unloading, 1);
+}
+
+void references_forget(void)
+{
+    atomic_store(&g_is_busy, false);
+    atomic_store(&g_n_unloading, 0);
 }

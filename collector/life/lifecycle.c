@@ -90,6 +90,7 @@ static MTRACE_COLD bool begin_in_child(void)
 
     if (thread_is_stranded() || !state_start(STATE_RECORDING))
         return false;
+    references_forget();
     segment_forget();
     memory_forget();
     trackers_forget();
@@ -136,7 +137,7 @@ static void look_for_modules(void)
     uint32_t n = atomic_fetch_add_explicit(&g_n_looks, 1, memory_order_relaxed) + 1;
     bool is_due = (n & (n - 1)) == 0;
 
-    if ((!is_due || !references_lead(true)) && n < MOST_LOOKS)
+    if ((!is_due || !references_lead(true, false)) && n < MOST_LOOKS)
         state_nudge();
 }
 
@@ -310,7 +311,7 @@ bool lifecycle_attach(const char *settings)
     message_init(config);
     if (!begin_recording(&none, !config->is_disabled_by_default))
         return false;
-    if (!references_lead(true))
+    if (!references_lead(true, true))
         state_nudge();
     return true;
 }
@@ -323,7 +324,7 @@ bool lifecycle_detach(void)
     if (!state_is_recording())
         return false;
     is_blocked = sys_block_signals(&mask) >= 0;
-    while (!references_lead(false))
+    while (!references_lead(false, true)) /* another thread is at it */
         sys_nap(100000);
     heap_extent_record();
     end_write(LOG_END_DETACHED, 0);

@@ -251,9 +251,9 @@ long sys_barrier_all(void)
 
 void sys_nap(uint64_t ns)
 {
-    const struct timespec time = {(time_t)(ns / 1000000000u), (long)(ns % 1000000000u)};
+    struct timespec time = {(time_t)(ns / 1000000000u), (long)(ns % 1000000000u)};
 
-    call(SYS_nanosleep, word(&time), 0, 0, 0, 0, 0);
+    call(SYS_ppoll, 0, 0, word(&time), 0, 8, 0);
 }
 
 long sys_random(void *buffer, size_t size_bytes)

@@ -73,7 +73,7 @@ uint64_t sys_limit(int resource);
 uint64_t sys_clock_ns(int clock);
 /* Every other thread of the process passes a full memory barrier before it returns; negative: who knows. */
 long sys_barrier_all(void);
-/* Sleeps so long, or until a signal. */
+/* Sleeps so long, or until a signal. The kernel forgets by it no call that it is to begin anew, as by nanosleep: a thread that is attached by may be in one. */
 void sys_nap(uint64_t ns);
 long sys_random(void *buffer, size_t size_bytes);
 

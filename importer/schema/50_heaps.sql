@@ -10,7 +10,7 @@ CREATE TABLE heaps (            -- blocks with a mapping of their own belong to 
   lowest_block_address INTEGER,         -- of any block ever born there
   allocator TEXT,                       -- 'glibc': header_bytes before each block are overhead, and so is what lies before the lowest one; NULL: unknown
   header_bytes INTEGER,                 -- 8, in a 32-bit program 4; NULL: unknown
-  unseen_blocks TEXT                    -- that may lie in it without a row, so that nobody knows what is free: 'inherited' (from before the fork), 'untracked' (born while the process was not recorded); NULL: none
+  unseen_blocks TEXT                    -- that may lie in it without a row, so that nobody knows what is free: 'inherited' (from before the fork, or the attach), 'untracked' (born while the process was not recorded); NULL: none
 ) STRICT;
 
 CREATE TABLE heap_extents (     -- how far a heap reached, when that was seen to change

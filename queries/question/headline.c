@@ -92,6 +92,8 @@ static void format_end(const char *kind, int value, bool is_foreign, char *text,
         (void)snprintf(text, size, "killed by signal %d: %s", value, live);
     else if (strcmp(kind, "exec") == 0)
         (void)snprintf(text, size, "replaced by exec: what was live then is not a leak");
+    else if (strcmp(kind, "detached") == 0)
+        (void)snprintf(text, size, "went on when the recording was detached: %s", live);
     else
         (void)snprintf(text, size, "still running: %s", live);
 }

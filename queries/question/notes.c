@@ -237,7 +237,7 @@ static int note_unseen_heaps(const struct query *query, struct error *err)
     if (rc == 0 && n > 0)
         query_remark(
             query,
-            "%s with blocks that were not recorded (heaps.unseen_blocks: inherited at a fork, or"
+            "%s with blocks that were not recorded (heaps.unseen_blocks: from before a fork or an attach, or"
             " born untraced): what is free or pinned there is not known",
             units_format_counted(n, "heap", heaps));
     return rc;

@@ -199,7 +199,7 @@ static void print_totals(FILE *out, const struct figures *f)
                   estimated_blocks(&t, f, "allocations"),
                   has_reallocs ? counted(&t, number(f, "reallocs"), "realloc") : "",
                   has_reallocs ? ", " : "", counted(&t, number(f, "failures"), "failure"));
-    (void)fprintf(out, "freed       %s in %s; %s of a parent process\n",
+    (void)fprintf(out, "freed       %s in %s; %s from before it was recorded\n",
                   bytes(&t, number(f, "freed_bytes")), counted(&t, number(f, "frees"), "block"),
                   counted(&t, number(f, "inherited_frees"), "block"));
     (void)fprintf(out, "leaked      %s in %s, of these %s suppressed\n",
@@ -262,10 +262,11 @@ static void print_unseen_heaps(FILE *out, const struct figures *f)
     struct texts t = {.n = 0};
 
     if (number(f, "unseen_heaps") > 0)
-        (void)fprintf(out,
-                      "            %s with blocks that were not recorded, inherited at the fork or"
-                      " born untraced: what is free there is not known\n",
-                      counted(&t, number(f, "unseen_heaps"), "heap"));
+        (void)fprintf(
+            out,
+            "            %s with blocks that were not recorded: from before a fork or an attach, or"
+            " born untraced: what is free there is not known\n",
+            counted(&t, number(f, "unseen_heaps"), "heap"));
 }
 
 static void print_rss_split(FILE *out, const struct figures *f)

@@ -12,6 +12,7 @@
 #    include <elf.h>
 #    include <errno.h>
 #    include <fcntl.h>
+#    include <pthread.h>
 #    include <signal.h>
 #    include <stdbool.h>
 #    include <stdio.h>
@@ -30,14 +31,13 @@ enum {
     MOST_STOPS = 1000000, /* system calls and signals while the library is loaded */
     /* Of the kernel: a system call that it will begin anew. */
     RESTART_FIRST = 512,
-    RESTART_LAST = 514,
+    RESTART_NO_HANDLER = 514,
     RESTART_BLOCK = 516,
 };
 
 /* Of Linux 5.13. */
 static const enum __ptrace_request get_rseq_configuration = (enum __ptrace_request)0x420f;
 
-static const uint64_t second_ns = 1000000000;
 static const uint64_t search_ns = 2000000000; /* for a thread at a safe place */
 static const uint64_t stop_ns = 50000000;     /* until a thread stops */
 static const uint64_t call_ns = 10000000000;  /* until the call is done */
@@ -90,18 +90,92 @@ static bool set_regs(struct tracee *tracee, struct user_regs_struct *regs)
     return ptrace(PTRACE_SETREGSET, tracee->tid, NT_PRSTATUS, &io) == 0;
 }
 
+/* These the kernel ends for a stop, too, though no handler of a signal runs. */
+static bool ends_for_a_stop(long long number)
+{
+    static const int numbers[] = {SYS_epoll_wait,      SYS_epoll_pwait, SYS_epoll_pwait2,
+                                  SYS_rt_sigtimedwait, SYS_semop,       SYS_semtimedop,
+                                  SYS_msgsnd,          SYS_msgrcv,      SYS_io_getevents};
+
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+        if (number == numbers[i])
+            return true;
+    return false;
+}
+
+static void mend_end(struct user_regs_struct *regs)
+{
+    if ((long long)regs->rax == -EINTR && ends_for_a_stop((long long)regs->orig_rax))
+        regs->rax = (unsigned long long)-RESTART_NO_HANDLER;
+}
+
+/* As if it had not been stopped: whether a handler of a signal is to run first the kernel knows best. */
+static void mend_call(struct tracee *tracee)
+{
+    struct user_regs_struct regs;
+    unsigned long long result;
+
+    if (!get_regs(tracee, &regs))
+        return;
+    result = regs.rax;
+    mend_end(&regs);
+    if (regs.rax != result)
+        (void)set_regs(tracee, &regs);
+}
+
+/* Where it runs, and cannot be stopped, it is left when this thread ends. */
 static void let_go(struct tracee *tracee)
 {
     int status;
 
-    if (ptrace(PTRACE_DETACH, tracee->tid, 0, 0) == 0 || errno != ESRCH)
+    mend_call(tracee);
+    if (ptrace(PTRACE_DETACH, tracee->tid, 0, 0) == 0 || errno != ESRCH
+        || ptrace(PTRACE_INTERRUPT, tracee->tid, 0, 0) != 0
+        || !wait_until(tracee, monotonic_now_ns() + stop_ns, &status) || !WIFSTOPPED(status))
         return;
-    /* it runs: stop it to leave it */
-    if (ptrace(PTRACE_INTERRUPT, tracee->tid, 0, 0) == 0
-        && wait_until(tracee, monotonic_now_ns() + second_ns, &status) && WIFSTOPPED(status)) {
-        int number = status >> 16 ? 0 : WSTOPSIG(status) & 0x7f;
-        (void)ptrace(PTRACE_DETACH, tracee->tid, 0, number == SIGTRAP ? 0 : number);
+    mend_call(tracee);
+    (void)ptrace(PTRACE_DETACH, tracee->tid, 0, status >> 16 ? 0 : WSTOPSIG(status) & 0x7f);
+}
+
+/* ---- may it be stopped? ------------------------------------------------------------------------- */
+
+/* Of a thread: the number behind a word of its status, or -1; of State a letter. */
+static int read_status(const struct tracee *tracee, const char *word)
+{
+    char path[64];
+    char line[256];
+    int found = -1;
+    FILE *file;
+
+    (void)snprintf(path, sizeof(path), "/proc/%d/task/%d/status", (int)tracee->target->pid,
+                   (int)tracee->tid);
+    file = fopen(path, "re");
+    while (file && found < 0 && fgets(line, sizeof(line), file)) {
+        size_t n = strlen(word);
+        if (strncmp(line, word, n) == 0 && line[n] == ':') {
+            const char *value = line + n + 1 + strspn(line + n + 1, " \t");
+            found = *value >= '0' && *value <= '9' ? (int)strtol(value, NULL, 10) : *value;
+        }
     }
+    if (file)
+        fclose(file);
+    return found;
+}
+
+/* It is ours if it could not be stopped before. */
+static void refuse(const struct tracee *tracee, struct error *err)
+{
+    int tracer = read_status(tracee, "TracerPid");
+
+    if (tracer > 0 && tracer != (int)getpid() && tracer != (int)gettid())
+        error_set(err, ERROR_IO,
+                  "process %d is traced by process %d (a debugger, strace): end that first",
+                  (int)tracee->target->pid, tracer);
+    else if (tracer == 0)
+        error_set(err, ERROR_IO,
+                  "process %d may not be traced: attach as root, or as the user it runs as (see "
+                  "/proc/sys/kernel/yama/ptrace_scope)",
+                  (int)tracee->target->pid);
 }
 
 /* False: it is gone, or does not stop, or was stopped by somebody's signal, and goes on. */
@@ -109,13 +183,11 @@ static bool stop(struct tracee *tracee, struct error *err)
 {
     int status;
 
+    if (read_status(tracee, "State") == 'D') /* until its child by vfork has gone, say */
+        return false;
     if (ptrace(PTRACE_SEIZE, tracee->tid, 0, PTRACE_O_TRACESYSGOOD) != 0) {
         if (errno == EPERM)
-            error_set(
-                err, ERROR_IO,
-                "process %d may not be traced: attach as root, or as the user it runs as (see "
-                "/proc/sys/kernel/yama/ptrace_scope)",
-                (int)tracee->target->pid);
+            refuse(tracee, err);
         return false;
     }
     tracee->since_ns = monotonic_now_ns();
@@ -163,8 +235,10 @@ static bool has_large_vectors(const struct tracee *tracee)
 static struct user_regs_struct resumed(const struct user_regs_struct *regs)
 {
     struct user_regs_struct next = *regs;
-    long long result = (long long)regs->rax;
+    long long result;
 
+    mend_end(&next);
+    result = (long long)next.rax;
     if ((long long)regs->orig_rax >= 0 && result <= -RESTART_FIRST && result >= -RESTART_BLOCK
         && result != -(RESTART_BLOCK - 1)) {
         next.rax = result == -RESTART_BLOCK ? SYS_restart_syscall : regs->orig_rax;
@@ -238,8 +312,7 @@ static bool give_parameters(const struct tracee *tracee, const struct attaching_
                                                 .dlopen = target->dlopen,
                                                 .dlsym = target->dlsym,
                                                 .dlerror = target->dlerror,
-                                                .errno_location = target->errno_location,
-                                                .pause = {0, 1000000}};
+                                                .errno_location = target->errno_location};
     parameters.library = add_text(&parameters, &used, call->library, address);
     parameters.function = add_text(&parameters, &used, call->function, address);
     parameters.argument = add_text(&parameters, &used, call->argument, address);
@@ -468,7 +541,7 @@ static bool is_thread_left(struct tracee *tracee, struct safe_place *place, cons
 }
 
 /* Threads that began meanwhile never were there. */
-bool attaching_is_left(pid_t pid, const char *library)
+static bool look_whether_left(pid_t pid, const char *library)
 {
     struct target target;
     struct tracee tracee = {.target = &target, .memory = -1};
@@ -491,8 +564,8 @@ bool attaching_is_left(pid_t pid, const char *library)
     return is_left;
 }
 
-int attaching_run(const struct attaching_call *call, struct attaching_answer *ret_answer,
-                  struct error *err)
+static int look_and_call(const struct attaching_call *call, struct attaching_answer *ret_answer,
+                         struct error *err)
 {
     struct target target;
     struct tracee tracee = {.target = &target};
@@ -516,6 +589,49 @@ int attaching_run(const struct attaching_call *call, struct attaching_answer *re
         close(tracee.memory);
     target_done(&target);
     return code;
+}
+
+/* ---- a thread for it ---------------------------------------------------------------------------- */
+
+struct job {
+    const struct attaching_call *call;
+    struct attaching_answer *answer; /* NULL: whether the library is left */
+    struct error *err;
+    int code;
+};
+
+static void *do_job(void *context)
+{
+    struct job *job = context;
+
+    job->code = job->answer ? look_and_call(job->call, job->answer, job->err)
+                            : look_whether_left(job->call->pid, job->call->library);
+    return NULL;
+}
+
+/* AT-3: the kernel lets go what a thread traces when it ends. */
+static bool do_in_thread(struct job *job)
+{
+    pthread_t thread;
+
+    return pthread_create(&thread, NULL, do_job, job) == 0 && pthread_join(thread, NULL) == 0;
+}
+
+bool attaching_is_left(pid_t pid, const char *library)
+{
+    const struct attaching_call call = {.pid = pid, .library = library};
+    struct job job = {.call = &call};
+
+    return do_in_thread(&job) && job.code;
+}
+
+int attaching_run(const struct attaching_call *call, struct attaching_answer *ret_answer,
+                  struct error *err)
+{
+    struct job job = {.call = call, .answer = ret_answer, .err = err};
+
+    *ret_answer = (struct attaching_answer){.result = 0};
+    return do_in_thread(&job) ? job.code : error_set(err, ERROR_NOMEM, "cannot start a thread");
 }
 
 #else

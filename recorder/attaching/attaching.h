@@ -8,6 +8,7 @@
  * Invariants
  *   AT-1 No thread but the one is stopped for longer than it takes to walk its stack.
  *   AT-2 Whatever happens to us, the thread comes back to where it was (EC-1).
+ *   AT-3 When an answer is given nothing is traced any more, not even a thread that could not be stopped: one of ours, which ends, traces them.
  * Threads: the one that calls; signals that may interrupt it are blocked. Failure: one line; the process is as it was.
  */
 #ifndef MTRACE_RECORDER_ATTACHING_H

@@ -37,7 +37,7 @@ struct entry_code_parameters {
     uint64_t result,
         error_text; /* said: of enum entry_code_result, or the function's; an address or 0 */
     uint64_t has_said, is_heard; /* it waits a second for the latter */
-    uint64_t pause[2];           /* a timespec: of the wait, again and again */
+    uint64_t pause[2];           /* a timespec, of the code: a part of the wait */
     char text[ENTRY_CODE_TEXT_BYTES];
 };
 

@@ -9,13 +9,8 @@ enum {
     MOST_FRAMES = 512
 };
 
-struct safe_place {
-    const struct target *target;
-    Dwfl *dwfl;
-    Dwfl_Callbacks callbacks;
-};
-
-/* By these a thread comes into libc to wait, to be started, or to call back, without any lock of libc's. */
+/* By these a thread comes into libc to wait, to be started, or to call back, without any lock of libc's; by the first of them, up to NULL, to wait
+ * for what comes from outside, which no allocator does. */
 static const char *const harmless[] = {
     "poll",
     "ppoll",
@@ -24,17 +19,28 @@ static const char *const harmless[] = {
     "epoll_wait",
     "epoll_pwait",
     "epoll_pwait2",
-    "nanosleep",
-    "clock_nanosleep",
-    "usleep",
-    "sleep",
     "pause",
-    "sched_yield",
-    "syscall",
     "sigsuspend",
     "sigwait",
     "sigwaitinfo",
     "sigtimedwait",
+    "recv",
+    "recvfrom",
+    "recvmsg",
+    "recvmmsg",
+    "accept",
+    "accept4",
+    "wait4",
+    "waitpid",
+    "waitid",
+    "wait",
+    "sleep",
+    NULL,
+    "nanosleep",
+    "clock_nanosleep",
+    "usleep",
+    "sched_yield",
+    "syscall",
     "read",
     "write",
     "readv",
@@ -45,22 +51,12 @@ static const char *const harmless[] = {
     "pwrite",
     "fsync",
     "fdatasync",
-    "recv",
-    "recvfrom",
-    "recvmsg",
-    "recvmmsg",
     "send",
     "sendto",
     "sendmsg",
     "sendmmsg",
     "sendfile64",
-    "accept",
-    "accept4",
     "connect",
-    "wait4",
-    "waitpid",
-    "waitid",
-    "wait",
     "flock",
     "ioctl",
     "open64",
@@ -90,8 +86,30 @@ static const char *const harmless[] = {
     "time",
 };
 
-static const char *const allocators[] = {"jemalloc", "tcmalloc", "mimalloc", "libmtrace",
-                                         "hoard",    "snmalloc", "rpmalloc"};
+/* What a module has that is an allocator, in part or as a whole. */
+static const char *const allocators[] = {
+    "malloc",        "free",     "calloc", "realloc", "posix_memalign",
+    "aligned_alloc", "memalign", "valloc", "pvalloc", "malloc_usable_size",
+};
+
+/* A function of an allocator, of the program or of a library but libc. */
+struct range {
+    uint64_t start, end;
+};
+
+enum {
+    MOST_MODULES = 16
+};
+
+struct safe_place {
+    const struct target *target;
+    Dwfl *dwfl;
+    Dwfl_Callbacks callbacks;
+    const Dwfl_Module *with_allocator[MOST_MODULES];
+    size_t n_with_allocator;
+    struct range *ranges; /* owned */
+    size_t n_ranges, n_room;
+};
 
 static int no_debug_info(Dwfl_Module *module, void **data, const char *name, Dwarf_Addr base,
                          const char *file, const char *link, GElf_Word crc, char **ret_name)
@@ -101,15 +119,70 @@ static int no_debug_info(Dwfl_Module *module, void **data, const char *name, Dwa
     return -1;
 }
 
+static bool is_of_allocator(const char *name)
+{
+    for (size_t i = 0; i < sizeof(allocators) / sizeof(*allocators); i++)
+        if (strcmp(name, allocators[i]) == 0)
+            return true;
+    return strncmp(name, "_Znw", 4) == 0 || strncmp(name, "_Zna", 4) == 0
+           || strncmp(name, "_Zdl", 4) == 0 || strncmp(name, "_Zda", 4) == 0;
+}
+
+static bool add_range(struct safe_place *place, uint64_t start, uint64_t size)
+{
+    if (place->n_ranges == place->n_room) {
+        size_t n_room = place->n_room ? place->n_room * 2 : 64;
+        struct range *more = realloc(place->ranges, n_room * sizeof(*more));
+        if (!more)
+            return false;
+        place->ranges = more;
+        place->n_room = n_room;
+    }
+    place->ranges[place->n_ranges++] = (struct range){start, start + (size ? size : 1)};
+    return true;
+}
+
+/* libstdc++ has operator new, which is safe to be in as far as malloc is: only who has malloc is an allocator. False: no memory. */
+static bool find_allocator(struct safe_place *place, Dwfl_Module *module)
+{
+    int n = dwfl_module_getsymtab(module);
+    size_t n_before = place->n_ranges;
+    bool has_malloc = false;
+
+    for (int i = 0; i < n; i++) {
+        GElf_Sym symbol;
+        GElf_Addr address;
+        const char *name = dwfl_module_getsym_info(module, i, &symbol, &address, NULL, NULL, NULL);
+        if (!name || symbol.st_shndx == SHN_UNDEF || GELF_ST_TYPE(symbol.st_info) != STT_FUNC
+            || GELF_ST_BIND(symbol.st_info) == STB_LOCAL || !is_of_allocator(name))
+            continue;
+        has_malloc = has_malloc || strcmp(name, "malloc") == 0;
+        if (!add_range(place, address, symbol.st_size))
+            return false;
+    }
+    if (!has_malloc)
+        place->n_ranges = n_before;
+    else if (place->n_with_allocator == MOST_MODULES)
+        return false;
+    else
+        place->with_allocator[place->n_with_allocator++] = module;
+    return true;
+}
+
 /* What the walk needs is read now, while nobody waits for us. */
 static int read_ahead(Dwfl_Module *module, void **data, const char *name, Dwarf_Addr start,
                       void *context)
 {
+    struct safe_place *place = context;
+    const struct target *target = place->target;
     Dwarf_Addr bias;
 
-    (void)data, (void)name, (void)start, (void)context;
+    (void)data, (void)name;
     (void)dwfl_module_eh_cfi(module, &bias);
-    return DWARF_CB_OK;
+    if ((start >= target->libc_base && start < target->libc_end)
+        || (start >= target->loader_base && start < target->loader_end))
+        return DWARF_CB_OK;
+    return find_allocator(place, module) ? DWARF_CB_OK : DWARF_CB_ABORT;
 }
 
 struct safe_place *safe_place_new(const struct target *target)
@@ -128,7 +201,10 @@ struct safe_place *safe_place_new(const struct target *target)
         safe_place_free(place);
         return NULL;
     }
-    (void)dwfl_getmodules(place->dwfl, read_ahead, NULL, 0);
+    if (dwfl_getmodules(place->dwfl, read_ahead, place, 0) != 0) {
+        safe_place_free(place);
+        return NULL;
+    }
     return place;
 }
 
@@ -136,6 +212,8 @@ void safe_place_free(struct safe_place *place)
 {
     if (place && place->dwfl)
         dwfl_end(place->dwfl);
+    if (place)
+        free(place->ranges);
     free(place);
 }
 
@@ -148,6 +226,7 @@ struct walk {
     unsigned n_frames;
     bool is_in_libc;
     bool has_own; /* a frame that is not of libc */
+    bool waits;   /* for what comes from outside */
 };
 
 /* libc has most of them by several names. */
@@ -158,36 +237,44 @@ static const char *plain(const char *name)
     return name + (strncmp(name, "__libc_", 7) == 0 ? 0 : strspn(name, "_"));
 }
 
-static bool is_harmless(const char *any_name)
+/* 0: not; 2: it waits for what comes from outside; 1: harmless for another reason. */
+static int how_harmless(const char *any_name)
 {
     const char *name = plain(any_name);
+    int how = 2;
 
-    for (size_t i = 0; i < sizeof(harmless) / sizeof(*harmless); i++)
-        if (strcmp(name, harmless[i]) == 0)
-            return true;
-    return false;
+    for (size_t i = 0; i < sizeof(harmless) / sizeof(*harmless); i++) {
+        if (!harmless[i])
+            how = 1;
+        else if (strcmp(name, harmless[i]) == 0)
+            return how;
+    }
+    return 0;
 }
 
-static bool is_allocator(const char *file)
+/* Where the program is in one module with its allocator, it is outside of that one only if it waits: what an allocator calls has any name. */
+static bool may_be_in_allocator(const struct walk *walk, Dwarf_Addr pc)
 {
-    for (size_t i = 0; file && i < sizeof(allocators) / sizeof(*allocators); i++)
-        if (strstr(file, allocators[i]))
+    const struct safe_place *place = walk->place;
+    const Dwfl_Module *module = dwfl_addrmodule(place->dwfl, pc);
+
+    for (size_t i = 0; i < place->n_ranges; i++)
+        if (pc >= place->ranges[i].start && pc < place->ranges[i].end)
             return true;
+    for (size_t i = 0; i < place->n_with_allocator; i++)
+        if (module == place->with_allocator[i])
+            return !walk->waits;
     return false;
 }
 
 static void leave_libc(struct walk *walk)
 {
-    if (walk->is_in_libc && !is_harmless(walk->entered))
+    int how = walk->is_in_libc ? how_harmless(walk->entered) : 0;
+
+    if (walk->is_in_libc && how == 0)
         walk->why = *walk->entered ? walk->entered : "libc";
+    walk->waits = walk->waits || (how == 2 && !walk->has_own);
     walk->is_in_libc = false;
-}
-
-static const char *file_of(const struct walk *walk, Dwarf_Addr pc)
-{
-    Dwfl_Module *module = dwfl_addrmodule(walk->place->dwfl, pc);
-
-    return module ? dwfl_module_info(module, NULL, NULL, NULL, NULL, NULL, NULL, NULL) : NULL;
 }
 
 static int see_frame(Dwfl_Frame *frame, void *context)
@@ -213,7 +300,7 @@ static int see_frame(Dwfl_Frame *frame, void *context)
     walk->has_own = true;
     if (pc >= target->loader_base && pc < target->loader_end)
         walk->why = "ld.so";
-    else if (is_allocator(file_of(walk, pc)))
+    else if (may_be_in_allocator(walk, pc))
         walk->why = "the allocator";
     return walk->why ? DWARF_CB_ABORT : DWARF_CB_OK;
 }

@@ -2,7 +2,7 @@
 /*
  * safe_place: may a thread that is stopped now call dlopen without waiting for itself?
  *
- * Model:   its stack is walked by libdw. It must not be in ld.so, in the library of an allocator or in our own, and what it is in of libc
+ * Model:   its stack is walked by libdw. It must not be in ld.so or in an allocator, and what it is in of libc
  *          it must have entered by a function that is known to hold none of libc's locks while it waits. What cannot be walked is not
  *          safe. Other threads run on meanwhile, so what they hold they give back.
  * Threads: the one that traces.

@@ -6,6 +6,8 @@ totals    what is allocated while attached is recorded, and nothing else; frees 
 threads   rounds on a python3 with threads, each with a log; afterwards nothing leads to us
 killed    the recorder is killed: --detach leads the process back; attaching again works
 middle    the recorder is killed at any instant of attaching: the process goes on, and can be attached to
+waits     waits of a thread that was attached by, or only looked at, end neither early nor by EINTR
+awkward   what ld.so protects was made writable; the first thread is in vfork; modules are unloaded meanwhile; the program has an allocator of its own
 refused   who cannot be attached to is told why, and goes on
 """
 
@@ -118,7 +120,10 @@ def words_to_us(pid):
                 continue
             start, end = (int(word, 16) for word in fields[0].split("-"))
             memory.seek(start)
-            data = memory.read(end - start)
+            try:
+                data = memory.read(end - start)
+            except OSError:  # unmapped meanwhile
+                continue
             n += sum(low <= word < high for word in memoryview(data[:len(data) // 8 * 8]).cast("Q"))
     return n
 
@@ -215,6 +220,66 @@ def test_middle(folder):
     detach(process.pid, recorder)
     is_as_before(process)
     print(f"{n_left} of 20 recorders were killed after they had attached")
+
+
+class Workload:
+    """A program of tests/workloads that says what is wrong."""
+
+    def __init__(self, folder, name, *arguments):
+        self.said = folder / f"{name}.{arguments[0] if arguments else ''}.said"
+        with open(self.said, "wb") as out:
+            self.process = subprocess.Popen([os.path.join(TOOLS.workloads, name), *arguments], stdout=out)
+        STARTED.append(self.process)
+        deadline = time.monotonic() + 30
+        while not self.said.stat().st_size and time.monotonic() < deadline:
+            time.sleep(0.01)
+
+    def check(self, what):
+        if self.process.poll() is not None:
+            raise Failure(f"{what}: the program ended with {self.process.returncode}")
+        wrong = [line for line in self.said.read_text().splitlines() if "wrong" in line]
+        if wrong:
+            raise Failure(f"{what}: {wrong}")
+
+    def goes_on(self):
+        """Until it has said more."""
+        n = self.said.stat().st_size
+        deadline = time.monotonic() + 30
+        while self.said.stat().st_size == n:
+            if time.monotonic() > deadline:
+                raise Failure("the program does not go on")
+            time.sleep(0.01)
+
+
+def test_waits(folder):
+    for how in ("epoll", "poll", "nanosleep"):
+        program = Workload(folder, "attached", how)
+        for i in range(3):
+            recorder = attach(program.process.pid, folder / "run.dat")
+            time.sleep(0.3 * i)
+            detach(program.process.pid, recorder)
+            time.sleep(1.2)
+        program.check(how)
+
+
+def test_awkward(folder):
+    plugins = sorted(str(path) for path in Path(TOOLS.workloads).rglob("*.so"))
+    for case, rounds, arguments in (("writable", 2, ()), ("unload", 6, plugins), ("vfork", 2, ())):
+        program = Workload(folder, "attached", case, *arguments)
+        for _ in range(rounds):
+            recorder = attach(program.process.pid, folder / "run.dat")
+            time.sleep(0.3)
+            detach(program.process.pid, recorder)
+            is_as_before(program.process)
+            program.check(case)
+    for task in Path(f"/proc/{program.process.pid}/task").iterdir():
+        if "TracerPid:\t0" not in (task / "status").read_text():
+            raise Failure("a thread is left traced")
+    program = Workload(folder, "attached_allocator")
+    done = subprocess.run([TOOLS.record, "--attach", str(program.process.pid), "-o", str(folder / "no.dat")], capture_output=True, text=True, timeout=60)
+    if done.returncode == 0 or "in the allocator" not in done.stderr:
+        raise Failure(f"a program that is always in its allocator: {done.stderr}")
+    program.goes_on()
 
 
 def child_of(pid):

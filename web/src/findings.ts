@@ -58,6 +58,7 @@ function madeBy(row: Row): string {
 function whatIsLeft(summary: Row): string {
   if (summary.end_kind === "exit") return "were never freed";
   if (summary.end_kind === "running") return "are live, and the program still runs";
+  if (summary.end_kind === "detached") return "were live when the recording was detached from the program, which went on";
   return `were live when the program ended by ${summary.end_kind ?? "an unknown cause"}`;
 }
 

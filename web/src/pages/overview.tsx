@@ -34,6 +34,7 @@ function estimatedBlocks(summary: Row, name: string): string {
 
 function endOf(summary: Row): string {
   if (summary.end_kind === "running") return "still running";
+  if (summary.end_kind === "detached") return "went on unrecorded";
   return `ended by ${summary.end_kind ?? "nothing that was seen"}${summary.end_value === null ? "" : " " + summary.end_value}`;
 }
 

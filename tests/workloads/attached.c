@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * attached CASE [LIBRARY...]: what mtrace-record --attach must not change. Runs for ever, and says "wrong: …" when it was.
+ *
+ * epoll, poll, nanosleep   waits of a second, which must neither end early nor by EINTR
+ * writable                 has made writable what ld.so protects
+ * vfork                    the first thread waits for children by vfork, which take three seconds
+ * unload                   loads and unloads the libraries, while others allocate
+ */
+#include "tests/workloads/workload.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <link.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sys/epoll.h>
+#include <sys/mman.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+
+enum {
+    WAIT_MS = 1000,
+    CHILD_MS = 3000,
+    PAGE = 4096,
+};
+
+static double now_ms(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
+}
+
+static int nap(int ms)
+{
+    const struct timespec time = {ms / 1000, ms % 1000 * 1000000L};
+
+    return nanosleep(&time, NULL);
+}
+
+static int wait_once(const char *how, int epoll)
+{
+    struct epoll_event event;
+
+    if (strcmp(how, "epoll") == 0)
+        return epoll_wait(epoll, &event, 1, WAIT_MS);
+    return strcmp(how, "poll") == 0 ? poll(NULL, 0, WAIT_MS) : nap(WAIT_MS);
+}
+
+static void wait_again(const char *how)
+{
+    int epoll = epoll_create1(0);
+
+    for (;;) {
+        double begin = now_ms();
+        int result = wait_once(how, epoll);
+        double took = now_ms() - begin;
+        if (result != 0 || took < WAIT_MS - 5)
+            printf("wrong: %s: %d, %s, after %.0f ms\n", how, result, strerror(errno), took);
+        free(malloc(10));
+    }
+}
+
+static int make_writable(struct dl_phdr_info *info, size_t size, void *unused)
+{
+    (void)size, (void)unused;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        uintptr_t start = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr;
+        uintptr_t end = (start + info->dlpi_phdr[i].p_memsz) & ~(uintptr_t)(PAGE - 1);
+        start &= ~(uintptr_t)(PAGE - 1);
+        if (info->dlpi_phdr[i].p_type == PT_GNU_RELRO && end > start
+            && mprotect((void *)start, end - start, PROT_READ | PROT_WRITE) != 0)
+            printf("wrong: mprotect: %s\n", strerror(errno));
+    }
+    return 1; /* of the program alone */
+}
+
+static void *allocate(void *unused)
+{
+    for (;;) {
+        for (int i = 0; i < 100; i++)
+            free(malloc(100));
+        nap(1);
+    }
+    return unused;
+}
+
+static void wait_for_children(void)
+{
+    for (;;) {
+        pid_t pid = vfork();
+        if (pid == 0) {
+            nap(CHILD_MS);
+            _exit(0);
+        }
+        waitpid(pid, NULL, 0);
+        nap(300);
+    }
+}
+
+static void *load_and_unload(void *libraries)
+{
+    for (;;)
+        for (char **library = libraries; *library; library++) {
+            void *handle = dlopen(*library, RTLD_NOW | RTLD_LOCAL);
+            if (!handle)
+                printf("wrong: %s\n", dlerror());
+            else
+                dlclose(handle);
+        }
+    return NULL;
+}
+
+static void start(void *(*run)(void *), void *argument)
+{
+    pthread_t thread;
+
+    if (pthread_create(&thread, NULL, run, argument) != 0)
+        skip("no threads");
+}
+
+int main(int n_arguments, char **arguments)
+{
+    const char *what = n_arguments > 1 ? arguments[1] : "";
+
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    puts("begun");
+    if (strcmp(what, "writable") == 0) {
+        dl_iterate_phdr(make_writable, NULL);
+        (void)allocate(NULL);
+    } else if (strcmp(what, "vfork") == 0) {
+        start(allocate, NULL);
+        wait_for_children();
+    } else if (strcmp(what, "unload") == 0) {
+        start(allocate, NULL);
+        start(load_and_unload, arguments + 2);
+        (void)allocate(NULL);
+    }
+    wait_again(what);
+}
