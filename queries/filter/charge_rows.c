@@ -131,16 +131,15 @@ static bool post_to(struct charges *charges, struct keyed *accounts, struct acco
 {
     size_t index = (size_t)(account - (struct account *)accounts->elements);
     size_t place = 2 * index + (accounts == &charges->tags);
+    const struct own_peaks_size size = {posting->bytes, posting->bytes_variance};
 
     account->blocks[posting->figure] += posting->blocks;
     saturating_grow(&account->bytes[posting->figure], posting->bytes);
     account->bytes_variance[posting->figure] += posting->bytes_variance;
     if (posting->figure == ALLOCATED)
-        return own_peaks_born(&charges->peaks, place, posting->from_ns, posting->bytes,
-                              posting->end_ns);
+        return own_peaks_born(&charges->peaks, place, posting->from_ns, size, posting->end_ns);
     return posting->figure != MOVED_IN
-           || own_peaks_joined(&charges->peaks, place, posting->from_ns, posting->bytes,
-                               posting->end_ns);
+           || own_peaks_joined(&charges->peaks, place, posting->from_ns, size, posting->end_ns);
 }
 
 static bool post(struct charges *charges, uint32_t process, uint32_t group,
@@ -290,7 +289,7 @@ static const char tables_sql[] =
     "CREATE TEMP TABLE tag_totals(process_id INTEGER, key TEXT, value TEXT, " FIGURES ");";
 
 #define VALUES \
-    "?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, nullif(?16, -1), ?17, ?18, NULL"
+    "?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, nullif(?16, -1), ?17, ?18, ?19"
 
 static int put_account(const struct charges *charges, struct sqlite3_stmt *insert,
                        const struct account *account, const struct own_peak *peak,
@@ -310,6 +309,7 @@ static int put_account(const struct charges *charges, struct sqlite3_stmt *inser
     if (charges->mean_of[account->process]) {
         sqlite3_bind_double(insert, ++at, sample_weight_margin(account->bytes_variance[ALLOCATED]));
         sqlite3_bind_double(insert, ++at, sample_weight_margin(account->bytes_variance[LEAKED]));
+        sqlite3_bind_double(insert, ++at, sample_weight_margin(peak ? peak->peak_variance : 0));
     }
     rc = rundb_step(charges->database, insert, err);
     sqlite3_reset(insert);

@@ -14,7 +14,8 @@
 
 struct death {
     int64_t at_ns, blocks, bytes;
-    size_t of; /* whatever the caller counts by */
+    size_t of;       /* whatever the caller counts by */
+    double variance; /* of bytes, where they are an estimate */
 };
 
 struct death_queue {

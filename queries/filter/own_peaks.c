@@ -9,14 +9,16 @@
 
 /* ---- sums ---- */
 
-static void change(struct own_peak *peak, int64_t at_ns, int64_t bytes)
+static void change(struct own_peak *peak, int64_t at_ns, struct own_peaks_size size)
 {
     if (peak->changed_ns != at_ns && peak->live_bytes > peak->peak_bytes) {
         peak->peak_bytes = peak->live_bytes;
         peak->peak_ns = peak->changed_ns;
+        peak->peak_variance = peak->live_variance;
     }
     peak->changed_ns = at_ns;
-    saturating_grow(&peak->live_bytes, bytes);
+    saturating_grow(&peak->live_bytes, size.bytes);
+    peak->live_variance += size.variance;
 }
 
 static bool make_room(struct own_peaks *peaks, size_t stack)
@@ -36,34 +38,43 @@ static void end_until(struct own_peaks *peaks, int64_t at_ns)
     struct death death;
 
     while (death_queue_pop(&peaks->deaths, at_ns, &death))
-        change(&peaks->list[death.of], death.at_ns, -death.bytes);
+        change(&peaks->list[death.of], death.at_ns,
+               (struct own_peaks_size){-death.bytes, -death.variance});
 }
 
-bool own_peaks_born(struct own_peaks *peaks, size_t stack, int64_t at_ns, int64_t size_bytes,
-                    int64_t end_ns)
+static bool put_death(struct own_peaks *peaks, size_t stack, int64_t at_ns,
+                      struct own_peaks_size size)
+{
+    return death_queue_push(&peaks->deaths, (struct death){.at_ns = at_ns,
+                                                           .bytes = size.bytes,
+                                                           .variance = size.variance,
+                                                           .of = stack});
+}
+
+bool own_peaks_born(struct own_peaks *peaks, size_t stack, int64_t at_ns,
+                    struct own_peaks_size size, int64_t end_ns)
 {
     if (!make_room(peaks, stack))
         return false;
     end_until(peaks, at_ns);
-    change(&peaks->list[stack], at_ns, size_bytes);
-    return end_ns == INT64_MAX
-           || death_queue_push(&peaks->deaths, (struct death){end_ns, 0, size_bytes, stack});
+    change(&peaks->list[stack], at_ns, size);
+    return end_ns == INT64_MAX || put_death(peaks, stack, end_ns, size);
 }
 
-bool own_peaks_joined(struct own_peaks *peaks, size_t stack, int64_t from_ns, int64_t size_bytes,
-                      int64_t end_ns)
+bool own_peaks_joined(struct own_peaks *peaks, size_t stack, int64_t from_ns,
+                      struct own_peaks_size size, int64_t end_ns)
 {
-    return make_room(peaks, stack)
-           && death_queue_push(&peaks->deaths, (struct death){from_ns, 0, -size_bytes, stack})
-           && (end_ns == INT64_MAX
-               || death_queue_push(&peaks->deaths, (struct death){end_ns, 0, size_bytes, stack}));
+    const struct own_peaks_size gained = {-size.bytes, -size.variance};
+
+    return make_room(peaks, stack) && put_death(peaks, stack, from_ns, gained)
+           && (end_ns == INT64_MAX || put_death(peaks, stack, end_ns, size));
 }
 
 void own_peaks_finish(struct own_peaks *peaks)
 {
     end_until(peaks, INT64_MAX);
     for (size_t i = 0; i < peaks->n; i++)
-        change(&peaks->list[i], INT64_MAX, 0);
+        change(&peaks->list[i], INT64_MAX, (struct own_peaks_size){0, 0});
 }
 
 void own_peaks_done(struct own_peaks *peaks)

@@ -260,8 +260,8 @@ static bool take_row(struct sweep *sweep, const struct scanned_row *row)
     }
     return !sweep->is_out_of_memory
            && (end_ns == INT64_MAX
-               || death_queue_push(&sweep->deaths,
-                                   (struct death){end_ns, row->blocks, row->bytes, row->process}));
+               || death_queue_push(&sweep->deaths, (struct death){end_ns, row->blocks, row->bytes,
+                                                                  row->process, 0}));
 }
 
 static bool take(void *context, const struct scanned_row *rows, size_t n)

@@ -175,7 +175,8 @@ static bool add_row(struct totals *totals, const struct scanned_row *row)
     if (!add_end(totals, sum, &seen, life))
         return false;
     if (totals->request->has_own_peaks
-        && !own_peaks_born(&totals->peaks, sum->place, seen.alloc_ns, seen.bytes, end_of(&seen)))
+        && !own_peaks_born(&totals->peaks, sum->place, seen.alloc_ns,
+                           (struct own_peaks_size){seen.bytes, seen.bytes_variance}, end_of(&seen)))
         return false;
     if (seen.ended_by != ROW_SCAN_FREED || seen.free_backtrace == ROW_SCAN_UNKNOWN)
         return true;

@@ -213,7 +213,7 @@ static bool take_row(struct times *times, const struct scanned_row *row)
     return row->lifetime_ns == ROW_SCAN_UNKNOWN
            || death_queue_push(&times->deaths,
                                (struct death){saturating_add(born_ns, row->lifetime_ns),
-                                              row->blocks, row->bytes, row->process});
+                                              row->blocks, row->bytes, row->process, 0});
 }
 
 static bool take(void *context, const struct scanned_row *rows, size_t n)

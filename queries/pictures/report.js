@@ -40,6 +40,11 @@
     if (/share(_of_site)?$/.test(column)) { return share(value); }
     return count(Math.round(value * 1000) / 1000);
   };
+  // An estimate with half of the width of its interval.
+  const figure = function (column, row) {
+    const margin = row[column + "_margin"];
+    return shown(column, row[column]) + (typeof margin === "number" ? " \u00b1 " + shown(column, Math.round(margin)) : "");
+  };
   const file = function (path) { return path ? path.slice(path.lastIndexOf("/") + 1) : ""; };
 
   // ---- tables ----
@@ -57,7 +62,7 @@
   const table = function (section, rows) {
     const hidden = ["function", "source", "line", "module", "stack", "weight", "process_id", "backtrace_id", "suppressed_by"];
     const has = rows.length > 0 && "function" in rows[0] && "module" in rows[0];
-    const columns = rows.length === 0 ? [] : Object.keys(rows[0]).filter(function (name) { return !has || hidden.indexOf(name) < 0; });
+    const columns = rows.length === 0 ? [] : Object.keys(rows[0]).filter(function (name) { return !/_margin$/.test(name) && (!has || hidden.indexOf(name) < 0); });
     const isNumber = function (name) { return rows.some(function (row) { return typeof row[name] === "number"; }); };
     const body = document.createElement("tbody");
     let sorted = null, isDown = true, wanted = "", most = 15;
@@ -77,7 +82,7 @@
       more.textContent = "all " + list.length + " rows";
       list.slice(0, most).forEach(function (row) {
         const line = make("tr", null, body);
-        columns.forEach(function (name) { make("td", shown(name, row[name]), line).className = isNumber(name) ? "number" : ""; });
+        columns.forEach(function (name) { make("td", figure(name, row), line).className = isNumber(name) ? "number" : ""; });
         if (has) {
           const cell = make("td", null, line);
           cell.className = "code";

@@ -145,7 +145,8 @@ static void format_sampled(struct sqlite3_stmt *row, char *text, size_t size)
     (void)snprintf(
         text, size,
         "estimates from samples, one for each %s allocated: the 95 %% interval of a sum of S bytes"
-        " is S ± 2√(S × %s) or narrower, of 100 MiB ± %s, which columns *_margin have where there are any;"
+        " is S ± 2√(S × %s) or narrower, of 100 MiB ± %s, which columns *_margin have where there are any; a"
+        " difference A - B has the margin of A + B, or less;"
         " what no sample is of may be up to %s",
         mean, mean, units_format_bytes((int64_t)sqlite3_column_double(row, 2), margin),
         units_format_bytes(saturating_multiply(3, sqlite3_column_int64(row, 1)), unseen));

@@ -107,7 +107,7 @@ static const char *beyond_samples(const struct query *query)
         return options->command->why_unsampled;
     if (options->measure && strcmp(options->measure, "temporary") == 0)
         return command_find(query->commands, "temporary")->why_unsampled;
-    return options->command->needs_rows ? NULL : filter_beyond_samples(&options->filter);
+    return filter_beyond_samples(&options->filter);
 }
 
 int query_need_every_block(const struct query *query, const char *why, struct error *err)

@@ -4,6 +4,9 @@
  * instants of one run differ. Each side is a question of its own; call sites are matched by
  * function and file name, because lines, addresses and folders move between builds; the line of a
  * row is the one that changed most, where lines can be compared. What grew or shrank most comes first.
+ * Of samples: two recordings draw independently, so variances of both sides add up. Blocks that live at both
+ * instants of one recording are the same samples with the same weights, which the difference does not have: their
+ * variance is in both sides', and is taken out twice.
  */
 #include "queries/question/command.h"
 #include "queries/question/made_rows.h"
@@ -11,6 +14,7 @@
 #include "queries/question/query_open.h"
 #include "queries/reports/reports.h"
 #include "queries/stacks/stack_weights.h"
+#include "queries/text/estimate.h"
 #include "queries/text/shorten.h"
 #include "support/error.h"
 #include "support/growing.h"
@@ -26,11 +30,20 @@ struct entry {
     char *function, *source, *module; /* NULL: unknown */
     int64_t line;
     int64_t bytes[2], blocks[2]; /* before, after */
+    double bytes_square,
+        blocks_square; /* of the margins of the changes, where they are estimates */
 };
 
 struct diff {
     struct entry *list;
     size_t n, capacity;
+    int64_t sample_bytes; /* of either side; 0: all is exact */
+};
+
+enum {
+    BEFORE,
+    AFTER,
+    BOTH /* what lives at both instants of one recording, and so is not in the change */
 };
 
 /* ---- one side ---- */
@@ -58,8 +71,12 @@ static int add_entry(struct diff *diff, struct sqlite3_stmt *row, int side, stru
     entry->function = copy_column(row, 0, &is_failed);
     entry->source = copy_column(row, 1, &is_failed);
     entry->module = copy_column(row, 3, &is_failed);
-    entry->bytes[side] = sqlite3_column_int64(row, 4);
-    entry->blocks[side] = sqlite3_column_int64(row, 5);
+    entry->bytes_square = (side == BOTH ? -2 : 1) * sqlite3_column_double(row, 6);
+    entry->blocks_square = (side == BOTH ? -2 : 1) * sqlite3_column_double(row, 7);
+    if (side != BOTH) {
+        entry->bytes[side] = sqlite3_column_int64(row, 4);
+        entry->blocks[side] = sqlite3_column_int64(row, 5);
+    }
     return is_failed ? error_set(err, ERROR_NOMEM, "no memory for a call site") : 0;
 }
 
@@ -67,16 +84,16 @@ static int add_entry(struct diff *diff, struct sqlite3_stmt *row, int side, stru
 static int read_entries(const struct query *query, enum stack_measure measure, int side,
                         struct diff *diff, struct error *err)
 {
-    const char *name = measure == STACK_MEASURE_LIVE ? "allocated" : stack_measure_name(measure);
+    const struct stack_measure_columns *columns = stack_measure_columns(measure);
     struct sqlite3_stmt *stmt = NULL;
     char *sql = sqlite3_mprintf(
-        "SELECT s.function, s.source, s.line, s.module, sum(t.%s_bytes),"
-        " sum(t.%s_blocks) FROM %s AS t"
+        "SELECT s.function, s.source, s.line, s.module, sum(%s), sum(%s),"
+        " sum(%s), sum(%s) FROM %s AS t"
         " JOIN backtraces AS b ON b.backtrace_id = t.backtrace_id"
         " LEFT JOIN _sites AS s ON s.call_site_id = b.call_site_id"
         " WHERE :process IN (0, t.process_id) AND :site IN (0, b.call_site_id)"
         " GROUP BY b.call_site_id",
-        name, name,
+        columns->bytes, columns->blocks, columns->bytes_square, columns->blocks_square,
         measure == STACK_MEASURE_LEAKED ? "(SELECT * FROM _leaked_stacks WHERE rule_id IS NULL)"
                                         : "backtrace_totals");
     int rc = sql ? rundb_prepare(&query->database, sql, &stmt, err)
@@ -107,6 +124,8 @@ static int read_side(const struct query *asked, const struct query_options *opti
 
     if (rc == 0)
         rc = read_entries(&query, measure, side, diff, err);
+    if (query.database.sample_bytes)
+        diff->sample_bytes = query.database.sample_bytes;
     rundb_close(&query.database);
     return rc;
 }
@@ -187,6 +206,8 @@ static void add(struct entry *sum, const struct entry *part)
         saturating_grow(&sum->bytes[side], part->bytes[side]);
         saturating_grow(&sum->blocks[side], part->blocks[side]);
     }
+    sum->bytes_square += part->bytes_square;
+    sum->blocks_square += part->blocks_square;
 }
 
 /* Lines of one place move between builds: they can be compared where one side has all that the other has. */
@@ -292,26 +313,54 @@ static void merge(struct diff *diff, bool are_of_one_build, bool by_blocks)
 static void print_title(const struct query *query, const struct query_options *sides,
                         enum stack_measure measure, const struct diff *diff)
 {
-    struct entry all = {0};
-    char bytes[UNITS_TEXT_BYTES];
-    char blocks[UNITS_TEXT_BYTES];
+    const bool is_estimate = diff->sample_bytes != 0;
     bool is_of_instants = sides[0].database_path == sides[1].database_path;
+    struct entry all = {0};
+    char bytes[ESTIMATE_TEXT_BYTES];
+    char blocks[ESTIMATE_TEXT_BYTES];
 
-    for (size_t i = 0; i < diff->n; i++) {
-        for (int side = 0; side < 2; side++) {
-            saturating_grow(&all.bytes[side], diff->list[i].bytes[side]);
-            saturating_grow(&all.blocks[side], diff->list[i].blocks[side]);
-        }
-    }
+    for (size_t i = 0; i < diff->n; i++)
+        add(&all, &diff->list[i]);
     (void)fprintf(query->out, "%s, from %s to %s: %s%s in %s%s %s\n", stack_measure_title(measure),
                   is_of_instants ? sides[0].filter.values[sides[0].filter.n_values - 1].text
                                  : sides[0].database_path,
                   is_of_instants ? sides[1].filter.values[sides[1].filter.n_values - 1].text
                                  : sides[1].database_path,
-                  change_bytes(&all) > 0 ? "+" : "", units_format_bytes(change_bytes(&all), bytes),
+                  change_bytes(&all) > 0 ? "+" : "",
+                  estimate_format_bytes(change_bytes(&all),
+                                        estimate_margin(is_estimate, all.bytes_square), bytes),
                   change_blocks(&all) > 0 ? "+" : "",
-                  units_format_count(change_blocks(&all), blocks),
-                  change_blocks(&all) == 1 || change_blocks(&all) == -1 ? "block" : "blocks");
+                  estimate_format_count(change_blocks(&all),
+                                        estimate_margin(is_estimate, all.blocks_square), blocks),
+                  !is_estimate && (change_blocks(&all) == 1 || change_blocks(&all) == -1)
+                      ? "block"
+                      : "blocks");
+}
+
+static void add_row(struct made_rows *rows, const struct entry *entry, bool is_estimate)
+{
+    made_rows_begin(rows);
+    made_rows_add_int64(rows, change_bytes(entry));
+    made_rows_add_int64(rows, change_blocks(entry));
+    for (int side = 0; side < 2; side++)
+        made_rows_add_int64(rows, entry->bytes[side]);
+    for (int side = 0; side < 2; side++)
+        made_rows_add_int64(rows, entry->blocks[side]);
+    made_rows_add_text(rows, entry->function);
+    made_rows_add_text(rows, entry->source);
+    if (entry->line > 0)
+        made_rows_add_int64(rows, entry->line);
+    else
+        made_rows_add_null(rows);
+    made_rows_add_text(rows, entry->module);
+    if (is_estimate) {
+        made_rows_add_share(rows, estimate_margin(true, entry->bytes_square));
+        made_rows_add_share(rows, estimate_margin(true, entry->blocks_square));
+    } else {
+        made_rows_add_null(rows);
+        made_rows_add_null(rows);
+    }
+    made_rows_end(rows);
 }
 
 static int show(struct query *query, struct diff *diff, struct error *err)
@@ -323,27 +372,14 @@ static int show(struct query *query, struct diff *diff, struct error *err)
     if (diff->n > 0)
         qsort_r(diff->list, diff->n, sizeof(*diff->list), compare_changes, &is_by_blocks);
     made_rows_init(&rows, "change_bytes,change_blocks,before_bytes,after_bytes,before_blocks,"
-                          "after_blocks,function,source,line,module");
+                          "after_blocks,function,source,line,module,change_bytes_margin,"
+                          "change_blocks_margin");
     for (size_t i = 0; i < diff->n; i++) {
         const struct entry *entry = &diff->list[i];
-        if (change_bytes(entry) == 0 && change_blocks(entry) == 0)
-            continue;
-        made_rows_begin(&rows);
-        made_rows_add_int64(&rows, change_bytes(entry));
-        made_rows_add_int64(&rows, change_blocks(entry));
-        made_rows_add_int64(&rows, entry->bytes[0]);
-        made_rows_add_int64(&rows, entry->bytes[1]);
-        made_rows_add_int64(&rows, entry->blocks[0]);
-        made_rows_add_int64(&rows, entry->blocks[1]);
-        made_rows_add_text(&rows, entry->function);
-        made_rows_add_text(&rows, entry->source);
-        if (entry->line > 0)
-            made_rows_add_int64(&rows, entry->line);
-        else
-            made_rows_add_null(&rows);
-        made_rows_add_text(&rows, entry->module);
-        made_rows_end(&rows);
+        if (change_bytes(entry) != 0 || change_blocks(entry) != 0)
+            add_row(&rows, entry, diff->sample_bytes != 0);
     }
+    query->database.sample_bytes = diff->sample_bytes; /* what tables show margins by */
     rc = made_rows_show(&rows, query, err);
     made_rows_done(&rows);
     return rc;
@@ -393,7 +429,10 @@ static int prepare_instants(const struct query *query, struct query_options *sid
     sides[1].filter = sides[0].filter;
     *ret_measure = STACK_MEASURE_LIVE;
     rc = filter_add(&sides[0].filter, instant, texts[0], err);
-    return rc == 0 ? filter_add(&sides[1].filter, instant, texts[1], err) : rc;
+    sides[BOTH].filter = sides[0].filter;
+    if (rc == 0)
+        rc = filter_add(&sides[1].filter, instant, texts[1], err);
+    return rc == 0 ? filter_add(&sides[BOTH].filter, instant, texts[1], err) : rc;
 }
 
 static int prepare_runs(const struct query *query, struct query_options *sides,
@@ -411,21 +450,34 @@ static int prepare_runs(const struct query *query, struct query_options *sides,
     return rc;
 }
 
-int cmd_diff_run(struct query *query, struct error *err)
+static int read_sides(const struct query *query, struct query_options *sides,
+                      enum stack_measure measure, struct diff *diff, struct error *err)
 {
     static const struct command side_command = {
         .name = "diff", .filters = COMMAND_FILTERS_ALL, .needs_database = true};
-    struct query_options sides[2] = {*query->options, *query->options};
+    const bool is_of_instants = query->options->n_arguments == 0;
+    int rc = 0;
+
+    for (int side = BEFORE; rc == 0 && side <= BOTH; side++) {
+        if (side == BOTH && !(is_of_instants && diff->sample_bytes))
+            break;
+        sides[side].command = &side_command;
+        sides[side].is_sql_shown = false;
+        rc = read_side(query, &sides[side], measure, side, diff, err);
+    }
+    return rc;
+}
+
+int cmd_diff_run(struct query *query, struct error *err)
+{
+    struct query_options sides[] = {*query->options, *query->options, *query->options};
     struct diff diff = {0};
     enum stack_measure measure = STACK_MEASURE_LEAKED;
     int rc = query->options->n_arguments == 0 ? prepare_instants(query, sides, &measure, err)
                                               : prepare_runs(query, sides, &measure, err);
 
-    for (int side = 0; rc == 0 && side < 2; side++) {
-        sides[side].command = &side_command;
-        sides[side].is_sql_shown = false;
-        rc = read_side(query, &sides[side], measure, side, &diff, err);
-    }
+    if (rc == 0)
+        rc = read_sides(query, sides, measure, &diff, err);
     if (rc == 0) {
         merge(&diff, query->options->n_arguments == 0, query->options->is_by_blocks);
         if (query->style.format == RENDER_TABLE && !query->options->is_sql_shown)

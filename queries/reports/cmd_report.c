@@ -43,7 +43,8 @@ static const struct part {
      " FROM _leaked_stacks WHERE rule_id IS NULL GROUP BY 1, 2)"
      " SELECT l.leaked_bytes, l.leaked_blocks, l.share_of_site, l.pattern, l.stacks, l.call_site_id, l.function, l.source,"
      " l.line, l.module, (SELECT substr(x.stack, 1, 2000) FROM stack_texts AS x WHERE x.backtrace_id = (SELECT h.backtrace_id FROM heaviest"
-     " AS h WHERE h.process_id = l.process_id AND h.site = ifnull(l.call_site_id, 0))) AS stack FROM leaks AS l"
+     " AS h WHERE h.process_id = l.process_id AND h.site = ifnull(l.call_site_id, 0))) AS stack,"
+     " l.leaked_bytes_margin, l.leaked_blocks_margin FROM leaks AS l"
      " WHERE l.process_id = ?1 AND l.suppressed_by IS NULL LIMIT 100",
      false},
     {"peak", "Live at the peak", "call sites with live blocks when memory was highest",
@@ -51,7 +52,8 @@ static const struct part {
      " FROM backtrace_totals AS t JOIN backtraces AS b ON b.backtrace_id = t.backtrace_id GROUP BY 1, 2)"
      " SELECT l.bytes, l.blocks, l.share, l.call_site_id, l.function, l.source, l.line, l.module,"
      " (SELECT substr(x.stack, 1, 2000) FROM stack_texts AS x WHERE x.backtrace_id = (SELECT h.backtrace_id FROM heaviest AS h"
-     " WHERE h.process_id = l.process_id AND h.site = ifnull(l.call_site_id, 0))) AS stack FROM peak AS l"
+     " WHERE h.process_id = l.process_id AND h.site = ifnull(l.call_site_id, 0))) AS stack,"
+     " l.bytes_margin, l.blocks_margin FROM peak AS l"
      " WHERE l.process_id = ?1 LIMIT 100",
      false},
     {"growth", "Growth", "call sites whose live bytes keep rising",

@@ -112,7 +112,7 @@ static double share_of(const char *text)
 static void put_figures(const struct picture *picture, const struct call_node *node)
 {
     const struct call_node *all = &picture->tree->nodes[0];
-    const bool is_estimate = picture->query->database.sample_bytes > 0;
+    const bool is_estimate = picture->tree->is_estimate;
     char bytes[ESTIMATE_TEXT_BYTES];
     char blocks[ESTIMATE_TEXT_BYTES];
     char share[UNITS_TEXT_BYTES];

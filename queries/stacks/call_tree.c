@@ -177,7 +177,7 @@ int call_tree_build(struct call_tree *tree, const struct stack_weights *weights,
 {
     int rc;
 
-    *tree = (struct call_tree){0};
+    *tree = (struct call_tree){.is_estimate = weights->is_estimate};
     if (call_tree_add(tree, CALL_TREE_NONE, 0) == CALL_TREE_NONE)
         return error_set(err, ERROR_NOMEM, "no memory for a call tree");
     tree->nodes[0].name = "all";

@@ -37,6 +37,7 @@ struct call_tree {
     struct call_node *nodes;
     uint32_t n;
     size_t capacity;
+    bool is_estimate;      /* as of the weights that it is built from */
     struct id_table table; /* index of a node + 1, by (parent, key) */
 };
 

@@ -14,24 +14,32 @@
 static const struct measure {
     const char *name;
     const char *title;
-    const char *bytes; /* of backtrace_totals */
-    const char *blocks;
-    const char *bytes_square; /* of the margin */
-    const char *blocks_square;
+    struct stack_measure_columns columns;
 } measures[] = {
-    [STACK_MEASURE_PEAK] = {"peak", "live at the peak", "peak_bytes", "peak_blocks",
-                            SQUARE("peak_bytes"), SQUARE("peak_blocks")},
-    [STACK_MEASURE_LEAKED] = {"leaked", "leaked", "leaked_bytes", "leaked_blocks",
-                              SQUARE("leaked_bytes"), SQUARE("leaked_blocks")},
-    [STACK_MEASURE_ALLOCATED] = {"allocated", "allocated", "allocated_bytes", "allocated_blocks",
-                                 SQUARE("allocated_bytes"), SQUARE("allocated_blocks")},
-    [STACK_MEASURE_FREED] = {"freed", "freed", "freed_bytes", "freed_blocks",
-                             SQUARE("allocated_bytes") " - " SQUARE("leaked_bytes"),
-                             SQUARE("allocated_blocks") " - " SQUARE("leaked_blocks")},
-    [STACK_MEASURE_TEMPORARY] = {"temporary", "temporary", "temporary_bytes", "temporary_blocks",
-                                 "NULL", "NULL"},
-    [STACK_MEASURE_LIVE] = {"live", "live", "allocated_bytes", "allocated_blocks",
-                            SQUARE("allocated_bytes"), SQUARE("allocated_blocks")},
+    [STACK_MEASURE_PEAK] = {"peak",
+                            "live at the peak",
+                            {"peak_bytes", "peak_blocks", SQUARE("peak_bytes"),
+                             SQUARE("peak_blocks")}},
+    [STACK_MEASURE_LEAKED] = {"leaked",
+                              "leaked",
+                              {"leaked_bytes", "leaked_blocks", SQUARE("leaked_bytes"),
+                               SQUARE("leaked_blocks")}},
+    [STACK_MEASURE_ALLOCATED] = {"allocated",
+                                 "allocated",
+                                 {"allocated_bytes", "allocated_blocks", SQUARE("allocated_bytes"),
+                                  SQUARE("allocated_blocks")}},
+    [STACK_MEASURE_FREED] = {"freed",
+                             "freed",
+                             {"freed_bytes", "freed_blocks",
+                              SQUARE("allocated_bytes") " - " SQUARE("leaked_bytes"),
+                              SQUARE("allocated_blocks") " - " SQUARE("leaked_blocks")}},
+    [STACK_MEASURE_TEMPORARY] = {"temporary",
+                                 "temporary",
+                                 {"temporary_bytes", "temporary_blocks", "NULL", "NULL"}},
+    [STACK_MEASURE_LIVE] = {"live",
+                            "live",
+                            {"allocated_bytes", "allocated_blocks", SQUARE("allocated_bytes"),
+                             SQUARE("allocated_blocks")}},
 };
 
 enum {
@@ -54,6 +62,11 @@ int stack_measure_parse(const char *text, enum stack_measure *ret_measure, struc
 const char *stack_measure_name(enum stack_measure measure)
 {
     return measures[measure].name;
+}
+
+const struct stack_measure_columns *stack_measure_columns(enum stack_measure measure)
+{
+    return &measures[measure].columns;
 }
 
 const char *stack_measure_title(enum stack_measure measure)
@@ -84,6 +97,7 @@ static int add_weight(struct stack_weights *weights, size_t *capacity, struct sq
 {
     struct stack_weight *list;
 
+    weights->is_estimate = weights->is_estimate || sqlite3_column_type(row, 4) != SQLITE_NULL;
     saturating_grow(&weights->suppressed_bytes, sqlite3_column_int64(row, 3));
     if (sqlite3_column_int64(row, 1) == 0 && sqlite3_column_int64(row, 2) == 0)
         return 0;
@@ -134,8 +148,8 @@ static void merge_weights(struct stack_weights *weights)
 static const char leaked_source[] =
     "(SELECT process_id, backtrace_id, iif(rule_id IS NULL, leaked_bytes, 0) AS leaked_bytes,"
     " iif(rule_id IS NULL, leaked_blocks, 0) AS leaked_blocks,"
-    " iif(rule_id IS NULL, leaked_bytes_margin, 0) AS leaked_bytes_margin,"
-    " iif(rule_id IS NULL, leaked_blocks_margin, 0) AS leaked_blocks_margin,"
+    " leaked_bytes_margin * (rule_id IS NULL) AS leaked_bytes_margin,"
+    " leaked_blocks_margin * (rule_id IS NULL) AS leaked_blocks_margin,"
     " iif(rule_id IS NULL, 0, leaked_bytes) AS suppressed_bytes FROM _leaked_stacks)";
 
 static const char other_source[] = "(SELECT *, 0 AS suppressed_bytes FROM backtrace_totals)";
@@ -143,7 +157,7 @@ static const char other_source[] = "(SELECT *, 0 AS suppressed_bytes FROM backtr
 static int read_weights(struct stack_weights *weights, const struct query *query,
                         int64_t process_id, struct error *err)
 {
-    const struct measure *measure = &measures[weights->measure];
+    const struct stack_measure_columns *measure = &measures[weights->measure].columns;
     struct sqlite3_stmt *stmt = NULL;
     size_t capacity = 0;
     char *sql = sqlite3_mprintf(

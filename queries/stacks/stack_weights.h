@@ -65,6 +65,7 @@ struct stack_weights {
     size_t n;
     int64_t total_bytes, total_blocks;
     double bytes_square, blocks_square; /* of the margins of the totals */
+    bool is_estimate;                   /* some of what was read has a margin */
     int64_t suppressed_bytes;           /* leaked, and left out because a rule suppresses them */
     size_t max_positions; /* of any stack, as exports ask for others than those with a weight */
 
@@ -82,6 +83,14 @@ struct stack_weights {
 /* "peak", "leaked", "allocated", "freed", "temporary", "live". ERROR_USAGE lists them. */
 int stack_measure_parse(const char *text, enum stack_measure *ret_measure, struct error *err);
 const char *stack_measure_name(enum stack_measure measure);
+
+/* Expressions of what is counted in backtrace_totals, and in _leaked_stacks if that is STACK_MEASURE_LEAKED. */
+struct stack_measure_columns {
+    const char *bytes, *blocks;
+    const char *bytes_square, *blocks_square; /* of the margins; NULL where it is exact */
+};
+
+const struct stack_measure_columns *stack_measure_columns(enum stack_measure measure);
 
 /* What is counted, for titles: "live at the peak", "leaked", … */
 const char *stack_measure_title(enum stack_measure measure);

@@ -50,7 +50,7 @@ int tree_title_format(const struct query *query, const struct stack_weights *wei
                       char *ret_text, size_t size, struct error *err)
 {
     char processes[512];
-    const bool is_estimate = query->database.sample_bytes > 0;
+    const bool is_estimate = weights->is_estimate;
     char bytes[ESTIMATE_TEXT_BYTES];
     char blocks[ESTIMATE_TEXT_BYTES];
     char stacks[UNITS_TEXT_BYTES];

@@ -29,6 +29,8 @@ WITH RECURSIVE
       sum(allocated_bytes_margin * allocated_bytes_margin) AS allocated_bytes_square,
       sum(leaked_blocks_margin * leaked_blocks_margin) AS leaked_blocks_square,
       sum(leaked_bytes_margin * leaked_bytes_margin) AS leaked_bytes_square,
+      sum(allocated_blocks_margin * allocated_blocks_margin - leaked_blocks_margin * leaked_blocks_margin) AS frees_square,
+      sum(allocated_bytes_margin * allocated_bytes_margin - leaked_bytes_margin * leaked_bytes_margin) AS freed_bytes_square,
       sum(peak_blocks_margin * peak_blocks_margin) AS peak_blocks_square,
       sum(peak_bytes_margin * peak_bytes_margin) AS peak_bytes_square
     FROM site_totals GROUP BY process_id),
@@ -38,6 +40,8 @@ WITH RECURSIVE
     SELECT process_id, 'allocated_bytes', allocated_bytes_square FROM totals WHERE allocated_bytes_square > 0 UNION ALL
     SELECT process_id, 'leaked_blocks', leaked_blocks_square FROM totals WHERE leaked_blocks_square > 0 UNION ALL
     SELECT process_id, 'leaked_bytes', leaked_bytes_square FROM totals WHERE leaked_bytes_square > 0 UNION ALL
+    SELECT process_id, 'frees', frees_square FROM totals WHERE frees_square > 0 UNION ALL
+    SELECT process_id, 'freed_bytes', freed_bytes_square FROM totals WHERE freed_bytes_square > 0 UNION ALL
     SELECT process_id, 'peak_blocks', peak_blocks_square FROM totals WHERE peak_blocks_square > 0 UNION ALL
     SELECT process_id, 'peak_bytes', peak_bytes_square FROM totals WHERE peak_bytes_square > 0),
   roots(process_id, of, square, root, next) AS (
@@ -49,6 +53,8 @@ WITH RECURSIVE
       min(root) FILTER (WHERE of = 'allocated_bytes') AS allocated_bytes,
       min(root) FILTER (WHERE of = 'leaked_blocks') AS leaked_blocks,
       min(root) FILTER (WHERE of = 'leaked_bytes') AS leaked_bytes,
+      min(root) FILTER (WHERE of = 'frees') AS frees,
+      min(root) FILTER (WHERE of = 'freed_bytes') AS freed_bytes,
       min(root) FILTER (WHERE of = 'peak_blocks') AS peak_blocks,
       min(root) FILTER (WHERE of = 'peak_bytes') AS peak_bytes
     FROM roots GROUP BY process_id),
@@ -149,6 +155,8 @@ CROSS JOIN json_each(json_array(
   json_array('sample_bytes', p.sample_bytes, 'bytes'),
   json_array('allocations_margin', coalesce(m.allocations, t.allocations_square), 'blocks'),
   json_array('allocated_bytes_margin', coalesce(m.allocated_bytes, t.allocated_bytes_square), 'bytes'),
+  json_array('frees_margin', coalesce(m.frees, t.frees_square), 'blocks'),
+  json_array('freed_bytes_margin', coalesce(m.freed_bytes, t.freed_bytes_square), 'bytes'),
   json_array('leaked_blocks_margin', iif(p.end_kind IS 'exec', NULL, coalesce(m.leaked_blocks, t.leaked_blocks_square)), 'blocks'),
   json_array('leaked_bytes_margin', iif(p.end_kind IS 'exec', NULL, coalesce(m.leaked_bytes, t.leaked_bytes_square)), 'bytes'),
   json_array('peak_blocks_margin', coalesce(m.peak_blocks, t.peak_blocks_square), 'blocks'),

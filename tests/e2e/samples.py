@@ -245,15 +245,22 @@ def check_pictures(tools, database, folder):
     title = ask(tools, "tree", database, "--measure", "leaked").stdout.splitlines()[0]
     if title.count("±") != 2:
         raise Failure(f"the title of a tree has no margins: {title}")
-    if ask(tools, "live", database, "--at", "end").stdout.count("±") != 2:
-        raise Failure("live has no columns of margins")
+    for words in (["live", "--at", "end"], ["diff", "--at", "1%", "--at", "end"]):
+        columns = ask(tools, words[0], database, *words[1:]).stdout.count("±")
+        if columns != (2 if words[0] == "live" else 4):  # two more in the title
+            raise Failure(f"{words} has {columns} margins")
+    summary = ask(tools, "summary", database).stdout
+    if not all(line.count("±") == 2 for line in summary.splitlines() if line.startswith(("allocated", "freed", "leaked", "peak"))):
+        raise Failure(f"the summary has no margins: {summary}")
+    if not all(f'"{name}_margin":' in (folder / "page.html").read_text() for name in ("leaked_bytes", "bytes", "allocated_blocks")):
+        raise Failure("the tables of a report have no margins")
 
 
 def refusals(tools, folder):
     _, database = record(tools, folder, 1, f"--sample-bytes={MEAN}")
     check_culling(tools, folder)
     for question in (["temporary"], ["reallocs"], ["realloc-chains"], ["fragmentation"], ["pinning"], ["holes"], ["heap-map"], ["leaks", "--chain-length-min", "2"],
-                     ["hot", "--first-size-max", "100"], ["hot", "--intervening-max", "1"], ["timeline", "--measure", "temporary"], ["tree", "--measure", "temporary"],
+                     ["hot", "--first-size-max", "100"], ["hot", "--intervening-max", "1"], ["allocations", "--intervening-max", "1"], ["allocations", "--chain-length-min", "2"], ["timeline", "--measure", "temporary"], ["tree", "--measure", "temporary"],
                      *(["export", "--to", form] for form in ("heaptrack", "dhat", "massif"))):
         run = ask(tools, question[0], database, *question[1:])
         print(" ".join(question), run.returncode, run.stderr.strip())

@@ -76,8 +76,8 @@ export function kindOf(name: string): Kind {
 export function formatCell(column: string, value: Cell): string {
   if (value === null || value === undefined) return "";
   if (typeof value !== "number") return value;
+  if (column.endsWith("_margin")) return "± " + formatCell(column.slice(0, -"_margin".length).replace(/^change_/, ""), Math.round(value));
   if (column.startsWith("change_") && value > 0) return "+" + formatCell(column.slice("change_".length), value);
-  if (column.endsWith("_margin")) return "± " + formatCell(column.slice(0, -"_margin".length), Math.round(value));
   switch (kindOf(column)) {
     case "bytes":
       return formatBytes(value) + (/_per_s$/.test(column) ? "/s" : "");

@@ -26,7 +26,9 @@ export function Place({ row, prefix = "" }: { row: Row; prefix?: string }) {
 export function shownColumns(rows: readonly Row[], wanted: readonly string[] | null): string[] {
   const first = rows[0];
   if (!first) return [];
-  const all = Object.keys(first).filter((column) => !wanted || wanted.includes(column));
+  const names = Object.keys(first).filter((column) => !wanted || wanted.includes(column));
+  const hasMargin = (column: string) => names.includes(column) && rows.some((row) => typeof row[column] === "number");
+  const all = names.filter((column) => !column.endsWith("_margin")).flatMap((column) => [column, ...[`${column}_margin`].filter(hasMargin)]);
   const hasPlace = all.includes("function");
   const isShown = (column: string) =>
     !(hasPlace && PLACE_COLUMNS.includes(column) && column !== "function") && !(column === "process_id" && isConstant(rows, column));
