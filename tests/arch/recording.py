@@ -23,9 +23,9 @@ def run(argv, env, folder):
         sys.exit(f"{' '.join(map(str, argv))}: status {done.returncode}\n{done.stdout}{done.stderr}")
 
 
-def imported(options, log, folder):
+def imported(options, log, folder, *more):
     database = log.with_suffix(".db")
-    run([options.native / "bin/mtrace-import", log, "-o", database], os.environ, folder)
+    run([options.native / "bin/mtrace-import", log, "-o", database, *more], os.environ, folder)
     return sqlite3.connect(database)
 
 

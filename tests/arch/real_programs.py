@@ -1,0 +1,158 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""real_programs PROGRAM --emulator=QEMU --collector=LIBRARY --native=BUILD --packages=FOLDER --debian=NAME --triplet=TRIPLET: Debian's
+sqlite3 or python3 of another processor does under qemu-user what Debian's native one of the same version does. Every allocation of the
+one is one of the other; where a size differs it is known why. Each stack is compared with libunwind's of that processor, and names and
+lines with binutils'."""
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+from collections import Counter, namedtuple
+from pathlib import Path
+
+from recording import SKIPPED, imported, rows
+
+HERE = Path(__file__).parent / "real"
+NATIVE = "amd64", "x86_64-linux-gnu"
+ONE_CHARACTER = 4  # TRIPLET is longer than x86_64-linux-gnu by one, and so are names of files: some are made of wchar_t
+
+Program = namedtuple("Program", "packages symbols path argv input larger")
+PROGRAMS = {
+    "sqlite3": Program(
+        "sqlite3 libsqlite3-0 libreadline8 libtinfo6 zlib1g", None, "usr/bin/sqlite3", "-batch -init /dev/null :memory:", "tree.sql",
+        {8}),  # a sqlite3_mutex: pthread_mutex_t has 48 bytes, not 40
+    "python3": Program(
+        "python3.11-minimal libpython3.11-minimal libpython3.11-stdlib libexpat1 zlib1g", "python3.11-dbg", "usr/bin/python3.11",
+        f"-S -B {HERE / 'tree.py'}", None,
+        {41}),  # a struct link_map of ld.so, and one character of its name
+}
+
+
+def unpack(folder, names, architecture, *only):
+    """Debian's packages cannot be installed for two processors where they have programs. What is there is not fetched again."""
+    root = folder / architecture
+    wanted = [f"{name}:{architecture}" for name in names]
+    mark = root / ".unpacked" / "+".join(names)
+    if mark.exists():
+        return root
+    mark.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as fetched:
+        done = subprocess.run(["apt-get", "-q", "download", *wanted], cwd=fetched, capture_output=True, text=True)
+        if done.returncode:
+            print(f"cannot fetch {' '.join(wanted)}: {done.stderr.strip()}")
+            sys.exit(SKIPPED)
+        for package in Path(fetched).glob("*.deb"):
+            content = subprocess.run(["dpkg-deb", "--fsys-tarfile", package], check=True, capture_output=True).stdout
+            subprocess.run(["tar", "-x", "-C", root, *only], input=content, check=True)
+        mark.write_text("".join(sorted(package.name + "\n" for package in Path(fetched).glob("*.deb"))))
+    return root
+
+
+def recorded(options, root, triplet, log, **more):
+    is_native = triplet == NATIVE[1]
+    build = options.native if is_native else options.collector.parents[2]
+    program = PROGRAMS[options.program]
+    settings = {"LD_LIBRARY_PATH": f"{root}/lib/{triplet}:{root}/usr/lib/{triplet}", "LD_PRELOAD": build / "lib/mtrace/libmtrace.so",
+                "MTRACE_OUTPUT": log, "PYTHONHASHSEED": 0, "PYTHONPYCACHEPREFIX": "/nonexistent", **more}
+    settings = {key: str(value) for key, value in settings.items()}
+    argv = [root / program.path, *program.argv.split()]
+    if not is_native:
+        argv = [options.emulator, *(word for key, value in settings.items() for word in ("-E", f"{key}={value}")), *argv]
+    with open(HERE / program.input if program.input else os.devnull, encoding="utf-8") as given:
+        done = subprocess.run(list(map(str, argv)), env=settings if is_native else {}, stdin=given, capture_output=True, text=True)
+    if done.returncode or not done.stdout:
+        sys.exit(f"{root.name}: status {done.returncode}\n{done.stderr}")
+    return done.stdout, log
+
+
+def compare_sizes(program, here, there):
+    """Both in ascending order, those without a twin."""
+    sql = "SELECT kind, size_bytes, free_ns IS NULL FROM allocations"
+    here, there = Counter(rows(here, sql)), Counter(rows(there, sql))
+    lone_here, lone_there = sorted((here - there).elements()), sorted((there - here).elements())
+    print(f"{sum(there.values())} allocations there, {sum(here.values())} natively; without a twin: {lone_there} there, {lone_here} natively")
+    if sum(there.values()) != sum(here.values()) or sum(here.values()) < 10000:
+        sys.exit("not the same number")
+    for (*what_here, size_here, held_here), (*what_there, size_there, held_there) in zip(lone_here, lone_there):
+        larger = size_there - size_here
+        if (what_here, held_here) != (what_there, held_there) or not (0 <= larger <= ONE_CHARACTER or larger in program.larger):
+            sys.exit(f"{size_there} bytes there, {size_here} natively: nobody knows why")
+
+
+def as_binutils_say(ours, theirs):
+    """They call <artificial> what link time optimization has put together of several files."""
+    if theirs.partition("<artificial>")[1]:
+        place, line = theirs.rsplit(":", 1)
+        return ours.split()[0] == place.split()[0] and ours.rsplit(":", 1)[1] == line
+    return ours == theirs
+
+
+def compare_names(options, database, root, symbols):
+    """The frames with most allocations, of the program itself; innermost of what was inlined first."""
+    program = PROGRAMS[options.program]
+    found = rows(database, f"""SELECT f.object_offset, group_concat(f.function || ' ' || f.source || ':' || f.line, '\n') FROM
+        (SELECT * FROM stack_frames WHERE frame_id IN (SELECT frame_id FROM stack_frames s JOIN allocations USING (backtrace_id)
+           WHERE module = '{root / program.path}' AND source IS NOT NULL GROUP BY 1 ORDER BY count(*) DESC LIMIT 200)
+         GROUP BY object_offset, inline_level ORDER BY object_offset, inline_level) f GROUP BY 1""")
+    note = subprocess.run(["readelf", "-n", root / program.path], check=True, capture_output=True, text=True).stdout
+    build_id = note.split("Build ID:")[1].split()[0]
+    argv = [f"{options.triplet}-addr2line", "-fia", "-e", symbols / ".build-id" / build_id[:2] / f"{build_id[2:]}.debug"]
+    # Asked for the call, not for what it returns to.
+    said = subprocess.run([*argv, *(hex(offset - 1) for offset, _ in found)], check=True, capture_output=True, text=True).stdout
+    wrong = 0
+    for (offset, ours), theirs in zip(found, said.split("0x")[1:], strict=True):
+        _, *theirs = theirs.splitlines()
+        theirs = [f"{name} {os.path.normpath(place.split(' (')[0])}" for name, place in zip(theirs[::2], theirs[1::2])]
+        ours = ours.splitlines()
+        if len(ours) != len(theirs) or not all(map(as_binutils_say, ours, theirs)):
+            wrong += 1
+            print(f"{offset:#x}: {ours}, binutils say {theirs}")
+    print(f"{len(found)} frames named, {wrong} otherwise than binutils do")
+    if wrong or len(found) < 100:
+        sys.exit(1)
+
+
+def check_stacks(options, root, folder):
+    _, log = recorded(options, root, options.triplet, folder / "checked.dat", MTRACE_UNWINDER="check")
+    meta = dict(rows(imported(options, log, folder), "SELECT key, value FROM meta"))
+    print(f"{meta['unwinder.checked']} stacks compared with libunwind's, {meta['unwinder.mismatches']} differ")
+    if int(meta["unwinder.checked"]) < 10000 or int(meta["unwinder.mismatches"]) != 0:
+        sys.exit("\n".join(value for key, value in meta.items() if key.startswith("message")))
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("program", choices=PROGRAMS)
+    for name in "debian", "triplet":
+        parser.add_argument(f"--{name}")
+    for name in "emulator", "collector", "native", "packages":
+        parser.add_argument(f"--{name}", type=Path)
+    options = parser.parse_args()
+    if not options.emulator.is_file():
+        print("no qemu-user: nothing was tested")
+        sys.exit(SKIPPED)
+    program, packages = PROGRAMS[options.program], options.packages / options.program
+    native_root = unpack(packages, program.packages.split(), NATIVE[0])
+    root = unpack(packages, program.packages.split(), options.debian)
+    with tempfile.TemporaryDirectory() as folder:
+        folder = Path(folder)
+        said_here, log_here = recorded(options, native_root, NATIVE[1], folder / "here.dat")
+        said_there, log_there = recorded(options, root, options.triplet, folder / "there.dat")
+        if said_here != said_there:
+            sys.exit(f"the programs do not say the same:\n{said_there}\n{said_here}")
+        here = imported(options, log_here, folder)
+        if program.symbols:
+            symbols = unpack(packages / "symbols", [program.symbols], options.debian, "./usr/lib/debug") / "usr/lib/debug"
+            there = imported(options, log_there, folder, "--debug-dir", symbols)
+            compare_names(options, there, root, symbols)
+        else:
+            there = imported(options, log_there, folder)
+        compare_sizes(program, here, there)
+        check_stacks(options, root, folder)
+
+
+if __name__ == "__main__":
+    main()
