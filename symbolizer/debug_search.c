@@ -17,6 +17,7 @@ struct wanted {
     const char *build_id;     /* NULL: unknown */
     const char *architecture; /* NULL: unknown */
     const uint32_t *checksum; /* NULL: this place has none to offer */
+    const char *sysroot;      /* links of what is below it stay below it; "": there is none */
     bool is_object;           /* it need not have DWARF */
 };
 
@@ -32,6 +33,19 @@ static bool is_wanted(const struct elf_image *image, const struct wanted *wanted
            && checksum == *wanted->checksum;
 }
 
+/* A link may as well lead to a folder beside the sysroot that is no part of it: whatever is found has to be the right one. */
+static bool open_file(const struct wanted *wanted, const char *path, struct elf_image *ret_image)
+{
+    size_t n = strlen(wanted->sysroot);
+
+    while (n > 0 && wanted->sysroot[n - 1] == '/')
+        n--;
+    if (*wanted->sysroot && strncmp(path, wanted->sysroot, n) == 0 && path[n] == '/'
+        && elf_image_open_below(wanted->sysroot, path + n + 1, ret_image))
+        return true;
+    return elf_image_open(path, ret_image);
+}
+
 MTRACE_PRINTF(3, 4)
 
 static bool try_file(const struct wanted *wanted, struct elf_image *ret_image, const char *format,
@@ -44,7 +58,7 @@ static bool try_file(const struct wanted *wanted, struct elf_image *ret_image, c
     va_start(args, format);
     length = vsnprintf(path, sizeof(path), format, args);
     va_end(args);
-    if (length < 0 || (size_t)length >= sizeof(path) || !elf_image_open(path, ret_image))
+    if (length < 0 || (size_t)length >= sizeof(path) || !open_file(wanted, path, ret_image))
         return false;
     if (is_wanted(ret_image, wanted) && (wanted->is_object || elf_image_has_dwarf(ret_image)))
         return true;
@@ -133,17 +147,24 @@ static bool try_link_in_dir(const struct debug_search *search, const struct want
            || try_file(wanted, ret_image, "%s/%s", dir, name);
 }
 
+static struct wanted wanted_dwarf(const struct debug_search *search)
+{
+    return (struct wanted){.build_id = search->build_id,
+                           .architecture = search->architecture,
+                           .sysroot = sysroot_of(search)};
+}
+
 static bool try_link(const struct debug_search *search, struct elf_image *ret_image)
 {
     GElf_Word checksum;
-    struct wanted wanted = {
-        .build_id = search->build_id, .architecture = search->architecture, .checksum = &checksum};
+    struct wanted wanted = wanted_dwarf(search);
     const char *name =
         search->object->elf ? dwelf_elf_gnu_debuglink(search->object->elf, &checksum) : NULL;
     const char *path = search->object->path;
 
     if (!name || !*name || strchr(name, '/'))
         return false;
+    wanted.checksum = &checksum;
     return try_file(&wanted, ret_image, "%.*s/%s", folder_length(path), path, name)
            || try_file(&wanted, ret_image, "%.*s/.debug/%s", folder_length(path), path, name)
            || each_dir(search, &wanted, name, try_link_in_dir, ret_image);
@@ -173,8 +194,10 @@ static bool try_debuginfod(const struct debug_search *search, const struct wante
 
 static struct wanted wanted_object(const struct debug_search *search)
 {
-    return (struct wanted){
-        .build_id = search->build_id, .architecture = search->architecture, .is_object = true};
+    struct wanted wanted = wanted_dwarf(search);
+
+    wanted.is_object = true;
+    return wanted;
 }
 
 bool debug_search_object(const struct debug_search *search, struct elf_image *ret_image)
@@ -194,7 +217,7 @@ bool debug_search_object_far(const struct debug_search *search, struct elf_image
 
 bool debug_search_dwarf(const struct debug_search *search, struct elf_image *ret_image)
 {
-    struct wanted wanted = {.build_id = search->build_id, .architecture = search->architecture};
+    struct wanted wanted = wanted_dwarf(search);
 
     return each_dir(search, &wanted, NULL, try_build_id, ret_image) || try_link(search, ret_image)
            || each_dir(search, &wanted, file_name(search->path), try_names, ret_image)
@@ -212,7 +235,7 @@ static bool try_alternate_name(const struct debug_search *search, const struct w
 bool debug_search_alternate(const struct debug_search *search, const char *dwarf_path,
                             const char *name, const char *build_id, struct elf_image *ret_image)
 {
-    struct wanted wanted = {.build_id = build_id};
+    struct wanted wanted = {.build_id = build_id, .sysroot = sysroot_of(search)};
 
     if (each_dir(search, &wanted, name, try_build_id, ret_image))
         return true;

@@ -95,6 +95,18 @@ def test_places(scratch):
     shutil.copy(stripped, root / "opt/lib.so")
     shutil.copy(moved, root / "usr/lib/debug/opt/lib.link")
     expect("--sysroot", ask("/opt/lib.so", address, "--sysroot", root), True, root / "usr/lib/debug/opt/lib.link")
+    (root / "usr/lib/debug/opt/lib.link").rename(root / "opt/elsewhere")
+    (root / "usr/lib/debug/.build-id" / name[:2]).mkdir(parents=True)
+    placed = root / "usr/lib/debug/.build-id" / name[:2] / f"{name[2:]}.debug"
+    placed.symlink_to("/opt/elsewhere")
+    for sysroot in (root, f"{root}/"):
+        found = ask("/opt/lib.so", address, "--sysroot", sysroot)
+        expect("an absolute link to a debug file below --sysroot", (*found[:2], os.path.normpath(found[2]), found[3]), True,
+               placed)
+    shutil.move(root / "opt/elsewhere", scratch / "beside")
+    placed.unlink()
+    placed.symlink_to(scratch / "beside")
+    expect("a link that leads out of --sysroot", ask("/opt/lib.so", address, "--sysroot", root), True, placed)
 
 
 def test_wrong_files(scratch):
