@@ -17,6 +17,7 @@
 enum {
     SETTINGS_MAX_BYTES = 65536,
     EXIT_NOT_STARTED = 125,
+    MOST_INTERPRETERS = 5, /* of a script whose interpreter is one: as the kernel has it */
 };
 
 /* ---- finding --------------------------------------------------------------------------------- */
@@ -309,59 +310,88 @@ static bool find_interpreter(const char *start, size_t n, char *path, size_t pat
     return true;
 }
 
+union start {
+    Elf64_Ehdr header; /* what is read of it is at the same place in 32 bits */
+    char text[PATH_MAX];
+};
+
+/* Opens what runs in the end: the program itself, or the interpreter of a script, into `path`. -1: it cannot be read, or its
+ * scripts name each other, which the kernel refuses as well. */
+static int open_program(char path[PATH_MAX], union start *ret_start, size_t *ret_n)
+{
+    for (int i = 0; i <= MOST_INTERPRETERS; i++) {
+        int fd = open(path, O_RDONLY | O_CLOEXEC);
+        ssize_t n = -1;
+
+        *ret_start = (union start){.text = ""};
+        if (fd >= 0)
+            n = pread(fd, ret_start, sizeof(*ret_start) - 1, 0);
+        *ret_n = n > 0 ? (size_t)n : 0;
+        if (fd < 0 || !find_interpreter(ret_start->text, *ret_n, path, PATH_MAX))
+            return fd;
+        close(fd);
+    }
+    return -1;
+}
+
+static bool is_elf(const union start *start, size_t n)
+{
+    return n >= sizeof(Elf32_Ehdr) && memcmp(start->header.e_ident, ELFMAG, SELFMAG) == 0;
+}
+
 bool program_kind(const char *path, struct collector_library_kind *ret_kind)
 {
-    union {
-        Elf64_Ehdr header; /* what is read of it is at the same place in 32 bits */
-        char text[PATH_MAX];
-    } start = {.text = ""};
+    union start start;
+    char last[PATH_MAX];
+    size_t n = 0;
+    int fd = -1;
 
-    char interpreter[PATH_MAX];
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t n = fd >= 0 ? pread(fd, &start, sizeof(start) - 1, 0) : -1;
-
+    if ((size_t)snprintf(last, sizeof(last), "%s", path) < sizeof(last))
+        fd = open_program(last, &start, &n);
     if (fd >= 0)
         close(fd);
-    if (n > 0 && find_interpreter(start.text, (size_t)n, interpreter, sizeof(interpreter)))
-        return strcmp(interpreter, path) && program_kind(interpreter, ret_kind);
-    if (n < (ssize_t)sizeof(Elf32_Ehdr) || memcmp(start.header.e_ident, ELFMAG, SELFMAG) != 0)
+    if (fd < 0 || !is_elf(&start, n))
         return false;
     ret_kind->machine = start.header.e_machine;
     ret_kind->word_bytes = start.header.e_ident[EI_CLASS] == ELFCLASS32 ? 4 : 8;
     return true;
 }
 
+static const char *explain_file(int fd, const char *path, const union start *start, size_t n)
+{
+    const char *reason;
+    struct stat status;
+
+    if (fstat(fd, &status) == 0 && (status.st_mode & (S_ISUID | S_ISGID))
+        && (status.st_uid != geteuid() || (status.st_mode & S_ISGID)))
+        return "it is set-uid or set-gid, and such programs load no preloaded library; run it "
+               "under the account it changes to";
+    if (fgetxattr(fd, "security.capability", NULL, 0) > 0)
+        return "it has file capabilities, and such programs load no preloaded library; run a "
+               "copy of it, which has none";
+    if (!is_elf(start, n))
+        return NULL;
+    reason = explain_elf(fd, &start->header);
+    if (!reason && allocator_wants_to_be_first(path, getenv("LD_PRELOAD")))
+        return "AddressSanitizer ends a program when any library comes before its own; "
+               "leave verify_asan_link_order out of ASAN_OPTIONS";
+    return reason;
+}
+
 const char *program_explain(const char *path)
 {
-    union {
-        Elf64_Ehdr header;
-        char text[PATH_MAX];
-    } start = {.text = ""};
+    union start start;
+    char last[PATH_MAX];
+    const char *reason;
+    size_t n = 0;
+    int fd = -1;
 
-    char interpreter[PATH_MAX];
-    struct stat status;
-    const char *reason = NULL;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t n = fd >= 0 ? pread(fd, &start, sizeof(start) - 1, 0) : -1;
-
-    if (n > 0 && find_interpreter(start.text, (size_t)n, interpreter, sizeof(interpreter))) {
-        reason = strcmp(interpreter, path) ? program_explain(interpreter) : NULL;
-    } else if (fd >= 0 && fstat(fd, &status) == 0 && (status.st_mode & (S_ISUID | S_ISGID))
-               && (status.st_uid != geteuid() || (status.st_mode & S_ISGID))) {
-        reason = "it is set-uid or set-gid, and such programs load no preloaded library; run it "
-                 "under the account it changes to";
-    } else if (fd >= 0 && fgetxattr(fd, "security.capability", NULL, 0) > 0) {
-        reason = "it has file capabilities, and such programs load no preloaded library; run a "
-                 "copy of it, which has none";
-    } else if (n >= (ssize_t)sizeof(Elf32_Ehdr)
-               && memcmp(start.header.e_ident, ELFMAG, SELFMAG) == 0) {
-        reason = explain_elf(fd, &start.header);
-        if (!reason && allocator_wants_to_be_first(path, getenv("LD_PRELOAD")))
-            reason = "AddressSanitizer ends a program when any library comes before its own; "
-                     "leave verify_asan_link_order out of ASAN_OPTIONS";
-    }
-    if (fd >= 0)
-        close(fd);
+    if ((size_t)snprintf(last, sizeof(last), "%s", path) < sizeof(last))
+        fd = open_program(last, &start, &n);
+    if (fd < 0)
+        return NULL;
+    reason = explain_file(fd, last, &start, n);
+    close(fd);
     return reason;
 }
 

@@ -1,0 +1,10 @@
+# Scripts that name each other as their interpreters: the kernel's refusal is said, one script on top of another is recorded.
+. "$CASES/../lib.sh"
+printf '#!%s/b\n' "$PWD" >a
+printf '#!%s/a\n' "$PWD" >b
+printf '#!/bin/sh\nexit 5\n' >inner
+printf '#!%s/inner\n' "$PWD" >outer
+chmod +x a b inner outer
+complain mtrace-record -o run.dat -- ./a
+complain mtrace-record -q -o outer.dat -- ./outer
+test -s outer.dat && echo "recorded"
