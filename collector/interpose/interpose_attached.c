@@ -27,6 +27,7 @@ void sdallocx(void *block, size_t size, int flags);
 pid_t _Fork(void);
 /* NOLINTEND(readability-redundant-declaration) */
 
+/* NOLINTNEXTLINE(bugprone-macro-parentheses): no expression */
 #define REFERENCE(name)                                             \
     {                                                               \
 #        name, (void *)(uintptr_t)name, offsetof(struct real, name) \

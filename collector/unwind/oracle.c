@@ -37,13 +37,15 @@ static size_t walk(uintptr_t *pcs, bool *exact, size_t max)
     while (n_frames < max && unw_step(&cursor) > 0) {
         unw_word_t pc;
         unw_word_t sp;
-        const bool was_said = is_said;
+        bool was_said;
+
         if (unw_get_reg(&cursor, UNW_REG_IP, &pc) < 0 || unw_get_reg(&cursor, UNW_REG_SP, &sp) < 0
             || pc == 0 || (pc == last_pc && sp == last_sp)) /* a step that leads nowhere */
             break;
         last_pc = pc;
         last_sp = sp;
         pcs[n_frames] = (uintptr_t)pc;
+        was_said = is_said;
         is_said = unw_is_signal_frame(&cursor) > 0;
         exact[n_frames++] = IS_SAID_OF_CALLER ? is_said : was_said;
     }

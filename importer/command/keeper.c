@@ -143,7 +143,8 @@ static bool await_request(const struct keeper *keeper, uint64_t ns)
     struct pollfd end = {.fd = STDIN_FILENO, .events = POLLIN};
     const struct timespec timeout = {.tv_sec = (time_t)(ns / 1000000000),
                                      .tv_nsec = (long)(ns % 1000000000)};
-    sigset_t all, before;
+    sigset_t all;
+    sigset_t before;
     bool has_come;
 
     sigfillset(&all);

@@ -213,19 +213,24 @@ int memory_samples_extent(struct memory_samples *samples, uint32_t id,
     return 0;
 }
 
+static bool is_inside(const struct seen_extent *block, const struct seen_heap *heap)
+{
+    return heap->start <= block->start && block->end <= heap->end;
+}
+
 int memory_samples_born(struct memory_samples *samples, uint32_t id,
                         const struct seen_extent *block, struct error *err)
 {
     struct process_samples *process = &samples->processes[id];
     size_t last = *last_at(process, block->start);
-    struct seen_heap *heap = last < process->n_heaps ? &process->heaps[last] : NULL;
+    struct seen_heap *heap;
     uint64_t start = block->start;
     uint64_t end = block->end;
 
-    if (heap && heap->start <= start && end <= heap->end)
+    if (last < process->n_heaps && is_inside(block, &process->heaps[last]))
         return 0;
     heap = find_heap(process, start, end, block->is_arena);
-    if (heap && heap->start <= start && end <= heap->end)
+    if (heap && is_inside(block, heap))
         return 0;
     start = block->is_arena ? start / process->arena_bytes * process->arena_bytes
                             : start / PAGE_BYTES * PAGE_BYTES;

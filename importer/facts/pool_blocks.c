@@ -446,7 +446,7 @@ static int next_place(struct pool_blocks *blocks, struct pool_row *ret, struct e
     uint64_t pool = 0;
     int code = 0;
 
-    if (blocks->n_input - blocks->input_at < (size_t)(2 * VARINT_MAX_BYTES))
+    if (blocks->n_input - blocks->input_at < (size_t)2 * VARINT_MAX_BYTES)
         code = fill_input(blocks, err);
     if (code)
         return code;

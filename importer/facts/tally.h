@@ -14,6 +14,7 @@
 
 #include "support/error.h"
 #include "support/keyed.h"
+#include "support/sample_weight.h"
 
 #include <stdint.h>
 
@@ -42,9 +43,9 @@ struct tally_run {
 /* Into the tally with what the run holds. */
 int tally_flush(struct keyed *tally, struct tally_run *run, uint32_t from, struct error *err);
 
-/* Blocks that end there. `to` is not 0; `from` is always the same for a run. */
+/* Blocks of that weight end there. `to` is not 0; `from` is always the same for a run. */
 static inline int tally_count(struct keyed *tally, struct tally_run *run, uint32_t process,
-                              uint32_t from, uint32_t to, uint64_t blocks, uint64_t bytes,
+                              uint32_t from, uint32_t to, const struct sample_weight *weight,
                               struct error *err)
 {
     int code = 0;
@@ -54,8 +55,8 @@ static inline int tally_count(struct keyed *tally, struct tally_run *run, uint32
         run->process = process;
         run->to = to;
     }
-    run->blocks += blocks;
-    run->bytes += bytes;
+    run->blocks += weight->blocks;
+    run->bytes += weight->bytes;
     return code;
 }
 

@@ -396,11 +396,11 @@ static int tally_end(struct totals *totals, uint32_t process, struct stack_total
         ender->freed_blocks += weight.blocks;
         ender->freed_bytes += weight.bytes;
         code = tally_count(&totals->flows, &totals->threads[block->thread].freed_by, process,
-                           block->thread, end->thread, weight.blocks, weight.bytes, err);
+                           block->thread, end->thread, &weight, err);
     }
     if (code == 0 && end->node && end->ended_by == PAIRING_FREED)
         code = tally_count(&totals->free_sites, &stack->freed_at, process, block->node, end->node,
-                           weight.blocks, weight.bytes, err);
+                           &weight, err);
     return code;
 }
 

@@ -307,10 +307,8 @@ static int fill(struct log_input *input, const char *path, struct text_arena *ar
         r = scan_files(input, &scan, err);
     if (r == 0)
         r = read_definitions(input, &scan, err);
-    for (size_t i = 0; i < input->n_files; i++) {
-        const struct log_file_reader *file = input->files[i];
-        has_trailer |= file && file->has_trailer;
-    }
+    for (size_t i = 0; r == 0 && i < input->n_files; i++)
+        has_trailer |= input->files[i]->has_trailer;
     input->is_growing &= !has_trailer;
     if (r == 0 && !has_trailer && !input->is_growing && n_losses(damage) == n_damaged)
         note_missing_end(input, damage);
