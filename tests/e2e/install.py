@@ -93,14 +93,14 @@ def collector(cmake, cpack):
     with harness.scratch() as scratch:
         place = Path(scratch)
         call(cmake, "-S", source, "-B", place / "build", "-DMTRACE_PACKAGE=collector", "-DCMAKE_BUILD_TYPE=Release", "-G", "Ninja")
-        for library in ("mtrace", "mtrace_new", "mtrace_oracle"):
+        for library in ("mtrace", "mtrace_new", "mtrace_attach", "mtrace_oracle"):
             call(cmake, "--build", place / "build", "--target", library)
         call(cpack, "-G", "DEB", "-B", place / "package", "--config", place / "build/CPackConfig.cmake", cwd=place / "build")
         package, = (place / "package").glob("*.deb")
         call("dpkg", "-x", package, place / "root")
         triplet = call("dpkg-architecture", "-q", "DEB_HOST_MULTIARCH").strip()
         found = sorted(str(path.relative_to(place / "root")) for path in (place / "root").rglob("*") if path.is_file())
-        wanted = sorted(f"usr/lib/{triplet}/mtrace/{name}" for name in ("libmtrace.so", "libmtrace-new.so", "libmtrace-oracle.so"))
+        wanted = sorted(f"usr/lib/{triplet}/mtrace/{name}" for name in ("libmtrace.so", "libmtrace-attach.so", "libmtrace-new.so", "libmtrace-oracle.so"))
         if found != wanted:
             raise Failure(f"the package has {found}")
         said = call("dpkg", "-f", package, "Package", "Architecture")
