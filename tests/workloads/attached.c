@@ -14,9 +14,9 @@
 #include <link.h>
 #include <poll.h>
 #include <pthread.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <time.h>
 
