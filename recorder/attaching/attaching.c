@@ -18,6 +18,7 @@
 #    include <stdio.h>
 #    include <stdlib.h>
 #    include <string.h>
+#    include <sys/file.h>
 #    include <sys/ptrace.h>
 #    include <sys/syscall.h>
 #    include <sys/uio.h>
@@ -27,7 +28,6 @@
 #    include <unistd.h>
 
 enum {
-    MOST_THREADS = 64,    /* tried in a round */
     MOST_STOPS = 1000000, /* system calls and signals while the library is loaded */
     /* Of the kernel: a system call that it will begin anew. */
     RESTART_FIRST = 512,
@@ -55,6 +55,7 @@ struct tracee {
     int memory; /* /proc/PID/mem */
     struct user_regs_struct regs;
     uint64_t since_ns; /* it is stopped */
+    int own_seccomp, own_n_filters;
     uint64_t saved_n;
     uint8_t saved[1024];
     uint64_t parameters; /* where they are; 0: not yet */
@@ -62,6 +63,7 @@ struct tracee {
     char text[512];
     bool has_told;
     bool is_done; /* but for its registers */
+    bool is_back; /* it did not wait for us, and has them */
 };
 
 /* ---- stopping ----------------------------------------------------------------------------------- */
@@ -166,7 +168,10 @@ static int read_status(const struct tracee *tracee, const char *word)
 static void refuse(const struct tracee *tracee, struct error *err)
 {
     int tracer = read_status(tracee, "TracerPid");
+    int state = read_status(tracee, "State");
 
+    if (state == 'Z' || state == 'X')
+        return; /* it is about to end */
     if (tracer > 0 && tracer != (int)getpid() && tracer != (int)gettid())
         error_set(err, ERROR_IO,
                   "process %d is traced by process %d (a debugger, strace): end that first",
@@ -264,6 +269,10 @@ static bool put_code(struct tracee *tracee)
     if (n > sizeof(tracee->saved)
         || pread(tracee->memory, tracee->saved, n, (off_t)tracee->target->once_code) != (ssize_t)n)
         return false;
+    if (memcmp(tracee->saved, entry_code_begin, n) == 0)
+        return true; /* a thread may be there still: it stays */
+    if (memcmp(tracee->saved, tracee->target->once_bytes, n) != 0)
+        return false;
     tracee->saved_n = n;
     return write_memory(tracee, tracee->target->once_code, entry_code_begin, n);
 }
@@ -332,6 +341,12 @@ static bool is_after(const struct user_regs_struct *regs, long number)
     return (long long)regs->orig_rax == number && (long long)regs->rax != -ENOSYS;
 }
 
+static bool is_in_code(const struct tracee *tracee, const struct user_regs_struct *regs)
+{
+    return regs->rip >= tracee->target->once_code
+           && regs->rip <= tracee->target->once_code + code_bytes();
+}
+
 static void hear(struct tracee *tracee, const struct attaching_call *call)
 {
     struct user_regs_struct regs;
@@ -342,7 +357,8 @@ static void hear(struct tracee *tracee, const struct attaching_call *call)
         && !is_after(&regs, SYS_getpid)) {
         if (give_parameters(tracee, call, regs.rsi))
             tracee->parameters = regs.rsi;
-    } else if (tracee->has_told && is_after(&regs, SYS_rt_sigprocmask)) {
+    } else if (tracee->has_told && is_in_code(tracee, &regs)
+               && is_after(&regs, SYS_rt_sigprocmask)) {
         tracee->is_done = true;
     }
 }
@@ -381,11 +397,39 @@ static bool has_said(struct tracee *tracee)
     return true;
 }
 
-/* Loading makes many system calls, at which it is not stopped. */
-static bool run_call(struct tracee *tracee, uint64_t until_ns)
+/* A signal that comes before our stop is handed on. */
+static bool interrupt(struct tracee *tracee, uint64_t until_ns)
+{
+    int status;
+
+    if (ptrace(PTRACE_INTERRUPT, tracee->tid, 0, 0) != 0)
+        return false;
+    while (wait_until(tracee, until_ns, &status) && WIFSTOPPED(status)) {
+        if (status >> 16)
+            return true;
+        if (ptrace(PTRACE_CONT, tracee->tid, 0, WSTOPSIG(status)) != 0)
+            return false;
+    }
+    return false;
+}
+
+/* It is told that it was heard while it is stopped: it would return by itself, and has, where we were too slow. */
+static bool end_wait(struct tracee *tracee, uint64_t until_ns)
 {
     const uint64_t yes = 1;
     uint64_t at = tracee->parameters + offsetof(struct entry_code_parameters, is_heard);
+    struct user_regs_struct regs;
+
+    if (!interrupt(tracee, until_ns) || !get_regs(tracee, &regs))
+        return false;
+    tracee->is_back = !is_in_code(tracee, &regs);
+    tracee->is_done = tracee->is_back;
+    return tracee->is_back || write_memory(tracee, at, &yes, sizeof(yes));
+}
+
+/* Loading makes many system calls, at which it is not stopped. */
+static bool run_call(struct tracee *tracee, uint64_t until_ns)
+{
     int status;
 
     if (ptrace(PTRACE_CONT, tracee->tid, 0, 0) != 0)
@@ -399,9 +443,7 @@ static bool run_call(struct tracee *tracee, uint64_t until_ns)
             return false;
         nap(50000);
     }
-    return write_memory(tracee, at, &yes, sizeof(yes))
-           && ptrace(PTRACE_INTERRUPT, tracee->tid, 0, 0) == 0
-           && wait_until(tracee, until_ns, &status) && WIFSTOPPED(status);
+    return end_wait(tracee, until_ns);
 }
 
 static bool run(struct tracee *tracee, const struct attaching_call *call, uint64_t until_ns)
@@ -414,7 +456,7 @@ static bool run(struct tracee *tracee, const struct attaching_call *call, uint64
 static bool put_back(struct tracee *tracee)
 {
     tracee->regs.orig_rax = (unsigned long long)-1;
-    return set_regs(tracee, &tracee->regs);
+    return tracee->is_back || set_regs(tracee, &tracee->regs);
 }
 
 static int judge(const struct tracee *tracee, const struct attaching_call *call,
@@ -455,25 +497,50 @@ static int call_in(struct tracee *tracee, const struct attaching_call *call,
 
 /* ---- which thread ------------------------------------------------------------------------------- */
 
-static size_t list_threads(pid_t pid, pid_t *tids)
+/* The caller frees them. */
+static size_t list_threads(pid_t pid, pid_t **ret_tids)
 {
     char path[64];
     const struct dirent *entry;
     size_t n = 0;
+    size_t n_room = 0;
     DIR *folder;
 
+    *ret_tids = NULL;
     (void)snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
     folder = opendir(path);
-    while (folder && n < MOST_THREADS && (entry = readdir(folder)))
-        if (*entry->d_name >= '0' && *entry->d_name <= '9')
-            tids[n++] = (pid_t)strtol(entry->d_name, NULL, 10);
+    while (folder && (entry = readdir(folder))) {
+        if (*entry->d_name < '0' || *entry->d_name > '9')
+            continue;
+        if (n == n_room) {
+            n_room = n_room ? n_room * 2 : 64;
+            pid_t *more = realloc(*ret_tids, n_room * sizeof(*more));
+            if (!more)
+                break;
+            *ret_tids = more;
+        }
+        (*ret_tids)[n++] = (pid_t)strtol(entry->d_name, NULL, 10);
+    }
     if (folder)
         closedir(folder);
     return n;
 }
 
+/* Filters are a thread's own. How many there are is all that can be seen of them. */
+static bool is_filtered(const struct tracee *tracee)
+{
+    int mode = read_status(tracee, "Seccomp");
+
+    return mode > 0
+           && (mode == 1 || tracee->own_seccomp != 2
+               || read_status(tracee, "Seccomp_filters") != tracee->own_n_filters);
+}
+
 static bool is_ready(struct tracee *tracee, struct safe_place *place, const char **ret_why)
 {
+    *ret_why = "a thread behind a seccomp filter";
+    if (is_filtered(tracee))
+        return false;
     *ret_why = "a sequence that the kernel may restart";
     if (!get_regs(tracee, &tracee->regs) || is_in_rseq(tracee) || has_large_vectors(tracee))
         return false;
@@ -485,8 +552,8 @@ static int try_threads(struct tracee *tracee, struct safe_place *place,
                        const struct attaching_call *call, const char **ret_why,
                        struct attaching_answer *ret_answer, struct error *err)
 {
-    pid_t tids[MOST_THREADS];
-    size_t n = list_threads(call->pid, tids);
+    pid_t *tids;
+    size_t n = list_threads(call->pid, &tids);
     int code = 1;
 
     for (size_t i = 0; i < n && code == 1; i++) {
@@ -501,6 +568,7 @@ static int try_threads(struct tracee *tracee, struct safe_place *place,
         else
             let_go(tracee);
     }
+    free(tids);
     return n ? code : error_set(err, ERROR_NOT_FOUND, "there is no process %d", (int)call->pid);
 }
 
@@ -540,25 +608,48 @@ static bool is_thread_left(struct tracee *tracee, struct safe_place *place, cons
     return is_left;
 }
 
+/* AT-4; the lock is that of the open file, and ends with it. */
+static bool is_alone(int memory)
+{
+    uint64_t until_ns = monotonic_now_ns() + call_ns;
+    int result;
+
+    while ((result = flock(memory, LOCK_EX | LOCK_NB)) != 0 && errno == EWOULDBLOCK
+           && monotonic_now_ns() < until_ns)
+        nap(20000000);
+    return result == 0;
+}
+
 /* Threads that began meanwhile never were there. */
 static bool look_whether_left(pid_t pid, const char *library)
 {
     struct target target;
     struct tracee tracee = {.target = &target, .memory = -1};
     struct safe_place *place = NULL;
-    pid_t tids[MOST_THREADS];
-    size_t n = list_threads(pid, tids);
-    bool is_left = n > 0 && n < MOST_THREADS;
+    pid_t *tids = NULL;
+    size_t n = 0;
+    bool is_left;
+    char path[64];
     struct error err;
 
-    if (target_look(pid, library, &target, &err) != 0)
+    (void)snprintf(path, sizeof(path), "/proc/%d/mem", (int)pid);
+    tracee.memory = open(path, O_RDWR | O_CLOEXEC);
+    if (tracee.memory < 0)
         return false;
+    if (!is_alone(tracee.memory) || target_look(pid, library, &target, &err) != 0) {
+        close(tracee.memory);
+        return false;
+    }
+    n = list_threads(pid, &tids);
+    is_left = n > 0;
     place = is_left ? safe_place_new(&target) : NULL;
     for (size_t i = 0; i < n && is_left && place; i++) {
         tracee.tid = tids[i];
         is_left = is_thread_left(&tracee, place, library);
     }
     is_left = is_left && place;
+    close(tracee.memory);
+    free(tids);
     safe_place_free(place);
     target_done(&target);
     return is_left;
@@ -568,7 +659,11 @@ static int look_and_call(const struct attaching_call *call, struct attaching_ans
                          struct error *err)
 {
     struct target target;
-    struct tracee tracee = {.target = &target};
+    const struct target own = {.pid = getpid()};
+    const struct tracee we = {.target = &own, .tid = gettid()};
+    struct tracee tracee = {.target = &target,
+                            .own_seccomp = read_status(&we, "Seccomp"),
+                            .own_n_filters = read_status(&we, "Seccomp_filters")};
     char path[64];
     int code;
 
@@ -576,18 +671,23 @@ static int look_and_call(const struct attaching_call *call, struct attaching_ans
     if (strlen(call->library) + strlen(call->function) + strlen(call->argument) + 3
         > ENTRY_CODE_TEXT_BYTES)
         return error_set(err, ERROR_USAGE, "the settings of the collector are too long");
-    code = target_look(call->pid, call->library, &target, err);
-    if (code)
-        return code;
     (void)snprintf(path, sizeof(path), "/proc/%d/mem", (int)call->pid);
     tracee.memory = open(path, O_RDWR | O_CLOEXEC);
-    if (tracee.memory < 0)
+    if (tracee.memory >= 0 && !is_alone(tracee.memory)) {
+        close(tracee.memory);
+        return error_set(err, ERROR_IO,
+                         "process %d is being attached to, or left, by another mtrace-record",
+                         (int)call->pid);
+    }
+    code = target_look(call->pid, call->library, &target, err);
+    if (code == 0 && tracee.memory < 0)
         code = error_set_errno(err, errno, "cannot open '%s'", path);
-    else
+    if (code == 0) {
         code = search(&tracee, call, ret_answer, err);
+        target_done(&target);
+    }
     if (tracee.memory >= 0)
         close(tracee.memory);
-    target_done(&target);
     return code;
 }
 

@@ -6,6 +6,7 @@
 
 #include <elf.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdbool.h>
@@ -117,6 +118,44 @@ static bool read_loader_base(struct target *target)
     return true;
 }
 
+static bool read_file_at(const char *path, uint64_t offset, void *ret, size_t n)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    bool is_read = fd >= 0 && pread(fd, ret, n, (off_t)offset) == (ssize_t)n;
+
+    if (fd >= 0)
+        close(fd);
+    return is_read;
+}
+
+/* Where a mapping of it has the address its file is read: what is in memory may be ours already. */
+static bool read_once_bytes(struct target *target)
+{
+    FILE *maps = open_proc(target->pid, "maps");
+    char line[PATH_MAX + 128];
+    bool is_read = false;
+
+    while (maps && !is_read && fgets(line, sizeof(line), maps)) {
+        char path[PATH_MAX + 32];
+        uint64_t start;
+        uint64_t end;
+        uint64_t offset;
+        int at = 0;
+        if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %*s %" SCNx64 " %*s %*s %n", &start, &end,
+                   &offset, &at)
+                != 3
+            || at == 0 || target->once_code < start || target->once_code >= end)
+            continue;
+        line[strcspn(line, "\n")] = '\0';
+        (void)snprintf(path, sizeof(path), "/proc/%d/root%s", (int)target->pid, line + at);
+        is_read = read_file_at(path, offset + (target->once_code - start), target->once_bytes,
+                               sizeof(target->once_bytes));
+    }
+    if (maps)
+        fclose(maps);
+    return is_read;
+}
+
 /* mov %rsp,%rdi; call _dl_start: that function is long, and runs once. */
 static bool find_once_code(struct target *target)
 {
@@ -134,7 +173,8 @@ static bool find_once_code(struct target *target)
         return false;
     memcpy(&distance, code + 4, sizeof(distance));
     target->once_code = entry + 8 + (uint64_t)(int64_t)distance;
-    return target->once_code > target->loader_base && target->once_code + 2048 < target->loader_end;
+    return target->once_code > target->loader_base && target->once_code + 2048 < target->loader_end
+           && read_once_bytes(target);
 }
 
 static const char *base_name(const char *path)

@@ -19,11 +19,16 @@ struct target_symbol {
     char name[64];
 };
 
+enum {
+    TARGET_ONCE_BYTES = 1024
+};
+
 struct target {
     pid_t pid;
     uint64_t libc_base, libc_end;
     uint64_t loader_base, loader_end;
     uint64_t once_code; /* instructions of ld.so that ran when the process began, and never again */
+    uint8_t once_bytes[TARGET_ONCE_BYTES]; /* what its file has there */
     uint64_t dlopen, dlsym, dlerror, errno_location;
     struct target_symbol *symbols; /* of libc; owned */
     size_t n_symbols;

@@ -155,7 +155,7 @@ static bool sleep_until_signal(struct session *session, uint64_t ns)
     siginfo_t info;
     int number = sigtimedwait(&session->signals, &info, &timeout);
 
-    if (number == SIGCHLD)
+    if (number == SIGCHLD && !session->attachment.pid) /* else it is none of our children */
         return wait_for(session->program.pid, session->fork_bytes, &session->end)
                == session->program.pid;
     if (number > 0 && number == session->options->report_signal)
@@ -297,6 +297,16 @@ static int begin_attached(struct session *session, struct error *err)
     return code;
 }
 
+/* To whom the process runs as, which opens it: root attaches to others, too. */
+static void give_pool(const struct session *session)
+{
+    uid_t uid;
+    bool is_stopped;
+
+    if (running_find_user(session->program.pid, &uid, &is_stopped) && uid != geteuid())
+        (void)!fchown(session->recording->live.fd, uid, (gid_t)-1);
+}
+
 static int attach(struct session *session, struct error *err)
 {
     int code = attachment_look(&session->attachment, session->options->attached,
@@ -312,6 +322,8 @@ static int attach(struct session *session, struct error *err)
         code = choose_name(session, err);
     if (code == 0)
         code = make_files(session, err);
+    if (code == 0)
+        give_pool(session);
     if (code == 0)
         code = begin_attached(session, err);
     if (code && session->recording)

@@ -8,11 +8,14 @@ killed    the recorder is killed: --detach leads the process back; attaching aga
 middle    the recorder is killed at any instant of attaching: the process goes on, and can be attached to
 waits     waits of a thread that was attached by, or only looked at, end neither early nor by EINTR
 awkward   what ld.so protects was made writable; the first thread is in vfork; modules are unloaded meanwhile; the program has an allocator of its own
+slow      the recorder loses the processor between its steps
+users     root attaches to a process of another user; two mtrace-record at once; another user is refused
 refused   who cannot be attached to is told why, and goes on
 """
 
 import ctypes
 import os
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -225,10 +228,10 @@ def test_middle(folder):
 class Workload:
     """A program of tests/workloads that says what is wrong."""
 
-    def __init__(self, folder, name, *arguments):
+    def __init__(self, folder, name, *arguments, before=()):
         self.said = folder / f"{name}.{arguments[0] if arguments else ''}.said"
         with open(self.said, "wb") as out:
-            self.process = subprocess.Popen([os.path.join(TOOLS.workloads, name), *arguments], stdout=out)
+            self.process = subprocess.Popen([*before, os.path.join(TOOLS.workloads, name), *arguments], stdin=subprocess.PIPE, stdout=out)
         STARTED.append(self.process)
         deadline = time.monotonic() + 30
         while not self.said.stat().st_size and time.monotonic() < deadline:
@@ -282,6 +285,54 @@ def test_awkward(folder):
     program.goes_on()
 
 
+def test_slow(folder):
+    if not shutil.which("strace"):
+        raise harness.Skip("no strace")
+    program = Workload(folder, "attached", "registers")
+    for _ in range(3):
+        for words in (("--attach", "-f", "-q", "-o", str(folder / "run.dat")), ("--detach",)):
+            traced = subprocess.Popen(["strace", "-f", "-qq", "-o", "/dev/null", "-e", "trace=ptrace", "-e", "inject=ptrace:delay_enter=4000",
+                                       TOOLS.record, words[0], str(program.process.pid), *words[1:]], stderr=subprocess.PIPE, text=True)
+            STARTED.append(traced)
+            if words[0] == "--detach" and traced.wait(60) != 0:
+                raise Failure(f"--detach: {traced.stderr.read()}")
+            deadline = time.monotonic() + 30
+            while words[0] == "--attach" and not words_to_us(program.process.pid):
+                if time.monotonic() > deadline:
+                    raise Failure(f"not attached: {traced.communicate()}")
+                time.sleep(0.02)
+            time.sleep(0.3)
+            program.check("a slow recorder")
+    is_as_before(program.process)
+
+
+def test_users(folder):
+    if os.geteuid() != 0:
+        raise harness.Skip("only root has several users")
+    folder.chmod(0o777)
+    nobody = ("setpriv", "--reuid", "65534", "--clear-groups")
+    program = Workload(folder, "attached", "poll", before=nobody)
+    pid = program.process.pid
+    recorders = [subprocess.Popen([TOOLS.record, "--attach", str(pid), "-o", str(folder / f"{i}.dat")], stderr=subprocess.PIPE, text=True) for i in (1, 2)]
+    STARTED.extend(recorders)
+    said = [recorder.stderr.readline() for recorder in recorders]
+    if sorted("attached to process" in line for line in said) != [False, True]:
+        raise Failure(f"two at once: {said}")
+    if "attached to already" not in "".join(said):
+        raise Failure(f"the second was told {said}")
+    time.sleep(1.5)
+    detach(pid)
+    program.check("of another user")
+    logs = [path for path in folder.glob("?.dat")]
+    if len(logs) != 1 or ask(logs[0], "SELECT count(*) FROM allocations")[0][0] < 1:
+        raise Failure(f"recorded: {logs}")
+    program = Workload(folder, "attached", "poll")
+    done = subprocess.run([*nobody, TOOLS.record, "--attach", str(program.process.pid), "-o", str(folder / "no.dat")], capture_output=True, text=True)
+    if done.returncode == 0 or "belongs to another user" not in done.stderr and "may not be looked at" not in done.stderr:
+        raise Failure(f"another user: {done.stderr}")
+    program.check("another user")
+
+
 def child_of(pid):
     """The recorded program, once the library is loaded."""
     deadline = time.monotonic() + 30
@@ -304,6 +355,9 @@ def refused(pid, folder, why):
 def test_refused(folder):
     process = start(THREADS)
     process.send_signal(signal.SIGSTOP)
+    deadline = time.monotonic() + 30
+    while "State:\tT" not in Path(f"/proc/{process.pid}/status").read_text() and time.monotonic() < deadline:
+        time.sleep(0.01)
     refused(process.pid, folder, "is stopped")
     process.send_signal(signal.SIGCONT)
     trace = ctypes.CDLL(None, use_errno=True).ptrace
@@ -315,6 +369,11 @@ def test_refused(folder):
     process.terminate()
     process.wait()
     refused(process.pid, folder, "there is no process")
+    program = Workload(folder.parent, "attached", "filtered")
+    time.sleep(0.2)
+    refused(program.process.pid, folder, "seccomp filter")
+    program.check("a thread with a filter")
+    program.said.unlink()
     preloaded = subprocess.Popen([TOOLS.record, "-q", "-o", str(folder.parent / f"{folder.name}.dat"), "--", sys.executable, "-c", THREADS],
                                  stderr=subprocess.DEVNULL)
     STARTED.append(preloaded)

@@ -5,6 +5,8 @@
  * epoll, poll, nanosleep   waits of a second, which must neither end early nor by EINTR
  * writable                 has made writable what ld.so protects
  * vfork                    the first thread waits for children by vfork, which take three seconds
+ * registers                counts in a register and in memory
+ * filtered                 a thread may not open files, and the first one reads
  * unload                   loads and unloads the libraries, while others allocate
  */
 #include "tests/workloads/workload.h"
@@ -12,11 +14,17 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <link.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <poll.h>
 #include <pthread.h>
+#include <stddef.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 
@@ -114,6 +122,35 @@ static void *load_and_unload(void *libraries)
     return NULL;
 }
 
+static void count(void)
+{
+    static volatile long in_memory;
+
+    for (long n = 0;; n++, in_memory++) {
+        if (n != in_memory)
+            printf("wrong: %ld and %ld\n", n, in_memory);
+        n = in_memory;
+        free(malloc(10));
+        nap(2);
+    }
+}
+
+static void *allocate_filtered(void *unused)
+{
+    struct sock_filter program[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_openat, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog filter = {sizeof(program) / sizeof(program[0]), program};
+
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0
+        || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) != 0)
+        skip("this kernel has no seccomp filters");
+    return allocate(unused);
+}
+
 static void start(void *(*run)(void *), void *argument)
 {
     pthread_t thread;
@@ -134,6 +171,11 @@ int main(int n_arguments, char **arguments)
     } else if (strcmp(what, "vfork") == 0) {
         start(allocate, NULL);
         wait_for_children();
+    } else if (strcmp(what, "registers") == 0) {
+        count();
+    } else if (strcmp(what, "filtered") == 0) {
+        start(allocate_filtered, NULL);
+        (void)getchar();
     } else if (strcmp(what, "unload") == 0) {
         start(allocate, NULL);
         start(load_and_unload, arguments + 2);
