@@ -199,11 +199,8 @@ static void print_totals(FILE *out, const struct figures *f)
                   estimated_blocks(&t, f, "allocations"),
                   has_reallocs ? counted(&t, number(f, "reallocs"), "realloc") : "",
                   has_reallocs ? ", " : "", counted(&t, number(f, "failures"), "failure"));
-    (void)fprintf(out,
-                  "freed       %s in %s; %s from before it was recorded
-                  ",
-                  estimated_bytes(&t, f, "freed_bytes"),
-                  estimated_blocks(&t, f, "frees"),
+    (void)fprintf(out, "freed       %s in %s; %s from before it was recorded\n",
+                  estimated_bytes(&t, f, "freed_bytes"), estimated_blocks(&t, f, "frees"),
                   counted(&t, number(f, "inherited_frees"), "block"));
     (void)fprintf(out, "leaked      %s in %s, of these %s suppressed\n",
                   estimated_bytes(&t, f, "leaked_bytes"), estimated_blocks(&t, f, "leaked_blocks"),
