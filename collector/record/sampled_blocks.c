@@ -19,18 +19,42 @@ static place *bucket_of(unsigned table, uintptr_t address)
     return places ? places + address_tables_bucket(table, address) : NULL;
 }
 
-/* NULL is no block, though all empty places have its address. */
-static place *find(uintptr_t address)
+/* The address's bucket in each table. Millions of samples are far more than the cache has, and tables many: all buckets are
+ * asked for before one is looked at, so that to wait for one is to wait for all. */
+struct buckets {
+    place *list[ADDRESS_TABLES_MOST];
+    unsigned n;
+};
+
+static void ask_for_buckets(struct buckets *ret, uintptr_t address)
 {
     place *bucket;
 
+    ret->n = 0;
+    while ((bucket = bucket_of(ret->n, address))) {
+        __builtin_prefetch(bucket, 1);
+        ret->list[ret->n++] = bucket;
+    }
+}
+
+/* The largest table, where most are, comes first. NULL is no block, though all empty places have its address. */
+static place *find_in(const struct buckets *buckets, uintptr_t address)
+{
     if (address == 0)
         return NULL;
-    for (unsigned table = 0; (bucket = bucket_of(table, address)); table++)
+    for (unsigned table = buckets->n; table-- > 0;)
         for (unsigned i = 0; i < ADDRESS_TABLES_PLACES; i++)
-            if (atomic_load_explicit(&bucket[i], memory_order_acquire) == address)
-                return &bucket[i];
+            if (atomic_load_explicit(&buckets->list[table][i], memory_order_acquire) == address)
+                return &buckets->list[table][i];
     return NULL;
+}
+
+static place *find(uintptr_t address)
+{
+    struct buckets buckets;
+
+    ask_for_buckets(&buckets, address);
+    return find_in(&buckets, address);
 }
 
 static bool put(place *bucket, uintptr_t address)
@@ -72,12 +96,17 @@ static void count_less(_Atomic uint8_t *counter)
 bool sampled_blocks_add(const void *block)
 {
     uintptr_t address = (uintptr_t)block;
+    struct buckets buckets;
     unsigned table = 0;
     place *bucket;
 
-    if (sampled_blocks_has(block))
+    ask_for_buckets(&buckets, address);
+    if (sampled_blocks_may_have(block) && find_in(&buckets, address))
         return true;
     count_more(sampled_blocks_counter(block));
+    for (; table < buckets.n; table++)
+        if (put(buckets.list[table], address))
+            return true;
     do {
         for (; (bucket = bucket_of(table, address)); table++)
             if (put(bucket, address))
