@@ -201,5 +201,5 @@ CREATE TABLE site_growth (      -- call sites whose live bytes changed between r
   from_bytes INTEGER NOT NULL, to_bytes INTEGER NOT NULL, -- live at the first and at the last of them
   pattern TEXT,                                          -- how they rose: see site_shapes; NULL: they did not
   since_ns INTEGER, until_ns INTEGER,                    -- when the tenth and the ninth tenth of the rise was reached
-  bytes_per_s REAL                                       -- between these two instants; NULL: they are less than a tenth of the process's life apart, which tells no rate
+  bytes_per_s REAL                                       -- between these two instants; of recorded time; NULL: they are less than a tenth of the judged time apart, which tells no rate
 ) STRICT;

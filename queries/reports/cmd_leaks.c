@@ -45,7 +45,8 @@ enum leak_column {
     FREE_LINE,
     FREE_MODULE,
     FREE_SITE_ID,
-    LIFE_NS,
+    LIFE_NS,      /* that is judged */
+    RECORDED_NS,  /* from the first to the last one */
     BYTES_MARGIN, /* NULL: exact */
     BLOCKS_MARGIN,
     STACK_ID, /* with --stacks only */
@@ -55,11 +56,15 @@ enum leak_column {
 static const char row_columns[] =
     "l.leaked_bytes, l.leaked_blocks, l.share_of_site, l.function, l.source, l.line, l.module, l.call_site_id,"
     " l.stacks, l.leaked_first_ns - p.start_ns, l.leaked_last_ns - p.start_ns, l.pattern,"
-    " e.function, e.source, e.line, e.module, e.call_site_id, p.end_ns - p.start_ns,"
+    " e.function, e.source, e.line, e.module, e.call_site_id, j.end_ns - j.start_ns,"
+    " (SELECT coalesce(sum(max(0, min(coalesce(w.end_ns, l.leaked_last_ns), l.leaked_last_ns)"
+    " - max(w.start_ns, l.leaked_first_ns))), l.leaked_last_ns - l.leaked_first_ns)"
+    " FROM windows AS w WHERE w.process_id = l.process_id),"
     " l.leaked_bytes_margin, l.leaked_blocks_margin";
 
 static const char rows_sql[] =
     " FROM leaks AS l JOIN processes AS p ON p.process_id = l.process_id"
+    " JOIN _judged AS j ON j.process_id = l.process_id"
     " LEFT JOIN site_frees AS f ON f.process_id = l.process_id AND f.call_site_id = l.call_site_id"
     " LEFT JOIN _sites AS e ON e.call_site_id = f.free_call_site_id"
     " WHERE l.process_id = :process AND l.suppressed_by IS NULL"
@@ -149,23 +154,24 @@ static int print_totals(const struct query *query, int64_t process_id, int64_t *
     return rc < 0 ? rc : 0;
 }
 
-/* A rate is told of what went on for a tenth of the life at least: of a batch that passed in some
+/* A rate, of recorded time, is told of what went on for a tenth of the time that is judged at least: of a batch that passed in some
  * milliseconds it would promise what nobody saw. "steady 7.4 MiB/min", "late 7.4 MiB/min from 3.1 s", "burst 0.2 s to 0.9 s", "once at 0.2 s". */
 static void format_when(struct sqlite3_stmt *row, char *text, size_t size)
 {
     const char *pattern = rundb_text(row, PATTERN);
     int64_t first_ns = sqlite3_column_int64(row, FIRST_NS);
     int64_t last_ns = sqlite3_column_int64(row, LAST_NS);
+    int64_t recorded_ns = sqlite3_column_int64(row, RECORDED_NS);
     bool is_late = strcmp(pattern, "late") == 0;
     char first[UNITS_TEXT_BYTES];
     char last[UNITS_TEXT_BYTES];
 
     units_format_duration(first_ns, first);
     units_format_duration(last_ns, last);
-    if ((is_late || strcmp(pattern, "steady") == 0) && last_ns > first_ns
+    if ((is_late || strcmp(pattern, "steady") == 0) && recorded_ns > 0
         && last_ns - first_ns >= sqlite3_column_int64(row, LIFE_NS) / 10) {
-        double per_minute = (double)sqlite3_column_int64(row, LEAKED_BYTES) * 6e10
-                            / ((double)last_ns - (double)first_ns);
+        double per_minute =
+            (double)sqlite3_column_int64(row, LEAKED_BYTES) * 6e10 / (double)recorded_ns;
         (void)snprintf(text, size, "%s %s/min%s%s", pattern,
                        units_format_bytes((int64_t)per_minute, last), is_late ? " from " : "",
                        is_late ? first : "");

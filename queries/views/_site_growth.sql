@@ -9,7 +9,7 @@ CREATE VIEW _site_growth(
   pattern,           -- how they rose: see _site_shapes; NULL: they did not
   since_ns,          -- when the first tenth of the rise had come
   until_ns,          -- when nine tenths of it had come
-  bytes_per_s        -- between these two instants; NULL: they are less than a tenth of the process's life apart, which tells no rate
+  bytes_per_s        -- of recorded time between these two instants; NULL: they are less than a tenth of the judged time apart, which tells no rate
 ) AS
 WITH
   numbered AS MATERIALIZED (
@@ -22,10 +22,14 @@ WITH
     FROM numbered AS n JOIN snapshot_sites AS s ON s.snapshot_id = n.snapshot_id
     GROUP BY n.process_id, s.call_site_id),
   -- SQLite makes an index for what is equal, not for what is so by IS.
-  shapes AS MATERIALIZED (SELECT *, coalesce(call_site_id, -1) AS site FROM site_shapes WHERE curve = 'growth')
+  shapes AS MATERIALIZED (
+    SELECT *, coalesce(call_site_id, -1) AS site, (
+        SELECT sum(max(0, min(coalesce(w.end_ns, s.until_ns), s.until_ns) - max(w.start_ns, s.since_ns)))
+        FROM windows AS w WHERE w.process_id = s.process_id) AS recorded_ns -- nothing is born between two windows
+    FROM site_shapes AS s WHERE curve = 'growth')
 SELECT e.process_id, e.call_site_id, e.n_all, e.from_bytes, e.to_bytes, s.pattern, s.since_ns, s.until_ns,
   iif(10 * (s.until_ns - s.since_ns) >= p.end_ns - p.start_ns,
-    0.8 * s.stays_bytes * 1e9 / nullif(s.until_ns - s.since_ns, 0), NULL)
+    0.8 * s.stays_bytes * 1e9 / nullif(coalesce(s.recorded_ns, s.until_ns - s.since_ns), 0), NULL)
 FROM ends AS e
 JOIN _judged AS p ON p.process_id = e.process_id
 LEFT JOIN shapes AS s ON s.process_id = e.process_id AND s.site = coalesce(e.call_site_id, -1);

@@ -7,7 +7,7 @@
 CREATE VIEW growth(
   process_id,        -- joins processes
   grown_bytes,       -- to_bytes - from_bytes
-  bytes_per_s,       -- from the first to the ninth tenth of what came to stay; NULL: less than a tenth of the process's life lies between, which tells no rate
+  bytes_per_s,       -- of recorded time, from the first to the ninth tenth of what came to stay; NULL: less than a tenth of the judged time lies between, which tells no rate
   pattern,           -- 'steady' or 'late'
   since_ns,          -- when the first tenth had come
   from_bytes,        -- live at the first snapshot

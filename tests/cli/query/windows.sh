@@ -8,3 +8,5 @@ sqlite3 run.db "DELETE FROM windows;
 mtrace-query windows run.db
 mtrace-query summary run.db | grep '^recorded '
 mtrace-query leaks --window 4 run.db || echo status $?
+# A rate is one of the time that was recorded: 700 bytes from 10 s to 90 s, and nothing is known of 50 s of them.
+mtrace-query leaks run.db --process 1 | grep -o '700 B.*/min'

@@ -1,11 +1,14 @@
 -- 63 regular snapshots of process 1, which lives for 100 s, one each 1.5625 s, and the end, at which everything is freed.
 -- Site 3 rises by 100 bytes from one to the next, 100 to 6300: 6200 in all, a tenth (620 more than 100) at the 8th (12.5 s), nine
---   tenths (5680) at the 57th: 0.8 * 6200 / (49 * 1.5625 s) = 64 bytes/s.
+--   tenths (5680) at the 57th, with nothing recorded for 10 * 1.5625 s between: 0.8 * 6200 / (39 * 1.5625 s) = 81 bytes/s.
 -- Site 2, stacks 4 and 5 together: nothing until the 40th, then 10 bytes at each: late, 230 bytes, a tenth (23) at the 43rd
 --   (67.1875 s), nine tenths (207) at the 61st: 0.8 * 230 / (18 * 1.5625 s) = 6 bytes/s.
 -- Site 5 rises to 500 at the 20th and stays: a plateau, not listed. Site 6 jumps once: a burst. Site 1 goes up and down: it
 -- ends high, but was as high before: a saw tooth. Site 4 stays where it is. Process 2 has too few snapshots.
 .read code.sql
+DELETE FROM windows WHERE process_id = 1;
+INSERT INTO windows(window_id, process_id, start_ns, end_ns, allocated_blocks, allocated_bytes, leaked_blocks, leaked_bytes) VALUES
+  (101, 1, 0, 31250000000, 0, 0, 0, 0), (102, 1, 46875000000, NULL, 0, 0, 0, 0);
 WITH RECURSIVE seconds(s) AS (VALUES (1) UNION ALL SELECT s + 1 FROM seconds WHERE s < 64)
 INSERT INTO snapshots SELECT s, 1, s * 1562500000, iif(s = 64, 'end', 'regular') FROM seconds;
 INSERT INTO snapshots VALUES (65, 2, 10000000000, 'regular'), (66, 2, 20000000000, 'end'), (67, 1, 500000000, 'peak');
