@@ -43,6 +43,14 @@ static uint64_t dropped_events(const struct definitions_process *process)
     return n;
 }
 
+/* Of samples those alone came that had been samples before, which is a count of nothing. */
+static uint64_t inherited_frees(const struct facts *facts, uint32_t process)
+{
+    return facts->definitions->processes[process].sample_bytes
+               ? UINT64_MAX
+               : pairing_inherited_frees(facts->pairing, process);
+}
+
 static int write_processes(sqlite3 *db, struct facts *facts, struct error *err)
 {
     sqlite3_stmt *insert = NULL;
@@ -64,13 +72,13 @@ static int write_processes(sqlite3 *db, struct facts *facts, struct error *err)
             has_ended && process->has_end_value ? (uint64_t)process->end_value : UINT64_MAX;
         const char *end_kind = process->end_kind ? process->end_kind : "unknown";
         code = database_insert(
-            insert, err, "uzutttzuutmuumzuuuz", (uint64_t)id, (uint64_t)process->parent,
+            insert, err, "uzutttzuutmuumzmuuz", (uint64_t)id, (uint64_t)process->parent,
             (uint64_t)process->pid,
             log_header_arch_text(process->arch, process->word_bytes, architecture),
             process->executable, arguments, process->start_unix_ns, process->start_ns,
             facts->processes[id].last_ns, has_ended ? end_kind : "running", end_value,
             totals->peak_bytes, totals->peak_blocks, totals->peak_ns,
-            has_ended ? process->max_rss_bytes : 0, pairing_inherited_frees(facts->pairing, id),
+            has_ended ? process->max_rss_bytes : 0, inherited_frees(facts, id),
             facts->processes[id].n_events, dropped_events(process), process->sample_bytes);
         free(arguments);
     }

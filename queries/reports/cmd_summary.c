@@ -201,7 +201,9 @@ static void print_totals(FILE *out, const struct figures *f)
                   has_reallocs ? ", " : "", counted(&t, number(f, "failures"), "failure"));
     (void)fprintf(out, "freed       %s in %s; %s from before it was recorded\n",
                   estimated_bytes(&t, f, "freed_bytes"), estimated_blocks(&t, f, "frees"),
-                  counted(&t, number(f, "inherited_frees"), "block"));
+                  is_known(f, "inherited_frees")
+                      ? counted(&t, number(f, "inherited_frees"), "block")
+                      : "not known from samples how many");
     (void)fprintf(out, "leaked      %s in %s, of these %s suppressed\n",
                   estimated_bytes(&t, f, "leaked_bytes"), estimated_blocks(&t, f, "leaked_blocks"),
                   bytes(&t, number(f, "suppressed_bytes")));
