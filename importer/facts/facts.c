@@ -276,15 +276,17 @@ static int finish_process(struct facts *facts, uint32_t id, struct error *err)
     return code ? code : mappings_finish(&process->mappings, err);
 }
 
-/* HR-4. A fork child has what its parent had at the fork, which may have been inherited, too. */
+/* HR-4. A fork child has what its parent had at the fork, which may have been inherited, too. Who was attached to, and its
+ * children, may have blocks from before wherever there is a heap: nobody has seen where. */
 static void mark_unseen_blocks(struct facts *facts, uint32_t id)
 {
     const struct definitions_process *processes = facts->definitions->processes;
     uint32_t child = id;
 
-    while (processes[child].flags & LOG_FLAG_FORKED) {
+    while (processes[child].flags & (LOG_FLAG_FORKED | LOG_FLAG_ATTACHED)) {
         uint32_t parent = processes[child].parent;
-        bool is_known = parent && parent < child && !facts->processes[parent].was_untraced;
+        bool is_known = !(processes[child].flags & LOG_FLAG_ATTACHED) && parent && parent < child
+                        && !facts->processes[parent].was_untraced;
         heap_ranges_mark_inherited(facts->heaps, id, is_known ? parent : 0,
                                    processes[child].start_ns);
         if (!is_known)

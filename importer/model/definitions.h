@@ -45,7 +45,7 @@ struct definitions_process {
     const char *executable; /* NULL if unknown */
     const char *arguments;  /* n_arguments strings, one behind the other, each ends with NUL */
     size_t n_arguments;
-    const char *end_kind; /* 'exit', 'signal', 'exec', 'running' or 'unknown' */
+    const char *end_kind; /* 'exit', 'signal', 'exec', 'detached', 'running', 'unknown' */
     int32_t end_value;    /* exit status or signal number; 0 if end_kind has none */
     bool has_end_event;   /* its log tells of this end by an event, unless that is lost */
     bool is_cut;          /* definitions_cut: it had ended by then only if an event says so */
@@ -195,7 +195,8 @@ static inline uint32_t definitions_group_id(const struct definitions *definition
 /* Was it recorded late, or not all the time, or its log cut? */
 static inline bool definitions_is_partial(const struct definitions_process *process)
 {
-    return (process->flags & (LOG_FLAG_STARTED_OFF | LOG_FLAG_SIDE_TRACING_OFF | LOG_FLAG_CUT))
+    return (process->flags
+            & (LOG_FLAG_STARTED_OFF | LOG_FLAG_SIDE_TRACING_OFF | LOG_FLAG_ATTACHED | LOG_FLAG_CUT))
            != 0;
 }
 

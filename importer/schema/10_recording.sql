@@ -16,7 +16,7 @@ CREATE TABLE meta (             -- facts about the recording and the import
   --   'recorder' ('heaptrack'; no row: mtrace), 'names' ('recording': functions and lines came with it),
   --   'free_backtraces' (1: frees have stacks), 'nodes' (distinct stacks), 'segments', 'log.bytes', 'processes'.
   -- 'import.until_ns', 'import.until_marker': what --until and --until-marker were: what came later is missing.
-  -- 'processes.partial': processes that were recorded late, or not all the time: blocks of other times are missing.
+  -- 'processes.partial': processes that were recorded late (attached to, too), or not all the time: blocks of other times are missing.
   -- 'mmaps.unlooked': pieces of anonymous mappings that ended without a look at all of their pages (too many untouched, or too many mappings).
   -- 'unseen.<executable>': the allocator ('jemalloc') that this executable has inside; blocks of it are missing in all tables.
   -- 'jemalloc (in part)': those of some of its functions. 'unseen_why.<executable>': why.
@@ -41,7 +41,7 @@ CREATE TABLE processes (        -- one recorded program image: fork makes a chil
   executable        TEXT,               -- path, by the name it was called with; NULL: not known
   command_line      TEXT,               -- JSON array of arguments
   start_unix_ns     INTEGER,            -- wall clock at start_ns
-  start_ns          INTEGER NOT NULL,   -- of the image; 0 for the first
+  start_ns          INTEGER NOT NULL,   -- of the image, or when mtrace-record was attached to it; 0 for the first
   end_ns            INTEGER NOT NULL,   -- last known instant
   duration_ns       INTEGER AS (end_ns - start_ns), -- computed
   end_kind          TEXT,               -- 'exit', 'signal', 'exec', 'detached' (the program went on without us), 'running' (at an instant that --until or --until-marker names, too), 'unknown' (log ends without a word: killed, or _exit by a raw system call). What is live at an exec is lost, not leaked

@@ -162,6 +162,11 @@ def test_totals(folder):
         (kind, frees), = ask(log, "SELECT end_kind, inherited_frees FROM processes")
         if kind != "detached":
             raise Failure(f"{part}: the process ended by {kind}")
+        heaps = dict(ask(log, "SELECT unseen_blocks, count(*) FROM heaps GROUP BY 1"))
+        if not heaps or list(heaps) != ["inherited"]:
+            raise Failure(f"{part}: where blocks from before lie, heaps are said to have unseen ones of {heaps}")
+        if ask(log, "SELECT value FROM meta WHERE key = 'processes.partial'") != [(1,)]:
+            raise Failure(f"{part}: nothing says that blocks from before are in no figure")
     process.stdin.close()
     if process.wait(30) != 0:
         raise Failure(f"the program ended with {process.returncode}")
