@@ -137,7 +137,17 @@ static int add_samples(struct log_file_reader *file, uint64_t offset, struct err
     return 0;
 }
 
-/* The trailer is a later copy of the header; one that is not of this log is damage. */
+/* What never changes while a log is written. */
+static bool is_later_copy(const struct log_file *trailer, const struct log_file *header)
+{
+    return trailer->version == header->version && trailer->form == header->form
+           && trailer->arch == header->arch && trailer->word_bytes == header->word_bytes
+           && trailer->byte_order == header->byte_order
+           && trailer->segment_bytes == header->segment_bytes && trailer->clock == header->clock
+           && trailer->run_id == header->run_id;
+}
+
+/* The trailer is a later copy of the header, which was checked; one that is not of this log is damage. */
 static int take_trailer(struct log_scan *scan, struct log_file_reader *file, uint64_t offset,
                         struct error *err)
 {
@@ -149,8 +159,7 @@ static int take_trailer(struct log_scan *scan, struct log_file_reader *file, uin
 
     if (r != 0 && r != ERROR_FORMAT)
         return r;
-    if (r == ERROR_FORMAT || trailer->run_id != file->header.run_id
-        || trailer->clock != file->header.clock) {
+    if (r == ERROR_FORMAT || !is_later_copy(trailer, &file->header)) {
         log_damage_add(scan->damage, LOG_DAMAGE_CHECKSUM, file->path, offset, sizeof(*trailer),
                        "trailer cannot be read");
         return 0;

@@ -408,6 +408,8 @@ static void test_wrong_files_are_named(void **state)
     check_content(bytes, n, ERROR_FORMAT, "big-endian");
     header->byte_order = 0;
     check_content(bytes, n, ERROR_FORMAT, "byte order is 0 at byte 19");
+    header->word_bytes = 0;
+    check_content(bytes, n, ERROR_VERSION, "older version of mtrace; record again");
     header->byte_order = LOG_LITTLE_ENDIAN;
     header->word_bytes = 2;
     check_content(bytes, n, ERROR_FORMAT, "words have 2 bytes at byte 18");
@@ -509,6 +511,30 @@ static void test_flipped_bits_cost_one_frame(void **state)
         assert_true(n_events == N_SEQUENCE || n_damages > 0);
     }
     free(bytes);
+}
+
+/* What the trailer says of the machine is not taken where the header says otherwise. */
+static void test_trailer_of_another_machine(void **state)
+{
+    const char *path = log_reading_path("whole");
+    struct log_set *set;
+    uint8_t *bytes;
+    uint64_t n_damages;
+    bool is_prefix;
+    size_t n;
+
+    (void)state;
+    build_sequence(path, true);
+    n = log_reading_load(path, &bytes);
+    ((struct log_file *)(void *)bytes)->word_bytes = 4;
+    ((struct log_file *)(void *)bytes)->arch = LOG_ARCH_ARM;
+    log_reading_store(path, bytes, n);
+    free(bytes);
+    assert_int_equal(count_sequence(path, &n_damages, &is_prefix), N_SEQUENCE);
+    assert_int_equal(n_damages, 1);
+    set = log_reading_open(path);
+    assert_int_equal(log_set_definitions(set)->processes[1].word_bytes, 4);
+    log_set_close(set);
 }
 
 /* Packed file and pool hold the same: nothing is read twice, and one repairs the other. */
@@ -802,6 +828,7 @@ int main(void)
         RAW_AND_PACKED(test_truncation),
         cmocka_unit_test_prestate(test_copied_while_it_was_written, &packed),
         cmocka_unit_test(test_flipped_bits_cost_one_frame),
+        cmocka_unit_test(test_trailer_of_another_machine),
         cmocka_unit_test(test_packed_file_and_pool),
         cmocka_unit_test(test_recycled_while_read),
         cmocka_unit_test(test_pools_removed_while_read),
