@@ -163,7 +163,7 @@ CREATE TABLE site_leaks (       -- leaks by call site and rule; what exec took a
   stacks INTEGER NOT NULL,                               -- with such leaks
   leaked_blocks INTEGER NOT NULL, leaked_bytes INTEGER NOT NULL, -- never ended, and requested by those
   leaked_first_ns INTEGER NOT NULL, leaked_last_ns INTEGER NOT NULL, -- birth of the first and last of them
-  pattern TEXT NOT NULL,                                 -- how they came over time: see site_shapes; 'once': one block
+  pattern TEXT,                                          -- how they came over time: see site_shapes; 'once': one block; NULL: less than half of the time was recorded
   leaked_blocks_margin REAL, leaked_bytes_margin REAL    -- as in backtrace_totals, of the sums
 ) STRICT;
 CREATE TABLE site_frees (       -- the call site that freed most of another's blocks
@@ -191,7 +191,7 @@ CREATE TABLE site_shapes (      -- the word for how the leaks, or the live bytes
   curve TEXT NOT NULL,                                   -- 'leaks': births of leaked blocks; 'growth': what no later snapshot falls below
   process_id INTEGER NOT NULL, call_site_id INTEGER,     -- whose; NULL: stacks without one
   rule_id INTEGER,                                       -- joins suppressions; NULL: the stacks that no rule names
-  pattern TEXT NOT NULL,                                 -- 'steady', 'late', 'burst', 'plateau' or 'saw tooth': see the view _site_shapes
+  pattern TEXT,                                          -- 'steady', 'late', 'burst', 'plateau' or 'saw tooth': see the view _site_shapes; NULL: less than half of the time was recorded
   stays_bytes INTEGER NOT NULL,                          -- all that came to stay; a leaked block of no bytes counts as one
   since_ns INTEGER, until_ns INTEGER                     -- snapshots at which the tenth and the ninth tenth had come; NULL: of leaks
 ) STRICT;
@@ -199,7 +199,7 @@ CREATE TABLE site_growth (      -- call sites whose live bytes changed between r
   process_id INTEGER NOT NULL, call_site_id INTEGER,     -- whose; NULL: stacks without one
   snapshots INTEGER NOT NULL,                            -- of the process, the peak and the end left out
   from_bytes INTEGER NOT NULL, to_bytes INTEGER NOT NULL, -- live at the first and at the last of them
-  pattern TEXT,                                          -- how they rose: see site_shapes; NULL: they did not
+  pattern TEXT,                                          -- how they rose: see site_shapes; NULL: they did not, or less than half of the time was recorded
   since_ns INTEGER, until_ns INTEGER,                    -- when the tenth and the ninth tenth of the rise was reached
   bytes_per_s REAL                                       -- between these two instants; of recorded time; NULL: they are less than a tenth of the judged time apart, which tells no rate
 ) STRICT;

@@ -185,6 +185,56 @@ static unsigned without(const struct filter_sql *sql, const struct filtered_tota
     return request->is_over_time ? LEVEL_ROWS_WITHOUT : row_totals_without(&totals);
 }
 
+/* Of the process's windows or phases that are named, or a phase that has their name: from when the first began to when the last ended. */
+static const char windows_sql[] =
+    "CREATE TEMP TABLE _recorded AS SELECT w.process_id, min(w.start_ns) AS start_ns,"
+    " max(coalesce(w.end_ns, p.end_ns)) AS end_ns FROM main.windows AS w"
+    " JOIN main.processes AS p ON p.process_id = w.process_id"
+    " WHERE w.window_id || '' IN (%s) GROUP BY w.process_id";
+static const char phases_sql[] =
+    "CREATE TEMP TABLE _recorded AS SELECT h.process_id, min(h.start_ns) AS start_ns,"
+    " max(coalesce(h.end_ns, p.end_ns)) AS end_ns FROM main.phases AS h"
+    " JOIN main.processes AS p ON p.process_id = h.process_id"
+    " WHERE h.phase_id || '' IN (%s) OR h.name IN (%s) GROUP BY h.process_id";
+
+/* Shapes are judged over the windows or phases that the rows are of, not over what was recorded before and after. */
+static int judge_named(struct rundb *database, const struct filter *filter, const char *name,
+                       const char *table_sql, bool *ret_is_named, struct error *err)
+{
+    struct sqlite3_str *names = sqlite3_str_new(database->handle);
+    char *list, *sql;
+    int rc = 0;
+
+    for (size_t i = 0; i < filter->n_values; i++)
+        if (strcmp(filter->values[i].parameter->name, name) == 0)
+            sqlite3_str_appendf(names, "%s%Q", sqlite3_str_length(names) ? ", " : "",
+                                filter->values[i].text);
+    *ret_is_named = sqlite3_str_length(names) > 0;
+    list = sqlite3_str_finish(names);
+    if (!*ret_is_named)
+        return 0;
+    sql = list ? sqlite3_mprintf(table_sql, list, list) : NULL;
+    if (!sql)
+        rc = error_set(err, ERROR_NOMEM, "no memory for a statement");
+    if (rc == 0)
+        rc = rundb_run(database, "DROP VIEW temp._recorded", err);
+    if (rc == 0)
+        rc = rundb_run(database, sql, err);
+    sqlite3_free(sql);
+    sqlite3_free(list);
+    return rc;
+}
+
+static int narrow_judged(struct rundb *database, const struct filter *filter, struct error *err)
+{
+    bool is_named;
+    int rc = judge_named(database, filter, "phase", phases_sql, &is_named, err);
+
+    return rc == 0 && !is_named
+               ? judge_named(database, filter, "window", windows_sql, &is_named, err)
+               : rc;
+}
+
 static int install_rows(struct rundb *database, const struct filtered_totals_request *request,
                         struct error *err)
 {
@@ -205,8 +255,10 @@ static int install_rows(struct rundb *database, const struct filtered_totals_req
             rc = filter_sql_show(&sql, row_scan_sql(&sql, without(&sql, request)), shown,
                                  request->show_sql, err);
     } else if (rc == 0) {
-        rc = request->is_over_time ? fill_levels(database, &sql, request, err)
-                                   : fill_totals(database, &sql, request, err);
+        rc = narrow_judged(database, request->filter, err);
+        if (rc == 0)
+            rc = request->is_over_time ? fill_levels(database, &sql, request, err)
+                                       : fill_totals(database, &sql, request, err);
     }
     filter_sql_done(&sql);
     return rc;

@@ -154,11 +154,18 @@ static int print_totals(const struct query *query, int64_t process_id, int64_t *
     return rc < 0 ? rc : 0;
 }
 
+/* Where less than half of the time was recorded, the view tells none. */
+static const char *pattern_of(struct sqlite3_stmt *row)
+{
+    return sqlite3_column_type(row, PATTERN) == SQLITE_NULL ? "not known"
+                                                            : rundb_text(row, PATTERN);
+}
+
 /* A rate, of recorded time, is told of what went on for a tenth of the time that is judged at least: of a batch that passed in some
  * milliseconds it would promise what nobody saw. "steady 7.4 MiB/min", "late 7.4 MiB/min from 3.1 s", "burst 0.2 s to 0.9 s", "once at 0.2 s". */
 static void format_when(struct sqlite3_stmt *row, char *text, size_t size)
 {
-    const char *pattern = rundb_text(row, PATTERN);
+    const char *pattern = pattern_of(row);
     int64_t first_ns = sqlite3_column_int64(row, FIRST_NS);
     int64_t last_ns = sqlite3_column_int64(row, LAST_NS);
     int64_t recorded_ns = sqlite3_column_int64(row, RECORDED_NS);
@@ -238,7 +245,7 @@ static void add_row(struct table *table, struct sqlite3_stmt *row, bool is_narro
                                                 margin_of(row, BLOCKS_MARGIN), text));
     table_add_cell(table, units_format_share(sqlite3_column_double(row, SHARE_OF_SITE), text));
     if (is_narrow)
-        (void)snprintf(text, sizeof(text), "%s", rundb_text(row, PATTERN));
+        (void)snprintf(text, sizeof(text), "%s", pattern_of(row));
     else
         format_when(row, text, sizeof(text));
     table_add_cell(table, text);

@@ -8,7 +8,7 @@ CREATE VIEW _growth_curves(
   process_id,        -- joins processes
   call_site_id,      -- joins call_sites; NULL: the stacks have no call site
   rule_id,           -- NULL: nothing is suppressed
-  part,              -- of 64 of the process's life, 0 to 63
+  part,              -- of 64 of the time that is judged, 0 to 63
   step,              -- order of the snapshots
   at_ns,             -- when the snapshot was
   stays,             -- bytes that came to stay

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
--- _leak_births: one row per leaking stack and part of its process's life in which some of its leaked blocks were born.
+-- _leak_births: one row per leaking stack and part of the time that is judged in which some of its leaked blocks were born.
 CREATE VIEW _leak_births(
   process_id,        -- joins processes
   backtrace_id,      -- joins backtraces

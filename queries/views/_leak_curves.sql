@@ -9,7 +9,7 @@ CREATE VIEW _leak_curves(
   process_id,        -- joins processes
   call_site_id,      -- joins call_sites; NULL: the stacks have no call site
   rule_id,           -- joins suppressions; NULL: the stacks that no rule names
-  part,              -- of 64 of the process's life, 0 to 63
+  part,              -- of 64 of the time that is judged, 0 to 63
   step,              -- order within the part
   at_ns,             -- when the look was; NULL: births
   stays,             -- bytes that came to stay; a block of no bytes counts as one

@@ -6,7 +6,7 @@ CREATE VIEW _site_growth(
   snapshots,         -- of the process, the peak and the end left out
   from_bytes,        -- live at the first of them
   to_bytes,          -- live at the last of them
-  pattern,           -- how they rose: see _site_shapes; NULL: they did not
+  pattern,           -- how they rose: see _site_shapes; NULL: they did not, or see _unjudged
   since_ns,          -- when the first tenth of the rise had come
   until_ns,          -- when nine tenths of it had come
   bytes_per_s        -- of recorded time between these two instants; NULL: they are less than a tenth of the judged time apart, which tells no rate
@@ -28,7 +28,7 @@ WITH
         FROM windows AS w WHERE w.process_id = s.process_id) AS recorded_ns -- nothing is born between two windows
     FROM site_shapes AS s WHERE curve = 'growth')
 SELECT e.process_id, e.call_site_id, e.n_all, e.from_bytes, e.to_bytes, s.pattern, s.since_ns, s.until_ns,
-  iif(10 * (s.until_ns - s.since_ns) >= p.end_ns - p.start_ns,
+  iif(s.pattern IS NOT NULL AND 10 * (s.until_ns - s.since_ns) >= p.end_ns - p.start_ns,
     0.8 * s.stays_bytes * 1e9 / nullif(coalesce(s.recorded_ns, s.until_ns - s.since_ns), 0), NULL)
 FROM ends AS e
 JOIN _judged AS p ON p.process_id = e.process_id

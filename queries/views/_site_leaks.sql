@@ -25,7 +25,7 @@ WITH
     SELECT process_id, coalesce(call_site_id, -1) AS site, coalesce(rule_id, -1) AS rule, pattern
     FROM site_shapes WHERE curve = 'leaks')
 SELECT t.process_id, t.call_site_id, t.rule_id, t.stacks, t.blocks, t.bytes, t.first_ns, t.last_ns,
-  CASE WHEN t.blocks = 1 THEN 'once' ELSE coalesce(s.pattern, 'burst') END, t.blocks_margin, t.bytes_margin
+  CASE WHEN t.blocks = 1 THEN 'once' WHEN s.process_id IS NULL THEN 'burst' ELSE s.pattern END, t.blocks_margin, t.bytes_margin
 FROM totals AS t
 LEFT JOIN shapes AS s ON s.process_id = t.process_id AND s.site = coalesce(t.call_site_id, -1)
   AND s.rule = coalesce(t.rule_id, -1);

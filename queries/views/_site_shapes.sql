@@ -18,13 +18,13 @@
 -- 'burst': half or more came at one look, or in one part. 'plateau': nine tenths had come in the first two thirds.
 -- 'late': nine tenths came in the second half. 'steady': everything else.
 -- A queue that fills and drains beside a leak is no plateau: it is there while what stays comes, and not less at the end.
--- With fewer than eight regular snapshots nobody knows what passes; they are too few to tell growth from a burst.
+-- With fewer than eight regular snapshots in the time that is judged nobody knows what passes; they are too few to tell growth from a burst.
 CREATE VIEW _site_shapes(
   curve,             -- 'leaks' or 'growth'
   process_id,        -- joins processes
   call_site_id,      -- joins call_sites; NULL: the stacks have no call site
   rule_id,           -- joins suppressions; NULL: the stacks that no rule names
-  pattern,           -- 'steady', 'late', 'burst', 'plateau' or 'saw tooth'
+  pattern,           -- 'steady', 'late', 'burst', 'plateau' or 'saw tooth'; NULL: see _unjudged
   stays_bytes,       -- all that came to stay; a leaked block of no bytes counts as one
   since_ns,          -- the look at which a tenth of what stays had come; NULL: of leaks
   until_ns           -- the look at which nine tenths had come; NULL: of leaks
@@ -64,23 +64,25 @@ WITH
       sum(stays) FILTER (WHERE part >= 48) AS last_stays
     FROM placed GROUP BY curve, process_id, call_site_id, rule_id),
   looks AS MATERIALIZED (
-    SELECT n.process_id, count(*) FILTER (WHERE n.at_ns <= p.end_ns) AS n, count(*) FILTER (WHERE n.at_ns BETWEEN p.start_ns AND p.end_ns) AS inside
-    FROM snapshots AS n JOIN _judged AS p ON p.process_id = n.process_id WHERE n.reason = 'regular' GROUP BY n.process_id)
+    SELECT n.process_id, count(*) AS n
+    FROM snapshots AS n JOIN _judged AS p ON p.process_id = n.process_id
+    WHERE n.reason = 'regular' AND n.at_ns BETWEEN p.start_ns AND p.end_ns GROUP BY n.process_id)
 SELECT m.curve, m.process_id, m.call_site_id, m.rule_id,
   CASE
+    WHEN u.process_id IS NOT NULL THEN NULL
     WHEN n.n >= 8
       AND (2 * before >= total AND 2 * before <= 3 * site_total AND 4 * in_half >= before AND 2 * coalesce(after, 0) < before
         OR 2 * just_before >= total AND 4 * coalesce(since, 0) < just_before
         OR 4 * top <= 5 * site_total AND 4 * coalesce(after, 0) <= 3 * since AND 20 * last_stays >= total
           AND 20 * (last_top - third_top) < top
-        OR m.curve = 'leaks' AND n.inside >= 8 AND top >= m.site_total AND 2 * band < total AND 20 * top_rise < total AND 20 * floor_rise < total
+        OR m.curve = 'leaks' AND top >= m.site_total AND 2 * band < total AND 20 * top_rise < total AND 20 * floor_rise < total
           AND 20 * last_stays >= total
         OR m.curve = 'growth' AND since > 2 * total AND 5 * late_stays >= total AND 2 * (top - first_top) < late_stays)
       THEN iif(fell, 'saw tooth', 'plateau')
-    WHEN m.curve = 'growth' AND n.n < 8 OR 2 * largest >= total THEN 'burst'
+    WHEN m.curve = 'growth' AND coalesce(n.n, 0) < 8 OR 2 * largest >= total THEN 'burst'
     WHEN ends < 43 THEN 'plateau'
     WHEN begins >= 32 THEN 'late'
     ELSE 'steady'
   END,
   total, iif(m.curve = 'growth', since_ns, NULL), iif(m.curve = 'growth', until_ns, NULL)
-FROM marks AS m LEFT JOIN looks AS n ON n.process_id = m.process_id;
+FROM marks AS m LEFT JOIN looks AS n ON n.process_id = m.process_id LEFT JOIN _unjudged AS u ON u.process_id = m.process_id;

@@ -3,7 +3,7 @@
 --
 -- Listed are call sites whose pattern is 'steady' or 'late' by the rule of the view leaks: what came to stay is here what no later
 -- snapshot falls below. Judged are the regular snapshots,
--- none of which lies in the last 64th of the process's life: what is freed only at its end has grown until then.
+-- none of which lies in the last 64th of the time that is judged: what is freed only at its end has grown until then.
 CREATE VIEW growth(
   process_id,        -- joins processes
   grown_bytes,       -- to_bytes - from_bytes

@@ -2,7 +2,7 @@
 -- leaks: one row per call site whose blocks were never freed by the end of their process.
 --
 -- pattern says how these blocks came, by the rule of the view _site_shapes: 'once': a single block. 'burst': half of the
--- bytes or more in one of 64 parts of the life, or two blocks. 'plateau': nine tenths came in the first two thirds, or the call site
+-- bytes or more in one of 64 parts of the time that is judged, or two blocks. 'plateau': nine tenths came in the first two thirds, or the call site
 -- grew no further: new blocks took the place of old ones. 'saw tooth': the same, and in between its live bytes fell to less
 -- than a half. 'late': nine tenths came in the second half, and it goes on. 'steady': everything else: it will go on, too. When the
 -- process was killed or is still running, leaked means live at that instant (processes.end_kind). Rows come in the order
@@ -21,7 +21,7 @@ CREATE VIEW leaks(
   stacks,            -- distinct stacks that leak here
   leaked_first_ns,   -- birth of the first leaked block
   leaked_last_ns,    -- birth of the last leaked block
-  pattern,           -- 'steady', 'late', 'burst', 'plateau', 'saw tooth' or 'once'
+  pattern,           -- 'steady', 'late', 'burst', 'plateau', 'saw tooth' or 'once'; NULL: less than half of the time was recorded
   usually_freed_in,  -- where most of the call site's other blocks are freed; NULL: none were, or not recorded
   suppressed_by,     -- the rule that leaves this row out of reports; NULL: none
   weight,            -- what rows are sorted by

@@ -17,7 +17,7 @@ CREATE VIEW leaks_by_stack(
   call_site_id,      -- joins call_sites; NULL: the stack has no call site
   leaked_first_ns,   -- birth of the first leaked block
   leaked_last_ns,    -- birth of the last leaked block
-  pattern,           -- 'steady', 'late', 'burst', 'plateau', 'saw tooth' or 'once'
+  pattern,           -- 'steady', 'late', 'burst', 'plateau', 'saw tooth' or 'once'; NULL: less than half of the time was recorded
   usually_freed_in,  -- where most of the stack's other blocks are freed; NULL: none were, or not recorded
   suppressed_by,     -- the rule that leaves this row out of reports; NULL: none
   weight,            -- what rows are sorted by
@@ -43,6 +43,7 @@ WITH
   patterns AS (
     SELECT l.*, CASE
         WHEN l.leaked_blocks = 1 THEN 'once'
+        WHEN g.process_id IS NOT NULL AND g.pattern IS NULL THEN NULL
         WHEN g.pattern IN ('plateau', 'saw tooth') THEN g.pattern
         WHEN l.leaked_blocks = 2 OR s.is_burst IS NOT 0 THEN 'burst'
         WHEN s.last_part < 43 THEN 'plateau'

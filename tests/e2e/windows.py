@@ -9,6 +9,7 @@ idle      a program that does nothing obeys with its next event; one whose memor
 times     --start-after and --stop-after, beside the times at which the program allocated
 size      --start-at-rss
 judged    a leak that is steady while a window lasts is so when the program lives on for as long
+apart     of short windows far apart nobody knows how a leak came between; of each of them, and of a late short one, its shape and rate are told
 samples   of blocks that are samples a window has those that were born in it
 exec      a program that is executed, and fork children, begin as who starts them is
 waits     children that --wait waits for are heard after the program has ended, too
@@ -490,6 +491,41 @@ def judged(tools, place):
     expect("with a filter", [row["pattern"] for row in json.loads(run.stdout)], ["steady"])
 
 
+def leak_for(server, seconds):
+    server.switch("start")
+    began = time.monotonic()
+    while time.monotonic() - began < seconds:
+        server.do("alloc 10777 20")
+        time.sleep(0.01)
+    server.switch("stop")
+    return time.monotonic() - began
+
+
+def ask(tools, place, question, *options, format="json"):
+    run = subprocess.run([tools.query, question, place / "run.db", *options, "--format", format], capture_output=True, text=True, timeout=60,
+                         env=harness.environment(), check=True)
+    return json.loads(run.stdout) if format == "json" else run.stdout
+
+
+def apart(tools, place):
+    server = Server(tools, place, "--start-after=1h")
+    took = leak_for(server, 1.2)
+    time.sleep(4 * took)
+    leak_for(server, 1.2)
+    server.database()
+    big = ("--size-min", "10000")
+    expect("of both windows", [row["pattern"] for row in ask(tools, place, "leaks", *big)], [None])
+    expect("growth of both windows", ask(tools, place, "growth", *big), [])
+    if not worst(tools, place / "run.db", "leaks", "leaked_bytes")["pattern"] is None:
+        raise Failure("without a filter there is a pattern")
+    for window in ("1", "2"):
+        expect(f"window {window}", [row["pattern"] for row in ask(tools, place, "leaks", *big, "--window", window)], ["steady"])
+        expect(f"growth in window {window}", [row["pattern"] for row in ask(tools, place, "growth", *big, "--window", window)], ["steady"])
+    said = ask(tools, place, "leaks", *big, "--window", "1", format="table")
+    if not re.search(r"steady [0-9.]+ [KMG]iB/min", said):
+        raise Failure(f"no rate of what goes on for all of a window: {said}")
+
+
 def samples(tools, place):
     server = Server(tools, place, "--start-after=1h", "--sample-bytes=16KiB")
     server.do("alloc 20777 300")
@@ -552,7 +588,7 @@ def size(tools, place):
         raise Failure(f"of a program that stays small: {small.stderr}")
 
 
-PARTS = {"control": control, "clients": clients, "nobody": nobody, "idle": idle, "exec": exec_, "ordered": ordered, "newborn": newborn, "waits": waits, "names": names, "taken": taken, "times": times, "size": size, "judged": judged, "samples": samples}
+PARTS = {"control": control, "clients": clients, "nobody": nobody, "idle": idle, "exec": exec_, "ordered": ordered, "newborn": newborn, "waits": waits, "names": names, "taken": taken, "times": times, "size": size, "judged": judged, "apart": apart, "samples": samples}
 
 
 def main():

@@ -52,7 +52,7 @@ const PATTERNS: Record<string, string> = {
 };
 
 function madeBy(row: Row): string {
-  return `${formatBytes(number(row, "leaked_bytes"))} of it in ${formatBlocks(number(row, "leaked_blocks"))} of ${placeOf(row)}: ${PATTERNS[String(row.pattern)] ?? row.pattern}`;
+  return `${formatBytes(number(row, "leaked_bytes"))} of it in ${formatBlocks(number(row, "leaked_blocks"))} of ${placeOf(row)}: ${PATTERNS[String(row.pattern)] ?? row.pattern ?? "recorded too seldom to say how it came"}`;
 }
 
 function whatIsLeft(summary: Row): string {
