@@ -10,14 +10,14 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Debian's names of processors and ABIs. */
+/* What collector/arch can be compiled for, with Debian's names of processors and ABIs. */
 static const struct triplet {
     struct collector_library_kind kind;
     const char *name;
 } triplets[] = {
-    {{LOG_ARCH_X86_64, 8}, "x86_64-linux-gnu"},   {{LOG_ARCH_I386, 4}, "i386-linux-gnu"},
-    {{LOG_ARCH_AARCH64, 8}, "aarch64-linux-gnu"}, {{LOG_ARCH_ARM, 4}, "arm-linux-gnueabihf"},
-    {{LOG_ARCH_RISCV, 8}, "riscv64-linux-gnu"},   {{LOG_ARCH_MIPS, 8}, "mips64el-linux-gnuabi64"},
+    {{LOG_ARCH_X86_64, 8}, "x86_64-linux-gnu"},
+    {{LOG_ARCH_AARCH64, 8}, "aarch64-linux-gnu"},
+    {{LOG_ARCH_RISCV, 8}, "riscv64-linux-gnu"},
 };
 
 static const char *triplet_of(const struct collector_library_kind *kind)
@@ -106,8 +106,8 @@ const char *collector_library_explain(const struct collector_library_kind *kind,
                        architecture, triplet);
     else
         (void)snprintf(text, text_bytes,
-                       "it is a program for another processor (%s), which has no collector",
-                       architecture ? architecture : "unknown");
+                       "it is a program for %s, for which mtrace has no collector",
+                       architecture ? architecture : "an unknown processor");
     return text;
 }
 
