@@ -105,9 +105,10 @@ static void format_partial(struct sqlite3_stmt *row, char *text, size_t size)
 {
     char processes[UNITS_TEXT_BYTES];
 
-    (void)snprintf(text, size,
-                   "%s recorded late, or not all the time: blocks of other times are in no figure",
-                   units_format_counted(sqlite3_column_int64(row, 0), "process", processes));
+    (void)snprintf(
+        text, size,
+        "%s recorded late, or not all the time: blocks of other times are in no figure, and what takes their place counts as new",
+        units_format_counted(sqlite3_column_int64(row, 0), "process", processes));
 }
 
 static const char until_sql[] =

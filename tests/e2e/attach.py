@@ -167,6 +167,9 @@ def test_totals(folder):
             raise Failure(f"{part}: where blocks from before lie, heaps are said to have unseen ones of {heaps}")
         if ask(log, "SELECT value FROM meta WHERE key = 'processes.partial'") != [(1,)]:
             raise Failure(f"{part}: nothing says that blocks from before are in no figure")
+        said = subprocess.run([TOOLS.query, "growth", str(log.with_suffix(".db"))], capture_output=True, text=True).stderr
+        if "blocks of other times are in no figure, and what takes their place counts as new" not in said:
+            raise Failure(f"{part}: growth of an attached process says: {said}")
     process.stdin.close()
     if process.wait(30) != 0:
         raise Failure(f"the program ended with {process.returncode}")
