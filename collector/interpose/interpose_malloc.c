@@ -9,6 +9,7 @@
 #include "collector/life/lifecycle.h"
 #include "collector/log/modules.h"
 #include "collector/platform/real.h"
+#include "collector/platform/sys.h"
 #include "collector/record/record.h"
 #include "collector/record/state.h"
 #include "common/attr.h"
@@ -208,7 +209,7 @@ MTRACE_EXPORT void *valloc(size_t size)
 
     if (!lifecycle_is_ready())
         return NULL;
-    return recorded(g_real.valloc(size), size, LOG_CALL_VALLOC, ARCH_PAGE_BYTES, &origin);
+    return recorded(g_real.valloc(size), size, LOG_CALL_VALLOC, sys_page_bytes(), &origin);
 }
 
 MTRACE_EXPORT void *pvalloc(size_t size)
@@ -217,7 +218,7 @@ MTRACE_EXPORT void *pvalloc(size_t size)
 
     if (!lifecycle_is_ready())
         return NULL;
-    return recorded(g_real.pvalloc(size), size, LOG_CALL_PVALLOC, ARCH_PAGE_BYTES, &origin);
+    return recorded(g_real.pvalloc(size), size, LOG_CALL_PVALLOC, sys_page_bytes(), &origin);
 }
 
 /* The allocator may lack the three below: then a plain free is what they mean. */

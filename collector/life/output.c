@@ -220,7 +220,7 @@ static void fill_header(struct log_file *file, const struct config *config,
     file->version = LOG_VERSION;
     file->form = LOG_FORM_RAW;
     log_file_set_machine(file);
-    file->page_bytes = ARCH_PAGE_BYTES;
+    file->page_bytes = (uint32_t)sys_page_bytes();
     file->segment_bytes = LOG_SEGMENT_BYTES;
     file->clock = (uint32_t)clock_unit();
     file->sample_bytes = config->sample_bytes;

@@ -57,6 +57,12 @@ void segment_forget(void)
     g_n_first = 0;
 }
 
+/* Chunks begin behind the header: where pages are larger than it, in the middle of one. */
+static size_t lead_bytes(void)
+{
+    return LOG_FILE_HEADER_BYTES % sys_page_bytes();
+}
+
 static void each_mapping(long (*change)(void *start, size_t size_bytes))
 {
     uint32_t n_chunks = atomic_load_explicit(&g_n_chunks, memory_order_relaxed);
@@ -67,7 +73,7 @@ static void each_mapping(long (*change)(void *start, size_t size_bytes))
     for (uint32_t i = 0; i < n_chunks && i < MAX_CHUNKS; i++) {
         unsigned char *chunk = atomic_load_explicit(&g_chunks[i], memory_order_relaxed);
         if (chunk)
-            change(chunk, CHUNK_BYTES);
+            change(chunk - lead_bytes(), lead_bytes() + CHUNK_BYTES);
     }
 }
 
@@ -184,6 +190,7 @@ static bool is_failure(long address)
 
 static long map_reserved(int fd, uint64_t offset, size_t size_bytes)
 {
+    const size_t lead = lead_bytes();
     bool is_weak = false;
     long result = segment_reserve_space(fd, offset, size_bytes, &is_weak);
 
@@ -191,12 +198,12 @@ static long map_reserved(int fd, uint64_t offset, size_t size_bytes)
         return result;
     if (is_weak)
         __atomic_fetch_or(&g_log->flags, LOG_FLAG_WEAK, __ATOMIC_RELAXED);
-    result = sys_map_file(fd, offset, size_bytes);
+    result = sys_map_file(fd, offset - lead, lead + size_bytes);
     if (is_failure(result))
         return result;
-    sys_advise((void *)(uintptr_t)result, size_bytes, MADV_DONTFORK);
-    sys_advise((void *)(uintptr_t)result, size_bytes, MADV_DONTDUMP);
-    return result;
+    sys_advise((void *)(uintptr_t)result, lead + size_bytes, MADV_DONTFORK);
+    sys_advise((void *)(uintptr_t)result, lead + size_bytes, MADV_DONTDUMP);
+    return result + (long)lead;
 }
 
 static long map_chunk(uint32_t chunk)
@@ -298,7 +305,7 @@ static bool grow_unblocked(void)
     }
     if (!atomic_compare_exchange_strong_explicit(&g_n_chunks, &chunk, chunk + 1,
                                                  memory_order_relaxed, memory_order_relaxed)) {
-        sys_unmap((void *)(uintptr_t)address, CHUNK_BYTES);
+        sys_unmap((void *)((uintptr_t)address - lead_bytes()), lead_bytes() + CHUNK_BYTES);
         return true;
     }
     atomic_store_explicit(&g_retry_interval, 0, memory_order_relaxed);

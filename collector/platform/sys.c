@@ -9,6 +9,7 @@
 #include <linux/membarrier.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -175,6 +176,13 @@ long sys_protect(uintptr_t start, size_t size_bytes, int protection)
 long sys_advise(void *start, size_t size_bytes, int advice)
 {
     return call(SYS_madvise, word(start), (long)size_bytes, advice, 0, 0, 0);
+}
+
+size_t sys_page_bytes(void)
+{
+    size_t page_bytes = getauxval(AT_PAGESZ);
+
+    return page_bytes ? page_bytes : ARCH_PAGE_BYTES;
 }
 
 long sys_residency(uintptr_t start, size_t size_bytes, unsigned char *ret_pages)

@@ -55,6 +55,8 @@ long sys_map_code(uintptr_t address, size_t size_bytes);
 long sys_unmap(void *start, size_t size_bytes);
 long sys_protect(uintptr_t start, size_t size_bytes, int protection);
 long sys_advise(void *start, size_t size_bytes, int advice);
+/* Of this kernel: a multiple of ARCH_PAGE_BYTES. */
+size_t sys_page_bytes(void);
 /* A byte for each page, whose lowest bit says that it is in memory. */
 long sys_residency(uintptr_t start, size_t size_bytes, unsigned char *ret_pages);
 

@@ -55,7 +55,7 @@ static size_t alignment_of(const struct inside_entry *entry, const word *argumen
     if (entry->alignment != INSIDE_NO_ARGUMENT)
         alignment = arguments[entry->alignment];
     else if (entry->call == LOG_CALL_VALLOC || entry->call == LOG_CALL_PVALLOC)
-        return ARCH_PAGE_BYTES;
+        return sys_page_bytes();
     return alignment & (alignment - 1) ? 0 : alignment;
 }
 

@@ -27,6 +27,7 @@ static _Atomic unsigned g_n_places;
 
 /* One look at a stretch, told in runs. */
 struct look {
+    uintptr_t page_bytes;
     uintptr_t run_start; /* of the run that is going on; 0: none */
     uintptr_t resident_bytes;
     unsigned n_told;
@@ -47,7 +48,7 @@ static void take_page(struct look *look, uintptr_t at, bool is_resident)
     if (is_resident) {
         if (!look->run_start)
             look->run_start = at;
-        look->resident_bytes += ARCH_PAGE_BYTES;
+        look->resident_bytes += look->page_bytes;
         return;
     }
     look->n_absent++;
@@ -61,22 +62,22 @@ static void take_page(struct look *look, uintptr_t at, bool is_resident)
 static void look_at(uintptr_t start, uintptr_t end)
 {
     unsigned char pages[RESIDENCY_BATCH];
-    struct look look = {0};
+    struct look look = {.page_bytes = sys_page_bytes()};
 
     tell(&look, start, end, 0);
-    for (uintptr_t at = start; end - at >= ARCH_PAGE_BYTES;) {
-        uintptr_t left = (end - at) / ARCH_PAGE_BYTES;
+    for (uintptr_t at = start; end - at >= look.page_bytes;) {
+        uintptr_t left = (end - at) / look.page_bytes;
         unsigned n = left < RESIDENCY_BATCH ? (unsigned)left : RESIDENCY_BATCH;
         if (look.n_absent > RESIDENCY_MAX_ABSENT
-            || sys_residency(at, (size_t)n * ARCH_PAGE_BYTES, pages) != 0) {
+            || sys_residency(at, n * look.page_bytes, pages) != 0) {
             if (look.run_start)
                 tell(&look, look.run_start, at, look.resident_bytes);
             tell(&look, at, end, LOG_RESIDENT_UNKNOWN);
             return;
         }
         for (unsigned i = 0; i < n; i++)
-            take_page(&look, at + (uintptr_t)i * ARCH_PAGE_BYTES, pages[i] & 1);
-        at += (uintptr_t)n * ARCH_PAGE_BYTES;
+            take_page(&look, at + i * look.page_bytes, pages[i] & 1);
+        at += n * look.page_bytes;
     }
     if (look.run_start)
         tell(&look, look.run_start, end, look.resident_bytes);
@@ -177,7 +178,7 @@ static void cut_all(uintptr_t start, uintptr_t end, struct residency_cut *cut)
 
 static uintptr_t page_up(uintptr_t bytes)
 {
-    return (bytes + ARCH_PAGE_BYTES - 1) & ~(uintptr_t)(ARCH_PAGE_BYTES - 1);
+    return (bytes + sys_page_bytes() - 1) & ~(uintptr_t)(sys_page_bytes() - 1);
 }
 
 void residency_mapped(const void *start, size_t length, int flags)
@@ -194,7 +195,7 @@ bool residency_ends(const void *start, size_t length, struct residency_cut *ret_
 
     ret_cut->n = 0;
     ret_cut->others = (struct residency_piece){0, 0};
-    if (from % ARCH_PAGE_BYTES != 0 || length == 0 || from > ADDRESS_END
+    if (from % sys_page_bytes() != 0 || length == 0 || from > ADDRESS_END
         || length > ADDRESS_END - from)
         return false;
     cut_all(from, from + page_up(length), ret_cut);

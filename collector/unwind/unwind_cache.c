@@ -113,6 +113,16 @@ static void copy_entries(struct unwind_cache *to, const struct unwind_cache *fro
     }
 }
 
+/* Its size is still read. */
+static void forget_all_but_head(struct unwind_cache *old)
+{
+    const size_t head_bytes = sys_page_bytes();
+
+    if (cache_bytes(old->n_lines) > head_bytes)
+        sys_advise((unsigned char *)old + head_bytes, cache_bytes(old->n_lines) - head_bytes,
+                   MADV_DONTNEED);
+}
+
 /*
  * With signals blocked: who is left in the middle would keep all others from growing it for ever.
  * What other threads put into the old one meanwhile is made again when it is missed. Readers still
@@ -130,8 +140,7 @@ static void grow_unblocked(struct unwind_cache *old)
         copy_entries(larger, old);
         atomic_store_explicit(&larger->n_evicted, 0, memory_order_relaxed);
         atomic_store_explicit(&g_unwind_cache, larger, memory_order_release);
-        sys_advise((unsigned char *)old + ARCH_PAGE_BYTES,
-                   cache_bytes(old->n_lines) - ARCH_PAGE_BYTES, MADV_DONTNEED);
+        forget_all_but_head(old);
     }
     atomic_store_explicit(&g_is_growing, false, memory_order_release);
 }

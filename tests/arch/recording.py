@@ -29,11 +29,11 @@ def imported(options, log, folder, *more):
     return sqlite3.connect(database)
 
 
-def recorded(options, name, folder, cpu=None, **settings):
+def recorded(options, name, folder, cpu=None, page_bytes=None, **settings):
     """A database of the workload as the other processor ran it."""
-    log = folder / f"{name}.{options.arch}.dat"
+    log = folder / f"{name}.{options.arch}.{page_bytes}.dat"
     settings = {"LD_PRELOAD": options.collector, "MTRACE_OUTPUT": log, **settings}
-    run([options.emulator, *(["-cpu", cpu] if cpu else []), *(word for key, value in settings.items() for word in ("-E", f"{key}={value}")), options.workloads / name],
+    run([options.emulator, *(["-cpu", cpu] if cpu else []), *(["-p", page_bytes] if page_bytes else []), *(word for key, value in settings.items() for word in ("-E", f"{key}={value}")), options.workloads / name],
         {key: os.environ[key] for key in ("PATH", "QEMU_LD_PREFIX") if key in os.environ}, folder)
     return imported(options, log, folder)
 
@@ -130,9 +130,28 @@ def without_cfi(options, folder):
     expect_equal("stacks", stacks(plain, "complete"), stacks(guessed, "guessed"))
 
 
+def pages(options, folder):
+    """Where pages are larger than the header of a log the rest of it is mapped from within one."""
+    sql = "SELECT kind, size_bytes, free_ns IS NULL, count(*) FROM allocations GROUP BY 1, 2, 3 ORDER BY 1, 2, 3"
+    # Of Linux there are pages of 4, 16 and 64 KiB. qemu-user of later versions than 8 takes the size of the real ones.
+    for page_bytes in 4096, 16384, 65536:
+        shown = subprocess.run([options.emulator, "-p", str(page_bytes), "-E", "LD_SHOW_AUXV=1", options.workloads / "threads"],
+                               capture_output=True, text=True, check=True).stdout
+        if not re.search(rf"AT_PAGESZ: +{page_bytes}\b", shown):
+            print(f"this qemu-user has no pages of {page_bytes} bytes")
+            sys.exit(SKIPPED)
+        database = recorded(options, "threads", folder, page_bytes=page_bytes)
+        meta = dict(rows(database, "SELECT key, CAST(value AS TEXT) FROM meta"))
+        expect_equal("size of a page", str(page_bytes), meta["page_size"])
+        expect_equal("events dropped", "0", meta["events.dropped"])
+        found = rows(database, sql)
+        expected = found if page_bytes == 4096 else expected
+        expect_equal(f"allocations with pages of {page_bytes} bytes", expected, found)
+
+
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("case", choices=["totals", "names", "oracle", "signed", "without_cfi", "recorder"])
+    parser.add_argument("case", choices=["totals", "names", "oracle", "signed", "without_cfi", "recorder", "pages"])
     parser.add_argument("--arch")
     for name in "emulator", "collector", "recorder", "workloads", "native", "source":
         parser.add_argument(f"--{name}", type=Path)
