@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Every header compiles alone and may be included twice; of those of processors (arch_NAME.h) the compiler's own."""
+"""Every header compiles alone and may be included twice; those of processors (arch_NAME.h) by their own compilers, where those are."""
 
 import re
+import shutil
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -21,10 +22,16 @@ def check(root, compiler, path):
 def main():
     root, compiler = sys.argv[1:3]
     machine = subprocess.run([compiler, "-dumpmachine"], text=True, capture_output=True, check=True).stdout.split("-")[0]
-    paths = [path for path in tree.sources(root, {".h"})
-             if (re.search(r"/arch_(\w+)\.h$", str(path)) or [None, machine])[1] == machine]
+    paths = {}
+    for path in tree.sources(root, {".h"}):
+        found = re.search(r"/arch_(\w+)\.h$", str(path))
+        own = compiler if not found or found[1] == machine else shutil.which(f"{found[1]}-linux-gnu-gcc")
+        if own:
+            paths[path] = own
+        else:
+            print(f"{path}: no compiler of {found[1]}, not looked at")
     with ThreadPoolExecutor(2) as pool:
-        results = pool.map(lambda path: check(root, compiler, path), paths)
+        results = pool.map(lambda path: check(root, paths[path], path), paths)
     tree.finish("headers", len(paths), [line for result in results for line in result])
 
 
