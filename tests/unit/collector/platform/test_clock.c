@@ -2,8 +2,11 @@
 /* Every source of time runs forward, in one unit, also across the switches. */
 #include "collector/platform/clock.h"
 
+#include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -157,11 +160,53 @@ static void without_system_calls_time_is_an_order(void **state)
     assert_true(clock_now().monotonic_ns != 0);
 }
 
+/* ---- between threads: CK-1 ---- */
+
+enum {
+    N_TURNS = 50000
+};
+
+static _Atomic unsigned g_turn;  /* even: the first thread's */
+static uint64_t g_stamp;         /* of the last turn; published by g_turn */
+static _Atomic unsigned g_wrong; /* stamps before the one that was handed over */
+
+/* As a block goes from thread to thread: stamped, handed over by a release, stamped again by who has acquired it. */
+static void *take_turns(void *first)
+{
+    for (unsigned turn = first ? 0 : 1; turn < N_TURNS; turn += 2) {
+        uint64_t stamp;
+        while (atomic_load_explicit(&g_turn, memory_order_acquire) != turn)
+            sched_yield();
+        stamp = clock_ticks_after();
+        if (stamp < g_stamp)
+            atomic_fetch_add_explicit(&g_wrong, 1, memory_order_relaxed);
+        g_stamp = stamp;
+        atomic_store_explicit(&g_turn, turn + 1, memory_order_release);
+    }
+    return NULL;
+}
+
+static void what_is_handed_over_is_stamped_in_order(void **state)
+{
+    pthread_t other;
+
+    (void)state;
+    clock_init(true);
+    atomic_store(&g_turn, 0);
+    g_stamp = 0;
+    assert_int_equal(pthread_create(&other, NULL, take_turns, NULL), 0);
+    take_turns(&g_turn);
+    assert_int_equal(pthread_join(other, NULL), 0);
+    assert_int_equal(g_turn, N_TURNS);
+    assert_int_equal(g_wrong, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(monotonic_counts_nanoseconds),
         cmocka_unit_test(a_forbidden_counter_is_replaced_at_its_own_rate),
+        cmocka_unit_test(what_is_handed_over_is_stamped_in_order),
         cmocka_unit_test(without_system_calls_time_is_an_order),
         cmocka_unit_test(an_interrupted_reading_is_late_if_it_is_kept_at_all),
     };
