@@ -52,9 +52,10 @@ static void nap(uint64_t ns)
 struct tracee {
     const struct target *target;
     pid_t tid;
-    int memory; /* /proc/PID/mem */
-    struct user_regs_struct regs;
-    uint64_t since_ns; /* it is stopped */
+    int memory;                      /* /proc/PID/mem */
+    struct user_regs_struct stopped; /* as it was */
+    struct user_regs_struct regs;    /* with which it comes back by itself */
+    uint64_t since_ns;               /* it is stopped */
     int own_seccomp, own_n_filters;
     uint64_t saved_n;
     uint8_t saved[1024];
@@ -168,10 +169,9 @@ static int read_status(const struct tracee *tracee, const char *word)
 static void refuse(const struct tracee *tracee, struct error *err)
 {
     int tracer = read_status(tracee, "TracerPid");
-    int state = read_status(tracee, "State");
 
-    if (state == 'Z' || state == 'X')
-        return; /* it is about to end */
+    if (tracee->tid != tracee->target->pid)
+        return; /* it is about to end, or the kernel's own */
     if (tracer > 0 && tracer != (int)getpid() && tracer != (int)gettid())
         error_set(err, ERROR_IO,
                   "process %d is traced by process %d (a debugger, strace): end that first",
@@ -289,6 +289,8 @@ static bool begin(struct tracee *tracee)
 {
     struct user_regs_struct regs;
 
+    tracee->stopped = tracee->regs;
+    mend_end(&tracee->stopped);
     tracee->regs = resumed(&tracee->regs);
     regs = tracee->regs;
     regs.rsp -= ENTRY_CODE_FRAME_BYTES;
@@ -452,11 +454,19 @@ static bool run(struct tracee *tracee, const struct attaching_call *call, uint64
            && run_until(tracee, call, until_ns, true);
 }
 
-/* Signals are no longer blocked: what is left to do for the thread is known. */
-static bool put_back(struct tracee *tracee)
+/*
+ * Signals are no longer blocked. It gets what it had in the stop before the kernel looks for them, so that this decides as it would have then:
+ * what a handler interrupts fails, or is begun anew, as the handler asks.
+ */
+static bool put_back(struct tracee *tracee, uint64_t until_ns)
 {
-    tracee->regs.orig_rax = (unsigned long long)-1;
-    return tracee->is_back || set_regs(tracee, &tracee->regs);
+    int status;
+
+    if (tracee->is_back)
+        return true;
+    return ptrace(PTRACE_INTERRUPT, tracee->tid, 0, 0) == 0
+           && ptrace(PTRACE_CONT, tracee->tid, 0, 0) == 0 && wait_until(tracee, until_ns, &status)
+           && WIFSTOPPED(status) && set_regs(tracee, &tracee->stopped);
 }
 
 static int judge(const struct tracee *tracee, const struct attaching_call *call,
@@ -477,13 +487,15 @@ static int judge(const struct tracee *tracee, const struct attaching_call *call,
 static int call_in(struct tracee *tracee, const struct attaching_call *call,
                    struct attaching_answer *ret_answer, struct error *err)
 {
+    uint64_t until_ns = monotonic_now_ns() + call_ns;
+
     if (!begin(tracee)) {
         take_code(tracee);
         let_go(tracee);
         return error_set(err, ERROR_IO, "process %d does not let its memory be written",
                          (int)call->pid);
     }
-    if (run(tracee, call, monotonic_now_ns() + call_ns) && put_back(tracee))
+    if (run(tracee, call, until_ns) && put_back(tracee, until_ns + stop_ns))
         take_code(tracee);
     ret_answer->pause_ns = monotonic_now_ns() - tracee->since_ns;
     let_go(tracee);

@@ -73,6 +73,10 @@ int attachment_look(struct attachment *attachment, pid_t pid, char **ret_path, s
         return errno == ESRCH ? error_set(err, ERROR_USAGE, "there is no process %d", (int)pid)
                               : error_set_errno(err, errno, "cannot watch process %d", (int)pid);
     *ret_path = read_program(pid);
+    if (!*ret_path && errno == ENOENT)
+        return error_set(err, ERROR_USAGE,
+                         "process %d has no program any more: it, or its main thread, has ended",
+                         (int)pid);
     if (!*ret_path)
         return error_set_errno(err, errno, "process %d may not be looked at", (int)pid);
     if (has_loaded(pid, "/libmtrace.so", "/libmtrace-new.so"))

@@ -271,6 +271,12 @@ def test_waits(folder):
             detach(program.process.pid, recorder)
             time.sleep(1.2)
         program.check(how)
+    program = Workload(folder, "attached", "alarmed")
+    for _ in range(12):
+        recorder = attach(program.process.pid, folder / "run.dat")
+        detach(program.process.pid, recorder)
+    time.sleep(2.2)
+    program.check("alarmed")
 
 
 def test_awkward(folder):

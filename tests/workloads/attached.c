@@ -5,6 +5,7 @@
  * epoll, poll, nanosleep   waits of a second, which must neither end early nor by EINTR
  * writable                 has made writable what ld.so protects
  * vfork                    the first thread waits for children by vfork, which take three seconds
+ * alarmed                  reads from an empty pipe, which alarms end
  * registers                counts in a register and in memory
  * filtered                 a thread may not open files, and the first one reads
  * unload                   loads and unloads the libraries, while others allocate
@@ -19,12 +20,14 @@
 #include <linux/seccomp.h>
 #include <poll.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stddef.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
 
@@ -135,6 +138,34 @@ static void count(void)
     }
 }
 
+static volatile sig_atomic_t n_alarms;
+
+static void note_alarm(int number)
+{
+    (void)number;
+    n_alarms++;
+}
+
+/* Two seconds later another alarm ends what the first one did not. */
+static void read_alarmed(void)
+{
+    const struct itimerval time = {{2, 0}, {0, 40000}};
+    struct sigaction action = {.sa_handler = note_alarm};
+    int ends[2];
+
+    if (pipe(ends) != 0)
+        skip("no pipes");
+    sigaction(SIGALRM, &action, NULL);
+    for (;;) {
+        char byte;
+        n_alarms = 0;
+        setitimer(ITIMER_REAL, &time, NULL);
+        if (read(ends[0], &byte, 1) != -1 || errno != EINTR || n_alarms != 1)
+            printf("wrong: read: %s, %d alarms\n", strerror(errno), (int)n_alarms);
+        free(malloc(10));
+    }
+}
+
 static void *allocate_filtered(void *unused)
 {
     struct sock_filter program[] = {
@@ -171,6 +202,8 @@ int main(int n_arguments, char **arguments)
     } else if (strcmp(what, "vfork") == 0) {
         start(allocate, NULL);
         wait_for_children();
+    } else if (strcmp(what, "alarmed") == 0) {
+        read_alarmed();
     } else if (strcmp(what, "registers") == 0) {
         count();
     } else if (strcmp(what, "filtered") == 0) {
