@@ -63,8 +63,10 @@ struct tracee {
     uint64_t result;
     char text[512];
     bool has_told;
-    bool is_done; /* but for its registers */
-    bool is_back; /* it did not wait for us, and has them */
+    bool is_blocked;  /* its signals are */
+    bool is_given_up; /* a signal came before, and it is where it was */
+    bool is_done;     /* but for its registers */
+    bool is_back;     /* it did not wait for us, and has them */
 };
 
 /* ---- stopping ----------------------------------------------------------------------------------- */
@@ -289,6 +291,7 @@ static bool begin(struct tracee *tracee)
 {
     struct user_regs_struct regs;
 
+    tracee->is_blocked = tracee->is_given_up = false;
     tracee->stopped = tracee->regs;
     mend_end(&tracee->stopped);
     tracee->regs = resumed(&tracee->regs);
@@ -355,6 +358,7 @@ static void hear(struct tracee *tracee, const struct attaching_call *call)
 
     if (!get_regs(tracee, &regs))
         return;
+    tracee->is_blocked = tracee->is_blocked || is_after(&regs, SYS_rt_sigprocmask);
     if (regs.orig_rax == SYS_getpid && regs.rdi == ENTRY_CODE_ASKS
         && !is_after(&regs, SYS_getpid)) {
         if (give_parameters(tracee, call, regs.rsi))
@@ -363,6 +367,16 @@ static void hear(struct tracee *tracee, const struct attaching_call *call)
                && is_after(&regs, SYS_rt_sigprocmask)) {
         tracee->is_done = true;
     }
+}
+
+/* Its call shall see the signal: only the stack below the red zone has changed. */
+static bool give_up(struct tracee *tracee, int number)
+{
+    if (!set_regs(tracee, &tracee->stopped))
+        return false;
+    take_code(tracee);
+    tracee->is_given_up = true;
+    return ptrace(PTRACE_DETACH, tracee->tid, 0, number) == 0;
 }
 
 /* Signals of the thread are blocked: what stops it nevertheless is a stop of the group, which it joins later. */
@@ -382,6 +396,8 @@ static bool run_until(struct tracee *tracee, const struct attaching_call *call, 
             hear(tracee, call);
         else if (status >> 16 == 0)
             number = WSTOPSIG(status);
+        if (number && !tracee->is_blocked && give_up(tracee, number))
+            return false;
     }
     return true;
 }
@@ -497,6 +513,8 @@ static int call_in(struct tracee *tracee, const struct attaching_call *call,
     }
     if (run(tracee, call, until_ns) && put_back(tracee, until_ns + stop_ns))
         take_code(tracee);
+    if (tracee->is_given_up)
+        return 1;
     ret_answer->pause_ns = monotonic_now_ns() - tracee->since_ns;
     let_go(tracee);
     if (tracee->has_told)
