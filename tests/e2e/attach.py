@@ -8,6 +8,7 @@ killed    the recorder is killed: --detach leads the process back; attaching aga
 middle    the recorder is killed at any instant of attaching: the process goes on, and can be attached to
 waits     waits of a thread that was attached by, or only looked at, end neither early nor by EINTR
 awkward   what ld.so protects was made writable; the first thread is in vfork; modules are unloaded meanwhile; the program has an allocator of its own
+redis     rounds on a redis-server under redis-benchmark: all requests are answered
 slow      the recorder loses the processor between its steps
 users     root attaches to a process of another user; two mtrace-record at once; another user is refused
 refused   who cannot be attached to is told why, and goes on
@@ -297,6 +298,36 @@ def test_awkward(folder):
     if done.returncode == 0 or "in the allocator" not in done.stderr:
         raise Failure(f"a program that is always in its allocator: {done.stderr}")
     program.goes_on()
+
+
+def test_redis(folder):
+    if not shutil.which("redis-server") or not shutil.which("redis-benchmark"):
+        raise harness.Skip("no redis-server")
+    site = str(folder / "redis.sock")
+    with open(folder / "said", "wb") as said:
+        server = subprocess.Popen(["redis-server", "--port", "0", "--unixsocket", site, "--save", "", "--dir", str(folder)], stdout=said)
+    STARTED.append(server)
+    while not os.path.exists(site) and server.poll() is None:
+        time.sleep(0.02)
+    n_requests = 60000
+    load = subprocess.Popen(["redis-benchmark", "-s", site, "-c", "8", "-n", str(n_requests), "-d", "200", "--csv", "-t", "set,lpush"],
+                            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    STARTED.append(load)
+    rounds = 0
+    while load.poll() is None:
+        recorder = attach(server.pid, folder / "run.dat")
+        time.sleep(0.05)
+        detach(server.pid, recorder)
+        rounds += 1
+    if words_to_us(server.pid) or server.poll() is not None:
+        raise Failure("redis-server is not as it was")
+    calls = subprocess.run(["redis-cli", "-s", site, "info", "commandstats"], capture_output=True, text=True).stdout
+    counted = {line.split(":")[0]: int(line.split("calls=")[1].split(",")[0]) for line in calls.splitlines() if "calls=" in line}
+    if load.returncode != 0 or counted.get("cmdstat_set") != n_requests or counted.get("cmdstat_lpush") != n_requests:
+        raise Failure(f"the load ended with {load.returncode}, the server counted {counted}")
+    if rounds < 3 or ask(folder / "run.dat", "SELECT count(*) FROM allocations")[0][0] < 100:
+        raise Failure(f"{rounds} rounds, and hardly any allocation")
+    print(f"{rounds} rounds; max latency by command: {[line.split(',')[::7] for line in load.stdout.read().splitlines()]}")
 
 
 def test_slow(folder):
