@@ -69,6 +69,10 @@ int attachment_look(struct attachment *attachment, pid_t pid, char **ret_path, s
 {
     *attachment = (struct attachment){.pid = pid};
     attachment->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+    if (attachment->pidfd < 0 && (errno == ENOENT || errno == EINVAL))
+        return error_set(err, ERROR_USAGE,
+                         "%d is a thread: attach to its process (Tgid in /proc/%d/status)",
+                         (int)pid, (int)pid);
     if (attachment->pidfd < 0)
         return errno == ESRCH ? error_set(err, ERROR_USAGE, "there is no process %d", (int)pid)
                               : error_set_errno(err, errno, "cannot watch process %d", (int)pid);
@@ -78,7 +82,9 @@ int attachment_look(struct attachment *attachment, pid_t pid, char **ret_path, s
                          "process %d has no program any more: it, or its main thread, has ended",
                          (int)pid);
     if (!*ret_path)
-        return error_set_errno(err, errno, "process %d may not be looked at", (int)pid);
+        return error_set(
+            err, ERROR_IO,
+            "process %d may not be looked at: attach as root, or as the user it runs as", (int)pid);
     if (has_loaded(pid, "/libmtrace.so", "/libmtrace-new.so"))
         return error_set(
             err, ERROR_EXISTS,
