@@ -2,29 +2,27 @@
 #include "collector/attached/references.h"
 
 #include "collector/arch/arch.h"
+#include "collector/attached/loader_lock.h"
+#include "collector/attached/module_bounds.h"
 #include "collector/platform/elf_lookup.h"
 #include "collector/platform/fmt.h"
 #include "collector/platform/real.h"
 #include "collector/platform/sys.h"
 
 #include <dlfcn.h>
-#include <link.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
 
 enum {
-    N_BUCKETS = 256,     /* twice as many as names, or more */
-    POPULATE_WRITE = 23, /* MADV_POPULATE_WRITE, of Linux 5.14 */
-    NAP_NS = 100000,
-    MOST_NAPS = 10000,
+    N_BUCKETS = 256 /* twice as many as names, or more */
 };
 
 static const struct reference *g_references;
 static uint8_t g_buckets[N_BUCKETS]; /* number of a reference plus one, 0: none */
 static _Atomic bool g_is_busy;
-static _Atomic uint32_t g_n_unloading; /* threads in dlclose */
+static bool g_is_to_us; /* of who is busy */
 
 static uint32_t hash_of(const char *name)
 {
@@ -35,10 +33,12 @@ static uint32_t hash_of(const char *name)
     return hash ^ hash >> 15;
 }
 
-void references_init(const struct reference *references, size_t n)
+bool references_init(const struct reference *references, size_t n)
 {
+    if (!loader_lock_find())
+        return false;
     if (g_references)
-        return;
+        return true;
     g_references = references;
     for (size_t i = 0; i < n && i < REFERENCES_MOST; i++) {
         uint32_t at = hash_of(references[i].name) % N_BUCKETS;
@@ -46,6 +46,7 @@ void references_init(const struct reference *references, size_t n)
             at = (at + 1) % N_BUCKETS;
         g_buckets[at] = (uint8_t)(i + 1);
     }
+    return true;
 }
 
 static const struct reference *find(const char *name)
@@ -60,72 +61,63 @@ static const struct reference *find(const char *name)
 
 /* ---- a module ----------------------------------------------------------------------------------- */
 
-/* What is done in a module, and what of it was read-only when that began. */
 struct visit {
-    const struct link_map *map;
+    struct module_bounds bounds;
     struct elf_lookup object;
-    uintptr_t start, end;                     /* of the module in memory; 0: not known */
     uintptr_t protected_start, protected_end; /* by ld.so once it is relocated */
+    uintptr_t page;                           /* that may be written; 0: none */
+    bool is_opened;                           /* by us */
     bool to_us;
-    bool is_writable; /* what is protected elsewhere */
-    bool is_open;
 };
 
-static const ElfW(Phdr) * find_headers(uintptr_t start, size_t *ret_n)
+static uintptr_t page_bytes(void)
 {
-    const ElfW(Ehdr) *header = (const ElfW(Ehdr) *)start;
-
-    if (!start || header->e_ident[EI_MAG0] != ELFMAG0 || header->e_ident[EI_MAG1] != ELFMAG1
-        || header->e_phoff > ARCH_PAGE_BYTES
-        || header->e_phoff + header->e_phnum * sizeof(ElfW(Phdr)) > ARCH_PAGE_BYTES)
-        return NULL;
-    *ret_n = header->e_phnum;
-    return (const ElfW(Phdr) *)(start + header->e_phoff);
+    return getauxval(AT_PAGESZ);
 }
 
 /* As ld.so rounds them. */
-static bool look_at(struct visit *visit)
+static void find_protected(struct visit *visit)
 {
-    struct dl_find_object found;
-    const ElfW(Phdr) * headers;
-    size_t n = 0;
-
-    if (!visit->map->l_ld || _dl_find_object(visit->map->l_ld, &found) != 0)
-        return false;
-    visit->start = (uintptr_t)found.dlfo_map_start;
-    visit->end = (uintptr_t)found.dlfo_map_end;
-    headers = find_headers(visit->start, &n);
-    for (size_t i = 0; i < n; i++) {
-        uintptr_t at = visit->map->l_addr + headers[i].p_vaddr;
-        if (headers[i].p_type != PT_GNU_RELRO)
+    for (size_t i = 0; i < visit->bounds.n_headers; i++) {
+        const ElfW(Phdr) *header = &visit->bounds.headers[i];
+        uintptr_t at = visit->bounds.map->l_addr + header->p_vaddr;
+        if (header->p_type != PT_GNU_RELRO)
             continue;
-        visit->protected_start = at & ~(uintptr_t)(ARCH_PAGE_BYTES - 1);
-        visit->protected_end = (at + headers[i].p_memsz) & ~(uintptr_t)(ARCH_PAGE_BYTES - 1);
+        visit->protected_start = at & ~(page_bytes() - 1);
+        visit->protected_end = (at + header->p_memsz) & ~(page_bytes() - 1);
     }
-    return headers != NULL;
 }
 
-static bool is_writable(uintptr_t page)
+static void close_page(struct visit *visit)
 {
-    return sys_advise((void *)page, ARCH_PAGE_BYTES, POPULATE_WRITE) >= 0;
+    if (visit->is_opened)
+        sys_protect(visit->page, page_bytes(), PROT_READ);
+    visit->is_opened = false;
+    visit->page = 0;
 }
 
-static bool open_protected(struct visit *visit)
+/* RF-3. Who hooks functions himself has made single pages writable for good. */
+static bool open_page(struct visit *visit, uintptr_t slot)
 {
-    if (!visit->is_open)
-        visit->is_open =
-            sys_protect(visit->protected_start, visit->protected_end - visit->protected_start,
-                        PROT_READ | PROT_WRITE)
-            >= 0;
-    return visit->is_open;
+    uintptr_t page = slot & ~(page_bytes() - 1);
+
+    if (page == visit->page)
+        return true;
+    close_page(visit);
+    if (!sys_is_writable(slot)) {
+        if (slot < visit->protected_start || slot >= visit->protected_end
+            || sys_protect(page, page_bytes(), PROT_READ | PROT_WRITE) < 0)
+            return false;
+        visit->is_opened = true;
+    }
+    visit->page = page;
+    return true;
 }
 
 /* RF-1 */
 static void change(struct visit *visit, uintptr_t slot, uintptr_t from, uintptr_t to)
 {
-    bool is_protected = slot >= visit->protected_start && slot < visit->protected_end;
-
-    if (!is_protected || visit->is_writable || open_protected(visit))
+    if (open_page(visit, slot))
         (void)__atomic_compare_exchange_n((uintptr_t *)slot, &from, to, false, __ATOMIC_ACQ_REL,
                                           __ATOMIC_RELAXED);
 }
@@ -135,19 +127,20 @@ static bool is_unresolved(const struct visit *visit, const ElfW(Rela) * relocati
                           const ElfW(Sym) * symbol, uintptr_t value)
 {
     return ELF64_R_TYPE(relocation->r_info) == ARCH_RELOCATION_CALL && symbol->st_shndx == SHN_UNDEF
-           && value >= visit->start && value < visit->end;
+           && value >= visit->bounds.start && value < visit->bounds.end;
 }
 
 static void lead_slot(struct visit *visit, const ElfW(Rela) * relocation)
 {
     const ElfW(Sym) *symbol = &visit->object.symbols[ELF64_R_SYM(relocation->r_info)];
     const struct reference *reference = find(visit->object.strings + symbol->st_name);
-    uintptr_t slot = visit->map->l_addr + relocation->r_offset;
+    uintptr_t slot = visit->bounds.map->l_addr + relocation->r_offset;
     uintptr_t behind = reference ? (uintptr_t)real_behind(reference->offset) : 0;
     uintptr_t ours = reference ? (uintptr_t)reference->ours : 0;
     uintptr_t value;
 
-    if (!behind || slot % sizeof(slot) != 0 || slot < visit->start || slot >= visit->end)
+    if (!behind || slot % sizeof(slot) != 0 || slot < visit->bounds.start
+        || slot >= visit->bounds.end)
         return;
     value = __atomic_load_n((const uintptr_t *)slot, __ATOMIC_RELAXED);
     if (!visit->to_us && value == ours)
@@ -184,80 +177,90 @@ static void lead_loader(struct visit *visit)
         }
 }
 
-static bool lead_module(const struct link_map *map, bool to_us, bool knows_writable)
+/* What ld.so is still about, or has done with, is left alone (RF-3); on the way back nothing of it leads to us. */
+static bool lead_module(const struct link_map *map, bool to_us)
 {
-    struct visit visit = {.map = map, .object = elf_lookup_open(map), .to_us = to_us};
+    struct visit visit = {.to_us = to_us};
 
-    if (!visit.object.symbols || !visit.object.strings || !look_at(&visit))
+    if (!module_bounds_find((uintptr_t)map->l_ld, &visit.bounds) || visit.bounds.map != map)
+        return !to_us;
+    visit.object = elf_lookup_open(map);
+    if (!visit.object.symbols || !visit.object.strings || visit.bounds.n_headers == 0)
         return true;
-    visit.is_writable = knows_writable && visit.protected_start < visit.protected_end
-                        && is_writable(visit.protected_start);
-    if (visit.is_writable && to_us)
-        return false;
+    find_protected(&visit);
     lead_table(&visit, visit.object.relocations, visit.object.n_relocations);
     lead_table(&visit, visit.object.plt_relocations, visit.object.n_plt_relocations);
-    if (map->l_addr == getauxval(AT_BASE))
+    if (map->l_addr == _r_debug.r_ldbase)
         lead_loader(&visit);
-    if (visit.is_open)
-        sys_protect(visit.protected_start, visit.protected_end - visit.protected_start, PROT_READ);
+    close_page(&visit);
     return true;
 }
 
-struct look {
-    bool to_us, knows_writable, is_all;
-};
-
 /* Not ours: what we call is meant. */
-static void lead_all(struct look *look)
+static bool lead_all(bool to_us)
 {
+    bool is_all = true;
+
     for (const struct link_map *map = _r_debug.r_map; map; map = map->l_next)
         if (map->l_ld != _DYNAMIC)
-            look->is_all &= lead_module(map, look->to_us, look->knows_writable);
+            is_all &= lead_module(map, to_us);
+    return is_all;
 }
 
-/* Called for the first module alone: ld.so keeps all of them until it returns. */
-static int lead_all_kept(struct dl_phdr_info *info, size_t size, void *context)
+/* A handler that does not return would leave ld.so locked. */
+struct look {
+    uint64_t mask;
+    bool is_blocked;
+};
+
+static bool enter(struct look *ret_look)
 {
-    (void)info, (void)size;
-    lead_all(context);
-    return 1;
+    ret_look->is_blocked = sys_block_signals(&ret_look->mask) >= 0;
+    if (!atomic_exchange_explicit(&g_is_busy, true, memory_order_acquire)) {
+        if (loader_lock_try())
+            return true;
+        atomic_store_explicit(&g_is_busy, false, memory_order_release);
+    }
+    if (ret_look->is_blocked)
+        sys_unblock_signals(ret_look->mask);
+    return false;
 }
 
-bool references_lead(bool to_us, bool may_wait)
+static void leave(const struct look *look)
 {
-    struct look look = {
-        .to_us = to_us,
-        .knows_writable = is_writable((uintptr_t)g_buckets & ~(uintptr_t)(ARCH_PAGE_BYTES - 1)),
-        .is_all = true,
-    };
+    loader_lock_leave();
+    atomic_store_explicit(&g_is_busy, false, memory_order_release);
+    if (look->is_blocked)
+        sys_unblock_signals(look->mask);
+}
 
-    if (atomic_exchange(&g_is_busy, true))
+bool references_lead(bool to_us)
+{
+    struct look look;
+    bool is_all;
+
+    if (!enter(&look))
         return false;
-    if (may_wait)
-        dl_iterate_phdr(lead_all_kept, &look);
-    else if (atomic_load(&g_n_unloading) == 0)
-        lead_all(&look);
-    else
-        look.is_all = false;
-    atomic_store(&g_is_busy, false);
-    return look.is_all;
+    g_is_to_us = to_us;
+    is_all = lead_all(to_us);
+    leave(&look);
+    return is_all;
 }
 
-/* RF-4. Who may wait has ld.so wait for it. */
-void references_begin_unloading(void)
+bool references_follow(void)
 {
-    atomic_fetch_add(&g_n_unloading, 1);
-    for (int i = 0; i < MOST_NAPS && atomic_load(&g_is_busy); i++)
-        sys_nap(NAP_NS);
-}
+    struct look look;
+    bool is_all;
 
-void references_end_unloading(void)
-{
-    atomic_fetch_sub(&g_n_unloading, 1);
+    if (!enter(&look))
+        return false;
+    is_all = !g_is_to_us || lead_all(true);
+    leave(&look);
+    return is_all;
 }
 
 void references_forget(void)
 {
+    loader_lock_forget();
     atomic_store(&g_is_busy, false);
-    atomic_store(&g_n_unloading, 0);
 }

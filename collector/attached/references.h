@@ -9,11 +9,10 @@
  *   RF-1 A slot is changed in one store, and only from the one value to the other: who changes it meanwhile wins.
  *   RF-2 A slot that ld.so has not resolved yet is changed only if ld.so has made it lead to ld.so: what it is about to relocate
  *        is left alone. It gets the function behind us on the way back, as if it had been called once.
- *   RF-3 Memory that ld.so has made read-only is that again afterwards; while it still is writable the module is not ready to lead to us, and is
- *        looked at later. On the way back nothing is waited for: in what was never ready no slot leads to us.
- *   RF-4 No module is unmapped while it is looked at: from a call of dlclose that comes through us a look stays away, and such a call waits for the
- *        look that has begun. Where the thread may wait, ld.so is asked to keep all modules meanwhile, whoever unmaps them.
- * Threads: one at a time, which references_lead ensures. Signals: blocked by the caller. Failure: what could not be changed leads where it did.
+ *   RF-3 A page that cannot be written is made so for the change only, if ld.so made it read-only and has finished the module; one that is not
+ *        finished is looked at later.
+ *   RF-4 No module is unmapped while it is looked at (loader_lock.h), and nobody waits for that: a look that cannot be had now is one for later.
+ * Threads: any, of which one at a time looks. Signals: safe. Failure: what could not be changed leads where it did.
  */
 #ifndef MTRACE_COLLECTOR_REFERENCES_H
 #define MTRACE_COLLECTOR_REFERENCES_H
@@ -32,15 +31,15 @@ enum {
     REFERENCES_MOST = 100
 };
 
-/* Which there are; lives for ever. Only the first call counts. */
-void references_init(const struct reference *references, size_t n);
+/* Which there are; they live for ever. Only the first call counts. False: ld.so is none that is known, and nothing may be led. Waits for it where
+ * dlopen would. */
+bool references_init(const struct reference *references, size_t n);
 
-/* Of all modules: to us, or back; may_wait: for a thread that loads or unloads modules. False: a module is not ready, or another thread is at it. */
-bool references_lead(bool to_us, bool may_wait);
+/* Of all modules: to us, or back. False: a module is not ready, or ld.so or another thread is at them. */
+bool references_lead(bool to_us);
 
-/* Around a call that may unmap modules. */
-void references_begin_unloading(void);
-void references_end_unloading(void);
+/* To us what was loaded since, if the others lead to us; answers as references_lead. */
+bool references_follow(void);
 
 /* In a fork child: who was at it is not there. */
 void references_forget(void);

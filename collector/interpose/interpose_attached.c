@@ -87,7 +87,8 @@ static const struct reference g_names[] = {
 /* 0, or that nothing is recorded. */
 MTRACE_EXPORT int mtrace_attach(const char *settings)
 {
-    references_init(g_names, sizeof(g_names) / sizeof(g_names[0]));
+    if (!references_init(g_names, sizeof(g_names) / sizeof(g_names[0])))
+        return 1;
     return lifecycle_attach(settings) ? 0 : 1;
 }
 

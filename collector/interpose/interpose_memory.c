@@ -7,7 +7,6 @@
  * ($ORIGIN, DT_RUNPATH) and namespace, and from here that would be ours. New modules are noticed
  * when a stack first leads into them (modules.h); dlclose needs no caller and is where they end.
  */
-#include "collector/attached/references.h"
 #include "collector/life/lifecycle.h"
 #include "collector/log/modules.h"
 #include "collector/platform/real.h"
@@ -337,9 +336,7 @@ MTRACE_EXPORT int dlclose(void *handle)
     if (!lifecycle_is_ready() || !g_real.dlclose)
         return -1;
     modules_bump_epoch();
-    references_begin_unloading();
     result = g_real.dlclose(handle);
-    references_end_unloading();
     if (state_is_recording())
         modules_check_unloaded();
     modules_bump_epoch();

@@ -90,10 +90,10 @@ static MTRACE_COLD bool begin_in_child(void)
 
     if (thread_is_stranded() || !state_start(STATE_RECORDING))
         return false;
-    references_forget();
     segment_forget();
     memory_forget();
     trackers_forget();
+    references_forget();
     if (!state_config()->follows_children) {
         state_turn_off();
         return false;
@@ -137,7 +137,7 @@ static void look_for_modules(void)
     uint32_t n = atomic_fetch_add_explicit(&g_n_looks, 1, memory_order_relaxed) + 1;
     bool is_due = (n & (n - 1)) == 0;
 
-    if ((!is_due || !references_lead(true, false)) && n < MOST_LOOKS)
+    if ((!is_due || !references_follow()) && n < MOST_LOOKS)
         state_nudge();
 }
 
@@ -280,6 +280,11 @@ static void forget_last(bool is_left)
     residency_forget();
 }
 
+enum {
+    NAP_NS = 1000000,
+    MOST_NAPS = 2000
+};
+
 static bool prepare_once(void)
 {
     bool has_generations;
@@ -311,9 +316,20 @@ bool lifecycle_attach(const char *settings)
     message_init(config);
     if (!begin_recording(&none, !config->is_disabled_by_default))
         return false;
-    if (!references_lead(true, true))
+    if (!references_lead(true))
         state_nudge();
     return true;
+}
+
+/* What still leads to us is passed on. That another thread looks at modules, or changes them, is over soon if it is ever. */
+static void lead_back(void)
+{
+    int n = 0;
+
+    while (!references_lead(false) && n++ < MOST_NAPS)
+        sys_nap(NAP_NS);
+    if (n > MOST_NAPS)
+        message(CONFIG_LEVEL_WARN, "calls still lead to this library: ld.so was busy", "", 0);
 }
 
 bool lifecycle_detach(void)
@@ -324,8 +340,7 @@ bool lifecycle_detach(void)
     if (!state_is_recording())
         return false;
     is_blocked = sys_block_signals(&mask) >= 0;
-    while (!references_lead(false, true)) /* another thread is at it */
-        sys_nap(100000);
+    lead_back();
     heap_extent_record();
     end_write(LOG_END_DETACHED, 0);
     state_retire();

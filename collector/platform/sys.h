@@ -75,12 +75,15 @@ uint64_t sys_limit(int resource);
 uint64_t sys_clock_ns(int clock);
 /* Every other thread of the process passes a full memory barrier before it returns; negative: who knows. */
 long sys_barrier_all(void);
-/* Sleeps so long, or until a signal. The kernel forgets by it no call that it is to begin anew, as by nanosleep: a thread that is attached by may be in one. */
+/* Sleeps so long, or until a signal. By a call that leaves alone what restart_syscall would go on with: a thread
+ * that --attach leads may have been called out of a sleep. */
 void sys_nap(uint64_t ns);
 long sys_random(void *buffer, size_t size_bytes);
 
 /* The 8 bytes at an address can be read now. */
 bool sys_is_readable(uintptr_t address);
+/* The aligned word at an address can be written now; it stays what it is, and what others write there meanwhile is not lost. */
+bool sys_is_writable(uintptr_t address);
 /* Copies our own memory without a fault: bytes copied, or negative errno. */
 long sys_copy_own(void *ret_bytes, uintptr_t address, size_t size_bytes);
 /* The thread runs on its alternate signal stack; also false when the kernel cannot be asked. */

@@ -11,6 +11,9 @@ awkward   what ld.so protects was made writable; the first thread is in vfork; m
 redis     rounds on a redis-server under redis-benchmark: all requests are answered
 slow      the recorder loses the processor between its steps
 users     root attaches to a process of another user; two mtrace-record at once; another user is refused
+loading   a program that loads and unloads libraries all the time, also half of them in vain, goes on, and what is left leads back
+later     calls of a library that is loaded while attached are recorded, and lead back
+hooked    pages of the program that it made writable are so afterwards, and --detach answers
 refused   who cannot be attached to is told why, and goes on
 """
 
@@ -39,8 +42,13 @@ blocks = {}
 for line in sys.stdin:
     verb, size, n = line.split()
     kept = blocks.setdefault(size, [])
-    for _ in range(int(n)):
-        if verb == "alloc":
+    for _ in range(int(n) if n.isdigit() else 1):
+        if verb == "load":
+            keep = ctypes.CDLL(n).keep
+            break
+        elif verb == "keep":
+            keep(int(size))
+        elif verb == "alloc":
             kept.append(strdup(b"x" * (int(size) - 1)))
         else:
             bytearray(int(size) - 1)
@@ -59,14 +67,96 @@ for _ in range(4):
 time.sleep(1000)
 """
 
+# Loads and unloads copies of one library; every other one names a function that nobody has, and so is unmapped before it is a module.
+LOADING = r"""
+import ctypes, sys, threading, time
+libc = ctypes.CDLL(None)
+libc.dlopen.restype = ctypes.c_void_p
+libc.dlopen.argtypes = [ctypes.c_char_p, ctypes.c_int]
+libc.dlclose.argtypes = [ctypes.c_void_p]
+RTLD_NOW = 2
+paths = [path.encode() for path in sys.argv[1:]]
+def load():
+    while True:
+        for handle in [libc.dlopen(path, RTLD_NOW) for path in paths]:
+            if handle:
+                libc.dlclose(handle)
+def allocate():
+    while True:
+        bytearray(5000)
+        time.sleep(0.0001)
+for work in (load, allocate, allocate):
+    threading.Thread(target=work, daemon=True).start()
+time.sleep(1000)
+"""
+
+LIBRARY = """
+#include <stdlib.h>
+#include <stdio.h>
+#ifdef IN_VAIN
+extern int nobody(void);
+int ask(void) { return nobody(); }
+#endif
+void *keep(int size) { return getenv("x") ? realloc(malloc(1), 3) : calloc(1, (size_t)size); }
+void drop(void *block) { free(block); puts("dropped"); }
+"""
+
+HOOKED = r"""
+#include <link.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+static void **word;
+
+/* As one who hooks functions does. */
+static int open_all(struct dl_phdr_info *info, size_t size, void *context)
+{
+    unsigned long page = 4096;
+
+    (void)size, (void)context;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *header = &info->dlpi_phdr[i];
+        unsigned long start = (info->dlpi_addr + header->p_vaddr) & ~(page - 1);
+        unsigned long end = (info->dlpi_addr + header->p_vaddr + header->p_memsz) & ~(page - 1);
+        if (header->p_type != PT_GNU_RELRO || start >= end)
+            continue;
+        mprotect((void *)start, end - start, PROT_READ | PROT_WRITE);
+        word = (void **)(end - sizeof(void *));
+    }
+    return 1;
+}
+
+int main(void)
+{
+    char line[32];
+
+    dl_iterate_phdr(open_all, NULL);
+    for (long n; (n = read(0, line, sizeof(line))) > 0;) {
+        void *volatile block = malloc(7770);
+        free(block);
+        if (word)
+            *(void *volatile *)word = *(void *volatile *)word;
+        if (write(1, line, (unsigned long)n) != n)
+            return 4;
+    }
+    return word ? 0 : 3;
+}
+"""
 
 STARTED = []
 PTRACE_SEIZE, PTRACE_INTERRUPT, PTRACE_DETACH = 0x4206, 0x4207, 17
 POOL_BYTES = 8 << 20  # what a log takes, and would be left of each round
 
 
-def start(source):
-    process = subprocess.Popen([sys.executable, "-c", source], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+def compiled(folder, name, source, *options):
+    (folder / f"{name}.c").write_text(source)
+    subprocess.run([os.environ.get("CC", "cc"), "-O1", "-o", folder / name, folder / f"{name}.c", *options], check=True)
+    return str(folder / name)
+
+
+def start(*argv):
+    process = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                stderr=subprocess.DEVNULL, text=True)
     STARTED.append(process)
     deadline = time.monotonic() + 30
@@ -145,7 +235,7 @@ def size_of(pid):
 
 
 def test_totals(folder):
-    process = start(SERVER)
+    process = start(sys.executable, "-c", SERVER)
     say(process, "alloc 7000 5")
     for part in ("first", "second"):
         log = folder / f"{part}.dat"
@@ -177,7 +267,7 @@ def test_totals(folder):
 
 
 def test_threads(folder):
-    process = start(THREADS)
+    process = start(sys.executable, "-c", THREADS)
     sizes = []
     for _ in range(15):
         recorder = attach(process.pid, folder / "run.dat")
@@ -196,7 +286,7 @@ def test_threads(folder):
 
 
 def test_killed(folder):
-    process = start(SERVER)
+    process = start(sys.executable, "-c", SERVER)
     recorder = attach(process.pid, folder / "run.dat")
     say(process, "alloc 7770 30")
     recorder.kill()
@@ -217,7 +307,7 @@ def test_killed(folder):
 
 
 def test_middle(folder):
-    process = start(THREADS)
+    process = start(sys.executable, "-c", THREADS)
     n_left = 0
     for i in range(20):
         recorder = subprocess.Popen([TOOLS.record, "--attach", str(process.pid), "-q", "-f", "-o", str(folder / "run.dat")], stderr=subprocess.DEVNULL)
@@ -378,6 +468,55 @@ def test_users(folder):
     program.check("another user")
 
 
+def test_loading(folder):
+    good = compiled(folder, "good.so", LIBRARY, "-shared", "-fPIC", "-Wl,-z,relro,-z,now")
+    bad = compiled(folder, "bad.so", LIBRARY, "-shared", "-fPIC", "-Wl,-z,relro,-z,now", "-DIN_VAIN")
+    paths = []
+    for i in range(20):
+        paths.append(str(folder / f"{i}.so"))
+        shutil.copy(good if i % 2 else bad, paths[-1])
+    process = start(sys.executable, "-c", LOADING, *paths)
+    for _ in range(5):
+        recorder = attach(process.pid, folder / "run.dat")
+        time.sleep(0.5)
+        detach(process.pid, recorder)
+        is_as_before(process)
+    process.terminate()
+    if process.wait(30) != -signal.SIGTERM:
+        raise Failure(f"the program ended with {process.returncode}")
+
+
+def test_later(folder):
+    path = compiled(folder, "later.so", LIBRARY, "-shared", "-fPIC", "-Wl,-z,relro,-z,now")
+    process = start(sys.executable, "-c", SERVER)
+    recorder = attach(process.pid, folder / "run.dat")
+    say(process, f"load 0 {path}")
+    say(process, "pass 7780 2000")  # looks are rare
+    say(process, "keep 7770 30")
+    detach(process.pid, recorder)
+    is_as_before(process)
+    (n,), = ask(folder / "run.dat", "SELECT count(*) FROM allocations WHERE size_bytes = 7770")
+    if n != 30:
+        raise Failure(f"{n} of 30 blocks of the library are recorded")
+
+
+def test_hooked(folder):
+    process = start(compiled(folder, "hooked", HOOKED, "-D_GNU_SOURCE", "-Wl,-z,relro,-z,now"))
+    say(process, "before")
+    recorder = attach(process.pid, folder / "run.dat")
+    for _ in range(10):
+        say(process, "while")
+    detach(process.pid, recorder)
+    is_as_before(process)
+    say(process, "after")
+    (n,), = ask(folder / "run.dat", "SELECT count(*) FROM allocations WHERE size_bytes = 7770")
+    if n != 10:
+        raise Failure(f"{n} of 10 blocks are recorded")
+    process.stdin.close()
+    if process.wait(30) != 0:
+        raise Failure(f"the program ended with {process.returncode}")
+
+
 def child_of(pid):
     """The recorded program, once the library is loaded."""
     deadline = time.monotonic() + 30
@@ -398,7 +537,7 @@ def refused(pid, folder, why):
 
 
 def test_refused(folder):
-    process = start(THREADS)
+    process = start(sys.executable, "-c", THREADS)
     process.send_signal(signal.SIGSTOP)
     deadline = time.monotonic() + 30
     while "State:\tT" not in Path(f"/proc/{process.pid}/status").read_text() and time.monotonic() < deadline:

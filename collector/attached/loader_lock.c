@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT */
+#include "collector/attached/loader_lock.h"
+
+#include "collector/attached/module_bounds.h"
+#include "collector/platform/sys.h"
+
+#include <dlfcn.h>
+#include <gnu/lib-names.h>
+#include <link.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* libc's own: a program may have others of these names, that lock nothing. */
+struct functions {
+    int (*iterate)(int (*)(struct dl_phdr_info *, size_t, void *), void *);
+    int (*try_lock)(pthread_mutex_t *);
+    int (*unlock)(pthread_mutex_t *);
+};
+
+struct search {
+    pthread_mutex_t *found;
+    size_t n;
+};
+
+static struct functions g_libc;
+static pthread_mutex_t *_Atomic g_lock;
+static _Atomic int g_holder; /* thread that has it by loader_lock_try; 0: none */
+
+static bool is_mine(const pthread_mutex_t *mutex)
+{
+    return __atomic_load_n(&mutex->__data.__owner, __ATOMIC_RELAXED) == (int)sys_gettid();
+}
+
+static bool is_held_once(const pthread_mutex_t *mutex, int tid)
+{
+    const struct __pthread_mutex_s *data = &mutex->__data;
+
+    return __atomic_load_n(&data->__owner, __ATOMIC_RELAXED) == tid
+           && __atomic_load_n(&data->__lock, __ATOMIC_RELAXED) != 0 && data->__count == 1
+           && data->__kind == PTHREAD_MUTEX_RECURSIVE_NP;
+}
+
+static void search_range(struct search *search, uintptr_t start, uintptr_t end, int tid)
+{
+    for (uintptr_t at = start; at + sizeof(pthread_mutex_t) <= end; at += sizeof(long)) {
+        pthread_mutex_t *mutex = (pthread_mutex_t *)at; /* NOLINT(performance-no-int-to-ptr) */
+        if (is_held_once(mutex, tid)) {
+            search->found = mutex;
+            search->n++;
+        }
+    }
+}
+
+/* Called with the lock held; once is enough. */
+static int search_loader(struct dl_phdr_info *unused, size_t size, void *context)
+{
+    const int tid = (int)sys_gettid();
+    struct module_bounds loader;
+
+    (void)unused;
+    (void)size;
+    if (!module_bounds_find(_r_debug.r_ldbase, &loader))
+        return 1;
+    for (size_t i = 0; i < loader.n_headers; i++) {
+        const ElfW(Phdr) *header = &loader.headers[i];
+        uintptr_t at = loader.map->l_addr + header->p_vaddr;
+        if (header->p_type == PT_LOAD && (header->p_flags & PF_W))
+            search_range(context, (at + sizeof(long) - 1) & ~(sizeof(long) - 1),
+                         at + header->p_memsz, tid);
+    }
+    return 1;
+}
+
+/* The handle is kept: libc is never unloaded, and dlclose would be ours. */
+static bool find_functions(struct functions *libc)
+{
+    void *handle = dlopen(LIBC_SO, RTLD_LAZY | RTLD_NOLOAD);
+
+    if (!handle)
+        return false;
+    *(void **)&libc->iterate = dlsym(handle, "dl_iterate_phdr");
+    *(void **)&libc->try_lock = dlsym(handle, "pthread_mutex_trylock");
+    *(void **)&libc->unlock = dlsym(handle, "pthread_mutex_unlock");
+    return libc->iterate && libc->try_lock && libc->unlock;
+}
+
+bool loader_lock_find(void)
+{
+    struct search search = {NULL, 0};
+
+    if (g_lock)
+        return true;
+    if (!find_functions(&g_libc))
+        return false;
+    g_libc.iterate(search_loader, &search);
+    if (search.n != 1 || is_mine(search.found))
+        return false;
+    atomic_store(&g_lock, search.found);
+    return true;
+}
+
+bool loader_lock_try(void)
+{
+    pthread_mutex_t *lock = atomic_load(&g_lock);
+
+    if (!lock || is_mine(lock) || g_libc.try_lock(lock) != 0)
+        return false;
+    atomic_store(&g_holder, (int)sys_gettid());
+    return true;
+}
+
+void loader_lock_leave(void)
+{
+    atomic_store(&g_holder, 0);
+    g_libc.unlock(atomic_load(&g_lock));
+}
+
+void loader_lock_forget(void)
+{
+    static const pthread_mutex_t free_lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+    pthread_mutex_t *lock = atomic_load(&g_lock);
+    int holder = atomic_exchange(&g_holder, 0);
+
+    if (lock && holder != 0 && lock->__data.__owner == holder)
+        *lock = free_lock;
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * module_bounds: where a module lies that ld.so has finished loading.
+ *
+ * Model:   _dl_find_object knows a module from when it is relocated and what is read-only of it is so, until it is about to be unmapped.
+ * Threads: any; what is found stays as long as the module does. Signals: safe. Failure: false.
+ */
+#ifndef MTRACE_COLLECTOR_MODULE_BOUNDS_H
+#define MTRACE_COLLECTOR_MODULE_BOUNDS_H
+
+#include <link.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct module_bounds {
+    const struct link_map *map;
+    uintptr_t start, end;
+    const ElfW(Phdr) * headers;
+    size_t n_headers; /* 0: they are elsewhere than at its start */
+};
+
+/* Of the module that has the address. */
+bool module_bounds_find(uintptr_t address, struct module_bounds *ret_bounds);
+
+#endif
