@@ -22,6 +22,7 @@
 #include "collector/record/record.h"
 #include "collector/record/reentry.h"
 #include "collector/record/residency.h"
+#include "collector/record/sampled_blocks.h"
 #include "collector/record/state.h"
 #include "collector/record/thread.h"
 #include "collector/record/trackers.h"
@@ -278,6 +279,8 @@ static void forget_last(bool is_left)
     modules_forget();
     mapped_path_forget();
     residency_forget();
+    sampled_blocks_forget_all();
+    state_forget_taken();
 }
 
 enum {
@@ -314,6 +317,8 @@ bool lifecycle_attach(const char *settings)
     forget_last(config->is_left);
     config->is_attached = true;
     message_init(config);
+    if (config->is_disabled_by_default)
+        state_await_first_window();
     if (!begin_recording(&none, !config->is_disabled_by_default))
         return false;
     if (!references_lead(true))

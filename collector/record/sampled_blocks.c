@@ -133,3 +133,19 @@ MTRACE_COLD bool sampled_blocks_has_slow(const void *block)
 {
     return find((uintptr_t)block) != NULL;
 }
+
+void sampled_blocks_forget_all(void)
+{
+    size_t n = (size_t)ADDRESS_TABLES_PLACES << ADDRESS_TABLES_FIRST_BUCKETS_LOG2;
+    place *places;
+
+    for (unsigned i = 0; i < ADDRESS_TABLES_MOST; i++, n *= 2) {
+        places = address_tables_places(&g_tables, i);
+        for (size_t at = 0; places && at < n; at++)
+            if (atomic_load_explicit(&places[at], memory_order_relaxed) != 0)
+                atomic_store_explicit(&places[at], 0, memory_order_relaxed);
+    }
+    for (unsigned i = 0; i < 1 << SAMPLED_BLOCKS_COUNTERS_LOG2; i++)
+        if (atomic_load_explicit(&g_sampled_blocks_counters[i], memory_order_relaxed) != 0)
+            atomic_store_explicit(&g_sampled_blocks_counters[i], 0, memory_order_relaxed);
+}

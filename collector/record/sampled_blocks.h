@@ -38,6 +38,9 @@ static inline _Atomic uint8_t *sampled_blocks_counter(const void *block)
     return &g_sampled_blocks_counters[(uint16_t)((uintptr_t)block >> 4)];
 }
 
+/* In a process that begins another recording: its blocks are none of that. Nobody adds or takes meanwhile. */
+void sampled_blocks_forget_all(void);
+
 /* False: no memory. An address that is there already stays once: its block ended unseen. */
 MTRACE_NODISCARD bool sampled_blocks_add(const void *block);
 

@@ -61,6 +61,13 @@ void state_take_no_free_stacks(void)
     (void)add_way(STATE_NO_FREE_STACKS, memory_order_relaxed);
 }
 
+void state_forget_taken(void)
+{
+    (void)atomic_fetch_and_explicit(&g_state_shared.ways,
+                                    ~(uint32_t)(STATE_SAMPLED | STATE_NO_FREE_STACKS),
+                                    memory_order_relaxed);
+}
+
 void state_await_first_window(void)
 {
     (void)add_way(STATE_UNOPENED, memory_order_relaxed);

@@ -90,6 +90,8 @@ void state_await_first_window(void);
 /* From now on, once and for all. */
 void state_watch(void);
 void state_take_no_free_stacks(void);
+/* What the last recording of this process took is not what the next one takes. */
+void state_forget_taken(void);
 void state_take_samples(void);
 
 /* Points to the word that a fork wipes; never NULL. */

@@ -12,6 +12,7 @@ redis     rounds on a redis-server under redis-benchmark: all requests are answe
 slow      the recorder loses the processor between its steps
 users     root attaches to a process of another user; two mtrace-record at once; another user is refused
 loading   a program that loads and unloads libraries all the time, also half of them in vain, goes on, and what is left leads back
+options   each attach has its own, whatever the one before had
 later     calls of a library that is loaded while attached are recorded, and lead back
 hooked    pages of the program that it made writable are so afterwards, and --detach answers
 refused   who cannot be attached to is told why, and goes on
@@ -173,8 +174,8 @@ def say(process, line):
         raise Failure(f"the program answered {answer!r}")
 
 
-def attach(pid, log):
-    recorder = subprocess.Popen([TOOLS.record, "--attach", str(pid), "-f", "-o", str(log)], stderr=subprocess.PIPE, text=True)
+def attach(pid, log, *options):
+    recorder = subprocess.Popen([TOOLS.record, "--attach", str(pid), "-f", "-o", str(log), *options], stderr=subprocess.PIPE, text=True)
     STARTED.append(recorder)
     first = recorder.stderr.readline()
     if "attached to process" not in first:
@@ -484,6 +485,24 @@ def test_loading(folder):
     process.terminate()
     if process.wait(30) != -signal.SIGTERM:
         raise Failure(f"the program ended with {process.returncode}")
+
+
+def test_options(folder):
+    process = start(sys.executable, "-c", SERVER)
+    for i, options in enumerate(((), ("--sample-bytes", "64KiB"), (), ("--no-free-backtraces",), (), ("--start-disabled",), ())):
+        log = folder / f"{i}.dat"
+        recorder = attach(process.pid, log, *options)
+        say(process, "alloc 7770 30")
+        say(process, "pass 7780 300")
+        detach(process.pid, recorder)
+        (n, with_end), = ask(log, "SELECT count(*) FILTER (WHERE size_bytes = 7770), count(free_backtrace_id) FILTER (WHERE size_bytes = 7780) FROM allocations")
+        (sample_bytes, frees), = ask(log, "SELECT sample_bytes, inherited_frees FROM processes")
+        if not options and (n != 30 or not with_end or sample_bytes is not None):
+            raise Failure(f"{i}: {n} of 30 blocks, {with_end} with the stack of their end, sample_bytes {sample_bytes}")
+        if "--sample-bytes" in options and sample_bytes != 65536 or "--no-free-backtraces" in options and with_end:
+            raise Failure(f"{options}: sample_bytes {sample_bytes}, {with_end} blocks with the stack of their end")
+        if "--start-disabled" in options and (n or frees):
+            raise Failure(f"{options}: {n} blocks, {frees} frees outside of windows")
 
 
 def test_later(folder):
