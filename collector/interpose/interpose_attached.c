@@ -5,6 +5,8 @@
 #include "collector/attached/references.h"
 #include "collector/life/lifecycle.h"
 #include "collector/platform/real.h"
+#include "collector/record/state.h"
+#include "common/attach_answer.h"
 #include "common/attr.h"
 
 #include <dlfcn.h>
@@ -84,12 +86,14 @@ static const struct reference g_names[] = {
     {"_exit", (void *)(uintptr_t)_exit, offsetof(struct real, exit_immediately)},
 };
 
-/* 0, or that nothing is recorded. */
+/* An enum attach_answer. */
 MTRACE_EXPORT int mtrace_attach(const char *settings)
 {
+    if (state_is_recording())
+        return ATTACH_ANSWER_ATTACHED;
     if (!references_init(g_names, sizeof(g_names) / sizeof(g_names[0])))
-        return 1;
-    return lifecycle_attach(settings) ? 0 : 1;
+        return ATTACH_ANSWER_NO_LOADER;
+    return lifecycle_attach(settings) ? ATTACH_ANSWER_DONE : ATTACH_ANSWER_NO_LOG;
 }
 
 MTRACE_EXPORT int mtrace_detach(const char *unused)

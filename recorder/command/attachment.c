@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "recorder/command/attachment.h"
 
+#include "common/attach_answer.h"
 #include "recorder/attaching/attaching.h"
 #include "recorder/command/collector_library.h"
 
@@ -94,6 +95,24 @@ int attachment_look(struct attachment *attachment, pid_t pid, char **ret_path, s
     return find_library(&attachment->library, err);
 }
 
+static int say_refused(pid_t pid, int why, struct error *err)
+{
+    if (why == ATTACH_ANSWER_ATTACHED)
+        return error_set(err, ERROR_EXISTS,
+                         "process %d is attached to already: 'mtrace-record --detach %d' ends that",
+                         (int)pid, (int)pid);
+    if (why == ATTACH_ANSWER_NO_LOADER)
+        return error_set(err, ERROR_IO,
+                         "process %d has an ld.so whose list of modules cannot be locked: start it "
+                         "under mtrace-record",
+                         (int)pid);
+    return error_set(
+        err, ERROR_IO,
+        "process %d cannot map a log where -o says: its user must be allowed to open files "
+        "there, and its limits (ulimit -v) to map one",
+        (int)pid);
+}
+
 int attachment_begin(struct attachment *attachment, const char *settings, struct error *err)
 {
     struct attaching_answer answer;
@@ -111,12 +130,8 @@ int attachment_begin(struct attachment *attachment, const char *settings, struct
                                                   .function = "mtrace_attach",
                                                   .argument = argument},
                          &answer, err);
-    if (code == 0 && answer.result != 0)
-        code = error_set(
-            err, ERROR_IO,
-            "process %d is attached to already ('mtrace-record --detach %d' ends that), or "
-            "may not write a log where -o says",
-            (int)attachment->pid, (int)attachment->pid);
+    if (code == 0 && answer.result != ATTACH_ANSWER_DONE)
+        code = say_refused(attachment->pid, (int)answer.result, err);
     attachment->pause_ns = answer.pause_ns;
     free(argument);
     return code;

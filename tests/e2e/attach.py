@@ -13,6 +13,7 @@ slow      the recorder loses the processor between its steps
 users     root attaches to a process of another user; two mtrace-record at once; another user is refused
 loading   a program that loads and unloads libraries all the time, also half of them in vain, goes on, and what is left leads back
 options   each attach has its own, whatever the one before had
+answers   a second attach is told so
 later     calls of a library that is loaded while attached are recorded, and lead back
 hooked    pages of the program that it made writable are so afterwards, and --detach answers
 refused   who cannot be attached to is told why, and goes on
@@ -503,6 +504,15 @@ def test_options(folder):
             raise Failure(f"{options}: sample_bytes {sample_bytes}, {with_end} blocks with the stack of their end")
         if "--start-disabled" in options and (n or frees):
             raise Failure(f"{options}: {n} blocks, {frees} frees outside of windows")
+
+
+def test_answers(folder):
+    process = start(sys.executable, "-c", SERVER)
+    attach(process.pid, folder / "run.dat")
+    done = subprocess.run([TOOLS.record, "--attach", str(process.pid), "-o", str(folder / "no.dat")], capture_output=True, text=True, timeout=60)
+    if done.returncode == 0 or "is attached to already" not in done.stderr:
+        raise Failure(f"a second attach: {done.stderr}")
+    detach(process.pid)
 
 
 def test_later(folder):

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+/* attach_answer: what mtrace_attach, called in a program that runs, answers to mtrace-record. */
+#ifndef MTRACE_COMMON_ATTACH_ANSWER_H
+#define MTRACE_COMMON_ATTACH_ANSWER_H
+
+enum attach_answer {
+    ATTACH_ANSWER_DONE,
+    ATTACH_ANSWER_ATTACHED,  /* it records already */
+    ATTACH_ANSWER_NO_LOG,    /* the pool cannot be opened or mapped */
+    ATTACH_ANSWER_NO_LOADER, /* ld.so is none that is known */
+};
+
+#endif
