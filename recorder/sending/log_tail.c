@@ -55,8 +55,9 @@ static void take_program(void *context, const void *payload, size_t n_bytes)
 
     while (!tail->program[0] && (def = definition_parts_def(payload, n_bytes, &at)) != NULL) {
         const char *text = (const char *)(def + 1);
-        const char *slash = memrchr(text, '/', def->text_bytes);
-        size_t n = def->text_bytes - (slash ? (size_t)(slash + 1 - text) : 0);
+        size_t n_path = strnlen(text, def->text_bytes); /* behind it are the arguments */
+        const char *slash = memrchr(text, '/', n_path);
+        size_t n = n_path - (slash ? (size_t)(slash + 1 - text) : 0);
         if (def->kind == LOG_DEF_PROCESS && n > 0)
             memcpy(tail->program, slash ? slash + 1 : text,
                    n < LOG_TAIL_PROGRAM_BYTES ? n : LOG_TAIL_PROGRAM_BYTES - 1);

@@ -42,7 +42,7 @@ struct sender {
     const struct sender_settings *settings;
     struct sent_logs logs;
     struct sent_objects objects;
-    bool is_asked_for_objects; /* by the receiver, of --fetch-objects */
+    bool is_asked_for_objects; /* by the receiver, of --fetch-objects, when it was last heard */
     struct channel channel;
     struct wire_reader *reader;
     bool is_connected;
@@ -67,7 +67,6 @@ static void disconnect(struct sender *sender, const struct error *err)
         channel_close(&sender->channel);
     sender->is_connected = false;
     sender->has_greeted = false;
-    sender->is_asked_for_objects = false;
     sent_objects_restart(&sender->objects);
     sent_logs_wait(&sender->logs);
     sender->pause_ns = sender->pause_ns ? 2 * sender->pause_ns : least_pause_ns;
@@ -246,7 +245,8 @@ static int take_want(struct sender *sender, bool is_wanted, struct error *err)
     objects->is_wanted = is_wanted;
     if (!is_wanted)
         sent_objects_close(objects);
-    note_progress(sender);
+    if (sent_objects_got_further(objects))
+        note_progress(sender);
     return 0;
 }
 
@@ -278,7 +278,7 @@ static int take_one(struct sender *sender, const struct wire_head *head, const v
     if (head->kind == WIRE_REFUSED)
         return error_set(err, ERROR_IO, "%.*s", (int)head->n_bytes, (const char *)payload);
     if (head->kind == WIRE_PING) {
-        if (sender->objects.fd >= 0)
+        if (sender->objects.fd >= 0 && sent_objects_got_further(&sender->objects))
             note_progress(sender);
         return 0;
     }
@@ -619,9 +619,8 @@ static void sum_up(const struct sender *sender)
                       units_format_bytes((int64_t)n_bytes, size), fate);
     if (!are_objects_over(sender))
         (void)fprintf(stderr,
-                      "mtrace-record: not all executables and debug files were sent to '%s': there "
-                      "was no time\n",
-                      sender->settings->to);
+                      "mtrace-record: not all executables and debug files were sent to '%s': %s\n",
+                      sender->settings->to, *sender->why ? sender->why : "there was no time");
     say_what_is_live(sender);
 }
 

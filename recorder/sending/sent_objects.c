@@ -134,6 +134,16 @@ void sent_objects_close(struct sent_objects *list)
     list->fd = -1;
 }
 
+bool sent_objects_got_further(struct sent_objects *list)
+{
+    if (list->next < list->most_next
+        || (list->next == list->most_next && list->sent_bytes <= list->most_bytes))
+        return false;
+    list->most_next = list->next;
+    list->most_bytes = list->sent_bytes;
+    return true;
+}
+
 void sent_objects_restart(struct sent_objects *list)
 {
     sent_objects_close(list);

@@ -38,6 +38,8 @@ struct sent_objects {
     int fd;      /* of the one before; -1: there is none under way */
     bool is_wanted;
     uint64_t sent_bytes, size_bytes;
+    size_t most_next; /* as far as it went on any connection */
+    uint64_t most_bytes;
     uint64_t n_sent; /* files that the receiver took */
 };
 
@@ -52,6 +54,9 @@ bool sent_objects_next(struct sent_objects *list, struct wire_object *ret_offer)
 
 /* Its turn is over. */
 void sent_objects_close(struct sent_objects *list);
+
+/* More was offered or sent than ever before; not so on one more connection that is lost at the same place. */
+bool sent_objects_got_further(struct sent_objects *list);
 
 /* A new connection: all are offered again. */
 void sent_objects_restart(struct sent_objects *list);

@@ -3,6 +3,7 @@
 """gather.py CASE [--rounds N]: logs sent to mtrace-gather while programs run; what arrives is the log, whatever is killed or cut meanwhile."""
 
 import argparse
+import itertools
 import os
 import random
 import re
@@ -782,6 +783,34 @@ def fetch(place, _rounds):
         raise Failure(f"a link is followed: {refused}")
 
 
+def fetch_cut(place, _rounds):
+    """A connection that is lost when the log is over, but not what it names: another one brings the rest, or it is said what is missing."""
+    key, interpreter = make_key(place / "key"), Path(os.path.realpath(PYTHON))
+    share = interpreter.stat().st_size // 2  # of a connection, in which the interpreter cannot come whole; the log can
+    with Receiver(place / "in", key, extra=("--fetch-objects",)) as receiver:
+        log = make_log(place, 10)
+        for limits, comes in ((itertools.repeat(share), False), (itertools.chain([share], itertools.repeat(1 << 60)), True)):
+            proxy = Proxy(receiver.port, limits)
+            said = subprocess.run([str(word) for word in (TOOLS.record, "--send", log, "--to", f"127.0.0.1:{proxy.port}", *key, "--send-timeout",
+                                                          f"{PATIENCE}s" if comes else "2s")], capture_output=True, text=True, check=True).stderr
+            proxy.listener.close()
+            if ("not all executables and debug files were sent" in said) == comes or "not sent to" in said or proxy.n_cuts == 0:
+                raise Failure(f"after {proxy.n_cuts} cuts it says {said}")
+            if comes:
+                wait_until("the interpreter comes", lambda: any(path.read_bytes() == interpreter.read_bytes() for path in objects_in(place / "in")))
+
+
+def named(place, _rounds):
+    """A log has the name of its program, and nothing of what that was called with."""
+    key = make_key(place / "key")
+    with Receiver(place / "in", key) as receiver:
+        for words in (("/bin/echo", "--token=abc/SECRET"), ("/bin/ls", "/")):
+            check_sent(Recording(place / f"{Path(words[0]).name}.dat", receiver.to(), key, program=words).process.communicate(timeout=PATIENCE)[1])
+    names = [path.name.split(".")[0] for path in received(place / "in")]
+    if names != ["echo", "ls"]:
+        raise Failure(f"the logs are of {names}")
+
+
 def slow_peer(place, _rounds):
     """One who sends a byte now and then, and never ends what he says, holds nobody up for longer than was asked for."""
     log, key = make_log(place), make_key(place / "key")
@@ -845,7 +874,7 @@ def other_user(place, _rounds):
 
 
 CASES = {case.__name__: case for case in (equal, follow, changed, sender_killed, receiver_killed, cut, recorder_killed, family, certificates,
-                                         strangers, limits, discover, broadcast, no_local, no_local_kept, no_holes, max_local, fetch, slow_peer, full_disk, other_user)}
+                                         strangers, limits, discover, broadcast, no_local, no_local_kept, no_holes, max_local, fetch, fetch_cut, named, slow_peer, full_disk, other_user)}
 
 
 def main():
