@@ -111,6 +111,7 @@ struct safe_place {
     size_t n_ranges, n_room;
 };
 
+/* As libdwfl calls it. NOLINTNEXTLINE(readability-function-size) */
 static int no_debug_info(Dwfl_Module *module, void **data, const char *name, Dwarf_Addr base,
                          const char *file, const char *link, GElf_Word crc, char **ret_name)
 {

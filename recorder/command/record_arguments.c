@@ -106,7 +106,7 @@ static error_t parse_arguments(int key, struct argp_state *state)
             return 0;
         if (options->waits_for_children && !options->follows_children)
             argp_error(state, "--wait needs --follow-children");
-        if (options->argv && options->sample_bytes && options->cull_ms)
+        if ((options->argv || options->attached) && options->sample_bytes && options->cull_ms)
             argp_error(
                 state,
                 "--cull-temporary counts all blocks, and --sample-bytes (or MTRACE_SAMPLE_BYTES) records few");

@@ -45,6 +45,7 @@ struct sender {
     bool is_asked_for_objects; /* by the receiver, of --fetch-objects, when it was last heard */
     struct channel channel;
     struct wire_reader *reader;
+    uint64_t n_pings; /* that were not answered yet */
     bool is_connected;
     bool has_greeted;
     bool is_over;     /* nobody writes any more */
@@ -67,6 +68,7 @@ static void disconnect(struct sender *sender, const struct error *err)
         channel_close(&sender->channel);
     sender->is_connected = false;
     sender->has_greeted = false;
+    sender->n_pings = 0;
     sent_objects_restart(&sender->objects);
     sent_logs_wait(&sender->logs);
     sender->pause_ns = sender->pause_ns ? 2 * sender->pause_ns : least_pause_ns;
@@ -129,6 +131,7 @@ static int say(struct sender *sender, enum wire_kind kind, uint32_t number, uint
         .kind = kind, .log = number, .offset = offset, .n_bytes = (uint32_t)n_bytes};
 
     sender->put_ns = sender->now_ns;
+    sender->n_pings += kind == WIRE_PING;
     if (sender->asked_ns == 0)
         sender->asked_ns = sender->now_ns;
     return channel_put(&sender->channel, &head, payload, err);
@@ -236,6 +239,12 @@ static void note_wishes(struct sender *sender, const void *payload)
     sender->is_asked_for_objects = (hello.flags & WIRE_WANTS_OBJECTS) != 0;
 }
 
+static void note_objects(struct sender *sender)
+{
+    if (sent_objects_got_further(&sender->objects))
+        note_progress(sender);
+}
+
 static int take_want(struct sender *sender, bool is_wanted, struct error *err)
 {
     struct sent_objects *objects = &sender->objects;
@@ -245,8 +254,7 @@ static int take_want(struct sender *sender, bool is_wanted, struct error *err)
     objects->is_wanted = is_wanted;
     if (!is_wanted)
         sent_objects_close(objects);
-    if (sent_objects_got_further(objects))
-        note_progress(sender);
+    note_objects(sender);
     return 0;
 }
 
@@ -278,8 +286,8 @@ static int take_one(struct sender *sender, const struct wire_head *head, const v
     if (head->kind == WIRE_REFUSED)
         return error_set(err, ERROR_IO, "%.*s", (int)head->n_bytes, (const char *)payload);
     if (head->kind == WIRE_PING) {
-        if (sender->objects.fd >= 0 && sent_objects_got_further(&sender->objects))
-            note_progress(sender);
+        sender->n_pings -= sender->n_pings > 0;
+        note_objects(sender);
         return 0;
     }
     if (head->kind == WIRE_WANT)
@@ -411,7 +419,8 @@ static int send_object_bytes(struct sender *sender, struct error *err)
         return code;
     sent_objects_close(objects); /* also one that was cut meanwhile: the receiver throws it away */
     objects->n_sent++;
-    return say(sender, WIRE_OBJECT_END, 0, 0, NULL, 0, err);
+    code = say(sender, WIRE_OBJECT_END, 0, 0, NULL, 0, err);
+    return code ? code : say(sender, WIRE_PING, 0, 0, NULL, 0, err); /* answered: it has arrived */
 }
 
 /* They take what room the logs leave. */
@@ -442,7 +451,7 @@ static bool are_objects_over(const struct sender *sender)
 {
     return !sender->is_asked_for_objects
            || (sender->objects.fd < 0 && sender->objects.next == sender->objects.n
-               && channel_waits(&sender->channel) == 0);
+               && channel_waits(&sender->channel) == 0 && sender->n_pings == 0);
 }
 
 static int send_all(struct sender *sender, struct error *err)
