@@ -267,6 +267,7 @@ static MTRACE_COLD void alloc_otherwise(const void *block, size_t size_bytes, en
     look_for_orders();
     if (!state_is_recording() || !state_is_tracing() || !add_sample(block))
         return;
+    thread_look_again(); /* RO-3 */
     if (trackers_is_telling(origin)) {
         group = charge_to_nobody();
         is_written = write_alloc(block, size_bytes, call, alignment, origin, usable, &node);

@@ -5,6 +5,9 @@
 #include "collector/platform/clock.h"
 #include "collector/record/groups.h"
 
+/* RO-3, a second or two by the counters there are, or more where it is slow */
+#define LATE_TICKS (1ull << 32)
+
 enum {
     TIME_BASE_WORDS = 2,
     THREAD_WORDS = 2,
@@ -118,12 +121,20 @@ static uint64_t later_ticks(const struct thread *thread, uint64_t ticks)
     return ticks < thread->base_ticks ? thread->base_ticks : ticks;
 }
 
+/* RO-3; a segment that another thread began may be late at once. */
+static bool is_late(const struct thread *thread, uint64_t ticks)
+{
+    return state_has_way(STATE_SAMPLED) && ticks - thread->segment->base_ticks > LATE_TICKS
+           && ticks > thread->segment->base_ticks;
+}
+
 /* Room for one record and its 40 bits of time; *ticks may become later (RC-1 and RC-2 hold). */
 MTRACE_COLD bool room_make_slow(struct thread *thread, uint64_t *ticks, uint64_t since)
 {
     if (*ticks < thread->last_ticks)
         *ticks = thread->last_ticks;
-    if (!thread->segment || thread->cursor > thread_limit_of(thread->segment)) {
+    if (!thread->segment || thread->cursor > thread_limit_of(thread->segment)
+        || is_late(thread, *ticks)) {
         if (!next_segment(thread, since)) {
             segment_count_drop(segment_drop_reason());
             return false;

@@ -7,6 +7,8 @@
  * Invariants
  *   RO-1 Room is for one event, at a time that its 40 bits can say and that is not before the last one's (RC-2).
  *   RO-2 Whatever the slow way writes is committed before there is room for the event.
+ *   RO-3 Where blocks are samples a segment takes long to fill: it is sealed when a block is drawn LATE_TICKS after it
+ *        began, so that who packs and sends it has the samples of all but the last seconds.
  * Threads: the caller is inside (thread.h). Signals: as left, TH-5. Failure: counted.
  */
 #ifndef MTRACE_COLLECTOR_ROOM_H

@@ -167,12 +167,18 @@ bool thread_is_stranded(void);
 void thread_count_stranded(void);
 uint32_t thread_n_stranded(void);
 
+/* The next event looks at its segment first (room_make_slow). */
+static inline void thread_look_again(void)
+{
+    g_thread.limit = NULL;
+}
+
 /* TH-6. An event costs nothing for it; the first one after it is written the slow way. */
 static inline void thread_set_group(uint32_t group)
 {
     g_thread.group = group;
     atomic_signal_fence(memory_order_seq_cst);
-    g_thread.limit = NULL;
+    thread_look_again();
 }
 
 enum {

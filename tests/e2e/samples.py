@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""samples.py estimates|children|rows|refusals: recordings with --sample-bytes, beside what the program counted itself.
+"""samples.py estimates|children|rows|refusals|fresh: recordings with --sample-bytes, beside what the program counted itself.
 
 estimates: by function, in the program and its fork child; an interval 2.5 times as wide as the one of 95 % has the truth in it but for one
 recording in a million, and of all those of 95 % together four fifths at least have: blocks and bytes of a function err together,
@@ -8,12 +8,15 @@ so they are no more than 40 independent ones, and four deviations are 14 %. What
 free is without its block.
 children: siblings draw for themselves, though their parent draws nothing between two of them; with a seed all draw the same in each run.
 rows: what is made of rows, which are samples, says the same as totals do and as a recording of every block, filters of blocks and times included.
+fresh: what was drawn is in the packed log soon, while the program runs on: who is killed together with its recorder has lost seconds.
 refusals: what samples cannot tell is said so, and all the rest says that it is an estimate.
 """
 
 import json
+import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "lib"))
@@ -280,10 +283,43 @@ def refusals(tools, folder):
         raise Failure(f"leaks have no margins: {rows}")
 
 
+SLOW = """
+import time
+while True:
+    kept = [bytes(100000) for _ in range(20)]
+    time.sleep(0.05)
+"""
+
+
+def fresh(tools, folder):
+    """Ten samples or so a second: a segment of 64 KiB would be full after minutes."""
+    log, alone = folder / "run.dat", folder / "alone.dat"
+    recorder = subprocess.Popen([tools.record, "-q", "--sample-bytes", "4MiB", "-o", log, "--", sys.executable, "-c", SLOW])
+    end = time.monotonic() + 90
+    n = 0
+    try:
+        while n == 0 and time.monotonic() < end:
+            time.sleep(0.5)
+            if recorder.poll() is not None:
+                raise Failure(f"mtrace-record ended with {recorder.returncode}")
+            if log.exists():
+                shutil.copy(log, alone)  # without the pool, as another machine has it
+                (folder / "alone.db").unlink(missing_ok=True)
+                harness.import_log(tools, alone, folder / "alone.db", "--no-symbols")
+                n = harness.Database(folder / "alone.db").value("SELECT count(*) FROM allocation_rows")
+    finally:
+        recorder.kill()
+        recorder.wait()
+        subprocess.run(["pkill", "-KILL", "-f", str(folder)], check=False)
+    print(f"{n} samples after {90 - (end - time.monotonic()):.1f} s")
+    if n == 0:
+        raise Failure("no sample is in the packed log after 90 s")
+
+
 def main():
     tools = harness.Tools.from_environment()
     with harness.scratch() as scratch:
-        {"estimates": estimates, "children": children, "rows": rows, "refusals": refusals}[sys.argv[1]](tools, Path(scratch))
+        {"estimates": estimates, "children": children, "rows": rows, "refusals": refusals, "fresh": fresh}[sys.argv[1]](tools, Path(scratch))
 
 
 harness.main(main)
