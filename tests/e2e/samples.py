@@ -13,7 +13,9 @@ refusals: what samples cannot tell is said so, and all the rest says that it is 
 """
 
 import json
+import os
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -294,7 +296,8 @@ while True:
 def fresh(tools, folder):
     """Ten samples or so a second: a segment of 64 KiB would be full after minutes."""
     log, alone = folder / "run.dat", folder / "alone.dat"
-    recorder = subprocess.Popen([tools.record, "-q", "--sample-bytes", "4MiB", "-o", log, "--", sys.executable, "-c", SLOW])
+    recorder = subprocess.Popen([tools.record, "-q", "--sample-bytes", "4MiB", "-o", log, "--", sys.executable, "-c", SLOW], start_new_session=True,
+                                stdout=subprocess.DEVNULL)
     end = time.monotonic() + 90
     n = 0
     try:
@@ -308,9 +311,8 @@ def fresh(tools, folder):
                 harness.import_log(tools, alone, folder / "alone.db", "--no-symbols")
                 n = harness.Database(folder / "alone.db").value("SELECT count(*) FROM allocation_rows")
     finally:
-        recorder.kill()
+        os.killpg(recorder.pid, signal.SIGKILL)  # the program, too
         recorder.wait()
-        subprocess.run(["pkill", "-KILL", "-f", str(folder)], check=False)
     print(f"{n} samples after {90 - (end - time.monotonic()):.1f} s")
     if n == 0:
         raise Failure("no sample is in the packed log after 90 s")
