@@ -101,6 +101,29 @@ bool loader_lock_find(void)
     return true;
 }
 
+struct call {
+    bool (*work)(void);
+    bool result;
+};
+
+static int call_once(struct dl_phdr_info *unused, size_t size, void *context)
+{
+    struct call *call = context;
+
+    (void)unused;
+    (void)size;
+    call->result = call->work();
+    return 1;
+}
+
+bool loader_lock_call(bool (*work)(void))
+{
+    struct call call = {work, false};
+
+    g_libc.iterate(call_once, &call);
+    return call.result;
+}
+
 bool loader_lock_try(void)
 {
     pthread_mutex_t *lock = atomic_load(&g_lock);

@@ -6,7 +6,7 @@
  *          thread holds inside of the callback, and not behind it. Later it is only tried, because a caller of the allocator may hold what the
  *          thread waits for that has it.
  * Invariants
- *   LL-1 Between loader_lock_try and loader_lock_leave all modules of the list stay mapped, and their entries stay.
+ *   LL-1 Between loader_lock_try and loader_lock_leave, and inside of loader_lock_call, all modules of the list stay mapped, and their entries stay.
  *   LL-2 loader_lock_try never waits, and fails in a thread that has the lock: it may be in the midst of a change.
  * Threads: find once; the others any. Signals: blocked by the caller. Failure: false.
  */
@@ -17,6 +17,9 @@
 
 /* Waits for ld.so where dlopen would. False: it has no lock of the kind. */
 bool loader_lock_find(void);
+
+/* Once it is found: `work` is done with it, by one who may wait for it as dlopen does. What `work` answers. */
+bool loader_lock_call(bool (*work)(void));
 
 bool loader_lock_try(void);
 void loader_lock_leave(void);

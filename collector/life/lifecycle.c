@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "collector/life/lifecycle.h"
 
+#include "collector/attached/loader_lock.h"
 #include "collector/attached/references.h"
 #include "collector/life/control.h"
 #include "collector/life/describe.h"
@@ -288,16 +289,25 @@ enum {
     MOST_NAPS = 2000
 };
 
+/* With ld.so locked (LL-1): other threads load and unload meanwhile. */
+static bool find_real(void)
+{
+    bool is_found;
+
+    real_search_all();
+    is_found = real_init(reentry_guard);
+    clock_init(true);
+    return is_found;
+}
+
 static bool prepare_once(void)
 {
     bool has_generations;
 
     if (!state_start(STATE_UNSTARTED))
         return false;
-    real_search_all();
-    has_generations = real_init(reentry_guard) && state_init(&hooks);
+    has_generations = loader_lock_call(find_real) && state_init(&hooks);
     thread_init();
-    clock_init(true);
     if (!has_generations)
         state_turn_off();
     else

@@ -606,7 +606,7 @@ static int search(struct tracee *tracee, const struct attaching_call *call,
                   struct attaching_answer *ret_answer, struct error *err)
 {
     uint64_t until_ns = monotonic_now_ns() + search_ns;
-    struct safe_place *place = safe_place_new(tracee->target);
+    struct safe_place *place = safe_place_new(tracee->target, call->library);
     const char *why = "a call that does not end";
     int code;
 
@@ -626,14 +626,14 @@ static int search(struct tracee *tracee, const struct attaching_call *call,
     return code;
 }
 
-static bool is_thread_left(struct tracee *tracee, struct safe_place *place, const char *library)
+static bool is_thread_left(struct tracee *tracee, struct safe_place *place)
 {
     struct error err;
     bool is_left = false;
 
     if (!stop(tracee, &err))
         return false;
-    is_left = safe_place_is_outside(place, tracee->tid, library);
+    is_left = safe_place_is_outside(place, tracee->tid);
     let_go(tracee);
     return is_left;
 }
@@ -672,10 +672,10 @@ static bool look_whether_left(pid_t pid, const char *library)
     }
     n = list_threads(pid, &tids);
     is_left = n > 0;
-    place = is_left ? safe_place_new(&target) : NULL;
+    place = is_left ? safe_place_new(&target, library) : NULL;
     for (size_t i = 0; i < n && is_left && place; i++) {
         tracee.tid = tids[i];
-        is_left = is_thread_left(&tracee, place, library);
+        is_left = is_thread_left(&tracee, place);
     }
     is_left = is_left && place;
     close(tracee.memory);

@@ -103,6 +103,7 @@ enum {
 
 struct safe_place {
     const struct target *target;
+    const char *library;
     Dwfl *dwfl;
     Dwfl_Callbacks callbacks;
     const Dwfl_Module *with_allocator[MOST_MODULES];
@@ -186,13 +187,14 @@ static int read_ahead(Dwfl_Module *module, void **data, const char *name, Dwarf_
     return find_allocator(place, module) ? DWARF_CB_OK : DWARF_CB_ABORT;
 }
 
-struct safe_place *safe_place_new(const struct target *target)
+struct safe_place *safe_place_new(const struct target *target, const char *library)
 {
     struct safe_place *place = calloc(1, sizeof(*place));
 
     if (!place)
         return NULL;
     place->target = target;
+    place->library = library;
     place->callbacks =
         (Dwfl_Callbacks){.find_elf = dwfl_linux_proc_find_elf, .find_debuginfo = no_debug_info};
     place->dwfl = dwfl_begin(&place->callbacks);
@@ -268,6 +270,15 @@ static bool may_be_in_allocator(const struct walk *walk, Dwarf_Addr pc)
     return false;
 }
 
+static bool is_in_library(const struct safe_place *place, Dwarf_Addr pc)
+{
+    Dwfl_Module *module = dwfl_addrmodule(place->dwfl, pc);
+    const char *file =
+        module ? dwfl_module_info(module, NULL, NULL, NULL, NULL, NULL, NULL, NULL) : NULL;
+
+    return file && strcmp(file, place->library) == 0;
+}
+
 static void leave_libc(struct walk *walk)
 {
     int how = walk->is_in_libc ? how_harmless(walk->entered) : 0;
@@ -303,6 +314,8 @@ static int see_frame(Dwfl_Frame *frame, void *context)
         walk->why = "ld.so";
     else if (may_be_in_allocator(walk, pc))
         walk->why = "the allocator";
+    else if (is_in_library(walk->place, pc))
+        walk->why = "the collector";
     return walk->why ? DWARF_CB_ABORT : DWARF_CB_OK;
 }
 
@@ -322,7 +335,6 @@ bool safe_place_is(struct safe_place *place, pid_t tid, const char **ret_why)
 
 struct passage {
     const struct safe_place *place;
-    const char *file;
     unsigned n_frames;
     bool is_inside;
 };
@@ -330,22 +342,17 @@ struct passage {
 static int pass_frame(Dwfl_Frame *frame, void *context)
 {
     struct passage *passage = context;
-    const char *file = NULL;
-    Dwfl_Module *module;
     Dwarf_Addr pc;
 
     if (!dwfl_frame_pc(frame, &pc, NULL) || passage->n_frames++ == MOST_FRAMES)
         return DWARF_CB_ABORT;
-    module = dwfl_addrmodule(passage->place->dwfl, pc);
-    if (module)
-        file = dwfl_module_info(module, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
-    passage->is_inside = passage->is_inside || (file && strcmp(file, passage->file) == 0);
+    passage->is_inside = is_in_library(passage->place, pc);
     return passage->is_inside ? DWARF_CB_ABORT : DWARF_CB_OK;
 }
 
-bool safe_place_is_outside(struct safe_place *place, pid_t tid, const char *file)
+bool safe_place_is_outside(struct safe_place *place, pid_t tid)
 {
-    struct passage passage = {.place = place, .file = file};
+    struct passage passage = {.place = place};
 
     return dwfl_getthread_frames(place->dwfl, tid, pass_frame, &passage) == 0 && !passage.is_inside;
 }

@@ -123,7 +123,7 @@ static int ask(struct search *search, pid_t recorder, struct error *err)
                  : -1;
     int os_errno = errno;
     (void)close(fd);
-    if (n_read == 0 || (n_read < 0 && os_errno == ECONNRESET))
+    if (n_read == 0 || (n_read < 0 && (os_errno == ECONNRESET || os_errno == EPIPE)))
         return 1; /* it has ended meanwhile */
     if (n_read < 0 && os_errno == EAGAIN) {
         search->silent = recorder; /* another one may have it */
