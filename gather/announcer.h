@@ -6,6 +6,8 @@
  *          only this machine is listened to.
  * Invariants
  *   AC-1 At most ANNOUNCER_AT_ONCE datagrams are looked at in a turn, and as many answers a second are given.
+ *   AC-2 An answer comes from where logs are taken: who listens on one address answers from that one, and only what was asked on the
+ *        interface that has it.
  * Threads: one.
  */
 #ifndef MTRACE_GATHER_ANNOUNCER_H
@@ -13,6 +15,7 @@
 
 #include "transfer/announcement.h"
 
+#include <netinet/in.h>
 #include <stdint.h>
 #include <sys/socket.h>
 
@@ -26,9 +29,10 @@ struct announcer {
     const struct security *security;
     struct announcement_memory *memory; /* owned */
     int fd;                             /* -1: nobody is answered */
-    uint16_t port;                      /* where logs are taken */
-    uint64_t receiver;                  /* our number, drawn */
-    uint64_t second_ns;                 /* when n_answers began to be counted */
+    struct in_addr own;                 /* where logs are taken; any: on all addresses */
+    uint16_t port;
+    uint64_t receiver;  /* our number, drawn */
+    uint64_t second_ns; /* when n_answers began to be counted */
     uint64_t n_answers;
     uint64_t n_ignored; /* forged, replayed or of another time */
     uint64_t n_said;    /* of n_ignored */

@@ -580,10 +580,13 @@ def discover(place, _rounds):
     with Receiver(place / "in", key) as receiver:
         if look_around(receiver.port, key).returncode != 1:
             raise Failure("one who was not asked to announces himself")
+    refused = subprocess.run([str(word) for word in (GATHER, place / "in", *key, "--announce", "--listen", "[::1]:0")], capture_output=True, text=True, timeout=PATIENCE)
+    if refused.returncode == 0 or "asks by IPv4" not in refused.stderr and "cannot listen" not in refused.stderr:
+        raise Failure(f"one whom nobody can find announces himself: {refused}")
 
 
 def broadcast(place, _rounds):
-    """Between two machines, as far as the kernel can tell: only a broadcast arrives there."""
+    """Between two machines, as far as the kernel can tell: only a broadcast arrives there. Who listens on one address is found at that one, also from his own machine."""
     if os.geteuid() != 0 or not all(shutil.which(tool) for tool in ("ip", "unshare", "nsenter")):
         raise Skip("needs root, ip (iproute2), unshare and nsenter (util-linux)")
     key = make_key(place / "key")
@@ -593,17 +596,22 @@ sleep 1
 ip link add name mtrace0 type veth peer name mtrace1 && ip link set mtrace1 netns $other || {{ kill $other; exit 77; }}
 ip addr add 10.97.98.1/24 brd 10.97.98.255 dev mtrace0 && ip link set mtrace0 up
 nsenter -t $other -n ip addr add 10.97.98.2/24 brd 10.97.98.255 dev mtrace1 && nsenter -t $other -n ip link set mtrace1 up
-nsenter -t $other -n timeout {PATIENCE} {GATHER} {place}/in --announce --listen 0.0.0.0:17878 --psk-file {key[1]} > {place}/said & gather=$!
+nsenter -t $other -n ip link set lo up
+for address in 0.0.0.0 10.97.98.2; do
+nsenter -t $other -n timeout {PATIENCE} {GATHER} {place}/in --announce --listen $address:17878 --psk-file {key[1]} > {place}/said & gather=$!
 while ! grep -q listening {place}/said; do kill -0 $gather || exit 1; sleep 0.05; done
 {GATHER} --discover=17878 --psk-file {key[1]}; status=$?
-kill $gather $other; exit $status
+nsenter -t $other -n {GATHER} --discover=17878 --psk-file {key[1]}
+kill $gather; wait $gather; : > {place}/said
+done
+kill $other; exit $status
 """
     with open(place / "errors", "w") as errors:
         told = subprocess.run(["unshare", "-n", "sh", "-c", script], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors, text=True,
                               timeout=PATIENCE)
     if told.returncode == 77:
         raise Skip(f"there is no network to be made: {(place / 'errors').read_text()}")
-    if told.returncode != 0 or told.stdout != "10.97.98.2:17878\n":
+    if told.returncode != 0 or told.stdout != "10.97.98.2:17878\n127.0.0.1:17878\n" + 2 * "10.97.98.2:17878\n":
         raise Failure(f"by broadcast: {told}, {(place / 'errors').read_text()}")
 
 
