@@ -7,6 +7,7 @@
 #    include "recorder/attaching/safe_place.h"
 #    include "recorder/attaching/target.h"
 #    include "support/monotonic.h"
+#    include "support/printable.h"
 
 #    include <dirent.h>
 #    include <elf.h>
@@ -339,6 +340,7 @@ static void read_text(struct tracee *tracee, uint64_t at)
 
     tracee->text[n > 0 ? n : 0] = '\0';
     tracee->text[strcspn(tracee->text, "\n")] = '\0';
+    printable_clean(tracee->text);
 }
 
 static bool is_after(const struct user_regs_struct *regs, long number)

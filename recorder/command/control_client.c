@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "recorder/command/control_client.h"
 
+#include "support/printable.h"
 #include "support/running.h"
 
 #include <errno.h>
@@ -133,7 +134,7 @@ static int ask(struct search *search, pid_t recorder, struct error *err)
         return error_set(err, ERROR_IO, "mtrace-record %d does not answer: %s", (int)recorder,
                          strerror(os_errno));
     search->answer[n_read] = '\0';
-    control_message_clean(search->answer);
+    printable_clean(search->answer);
     if (search->answer[0] == '0' + CONTROL_NOT_MINE
         || strcmp(search->answer + 1, CONTROL_NOT_UNDERSTOOD) == 0)
         return 1;

@@ -77,10 +77,3 @@ bool control_message_peer(int fd, struct ucred *ret_peer)
 
     return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, ret_peer, &n) == 0 && n == sizeof(*ret_peer);
 }
-
-void control_message_clean(char *text)
-{
-    for (; *text; text++)
-        if ((unsigned char)*text < ' ' || *text == 0x7f)
-            *text = '?';
-}

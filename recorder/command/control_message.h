@@ -65,7 +65,4 @@ bool control_message_parse(const char *text, size_t n_bytes, struct control_requ
 /* Who is on the other side. False: nobody knows. */
 bool control_message_peer(int fd, struct ucred *ret_peer);
 
-/* Control characters become '?'. */
-void control_message_clean(char *text);
-
 #endif

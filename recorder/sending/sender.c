@@ -8,6 +8,7 @@
 #include "recorder/sending/sent_objects.h"
 #include "support/error.h"
 #include "support/monotonic.h"
+#include "support/printable.h"
 #include "support/units.h"
 #include "transfer/channel.h"
 #include "transfer/discovery.h"
@@ -271,6 +272,14 @@ static void give_back(struct sender *sender, struct sent_log *log, uint64_t sync
     }
 }
 
+static int take_refusal(const char *why, uint32_t n_bytes, struct error *err)
+{
+    int code = error_set(err, ERROR_IO, "%.*s", (int)n_bytes, why);
+
+    printable_clean(err->text);
+    return code;
+}
+
 static int take_one(struct sender *sender, const struct wire_head *head, const void *payload,
                     struct error *err)
 {
@@ -284,7 +293,7 @@ static int take_one(struct sender *sender, const struct wire_head *head, const v
         return code;
     }
     if (head->kind == WIRE_REFUSED)
-        return error_set(err, ERROR_IO, "%.*s", (int)head->n_bytes, (const char *)payload);
+        return take_refusal(payload, head->n_bytes, err);
     if (head->kind == WIRE_PING) {
         sender->n_pings -= sender->n_pings > 0;
         note_objects(sender);

@@ -74,21 +74,11 @@ static void nothing_else_is(void **state)
     assert_false(parse(name, strlen(name), &request));
 }
 
-static void texts_of_others_are_cleaned(void **state)
-{
-    char text[] = "a\x1b[1m\n\xc3\xa4\x7f";
-
-    (void)state;
-    control_message_clean(text);
-    assert_string_equal(text, "a?[1m?\xc3\xa4?");
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(requests_are_read),
         cmocka_unit_test(nothing_else_is),
-        cmocka_unit_test(texts_of_others_are_cleaned),
     };
 
     return cmocka_run_group_tests_name("control_message", tests, NULL, NULL);
