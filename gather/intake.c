@@ -142,7 +142,7 @@ static int add(struct intake *intake, struct intake_log *place, const struct wir
 
 static int sync_now(struct intake *intake, const struct intake_log *place, struct error *err)
 {
-    int code = store_sync(place->log, err);
+    int code = store_sync(intake->store, place->log, err);
 
     return code ? code
                 : answer(intake, WIRE_SYNCED, place->number, place->log->size_bytes, NULL, 0, err);
@@ -155,7 +155,7 @@ static int end(struct intake *intake, struct intake_log *place, const struct wir
 
     if (head->offset != place->log->size_bytes)
         return error_set(err, ERROR_FORMAT, "it ends '%s' where it does not end", place->log->name);
-    code = store_sync(place->log, err);
+    code = store_sync(intake->store, place->log, err);
     if (code == 0)
         code = answer(intake, WIRE_DONE, place->number, head->offset, NULL, 0, err);
     if (code)

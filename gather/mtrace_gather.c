@@ -180,8 +180,8 @@ static int gather(const struct arguments *arguments, struct error *err)
         code = security_open(&arguments->security, true, &security, err);
     if (code == 0)
         code = store_open(arguments->folder, arguments->max_bytes, &store, err);
-    if (code == 0 && arguments->fetches_objects)
-        code = object_store_open(&store, err);
+    if (code == 0)
+        code = object_store_open(&store, arguments->fetches_objects, err);
     if (code == 0)
         code = receiver_run(&settings, err);
     store_close(&store);

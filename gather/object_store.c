@@ -45,15 +45,17 @@ static void count_folder(struct store *store, int fd)
     closedir(folder);
 }
 
-int object_store_open(struct store *store, struct error *err)
+int object_store_open(struct store *store, bool is_fetching, struct error *err)
 {
     int top;
 
-    if (mkdirat(store->folder, top_name, 0700) != 0 && errno != EEXIST)
+    if (is_fetching && mkdirat(store->folder, top_name, 0700) != 0 && errno != EEXIST)
         return error_set_errno(err, errno, "cannot make '%s'", top_name);
     top = open_folder(store->folder, top_name);
     if (top < 0)
-        return error_set_errno(err, errno, "cannot open '%s'", top_name);
+        return !is_fetching && errno == ENOENT
+                   ? 0
+                   : error_set_errno(err, errno, "cannot open '%s'", top_name);
     for (unsigned i = 0; i < 256; i++) {
         char name[3];
         (void)snprintf(name, sizeof(name), "%02x", i);

@@ -33,8 +33,8 @@ struct object_file {
     uint64_t size_bytes, written_bytes;
 };
 
-/* Counts what there is. */
-int object_store_open(struct store *store, struct error *err);
+/* Counts what there is; makes its folder if objects are fetched. */
+int object_store_open(struct store *store, bool is_fetching, struct error *err);
 
 /* ERROR_FORMAT: it makes no sense. *ret_is_wanted: it is not there, and there is room; ret_file is open then. */
 int object_store_begin(struct store *store, const struct wire_object *object, uint64_t owner,

@@ -122,16 +122,30 @@ static int check_folder(int folder, const char *path, struct error *err)
     return 0;
 }
 
+/* Where we may not read there is nothing more to be done. */
+static void sync_parent(int folder)
+{
+    int parent = openat(folder, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+    if (parent >= 0) {
+        (void)fsync(parent);
+        close(parent);
+    }
+}
+
 int store_open(const char *path, uint64_t max_bytes, struct store *ret_store, struct error *err)
 {
-    struct store store = {.max_bytes = max_bytes};
+    struct store store = {.max_bytes = max_bytes, .has_new_names = true};
+    bool is_made = mkdir(path, 0700) == 0;
     int code;
 
-    if (mkdir(path, 0700) != 0 && errno != EEXIST)
+    if (!is_made && errno != EEXIST)
         return error_set_errno(err, errno, "cannot make '%s'", path);
     store.folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (store.folder < 0)
         return error_set_errno(err, errno, "cannot open '%s'", path);
+    if (is_made)
+        sync_parent(store.folder);
     code = check_folder(store.folder, path, err);
     if (code == 0)
         code = look_around(&store, err);
@@ -225,10 +239,11 @@ static void make_name(const struct store *store, const struct log_file *file, co
 
 /* ---- beginning ---- */
 
-static int make_file(const struct store *store, const struct log_file *file, const char *program,
+static int make_file(struct store *store, const struct log_file *file, const char *program,
                      char *ret_name, int *ret_fd, struct error *err)
 {
     *ret_fd = -1;
+    store->has_new_names = true;
     for (unsigned try = 0; try < MAX_TRIES && *ret_fd < 0; try++) {
         make_name(store, file, program, try, ret_name);
         *ret_fd = openat(store->folder, ret_name,
@@ -398,11 +413,12 @@ int store_set_header(struct store_log *log, const void *page, struct error *err)
                     : 0;
 }
 
-int store_sync(struct store_log *log, struct error *err)
+int store_sync(struct store *store, struct store_log *log, struct error *err)
 {
-    return fdatasync(log->fd) == 0
-               ? 0
-               : error_set_errno(err, errno, "the receiver cannot write '%s'", log->name);
+    if (fdatasync(log->fd) != 0 || (store->has_new_names && fsync(store->folder) != 0))
+        return error_set_errno(err, errno, "the receiver cannot write '%s'", log->name);
+    store->has_new_names = false;
+    return 0;
 }
 
 void store_let_go(struct store_log *log)

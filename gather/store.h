@@ -46,7 +46,8 @@ struct store_log {
 };
 
 struct store {
-    int folder; /* -1: not open */
+    int folder;         /* -1: not open */
+    bool has_new_names; /* the folder itself may not be on the disk */
     uint64_t max_bytes;
     uint64_t n_bytes; /* of all logs */
     struct store_log **logs;
@@ -74,8 +75,8 @@ int store_add(struct store *store, struct store_log *log, const void *bytes, siz
 
 int store_set_header(struct store_log *log, const void *page, struct error *err);
 
-/* Is all of it on the disk? It waits until it is. */
-int store_sync(struct store_log *log, struct error *err);
+/* Is all of it on the disk, and its name? It waits until it is. */
+int store_sync(struct store *store, struct store_log *log, struct error *err);
 
 /* Nobody sends it any more. */
 void store_let_go(struct store_log *log);

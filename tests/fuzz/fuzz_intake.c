@@ -201,7 +201,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         start();
     has_started = true;
     require(store_open(folder, MAX_BYTES, &store, NULL) == 0
-                && object_store_open(&store, NULL) == 0,
+                && object_store_open(&store, true, NULL) == 0,
             "the folder cannot be opened");
     for (size_t i = 0; i < N_SENDERS; i++) {
         intakes[i] = (struct intake){.store = &store,

@@ -190,6 +190,41 @@ static void test_newest(void **state)
     store_close(&store);
 }
 
+static size_t n_folders_synced;
+int __wrap_fsync(int fd);
+int __real_fsync(int fd);
+
+int __wrap_fsync(int fd)
+{
+    struct stat status;
+
+    n_folders_synced += fstat(fd, &status) == 0 && S_ISDIR(status.st_mode);
+    return __real_fsync(fd);
+}
+
+/* What is on the disk has its name there, too; also one that was given before a restart. */
+static void test_names_are_on_the_disk(void **state)
+{
+    struct store_log *log;
+    struct store store;
+
+    (void)state;
+    n_folders_synced = 0;
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(store_open(folder, UINT64_MAX, &store, NULL), 0);
+        log = begin(&store, make_page(1, 0, 7), "prog");
+        assert_int_equal(store_sync(&store, log, NULL), 0);
+        assert_int_equal(n_folders_synced, 3 * i + 1);
+        assert_int_equal(store_sync(&store, log, NULL), 0);
+        assert_int_equal(n_folders_synced, 3 * i + 1);
+        log = begin(&store, make_page((uint64_t)i + 2, 0, 7), "prog");
+        assert_int_equal(store_sync(&store, log, NULL), 0);
+        assert_int_equal(n_folders_synced, 3 * i + 2);
+        store_close(&store);
+        n_folders_synced += 1;
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -198,7 +233,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_folder, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_removed, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_looked_at, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_newest, set_up, tear_down)};
+        cmocka_unit_test_setup_teardown(test_newest, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_names_are_on_the_disk, set_up, tear_down)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
