@@ -2,9 +2,8 @@
 #include "importer/command/standing_import.h"
 
 #include "importer/command/import.h"
-#include "importer/command/import_parts.h"
+#include "importer/command/standing_import_parts.h"
 #include "importer/events/log_set_parts.h"
-#include "importer/model/numbering.h"
 #include "support/growing.h"
 
 #include <errno.h>
@@ -25,29 +24,6 @@ enum {
 
 #define WARY_STEP_NS UINT64_C(1000000000)
 
-/* By which the times of what is kept were made. A thread that is held up for long between looking at the clocks and writing that
- * down may change it. */
-struct kept_clock {
-    uint64_t final_ticks, digest;
-};
-
-struct standing_import {
-    const struct import_options *options;
-    struct import import; /* facts NULL: nothing is kept */
-    struct stream_state stream;
-    struct numbering numbering;
-    size_t samples_capacity;
-    struct kept_clock *clocks; /* by process - 1 */
-    size_t n_clocks, clocks_capacity;
-    bool has_no_rows;            /* none can be written of what is kept */
-    bool is_unfit;               /* nothing can be kept of this recording */
-    struct database_blank blank; /* of the databases of children */
-    uint64_t cut_ns; /* of the last cut, as log_set_cut; 0: it lies in what was read before */
-    /* Of the cut that is made, when all that was before its instant is known to be in the log. 0: it is not known */
-    uint64_t sure_mark, final_ticks;
-    unsigned n_beginnings;
-};
-
 int standing_import_open(const struct import_options *options, struct progress *progress,
                          struct standing_import **ret, struct error *err)
 {
@@ -67,7 +43,7 @@ void standing_import_leave_rows_out(struct standing_import *standing)
     standing->has_no_rows = true;
 }
 
-static void forget(struct standing_import *standing)
+void standing_import_forget(struct standing_import *standing)
 {
     struct import *import = &standing->import;
 
@@ -75,6 +51,11 @@ static void forget(struct standing_import *standing)
     kept_facts_free(import->kept);
     free(import->samples);
     free(standing->clocks);
+    for (size_t i = 0; i < standing->n_pasts; i++)
+        clock_past_done(&standing->pasts[i].clock);
+    free(standing->pasts);
+    standing->pasts = NULL;
+    standing->n_pasts = standing->pasts_capacity = 0;
     standing->clocks = NULL;
     standing->n_clocks = standing->clocks_capacity = 0;
     stream_state_done(&standing->stream);
@@ -90,7 +71,7 @@ void standing_import_close(struct standing_import *standing)
 {
     if (!standing)
         return;
-    forget(standing);
+    standing_import_forget(standing);
     log_set_close(standing->import.logs);
     database_blank_done(&standing->blank);
     free(standing);
@@ -113,9 +94,10 @@ uint64_t standing_import_n_kept(const struct standing_import *standing)
 
 /* ---- advancing ---- */
 
-static int open_logs(struct standing_import *standing, struct error *err)
+int standing_import_open_logs(struct standing_import *standing, struct error *err)
 {
-    const struct log_set_options options = {.only = standing->options->only};
+    const struct log_set_options options = {
+        .pasts = standing->pasts, .n_pasts = standing->n_pasts, .only = standing->options->only};
 
     log_set_close(standing->import.logs);
     standing->import.logs = NULL;
@@ -137,10 +119,21 @@ static uint32_t with_room(size_t n, size_t least)
     return room < UINT32_MAX ? (uint32_t)room : UINT32_MAX - 1;
 }
 
+int standing_import_reserve_samples(struct standing_import *standing, struct error *err)
+{
+    struct import *import = &standing->import;
+    struct sample_place *samples = growing_reserve(import->samples, &standing->samples_capacity,
+                                                   import->logs->n_inputs + 1, sizeof *samples);
+
+    if (!samples)
+        return error_set(err, ERROR_NOMEM, "out of memory");
+    import->samples = samples;
+    return 0;
+}
+
 static int take_definitions(struct standing_import *standing, bool *ret_is_other, struct error *err)
 {
     struct import *import = &standing->import;
-    struct sample_place *samples;
 
     if (numbering_take(&standing->numbering, import->logs->inputs, import->logs->n_inputs,
                        &import->logs->definitions, ret_is_other)
@@ -149,13 +142,8 @@ static int take_definitions(struct standing_import *standing, bool *ret_is_other
     import->ids = (struct facts_ids){.threads = standing->numbering.thread_ids,
                                      .backtraces = standing->numbering.backtrace_ids,
                                      .pools = standing->numbering.pool_ids};
-    samples = growing_reserve(import->samples, &standing->samples_capacity,
-                              import->logs->n_inputs + 1, sizeof *samples);
-    if (!samples)
-        return error_set(err, ERROR_NOMEM, "out of memory");
-    import->samples = samples;
     import->stream = &standing->stream;
-    return 0;
+    return standing_import_reserve_samples(standing, err);
 }
 
 /* Where threads are held up for longer than was thought, which made us begin anew, they will be again. */
@@ -196,23 +184,35 @@ static uint64_t sure_ns_before(const struct standing_import *standing, uint64_t 
     return mark == UINT64_MAX ? 0 : mark >> CLOCK_MAP_FRACTION_BITS;
 }
 
-static int begin(struct standing_import *standing, uint64_t until_ns, struct error *err)
+void standing_import_be_sole(struct standing_import *standing)
+{
+    standing->is_sole = true;
+}
+
+static void at_least(uint32_t *room, uint32_t least)
+{
+    if (*room < least)
+        *room = least;
+}
+
+int standing_import_make_facts(struct standing_import *standing, const struct facts_room *least,
+                               struct error *err)
 {
     struct import *import = &standing->import;
     const struct definitions *definitions = log_set_definitions(import->logs);
     struct facts_room room = {.n_processes = with_room(definitions->n_processes, MIN_PROCESSES),
                               .n_threads = with_room(definitions->n_threads, MIN_THREADS),
                               .n_nodes = with_room(definitions->n_backtraces, MIN_NODES),
-                              .n_pools = with_room(definitions->n_pools, MIN_POOLS)};
-    bool is_other;
-    int code = take_definitions(standing, &is_other, err);
+                              .n_pools = with_room(definitions->n_pools, MIN_POOLS),
+                              .sure_ns = least->sure_ns};
+    int code = kept_facts_new(standing->options->target, &import->kept, err);
 
-    standing->n_beginnings++;
-    room.sure_ns = sure_ns_before(standing, until_ns); /* which that makes earlier */
-    if (code == 0)
-        code = kept_facts_new(standing->options->target, &import->kept, err);
     if (code)
         return code;
+    at_least(&room.n_processes, least->n_processes);
+    at_least(&room.n_threads, least->n_threads);
+    at_least(&room.n_nodes, least->n_nodes);
+    at_least(&room.n_pools, least->n_pools);
     struct facts_sink sink = kept_facts_sink(import->kept);
     code = facts_new(definitions, &room, &sink, standing->options->target, &import->facts, err);
     if (code == 0)
@@ -220,6 +220,17 @@ static int begin(struct standing_import *standing, uint64_t until_ns, struct err
     if (code == 0 && standing->has_no_rows)
         facts_leave_rows_out(import->facts);
     return code;
+}
+
+static int begin(struct standing_import *standing, uint64_t until_ns, struct error *err)
+{
+    struct facts_room least = {0};
+    bool is_other;
+    int code = take_definitions(standing, &is_other, err);
+
+    standing->n_beginnings++;
+    least.sure_ns = sure_ns_before(standing, until_ns); /* which that makes earlier */
+    return code ? code : standing_import_make_facts(standing, &least, err);
 }
 
 /* A sample that was written after events that it was taken before. */
@@ -238,6 +249,24 @@ static int find_late_sample(const struct import *import, bool *ret_is_late, stru
     return code;
 }
 
+int standing_import_take_pasts(struct standing_import *standing, struct error *err)
+{
+    const struct log_set *logs = standing->import.logs;
+    struct log_set_past *pasts = growing_reserve(standing->pasts, &standing->pasts_capacity,
+                                                 logs->n_inputs + 1, sizeof *pasts);
+
+    if (!pasts)
+        return error_set(err, ERROR_NOMEM, "out of memory");
+    standing->pasts = pasts;
+    standing->n_pasts = logs->n_inputs;
+    for (size_t i = 0; i < logs->n_inputs; i++) {
+        pasts[i].run_id = logs->inputs[i]->header.run_id;
+        if (clock_past_take(&pasts[i].clock, &logs->inputs[i]->clock) != 0)
+            return error_set(err, ERROR_NOMEM, "out of memory");
+    }
+    return 0;
+}
+
 static int keep_clocks(struct standing_import *standing, struct error *err)
 {
     const struct log_set *logs = standing->import.logs;
@@ -253,7 +282,7 @@ static int keep_clocks(struct standing_import *standing, struct error *err)
         uint64_t final_ticks = later(clock->final_ticks, standing->final_ticks);
         clocks[i] = (struct kept_clock){final_ticks, clock_map_digest(clock, final_ticks)};
     }
-    return 0;
+    return standing->is_sole ? standing_import_take_pasts(standing, err) : 0;
 }
 
 static bool are_clocks_kept(const struct standing_import *standing)
@@ -265,6 +294,14 @@ static bool are_clocks_kept(const struct standing_import *standing)
             != standing->clocks[i].digest)
             return false;
     return true;
+}
+
+/* Nothing can begin anew where segments may be gone. */
+static int fail_sole(struct error *err)
+{
+    return error_set(err, ERROR_FORMAT,
+                     "the recording is not the continuation of its state any more: a part of it is "
+                     "missing, or was added late");
 }
 
 /* *ret_is_other: what is kept is not the beginning of the log any more. */
@@ -308,11 +345,13 @@ static int read_to_mark(struct standing_import *standing, uint64_t until_ns, boo
 static int try_advance(struct standing_import *standing, uint64_t until_ns, bool *ret_is_other,
                        struct error *err)
 {
-    int code = open_logs(standing, err);
+    int code = standing_import_open_logs(standing, err);
 
     standing->sure_mark = standing->final_ticks = 0;
     if (code || !is_fit(standing))
         return code;
+    if (standing->is_sole && !standing->import.facts && standing->n_beginnings)
+        return fail_sole(err);
     code = standing->import.facts ? go_on(standing, ret_is_other, err)
                                   : begin(standing, until_ns, err);
     return code || *ret_is_other ? code : read_to_mark(standing, until_ns, ret_is_other, err);
@@ -326,8 +365,10 @@ int standing_import_advance(struct standing_import *standing, uint64_t until_ns,
     do { /* a second time at most: what begins anew finds nothing that is other, or is unfit */
         is_other = false;
         code = try_advance(standing, until_ns, &is_other, err);
+        if (code == 0 && standing->is_sole && (is_other || !is_fit(standing)))
+            code = fail_sole(err);
         if (code || is_other || !is_fit(standing))
-            forget(standing);
+            standing_import_forget(standing);
     } while (code == 0 && is_other);
     return code;
 }
@@ -380,6 +421,10 @@ static struct child_report cut_here(struct standing_import *standing,
         report = write_here(standing, options);
         if (is_cut_well(standing, options, &report))
             return report;
+    }
+    if (standing->is_sole) {
+        report.code = fail_sole(&report.err);
+        return report;
     }
     again.force = true;
     report.code = import_run(&again, standing->import.progress, &report.result, &report.err);
@@ -485,7 +530,7 @@ static struct child_report make_database(struct standing_import *standing,
     report = make(standing, options);
     report.result.has_lost_writer = true;
     if (!report.is_other)
-        forget(standing); /* writing has used it up */
+        standing_import_forget(standing); /* writing has used it up */
     return report;
 }
 
@@ -509,8 +554,10 @@ int standing_import_write(struct standing_import *standing, const struct import_
 {
     struct child_report report = write_once(standing, options, is_last);
 
+    if (report.is_other && standing->is_sole)
+        return fail_sole(err);
     if (report.is_other) { /* an event behind the mark lies before it */
-        forget(standing);
+        standing_import_forget(standing);
         int code = standing_import_advance(standing, UINT64_MAX, err);
         if (code)
             return code;
@@ -596,13 +643,15 @@ static int open_cut(struct standing_import *standing, const struct import_option
                     struct error *err)
 {
     bool is_other = false;
-    int code = open_logs(standing, err);
+    int code = standing_import_open_logs(standing, err);
 
     standing->cut_ns = standing->sure_mark = standing->final_ticks = 0;
     if (code == 0 && standing->import.facts && is_fit(standing))
         code = cut_logs(standing, options, &is_other, err);
+    if (code == 0 && standing->is_sole && (is_other || !is_fit(standing)))
+        code = fail_sole(err);
     if (code || is_other || !is_fit(standing))
-        forget(standing);
+        standing_import_forget(standing);
     return code;
 }
 

@@ -20,6 +20,8 @@
  *        is what a single import has in memory, and the numbers (NU-3), blocks of the peak and open segments.
  *        Without `slim` the time of a database grows with the rows.
  *   KI-3 A cut is what import_run makes of the log with these options, if no other marker has the name of that of the instant.
+ *   KI-4 What was saved, loaded, and goes on makes the database of what was never saved, though no segment is there any more that
+ *        was done by then. It never begins anew: where it would have to, an error says why.
  * Threads: one caller; none of the importer's runs between the calls.
  * Failure: as import.h. What was kept is forgotten, and read again with the next advance. So it is, too, after a child was killed,
  *          which is what happens when memory ends, or could not be started: the database is then written here.
@@ -28,6 +30,7 @@
 #define MTRACE_IMPORTER_STANDING_IMPORT_H
 
 #include "importer/command/import_options.h"
+#include "importer/log/state_io.h"
 #include "support/error.h"
 #include "support/progress.h"
 
@@ -41,6 +44,10 @@ int standing_import_open(const struct import_options *options, struct progress *
 /* Before the first advance: nothing is put aside on the disk for rows. Cuts with rows are then read from the beginning, and
  * other databases must be slim. */
 void standing_import_leave_rows_out(struct standing_import *standing);
+
+/* Before the first advance: segments that were taken in may go from the log (standing_import_is_done), for what is kept of them is saved.
+ * Nothing begins anew any more: what would have to is a failure. */
+void standing_import_be_sole(struct standing_import *standing);
 
 /* NULL is fine. */
 void standing_import_close(struct standing_import *standing);
@@ -58,6 +65,20 @@ int standing_import_cut(struct standing_import *standing, const struct import_op
 
 /* Does anybody who wrote to the logs at the last advance still do? A look that costs little. Before the first advance: no. */
 bool standing_import_is_growing(const struct standing_import *standing);
+
+/* What is kept, as it is at the mark, in chunks (state_io.h): here, or in a child. Where rows are left out, and after an
+ * advance that took something in. */
+int standing_import_save(struct standing_import *standing, const struct state_sink *sink,
+                         struct error *err);
+
+/* In place of the first advance, where rows are left out: what is kept is what was saved of this recording (KI-4). Its logs are
+ * opened meanwhile. */
+int standing_import_load(struct standing_import *standing, const struct state_source *source,
+                         struct error *err);
+
+/* Was all taken in that the segment holds, and will it not grow? What is kept does not need it any more then. */
+bool standing_import_is_done(const struct standing_import *standing, uint64_t run_id,
+                             uint64_t sequence);
 
 /* How often all was read from the beginning, the first time included. */
 unsigned standing_import_n_beginnings(const struct standing_import *standing);

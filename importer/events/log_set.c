@@ -232,6 +232,16 @@ static int compare_inputs(const void *left, const void *right)
     return (a->run_id > b->run_id) - (a->run_id < b->run_id);
 }
 
+static int put_pasts(struct log_set *set, const struct log_set_options *options, struct error *err)
+{
+    for (size_t i = 0; i < set->n_inputs; i++)
+        for (size_t k = 0; options && k < options->n_pasts; k++)
+            if (set->inputs[i]->header.run_id == options->pasts[k].run_id
+                && clock_map_put_past(&set->inputs[i]->clock, &options->pasts[k].clock) != 0)
+                return out_of_memory(err);
+    return 0;
+}
+
 /* Logs of one machine have one tick rate: a log too short to know it borrows that of another. */
 static int finish_clocks(struct log_set *set, struct error *err)
 {
@@ -502,7 +512,9 @@ static int fill(struct log_set *set, const char *const *paths, size_t n_paths,
     set->origin_ns = set->inputs[0]->header.start_monotonic_ns;
     for (size_t i = 0; i < set->n_inputs; i++)
         set->is_growing |= set->inputs[i]->is_growing;
-    r = finish_clocks(set, err);
+    r = put_pasts(set, options, err);
+    if (r == 0)
+        r = finish_clocks(set, err);
     if (r == 0)
         r = build_definitions(set, err);
     if (r == 0)

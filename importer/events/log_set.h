@@ -21,13 +21,22 @@
 #define MTRACE_IMPORTER_LOG_SET_H
 
 #include "importer/events/stream_state.h"
+#include "importer/log/clock_map.h"
 #include "importer/log/log_damage.h"
 #include "importer/model/definitions.h"
 #include "support/error.h"
 
 struct log_set;
 
+/* What is known of the clock of a log whose segments may be gone. */
+struct log_set_past {
+    uint64_t run_id;
+    struct clock_past clock;
+};
+
 struct log_set_options {
+    const struct log_set_past *pasts; /* NULL: none; read when it is opened */
+    size_t n_pasts;
     bool only;         /* only the logs named, not those of their children */
     uint64_t until_ns; /* of log_set_cut; 0: not cut */
 };

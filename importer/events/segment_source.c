@@ -255,8 +255,13 @@ static struct segment_position *find_position(const struct segment_sources *all,
 }
 
 /* Of the records of threads. */
-static void go_on(struct segment_source *source, const struct segment_position *position)
+static void go_on(struct segment_sources *all, struct segment_source *source,
+                  const struct segment_position *position)
 {
+    if (position->n_words > (size_t)(source->payload_end - source->loaded->payload)) {
+        all->state->is_late = true; /* it was longer then */
+        return;
+    }
     source->reader.at = source->loaded->payload + position->n_words;
     source->reader.base_ticks = position->base_ticks;
     source->reader.thread = position->thread;
@@ -335,7 +340,7 @@ int segment_source_open(struct segment_sources *all, struct segment_source *sour
         *ret_has_event = source->items && segment_source_advance(all, source);
     } else {
         if (position)
-            go_on(source, position);
+            go_on(all, source, position);
         *ret_has_event = segment_source_advance(all, source);
         if (*ret_has_event && position && position->is_half)
             segment_source_advance(all, source);

@@ -26,3 +26,24 @@ struct segment_position *stream_state_get(struct stream_state *state, uint64_t r
     return keyed_get(&state->positions, &key, SEGMENT_POSITION_KEY_BYTES,
                      sizeof(struct segment_position));
 }
+
+void stream_state_visit(struct stream_state *state, struct state_io *io)
+{
+    struct segment_position *positions;
+
+    state_keyed(io, &state->positions, SEGMENT_POSITION_KEY_BYTES, sizeof *positions);
+    positions = state->positions.elements;
+    for (size_t i = 0; i < state->positions.n; i++) {
+        state_check_bool(io, &positions[i].is_half);
+        state_check_bool(io, &positions[i].has_told);
+        state_check_bool(io, &positions[i].is_done);
+    }
+    state_u64(io, &state->mark);
+    state_u64(io, &state->last_time);
+    state_u64(io, &state->claimed_bytes);
+    state_u64(io, &state->n_lost_nodes);
+    state_u64(io, &state->n_backward);
+    state_u64(io, &state->n_unknown);
+    state_bool(io, &state->has_begun);
+    state_bool(io, &state->is_cut);
+}

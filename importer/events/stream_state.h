@@ -16,6 +16,7 @@
 #ifndef MTRACE_IMPORTER_STREAM_STATE_H
 #define MTRACE_IMPORTER_STREAM_STATE_H
 
+#include "importer/log/state_io.h"
 #include "support/keyed.h"
 
 #include <stdbool.h>
@@ -59,5 +60,8 @@ struct segment_position *stream_state_find(const struct stream_state *state, uin
 /* NULL without memory. */
 struct segment_position *stream_state_get(struct stream_state *state, uint64_t run_id,
                                           uint64_t sequence);
+
+/* Into the bytes or from them, into one that is all zero (state_io.h). */
+void stream_state_visit(struct stream_state *state, struct state_io *io);
 
 #endif

@@ -43,3 +43,15 @@ void chain_totals_sort(struct keyed *totals)
     if (totals->n)
         qsort(totals->elements, totals->n, sizeof(struct chain_totals_entry), compare_entries);
 }
+
+void chain_totals_visit(struct keyed *totals, uint32_t n_processes, uint32_t n_nodes,
+                        struct state_io *io)
+{
+    const struct chain_totals_entry *entries;
+
+    state_keyed(io, totals, KEY_BYTES, sizeof *entries);
+    entries = totals->elements;
+    for (size_t i = 0; i < totals->n; i++)
+        state_check(io, entries[i].process <= n_processes && entries[i].first_node <= n_nodes,
+                    "totals of chains");
+}

@@ -10,6 +10,7 @@
 #ifndef MTRACE_IMPORTER_CHAIN_TOTALS_H
 #define MTRACE_IMPORTER_CHAIN_TOTALS_H
 
+#include "importer/log/state_io.h"
 #include "importer/pairing/pairing.h"
 #include "support/error.h"
 #include "support/keyed.h"
@@ -32,5 +33,9 @@ int chain_totals_add(struct keyed *totals, const struct pairing_chain *chain, bo
 
 /* Puts the entries in order of their key. */
 void chain_totals_sort(struct keyed *totals);
+
+/* Into the bytes or from them, into those of nothing (state_io.h). */
+void chain_totals_visit(struct keyed *totals, uint32_t n_processes, uint32_t n_nodes,
+                        struct state_io *io);
 
 #endif

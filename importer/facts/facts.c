@@ -363,3 +363,8 @@ uint64_t facts_n_anomalies(const struct facts *facts)
     return counts->unknown_frees + counts->unknown_reallocs + counts->double_allocations
            + counts->clock_inversions;
 }
+
+const struct facts_room *facts_room(const struct facts *facts)
+{
+    return &facts->room;
+}

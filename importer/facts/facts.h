@@ -19,6 +19,7 @@
 
 #include "importer/facts/facts_numbers.h"
 #include "importer/facts/facts_sink.h"
+#include "importer/log/state_io.h"
 #include "importer/model/definitions.h"
 #include "importer/model/event.h"
 #include "importer/pairing/fates.h"
@@ -104,5 +105,12 @@ uint64_t facts_n_events(const struct facts *facts);
 
 /* Things the log got wrong, repaired ones included: for the closing line. */
 uint64_t facts_n_anomalies(const struct facts *facts);
+
+/* What they were made with. */
+const struct facts_room *facts_room(const struct facts *facts);
+
+/* The state of pass 1 into the bytes or from them (state_io.h): before facts_finish, after facts_keep_moments and facts_leave_rows_out. Of what
+ * is read: into new facts that have room for as much, and definitions of the same recording. */
+void facts_visit(struct facts *facts, struct state_io *io);
 
 #endif

@@ -242,3 +242,23 @@ void group_totals_finish(struct group_totals *totals)
     settle_all(&totals->groups);
     settle_all(&totals->tags);
 }
+
+static void visit_accounts(struct keyed *accounts, uint32_t n_processes, size_t most,
+                           struct state_io *io)
+{
+    const struct group_account *items;
+
+    state_keyed(io, accounts, KEY_BYTES, sizeof *items);
+    items = accounts->elements;
+    for (size_t i = 0; i < accounts->n; i++)
+        state_check(io, items[i].process <= n_processes && items[i].of <= most, "an account");
+}
+
+void group_totals_visit(struct group_totals *totals, uint32_t n_processes, struct state_io *io)
+{
+    const struct definitions *definitions = totals->definitions;
+
+    visit_accounts(&totals->groups, n_processes, definitions->n_groups, io);
+    visit_accounts(&totals->tags, n_processes, definitions->n_tags, io);
+    tally_visit(&totals->flows, n_processes, (uint32_t)definitions->n_groups, io);
+}

@@ -16,6 +16,7 @@
 #define MTRACE_IMPORTER_GROUP_TOTALS_H
 
 #include "importer/facts/tally.h"
+#include "importer/log/state_io.h"
 #include "importer/model/definitions.h"
 #include "importer/pairing/pairing.h"
 #include "support/error.h"
@@ -68,5 +69,8 @@ int group_totals_culled(struct group_totals *totals, uint32_t process, uint32_t 
 
 /* Ends the last instant. */
 void group_totals_finish(struct group_totals *totals);
+
+/* Into the bytes or from them, into new ones (state_io.h). */
+void group_totals_visit(struct group_totals *totals, uint32_t n_processes, struct state_io *io);
 
 #endif

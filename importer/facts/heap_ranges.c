@@ -3,6 +3,7 @@
 
 #include "common/glibc_heap.h"
 #include "common/invariant.h"
+#include "importer/model/event.h"
 #include "support/growing.h"
 #include "support/keyed.h"
 #include "support/lower_bound.h"
@@ -10,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define HIGHEST_END     ((UINT64_C(1) << 48) + EVENT_MAX_BYTES) /* EV-6 */
 #define UNIT_BYTES      (UINT64_C(1) << 20)
 #define MAIN_GAP_BYTES  (UINT64_C(64) << 20)
 #define OTHER_GAP_BYTES (UINT64_C(2) << 20)
@@ -445,4 +447,31 @@ uint64_t heap_ranges_end_at(const struct heap_ranges *ranges, uint32_t heap_id, 
                 extents[i].heap < heap_id
                     || (extents[i].heap == heap_id && extents[i].time_ns <= time_ns));
     return i > 0 && extents[i - 1].heap == heap_id ? extents[i - 1].end : 0;
+}
+
+/* ---- the state as bytes ---- */
+
+void heap_ranges_visit(struct heap_ranges *ranges, struct state_io *io)
+{
+    const struct unit *units;
+
+    state_keyed(io, &ranges->units, sizeof(struct unit_key), sizeof *units);
+    units = ranges->units.elements;
+    for (size_t i = 0; i < ranges->units.n; i++)
+        state_check(io,
+                    units[i].key.process && units[i].key.process <= ranges->n_processes
+                        && units[i].key.class <= UNIT_OTHER && units[i].highest_end
+                        && units[i].lowest < units[i].highest_end
+                        && units[i].highest_end <= HIGHEST_END
+                        && units[i].lowest / UNIT_BYTES == units[i].key.number,
+                    "addresses of a heap");
+    ranges->extents = state_array(io, ranges->extents, &ranges->n_extents, &ranges->max_extents,
+                                  STATE_MOST, sizeof *ranges->extents);
+    for (size_t i = 0; i < ranges->n_extents; i++)
+        state_check(io,
+                    ranges->extents[i].process && ranges->extents[i].process <= ranges->n_processes
+                        && ranges->extents[i].heap == 0
+                        && ranges->extents[i].start < ranges->extents[i].end
+                        && ranges->extents[i].end <= UINT64_MAX - UNIT_BYTES,
+                    "an extent of a heap");
 }

@@ -21,6 +21,7 @@
 #define MTRACE_IMPORTER_HEAP_RANGES_H
 
 #include "common/log_format.h"
+#include "importer/log/state_io.h"
 #include "support/error.h"
 
 #include <stdbool.h>
@@ -103,5 +104,8 @@ struct heap_extent heap_ranges_get_extent(const struct heap_ranges *ranges, size
 
 /* The end of the heap as last seen at or before time_ns; 0 when it was not. */
 uint64_t heap_ranges_end_at(const struct heap_ranges *ranges, uint32_t heap_id, uint64_t time_ns);
+
+/* Into the bytes or from them, into new ones (state_io.h); before heap_ranges_finish. */
+void heap_ranges_visit(struct heap_ranges *ranges, struct state_io *io);
 
 #endif

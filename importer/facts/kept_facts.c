@@ -172,3 +172,76 @@ int kept_facts_tell(struct kept_facts *kept, const struct facts_sink *sink,
     }
     return code;
 }
+
+/* ---- the state as bytes ---- */
+
+static void visit_item(struct kept *item, const struct facts_room *room, struct state_io *io)
+{
+    uint32_t kind = item->kind;
+    struct event *event = &item->event;
+    struct mapping *piece = &item->mapping;
+
+    state_u32(io, &kind);
+    state_check(io, kind <= KEPT_MEMORY, "a fact");
+    item->kind = kind <= KEPT_MEMORY ? (enum kept_kind)kind : KEPT_MOVE;
+    switch (item->kind) {
+    case KEPT_EVENT:
+        STATE_IMAGE(io, event);
+        if (event->kind == EVENT_MARKER)
+            state_text(io, &event->text, NULL);
+        else
+            event->text = NULL; /* of others it is no text */
+        state_check(io,
+                    event->process && event->process <= room->n_processes
+                        && event->thread <= room->n_threads && event->node <= room->n_nodes
+                        && event->kind <= EVENT_LOST,
+                    "an event");
+        return;
+    case KEPT_MAPPING:
+        mapping_visit(piece, room, io);
+        return;
+    case KEPT_MOVE:
+        STATE_IMAGE(io, &item->move);
+        return;
+    default:
+        STATE_IMAGE(io, &item->memory);
+        state_check(io, item->memory.process && item->memory.process <= room->n_processes,
+                    "a sample");
+    }
+}
+
+static void save(struct kept_facts *kept, const struct facts_room *room, struct state_io *io)
+{
+    struct kept item;
+    size_t n_read;
+    size_t n = kept->file.size_bytes / sizeof item;
+    int code = spill_file_flush(&kept->file, NULL);
+
+    state_count(io, &n, STATE_MOST);
+    for (size_t i = 0; i < n && code == 0 && state_io_code(io) == 0; i++) {
+        code = spill_file_read(&kept->file, i * sizeof item, &item, sizeof item, &n_read, NULL);
+        if (code == 0 && n_read == sizeof item)
+            visit_item(&item, room, io);
+        else
+            code = ERROR_IO;
+    }
+    if (code)
+        state_refuse(io, ERROR_IO, "a temporary file cannot be read");
+}
+
+void kept_facts_visit(struct kept_facts *kept, const struct facts_room *room, struct state_io *io)
+{
+    size_t n = 0;
+
+    if (!state_io_is_loading(io)) {
+        save(kept, room, io);
+        return;
+    }
+    state_count(io, &n, STATE_MOST);
+    for (size_t i = 0; i < n && state_io_code(io) == 0; i++) {
+        struct kept item = {0};
+        visit_item(&item, room, io);
+        if (state_io_code(io) == 0 && spill_file_append(&kept->file, &item, sizeof item, NULL) != 0)
+            state_refuse(io, ERROR_IO, "a temporary file cannot be written");
+    }
+}

@@ -14,6 +14,7 @@
 
 #include "importer/facts/facts_numbers.h"
 #include "importer/facts/facts_sink.h"
+#include "importer/log/state_io.h"
 
 struct kept_facts;
 
@@ -28,5 +29,8 @@ struct facts_sink kept_facts_sink(struct kept_facts *kept);
 /* ids and what the sink needs must live until the last is told. */
 int kept_facts_tell(struct kept_facts *kept, const struct facts_sink *sink,
                     const struct facts_ids *ids, struct error *err);
+
+/* Into the bytes or from them, into one that is empty (state_io.h). */
+void kept_facts_visit(struct kept_facts *kept, const struct facts_room *room, struct state_io *io);
 
 #endif

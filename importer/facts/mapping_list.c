@@ -163,3 +163,51 @@ void mapping_list_remove(struct mapping_list *list, struct mapping_place place)
     if (chunk->n == 0)
         remove_chunk(list, place.chunk);
 }
+
+void mapping_visit(struct mapping *piece, const struct facts_room *room, struct state_io *io)
+{
+    STATE_IMAGE(io, piece);
+    state_text(io, &piece->path, NULL);
+    state_check(io,
+                piece->process && piece->process <= room->n_processes
+                    && piece->thread <= room->n_threads && piece->node <= room->n_nodes
+                    && piece->unmap_thread <= room->n_threads && piece->unmap_node <= room->n_nodes
+                    && piece->length && piece->length <= UINT64_MAX - piece->address,
+                "a mapping");
+}
+
+static void load_pieces(struct mapping_list *list, size_t n, const struct facts_room *room,
+                        struct state_io *io)
+{
+    uint64_t end = 0;
+
+    for (size_t i = 0; i < n && state_io_code(io) == 0; i++) {
+        struct mapping piece = {0};
+        mapping_visit(&piece, room, io);
+        state_check(io, piece.address >= end, "mappings that overlap");
+        end = mapping_end(&piece);
+        if (state_io_code(io) == 0 && mapping_list_insert(list, &piece, NULL) != 0)
+            state_no_memory(io);
+    }
+}
+
+void mapping_list_visit(struct mapping_list *list, const struct facts_room *room,
+                        struct state_io *io)
+{
+    struct mapping_place place = {0, 0};
+    size_t n = 0;
+
+    for (size_t i = 0; i < list->n_chunks; i++)
+        n += list->chunks[i]->n;
+    state_count(io, &n, STATE_MOST);
+    if (state_io_is_loading(io)) {
+        load_pieces(list, n, room, io);
+        return;
+    }
+    const struct mapping *piece;
+    while ((piece = mapping_list_at(list, place)) != NULL) {
+        struct mapping copy = *piece;
+        mapping_visit(&copy, room, io);
+        place = mapping_list_next(list, place);
+    }
+}

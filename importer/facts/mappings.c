@@ -267,3 +267,12 @@ int mappings_finish(struct mappings *mappings, struct error *err)
     mapping_list_done(&mappings->live);
     return code;
 }
+
+void mappings_visit(struct mappings *mappings, const struct facts_room *room, struct state_io *io)
+{
+    mapping_list_visit(&mappings->live, room, io);
+    state_u64(io, &mappings->anonymous_bytes);
+    state_u64(io, &mappings->looked_ns);
+    state_u32(io, &mappings->looking_thread);
+    state_u64(io, &mappings->n_unknown);
+}

@@ -19,6 +19,7 @@
 #define MTRACE_IMPORTER_MAPPINGS_H
 
 #include "importer/facts/mapping_list.h"
+#include "importer/log/state_io.h"
 #include "importer/model/event.h"
 #include "support/error.h"
 
@@ -59,5 +60,8 @@ void mappings_sample(struct mappings *mappings, uint64_t time_ns, uint64_t start
 
 /* Tells what is still mapped. */
 int mappings_finish(struct mappings *mappings, struct error *err);
+
+/* Into the bytes or from them, into one without a piece (state_io.h). */
+void mappings_visit(struct mappings *mappings, const struct facts_room *room, struct state_io *io);
 
 #endif

@@ -251,3 +251,31 @@ int memory_samples_finish(struct memory_samples *samples, struct error *err)
     }
     return 0;
 }
+
+/* ---- the state as bytes ---- */
+
+static void visit_process(struct process_samples *process, uint32_t id, struct state_io *io)
+{
+    STATE_IMAGE(io, &process->waiting);
+    state_u64(io, &process->live_bytes);
+    state_u64(io, &process->look_ns);
+    process->heaps = state_array(io, process->heaps, &process->n_heaps, &process->max_heaps,
+                                 STATE_MOST, sizeof *process->heaps);
+    for (size_t i = 0; i < process->n_heaps; i++)
+        state_check_bool(io, &process->heaps[i].is_arena);
+    state_bytes(io, process->last, sizeof process->last);
+    state_u64(io, &process->heaps_bytes);
+    state_u64(io, &process->own_bytes);
+    state_bool(io, &process->is_looked);
+    state_bool(io, &process->is_waiting);
+    state_check(io, !process->is_waiting || process->waiting.process == id, "a sample that waits");
+}
+
+void memory_samples_visit(struct memory_samples *samples, struct state_io *io)
+{
+    size_t n = samples->n_processes;
+
+    state_count(io, &n, samples->n_processes);
+    for (size_t i = 1; i <= n && state_io_code(io) == 0; i++)
+        visit_process(&samples->processes[i], (uint32_t)i, io);
+}

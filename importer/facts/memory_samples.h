@@ -15,6 +15,7 @@
 #ifndef MTRACE_IMPORTER_MEMORY_SAMPLES_H
 #define MTRACE_IMPORTER_MEMORY_SAMPLES_H
 
+#include "importer/log/state_io.h"
 #include "support/error.h"
 
 #include <stdbool.h>
@@ -62,5 +63,8 @@ int memory_samples_born(struct memory_samples *samples, uint32_t id,
                         const struct seen_extent *block, struct error *err);
 
 int memory_samples_finish(struct memory_samples *samples, struct error *err);
+
+/* Into the bytes or from them, into new ones that have room for as many processes (state_io.h). */
+void memory_samples_visit(struct memory_samples *samples, struct state_io *io);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "importer/facts/moment_blocks.h"
 
+#include "importer/model/event.h"
 #include "support/growing.h"
 
 #include <stdlib.h>
@@ -132,4 +133,29 @@ int moment_blocks_sort(struct moment_blocks *blocks, const struct moment_block *
     *ret = all->items;
     *ret_n = all->n;
     return 0;
+}
+
+void moment_blocks_visit(struct moment_blocks *blocks, uint32_t n_nodes, struct state_io *io)
+{
+    size_t n = blocks->n_processes;
+
+    state_count(io, &n, blocks->n_processes);
+    for (size_t id = 1; id <= n; id++) {
+        struct peak *peak = &blocks->peaks[id];
+        struct block_list *list = &peak->ended;
+        state_u64(io, &peak->peak_ns);
+        state_u64(io, &peak->last_id);
+        list->items = state_array(io, list->items, &list->n, &list->capacity, STATE_MOST,
+                                  sizeof *list->items);
+        for (size_t i = 0; i < list->n; i++) {
+            state_check_bool(io, &list->items[i].is_at_peak);
+            state_check_bool(io, &list->items[i].is_at_end);
+            state_check(io,
+                        list->items[i].process == id && list->items[i].node <= n_nodes
+                            && list->items[i].address >> 48 == 0
+                            && list->items[i].size_bytes <= EVENT_MAX_BYTES
+                            && list->items[i].slack_bytes <= LIVE_BLOCK_SLACK_UNKNOWN,
+                        "a block of the peak");
+        }
+    }
 }

@@ -16,9 +16,11 @@
 #ifndef MTRACE_IMPORTER_OBJECT_WALKS_H
 #define MTRACE_IMPORTER_OBJECT_WALKS_H
 
+#include "importer/facts/facts_numbers.h"
 #include "importer/facts/pool_blocks.h"
 #include "importer/facts/tally.h"
 #include "importer/facts/totals.h"
+#include "importer/log/state_io.h"
 #include "importer/model/event.h"
 #include "importer/pairing/pairing.h"
 #include "support/error.h"
@@ -86,5 +88,9 @@ void object_walks_done(struct object_walks *walks);
 int object_walks_event(struct object_walks *walks, const struct event *event,
                        struct pairing *pairing, const struct pool_blocks *pools,
                        const struct process_totals *live, struct error *err);
+
+/* Into the bytes or from them, into those of nothing (state_io.h). */
+void object_walks_visit(struct object_walks *walks, const struct facts_room *room,
+                        struct state_io *io);
 
 #endif

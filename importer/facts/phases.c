@@ -124,3 +124,22 @@ void phases_leaked(struct phases *phases, uint64_t allocation_id, uint64_t block
         }
     }
 }
+
+void phases_visit(struct phases *phases, uint32_t n_threads, struct state_io *io)
+{
+    phases->list = state_array(io, phases->list, &phases->n, &phases->capacity, STATE_MOST,
+                               sizeof *phases->list);
+    for (size_t i = 0; i < phases->n; i++) {
+        struct phase *phase = &phases->list[i];
+        state_text(io, &phase->name, NULL);
+        state_check_bool(io, &phase->is_open);
+        state_check(io, phase->name && phase->parent <= i && phase->thread <= n_threads, "a phase");
+    }
+    phases->open = state_array(io, phases->open, &phases->n_open, &phases->open_capacity,
+                               PHASES_OPEN, sizeof *phases->open);
+    for (size_t i = 0; i < phases->n_open; i++)
+        state_check(io, phases->open[i] < phases->n, "an open phase");
+    state_u64(io, &phases->window_peak);
+    if (state_io_code(io))
+        phases->n = phases->n_open = 0;
+}

@@ -16,6 +16,7 @@
 #ifndef MTRACE_IMPORTER_PHASES_H
 #define MTRACE_IMPORTER_PHASES_H
 
+#include "importer/log/state_io.h"
 #include "importer/model/event.h"
 #include "support/error.h"
 
@@ -77,5 +78,8 @@ void phases_leaked(struct phases *phases, uint64_t allocation_id, uint64_t block
 /* What is open is taken as it is now. */
 void phases_finish(struct phases *phases, const struct phase_figures *figures,
                    uint64_t last_allocation);
+
+/* Into the bytes or from them, into one that is all zero (state_io.h). */
+void phases_visit(struct phases *phases, uint32_t n_threads, struct state_io *io);
 
 #endif

@@ -9,7 +9,8 @@
 #include <stdlib.h>
 
 enum {
-    FIRST_SHIFT = 10
+    FIRST_SHIFT = 10,
+    MOST_SHIFT = 56 /* years */
 };
 
 /* What a stack has live; of the process's stack `number`. */
@@ -356,4 +357,72 @@ int snapshots_finish(struct snapshots *snapshots, const struct totals *totals, u
         code = take_end(snapshots, process, process_id, end_ns, err);
     *ret_end_id = snapshots->last_id;
     return code;
+}
+
+/* ---- the state as bytes ---- */
+
+static void save_changes(struct snapshots *snapshots, const struct taken *taken,
+                         struct state_io *io)
+{
+    if (state_io_code(io) == 0 && read_changes(snapshots, taken, NULL) != 0)
+        state_refuse(io, ERROR_IO, "a temporary file cannot be read");
+    if (state_io_code(io) == 0)
+        state_bytes(io, snapshots->changes, taken->n_changes * sizeof(struct change));
+}
+
+static void load_changes(struct snapshots *snapshots, struct taken *taken, size_t n,
+                         uint32_t n_stacks, struct state_io *io)
+{
+    begin_taken(snapshots, taken, taken->at_ns);
+    for (size_t i = 0; i < n && state_io_code(io) == 0; i++) {
+        struct change change;
+        state_bytes(io, &change, sizeof change);
+        state_check(io, change.number < n_stacks, "a stack of a snapshot");
+        if (state_io_code(io) == 0
+            && spill_file_append(&snapshots->file, &change, sizeof change, NULL) != 0)
+            state_refuse(io, ERROR_IO, "a temporary file cannot be written");
+        taken->n_changes++;
+    }
+}
+
+static void visit_plan(struct snapshots *snapshots, struct plan *plan, uint32_t n_stacks,
+                       struct state_io *io)
+{
+    uint32_t shift = plan->shift;
+    size_t n_taken = plan->n_taken;
+
+    state_u64(io, &plan->start_ns);
+    state_u64(io, &plan->next_ns);
+    state_u32(io, &shift);
+    state_count(io, &n_taken, SNAPSHOTS_MAX);
+    state_check(io,
+                shift <= MOST_SHIFT
+                    && plan->next_ns
+                           == (plan->next_ns == UINT64_MAX
+                                   ? UINT64_MAX
+                                   : plan->start_ns + (((uint64_t)n_taken + 1) << shift)),
+                "how often snapshots are taken");
+    plan->shift = shift;
+    plan->n_taken = (unsigned)n_taken;
+    for (size_t i = 0; i < n_taken && state_io_code(io) == 0; i++) {
+        struct taken *taken = &plan->taken[i];
+        size_t n = taken->n_changes;
+        state_u64(io, &taken->at_ns);
+        state_count(io, &n, n_stacks);
+        if (state_io_is_loading(io))
+            load_changes(snapshots, taken, n, n_stacks, io);
+        else
+            save_changes(snapshots, taken, io);
+    }
+}
+
+void snapshots_visit(struct snapshots *snapshots, const struct totals *totals, struct state_io *io)
+{
+    size_t n = totals->n_processes;
+
+    if (!state_io_is_loading(io) && spill_file_flush(&snapshots->file, NULL) != 0)
+        state_refuse(io, ERROR_IO, "a temporary file cannot be written");
+    state_count(io, &n, totals->n_processes);
+    for (size_t id = 1; id <= n && state_io_code(io) == 0; id++)
+        visit_plan(snapshots, &snapshots->plans[id], totals->processes[id].n_stacks, io);
 }

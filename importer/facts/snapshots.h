@@ -21,6 +21,7 @@
 #define MTRACE_IMPORTER_SNAPSHOTS_H
 
 #include "importer/facts/totals.h"
+#include "importer/log/state_io.h"
 #include "support/error.h"
 
 #include <stddef.h>
@@ -72,5 +73,8 @@ int snapshots_advance(struct snapshots *snapshots, const struct totals *totals, 
 int snapshots_finish(struct snapshots *snapshots, const struct totals *totals, uint32_t process,
                      uint64_t end_ns, uint64_t *ret_peak_id, uint64_t *ret_end_id,
                      struct error *err);
+
+/* Into the bytes or from them, into new ones (state_io.h). The totals are those of then, with as many processes. */
+void snapshots_visit(struct snapshots *snapshots, const struct totals *totals, struct state_io *io);
 
 #endif

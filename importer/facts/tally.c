@@ -55,3 +55,16 @@ void tally_sort(struct keyed *tally)
     if (tally->n)
         qsort(tally->elements, tally->n, sizeof(struct tally_entry), compare_entries);
 }
+
+void tally_visit(struct keyed *tally, uint32_t n_processes, uint32_t most, struct state_io *io)
+{
+    const struct tally_entry *entries;
+
+    state_keyed(io, tally, KEY_BYTES, sizeof *entries);
+    entries = tally->elements;
+    for (size_t i = 0; i < tally->n; i++)
+        state_check(io,
+                    entries[i].process <= n_processes && entries[i].from <= most
+                        && entries[i].to <= most,
+                    "a tally");
+}

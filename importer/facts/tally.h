@@ -12,6 +12,7 @@
 #ifndef MTRACE_IMPORTER_TALLY_H
 #define MTRACE_IMPORTER_TALLY_H
 
+#include "importer/log/state_io.h"
 #include "support/error.h"
 #include "support/keyed.h"
 #include "support/sample_weight.h"
@@ -62,5 +63,8 @@ static inline int tally_count(struct keyed *tally, struct tally_run *run, uint32
 
 /* Puts the entries in order of their key; nothing can be added afterwards. */
 void tally_sort(struct keyed *tally);
+
+/* Into the bytes or from them, into one that is empty (state_io.h). from and to are at most `most`. */
+void tally_visit(struct keyed *tally, uint32_t n_processes, uint32_t most, struct state_io *io);
 
 #endif

@@ -209,3 +209,21 @@ struct timeline_bucket timeline_read(const struct timeline *timeline, size_t num
                                     .peak_bytes = last->live_bytes,
                                     .low_bytes = last->live_bytes};
 }
+
+void timeline_visit(struct timeline *timeline, struct state_io *io)
+{
+    uint32_t shift = timeline->shift;
+
+    timeline->kept = state_array(io, timeline->kept, &timeline->n_kept, &timeline->max_kept,
+                                 TIMELINE_MAX_BUCKETS, sizeof *timeline->kept);
+    state_u64(io, &timeline->start_ns);
+    state_u32(io, &shift);
+    state_count(io, &timeline->n_buckets, TIMELINE_MAX_BUCKETS);
+    state_check(io, shift < 64 && timeline->n_kept <= timeline->n_buckets, "a timeline");
+    timeline->shift = shift;
+    for (size_t i = 0; i < timeline->n_kept; i++)
+        state_check(io,
+                    timeline->kept[i].number < timeline->n_buckets
+                        && (i == 0 || timeline->kept[i - 1].number < timeline->kept[i].number),
+                    "a timeline");
+}

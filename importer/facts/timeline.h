@@ -18,6 +18,7 @@
 #ifndef MTRACE_IMPORTER_TIMELINE_H
 #define MTRACE_IMPORTER_TIMELINE_H
 
+#include "importer/log/state_io.h"
 #include "support/error.h"
 
 #include <stdbool.h>
@@ -75,5 +76,8 @@ int timeline_finish(struct timeline *timeline, uint64_t end_ns, uint64_t live_by
 /* Bucket `number` < n_buckets. *cursor is 0 at the first, and numbers go up. */
 struct timeline_bucket timeline_read(const struct timeline *timeline, size_t number,
                                      size_t *cursor);
+
+/* Into the bytes or from them, into one that was just begun (state_io.h). */
+void timeline_visit(struct timeline *timeline, struct state_io *io);
 
 #endif

@@ -536,3 +536,118 @@ int totals_culled(struct totals *totals, const struct culled_blocks *culled, str
     return tally_add(&totals->free_sites, culled->process, culled->node, culled->free_node,
                      culled->n_blocks, culled->bytes, err);
 }
+
+/* ---- the state as bytes ---- */
+
+static void check_run(const struct tally_run *run, uint32_t n_processes, uint32_t most,
+                      struct state_io *io)
+{
+    state_check(io, run->process <= n_processes && run->to <= most, "a run of a tally");
+}
+
+static void visit_variances(struct stack_totals *stack, struct state_io *io)
+{
+    STATE_IMAGE(io, stack->variances);
+}
+
+static void save_stacks(struct process_totals *process, struct state_io *io)
+{
+    for (uint32_t i = 0; i < process->n_stacks; i++) {
+        struct stack_totals *stack = totals_stack(process, i);
+        STATE_IMAGE(io, stack);
+        if (stack->variances)
+            visit_variances(stack, io);
+    }
+}
+
+static void load_stack(struct totals *totals, struct process_totals *process, struct state_io *io)
+{
+    struct stack_totals copy;
+    struct stack_totals *stack;
+
+    STATE_IMAGE(io, &copy);
+    check_run(&copy.freed_at, totals->n_processes, totals->n_nodes, io);
+    state_check(io, copy.node && copy.node <= totals->n_nodes && !stack_find(process, copy.node),
+                "a stack");
+    if (state_io_code(io))
+        return;
+    if (stack_new(totals, process, copy.node, &stack, NULL) != 0) {
+        state_no_memory(io);
+        return;
+    }
+    copy.variances = stack->variances;
+    *stack = copy;
+    if (stack->variances)
+        visit_variances(stack, io);
+}
+
+static void visit_stacks(struct totals *totals, struct process_totals *process, struct state_io *io)
+{
+    size_t n = process->n_stacks;
+
+    state_count(io, &n, totals->n_nodes);
+    if (!state_io_is_loading(io)) {
+        save_stacks(process, io);
+        return;
+    }
+    for (size_t i = 0; i < n && state_io_code(io) == 0; i++)
+        load_stack(totals, process, io);
+}
+
+static void visit_process(struct totals *totals, struct process_totals *process,
+                          struct state_io *io)
+{
+    size_t max_sizes = process->n_sizes;
+    size_t n_sizes = process->n_sizes;
+    bool has_begun = process->lifetimes != NULL;
+
+    state_u64(io, &process->sample_bytes);
+    state_u64(io, &process->now_ns);
+    state_u64(io, &process->live_bytes);
+    state_u64(io, &process->live_blocks);
+    state_u64(io, &process->peak_bytes);
+    state_u64(io, &process->peak_blocks);
+    state_u64(io, &process->peak_ns);
+    state_u64(io, &process->peak_epoch);
+    STATE_IMAGE(io, &process->live_variance);
+    STATE_IMAGE(io, &process->peak_variance);
+    state_u64(io, &process->n_births);
+    state_u64(io, &process->n_ends);
+    process->sizes = state_array(io, process->sizes, &n_sizes, &max_sizes, 4 * SIZE_CLASSES,
+                                 sizeof *process->sizes);
+    process->n_sizes = n_sizes;
+    state_bool(io, &has_begun);
+    if (has_begun && !process->lifetimes && process_begin(totals, process, NULL) != 0)
+        state_no_memory(io);
+    if (has_begun && process->lifetimes)
+        state_bytes(io, process->lifetimes, LIFETIME_CLASSES * sizeof *process->lifetimes);
+    visit_stacks(totals, process, io);
+}
+
+static void visit_threads(struct totals *totals, struct state_io *io)
+{
+    size_t n = totals->n_threads;
+
+    state_count(io, &n, totals->n_threads);
+    for (size_t i = 1; i <= n; i++) {
+        STATE_IMAGE(io, &totals->threads[i]);
+        check_run(&totals->threads[i].freed_by, totals->n_processes, totals->n_threads, io);
+    }
+}
+
+void totals_visit(struct totals *totals, struct state_io *io)
+{
+    size_t n = totals->n_processes;
+
+    visit_threads(totals, io);
+    state_count(io, &n, totals->n_processes);
+    for (size_t i = 1; i <= n && state_io_code(io) == 0; i++)
+        visit_process(totals, &totals->processes[i], io);
+    tally_visit(&totals->free_sites, totals->n_processes, totals->n_nodes, io);
+    tally_visit(&totals->flows, totals->n_processes, totals->n_threads, io);
+}
+
+bool totals_has_stack(const struct totals *totals, uint32_t process, uint32_t node)
+{
+    return stack_find(&totals->processes[process], node) != NULL;
+}

@@ -25,10 +25,12 @@
 #define MTRACE_IMPORTER_TOTALS_H
 
 #include "importer/facts/tally.h"
+#include "importer/log/state_io.h"
 #include "importer/pairing/pairing.h"
 #include "support/error.h"
 #include "support/sample_weight.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -186,5 +188,11 @@ struct stack_totals *totals_stack(const struct process_totals *process, uint32_t
 /* Brings the peaks of the stack up to date; for whoever reads them before the end. */
 void totals_settle(const struct process_totals *process, struct stack_totals *stack,
                    uint64_t now_ns);
+
+/* Into the bytes or from them, into new ones that have room for as much (state_io.h); before totals_finish. */
+void totals_visit(struct totals *totals, struct state_io *io);
+
+/* Was a block of the stack born in the process? */
+bool totals_has_stack(const struct totals *totals, uint32_t process, uint32_t node);
 
 #endif

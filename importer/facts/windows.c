@@ -105,3 +105,11 @@ void windows_leaked_earlier(struct windows *windows, uint64_t allocation_id, uin
     windows->list[n - 1].leaked_blocks += blocks;
     windows->list[n - 1].leaked_bytes += bytes;
 }
+
+void windows_visit(struct windows *windows, struct state_io *io)
+{
+    windows->list = state_array(io, windows->list, &windows->n, &windows->capacity, STATE_MOST,
+                                sizeof *windows->list);
+    for (size_t i = 0; i < windows->n; i++)
+        state_check_bool(io, &windows->list[i].is_open);
+}

@@ -15,6 +15,7 @@
 #define MTRACE_IMPORTER_WINDOWS_H
 
 #include "common/log_format.h"
+#include "importer/log/state_io.h"
 #include "support/error.h"
 
 #include <stdbool.h>
@@ -79,5 +80,8 @@ static inline void windows_leaked(struct windows *windows, uint64_t allocation_i
         windows_leaked_earlier(windows, allocation_id, blocks, bytes);
     }
 }
+
+/* Into the bytes or from them, into one that is all zero (state_io.h). */
+void windows_visit(struct windows *windows, struct state_io *io);
 
 #endif

@@ -353,3 +353,71 @@ uint64_t clock_map_ns(const struct clock_map *map, uint64_t ticks)
     struct clock_cursor cursor = {0};
     return clock_map_fixed_ns(map, &cursor, ticks) >> CLOCK_MAP_FRACTION_BITS;
 }
+
+/* ---- what is kept of a map ---- */
+
+void clock_past_done(struct clock_past *past)
+{
+    free(past->pairs);
+    memset(past, 0, sizeof(*past));
+}
+
+int clock_past_take(struct clock_past *past, const struct clock_map *map)
+{
+    struct clock_pair *pairs;
+
+    if (map->is_identity || map->n_pairs == 0)
+        return 0;
+    pairs = growing_reserve(past->pairs, &past->capacity, map->n_pairs, sizeof(*pairs));
+    if (!pairs)
+        return ERROR_NOMEM;
+    memcpy(pairs, map->pairs, map->n_pairs * sizeof(*pairs));
+    past->pairs = pairs;
+    past->n_pairs = map->n_pairs;
+    past->n_closed = map->n_closed;
+    past->has_open = map->has_open;
+    return 0;
+}
+
+int clock_map_put_past(struct clock_map *map, const struct clock_past *past)
+{
+    const struct clock_pair *own = map->pairs;
+    size_t n_own = map->n_pairs;
+    size_t capacity = past->n_pairs + n_own + 1;
+    struct clock_pair *pairs;
+
+    if (map->is_identity || past->n_pairs == 0)
+        return 0;
+    pairs = malloc(capacity * sizeof(*pairs));
+    if (!pairs)
+        return ERROR_NOMEM;
+    memcpy(pairs, past->pairs, past->n_pairs * sizeof(*pairs));
+    uint64_t seen = pairs[past->has_open ? past->n_closed : past->n_closed - 1].ticks;
+    size_t n = past->n_pairs;
+    for (size_t i = 0; i < n_own; i++)
+        if (own[i].ticks > seen) /* what comes twice counts once: stretch_add */
+            pairs[n++] = own[i];
+    free(map->pairs);
+    map->pairs = pairs;
+    map->pairs_capacity = capacity;
+    map->n_pairs = n;
+    map->n_closed = past->n_closed;
+    map->has_open = past->has_open;
+    return 0;
+}
+
+void clock_past_visit(struct clock_past *past, struct state_io *io)
+{
+    past->pairs = state_array(io, past->pairs, &past->n_pairs, &past->capacity, STATE_MOST,
+                              sizeof(*past->pairs));
+    state_bool(io, &past->has_open);
+    state_count(io, &past->n_closed, past->n_pairs);
+    state_check(io,
+                (past->n_pairs == 0 || past->n_closed > 0)
+                    && (!past->has_open || past->n_closed < past->n_pairs),
+                "the clock");
+    for (size_t i = 1; i < past->n_pairs; i++)
+        state_check(io, past->pairs[i - 1].ticks <= past->pairs[i].ticks, "the clock");
+    for (size_t i = 0; i < past->n_pairs; i++)
+        state_check(io, past->pairs[i].ns && past->pairs[i].ns <= MAX_NS, "the clock");
+}

@@ -20,6 +20,8 @@
 #ifndef MTRACE_IMPORTER_CLOCK_MAP_H
 #define MTRACE_IMPORTER_CLOCK_MAP_H
 
+#include "importer/log/state_io.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -96,5 +98,20 @@ uint64_t clock_map_fixed_ns(const struct clock_map *map, struct clock_cursor *cu
 
 /* The same in whole ns without a cursor. */
 uint64_t clock_map_ns(const struct clock_map *map, uint64_t ticks);
+
+/* The pairs of a map that was made. Where segments go that a log once had, so do their pairs: with these the map is what it was with all of them.
+ * All zero: none. */
+struct clock_past {
+    struct clock_pair *pairs;
+    size_t n_pairs, n_closed, capacity;
+    bool has_open;
+};
+
+void clock_past_done(struct clock_past *past);
+int clock_past_take(struct clock_past *past, const struct clock_map *map);
+void clock_past_visit(struct clock_past *past, struct state_io *io); /* state_io.h */
+
+/* Before the knots are made; what was added so far and lies before what is open counts as known. ERROR_NOMEM or 0. */
+int clock_map_put_past(struct clock_map *map, const struct clock_past *past);
 
 #endif

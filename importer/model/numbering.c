@@ -416,3 +416,140 @@ int numbering_take(struct numbering *numbering, struct log_input *const *inputs,
         *ret_is_other = true; /* something is gone */
     return r;
 }
+
+/* ---- the state as bytes ---- */
+
+static void visit_named(struct numbering_log *log, const struct numbering *numbering,
+                        struct state_io *io)
+{
+    state_keyed(io, &log->named, KEY_BYTES, sizeof(struct named));
+    for (size_t i = 0; i < log->named.n; i++) {
+        struct named *named = &((struct named *)log->named.elements)[i];
+        size_t n_bytes = named->kind == LOG_DEF_GROUP              ? named->text_bytes
+                         : named->text && !state_io_is_loading(io) ? strlen(named->text)
+                                                                   : 0;
+        state_text(io, &named->text, &n_bytes);
+        uint32_t most = named->kind == OF_THREAD       ? numbering->n_threads
+                        : named->kind == LOG_DEF_GROUP ? numbering->n_groups
+                        : named->kind == LOG_DEF_POOL  ? numbering->n_pools
+                                                       : 0;
+        state_check(io,
+                    named->number <= most
+                        && (named->kind != LOG_DEF_GROUP || named->text_bytes == n_bytes),
+                    "a name");
+    }
+}
+
+static void visit_page(struct numbering_log *log, size_t page, uint32_t n_backtraces,
+                       struct state_io *io)
+{
+    bool is_there = !state_io_is_loading(io) && log->pages[page];
+
+    state_bool(io, &is_there);
+    if (!is_there)
+        return;
+    if (!log->pages[page])
+        log->pages[page] = calloc(LOG_NAMES_PAGE, sizeof *log->pages[page]);
+    if (!log->pages[page]) {
+        state_no_memory(io);
+        return;
+    }
+    state_bytes(io, log->pages[page], LOG_NAMES_PAGE * sizeof *log->pages[page]);
+    for (size_t i = 0; i < LOG_NAMES_PAGE; i++)
+        state_check(io, log->pages[page][i] <= n_backtraces, "a stack");
+}
+
+static void visit_log(struct numbering *numbering, struct numbering_log *log, struct state_io *io)
+{
+    size_t n_pages = log->n_pages;
+
+    state_u64(io, &log->run_id);
+    state_u32(io, &log->unknown_thread);
+    state_check(io, log->unknown_thread <= numbering->n_threads, "a thread");
+    state_count(io, &n_pages, STATE_MOST);
+    for (size_t page = 0; page < n_pages && state_io_code(io) == 0; page++) {
+        if (state_io_is_loading(io)) {
+            uint32_t **pages =
+                growing_reserve(log->pages, &log->pages_capacity, page + 1, sizeof *pages);
+            if (!pages) {
+                state_no_memory(io);
+                return;
+            }
+            log->pages = pages;
+            log->n_pages = page + 1;
+        }
+        visit_page(log, page, numbering->n_backtraces, io);
+    }
+    visit_named(log, numbering, io);
+}
+
+static void visit_tags(struct numbering *numbering, struct state_io *io)
+{
+    size_t n = numbering->n_tags;
+
+    state_count(io, &n, STATE_MOST);
+    for (uint32_t number = 1; number <= n && state_io_code(io) == 0; number++) {
+        struct definitions_tag tag = {0};
+        if (!state_io_is_loading(io))
+            tag = numbering->tags[number];
+        state_text(io, &tag.key, NULL);
+        state_text(io, &tag.value, NULL);
+        state_check(io, tag.key && tag.value, "a tag");
+        if (state_io_code(io) == 0 && state_io_is_loading(io)
+            && number_tag(numbering, &tag) != number)
+            state_check(io, false, "a tag");
+    }
+}
+
+static void make_ids(struct numbering *numbering, struct state_io *io)
+{
+    uint32_t **const ids[] = {&numbering->thread_ids, &numbering->backtrace_ids,
+                              &numbering->pool_ids};
+    size_t *const capacities[] = {&numbering->threads_capacity, &numbering->backtraces_capacity,
+                                  &numbering->pools_capacity};
+    const uint32_t numbers[] = {numbering->n_threads, numbering->n_backtraces, numbering->n_pools};
+
+    for (int i = 0; i < 3 && state_io_code(io) == 0; i++) {
+        uint32_t *made =
+            growing_reserve(*ids[i], capacities[i], (size_t)numbers[i] + 2, sizeof *made);
+        if (made)
+            *ids[i] = made;
+        else
+            state_no_memory(io);
+    }
+}
+
+void numbering_visit(struct numbering *numbering, const struct numbering_most *most,
+                     struct state_io *io)
+{
+    size_t n_logs = numbering->n_logs;
+
+    state_u32(io, &numbering->n_threads);
+    state_u32(io, &numbering->n_backtraces);
+    state_u32(io, &numbering->n_pools);
+    state_u32(io, &numbering->n_groups);
+    state_u32(io, &numbering->lost_group);
+    state_check(io,
+                numbering->n_threads <= most->n_threads
+                    && numbering->n_backtraces <= most->n_backtraces
+                    && numbering->n_pools <= most->n_pools && numbering->n_groups <= most->n_groups
+                    && numbering->lost_group <= numbering->n_groups,
+                "more than the log defines");
+    state_count(io, &n_logs, most->n_logs);
+    for (size_t i = 0; i < n_logs && state_io_code(io) == 0; i++) {
+        if (state_io_is_loading(io)) {
+            struct numbering_log *logs =
+                growing_reserve(numbering->logs, &numbering->logs_capacity, i + 1, sizeof *logs);
+            if (!logs) {
+                state_no_memory(io);
+                return;
+            }
+            numbering->logs = logs;
+            numbering->n_logs = i + 1;
+        }
+        visit_log(numbering, &numbering->logs[i], io);
+    }
+    visit_tags(numbering, io);
+    if (state_io_is_loading(io))
+        make_ids(numbering, io);
+}

@@ -19,6 +19,7 @@
 #define MTRACE_IMPORTER_NUMBERING_H
 
 #include "importer/log/log_input.h"
+#include "importer/log/state_io.h"
 #include "importer/model/definitions.h"
 #include "support/id_table.h"
 #include "support/keyed.h"
@@ -49,5 +50,14 @@ void numbering_done(struct numbering *numbering);
  */
 int numbering_take(struct numbering *numbering, struct log_input *const *inputs, size_t n_inputs,
                    struct definitions *definitions, bool *ret_is_other);
+
+/* What the log has: there are no more numbers. */
+struct numbering_most {
+    size_t n_logs, n_threads, n_backtraces, n_pools, n_groups;
+};
+
+/* Into the bytes or from them, into one that is all zero (state_io.h). The reader's arena is that of the texts. */
+void numbering_visit(struct numbering *numbering, const struct numbering_most *most,
+                     struct state_io *io);
 
 #endif

@@ -3,6 +3,7 @@
 
 #include "common/attr.h"
 #include "common/invariant.h"
+#include "importer/model/event.h"
 #include "support/growing.h"
 
 #include <stdlib.h>
@@ -327,4 +328,75 @@ void live_table_check(struct live_table *table)
     MTRACE_CHECK(n_removed == table->n_removed);
     (void)n_blocks;
     (void)n_removed;
+}
+
+/* ---- the state as bytes ---- */
+
+static void save_blocks(struct live_table *table, struct state_io *io)
+{
+    uint32_t cursor = 0;
+    struct live_block *block;
+    bool has_groups = table->groups != NULL;
+
+    state_bool(io, &has_groups);
+    while ((block = live_table_next(table, &cursor)) != NULL) {
+        uint32_t group = live_table_group(table, block);
+        state_bytes(io, block, sizeof *block);
+        if (has_groups)
+            state_u32(io, &group);
+    }
+}
+
+bool live_table_is_within(const struct live_block *block, const struct live_table_most *most)
+{
+    return block->address && block->thread && block->thread <= most->n_threads && block->node
+           && block->node <= most->n_nodes && block->chain <= most->n_chains
+           && block->alignment_log2 <= EVENT_MAX_ALIGNMENT_LOG2 && block->size <= EVENT_MAX_BYTES
+           && (!most->has_stack || most->has_stack(most->context, most->process, block->node));
+}
+
+static int put_block(struct live_table *table, const struct live_block *copy, uint32_t group,
+                     struct error *err)
+{
+    struct live_block *block;
+
+    if (live_table_find(table, copy->address))
+        return 0;
+    int code = live_table_add(table, copy->address, &block, err);
+    if (code)
+        return code;
+    *block = *copy;
+    return live_table_set_group(table, block, group, err);
+}
+
+static void load_blocks(struct live_table *table, size_t n, const struct live_table_most *most,
+                        struct state_io *io)
+{
+    bool has_groups = false;
+
+    state_bool(io, &has_groups);
+    for (size_t i = 0; i < n && state_io_code(io) == 0; i++) {
+        struct live_block block;
+        uint32_t group = 0;
+        state_bytes(io, &block, sizeof block);
+        if (has_groups)
+            state_u32(io, &group);
+        state_check(io, group <= most->n_groups && live_table_is_within(&block, most),
+                    "a live block");
+        if (state_io_code(io) == 0 && put_block(table, &block, group, NULL) != 0)
+            state_no_memory(io);
+        state_check(io, table->n_blocks == i + 1, "two blocks at one address");
+    }
+}
+
+void live_table_visit(struct live_table *table, const struct live_table_most *most,
+                      struct state_io *io)
+{
+    size_t n = table->n_blocks;
+
+    state_count(io, &n, MAX_BLOCKS);
+    if (state_io_is_loading(io))
+        load_blocks(table, n, most, io);
+    else
+        save_blocks(table, io);
 }

@@ -18,6 +18,7 @@
 #ifndef MTRACE_IMPORTER_LIVE_TABLE_H
 #define MTRACE_IMPORTER_LIVE_TABLE_H
 
+#include "importer/log/state_io.h"
 #include "support/error.h"
 
 #include <stdbool.h>
@@ -143,5 +144,21 @@ const struct live_block *live_table_piece(const struct live_table *table, size_t
 
 /* Asserts LT-1 and the counts; slow. */
 void live_table_check(struct live_table *table);
+
+/* What blocks may refer to. */
+struct live_table_most {
+    uint32_t n_threads, n_nodes, n_chains, n_groups;
+    /* Was a block of the stack born in the process? NULL: that does not matter. */
+    bool (*has_stack)(const void *context, uint32_t process, uint32_t node);
+    const void *context;
+    uint32_t process;
+};
+
+/* Does the block refer to nothing else? */
+bool live_table_is_within(const struct live_block *block, const struct live_table_most *most);
+
+/* Into the bytes or from them, into an empty table (state_io.h): without the places that are free. */
+void live_table_visit(struct live_table *table, const struct live_table_most *most,
+                      struct state_io *io);
 
 #endif

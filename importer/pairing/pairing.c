@@ -614,3 +614,96 @@ uint64_t pairing_inherited_frees(const struct pairing *pairing, uint32_t process
 {
     return pairing->processes[process].inherited_frees;
 }
+
+/* ---- the state as bytes ---- */
+
+static void visit_traits(struct process *process, struct state_io *io)
+{
+    struct pairing_process *traits = &process->traits;
+
+    state_bool(io, &traits->is_forked);
+    state_bool(io, &traits->has_untracked_blocks);
+    state_bool(io, &traits->has_lost_events);
+    state_bool(io, &traits->is_untraced);
+    state_bool(io, &traits->ended_in_exec);
+    state_bool(io, &process->showed_unknown_end);
+    state_bool(io, &process->showed_unseen_end);
+    state_u64(io, &process->inherited_frees);
+}
+
+/* Those that are free are linked in the order in which they will be used. */
+static void visit_chains(struct pairing *pairing, uint32_t n_nodes, struct state_io *io)
+{
+    size_t n = pairing->n_chains ? (size_t)pairing->n_chains + 1 : 0;
+    uint32_t index;
+    size_t n_free = 0;
+
+    pairing->chains = state_array(io, pairing->chains, &n, &pairing->max_chains, STATE_MOST,
+                                  sizeof *pairing->chains);
+    pairing->n_chains = n ? (uint32_t)n - 1 : 0;
+    state_u32(io, &pairing->free_chain);
+    for (uint32_t i = 1; i <= pairing->n_chains; i++)
+        state_check(io,
+                    pairing->chains[i].next_free <= pairing->n_chains
+                        && pairing->chains[i].first_node <= n_nodes,
+                    "a chain");
+    state_check(io, pairing->free_chain <= pairing->n_chains, "a chain");
+    for (index = pairing->free_chain; index && state_io_code(io) == 0; n_free++) {
+        state_check(io, n_free < pairing->n_chains, "chains that are free");
+        index = pairing->chains[index].next_free;
+    }
+}
+
+static void visit_pending(struct pairing *pairing, struct pending_list *list, bool has_blocks,
+                          const struct live_table_most *most, struct state_io *io)
+{
+    state_count(io, &list->n, PENDING_MAX);
+    for (size_t i = 0; i < list->n && state_io_code(io) == 0; i++) {
+        struct pending *item = &list->items[i];
+        struct live_table_most own = *most;
+        STATE_IMAGE(io, item);
+        own.process = item->process;
+        state_check_bool(io, &item->is_realloc);
+        state_check(io,
+                    item->process && item->process <= pairing->n_processes && item->thread
+                        && item->thread <= most->n_threads && item->node <= most->n_nodes
+                        && item->group <= most->n_groups && item->block_group <= most->n_groups
+                        && (!has_blocks || live_table_is_within(&item->block, &own)),
+                    "an end");
+    }
+    if (state_io_code(io))
+        list->n = 0;
+}
+
+static void visit_open(struct pairing *pairing, struct state_io *io)
+{
+    pairing->open = state_array(io, pairing->open, &pairing->n_open, &pairing->max_open, STATE_MOST,
+                                sizeof *pairing->open);
+    for (size_t i = 0; i < pairing->n_open; i++)
+        state_check(io, pairing->open[i].chain <= pairing->n_chains, "an open realloc");
+}
+
+void pairing_visit(struct pairing *pairing, const struct live_table_most *limits,
+                   struct state_io *io)
+{
+    struct live_table_most most = *limits;
+    size_t n_processes = pairing->n_processes;
+    size_t n_threads = pairing->n_threads;
+
+    STATE_IMAGE(io, &pairing->counts);
+    visit_chains(pairing, limits->n_nodes, io);
+    most.n_threads = pairing->n_threads;
+    most.n_chains = pairing->n_chains;
+    visit_open(pairing, io);
+    visit_pending(pairing, &pairing->ends, false, &most, io);
+    visit_pending(pairing, &pairing->unseen, true, &most, io);
+    state_count(io, &n_threads, pairing->n_threads);
+    for (size_t i = 1; i <= n_threads; i++)
+        state_u64(io, &pairing->births[i]);
+    state_count(io, &n_processes, pairing->n_processes);
+    for (uint32_t i = 1; i <= n_processes && state_io_code(io) == 0; i++) {
+        most.process = i;
+        visit_traits(&pairing->processes[i], io);
+        live_table_visit(&pairing->processes[i].live, &most, io);
+    }
+}

@@ -72,6 +72,7 @@ struct traits {
     bool has_groups, has_pools, has_walks;
     size_t first_group; /* step */
     bool are_cuts;      /* what is made of it: as of instants that often lie behind what is kept */
+    bool is_saved;      /* after each round; the next one goes on with what was loaded */
     uint64_t hold_ns;   /* how far a thread's stamp may lie behind what others wrote already */
     size_t n_steps;     /* 0: n_steps_of_run */
     size_t n_flips;     /* bits that are wrong from the beginning on */
@@ -722,6 +723,69 @@ static bool import_both(struct standing_import *standing, const struct place *pl
     return true;
 }
 
+/* ---- a state ---- */
+
+struct saved {
+    char *chunks[4096];
+    size_t n_bytes[4096];
+    size_t n, at;
+};
+
+static int put_chunk(void *context, const void *chunk, size_t n_bytes, struct error *err)
+{
+    struct saved *saved = context;
+
+    (void)err;
+    assert_true(saved->n < sizeof saved->chunks / sizeof saved->chunks[0]);
+    assert_in_range(n_bytes, 1, STATE_CHUNK_BYTES);
+    saved->chunks[saved->n] = malloc(n_bytes);
+    assert_non_null(saved->chunks[saved->n]);
+    memcpy(saved->chunks[saved->n], chunk, n_bytes);
+    saved->n_bytes[saved->n++] = n_bytes;
+    return 0;
+}
+
+static int next_chunk(void *context, const void **ret_chunk, size_t *ret_bytes, struct error *err)
+{
+    struct saved *saved = context;
+
+    (void)err;
+    *ret_bytes = saved->at < saved->n ? saved->n_bytes[saved->at] : 0;
+    *ret_chunk = saved->at < saved->n ? saved->chunks[saved->at++] : NULL;
+    return 0;
+}
+
+static void saved_done(struct saved *saved)
+{
+    for (size_t i = 0; i < saved->n; i++)
+        free(saved->chunks[i]);
+    free(saved);
+}
+
+/* What is saved and loaded goes on in its place. */
+static struct standing_import *reload(struct standing_import *standing,
+                                      const struct import_options *options,
+                                      struct progress *progress)
+{
+    struct saved *saved = calloc(1, sizeof *saved);
+    const struct state_sink sink = {.put = put_chunk, .context = saved};
+    const struct state_source source = {.next = next_chunk, .context = saved};
+    struct standing_import *loaded;
+    struct error err;
+
+    assert_non_null(saved);
+    if (standing_import_save(standing, &sink, &err) != 0)
+        fail_msg("save: %s", err.text);
+    assert_int_equal(standing_import_open(options, progress, &loaded, NULL), 0);
+    standing_import_leave_rows_out(loaded);
+    if (standing_import_load(loaded, &source, &err) != 0)
+        fail_msg("load: %s", err.text);
+    assert_int_equal(standing_import_n_kept(loaded), standing_import_n_kept(standing));
+    saved_done(saved);
+    standing_import_close(standing);
+    return loaded;
+}
+
 static struct outcome run(uint64_t seed, const struct traits *traits)
 {
     static struct script script;
@@ -740,8 +804,10 @@ static struct outcome run(uint64_t seed, const struct traits *traits)
         .logs = logs, .n_logs = 1, .target = place.kept_db, .force = true, .no_symbols = true};
     progress_init(&progress, NULL, NULL);
     assert_int_equal(standing_import_open(&options, &progress, &standing, NULL), 0);
-    if (traits->are_cuts)
+    if (traits->are_cuts || traits->is_saved)
         standing_import_leave_rows_out(standing);
+    if (traits->is_saved)
+        standing_import_be_sole(standing);
     if (traits->is_packed) {
         write_log(&script, n_all, place.whole, true);
         flip_bits(place.whole, seed, traits->n_flips);
@@ -756,7 +822,7 @@ static struct outcome run(uint64_t seed, const struct traits *traits)
             flip_bits(place.other, seed, traits->n_flips);
             cut_packed(&place, next_random(&random) % 1001);
         }
-        options.slim = n_steps < n_all;
+        options.slim = n_steps < n_all || traits->is_saved;
         outcome.n_kept = standing_import_n_kept(standing);
         if (traits->are_cuts) {
             struct import_options cut = options;
@@ -766,6 +832,8 @@ static struct outcome run(uint64_t seed, const struct traits *traits)
             assert_same_databases(&place, n_steps);
         } else if (import_both(standing, &place, &options, n_steps == n_all, &outcome))
             assert_same_databases(&place, n_steps);
+        if (traits->is_saved && n_steps < n_all)
+            standing = reload(standing, &options, &progress);
     }
     outcome.n_beginnings = standing_import_n_beginnings(standing);
     standing_import_close(standing);
@@ -812,6 +880,19 @@ static void cuts(void **state)
                                    .has_groups = seed > 11,
                                    .has_walks = seed == 13,
                                    .are_cuts = true},
+                  1);
+}
+
+/* What is kept is saved after each round, and the next one goes on with what was loaded. */
+static void saved_and_loaded(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 21; seed <= 26; seed++)
+        check_run(seed,
+                  &(struct traits){.is_packed = seed % 2,
+                                   .has_groups = seed > 23,
+                                   .has_walks = seed > 24,
+                                   .is_saved = true},
                   1);
 }
 
@@ -916,10 +997,15 @@ static void looks_whether_it_grows(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(raw),         cmocka_unit_test(packed_beside_its_pool),
-        cmocka_unit_test(groups_late), cmocka_unit_test(pools),
-        cmocka_unit_test(stragglers),  cmocka_unit_test(damaged),
-        cmocka_unit_test(cuts),        cmocka_unit_test(looks_whether_it_grows),
+        cmocka_unit_test(raw),
+        cmocka_unit_test(packed_beside_its_pool),
+        cmocka_unit_test(groups_late),
+        cmocka_unit_test(pools),
+        cmocka_unit_test(stragglers),
+        cmocka_unit_test(damaged),
+        cmocka_unit_test(cuts),
+        cmocka_unit_test(looks_whether_it_grows),
+        cmocka_unit_test(saved_and_loaded),
     };
     if (argc > 1 && strcmp(argv[1], "long") == 0) {
         n_steps_of_run = MAX_STEPS;

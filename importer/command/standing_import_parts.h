@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * standing_import_parts: the inside of a standing import, for what saves and loads its state.
+ *
+ * Model, invariants, threads and failure are those of standing_import.h.
+ */
+#ifndef MTRACE_IMPORTER_STANDING_IMPORT_PARTS_H
+#define MTRACE_IMPORTER_STANDING_IMPORT_PARTS_H
+
+#include "importer/command/import_parts.h"
+#include "importer/events/log_set.h"
+#include "importer/model/numbering.h"
+
+/* By which the times of what is kept were made. A thread that is held up for long between looking at the clocks and writing that
+ * down may change it. */
+struct kept_clock {
+    uint64_t final_ticks, digest;
+};
+
+struct standing_import {
+    const struct import_options *options;
+    struct import import; /* facts NULL: nothing is kept */
+    struct stream_state stream;
+    struct numbering numbering;
+    size_t samples_capacity;
+    struct kept_clock *clocks; /* by process - 1 */
+    size_t n_clocks, clocks_capacity;
+    struct log_set_past *pasts; /* by process - 1; only if is_sole */
+    size_t n_pasts, pasts_capacity;
+    bool is_sole;     /* segments that were taken in may be gone: nothing can begin anew */
+    bool has_no_rows; /* none can be written of what is kept */
+    bool is_unfit;    /* nothing can be kept of this recording */
+    struct database_blank blank; /* of the databases of children */
+    uint64_t cut_ns; /* of the last cut, as log_set_cut; 0: it lies in what was read before */
+    /* Of the cut that is made, when all that was before its instant is known to be in the log. 0: it is not known */
+    uint64_t sure_mark, final_ticks;
+    unsigned n_beginnings;
+};
+
+void standing_import_forget(struct standing_import *standing);
+
+int standing_import_open_logs(struct standing_import *standing, struct error *err);
+
+/* New facts of the log that is open, for as much as there is and more, and at least for `least`. */
+int standing_import_make_facts(struct standing_import *standing, const struct facts_room *least,
+                               struct error *err);
+
+/* Room for where the samples of each log are. */
+int standing_import_reserve_samples(struct standing_import *standing, struct error *err);
+
+/* The clocks of the logs that are open. */
+int standing_import_take_pasts(struct standing_import *standing, struct error *err);
+
+#endif

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: MIT */
+/* The state of a standing import as bytes: what it keeps, and by what it goes on. */
+#include "importer/command/standing_import.h"
+#include "importer/command/standing_import_parts.h"
+#include "importer/events/log_set_parts.h"
+#include "support/growing.h"
+
+#include <stdlib.h>
+
+enum {
+    VERSION = 1
+};
+
+bool standing_import_is_done(const struct standing_import *standing, uint64_t run_id,
+                             uint64_t sequence)
+{
+    const struct segment_position *position =
+        stream_state_find(&standing->stream, run_id, sequence);
+
+    return position && position->is_done;
+}
+
+/* ---- what is visited ---- */
+
+/* What the rest is made with: room for as much, and the clocks. */
+static void visit_head(struct standing_import *standing, struct facts_room *room,
+                       struct state_io *io)
+{
+    uint32_t n_beginnings = standing->n_beginnings;
+
+    state_part(io, STATE_HEAD, VERSION);
+    state_u32(io, &room->n_processes);
+    state_u32(io, &room->n_threads);
+    state_u32(io, &room->n_nodes);
+    state_u32(io, &room->n_pools);
+    state_u64(io, &room->sure_ns);
+    state_u32(io, &n_beginnings);
+    standing->n_beginnings = n_beginnings;
+    standing->clocks =
+        state_array(io, standing->clocks, &standing->n_clocks, &standing->clocks_capacity,
+                    STATE_MOST, sizeof *standing->clocks);
+}
+
+static void visit_pasts(struct standing_import *standing, struct state_io *io)
+{
+    size_t n = standing->n_pasts;
+
+    state_count(io, &n, STATE_MOST);
+    for (size_t i = 0; i < n && state_io_code(io) == 0; i++) {
+        struct log_set_past *pasts =
+            growing_reserve(standing->pasts, &standing->pasts_capacity, i + 1, sizeof *pasts);
+        if (!pasts) {
+            state_no_memory(io);
+            return;
+        }
+        standing->pasts = pasts;
+        if (standing->n_pasts <= i)
+            standing->n_pasts = i + 1;
+        state_u64(io, &pasts[i].run_id);
+        clock_past_visit(&pasts[i].clock, io);
+    }
+}
+
+/* By process - 1. */
+static void visit_places(struct standing_import *standing, struct state_io *io)
+{
+    size_t most = standing->import.logs->n_inputs;
+    size_t n = most;
+
+    state_count(io, &n, most);
+    for (size_t i = 0; i < n; i++) {
+        struct sample_place *place = &standing->import.samples[i];
+        uint64_t frame = place->frame;
+        uint64_t at = place->at;
+        state_u64(io, &frame);
+        state_u64(io, &at);
+        *place = (struct sample_place){(size_t)frame, (size_t)at};
+    }
+}
+
+static void visit_rest(struct standing_import *standing, struct state_io *io)
+{
+    struct import *import = &standing->import;
+    const struct definitions *definitions = log_set_definitions(import->logs);
+    const struct numbering_most most = {.n_logs = import->logs->n_inputs,
+                                        .n_threads = definitions->n_threads,
+                                        .n_backtraces = definitions->n_backtraces,
+                                        .n_pools = definitions->n_pools,
+                                        .n_groups = definitions->n_groups};
+
+    visit_places(standing, io);
+    state_part(io, STATE_STREAM, VERSION);
+    stream_state_visit(&standing->stream, io);
+    state_part(io, STATE_NUMBERS, VERSION);
+    numbering_visit(&standing->numbering, &most, io);
+    facts_visit(import->facts, io);
+    state_part(io, STATE_KEPT, VERSION);
+    kept_facts_visit(import->kept, facts_room(import->facts), io);
+}
+
+/* ---- saving ---- */
+
+int standing_import_save(struct standing_import *standing, const struct state_sink *sink,
+                         struct error *err)
+{
+    struct state_io *io = NULL;
+    struct facts_room room;
+    int code;
+
+    if (!standing->import.facts || !standing->has_no_rows)
+        return error_set(err, ERROR_FORMAT, "nothing is kept of the recording that could be saved");
+    code = standing_import_take_pasts(standing, err);
+    if (code == 0)
+        code = state_io_save(sink, &io, err);
+    if (code == 0) {
+        room = *facts_room(standing->import.facts);
+        visit_head(standing, &room, io);
+        visit_pasts(standing, io);
+        visit_rest(standing, io);
+        code = state_io_end(io);
+    }
+    state_io_close(io);
+    return code;
+}
+
+/* ---- loading ---- */
+
+/* The log must be open, and for that its clocks be known. */
+static int load_head(struct standing_import *standing, struct facts_room *room, struct state_io *io,
+                     struct error *err)
+{
+    visit_head(standing, room, io);
+    visit_pasts(standing, io);
+    if (state_io_code(io))
+        return state_io_code(io);
+    int code = standing_import_open_logs(standing, err);
+    if (code)
+        return code;
+    const struct definitions *definitions = log_set_definitions(standing->import.logs);
+    state_check(io,
+                room->n_threads / 4 <= definitions->n_threads + UINT16_MAX
+                    && room->n_nodes / 4 <= definitions->n_backtraces + UINT16_MAX
+                    && room->n_processes / 4 <= definitions->n_processes + UINT16_MAX
+                    && room->n_pools / 4 <= definitions->n_pools + UINT16_MAX,
+                "it needs more room than the log has names");
+    return state_io_code(io);
+}
+
+static int load(struct standing_import *standing, struct state_io *io, struct error *err)
+{
+    struct facts_room room = {0};
+    int code = load_head(standing, &room, io, err);
+
+    if (code == 0)
+        code = standing_import_reserve_samples(standing, err);
+    if (code == 0)
+        code = standing_import_make_facts(standing, &room, err);
+    if (code)
+        return code;
+    visit_rest(standing, io);
+    standing->import.stream = &standing->stream;
+    return state_io_end(io);
+}
+
+int standing_import_load(struct standing_import *standing, const struct state_source *source,
+                         struct error *err)
+{
+    struct state_io *io = NULL;
+    int code = state_io_load(source, &standing->numbering.texts, &io, err);
+
+    standing->is_sole = true;
+    if (code == 0)
+        code = load(standing, io, err);
+    state_io_close(io);
+    if (code)
+        standing_import_forget(standing);
+    return code;
+}

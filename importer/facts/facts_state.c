@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT */
+/* Facts: the state of pass 1 as bytes. */
+#include "importer/facts/facts.h"
+#include "importer/facts/facts_parts.h"
+
+enum {
+    VERSION = 1
+};
+
+static void visit_process(struct facts *facts, struct process_facts *own, struct state_io *io)
+{
+    struct pairing_process *traits = &own->traits;
+
+    timeline_visit(&own->timeline, io);
+    mappings_visit(&own->mappings, &facts->room, io);
+    phases_visit(&own->phases, facts->room.n_threads, io);
+    windows_visit(&own->windows, io);
+    state_u64(io, &own->allocated_bytes);
+    state_u64(io, &own->n_events);
+    state_u64(io, &own->last_ns);
+    state_u64(io, &own->event_ns);
+    state_bool(io, &own->has_exec);
+    state_bool(io, &own->has_ended);
+    state_bool(io, &own->is_untraced);
+    state_bool(io, &own->was_untraced);
+    state_u64(io, &own->own_block_bytes);
+    state_u64(io, &own->heap_block_bytes);
+    state_u64(io, &own->lowest_break);
+    state_bool(io, &traits->is_forked);
+    state_bool(io, &traits->has_untracked_blocks);
+    state_bool(io, &traits->has_lost_events);
+    state_bool(io, &traits->is_untraced);
+    state_bool(io, &traits->ended_in_exec);
+}
+
+static void visit_own(struct facts *facts, struct state_io *io)
+{
+    size_t n = facts->n_processes;
+
+    state_part(io, STATE_FACTS, VERSION);
+    state_u64(io, &facts->last_mapping_id);
+    state_u64(io, &facts->n_events);
+    state_u64(io, &facts->estimated_bytes);
+    state_u64(io, &facts->n_unknown_phase_ends);
+    state_u64(io, &facts->n_lost_pool_events);
+    state_count(io, &n, facts->n_processes);
+    for (size_t id = 1; id <= n && state_io_code(io) == 0; id++)
+        visit_process(facts, &facts->processes[id], io);
+    chain_totals_visit(&facts->chains, facts->room.n_processes, facts->room.n_nodes, io);
+}
+
+static bool has_stack(const void *context, uint32_t process, uint32_t node)
+{
+    return totals_has_stack(context, process, node);
+}
+
+static void visit_groups(struct facts *facts, struct state_io *io)
+{
+    bool has_groups = facts->groups != NULL;
+
+    state_bool(io, &has_groups);
+    if (has_groups != (facts->groups != NULL))
+        state_refuse(io, ERROR_FORMAT, "the recording has groups, and its state has none");
+    else if (has_groups)
+        group_totals_visit(facts->groups, facts->room.n_processes, io);
+}
+
+void facts_visit(struct facts *facts, struct state_io *io)
+{
+    const struct live_table_most most = {.n_nodes = facts->room.n_nodes,
+                                         .n_groups = (uint32_t)facts->definitions->n_groups,
+                                         .has_stack = has_stack,
+                                         .context = facts->totals};
+
+    if (facts->fates)
+        state_refuse(io, ERROR_BUG, "rows are kept, which no state has");
+    if (facts->pools)
+        state_refuse(io, ERROR_USAGE, "the blocks of pools cannot be kept: record without them");
+    visit_own(facts, io);
+    state_part(io, STATE_TOTALS, VERSION);
+    totals_visit(facts->totals, io);
+    state_part(io, STATE_PAIRING, VERSION);
+    pairing_visit(facts->pairing, &most, io);
+    state_part(io, STATE_GROUPS, VERSION);
+    visit_groups(facts, io);
+    state_part(io, STATE_WALKS, VERSION);
+    object_walks_visit(&facts->walks, &facts->room, io);
+    state_part(io, STATE_HEAPS, VERSION);
+    heap_ranges_visit(facts->heaps, io);
+    state_part(io, STATE_SNAPSHOTS, VERSION);
+    snapshots_visit(facts->snapshots, facts->totals, io);
+    state_part(io, STATE_SAMPLES, VERSION);
+    memory_samples_visit(facts->memory_samples, io);
+    state_part(io, STATE_MOMENTS, VERSION);
+    moment_blocks_visit(facts->blocks, facts->room.n_nodes, io);
+}
