@@ -49,6 +49,8 @@ CREATE TABLE function_totals (  -- recursion counted once; self: the call site i
   total_leaked_bytes INTEGER NOT NULL,  -- of them leaked
   total_peak_bytes INTEGER NOT NULL,    -- of them live at the peak of the process
   total_temporary_blocks INTEGER NOT NULL, -- of them temporary
+  self_allocated_blocks_margin REAL, self_allocated_bytes_margin REAL, self_leaked_bytes_margin REAL, self_peak_bytes_margin REAL, -- half of the width of the 95 % intervals of these; NULL: they are exact
+  total_allocated_blocks_margin REAL, total_allocated_bytes_margin REAL, total_leaked_bytes_margin REAL, total_peak_bytes_margin REAL, -- the same of the totals
   PRIMARY KEY (process_id, function_id)
 ) STRICT, WITHOUT ROWID;
 
@@ -181,6 +183,8 @@ CREATE TABLE module_totals (    -- function_totals for files of code; self: the 
   process_id INTEGER NOT NULL, object_id INTEGER NOT NULL, -- that ran it, and the file
   self_allocated_blocks INTEGER NOT NULL, self_allocated_bytes INTEGER NOT NULL, self_leaked_bytes INTEGER NOT NULL, self_peak_bytes INTEGER NOT NULL, self_temporary_blocks INTEGER NOT NULL, -- born where the call site is in it, and what became of them
   total_allocated_blocks INTEGER NOT NULL, total_allocated_bytes INTEGER NOT NULL, total_leaked_bytes INTEGER NOT NULL, total_peak_bytes INTEGER NOT NULL, total_temporary_blocks INTEGER NOT NULL, -- born with it anywhere on the stack, and what became of them
+  self_allocated_blocks_margin REAL, self_allocated_bytes_margin REAL, self_leaked_bytes_margin REAL, self_peak_bytes_margin REAL, -- as in function_totals
+  total_allocated_blocks_margin REAL, total_allocated_bytes_margin REAL, total_leaked_bytes_margin REAL, total_peak_bytes_margin REAL, -- as in function_totals
   PRIMARY KEY (process_id, object_id)) STRICT, WITHOUT ROWID;
 CREATE TABLE snapshot_sites (   -- regular snapshots and the end by call site: what changed since the one before
   snapshot_id INTEGER NOT NULL,                          -- the snapshot
@@ -201,5 +205,6 @@ CREATE TABLE site_growth (      -- call sites whose live bytes changed between r
   from_bytes INTEGER NOT NULL, to_bytes INTEGER NOT NULL, -- live at the first and at the last of them
   pattern TEXT,                                          -- how they rose: see site_shapes; NULL: they did not, or less than half of the time was recorded
   since_ns INTEGER, until_ns INTEGER,                    -- when the tenth and the ninth tenth of the rise was reached
-  bytes_per_s REAL                                       -- between these two instants; of recorded time; NULL: they are less than a tenth of the judged time apart, which tells no rate
+  bytes_per_s REAL,                                      -- between these two instants; of recorded time; NULL: they are less than a tenth of the judged time apart, which tells no rate
+  grown_bytes_margin REAL                                -- half of the width of the 95 % interval of to_bytes - from_bytes; NULL: they are exact
 ) STRICT;

@@ -6,15 +6,19 @@
 #include "support/database_guard.h"
 #include "support/saturating.h"
 
+#include <math.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 
 enum {
-    N_FIGURES = 5 /* allocated blocks and bytes, leaked bytes, peak bytes, temporary blocks */
+    N_FIGURES = 5,  /* allocated blocks and bytes, leaked bytes, peak bytes, temporary blocks */
+    N_ESTIMATED = 4 /* the first of them, where blocks are samples */
 };
 
 struct figures {
     int64_t value[N_FIGURES];
+    double square[N_ESTIMATED]; /* of the margins: those of parts add up */
 };
 
 struct node {
@@ -156,6 +160,18 @@ static void grow_all(struct figures *sum, const struct figures *value)
 {
     for (int i = 0; i < N_FIGURES; i++)
         saturating_grow(&sum->value[i], value->value[i]);
+    for (int i = 0; i < N_ESTIMATED; i++)
+        sum->square[i] += value->square[i];
+}
+
+/* What was counted since then. */
+static void grow_by_difference(struct figures *sum, const struct figures *now,
+                               const struct figures *then)
+{
+    for (int i = 0; i < N_FIGURES; i++)
+        saturating_grow(&sum->value[i], saturating_subtract(now->value[i], then->value[i]));
+    for (int i = 0; i < N_ESTIMATED; i++)
+        sum->square[i] += now->square[i] - then->square[i];
 }
 
 /* Figures of the stacks of one process. */
@@ -168,6 +184,10 @@ static int read_totals(sqlite3 *db, struct tree *tree, sqlite3_stmt *statement, 
         const struct node *node = &tree->nodes[id];
         for (int i = 0; i < N_FIGURES; i++)
             tree->own[id].value[i] = sqlite3_column_int64(statement, i + 1);
+        for (int i = 0; i < N_ESTIMATED; i++) {
+            double margin = sqlite3_column_double(statement, N_FIGURES + i + 1);
+            tree->own[id].square[i] = margin * margin;
+        }
         touched_ids_add(&tree->used, node->site_function);
         touched_ids_add(&tree->used, node->site_module);
         grow_all(&tree->functions[node->site_function].self, &tree->own[id]);
@@ -190,10 +210,7 @@ static void close_node(struct tree *tree)
         struct function *function = &tree->functions[tree->frame_functions[i]];
         if (--function->n_open > 0)
             continue; /* an outer node counts this subtree, too */
-        for (int figure = 0; figure < N_FIGURES; figure++)
-            saturating_grow(
-                &function->total.value[figure],
-                saturating_subtract(tree->counted.value[figure], function->before.value[figure]));
+        grow_by_difference(&function->total, &tree->counted, &function->before);
     }
 }
 
@@ -213,7 +230,7 @@ static void open_node(struct tree *tree, uint32_t id)
 
 static void walk(struct tree *tree)
 {
-    tree->counted = (struct figures){{0}};
+    tree->counted = (struct figures){{0}, {0}};
     for (size_t i = 0; i < tree->touched.n; i++) {
         uint32_t id = tree->touched.ids[i];
         while (tree->n_open && tree->nodes[tree->open[tree->n_open - 1]].last_descendant < id)
@@ -227,13 +244,18 @@ static void walk(struct tree *tree)
 static void forget_process(struct tree *tree)
 {
     for (size_t i = 0; i < tree->touched.n; i++)
-        tree->own[tree->touched.ids[i]] = (struct figures){{0}};
+        tree->own[tree->touched.ids[i]] = (struct figures){{0}, {0}};
     for (size_t i = 0; i < tree->used.n; i++)
         tree->functions[tree->used.ids[i]] = (struct function){.n_open = 0};
-    tree->own[0] = (struct figures){{0}}; /* of stacks that a damaged file names */
+    tree->own[0] = (struct figures){{0}, {0}}; /* of stacks that a damaged file names */
     touched_ids_clear(&tree->touched);
     touched_ids_clear(&tree->used);
 }
+
+struct process {
+    int64_t id;
+    bool is_sampled;
+};
 
 /* Where rows go: functions, or modules, which have ids behind them. */
 struct output {
@@ -241,8 +263,20 @@ struct output {
     size_t before_first, end; /* places in tree->functions */
 };
 
-static int write_rows(const struct tree *tree, int64_t process, const struct output *output,
-                      struct error *err)
+enum {
+    FIRST_MARGIN = 3 + 2 * N_FIGURES /* number of the parameter */
+};
+
+/* A difference of sums may be a little off 0. */
+static void bind_margins(sqlite3_stmt *insert, int first, const struct figures *figures)
+{
+    for (int i = 0; i < N_ESTIMATED; i++)
+        sqlite3_bind_double(insert, first + i,
+                            figures->square[i] > 0 ? sqrt(figures->square[i]) : 0);
+}
+
+static int write_rows(const struct tree *tree, const struct process *process,
+                      const struct output *output, struct error *err)
 {
     int code = 0;
 
@@ -252,19 +286,24 @@ static int write_rows(const struct tree *tree, int64_t process, const struct out
             continue;
         const int64_t *self = tree->functions[i].self.value;
         const int64_t *total = tree->functions[i].total.value;
-        if (total[0] || self[0])
-            code =
-                database_insert(output->insert, err, "iuiiiiiiiiii", process,
-                                (uint64_t)(i - output->before_first), self[0], self[1], self[2],
-                                self[3], self[4], total[0], total[1], total[2], total[3], total[4]);
+        if (!total[0] && !self[0])
+            continue;
+        if (process->is_sampled) {
+            bind_margins(output->insert, FIRST_MARGIN, &tree->functions[i].self);
+            bind_margins(output->insert, FIRST_MARGIN + N_ESTIMATED, &tree->functions[i].total);
+        }
+        code = database_insert(output->insert, err, "iuiiiiiiiiii", process->id,
+                               (uint64_t)(i - output->before_first), self[0], self[1], self[2],
+                               self[3], self[4], total[0], total[1], total[2], total[3], total[4]);
+        sqlite3_clear_bindings(output->insert);
     }
     return code;
 }
 
-static int write_process(sqlite3 *db, struct tree *tree, int64_t process, sqlite3_stmt *select,
-                         const struct output *outputs, struct error *err)
+static int write_process(sqlite3 *db, struct tree *tree, const struct process *process,
+                         sqlite3_stmt *select, const struct output *outputs, struct error *err)
 {
-    sqlite3_bind_int64(select, 1, process);
+    sqlite3_bind_int64(select, 1, process->id);
     int code = read_totals(db, tree, select, err);
     if (code)
         return code;
@@ -280,15 +319,18 @@ static int prepare_outputs(sqlite3 *db, const struct tree *tree, struct output *
                            struct error *err)
 {
     int code = database_prepare(
-        db, "INSERT INTO function_totals VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        db,
+        "INSERT INTO function_totals VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         &outputs[0].insert, err);
 
     outputs[0].end = outputs[1].before_first = tree->n_functions;
     outputs[1].end = tree->n_functions + tree->n_modules;
-    return code ? code
-                : database_prepare(
-                    db, "INSERT INTO module_totals VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                    &outputs[1].insert, err);
+    return code
+               ? code
+               : database_prepare(
+                   db,
+                   "INSERT INTO module_totals VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                   &outputs[1].insert, err);
 }
 
 static int write_processes(sqlite3 *db, struct tree *tree, struct error *err)
@@ -296,18 +338,23 @@ static int write_processes(sqlite3 *db, struct tree *tree, struct error *err)
     sqlite3_stmt *processes = NULL;
     sqlite3_stmt *select = NULL;
     struct output outputs[2] = {{.insert = NULL}, {.insert = NULL}};
-    int code = database_prepare(db, "SELECT process_id FROM processes", &processes, err);
+    int code = database_prepare(db, "SELECT process_id, sample_bytes IS NOT NULL FROM processes",
+                                &processes, err);
 
     if (code == 0)
         code = database_prepare(
             db,
             "SELECT backtrace_id, allocated_blocks, allocated_bytes, leaked_bytes, peak_bytes,"
-            " temporary_blocks FROM backtrace_totals WHERE process_id = ?",
+            " temporary_blocks, allocated_blocks_margin, allocated_bytes_margin, leaked_bytes_margin,"
+            " peak_bytes_margin FROM backtrace_totals WHERE process_id = ?",
             &select, err);
     if (code == 0)
         code = prepare_outputs(db, tree, outputs, err);
-    while (code == 0 && sqlite3_step(processes) == SQLITE_ROW)
-        code = write_process(db, tree, sqlite3_column_int64(processes, 0), select, outputs, err);
+    while (code == 0 && sqlite3_step(processes) == SQLITE_ROW) {
+        const struct process process = {sqlite3_column_int64(processes, 0),
+                                        sqlite3_column_int(processes, 1) != 0};
+        code = write_process(db, tree, &process, select, outputs, err);
+    }
     sqlite3_finalize(processes);
     sqlite3_finalize(select);
     sqlite3_finalize(outputs[0].insert);

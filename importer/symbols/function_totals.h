@@ -11,7 +11,8 @@
  * Invariants
  *   FT-1 Rows that were there before are replaced.
  *   FT-2 Self figures of all functions add up to those of the stacks whose call site has a function.
- * Memory:  about 70 bytes per stack and 12 per level of a frame.
+ *   FT-3 A margin is that of all blocks that are counted, each once; none where blocks are no samples.
+ * Memory:  about 100 bytes per stack and 12 per level of a frame.
  * Failure: memory and the database.
  */
 #ifndef MTRACE_IMPORTER_FUNCTION_TOTALS_H

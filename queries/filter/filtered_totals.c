@@ -41,6 +41,15 @@ static const char views_sql[] =
     "CREATE TEMP VIEW unclaimed_totals AS SELECT u.* FROM main.unclaimed_totals AS u JOIN object_walks AS w ON w.walk_id = u.walk_id"
     " JOIN temp.backtrace_totals AS t ON t.process_id = w.process_id AND t.backtrace_id = u.backtrace_id;";
 
+/* Margins of parts add up as the root of the sum of their squares; NULL where blocks are no samples. */
+#define SQUARE(figure) ", sum(t." figure "_margin * t." figure "_margin) AS " figure "_square"
+#define SQUARES \
+    SQUARE("allocated_blocks") SQUARE("allocated_bytes") SQUARE("leaked_bytes") SQUARE("peak_bytes")
+#define SELF_MARGIN(figure)                                                                        \
+    "sqrt(iif(t." figure "_square IS NULL, NULL, ifnull(s." figure "_square, 0))) AS self_" figure \
+    "_margin"
+#define TOTAL_MARGIN(figure) "sqrt(t." figure "_square) AS total_" figure "_margin"
+
 /* Functions were summed over all stacks; here over the selected ones. A function's outermost nodes
  * cover its stacks once, however deep it recurses. */
 static const char functions_sql[] =
@@ -52,12 +61,12 @@ static const char functions_sql[] =
     " outermost AS MATERIALIZED (SELECT * FROM covered WHERE covered_id IS NULL OR backtrace_id > covered_id),"
     " total AS MATERIALIZED (SELECT t.process_id, o.function_id, sum(t.allocated_blocks) AS allocated_blocks,"
     "   sum(t.allocated_bytes) AS allocated_bytes, sum(t.leaked_bytes) AS leaked_bytes, sum(t.peak_bytes) AS peak_bytes,"
-    "   sum(t.temporary_blocks) AS temporary_blocks"
+    "   sum(t.temporary_blocks) AS temporary_blocks" SQUARES
     "   FROM processes AS p CROSS JOIN outermost AS o CROSS JOIN temp.backtrace_totals AS t"
     "   ON t.process_id = p.process_id AND t.backtrace_id BETWEEN o.backtrace_id AND o.last_descendant_id GROUP BY 1, 2),"
     " self AS MATERIALIZED (SELECT t.process_id, c.function_id, sum(t.allocated_blocks) AS allocated_blocks,"
     "   sum(t.allocated_bytes) AS allocated_bytes, sum(t.leaked_bytes) AS leaked_bytes, sum(t.peak_bytes) AS peak_bytes,"
-    "   sum(t.temporary_blocks) AS temporary_blocks"
+    "   sum(t.temporary_blocks) AS temporary_blocks" SQUARES
     "   FROM temp.backtrace_totals AS t JOIN backtraces AS b ON b.backtrace_id = t.backtrace_id"
     "   JOIN call_sites AS c ON c.call_site_id = b.call_site_id GROUP BY 1, 2)"
     " SELECT t.process_id, t.function_id, ifnull(s.allocated_blocks, 0) AS self_allocated_blocks,"
@@ -65,8 +74,15 @@ static const char functions_sql[] =
     "   ifnull(s.peak_bytes, 0) AS self_peak_bytes, ifnull(s.temporary_blocks, 0) AS self_temporary_blocks,"
     "   t.allocated_blocks AS total_allocated_blocks, t.allocated_bytes AS total_allocated_bytes,"
     "   t.leaked_bytes AS total_leaked_bytes, t.peak_bytes AS total_peak_bytes,"
-    "   t.temporary_blocks AS total_temporary_blocks"
-    " FROM total AS t LEFT JOIN self AS s ON s.process_id = t.process_id AND s.function_id = t.function_id;";
+    "   t.temporary_blocks AS total_temporary_blocks,"
+    "   " SELF_MARGIN("allocated_blocks") ", " SELF_MARGIN(
+        "allocated_bytes") ","
+                           "   " SELF_MARGIN("leaked_bytes") ", " SELF_MARGIN(
+                               "peak_bytes") ","
+                                             "   " TOTAL_MARGIN("allocated_blocks") ", " TOTAL_MARGIN(
+                                                 "allocated_bytes") ","
+                                                                    "   " TOTAL_MARGIN("leaked_bytes") ", " TOTAL_MARGIN(
+                                                                        "peak_bytes") " FROM total AS t LEFT JOIN self AS s ON s.process_id = t.process_id AND s.function_id = t.function_id;";
 
 static const char shown[] = "the totals below are";
 

@@ -3,11 +3,14 @@
 
 #include "queries/database/rundb.h"
 #include "queries/filter/filter_sql.h"
+#include "queries/filter/judged.h"
 #include "queries/filter/pair_sums.h"
 #include "queries/filter/row_scan.h"
 #include "support/error.h"
+#include "support/sample_weight.h"
 #include "support/saturating.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 
 struct span {
@@ -17,11 +20,20 @@ struct span {
 struct levels {
     struct rundb *database;
     uint32_t n_instants;
-    struct span *spans; /* by process */
+    struct span *spans;         /* by process */
+    struct judged_time *judged; /* by process: the time that is looked at */
+    const uint64_t *mean_of;    /* as in row_scan */
     size_t n_processes;
     uint32_t *site_of; /* by stack; 0: none */
     size_t n_backtraces;
     struct keyed changes; /* by process, call site and instant */
+    struct keyed squares; /* struct site_square */
+};
+
+/* Of what a call site has more at the last instant than at the first, of samples: blocks that live at both are not in it. */
+struct site_square {
+    uint32_t process, site;
+    double variance;
 };
 
 /* The first instant at which time has come to ns; n_instants: none. */
@@ -46,6 +58,22 @@ static bool add_change(struct levels *levels, const struct scanned_row *row, uin
     return instant >= levels->n_instants || pair_sums_add(&levels->changes, &change);
 }
 
+static bool add_variance(struct levels *levels, const struct scanned_row *row, uint32_t born,
+                         uint32_t dead)
+{
+    bool is_at_first = born == 0;
+    bool is_at_last = dead >= levels->n_instants;
+    struct site_square key = {row->process, levels->site_of[row->backtrace], 0};
+    struct site_square *square;
+
+    if (is_at_first == is_at_last)
+        return true;
+    square = keyed_get(&levels->squares, &key, offsetof(struct site_square, variance), sizeof(key));
+    if (square)
+        square->variance += row->bytes_variance;
+    return square != NULL;
+}
+
 static bool take(void *context, const struct scanned_row *rows, size_t n)
 {
     struct levels *levels = context;
@@ -60,6 +88,8 @@ static bool take(void *context, const struct scanned_row *rows, size_t n)
 
         if (born == dead)
             continue;
+        if (levels->mean_of[row->process] && !add_variance(levels, row, born, dead))
+            return false;
         if (!add_change(levels, row, born, 1) || !add_change(levels, row, dead, -1))
             return false;
     }
@@ -83,6 +113,7 @@ static int read_spans(struct levels *levels, const struct level_rows_request *re
         rc = 0;
         start_ns = request->from_ns > start_ns ? request->from_ns : start_ns;
         end_ns = request->to_ns < end_ns ? request->to_ns : end_ns;
+        levels->judged[id] = (struct judged_time){start_ns, end_ns, true};
         if (id > 0 && end_ns > start_ns)
             levels->spans[id] =
                 (struct span){start_ns, saturating_subtract(end_ns, start_ns) / n_steps};
@@ -157,37 +188,32 @@ static int put_changes(struct levels *levels, struct error *err)
     return rc;
 }
 
+static int put_squares(const struct levels *levels, struct error *err)
+{
+    const struct site_square *list = levels->squares.elements;
+    struct sqlite3_stmt *insert = NULL;
+    int rc = rundb_prepare(levels->database,
+                           "INSERT INTO temp._growth_squares VALUES (?1, nullif(?2, 0), ?3)",
+                           &insert, err);
+
+    for (size_t i = 0; rc == 0 && i < levels->squares.n; i++) {
+        const int64_t values[] = {list[i].process, list[i].site};
+        double margin = sample_weight_margin(list[i].variance);
+
+        sqlite3_bind_double(insert, 3, margin * margin);
+        rc = rundb_insert(levels->database, insert, values, 2, err);
+    }
+    sqlite3_finalize(insert);
+    return rc;
+}
+
 static const char tables_sql[] =
     "CREATE TEMP TABLE snapshots(snapshot_id INTEGER PRIMARY KEY, process_id INTEGER, at_ns INTEGER,"
     " reason TEXT);"
     "CREATE TEMP TABLE snapshot_sites(snapshot_id INTEGER, call_site_id INTEGER,"
-    " change_bytes INTEGER, change_blocks INTEGER)";
-
-/* The time that is looked at is what is judged, in place of lives. */
-static int put_judged(const struct levels *levels, const struct level_rows_request *request,
-                      struct error *err)
-{
-    struct sqlite3_stmt *insert;
-    int rc =
-        rundb_run(levels->database,
-                  "DROP VIEW temp._judged;"
-                  "CREATE TEMP TABLE _judged(process_id INTEGER PRIMARY KEY, start_ns, end_ns)",
-                  err);
-
-    if (rc == 0)
-        rc = rundb_prepare(
-            levels->database,
-            "INSERT INTO temp._judged SELECT process_id, max(start_ns, ?1), min(end_ns, ?2)"
-            " FROM _recorded",
-            &insert, err);
-    if (rc != 0)
-        return rc;
-    sqlite3_bind_int64(insert, 1, request->from_ns);
-    sqlite3_bind_int64(insert, 2, request->to_ns);
-    rc = rundb_step(levels->database, insert, err);
-    sqlite3_finalize(insert);
-    return rc;
-}
+    " change_bytes INTEGER, change_blocks INTEGER);"
+    "DROP VIEW temp._growth_squares;"
+    "CREATE TEMP TABLE _growth_squares(process_id INTEGER, call_site_id INTEGER, bytes_square REAL)";
 
 int level_rows_fill(struct rundb *database, const struct level_rows_request *request,
                     struct error *err)
@@ -200,9 +226,11 @@ int level_rows_fill(struct rundb *database, const struct level_rows_request *req
         scan.without = LEVEL_ROWS_WITHOUT;
         levels.n_processes = scan.n_processes;
         levels.n_backtraces = scan.n_backtraces;
+        levels.mean_of = scan.mean_of;
+        levels.judged = calloc(scan.n_processes, sizeof(*levels.judged));
         levels.spans = calloc(scan.n_processes, sizeof(*levels.spans));
         levels.site_of = calloc(scan.n_backtraces, sizeof(*levels.site_of));
-        if (!levels.spans || !levels.site_of)
+        if (!levels.spans || !levels.site_of || !levels.judged)
             rc = error_set(err, ERROR_NOMEM, "no memory for %zu stacks", scan.n_backtraces);
     }
     if (rc == 0)
@@ -218,9 +246,13 @@ int level_rows_fill(struct rundb *database, const struct level_rows_request *req
     if (rc == 0)
         rc = put_changes(&levels, err);
     if (rc == 0)
-        rc = put_judged(&levels, request, err);
+        rc = put_squares(&levels, err);
+    if (rc == 0)
+        rc = judged_put(database, levels.judged, levels.n_processes, err);
     row_scan_done(&scan);
     keyed_done(&levels.changes);
+    keyed_done(&levels.squares);
+    free(levels.judged);
     free(levels.spans);
     free(levels.site_of);
     return rc;

@@ -5,7 +5,8 @@
  * Model: the range from..to of each process is divided by instants at equal distances; one scan
  *        (row_scan.h) adds each block to the first instant at which it is live and takes it away at
  *        the first at which it is not. The sums become temp.snapshots and temp.snapshot_sites, and
- *        the range what is judged (_judged): every view over snapshots answers for the filter and
+ *        the range what is judged (_judged), and of samples how sure the growth from the first instant to the last is
+ *        (_growth_squares): every view over snapshots answers for the filter and
  *        the range.
  * Memory: with call sites times the instants at which they change.
  */
@@ -32,7 +33,7 @@ struct level_rows_request {
     uint32_t n_instants; /* 2 or more; the first at the start of the range, the last at its end */
 };
 
-/* Makes the three tables. */
+/* Makes the four tables. */
 int level_rows_fill(struct rundb *database, const struct level_rows_request *request,
                     struct error *err);
 

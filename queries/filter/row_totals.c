@@ -3,6 +3,7 @@
 
 #include "queries/database/rundb.h"
 #include "queries/filter/filter_sql.h"
+#include "queries/filter/judged.h"
 #include "queries/filter/own_peaks.h"
 #include "queries/filter/row_scan.h"
 #include "queries/filter/row_sums.h"
@@ -23,7 +24,7 @@ enum {
 /* What rows need to know of their process. */
 struct life {
     int64_t peak_ns;
-    int64_t start_ns, end_ns;
+    int64_t start_ns;
     int64_t judged_ns; /* leaks are those of this instant; INT64_MAX: of the end */
     int64_t part_ns;
 };
@@ -50,6 +51,7 @@ struct totals {
     struct variances *variances; /* by row_sum.place, of processes with samples */
     size_t variances_capacity;
     struct life *lives; /* by process */
+    struct judged_time *judged;
     size_t n_processes;
     struct row_sums sums;
     struct own_peaks peaks;
@@ -232,13 +234,15 @@ static int read_lives(struct totals *totals, struct error *err)
 
     while (rc == 0 && (rc = rundb_step(totals->database, stmt, err)) == 1) {
         int64_t end_ns = sqlite3_column_int64(stmt, 3); /* of the last window */
-        struct life *life = &totals->lives[database_id(stmt, 0, totals->n_processes)];
+        size_t id = (size_t)database_id(stmt, 0, totals->n_processes);
+        struct life *life = &totals->lives[id];
 
         life->peak_ns = sqlite3_column_int64(stmt, 1);
         life->start_ns = larger(sqlite3_column_int64(stmt, 2), from_ns);
         life->judged_ns = judged_of(totals, life->peak_ns, sqlite3_column_int64(stmt, 4));
-        life->end_ns = smaller(smaller(life->judged_ns, end_ns), to_ns);
-        life->part_ns = saturating_subtract(life->end_ns, life->start_ns) / N_PARTS;
+        end_ns = smaller(smaller(life->judged_ns, end_ns), to_ns);
+        life->part_ns = saturating_subtract(end_ns, life->start_ns) / N_PARTS;
+        totals->judged[id] = (struct judged_time){life->start_ns, end_ns, true};
         rc = 0;
     }
     sqlite3_finalize(stmt);
@@ -341,31 +345,6 @@ static int put_pairs(const struct totals *totals, const struct keyed *pairs, con
     return rc;
 }
 
-static int put_judged(const struct totals *totals, struct error *err)
-{
-    struct sqlite3_stmt *insert;
-    int rc =
-        rundb_run(totals->database,
-                  "DROP VIEW temp._judged;"
-                  "CREATE TEMP TABLE _judged(process_id INTEGER PRIMARY KEY, start_ns, end_ns)",
-                  err);
-
-    if (rc == 0)
-        rc = rundb_prepare(totals->database, "INSERT INTO temp._judged VALUES (?1, ?2, ?3)",
-                           &insert, err);
-    if (rc != 0)
-        return rc;
-    for (size_t id = 1; rc == 0 && id < totals->n_processes; id++) {
-        const int64_t values[] = {(int64_t)id, totals->lives[id].start_ns,
-                                  totals->lives[id].end_ns};
-
-        rc =
-            rundb_insert(totals->database, insert, values, sizeof(values) / sizeof(values[0]), err);
-    }
-    sqlite3_finalize(insert);
-    return rc;
-}
-
 /* In order, so that SQLite appends. */
 static int put_all(struct totals *totals, struct error *err)
 {
@@ -378,7 +357,7 @@ static int put_all(struct totals *totals, struct error *err)
         rc = put_pairs(totals, &totals->sums.leaks,
                        "INSERT INTO temp.leaked_births VALUES (?1, ?2, ?3, ?4, ?5)", err);
     return rc == 0 && (totals->request->as_of || totals->request->from || totals->request->to)
-               ? put_judged(totals, err)
+               ? judged_put(totals->database, totals->judged, totals->n_processes, err)
                : rc;
 }
 
@@ -401,7 +380,9 @@ int row_totals_fill(struct rundb *database, const struct row_totals_request *req
         totals.n_processes = scan.n_processes;
         totals.mean_of = scan.mean_of;
         totals.lives = calloc(scan.n_processes, sizeof(*totals.lives));
-        if (!row_sums_init(&totals.sums, scan.n_processes, scan.n_backtraces) || !totals.lives)
+        totals.judged = calloc(scan.n_processes, sizeof(*totals.judged));
+        if (!row_sums_init(&totals.sums, scan.n_processes, scan.n_backtraces) || !totals.lives
+            || !totals.judged)
             rc = error_set(err, ERROR_NOMEM, "no memory for %zu processes", scan.n_processes);
     }
     if (rc == 0)
@@ -420,5 +401,6 @@ int row_totals_fill(struct rundb *database, const struct row_totals_request *req
     own_peaks_done(&totals.peaks);
     free(totals.variances);
     free(totals.lives);
+    free(totals.judged);
     return rc;
 }

@@ -152,6 +152,8 @@ const struct command commands[] = {
      .run = cmd_block_run},
     {.name = "growth",
      .view = "growth",
+     .columns =
+         "process_id, grown_bytes, bytes_per_s, pattern, since_ns, from_bytes, to_bytes, " SITE_COLUMNS,
      .help = "call sites whose live bytes keep rising",
      .how = "; -o growth.svg",
      .is_over_time = true,

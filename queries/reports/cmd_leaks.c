@@ -80,11 +80,14 @@ static const char totals_sql[] =
     " (SELECT 1.0 * coalesce(sum(complete_blocks), 0) / sum(allocated_blocks) FROM site_totals"
     "  WHERE process_id = :process)," /* as in summary, all of which would take twice as long */
     " sqrt(sum(l.leaked_bytes_margin * l.leaked_bytes_margin) FILTER (WHERE l.rule_id IS NULL)),"
-    " sqrt(sum(l.leaked_blocks_margin * l.leaked_blocks_margin) FILTER (WHERE l.rule_id IS NULL))"
+    " sqrt(sum(l.leaked_blocks_margin * l.leaked_blocks_margin) FILTER (WHERE l.rule_id IS NULL)),"
+    " sqrt(sum(l.leaked_bytes_margin * l.leaked_bytes_margin) FILTER (WHERE l.rule_id IS NOT NULL))"
     " FROM site_leaks AS l WHERE l.process_id = :process AND :site IN (0, l.call_site_id)";
 
 static const char rules_sql[] =
-    "SELECT r.rule, sum(l.leaked_bytes), sum(l.leaked_blocks) FROM site_leaks AS l"
+    "SELECT r.rule, sum(l.leaked_bytes), sum(l.leaked_blocks),"
+    " sqrt(sum(l.leaked_bytes_margin * l.leaked_bytes_margin)),"
+    " sqrt(sum(l.leaked_blocks_margin * l.leaked_blocks_margin)) FROM site_leaks AS l"
     " JOIN suppressions AS r ON r.rule_id = l.rule_id WHERE l.process_id = :process"
     " AND l.rule_id IS NOT NULL AND :site IN (0, l.call_site_id)"
     " GROUP BY r.rule_id ORDER BY 2 DESC, r.rule_id";
@@ -127,7 +130,7 @@ static int print_totals(const struct query *query, int64_t process_id, int64_t *
     struct sqlite3_stmt *stmt;
     char bytes[ESTIMATE_TEXT_BYTES];
     char blocks[ESTIMATE_TEXT_BYTES];
-    char suppressed[UNITS_TEXT_BYTES];
+    char suppressed[ESTIMATE_TEXT_BYTES];
     char dropped[UNITS_TEXT_BYTES];
     char share[CELL_BYTES];
     int rc = prepare(query, totals_sql, process_id, &stmt, err);
@@ -146,7 +149,7 @@ static int print_totals(const struct query *query, int64_t process_id, int64_t *
             estimate_format_blocks(sqlite3_column_int64(stmt, 1), margin_of(stmt, 7), blocks),
             *ret_n_sites, *ret_n_sites == 1 ? "" : "s",
             *ret_n_sites > 1 ? ", growing ones first" : "",
-            units_format_bytes(sqlite3_column_int64(stmt, 3), suppressed),
+            estimate_format_bytes(sqlite3_column_int64(stmt, 3), margin_of(stmt, 8), suppressed),
             units_format_count(sqlite3_column_int64(stmt, 4), dropped),
             format_complete(stmt, share));
     }
@@ -370,17 +373,18 @@ static int print_sites(const struct query *query, int64_t process_id, int64_t n_
 static int print_rules(const struct query *query, int64_t process_id, struct error *err)
 {
     struct sqlite3_stmt *stmt;
-    char bytes[UNITS_TEXT_BYTES];
-    char blocks[UNITS_TEXT_BYTES];
+    char bytes[ESTIMATE_TEXT_BYTES];
+    char blocks[ESTIMATE_TEXT_BYTES];
     int rc = prepare(query, rules_sql, process_id, &stmt, err);
 
     if (rc != 0)
         return rc;
     while ((rc = rundb_step(&query->database, stmt, err)) == 1)
-        (void)fprintf(query->out, "suppressed: %s in %s by %s\n",
-                      units_format_bytes(sqlite3_column_int64(stmt, 1), bytes),
-                      units_format_counted(sqlite3_column_int64(stmt, 2), "block", blocks),
-                      rundb_text(stmt, 0));
+        (void)fprintf(
+            query->out, "suppressed: %s in %s by %s\n",
+            estimate_format_bytes(sqlite3_column_int64(stmt, 1), margin_of(stmt, 3), bytes),
+            estimate_format_blocks(sqlite3_column_int64(stmt, 2), margin_of(stmt, 4), blocks),
+            rundb_text(stmt, 0));
     sqlite3_finalize(stmt);
     return rc;
 }

@@ -206,7 +206,7 @@ static void print_totals(FILE *out, const struct figures *f)
                       : "not known from samples how many");
     (void)fprintf(out, "leaked      %s in %s, of these %s suppressed\n",
                   estimated_bytes(&t, f, "leaked_bytes"), estimated_blocks(&t, f, "leaked_blocks"),
-                  bytes(&t, number(f, "suppressed_bytes")));
+                  estimated_bytes(&t, f, "suppressed_bytes"));
     print_temporary(out, f);
     if (number(f, "culled_blocks") > 0)
         (void)fprintf(

@@ -9,7 +9,8 @@ CREATE VIEW _site_growth(
   pattern,           -- how they rose: see _site_shapes; NULL: they did not, or see _unjudged
   since_ns,          -- when the first tenth of the rise had come
   until_ns,          -- when nine tenths of it had come
-  bytes_per_s        -- of recorded time between these two instants; NULL: they are less than a tenth of the judged time apart, which tells no rate
+  bytes_per_s,       -- of recorded time between these two instants; NULL: they are less than a tenth of the judged time apart, which tells no rate
+  grown_bytes_margin -- half of the width of the 95 % interval of to_bytes - from_bytes; NULL: it is exact
 ) AS
 WITH
   numbered AS MATERIALIZED (
@@ -21,6 +22,10 @@ WITH
       sum(s.change_bytes) AS to_bytes
     FROM numbered AS n JOIN snapshot_sites AS s ON s.snapshot_id = n.snapshot_id
     GROUP BY n.process_id, s.call_site_id),
+  -- Where rows were left out nobody knows what lives at both ends: then it is the most that it can be.
+  squares AS MATERIALIZED (
+    SELECT process_id, coalesce(call_site_id, -1) AS site, bytes_square FROM _growth_squares),
+  have AS MATERIALIZED (SELECT EXISTS (SELECT 1 FROM allocation_rows) AS rows),
   -- SQLite makes an index for what is equal, not for what is so by IS.
   shapes AS MATERIALIZED (
     SELECT *, coalesce(call_site_id, -1) AS site, (
@@ -29,7 +34,11 @@ WITH
     FROM site_shapes AS s WHERE curve = 'growth')
 SELECT e.process_id, e.call_site_id, e.n_all, e.from_bytes, e.to_bytes, s.pattern, s.since_ns, s.until_ns,
   iif(s.pattern IS NOT NULL AND 10 * (s.until_ns - s.since_ns) >= p.end_ns - p.start_ns,
-    0.8 * s.stays_bytes * 1e9 / nullif(coalesce(s.recorded_ns, s.until_ns - s.since_ns), 0), NULL)
+    0.8 * s.stays_bytes * 1e9 / nullif(coalesce(s.recorded_ns, s.until_ns - s.since_ns), 0), NULL),
+  sqrt(iif(o.sample_bytes > 0, iif(h.rows, coalesce(q.bytes_square, 0), 3.841459 * o.sample_bytes * (e.from_bytes + e.to_bytes)), NULL))
 FROM ends AS e
 JOIN _judged AS p ON p.process_id = e.process_id
+JOIN processes AS o ON o.process_id = e.process_id
+CROSS JOIN have AS h
+LEFT JOIN squares AS q ON q.process_id = e.process_id AND q.site = coalesce(e.call_site_id, -1)
 LEFT JOIN shapes AS s ON s.process_id = e.process_id AND s.site = coalesce(e.call_site_id, -1);

@@ -15,11 +15,21 @@ CREATE VIEW by_function(
   inclusive_peak_bytes,    -- bytes live at the process's peak in and below it
   inclusive_temporary_blocks, -- temporary blocks in and below it
   function,                -- demangled name
-  function_id              -- joins functions
+  function_id,             -- joins functions
+  self_allocated_blocks_margin, -- half of the width of the 95 % interval of self_allocated_blocks; NULL: it is exact
+  self_allocated_bytes_margin, -- the same of self_allocated_bytes
+  self_leaked_bytes_margin, -- the same of self_leaked_bytes
+  self_peak_bytes_margin, -- the same of self_peak_bytes
+  inclusive_allocated_blocks_margin, -- the same of inclusive_allocated_blocks
+  inclusive_allocated_bytes_margin, -- the same of inclusive_allocated_bytes
+  inclusive_leaked_bytes_margin, -- the same of inclusive_leaked_bytes
+  inclusive_peak_bytes_margin -- the same of inclusive_peak_bytes
 ) AS
 SELECT t.process_id, t.self_allocated_blocks, t.self_allocated_bytes, t.self_leaked_bytes, t.self_peak_bytes,
   t.self_temporary_blocks, t.total_allocated_blocks, t.total_allocated_bytes, t.total_leaked_bytes, t.total_peak_bytes,
-  t.total_temporary_blocks, f.name, t.function_id
+  t.total_temporary_blocks, f.name, t.function_id,
+  t.self_allocated_blocks_margin, t.self_allocated_bytes_margin, t.self_leaked_bytes_margin, t.self_peak_bytes_margin,
+  t.total_allocated_blocks_margin, t.total_allocated_bytes_margin, t.total_leaked_bytes_margin, t.total_peak_bytes_margin
 FROM function_totals AS t
 JOIN functions AS f ON f.function_id = t.function_id
 ORDER BY t.self_allocated_bytes DESC, t.total_allocated_bytes DESC, t.process_id, t.function_id;

@@ -16,10 +16,11 @@ CREATE VIEW growth(
   source,            -- its source file; NULL: no debug information
   line,              -- line in source
   module,            -- file that holds the code; NULL: code outside any file
-  call_site_id       -- joins call_sites; NULL: the stack has no call site
+  call_site_id,      -- joins call_sites; NULL: the stack has no call site
+  grown_bytes_margin -- half of the width of the 95 % interval of grown_bytes; NULL: it is exact
 ) AS
 SELECT g.process_id, g.to_bytes - g.from_bytes AS grown_bytes, CAST(g.bytes_per_s AS INTEGER), g.pattern, g.since_ns,
-  g.from_bytes, g.to_bytes, s.function, s.source, s.line, s.module, g.call_site_id
+  g.from_bytes, g.to_bytes, s.function, s.source, s.line, s.module, g.call_site_id, g.grown_bytes_margin
 FROM site_growth AS g
 LEFT JOIN _sites AS s ON s.call_site_id = g.call_site_id
 WHERE g.pattern IN ('steady', 'late')

@@ -34,6 +34,11 @@ WITH RECURSIVE
       sum(peak_blocks_margin * peak_blocks_margin) AS peak_blocks_square,
       sum(peak_bytes_margin * peak_bytes_margin) AS peak_bytes_square
     FROM site_totals GROUP BY process_id),
+  suppressed AS (
+    SELECT process_id, sum(leaked_blocks) AS blocks, sum(leaked_bytes) AS bytes,
+      sum(leaked_blocks_margin * leaked_blocks_margin) AS blocks_square,
+      sum(leaked_bytes_margin * leaked_bytes_margin) AS bytes_square
+    FROM site_leaks WHERE rule_id IS NOT NULL GROUP BY process_id),
   -- Not every SQLite has sqrt(): by Newton's iteration, from above, until it falls no more.
   squares(process_id, of, square) AS (
     SELECT process_id, 'allocations', allocations_square FROM totals WHERE allocations_square > 0 UNION ALL
@@ -43,7 +48,9 @@ WITH RECURSIVE
     SELECT process_id, 'frees', frees_square FROM totals WHERE frees_square > 0 UNION ALL
     SELECT process_id, 'freed_bytes', freed_bytes_square FROM totals WHERE freed_bytes_square > 0 UNION ALL
     SELECT process_id, 'peak_blocks', peak_blocks_square FROM totals WHERE peak_blocks_square > 0 UNION ALL
-    SELECT process_id, 'peak_bytes', peak_bytes_square FROM totals WHERE peak_bytes_square > 0),
+    SELECT process_id, 'peak_bytes', peak_bytes_square FROM totals WHERE peak_bytes_square > 0 UNION ALL
+    SELECT process_id, 'suppressed_blocks', blocks_square FROM suppressed WHERE blocks_square > 0 UNION ALL
+    SELECT process_id, 'suppressed_bytes', bytes_square FROM suppressed WHERE bytes_square > 0),
   roots(process_id, of, square, root, next) AS (
     SELECT process_id, of, square, max(square, 1.0), (max(square, 1.0) + square / max(square, 1.0)) / 2 FROM squares UNION ALL
     SELECT process_id, of, square, next, (next + square / next) / 2 FROM roots WHERE next < root),
@@ -56,11 +63,10 @@ WITH RECURSIVE
       min(root) FILTER (WHERE of = 'frees') AS frees,
       min(root) FILTER (WHERE of = 'freed_bytes') AS freed_bytes,
       min(root) FILTER (WHERE of = 'peak_blocks') AS peak_blocks,
-      min(root) FILTER (WHERE of = 'peak_bytes') AS peak_bytes
+      min(root) FILTER (WHERE of = 'peak_bytes') AS peak_bytes,
+      min(root) FILTER (WHERE of = 'suppressed_blocks') AS suppressed_blocks,
+      min(root) FILTER (WHERE of = 'suppressed_bytes') AS suppressed_bytes
     FROM roots GROUP BY process_id),
-  suppressed AS (
-    SELECT process_id, sum(leaked_blocks) AS blocks, sum(leaked_bytes) AS bytes
-    FROM site_leaks WHERE rule_id IS NOT NULL GROUP BY process_id),
   heap AS (
     SELECT n.process_id, n.reason, sum(h.extent_bytes) AS extent, sum(h.live_bytes) AS live, sum(h.slack_bytes) AS slack,
       iif(count(h.top_bytes) = count(*), sum(h.overhead_bytes), NULL) AS overhead, iif(count(h.top_bytes) = count(*), sum(h.hole_bytes), NULL) AS holes,
@@ -160,6 +166,8 @@ CROSS JOIN json_each(json_array(
   json_array('leaked_blocks_margin', iif(p.end_kind IS 'exec', NULL, coalesce(m.leaked_blocks, t.leaked_blocks_square)), 'blocks'),
   json_array('leaked_bytes_margin', iif(p.end_kind IS 'exec', NULL, coalesce(m.leaked_bytes, t.leaked_bytes_square)), 'bytes'),
   json_array('peak_blocks_margin', coalesce(m.peak_blocks, t.peak_blocks_square), 'blocks'),
-  json_array('peak_bytes_margin', coalesce(m.peak_bytes, t.peak_bytes_square), 'bytes')
+  json_array('peak_bytes_margin', coalesce(m.peak_bytes, t.peak_bytes_square), 'bytes'),
+  json_array('suppressed_blocks_margin', coalesce(m.suppressed_blocks, s.blocks_square, iif(p.sample_bytes > 0, 0.0, NULL)), 'blocks'),
+  json_array('suppressed_bytes_margin', coalesce(m.suppressed_bytes, s.bytes_square, iif(p.sample_bytes > 0, 0.0, NULL)), 'bytes')
 )) AS j
 ORDER BY p.process_id, j.key;

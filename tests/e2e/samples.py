@@ -168,14 +168,14 @@ def check_row_filters(tools, folder):
     """What a filter of single blocks lets pass has intervals, which are those of the file where all pass."""
     _, exact = record(tools, folder, 100)
     sampled = [record(tools, folder, seed, f"--sample-bytes={MEAN}")[1] for seed in (101, 102, 103, 104)]
-    for question in ("hot", "leaks", "leaks-by-stack", "peak"):
+    for question in ("hot", "leaks", "leaks-by-stack", "peak", "by-function", "by-module"):
         whole, filtered = (answer(tools, question, sampled[0], *words) for words in ([], ["--size-min", "0"]))
         if not whole or len(whole) != len(filtered):
             raise Failure(f"{question} of all blocks has {len(filtered)} rows, of the file {len(whole)}")
         for row, same in zip(whole, filtered):
             for name, value in row.items():
                 if "margin" in name and not (value >= 0 and abs(value - same[name]) <= 1e-6 * value + 1e-6) or "margin" not in name and name in (
-                        "allocated_bytes", "allocated_blocks", "leaked_bytes", "leaked_blocks", "bytes", "blocks") and value != same[name]:
+                        "allocated_bytes", "allocated_blocks", "leaked_bytes", "leaked_blocks", "bytes", "blocks", "self_leaked_bytes", "inclusive_peak_bytes") and value != same[name]:
                     raise Failure(f"{question}: {name} of all blocks is {same[name]}, of the file {value}")
     n_right = n_all = 0
     for words in FILTERS:
@@ -277,9 +277,20 @@ def refusals(tools, folder):
         if run.returncode or said.count("estimates from samples") != 1:
             raise Failure(f"{question} ended with {run.returncode} and does not say once that it is an estimate: {said}")
     check_pictures(tools, database, folder)
-    for question in ("leaks-by-stack", "peak", "hot"):
-        if ask(tools, question, database).stdout.count("±") != 2:
-            raise Failure(f"{question} has no column of margins for bytes and blocks")
+    for question, columns in (("leaks-by-stack", 2), ("peak", 2), ("hot", 2), ("by-function", 6), ("by-module", 6)):
+        if ask(tools, question, database).stdout.count("±") != columns:
+            raise Failure(f"{question} has no column of margins for each of its estimates")
+    for question, column in (("growth", "grown_bytes_margin"), ("by-module", "inclusive_allocated_bytes_margin")):
+        header = ask(tools, question, database, "--format", "csv").stdout.splitlines()[0].split(",")
+        if column not in header:
+            raise Failure(f"{question} has no column {column}: {header}")
+    if harness.Database(database).value("SELECT count(value) FROM summary WHERE name = 'suppressed_bytes_margin' AND value >= 0") != 1:
+        raise Failure("the summary has no margin of what is suppressed")
+    slim = folder / "slim.db"
+    harness.import_log(tools, database.with_suffix(".dat"), slim, "--slim")
+    margins, most = (dict(harness.Database(path).rows("SELECT coalesce(call_site_id, 0), grown_bytes_margin FROM site_growth")) for path in (database, slim))
+    if not margins or margins.keys() != most.keys() or not all(0 <= margins[site] <= 1.001 * most[site] for site in margins):
+        raise Failure(f"the margins of growth are {margins}, and without rows {most}")
     rows = json.loads(ask(tools, "leaks", database, "--format", "json").stdout)
     if not all(row["leaked_bytes_margin"] >= 0 for row in rows) or "±" not in ask(tools, "leaks", database).stdout:
         raise Failure(f"leaks have no margins: {rows}")

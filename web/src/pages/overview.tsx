@@ -46,7 +46,7 @@ function Facts({ summary, process }: { summary: Row; process: Row | undefined })
     ["ran", `${formatDuration(number(summary, "duration_ns"))}, ${endOf(summary)}${began}`],
     ["allocated", `${estimated(summary, "allocated_bytes", formatBytes)} in ${estimatedBlocks(summary, "allocations")} by ${formatCount(number(summary, "threads"))} ${number(summary, "threads") === 1 ? "thread" : "threads"}`],
     ["peak", `${estimated(summary, "peak_bytes", formatBytes)} at ${formatInstant(number(summary, "peak_ns"))}; ${residentText(summary)}`],
-    ["leaked", `${estimated(summary, "leaked_bytes", formatBytes)} in ${estimatedBlocks(summary, "leaked_blocks")}, of these ${formatBytes(number(summary, "suppressed_bytes"))} suppressed`],
+    ["leaked", `${estimated(summary, "leaked_bytes", formatBytes)} in ${estimatedBlocks(summary, "leaked_blocks")}, of these ${estimated(summary, "suppressed_bytes", formatBytes)} suppressed`],
     ["recording", `${formatCount(number(summary, "events"))} events, ${formatCount(number(summary, "events_dropped"))} dropped; ${formatShare(number(summary, "complete_share"))} of stacks complete`],
   ];
   return (

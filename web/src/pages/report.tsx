@@ -3,11 +3,11 @@
 
 import { useState } from "preact/hooks";
 import { filtersOf, go, isFilter, toView, valueOf, withValues, type Address } from "../address";
-import { useRows, useSql, type Answer, type Command, type Row } from "../api";
+import { useRows, useSql, type Answer, type Cell, type Command, type Row } from "../api";
 import type { PageProps } from "../app";
 import { ArgumentForm } from "../argument";
 import { makeCell } from "../cell_menu";
-import { formatBlocks, formatBytes, formatCell } from "../format";
+import { formatBlocks, formatBytes, formatCell, formatCount } from "../format";
 import { InstantForm } from "../instant";
 import { Link } from "../link";
 import { useMeanings } from "../meanings";
@@ -80,6 +80,11 @@ function Unfiltered({ address, command }: { address: Address; command: Command }
   return ignored.length > 0 ? <p class="hint">This view shows the whole run: {ignored.map(([name]) => name).join(", ")} cannot restrict it.</p> : null;
 }
 
+// Behind an estimate; nothing where the square of the margin is unknown: it is exact.
+function marginOf(square: Cell | undefined, format: (value: number) => string): string {
+  return typeof square === "number" && square >= 0.25 ? ` ± ${format(Math.round(Math.sqrt(square)))}` : "";
+}
+
 // As below the table of the command line: what nobody can or needs to fix is no row, and no secret.
 function Suppressed({ address, command }: { address: Address; command: Command }) {
   const process = valueOf(address, "process");
@@ -87,7 +92,8 @@ function Suppressed({ address, command }: { address: Address; command: Command }
   const rules = useSql(
     address.recording,
     isAsked
-      ? `SELECT r.rule, sum(l.leaked_bytes) AS bytes, sum(l.leaked_blocks) AS blocks FROM site_leaks AS l JOIN suppressions AS r ON r.rule_id = l.rule_id
+      ? `SELECT r.rule, sum(l.leaked_bytes) AS bytes, sum(l.leaked_blocks) AS blocks, sum(l.leaked_bytes_margin * l.leaked_bytes_margin) AS bytes_square,
+sum(l.leaked_blocks_margin * l.leaked_blocks_margin) AS blocks_square FROM site_leaks AS l JOIN suppressions AS r ON r.rule_id = l.rule_id
 WHERE l.rule_id IS NOT NULL AND ${process === undefined ? "1" : `l.process_id = ${Number(process)}`} GROUP BY r.rule_id ORDER BY 2 DESC, r.rule_id`
       : null,
   ).data;
@@ -96,7 +102,8 @@ WHERE l.rule_id IS NOT NULL AND ${process === undefined ? "1" : `l.process_id = 
     <ul class="hint" aria-label="suppressed">
       {rules.map((row) => (
         <li key={row.rule}>
-          suppressed: {formatBytes(Number(row.bytes))} in {formatBlocks(Number(row.blocks))} by {row.rule}
+          suppressed: {formatBytes(Number(row.bytes)) + marginOf(row.bytes_square, formatBytes)} in{" "}
+          {row.blocks_square === null ? formatBlocks(Number(row.blocks)) : `${formatCount(Number(row.blocks))}${marginOf(row.blocks_square, formatCount)} blocks`} by {row.rule}
         </li>
       ))}
     </ul>

@@ -32,6 +32,13 @@ static const char totals[] =
     " 10, 0, 0, backtrace_id, 0, 1, 5, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,"
     " NULL, NULL, NULL, NULL, NULL, NULL FROM backtraces;";
 
+/* The same stacks of samples: the margins of stack n are n, 2 n, 3 n and 4 n. */
+static const char samples[] =
+    "INSERT INTO processes (process_id, pid, start_ns, end_ns, sample_bytes) VALUES (2, 2, 0, 9, 64);"
+    "INSERT INTO backtrace_totals SELECT 2, backtrace_id, backtrace_id, backtrace_id * 10, 0, 0, 1,"
+    " 10, 0, 0, backtrace_id, 0, 1, 5, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, backtrace_id,"
+    " backtrace_id * 2, 0, backtrace_id * 3, 0, backtrace_id * 4 FROM backtraces;";
+
 static const char *ask(sqlite3 *db, const char *sql)
 {
     static char text[256];
@@ -73,10 +80,40 @@ static void by_hand(void **state)
     database_close(database);
 }
 
+/* FT-3: main has all stacks, and those below its second call once. */
+static void margins(void **state)
+{
+    struct database *database;
+    char target[64];
+
+    (void)state;
+    snprintf(target, sizeof target, "test_function_totals_%ld.db", (long)getpid());
+    assert_int_equal(database_create(target, true, 0, NULL, &database, NULL), 0);
+    sqlite3 *db = database_sqlite(database);
+    assert_int_equal(database_execute(db, code, NULL), 0);
+    assert_int_equal(database_execute(db, totals, NULL), 0);
+    assert_int_equal(database_execute(db, samples, NULL), 0);
+    assert_int_equal(function_totals_write(db, NULL), 0);
+    assert_string_equal(
+        ask(db,
+            "SELECT group_concat(function_id || ':' || round(pow(self_allocated_blocks_margin, 2)) ||"
+            " ',' || round(pow(total_allocated_blocks_margin, 2)) || ',' ||"
+            " round(pow(total_allocated_bytes_margin, 2)) || ',' ||"
+            " round(pow(total_leaked_bytes_margin, 2)) || ',' || round(pow(total_peak_bytes_margin, 2)), ' ')"
+            " FROM function_totals WHERE process_id = 2 ORDER BY function_id"),
+        "1:5.0,30.0,120.0,270.0,480.0 2:0.0,9.0,36.0,81.0,144.0 3:25.0,25.0,100.0,225.0,400.0");
+    assert_string_equal(ask(db, "SELECT count(*) || ' ' || count(self_allocated_blocks_margin) ||"
+                                " ' ' || count(total_peak_bytes_margin) FROM function_totals"
+                                " WHERE process_id = 1"),
+                        "3 0 0");
+    database_close(database);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(by_hand),
+        cmocka_unit_test(margins),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
