@@ -17,6 +17,14 @@
 #define MTRACE_PRINTF(format_index, first_index) \
     __attribute__((format(printf, format_index, first_index)))
 
+/* What its caller ends with, in files where MTRACE_HAS_JUMPS says that the compiler makes a jump of that: it finds the program's
+ * stack, and where it returns to, as its caller did. */
+#ifdef MTRACE_HAS_JUMPS
+#    define MTRACE_JUMPED_TO static __attribute__((noinline))
+#else
+#    define MTRACE_JUMPED_TO static inline __attribute__((always_inline))
+#endif
+
 #define mtrace_likely(condition)   __builtin_expect(!!(condition), 1)
 #define mtrace_unlikely(condition) __builtin_expect(!!(condition), 0)
 

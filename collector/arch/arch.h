@@ -17,4 +17,8 @@
 #    error "this architecture has no header in collector/arch"
 #endif
 
+#ifndef ARCH_MOST_PAGE_BYTES
+#    define ARCH_MOST_PAGE_BYTES 65536 /* the largest that a kernel may have */
+#endif
+
 #endif

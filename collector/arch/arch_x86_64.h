@@ -158,6 +158,8 @@ enum {
     ARCH_PAGE_BYTES = 4096, /* the smallest there is; larger ones are several of them */
 };
 
+#define ARCH_MOST_PAGE_BYTES 4096
+
 /* ---- code that is written ----------------------------------------------------------------------
  */
 

@@ -43,20 +43,45 @@ static inline void *real_malloc(size_t size)
                                                           : g_real.malloc(size);
 }
 
-/* Where the call came from is found out only for what is recorded. */
-MTRACE_EXPORT void *malloc(size_t size)
+/*
+ * Where blocks are samples nearly all calls have nothing to do but to count. So the entries of malloc, calloc, free and realloc
+ * do only this, keep nothing on the stack for anything else, and jump to what does more: *_counted when a byte that is drawn
+ * has come, *_recorded when each block is recorded, *_asked when there is more to know. Where the call came from is found out
+ * there.
+ */
+
+/* ---- malloc ---- */
+
+MTRACE_INLINE void *malloc_decided(size_t size, bool is_drawn)
+{
+    void *block = real_malloc(size);
+
+    if (mtrace_unlikely(!block) || is_drawn) {
+        const struct unwind_origin origin = RECORD_ORIGIN();
+        drawn(block, size, LOG_CALL_MALLOC, 0, &origin);
+    }
+    return block;
+}
+
+MTRACE_JUMPED_TO void *malloc_asked(size_t size)
+{
+    if (!lifecycle_is_ready())
+        return real_early_allocate(0, size);
+    return malloc_decided(size, record_draws(size));
+}
+
+MTRACE_JUMPED_TO void *malloc_counted(size_t size)
+{
+    return malloc_decided(size, record_draws_slow(size));
+}
+
+MTRACE_JUMPED_TO void *malloc_recorded(size_t size)
 {
     void *block;
 
-    if (!lifecycle_is_ready())
-        return real_early_allocate(0, size);
-    if (!record_draws(size)) {
-        block = real_malloc(size);
-        if (mtrace_likely(block != NULL))
-            return block;
-    } else {
-        block = real_malloc(size);
-    }
+    if (!record_has_all())
+        return malloc_asked(size);
+    block = g_real.malloc(size);
     {
         const struct unwind_origin origin = RECORD_ORIGIN();
         drawn(block, size, LOG_CALL_MALLOC, 0, &origin);
@@ -64,11 +89,31 @@ MTRACE_EXPORT void *malloc(size_t size)
     return block;
 }
 
-MTRACE_EXPORT void free(void *block)
+MTRACE_JUMPED_TO void *malloc_failed(size_t size)
 {
-    /* The allocator's words before the block arrive while the stack is walked; never a fault. */
-    __builtin_prefetch((const char *)block - 2 * sizeof(size_t), 1);
-    if (mtrace_unlikely(!block || real_is_early_block(block) || !lifecycle_is_ready()))
+    const struct unwind_origin origin = RECORD_ORIGIN();
+
+    drawn(NULL, size, LOG_CALL_MALLOC, 0, &origin);
+    return NULL;
+}
+
+MTRACE_EXPORT void *malloc(size_t size)
+{
+    void *block;
+
+    if (!record_counts_only())
+        return malloc_recorded(size);
+    if (sampler_counts(size))
+        return malloc_counted(size);
+    block = g_real.malloc(size);
+    return mtrace_likely(block != NULL) ? block : malloc_failed(size);
+}
+
+/* ---- free ---- */
+
+MTRACE_JUMPED_TO void free_asked(void *block)
+{
+    if (!block || real_is_early_block(block) || !lifecycle_is_ready())
         return;
     if (record_takes(block)) {
         const struct unwind_origin origin = RECORD_ORIGIN();
@@ -77,25 +122,105 @@ MTRACE_EXPORT void free(void *block)
     g_real.free(block);
 }
 
-MTRACE_EXPORT void *calloc(size_t n, size_t size)
+MTRACE_JUMPED_TO void free_recorded(void *block)
 {
-    size_t size_bytes;
-    void *block;
+    /* The allocator's words before the block arrive while the stack is walked; never a fault. */
+    __builtin_prefetch((const char *)block - 2 * sizeof(size_t), 1);
+    if (mtrace_unlikely(!block || !record_has_all())) {
+        free_asked(block);
+        return;
+    }
+    {
+        const struct unwind_origin origin = RECORD_ORIGIN();
+        record_ended(block, &origin);
+    }
+    g_real.free(block);
+}
 
-    if (__builtin_mul_overflow(n, size, &size_bytes))
-        size_bytes = SIZE_MAX;
-    if (!lifecycle_is_ready())
-        return real_early_allocate(0, size_bytes);
-    if (mtrace_unlikely(modules_is_loader((uintptr_t)__builtin_return_address(0)))
-        && state_is_recording())
-        lifecycle_note_loading();
-    block = g_real.calloc(n, size);
-    if (mtrace_unlikely(!block) || record_draws(size_bytes)) {
+MTRACE_EXPORT void free(void *block)
+{
+    if (!record_counts_only() || sampled_blocks_may_have(block))
+        free_recorded(block);
+    else
+        g_real.free(block);
+}
+
+/* ---- calloc ---- */
+
+MTRACE_INLINE void *calloc_decided(size_t n, size_t size, size_t size_bytes, bool is_drawn)
+{
+    void *block = g_real.calloc(n, size);
+
+    if (mtrace_unlikely(!block) || is_drawn) {
         const struct unwind_origin origin = RECORD_ORIGIN();
         drawn(block, size_bytes, LOG_CALL_CALLOC, 0, &origin);
     }
     return block;
 }
+
+static size_t bytes_of(size_t n, size_t size)
+{
+    size_t size_bytes;
+
+    return __builtin_mul_overflow(n, size, &size_bytes) ? SIZE_MAX : size_bytes;
+}
+
+static bool is_of_loader(const void *caller)
+{
+    return mtrace_unlikely(modules_is_loader((uintptr_t)caller));
+}
+
+MTRACE_JUMPED_TO void *calloc_asked(size_t n, size_t size)
+{
+    size_t size_bytes = bytes_of(n, size);
+
+    if (!lifecycle_is_ready())
+        return real_early_allocate(0, size_bytes);
+    if (is_of_loader(__builtin_return_address(0)) && state_is_recording())
+        lifecycle_note_loading();
+    return calloc_decided(n, size, size_bytes, record_draws(size_bytes));
+}
+
+MTRACE_JUMPED_TO void *calloc_recorded(size_t n, size_t size)
+{
+    if (!record_has_all() || is_of_loader(__builtin_return_address(0)))
+        return calloc_asked(n, size);
+    return calloc_decided(n, size, bytes_of(n, size), true);
+}
+
+MTRACE_JUMPED_TO void *calloc_counted(size_t n, size_t size)
+{
+    size_t size_bytes = bytes_of(n, size);
+
+    return calloc_decided(n, size, size_bytes, record_draws_slow(size_bytes));
+}
+
+MTRACE_JUMPED_TO void *calloc_failed(size_t n, size_t size)
+{
+    const struct unwind_origin origin = RECORD_ORIGIN();
+
+    drawn(NULL, bytes_of(n, size), LOG_CALL_CALLOC, 0, &origin);
+    return NULL;
+}
+
+MTRACE_JUMPED_TO void *calloc_counting(size_t n, size_t size)
+{
+    void *block;
+
+    if (is_of_loader(__builtin_return_address(0)))
+        return calloc_asked(n, size);
+    if (sampler_counts(bytes_of(n, size)))
+        return calloc_counted(n, size);
+    block = g_real.calloc(n, size);
+    return mtrace_likely(block != NULL) ? block : calloc_failed(n, size);
+}
+
+MTRACE_EXPORT void *calloc(size_t n, size_t size)
+{
+    return record_counts_only() ? calloc_counting(n, size) : calloc_recorded(n, size);
+}
+
+/* ---- realloc ---- */
 
 /*
  * realloc(p, 0) frees p in glibc and returns NULL: a free, stamped before the call. Of other
@@ -118,14 +243,12 @@ static void record_reallocated(void *block, void *old, size_t size, enum log_cal
         record_free(old, origin);
 }
 
-static void *reallocate(void *old, size_t size, enum log_call call,
-                        const struct unwind_origin *origin)
+MTRACE_INLINE void *reallocate_ready(void *old, size_t size, enum log_call call,
+                                     const struct unwind_origin *origin)
 {
     struct record_resize resize;
     void *block;
 
-    if (mtrace_unlikely(real_is_early_block(old) || !lifecycle_is_ready()))
-        return real_early_reallocate(old, size);
     if (mtrace_unlikely(size == 0 && old && real_is_glibc_malloc())) {
         record_free(old, origin);
         return g_real.realloc(old, 0);
@@ -136,11 +259,55 @@ static void *reallocate(void *old, size_t size, enum log_call call,
     return block;
 }
 
-MTRACE_EXPORT void *realloc(void *old, size_t size)
+static void *reallocate(void *old, size_t size, enum log_call call,
+                        const struct unwind_origin *origin)
+{
+    if (mtrace_unlikely(real_is_early_block(old) || !lifecycle_is_ready()))
+        return real_early_reallocate(old, size);
+    return reallocate_ready(old, size, call, origin);
+}
+
+MTRACE_JUMPED_TO void *realloc_recorded(void *old, size_t size)
 {
     const struct unwind_origin origin = RECORD_ORIGIN();
 
-    return reallocate(old, size, LOG_CALL_REALLOC, &origin);
+    return record_has_all() ? reallocate_ready(old, size, LOG_CALL_REALLOC, &origin)
+                            : reallocate(old, size, LOG_CALL_REALLOC, &origin);
+}
+
+/* The old block was no sample (RC-4), and the new one is counted, if there is one. */
+MTRACE_JUMPED_TO void *realloc_counted(void *block, size_t size)
+{
+    const struct unwind_origin origin = RECORD_ORIGIN();
+
+    if (record_draws_slow(size))
+        record_drawn(block, size, LOG_CALL_REALLOC, 0, &origin);
+    return block;
+}
+
+MTRACE_JUMPED_TO void *realloc_failed(void *old, size_t size)
+{
+    const struct unwind_origin origin = RECORD_ORIGIN();
+
+    record_failure(old, size, LOG_CALL_REALLOC, errno, &origin);
+    return NULL;
+}
+
+MTRACE_JUMPED_TO void *realloc_counting(void *old, size_t size)
+{
+    void *block;
+
+    if (sampled_blocks_may_have(old) || size == 0)
+        return realloc_recorded(old, size);
+    block = g_real.realloc(old, size);
+    if (mtrace_unlikely(!block))
+        return realloc_failed(old, size);
+    return sampler_counts(size) ? realloc_counted(block, size) : block;
+}
+
+MTRACE_EXPORT void *realloc(void *old, size_t size)
+{
+    return record_counts_only() ? realloc_counting(old, size) : realloc_recorded(old, size);
 }
 
 MTRACE_EXPORT void *reallocarray(void *old, size_t n, size_t size)

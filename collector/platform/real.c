@@ -314,6 +314,11 @@ void *real_early_allocate(size_t alignment, size_t size_bytes)
     return g_real_early + start;
 }
 
+bool real_has_early_blocks(void)
+{
+    return atomic_load_explicit(&g_early_used, memory_order_relaxed) != 0;
+}
+
 void *real_early_reallocate(void *block, size_t size_bytes)
 {
     void *moved = g_real.malloc ? g_real.malloc(size_bytes) : real_early_allocate(16, size_bytes);

@@ -126,6 +126,7 @@ void *real_find_in_vdso(const char *name);
 bool real_is_early(void);
 void *real_early_allocate(size_t alignment, size_t size_bytes);
 void *real_early_reallocate(void *block, size_t size_bytes);
+bool real_has_early_blocks(void); /* whether there ever was one */
 
 enum {
     REAL_EARLY_BYTES = 32768

@@ -25,6 +25,8 @@ void record_init(void)
     g_draft_has_chunk_headers = real_is_glibc_malloc();
     if (!g_capture_has_free_backtraces)
         state_take_no_free_stacks();
+    if (config->zeroes_memory || real_has_early_blocks())
+        state_take_detours();
     if (config->sample_bytes == 0 || state_has_way(STATE_SAMPLED)) /* it is a fork child */
         return;
     if (seed

@@ -48,6 +48,25 @@ static inline bool record_draws(size_t size_bytes)
            && record_draws_slow(size_bytes);
 }
 
+/*
+ * The same before the decision, for entries that have nothing to do but to hand on what the program asked for: blocks are samples,
+ * and nothing else is to be looked at. False: what is said below decides, or the block is.
+ */
+static inline bool record_counts_only(void)
+{
+    const unsigned others =
+        STATE_SAMPLED | STATE_TRACING_OFF | STATE_WATCHED | STATE_DETOURS | STATE_NUDGED;
+
+    return (state_ways() & others) == STATE_SAMPLED;
+}
+
+/* Each block is recorded, and nothing else is to be looked at. */
+static inline bool record_has_all(void)
+{
+    return mtrace_likely(
+        !state_has_way(STATE_SAMPLED | STATE_TRACING_OFF | STATE_DETOURS | STATE_NUDGED));
+}
+
 /* Is the end of this block recorded? Then record_ended follows. */
 static inline bool record_takes(const void *block)
 {

@@ -2,9 +2,9 @@
 /*
  * sampled_blocks: the addresses of live blocks whose beginning was recorded, where not all are.
  *
- * Model:   a counter for each place in a MiB says how many of them have it: where it is 0, which it is for nearly all
- *          blocks that end, nothing else is asked. Neighbours have neighbouring counters: who frees many blocks of a few pages
- *          finds those in the cache, and the program its own data. Else the exact set decides: tables of addresses
+ * Model:   a counter for each place in 4 MiB says how many of them have it: where it is 0, which it is for nearly all
+ *          blocks that end, nothing else is asked. Neighbours have neighbouring counters, one for 64 bytes: who frees many blocks
+ *          of a few pages finds those in the cache, and the program its own data. Else the exact set decides: tables of addresses
  *          (address_tables.h), of which a bucket is a line of the cache.
  * Invariants
  *   SB-1 The end of a block is recorded if and only if its beginning was: it is added after the allocator made it, and taken
@@ -25,7 +25,9 @@
 #include <stdint.h>
 
 enum {
-    SAMPLED_BLOCKS_COUNTERS_LOG2 = 16
+    SAMPLED_BLOCKS_COUNTERS_LOG2 = 16,
+    SAMPLED_BLOCKS_PLACE_LOG2 =
+        6, /* a line of the cache is the place of all blocks that begin there */
 };
 
 _Static_assert(SAMPLED_BLOCKS_COUNTERS_LOG2 == 16, "a counter's number is cut to 16 bits");
@@ -35,7 +37,7 @@ extern MTRACE_HIDDEN _Atomic uint8_t
 
 static inline _Atomic uint8_t *sampled_blocks_counter(const void *block)
 {
-    return &g_sampled_blocks_counters[(uint16_t)((uintptr_t)block >> 4)];
+    return &g_sampled_blocks_counters[(uint16_t)((uintptr_t)block >> SAMPLED_BLOCKS_PLACE_LOG2)];
 }
 
 /* In a process that begins another recording: its blocks are none of that. Nobody adds or takes meanwhile. */

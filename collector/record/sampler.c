@@ -3,7 +3,6 @@
 
 #include "collector/arch/arch.h"
 #include "collector/platform/clock.h"
-#include "collector/platform/memory.h"
 #include "collector/platform/sys.h"
 
 #include <sys/mman.h>
@@ -20,9 +19,9 @@ static const uint64_t GOLDEN = 0x9e3779b97f4a7c15u;
 
 _Thread_local struct sampler g_sampler;
 
-static _Atomic uint32_t g_none; /* 0: nothing began */
-_Atomic uint32_t *_Atomic g_sampler_epoch = &g_none;
+struct sampler_page g_sampler_page;
 
+static _Atomic bool g_has_begun;
 static uint64_t g_mean_bytes, g_seed; /* written before there is an event */
 static uint64_t g_lineage;            /* 0: no fork child; else like no sibling's */
 static uint32_t g_last_epoch;         /* inherited by fork children, so theirs are new */
@@ -76,52 +75,37 @@ uint64_t sampler_interval(uint64_t mean_bytes, uint64_t *state)
 
 /* ---- processes ---- */
 
-/* Wiped in fork children, whatever call makes them. Without memory for it, those that our wrappers make are noticed. */
-static _Atomic uint32_t *wiped_word(void)
-{
-    static _Atomic uint32_t inherited;
-    void *page = memory_map_inherited(ARCH_PAGE_BYTES);
-
-    if (page && sys_advise(page, ARCH_PAGE_BYTES, MADV_WIPEONFORK) >= 0)
-        return page;
-    if (page)
-        memory_unmap(page, ARCH_PAGE_BYTES);
-    return &inherited;
-}
-
 /* All threads seed anew. */
-static void begin_epoch(_Atomic uint32_t *word)
+static void begin_epoch(void)
 {
     atomic_store_explicit(&g_n_threads, 0, memory_order_relaxed);
-    atomic_store_explicit(word, ++g_last_epoch, memory_order_release);
+    atomic_store_explicit(&g_sampler_page.epoch, ++g_last_epoch, memory_order_release);
 }
 
+/* Where the kernel does not wipe the page, those fork children are noticed that our wrappers make. */
 void sampler_begin(uint64_t mean_bytes, uint64_t seed)
 {
-    _Atomic uint32_t *word = atomic_load_explicit(&g_sampler_epoch, memory_order_relaxed);
-
-    if (word == &g_none)
-        word = wiped_word();
+    if (!atomic_load_explicit(&g_has_begun, memory_order_relaxed))
+        (void)sys_advise(&g_sampler_page, sizeof(g_sampler_page), MADV_WIPEONFORK);
     g_mean_bytes = mean_bytes;
     g_seed = seed;
     if (!seed && sys_random(&g_seed, sizeof(g_seed)) != (long)sizeof(g_seed))
         g_seed = mix(sys_clock_ns(CLOCK_MONOTONIC) ^ (uint64_t)sys_getpid() << 32);
-    begin_epoch(word);
-    atomic_store_explicit(&g_sampler_epoch, word, memory_order_release);
+    begin_epoch();
+    atomic_store_explicit(&g_has_begun, true, memory_order_release);
 }
 
 /* A fork that no wrapper counted has no number, but a time and a pid. */
 static void begin_in_child(void)
 {
-    _Atomic uint32_t *word = atomic_load_explicit(&g_sampler_epoch, memory_order_acquire);
     uint64_t number = g_sampler.fork;
 
     if (number == 0)
         number = clock_ticks_after() ^ (sys_is_forbidden() ? 0 : (uint64_t)sys_getpid() << 40);
     g_sampler.fork = 0;
     g_lineage = mix(g_lineage + number * GOLDEN);
-    if (word != &g_none)
-        begin_epoch(word);
+    if (atomic_load_explicit(&g_has_begun, memory_order_acquire))
+        begin_epoch();
 }
 
 void sampler_fork_begins(void)
@@ -156,14 +140,13 @@ static void seed_thread(struct sampler *sampler, uint32_t epoch)
 MTRACE_COLD bool sampler_draw(int64_t size_bytes)
 {
     struct sampler *sampler = &g_sampler;
-    _Atomic uint32_t *word = atomic_load_explicit(&g_sampler_epoch, memory_order_acquire);
     uint32_t epoch;
 
-    if (word == &g_none)
+    if (!atomic_load_explicit(&g_has_begun, memory_order_acquire))
         return false;
-    if (atomic_load_explicit(word, memory_order_relaxed) == 0)
+    if (atomic_load_explicit(&g_sampler_page.epoch, memory_order_relaxed) == 0)
         begin_in_child();
-    epoch = atomic_load_explicit(word, memory_order_acquire);
+    epoch = atomic_load_explicit(&g_sampler_page.epoch, memory_order_acquire);
     if (sampler->epoch != epoch) {
         seed_thread(sampler, epoch);
         sampler->left -= size_bytes;

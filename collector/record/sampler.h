@@ -17,6 +17,7 @@
 #ifndef MTRACE_COLLECTOR_SAMPLER_H
 #define MTRACE_COLLECTOR_SAMPLER_H
 
+#include "collector/arch/arch.h"
 #include "common/attr.h"
 
 #include <stdatomic.h>
@@ -34,8 +35,13 @@ struct sampler {
 extern MTRACE_HIDDEN _Thread_local struct sampler g_sampler
     __attribute__((tls_model("initial-exec")));
 
-/* What a thread's must be; 0 in a fork child that has not drawn. Written by sampler.c. */
-extern MTRACE_HIDDEN _Atomic uint32_t *_Atomic g_sampler_epoch;
+/* What a thread's epoch must be; 0 in a fork child that has not drawn. A page of its own, as the kernel wipes whole ones, and
+ * in the library, where nobody has to ask for its address first. Written by sampler.c. */
+struct sampler_page {
+    _Alignas(ARCH_MOST_PAGE_BYTES) _Atomic uint32_t epoch;
+};
+
+extern MTRACE_HIDDEN struct sampler_page g_sampler_page;
 
 /* Once for each image, not again in its fork children; seed 0: any. */
 void sampler_begin(uint64_t mean_bytes, uint64_t seed);
@@ -49,15 +55,13 @@ MTRACE_COLD bool sampler_draw(int64_t size_bytes);
 /* What was counted came to the next byte that is drawn, or is none of this process. */
 static inline bool sampler_is_due(void)
 {
-    _Atomic uint32_t *epoch = atomic_load_explicit(&g_sampler_epoch, memory_order_relaxed);
-
     return g_sampler.left <= 0
-           || g_sampler.epoch != atomic_load_explicit(epoch, memory_order_relaxed);
+           || g_sampler.epoch != atomic_load_explicit(&g_sampler_page.epoch, memory_order_relaxed);
 }
 
 static inline int64_t sampler_counted(size_t size_bytes)
 {
-    return size_bytes ? (int64_t)size_bytes : 1;
+    return (int64_t)(size_bytes + (size_bytes == 0));
 }
 
 /* A block of this size is made: may it be a sample? */

@@ -63,9 +63,9 @@ void state_take_no_free_stacks(void)
 
 void state_forget_taken(void)
 {
-    (void)atomic_fetch_and_explicit(&g_state_shared.ways,
-                                    ~(uint32_t)(STATE_SAMPLED | STATE_NO_FREE_STACKS),
-                                    memory_order_relaxed);
+    (void)atomic_fetch_and_explicit(
+        &g_state_shared.ways, ~(uint32_t)(STATE_SAMPLED | STATE_NO_FREE_STACKS | STATE_DETOURS),
+        memory_order_relaxed);
 }
 
 void state_await_first_window(void)
@@ -98,6 +98,11 @@ MTRACE_COLD void state_obey(void)
 void state_take_samples(void)
 {
     (void)add_way(STATE_SAMPLED, memory_order_relaxed);
+}
+
+void state_take_detours(void)
+{
+    (void)add_way(STATE_DETOURS, memory_order_relaxed);
 }
 
 bool state_start(enum state from)

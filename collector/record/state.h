@@ -42,6 +42,8 @@ enum state_way {
     STATE_NO_FREE_STACKS = 4,
     STATE_UNOPENED = 8, /* no window was open yet: no block can be known, frees are not recorded */
     STATE_SAMPLED = 16, /* most blocks are not recorded (sampler.h) */
+    STATE_DETOURS =
+        32, /* not every block is as the real functions give and take it: it is zeroed, or of real_early_allocate */
     STATE_NUDGED = 1 << 8, /* look whether the recorder orders something (control.h) */
 };
 
@@ -93,6 +95,7 @@ void state_take_no_free_stacks(void);
 /* What the last recording of this process took is not what the next one takes. */
 void state_forget_taken(void);
 void state_take_samples(void);
+void state_take_detours(void);
 
 /* Points to the word that a fork wipes; never NULL. */
 extern MTRACE_HIDDEN const _Atomic uint64_t *g_state_generation;
