@@ -20,3 +20,4 @@ gcc -O0 -o dirty dirty.c
 ./dirty
 mtrace-record -q -o run.dat -- ./dirty
 mtrace-record -q -o zero.dat --zero-memory -- ./dirty
+mtrace-record -q -o sampled.dat --sample-bytes 1MiB --zero-memory -- ./dirty
