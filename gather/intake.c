@@ -68,8 +68,8 @@ static int tell_what_there_is(struct intake *intake, struct intake_log *place, s
 
 static int count(struct intake *intake, uint32_t n_bytes, struct error *err)
 {
-    *intake->n_bytes += n_bytes;
-    return *intake->n_bytes <= intake->max_bytes
+    intake->share->n_bytes += n_bytes;
+    return intake->share->n_bytes <= intake->max_bytes
                ? 0
                : error_set(err, ERROR_IO, "this sender has sent all it may (--max-sender-bytes)");
 }
@@ -169,52 +169,86 @@ static int end(struct intake *intake, struct intake_log *place, const struct wir
 
 /* ---- objects ---- */
 
-static int offered(struct intake *intake, const void *payload, struct error *err)
+/* IN-2 */
+static uint64_t object_room(const struct intake *intake)
+{
+    const struct intake_share *share = intake->share;
+    uint64_t most = intake->max_bytes / 2;
+    uint64_t left = share->n_bytes < intake->max_bytes ? intake->max_bytes - share->n_bytes : 0;
+    uint64_t own = share->n_object_bytes < most ? most - share->n_object_bytes : 0;
+
+    return left < own ? left : own;
+}
+
+static int answer_object(struct intake *intake, enum wire_wish wish, struct error *err)
+{
+    if (wish != WIRE_WANTED && intake->tell_object)
+        intake->tell_object(intake->context, wish);
+    return answer(intake, WIRE_WANT, intake->object_number, wish, NULL, 0, err);
+}
+
+static int offered(struct intake *intake, const struct wire_head *head, const void *payload,
+                   struct error *err)
 {
     struct wire_object object;
-    bool is_wanted;
+    enum wire_wish wish;
     int code;
 
     memcpy(&object, payload, sizeof(object));
-    code =
-        object_store_begin(intake->store, &object, intake->owner, &is_wanted, &intake->object, err);
-    return code ? code : answer(intake, WIRE_WANT, 0, is_wanted, NULL, 0, err);
+    intake->object_number = head->log;
+    code = object_store_begin(intake->store, &object, intake->owner, object_room(intake), &wish,
+                              &intake->object, err);
+    return code ? code : answer_object(intake, wish, err);
 }
 
+/* Its sender hears of it later than what it has sent meanwhile. */
 static int add_object(struct intake *intake, const struct wire_head *head, const void *payload,
                       struct error *err)
 {
-    int code = count(intake, head->n_bytes, err);
+    struct object_file *object = &intake->object;
+    uint64_t left =
+        object->fd >= 0 ? object->size_bytes - object->written_bytes : intake->unwanted_bytes;
+    enum wire_wish wish;
 
-    return code ? code
-                : object_store_add(intake->store, &intake->object, payload, head->n_bytes, err);
+    if (head->n_bytes > left)
+        return error_set(err, ERROR_FORMAT, "it sends more of a file than it offered");
+    if (object->fd < 0) {
+        intake->unwanted_bytes -= head->n_bytes;
+        return 0;
+    }
+    wish = head->n_bytes <= object_room(intake)
+               ? object_store_add(intake->store, object, payload, head->n_bytes)
+               : WIRE_NO_ROOM;
+    intake->share->n_bytes += head->n_bytes;
+    intake->share->n_object_bytes += head->n_bytes;
+    if (wish == WIRE_WANTED)
+        return 0;
+    intake->is_object_unwanted = true;
+    intake->unwanted_bytes = left - head->n_bytes;
+    object_store_drop(intake->store, object);
+    return answer_object(intake, wish, err);
 }
 
-static void end_object(struct intake *intake)
+static int end_object(struct intake *intake, struct error *err)
 {
-    char name[sizeof(intake->object.name)];
-    bool is_kept;
-
-    memcpy(name, intake->object.name, sizeof(name));
-    is_kept = object_store_end(intake->store, &intake->object);
-    if (intake->tell_object)
-        intake->tell_object(intake->context, name, is_kept);
+    if (!intake->is_object_unwanted)
+        return answer_object(intake, object_store_end(intake->store, &intake->object), err);
+    intake->is_object_unwanted = false;
+    return 0;
 }
 
 /* Only what is asked for, one at a time. */
 static int do_object(struct intake *intake, const struct wire_head *head, const void *payload,
                      struct error *err)
 {
-    bool is_coming = intake->object.fd >= 0;
+    bool is_coming = intake->object.fd >= 0 || intake->is_object_unwanted;
 
     if (!intake->fetches_objects || is_coming != (head->kind != WIRE_OBJECT))
         return error_set(err, ERROR_FORMAT, "it sends a file that nobody asked for");
     if (head->kind == WIRE_OBJECT)
-        return offered(intake, payload, err);
-    if (head->kind == WIRE_OBJECT_DATA)
-        return add_object(intake, head, payload, err);
-    end_object(intake);
-    return 0;
+        return offered(intake, head, payload, err);
+    return head->kind == WIRE_OBJECT_DATA ? add_object(intake, head, payload, err)
+                                          : end_object(intake, err);
 }
 
 static int do_one(struct intake *intake, const struct wire_head *head, const void *payload,

@@ -9,6 +9,7 @@
  * Invariants
  *   IN-1 Whatever arrives, no more is kept than the logs that are begun; nothing is done for a message that is not in its place, and
  *        the intake has failed then.
+ *   IN-2 An object that cannot be kept ends neither the connection nor a log. Objects take no more than half of what their sender may add.
  * Threads: one.
  */
 #ifndef MTRACE_GATHER_INTAKE_H
@@ -43,22 +44,31 @@ struct intake_log {
     bool is_told; /* that it is begun, or goes on */
 };
 
+/* What one sender has added, by all its connections. */
+struct intake_share {
+    uint64_t n_bytes;
+    uint64_t n_object_bytes; /* of these, of objects */
+};
+
 struct intake {
     struct store *store;
     /* What goes out; its failure is the intake's. */
     int (*put)(void *context, const struct wire_head *head, const void *payload, struct error *err);
     void (*tell)(void *context, enum intake_news news, const struct store_log *log,
                  const char *why);
-    /* An object came, and is kept or is not what it was offered as; NULL: nobody hears of it. */
-    void (*tell_object)(void *context, const char *name, bool is_kept);
+    /* What became of an object; NULL: nobody hears of it. */
+    void (*tell_object)(void *context, enum wire_wish wish);
     void *context;
-    uint64_t owner;     /* of its logs in the store */
-    uint64_t max_bytes; /* that this sender may add */
-    uint64_t *n_bytes;  /* that it has; the caller's */
+    uint64_t owner;             /* of its logs in the store */
+    uint64_t max_bytes;         /* that this sender may add */
+    struct intake_share *share; /* that it has; the caller's */
     bool has_greeted;
     bool fetches_objects;
     struct object_file object; /* that comes now */
-    struct intake_log *logs;   /* INTAKE_LOGS, owned; NULL before HELLO */
+    uint32_t object_number;
+    bool is_object_unwanted; /* it was thrown away, and its rest still comes */
+    uint64_t unwanted_bytes; /* of that, at most */
+    struct intake_log *logs; /* INTAKE_LOGS, owned; NULL before HELLO */
 };
 
 /* All that reader has. On failure what was understood up to there is done. */

@@ -22,6 +22,12 @@ static int open_folder(int parent, const char *name)
 
 /* ---- what is there ---- */
 
+static void count(struct store *store, uint64_t n_bytes)
+{
+    store->n_bytes += n_bytes;
+    store->n_object_bytes += n_bytes;
+}
+
 /* What a receiver that was killed had not wholly is taken away. */
 static void count_folder(struct store *store, int fd)
 {
@@ -40,7 +46,7 @@ static void count_folder(struct store *store, int fd)
         if (strstr(entry->d_name, ".part"))
             (void)unlinkat(dirfd(folder), entry->d_name, 0);
         else
-            store->n_bytes += (uint64_t)status.st_size;
+            count(store, (uint64_t)status.st_size);
     }
     closedir(folder);
 }
@@ -84,18 +90,43 @@ static int make_folder(const struct store *store, const char *first)
 
 static bool has_room(const struct store *store, uint64_t n_bytes)
 {
-    return store->n_bytes <= store->max_bytes && n_bytes <= store->max_bytes - store->n_bytes;
+    return store->n_bytes <= store->max_bytes && n_bytes <= store->max_bytes - store->n_bytes
+           && store->n_object_bytes <= store->max_bytes / 2
+           && n_bytes <= store->max_bytes / 2 - store->n_object_bytes; /* OT-4 */
+}
+
+/* WIRE_WANTED, if it can be. */
+static enum wire_wish judge(const struct store *store, const struct object_file *file,
+                            uint64_t room_bytes)
+{
+    if (file->size_bytes == 0)
+        return WIRE_ABSENT;
+    if (file->size_bytes > OBJECT_STORE_MAX_BYTES)
+        return WIRE_TOO_LARGE;
+    return file->size_bytes <= room_bytes && has_room(store, file->size_bytes) ? WIRE_WANTED
+                                                                               : WIRE_NO_ROOM;
+}
+
+/* In its folder, which is open. */
+static enum wire_wish open_part(struct object_file *file, enum wire_wish wish)
+{
+    if (faccessat(file->folder, file->name, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+        return WIRE_HAS_IT;
+    if (wish == WIRE_WANTED)
+        file->fd = openat(file->folder, file->part,
+                          O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    return wish == WIRE_WANTED && file->fd < 0 ? WIRE_NOT_WRITTEN : wish;
 }
 
 int object_store_begin(struct store *store, const struct wire_object *object, uint64_t owner,
-                       bool *ret_is_wanted, struct object_file *ret_file, struct error *err)
+                       uint64_t room_bytes, enum wire_wish *ret_wish, struct object_file *ret_file,
+                       struct error *err)
 {
     struct object_file file = {
         .fd = -1, .id.n = object->n_id, .size_bytes = object->size_bytes, .folder = -1};
     char first[3];
     char rest[2 * BUILD_ID_BYTES];
 
-    *ret_is_wanted = false;
     if (object->n_id < BUILD_ID_LEAST_BYTES || object->n_id > BUILD_ID_BYTES
         || object->kind > WIRE_OBJECT_DEBUG)
         return error_set(err, ERROR_FORMAT, "it offers a file without a name");
@@ -104,39 +135,26 @@ int object_store_begin(struct store *store, const struct wire_object *object, ui
     (void)snprintf(file.name, sizeof(file.name), "%s%s", rest,
                    object->kind == WIRE_OBJECT_DEBUG ? ".debug" : "");
     (void)snprintf(file.part, sizeof(file.part), "%s.part%" PRIu64, file.name, owner);
-    if (file.size_bytes == 0 || file.size_bytes > OBJECT_STORE_MAX_BYTES
-        || !has_room(store, file.size_bytes))
-        return 0;
     file.folder = make_folder(store, first);
-    if (file.folder < 0)
-        return 0;
-    if (faccessat(file.folder, file.name, F_OK, AT_SYMLINK_NOFOLLOW) != 0)
-        file.fd = openat(file.folder, file.part, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-                         0600);
-    if (file.fd < 0) {
+    *ret_wish =
+        file.folder < 0 ? WIRE_NOT_WRITTEN : open_part(&file, judge(store, &file, room_bytes));
+    if (*ret_wish == WIRE_WANTED)
+        *ret_file = file;
+    else if (file.folder >= 0)
         close(file.folder);
-        return 0;
-    }
-    *ret_file = file;
-    *ret_is_wanted = true;
     return 0;
 }
 
-int object_store_add(struct store *store, struct object_file *file, const void *bytes,
-                     size_t n_bytes, struct error *err)
+enum wire_wish object_store_add(struct store *store, struct object_file *file, const void *bytes,
+                                size_t n_bytes)
 {
-    int os_errno;
-
-    if (n_bytes > file->size_bytes - file->written_bytes)
-        return error_set(err, ERROR_FORMAT, "it sends more of a file than it offered");
     if (!has_room(store, n_bytes))
-        return error_set(err, ERROR_IO, "the receiver's folder is full (--max-bytes)");
-    os_errno = whole_io_write(file->fd, bytes, n_bytes, file->written_bytes, NULL);
-    if (os_errno)
-        return error_set_errno(err, os_errno, "the receiver cannot write '%s'", file->name);
+        return WIRE_NO_ROOM;
+    if (whole_io_write(file->fd, bytes, n_bytes, file->written_bytes, NULL) != 0)
+        return WIRE_NOT_WRITTEN;
     file->written_bytes += n_bytes;
-    store->n_bytes += n_bytes;
-    return 0;
+    count(store, n_bytes);
+    return WIRE_WANTED;
 }
 
 static void close_file(struct object_file *file)
@@ -146,21 +164,20 @@ static void close_file(struct object_file *file)
     *file = (struct object_file){.fd = -1, .folder = -1};
 }
 
-bool object_store_end(struct store *store, struct object_file *file)
+enum wire_wish object_store_end(struct store *store, struct object_file *file)
 {
     struct build_id found;
-
     bool is_it = file->written_bytes == file->size_bytes && build_id_read(file->fd, &found)
                  && build_id_is_same(&found, &file->id);
 
     /* Another sender may have brought it meanwhile: that one stays. */
     if (!is_it || linkat(file->folder, file->part, file->folder, file->name, 0) != 0) {
         object_store_drop(store, file);
-        return is_it;
+        return is_it ? WIRE_KEPT : WIRE_NOT_IT;
     }
     (void)unlinkat(file->folder, file->part, 0);
     close_file(file);
-    return true;
+    return WIRE_KEPT;
 }
 
 void object_store_drop(struct store *store, struct object_file *file)
@@ -168,6 +185,7 @@ void object_store_drop(struct store *store, struct object_file *file)
     if (file->fd < 0)
         return;
     store->n_bytes -= file->written_bytes;
+    store->n_object_bytes -= file->written_bytes;
     (void)unlinkat(file->folder, file->part, 0);
     close_file(file);
 }

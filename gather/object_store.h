@@ -6,7 +6,8 @@
  * Invariants
  *   OT-1 A file has its name only when all of it came and its own build id is that name.
  *   OT-2 Names are made here, of hexadecimal digits; folders and files are made by us, 0700 and 0600, and never reached through a link.
- *   OT-3 What is there counts in the store's n_bytes, and so does what is coming.
+ *   OT-3 What is there counts in the store's n_bytes and n_object_bytes, and so does what is coming.
+ *   OT-4 They take no more than half of what the store may have: the rest is for logs.
  * Threads: one.
  */
 #ifndef MTRACE_GATHER_OBJECT_STORE_H
@@ -36,15 +37,18 @@ struct object_file {
 /* Counts what there is; makes its folder if objects are fetched. */
 int object_store_open(struct store *store, bool is_fetching, struct error *err);
 
-/* ERROR_FORMAT: it makes no sense. *ret_is_wanted: it is not there, and there is room; ret_file is open then. */
+/* ERROR_FORMAT: it makes no sense. WIRE_WANTED: it is not there, and there is room, also among the room_bytes that its sender has left;
+ * ret_file is open then. */
 int object_store_begin(struct store *store, const struct wire_object *object, uint64_t owner,
-                       bool *ret_is_wanted, struct object_file *ret_file, struct error *err);
+                       uint64_t room_bytes, enum wire_wish *ret_wish, struct object_file *ret_file,
+                       struct error *err);
 
-int object_store_add(struct store *store, struct object_file *file, const void *bytes,
-                     size_t n_bytes, struct error *err);
+/* No more than the file still lacks. WIRE_WANTED: so is the rest; else the file is to be dropped. */
+enum wire_wish object_store_add(struct store *store, struct object_file *file, const void *bytes,
+                                size_t n_bytes);
 
-/* OT-1: else it is gone, and false. */
-bool object_store_end(struct store *store, struct object_file *file);
+/* OT-1: else it is gone. WIRE_KEPT or WIRE_NOT_IT. */
+enum wire_wish object_store_end(struct store *store, struct object_file *file);
 
 /* It comes no more. */
 void object_store_drop(struct store *store, struct object_file *file);

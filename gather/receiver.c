@@ -34,7 +34,7 @@ static const uint64_t minute_ns = UINT64_C(60000000000);
 /* Of a name that was proved, as long as we run. */
 struct sender {
     char name[SECURITY_NAME_BYTES];
-    uint64_t n_bytes;
+    struct intake_share share;
 };
 
 struct connection {
@@ -46,7 +46,7 @@ struct connection {
     bool is_leaving; /* RC-4 */
     uint64_t
         heard_ns; /* last whole message; while it is not known who it is: when it came; when it began to leave */
-    size_t n_objects; /* that were fetched */
+    size_t n_objects[WIRE_WISHES]; /* by what became of them */
     char peer[SECURITY_NAME_BYTES + ADDRESS_TEXT_BYTES + 8];
     struct connection *next;
 };
@@ -111,15 +111,23 @@ static void tell(void *context, enum intake_news news, const struct store_log *l
     (void)fflush(stdout);
 }
 
-static void tell_object(void *context, const char *name, bool is_kept)
+static void tell_object(void *context, enum wire_wish wish)
 {
     struct connection *connection = context;
 
-    connection->n_objects += is_kept;
-    if (!is_kept)
-        (void)fprintf(stderr,
-                      "mtrace-gather: what %s sent as '%s' is not that, and is thrown away\n",
-                      connection->peer, name);
+    connection->n_objects[wish]++;
+}
+
+/* At its end. */
+static void sum_up_objects(const struct connection *connection)
+{
+    if (connection->n_objects[WIRE_KEPT])
+        (void)printf("%zu executables and debug files came from %s\n",
+                     connection->n_objects[WIRE_KEPT], connection->peer);
+    for (int wish = 0; wish < WIRE_WISHES; wish++)
+        if (connection->n_objects[wish] && wire_wish_text(wish))
+            (void)printf("executables and debug files that did not come from %s: %zu %s\n",
+                         connection->peer, connection->n_objects[wish], wire_wish_text(wish));
 }
 
 /* ---- one connection ---- */
@@ -134,9 +142,7 @@ static int put(void *context, const struct wire_head *head, const void *payload,
 static void free_connection(struct connection *connection)
 {
     (void)intake_done(&connection->intake, "mtrace-gather was ended");
-    if (connection->n_objects)
-        (void)printf("%zu executables and debug files came from %s\n", connection->n_objects,
-                     connection->peer);
+    sum_up_objects(connection);
     (void)fflush(stdout);
     channel_close(&connection->channel);
     free(connection->reader);
@@ -144,17 +150,17 @@ static void free_connection(struct connection *connection)
 }
 
 /* By its name; who is one too many shares with the last. */
-static uint64_t *bytes_of(struct receiver *receiver, const char *name)
+static struct intake_share *share_of(struct receiver *receiver, const char *name)
 {
     for (size_t i = 0; i < receiver->n_senders; i++)
         if (strcmp(receiver->senders[i].name, name) == 0)
-            return &receiver->senders[i].n_bytes;
+            return &receiver->senders[i].share;
     if (receiver->n_senders < MAX_SENDERS) {
         struct sender *sender = &receiver->senders[receiver->n_senders++];
         (void)snprintf(sender->name, sizeof(sender->name), "%s", name);
-        return &sender->n_bytes;
+        return &sender->share;
     }
-    return &receiver->senders[MAX_SENDERS - 1].n_bytes;
+    return &receiver->senders[MAX_SENDERS - 1].share;
 }
 
 /* It has proved who it is. */
@@ -177,7 +183,7 @@ static int admit(struct connection *connection, struct error *err)
                                          .context = connection,
                                          .owner = ++receiver->n_owners,
                                          .max_bytes = receiver->settings->max_sender_bytes,
-                                         .n_bytes = bytes_of(receiver, name)};
+                                         .share = share_of(receiver, name)};
     connection->reader = malloc(sizeof(*connection->reader));
     if (!connection->reader)
         return error_set(err, ERROR_NOMEM, "not enough memory");

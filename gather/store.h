@@ -49,7 +49,8 @@ struct store {
     int folder;         /* -1: not open */
     bool has_new_names; /* the folder itself may not be on the disk */
     uint64_t max_bytes;
-    uint64_t n_bytes; /* of all logs */
+    uint64_t n_bytes;        /* of all files */
+    uint64_t n_object_bytes; /* of those that are no logs (object_store.h) */
     struct store_log **logs;
     size_t n_logs, capacity;
 };

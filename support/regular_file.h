@@ -16,4 +16,8 @@
 int regular_file_open(const char *path, enum error_code otherwise, int *ret_fd,
                       struct stat *ret_status, struct error *err);
 
+/* The same of a name that a program wrote: nothing but a regular file is opened, and not through a link at its end. What opening a device or
+ * a pipe sets off does not happen. *ret_fd -1: it is none. */
+void regular_file_open_foreign(const char *path, int *ret_fd, struct stat *ret_status);
+
 #endif

@@ -13,8 +13,10 @@
  *
  *          A receiver whose greeting asks for objects is offered what the logs name, one at a time:
  *
- *              OBJECT ──►  ◄── WANT: 1 or 0
- *              OBJECT_DATA … OBJECT_END, if it is wanted ──►
+ *              OBJECT, of a number in the head's `log` ──►  ◄── WANT, of that number: enum wire_wish
+ *              OBJECT_DATA … OBJECT_END, if it is wanted ──►  ◄── WANT: what became of it
+ *
+ *          What becomes of an object is said at once when it is thrown away, so that its rest need not come: OBJECT_END comes then, too.
  *
  *          Logs have numbers of the sender's choice, and any number of them take turns on one connection.
  * Invariants
@@ -58,7 +60,7 @@ enum wire_kind {
     WIRE_SYNC,        /* bring it to the disk */
     WIRE_SYNCED,      /* offset */
     WIRE_OBJECT,      /* struct wire_object */
-    WIRE_WANT,        /* offset: 1 or 0 */
+    WIRE_WANT,        /* offset: enum wire_wish */
     WIRE_OBJECT_DATA, /* offset in the file; bytes */
     WIRE_OBJECT_END,
     WIRE_KINDS,
@@ -91,8 +93,21 @@ enum wire_object_kind {
 struct wire_object {
     uint8_t id[32]; /* build id, n_id bytes of it */
     uint32_t n_id;
-    uint32_t kind; /* enum wire_object_kind */
-    uint64_t size_bytes;
+    uint32_t kind;       /* enum wire_object_kind */
+    uint64_t size_bytes; /* 0: the sender has no such file any more */
+};
+
+/* Of an object; but for WIRE_WANTED the last word on it. */
+enum wire_wish {
+    WIRE_HAS_IT,
+    WIRE_WANTED,
+    WIRE_KEPT,
+    WIRE_ABSENT, /* and the receiver has none either */
+    WIRE_TOO_LARGE,
+    WIRE_NO_ROOM,
+    WIRE_NOT_WRITTEN,
+    WIRE_NOT_IT, /* what came */
+    WIRE_WISHES,
 };
 
 /* Bytes that arrived and are not a whole message yet. */
@@ -115,6 +130,9 @@ int wire_reader_next(struct wire_reader *reader, struct wire_head *ret_head,
 /* Is it the one of this version? */
 int wire_check_hello(const struct wire_head *head, const void *payload, struct error *err);
 void wire_make_hello(struct wire_hello *ret_hello);
+
+/* Why an object did not come, behind "1 of 7 "; NULL: it is there. */
+const char *wire_wish_text(enum wire_wish wish);
 
 /* Of the end of the file up to `end`: WIRE_HASHED_BYTES of it, without the header page. */
 int wire_hash(int fd, uint64_t end, uint64_t *ret_hash, struct error *err);

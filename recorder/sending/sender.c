@@ -46,7 +46,6 @@ struct sender {
     bool is_asked_for_objects; /* by the receiver, of --fetch-objects, when it was last heard */
     struct channel channel;
     struct wire_reader *reader;
-    uint64_t n_pings; /* that were not answered yet */
     bool is_connected;
     bool has_greeted;
     bool is_over;     /* nobody writes any more */
@@ -69,7 +68,6 @@ static void disconnect(struct sender *sender, const struct error *err)
         channel_close(&sender->channel);
     sender->is_connected = false;
     sender->has_greeted = false;
-    sender->n_pings = 0;
     sent_objects_restart(&sender->objects);
     sent_logs_wait(&sender->logs);
     sender->pause_ns = sender->pause_ns ? 2 * sender->pause_ns : least_pause_ns;
@@ -132,7 +130,6 @@ static int say(struct sender *sender, enum wire_kind kind, uint32_t number, uint
         .kind = kind, .log = number, .offset = offset, .n_bytes = (uint32_t)n_bytes};
 
     sender->put_ns = sender->now_ns;
-    sender->n_pings += kind == WIRE_PING;
     if (sender->asked_ns == 0)
         sender->asked_ns = sender->now_ns;
     return channel_put(&sender->channel, &head, payload, err);
@@ -246,30 +243,29 @@ static void note_objects(struct sender *sender)
         note_progress(sender);
 }
 
-static int take_want(struct sender *sender, bool is_wanted, struct error *err)
+static int take_want(struct sender *sender, const struct wire_head *head, struct error *err)
 {
-    struct sent_objects *objects = &sender->objects;
+    bool is_cut;
 
-    if (objects->fd < 0 || objects->is_wanted)
+    if (!sent_objects_take(&sender->objects, head->log, head->offset, &is_cut))
         return error_set(err, ERROR_FORMAT, "the receiver wants what was not offered");
-    objects->is_wanted = is_wanted;
-    if (!is_wanted)
-        sent_objects_close(objects);
     note_objects(sender);
-    return 0;
+    return is_cut ? say(sender, WIRE_OBJECT_END, 0, 0, NULL, 0, err) : 0;
 }
 
-/* SYNCED is believed only as far as it was asked for. */
-static void give_back(struct sender *sender, struct sent_log *log, uint64_t synced)
+static int take_synced(struct sender *sender, struct sent_log *log, uint64_t synced,
+                       struct error *err)
 {
-    if (synced <= log->acked_bytes && log->asked_sync && !sender->has_no_holes
-        && !giving_back_take(log, synced)) {
+    if (log->asked_sync == 0)
+        return error_set(err, ERROR_FORMAT, "the receiver says to what it was not asked");
+    if (!sender->has_no_holes && !giving_back_take(log, synced)) {
         sender->has_no_holes = true;
         (void)fprintf(stderr,
                       "mtrace-record: the file system of '%s' gives no space back while a log "
                       "grows: --no-local removes it at the end alone\n",
                       log->path);
     }
+    return 0;
 }
 
 static int take_refusal(const char *why, uint32_t n_bytes, struct error *err)
@@ -295,12 +291,11 @@ static int take_one(struct sender *sender, const struct wire_head *head, const v
     if (head->kind == WIRE_REFUSED)
         return take_refusal(payload, head->n_bytes, err);
     if (head->kind == WIRE_PING) {
-        sender->n_pings -= sender->n_pings > 0;
         note_objects(sender);
         return 0;
     }
     if (head->kind == WIRE_WANT)
-        return take_want(sender, head->offset == 1, err);
+        return take_want(sender, head, err);
     if (!log || !sent_log_is_under_way(log))
         return error_set(err, ERROR_FORMAT, "the receiver speaks of an unknown log");
     if (head->kind == WIRE_HAVE && log->state == SENT_STATE_BEGUN)
@@ -308,8 +303,8 @@ static int take_one(struct sender *sender, const struct wire_head *head, const v
     if (head->offset > log->sent_bytes || head->offset < log->acked_bytes)
         return error_set(err, ERROR_FORMAT, "the receiver has what was not sent");
     note_acked(sender, log, head->offset);
-    if (head->kind == WIRE_SYNCED && sender->settings->gives_back)
-        give_back(sender, log, head->offset);
+    if (head->kind == WIRE_SYNCED)
+        return take_synced(sender, log, head->offset, err);
     if (head->kind == WIRE_DONE && log->state == SENT_STATE_ENDING) {
         log->state = SENT_STATE_SENT;
         note_progress(sender);
@@ -426,41 +421,43 @@ static int send_object_bytes(struct sender *sender, struct error *err)
         code = say(sender, WIRE_PING, 0, 0, NULL, 0, err);
     if (code || (n > 0 && objects->sent_bytes < objects->size_bytes))
         return code;
-    sent_objects_close(objects); /* also one that was cut meanwhile: the receiver throws it away */
-    objects->n_sent++;
-    code = say(sender, WIRE_OBJECT_END, 0, 0, NULL, 0, err);
-    return code ? code : say(sender, WIRE_PING, 0, 0, NULL, 0, err); /* answered: it has arrived */
+    sent_objects_end(objects); /* also one that was cut meanwhile: the receiver throws it away */
+    return say(sender, WIRE_OBJECT_END, 0, 0, NULL, 0, err);
+}
+
+static void learn_objects(struct sender *sender)
+{
+    for (size_t i = 0; i < sender->logs.n; i++) {
+        struct sent_log *log = sender->logs.logs[i];
+        if (log->tail.fd >= 0)
+            sent_objects_learn(&sender->objects, &log->tail, &log->objects_at);
+    }
 }
 
 /* They take what room the logs leave. */
 static int send_objects(struct sender *sender, struct error *err)
 {
     struct wire_object offer;
+    uint32_t number;
     int code = 0;
 
     if (!sender->is_asked_for_objects)
         return 0;
-    for (size_t i = 0; i < sender->logs.n; i++) {
-        struct sent_log *log = sender->logs.logs[i];
-        if (log->tail.fd >= 0)
-            sent_objects_learn(&sender->objects, &log->tail, &log->objects_at);
-    }
-    while (code == 0 && sender->objects.fd >= 0 && sender->objects.is_wanted
+    learn_objects(sender);
+    while (code == 0 && sent_objects_flowing(&sender->objects)
            && channel_waits(&sender->channel) < WAITING_BYTES) {
         code = send_object_bytes(sender, err);
         if (code == 0)
             code = channel_flush(&sender->channel, err);
     }
-    if (code == 0 && sender->objects.fd < 0 && sent_objects_next(&sender->objects, &offer))
-        code = say(sender, WIRE_OBJECT, 0, 0, &offer, sizeof(offer), err);
+    if (code == 0 && sent_objects_next(&sender->objects, &offer, &number))
+        code = say(sender, WIRE_OBJECT, number, 0, &offer, sizeof(offer), err);
     return code;
 }
 
 static bool are_objects_over(const struct sender *sender)
 {
-    return !sender->is_asked_for_objects
-           || (sender->objects.fd < 0 && sender->objects.next == sender->objects.n
-               && channel_waits(&sender->channel) == 0 && sender->n_pings == 0);
+    return !sender->is_asked_for_objects || sent_objects_are_settled(&sender->objects);
 }
 
 static int send_all(struct sender *sender, struct error *err)
@@ -612,6 +609,48 @@ static const char *what_became_of_them(const struct sender *sender)
                   : "; removed here (--no-local)";
 }
 
+/* One line for each reason; the name is the program's. */
+static void say_lacking(const struct sender *sender, size_t n, const char *why, const char *path)
+{
+    char example[256] = "";
+
+    if (path)
+        (void)snprintf(example, sizeof(example), ", as '%s'", path);
+    printable_clean(example);
+    (void)fprintf(stderr,
+                  "mtrace-record: not all executables and debug files were sent to '%s': %zu of "
+                  "%zu %s%s\n",
+                  sender->settings->to, n, sender->objects.n + sender->objects.n_beyond, why,
+                  example);
+}
+
+static void sum_up_objects(const struct sender *sender)
+{
+    const struct sent_objects *objects = &sender->objects;
+    char late[ERROR_TEXT_BYTES + 16];
+    const char *path = NULL;
+    size_t n_settled = 0;
+
+    for (enum wire_wish outcome = 0; outcome < WIRE_WISHES; outcome++) {
+        size_t n = sent_objects_count(objects, outcome, &path);
+        n_settled += n;
+        if (n && wire_wish_text(outcome))
+            say_lacking(sender, n, wire_wish_text(outcome), path);
+    }
+    if (n_settled < objects->n) {
+        (void)snprintf(late, sizeof(late), "not in time (%s)", sender->why);
+        say_lacking(sender, objects->n - n_settled, *sender->why ? late : "not in time", NULL);
+    }
+    if (objects->n_beyond)
+        say_lacking(sender, objects->n_beyond, "more than it keeps track of", NULL);
+    if (objects->has_missed)
+        (void)fprintf(stderr,
+                      "mtrace-record: what '%s' named before it was given back here is not known "
+                      "any more: executables and debug files that '%s' did not get then are "
+                      "missing there (mtrace-import --debug-dir)\n",
+                      sender->settings->log, sender->settings->to);
+}
+
 static void sum_up(const struct sender *sender)
 {
     char size[UNITS_TEXT_BYTES];
@@ -635,10 +674,8 @@ static void sum_up(const struct sender *sender)
         (void)fprintf(stderr, "mtrace-record: sent to '%s': %s, %s%s\n", sender->settings->to,
                       units_format_counted(n_sent, "log", logs),
                       units_format_bytes((int64_t)n_bytes, size), fate);
-    if (!are_objects_over(sender))
-        (void)fprintf(stderr,
-                      "mtrace-record: not all executables and debug files were sent to '%s': %s\n",
-                      sender->settings->to, *sender->why ? sender->why : "there was no time");
+    if (sender->is_asked_for_objects)
+        sum_up_objects(sender);
     say_what_is_live(sender);
 }
 

@@ -103,8 +103,10 @@ size_t sent_logs_n_under_way(const struct sent_logs *list)
 void sent_logs_wait(struct sent_logs *list)
 {
     for (size_t i = 0; i < list->n; i++)
-        if (sent_log_is_under_way(list->logs[i]))
+        if (sent_log_is_under_way(list->logs[i])) {
             list->logs[i]->state = SENT_STATE_WAITING;
+            list->logs[i]->asked_sync = 0;
+        }
 }
 
 bool sent_logs_may_begin(const struct sent_logs *list, const struct sent_log *log)

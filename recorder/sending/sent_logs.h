@@ -46,12 +46,13 @@ struct sent_log {
     uint64_t path_hash;
     struct log_tail tail;
     enum sent_state state;
-    uint64_t run_id, parent_run_id;      /* 0: not known yet */
-    uint64_t sent_bytes;                 /* put into the channel */
-    uint64_t acked_bytes;                /* written there */
-    uint64_t most_bytes;                 /* that ever were */
-    uint64_t objects_at;                 /* how far it was looked for what it names */
-    uint64_t asked_sync;                 /* what the receiver was asked to bring to the disk */
+    uint64_t run_id, parent_run_id; /* 0: not known yet */
+    uint64_t sent_bytes;            /* put into the channel */
+    uint64_t acked_bytes;           /* written there */
+    uint64_t most_bytes;            /* that ever were */
+    uint64_t objects_at;            /* how far it was looked for what it names */
+    uint64_t
+        asked_sync; /* acknowledged when the receiver was asked to bring it to the disk; 0: not on this connection */
     uint8_t page[LOG_FILE_HEADER_BYTES]; /* that was sent last */
 };
 

@@ -4,8 +4,8 @@
 #include "recorder/live/definition_parts.h"
 #include "support/growing.h"
 #include "support/pack.h"
+#include "support/regular_file.h"
 
-#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +15,13 @@
 
 static const char debug_folder[] = "/usr/lib/debug/.build-id";
 
+static void close_file(struct sent_objects *list)
+{
+    if (list->fd >= 0)
+        close(list->fd);
+    list->fd = -1;
+}
+
 void sent_objects_init(struct sent_objects *list)
 {
     *list = (struct sent_objects){.fd = -1};
@@ -22,7 +29,7 @@ void sent_objects_init(struct sent_objects *list)
 
 void sent_objects_done(struct sent_objects *list)
 {
-    sent_objects_close(list);
+    close_file(list);
     for (size_t i = 0; i < list->n; i++)
         free(list->objects[i].path);
     free(list->objects);
@@ -46,6 +53,7 @@ static void add(struct sent_objects *list, const struct build_id *id, uint32_t k
             : NULL;
 
     if (!objects) {
+        list->n_beyond++;
         free(path);
         return;
     }
@@ -62,7 +70,7 @@ static void take_module(struct sent_objects *list, const struct log_def *def)
     char rest[2 * BUILD_ID_BYTES];
 
     if (def->kind != LOG_DEF_MODULE || id.n < BUILD_ID_LEAST_BYTES || id.n > BUILD_ID_BYTES
-        || id.n >= def->text_bytes)
+        || id.n >= def->text_bytes || text[id.n] != '/')
         return;
     memcpy(id.bytes, text, id.n);
     if (is_known(list, &id))
@@ -84,6 +92,7 @@ static void take_definitions(void *context, const void *payload, size_t n_bytes)
 
 void sent_objects_learn(struct sent_objects *list, const struct log_tail *tail, uint64_t *at)
 {
+    list->has_missed = list->has_missed || *at < tail->given_back;
     log_tail_read_definitions(tail, at, take_definitions, list);
 }
 
@@ -95,14 +104,13 @@ static int open_object(const struct sent_object *object, uint64_t *ret_bytes)
     char path[PATH_MAX];
     struct build_id found;
     struct stat status;
-    int fd = *object->path == '/' && realpath(object->path, path)
-                 ? open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
-                 : -1;
+    int fd = -1;
 
+    if (realpath(object->path, path))
+        regular_file_open_foreign(path, &fd, &status);
     if (fd < 0)
         return -1;
-    if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode) || !build_id_read(fd, &found)
-        || !build_id_is_same(&found, &object->id)) {
+    if (!build_id_read(fd, &found) || !build_id_is_same(&found, &object->id)) {
         close(fd);
         return -1;
     }
@@ -110,28 +118,100 @@ static int open_object(const struct sent_object *object, uint64_t *ret_bytes)
     return fd;
 }
 
-bool sent_objects_next(struct sent_objects *list, struct wire_object *ret_offer)
+/* Most have no debug file: nobody misses it. */
+static bool is_missed(struct sent_object *object)
 {
-    while (list->next < list->n) {
-        const struct sent_object *object = &list->objects[list->next++];
+    if (object->kind == WIRE_OBJECT_FILE)
+        return true;
+    object->state = SENT_OBJECT_SETTLED;
+    object->outcome = WIRE_HAS_IT;
+    return false;
+}
+
+bool sent_objects_next(struct sent_objects *list, struct wire_object *ret_offer,
+                       uint32_t *ret_number)
+{
+    while (!list->is_one_offered && list->next < list->n) {
+        struct sent_object *object = &list->objects[list->next++];
+        if (object->state == SENT_OBJECT_SETTLED)
+            continue;
+        list->size_bytes = 0;
+        list->sent_bytes = 0;
         list->fd = open_object(object, &list->size_bytes);
-        if (list->fd < 0)
+        if (list->fd < 0 && !is_missed(object))
             continue;
         *ret_offer = (struct wire_object){
             .kind = object->kind, .n_id = (uint32_t)object->id.n, .size_bytes = list->size_bytes};
         memcpy(ret_offer->id, object->id.bytes, sizeof(ret_offer->id));
-        list->sent_bytes = 0;
-        list->is_wanted = false;
+        *ret_number = (uint32_t)(list->next - 1);
+        object->state = SENT_OBJECT_OFFERED;
+        list->is_one_offered = true;
         return true;
     }
     return false;
 }
 
-void sent_objects_close(struct sent_objects *list)
+const struct sent_object *sent_objects_flowing(const struct sent_objects *list)
 {
-    if (list->fd >= 0)
-        close(list->fd);
-    list->fd = -1;
+    const struct sent_object *object = list->is_one_offered ? &list->objects[list->next - 1] : NULL;
+
+    return object && object->state == SENT_OBJECT_FLOWING ? object : NULL;
+}
+
+static void end_with(struct sent_objects *list, enum sent_object_state state)
+{
+    list->objects[list->next - 1].state = state;
+    list->is_one_offered = false;
+    close_file(list);
+}
+
+void sent_objects_end(struct sent_objects *list)
+{
+    end_with(list, SENT_OBJECT_ENDING);
+}
+
+bool sent_objects_take(struct sent_objects *list, uint32_t number, uint64_t wish, bool *ret_is_cut)
+{
+    struct sent_object *object = number < list->n ? &list->objects[number] : NULL;
+
+    *ret_is_cut = false;
+    if (!object || wish >= WIRE_WISHES || object->state == SENT_OBJECT_WAITING
+        || object->state == SENT_OBJECT_SETTLED)
+        return false;
+    if (wish == WIRE_WANTED) {
+        bool is_offered = object->state == SENT_OBJECT_OFFERED && list->fd >= 0;
+        object->state = is_offered ? SENT_OBJECT_FLOWING : object->state;
+        return is_offered;
+    }
+    *ret_is_cut = object->state == SENT_OBJECT_FLOWING;
+    object->outcome = (enum wire_wish)wish;
+    if (object->state == SENT_OBJECT_ENDING)
+        object->state = SENT_OBJECT_SETTLED;
+    else
+        end_with(list, SENT_OBJECT_SETTLED);
+    return true;
+}
+
+bool sent_objects_are_settled(const struct sent_objects *list)
+{
+    for (size_t i = 0; i < list->n; i++)
+        if (list->objects[i].state != SENT_OBJECT_SETTLED)
+            return false;
+    return true;
+}
+
+size_t sent_objects_count(const struct sent_objects *list, enum wire_wish outcome,
+                          const char **ret_path)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < list->n; i++) {
+        if (list->objects[i].state != SENT_OBJECT_SETTLED || list->objects[i].outcome != outcome)
+            continue;
+        *ret_path = list->objects[i].path;
+        n++;
+    }
+    return n;
 }
 
 bool sent_objects_got_further(struct sent_objects *list)
@@ -146,6 +226,11 @@ bool sent_objects_got_further(struct sent_objects *list)
 
 void sent_objects_restart(struct sent_objects *list)
 {
-    sent_objects_close(list);
+    close_file(list);
+    list->is_one_offered = false;
     list->next = 0;
+    for (size_t i = 0; i < list->n; i++)
+        if (list->objects[i].state != SENT_OBJECT_SETTLED
+            || (list->objects[i].outcome != WIRE_HAS_IT && list->objects[i].outcome != WIRE_KEPT))
+            list->objects[i].state = SENT_OBJECT_WAITING;
 }

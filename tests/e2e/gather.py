@@ -7,6 +7,7 @@ import itertools
 import os
 import random
 import re
+import resource
 import shutil
 import signal
 import socket
@@ -800,12 +801,41 @@ def fetch_cut(place, _rounds):
         for limits, comes in ((itertools.repeat(share), False), (itertools.chain([share], itertools.repeat(1 << 60)), True)):
             proxy = Proxy(receiver.port, limits)
             said = subprocess.run([str(word) for word in (TOOLS.record, "--send", log, "--to", f"127.0.0.1:{proxy.port}", *key, "--send-timeout",
-                                                          f"{PATIENCE}s" if comes else "2s")], capture_output=True, text=True, check=comes).stderr
+                                                          f"{PATIENCE}s" if comes else "8s")], capture_output=True, text=True, check=comes).stderr
             proxy.listener.close()
             if ("not all executables and debug files were sent" in said) == comes or (comes and "not sent to" in said) or proxy.n_cuts == 0:
                 raise Failure(f"after {proxy.n_cuts} cuts it says {said}")
             if comes:
                 wait_until("the interpreter comes", lambda: any(path.read_bytes() == interpreter.read_bytes() for path in objects_in(place / "in")))
+
+
+def fetch_lacking(place, _rounds):
+    """What cannot be fetched is said on both sides, and why; it costs neither the connection nor the log."""
+    key, interpreter = make_key(place / "key"), place / "interpreter"
+    shutil.copy(os.path.realpath(PYTHON), interpreter)
+    harness.run([TOOLS.record, "-o", place / "run.dat", "--", interpreter, "-c", "x = [bytes(700) for i in range(10)]"], place, {"PYTHONMALLOC": "malloc"})
+    shutil.copy("/bin/true", place / "other")
+    os.replace(place / "other", interpreter)
+    absent, unwritten, full = (f"executables and debug files were sent to '{{to}}': 1 of {{n}} not there any more, or not as the program loaded it, as '{interpreter}'",
+                               "not written by the receiver", "without room at the receiver")
+    most = 1 << 20
+    for folder, extra, expected in (("cut", (), unwritten), ("small", ("--max-sender-bytes", most), full)):
+        with Receiver(place / folder, key, extra=("--fetch-objects", *extra)) as receiver:
+            if not extra:  # libc is longer than a file may be
+                resource.prlimit(receiver.process.pid, resource.RLIMIT_FSIZE, (most, most))
+            said = subprocess.run([str(word) for word in (TOOLS.record, "--send", place / "run.dat", "--to", receiver.to(), *key)], capture_output=True, text=True,
+                                  check=True, timeout=PATIENCE).stderr
+            receiver.end()
+            check_sent(said)
+            n = re.search(r"\d+ of (\d+) not there", said)
+            if not n or absent.format(to=receiver.to(), n=n[1]) not in said or expected not in said or "cannot send to" in said:
+                raise Failure(f"{folder}: it says {said}")
+            if "that did not come from me at" not in receiver.said or expected not in receiver.said or "not as the program loaded it" not in receiver.said:
+                raise Failure(f"{folder}: mtrace-gather says {receiver.said}")
+            if [path.read_bytes() for path in received(place / folder)] != [(place / "run.dat").read_bytes()]:
+                raise Failure(f"{folder}: the log did not come")
+            if any(path.stat().st_size > most or ".part" in path.name for path in objects_in(place / folder)):
+                raise Failure(f"{folder}: there are {objects_in(place / folder)}, {said}, {receiver.said}")
 
 
 def named(place, _rounds):
@@ -882,7 +912,7 @@ def other_user(place, _rounds):
 
 
 CASES = {case.__name__: case for case in (equal, follow, changed, sender_killed, receiver_killed, cut, recorder_killed, family, certificates,
-                                         strangers, limits, discover, broadcast, no_local, no_local_kept, no_holes, max_local, fetch, fetch_cut, named, slow_peer, full_disk, other_user)}
+                                         strangers, limits, discover, broadcast, no_local, no_local_kept, no_holes, max_local, fetch, fetch_cut, fetch_lacking, named, slow_peer, full_disk, other_user)}
 
 
 def main():

@@ -195,7 +195,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct intake intakes[N_SENDERS];
     struct store store = {.folder = -1};
     bool is_failed[N_SENDERS] = {false};
-    uint64_t n_bytes = 0;
+    struct intake_share share = {0};
 
     if (!has_started)
         start();
@@ -210,7 +210,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                                      .fetches_objects = true,
                                      .owner = i + 1,
                                      .max_bytes = UINT64_MAX,
-                                     .n_bytes = &n_bytes};
+                                     .share = &share};
         wire_reader_init(&readers[i]);
     }
     while (size > 3) {
