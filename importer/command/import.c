@@ -259,7 +259,9 @@ static int write_log_meta(sqlite3 *db, const struct import *import,
         code = database_insert(insert, err, "tt", "import.until_marker",
                                import->options->until_marker);
     if (code == 0)
-        code = database_insert(insert, err, "tu", "segments", log_set_n_segments(import->logs));
+        code = database_insert(insert, err, "tu", "segments",
+                               log_set_n_segments(import->logs)
+                                   + (import->stream ? import->stream->n_gone : 0));
     if (code == 0)
         code = database_insert(insert, err, "tu", "log.lost_bytes", result->damage.lost_bytes);
     if (code == 0 && result->damage_text[0])

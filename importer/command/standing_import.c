@@ -261,6 +261,8 @@ int standing_import_take_pasts(struct standing_import *standing, struct error *e
     standing->n_pasts = logs->n_inputs;
     for (size_t i = 0; i < logs->n_inputs; i++) {
         pasts[i].run_id = logs->inputs[i]->header.run_id;
+        pasts[i].has_time_shift = logs->inputs[i]->has_time_shift;
+        pasts[i].time_shift = logs->inputs[i]->time_shift;
         if (clock_past_take(&pasts[i].clock, &logs->inputs[i]->clock) != 0)
             return error_set(err, ERROR_NOMEM, "out of memory");
     }
@@ -317,6 +319,9 @@ static int go_on(struct standing_import *standing, bool *ret_is_other, struct er
             !facts_continue(import->facts, log_set_definitions(import->logs), &import->ids);
     if (code == 0 && !*ret_is_other)
         code = find_late_sample(import, ret_is_other, err);
+    if (code == 0 && !*ret_is_other && standing->is_sole
+        && log_set_forget_gone(import->logs, import->stream) != 0)
+        code = error_set(err, ERROR_NOMEM, "out of memory");
     if (code == 0 && !*ret_is_other)
         log_set_skip_done(import->logs, import->stream);
     return code;

@@ -3,6 +3,7 @@
 #include "importer/command/standing_import.h"
 #include "importer/command/standing_import_parts.h"
 #include "importer/events/log_set_parts.h"
+#include "support/columns.h"
 #include "support/growing.h"
 
 #include <stdlib.h>
@@ -57,6 +58,9 @@ static void visit_pasts(struct standing_import *standing, struct state_io *io)
         if (standing->n_pasts <= i)
             standing->n_pasts = i + 1;
         state_u64(io, &pasts[i].run_id);
+        state_bool(io, &pasts[i].has_time_shift);
+        state_u32(io, &pasts[i].time_shift);
+        state_check(io, pasts[i].time_shift <= COLUMNS_MAX_TIME_SHIFT, "the clock");
         clock_past_visit(&pasts[i].clock, io);
     }
 }

@@ -232,12 +232,22 @@ static int compare_inputs(const void *left, const void *right)
     return (a->run_id > b->run_id) - (a->run_id < b->run_id);
 }
 
+static int put_past(struct log_input *input, const struct log_set_past *past)
+{
+    if (!input->has_time_shift && past->has_time_shift) {
+        input->has_time_shift = true;
+        input->time_shift = past->time_shift;
+        clock_map_round(&input->clock, input->time_shift);
+    }
+    return clock_map_put_past(&input->clock, &past->clock);
+}
+
 static int put_pasts(struct log_set *set, const struct log_set_options *options, struct error *err)
 {
     for (size_t i = 0; i < set->n_inputs; i++)
         for (size_t k = 0; options && k < options->n_pasts; k++)
             if (set->inputs[i]->header.run_id == options->pasts[k].run_id
-                && clock_map_put_past(&set->inputs[i]->clock, &options->pasts[k].clock) != 0)
+                && put_past(set->inputs[i], &options->pasts[k]) != 0)
                 return out_of_memory(err);
     return 0;
 }
@@ -375,6 +385,37 @@ void log_set_skip_done(struct log_set *set, const struct stream_state *state)
             set->order[n++] = set->order[i];
     }
     set->n_order = n;
+}
+
+int log_set_forget_gone(const struct log_set *set, struct stream_state *state)
+{
+    struct stream_state kept = {0};
+    const struct segment_position *positions = state->positions.elements;
+
+    for (size_t i = 0; i < set->n_order; i++) {
+        const struct log_input *input = set->inputs[set->order[i].input];
+        const struct log_segment_ref *ref = &input->segments.refs[set->order[i].ref];
+        if (stream_state_find(state, input->header.run_id, ref->sequence)
+            && !stream_state_get(&kept, input->header.run_id, ref->sequence))
+            goto no_memory;
+    }
+    for (size_t i = 0; i < state->positions.n; i++) {
+        const struct segment_position *position = &positions[i];
+        struct segment_position *copy =
+            position->is_done ? stream_state_find(&kept, position->run_id, position->sequence)
+                              : stream_state_get(&kept, position->run_id, position->sequence);
+        if (!copy && !position->is_done)
+            goto no_memory;
+        if (copy)
+            *copy = *position;
+    }
+    state->n_gone += state->positions.n - kept.positions.n;
+    keyed_done(&state->positions);
+    state->positions = kept.positions;
+    return 0;
+no_memory:
+    stream_state_done(&kept);
+    return ERROR_NOMEM;
 }
 
 /* When the last sample of the log was taken; what follows it is written a second later or so. */

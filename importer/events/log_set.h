@@ -32,6 +32,8 @@ struct log_set;
 struct log_set_past {
     uint64_t run_id;
     struct clock_past clock;
+    bool has_time_shift; /* as log_input.h; where no segment is left that says it */
+    uint32_t time_shift;
 };
 
 struct log_set_options {
@@ -69,6 +71,9 @@ uint64_t log_set_estimated_events(const struct log_set *set);
 
 /* Leaves out the segments that were read to their end, and will not grow. */
 void log_set_skip_done(struct log_set *set, const struct stream_state *state);
+
+/* Before any is left out: of segments that were read to their end and are not there any more nothing is known but how many they were. ERROR_NOMEM or 0. */
+int log_set_forget_gone(const struct log_set *set, struct stream_state *state);
 
 /* Up to when, in fixed point as clock_map.h has it, all events are in the log and their times are for good, as far as one
  * can tell: somebody may be held up between looking at the clock and writing. UINT64_MAX: nobody writes any more. */

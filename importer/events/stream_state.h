@@ -39,6 +39,7 @@ struct stream_state {
     uint64_t mark;          /* fixed point, as clock_map.h; UINT64_MAX: none */
     uint64_t last_time;     /* of the event handed out last */
     uint64_t claimed_bytes;
+    uint64_t n_gone; /* segments that were done, and have no position any more */
     uint64_t n_lost_nodes, n_backward, n_unknown;
     bool is_late;    /* an event that is new lies before the mark */
     bool has_damage; /* what cannot be read of it now may be readable later: nothing can be kept */

@@ -72,6 +72,7 @@ struct traits {
     bool has_groups, has_pools, has_walks;
     size_t first_group; /* step */
     bool are_cuts;      /* what is made of it: as of instants that often lie behind what is kept */
+    bool loses_done;    /* is_saved: segments that are done are gone in the next round */
     bool is_saved;      /* after each round; the next one goes on with what was loaded */
     uint64_t hold_ns;   /* how far a thread's stamp may lie behind what others wrote already */
     size_t n_steps;     /* 0: n_steps_of_run */
@@ -618,7 +619,9 @@ static void remove_place(const struct place *place)
 
 struct outcome {
     unsigned n_rounds, n_read, n_damaged, n_beginnings;
-    uint64_t n_kept; /* before the last round */
+    unsigned n_lost;    /* segments, before the last round */
+    bool is_gone[4096]; /* by sequence */
+    uint64_t n_kept;    /* before the last round */
 };
 
 /* Of the marker that came last and has a name of its own; NULL: there is none. *ret_ticks: its stamp. */
@@ -702,6 +705,55 @@ static void cut_both(struct standing_import *standing, const struct place *place
     import_single(&pair, place, options);
     if (pair.code)
         fail_msg("neither: %s", pair.err.text);
+    outcome->n_read++;
+}
+
+/* The segments that were taken in and will not grow are gone from the pool, for good. */
+static unsigned lose_done(const struct standing_import *standing, const char *path,
+                          struct outcome *outcome)
+{
+    int fd = open(path, O_RDWR | O_CLOEXEC);
+    struct log_segment segment;
+    unsigned n_lost = 0;
+
+    assert_true(fd >= 0);
+    for (off_t at = LOG_FILE_HEADER_BYTES;
+         pread(fd, &segment, sizeof segment, at) == sizeof segment; at += LOG_SEGMENT_BYTES) {
+        bool has_events = segment.kind == LOG_SEGMENT_EVENTS || segment.kind == LOG_SEGMENT_SIDE;
+        if (!has_events)
+            continue;
+        assert_true(segment.sequence < sizeof outcome->is_gone);
+        outcome->is_gone[segment.sequence] |=
+            standing_import_is_done(standing, segment.run_id, segment.sequence);
+        if (!outcome->is_gone[segment.sequence])
+            continue;
+        memset(&segment, 0, sizeof segment); /* as one that nobody wrote to */
+        assert_int_equal(pwrite(fd, &segment, sizeof segment, at), sizeof segment);
+        n_lost++;
+    }
+    close(fd);
+    return n_lost;
+}
+
+/* The single import is of all; what is kept goes on with what the log has still. */
+static void import_what_is_left(struct standing_import *standing, const struct place *place,
+                                const struct import_options *options, bool is_last,
+                                struct outcome *outcome)
+{
+    struct pair pair = {.code = 0};
+    struct import_options single = *options;
+    struct progress progress;
+
+    progress_init(&progress, NULL, NULL);
+    single.target = place->single_db;
+    assert_int_equal(import_run(&single, &progress, &pair.single, NULL), 0);
+    outcome->n_lost = lose_done(standing, place->live, outcome);
+    pair.code = standing_import_advance(standing, UINT64_MAX, &pair.err);
+    if (pair.code == 0)
+        pair.code = standing_import_write(standing, options, is_last, &pair.kept, &pair.err);
+    if (pair.code)
+        fail_msg("%s", pair.err.text);
+    assert_int_equal(pair.kept.n_events, pair.single.n_events);
     outcome->n_read++;
 }
 
@@ -830,6 +882,9 @@ static struct outcome run(uint64_t seed, const struct traits *traits)
             choose_instant(&script, n_steps, outcome.n_rounds == 0, &random, &cut, &kept_until_ns);
             cut_both(standing, &place, &cut, kept_until_ns, &outcome);
             assert_same_databases(&place, n_steps);
+        } else if (traits->loses_done) {
+            import_what_is_left(standing, &place, &options, n_steps == n_all, &outcome);
+            assert_same_databases(&place, n_steps);
         } else if (import_both(standing, &place, &options, n_steps == n_all, &outcome))
             assert_same_databases(&place, n_steps);
         if (traits->is_saved && n_steps < n_all)
@@ -894,6 +949,19 @@ static void saved_and_loaded(void **state)
                                    .has_walks = seed > 24,
                                    .is_saved = true},
                   1);
+}
+
+/* What the log lost since is in what was saved. */
+static void loaded_without_segments(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 31; seed <= 34; seed++) {
+        struct traits traits = {
+            .has_groups = seed > 32, .has_walks = seed > 33, .is_saved = true, .loses_done = true};
+        struct outcome outcome = run(seed, &traits);
+        assert_int_equal(outcome.n_beginnings, 1);
+        assert_true(outcome.n_read == outcome.n_rounds && outcome.n_lost > 3);
+    }
 }
 
 /* Until the first one nobody counted what the root was charged: read once more from the beginning. */
@@ -1006,6 +1074,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(cuts),
         cmocka_unit_test(looks_whether_it_grows),
         cmocka_unit_test(saved_and_loaded),
+        cmocka_unit_test(loaded_without_segments),
     };
     if (argc > 1 && strcmp(argv[1], "long") == 0) {
         n_steps_of_run = MAX_STEPS;
