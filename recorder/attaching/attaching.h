@@ -15,23 +15,11 @@
 #ifndef MTRACE_RECORDER_ATTACHING_H
 #define MTRACE_RECORDER_ATTACHING_H
 
+#include "recorder/attaching/attaching_call.h"
 #include "support/error.h"
 
 #include <stdbool.h>
-#include <stdint.h>
 #include <sys/types.h>
-
-struct attaching_call {
-    pid_t pid;
-    const char *library; /* path */
-    const char *function;
-    const char *argument;
-};
-
-struct attaching_answer {
-    int result;        /* of the function */
-    uint64_t pause_ns; /* for which the thread did not do what it was about to */
-};
 
 int attaching_run(const struct attaching_call *call, struct attaching_answer *ret_answer,
                   struct error *err);

@@ -2,12 +2,12 @@
 #include "recorder/attaching/target.h"
 
 #include "recorder/allocator/elf_file.h"
-#include "recorder/attaching/entry_code.h"
+#include "recorder/attaching/process_maps.h"
+#include "recorder/attaching/thread_status.h"
 
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -27,45 +27,15 @@ static FILE *open_proc(pid_t pid, const char *name)
 
 /* ---- may it be? --------------------------------------------------------------------------------- */
 
-struct status {
-    char state;
-    int tracer;
-    unsigned uid;
-    unsigned seccomp, n_filters;
-    bool has_shadow_stack;
-};
-
-static bool read_status(pid_t pid, struct status *ret)
-{
-    FILE *file = open_proc(pid, "status");
-    char line[512];
-
-    *ret = (struct status){.state = '?'};
-    if (!file)
-        return false;
-    while (fgets(line, sizeof(line), file)) {
-        (void)sscanf(line, "State: %c", &ret->state);
-        (void)sscanf(line, "TracerPid: %d", &ret->tracer);
-        (void)sscanf(line, "Uid: %*u %u", &ret->uid);
-        (void)sscanf(line, "Seccomp: %u", &ret->seccomp);
-        (void)sscanf(line, "Seccomp_filters: %u", &ret->n_filters);
-        if (strncmp(line, "x86_Thread_features:", 20) == 0)
-            ret->has_shadow_stack = strstr(line, "shstk") != NULL;
-    }
-    fclose(file);
-    return true;
-}
-
 static int check_status(pid_t pid, struct error *err)
 {
-    struct status own;
-    struct status status;
+    struct thread_status status;
 
-    if (!read_status(pid, &status) || !read_status(getpid(), &own))
+    if (!thread_status_read(pid, pid, &status))
         return error_set(err, ERROR_NOT_FOUND, "there is no process %d", (int)pid);
     if (pid == getpid())
         return error_set(err, ERROR_USAGE, "%d is mtrace-record itself", (int)pid);
-    if (status.uid != own.uid && own.uid != 0)
+    if (status.uid != geteuid() && geteuid() != 0)
         return error_set(err, ERROR_IO,
                          "process %d belongs to another user: attach as that user, or as root",
                          (int)pid);
@@ -78,8 +48,7 @@ static int check_status(pid_t pid, struct error *err)
     if (status.state == 'T' || status.state == 't')
         return error_set(err, ERROR_IO, "process %d is stopped: continue it by 'kill -CONT %d'",
                          (int)pid, (int)pid);
-    if (status.seccomp == 1
-        || (status.seccomp == 2 && (own.seccomp != 2 || own.n_filters != status.n_filters)))
+    if (thread_status_is_filtered(&status))
         return error_set(
             err, ERROR_IO,
             "process %d is behind a seccomp filter, which may end it for a system call "
@@ -129,31 +98,18 @@ static bool read_file_at(const char *path, uint64_t offset, void *ret, size_t n)
 }
 
 /* Where a mapping of it has the address its file is read: what is in memory may be ours already. */
-static bool read_once_bytes(struct target *target)
+static bool read_once_bytes(const struct process_mapping *mapping, void *context)
 {
-    FILE *maps = open_proc(target->pid, "maps");
-    char line[PATH_MAX + 128];
-    bool is_read = false;
+    struct target *target = context;
+    char path[PATH_MAX + 32];
 
-    while (maps && !is_read && fgets(line, sizeof(line), maps)) {
-        char path[PATH_MAX + 32];
-        uint64_t start;
-        uint64_t end;
-        uint64_t offset;
-        int at = 0;
-        if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %*s %" SCNx64 " %*s %*s %n", &start, &end,
-                   &offset, &at)
-                != 3
-            || at == 0 || target->once_code < start || target->once_code >= end)
-            continue;
-        line[strcspn(line, "\n")] = '\0';
-        (void)snprintf(path, sizeof(path), "/proc/%d/root%s", (int)target->pid, line + at);
-        is_read = read_file_at(path, offset + (target->once_code - start), target->once_bytes,
-                               sizeof(target->once_bytes));
-    }
-    if (maps)
-        fclose(maps);
-    return is_read;
+    if (target->once_code < mapping->start || target->once_code >= mapping->end)
+        return true;
+    (void)snprintf(path, sizeof(path), "/proc/%d/root%s", (int)target->pid, mapping->path);
+    target->has_once_bytes =
+        read_file_at(path, mapping->offset + (target->once_code - mapping->start),
+                     target->once_bytes, sizeof(target->once_bytes));
+    return false;
 }
 
 /* mov %rsp,%rdi; call _dl_start: that function is long, and runs once. */
@@ -174,7 +130,7 @@ static bool find_once_code(struct target *target)
     memcpy(&distance, code + 4, sizeof(distance));
     target->once_code = entry + 8 + (uint64_t)(int64_t)distance;
     return target->once_code > target->loader_base && target->once_code + 2048 < target->loader_end
-           && read_once_bytes(target);
+           && process_maps_visit(target->pid, read_once_bytes, target) && target->has_once_bytes;
 }
 
 static const char *base_name(const char *path)
@@ -192,40 +148,29 @@ static bool is_libc(const char *path)
 }
 
 struct seen {
-    char libc[PATH_MAX];
-    bool has_musl, is_loaded;
+    struct target *target;
+    char loader[PATH_MAX], libc[PATH_MAX];
+    bool has_musl;
 };
 
-static bool read_maps(struct target *target, struct seen *seen)
+static bool see_mapping(const struct process_mapping *mapping, void *context)
 {
-    FILE *file = open_proc(target->pid, "maps");
-    char line[PATH_MAX + 128];
-    char loader[PATH_MAX] = "";
+    struct seen *seen = context;
+    struct target *target = seen->target;
 
-    if (!file)
-        return false;
-    while (fgets(line, sizeof(line), file)) {
-        uint64_t start;
-        uint64_t end;
-        int at = 0;
-        if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %*s %*s %*s %*s %n", &start, &end, &at) != 2
-            || at == 0 || line[at] != '/')
-            continue;
-        char *path = line + at;
-        path[strcspn(path, "\n")] = '\0';
-        seen->has_musl = seen->has_musl || strncmp(base_name(path), "ld-musl", 7) == 0;
-        if (start == target->loader_base)
-            (void)snprintf(loader, sizeof(loader), "%s", path);
-        if (*loader && strcmp(loader, path) == 0)
-            target->loader_end = end;
-        if (!*seen->libc && is_libc(path)) {
-            (void)snprintf(seen->libc, sizeof(seen->libc), "%s", path);
-            target->libc_base = start;
-        }
-        if (*seen->libc && strcmp(seen->libc, path) == 0)
-            target->libc_end = end;
+    if (*mapping->path != '/')
+        return true;
+    seen->has_musl = seen->has_musl || strncmp(base_name(mapping->path), "ld-musl", 7) == 0;
+    if (mapping->start == target->loader_base)
+        (void)snprintf(seen->loader, sizeof(seen->loader), "%s", mapping->path);
+    if (*seen->loader && strcmp(seen->loader, mapping->path) == 0)
+        target->loader_end = mapping->end;
+    if (!*seen->libc && is_libc(mapping->path)) {
+        (void)snprintf(seen->libc, sizeof(seen->libc), "%s", mapping->path);
+        target->libc_base = mapping->start;
     }
-    fclose(file);
+    if (*seen->libc && strcmp(seen->libc, mapping->path) == 0)
+        target->libc_end = mapping->end;
     return true;
 }
 
@@ -356,13 +301,13 @@ static int compare(const void *a, const void *b)
 int target_look(pid_t pid, const char *library, struct target *ret_target, struct error *err)
 {
     struct target *target = ret_target;
-    struct seen seen = {.libc = ""};
+    struct seen seen = {.target = ret_target};
     int code = check_status(pid, err);
 
     *target = (struct target){.pid = pid};
     if (code == 0)
         code = check_class(pid, err);
-    if (code == 0 && (!read_loader_base(target) || !read_maps(target, &seen)))
+    if (code == 0 && (!read_loader_base(target) || !process_maps_visit(pid, see_mapping, &seen)))
         code =
             error_set(err, ERROR_IO, "process %d may not be looked at: attach as root", (int)pid);
     if (code == 0)

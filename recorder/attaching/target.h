@@ -9,6 +9,7 @@
 
 #include "support/error.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -29,6 +30,7 @@ struct target {
     uint64_t loader_base, loader_end;
     uint64_t once_code; /* instructions of ld.so that ran when the process began, and never again */
     uint8_t once_bytes[TARGET_ONCE_BYTES]; /* what its file has there */
+    bool has_once_bytes;
     uint64_t dlopen, dlsym, dlerror, errno_location;
     struct target_symbol *symbols; /* of libc; owned */
     size_t n_symbols;

@@ -3,6 +3,8 @@
 
 #include "common/attach_answer.h"
 #include "recorder/attaching/attaching.h"
+#include "recorder/attaching/process_maps.h"
+#include "recorder/command/closing.h"
 #include "recorder/command/collector_library.h"
 
 #include <errno.h>
@@ -15,6 +17,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+static const uint64_t search_ns = 2000000000; /* for a thread at a safe place */
+static const uint64_t leave_ns = 300000000;   /* of a recorder, which must pack meanwhile */
 static const char library_name[] = "libmtrace-attach.so";
 
 /* Beside the library that is preloaded. */
@@ -35,21 +39,26 @@ static int find_library(char **ret_path, struct error *err)
     return code;
 }
 
+struct sought {
+    const char *names[2];
+    bool is_there;
+};
+
+static bool is_none_of(const struct process_mapping *mapping, void *context)
+{
+    struct sought *sought = context;
+
+    for (int i = 0; i < 2; i++)
+        sought->is_there = sought->is_there || strstr(mapping->path, sought->names[i]);
+    return !sought->is_there;
+}
+
 /* A library of one of these names. */
 static bool has_loaded(pid_t pid, const char *name, const char *other)
 {
-    char path[64];
-    char line[PATH_MAX + 128];
-    bool is_there = false;
-    FILE *file;
+    struct sought sought = {.names = {name, other}};
 
-    (void)snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
-    file = fopen(path, "re");
-    while (file && !is_there && fgets(line, sizeof(line), file))
-        is_there = strstr(line, name) || strstr(line, other);
-    if (file)
-        (void)fclose(file);
-    return is_there;
+    return process_maps_visit(pid, is_none_of, &sought) && sought.is_there;
 }
 
 static char *read_program(pid_t pid)
@@ -116,6 +125,7 @@ static int say_refused(pid_t pid, int why, struct error *err)
 int attachment_begin(struct attachment *attachment, const char *settings, struct error *err)
 {
     struct attaching_answer answer;
+    struct error busy;
     char *argument = NULL;
     bool is_left;
     int code;
@@ -128,8 +138,12 @@ int attachment_begin(struct attachment *attachment, const char *settings, struct
     code = attaching_run(&(struct attaching_call){.pid = attachment->pid,
                                                   .library = attachment->library,
                                                   .function = "mtrace_attach",
-                                                  .argument = argument},
+                                                  .argument = argument,
+                                                  .patience_ns = search_ns},
                          &answer, err);
+    busy = *err;
+    if (answer.is_busy)
+        code = error_set(err, ERROR_IO, "%s: try again", busy.text);
     if (code == 0 && answer.result != ATTACH_ANSWER_DONE)
         code = say_refused(attachment->pid, (int)answer.result, err);
     attachment->pause_ns = answer.pause_ns;
@@ -144,31 +158,49 @@ bool attachment_has_ended(const struct attachment *attachment)
     return poll(&look, 1, 0) > 0;
 }
 
-int attachment_leave(struct attachment *attachment, struct error *err)
+static int call_detach(const struct attachment *attachment, uint64_t patience_ns,
+                       struct attaching_answer *ret_answer, struct error *err)
 {
-    struct attaching_answer answer;
-
     return attaching_run(&(struct attaching_call){.pid = attachment->pid,
                                                   .library = attachment->library,
                                                   .function = "mtrace_detach",
-                                                  .argument = ""},
-                         &answer, err);
+                                                  .argument = "",
+                                                  .patience_ns = patience_ns},
+                         ret_answer, err);
+}
+
+int attachment_leave(const struct attachment *attachment, bool *ret_is_busy, struct error *err)
+{
+    struct attaching_answer answer;
+    int code = call_detach(attachment, leave_ns, &answer, err);
+
+    *ret_is_busy = answer.is_busy;
+    return code;
+}
+
+static int detach_patiently(const struct attachment *attachment, int *ret_result, struct error *err)
+{
+    struct attaching_answer answer;
+    int code = call_detach(attachment, search_ns, &answer, err);
+
+    if (answer.is_busy)
+        closing_warn("%s; still trying, ^C ends that", err->text);
+    while (answer.is_busy)
+        code = call_detach(attachment, search_ns, &answer, err);
+    *ret_result = answer.result;
+    return code;
 }
 
 int attachment_detach(pid_t pid, struct error *err)
 {
     struct attachment attachment;
-    struct attaching_answer answer = {.result = 0};
     char *path = NULL;
+    int result = 0;
     int code = attachment_look(&attachment, pid, &path, err);
 
     if (code == 0)
-        code = attaching_run(&(struct attaching_call){.pid = pid,
-                                                      .library = attachment.library,
-                                                      .function = "mtrace_detach",
-                                                      .argument = ""},
-                             &answer, err);
-    if (code == 0 && answer.result != 0)
+        code = detach_patiently(&attachment, &result, err);
+    if (code == 0 && result != 0)
         code = error_set(err, ERROR_NOT_FOUND, "process %d is not attached to", (int)pid);
     free(path);
     attachment_done(&attachment);

@@ -25,15 +25,15 @@ struct attachment {
 /* *ret_path: of its program, owned by the caller. */
 int attachment_look(struct attachment *attachment, pid_t pid, char **ret_path, struct error *err);
 
-/* settings: for the collector, lines "NAME=value\n". */
+/* settings: for the collector, lines "NAME=value\n". Looks for an instant for two seconds. */
 int attachment_begin(struct attachment *attachment, const char *settings, struct error *err);
 
 bool attachment_has_ended(const struct attachment *attachment);
 
-/* Restores its references. */
-int attachment_leave(struct attachment *attachment, struct error *err);
+/* Restores its references. *ret_is_busy: it failed only because there was no instant for it in a moment: who tries on may succeed. */
+int attachment_leave(const struct attachment *attachment, bool *ret_is_busy, struct error *err);
 
-/* Of a process whose recorder is gone. */
+/* Of a process whose recorder is gone; tries until it succeeds, and says so. */
 int attachment_detach(pid_t pid, struct error *err);
 
 void attachment_done(struct attachment *attachment);

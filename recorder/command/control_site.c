@@ -115,6 +115,7 @@ static bool begin_report(const struct control_site *site, uint32_t *ret_number, 
 static bool begin_detaching(struct control_site *site, char *ret_text, size_t n_bytes)
 {
     site->must_leave = site->is_attached;
+    site->leave_error = NULL;
     if (!site->is_attached)
         (void)snprintf(
             ret_text, n_bytes,
@@ -189,8 +190,10 @@ static bool is_done(void *context, const struct control_request *request, uint32
     struct round round = {.pid = pid_of(request), .must_agree = true};
 
     if (request->verb == CONTROL_DETACH) {
-        *ret_has_failed = site->leave_error != NULL;
-        (void)snprintf(ret_text, n_bytes, "%s", *ret_has_failed ? site->leave_error : "");
+        *ret_has_failed = site->leave_error && !site->must_leave;
+        (void)snprintf(ret_text, n_bytes, "%s%s", site->leave_error ? site->leave_error : "",
+                       site->leave_error && site->must_leave ? "; mtrace-record is still trying"
+                                                             : "");
         if (site->has_ended)
             (void)snprintf(ret_text, n_bytes, "detached; the log is '%s'", site->log_path);
         return site->has_ended || *ret_has_failed;

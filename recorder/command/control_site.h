@@ -30,7 +30,8 @@ struct control_site {
     bool has_ended;           /* the program; its children may go on */
     bool is_attached;         /* it ran before */
     bool must_leave;          /* somebody asks to detach */
-    const char *leave_error;  /* why that did not go well; NULL: it did, or was not tried */
+    const char *
+        leave_error; /* why that has not gone well yet, or, if nobody asks any more, at all; NULL: it did, or was not tried */
 };
 
 /* What control_server_step needs; lives as long as the site. */

@@ -64,6 +64,7 @@ struct session {
     struct own_windows windows;
     struct control_server control;
     struct control_site site;
+    bool is_trying;      /* to leave a process that was attached to, and it was said */
     bool is_complaining; /* packing failed and was said to */
     bool has_said_full;  /* as of --max-local */
     struct sender_process sender;
@@ -147,6 +148,17 @@ static bool is_request_to_end(int number)
     return number == SIGINT || number == SIGTERM || number == SIGHUP || number == SIGQUIT;
 }
 
+/* Who asks again while it is tried does not want it any more. */
+static void ask_to_leave(struct session *session, int number)
+{
+    if (!is_request_to_end(number))
+        return;
+    session->site.must_leave = !session->is_trying;
+    session->is_trying = false;
+    if (!session->site.must_leave)
+        closing_warn("process %d is recorded on", (int)session->program.pid);
+}
+
 /* Sleeps up to ns; true when the program has ended. */
 static bool sleep_until_signal(struct session *session, uint64_t ns)
 {
@@ -161,7 +173,7 @@ static bool sleep_until_signal(struct session *session, uint64_t ns)
     if (number > 0 && number == session->options->report_signal)
         own_reports_ask(&session->reports);
     else if (number > 0 && session->attachment.pid)
-        session->site.must_leave = session->site.must_leave || is_request_to_end(number);
+        ask_to_leave(session, number);
     else if (number > 0)
         hand_on(session, &info);
     return session->attachment.pid && attachment_has_ended(&session->attachment);
@@ -468,12 +480,17 @@ static uint64_t step(struct session *session)
 static bool leave(struct session *session)
 {
     static struct error err;
+    bool is_busy;
 
-    session->site.must_leave = false;
-    if (attachment_leave(&session->attachment, &err) == 0)
+    if (attachment_leave(&session->attachment, &is_busy, &err) == 0)
         return true;
-    closing_warn("%s", err.text);
     session->site.leave_error = err.text;
+    session->site.must_leave = is_busy;
+    if (!is_busy)
+        closing_warn("%s", err.text);
+    else if (!session->is_trying)
+        closing_warn("%s; still trying and recording, another ^C ends the trying", err.text);
+    session->is_trying = is_busy;
     return false;
 }
 

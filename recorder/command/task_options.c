@@ -68,6 +68,10 @@ static void check_task(struct argp_state *state)
         argp_error(state, "--pack and --send are two tasks");
     if (task && options->argv)
         argp_error(state, "%s runs no program, but '%s' is given", task, options->argv[0]);
+    if (options->attached && options->patch == ALLOCATOR_PLAN_ANY)
+        argp_error(
+            state,
+            "--patch (or MTRACE_PATCH=1) is for a program that is started: functions inside an executable can be redirected before main only");
     if (!task && !options->argv)
         argp_error(state, "no program given");
     if (!options->has_receiver && (options->sent || options->sending.n_words))

@@ -9,6 +9,7 @@ middle    the recorder is killed at any instant of attaching: the process goes o
 waits     waits of a thread that was attached by, or only looked at, end neither early nor by EINTR
 awkward   what ld.so protects was made writable; the first thread is in vfork; modules are unloaded meanwhile; the program has an allocator of its own
 redis     rounds on a redis-server under redis-benchmark: all requests are answered
+patient   who is nearly always in its own allocator is left as soon as it is not, and meanwhile it is said
 slow      the recorder loses the processor between its steps
 users     root attaches to a process of another user; two mtrace-record at once; another user is refused
 loading   a program that loads and unloads libraries all the time, also half of them in vain, goes on, and what is left leads back
@@ -394,6 +395,47 @@ def test_awkward(folder):
     done = subprocess.run([TOOLS.record, "--attach", str(program.process.pid), "-o", str(folder / "no.dat")], capture_output=True, text=True, timeout=60)
     if done.returncode == 0 or "in the allocator" not in done.stderr:
         raise Failure(f"a program that is always in its allocator: {done.stderr}")
+    program.goes_on()
+
+
+def wait_for_rest(program, n):
+    deadline = time.monotonic() + 60
+    while program.said.read_text().count("r") < n:
+        if time.monotonic() > deadline:
+            raise Failure("the program does not rest")
+        time.sleep(0.01)
+
+
+def attach_at_rest(program, log):
+    wait_for_rest(program, program.said.read_text().count("r") + 1)
+    recorder = attach(program.process.pid, log)
+    while program.said.read_text()[-1:] == "r":
+        time.sleep(0.01)
+    return recorder
+
+
+def test_patient(folder):
+    program = Workload(folder, "attached_allocator", "rests")
+    recorder = attach_at_rest(program, folder / "run.dat")
+    recorder.send_signal(signal.SIGINT)
+    said = recorder.stderr.readline()
+    if "in the allocator; still trying" not in said:
+        raise Failure(f"said meanwhile: {said}")
+    if recorder.wait(60) != 0:
+        raise Failure(f"mtrace-record ended with {recorder.returncode}: {recorder.stderr.read()}")
+    recorder = attach_at_rest(program, folder / "run.dat")
+    recorder.send_signal(signal.SIGINT)
+    recorder.stderr.readline()
+    recorder.send_signal(signal.SIGINT)
+    said = recorder.stderr.readline()
+    if "is recorded on" not in said:
+        raise Failure(f"who does not want it any more is told {said}")
+    recorder.kill()
+    recorder.wait()
+    done = subprocess.run([TOOLS.record, "--detach", str(program.process.pid)], capture_output=True, text=True, timeout=60)
+    if done.returncode != 0 or "still trying" not in done.stderr:
+        raise Failure(f"--detach: {done.returncode}, {done.stderr}")
+    is_as_before(program.process)
     program.goes_on()
 
 

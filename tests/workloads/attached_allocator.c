@@ -1,10 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* The program has an allocator of its own, in which it is nearly always, and which waits for itself if it is called from there. Counts in a file. */
+/* The program has an allocator of its own, in which it is nearly always, and which waits for itself if it is called from there. Counts in a file.
+ * With an argument it rests for a second after each BUSY_SECONDS, and says so. */
+#include <poll.h>
 #include <pthread.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
+
+enum {
+    BUSY_SECONDS = 5
+};
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static _Alignas(16) char arena[1 << 24];
@@ -49,9 +56,23 @@ void *realloc(void *old, size_t size_bytes)
     return block;
 }
 
-int main(void)
+static void rest(time_t *since)
 {
+    if (time(NULL) - *since < BUSY_SECONDS)
+        return;
+    (void)!write(STDOUT_FILENO, "r", 1);
+    poll(NULL, 0, 1000);
+    *since = time(NULL);
+}
+
+int main(int n_arguments, char **arguments)
+{
+    time_t since = 0;
+
+    (void)arguments;
     for (;;) {
+        if (n_arguments > 1)
+            rest(&since);
         free(malloc(16));
         (void)!write(STDOUT_FILENO, ".", 1);
     }

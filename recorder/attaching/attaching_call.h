@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * attaching_call: what a process that runs shall call, and what came of it.
+ */
+#ifndef MTRACE_RECORDER_ATTACHING_CALL_H
+#define MTRACE_RECORDER_ATTACHING_CALL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct attaching_call {
+    pid_t pid;
+    const char *library; /* path */
+    const char *function;
+    const char *argument;
+    uint64_t patience_ns; /* for how long a thread at a safe place is looked for */
+};
+
+struct attaching_answer {
+    int result;        /* of the function */
+    bool is_busy;      /* none was at a safe place meanwhile: later one may be */
+    uint64_t pause_ns; /* for which the thread did not do what it was about to */
+};
+
+#endif

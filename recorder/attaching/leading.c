@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: MIT */
+#include "recorder/attaching/leading.h"
+
+#if defined(__x86_64__)
+
+#    include "recorder/attaching/entry_code.h"
+#    include "support/monotonic.h"
+#    include "support/printable.h"
+
+#    include <errno.h>
+#    include <signal.h>
+#    include <stddef.h>
+#    include <string.h>
+#    include <sys/ptrace.h>
+#    include <sys/syscall.h>
+#    include <sys/wait.h>
+#    include <unistd.h>
+
+enum {
+    MOST_STOPS = 1000000, /* system calls and signals while the library is loaded */
+    /* Of the kernel: a system call that it will begin anew. */
+    RESTART_FIRST = 512,
+    RESTART_BLOCK = 516,
+};
+
+/* As the kernel would have it go on: a system call that was interrupted is begun anew. */
+static struct user_regs_struct resumed(const struct user_regs_struct *regs)
+{
+    struct user_regs_struct next = *regs;
+    long long result;
+
+    tracee_mend_end(&next);
+    result = (long long)next.rax;
+    if ((long long)regs->orig_rax >= 0 && result <= -RESTART_FIRST && result >= -RESTART_BLOCK
+        && result != -(RESTART_BLOCK - 1)) {
+        next.rax = result == -RESTART_BLOCK ? SYS_restart_syscall : regs->orig_rax;
+        next.rip -= 2;
+    }
+    return next;
+}
+
+static bool write_memory(const struct tracee *tracee, uint64_t at, const void *bytes, size_t n)
+{
+    return pwrite(tracee->memory, bytes, n, (off_t)at) == (ssize_t)n;
+}
+
+static size_t code_bytes(void)
+{
+    return (size_t)(entry_code_end - entry_code_begin);
+}
+
+static bool put_code(struct tracee *tracee)
+{
+    size_t n = code_bytes();
+
+    if (n > sizeof(tracee->saved)
+        || pread(tracee->memory, tracee->saved, n, (off_t)tracee->target->once_code) != (ssize_t)n)
+        return false;
+    if (memcmp(tracee->saved, entry_code_begin, n) == 0)
+        return true; /* a thread may be there still: it stays */
+    if (memcmp(tracee->saved, tracee->target->once_bytes, n) != 0)
+        return false;
+    tracee->saved_n = n;
+    return write_memory(tracee, tracee->target->once_code, entry_code_begin, n);
+}
+
+static void take_code(struct tracee *tracee)
+{
+    if (tracee->saved_n)
+        (void)write_memory(tracee, tracee->target->once_code, tracee->saved, tracee->saved_n);
+    tracee->saved_n = 0;
+}
+
+/* The last step is one: before it nothing has changed for the thread, after it it comes back by itself. */
+static bool begin(struct tracee *tracee)
+{
+    struct user_regs_struct regs;
+
+    tracee->is_blocked = tracee->is_given_up = false;
+    tracee->stopped = tracee->regs;
+    tracee_mend_end(&tracee->stopped);
+    tracee->regs = resumed(&tracee->regs);
+    regs = tracee->regs;
+    regs.rsp -= ENTRY_CODE_FRAME_BYTES;
+    regs.rip = tracee->target->once_code;
+    regs.orig_rax = (unsigned long long)-1;
+    return put_code(tracee)
+           && write_memory(tracee, regs.rsp, &tracee->regs.rip, sizeof(tracee->regs.rip))
+           && tracee_set_regs(tracee, &regs);
+}
+
+static uint64_t add_text(struct entry_code_parameters *parameters, size_t *used, const char *text,
+                         uint64_t address)
+{
+    size_t n = strlen(text) + 1;
+    uint64_t at = address + offsetof(struct entry_code_parameters, text) + *used;
+
+    memcpy(parameters->text + *used, text, n);
+    *used += n;
+    return at;
+}
+
+static bool give_parameters(const struct tracee *tracee, const struct attaching_call *call,
+                            uint64_t address)
+{
+    static struct entry_code_parameters parameters;
+    const struct target *target = tracee->target;
+    size_t used = 0;
+
+    parameters = (struct entry_code_parameters){.is_ready = 1,
+                                                .dlopen = target->dlopen,
+                                                .dlsym = target->dlsym,
+                                                .dlerror = target->dlerror,
+                                                .errno_location = target->errno_location};
+    parameters.library = add_text(&parameters, &used, call->library, address);
+    parameters.function = add_text(&parameters, &used, call->function, address);
+    parameters.argument = add_text(&parameters, &used, call->argument, address);
+    return write_memory(tracee, address, &parameters, sizeof(parameters));
+}
+
+static void read_text(struct tracee *tracee, uint64_t at)
+{
+    ssize_t n = at ? pread(tracee->memory, tracee->text, sizeof(tracee->text) - 1, (off_t)at) : 0;
+
+    tracee->text[n > 0 ? n : 0] = '\0';
+    tracee->text[strcspn(tracee->text, "\n")] = '\0';
+    printable_clean(tracee->text);
+}
+
+static bool is_after(const struct user_regs_struct *regs, long number)
+{
+    return (long long)regs->orig_rax == number && (long long)regs->rax != -ENOSYS;
+}
+
+static bool is_in_code(const struct tracee *tracee, const struct user_regs_struct *regs)
+{
+    return regs->rip >= tracee->target->once_code
+           && regs->rip <= tracee->target->once_code + code_bytes();
+}
+
+static void hear(struct tracee *tracee, const struct attaching_call *call)
+{
+    struct user_regs_struct regs;
+
+    if (!tracee_get_regs(tracee, &regs))
+        return;
+    tracee->is_blocked = tracee->is_blocked || is_after(&regs, SYS_rt_sigprocmask);
+    if (regs.orig_rax == SYS_getpid && regs.rdi == ENTRY_CODE_ASKS
+        && !is_after(&regs, SYS_getpid)) {
+        if (give_parameters(tracee, call, regs.rsi))
+            tracee->parameters = regs.rsi;
+    } else if (tracee->has_told && is_in_code(tracee, &regs)
+               && is_after(&regs, SYS_rt_sigprocmask)) {
+        tracee->is_done = true;
+    }
+}
+
+/* Its call shall see the signal: only the stack below the red zone has changed. */
+static bool give_up(struct tracee *tracee, int number)
+{
+    if (!tracee_set_regs(tracee, &tracee->stopped))
+        return false;
+    take_code(tracee);
+    tracee->is_given_up = true;
+    return ptrace(PTRACE_DETACH, tracee->tid, 0, number) == 0;
+}
+
+/* Signals of the thread are blocked: what stops it nevertheless is a stop of the group, which it joins later. */
+static bool run_until(struct tracee *tracee, const struct attaching_call *call, uint64_t until_ns,
+                      bool is_until_end)
+{
+    int status;
+    int number = 0;
+
+    for (int i = 0; i < MOST_STOPS && !(is_until_end ? tracee->is_done : tracee->parameters != 0);
+         i++) {
+        if (ptrace(PTRACE_SYSCALL, tracee->tid, 0, number) != 0
+            || !tracee_wait_until(tracee, until_ns, &status) || !WIFSTOPPED(status))
+            return false;
+        number = 0;
+        if (WSTOPSIG(status) == (SIGTRAP | 0x80))
+            hear(tracee, call);
+        else if (status >> 16 == 0)
+            number = WSTOPSIG(status);
+        if (number && !tracee->is_blocked && give_up(tracee, number))
+            return false;
+    }
+    return true;
+}
+
+static bool has_said(struct tracee *tracee)
+{
+    struct entry_code_parameters said;
+    size_t n = offsetof(struct entry_code_parameters, text);
+
+    if (pread(tracee->memory, &said, n, (off_t)tracee->parameters) != (ssize_t)n || !said.has_said)
+        return false;
+    tracee->result = said.result;
+    read_text(tracee, said.error_text);
+    tracee->has_told = true;
+    return true;
+}
+
+/* A signal that comes before our stop is handed on. */
+static bool interrupt(struct tracee *tracee, uint64_t until_ns)
+{
+    int status;
+
+    if (ptrace(PTRACE_INTERRUPT, tracee->tid, 0, 0) != 0)
+        return false;
+    while (tracee_wait_until(tracee, until_ns, &status) && WIFSTOPPED(status)) {
+        if (status >> 16)
+            return true;
+        if (ptrace(PTRACE_CONT, tracee->tid, 0, WSTOPSIG(status)) != 0)
+            return false;
+    }
+    return false;
+}
+
+/* It is told that it was heard while it is stopped: it would return by itself, and has, where we were too slow. */
+static bool end_wait(struct tracee *tracee, uint64_t until_ns)
+{
+    const uint64_t yes = 1;
+    uint64_t at = tracee->parameters + offsetof(struct entry_code_parameters, is_heard);
+    struct user_regs_struct regs;
+
+    if (!interrupt(tracee, until_ns) || !tracee_get_regs(tracee, &regs))
+        return false;
+    tracee->is_back = !is_in_code(tracee, &regs);
+    tracee->is_done = tracee->is_back;
+    return tracee->is_back || write_memory(tracee, at, &yes, sizeof(yes));
+}
+
+/* Loading makes many system calls, at which it is not stopped. */
+static bool run_call(struct tracee *tracee, uint64_t until_ns)
+{
+    int status;
+
+    if (ptrace(PTRACE_CONT, tracee->tid, 0, 0) != 0)
+        return false;
+    while (!has_said(tracee)) {
+        if (monotonic_now_ns() > until_ns)
+            return false;
+        if (tracee_wait_until(tracee, 0, &status)
+            && (!WIFSTOPPED(status)
+                || ptrace(PTRACE_CONT, tracee->tid, 0, status >> 16 ? 0 : WSTOPSIG(status)) != 0))
+            return false;
+        tracee_nap(50000);
+    }
+    return end_wait(tracee, until_ns);
+}
+
+static bool run(struct tracee *tracee, const struct attaching_call *call, uint64_t until_ns)
+{
+    return run_until(tracee, call, until_ns, false) && run_call(tracee, until_ns)
+           && run_until(tracee, call, until_ns, true);
+}
+
+/*
+ * Signals are no longer blocked. It gets what it had in the stop before the kernel looks for them, so that this decides as it would have then:
+ * what a handler interrupts fails, or is begun anew, as the handler asks.
+ */
+static bool put_back(struct tracee *tracee, uint64_t until_ns)
+{
+    int status;
+
+    if (tracee->is_back)
+        return true;
+    return ptrace(PTRACE_INTERRUPT, tracee->tid, 0, 0) == 0
+           && ptrace(PTRACE_CONT, tracee->tid, 0, 0) == 0
+           && tracee_wait_until(tracee, until_ns, &status) && WIFSTOPPED(status)
+           && tracee_set_regs(tracee, &tracee->stopped);
+}
+
+static int judge(const struct tracee *tracee, const struct attaching_call *call,
+                 struct attaching_answer *ret_answer, struct error *err)
+{
+    int pid = (int)call->pid;
+
+    if (tracee->result == ENTRY_CODE_NO_LIBRARY)
+        return error_set(err, ERROR_IO, "process %d cannot load the collector: %s", pid,
+                         tracee->text);
+    if (tracee->result == ENTRY_CODE_NO_FUNCTION)
+        return error_set(err, ERROR_IO, "process %d has loaded '%s', which is of another version",
+                         pid, call->library);
+    ret_answer->result = (int)tracee->result;
+    return 0;
+}
+
+int leading_call(struct tracee *tracee, const struct attaching_call *call,
+                 struct attaching_answer *ret_answer, struct error *err)
+{
+    uint64_t until_ns = monotonic_now_ns() + LEADING_CALL_NS;
+
+    if (!begin(tracee)) {
+        take_code(tracee);
+        tracee_let_go(tracee);
+        return error_set(err, ERROR_IO, "process %d does not let its memory be written",
+                         (int)call->pid);
+    }
+    if (run(tracee, call, until_ns) && put_back(tracee, until_ns + TRACEE_STOP_NS))
+        take_code(tracee);
+    if (tracee->is_given_up)
+        return 1;
+    ret_answer->pause_ns = monotonic_now_ns() - tracee->since_ns;
+    tracee_let_go(tracee);
+    if (tracee->has_told)
+        return judge(tracee, call, ret_answer, err);
+    return error_set(err, ERROR_IO,
+                     "process %d did not load the collector in time, or has ended: it goes on, and "
+                     "may do so later",
+                     (int)call->pid);
+}
+
+#endif

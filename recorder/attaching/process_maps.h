@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * process_maps: the mappings of a process, as /proc/PID/maps has them.
+ *
+ * Threads: any. Failure: false: it cannot be read.
+ */
+#ifndef MTRACE_RECORDER_PROCESS_MAPS_H
+#define MTRACE_RECORDER_PROCESS_MAPS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct process_mapping {
+    uint64_t start, end;
+    uint64_t offset;  /* in the file */
+    const char *path; /* "": of no file; valid until the next one */
+};
+
+/* In order of addresses, until `visit` answers false. */
+bool process_maps_visit(pid_t pid,
+                        bool (*visit)(const struct process_mapping *mapping, void *context),
+                        void *context);
+
+#endif
