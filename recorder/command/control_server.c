@@ -4,6 +4,7 @@
 #include "support/error.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -11,6 +12,13 @@
 static const uint64_t SILENCE_NS = 1000000000;
 static const uint64_t CONTROL_PATIENCE_NS = 1000000000;
 static const uint64_t REPORT_PATIENCE_NS = 60000000000;
+
+/* The session, asleep, hears of who comes by SIGIO; where that cannot be set, when it wakes up. */
+static void announce(int fd)
+{
+    if (fcntl(fd, F_SETOWN, getpid()) == 0)
+        (void)fcntl(fd, F_SETFL, O_NONBLOCK | O_ASYNC);
+}
 
 int control_server_open(struct control_server *server, struct error *err)
 {
@@ -22,8 +30,10 @@ int control_server_open(struct control_server *server, struct error *err)
         server->clients[i].fd = -1;
     server->fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (server->fd >= 0 && bind(server->fd, (const struct sockaddr *)(const void *)&address, n) == 0
-        && listen(server->fd, CONTROL_CLIENTS) == 0)
+        && listen(server->fd, CONTROL_CLIENTS) == 0) {
+        announce(server->fd);
         return 0;
+    }
     code = error_set_errno(err, errno, "--ctl cannot reach this run: cannot listen on '@%s'",
                            address.sun_path + 1);
     if (server->fd >= 0)

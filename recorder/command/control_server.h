@@ -2,7 +2,8 @@
 /*
  * control_server: what mtrace-record --ctl asks of this mtrace-record.
  *
- * Model:   a listening socket (control_message.h), looked at whenever the session wakes up. At most CONTROL_CLIENTS are served
+ * Model:   a listening socket (control_message.h), looked at whenever the session wakes up, which who comes makes it do (SIGIO, which the
+ *          session waits for). At most CONTROL_CLIENTS are served
  *          at once; the kernel keeps some more waiting. Each sends one request, which becomes orders of the processes that it is about, and is
  *          answered when those are obeyed, or after CONTROL_PATIENCE_NS by saying that they will be.
  * Invariants

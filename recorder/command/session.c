@@ -32,6 +32,7 @@ enum {
     MIN_SLEEP_NS = 1000000,
     MAX_SLEEP_NS = 20000000,
     MAX_SLEEP_NS_ASKED = 4000000,
+    MAX_SLEEP_NS_SAMPLED = 100000000, /* few blocks are recorded: the pool lasts for seconds */
     NEWBORN_NS = 200000000,
     LOOK_NS = 50000000, /* between looks whether the image is still there */
     BUSY_SEGMENTS = 8,  /* so many at once: look more often */
@@ -79,7 +80,9 @@ static void prepare_signals(struct session *session)
 {
     const struct sigaction ignore = {.sa_handler = SIG_IGN};
     const struct sigaction standard = {.sa_handler = SIG_DFL};
-    static const int waited_for[] = {SIGCHLD, SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
+    /* SIGIO: a client of --ctl (control_server.h) */
+    static const int waited_for[] = {SIGCHLD, SIGINT,  SIGQUIT, SIGTERM,
+                                     SIGHUP,  SIGUSR1, SIGUSR2, SIGIO};
 
     sigemptyset(&session->signals);
     for (size_t i = 0; i < sizeof(waited_for) / sizeof(*waited_for); i++)
@@ -403,11 +406,22 @@ static void complain(struct session *session, int code, const struct error *err)
     session->has_said_full |= is_full;
 }
 
+/* What comes at a time of its own, and children, who may be short-lived, are looked at as often as a pool that fills. */
+static uint64_t most_sleep_ns(const struct session *session)
+{
+    const struct options *options = session->options;
+
+    if (recording_is_asked(session->recording) || control_server_is_busy(&session->control))
+        return MAX_SLEEP_NS_ASKED;
+    if (options->sample_bytes == 0 || options->follows_children || options->report_every_ns
+        || own_windows_are_any(&session->windows))
+        return MAX_SLEEP_NS;
+    return MAX_SLEEP_NS_SAMPLED;
+}
+
 static void adapt_sleep(struct session *session, uint32_t n_packed)
 {
-    bool is_awaited =
-        recording_is_asked(session->recording) || control_server_is_busy(&session->control);
-    uint64_t most_ns = is_awaited ? MAX_SLEEP_NS_ASKED : MAX_SLEEP_NS;
+    uint64_t most_ns = most_sleep_ns(session);
 
     if (session->is_complaining)
         session->sleep_ns = most_ns;
@@ -462,6 +476,18 @@ static void step_control(struct session *session, uint64_t now_ns)
     control_server_step(&session->control, now_ns, &target);
 }
 
+/* Samples of memory are as far apart as was asked for, though nobody sleeps shorter for them than in other sessions. */
+static uint64_t sleep_until_due(const struct session *session, uint64_t now_ns)
+{
+    uint64_t due_ns = session->has_totals ? UINT64_MAX : session->recording->samples_due_ns;
+    uint64_t later_ns = session->children ? children_samples_due_ns(session->children) : UINT64_MAX;
+
+    due_ns = later_ns < due_ns ? later_ns : due_ns;
+    if (session->sleep_ns <= MAX_SLEEP_NS || due_ns >= now_ns + session->sleep_ns)
+        return session->sleep_ns;
+    return due_ns > now_ns + MAX_SLEEP_NS ? due_ns - now_ns : MAX_SLEEP_NS;
+}
+
 /* Returns how long to sleep. */
 static uint64_t step(struct session *session)
 {
@@ -473,7 +499,7 @@ static uint64_t step(struct session *session)
     step_control(session, now_ns);
     sender_process_step(&session->sender, now_ns);
     adapt_sleep(session, n_packed);
-    return n_packed >= PACKING_STEP_MAX ? 0 : session->sleep_ns;
+    return n_packed >= PACKING_STEP_MAX ? 0 : sleep_until_due(session, now_ns);
 }
 
 /* True: the process is as it was. Else it is recorded on. */

@@ -300,6 +300,16 @@ void children_each(struct children *children, children_see *see, void *context)
             return;
 }
 
+uint64_t children_samples_due_ns(const struct children *children)
+{
+    uint64_t due_ns = UINT64_MAX;
+
+    for (const struct child *child = children->list; child; child = child->next)
+        if (child->recording && child->recording->samples_due_ns < due_ns)
+            due_ns = child->recording->samples_due_ns;
+    return due_ns;
+}
+
 void children_note_end(struct children *children, pid_t pid, const struct recording_end *end)
 {
     if (pid == children->program_pid && !children->is_program_over) {

@@ -39,6 +39,9 @@ void children_free(struct children *children);
 /* Does what is due; returns how many segments were moved. */
 uint32_t children_step(struct children *children, uint64_t now_ns);
 
+/* When the next sample of the memory of one of them is due, CLOCK_MONOTONIC; UINT64_MAX: never. */
+uint64_t children_samples_due_ns(const struct children *children);
+
 /* How a process ended that was our child. Logs of the program's pid wait for that. */
 void children_note_end(struct children *children, pid_t pid, const struct recording_end *end);
 

@@ -4,6 +4,7 @@
 #include "common/glibc_heap.h"
 #include "support/monotonic.h"
 
+#include <ctype.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdbool.h>
@@ -240,9 +241,10 @@ static void take_mappings(struct samples *samples, uint64_t now_ns)
     if (!file)
         return;
     while (fgets(line, sizeof(line), file)) {
-        if (parse_mapping(line, &next))
+        bool is_detail = isupper((unsigned char)line[0]); /* twenty of each mapping */
+        if (!is_detail && parse_mapping(line, &next))
             mapping = next;
-        else if (sscanf(line, "Rss: %" SCNu64 " kB", &resident_kib) == 1
+        else if (line[0] == 'R' && sscanf(line, "Rss: %" SCNu64 " kB", &resident_kib) == 1
                  && resident_kib * 1024 >= SAMPLES_MAPPING_MIN_BYTES)
             add_mapping(samples, &map, &mapping, resident_kib * 1024, now_ns);
     }

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""samples.py estimates|children|rows|refusals|fresh: recordings with --sample-bytes, beside what the program counted itself.
+"""samples.py estimates|children|rows|refusals|fresh|idle: recordings with --sample-bytes, beside what the program counted itself.
 
 estimates: by function, in the program and its fork child; an interval 2.5 times as wide as the one of 95 % has the truth in it but for one
 recording in a million, and of all those of 95 % together four fifths at least have: blocks and bytes of a function err together,
@@ -9,6 +9,7 @@ free is without its block.
 children: siblings draw for themselves, though their parent draws nothing between two of them; with a seed all draw the same in each run.
 rows: what is made of rows, which are samples, says the same as totals do and as a recording of every block, filters of blocks and times included.
 fresh: what was drawn is in the packed log soon, while the program runs on: who is killed together with its recorder has lost seconds.
+idle: beside a program that does nothing mtrace-record sleeps.
 refusals: what samples cannot tell is said so, and all the rest says that it is an estimate.
 """
 
@@ -329,10 +330,31 @@ def fresh(tools, folder):
         raise Failure("no sample is in the packed log after 90 s")
 
 
+def wakes(pid):
+    status = Path(f"/proc/{pid}/status").read_text()
+    return int(next(line.split()[1] for line in status.splitlines() if line.startswith("voluntary")))
+
+
+def idle(tools, folder):
+    """Twelve times a second, its samples of memory included, where it was fifty; slower machines only make it fewer."""
+    recorder = subprocess.Popen([tools.record, "-q", "--sample-bytes", "512KiB", "-o", folder / "run.dat", "--", "sleep", "300"])
+    try:
+        time.sleep(4)  # it looks often at first
+        before, began = wakes(recorder.pid), time.monotonic()
+        time.sleep(4)
+        rate = (wakes(recorder.pid) - before) / (time.monotonic() - began)
+    finally:
+        recorder.terminate()
+        recorder.wait()
+    print(f"{rate:.1f} times a second")
+    if rate > 30:
+        raise Failure(f"mtrace-record wakes up {rate:.1f} times a second for nothing")
+
+
 def main():
     tools = harness.Tools.from_environment()
     with harness.scratch() as scratch:
-        {"estimates": estimates, "children": children, "rows": rows, "refusals": refusals, "fresh": fresh}[sys.argv[1]](tools, Path(scratch))
+        {"estimates": estimates, "children": children, "rows": rows, "refusals": refusals, "fresh": fresh, "idle": idle}[sys.argv[1]](tools, Path(scratch))
 
 
 harness.main(main)
