@@ -227,6 +227,9 @@ void closing_sum_up(const struct closing *closing)
     char others[96] = "";
     char missed[192];
     char reports[64];
+    const char *next = closing->is_beginning_given ? "; next: mtrace-record --send "
+                       : closing->is_elsewhere     ? ""
+                                                   : "; next: mtrace-query ";
 
     say_what_is_partial(closing);
     say_what_is_unseen(closing);
@@ -239,14 +242,13 @@ void closing_sum_up(const struct closing *closing)
     describe_missed(closing, missed, sizeof(missed));
     describe_reports(closing, reports, sizeof(reports));
     closing_say(
-        closing->is_quiet, "%s%s: %s, %s events%s, %s dropped%s%s%s%s%s", closing->name, others,
+        closing->is_quiet, "%s%s: %s, %s events%s%s, %s dropped%s%s%s%s%s%s", closing->name, others,
         human_bytes(closing->totals.file_bytes + closing->children.file_bytes, size, sizeof(size)),
         grouped(closing->totals.n_events + closing->children.n_events, events, sizeof(events)),
-        culled,
+        closing->is_beginning_given ? " of those still here" : "", culled,
         grouped(closing->totals.n_dropped + closing->children.n_dropped, dropped, sizeof(dropped)),
-        cure_of_drops(closing), missed, reports,
-        closing->is_elsewhere ? "" : "; next: mtrace-query ",
-        closing->is_elsewhere ? "" : closing->name);
+        cure_of_drops(closing), missed, reports, next, *next ? closing->name : "",
+        closing->is_beginning_given ? " --no-local --to HOST:PORT, which has its beginning" : "");
 }
 
 void closing_explain(const struct closing *closing)

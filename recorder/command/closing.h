@@ -24,7 +24,8 @@ struct closing {
     bool follows_children;
     bool starts_by_itself; /* --start-after, --start-at-rss */
     bool is_quiet;
-    bool is_elsewhere; /* --no-local: nothing is done with it here */
+    bool is_elsewhere;       /* --no-local: nothing is done with it here */
+    bool is_beginning_given; /* back: it is only where it was sent to, and so goes the rest */
 };
 
 /* "mtrace-record: …", always. */

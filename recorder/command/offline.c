@@ -275,17 +275,23 @@ static int replace(const struct source *source, const char *temporary, const cha
 }
 
 static void sum_up(const struct options *options, const struct packing *packing,
-                   const struct log_file *file, const char *target)
+                   const struct source *source, const char *target)
 {
-    struct closing closing = {.name = target, .program = target, .is_quiet = options->quiet};
+    struct closing closing = {.name = target,
+                              .program = target,
+                              .is_quiet = options->quiet,
+                              .is_beginning_given = source->frames.given_back != 0};
+    struct log_file file;
+
+    get_file(source, &file);
 
     closing.totals.n_events = packing->n_events;
     closing.totals.file_bytes = (uint64_t)packing->packed->end_offset;
     closing.totals.n_culled = cull_count(packing->cull);
-    closing.totals.n_threads = atomic_load_explicit(&file->n_threads, memory_order_relaxed);
+    closing.totals.n_threads = atomic_load_explicit(&file.n_threads, memory_order_relaxed);
     closing.is_culling = packing->cull != NULL;
     memcpy(closing.totals.unseen, packing->unseen, sizeof(closing.totals.unseen));
-    recording_count_drops(file, &closing.totals);
+    recording_count_drops(&file, &closing.totals);
     closing_sum_up(&closing);
 }
 
@@ -310,11 +316,8 @@ static int pack_into(struct source *source, const struct options *options, const
         if (code)
             packed_log_remove(&packed);
     }
-    if (code == 0) {
-        struct log_file file;
-        get_file(source, &file);
-        sum_up(options, packing, &file, target);
-    }
+    if (code == 0)
+        sum_up(options, packing, source, target);
     packing_free(packing);
     packed_log_close(&packed);
     pack_free(pack);
