@@ -45,7 +45,7 @@ struct definitions_process {
     const char *executable; /* NULL if unknown */
     const char *arguments;  /* n_arguments strings, one behind the other, each ends with NUL */
     size_t n_arguments;
-    const char *end_kind; /* 'exit', 'signal', 'exec', 'detached', 'running', 'unknown' */
+    const char *end_kind; /* 'exit', 'signal', 'exec', 'detached', 'running', 'unseen', 'unknown' */
     int32_t end_value;    /* exit status or signal number; 0 if end_kind has none */
     bool has_end_event;   /* its log tells of this end by an event, unless that is lost */
     bool is_cut;          /* definitions_cut: it had ended by then only if an event says so */

@@ -33,6 +33,20 @@ static uint64_t time_of(const struct build *build, const struct log_input *input
     return since_origin(build, clock_map_ns(&input->clock, ticks));
 }
 
+/* Of a process that has not said how it ended. Without a trailer the recorder had not seen its end either: a log that still arrives from
+ * another machine, or was cut on its way, says nothing of what came later. */
+static const char *end_without_word(const struct log_input *input)
+{
+    bool has_trailer = false;
+
+    for (size_t i = 0; i < input->n_files; i++) {
+        has_trailer |= input->files[i]->has_trailer;
+        if (log_file_is_live(input->files[i]))
+            return "running";
+    }
+    return has_trailer || log_input_is_from_here(input) ? "unknown" : "unseen";
+}
+
 static void set_end(struct definitions_process *process, const struct log_input *input)
 {
     uint32_t end_kind = input->header.end_kind;
@@ -65,10 +79,7 @@ static void set_end(struct definitions_process *process, const struct log_input 
         process->end_value = 0;
     }
     process->has_end_event = end_kind == LOG_END_EXEC;
-    process->end_kind = process->has_end_event ? "exec" : "unknown";
-    for (size_t i = 0; end_kind == LOG_END_UNKNOWN && i < input->n_files; i++)
-        if (log_file_is_live(input->files[i]))
-            process->end_kind = "running";
+    process->end_kind = process->has_end_event ? "exec" : end_without_word(input);
 }
 
 static uint32_t find_parent(const struct build *build, size_t child)

@@ -44,7 +44,7 @@ CREATE TABLE processes (        -- one recorded program image: fork makes a chil
   start_ns          INTEGER NOT NULL,   -- of the image, or when mtrace-record was attached to it; 0 for the first
   end_ns            INTEGER NOT NULL,   -- last known instant
   duration_ns       INTEGER AS (end_ns - start_ns), -- computed
-  end_kind          TEXT,               -- 'exit', 'signal', 'exec', 'detached' (the program went on without us), 'running' (at an instant that --until or --until-marker names, too), 'unknown' (log ends without a word: killed, or _exit by a raw system call). What is live at an exec is lost, not leaked
+  end_kind          TEXT,               -- 'exit', 'signal', 'exec', 'detached' (the program went on without us), 'running' (at an instant that --until or --until-marker names, too), 'unseen' (the log stops before its end: it still arrives from another machine, or was cut), 'unknown' (log ends without a word: killed, or _exit by a raw system call). What is live at an exec is lost, not leaked
   end_value         INTEGER,            -- exit status or signal number
   peak_bytes        INTEGER,            -- highest sum of live requested bytes, first time it was reached
   peak_blocks       INTEGER,            -- live blocks at that instant

@@ -81,6 +81,10 @@ static void format_end(const char *kind, int value, bool is_foreign, char *text,
         (void)snprintf(
             text, size,
             "how it ended was not recorded: \"leaked\" means live at the end of the recording");
+    else if (kind && strcmp(kind, "unseen") == 0)
+        (void)snprintf(text, size,
+                       "the log goes no further, and whether it still runs is not known here: %s",
+                       live);
     else if (!kind || strcmp(kind, "unknown") == 0)
         (void)snprintf(text, size,
                        "ended without a word (killed, or _exit by a raw system call): %s", live);

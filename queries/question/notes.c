@@ -24,23 +24,32 @@ static const char damage_sql[] =
 static void format_damage(struct sqlite3_stmt *row, char *text, size_t size)
 {
     const char *kinds = rundb_text(row, 0);
+    int64_t lost_bytes = sqlite3_column_int64(row, 1);
     int64_t n_without_stack = sqlite3_column_int64(row, 2);
     bool is_cut = sqlite3_column_int(row, 4) != 0;
     char bytes[UNITS_TEXT_BYTES];
     char all[UNITS_TEXT_BYTES];
     char events[UNITS_TEXT_BYTES];
 
-    (void)snprintf(text, size, "log damaged: %s of %s cannot be read%s; first %.*s",
-                   units_format_bytes(sqlite3_column_int64(row, 1), bytes),
-                   units_format_bytes(sqlite3_column_int64(row, 3), all),
-                   is_cut ? ", and nobody knows how much more came behind the cut" : "",
-                   (int)strcspn(kinds, "\n"), kinds);
+    (void)units_format_bytes(lost_bytes, bytes);
+    (void)units_format_bytes(sqlite3_column_int64(row, 3), all);
+    if (lost_bytes)
+        (void)snprintf(text, size, "log damaged: %s of %s cannot be read%s; first %.*s", bytes, all,
+                       is_cut ? ", and nobody knows how much more came behind the cut" : "",
+                       (int)strcspn(kinds, "\n"), kinds);
+    else if (is_cut)
+        (void)snprintf(text, size, "the log has no end: %s, and what came behind is not here", all);
+    else
+        (void)snprintf(text, size, "log damaged: %.*s", (int)strcspn(kinds, "\n"), kinds);
     if (n_without_stack)
         (void)snprintf(text + strlen(text), size - strlen(text), "; %s without their stack",
                        units_format_counted(n_without_stack, "event", events));
     (void)snprintf(text + strlen(text), size - strlen(text),
-                   "; totals are lower bounds, leaks may be too many: import a whole copy, or"
-                   " record again");
+                   "; totals are lower bounds, leaks may be too many: %s",
+                   lost_bytes || !is_cut
+                       ? "import a whole copy, or record again"
+                       : "where it was recorded 'mtrace-record --pack LOG', then send or import it "
+                         "again");
 }
 
 /* The text of the only row, "" when there is none. */

@@ -355,6 +355,9 @@ def recorder_killed(place, _rounds):
             n = harness.Database(place / "cut.db").value("SELECT count(*) FROM allocations") if told.returncode == 0 else 0
             if n < 1000 or "the log has no end" not in told.stderr:
                 raise Failure(f"{n} allocations, and the import says {told.stderr!r}")
+        told = subprocess.run([TOOLS.query, "summary", str(place / "cut.db")], capture_output=True, text=True, env=harness.environment()).stdout
+        if "whether it still runs is not known here" not in told or "the log has no end: " not in told or " 0 B" in told.splitlines()[1] or "killed" in told:
+            raise Failure(f"of a log without its end the summary says {told}")
         recording.process.stdin.close()
         wait_until("the program ends", lambda: is_gone(program))
         subprocess.run([TOOLS.record, "-q", "--pack", place / "run.dat"], check=True)
@@ -675,7 +678,9 @@ def no_local_kept(place, _rounds):
         refused = subprocess.run([TOOLS.record, "--pack", log, "--cull-temporary", "1"], capture_output=True, text=True)
         if refused.returncode == 0 or "cannot be culled here" not in refused.stderr:
             raise Failure(f"what is half here is culled: {refused}")
-        subprocess.run([TOOLS.record, "-q", "--pack", log], check=True)
+        packed = subprocess.run([TOOLS.record, "--pack", log], check=True, capture_output=True, text=True).stderr
+        if "events of those still here, " not in packed or f"next: mtrace-record --send {log} --no-local --to HOST:PORT" not in packed or "mtrace-query" in packed:
+            raise Failure(f"packing what is half here it says {packed}")
         if on_disk(log) > log.stat().st_size / 2 + 2000000:
             raise Failure(f"packing it took space for what is not there: {on_disk(log)} of {log.stat().st_size}")
         with Receiver(place / "other", key) as other:
