@@ -338,6 +338,8 @@ static int read_to_mark(struct standing_import *standing, uint64_t until_ns, boo
     progress_begin(import->progress, "reading", "events");
     int code = import_read(import, mark, err);
     progress_end(import->progress, facts_n_events(import->facts));
+    for (size_t i = 0; standing->is_sole && i < import->logs->n_inputs; i++)
+        import->samples[i].is_by_time = true;
     *ret_is_other = standing->stream.is_late || standing->stream.has_damage;
     standing->is_unfit |= standing->stream.has_damage;
     if (!*ret_is_other)

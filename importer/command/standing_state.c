@@ -74,11 +74,9 @@ static void visit_places(struct standing_import *standing, struct state_io *io)
     state_count(io, &n, most);
     for (size_t i = 0; i < n; i++) {
         struct sample_place *place = &standing->import.samples[i];
-        uint64_t frame = place->frame;
-        uint64_t at = place->at;
-        state_u64(io, &frame);
-        state_u64(io, &at);
-        *place = (struct sample_place){(size_t)frame, (size_t)at};
+        state_u64(io, &place->last_ns);
+        state_u64(io, &place->n_at);
+        place->is_by_time = true;
     }
 }
 

@@ -10,6 +10,7 @@ struct sample_cursor {
     struct log_sample *samples; /* of one frame; NULL behind the last */
     size_t n_samples, at;
     size_t next_frame;
+    uint64_t last_ns, n_at; /* as struct sample_place */
 };
 
 struct sample_stream {
@@ -54,7 +55,8 @@ static int next_frame(struct sample_stream *stream, uint32_t process, struct err
     struct log_file_reader *file = file_of(stream, process);
 
     free(cursor->samples);
-    *cursor = (struct sample_cursor){.next_frame = cursor->next_frame};
+    cursor->samples = NULL;
+    cursor->n_samples = cursor->at = 0;
     while (!cursor->samples && cursor->next_frame < file->n_samples) {
         size_t n = 0;
         int r = log_file_read_samples(file, file->samples[cursor->next_frame++], stream->pack,
@@ -69,6 +71,30 @@ static int next_frame(struct sample_stream *stream, uint32_t process, struct err
     return 0;
 }
 
+/* Another one was handed out. */
+static void count_told(struct sample_cursor *cursor, const struct log_sample *sample)
+{
+    cursor->n_at = sample->monotonic_ns == cursor->last_ns ? cursor->n_at + 1 : 1;
+    cursor->last_ns = sample->monotonic_ns;
+}
+
+static int skip_told(struct sample_stream *stream, uint32_t process,
+                     const struct sample_place *place, struct error *err)
+{
+    struct sample_cursor *cursor = &stream->cursors[process - 1];
+    uint64_t n_at = place->n_at;
+    int r = next_frame(stream, process, err);
+
+    while (r == 0 && cursor->samples) {
+        uint64_t ns = cursor->samples[cursor->at].monotonic_ns;
+        if (ns > place->last_ns || (ns == place->last_ns && n_at-- == 0))
+            return 0;
+        if (++cursor->at == cursor->n_samples)
+            r = next_frame(stream, process, err);
+    }
+    return r;
+}
+
 /* To the sample behind those that were handed out by an earlier stream. */
 static int go_to(struct sample_stream *stream, uint32_t process, const struct sample_place *place,
                  struct error *err)
@@ -76,6 +102,12 @@ static int go_to(struct sample_stream *stream, uint32_t process, const struct sa
     struct sample_cursor *cursor = &stream->cursors[process - 1];
     int r;
 
+    if (place) {
+        cursor->last_ns = place->last_ns;
+        cursor->n_at = place->n_at;
+    }
+    if (place && place->is_by_time)
+        return skip_told(stream, process, place, err);
     cursor->next_frame = place ? place->frame : 0;
     r = next_frame(stream, process, err);
     if (r != 0 || !place || !cursor->samples)
@@ -91,7 +123,9 @@ struct sample_place sample_stream_place(const struct sample_stream *stream, uint
 
     return (struct sample_place){.frame =
                                      cursor->samples ? cursor->next_frame - 1 : cursor->next_frame,
-                                 .at = cursor->samples ? cursor->at : 0};
+                                 .at = cursor->samples ? cursor->at : 0,
+                                 .last_ns = cursor->last_ns,
+                                 .n_at = cursor->n_at};
 }
 
 int sample_stream_open(struct log_set *set, const struct sample_place *from,
@@ -185,6 +219,7 @@ int sample_stream_read(struct sample_stream *stream, uint32_t process, uint64_t 
                                 .a = from->a,
                                 .b = from->b,
                                 .c = from->c};
+        count_told(cursor, from);
         if (is_possible(from))
             r = on_sample(context, &sample);
         if (r == 0 && cursor->at == cursor->n_samples)

@@ -14,6 +14,10 @@
 
 #include "importer/events/log_set.h"
 
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
 /* A sample the recorder took from outside. */
 struct sample {
     uint32_t process;
@@ -29,6 +33,9 @@ struct sample_stream;
 /* How far the samples of a process were handed out; all zero: none of them. */
 struct sample_place {
     size_t frame, at;
+    /* The same by time, where frames may be gone: behind the first n_at samples of last_ns (CLOCK_MONOTONIC). */
+    uint64_t last_ns, n_at;
+    bool is_by_time;
 };
 
 /* The set must live as long. Close with sample_stream_close. from, by process - 1: where to go on; NULL: at the first. */
