@@ -176,14 +176,6 @@ static uint64_t mark_before(const struct standing_import *standing, uint64_t unt
     return last_ns << CLOCK_MAP_FRACTION_BITS;
 }
 
-/* No database ends before what is about to be taken in; a cut may end anywhere behind that. */
-static uint64_t sure_ns_before(const struct standing_import *standing, uint64_t until_ns)
-{
-    uint64_t mark = mark_before(standing, until_ns);
-
-    return mark == UINT64_MAX ? 0 : mark >> CLOCK_MAP_FRACTION_BITS;
-}
-
 void standing_import_be_sole(struct standing_import *standing)
 {
     standing->is_sole = true;
@@ -203,8 +195,7 @@ int standing_import_make_facts(struct standing_import *standing, const struct fa
     struct facts_room room = {.n_processes = with_room(definitions->n_processes, MIN_PROCESSES),
                               .n_threads = with_room(definitions->n_threads, MIN_THREADS),
                               .n_nodes = with_room(definitions->n_backtraces, MIN_NODES),
-                              .n_pools = with_room(definitions->n_pools, MIN_POOLS),
-                              .sure_ns = least->sure_ns};
+                              .n_pools = with_room(definitions->n_pools, MIN_POOLS)};
     int code = kept_facts_new(standing->options->target, &import->kept, err);
 
     if (code)
@@ -222,14 +213,13 @@ int standing_import_make_facts(struct standing_import *standing, const struct fa
     return code;
 }
 
-static int begin(struct standing_import *standing, uint64_t until_ns, struct error *err)
+static int begin(struct standing_import *standing, struct error *err)
 {
-    struct facts_room least = {0};
+    const struct facts_room least = {0};
     bool is_other;
     int code = take_definitions(standing, &is_other, err);
 
     standing->n_beginnings++;
-    least.sure_ns = sure_ns_before(standing, until_ns); /* which that makes earlier */
     return code ? code : standing_import_make_facts(standing, &least, err);
 }
 
@@ -359,8 +349,7 @@ static int try_advance(struct standing_import *standing, uint64_t until_ns, bool
         return code;
     if (standing->is_sole && !standing->import.facts && standing->n_beginnings)
         return fail_sole(err);
-    code = standing->import.facts ? go_on(standing, ret_is_other, err)
-                                  : begin(standing, until_ns, err);
+    code = standing->import.facts ? go_on(standing, ret_is_other, err) : begin(standing, err);
     return code || *ret_is_other ? code : read_to_mark(standing, until_ns, ret_is_other, err);
 }
 

@@ -34,7 +34,6 @@ static void visit_head(struct standing_import *standing, struct facts_room *room
     state_u32(io, &room->n_threads);
     state_u32(io, &room->n_nodes);
     state_u32(io, &room->n_pools);
-    state_u64(io, &room->sure_ns);
     state_u32(io, &n_beginnings);
     standing->n_beginnings = n_beginnings;
     standing->clocks =

@@ -57,10 +57,7 @@ static void process_begin(struct facts *facts, uint32_t id)
     mappings_init(&own->mappings, id, facts->page_bytes[id], &facts->last_mapping_id,
                   facts->sink.mapping, facts->sink.context);
     own->was_untraced = own->is_untraced = is_untraced(process);
-    /* what the header of an image before an exec knows as last is the next image's */
-    uint64_t end_ns = is_exec(process) ? process->start_ns : process->last_ns;
-    snapshots_plan(facts->snapshots, id, process->start_ns,
-                   end_ns < facts->room.sure_ns ? end_ns : facts->room.sure_ns);
+    snapshots_plan(facts->snapshots, id, process->start_ns);
 }
 
 /* The header of a damaged log may say anything. */
@@ -133,8 +130,7 @@ int facts_new(const struct definitions *definitions, const struct facts_room *ro
                        : (struct facts_room){.n_processes = (uint32_t)definitions->n_processes,
                                              .n_threads = (uint32_t)definitions->n_threads,
                                              .n_nodes = (uint32_t)definitions->n_backtraces,
-                                             .n_pools = (uint32_t)definitions->n_pools,
-                                             .sure_ns = UINT64_MAX};
+                                             .n_pools = (uint32_t)definitions->n_pools};
     int code = make_parts(facts, target, err);
     if (code) {
         facts_free(facts);

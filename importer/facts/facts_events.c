@@ -138,20 +138,37 @@ struct window_figures facts_window_figures(const struct facts *facts, uint32_t p
         .began_on = !(facts->definitions->processes[process].flags & LOG_FLAG_STARTED_OFF)};
 }
 
+/* Snapshots lie in windows. The first one may begin long after the process. */
+static void plan_snapshots(struct facts *facts, const struct event *event, bool is_first)
+{
+    const struct windows *windows = &facts->processes[event->process].windows;
+
+    if (!windows_is_open(windows))
+        snapshots_pause(facts->snapshots, event->process, event->time_ns);
+    else if (is_first && windows->list[0].start_ns == event->time_ns)
+        snapshots_plan(facts->snapshots, event->process, event->time_ns);
+    else
+        snapshots_resume(facts->snapshots, event->process, event->time_ns);
+}
+
 static int tracing_event(struct facts *facts, const struct event *event, struct error *err)
 {
     struct pairing_process *process = pairing_process_get(facts->pairing, event->process);
     struct window_figures figures = facts_window_figures(facts, event->process);
+    struct windows *windows = &facts->processes[event->process].windows;
+    bool is_first = windows->n == 0;
 
     process->is_untraced = event->value == 0;
     if (event->value == 0) {
         process->has_untracked_blocks = true;
         facts->processes[event->process].was_untraced = true;
     }
-    return windows_switch(&facts->processes[event->process].windows, event->value != 0,
-                          event->address > UINT8_MAX ? LOG_SWITCH_UNKNOWN
-                                                     : (unsigned)event->address,
-                          event->time_ns, &figures, err);
+    int code =
+        windows_switch(windows, event->value != 0,
+                       event->address > UINT8_MAX ? LOG_SWITCH_UNKNOWN : (unsigned)event->address,
+                       event->time_ns, &figures, err);
+    plan_snapshots(facts, event, is_first);
+    return code;
 }
 
 static MTRACE_COLD int rare_event(struct facts *facts, const struct event *event, struct error *err)

@@ -18,8 +18,6 @@ struct facts_ids {
 /* How many there may be. */
 struct facts_room {
     uint32_t n_processes, n_threads, n_nodes, n_pools;
-    /* What is made of them says of no process that it ended, or was cut, before. */
-    uint64_t sure_ns;
 };
 
 #endif

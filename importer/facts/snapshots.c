@@ -28,8 +28,10 @@ struct taken {
 };
 
 struct plan {
-    uint64_t start_ns;
-    uint64_t next_ns; /* UINT64_MAX: it has not begun */
+    uint64_t start_ns;    /* of the process, later by the time that was not recorded so far */
+    uint64_t next_ns;     /* UINT64_MAX: it has not begun, or nothing is recorded */
+    uint64_t recorded_ns; /* while nothing is recorded: until then */
+    bool is_paused;
     unsigned shift;
     unsigned n_taken;
     struct taken taken[SNAPSHOTS_MAX];
@@ -87,20 +89,44 @@ static uint64_t n_passed(const struct plan *plan, uint64_t now_ns)
     return now_ns > plan->start_ns ? (now_ns - 1 - plan->start_ns) >> plan->shift : 0;
 }
 
-static void plan_next(struct plan *plan)
+/* The recorded time that has passed until the one of that number. */
+static uint64_t taken_ns(const struct plan *plan, unsigned number)
 {
-    plan->next_ns = plan->start_ns + (((uint64_t)plan->n_taken + 1) << plan->shift);
+    return ((uint64_t)number + 1) << plan->shift;
 }
 
-void snapshots_plan(struct snapshots *snapshots, uint32_t process, uint64_t start_ns,
-                    uint64_t end_ns)
+static void plan_next(struct plan *plan)
+{
+    plan->next_ns = plan->start_ns + taken_ns(plan, plan->n_taken);
+}
+
+void snapshots_plan(struct snapshots *snapshots, uint32_t process, uint64_t start_ns)
 {
     struct plan *plan = &snapshots->plans[process];
 
-    plan->start_ns = start_ns;
-    plan->shift = FIRST_SHIFT;
-    while (n_passed(plan, end_ns) >= SNAPSHOTS_MAX)
-        plan->shift++;
+    *plan = (struct plan){.start_ns = start_ns, .shift = FIRST_SHIFT};
+    plan_next(plan);
+}
+
+void snapshots_pause(struct snapshots *snapshots, uint32_t process, uint64_t now_ns)
+{
+    struct plan *plan = &snapshots->plans[process];
+
+    if (plan->is_paused)
+        return;
+    plan->is_paused = true;
+    plan->recorded_ns = now_ns > plan->start_ns ? now_ns - plan->start_ns : 0;
+    plan->next_ns = UINT64_MAX;
+}
+
+void snapshots_resume(struct snapshots *snapshots, uint32_t process, uint64_t now_ns)
+{
+    struct plan *plan = &snapshots->plans[process];
+
+    if (!plan->is_paused)
+        return;
+    plan->is_paused = false;
+    plan->start_ns = now_ns > plan->recorded_ns ? now_ns - plan->recorded_ns : 0;
     plan_next(plan);
 }
 
@@ -303,12 +329,14 @@ static int tell_all_regular(struct snapshots *snapshots, const struct process_to
                             uint32_t process_id, uint64_t end_ns, struct error *err)
 {
     const struct plan *plan = &snapshots->plans[process_id];
-    uint64_t life_ns = end_ns > plan->start_ns ? end_ns - plan->start_ns : 0;
-    uint64_t until_ns = end_ns - life_ns / SNAPSHOTS_TAIL;
+    uint64_t all_ns = plan->is_paused           ? plan->recorded_ns
+                      : end_ns > plan->start_ns ? end_ns - plan->start_ns
+                                                : 0;
+    uint64_t until_ns = all_ns - all_ns / SNAPSHOTS_TAIL;
     int code = spill_file_flush(&snapshots->file, err);
 
     forget_changes(process);
-    for (unsigned i = 0; code == 0 && i < plan->n_taken && plan->taken[i].at_ns <= until_ns; i++)
+    for (unsigned i = 0; code == 0 && i < plan->n_taken && taken_ns(plan, i) <= until_ns; i++)
         code = tell_regular(snapshots, process, process_id, &plan->taken[i], err);
     return code;
 }
@@ -393,10 +421,12 @@ static void visit_plan(struct snapshots *snapshots, struct plan *plan, uint32_t 
 
     state_u64(io, &plan->start_ns);
     state_u64(io, &plan->next_ns);
+    state_u64(io, &plan->recorded_ns);
+    state_bool(io, &plan->is_paused);
     state_u32(io, &shift);
     state_count(io, &n_taken, SNAPSHOTS_MAX);
     state_check(io,
-                shift <= MOST_SHIFT
+                shift <= MOST_SHIFT && (!plan->is_paused || plan->next_ns == UINT64_MAX)
                     && plan->next_ns
                            == (plan->next_ns == UINT64_MAX
                                    ? UINT64_MAX

@@ -2,7 +2,8 @@
 /*
  * snapshots: what each stack had live at regular instants of a process, at its peak and at its end.
  *
- * Model:   regular instants are whole multiples of 2^shift ns since the start of the process. When
+ * Model:   regular instants are whole multiples of 2^shift ns of the time in which allocations are recorded,
+ *          which is all of the process's, or its windows one after another: a short window has as many as a long life. When
  *          SNAPSHOTS_MAX of them have passed, every other one is left out and they are twice as far
  *          apart: no length of the recording need be known. A snapshot holds the stacks that changed
  *          since the one before; changes of one that is left out go to the next. All is put aside in
@@ -11,8 +12,8 @@
  *   SN-1 A regular snapshot says what is live at its instant, all events of it included.
  *   SN-2 At least half of SNAPSHOTS_MAX, but for the very short processes, and fewer than that. None lies in
  *        the last SNAPSHOTS_TAIL of the process's life, where programs clear up.
- *   SN-3 Which instants there are, and what is told of each, depends on the events alone: not on what was
- *        expected, nor on how often time was told to go on.
+ *   SN-3 Which instants there are, and what is told of each, depends on the events alone, not on how often
+ *        time was told to go on.
  *   SN-4 Memory: 16 bytes per stack while some are left out, 24 while one is told.
  * Threads: none.
  * Failure: memory, the temporary file, or what the sink returned.
@@ -59,14 +60,17 @@ int snapshots_new(uint32_t n_processes, const char *target, snapshots_fn *told, 
 /* NULL is fine. */
 void snapshots_free(struct snapshots *snapshots);
 
-/* The process begins. It will live until end_ns at least, which spares snapshots that would be left out. */
-void snapshots_plan(struct snapshots *snapshots, uint32_t process, uint64_t start_ns,
-                    uint64_t end_ns);
+/* The process begins to be recorded; what was planned or taken before is forgotten. */
+void snapshots_plan(struct snapshots *snapshots, uint32_t process, uint64_t start_ns);
 
 /* Time of the process goes on to now_ns: takes the snapshots that lie before it. To be called
  * after totals_advance and before anything of now_ns is counted. */
 int snapshots_advance(struct snapshots *snapshots, const struct totals *totals, uint32_t process,
                       uint64_t now_ns, struct error *err);
+
+/* Of the time from the one to the other nothing is recorded. After snapshots_advance to now_ns; twice is once. */
+void snapshots_pause(struct snapshots *snapshots, uint32_t process, uint64_t now_ns);
+void snapshots_resume(struct snapshots *snapshots, uint32_t process, uint64_t now_ns);
 
 /* Tells all of the process: the regular ones, 'peak' (if anything was ever live) and 'end'; the totals are
  * finished. The last two's ids go into *ret_peak_id (0: none) and *ret_end_id. */

@@ -73,6 +73,11 @@ int windows_switch(struct windows *windows, bool is_on, unsigned by, uint64_t ti
     return begin(windows, by, time_ns, figures, err);
 }
 
+bool windows_is_open(const struct windows *windows)
+{
+    return windows->n > 0 && windows->list[windows->n - 1].is_open;
+}
+
 int windows_finish(struct windows *windows, const struct window_figures *figures, struct error *err)
 {
     int code = begin_first(windows, figures, err);
@@ -89,9 +94,7 @@ uint64_t windows_start_ns(const struct windows *windows, uint64_t start_ns)
 
 uint64_t windows_end_ns(const struct windows *windows, uint64_t end_ns)
 {
-    return windows->n && !windows->list[windows->n - 1].is_open
-               ? windows->list[windows->n - 1].end_ns
-               : end_ns;
+    return windows->n && !windows_is_open(windows) ? windows->list[windows->n - 1].end_ns : end_ns;
 }
 
 void windows_leaked_earlier(struct windows *windows, uint64_t allocation_id, uint64_t blocks,

@@ -56,6 +56,8 @@ void windows_done(struct windows *windows);
 int windows_switch(struct windows *windows, bool is_on, unsigned by, uint64_t time_ns,
                    const struct window_figures *figures, struct error *err);
 
+bool windows_is_open(const struct windows *windows);
+
 /* Nothing is born any more. */
 int windows_finish(struct windows *windows, const struct window_figures *figures,
                    struct error *err);

@@ -89,7 +89,7 @@ CREATE TABLE snapshots (        -- moments at which what every stack has live wa
   snapshot_id INTEGER PRIMARY KEY,      -- 1, 2, …
   process_id INTEGER NOT NULL,          -- whose
   at_ns INTEGER NOT NULL,               -- all events of this instant included
-  reason TEXT NOT NULL                  -- 'peak', 'end', 'regular' (up to 64)
+  reason TEXT NOT NULL                  -- 'peak', 'end', 'regular': fewer than 128, as far apart from each other in the time that was recorded
 ) STRICT;
 CREATE TABLE snapshot_backtraces ( -- stacks that changed since the snapshot before; 'peak' and 'end' are complete
   snapshot_id INTEGER NOT NULL,         -- the snapshot

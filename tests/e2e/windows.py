@@ -9,6 +9,7 @@ idle      a program that does nothing obeys with its next event; one whose memor
 times     --start-after and --stop-after, beside the times at which the program allocated
 size      --start-at-rss
 judged    a leak that is steady while a window lasts is so when the program lives on for as long
+short     of a window that is a small part of a life growth is told, with and without filters
 apart     of short windows far apart nobody knows how a leak came between; of each of them, and of a late short one, its shape and rate are told
 samples   of blocks that are samples a window has those that were born in it
 exec      a program that is executed, and fork children, begin as who starts them is
@@ -491,6 +492,22 @@ def judged(tools, place):
     expect("with a filter", [row["pattern"] for row in json.loads(run.stdout)], ["steady"])
 
 
+def short(tools, place):
+    """A sixteenth of a life has as many regular snapshots as all of one, so that growth is told of it."""
+    server = Server(tools, place, "--start-after=1h")
+    took = leak_for(server, 0.5)
+    time.sleep(15 * took)
+    database = server.database()
+    begin, end = database.rows("SELECT start_ns, end_ns FROM windows")[0]
+    inside, all_of_them = database.rows("SELECT sum(at_ns BETWEEN :begin AND :end), count(*) FROM snapshots WHERE reason = 'regular'", begin=begin, end=end)[0]
+    if inside != all_of_them or inside < 60:
+        raise Failure(f"{inside} of {all_of_them} regular snapshots are in the window")
+    for options in ((), ("--window", "1"), ("--size-min", "10000")):
+        rows = ask(tools, place, "growth", *options)
+        if not rows or rows[0]["pattern"] != "steady" or not rows[0]["bytes_per_s"]:
+            raise Failure(f"growth of {options} is {rows}")
+
+
 def leak_for(server, seconds):
     server.switch("start")
     began = time.monotonic()
@@ -588,7 +605,7 @@ def size(tools, place):
         raise Failure(f"of a program that stays small: {small.stderr}")
 
 
-PARTS = {"control": control, "clients": clients, "nobody": nobody, "idle": idle, "exec": exec_, "ordered": ordered, "newborn": newborn, "waits": waits, "names": names, "taken": taken, "times": times, "size": size, "judged": judged, "apart": apart, "samples": samples}
+PARTS = {"control": control, "clients": clients, "nobody": nobody, "idle": idle, "exec": exec_, "ordered": ordered, "newborn": newborn, "waits": waits, "names": names, "taken": taken, "times": times, "size": size, "judged": judged, "short": short, "apart": apart, "samples": samples}
 
 
 def main():

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Regular snapshots against a history of what was live, told whole and with its length known before. */
+/* Regular snapshots against a history of what was live, told whole, in pieces, and in windows. */
 #include "importer/facts/snapshots.h"
 
 #include <setjmp.h>
@@ -16,6 +16,7 @@ enum {
     N_STACKS = 7,
     N_STEPS = 600,
     N_BLOCKS = 40,
+    MAX_GAPS = 4,
     MAX_TOLD = SNAPSHOTS_MAX + 6,
 };
 
@@ -25,8 +26,15 @@ struct step {
     bool is_birth;
 };
 
+/* Steps between which nothing is recorded, though blocks end; begin < end. */
+struct gap {
+    int begin, end;
+};
+
 struct history {
     struct step steps[N_STEPS];
+    struct gap gaps[MAX_GAPS]; /* in order */
+    int n_gaps;
     struct live_block blocks[N_STEPS]; /* by step, of births */
     uint64_t start_ns, end_ns;
 };
@@ -103,7 +111,7 @@ static int on_told(void *context, const struct snapshot *snapshot, struct error 
     return 0;
 }
 
-static void run(const struct history *history, uint64_t planned_ns, struct told *told)
+static void run(const struct history *history, unsigned n_idle, struct told *told)
 {
     const struct pairing_end freed = {.ended_by = PAIRING_FREED, .intervening = PAIRING_UNKNOWN};
     struct totals *totals;
@@ -113,13 +121,25 @@ static void run(const struct history *history, uint64_t planned_ns, struct told 
     memset(told, 0, sizeof *told);
     assert_int_equal(totals_new(1, 1, N_STACKS, &totals, NULL), 0);
     assert_int_equal(snapshots_new(1, "/tmp/x", on_told, told, &snapshots, NULL), 0);
-    snapshots_plan(snapshots, 1, history->start_ns, planned_ns);
+    snapshots_plan(snapshots, 1, history->start_ns);
     for (int i = 0; i < N_STEPS; i++) {
         const struct step *step = &history->steps[i];
+        uint64_t before_ns = i ? history->steps[i - 1].time_ns : history->start_ns;
         struct pairing_end end = freed;
         end.time_ns = step->time_ns;
+        for (unsigned k = 1; k <= n_idle; k++)
+            assert_int_equal(
+                snapshots_advance(snapshots, totals, 1,
+                                  before_ns + (step->time_ns - before_ns) * k / (n_idle + 1), NULL),
+                0);
         if (totals_advance(totals, 1, step->time_ns))
             assert_int_equal(snapshots_advance(snapshots, totals, 1, step->time_ns, NULL), 0);
+        for (int k = 0; k < history->n_gaps; k++) {
+            if (history->gaps[k].begin == i)
+                snapshots_pause(snapshots, 1, step->time_ns);
+            if (history->gaps[k].end == i)
+                snapshots_resume(snapshots, 1, step->time_ns);
+        }
         if (step->is_birth)
             assert_int_equal(totals_born(totals, 1, &history->blocks[step->block], NULL, NULL), 0);
         else
@@ -152,45 +172,121 @@ static void check_levels(const struct history *history, const struct told *told)
     }
 }
 
+/* Of the time until then, what was recorded. */
+static uint64_t recorded_ns(const struct history *history, uint64_t until_ns)
+{
+    uint64_t sum = until_ns - history->start_ns;
+
+    for (int i = 0; i < history->n_gaps; i++) {
+        uint64_t begin = history->steps[history->gaps[i].begin].time_ns;
+        uint64_t end = history->gaps[i].end < N_STEPS ? history->steps[history->gaps[i].end].time_ns
+                                                      : history->end_ns;
+        if (until_ns > begin)
+            sum -= (until_ns < end ? until_ns : end) - begin;
+    }
+    return sum;
+}
+
 /* SN-2: as many as the width allows, none at the end. */
 static void check_instants(const struct history *history, const struct told *told)
 {
-    uint64_t life_ns = history->end_ns - history->start_ns;
+    uint64_t all_ns = recorded_ns(history, history->end_ns);
 
     assert_in_range(told->n, SNAPSHOTS_MAX / 2 - 2, SNAPSHOTS_MAX - 1);
     for (unsigned n = 0; n < told->n; n++) {
-        assert_int_equal(told->at_ns[n] - history->start_ns,
-                         (n + 1) * (told->at_ns[0] - history->start_ns));
-        assert_true(told->at_ns[n] <= history->end_ns - life_ns / SNAPSHOTS_TAIL);
+        assert_int_equal(recorded_ns(history, told->at_ns[n]),
+                         (n + 1) * recorded_ns(history, told->at_ns[0]));
+        assert_true(recorded_ns(history, told->at_ns[n]) <= all_ns - all_ns / SNAPSHOTS_TAIL);
     }
 }
 
 static void levels(void **state)
 {
     static struct history history;
-    static struct told told, planned;
+    static struct told told, again;
     uint64_t random = 11;
 
     (void)state;
     for (int round = 0; round < 200; round++) {
         make_history(&history, &random);
-        run(&history, history.start_ns, &told);
+        run(&history, 0, &told);
         check_levels(&history, &told);
         check_instants(&history, &told);
         /* SN-3 */
-        run(&history, history.steps[next_random(&random) % N_STEPS].time_ns, &planned);
-        assert_memory_equal(&planned, &told, sizeof told);
-        run(&history, history.end_ns, &planned);
-        assert_memory_equal(&planned, &told, sizeof told);
+        run(&history, 3, &again);
+        assert_memory_equal(&again, &told, sizeof told);
         assert_int_equal(told.n_peaks, 1);
         assert_int_equal(told.n_ends, 1);
     }
+}
+
+/* The last gap may last until the end. */
+static void make_gaps(struct history *history, uint64_t *random)
+{
+    int at = (int)(next_random(random) % 100);
+
+    history->n_gaps = 0;
+    while (history->n_gaps < MAX_GAPS && at < N_STEPS - 1) {
+        struct gap *gap = &history->gaps[history->n_gaps++];
+        gap->begin = at;
+        gap->end = at + 1 + (int)(next_random(random) % 300);
+        at = gap->end + 1 + (int)(next_random(random) % 150);
+        if (gap->end > N_STEPS)
+            gap->end = N_STEPS;
+    }
+}
+
+/* Instants are those of recorded time, as many of a short window as of a life. */
+static void windows(void **state)
+{
+    static struct history history;
+    static struct told told;
+    uint64_t random = 12;
+
+    (void)state;
+    for (int round = 0; round < 200; round++) {
+        make_history(&history, &random);
+        make_gaps(&history, &random);
+        run(&history, 0, &told);
+        check_levels(&history, &told);
+        check_instants(&history, &told);
+    }
+}
+
+/* Recording begins long after the process does. */
+static void late(void **state)
+{
+    struct snapshots *snapshots;
+    static struct told told;
+    struct totals *totals;
+    uint64_t peak_id, end_id;
+
+    (void)state;
+    memset(&told, 0, sizeof told);
+    assert_int_equal(totals_new(1, 1, N_STACKS, &totals, NULL), 0);
+    assert_int_equal(snapshots_new(1, "/tmp/x", on_told, &told, &snapshots, NULL), 0);
+    snapshots_plan(snapshots, 1, 1000);
+    assert_int_equal(snapshots_advance(snapshots, totals, 1, UINT64_C(50000000000), NULL), 0);
+    snapshots_plan(snapshots, 1, UINT64_C(50000000000));
+    assert_int_equal(snapshots_advance(snapshots, totals, 1, UINT64_C(50000200000), NULL), 0);
+    snapshots_pause(snapshots, 1, UINT64_C(50000200000));
+    assert_int_equal(snapshots_advance(snapshots, totals, 1, UINT64_C(90000000000), NULL), 0);
+    totals_finish(totals);
+    assert_int_equal(
+        snapshots_finish(snapshots, totals, 1, UINT64_C(90000000000), &peak_id, &end_id, NULL), 0);
+    assert_in_range(told.n, SNAPSHOTS_MAX / 2 - 2, SNAPSHOTS_MAX - 1);
+    assert_in_range(told.at_ns[0], UINT64_C(50000000001), UINT64_C(50000200000));
+    assert_in_range(told.at_ns[told.n - 1], UINT64_C(50000190000), UINT64_C(50000200000));
+    snapshots_free(snapshots);
+    totals_free(totals);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(levels),
+        cmocka_unit_test(windows),
+        cmocka_unit_test(late),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
