@@ -2,10 +2,10 @@
 #include "collector/attached/references.h"
 
 #include "collector/arch/arch.h"
-#include "collector/attached/loader_lock.h"
-#include "collector/attached/module_bounds.h"
 #include "collector/platform/elf_lookup.h"
 #include "collector/platform/fmt.h"
+#include "collector/platform/loader_lock.h"
+#include "collector/platform/module_bounds.h"
 #include "collector/platform/real.h"
 #include "collector/platform/sys.h"
 

@@ -335,10 +335,10 @@ MTRACE_EXPORT int dlclose(void *handle)
 
     if (!lifecycle_is_ready() || !g_real.dlclose)
         return -1;
-    modules_bump_epoch();
+    modules_begin_unload();
     result = g_real.dlclose(handle);
     if (state_is_recording())
         modules_check_unloaded();
-    modules_bump_epoch();
+    modules_end_unload();
     return result;
 }

@@ -11,11 +11,12 @@
  * when the one that does not found no memory; and with a handler for new, which is code of the
  * program that allocates, throws and jumps, no guard is put up at all. What such a handler ends by
  * throwing is not recorded as a failure.
- *
- * Names: Itanium C++ ABI 5.1.5, mangled; [0] is the single object, [1] the array.
+ * Where no C++ library is known, or it cannot be asked for now (operator_table.h), a block comes from malloc, as with all that leave it to the allocator.
  */
+#include "collector/interpose/operator_table.h"
 #include "collector/life/lifecycle.h"
 #include "collector/platform/real.h"
+#include "collector/platform/sys.h"
 #include "collector/record/record.h"
 #include "collector/record/reentry.h"
 #include "collector/record/state.h"
@@ -25,65 +26,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum slot {
-    CREATE,
-    CREATE_QUIETLY,
-    CREATE_ALIGNED,
-    CREATE_ALIGNED_QUIETLY,
-    DESTROY,
-    DESTROY_SIZED,
-    DESTROY_QUIETLY,
-    DESTROY_ALIGNED,
-    DESTROY_SIZED_ALIGNED,
-    DESTROY_ALIGNED_QUIETLY,
-    N_SLOTS,
-};
-
-static const char *const g_names[2][N_SLOTS] = {
-    {"_Znwm", "_ZnwmRKSt9nothrow_t", "_ZnwmSt11align_val_t", "_ZnwmSt11align_val_tRKSt9nothrow_t",
-     "_ZdlPv", "_ZdlPvm", "_ZdlPvRKSt9nothrow_t", "_ZdlPvSt11align_val_t", "_ZdlPvmSt11align_val_t",
-     "_ZdlPvSt11align_val_tRKSt9nothrow_t"},
-    {"_Znam", "_ZnamRKSt9nothrow_t", "_ZnamSt11align_val_t", "_ZnamSt11align_val_tRKSt9nothrow_t",
-     "_ZdaPv", "_ZdaPvm", "_ZdaPvRKSt9nothrow_t", "_ZdaPvSt11align_val_t", "_ZdaPvmSt11align_val_t",
-     "_ZdaPvSt11align_val_tRKSt9nothrow_t"},
-};
-
-typedef void (*function)(void); /* of any type */
-
-struct operator
-{
-    function call;      /* NULL: nobody has it */
-    bool is_allocators; /* calls no malloc by name */
-};
-
-static struct operator g_found[2][N_SLOTS];
 static const char g_nothrow; /* std::nothrow is an empty object: any address will do */
 
 /* std::get_new_handler, the one that the allocator sees: NULL without a C++ library. */
-function get_new_handler(void) __asm__("_ZSt15get_new_handlerv") __attribute__((weak));
-
-static struct operator find(int kind, enum slot slot)
-{
-    void *address = real_find(g_names[kind][slot]);
-    struct operator found = {.is_allocators =
-                                 address && address == real_find_in_allocator(g_names[kind][slot])};
-
-    memcpy(&found.call, &address, sizeof(found.call));
-    return found;
-}
-
-/* What is there at the start is never unloaded; what comes later is looked for at each call. */
-__attribute__((constructor)) static void find_all(void)
-{
-    for (int kind = 0; kind < 2; kind++)
-        for (enum slot slot = 0; slot < N_SLOTS; slot++)
-            g_found[kind][slot] = find(kind, slot);
-}
-
-static struct operator get(int kind, enum slot slot)
-{
-    return mtrace_likely(g_found[kind][slot].call != NULL) ? g_found[kind][slot] : find(kind, slot);
-}
+operator_function get_new_handler(void) __asm__("_ZSt15get_new_handlerv") __attribute__((weak));
 
 static bool has_handler(void)
 {
@@ -92,13 +38,13 @@ static bool has_handler(void)
 
 /* ---- new ------------------------------------------------------------------------------------- */
 
-static void *call_new(function real, size_t size, size_t alignment)
+static void *call_new(operator_function real, size_t size, size_t alignment)
 {
     return alignment ? ((void *(*)(size_t, size_t))real)(size, alignment)
                      : ((void *(*)(size_t))real)(size);
 }
 
-static void *call_new_quietly(function real, size_t size, size_t alignment)
+static void *call_new_quietly(operator_function real, size_t size, size_t alignment)
 {
     return alignment ? ((void *(*)(size_t, size_t, const void *))real)(size, alignment, &g_nothrow)
                      : ((void *(*)(size_t, const void *))real)(size, &g_nothrow);
@@ -113,7 +59,7 @@ static void *recorded(void *block, size_t size, size_t alignment,
     return block;
 }
 
-static void *attempt(function real, size_t size, size_t alignment,
+static void *attempt(operator_function real, size_t size, size_t alignment,
                      const struct unwind_origin *origin)
 {
     bool has_entered = !has_handler() && reentry_enter();
@@ -126,6 +72,41 @@ static void *attempt(function real, size_t size, size_t alignment,
     return NULL;
 }
 
+enum {
+    NAP_NS = 1000000,
+    MOST_NAPS = 1000
+};
+
+static void *create_by_malloc(size_t size, size_t alignment, const struct unwind_origin *origin)
+{
+    size_t wanted = size ? size : 1;
+    bool has_entered = reentry_enter();
+    void *block = NULL;
+
+    if (!alignment)
+        block = g_real.malloc(wanted);
+    else if (g_real.memalign)
+        block = g_real.memalign(alignment, wanted);
+    reentry_leave(has_entered);
+    return block ? recorded(block, size, alignment, origin) : NULL;
+}
+
+/* Only who has no memory waits for the operator that throws. */
+static void *create_without(int kind, size_t size, size_t alignment,
+                            const struct unwind_origin *origin)
+{
+    void *block = create_by_malloc(size, alignment, origin);
+    struct operator real = {NULL, false};
+
+    for (int n = 0; !block && !real.call; n++) {
+        if (n == MOST_NAPS)
+            abort(); /* no C++ library is loaded: nobody could catch anything */
+        sys_nap(NAP_NS);
+        real = operator_table_get(kind, alignment ? CREATE_ALIGNED : CREATE);
+    }
+    return block ? block : call_new(real.call, size, alignment);
+}
+
 /* Alignment 0: the operator without. NULL: no memory. */
 static void *create_quietly(int kind, size_t size, size_t alignment,
                             const struct unwind_origin *origin)
@@ -134,10 +115,11 @@ static void *create_quietly(int kind, size_t size, size_t alignment,
 
     if (!lifecycle_is_ready())
         return real_early_allocate(alignment, size);
-    real = get(kind, alignment ? CREATE_ALIGNED_QUIETLY : CREATE_QUIETLY);
+    real = operator_table_get(kind, alignment ? CREATE_ALIGNED_QUIETLY : CREATE_QUIETLY);
     if (real.is_allocators)
         return attempt(real.call, size, alignment, origin);
-    return real.call ? call_new_quietly(real.call, size, alignment) : NULL;
+    return real.call ? call_new_quietly(real.call, size, alignment)
+                     : create_by_malloc(size, alignment, origin);
 }
 
 /* Runs the handler for new and throws std::bad_alloc, or finds memory. */
@@ -149,12 +131,12 @@ static void *create(int kind, size_t size, size_t alignment, const struct unwind
 
     if (!lifecycle_is_ready())
         return real_early_allocate(alignment, size);
-    real = get(kind, alignment ? CREATE_ALIGNED : CREATE);
+    real = operator_table_get(kind, alignment ? CREATE_ALIGNED : CREATE);
     if (!real.call)
-        abort(); /* no C++ library is loaded: nobody could catch anything */
+        return create_without(kind, size, alignment, origin);
     if (!real.is_allocators)
         return call_new(real.call, size, alignment);
-    quiet = get(kind, alignment ? CREATE_ALIGNED_QUIETLY : CREATE_QUIETLY);
+    quiet = operator_table_get(kind, alignment ? CREATE_ALIGNED_QUIETLY : CREATE_QUIETLY);
     if (mtrace_likely(quiet.is_allocators) && !has_handler())
         block = attempt(quiet.call, size, alignment, origin);
     if (mtrace_likely(block != NULL))
@@ -165,7 +147,8 @@ static void *create(int kind, size_t size, size_t alignment, const struct unwind
 
 /* ---- delete ---------------------------------------------------------------------------------- */
 
-static void call_delete(function real, enum slot slot, void *block, size_t size, size_t alignment)
+static void call_delete(operator_function real, enum operator_slot slot, void *block, size_t size,
+                        size_t alignment)
 {
     switch (slot) {
     case DESTROY_SIZED:
@@ -189,7 +172,7 @@ static void call_delete(function real, enum slot slot, void *block, size_t size,
 }
 
 /* Size and alignment: those that the operator of the slot has. */
-static void destroy(int kind, enum slot slot, void *block, size_t size, size_t alignment,
+static void destroy(int kind, enum operator_slot slot, void *block, size_t size, size_t alignment,
                     const struct unwind_origin *origin)
 {
     struct operator real;
@@ -197,7 +180,7 @@ static void destroy(int kind, enum slot slot, void *block, size_t size, size_t a
 
     if (!block || real_is_early_block(block) || !lifecycle_is_ready())
         return;
-    real = get(kind, slot);
+    real = operator_table_get(kind, slot);
     if (real.call && !real.is_allocators) {
         call_delete(real.call, slot, block, size, alignment);
         return;

@@ -7,6 +7,7 @@
  * from main, too (lifecycle.c). vfork cannot be wrapped, as it returns twice into its caller's
  * frame; its child is recognised when it execs, because its pid is not the log's.
  */
+#include "collector/attached/references.h"
 #include "collector/life/control.h"
 #include "collector/life/describe.h"
 #include "collector/life/end.h"
@@ -76,11 +77,19 @@ static bool fork_begins(void)
     return state_is_recording() && thread_fork_begins();
 }
 
+/* What another thread held is nobody's in the child, which may ask ld.so before its first event. */
+static void fork_ended(bool is_child, bool is_nested)
+{
+    if (is_child && !state_is_own_process())
+        references_forget();
+    sampler_fork_ended(is_child);
+    if (is_nested)
+        thread_fork_ended(is_child);
+}
+
 static pid_t forked(pid_t pid, bool is_nested, const struct unwind_origin *origin)
 {
-    sampler_fork_ended(pid == 0);
-    if (is_nested)
-        thread_fork_ended(pid == 0);
+    fork_ended(pid == 0, is_nested);
     if (is_nested && pid > 0)
         tell_of_stranded();
     if (pid > 0)
@@ -151,9 +160,7 @@ MTRACE_EXPORT int daemon(int keeps_directory, int keeps_descriptors)
         count_child(1);
     is_nested = fork_begins();
     result = g_real.daemon(keeps_directory, keeps_descriptors);
-    sampler_fork_ended(!state_is_own_process());
-    if (is_nested)
-        thread_fork_ended(!state_is_own_process());
+    fork_ended(!state_is_own_process(), is_nested);
     if (sys_getpid() == pid && state_is_recording()) /* it failed, before it forked */
         count_child(-1);
     end_take_back();

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "collector/life/lifecycle.h"
 
-#include "collector/attached/loader_lock.h"
 #include "collector/attached/references.h"
 #include "collector/life/control.h"
 #include "collector/life/describe.h"
@@ -14,6 +13,7 @@
 #include "collector/log/segment.h"
 #include "collector/log/stack_tree.h"
 #include "collector/platform/clock.h"
+#include "collector/platform/loader_lock.h"
 #include "collector/platform/memory.h"
 #include "collector/platform/sys.h"
 #include "collector/record/capture.h"

@@ -24,6 +24,8 @@ enum {
 };
 
 _Atomic uint32_t g_modules_epoch = 1; /* 0 is no epoch */
+static _Atomic uint32_t
+    g_n_unloads; /* that have begun and not ended; stays, where a destructor does not return */
 static _Atomic bool g_has_overflown;
 static _Atomic uint64_t
     g_untold[UNTOLD_BITS / 64]; /* by hash of what a module is: counted before */
@@ -42,6 +44,23 @@ void modules_init(void)
 void modules_bump_epoch(void)
 {
     atomic_fetch_add_explicit(&g_modules_epoch, 1, memory_order_acq_rel);
+}
+
+void modules_begin_unload(void)
+{
+    atomic_fetch_add(&g_n_unloads, 1);
+    modules_bump_epoch();
+}
+
+void modules_end_unload(void)
+{
+    modules_bump_epoch();
+    atomic_fetch_sub(&g_n_unloads, 1);
+}
+
+bool modules_are_unloading(void)
+{
+    return atomic_load(&g_n_unloads) != 0;
 }
 
 void modules_forget(void)

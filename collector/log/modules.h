@@ -47,6 +47,13 @@ static inline uint32_t modules_epoch(void)
 /* Code in some range is going away or went away. */
 void modules_bump_epoch(void);
 
+/* Around dlclose: the epoch changes before and after. */
+void modules_begin_unload(void);
+void modules_end_unload(void);
+
+/* Asked after the epoch was read: false: what is loaded stays so until the epoch is another one. */
+bool modules_are_unloading(void);
+
 /* Writes the end of every module that is no longer where it was, and changes the epoch then. */
 void modules_check_unloaded(void);
 

@@ -231,6 +231,23 @@ void *real_find(const char *name)
     return own ? find_behind(own, name) : NULL;
 }
 
+void *real_find_if(const char *name, bool (*is_accepted)(const struct link_map *map))
+{
+    const struct link_map *own = find_own();
+
+    for (const struct link_map *map = own ? own->l_next : NULL; map; map = map->l_next) {
+        struct elf_lookup object;
+        const ElfW(Sym) * symbol;
+        if (!is_accepted(map))
+            continue;
+        object = elf_lookup_open(map);
+        symbol = elf_lookup_find(&object, name);
+        if (symbol)
+            return elf_lookup_resolve(&object, symbol);
+    }
+    return NULL;
+}
+
 void *real_find_in_allocator(const char *name)
 {
     const struct link_map *own = find_own();

@@ -17,6 +17,7 @@
 
 #include "common/attr.h"
 
+#include <link.h>
 #include <malloc.h>
 #include <pthread.h>
 #include <pty.h>
@@ -102,10 +103,13 @@ void real_search_all(void);
 /* Where references to a member of struct real, at that offset, lead without us; NULL: nowhere. Not what `adapt` put there. */
 void *real_behind(size_t offset);
 
-/* The next definition of any name behind this object, NULL if there is none. */
+/* The next definition of any name behind this object, NULL if there is none. While no other thread loads or unloads: at the start. */
 void *real_find(const char *name);
 
-/* The same in the library whose malloc is g_real.malloc only; NULL: not there. */
+/* The same with ld.so's list of modules locked (loader_lock.h), among modules that are accepted. */
+void *real_find_if(const char *name, bool (*is_accepted)(const struct link_map *map));
+
+/* As real_find, in the library whose malloc is g_real.malloc only; NULL: not there. */
 void *real_find_in_allocator(const char *name);
 
 /* The real malloc is glibc's own: chunk headers can be read. */

@@ -7,6 +7,7 @@ handlers  a signal handler that interrupts us finds itself on the stack of its t
 notes     a module whose notes lie where nothing is mapped is not read there
 threads   a short thread costs at most 4 system calls and 3 page faults more than untracked
 bounds    the stack of a thread has known bounds, whichever call made it, and when
+operators threads use operators new of a plugin while other libraries, and then the plugin, are unloaded
 bindings  every `_Unwind_*` of a program that throws is bound to the library it was bound to without us
 """
 
@@ -180,5 +181,22 @@ def check_notes(tools, place):
     print("notes that are not mapped are passed over")
 
 
-harness.main_of_parts({"stack": check_stack, "handlers": check_handlers, "bindings": check_bindings, "bounds": check_bounds, "notes": check_notes,
+# ---- operators ----
+
+def check_operators(tools, place):
+    collector = Path(tools.collector).with_name("libmtrace-new.so")
+    libraries = [tools.workloads / f"{name}.so" for name in ("twin_left", "twin_right", "gaps_left", "gaps_right")]
+    for plugin in ("late_plugin_alone", "late_plugin"):
+        log = place / f"{plugin}.dat"
+        said = succeed([tools.workloads / "late_operators", tools.workloads / f"{plugin}.so", *libraries], place,
+                       {**preloaded(tools, log), "LD_PRELOAD": str(collector)})
+        made = int(said.split("expect allocated ")[1].split()[0])
+        sizes = [size for _, _, size in raw_log.events(log) if size and size % 1000 == 777]
+        if made < 100 or len(sizes) != made:
+            raise Failure(f"{plugin}: it made {made} objects, {len(sizes)} are recorded")
+        log.unlink()
+        print(f"{plugin}: {made} objects")
+
+
+harness.main_of_parts({"stack": check_stack, "handlers": check_handlers, "bindings": check_bindings, "bounds": check_bounds, "notes": check_notes, "operators": check_operators,
                        "threads": check_threads}, __doc__)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "collector/attached/loader_lock.h"
+#include "collector/platform/loader_lock.h"
 
-#include "collector/attached/module_bounds.h"
+#include "collector/platform/elf_lookup.h"
+#include "collector/platform/module_bounds.h"
 #include "collector/platform/sys.h"
 
-#include <dlfcn.h>
-#include <gnu/lib-names.h>
+#include <gnu/libc-version.h>
 #include <link.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -73,16 +73,25 @@ static int search_loader(struct dl_phdr_info *unused, size_t size, void *context
     return 1;
 }
 
-/* The handle is kept: libc is never unloaded, and dlclose would be ours. */
+static void *find_in(const struct elf_lookup *object, const char *name)
+{
+    const ElfW(Sym) *symbol = elf_lookup_find(object, name);
+
+    return symbol ? elf_lookup_resolve(object, symbol) : NULL;
+}
+
+/* No dlopen: in a program that was started with us it would allocate, and be seen to. libc is never unloaded. */
 static bool find_functions(struct functions *libc)
 {
-    void *handle = dlopen(LIBC_SO, RTLD_LAZY | RTLD_NOLOAD);
+    struct module_bounds bounds;
+    struct elf_lookup object;
 
-    if (!handle)
+    if (!module_bounds_find((uintptr_t)gnu_get_libc_version, &bounds))
         return false;
-    *(void **)&libc->iterate = dlsym(handle, "dl_iterate_phdr");
-    *(void **)&libc->try_lock = dlsym(handle, "pthread_mutex_trylock");
-    *(void **)&libc->unlock = dlsym(handle, "pthread_mutex_unlock");
+    object = elf_lookup_open(bounds.map);
+    *(void **)&libc->iterate = find_in(&object, "dl_iterate_phdr");
+    *(void **)&libc->try_lock = find_in(&object, "pthread_mutex_trylock");
+    *(void **)&libc->unlock = find_in(&object, "pthread_mutex_unlock");
     return libc->iterate && libc->try_lock && libc->unlock;
 }
 
@@ -124,14 +133,21 @@ bool loader_lock_call(bool (*work)(void))
     return call.result;
 }
 
-bool loader_lock_try(void)
+bool loader_lock_try_nested(void)
 {
     pthread_mutex_t *lock = atomic_load(&g_lock);
 
-    if (!lock || is_mine(lock) || g_libc.try_lock(lock) != 0)
+    if (!lock || g_libc.try_lock(lock) != 0)
         return false;
     atomic_store(&g_holder, (int)sys_gettid());
     return true;
+}
+
+bool loader_lock_try(void)
+{
+    const pthread_mutex_t *lock = atomic_load(&g_lock);
+
+    return lock && !is_mine(lock) && loader_lock_try_nested();
 }
 
 void loader_lock_leave(void)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "collector/attached/module_bounds.h"
+#include "collector/platform/module_bounds.h"
 
 #include "collector/arch/arch.h"
 

@@ -22,6 +22,9 @@ bool loader_lock_find(void);
 bool loader_lock_call(bool (*work)(void));
 
 bool loader_lock_try(void);
+
+/* The same, also in a thread that has the lock: for calls that ld.so never makes, least of all in the midst of a change. */
+bool loader_lock_try_nested(void);
 void loader_lock_leave(void);
 
 /* In a fork child: who had it by loader_lock_try is not there, and changed nothing under it. */
