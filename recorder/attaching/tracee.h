@@ -21,7 +21,7 @@
 #    include <sys/user.h>
 
 /* Until a thread stops. */
-#    define TRACEE_STOP_NS 50000000u
+#    define TRACEE_STOP_NS 300000000u
 
 struct tracee {
     const struct target *target;
