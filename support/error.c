@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "support/error.h"
 
+#include "support/printable.h"
+
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -9,14 +11,6 @@
 #undef error_set
 #undef error_set_errno
 #undef error_set_offset
-
-/* E-1, whatever stands in names of other people's files. */
-static void make_one_line(char *text)
-{
-    for (; *text; text++)
-        if ((unsigned char)*text < ' ' || *text == 0x7f)
-            *text = '?';
-}
 
 MTRACE_PRINTF(3, 0)
 
@@ -27,7 +21,7 @@ static int fill(struct error *err, enum error_code code, const char *format, va_
         err->os_errno = 0;
         err->offset = ERROR_NO_OFFSET;
         (void)vsnprintf(err->text, sizeof(err->text), format, args);
-        make_one_line(err->text);
+        printable_clean(err->text); /* E-1, whatever stands in names of other people's files */
     }
     return (int)code;
 }

@@ -4,8 +4,8 @@
  *
  * Model:    a function that can fail returns 0 or a negative enum error_code and fills the caller's
  *           struct error once, where most is known. Libraries never print; main prints once.
- * Invariants: E-1 a message is one line without a full stop (control characters in it become
- * "?"), names its subject in single quotes, and where there is a cure, ends with "; " and what to do. E-2 no allocation.
+ * Invariants: E-1 a message is one line without a full stop (what is not printable in it becomes
+ * "?", printable.h), names its subject in single quotes, and where there is a cure, ends with "; " and what to do. E-2 no allocation.
  */
 #ifndef MTRACE_SUPPORT_ERROR_H
 #define MTRACE_SUPPORT_ERROR_H
@@ -33,6 +33,7 @@ enum error_code {
 };
 
 enum {
+    ERROR_EXIT_NO_ROOM = 5,  /* of mtrace-import: the disk of the database is full */
     ERROR_TEXT_BYTES = 1024, /* the names of all commands are one line */
     ERROR_NO_OFFSET = -1
 };

@@ -399,5 +399,7 @@ int main(int argc, char **argv)
         if (code == ERROR_USAGE)
             fprintf(stderr, "Try 'mtrace-import --help' for more information.\n");
     }
-    return code && interrupted ? 128 + interrupted : error_exit_status(code);
+    if (code && interrupted)
+        return 128 + interrupted;
+    return code && err.os_errno == ENOSPC ? ERROR_EXIT_NO_ROOM : error_exit_status(code);
 }

@@ -4,6 +4,7 @@
 #include "common/attr.h"
 #include "recorder/recording/question_words.h"
 #include "support/cut_request.h"
+#include "support/error.h"
 #include "support/left_out.h"
 #include "support/monotonic.h"
 
@@ -99,13 +100,28 @@ static int run(const struct answering *answering, const char *const *words, int 
     return pid > 0 ? exit_status(status) : EXIT_NOT_RUN;
 }
 
+/* What a word to whoever imports by hand would not help. */
+static void explain_no_room(const struct answering *answering)
+{
+    (void)dprintf(
+        answering->complaints,
+        "a report needs room for its database in '%s': make some, or set TMPDIR for mtrace-record\n",
+        report_folder_base());
+}
+
+static bool empty(int fd, off_t start)
+{
+    return ftruncate(fd, start) == 0 && lseek(fd, start, SEEK_SET) == start;
+}
+
 /* Once, from the beginning of the log. */
-static bool import(const struct answering *answering, enum cut_extent extent, bool has_symbols)
+static bool import(struct answering *answering, enum cut_extent extent, bool has_symbols)
 {
     const struct reporter_job *job = answering->job;
     const char *words[10] = {job->programs->import, "--force"};
     char until[128];
     size_t n = 2;
+    int status;
 
     if (job->until_marker)
         (void)snprintf(until, sizeof(until), "--until-marker=%s", job->until_marker);
@@ -120,7 +136,12 @@ static bool import(const struct answering *answering, enum cut_extent extent, bo
         words[n++] = "--no-symbols";
     words[n++] = job->log_path;
     words[n++] = answering->database;
-    return run(answering, words, answering->complaints) == 0;
+    status = run(answering, words, answering->complaints);
+    if (status == ERROR_EXIT_NO_ROOM && empty(answering->complaints, 0)) {
+        answering->failure = ENOSPC;
+        explain_no_room(answering);
+    }
+    return status == 0;
 }
 
 /* False: there is no keeper, or none any more. */
@@ -140,15 +161,6 @@ static bool ask_keeper(const struct answering *answering, enum cut_extent extent
     if (job->until_marker)
         (void)snprintf(request.until_marker, sizeof(request.until_marker), "%s", job->until_marker);
     return cut_request_ask(answering->keeper_end, &request, ret_reply);
-}
-
-/* What a word to whoever imports by hand would not help. */
-static void explain_no_room(const struct answering *answering)
-{
-    (void)dprintf(
-        answering->complaints,
-        "a report needs room for its database in '%s': make some, or set TMPDIR for mtrace-record\n",
-        report_folder_base());
 }
 
 static void take_failure(struct answering *answering, const struct cut_reply *reply)
@@ -219,11 +231,6 @@ static const char *parse(struct question *question, const struct answering *answ
     }
     question->words[n] = NULL;
     return NULL;
-}
-
-static bool empty(int fd, off_t start)
-{
-    return ftruncate(fd, start) == 0 && lseek(fd, start, SEEK_SET) == start;
 }
 
 /* Most questions need little of a database. Who needs more says so, but for those that know of nothing that is missing

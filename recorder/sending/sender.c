@@ -268,14 +268,6 @@ static int take_synced(struct sender *sender, struct sent_log *log, uint64_t syn
     return 0;
 }
 
-static int take_refusal(const char *why, uint32_t n_bytes, struct error *err)
-{
-    int code = error_set(err, ERROR_IO, "%.*s", (int)n_bytes, why);
-
-    printable_clean(err->text);
-    return code;
-}
-
 static int take_one(struct sender *sender, const struct wire_head *head, const void *payload,
                     struct error *err)
 {
@@ -289,7 +281,7 @@ static int take_one(struct sender *sender, const struct wire_head *head, const v
         return code;
     }
     if (head->kind == WIRE_REFUSED)
-        return take_refusal(payload, head->n_bytes, err);
+        return error_set(err, ERROR_IO, "%.*s", (int)head->n_bytes, (const char *)payload);
     if (head->kind == WIRE_PING) {
         note_objects(sender);
         return 0;

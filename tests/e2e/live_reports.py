@@ -18,6 +18,7 @@ import json
 import os
 import re
 import select
+import shutil
 import signal
 import subprocess
 import sys
@@ -180,14 +181,32 @@ def sealed(tools, place):
         raise Failure(f"the environment of the recorder was put into words:\n{outcome.stderr}")
 
 
+def without_keeper(tools, place):
+    """mtrace-record beside an mtrace-import that does not keep up, so that each report imports from the beginning."""
+    (place / "bin").mkdir()
+    for path in Path(tools.record).parent.iterdir():
+        if path.name != "mtrace-import":
+            shutil.copy(path, place / "bin")
+    (place / "lib").symlink_to(Path(tools.record).parent.parent / "lib")
+    wrapper = place / "bin" / "mtrace-import"
+    wrapper.write_text(f'#!/bin/sh\ncase "$*" in *--keep*) exit 1;; esac\nexec {tools.importer} "$@"\n')
+    wrapper.chmod(0o755)
+    return place / "bin" / "mtrace-record"
+
+
 def full(tools, place):
-    """A folder for the databases of reports with no room for one: the program is told so, and where."""
-    small = place / "small"
+    """A folder for the databases of reports with no room for one: the program is told so, and where, whoever makes the database."""
+    for name, record in (("kept", tools.record), ("anew", without_keeper(tools, place))):
+        full_with(record, tools, place, name)
+
+
+def full_with(record, tools, place, name):
+    small = place / f"small-{name}"
     small.mkdir()
     if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "none", small], stderr=subprocess.DEVNULL).returncode:
         raise harness.Skip("mounting needs root")
     try:
-        outcome = run([tools.record, "-q", "-o", place / "run.dat", "--", tools.workloads / "asking", "senseless"], place, {"TMPDIR": str(small)})
+        outcome = run([record, "-q", "-o", place / f"{name}.dat", "--", tools.workloads / "asking", "senseless"], place, {"TMPDIR": str(small)})
         expect("left there", list(small.iterdir()), [])
     finally:
         subprocess.run(["umount", small], check=True)
