@@ -21,4 +21,34 @@
 #    define ARCH_MOST_PAGE_BYTES 65536 /* the largest that a kernel may have */
 #endif
 
+#include <stdint.h>
+
+enum {
+    /* Where a function with a frame pointer has put it, its caller's; then its return address. */
+    ARCH_FRAME_BYTES = 2 * sizeof(uintptr_t),
+    ARCH_PAGE_BYTES = 4096, /* the smallest there is; larger ones are several of them */
+};
+
+#define ARCH_BIT(number) ((uint64_t)1 << (number))
+
+/* Where the wrapper that this is written in was called; it has a frame pointer. */
+#define ARCH_RETURN_ADDRESS() ((uintptr_t)__builtin_return_address(0))
+
+struct arch_registers {
+    uintptr_t value[ARCH_N_REGISTERS];
+    uint64_t known; /* bit r: value[r] means something */
+};
+
+/* The callee-saved registers, stack pointer and pc of the function this is inlined in. */
+static inline __attribute__((always_inline)) void arch_capture(struct arch_registers *registers)
+{
+    arch_capture_values(registers->value);
+    registers->known =
+        (ARCH_CALLEE_SAVED & ~ARCH_LINK_REGISTERS) | ARCH_BIT(ARCH_SP) | ARCH_BIT(ARCH_RA);
+}
+
+/* Calls function(argument) with the stack pointer at stack_top (16-byte aligned), then returns. */
+void arch_call_on_stack(void (*function)(void *), void *argument, void *stack_top)
+    __attribute__((visibility("hidden")));
+
 #endif

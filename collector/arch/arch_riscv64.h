@@ -5,7 +5,8 @@
 #ifndef MTRACE_COLLECTOR_ARCH_RISCV64_H
 #define MTRACE_COLLECTOR_ARCH_RISCV64_H
 
-#include "common/log_format.h"
+#include "collector/arch/link_register.h"
+#include "collector/arch/unwritten_code.h"
 
 #include <elf.h>
 #include <stdbool.h>
@@ -18,8 +19,6 @@ enum {
     ARCH_RELOCATION_CALL = R_RISCV_JUMP_SLOT,
     ARCH_RELOCATION_DATA = R_RISCV_64,
     ARCH_RELOCATION_WORD = R_RISCV_64,
-    /* Where a function with a frame pointer has put it, its caller's; then its return address. */
-    ARCH_FRAME_BYTES = 16,
 };
 
 /* ---- stacks ------------------------------------------------------------------------------------
@@ -30,21 +29,15 @@ enum {
     ARCH_FP = 8,
     ARCH_RA = 32, /* the program counter, which DWARF gives no rule of its own */
     ARCH_N_REGISTERS = 33,
-    ARCH_RA_BEHIND_FP =
-        8, /* a function that saves both has its return address behind its caller's frame pointer */
-    ARCH_RA_AT_CFA = -8,     /* of a function with a frame pointer */
-    ARCH_RECORD_AT_FP = -16, /* the frame pointer is the CFA: those two words are below it */
-    ARCH_CODE_SHIFT = 1,     /* low bits of an instruction's address that are always 0 */
-    ARCH_RED_ZONE_BYTES = 0,
+    ARCH_RA_AT_CFA = -8,       /* of a function with a frame pointer */
+    ARCH_RECORD_AT_FP = -16,   /* the frame pointer is the CFA: those two words are below it */
+    ARCH_CODE_SHIFT = 1,       /* low bits of an instruction's address that are always 0 */
     ARCH_CFI_OP_SIGNS_RA = -1, /* there is no such instruction of CFI */
     /* the kernel's sigcontext begins with pc, ra and sp */
     ARCH_SIGNAL_PC_BEHIND_SP = -16,
 };
 
-#define ARCH_HAS_FIXED_RA      0 /* a function saves its return address where it likes */
 #define ARCH_RECORD_ENDS_FRAME 1 /* behind the two words is the caller's frame */
-
-#define ARCH_BIT(number) ((uint64_t)1 << (number))
 
 /* The register that a call leaves its return address in, so that no caller still has its own there. */
 #define ARCH_LINK_REGISTERS ARCH_BIT(1)
@@ -52,15 +45,10 @@ enum {
  * address, of a function that has made no call. */
 #define ARCH_CALLEE_SAVED (ARCH_BIT(8) | ARCH_BIT(9) | (uint64_t)0x3ff << 18 | ARCH_LINK_REGISTERS)
 
-struct arch_registers {
-    uintptr_t value[ARCH_N_REGISTERS];
-    uint64_t known; /* bit r: value[r] means something */
-};
-
-/* The callee-saved registers, stack pointer and pc of the function this is inlined in. */
-static inline __attribute__((always_inline)) void arch_capture(struct arch_registers *registers)
+/* The callee-saved registers, stack pointer and pc of the function this is inlined in, by number. */
+static inline __attribute__((always_inline)) void arch_capture_values(uintptr_t *values)
 {
-    register uintptr_t *value __asm__("t0") = registers->value;
+    register uintptr_t *value __asm__("t0") = values;
 
     __asm__ volatile("sd sp, 16(%0)\n\t"
                      "sd s0, 64(%0)\n\t"
@@ -80,8 +68,6 @@ static inline __attribute__((always_inline)) void arch_capture(struct arch_regis
                      :
                      : "r"(value)
                      : "t1", "memory");
-    registers->known =
-        (ARCH_CALLEE_SAVED & ~ARCH_LINK_REGISTERS) | ARCH_BIT(ARCH_SP) | ARCH_BIT(ARCH_RA);
 }
 
 /* What is in a word that a return address was saved to. */
@@ -90,10 +76,8 @@ static inline uintptr_t arch_code_address(uintptr_t word)
     return word;
 }
 
-/* Where the wrapper that this is written in was called; it has a frame pointer. */
-#define ARCH_RETURN_ADDRESS() ((uintptr_t)__builtin_return_address(0))
-#define ARCH_CFA()            ((uintptr_t)__builtin_dwarf_cfa())
-#define ARCH_RECORD()         ((uintptr_t)__builtin_frame_address(0) - 16)
+/* The two words of the frame that this is written in, which has a frame pointer. */
+#define ARCH_RECORD() ((uintptr_t)__builtin_frame_address(0) - 16)
 
 #define ARCH_HAS_SIGNAL_CFI 0 /* the kernel's own code, whose CFI names no register */
 
@@ -115,27 +99,11 @@ static inline int arch_signal_offset(unsigned number)
     return context + (number == ARCH_RA ? 0 : 8 * (int)number);
 }
 
-/* Calls function(argument) with the stack pointer at stack_top (16-byte aligned), then returns. */
-void arch_call_on_stack(void (*function)(void *), void *argument, void *stack_top)
-    __attribute__((visibility("hidden")));
-
 /* ---- the counter -------------------------------------------------------------------------------
  */
 
 #define ARCH_COUNTER_SOURCES "riscv_clocksource\n" /* the kernel's name for it */
-#define ARCH_STABLE_SOURCE   ""                    /* no other clock is made of it */
 #define ARCH_VDSO_CLOCK      "__vdso_clock_gettime"
-
-static inline bool arch_has_counter(void)
-{
-    return true;
-}
-
-/* It never stands still or changes its rate: the architecture says so. */
-static inline bool arch_is_counter_invariant(void)
-{
-    return true;
-}
 
 /* The processor may read it early or late, but for the barrier of those below. */
 static inline uint64_t arch_counter(void)
@@ -151,46 +119,6 @@ static inline uint64_t arch_counter_after(void)
 {
     __asm__ volatile("fence iorw, iorw" : : : "memory");
     return arch_counter();
-}
-
-/* ---- pages -------------------------------------------------------------------------------------
- */
-
-enum {
-    ARCH_PAGE_BYTES = 4096, /* the smallest there is; larger ones are several of them */
-};
-
-/* ---- code that is written: never, mtrace-record makes plans for x86-64 alone --------------------
- */
-
-enum {
-    ARCH_JUMP_BYTES = 4,
-    ARCH_STUB_BYTES = 24,
-    ARCH_NEAR_BYTES = 1 << 27,
-};
-
-static inline bool arch_write_displacement(uint8_t *at, uintptr_t end, uintptr_t target)
-{
-    (void)at;
-    (void)end;
-    (void)target;
-    return false;
-}
-
-static inline bool arch_write_jump(uint8_t bytes[ARCH_JUMP_BYTES], uintptr_t from, uintptr_t target)
-{
-    (void)bytes;
-    (void)from;
-    (void)target;
-    return false;
-}
-
-static inline void arch_write_stub(uint8_t bytes[ARCH_STUB_BYTES], uintptr_t sixth,
-                                   uintptr_t target)
-{
-    (void)sixth;
-    (void)target;
-    __builtin_memset(bytes, 0, ARCH_STUB_BYTES);
 }
 
 /* ---- system calls and bytes --------------------------------------------------------------------

@@ -5,8 +5,6 @@
 #ifndef MTRACE_COLLECTOR_ARCH_X86_64_H
 #define MTRACE_COLLECTOR_ARCH_X86_64_H
 
-#include "common/log_format.h"
-
 #include <cpuid.h>
 #include <elf.h>
 #include <stdbool.h>
@@ -18,8 +16,6 @@ enum {
     ARCH_RELOCATION_CALL = R_X86_64_JUMP_SLOT,
     ARCH_RELOCATION_DATA = R_X86_64_GLOB_DAT,
     ARCH_RELOCATION_WORD = R_X86_64_64,
-    /* Where a function with a frame pointer has put it, its caller's; then its return address. */
-    ARCH_FRAME_BYTES = 16,
 };
 
 /* ---- stacks ------------------------------------------------------------------------------------
@@ -43,24 +39,15 @@ enum {
 #define ARCH_HAS_FIXED_RA      1 /* ARCH_RA_AT_CFA is true of every function */
 #define ARCH_RECORD_ENDS_FRAME 1 /* behind the two words is the caller's frame */
 
-#define ARCH_BIT(number) ((uint64_t)1 << (number))
-
 /* The register that a call leaves its return address in: none. */
 #define ARCH_LINK_REGISTERS ((uint64_t)0)
 /* Registers that a callee gives back unchanged unless its CFI says where they are: rbx, rbp,
  * r12-r15. */
 #define ARCH_CALLEE_SAVED (ARCH_BIT(3) | ARCH_BIT(6) | (uint64_t)0xf << 12)
 
-struct arch_registers {
-    uintptr_t value[ARCH_N_REGISTERS];
-    uint64_t known; /* bit r: value[r] means something */
-};
-
-/* The callee-saved registers, stack pointer and pc of the function this is inlined in. */
-static inline __attribute__((always_inline)) void arch_capture(struct arch_registers *registers)
+/* The callee-saved registers, stack pointer and pc of the function this is inlined in, by number. */
+static inline __attribute__((always_inline)) void arch_capture_values(uintptr_t *values)
 {
-    uintptr_t *value = registers->value;
-
     __asm__ volatile("movq %%rbx, 24(%0)\n\t"
                      "movq %%rbp, 48(%0)\n\t"
                      "movq %%rsp, 56(%0)\n\t"
@@ -72,9 +59,8 @@ static inline __attribute__((always_inline)) void arch_capture(struct arch_regis
                      "0:\n\t"
                      "movq %%rcx, 128(%0)"
                      :
-                     : "a"(value)
+                     : "a"(values)
                      : "rcx", "memory");
-    registers->known = ARCH_CALLEE_SAVED | ARCH_BIT(ARCH_SP) | ARCH_BIT(ARCH_RA);
 }
 
 /* What is in a word that a return address was saved to. */
@@ -83,10 +69,9 @@ static inline uintptr_t arch_code_address(uintptr_t word)
     return word;
 }
 
-/* Where the wrapper that this is written in was called; it has a frame pointer. */
-#define ARCH_RETURN_ADDRESS() ((uintptr_t)__builtin_return_address(0))
-#define ARCH_RECORD()         ((uintptr_t)__builtin_frame_address(0))
-#define ARCH_CFA()            (ARCH_RECORD() + ARCH_FRAME_BYTES)
+/* The two words of the frame that this is written in, which has a frame pointer; and its CFA. */
+#define ARCH_RECORD() ((uintptr_t)__builtin_frame_address(0))
+#define ARCH_CFA()    (ARCH_RECORD() + ARCH_FRAME_BYTES)
 
 #define ARCH_HAS_SIGNAL_CFI 1 /* where a handler returns to, which is in libc */
 
@@ -103,10 +88,6 @@ static inline int arch_signal_offset(unsigned number)
     (void)number;
     return -1;
 }
-
-/* Calls function(argument) with the stack pointer at stack_top (16-byte aligned), then returns. */
-void arch_call_on_stack(void (*function)(void *), void *argument, void *stack_top)
-    __attribute__((visibility("hidden")));
 
 /* ---- the counter -------------------------------------------------------------------------------
  */
@@ -150,13 +131,6 @@ static inline uint64_t arch_counter_after(void)
 
     return __builtin_ia32_rdtscp(&processor);
 }
-
-/* ---- pages -------------------------------------------------------------------------------------
- */
-
-enum {
-    ARCH_PAGE_BYTES = 4096, /* the smallest there is; larger ones are several of them */
-};
 
 #define ARCH_MOST_PAGE_BYTES 4096
 

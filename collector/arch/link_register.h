@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * link_register: what processors have in common whose calls leave the return address in a register,
+ * and whose counter is part of the architecture. Of the two words of a frame the second is the return address.
+ */
+#ifndef MTRACE_COLLECTOR_LINK_REGISTER_H
+#define MTRACE_COLLECTOR_LINK_REGISTER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum {
+    ARCH_RA_BEHIND_FP = sizeof(uintptr_t), /* in a function that saves both */
+    ARCH_RED_ZONE_BYTES = 0,
+};
+
+#define ARCH_HAS_FIXED_RA 0 /* a function saves its return address where it likes */
+#define ARCH_CFA()        ((uintptr_t)__builtin_dwarf_cfa())
+
+#define ARCH_STABLE_SOURCE "" /* no clock is made of the counter but the one named after it */
+
+static inline bool arch_has_counter(void)
+{
+    return true;
+}
+
+/* It never stands still or changes its rate: the architecture says so. */
+static inline bool arch_is_counter_invariant(void)
+{
+    return true;
+}
+
+#endif
