@@ -1,12 +1,18 @@
-# The tools of MTRACE_TRIPLET, and libraries that are in its folders alone. What runs here comes from here.
-set(CMAKE_C_COMPILER ${MTRACE_TRIPLET}-gcc)
-set(CMAKE_CXX_COMPILER ${MTRACE_TRIPLET}-g++)
+# The tools of MTRACE_TRIPLET (or MTRACE_TOOLS, where these are called otherwise), and libraries that are in its folders
+# alone. What runs here comes from here.
+if(NOT MTRACE_TOOLS)
+  set(MTRACE_TOOLS ${MTRACE_TRIPLET})
+endif()
+set(CMAKE_C_COMPILER ${MTRACE_TOOLS}-gcc)
+set(CMAKE_CXX_COMPILER ${MTRACE_TOOLS}-g++)
 set(CMAKE_LIBRARY_ARCHITECTURE ${MTRACE_TRIPLET})
-set(CMAKE_FIND_ROOT_PATH /usr/${MTRACE_TRIPLET} /)
+set(CMAKE_FIND_ROOT_PATH /usr/${MTRACE_TOOLS} /)
 set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
 set(CMAKE_IGNORE_PATH /usr/lib/${CMAKE_HOST_SYSTEM_PROCESSOR}-linux-gnu /lib/${CMAKE_HOST_SYSTEM_PROCESSOR}-linux-gnu)
 set(ENV{PKG_CONFIG_LIBDIR} /usr/lib/${MTRACE_TRIPLET}/pkgconfig:/usr/share/pkgconfig)
-find_program(QEMU_${CMAKE_SYSTEM_PROCESSOR} NAMES qemu-${CMAKE_SYSTEM_PROCESSOR}-static qemu-${CMAKE_SYSTEM_PROCESSOR})
+if(NOT MTRACE_RUNS_HERE_ON STREQUAL CMAKE_HOST_SYSTEM_PROCESSOR)
+  find_program(QEMU_${CMAKE_SYSTEM_PROCESSOR} NAMES qemu-${CMAKE_SYSTEM_PROCESSOR}-static qemu-${CMAKE_SYSTEM_PROCESSOR})
+endif()
 if(QEMU_${CMAKE_SYSTEM_PROCESSOR})
   set(CMAKE_CROSSCOMPILING_EMULATOR ${QEMU_${CMAKE_SYSTEM_PROCESSOR}})
 endif()

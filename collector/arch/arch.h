@@ -7,8 +7,12 @@
 #ifndef MTRACE_COLLECTOR_ARCH_H
 #define MTRACE_COLLECTOR_ARCH_H
 
+#include <stdint.h>
+
 #if defined(__x86_64__)
 #    include "collector/arch/arch_x86_64.h"
+#elif defined(__i386__)
+#    include "collector/arch/arch_i386.h"
 #elif defined(__aarch64__)
 #    include "collector/arch/arch_aarch64.h"
 #elif defined(__riscv) && __riscv_xlen == 64
@@ -20,8 +24,6 @@
 #ifndef ARCH_MOST_PAGE_BYTES
 #    define ARCH_MOST_PAGE_BYTES 65536 /* the largest that a kernel may have */
 #endif
-
-#include <stdint.h>
 
 enum {
     /* Where a function with a frame pointer has put it, its caller's; then its return address. */

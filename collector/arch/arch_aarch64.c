@@ -4,7 +4,7 @@
  * stack pointers; its CFI keeps gdb and C++ exceptions of a signal handler able to pass through.
  * hint #34 is `bti c`, for a program that has its landing pads checked.
  */
-#include "collector/arch/arch.h"
+#include "collector/arch/arch_aarch64.h"
 
 __asm__(".pushsection .text\n"
         ".globl arch_call_on_stack\n"

@@ -82,24 +82,25 @@ static inline uintptr_t arch_code_address(uintptr_t word)
 
 #define ARCH_HAS_SIGNAL_CFI 0 /* the kernel's own code, since 5.8 without */
 
-/* A handler returns to it, and no CFI leads across: mov x8, #SYS_rt_sigreturn; svc #0. */
-static inline bool arch_is_signal_return(const uint8_t code[8])
+/* Where the kernel has put the registers of what it interrupted, above the stack pointer of what a handler
+ * returns to; -1: that is other code than: mov x8, #SYS_rt_sigreturn; svc #0. */
+static inline int arch_signal_context(const uint8_t code[8])
 {
     static const uint8_t wanted[8] = {0x68, 0x11, 0x80, 0xd2, 0x01, 0x00, 0x00, 0xd4};
 
-    return __builtin_memcmp(code, wanted, sizeof(wanted)) == 0;
+    if (__builtin_memcmp(code, wanted, sizeof(wanted)) != 0)
+        return -1;
+    return 128 + (int)offsetof(ucontext_t, uc_mcontext); /* behind the siginfo_t */
 }
 
-/* Where the kernel has put a register of what it interrupted, above the stack pointer there; -1: nowhere. */
+/* Where in there a register is; -1: nowhere. */
 static inline int arch_signal_offset(unsigned number)
 {
-    const int context = 128 + (int)offsetof(ucontext_t, uc_mcontext); /* behind the siginfo_t */
-
     if (number == ARCH_RA)
-        return context + (int)offsetof(mcontext_t, pc);
+        return (int)offsetof(mcontext_t, pc);
     if (number == ARCH_SP)
-        return context + (int)offsetof(mcontext_t, sp);
-    return context + (int)offsetof(mcontext_t, regs) + 8 * (int)number;
+        return (int)offsetof(mcontext_t, sp);
+    return (int)offsetof(mcontext_t, regs) + 8 * (int)number;
 }
 
 /* ---- the counter -------------------------------------------------------------------------------

@@ -3,7 +3,7 @@
  * arch_call_on_stack. In assembly because the compiler must not touch the stack between the two
  * stack pointers; its CFI keeps gdb and C++ exceptions of a signal handler able to pass through.
  */
-#include "collector/arch/arch.h"
+#include "collector/arch/arch_riscv64.h"
 
 __asm__(".pushsection .text\n"
         ".globl arch_call_on_stack\n"

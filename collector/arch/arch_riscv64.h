@@ -81,22 +81,23 @@ static inline uintptr_t arch_code_address(uintptr_t word)
 
 #define ARCH_HAS_SIGNAL_CFI 0 /* the kernel's own code, whose CFI names no register */
 
-/* A handler returns to it: li a7, SYS_rt_sigreturn; ecall. */
-static inline bool arch_is_signal_return(const uint8_t code[8])
+/* Where the kernel has put the registers of what it interrupted, above the stack pointer of what a handler
+ * returns to; -1: that is other code than: li a7, SYS_rt_sigreturn; ecall. */
+static inline int arch_signal_context(const uint8_t code[8])
 {
     static const uint8_t wanted[8] = {0x93, 0x08, 0xb0, 0x08, 0x73, 0x00, 0x00, 0x00};
 
-    return __builtin_memcmp(code, wanted, sizeof(wanted)) == 0;
+    if (__builtin_memcmp(code, wanted, sizeof(wanted)) != 0)
+        return -1;
+    return 128 + (int)offsetof(ucontext_t, uc_mcontext); /* behind the siginfo_t */
 }
 
-/* Where the kernel has put a register of what it interrupted, above the stack pointer there; -1: nowhere. */
+/* Where in there a register is; -1: nowhere. */
 static inline int arch_signal_offset(unsigned number)
 {
-    const int context = 128 + (int)offsetof(ucontext_t, uc_mcontext); /* behind the siginfo_t */
-
     if (number == 0) /* always 0: pc is in its place */
         return -1;
-    return context + (number == ARCH_RA ? 0 : 8 * (int)number);
+    return (number == ARCH_RA ? 0 : 8 * (int)number);
 }
 
 /* ---- the counter -------------------------------------------------------------------------------

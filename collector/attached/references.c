@@ -123,16 +123,16 @@ static void change(struct visit *visit, uintptr_t slot, uintptr_t from, uintptr_
 }
 
 /* RF-2: relocated by ld.so, it leads into the module itself, from where ld.so is called. */
-static bool is_unresolved(const struct visit *visit, const ElfW(Rela) * relocation,
+static bool is_unresolved(const struct visit *visit, const elf_lookup_relocation *relocation,
                           const ElfW(Sym) * symbol, uintptr_t value)
 {
-    return ELF64_R_TYPE(relocation->r_info) == ARCH_RELOCATION_CALL && symbol->st_shndx == SHN_UNDEF
+    return elf_lookup_type(relocation) == ARCH_RELOCATION_CALL && symbol->st_shndx == SHN_UNDEF
            && value >= visit->bounds.start && value < visit->bounds.end;
 }
 
-static void lead_slot(struct visit *visit, const ElfW(Rela) * relocation)
+static void lead_slot(struct visit *visit, const elf_lookup_relocation *relocation)
 {
-    const ElfW(Sym) *symbol = &visit->object.symbols[ELF64_R_SYM(relocation->r_info)];
+    const ElfW(Sym) *symbol = &visit->object.symbols[elf_lookup_symbol(relocation)];
     const struct reference *reference = find(visit->object.strings + symbol->st_name);
     uintptr_t slot = visit->bounds.map->l_addr + relocation->r_offset;
     uintptr_t behind = reference ? (uintptr_t)real_behind(reference->offset) : 0;
@@ -149,11 +149,11 @@ static void lead_slot(struct visit *visit, const ElfW(Rela) * relocation)
         change(visit, slot, value, ours);
 }
 
-static void lead_table(struct visit *visit, const ElfW(Rela) * relocations, size_t n)
+static void lead_table(struct visit *visit, const elf_lookup_relocation *relocations, size_t n)
 {
     for (size_t i = 0; relocations && i < n; i++) {
-        unsigned type = ELF64_R_TYPE(relocations[i].r_info);
-        if (ELF64_R_SYM(relocations[i].r_info) != 0 && relocations[i].r_addend == 0
+        unsigned type = elf_lookup_type(&relocations[i]);
+        if (elf_lookup_symbol(&relocations[i]) != 0 && elf_lookup_addend(&relocations[i]) == 0
             && (type == ARCH_RELOCATION_CALL || type == ARCH_RELOCATION_DATA
                 || type == ARCH_RELOCATION_WORD))
             lead_slot(visit, &relocations[i]);

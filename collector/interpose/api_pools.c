@@ -19,7 +19,7 @@ static bool is_block(const void *address, size_t size_bytes)
 {
     const uint64_t end = (uint64_t)1 << LOG_ADDRESS_BITS;
 
-    if (size_bytes >> LOG_SIZE_BITS == 0 && (uintptr_t)address < end
+    if ((uint64_t)size_bytes >> LOG_SIZE_BITS == 0 && (uintptr_t)address < end
         && end - (uintptr_t)address >= size_bytes)
         return true;
     groups_count_bad_handle();

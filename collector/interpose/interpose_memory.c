@@ -105,7 +105,7 @@ static void replaces(const void *start, size_t length, struct residency_cut *ret
  */
 
 static void record_mmap(const void *start, size_t length, int protection, int flags, int fd,
-                        off_t offset, const struct unwind_origin *origin)
+                        off64_t offset, const struct unwind_origin *origin)
 {
     bool is_file = !(flags & MAP_ANONYMOUS) && fd >= 0;
     uint64_t words[6] = {0, 0, length};
@@ -120,21 +120,37 @@ static void record_mmap(const void *start, size_t length, int protection, int fl
     residency_mapped(start, length, flags);
 }
 
-/* real: where either of two names of one function is found; lifecycle_is_ready may put it there. */
-static void *map_and_record(void *(*const *real)(void *, size_t, int, int, int, off_t), void *start,
-                            size_t length, int protection, int flags, int fd, off_t offset,
-                            const struct unwind_origin *origin)
+/* The name that the program called: an offset of 64 bits is another function where off_t is shorter. */
+enum map_name {
+    MAP_NAME_MMAP,
+    MAP_NAME_MMAP64,
+};
+
+static bool is_there(enum map_name name)
+{
+    return name == MAP_NAME_MMAP ? g_real.mmap != NULL : g_real.mmap64 != NULL;
+}
+
+static void *map(enum map_name name, void *start, size_t length, int protection, int flags, int fd,
+                 off64_t offset)
+{
+    return name == MAP_NAME_MMAP ? g_real.mmap(start, length, protection, flags, fd, (off_t)offset)
+                                 : g_real.mmap64(start, length, protection, flags, fd, offset);
+}
+
+static void *map_and_record(enum map_name name, void *start, size_t length, int protection,
+                            int flags, int fd, off64_t offset, const struct unwind_origin *origin)
 {
     struct residency_cut cut = NOTHING_CUT;
     void *mapped;
 
-    if (!lifecycle_is_ready() || !*real) {
+    if (!lifecycle_is_ready() || !is_there(name)) {
         errno = ENOMEM;
         return MAP_FAILED;
     }
     if (flags & MAP_FIXED)
         replaces(start, length, &cut);
-    mapped = (*real)(start, length, protection, flags, fd, offset);
+    mapped = map(name, start, length, protection, flags, fd, offset);
     if (mapped != MAP_FAILED)
         record_mmap(mapped, length, protection, flags, fd, offset, origin);
     else
@@ -147,7 +163,7 @@ MTRACE_EXPORT void *mmap(void *start, size_t length, int protection, int flags, 
 {
     const struct unwind_origin origin = RECORD_ORIGIN();
 
-    return map_and_record(&g_real.mmap, start, length, protection, flags, fd, offset, &origin);
+    return map_and_record(MAP_NAME_MMAP, start, length, protection, flags, fd, offset, &origin);
 }
 
 MTRACE_EXPORT void *mmap64(void *start, size_t length, int protection, int flags, int fd,
@@ -155,7 +171,7 @@ MTRACE_EXPORT void *mmap64(void *start, size_t length, int protection, int flags
 {
     const struct unwind_origin origin = RECORD_ORIGIN();
 
-    return map_and_record(&g_real.mmap64, start, length, protection, flags, fd, offset, &origin);
+    return map_and_record(MAP_NAME_MMAP64, start, length, protection, flags, fd, offset, &origin);
 }
 
 /* Recorded before: another thread may get the range as soon as the kernel has it back. */

@@ -96,6 +96,23 @@ __asm__(".text\n"
                                                                          ".size " #name \
                                                                          ", .-" #name "\n");
 
+#elif defined(__i386__)
+
+/* All arguments are on the stack, which is 4 bytes below a multiple of 16. */
+#    define NOP_JUMP_AT(name, index)                                                        \
+        __asm__(".globl " #name "\n"                                                        \
+                ".type " #name ", @function\n" #name ":\n"                                  \
+                "    endbr32\n"                                                             \
+                "1:  call 2f\n"                                                             \
+                "2:  popl %ecx\n"                                                           \
+                "    movl g_nop_targets-2b+4*" NOP_EXPAND(                                  \
+                    index) "(%ecx), %eax\n"                                                 \
+                           "    testl %eax, %eax\n    jne 3f\n"                             \
+                           "    subl $12, %esp\n    call nop_resolve\n    addl $12, %esp\n" \
+                           "    jmp 1b\n"                                                   \
+                           "3:  jmp *%eax\n"                                                \
+                           ".size " #name ", .-" #name "\n");
+
 #elif defined(__aarch64__)
 
 /* All argument registers survive, the one for a large result, too. */

@@ -87,7 +87,7 @@ static bool is_replaceable(const char *path)
     if (length < (long)sizeof(header) || !bytes_equal(header.magic, LOG_MAGIC, 8))
         return false;
     return header.form == LOG_FORM_PACKED || header.pid == (uint32_t)sys_getpid()
-           || sys_process_exists(header.pid) == -ESRCH;
+           || sys_process_exists((long)header.pid) == -ESRCH;
 }
 
 /* The recorder packed a live log of this name and removed it. */
@@ -179,14 +179,14 @@ static int create_at(const struct config *config, enum place place)
 
 /* The last: else the first page touched brings in all that the kernel reads ahead, which can be a whole
  * pool of zeros and cost 3 ms. */
-static void advise(struct log_file *file, uint64_t size_bytes)
+static void advise(struct log_file *file, size_t size_bytes)
 {
     sys_advise(file, size_bytes, MADV_DONTFORK);
     sys_advise(file, size_bytes, MADV_DONTDUMP);
     sys_advise(file, size_bytes, MADV_RANDOM);
 }
 
-static struct log_file *map_whole(int fd, uint64_t size_bytes)
+static struct log_file *map_whole(int fd, size_t size_bytes)
 {
     long address = sys_map_file(fd, 0, size_bytes);
 
@@ -266,7 +266,7 @@ static bool open_pool(const struct config *config, const struct output_parent *p
     if (fd < 0)
         return false;
     if (sys_file_id(fd, &where.id) == 0 && where.id.size_bytes > LOG_FILE_HEADER_BYTES)
-        file = map_whole(fd, (uint64_t)where.id.size_bytes);
+        file = map_whole(fd, (size_t)where.id.size_bytes);
     sys_close(fd);
     if (!file)
         return false;

@@ -6,6 +6,7 @@
 #include "collector/log/module_table.h"
 #include "collector/log/segment.h"
 #include "collector/platform/bytes.h"
+#include "collector/platform/elf_lookup.h"
 #include "collector/platform/fmt.h"
 #include "collector/platform/memory.h"
 #include "collector/platform/sys.h"
@@ -146,7 +147,7 @@ static void append_path(const struct link_map *map, struct fmt *out)
     size_t room_bytes = out->capacity_bytes - 1;
     long length = 0;
 
-    if (fmt_after_prefix(map->l_name, "linux-vdso")) {
+    if (elf_lookup_is_vdso(map)) {
         fmt_string(out, "[vdso]");
         return;
     }

@@ -4,6 +4,7 @@
 #include "collector/platform/fmt.h"
 #include "collector/platform/real.h"
 #include "collector/platform/sys.h"
+#include "collector/platform/wide.h"
 
 #include <fcntl.h>
 #include <string.h>
@@ -16,9 +17,9 @@ static struct clock_instant g_first;      /* at clock_init */
 static struct clock_instant g_switch;     /* when the TSC was forbidden */
 static uint64_t g_ticks_per_second;       /* of g_first..g_switch */
 static enum clock_source g_source_before; /* clock_forbid_all */
-static int (*g_vdso_before)(clockid_t, struct timespec *);
+static int (*g_vdso_before)(clockid_t, struct sys_time *);
 static _Atomic uint64_t g_logical_ticks;                    /* of the logical source */
-static int (*g_vdso_gettime)(clockid_t, struct timespec *); /* NULL: ask the kernel */
+static int (*g_vdso_gettime)(clockid_t, struct sys_time *); /* NULL: ask the kernel */
 
 enum {
     MOST_READINGS = 4,
@@ -27,10 +28,10 @@ enum {
 
 static uint64_t monotonic_ns(void)
 {
-    struct timespec time;
+    struct sys_time time;
 
     if (g_vdso_gettime && g_vdso_gettime(CLOCK_MONOTONIC, &time) == 0)
-        return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
+        return (uint64_t)time.seconds * 1000000000u + (uint64_t)time.ns;
     return sys_clock_ns(CLOCK_MONOTONIC);
 }
 
@@ -119,9 +120,7 @@ struct clock_instant clock_now(void)
 /* value * factor / divisor without losing the high bits of the product. */
 static uint64_t scale(uint64_t value, uint64_t factor, uint64_t divisor)
 {
-    __extension__ typedef unsigned __int128 wide;
-
-    return divisor ? (uint64_t)((wide)value * factor / divisor) : 0;
+    return divisor ? wide_divide(wide_multiply(value, factor), divisor) : 0;
 }
 
 static uint64_t converted_ticks(void)

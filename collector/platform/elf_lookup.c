@@ -8,13 +8,26 @@
 
 enum {
     VERSION_HIDDEN = 0x8000,
-    VERSION_LOCAL = 0
+    VERSION_LOCAL = 0,
+#if defined(__i386__)
+    TAG_RELOCATIONS = DT_REL,
+    TAG_RELOCATION_BYTES = DT_RELSZ,
+#else
+    TAG_RELOCATIONS = DT_RELA,
+    TAG_RELOCATION_BYTES = DT_RELASZ,
+#endif
 };
 
 /* ld.so relocates the pointers of a dynamic section in place, but not the vdso's. */
 static const void *dynamic_pointer(const struct link_map *map, ElfW(Addr) value)
 {
     return (const void *)(value < map->l_addr ? value + map->l_addr : value);
+}
+
+bool elf_lookup_is_vdso(const struct link_map *map)
+{
+    return fmt_after_prefix(map->l_name, "linux-vdso")
+           || fmt_after_prefix(map->l_name, "linux-gate"); /* of i386 */
 }
 
 struct elf_lookup elf_lookup_open(const struct link_map *map)
@@ -39,17 +52,17 @@ struct elf_lookup elf_lookup_open(const struct link_map *map)
         case DT_HASH:
             object.sysv_hash = pointer;
             break;
-        case DT_RELA:
+        case TAG_RELOCATIONS:
             object.relocations = pointer;
             break;
-        case DT_RELASZ:
-            object.n_relocations = dynamic->d_un.d_val / sizeof(ElfW(Rela));
+        case TAG_RELOCATION_BYTES:
+            object.n_relocations = dynamic->d_un.d_val / sizeof(elf_lookup_relocation);
             break;
         case DT_JMPREL:
             object.plt_relocations = pointer;
             break;
         case DT_PLTRELSZ:
-            object.n_plt_relocations = dynamic->d_un.d_val / sizeof(ElfW(Rela));
+            object.n_plt_relocations = dynamic->d_un.d_val / sizeof(elf_lookup_relocation);
             break;
         default:
             break;

@@ -11,19 +11,53 @@
 
 #include <elf.h>
 #include <link.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+/* Some processors keep what is added to a symbol beside the place, others in it. */
+#if defined(__i386__)
+typedef ElfW(Rel) elf_lookup_relocation;
+#else
+typedef ElfW(Rela) elf_lookup_relocation;
+#endif
+
+static inline unsigned elf_lookup_type(const elf_lookup_relocation *relocation)
+{
+    return sizeof(ElfW(Addr)) == 4 ? ELF32_R_TYPE(relocation->r_info)
+                                   : ELF64_R_TYPE(relocation->r_info);
+}
+
+static inline size_t elf_lookup_symbol(const elf_lookup_relocation *relocation)
+{
+    return sizeof(ElfW(Addr)) == 4 ? ELF32_R_SYM(relocation->r_info)
+                                   : (size_t)((uint64_t)relocation->r_info >> 32);
+}
+
+/* What is added to the symbol; 0 where it is in the place itself. */
+static inline int64_t elf_lookup_addend(const elf_lookup_relocation *relocation)
+{
+#if defined(__i386__)
+    (void)relocation;
+    return 0;
+#else
+    return relocation->r_addend;
+#endif
+}
 
 struct elf_lookup {
     uintptr_t load_address;
     const ElfW(Sym) * symbols;
     const char *strings;
-    const ElfW(Half) * versions;                      /* NULL: none */
-    const uint32_t *gnu_hash;                         /* NULL: none */
-    const uint32_t *sysv_hash;                        /* NULL: none */
-    const ElfW(Rela) * relocations, *plt_relocations; /* NULL: none */
+    const ElfW(Half) * versions;                                /* NULL: none */
+    const uint32_t *gnu_hash;                                   /* NULL: none */
+    const uint32_t *sysv_hash;                                  /* NULL: none */
+    const elf_lookup_relocation *relocations, *plt_relocations; /* NULL: none */
     size_t n_relocations, n_plt_relocations;
 };
+
+/* The kernel's own object. */
+bool elf_lookup_is_vdso(const struct link_map *map);
 
 /* Describes the object of `map`; keeps nothing of it. */
 struct elf_lookup elf_lookup_open(const struct link_map *map);

@@ -39,7 +39,7 @@ static uintptr_t parse(const char *line, size_t size_bytes)
         end--;
     if (last_number(line, end, &start) == 0 || start <= line)
         return 0;
-    return last_number(line, start - 1, &start);
+    return (uintptr_t)last_number(line, start - 1, &start);
 }
 
 uintptr_t other_thread_stack_pointer(long tid)

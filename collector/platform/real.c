@@ -287,7 +287,7 @@ void *real_find_in_vdso(const char *name)
     for (const struct link_map *map = _r_debug.r_map; map; map = map->l_next) {
         struct elf_lookup object;
         const ElfW(Sym) * symbol;
-        if (!fmt_after_prefix(map->l_name, "linux-vdso"))
+        if (!elf_lookup_is_vdso(map))
             continue;
         object = elf_lookup_open(map);
         symbol = elf_lookup_find(&object, name);

@@ -52,7 +52,7 @@ static long word(const void *pointer)
 
 long sys_open(const char *path, int flags, unsigned mode)
 {
-    return call(SYS_openat, AT_FDCWD, word(path), flags | O_CLOEXEC, mode, 0, 0);
+    return call(SYS_openat, AT_FDCWD, word(path), flags | O_CLOEXEC, (long)mode, 0, 0);
 }
 
 long sys_close(int fd)
@@ -86,6 +86,16 @@ int sys_write_all(int fd, const void *buffer, size_t size_bytes)
     return 0;
 }
 
+/*
+ * Where a number of 64 bits is two arguments, the low word first, the calls that have one go by other names, and so do
+ * those that answer with one. All of these are as old as the kernels that we run on but for clock_gettime64.
+ */
+#if __SIZEOF_LONG__ == 8
+static long map(void *start, size_t size_bytes, int protection, int flags, int fd, uint64_t offset)
+{
+    return call(SYS_mmap, word(start), (long)size_bytes, protection, flags, fd, (long)offset);
+}
+
 long sys_pwrite(int fd, const void *buffer, size_t size_bytes, uint64_t offset)
 {
     return call(SYS_pwrite64, fd, word(buffer), (long)size_bytes, (long)offset, 0, 0);
@@ -96,10 +106,70 @@ long sys_fallocate(int fd, uint64_t offset, uint64_t size_bytes)
     return call(SYS_fallocate, fd, 0, (long)offset, (long)size_bytes, 0, 0);
 }
 
+static long describe_file(int fd, struct stat64 *ret_status)
+{
+    return call(SYS_fstat, fd, word(ret_status), 0, 0, 0, 0);
+}
+
+static long describe_file_system(int fd, struct statfs64 *ret_status)
+{
+    return call(SYS_fstatfs, fd, word(ret_status), 0, 0, 0, 0);
+}
+
+static long read_clock(int clock, struct sys_time *ret_time)
+{
+    return call(SYS_clock_gettime, clock, word(ret_time), 0, 0, 0, 0);
+}
+#else
+enum {
+    MAP_UNIT_BYTES = 4096 /* of the offset, whatever the size of a page is */
+};
+
+static long map(void *start, size_t size_bytes, int protection, int flags, int fd, uint64_t offset)
+{
+    return call(SYS_mmap2, word(start), (long)size_bytes, protection, flags, fd,
+                (long)(offset / MAP_UNIT_BYTES));
+}
+
+long sys_pwrite(int fd, const void *buffer, size_t size_bytes, uint64_t offset)
+{
+    return call(SYS_pwrite64, fd, word(buffer), (long)size_bytes, (long)offset,
+                (long)(offset >> 32), 0);
+}
+
+long sys_fallocate(int fd, uint64_t offset, uint64_t size_bytes)
+{
+    return call(SYS_fallocate, fd, 0, (long)offset, (long)(offset >> 32), (long)size_bytes,
+                (long)(size_bytes >> 32));
+}
+
+static long describe_file(int fd, struct stat64 *ret_status)
+{
+    return call(SYS_fstat64, fd, word(ret_status), 0, 0, 0, 0);
+}
+
+static long describe_file_system(int fd, struct statfs64 *ret_status)
+{
+    return call(SYS_fstatfs64, fd, sizeof(*ret_status), word(ret_status), 0, 0, 0);
+}
+
+static long read_clock(int clock, struct sys_time *ret_time)
+{
+    struct timespec time = {0};
+    long result = call(SYS_clock_gettime64, clock, word(ret_time), 0, 0, 0, 0);
+
+    if (result != -ENOSYS) /* Linux before 5.1 */
+        return result;
+    result = call(SYS_clock_gettime, clock, word(&time), 0, 0, 0, 0);
+    *ret_time = (struct sys_time){time.tv_sec, time.tv_nsec};
+    return result;
+}
+#endif
+
 long sys_file_id(int fd, struct sys_file_id *ret_id)
 {
-    struct stat status = {0};
-    long result = call(SYS_fstat, fd, word(&status), 0, 0, 0, 0);
+    struct stat64 status = {0};
+    long result = describe_file(fd, &status);
 
     if (result < 0)
         return result;
@@ -109,9 +179,9 @@ long sys_file_id(int fd, struct sys_file_id *ret_id)
 
 bool sys_copies_on_write(int fd)
 {
-    struct statfs status = {0};
+    struct statfs64 status = {0};
 
-    return call(SYS_fstatfs, fd, word(&status), 0, 0, 0, 0) == 0
+    return describe_file_system(fd, &status) == 0
            && file_systems_copies_on_write((uint64_t)status.f_type);
 }
 
@@ -142,26 +212,24 @@ long sys_getcwd(char *buffer, size_t size_bytes)
 
 long sys_map_private(size_t size_bytes)
 {
-    return call(SYS_mmap, 0, (long)size_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
-                -1, 0);
+    return map(NULL, size_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 }
 
 long sys_map_over(void *start, size_t size_bytes)
 {
-    return call(SYS_mmap, word(start), (long)size_bytes, PROT_READ | PROT_WRITE,
-                MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+    return map(start, size_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED,
+               -1, 0);
 }
 
 long sys_map_file(int fd, uint64_t offset, size_t size_bytes)
 {
-    return call(SYS_mmap, 0, (long)size_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
-                (long)offset);
+    return map(NULL, size_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, offset);
 }
 
 long sys_map_code(uintptr_t address, size_t size_bytes)
 {
-    return call(SYS_mmap, (long)address, (long)size_bytes, PROT_READ | PROT_EXEC,
-                MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+    return map((void *)address, size_bytes, PROT_READ | PROT_EXEC,
+               MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
 }
 
 long sys_unmap(void *start, size_t size_bytes)
@@ -229,21 +297,21 @@ bool sys_may_read_tsc(void)
 
 uint64_t sys_limit(int resource)
 {
-    struct rlimit limit = {0};
+    struct rlimit64 limit = {0};
 
     if (call(SYS_prlimit64, 0, resource, 0, word(&limit), 0, 0) < 0
-        || limit.rlim_cur == RLIM_INFINITY)
+        || limit.rlim_cur == RLIM64_INFINITY)
         return UINT64_MAX;
     return limit.rlim_cur;
 }
 
 uint64_t sys_clock_ns(int clock)
 {
-    struct timespec time = {0};
+    struct sys_time time = {0, 0};
 
-    if (call(SYS_clock_gettime, clock, word(&time), 0, 0, 0, 0) < 0)
+    if (read_clock(clock, &time) < 0)
         return 0;
-    return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
+    return (uint64_t)time.seconds * 1000000000u + (uint64_t)time.ns;
 }
 
 /* Whoever was not registered before is so from now on, which costs nothing but a barrier when the kernel changes threads. */

@@ -22,6 +22,11 @@ struct sys_file_id {
     int64_t size_bytes;
 };
 
+/* As the kernel tells time whatever the program's words are. */
+struct sys_time {
+    int64_t seconds, ns;
+};
+
 void sys_forbid(void);
 void sys_allow(void); /* the filter was refused */
 bool sys_is_forbidden(void);

@@ -43,7 +43,8 @@ static inline size_t address_tables_bucket(unsigned table, uintptr_t address)
 
     hash ^= hash >> 29;
     hash *= 0xbf58476d1ce4e5b9u;
-    return (hash >> (64 - ADDRESS_TABLES_FIRST_BUCKETS_LOG2 - table)) * ADDRESS_TABLES_PLACES;
+    return (size_t)(hash >> (64 - ADDRESS_TABLES_FIRST_BUCKETS_LOG2 - table))
+           * ADDRESS_TABLES_PLACES;
 }
 
 /* The table, the first that is not there. Two who both want it make one, and the second finds it there. */

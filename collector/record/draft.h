@@ -52,7 +52,7 @@ static inline struct draft_usable draft_usable_of(const void *block)
         return usable;
     }
     word = ((const size_t *)block)[-1];
-    usable.size_bytes = (word & ~(size_t)7) - (word & 2 ? 16 : 8);
+    usable.size_bytes = (word & ~(size_t)7) - (word & 2 ? 2 * sizeof(word) : sizeof(word));
     usable.flags =
         LOG_CHUNK_KNOWN | (word & 2 ? LOG_CHUNK_MMAPPED : 0) | (word & 4 ? LOG_CHUNK_NON_MAIN : 0);
     return usable;
@@ -81,7 +81,7 @@ static inline struct draft_extent draft_extent_of(const void *block, size_t size
         .flags = flags,
         .narrow_word =
             size_bytes | slack << LOG_SIZE_BITS | flags << (LOG_SIZE_BITS + LOG_SLACK_BITS),
-        .is_narrow = size_bytes >> LOG_SIZE_BITS == 0 && slack >> LOG_SLACK_BITS == 0,
+        .is_narrow = (uint64_t)size_bytes >> LOG_SIZE_BITS == 0 && slack >> LOG_SLACK_BITS == 0,
     };
 }
 

@@ -87,7 +87,7 @@ static void read_fixes(struct inside_plan *plan, uintptr_t base, struct code_pat
         }
         patch->fixes[patch->n_fixes].at = (uint8_t)at;
         patch->fixes[patch->n_fixes].end = (uint8_t)end;
-        patch->fixes[patch->n_fixes++].target = base + target;
+        patch->fixes[patch->n_fixes++].target = base + (uintptr_t)target;
     }
 }
 
@@ -108,7 +108,7 @@ static void read_entry(struct inside_plan *plan, uintptr_t base, struct inside_e
     skip(plan, ',');
     entry->call = (uint8_t)(read_number(plan) & LOG_CALL_MASK);
     skip(plan, ',');
-    patch->address = base + read_number(plan);
+    patch->address = base + (uintptr_t)read_number(plan);
     skip(plan, ',');
     patch->n_expected = read_bytes(plan, patch->expected, sizeof(patch->expected));
     skip(plan, ',');
@@ -132,7 +132,7 @@ static bool read_usable(struct inside_plan *plan, uintptr_t base, uintptr_t *usa
     if (address == 0)
         *usable = 0;
     else if (*usable == 0)
-        *usable = base + address;
+        *usable = base + (uintptr_t)address;
     return true;
 }
 

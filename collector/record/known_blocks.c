@@ -11,11 +11,11 @@ enum {
 };
 
 /* A bit that no address has; beside it the address of the block, or nothing. */
-#define BEING_WRITTEN ((uintptr_t)1 << 63)
+#define BEING_WRITTEN ((uint64_t)1 << 63)
 
 /* 32 bytes; the fields behind the address are atomic for readers who come too late, and see that. */
 struct known_place {
-    _Atomic uintptr_t address; /* 0: empty */
+    _Atomic uint64_t address; /* 0: empty */
     _Atomic size_t size_bytes;
     _Atomic uint32_t slack_bytes; /* NO_USABLE: not known */
     _Atomic uint32_t group, thread, node;
@@ -70,7 +70,7 @@ bool known_blocks_begin(void)
 static struct known_place *claim(struct known_place *bucket, uintptr_t address)
 {
     for (unsigned i = 0; i < ADDRESS_TABLES_PLACES; i++) {
-        uintptr_t empty = 0;
+        uint64_t empty = 0;
         if (atomic_load_explicit(&bucket[i].address, memory_order_relaxed) == 0
             && atomic_compare_exchange_strong_explicit(&bucket[i].address, &empty,
                                                        address | BEING_WRITTEN,
@@ -118,7 +118,7 @@ static void fill(struct known_place *place, const struct known_block *known)
 }
 
 /* The place that shows the address, or does so with one of these bits. */
-static inline struct known_place *find_with(uintptr_t address, uintptr_t bits)
+static inline struct known_place *find_with(uintptr_t address, uint64_t bits)
 {
     for (uint32_t table = count_tables(); table-- > 0;) {
         struct known_place *bucket = bucket_of(table, address);
@@ -168,13 +168,15 @@ struct known_block known_blocks_held(const struct known_place *place)
 }
 
 /* Of two who free the same block one gets it. */
-static struct known_place *hold(uintptr_t address, uintptr_t shown)
+static struct known_place *hold(uintptr_t address, uint64_t shown)
 {
     struct known_place *place = is_address(address) ? find(address) : NULL;
+    uint64_t expected = address;
 
     return place
-                   && atomic_compare_exchange_strong_explicit(
-                       &place->address, &address, shown, memory_order_acq_rel, memory_order_relaxed)
+                   && atomic_compare_exchange_strong_explicit(&place->address, &expected, shown,
+                                                              memory_order_acq_rel,
+                                                              memory_order_relaxed)
                ? place
                : NULL;
 }

@@ -304,7 +304,7 @@ static void follow(struct mtrace_walk *walk, uint32_t pointer, const struct mtra
     if (member->count > room)
         warn(walk, pointer, NULL, "more elements than it has room for", 0);
     if (__builtin_mul_overflow(member->capacity, member->element_bytes, &bytes)
-        || bytes >> LOG_SIZE_BITS != 0) {
+        || (uint64_t)bytes >> LOG_SIZE_BITS != 0) {
         warn(walk, pointer, NULL, "its size is impossible", 0);
         return;
     }
@@ -329,7 +329,7 @@ static void follow(struct mtrace_walk *walk, uint32_t pointer, const struct mtra
 
 static bool is_possible(const struct mtrace_visitor *visitor, const struct mtrace_member *member)
 {
-    if (member->size_bytes >> LOG_SIZE_BITS == 0)
+    if ((uint64_t)member->size_bytes >> LOG_SIZE_BITS == 0)
         return true;
     warn(visitor->walk, visitor->node, member->key, "its size is impossible", 0);
     return false;
@@ -368,7 +368,8 @@ static void visit_inline(struct mtrace_visitor *visitor, const struct mtrace_mem
 
     if (child == OBJECT_TREE_NONE)
         return;
-    if (__builtin_mul_overflow(count, element_bytes, &bytes) || bytes >> LOG_SIZE_BITS != 0) {
+    if (__builtin_mul_overflow(count, element_bytes, &bytes)
+        || (uint64_t)bytes >> LOG_SIZE_BITS != 0) {
         warn(walk, child, NULL, "its size is impossible", 0);
         return;
     }
@@ -431,7 +432,7 @@ void object_walk_object(struct mtrace_walk *walk, const struct mtrace_root *obje
         warn(walk, 0, object->name, "left out: no memory", 0);
         return;
     }
-    if (object->size_bytes >> LOG_SIZE_BITS != 0
+    if ((uint64_t)object->size_bytes >> LOG_SIZE_BITS != 0
         || !is_readable(walk, object->object, object->size_bytes)) {
         warn(walk, node, NULL, "nothing can be read at", (uintptr_t)object->object);
         return;

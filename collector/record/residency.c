@@ -18,7 +18,8 @@ static struct place {
 static const uintptr_t TAKEN = 1;
 
 /* No process has memory from here on, with five levels of pages either. */
-static const uintptr_t ADDRESS_END = (uintptr_t)1 << 56;
+static const uintptr_t ADDRESS_END =
+    (uintptr_t)(sizeof(uintptr_t) > 4 ? UINT64_C(1) << 56 : UINT32_MAX);
 
 /* Places from here on were never used. */
 static _Atomic unsigned g_n_places;

@@ -4,6 +4,7 @@
 #include "collector/arch/arch.h"
 #include "collector/platform/clock.h"
 #include "collector/platform/sys.h"
+#include "collector/platform/wide.h"
 
 #include <sys/mman.h>
 #include <time.h>
@@ -11,8 +12,6 @@
 enum {
     FRACTION_BITS = 32
 };
-
-__extension__ typedef unsigned __int128 wide;
 
 static const uint64_t LN2 = 2977044472; /* ln 2 in units of 2^-32 */
 static const uint64_t GOLDEN = 0x9e3779b97f4a7c15u;
@@ -54,10 +53,10 @@ static uint64_t log2_fraction(uint64_t x)
     uint64_t bits = 0;
 
     for (int i = 0; i < FRACTION_BITS; i++) {
-        wide square = (wide)x * x;
-        unsigned is_above = (unsigned)(square >> 127);
+        struct wide square = wide_multiply(x, x);
+        unsigned is_above = (unsigned)(square.high >> 63);
         bits = bits << 1 | is_above;
-        x = (uint64_t)(square >> (63 + is_above));
+        x = wide_shift_right(square, 63 + is_above);
     }
     return bits;
 }
@@ -68,9 +67,9 @@ uint64_t sampler_interval(uint64_t mean_bytes, uint64_t *state)
     uint64_t x = next_number(state);
     unsigned n_zeros = (unsigned)__builtin_clzll(x);
     uint64_t log2 = ((uint64_t)(n_zeros + 1) << FRACTION_BITS) - log2_fraction(x << n_zeros);
-    wide ln = (wide)log2 * LN2;
+    uint64_t ln = wide_shift_right(wide_multiply(log2, LN2), FRACTION_BITS);
 
-    return (uint64_t)(((ln >> FRACTION_BITS) * mean_bytes) >> FRACTION_BITS) + 1;
+    return wide_shift_right(wide_multiply(ln, mean_bytes), FRACTION_BITS) + 1;
 }
 
 /* ---- processes ---- */

@@ -53,7 +53,7 @@ static void find_main_stack(struct thread *thread)
     if (limit > (uint64_t)1 << 30)
         limit = (uint64_t)1 << 30;
     thread->unwind.stack_high = high;
-    thread->unwind.stack_low = high - limit;
+    thread->unwind.stack_low = high - (uintptr_t)limit;
 }
 
 void thread_set_stack(uintptr_t low, uintptr_t high)
@@ -221,7 +221,8 @@ static bool is_return_gone(const struct thread *thread, uintptr_t frame, uint16_
 static MTRACE_NOINLINE bool is_abandoned(const struct thread *thread, uint64_t gate,
                                          const struct unwind_origin *origin)
 {
-    uintptr_t frame = gate & (((uint64_t)1 << THREAD_GATE_PC_SHIFT) - 1) & ~(uint64_t)1;
+    uintptr_t frame =
+        (uintptr_t)(gate & (((uint64_t)1 << THREAD_GATE_PC_SHIFT) - 1) & ~(uint64_t)1);
     uintptr_t at = frame - sizeof(uintptr_t);
 
     if (frame == 0)

@@ -70,6 +70,7 @@ static uint64_t read_format(struct cfi_cursor *cursor, uint8_t encoding)
 {
     switch (encoding & ENCODING_FORMAT) {
     case 0x0: /* absptr */
+        return cfi_cursor_unsigned(cursor, sizeof(uintptr_t));
     case 0x4: /* udata8 */
     case 0xc: /* sdata8 */
         return cfi_cursor_unsigned(cursor, 8);
@@ -94,7 +95,7 @@ static uint64_t read_format(struct cfi_cursor *cursor, uint8_t encoding)
 static uintptr_t read_pointer(struct cfi_cursor *cursor, uint8_t encoding, uintptr_t data_base)
 {
     uintptr_t base = cursor->address;
-    uint64_t value = read_format(cursor, encoding);
+    uintptr_t value = (uintptr_t)read_format(cursor, encoding);
 
     switch (encoding & (ENCODING_RELATIVE | ENCODING_INDIRECT)) {
     case ENCODING_ABSOLUTE:
@@ -207,7 +208,7 @@ static bool read_fde(const struct cfi_section *section, uintptr_t address,
     id_address = cursor.address;
     cie_distance = cfi_cursor_unsigned(&cursor, 4);
     if (cursor.is_bad || cie_distance == 0
-        || !read_cie(section, id_address - cie_distance, scratch->cie_copy, ret_cie))
+        || !read_cie(section, id_address - (uintptr_t)cie_distance, scratch->cie_copy, ret_cie))
         return false;
     ret_fde->start = read_pointer(&cursor, ret_cie->pointer_encoding, section->hdr);
     ret_fde->n_bytes = read_format(&cursor, ret_cie->pointer_encoding);
@@ -228,7 +229,8 @@ static bool search_table(const struct cfi_section *section, uintptr_t table, uin
     *ret_fde = 0;
     while (n > 0) {
         uint64_t half = n / 2;
-        if (!read_bytes(section, table + (first + half) * HDR_ENTRY_BYTES, entry, sizeof(entry)))
+        if (!read_bytes(section, table + (uintptr_t)(first + half) * HDR_ENTRY_BYTES, entry,
+                        sizeof(entry)))
             return false;
         if (section->hdr + (uintptr_t)(intptr_t)entry[0] <= address) {
             *ret_fde = section->hdr + (uintptr_t)(intptr_t)entry[1];
@@ -251,7 +253,7 @@ static bool search_entries(const struct cfi_section *section, uintptr_t eh_frame
     uint64_t n_bytes;
 
     *ret_fde = 0;
-    for (uintptr_t at = eh_frame; is_inside(section, at, 4); at += n_bytes) {
+    for (uintptr_t at = eh_frame; is_inside(section, at, 4); at += (uintptr_t)n_bytes) {
         if (!open_entry(section, at, scratch->fde_copy, &body, &n_bytes))
             return false;
         if (cfi_cursor_left(&body) < 4)

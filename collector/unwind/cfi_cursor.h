@@ -30,7 +30,7 @@ static inline void cfi_cursor_skip(struct cfi_cursor *cursor, uint64_t n_bytes)
         n_bytes = cfi_cursor_left(cursor);
     }
     cursor->at += n_bytes;
-    cursor->address += n_bytes;
+    cursor->address += (uintptr_t)n_bytes;
 }
 
 /* n_bytes is 1, 2, 4 or 8. */

@@ -97,10 +97,10 @@ static bool dereference(struct machine *machine, uint64_t n_bytes)
 {
     uintptr_t *top = element(machine, 0);
 
-    if (top == NULL || n_bytes == 0 || n_bytes > 8
+    if (top == NULL || n_bytes == 0 || n_bytes > sizeof(*top)
         || !machine->context->load(machine->context->loader, *top, top))
         return false;
-    if (n_bytes < 8)
+    if (n_bytes < sizeof(*top))
         *top &= ((uintptr_t)1 << (8 * n_bytes)) - 1;
     return true;
 }
@@ -148,23 +148,24 @@ static bool push_constant(struct machine *machine, unsigned op)
 
     switch (op) {
     case OP_ADDR:
+        return push(machine, (uintptr_t)cfi_cursor_unsigned(cursor, sizeof(uintptr_t)));
     case OP_CONST8U:
     case OP_CONST8S:
-        return push(machine, cfi_cursor_unsigned(cursor, 8));
+        return push(machine, (uintptr_t)cfi_cursor_unsigned(cursor, 8));
     case OP_CONST1U:
-        return push(machine, cfi_cursor_unsigned(cursor, 1));
+        return push(machine, (uintptr_t)cfi_cursor_unsigned(cursor, 1));
     case OP_CONST1S:
         return push(machine, (uintptr_t)cfi_cursor_signed(cursor, 1));
     case OP_CONST2U:
-        return push(machine, cfi_cursor_unsigned(cursor, 2));
+        return push(machine, (uintptr_t)cfi_cursor_unsigned(cursor, 2));
     case OP_CONST2S:
         return push(machine, (uintptr_t)cfi_cursor_signed(cursor, 2));
     case OP_CONST4U:
-        return push(machine, cfi_cursor_unsigned(cursor, 4));
+        return push(machine, (uintptr_t)cfi_cursor_unsigned(cursor, 4));
     case OP_CONST4S:
         return push(machine, (uintptr_t)cfi_cursor_signed(cursor, 4));
     case OP_CONSTU:
-        return push(machine, cfi_cursor_uleb(cursor));
+        return push(machine, (uintptr_t)cfi_cursor_uleb(cursor));
     case OP_CONSTS:
         return push(machine, (uintptr_t)cfi_cursor_sleb(cursor));
     default:
@@ -189,7 +190,7 @@ static bool run_unary(struct machine *machine, unsigned op)
         *top = ~*top;
         return true;
     case OP_PLUS_UCONST:
-        *top += cfi_cursor_uleb(&machine->cursor);
+        *top += (uintptr_t)cfi_cursor_uleb(&machine->cursor);
         return true;
     default:
         return false;

@@ -269,7 +269,7 @@ static bool run(struct program *program, uintptr_t address)
         uint64_t n_units = read_advance(program, op, &is_advance);
 
         if (is_advance) {
-            program->location += n_units * program->cie->code_alignment;
+            program->location += (uintptr_t)(n_units * program->cie->code_alignment);
             if (program->location > address)
                 return !program->cursor.is_bad;
         } else if (!run_instruction(program, op)) {

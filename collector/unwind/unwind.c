@@ -31,7 +31,7 @@ static uint32_t wanted_root(const struct unwind_record *record, bool is_tainted)
 /* pc, module and exact in one word; 0: they do not fit. */
 static inline uint64_t known_key(const struct unwind_frame *frame)
 {
-    uintptr_t place = frame->pc >> ARCH_CODE_SHIFT;
+    uint64_t place = frame->pc >> ARCH_CODE_SHIFT;
 
     if (mtrace_unlikely(place >> 47 != 0 || frame->module >> 16 != 0
                         || place << ARCH_CODE_SHIFT != frame->pc))
@@ -101,8 +101,8 @@ static inline void remember_words(const struct unwind_record *record, struct unw
         return;
     *word++ = (struct unwind_word){ra, ARCH_HAS_FIXED_RA ? outer->pc : *ra}; /* it may be signed */
     if (slot->link != LINK_FP_KEPT && outer->flags & FRAME_READS_FP)
-        *word++ = (struct unwind_word){
-            (const uintptr_t *)(outer->sp + (uintptr_t)(intptr_t)slot->link), outer->fp};
+        *word++ =
+            (struct unwind_word){(const uintptr_t *)unwind_at(outer->sp, slot->link), outer->fp};
     slot->n_words = (uint16_t)(word - record->words);
 }
 
@@ -435,7 +435,7 @@ static inline bool is_as_before(struct unwind_state *state, const struct unwind_
 static inline bool find_pc(const struct unwind_walk *walk, const struct unwind_rule *rule,
                            uintptr_t cfa, uintptr_t *pc)
 {
-    uintptr_t address = cfa + (uintptr_t)(intptr_t)unwind_rule_ra(rule);
+    uintptr_t address = unwind_at(cfa, unwind_rule_ra(rule));
 
     if (!ARCH_HAS_FIXED_RA && (address < walk->low || address > walk->high - sizeof(uintptr_t)))
         return false;
@@ -447,7 +447,7 @@ static inline bool find_pc(const struct unwind_walk *walk, const struct unwind_r
 static inline bool find_fp(const struct unwind_walk *walk, const struct unwind_rule *rule,
                            uintptr_t cfa, uintptr_t *fp)
 {
-    uintptr_t address = cfa + (uintptr_t)(intptr_t)rule->fp_offset;
+    uintptr_t address = unwind_at(cfa, rule->fp_offset);
 
     if (rule->fp_kind == UNWIND_FP_KEPT)
         return true;
@@ -467,8 +467,7 @@ static inline bool first_step(struct unwind_state *state, struct unwind_frame *f
     if (!unwind_cache_find(frame->pc - 1, state->epoch, &rule) || rule.kind > UNWIND_RULE_FP
         || rule.fp_kind == UNWIND_FP_AT_FP)
         return false;
-    cfa = (rule.kind == UNWIND_RULE_SP ? frame->sp : frame->fp)
-          + (uintptr_t)(intptr_t)rule.cfa_offset;
+    cfa = unwind_at(rule.kind == UNWIND_RULE_SP ? frame->sp : frame->fp, rule.cfa_offset);
     caller->fp = frame->fp;
     if (cfa < frame->sp + sizeof(uintptr_t) || cfa > state->walk.high
         || !find_fp(&state->walk, &rule, cfa, &caller->fp)

@@ -106,7 +106,8 @@ static struct unwind_cache_entry *choose_entry(struct unwind_cache *cache, uintp
 static void copy_entries(struct unwind_cache *to, const struct unwind_cache *from)
 {
     for (size_t i = 0; i < (size_t)from->n_lines * UNWIND_CACHE_WAYS; i++) {
-        uintptr_t address = atomic_load_explicit(&from->entries[i].key, memory_order_relaxed) >> 16;
+        uintptr_t address =
+            (uintptr_t)(atomic_load_explicit(&from->entries[i].key, memory_order_relaxed) >> 16);
         uint64_t word;
         if (address != 0 && unwind_cache_read(&from->entries[i], address, &word))
             write_entry(choose_entry(to, address), address, word);
@@ -160,7 +161,7 @@ void unwind_cache_put(uintptr_t address, uint32_t epoch, const struct unwind_rul
     struct unwind_cache *cache = atomic_load_explicit(&g_unwind_cache, memory_order_acquire);
     uint64_t word;
 
-    if (cache == NULL || address >> 48 != 0 || !pack(epoch, rule, &word))
+    if (cache == NULL || (uint64_t)address >> 48 != 0 || !pack(epoch, rule, &word))
         return;
     unwind_cache_confirm(rule->module, epoch);
     write_entry(choose_entry(cache, address), address, word);

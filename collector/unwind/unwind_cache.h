@@ -67,7 +67,7 @@ static inline size_t unwind_cache_index(const struct unwind_cache *cache, uintpt
 {
     uint64_t hash = (address >> UNWIND_CACHE_CODE_BITS) * 0x9e3779b97f4a7c15ull;
 
-    return (hash >> cache->hash_shift) * UNWIND_CACHE_WAYS
+    return (size_t)(hash >> cache->hash_shift) * UNWIND_CACHE_WAYS
            + ((address ^ address >> 2) & (UNWIND_CACHE_WAYS - 1));
 }
 

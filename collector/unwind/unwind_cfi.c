@@ -5,7 +5,7 @@
 #include "collector/platform/sys.h"
 #include "collector/unwind/unwind_cache.h"
 
-#include <elf.h>
+#include <link.h>
 #include <stdatomic.h>
 #include <sys/auxv.h>
 
@@ -21,30 +21,30 @@ static bool copy_program_bytes(void *ret_bytes, uintptr_t address, size_t n_byte
 }
 
 struct programs {
-    const Elf64_Phdr *headers;
+    const ElfW(Phdr) * headers;
     size_t n;
 };
 
 /* Of the executable, which the kernel may have mapped with gaps: each part is a module then. */
 static struct programs programs_of_executable(void)
 {
-    return (struct programs){(const Elf64_Phdr *)getauxval(AT_PHDR), getauxval(AT_PHNUM)};
+    return (struct programs){(const ElfW(Phdr) *)getauxval(AT_PHDR), getauxval(AT_PHNUM)};
 }
 
 /* Of an object that ld.so mapped in one piece, or the first part of one with gaps: the ELF header is first. */
 static struct programs programs_of_object(const struct module *module)
 {
-    const Elf64_Ehdr *header = (const Elf64_Ehdr *)module->start;
+    const ElfW(Ehdr) *header = (const ElfW(Ehdr) *)module->start;
     uintptr_t n_bytes = module->end - module->start;
 
     if (n_bytes > ELF_HEADER_BYTES)
         n_bytes = ELF_HEADER_BYTES;
     if (n_bytes < sizeof(*header) || !sys_is_readable(module->start)
         || __builtin_memcmp(header->e_ident, ELFMAG, SELFMAG) != 0
-        || header->e_phentsize != sizeof(Elf64_Phdr) || header->e_phoff > n_bytes
-        || header->e_phnum > (n_bytes - header->e_phoff) / sizeof(Elf64_Phdr))
+        || header->e_phentsize != sizeof(ElfW(Phdr)) || header->e_phoff > n_bytes
+        || header->e_phnum > (n_bytes - header->e_phoff) / sizeof(ElfW(Phdr)))
         return (struct programs){NULL, 0};
-    return (struct programs){(const Elf64_Phdr *)(module->start + header->e_phoff),
+    return (struct programs){(const ElfW(Phdr) *)(module->start + header->e_phoff),
                              header->e_phnum};
 }
 
@@ -53,7 +53,7 @@ static bool find_bounds(struct programs programs, uintptr_t load_address, uintpt
                         uintptr_t *ret_low, uintptr_t *ret_high)
 {
     for (size_t i = 0; i < programs.n; i++) {
-        const Elf64_Phdr *segment = &programs.headers[i];
+        const ElfW(Phdr) *segment = &programs.headers[i];
         uintptr_t low = load_address + segment->p_vaddr;
         if (segment->p_type == PT_LOAD && (segment->p_flags & PF_R) && address >= low
             && address - low < segment->p_filesz) {
@@ -123,7 +123,7 @@ static bool find_bottom(uintptr_t address, struct unwind_cfi_scratch *scratch)
 }
 
 /* What the kernel says by its layout alone: each register is a word above the stack pointer. */
-static void describe_signal_frame(struct cfi_row *row)
+static void describe_signal_frame(int context, struct cfi_row *row)
 {
     *row = (struct cfi_row){.cfa = {.n = ARCH_SP, .kind = CFI_IN_REGISTER},
                             .return_column = ARCH_RA,
@@ -131,15 +131,24 @@ static void describe_signal_frame(struct cfi_row *row)
     for (unsigned number = 0; number < ARCH_N_REGISTERS; number++) {
         int offset = arch_signal_offset(number);
         if (offset >= 0)
-            row->registers[number] = (struct cfi_rule){.offset = offset, .kind = CFI_AT_CFA};
+            row->registers[number] =
+                (struct cfi_rule){.offset = context + offset, .kind = CFI_AT_CFA};
     }
 }
 
-/* Behind the address is what a signal handler returns to, in the kernel's own words. */
-static bool find_signal_return(uintptr_t address, bool is_trusted,
-                               struct unwind_cfi_scratch *scratch)
+/* The bottom of a stack made by hand, where libc's code for it has no CFI. */
+static void describe_bottom(struct cfi_row *row)
+{
+    *row =
+        (struct cfi_row){.cfa = {.n = ARCH_SP, .kind = CFI_IN_REGISTER}, .return_column = ARCH_RA};
+    row->registers[ARCH_RA].kind = CFI_UNDEFINED;
+}
+
+/* Behind the address is code that is known by its instructions alone: what a signal handler returns to, or a bottom. */
+static bool find_by_code(uintptr_t address, bool is_trusted, struct unwind_cfi_scratch *scratch)
 {
     uint8_t code[8];
+    int context;
 
     if (ARCH_HAS_SIGNAL_CFI || !sys_is_readable(address + 1))
         return false;
@@ -147,9 +156,13 @@ static bool find_signal_return(uintptr_t address, bool is_trusted,
         __builtin_memcpy(code, (const void *)(address + 1), sizeof(code));
     else if (sys_copy_own(code, address + 1, sizeof(code)) != sizeof(code))
         return false;
-    if (!arch_is_signal_return(code))
+    context = arch_signal_context(code);
+    if (context >= 0)
+        describe_signal_frame(context, &scratch->row);
+    else if (arch_is_stack_bottom(code))
+        describe_bottom(&scratch->row);
+    else
         return false;
-    describe_signal_frame(&scratch->row);
     return true;
 }
 
@@ -162,13 +175,13 @@ enum cfi_result unwind_cfi_find_row(uintptr_t address, uint32_t epoch, bool is_t
     *ret_module = 0;
     scratch->is_gone = false;
     if (!modules_find(address, &module))
-        return find_signal_return(address, is_trusted, scratch) ? CFI_FOUND : CFI_NO_ENTRY;
+        return find_by_code(address, is_trusted, scratch) ? CFI_FOUND : CFI_NO_ENTRY;
     *ret_module = module.id;
     if (!find_section(&module, epoch, is_trusted, scratch))
-        return find_signal_return(address, is_trusted, scratch) ? CFI_FOUND : CFI_NO_ENTRY;
+        return find_by_code(address, is_trusted, scratch) ? CFI_FOUND : CFI_NO_ENTRY;
     result = cfi_find_row(&scratch->section, address, &scratch->cfi, &scratch->row);
     if ((result != CFI_FOUND || scratch->row.is_signal_frame)
-        && find_signal_return(address, is_trusted, scratch))
+        && find_by_code(address, is_trusted, scratch))
         return CFI_FOUND;
     if (result == CFI_NO_ENTRY && find_bottom(address, scratch))
         return CFI_FOUND;

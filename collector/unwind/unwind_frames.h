@@ -60,6 +60,12 @@ struct unwind_frame {
     int16_t ra;       /* its return address is at CFA + ra; unwind_frame_ra */
 };
 
+/* A place so many bytes above another, or below. */
+static inline uintptr_t unwind_at(uintptr_t base, int32_t offset)
+{
+    return base + (uintptr_t)(intptr_t)offset;
+}
+
 static inline uintptr_t unwind_frame_ra(const struct unwind_frame *frame)
 {
     return (uintptr_t)(intptr_t)(ARCH_HAS_FIXED_RA ? ARCH_RA_AT_CFA : frame->ra);

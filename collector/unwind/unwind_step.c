@@ -41,7 +41,7 @@ bool unwind_prove_slow(struct unwind_state *state, uintptr_t address)
     if (walk->is_own_stack || address < walk->low || last < address)
         return false;
     if (!walk->is_trusted)
-        return sys_is_readable(address);
+        return sys_is_readable(address & ~(8 - sizeof(address))); /* asks for 8 bytes */
     if (last - walk->high >= (uintptr_t)MAX_PROBED_PAGES * ARCH_PAGE_BYTES)
         return false;
     while (walk->high <= last) {
@@ -114,8 +114,8 @@ MTRACE_COLD enum unwind_step unwind_step_signal(struct unwind_state *state,
                                                 struct unwind_frame *ret_caller)
 {
     struct unwind_walk *walk = &state->walk;
-    uintptr_t sp_word = frame->sp + (uintptr_t)(intptr_t)rule->cfa_offset;
-    uintptr_t fp_word = frame->sp + (uintptr_t)(intptr_t)rule->fp_offset;
+    uintptr_t sp_word = unwind_at(frame->sp, rule->cfa_offset);
+    uintptr_t fp_word = unwind_at(frame->sp, rule->fp_offset);
 
     frame->flags &= FRAME_GIVEN;
     frame->link = LINK_STEP;

@@ -83,21 +83,19 @@ static inline enum unwind_step unwind_step_ordinary(struct unwind_state *state,
                                                     const struct unwind_rule *rule,
                                                     struct unwind_frame *ret_caller)
 {
-    uintptr_t cfa = (rule->kind == UNWIND_RULE_SP ? frame->sp : frame->fp)
-                    + (uintptr_t)(intptr_t)rule->cfa_offset;
+    uintptr_t cfa =
+        unwind_at(rule->kind == UNWIND_RULE_SP ? frame->sp : frame->fp, rule->cfa_offset);
     uintptr_t fp = frame->fp;
 
     unwind_set_link(frame, rule);
     if (rule->kind == UNWIND_RULE_DEREF && !unwind_load(state, cfa, &cfa))
         return STEP_TRUNCATED;
     if (cfa <= frame->sp
-        || !unwind_load(state, cfa + (uintptr_t)(intptr_t)unwind_rule_ra(rule), &ret_caller->pc))
+        || !unwind_load(state, unwind_at(cfa, unwind_rule_ra(rule)), &ret_caller->pc))
         return STEP_TRUNCATED;
     if (rule->fp_kind != UNWIND_FP_KEPT
-        && !unwind_load(state,
-                        (rule->fp_kind == UNWIND_FP_AT_CFA ? cfa : fp)
-                            + (uintptr_t)(intptr_t)rule->fp_offset,
-                        &fp))
+        && !unwind_load(
+            state, unwind_at(rule->fp_kind == UNWIND_FP_AT_CFA ? cfa : fp, rule->fp_offset), &fp))
         return STEP_TRUNCATED;
     ret_caller->pc = arch_code_address(ret_caller->pc);
     ret_caller->sp = cfa;

@@ -45,6 +45,6 @@ void unwind_verify_find_fp(struct unwind_frame *frames, size_t first, size_t i)
         if (frame->link == LINK_FP_KEPT)
             outer->fp = frame->fp;
         else if (frame->link > LINK_FULL)
-            outer->fp = *(const uintptr_t *)(outer->sp + (uintptr_t)(intptr_t)frame->link);
+            outer->fp = *(const uintptr_t *)unwind_at(outer->sp, frame->link);
     }
 }

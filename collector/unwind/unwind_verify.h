@@ -56,7 +56,7 @@ static inline enum unwind_verdict unwind_verify_frame(struct unwind_state *state
     if (arch_code_address(*(const uintptr_t *)(cfa + unwind_frame_ra(frame))) != outer->pc)
         return VERDICT_DIFFERS;
     if (link != LINK_FP_KEPT && outer->flags & FRAME_READS_FP
-        && *(const uintptr_t *)(cfa + (uintptr_t)(intptr_t)link) != outer->fp)
+        && *(const uintptr_t *)unwind_at(cfa, link) != outer->fp)
         return VERDICT_DIFFERS;
     return VERDICT_WHOLE;
 }

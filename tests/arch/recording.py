@@ -17,6 +17,11 @@ SKIPPED = 77
 HWCAP_PACA = 1 << 30
 
 
+def emulator(path):
+    """None where the processor's programs are run as they are."""
+    return Path(path) if path else None
+
+
 def run(argv, env, folder):
     done = subprocess.run(list(map(str, argv)), env=env, cwd=folder, capture_output=True, text=True, timeout=240)
     if done.returncode:
@@ -29,17 +34,24 @@ def imported(options, log, folder, *more):
     return sqlite3.connect(database)
 
 
+def environment():
+    return {key: os.environ[key] for key in ("PATH", "QEMU_LD_PREFIX", "LD_LIBRARY_PATH") if key in os.environ}
+
+
 def recorded(options, name, folder, cpu=None, page_bytes=None, **settings):
     """A database of the workload as the other processor ran it."""
     log = folder / f"{name}.{options.arch}.{page_bytes}.dat"
     settings = {"LD_PRELOAD": options.collector, "MTRACE_OUTPUT": log, **settings}
+    if not options.emulator:
+        run([options.workloads / name], {**environment(), **{key: str(value) for key, value in settings.items()}}, folder)
+        return imported(options, log, folder)
     run([options.emulator, *(["-cpu", cpu] if cpu else []), *(["-p", page_bytes] if page_bytes else []), *(word for key, value in settings.items() for word in ("-E", f"{key}={value}")), options.workloads / name],
-        {key: os.environ[key] for key in ("PATH", "QEMU_LD_PREFIX") if key in os.environ}, folder)
+        environment(), folder)
     return imported(options, log, folder)
 
 
 def recorded_natively(options, source, folder):
-    program, log = folder / "native", folder / "native.dat"
+    program, log = folder / f"{source.stem}.native", folder / f"{source.stem}.native.dat"
     run(["cc", "-g", "-O1", "-fno-builtin", "-fno-optimize-sibling-calls", "-w", source, "-o", program], os.environ, folder)
     run([program], {"LD_PRELOAD": str(options.native / "lib/mtrace/libmtrace.so"), "MTRACE_OUTPUT": str(log)}, folder)
     return imported(options, log, folder)
@@ -89,7 +101,8 @@ def names(options, folder):
 
 def oracle(options, folder):
     """Each stack, as soon as it is taken, is compared with libunwind's of the same processor."""
-    for name in "same_everywhere", "interrupted", "leak_c", "threads", "alignments", "realloc_edges":
+    interrupted = "interrupted.later" if (options.workloads / "interrupted.later").exists() else "interrupted"
+    for name in "same_everywhere", interrupted, "leak_c", "threads", "alignments", "realloc_edges":
         database = recorded(options, name, folder, MTRACE_UNWINDER="check")
         meta = dict(rows(database, "SELECT key, value FROM meta"))
         print(f"{name}: {meta['unwinder.checked']} stacks compared, {meta['unwinder.mismatches']} differ")
@@ -100,14 +113,22 @@ def oracle(options, folder):
 
 
 def stacks(database, status):
-    """Functions and lines of the workload on each stack, and how much was allocated there."""
+    """Functions and lines of the workload alone on each stack, and how much was allocated there."""
     found = rows(database, """SELECT group_concat(function || ':' || line, ' < '), n FROM (SELECT f.backtrace_id, f.function, f.line, n FROM stack_frames f
-        JOIN (SELECT backtrace_id, count(*) n FROM allocations GROUP BY 1) USING (backtrace_id) WHERE f.source LIKE '%.c' AND f.line > 0
+        JOIN (SELECT backtrace_id, count(*) n FROM allocations GROUP BY 1) USING (backtrace_id) WHERE f.source LIKE '%/tests/arch/%' AND f.line > 0
         ORDER BY f.backtrace_id, f.frame) GROUP BY backtrace_id ORDER BY 1, 2""")
     statuses = rows(database, "SELECT DISTINCT status FROM stack_texts JOIN allocations USING (backtrace_id)")
     if statuses != [(status,)]:
         sys.exit(f"stacks are {statuses}, not {status}")
     return found
+
+
+def stacks_of(options, folder):
+    """The same functions and lines as natively, handlers and what they interrupt among them."""
+    for name in "same_everywhere", "interrupted":
+        here = recorded_natively(options, options.source / f"{name}.c", folder)
+        there = recorded(options, name, folder)
+        expect_equal(f"{name}: stacks", stacks(here, "complete"), stacks(there, "complete"))
 
 
 def signed(options, folder):
@@ -151,16 +172,18 @@ def pages(options, folder):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("case", choices=["totals", "names", "oracle", "signed", "without_cfi", "recorder", "pages"])
+    parser.add_argument("case", choices=["totals", "names", "stacks", "oracle", "signed", "without_cfi", "recorder", "pages"])
     parser.add_argument("--arch")
-    for name in "emulator", "collector", "recorder", "workloads", "native", "source":
+    for name in "collector", "recorder", "workloads", "native", "source":
         parser.add_argument(f"--{name}", type=Path)
+    parser.add_argument("--emulator", type=emulator)
     options = parser.parse_args()
-    if not options.emulator.is_file():
+    if options.emulator and not options.emulator.is_file():
         print("no qemu-user: nothing was tested")
         sys.exit(SKIPPED)
+    case = {"stacks": stacks_of}.get(options.case, globals()[options.case])
     with tempfile.TemporaryDirectory() as folder:
-        globals()[options.case](options, Path(folder))
+        case(options, Path(folder))
 
 
 if __name__ == "__main__":

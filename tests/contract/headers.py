@@ -13,6 +13,9 @@ FLAGS = ["-std=c17", "-D_GNU_SOURCE", "-DMTRACE_CHECK_LEVEL=2", "-DMTRACE_VERSIO
          "-Werror", "-Wno-unused-function", "-fsyntax-only", "-x", "c", "-"]
 
 
+COMPILERS = {"i386": "i686"}  # where a compiler calls the processor otherwise
+
+
 def check(root, compiler, path):
     text = f'#include "{path}"\n#include "{path}"\nextern int headers_compile_alone;\n'
     run = subprocess.run([compiler, "-I", root, *FLAGS], input=text, text=True, capture_output=True)
@@ -25,7 +28,7 @@ def main():
     paths = {}
     for path in tree.sources(root, {".h"}):
         found = re.search(r"/arch_(\w+)\.h$", str(path))
-        own = compiler if not found or found[1] == machine else shutil.which(f"{found[1]}-linux-gnu-gcc")
+        own = compiler if not found or found[1] == machine else shutil.which(f"{COMPILERS.get(found[1], found[1])}-linux-gnu-gcc")
         if own:
             paths[path] = own
         else:

@@ -48,6 +48,20 @@ static unsigned long g_checked;
 static unsigned long g_different;
 static unsigned long g_incomplete;
 
+/* What makecontext lets a function return to has no CFI on i386, and libunwind guesses on by a frame pointer of another stack. */
+static bool is_stack_bottom(uintptr_t pc)
+{
+#if defined(__i386__)
+    Dl_info info = {0};
+
+    return dladdr((void *)(pc - 1), &info) != 0 && info.dli_sname != NULL
+           && strcmp(info.dli_sname, "makecontext") == 0;
+#else
+    (void)pc;
+    return false;
+#endif
+}
+
 static void walk_with_libunwind(const struct unwind_origin *origin, struct stack *ret_stack)
 {
     unw_context_t context;
@@ -79,7 +93,7 @@ static void walk_with_libunwind(const struct unwind_origin *origin, struct stack
         is_exact = !IS_SAID_OF_CALLER && unw_is_signal_frame(&cursor) > 0;
         is_step = unw_step(&cursor) > 0;
         is_exact |= IS_SAID_OF_CALLER && unw_is_signal_frame(&cursor) > 0;
-    } while (is_step);
+    } while (is_step && !(is_inside && is_stack_bottom(last_pc)));
 }
 
 static void read_node(uint32_t node, struct stack *ret_stack)

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * arch_i386: everything the collector knows about 32-bit x86, as it runs on 32-bit and 64-bit kernels. Register
+ * numbers are DWARF's.
+ */
+#ifndef MTRACE_COLLECTOR_ARCH_I386_H
+#define MTRACE_COLLECTOR_ARCH_I386_H
+
+#include "collector/arch/unwritten_code.h"
+#include "collector/arch/x86.h"
+
+#include <elf.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <ucontext.h>
+
+enum {
+    /* A word that holds the address of a function: of the calls to it, of those who ask for it, and in data. */
+    ARCH_RELOCATION_CALL = R_386_JMP_SLOT,
+    ARCH_RELOCATION_DATA = R_386_GLOB_DAT,
+    ARCH_RELOCATION_WORD = R_386_32,
+};
+
+/* ---- stacks ------------------------------------------------------------------------------------
+ */
+
+enum {
+    ARCH_SP = 4,
+    ARCH_FP = 5,
+    ARCH_RA = 8, /* return address column; as a register the program counter */
+    ARCH_N_REGISTERS = 9,
+    ARCH_RED_ZONE_BYTES = 0,
+    /* from the esp of the kernel's sigcontext to its eip */
+    ARCH_SIGNAL_PC_BEHIND_SP = 4 * (REG_EIP - REG_ESP),
+};
+
+/* Registers that a callee gives back unchanged unless its CFI says where they are: ebx, ebp, esi, edi. */
+#define ARCH_CALLEE_SAVED (ARCH_BIT(3) | ARCH_BIT(5) | ARCH_BIT(6) | ARCH_BIT(7))
+
+/* The callee-saved registers, stack pointer and pc of the function this is inlined in, by number. */
+static inline __attribute__((always_inline)) void arch_capture_values(uintptr_t *values)
+{
+    __asm__ volatile("movl %%ebx, 12(%0)\n\t"
+                     "movl %%esp, 16(%0)\n\t"
+                     "movl %%ebp, 20(%0)\n\t"
+                     "movl %%esi, 24(%0)\n\t"
+                     "movl %%edi, 28(%0)\n\t"
+                     "call 0f\n"
+                     "0:\n\t"
+                     "popl 32(%0)"
+                     :
+                     : "a"(values)
+                     : "memory");
+}
+
+#define ARCH_VDSO_CLOCK "__vdso_clock_gettime64"
+
+#define ARCH_HAS_SIGNAL_CFI 0 /* the kernel's own code, or libc's, which has none */
+
+/*
+ * Where the kernel has put the registers of what it interrupted, above the stack pointer of what a handler
+ * returns to; -1: that is other code. Whose handler asked for a siginfo_t has one there, and a ucontext_t
+ * behind it, beside three arguments; whose did not has one argument, which is popped.
+ */
+static inline int arch_signal_context(const uint8_t code[8])
+{
+    /* mov $SYS_rt_sigreturn, %eax; int $0x80 */
+    static const uint8_t with_info[7] = {0xb8, 0xad, 0x00, 0x00, 0x00, 0xcd, 0x80};
+    /* pop %eax; mov $SYS_sigreturn, %eax; int $0x80 */
+    static const uint8_t without[8] = {0x58, 0xb8, 0x77, 0x00, 0x00, 0x00, 0xcd, 0x80};
+
+    if (__builtin_memcmp(code, without, sizeof(without)) == 0)
+        return 4;
+    if (__builtin_memcmp(code, with_info, sizeof(with_info)) == 0)
+        return 12 + 128 + (int)offsetof(ucontext_t, uc_mcontext);
+    return -1;
+}
+
+/* Where in there a register is. */
+static inline int arch_signal_offset(unsigned number)
+{
+    static const uint8_t places[ARCH_N_REGISTERS] = {REG_EAX, REG_ECX, REG_EDX, REG_EBX, REG_ESP,
+                                                     REG_EBP, REG_ESI, REG_EDI, REG_EIP};
+
+    return 4 * places[number];
+}
+
+/* What makecontext lets a function return to, and no CFI says so: lea (%esp,%ebx,4), %esp; cmpl $0, (%esp). */
+static inline bool arch_is_stack_bottom(const uint8_t code[8])
+{
+    static const uint8_t wanted[7] = {0x8d, 0x24, 0x9c, 0x83, 0x3c, 0x24, 0x00};
+
+    return __builtin_memcmp(code, wanted, sizeof(wanted)) == 0;
+}
+
+/* ---- system calls ------------------------------------------------------------------------------
+ */
+
+enum {
+    ARCH_SYSTEM_CALL_FORK = 2,
+};
+
+/* A function of its own: the sixth argument is in the frame pointer, and a handler may come meanwhile. */
+long arch_system_call(long number, long a, long b, long c, long d, long e, long f)
+    __attribute__((visibility("hidden")));
+
+#endif
