@@ -67,8 +67,12 @@ static inline int64_t sampler_counted(size_t size_bytes)
 /* A block of this size is made: may it be a sample? */
 static inline bool sampler_counts(size_t size_bytes)
 {
-    g_sampler.left -= sampler_counted(size_bytes);
-    return mtrace_unlikely(sampler_is_due());
+    int64_t left = g_sampler.left - (int64_t)size_bytes - (size_bytes == 0);
+
+    g_sampler.left = left;
+    return mtrace_unlikely(
+        left <= 0
+        || g_sampler.epoch != atomic_load_explicit(&g_sampler_page.epoch, memory_order_relaxed));
 }
 
 /* The same: is it one? */
