@@ -79,7 +79,7 @@ static int on_born(void *context, uint32_t process, const struct live_block *blo
     facts->processes[process].heap_block_bytes += heap_bytes(facts, block) * weight.blocks;
     facts->processes[process].allocated_bytes += weight.bytes;
 
-    timeline_count_birth(&facts->processes[process].timeline, weight.blocks, weight.bytes);
+    timeline_count_birth(&facts->processes[process].timeline, &weight);
     if (code == 0 && weight.blocks > 1)
         code = check_sum(facts, block, &weight, err);
     if (code == 0 && !facts->definitions->has_no_addresses)
@@ -124,7 +124,7 @@ static int on_ended(void *context, uint32_t process, const struct live_block *bl
 
     facts->processes[process].own_block_bytes -= own_pages(facts, block) * weight.blocks;
     facts->processes[process].heap_block_bytes -= heap_bytes(facts, block) * weight.blocks;
-    timeline_count_end(&facts->processes[process].timeline, weight.blocks, weight.bytes);
+    timeline_count_end(&facts->processes[process].timeline, &weight);
     if (code == 0 && facts->groups)
         code = group_totals_ended(facts->groups, process, block, end, err);
     if (code == 0 && facts->pools)
@@ -176,8 +176,7 @@ static int on_leaked(struct facts *facts, uint32_t process, const struct live_bl
                                           part_of_life(facts, process, block->alloc_ns),
                                           weight.blocks, weight.bytes, err);
 
-    timeline_count_leak(&facts->processes[process].timeline, block->alloc_ns, weight.blocks,
-                        weight.bytes);
+    timeline_count_leak(&facts->processes[process].timeline, block->alloc_ns, &weight);
     if (facts->processes[process].phases.n)
         phases_leaked(&facts->processes[process].phases, block->allocation_id, weight.blocks,
                       weight.bytes);

@@ -24,12 +24,16 @@ void timeline_done(struct timeline *timeline)
     timeline->kept = NULL;
 }
 
-static void hold(struct timeline_bucket *bucket, uint64_t live_bytes, uint64_t live_blocks)
+static void hold(const struct timeline *timeline, struct timeline_bucket *bucket,
+                 uint64_t live_bytes, uint64_t live_blocks)
 {
     bucket->live_bytes = live_bytes;
     bucket->live_blocks = live_blocks;
-    if (live_bytes > bucket->peak_bytes)
+    bucket->live_variance = timeline->live_variance;
+    if (live_bytes > bucket->peak_bytes) {
         bucket->peak_bytes = live_bytes;
+        bucket->peak_variance = timeline->live_variance;
+    }
     if (live_bytes < bucket->low_bytes)
         bucket->low_bytes = live_bytes;
 }
@@ -38,8 +42,11 @@ static void join(struct timeline_bucket *into, const struct timeline_bucket *lat
 {
     into->live_bytes = later->live_bytes;
     into->live_blocks = later->live_blocks;
-    if (later->peak_bytes > into->peak_bytes)
+    into->live_variance = later->live_variance;
+    if (later->peak_bytes > into->peak_bytes) {
         into->peak_bytes = later->peak_bytes;
+        into->peak_variance = later->peak_variance;
+    }
     if (later->low_bytes < into->low_bytes)
         into->low_bytes = later->low_bytes;
     into->allocated_blocks += later->allocated_blocks;
@@ -48,14 +55,19 @@ static void join(struct timeline_bucket *into, const struct timeline_bucket *lat
     into->freed_bytes += later->freed_bytes;
     into->leaked_blocks += later->leaked_blocks;
     into->leaked_bytes += later->leaked_bytes;
+    into->allocated_variance += later->allocated_variance;
+    into->freed_variance += later->freed_variance;
+    into->leaked_variance += later->leaked_variance;
 }
 
 /* The half of a new bucket that was not kept went before this one: what was live then counts, too.
  */
 static void widen_down(struct timeline_bucket *bucket, const struct timeline_bucket *before)
 {
-    if (before->live_bytes > bucket->peak_bytes)
+    if (before->live_bytes > bucket->peak_bytes) {
         bucket->peak_bytes = before->live_bytes;
+        bucket->peak_variance = before->live_variance;
+    }
     if (before->live_bytes < bucket->low_bytes)
         bucket->low_bytes = before->live_bytes;
 }
@@ -116,7 +128,7 @@ int timeline_advance(struct timeline *timeline, uint64_t now_ns, uint64_t live_b
         return code;
     while (bucket_of(timeline, now_ns) >= TIMELINE_MAX_BUCKETS)
         double_width(timeline);
-    hold(&timeline->kept[timeline->n_kept - 1], live_bytes, live_blocks);
+    hold(timeline, &timeline->kept[timeline->n_kept - 1], live_bytes, live_blocks);
     size_t now = bucket_of(timeline, now_ns);
     if (now < timeline->n_buckets)
         return 0;
@@ -125,24 +137,28 @@ int timeline_advance(struct timeline *timeline, uint64_t now_ns, uint64_t live_b
         return code;
     bucket->low_bytes = UINT64_MAX;
     if (timeline->start_ns + ((uint64_t)now << timeline->shift) < now_ns)
-        hold(bucket, live_bytes, live_blocks); /* else the instant itself decides */
+        hold(timeline, bucket, live_bytes, live_blocks); /* else the instant itself decides */
     return 0;
 }
 
-void timeline_count_birth(struct timeline *timeline, uint64_t blocks, uint64_t bytes)
+void timeline_count_birth(struct timeline *timeline, const struct sample_weight *weight)
 {
     struct timeline_bucket *bucket = &timeline->kept[timeline->n_kept - 1];
 
-    bucket->allocated_blocks += blocks;
-    bucket->allocated_bytes += bytes;
+    bucket->allocated_blocks += weight->blocks;
+    bucket->allocated_bytes += weight->bytes;
+    bucket->allocated_variance += weight->bytes_variance;
+    timeline->live_variance += weight->bytes_variance;
 }
 
-void timeline_count_end(struct timeline *timeline, uint64_t blocks, uint64_t bytes)
+void timeline_count_end(struct timeline *timeline, const struct sample_weight *weight)
 {
     struct timeline_bucket *bucket = &timeline->kept[timeline->n_kept - 1];
 
-    bucket->freed_blocks += blocks;
-    bucket->freed_bytes += bytes;
+    bucket->freed_blocks += weight->blocks;
+    bucket->freed_bytes += weight->bytes;
+    bucket->freed_variance += weight->bytes_variance;
+    timeline->live_variance -= weight->bytes_variance;
 }
 
 /* Of the kept one of this index. */
@@ -177,13 +193,14 @@ static struct timeline_bucket *find_again(struct timeline *timeline, uint64_t ti
     return &timeline->kept[found->index];
 }
 
-void timeline_count_leak(struct timeline *timeline, uint64_t born_ns, uint64_t blocks,
-                         uint64_t bytes)
+void timeline_count_leak(struct timeline *timeline, uint64_t born_ns,
+                         const struct sample_weight *weight)
 {
     struct timeline_bucket *bucket = find_again(timeline, born_ns);
 
-    bucket->leaked_blocks += blocks;
-    bucket->leaked_bytes += bytes;
+    bucket->leaked_blocks += weight->blocks;
+    bucket->leaked_bytes += weight->bytes;
+    bucket->leaked_variance += weight->bytes_variance;
 }
 
 int timeline_finish(struct timeline *timeline, uint64_t end_ns, uint64_t live_bytes,
@@ -192,7 +209,7 @@ int timeline_finish(struct timeline *timeline, uint64_t end_ns, uint64_t live_by
     int code = timeline_advance(timeline, end_ns, live_bytes, live_blocks, err);
 
     if (code == 0)
-        hold(&timeline->kept[timeline->n_kept - 1], live_bytes, live_blocks);
+        hold(timeline, &timeline->kept[timeline->n_kept - 1], live_bytes, live_blocks);
     return code;
 }
 
@@ -207,7 +224,9 @@ struct timeline_bucket timeline_read(const struct timeline *timeline, size_t num
                                     .live_bytes = last->live_bytes,
                                     .live_blocks = last->live_blocks,
                                     .peak_bytes = last->live_bytes,
-                                    .low_bytes = last->live_bytes};
+                                    .low_bytes = last->live_bytes,
+                                    .live_variance = last->live_variance,
+                                    .peak_variance = last->live_variance};
 }
 
 void timeline_visit(struct timeline *timeline, struct state_io *io)
@@ -217,6 +236,7 @@ void timeline_visit(struct timeline *timeline, struct state_io *io)
     timeline->kept = state_array(io, timeline->kept, &timeline->n_kept, &timeline->max_kept,
                                  TIMELINE_MAX_BUCKETS, sizeof *timeline->kept);
     state_u64(io, &timeline->start_ns);
+    state_bytes(io, &timeline->live_variance, sizeof timeline->live_variance);
     state_u32(io, &shift);
     state_count(io, &timeline->n_buckets, TIMELINE_MAX_BUCKETS);
     state_check(io, shift < 64 && timeline->n_kept <= timeline->n_buckets, "a timeline");

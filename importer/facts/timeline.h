@@ -11,7 +11,7 @@
  *   TL-1 Bucket i covers [start + i * width, start + (i + 1) * width); times never decrease.
  *   TL-2 peak and low of a bucket are taken over all its instants, also those without events.
  *   TL-3 Sums over buckets equal the totals of the process.
- *   TL-4 Memory: 88 bytes, doubled at most, for each bucket in which something happened.
+ *   TL-4 Memory: 128 bytes, doubled at most, for each bucket in which something happened.
  * Threads: none.
  * Failure: memory.
  */
@@ -20,6 +20,7 @@
 
 #include "importer/log/state_io.h"
 #include "support/error.h"
+#include "support/sample_weight.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -36,6 +37,8 @@ struct timeline_bucket {
     uint64_t allocated_blocks, allocated_bytes;
     uint64_t freed_blocks, freed_bytes;
     uint64_t leaked_blocks, leaked_bytes; /* born in the bucket, and never freed */
+    double live_variance, peak_variance;  /* of these bytes, where blocks are samples; else 0 */
+    double allocated_variance, freed_variance, leaked_variance;
 };
 
 /* The kept bucket that was found last by a time, and which times lead to it. */
@@ -48,6 +51,7 @@ struct timeline {
     struct timeline_bucket *kept; /* those with events, in order; NULL before the first event */
     size_t n_kept, max_kept;
     uint64_t start_ns;
+    double live_variance; /* now; a sum of what came and went, which may be a little off */
     unsigned shift;
     size_t n_buckets;            /* begun ones; the last may be open */
     struct timeline_found found; /* by timeline_count_leak */
@@ -62,12 +66,12 @@ int timeline_advance(struct timeline *timeline, uint64_t now_ns, uint64_t live_b
                      uint64_t live_blocks, struct error *err);
 
 /* Count at the instant of the last timeline_advance. */
-void timeline_count_birth(struct timeline *timeline, uint64_t blocks, uint64_t bytes);
-void timeline_count_end(struct timeline *timeline, uint64_t blocks, uint64_t bytes);
+void timeline_count_birth(struct timeline *timeline, const struct sample_weight *weight);
+void timeline_count_end(struct timeline *timeline, const struct sample_weight *weight);
 
 /* Of a block that was counted as born at born_ns: it was never freed. In any order, fastest in that of the births, at the end. */
-void timeline_count_leak(struct timeline *timeline, uint64_t born_ns, uint64_t blocks,
-                         uint64_t bytes);
+void timeline_count_leak(struct timeline *timeline, uint64_t born_ns,
+                         const struct sample_weight *weight);
 
 /* live_* held until end_ns, the last instant of the process, and at it. */
 int timeline_finish(struct timeline *timeline, uint64_t end_ns, uint64_t live_bytes,

@@ -83,6 +83,8 @@ CREATE TABLE timeline (
   freed_bytes INTEGER NOT NULL,         -- requested by those
   leaked_blocks INTEGER NOT NULL,       -- born until end_ns and never freed
   leaked_bytes INTEGER NOT NULL,        -- requested by those
+  live_bytes_margin REAL, peak_bytes_margin REAL, -- half of the width of the 95 % intervals of live_bytes and peak_bytes; NULL: they are exact
+  allocated_bytes_margin REAL, freed_bytes_margin REAL, leaked_bytes_margin REAL, -- the same of these
   PRIMARY KEY (process_id, bucket)) STRICT, WITHOUT ROWID;
 
 CREATE TABLE snapshots (        -- moments at which what every stack has live was noted

@@ -187,6 +187,11 @@ static int write_chains(sqlite3 *db, struct facts *facts, struct error *err)
 
 /* ---- timeline and classes ---- */
 
+enum {
+    TIMELINE_COLUMNS = 19,
+    TIMELINE_MARGINS = 5 /* the last of them */
+};
+
 static int write_timeline(struct facts *facts, uint32_t process, sqlite3_stmt *insert,
                           struct error *err)
 {
@@ -194,9 +199,12 @@ static int write_timeline(struct facts *facts, uint32_t process, sqlite3_stmt *i
     uint64_t last_ns = facts->processes[process].last_ns;
     uint64_t leaked_blocks = 0;
     uint64_t leaked_bytes = 0;
+    double leaked_variance = 0;
+    bool is_sampled = facts->totals->processes[process].sample_bytes != 0;
     size_t cursor = 0;
     int code = 0;
 
+    sqlite3_clear_bindings(insert); /* those of another process */
     for (size_t i = 0; code == 0 && i < timeline->n_buckets; i++) {
         const struct timeline_bucket bucket = timeline_read(timeline, i, &cursor);
         uint64_t start_ns = timeline->start_ns + ((uint64_t)i << timeline->shift);
@@ -205,6 +213,13 @@ static int write_timeline(struct facts *facts, uint32_t process, sqlite3_stmt *i
             end_ns = last_ns;
         leaked_blocks += bucket.leaked_blocks;
         leaked_bytes += bucket.leaked_bytes;
+        leaked_variance += bucket.leaked_variance;
+        const double variances[] = {bucket.live_variance, bucket.peak_variance,
+                                    bucket.allocated_variance, bucket.freed_variance,
+                                    leaked_variance};
+        for (int k = 0; is_sampled && k < TIMELINE_MARGINS; k++)
+            sqlite3_bind_double(insert, TIMELINE_COLUMNS - TIMELINE_MARGINS + k + 1,
+                                sample_weight_margin(variances[k]));
         code =
             database_insert(insert, err, "uuuuuuuuuuuuuu", (uint64_t)process, (uint64_t)i, start_ns,
                             end_ns, bucket.live_bytes, bucket.live_blocks, bucket.peak_bytes,
@@ -506,7 +521,8 @@ int fact_tables_write(sqlite3 *db, struct facts *facts, struct error *err)
         code = window_rows_write(db, facts, err);
     if (code == 0)
         code = write_per_process(
-            db, facts, "INSERT INTO timeline VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            db, facts,
+            "INSERT INTO timeline VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             write_timeline, err);
     if (code == 0)
         code = write_per_process(db, facts,

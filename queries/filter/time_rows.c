@@ -7,6 +7,7 @@
 #include "queries/filter/row_scan.h"
 #include "support/error.h"
 #include "support/growing.h"
+#include "support/sample_weight.h"
 #include "support/saturating.h"
 
 #include <stdlib.h>
@@ -16,6 +17,8 @@ struct bucket {
     int64_t live_bytes, live_blocks, peak_bytes, low_bytes;
     int64_t allocated_blocks, allocated_bytes, freed_blocks, freed_bytes;
     int64_t leaked_blocks, leaked_bytes; /* born until its end */
+    /* Of bytes, where rows are samples. */
+    double live_variance, peak_variance, allocated_variance, freed_variance, leaked_variance;
 };
 
 /* A process on its way through its buckets. */
@@ -26,12 +29,14 @@ struct way {
     bool is_inside; /* time has come to the first bucket */
     int64_t at_ns, live_bytes, live_blocks;
     int64_t leaked_bytes, leaked_blocks; /* of those born so far */
+    double live_variance, leaked_variance;
 };
 
 struct times {
     const struct time_rows_request *request;
     struct way *ways; /* by process */
     size_t n_processes;
+    const uint64_t *mean_of; /* as in row_scan */
     struct death_queue deaths;
 };
 
@@ -129,8 +134,12 @@ static void hold(const struct way *way, struct bucket *bucket)
     bucket->live_blocks = way->live_blocks;
     bucket->leaked_bytes = way->leaked_bytes;
     bucket->leaked_blocks = way->leaked_blocks;
-    if (way->live_bytes > bucket->peak_bytes)
+    bucket->live_variance = way->live_variance;
+    bucket->leaked_variance = way->leaked_variance;
+    if (way->live_bytes > bucket->peak_bytes) {
         bucket->peak_bytes = way->live_bytes;
+        bucket->peak_variance = way->live_variance;
+    }
     if (way->live_bytes < bucket->low_bytes)
         bucket->low_bytes = way->live_bytes;
 }
@@ -183,11 +192,13 @@ static void end_until(struct times *times, int64_t at_ns)
         advance(way, death.at_ns);
         saturating_grow(&way->live_bytes, -death.bytes);
         way->live_blocks -= death.blocks;
+        way->live_variance -= death.variance;
         bucket = bucket_now(way);
         if (!bucket)
             continue;
         bucket->freed_blocks += death.blocks;
         saturating_grow(&bucket->freed_bytes, death.bytes);
+        bucket->freed_variance += death.variance;
     }
 }
 
@@ -201,19 +212,23 @@ static bool take_row(struct times *times, const struct scanned_row *row)
     advance(way, born_ns);
     saturating_grow(&way->live_bytes, row->bytes);
     way->live_blocks += row->blocks;
+    way->live_variance += row->bytes_variance;
     if (row->ended_by == ROW_SCAN_LEAKED) {
         saturating_grow(&way->leaked_bytes, row->bytes);
         way->leaked_blocks += row->blocks;
+        way->leaked_variance += row->bytes_variance;
     }
     bucket = bucket_now(way);
     if (bucket) {
         bucket->allocated_blocks += row->blocks;
         saturating_grow(&bucket->allocated_bytes, row->bytes);
+        bucket->allocated_variance += row->bytes_variance;
     }
     return row->lifetime_ns == ROW_SCAN_UNKNOWN
            || death_queue_push(&times->deaths,
                                (struct death){saturating_add(born_ns, row->lifetime_ns),
-                                              row->blocks, row->bytes, row->process, 0});
+                                              row->blocks, row->bytes, row->process,
+                                              row->bytes_variance});
 }
 
 static bool take(void *context, const struct scanned_row *rows, size_t n)
@@ -233,11 +248,21 @@ static const char table_sql[] =
     "CREATE TEMP TABLE timeline(process_id INTEGER, bucket INTEGER, start_ns INTEGER, end_ns INTEGER,"
     " live_bytes INTEGER, live_blocks INTEGER, peak_bytes INTEGER, low_bytes INTEGER, allocated_blocks INTEGER,"
     " allocated_bytes INTEGER, freed_blocks INTEGER, freed_bytes INTEGER, leaked_blocks INTEGER, leaked_bytes INTEGER,"
-    " PRIMARY KEY (process_id, bucket)) WITHOUT ROWID";
+    " live_bytes_margin REAL, peak_bytes_margin REAL, allocated_bytes_margin REAL, freed_bytes_margin REAL,"
+    " leaked_bytes_margin REAL, PRIMARY KEY (process_id, bucket)) WITHOUT ROWID";
+
+enum {
+    FIRST_MARGIN = 15,
+    N_MARGINS = 5
+};
 
 static int put_bucket(const struct rundb *database, struct sqlite3_stmt *insert, size_t process,
-                      size_t number, const struct bucket *bucket, struct error *err)
+                      size_t number, const struct bucket *bucket, bool is_sampled,
+                      struct error *err)
 {
+    const double variances[N_MARGINS] = {bucket->live_variance, bucket->peak_variance,
+                                         bucket->allocated_variance, bucket->freed_variance,
+                                         bucket->leaked_variance};
     const int64_t values[] = {
         (int64_t)process,
         (int64_t)number,
@@ -254,6 +279,8 @@ static int put_bucket(const struct rundb *database, struct sqlite3_stmt *insert,
         bucket->leaked_blocks,
         bucket->leaked_bytes};
 
+    for (int i = 0; is_sampled && i < N_MARGINS; i++)
+        sqlite3_bind_double(insert, FIRST_MARGIN + i, sample_weight_margin(variances[i]));
     return rundb_insert(database, insert, values, sizeof(values) / sizeof(values[0]), err);
 }
 
@@ -263,13 +290,16 @@ static int put_table(struct times *times, struct rundb *database, struct error *
     int rc = rundb_run(database, table_sql, err);
 
     if (rc == 0)
-        rc = rundb_prepare(database,
-                           "INSERT INTO temp.timeline VALUES"
-                           " (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
-                           &insert, err);
+        rc = rundb_prepare(
+            database,
+            "INSERT INTO temp.timeline VALUES"
+            " (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19)",
+            &insert, err);
     for (size_t id = 1; rc == 0 && id < times->n_processes; id++) {
+        sqlite3_clear_bindings(insert); /* those of another process */
         for (size_t i = 0; rc == 0 && i < times->ways[id].n; i++)
-            rc = put_bucket(database, insert, id, i, &times->ways[id].buckets[i], err);
+            rc = put_bucket(database, insert, id, i, &times->ways[id].buckets[i],
+                            times->mean_of[id] != 0, err);
     }
     sqlite3_finalize(insert);
     return rc;
@@ -310,6 +340,7 @@ int time_rows_fill(struct rundb *database, const struct time_rows_request *reque
 
     if (rc == 0) {
         times.n_processes = scan.n_processes;
+        times.mean_of = scan.mean_of;
         times.ways = calloc(scan.n_processes, sizeof(*times.ways));
         rc = times.ways
                  ? 0

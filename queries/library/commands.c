@@ -428,6 +428,9 @@ const struct command commands[] = {
      .run = report_run},
     {.name = "timeline",
      .view = "timeline",
+     .columns =
+         "process_id, bucket, start_ns, end_ns, live_bytes, live_blocks, peak_bytes, low_bytes, "
+         "allocated_blocks, allocated_bytes, freed_blocks, freed_bytes, leaked_blocks, leaked_bytes",
      .help = "live bytes over time as a chart",
      .how = ", -o memory.svg by call site; --wide: all figures",
      .next = "live",

@@ -16,6 +16,7 @@
 #include "queries/reports/reports.h"
 #include "queries/reports/timeline_measure.h"
 #include "queries/reports/timeline_picture.h"
+#include "queries/text/estimate.h"
 #include "queries/text/svg.h"
 #include "support/error.h"
 #include "support/saturating.h"
@@ -40,6 +41,7 @@ struct screen {
     int64_t peak_bytes[MAX_COLUMNS];
     int64_t highest_bytes, highest_ns;
     int64_t last_bytes;
+    double highest_margin, last_margin; /* of these; below 0: they are exact, or it is not known */
     int n_columns;
     int64_t n_buckets;
 };
@@ -73,6 +75,12 @@ static int column_of(const struct screen *chart, int64_t at_ns)
     return column >= chart->n_columns ? (int)chart->n_columns : column < 0 ? -1 : (int)column;
 }
 
+static double margin_of(struct sqlite3_stmt *row, int column)
+{
+    return sqlite3_column_type(row, column) == SQLITE_NULL ? -1
+                                                           : sqlite3_column_double(row, column);
+}
+
 /* A bucket counts for every column it touches, so that short runs have no gaps. */
 static void add_bucket(struct screen *chart, struct sqlite3_stmt *row)
 {
@@ -88,22 +96,29 @@ static void add_bucket(struct screen *chart, struct sqlite3_stmt *row)
     if (peak_bytes > chart->highest_bytes) {
         chart->highest_bytes = peak_bytes;
         chart->highest_ns = start_ns;
+        chart->highest_margin = margin_of(row, 4);
     }
     chart->last_bytes = sqlite3_column_int64(row, 3);
+    chart->last_margin = margin_of(row, 5);
 }
 
 static int read_buckets(const struct query *query, int64_t process_id, struct screen *chart,
                         struct error *err)
 {
     struct sqlite3_stmt *stmt;
-    char sql[160];
+    char sql[256];
     int rc;
 
-    (void)snprintf(sql, sizeof(sql),
-                   "SELECT start_ns, end_ns, %s, live_%s FROM timeline"
-                   " WHERE process_id = :process ORDER BY bucket",
-                   chart->is_by_blocks ? chart->measure->blocks_column : chart->measure->column,
-                   chart->is_by_blocks ? "blocks" : "bytes");
+    if (chart->is_by_blocks)
+        (void)snprintf(sql, sizeof(sql),
+                       "SELECT start_ns, end_ns, %s, live_blocks, NULL, NULL FROM timeline"
+                       " WHERE process_id = :process ORDER BY bucket",
+                       chart->measure->blocks_column);
+    else
+        (void)snprintf(sql, sizeof(sql),
+                       "SELECT start_ns, end_ns, %s, live_bytes, %s_margin, live_bytes_margin"
+                       " FROM timeline WHERE process_id = :process ORDER BY bucket",
+                       chart->measure->column, chart->measure->column);
     rc = rundb_prepare(&query->database, sql, &stmt, err);
     if (rc != 0)
         return rc;
@@ -117,6 +132,13 @@ static int read_buckets(const struct query *query, int64_t process_id, struct sc
 static const char *format_figure(const struct screen *chart, int64_t value, char *text)
 {
     return chart->is_by_blocks ? units_format_count(value, text) : units_format_bytes(value, text);
+}
+
+static const char *format_estimate(const struct screen *chart, int64_t value, double margin,
+                                   char *text)
+{
+    return chart->is_by_blocks ? estimate_format_count(value, margin, text)
+                               : estimate_format_bytes(value, margin, text);
 }
 
 /* The piece of a column that is in a row of the chart, row 0 being the lowest. */
@@ -181,9 +203,9 @@ static void print_head(const struct query *query, const struct screen *chart, co
 {
     bool is_live = chart->measure->what == SITE_TIMES_LIVE;
     char filters[512];
-    char most[UNITS_TEXT_BYTES];
+    char most[ESTIMATE_TEXT_BYTES];
     char at[UNITS_TEXT_BYTES];
-    char last[UNITS_TEXT_BYTES];
+    char last[ESTIMATE_TEXT_BYTES];
 
     headline_filters(query, filters, sizeof(filters));
     (void)fprintf(query->out, "%s%s\n", headline, filters);
@@ -191,12 +213,14 @@ static void print_head(const struct query *query, const struct screen *chart, co
         (void)fprintf(query->out, "nothing was %s\n", chart->measure->name);
         return;
     }
-    (void)fprintf(
-        query->out, "%s %s: at most %s%s about %s", chart->measure->name,
-        chart->is_by_blocks ? "blocks" : "bytes", format_figure(chart, chart->highest_bytes, most),
-        is_live ? "" : " in a part of the time,", units_format_duration(chart->highest_ns, at));
+    (void)fprintf(query->out, "%s %s: at most %s%s about %s", chart->measure->name,
+                  chart->is_by_blocks ? "blocks" : "bytes",
+                  format_estimate(chart, chart->highest_bytes, chart->highest_margin, most),
+                  is_live ? "" : " in a part of the time,",
+                  units_format_duration(chart->highest_ns, at));
     if (is_live)
-        (void)fprintf(query->out, ", %s at the end", format_figure(chart, chart->last_bytes, last));
+        (void)fprintf(query->out, ", %s at the end",
+                      format_estimate(chart, chart->last_bytes, chart->last_margin, last));
     (void)putc('\n', query->out);
 }
 

@@ -258,7 +258,7 @@ def check_timeline(db, rows, complain):
             if row["is_leaked"]:
                 kept[max(0, (row["alloc_ns"] - start_ns) // width)] += row["size_bytes"]
         live = i = lost = 0
-        for _, bucket, start, end, live_bytes, _, peak, low, born, _, freed, _, _, leaked_bytes in buckets:
+        for _, bucket, start, end, live_bytes, _, peak, low, born, _, freed, _, _, leaked_bytes, *margins in buckets:
             values = [] if i < len(changes) and changes[i][0] <= start and bucket else [live]
             while i < len(changes) and changes[i][0] < end:
                 live += changes[i][1]
@@ -268,6 +268,7 @@ def check_timeline(db, rows, complain):
             complain.equal(f"timeline bucket {bucket} of {process}",
                            (live, max(values, default=live), min(values, default=live), births[bucket], ends[bucket], lost),
                            (live_bytes, peak, low, born, freed, leaked_bytes))
+            complain.equal(f"margins of what is exact in bucket {bucket} of {process}", [None] * 5, margins)
         complain.equal(f"changes of {process} after its timeline", len(changes), i)
 
 

@@ -165,6 +165,24 @@ def total(tools, database, words):
     return sums
 
 
+def check_timeline(tools, database):
+    """The margins of a timeline are those of the same sums elsewhere, from the file and from rows."""
+    stored, made = (answer(tools, "timeline", database, *words) for words in ([], ["--size-min", "0"]))
+    allocated, leaked, freed, peak = harness.Database(database).rows("""SELECT sum(allocated_bytes_margin * allocated_bytes_margin), sum(leaked_bytes_margin * leaked_bytes_margin),
+      sum(allocated_bytes_margin * allocated_bytes_margin - leaked_bytes_margin * leaked_bytes_margin), sum(peak_bytes_margin * peak_bytes_margin) FROM backtrace_totals""")[0]
+    for rows in (stored, made):
+        squares = [sum(row[f"{figure}_margin"] ** 2 for row in rows) for figure in ("allocated_bytes", "freed_bytes")]
+        squares += [rows[-1]["live_bytes_margin"] ** 2, rows[-1]["leaked_bytes_margin"] ** 2, max(rows, key=lambda row: row["peak_bytes"])["peak_bytes_margin"] ** 2]
+        wanted = [allocated, freed, leaked, leaked, peak]
+        if not all(abs(square / want - 1) < 1e-6 for square, want in zip(squares, wanted)):
+            raise Failure(f"squares of the margins of a timeline are {squares}, of the totals {wanted}")
+    for row, same in zip(stored, made):
+        if any(abs(value - same[name]) > 1e-6 * value + 1e-3 for name, value in row.items() if name.endswith("_margin")):
+            raise Failure(f"a part of the timeline is {row}, made of rows {same}")
+    if ask(tools, "timeline", database).stdout.splitlines()[1].count("±") != 2:
+        raise Failure("the head of a timeline has no margins")
+
+
 def check_row_filters(tools, folder):
     """What a filter of single blocks lets pass has intervals, which are those of the file where all pass."""
     _, exact = record(tools, folder, 100)
@@ -278,6 +296,7 @@ def refusals(tools, folder):
         if run.returncode or said.count("estimates from samples") != 1:
             raise Failure(f"{question} ended with {run.returncode} and does not say once that it is an estimate: {said}")
     check_pictures(tools, database, folder)
+    check_timeline(tools, database)
     for question, columns in (("leaks-by-stack", 2), ("peak", 2), ("hot", 2), ("by-function", 6), ("by-module", 6)):
         if ask(tools, question, database).stdout.count("±") != columns:
             raise Failure(f"{question} has no column of margins for each of its estimates")

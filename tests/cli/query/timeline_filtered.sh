@@ -3,7 +3,7 @@
 . "$CASES/../lib.sh"
 make_fixture rows.db "$source/tests/sql/code.sql" "$CASES/../fixtures/rows.sql"
 sqlite3 rows.db "DELETE FROM timeline; WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 9)
-    INSERT INTO timeline SELECT 1, i, i * 10000000, (i + 1) * 10000000, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 FROM n"
+    INSERT INTO timeline SELECT 1, i, i * 10000000, (i + 1) * 10000000, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, NULL, NULL, NULL FROM n"
 mtrace-query timeline rows.db --process 1 --size-min 100 --csv
 sqlite3 rows.db "SELECT 'live at the end of bucket 3: ' || sum(size_bytes) FROM live_blocks WHERE at_ns = 39999999 AND process_id = 1 AND size_bytes >= 100"
 sqlite3 rows.db "SELECT 'leaked: ' || sum(size_bytes) FROM allocations WHERE process_id = 1 AND is_leaked"

@@ -21,11 +21,11 @@ static void run(struct timeline *timeline, uint64_t n_blocks)
 
     for (uint64_t i = 0; i < n_blocks; i++) {
         assert_int_equal(timeline_advance(timeline, START + i * 100, live, live / 10, NULL), 0);
-        timeline_count_birth(timeline, 1, 10);
+        timeline_count_birth(timeline, &(struct sample_weight){.blocks = 1, .bytes = 10});
         live += 10;
         assert_int_equal(timeline_advance(timeline, START + i * 100 + 50, live, live / 10, NULL),
                          0);
-        timeline_count_end(timeline, 1, 10);
+        timeline_count_end(timeline, &(struct sample_weight){.blocks = 1, .bytes = 10});
         live -= 10;
     }
     assert_int_equal(timeline_finish(timeline, START + n_blocks * 100, live, live / 10, NULL), 0);
@@ -67,9 +67,9 @@ static void quiet(void **state)
     (void)state;
     timeline_init(&timeline, START);
     assert_int_equal(timeline_advance(&timeline, START, 0, 0, NULL), 0);
-    timeline_count_birth(&timeline, 1, 70);
+    timeline_count_birth(&timeline, &(struct sample_weight){.blocks = 1, .bytes = 70});
     assert_int_equal(timeline_advance(&timeline, START + 5 * 1024 + 1, 70, 1, NULL), 0);
-    timeline_count_end(&timeline, 1, 70);
+    timeline_count_end(&timeline, &(struct sample_weight){.blocks = 1, .bytes = 70});
     assert_int_equal(timeline_finish(&timeline, START + 6 * 1024 + 1, 0, 0, NULL), 0);
     assert_int_equal(timeline.n_buckets, 7);
     assert_int_equal(timeline.n_kept, 3);
@@ -148,16 +148,17 @@ static void leaks(void **state)
     timeline_init(&timeline, START);
     for (uint64_t i = 0; i < N; i++) {
         assert_int_equal(timeline_advance(&timeline, START + i * STEP, i, i, NULL), 0);
-        timeline_count_birth(&timeline, 1, 1);
+        timeline_count_birth(&timeline, &(struct sample_weight){.blocks = 1, .bytes = 1});
     }
     for (uint64_t i = N; i-- > 0;) {
         if (i % 3 == 0)
-            timeline_count_leak(&timeline, START + i * STEP, 1, 2);
+            timeline_count_leak(&timeline, START + i * STEP,
+                                &(struct sample_weight){.blocks = 1, .bytes = 2});
         if (i == N / 2) /* the end of the process comes after some were told */
             assert_int_equal(timeline_finish(&timeline, START + UINT64_C(9) * N * STEP, N, N, NULL),
                              0);
     }
-    timeline_count_leak(&timeline, START - 100, 1, 2);
+    timeline_count_leak(&timeline, START - 100, &(struct sample_weight){.blocks = 1, .bytes = 2});
     for (size_t b = 0; b < timeline.n_buckets; b++) {
         uint64_t end_ns = (uint64_t)(b + 1) << timeline.shift;
         uint64_t last = (end_ns - 1) / STEP < N ? (end_ns - 1) / STEP : N - 1;
@@ -178,7 +179,7 @@ static void before_the_start(void **state)
     (void)state;
     timeline_init(&timeline, START);
     assert_int_equal(timeline_advance(&timeline, START - 500, 0, 0, NULL), 0);
-    timeline_count_birth(&timeline, 1, 5);
+    timeline_count_birth(&timeline, &(struct sample_weight){.blocks = 1, .bytes = 5});
     assert_int_equal(timeline.kept[0].allocated_bytes, 5);
     timeline_done(&timeline);
 }
