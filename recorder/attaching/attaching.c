@@ -212,7 +212,11 @@ static int look_and_call(const struct attaching_call *call, struct attaching_ans
     }
     code = target_look(call->pid, call->library, &target, err);
     if (code == 0 && tracee.memory < 0)
-        code = error_set_errno(err, errno, "cannot open '%s'", path);
+        code = error_set(
+            err, ERROR_IO,
+            "process %d may not be traced: attach as root, or as the user it runs as (see "
+            "/proc/sys/kernel/yama/ptrace_scope)",
+            (int)call->pid);
     if (code == 0) {
         code = search(&tracee, call, ret_answer, err);
         target_done(&target);

@@ -58,7 +58,7 @@ static bool put_code(struct tracee *tracee)
         return false;
     if (memcmp(tracee->saved, entry_code_begin, n) == 0)
         return true; /* a thread may be there still: it stays */
-    if (memcmp(tracee->saved, tracee->target->once_bytes, n) != 0)
+    if (memcmp(tracee->saved, tracee->target->once.bytes, n) != 0)
         return false;
     tracee->saved_n = n;
     return write_memory(tracee, tracee->target->once_code, entry_code_begin, n);

@@ -7,14 +7,12 @@
 
 #include <elf.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 static FILE *open_proc(pid_t pid, const char *name)
@@ -64,14 +62,6 @@ static int check_status(pid_t pid, struct error *err)
 
 /* ---- where is what ------------------------------------------------------------------------------ */
 
-static bool read_memory(pid_t pid, uint64_t address, void *ret, size_t n)
-{
-    struct iovec to = {ret, n};
-    struct iovec from = {(void *)(uintptr_t)address, n};
-
-    return process_vm_readv(pid, &to, 1, &from, 1, 0) == (ssize_t)n;
-}
-
 static bool read_loader_base(struct target *target)
 {
     FILE *file = open_proc(target->pid, "auxv");
@@ -85,52 +75,6 @@ static bool read_loader_base(struct target *target)
             target->loader_base = pair[1];
     fclose(file);
     return true;
-}
-
-static bool read_file_at(const char *path, uint64_t offset, void *ret, size_t n)
-{
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    bool is_read = fd >= 0 && pread(fd, ret, n, (off_t)offset) == (ssize_t)n;
-
-    if (fd >= 0)
-        close(fd);
-    return is_read;
-}
-
-/* Where a mapping of it has the address its file is read: what is in memory may be ours already. */
-static bool read_once_bytes(const struct process_mapping *mapping, void *context)
-{
-    struct target *target = context;
-    char path[PATH_MAX + 32];
-
-    if (target->once_code < mapping->start || target->once_code >= mapping->end)
-        return true;
-    (void)snprintf(path, sizeof(path), "/proc/%d/root%s", (int)target->pid, mapping->path);
-    target->has_once_bytes =
-        read_file_at(path, mapping->offset + (target->once_code - mapping->start),
-                     target->once_bytes, sizeof(target->once_bytes));
-    return false;
-}
-
-/* mov %rsp,%rdi; call _dl_start: that function is long, and runs once. */
-static bool find_once_code(struct target *target)
-{
-    static const uint8_t expected[] = {0x48, 0x89, 0xe7, 0xe8};
-    uint8_t code[8];
-    Elf64_Ehdr header;
-    int32_t distance;
-    uint64_t entry;
-
-    if (!read_memory(target->pid, target->loader_base, &header, sizeof(header)))
-        return false;
-    entry = target->loader_base + header.e_entry;
-    if (!read_memory(target->pid, entry, code, sizeof(code))
-        || memcmp(code, expected, sizeof(expected)) != 0)
-        return false;
-    memcpy(&distance, code + 4, sizeof(distance));
-    target->once_code = entry + 8 + (uint64_t)(int64_t)distance;
-    return target->once_code > target->loader_base && target->once_code + 2048 < target->loader_end
-           && process_maps_visit(target->pid, read_once_bytes, target) && target->has_once_bytes;
 }
 
 static const char *base_name(const char *path)
@@ -235,6 +179,21 @@ static int find_functions(struct target *target, const struct seen *seen, struct
                      (int)target->pid, seen->libc);
 }
 
+/* In the file: what is in memory may be ours already. */
+static int find_once_code(struct target *target, const struct seen *seen, struct error *err)
+{
+    char path[PATH_MAX + 32];
+
+    (void)snprintf(path, sizeof(path), "/proc/%d/root%s", (int)target->pid, seen->loader);
+    if (!once_code_find(path, &target->once))
+        return error_set(err, ERROR_IO,
+                         "process %d has an ld.so ('%s') that is gone, or has no code known to be "
+                         "used up: start it under mtrace-record",
+                         (int)target->pid, seen->loader);
+    target->once_code = target->loader_base + target->once.address;
+    return 0;
+}
+
 static int check_kind(const struct target *target, const struct seen *seen, struct error *err)
 {
     int pid = (int)target->pid;
@@ -316,12 +275,8 @@ int target_look(pid_t pid, const char *library, struct target *ret_target, struc
         code = check_reach(pid, library, err);
     if (code == 0)
         code = find_functions(target, &seen, err);
-    if (code == 0 && !find_once_code(target))
-        code =
-            error_set(err, ERROR_IO,
-                      "process %d may not be traced (see /proc/sys/kernel/yama/ptrace_scope; root "
-                      "may), or has an ld.so that is not known",
-                      (int)pid);
+    if (code == 0)
+        code = find_once_code(target, &seen, err);
     if (code) {
         target_done(target);
         return code;

@@ -7,9 +7,9 @@
 #ifndef MTRACE_RECORDER_TARGET_H
 #define MTRACE_RECORDER_TARGET_H
 
+#include "recorder/attaching/once_code.h"
 #include "support/error.h"
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -20,17 +20,12 @@ struct target_symbol {
     char name[64];
 };
 
-enum {
-    TARGET_ONCE_BYTES = 1024
-};
-
 struct target {
     pid_t pid;
     uint64_t libc_base, libc_end;
     uint64_t loader_base, loader_end;
     uint64_t once_code; /* instructions of ld.so that ran when the process began, and never again */
-    uint8_t once_bytes[TARGET_ONCE_BYTES]; /* what its file has there */
-    bool has_once_bytes;
+    struct once_code once; /* what its file has there */
     uint64_t dlopen, dlsym, dlerror, errno_location;
     struct target_symbol *symbols; /* of libc; owned */
     size_t n_symbols;

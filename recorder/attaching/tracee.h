@@ -31,7 +31,7 @@ struct tracee {
     struct user_regs_struct regs;    /* with which it comes back by itself */
     uint64_t since_ns;               /* it is stopped */
     uint64_t saved_n;
-    uint8_t saved[1024];
+    uint8_t saved[ONCE_CODE_BYTES];
     uint64_t parameters; /* where they are; 0: not yet */
     uint64_t result;
     char text[512];
