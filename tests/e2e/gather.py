@@ -19,7 +19,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "lib"))
 import harness
-from harness import Failure, Skip
+from harness import Failure, Skip, wait_until
 
 TOOLS = harness.Tools.from_environment()
 GATHER = os.environ.get("MTRACE_TEST_GATHER", "")
@@ -36,14 +36,6 @@ print(n)
 """
 PYTHON = "/usr/bin/python3"
 RECORDER_PID_OFFSET = 240  # of struct log_file
-
-
-def wait_until(what, is_true):
-    end = time.monotonic() + PATIENCE
-    while not is_true():
-        if time.monotonic() > end:
-            raise Failure(f"waited {PATIENCE} s: {what}")
-        time.sleep(0.02)
 
 
 def make_key(path, name="me", key=None):

@@ -15,7 +15,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "lib"))
 import harness  # noqa: E402
-from harness import Failure, Skip  # noqa: E402
+from harness import Failure, Skip, wait_until  # noqa: E402
 
 TOOLS = harness.Tools.from_environment()
 GATHER = os.environ.get("MTRACE_TEST_GATHER", "")
@@ -30,14 +30,6 @@ def start(words, **more):
     process = subprocess.Popen([str(word) for word in words], **more)
     STARTED.append(process)
     return process
-
-
-def wait_until(what, is_true):
-    end = time.monotonic() + PATIENCE
-    while not is_true():
-        if time.monotonic() > end:
-            raise Failure(f"waited {PATIENCE} s: {what}")
-        time.sleep(0.02)
 
 
 def command(*words):

@@ -36,7 +36,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "lib"))
 
 import harness  # noqa: E402
-from harness import Failure  # noqa: E402
+from harness import Failure, wait_until  # noqa: E402
 
 # Obeys lines: "alloc SIZE N" makes N blocks and keeps them; "free" frees what it kept; "fork"; "exec"; "sleep" and "wake"
 # switch off and on what else it does: it allocates a little every millisecond or so. Says the line again when it is done.
@@ -356,7 +356,7 @@ def waits(tools, place):
     server = Server(tools, place, "--follow-children", "--wait")
     server.do("daemon")
     server.end()
-    until("waiting", lambda: "waiting for processes" in (place / "run.stderr").read_text())
+    wait_until("waiting", lambda: "waiting for processes" in (place / "run.stderr").read_text())
     expect("stop", server.switch("stop", pid=server.process.pid), "no longer recording 1 process")
     (place / "more").touch()
     expect("blocks", sizes(server.database()), {10777: 1})
@@ -407,21 +407,13 @@ def newborn(tools, place):
     def is_begun(path):
         return head(path)[3840 + 24:3840 + 28] != bytes(4)
 
-    until("ordered", lambda: is_given(place / "run.dat.live"))
+    wait_until("ordered", lambda: is_given(place / "run.dat.live"))
     process.stdin.write(b"\n")
     process.stdin.flush()
-    until("recording a child", lambda: any(is_begun(path) for path in place.glob("run.dat*.live") if path.name != "run.dat.live"))
+    wait_until("recording a child", lambda: any(is_begun(path) for path in place.glob("run.dat*.live") if path.name != "run.dat.live"))
     process.communicate(b"\n", timeout=60)
     expect("exit status", process.returncode, 0)
     expect("blocks", sizes(harness.import_log(tools, log, place / "run.db", "--no-symbols")), {20777: 5})
-
-
-def until(what, is_true):
-    for _ in range(600):
-        if is_true():
-            return
-        time.sleep(0.05)
-    raise Failure(f"30 s, and still not {what}")
 
 
 def is_open(server):
@@ -443,12 +435,12 @@ def times(tools, place):
         born.append((size, before, time.time_ns()))
         return True
 
-    until("begun", lambda: bear() and is_open(server))
-    until("over", lambda: bear() and not is_open(server))
+    wait_until("begun", lambda: bear() and is_open(server))
+    wait_until("over", lambda: bear() and not is_open(server))
     for _ in range(5):
         bear()
     server.ctl("start")  # ends by itself, too
-    until("over", lambda: not is_open(server))
+    wait_until("over", lambda: not is_open(server))
     database = server.database()
     found = sizes(database)
     expect("windows", [row[:2] for row in who(database)], [("time", "time"), ("control", "time")])
@@ -463,12 +455,6 @@ def times(tools, place):
         raise Failure(f"nothing to compare: {len(born)} blocks, {len(inside)} inside, {len(outside)} outside")
     expect("blocks inside that are missing", [size for size in inside if size not in found], [])
     expect("blocks outside", [size for size in outside if size in found], [])
-
-
-def worst(tools, database, question, figure):
-    run = subprocess.run([tools.query, question, database, "--format", "json"], capture_output=True, text=True, timeout=60, env=harness.environment(), check=True)
-    rows = json.loads(run.stdout)
-    return max(rows, key=lambda row: row[figure]) if rows else None
 
 
 def judged(tools, place):
@@ -518,10 +504,14 @@ def leak_for(server, seconds):
     return time.monotonic() - began
 
 
-def ask(tools, place, question, *options, format="json"):
-    run = subprocess.run([tools.query, question, place / "run.db", *options, "--format", format], capture_output=True, text=True, timeout=60,
+def ask(tools, database, question, *options, format="json"):
+    run = subprocess.run([tools.query, question, database, *options, "--format", format], capture_output=True, text=True, timeout=60,
                          env=harness.environment(), check=True)
     return json.loads(run.stdout) if format == "json" else run.stdout
+
+
+def worst(tools, database, question, figure):
+    return max(ask(tools, database, question), key=lambda row: row[figure], default=None)
 
 
 def apart(tools, place):
@@ -531,14 +521,14 @@ def apart(tools, place):
     leak_for(server, 1.2)
     server.database()
     big = ("--size-min", "10000")
-    expect("of both windows", [row["pattern"] for row in ask(tools, place, "leaks", *big)], [None])
-    expect("growth of both windows", ask(tools, place, "growth", *big), [])
+    expect("of both windows", [row["pattern"] for row in ask(tools, place / "run.db", "leaks", *big)], [None])
+    expect("growth of both windows", ask(tools, place / "run.db", "growth", *big), [])
     if not worst(tools, place / "run.db", "leaks", "leaked_bytes")["pattern"] is None:
         raise Failure("without a filter there is a pattern")
     for window in ("1", "2"):
-        expect(f"window {window}", [row["pattern"] for row in ask(tools, place, "leaks", *big, "--window", window)], ["steady"])
-        expect(f"growth in window {window}", [row["pattern"] for row in ask(tools, place, "growth", *big, "--window", window)], ["steady"])
-    said = ask(tools, place, "leaks", *big, "--window", "1", format="table")
+        expect(f"window {window}", [row["pattern"] for row in ask(tools, place / "run.db", "leaks", *big, "--window", window)], ["steady"])
+        expect(f"growth in window {window}", [row["pattern"] for row in ask(tools, place / "run.db", "growth", *big, "--window", window)], ["steady"])
+    said = ask(tools, place / "run.db", "leaks", *big, "--window", "1", format="table")
     if not re.search(r"steady [0-9.]+ [KMG]iB/min", said):
         raise Failure(f"no rate of what goes on for all of a window: {said}")
 
@@ -588,7 +578,7 @@ def size(tools, place):
     time.sleep(0.2)
     expect("a small program is recorded", is_open(server), False)
     server.do("touch 20000777 6")  # of the last ones it may be recorded that they were made
-    until("begun", lambda: is_open(server))
+    wait_until("begun", lambda: is_open(server))
     server.do("alloc 10777 3")
     database = server.database()
     found = sizes(database)

@@ -10,6 +10,7 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
+import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -195,6 +196,15 @@ def heaptrack_totals(argv, place, env):
     if calls is None:
         raise Failure(f"heaptrack_print said nothing of the calls: {text[-500:]}")
     return {"allocations": int(calls.group(1))}
+
+
+def wait_until(what, is_true, patience=120):
+    """`patience` seconds: until what should happen did not."""
+    end = time.monotonic() + patience
+    while not is_true():
+        if time.monotonic() > end:
+            raise Failure(f"waited {patience} s: {what}")
+        time.sleep(0.02)
 
 
 def scratch():
