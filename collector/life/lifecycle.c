@@ -84,6 +84,17 @@ static bool begin_recording(const struct output_parent *parent, bool is_tracing)
     return has_begun;
 }
 
+/* What is known of the log that was, where its segments are forgotten, too. */
+static void forget_log(void)
+{
+    definition_forget();
+    record_forget();
+    stack_tree_forget();
+    modules_forget();
+    mapped_path_forget();
+    residency_forget();
+}
+
 /* LC-2: all that lived in the parent's mappings is forgotten without being looked at. */
 static MTRACE_COLD bool begin_in_child(void)
 {
@@ -100,12 +111,7 @@ static MTRACE_COLD bool begin_in_child(void)
         state_turn_off();
         return false;
     }
-    definition_forget();
-    record_forget();
-    stack_tree_forget();
-    modules_forget();
-    mapped_path_forget();
-    residency_forget();
+    forget_log();
     return begin_recording(&parent, is_tracing);
 }
 
@@ -274,12 +280,7 @@ static void forget_last(bool is_left)
         memory_unmap_all();
     }
     segment_forget();
-    definition_forget();
-    record_forget();
-    stack_tree_forget();
-    modules_forget();
-    mapped_path_forget();
-    residency_forget();
+    forget_log();
     sampled_blocks_forget_all();
     state_forget_taken();
 }
