@@ -4,7 +4,7 @@
 #include "gather/receiver.h"
 #include "gather/store.h"
 #include "support/error.h"
-#include "support/option_value.h"
+#include "support/option_place.h"
 #include "support/units.h"
 #include "transfer/address.h"
 #include "transfer/discovery.h"
@@ -87,56 +87,33 @@ static uint64_t parse_port(struct argp_state *state, const char *text)
     return port;
 }
 
-static error_t parse_limit(int key, const char *value, struct argp_state *state)
-{
-    struct arguments *arguments = state->input;
+#define PLACE(member) offsetof(struct arguments, member)
 
-    switch (key) {
-    case KEY_MAX_BYTES:
-        arguments->max_bytes = option_value_size(state, "--max-bytes", value);
-        return 0;
-    case KEY_MAX_SENDER_BYTES:
-        arguments->max_sender_bytes = option_value_size(state, "--max-sender-bytes", value);
-        return 0;
-    case KEY_MAX_CONNECTIONS:
-        arguments->max_connections = parse_connections(state, value);
-        return 0;
-    case KEY_ANNOUNCE:
-        arguments->is_announcing = true;
-        return 0;
-    case KEY_FETCH:
-        arguments->fetches_objects = true;
-        return 0;
-    case KEY_DISCOVER:
-        arguments->discover_port = value ? parse_port(state, value) : DISCOVERY_PORT;
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
+static const struct option_place places[] = {
+    {KEY_LISTEN, OPTION_PLACE_TEXT, PLACE(listen), NULL, 0},
+    {KEY_PSK, OPTION_PLACE_TEXT, PLACE(security.psk_file), NULL, 0},
+    {KEY_CERTIFICATE, OPTION_PLACE_TEXT, PLACE(security.certificate), NULL, 0},
+    {KEY_KEY, OPTION_PLACE_TEXT, PLACE(security.key), NULL, 0},
+    {KEY_CA, OPTION_PLACE_TEXT, PLACE(security.ca), NULL, 0},
+    {KEY_INSECURE, OPTION_PLACE_FLAG, PLACE(security.is_insecure), NULL, 0},
+    {KEY_MAX_BYTES, OPTION_PLACE_SIZE, PLACE(max_bytes), "--max-bytes", 0},
+    {KEY_MAX_SENDER_BYTES, OPTION_PLACE_SIZE, PLACE(max_sender_bytes), "--max-sender-bytes", 0},
+    {KEY_ANNOUNCE, OPTION_PLACE_FLAG, PLACE(is_announcing), NULL, 0},
+    {KEY_FETCH, OPTION_PLACE_FLAG, PLACE(fetches_objects), NULL, 0},
+};
 
 static error_t parse_option(int key, char *value, struct argp_state *state)
 {
     struct arguments *arguments = state->input;
 
+    if (option_place_put(places, sizeof(places) / sizeof(*places), key, value, state))
+        return 0;
     switch (key) {
-    case KEY_LISTEN:
-        arguments->listen = value;
+    case KEY_MAX_CONNECTIONS:
+        arguments->max_connections = parse_connections(state, value);
         return 0;
-    case KEY_PSK:
-        arguments->security.psk_file = value;
-        return 0;
-    case KEY_CERTIFICATE:
-        arguments->security.certificate = value;
-        return 0;
-    case KEY_KEY:
-        arguments->security.key = value;
-        return 0;
-    case KEY_CA:
-        arguments->security.ca = value;
-        return 0;
-    case KEY_INSECURE:
-        arguments->security.is_insecure = true;
+    case KEY_DISCOVER:
+        arguments->discover_port = value ? parse_port(state, value) : DISCOVERY_PORT;
         return 0;
     case ARGP_KEY_ARG:
         if (arguments->folder)
@@ -148,7 +125,7 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
             argp_error(state, "no DIR was named");
         return 0;
     default:
-        return parse_limit(key, value, state);
+        return ARGP_ERR_UNKNOWN;
     }
 }
 

@@ -4,6 +4,7 @@
 #include "importer/command/import.h"
 #include "importer/command/keeper.h"
 #include "support/growing.h"
+#include "support/option_place.h"
 #include "support/output_file.h"
 #include "support/units.h"
 
@@ -105,49 +106,34 @@ static void parse_until(const char *text, struct arguments *arguments, struct ar
         argp_error(state, "--until is '%s', but must be later than the start", text);
 }
 
+#define PLACE(member) offsetof(struct arguments, member)
+
+static const struct option_place places[] = {
+    {'o', OPTION_PLACE_TEXT, PLACE(output), NULL, 0},
+    {'f', OPTION_PLACE_FLAG, PLACE(import.force), NULL, 0},
+    {KEY_ONLY, OPTION_PLACE_FLAG, PLACE(import.only), NULL, 0},
+    {KEY_UNTIL_MARKER, OPTION_PLACE_TEXT, PLACE(import.until_marker), NULL, 0},
+    {KEY_SLIM, OPTION_PLACE_FLAG, PLACE(import.slim), NULL, 0},
+    {KEY_INDEX, OPTION_PLACE_FLAG, PLACE(import.index), NULL, 0},
+    {KEY_NO_SYMBOLS, OPTION_PLACE_FLAG, PLACE(import.no_symbols), NULL, 0},
+    {KEY_FOLLOW, OPTION_PLACE_FLAG, PLACE(follow), NULL, 0},
+    {KEY_KEEP, OPTION_PLACE_FLAG, PLACE(keep), NULL, 0},
+    {KEY_RESYMBOLIZE, OPTION_PLACE_FLAG, PLACE(resymbolize), NULL, 0},
+    {KEY_SYSROOT, OPTION_PLACE_TEXT, PLACE(import.symbols.symbolizer.sysroot), NULL, 0},
+};
+
 static error_t parse_option(int key, char *value, struct argp_state *state)
 {
     struct arguments *arguments = state->input;
 
+    if (option_place_put(places, sizeof(places) / sizeof(*places), key, value, state))
+        return 0;
     switch (key) {
-    case 'o':
-        arguments->output = value;
-        return 0;
-    case 'f':
-        arguments->import.force = true;
-        return 0;
-    case KEY_ONLY:
-        arguments->import.only = true;
-        return 0;
     case KEY_UNTIL:
         parse_until(value, arguments, state);
         return 0;
-    case KEY_UNTIL_MARKER:
-        arguments->import.until_marker = value;
-        return 0;
-    case KEY_SLIM:
-        arguments->import.slim = true;
-        return 0;
-    case KEY_INDEX:
-        arguments->import.index = true;
-        return 0;
-    case KEY_NO_SYMBOLS:
-        arguments->import.no_symbols = true;
-        return 0;
-    case KEY_FOLLOW:
-        arguments->follow = true;
-        return 0;
-    case KEY_KEEP:
-        arguments->keep = true;
-        return 0;
-    case KEY_RESYMBOLIZE:
-        arguments->resymbolize = true;
-        return 0;
     case KEY_DEBUG_DIR:
         return add_debug_dir(arguments, value);
-    case KEY_SYSROOT:
-        arguments->import.symbols.symbolizer.sysroot = value;
-        return 0;
     case KEY_THREADS:
         parse_threads(value, arguments, state);
         return 0;

@@ -3,6 +3,7 @@
 
 #include "common/log_format.h"
 #include "recorder/command/options.h"
+#include "support/option_place.h"
 #include "support/option_value.h"
 
 #include <inttypes.h>
@@ -180,10 +181,21 @@ static error_t parse_setting(int key, char *arg, struct argp_state *state)
     return ARGP_ERR_UNKNOWN;
 }
 
+#define PLACE(member) offsetof(struct options, member)
+
+static const struct option_place places[] = {
+    {KEY_WAIT, OPTION_PLACE_FLAG, PLACE(waits_for_children), NULL, 0},
+    {KEY_START_AFTER, OPTION_PLACE_DURATION, PLACE(windows.start_after_ns), "--start-after", 0},
+    {KEY_STOP_AFTER, OPTION_PLACE_DURATION, PLACE(windows.stop_after_ns), "--stop-after", 0},
+    {KEY_SAMPLE, OPTION_PLACE_NUMBER, PLACE(sample_ms), "--sample-memory", 86400000},
+};
+
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
     struct options *options = state->input;
 
+    if (option_place_put(places, sizeof(places) / sizeof(*places), key, arg, state))
+        return 0;
     switch (key) {
     case KEY_FOLLOW:
         options->follows_children = true;
@@ -194,22 +206,10 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     case KEY_NO_PATCH:
         options->patch = ALLOCATOR_LET_BE;
         return 0;
-    case KEY_WAIT:
-        options->waits_for_children = true;
-        return 0;
-    case KEY_START_AFTER:
-        options->windows.start_after_ns = option_value_duration(state, "--start-after", arg);
-        return 0;
-    case KEY_STOP_AFTER:
-        options->windows.stop_after_ns = option_value_duration(state, "--stop-after", arg);
-        return 0;
     case KEY_START_AT_RSS:
         options->windows.start_rss_bytes = option_value_size(state, "--start-at-rss", arg);
         if (options->windows.start_rss_bytes == 0)
             argp_error(state, "--start-at-rss: '%s' is no size", arg);
-        return 0;
-    case KEY_SAMPLE:
-        options->sample_ms = option_value_number(state, "--sample-memory", arg, 86400000);
         return 0;
     case KEY_SAMPLE_BYTES:
         set_sample_bytes(state, arg);

@@ -5,6 +5,7 @@
 #include "recorder/command/collector_options.h"
 #include "recorder/command/sending_options.h"
 #include "recorder/command/task_options.h"
+#include "support/option_place.h"
 #include "support/option_value.h"
 #include "support/units.h"
 
@@ -118,24 +119,30 @@ static error_t parse_arguments(int key, struct argp_state *state)
     }
 }
 
+#define PLACE(member) offsetof(struct options, member)
+
+static const struct option_place places[] = {
+    {KEY_FORCE, OPTION_PLACE_FLAG, PLACE(force), NULL, 0},
+    {KEY_REPORT, OPTION_PLACE_FLAG, PLACE(has_report), NULL, 0},
+    {KEY_PACK, OPTION_PLACE_TEXT, PLACE(input), NULL, 0},
+    {KEY_CULL, OPTION_PLACE_NUMBER, PLACE(cull_ms), "--cull-temporary", 1000000},
+    {KEY_MAX_LIVE, OPTION_PLACE_SIZE, PLACE(max_live_bytes), "--max-live", 0},
+};
+
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
     struct options *options = state->input;
 
+    if (option_place_put(places, sizeof(places) / sizeof(*places), key, arg, state))
+        return 0;
     switch (key) {
     case KEY_OUTPUT:
         options->output = arg;
         options->has_output = true;
         return 0;
-    case KEY_FORCE:
-        options->force = true;
-        return 0;
     case KEY_QUIET:
         options->quiet = true;
         options->sending.is_quiet = true;
-        return 0;
-    case KEY_REPORT:
-        options->has_report = true;
         return 0;
     case KEY_REPORT_EVERY:
         options->report_every_ns = option_value_duration(state, "--report-every", arg);
@@ -145,17 +152,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     case KEY_REPORT_SIGNAL:
         options->report_signal = parse_signal(state, arg);
         return 0;
-    case KEY_PACK:
-        options->input = arg;
-        return 0;
-    case KEY_CULL:
-        options->cull_ms = option_value_number(state, "--cull-temporary", arg, 1000000);
-        return 0;
     case KEY_NO_COMPRESS:
         options->is_compressed = false;
-        return 0;
-    case KEY_MAX_LIVE:
-        options->max_live_bytes = option_value_size(state, "--max-live", arg);
         return 0;
     case KEY_HELP:
         argp_state_help(state, stdout, ARGP_HELP_STD_HELP);
