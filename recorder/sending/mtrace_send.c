@@ -10,6 +10,7 @@
  */
 #include "recorder/sending/log_tail.h"
 #include "recorder/sending/sender.h"
+#include "recorder/sending/sender_settings.h"
 #include "support/error.h"
 #include "transfer/discovery.h"
 

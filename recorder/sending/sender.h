@@ -17,25 +17,9 @@
 #ifndef MTRACE_RECORDER_SENDER_H
 #define MTRACE_RECORDER_SENDER_H
 
-#include "transfer/address.h"
-#include "transfer/security.h"
-
 #include <stdbool.h>
-#include <stdint.h>
 
-struct sender_settings {
-    const char *log;  /* the run's first; others lie beside it */
-    const char *to;   /* as the user wrote it */
-    const char *same; /* options that say where to, for who wants to send it later */
-    struct address address;
-    bool is_discovering; /* the address is looked for whenever a connection is made */
-    uint16_t discovery_port;
-    const struct security *security;
-    uint64_t timeout_ns;
-    int end_pipe; /* -1: nobody records */
-    bool is_quiet;
-    bool gives_back; /* --no-local */
-};
+struct sender_settings;
 
 /* Sends until all is sent, or it gives up: false; it has said why then. */
 bool sender_run(const struct sender_settings *settings);
