@@ -164,6 +164,20 @@ static void open_at_path(const struct symbolizer_options *options,
     }
 }
 
+/* A sysroot mostly has stripped copies; the object that was built may still lie at its own path. */
+static bool open_own_dwarf(const struct symbolizer_options *options,
+                           const struct symbolizer_object *recorded, struct elf_image *ret_debug)
+{
+    if (!options->sysroot || !*options->sysroot || !recorded->build_id
+        || !elf_image_open(recorded->path, ret_debug))
+        return false;
+    if (is_recorded(ret_debug, recorded) && elf_image_has_dwarf(ret_debug))
+        return true;
+    elf_image_close(ret_debug);
+    *ret_debug = ELF_IMAGE_NONE;
+    return false;
+}
+
 /* A program that brings its own debug info needs no other file, one whose object is missing or was
  * replaced still finds it by build-id. */
 static int find_debug(const struct debug_search *search, const struct symbolizer_object *recorded,
@@ -171,7 +185,8 @@ static int find_debug(const struct debug_search *search, const struct symbolizer
 {
     if (search->object->elf && elf_image_has_dwarf(search->object))
         return 0;
-    if (debug_search_dwarf(search, &files->debug))
+    if (open_own_dwarf(search->options, recorded, &files->debug)
+        || debug_search_dwarf(search, &files->debug))
         return 0;
     if (!files->object.elf)
         debug_search_object_far(search, &files->object);

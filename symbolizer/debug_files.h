@@ -6,6 +6,7 @@
  *        another one, `alternate` the file to which dwz moved what several debug files share.
  *        Searched in this order, DIR being each --debug-dir and then /usr/lib/debug:
  *          1. the object itself: below the sysroot, at its path, DIR/.build-id/xx/yyyy, DIR/<name>
+ *             and, where that has no DWARF and is below the sysroot, the same build at its own path
  *          2. DIR/.build-id/xx/yyyy.debug
  *          3. the name in .gnu_debuglink: beside the object, in .debug beside it, in DIR/<its
  *             folder>, in DIR

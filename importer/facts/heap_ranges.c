@@ -225,7 +225,7 @@ static bool continues(const struct heap_ranges *ranges, const struct heap_range 
     if (heap->kind == LOG_HEAP_ARENA || unit->key.class == UNIT_ARENA)
         return heap->kind == LOG_HEAP_ARENA && unit->key.class == UNIT_ARENA
                && heap->start / arena_bytes == unit->lowest / arena_bytes;
-    if (heap->is_glibc != (unit->key.class == UNIT_MAIN))
+    if ((heap->header_bytes > 0) != (unit->key.class == UNIT_MAIN))
         return false;
     return unit->lowest - heap->end
            < (unit->key.class == UNIT_MAIN ? MAIN_GAP_BYTES : OTHER_GAP_BYTES);
@@ -249,10 +249,8 @@ static int add_heap(struct heap_ranges *ranges, const struct unit *unit, struct 
         .start = page_floor(ranges, unit->key.process, unit->lowest),
         .end = page_ceiling(ranges, unit->key.process, unit->highest_end),
         .lowest_block = unit->lowest,
-        .is_glibc = unit->key.class != UNIT_OTHER,
+        .header_bytes = unit->key.class == UNIT_OTHER ? 0 : glibc_heap_header_bytes(word_bytes),
     };
-    if (heap->is_glibc)
-        heap->header_bytes = glibc_heap_header_bytes(word_bytes);
     if (heap->kind == LOG_HEAP_ARENA)
         heap->start = unit->lowest / arena_bytes * arena_bytes;
     if (ranges->n_heaps > 1 && heap[-1].process == heap->process && heap->start < heap[-1].end)
@@ -266,7 +264,7 @@ static void name_brk_heaps(struct heap_ranges *ranges)
     for (size_t i = 0; i < ranges->n_heaps; i++) {
         struct heap_range *heap = &ranges->heaps[i];
         bool is_first = i == 0 || heap[-1].process != heap->process;
-        if (is_first && heap->is_glibc && heap->kind == LOG_HEAP_OTHER)
+        if (is_first && heap->header_bytes > 0 && heap->kind == LOG_HEAP_OTHER)
             heap->kind = LOG_HEAP_BRK;
     }
 }

@@ -41,8 +41,8 @@ struct heap_range {
     enum log_heap_kind kind;
     uint64_t start, end;   /* of all it ever held */
     uint64_t lowest_block; /* address of the lowest block ever born there */
-    bool is_glibc;
-    uint32_t header_bytes; /* of each block; 0: not known */
+    uint32_t
+        header_bytes; /* of each block, which is glibc's; 0: of an allocator that is not known */
     enum heap_unseen unseen;
 };
 

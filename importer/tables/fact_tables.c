@@ -318,7 +318,7 @@ static int write_heaps(sqlite3 *db, struct facts *facts, struct error *err)
         const struct heap_range *heap = heap_ranges_get(facts->heaps, id);
         code = database_insert(insert, err, "uutuuutzt", (uint64_t)id, (uint64_t)heap->process,
                                heap_kind_name(heap->kind), heap->start, heap->end,
-                               heap->lowest_block, heap->is_glibc ? "glibc" : NULL,
+                               heap->lowest_block, heap->header_bytes ? "glibc" : NULL,
                                (uint64_t)heap->header_bytes, heap_unseen_name(heap->unseen));
     }
     sqlite3_finalize(insert);

@@ -254,6 +254,18 @@ static int note_unseen_heaps(const struct query *query, struct error *err)
     return rc;
 }
 
+/* ---- pools ---- */
+
+/* Every block of a pool was recorded, of malloc's few: which of those it lies in is known of hardly any. */
+static void note_sampled_pools(const struct query *query)
+{
+    if (query->database.sample_bytes && strcmp(query->options->command->name, "by-pool") == 0)
+        query_remark(
+            query,
+            "pools are recorded in full: what they gave out is exact; what they took of malloc "
+            "(taken_*, held_bytes, spare_bytes) is not known from samples");
+}
+
 /* ---- all ---- */
 
 int notes_of_what_is_missing(const struct query *query,
@@ -289,6 +301,7 @@ int notes_before(const struct query *query, struct error *err)
         query->options->command->has_headline && query->style.format == RENDER_TABLE;
     int rc = has_headline ? 0 : notes_of_what_is_missing(query, remark, err);
 
+    note_sampled_pools(query);
     if (rc == 0)
         rc = note_unseen_heaps(query, err);
     return rc == 0 ? note_recorder(query, err) : rc;

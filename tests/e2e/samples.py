@@ -297,6 +297,8 @@ def refusals(tools, folder):
             raise Failure(f"{question} ended with {run.returncode} and does not say once that it is an estimate: {said}")
     check_pictures(tools, database, folder)
     check_timeline(tools, database)
+    if ask(tools, "by-pool", database).stderr.count("not known from samples") != 1 or ask(tools, "hot", database).stderr.count("not known from samples"):
+        raise Failure("by-pool alone says what is not known of pools")
     for question, columns in (("leaks-by-stack", 2), ("peak", 2), ("hot", 2), ("by-function", 6), ("by-module", 6)):
         if ask(tools, question, database).stdout.count("±") != columns:
             raise Failure(f"{question} has no column of margins for each of its estimates")

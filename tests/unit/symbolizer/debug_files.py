@@ -95,6 +95,10 @@ def test_places(scratch):
     shutil.copy(stripped, root / "opt/lib.so")
     shutil.copy(moved, root / "usr/lib/debug/opt/lib.link")
     expect("--sysroot", ask("/opt/lib.so", address, "--sysroot", root), True, root / "usr/lib/debug/opt/lib.link")
+    bare = scratch / "bare"
+    (bare / str(original.parent).lstrip("/")).mkdir(parents=True)
+    shutil.copy(stripped, bare / str(original).lstrip("/"))
+    expect("a stripped copy below --sysroot, the build at its own path", ask(original, address, "--sysroot", bare, "--build-id", build_id(original)), True, original)
     (root / "usr/lib/debug/opt/lib.link").rename(root / "opt/elsewhere")
     (root / "usr/lib/debug/.build-id" / name[:2]).mkdir(parents=True)
     placed = root / "usr/lib/debug/.build-id" / name[:2] / f"{name[2:]}.debug"
