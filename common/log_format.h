@@ -231,17 +231,6 @@ static inline void log_file_set_machine(struct log_file *file)
     file->byte_order = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? LOG_BIG_ENDIAN : LOG_LITTLE_ENDIAN;
 }
 
-/* What a file begins with; nothing else of it was looked at. */
-static inline bool log_header_is_ours(const struct log_file *file)
-{
-    return __builtin_memcmp(file->magic, LOG_MAGIC, sizeof(file->magic)) == 0;
-}
-
-static inline bool log_header_is_packed(const struct log_file *file)
-{
-    return log_header_is_ours(file) && file->form == LOG_FORM_PACKED;
-}
-
 /*
  * A question of the program about itself, in the header page of a live log behind struct log_file, and
  * never in a packed one. The program writes text and the marker LOG_QUESTION_MARKER with the number, then

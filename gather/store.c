@@ -4,6 +4,7 @@
 #include "support/error.h"
 #include "support/file_lock.h"
 #include "support/growing.h"
+#include "support/log_header.h"
 #include "support/whole_io.h"
 
 #include <dirent.h>

@@ -12,6 +12,20 @@
 #include "common/log_format.h"
 #include "support/error.h"
 
+#include <stdbool.h>
+#include <string.h>
+
+/* What a file begins with; nothing else of it was looked at. */
+static inline bool log_header_is_ours(const struct log_file *file)
+{
+    return memcmp(file->magic, LOG_MAGIC, sizeof(file->magic)) == 0;
+}
+
+static inline bool log_header_is_packed(const struct log_file *file)
+{
+    return log_header_is_ours(file) && file->form == LOG_FORM_PACKED;
+}
+
 /* Byte order, version, words. The magic has been checked. */
 int log_header_check(const struct log_file *header, const char *path, struct error *err);
 

@@ -5,6 +5,7 @@
 #include "queries/database/rundb.h"
 #include "support/database_file.h"
 #include "support/error.h"
+#include "support/log_header.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -3,6 +3,7 @@
 
 #include "common/log_format.h"
 #include "support/growing.h"
+#include "support/log_header.h"
 #include "support/running.h"
 
 #include <dirent.h>

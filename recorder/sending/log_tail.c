@@ -3,6 +3,7 @@
 
 #include "recorder/live/definition_parts.h"
 #include "support/given_back.h"
+#include "support/log_header.h"
 #include "support/pack.h"
 #include "support/regular_file.h"
 
