@@ -196,7 +196,7 @@ int standing_import_make_facts(struct standing_import *standing, const struct fa
                               .n_threads = with_room(definitions->n_threads, MIN_THREADS),
                               .n_nodes = with_room(definitions->n_backtraces, MIN_NODES),
                               .n_pools = with_room(definitions->n_pools, MIN_POOLS)};
-    int code = kept_facts_new(standing->options->target, &import->kept, err);
+    int code = import->kept ? 0 : kept_facts_new(standing->options->target, &import->kept, err);
 
     if (code)
         return code;
@@ -239,6 +239,15 @@ static int find_late_sample(const struct import *import, bool *ret_is_late, stru
     return code;
 }
 
+/* What was made coarser has another digest. */
+static void digest_pasts(struct standing_import *standing)
+{
+    for (size_t i = 0; i < standing->n_clocks && i < standing->n_pasts; i++)
+        if (standing->pasts[i].clock.n_pairs)
+            standing->clocks[i].digest =
+                clock_past_digest(&standing->pasts[i].clock, standing->clocks[i].final_ticks);
+}
+
 int standing_import_take_pasts(struct standing_import *standing, struct error *err)
 {
     const struct log_set *logs = standing->import.logs;
@@ -256,6 +265,7 @@ int standing_import_take_pasts(struct standing_import *standing, struct error *e
         if (clock_past_take(&pasts[i].clock, &logs->inputs[i]->clock) != 0)
             return error_set(err, ERROR_NOMEM, "out of memory");
     }
+    digest_pasts(standing);
     return 0;
 }
 
@@ -307,6 +317,12 @@ static int go_on(struct standing_import *standing, bool *ret_is_other, struct er
     if (code == 0 && !*ret_is_other)
         *ret_is_other =
             !facts_continue(import->facts, log_set_definitions(import->logs), &import->ids);
+    if (code == 0 && *ret_is_other && standing->is_sole) {
+        code = standing_import_make_room(standing, err);
+        *ret_is_other =
+            code == 0
+            && !facts_continue(import->facts, log_set_definitions(import->logs), &import->ids);
+    }
     if (code == 0 && !*ret_is_other)
         code = find_late_sample(import, ret_is_other, err);
     if (code == 0 && !*ret_is_other && standing->is_sole

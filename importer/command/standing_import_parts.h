@@ -45,6 +45,9 @@ int standing_import_open_logs(struct standing_import *standing, struct error *er
 int standing_import_make_facts(struct standing_import *standing, const struct facts_room *least,
                                struct error *err);
 
+/* The facts as they are, for as many threads, stacks and groups as the log that is open has by now. */
+int standing_import_make_room(struct standing_import *standing, struct error *err);
+
 /* Room for where the samples of each log are. */
 int standing_import_reserve_samples(struct standing_import *standing, struct error *err);
 

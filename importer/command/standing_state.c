@@ -7,6 +7,7 @@
 #include "support/growing.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 enum {
     VERSION = 1
@@ -175,5 +176,76 @@ int standing_import_load(struct standing_import *standing, const struct state_so
     state_io_close(io);
     if (code)
         standing_import_forget(standing);
+    return code;
+}
+
+/* ---- more room ---- */
+
+/* Chunks one behind the other, each with its length before it. */
+struct chunks {
+    uint8_t *bytes;
+    size_t n, capacity, at;
+};
+
+static int put_chunk(void *context, const void *chunk, size_t n_bytes, struct error *err)
+{
+    struct chunks *chunks = context;
+    uint8_t *bytes =
+        growing_reserve(chunks->bytes, &chunks->capacity, chunks->n + sizeof n_bytes + n_bytes, 1);
+
+    if (!bytes)
+        return error_set(err, ERROR_NOMEM, "out of memory");
+    chunks->bytes = bytes;
+    memcpy(bytes + chunks->n, &n_bytes, sizeof n_bytes);
+    memcpy(bytes + chunks->n + sizeof n_bytes, chunk, n_bytes);
+    chunks->n += sizeof n_bytes + n_bytes;
+    return 0;
+}
+
+static int next_chunk(void *context, const void **ret_chunk, size_t *ret_bytes, struct error *err)
+{
+    struct chunks *chunks = context;
+
+    (void)err;
+    *ret_bytes = 0;
+    if (chunks->at == chunks->n)
+        return 0;
+    memcpy(ret_bytes, chunks->bytes + chunks->at, sizeof *ret_bytes);
+    *ret_chunk = chunks->bytes + chunks->at + sizeof *ret_bytes;
+    chunks->at += sizeof *ret_bytes + *ret_bytes;
+    return 0;
+}
+
+static int visit_facts(struct facts *facts, struct state_io *io)
+{
+    facts_visit(facts, io);
+    return state_io_end(io);
+}
+
+int standing_import_make_room(struct standing_import *standing, struct error *err)
+{
+    struct import *import = &standing->import;
+    struct facts_room least = *facts_room(import->facts);
+    struct chunks chunks = {0};
+    const struct state_sink sink = {.put = put_chunk, .context = &chunks};
+    const struct state_source source = {.next = next_chunk, .context = &chunks};
+    struct state_io *io = NULL;
+    int code = state_io_save(&sink, &io, err);
+
+    if (code == 0)
+        code = visit_facts(import->facts, io);
+    state_io_close(io);
+    io = NULL;
+    if (code == 0) {
+        facts_free(import->facts);
+        import->facts = NULL;
+        code = standing_import_make_facts(standing, &least, err);
+    }
+    if (code == 0)
+        code = state_io_load(&source, &standing->numbering.texts, &io, err);
+    if (code == 0)
+        code = visit_facts(import->facts, io);
+    state_io_close(io);
+    free(chunks.bytes);
     return code;
 }

@@ -59,10 +59,13 @@ static void visit_groups(struct facts *facts, struct state_io *io)
     bool has_groups = facts->groups != NULL;
 
     state_bool(io, &has_groups);
-    if (has_groups != (facts->groups != NULL))
-        state_refuse(io, ERROR_FORMAT, "the recording has groups, and its state has none");
-    else if (has_groups)
+    state_check(io, !has_groups || facts->groups, "groups that are not defined");
+    if (has_groups && facts->groups)
         group_totals_visit(facts->groups, facts->room.n_processes, io);
+    for (uint32_t id = 1; !has_groups && facts->groups && id <= facts->n_processes; id++)
+        if (state_io_code(io) == 0
+            && group_totals_take_root(facts->groups, facts->totals, id, NULL) != 0)
+            state_no_memory(io);
 }
 
 void facts_visit(struct facts *facts, struct state_io *io)

@@ -262,3 +262,61 @@ void group_totals_visit(struct group_totals *totals, uint32_t n_processes, struc
     visit_accounts(&totals->tags, n_processes, definitions->n_tags, io);
     tally_visit(&totals->flows, n_processes, (uint32_t)definitions->n_groups, io);
 }
+
+/* ---- groups that came late ---- */
+
+/* Ends that somebody made. */
+static int take_flows(struct group_totals *totals, const struct totals *all, uint32_t process,
+                      struct error *err)
+{
+    const struct tally_entry *entries = all->flows.elements;
+    uint64_t blocks = 0;
+    uint64_t bytes = 0;
+
+    for (size_t i = 0; i < all->flows.n; i++)
+        if (entries[i].process == process) {
+            blocks += entries[i].blocks;
+            bytes += entries[i].bytes;
+        }
+    for (uint32_t id = 1; id <= all->n_threads; id++)
+        if (all->threads[id].freed_by.process == process) {
+            blocks += all->threads[id].freed_by.blocks;
+            bytes += all->threads[id].freed_by.bytes;
+        }
+    return blocks ? tally_add(&totals->flows, process, 0, 0, blocks, bytes, err) : 0;
+}
+
+int group_totals_take_root(struct group_totals *totals, const struct totals *all, uint32_t process,
+                           struct error *err)
+{
+    const struct process_totals *own = &all->processes[process];
+    struct group_account root = {.process = process,
+                                 .live_blocks = own->live_blocks,
+                                 .live_bytes = own->live_bytes,
+                                 .live_variance = own->live_variance.bytes};
+
+    if (own->n_stacks == 0)
+        return 0;
+    if (own->peak_ns != TOTALS_NEVER) {
+        root.peak_bytes = own->peak_bytes;
+        root.peak_ns = own->peak_ns;
+        root.peak_variance = own->peak_variance.bytes;
+    }
+    for (uint32_t i = 0; i < own->n_stacks; i++) {
+        const struct stack_totals *stack = totals_stack(own, i);
+        root.allocated_blocks += stack->allocated_blocks;
+        root.allocated_bytes += stack->allocated_bytes;
+        if (stack->variances)
+            root.allocated_variance += stack->variances->allocated.bytes;
+        if (stack->changed_ns > root.changed_ns)
+            root.changed_ns = stack->changed_ns;
+    }
+    root.freed_blocks = root.allocated_blocks - root.live_blocks;
+    root.freed_bytes = root.allocated_bytes - root.live_bytes;
+    const uint32_t key[2] = {process, 0};
+    struct group_account *account = keyed_get(&totals->groups, key, KEY_BYTES, sizeof root);
+    if (!account)
+        return error_set(err, ERROR_NOMEM, "out of memory for totals of groups");
+    *account = root;
+    return take_flows(totals, all, process, err);
+}

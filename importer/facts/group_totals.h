@@ -16,6 +16,7 @@
 #define MTRACE_IMPORTER_GROUP_TOTALS_H
 
 #include "importer/facts/tally.h"
+#include "importer/facts/totals.h"
 #include "importer/log/state_io.h"
 #include "importer/model/definitions.h"
 #include "importer/pairing/pairing.h"
@@ -72,5 +73,9 @@ void group_totals_finish(struct group_totals *totals);
 
 /* Into the bytes or from them, into new ones (state_io.h). */
 void group_totals_visit(struct group_totals *totals, uint32_t n_processes, struct state_io *io);
+
+/* Into new ones, when until now there was no group: what the process did was charged to the root. */
+int group_totals_take_root(struct group_totals *totals, const struct totals *all, uint32_t process,
+                           struct error *err);
 
 #endif

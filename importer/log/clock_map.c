@@ -295,14 +295,18 @@ uint64_t clock_map_final_before(const struct clock_map *map, uint64_t ticks)
     return 0;
 }
 
+static uint64_t digest_of(uint64_t digest, uint64_t ticks, uint64_t ns)
+{
+    digest = (digest ^ ticks) * UINT64_C(0x9e3779b97f4a7c15);
+    return (digest ^ digest >> 29 ^ ns) * UINT64_C(0xbf58476d1ce4e5b9);
+}
+
 uint64_t clock_map_digest(const struct clock_map *map, uint64_t until_ticks)
 {
     uint64_t digest = map->is_identity;
 
-    for (size_t i = 0; i < map->n_knots && map->knots[i].ticks <= until_ticks; i++) {
-        digest = (digest ^ map->knots[i].ticks) * UINT64_C(0x9e3779b97f4a7c15);
-        digest = (digest ^ digest >> 29 ^ map->knots[i].ns) * UINT64_C(0xbf58476d1ce4e5b9);
-    }
+    for (size_t i = 0; i < map->n_knots && map->knots[i].ticks <= until_ticks; i++)
+        digest = digest_of(digest, map->knots[i].ticks, map->knots[i].ns);
     return digest;
 }
 
@@ -362,6 +366,19 @@ void clock_past_done(struct clock_past *past)
     memset(past, 0, sizeof(*past));
 }
 
+/* Every other one of the older half of the knots goes, but for the first: what is long ago is told as exactly as its rate was even. */
+static void make_coarser(struct clock_past *past)
+{
+    size_t n_old = past->n_closed / 2;
+    size_t n = 1;
+
+    for (size_t i = 2; i < n_old; i += 2)
+        past->pairs[n++] = past->pairs[i];
+    memmove(&past->pairs[n], &past->pairs[n_old], (past->n_pairs - n_old) * sizeof(*past->pairs));
+    past->n_pairs -= n_old - n;
+    past->n_closed -= n_old - n;
+}
+
 int clock_past_take(struct clock_past *past, const struct clock_map *map)
 {
     struct clock_pair *pairs;
@@ -376,7 +393,18 @@ int clock_past_take(struct clock_past *past, const struct clock_map *map)
     past->n_pairs = map->n_pairs;
     past->n_closed = map->n_closed;
     past->has_open = map->has_open;
+    if (past->n_closed > CLOCK_PAST_MOST)
+        make_coarser(past);
     return 0;
+}
+
+uint64_t clock_past_digest(const struct clock_past *past, uint64_t until_ticks)
+{
+    uint64_t digest = 0;
+
+    for (size_t i = 0; i < past->n_closed && past->pairs[i].ticks <= until_ticks; i++)
+        digest = digest_of(digest, past->pairs[i].ticks, past->pairs[i].ns);
+    return digest;
 }
 
 int clock_map_put_past(struct clock_map *map, const struct clock_past *past)

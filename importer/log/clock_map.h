@@ -107,8 +107,16 @@ struct clock_past {
     bool has_open;
 };
 
+enum {
+    CLOCK_PAST_MOST =
+        1 << 16 /* knots: 22 minutes at least are kept whole, what was before gets coarser */
+};
+
 void clock_past_done(struct clock_past *past);
-int clock_past_take(struct clock_past *past, const struct clock_map *map);
+int clock_past_take(struct clock_past *past, const struct clock_map *map); /* ERROR_NOMEM or 0 */
+
+/* clock_map_digest of the map that is made with it, up to a knot. */
+uint64_t clock_past_digest(const struct clock_past *past, uint64_t until_ticks);
 void clock_past_visit(struct clock_past *past, struct state_io *io); /* state_io.h */
 
 /* Before the knots are made; what was added so far and lies before what is open counts as known. ERROR_NOMEM or 0. */

@@ -951,6 +951,17 @@ static void saved_and_loaded(void **state)
                   1);
 }
 
+/* The first group, when nothing can be read anew: until then all was the root's. */
+static void groups_late_after_a_state(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 41; seed <= 42; seed++)
+        check_run(seed,
+                  &(struct traits){
+                      .has_groups = true, .first_group = n_steps_of_run / 2, .is_saved = true},
+                  1);
+}
+
 /* What the log lost since is in what was saved. */
 static void loaded_without_segments(void **state)
 {
@@ -1073,6 +1084,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(damaged),
         cmocka_unit_test(cuts),
         cmocka_unit_test(looks_whether_it_grows),
+        cmocka_unit_test(groups_late_after_a_state),
         cmocka_unit_test(saved_and_loaded),
         cmocka_unit_test(loaded_without_segments),
     };

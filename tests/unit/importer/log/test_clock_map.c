@@ -312,9 +312,51 @@ static void test_final_before(void **state)
     clock_map_done(&packed);
 }
 
+/* What a map had is put before what comes later; the pairs of then may be gone, and what is long ago is coarser. */
+static void test_past(void **state)
+{
+    enum {
+        N = 5 * CLOCK_PAST_MOST / 2
+    };
+
+    struct clock_pair *pairs = calloc(N, sizeof *pairs);
+    struct clock_past past = {0};
+    struct clock_map later;
+    bool is_late;
+
+    (void)state;
+    assert_non_null(pairs);
+    for (size_t i = 0; i < N; i++)
+        pairs[i] = (struct clock_pair){.ticks = (i + 1) * 75000000,
+                                       .ns = SECOND + (i + 1) * 25000000 + i % 7 * 3};
+    struct clock_map whole = make(pairs, N, 1);
+    struct clock_map half = make(pairs, N / 2, 1);
+    assert_int_equal(clock_past_take(&past, &half), 0);
+    assert_true(past.n_closed <= CLOCK_PAST_MOST && past.pairs[0].ticks == pairs[0].ticks);
+    clock_map_init(&later, false);
+    for (size_t i = N / 2 - 3; i < N; i++)
+        assert_int_equal(clock_map_add(&later, pairs[i].ticks, pairs[i].ns), 0);
+    assert_int_equal(clock_map_put_past(&later, &past), 0);
+    assert_int_equal(clock_map_make(&later, 1, &is_late), 0);
+    assert_false(is_late);
+    assert_int_equal(clock_past_digest(&past, past.pairs[past.n_closed - 1].ticks),
+                     clock_map_digest(&later, past.pairs[past.n_closed - 1].ticks));
+    for (size_t i = 0; i < N; i++) {
+        uint64_t is = clock_map_ns(&later, pairs[i].ticks);
+        uint64_t was = clock_map_ns(&whole, pairs[i].ticks);
+        assert_in_range(is, i < N / 2 ? was - 100 : was, i < N / 2 ? was + 100 : was);
+    }
+    clock_past_done(&past);
+    clock_map_done(&half);
+    clock_map_done(&later);
+    clock_map_done(&whole);
+    free(pairs);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_past),
         cmocka_unit_test(test_monotonic_is_itself),
         cmocka_unit_test(test_two_pairs),
         cmocka_unit_test(test_fractions),
