@@ -165,6 +165,8 @@ void facts_leave_rows_out(struct facts *facts)
 {
     fates_free(facts->fates);
     facts->fates = NULL;
+    if (facts->pools)
+        pool_blocks_leave_rows_out(facts->pools);
 }
 
 /* Is it the process that it was, only longer? */

@@ -68,6 +68,18 @@ static void visit_groups(struct facts *facts, struct state_io *io)
             state_no_memory(io);
 }
 
+static void visit_pools(struct facts *facts, struct state_io *io)
+{
+    bool has_pools = facts->pools != NULL;
+
+    state_bool(io, &has_pools);
+    state_check(io, !has_pools || facts->pools, "pools that are not defined");
+    if (has_pools && facts->pools)
+        pool_blocks_visit(facts->pools, (uint32_t)facts->definitions->n_groups, io);
+    else if (facts->pools)
+        pool_blocks_begin_late(facts->pools);
+}
+
 void facts_visit(struct facts *facts, struct state_io *io)
 {
     const struct live_table_most most = {.n_nodes = facts->room.n_nodes,
@@ -77,8 +89,6 @@ void facts_visit(struct facts *facts, struct state_io *io)
 
     if (facts->fates)
         state_refuse(io, ERROR_BUG, "rows are kept, which no state has");
-    if (facts->pools)
-        state_refuse(io, ERROR_USAGE, "the blocks of pools cannot be kept: record without them");
     visit_own(facts, io);
     state_part(io, STATE_TOTALS, VERSION);
     totals_visit(facts->totals, io);
@@ -86,6 +96,8 @@ void facts_visit(struct facts *facts, struct state_io *io)
     pairing_visit(facts->pairing, &most, io);
     state_part(io, STATE_GROUPS, VERSION);
     visit_groups(facts, io);
+    state_part(io, STATE_POOLS, VERSION);
+    visit_pools(facts, io);
     state_part(io, STATE_WALKS, VERSION);
     object_walks_visit(&facts->walks, &facts->room, io);
     state_part(io, STATE_HEAPS, VERSION);

@@ -31,6 +31,8 @@ struct pool_blocks {
     size_t n_moving, max_moving;
     uint64_t n_pairs;
     uint64_t n_unknown_pools;
+    uint64_t
+        n_settled_unknown; /* of those before a state was read: a pool that is defined later was none of them */
     uint64_t read_offset;
     size_t n_input, input_at;
     uint8_t input[64 * 2 * VARINT_MAX_BYTES];
@@ -90,8 +92,9 @@ static int on_born(void *context, uint32_t pool, const struct live_block *block,
     account->allocated_bytes += block->size;
     account->live_blocks++;
     account->live_bytes += block->size;
-    if (code == 0)
-        code = put_place(blocks, pool, find_outer(blocks, process, block->address), err);
+    if (code || !blocks->fates)
+        return code;
+    code = put_place(blocks, pool, find_outer(blocks, process, block->address), err);
     return code ? code : fates_born(blocks->fates, block, group, link, err);
 }
 
@@ -113,19 +116,23 @@ static int on_ended(void *context, uint32_t pool, const struct live_block *block
     account->live_blocks--;
     account->live_bytes -= block->size;
     address_set_remove(&blocks->inner[process_of(blocks, pool)], block->address, pool);
-    return fates_ended(blocks->fates, block, end, err);
+    return blocks->fates ? fates_ended(blocks->fates, block, end, err) : 0;
 }
 
 static int on_explained(void *context, uint32_t pool, const struct live_block *block,
                         const struct pairing_end *end, struct error *err)
 {
+    struct pool_blocks *blocks = context;
+
     (void)pool;
-    return fates_ended(((struct pool_blocks *)context)->fates, block, end, err);
+    return blocks->fates ? fates_ended(blocks->fates, block, end, err) : 0;
 }
 
 static int on_chain_ended(void *context, const struct pairing_chain *chain, struct error *err)
 {
-    return fates_chain_ended(((struct pool_blocks *)context)->fates, chain, err);
+    struct pool_blocks *blocks = context;
+
+    return blocks->fates ? fates_chain_ended(blocks->fates, chain, err) : 0;
 }
 
 static int on_left(void *context, uint32_t pool, const struct live_block *block, uint32_t group,
@@ -134,10 +141,11 @@ static int on_left(void *context, uint32_t pool, const struct live_block *block,
     const struct pairing_end end = {
         .intervening = PAIRING_UNKNOWN, .group = group, .block_group = group, .ended_by = ended_by};
 
+    struct pool_blocks *blocks = context;
+
     (void)pool, (void)chain_node;
-    return ended_by == PAIRING_EXEC
-               ? fates_ended(((struct pool_blocks *)context)->fates, block, &end, err)
-               : 0;
+    return ended_by == PAIRING_EXEC && blocks->fates ? fates_ended(blocks->fates, block, &end, err)
+                                                     : 0;
 }
 
 /* ---- making and freeing ---- */
@@ -352,7 +360,7 @@ int pool_blocks_outer_born(struct pool_blocks *blocks, uint32_t process,
     if (code == 0 && !has_stayed)
         code = end_range(blocks, process, &event, 0, item.address, item.address + item.size_bytes,
                          err);
-    return code ? code : address_set_put(&blocks->outer[process], &item, err);
+    return code || !blocks->fates ? code : address_set_put(&blocks->outer[process], &item, err);
 }
 
 static int begin_moving(struct pool_blocks *blocks, uint32_t process,
@@ -379,7 +387,8 @@ int pool_blocks_outer_ended(struct pool_blocks *blocks, uint32_t process,
                           .node = end->node,
                           .group = end->group};
 
-    address_set_remove(&blocks->outer[process], block->address, 0);
+    if (blocks->fates)
+        address_set_remove(&blocks->outer[process], block->address, 0);
     if (end->ended_by == PAIRING_REALLOCATED)
         return begin_moving(blocks, process, block, err);
     return end_range(blocks, process, &event, 0, block->address, block->address + block->size, err);
@@ -401,8 +410,9 @@ int pool_blocks_finish(struct pool_blocks *blocks, struct error *err)
     for (uint32_t pool = 1; pool <= blocks->n_pools; pool++)
         account_at(blocks, pool, UINT64_MAX);
     code = pairing_finish(blocks->pairing, err);
-    if (code == 0)
-        code = spill_file_flush(&blocks->places, err);
+    if (code || !blocks->fates)
+        return code;
+    code = spill_file_flush(&blocks->places, err);
     return code ? code : fates_rewind(blocks->fates, err);
 }
 
@@ -499,6 +509,76 @@ uint64_t pool_blocks_n_unknown(const struct pool_blocks *blocks)
 {
     const struct pairing_counts *counts = pairing_counts_get(blocks->pairing);
 
-    return blocks->n_unknown_pools + counts->untracked_frees + counts->unknown_frees
-           + counts->unknown_reallocs;
+    return blocks->n_unknown_pools + blocks->n_settled_unknown + counts->untracked_frees
+           + counts->unknown_frees + counts->unknown_reallocs;
+}
+
+/* ---- without rows, and as bytes ---- */
+
+void pool_blocks_leave_rows_out(struct pool_blocks *blocks)
+{
+    fates_free(blocks->fates);
+    blocks->fates = NULL;
+    spill_file_done(&blocks->places);
+}
+
+/* inner has what is live of each pool. */
+static void fill_inner(struct pool_blocks *blocks, struct state_io *io)
+{
+    for (uint32_t pool = 1; pool <= blocks->n_pools && state_io_code(io) == 0; pool++) {
+        const struct live_block *block;
+        uint32_t cursor = 0;
+        while ((block = pairing_next_live(blocks->pairing, pool, &cursor)) != NULL) {
+            const struct address_item item = {.address = block->address,
+                                              .of = pool,
+                                              .size_bytes = block->size,
+                                              .id = block->allocation_id};
+            if (address_set_put(&blocks->inner[process_of(blocks, pool)], &item, NULL) != 0)
+                state_no_memory(io);
+        }
+    }
+}
+
+static void visit_moving(struct pool_blocks *blocks, struct state_io *io)
+{
+    blocks->moving = state_array(io, blocks->moving, &blocks->n_moving, &blocks->max_moving,
+                                 STATE_MOST, sizeof *blocks->moving);
+    for (size_t i = 0; i < blocks->n_moving; i++) {
+        const struct moving *moving = &blocks->moving[i];
+        state_check(io,
+                    moving->process && moving->process <= blocks->room.n_processes
+                        && moving->item.address >> LOG_ADDRESS_BITS == 0
+                        && moving->item.size_bytes <= EVENT_MAX_BYTES,
+                    "a block that moves");
+    }
+}
+
+void pool_blocks_visit(struct pool_blocks *blocks, uint32_t n_groups, struct state_io *io)
+{
+    const struct live_table_most most = {.n_nodes = blocks->room.n_nodes, .n_groups = n_groups};
+    size_t n_pools = blocks->n_pools;
+
+    state_count(io, &n_pools, blocks->room.n_pools);
+    blocks->n_pools = (uint32_t)n_pools;
+    for (size_t pool = 1; pool <= n_pools; pool++) {
+        state_u32(io, &blocks->processes[pool]);
+        STATE_IMAGE(io, &blocks->accounts[pool]);
+        state_check(io,
+                    blocks->processes[pool] && blocks->processes[pool] <= blocks->room.n_processes,
+                    "whose a pool is");
+    }
+    visit_moving(blocks, io);
+    state_u64(io, &blocks->n_pairs);
+    uint64_t n_unknown = blocks->n_unknown_pools + blocks->n_settled_unknown;
+    state_u64(io, &n_unknown);
+    pairing_visit(blocks->pairing, &most, io);
+    if (!state_io_is_loading(io))
+        return;
+    blocks->n_settled_unknown = n_unknown;
+    fill_inner(blocks, io);
+}
+
+void pool_blocks_begin_late(struct pool_blocks *blocks)
+{
+    blocks->n_pools = 0; /* described when it goes on: by their numbers, not by ids */
 }

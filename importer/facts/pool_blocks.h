@@ -82,4 +82,13 @@ const struct pool_account *pool_blocks_account(const struct pool_blocks *blocks,
 /* Ends of what is not live, or was not recorded, and events of pools that the log does not define. */
 uint64_t pool_blocks_n_unknown(const struct pool_blocks *blocks);
 
+/* Before the first event: no row is wanted (pool_blocks_next), nor what needs memory for each block of malloc. */
+void pool_blocks_leave_rows_out(struct pool_blocks *blocks);
+
+/* Into the bytes or from them, into new ones that have room for as much, without rows (state_io.h). */
+void pool_blocks_visit(struct pool_blocks *blocks, uint32_t n_groups, struct state_io *io);
+
+/* There was none so far; pool_blocks_continue comes next. */
+void pool_blocks_begin_late(struct pool_blocks *blocks);
+
 #endif

@@ -3,7 +3,7 @@
 """saved_state.py PART: an import that is cut in pieces, each in a process of its own that goes on with the state the one before saved, makes
 the database of an import of the whole: row for row, in all tables.
 
-python3, sqlite3, threads, groups, phases, sampled   what is recorded
+python3, sqlite3, threads, groups, pools, phases, sampled   what is recorded
 """
 
 import math
@@ -41,6 +41,7 @@ def programs():
         "sqlite3": (["sqlite3", ":memory:", SQL], ()),
         "threads": ([workloads / "threads"], ()),
         "groups": ([workloads / "groups", "many"], ()),
+        "pools": ([workloads / "pools", "nested"], ()),
         "phases": ([workloads / "groups", "phases"], ()),
         "sampled": ([sys.executable, "-c", PYTHON], ("--sample-bytes=4096",)),
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A log that grows, cut anywhere: after each round the database is that of a single import of the same bytes.
- * test_standing_import long: five times as much happens, in more runs, cut oftener. */
+ * test_standing_import long: five times as much happens, in more runs, cut oftener; any other word: the tests of that name. */
 #include "importer/command/import.h"
 #include "importer/command/standing_import.h"
 #include "tests/lib/log_builder.h"
@@ -942,11 +942,12 @@ static void cuts(void **state)
 static void saved_and_loaded(void **state)
 {
     (void)state;
-    for (uint64_t seed = 21; seed <= 26; seed++)
+    for (uint64_t seed = 21; seed <= 27; seed++)
         check_run(seed,
                   &(struct traits){.is_packed = seed % 2,
                                    .has_groups = seed > 23,
                                    .has_walks = seed > 24,
+                                   .has_pools = seed > 25,
                                    .is_saved = true},
                   1);
 }
@@ -1092,6 +1093,8 @@ int main(int argc, char **argv)
         n_steps_of_run = MAX_STEPS;
         n_least_rounds = 6;
         n_damaged_runs = 20;
+    } else if (argc > 1) {
+        cmocka_set_test_filter(argv[1]);
     }
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
