@@ -142,6 +142,8 @@ enum {
         1 << 7, /* by the recorder: the live log was cut while it was packed, and what was
                               not packed by then is missing */
     LOG_FLAG_ATTACHED = 1 << 8, /* the program ran already: it has blocks from before */
+    LOG_FLAG_RING =
+        1 << 9, /* by the recorder: events of the packed file are in others beside it, of which only the last are kept */
 };
 
 /*
@@ -615,6 +617,7 @@ enum log_frame_kind {
     LOG_FRAME_SAMPLES = 2, /* array of struct log_sample */
     LOG_FRAME_TRAILER =
         3, /* the struct log_file as it was when the log was finished; the last one counts */
+    LOG_FRAME_STATE = 4, /* of a bounded log: a part of what all events up to a mark amount to */
 };
 
 enum log_codec {

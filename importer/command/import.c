@@ -3,6 +3,7 @@
 
 #include "common/attr.h"
 #include "importer/command/import_parts.h"
+#include "importer/command/ring_import.h"
 #include "importer/events/event_queue.h"
 #include "importer/symbols/call_sites.h"
 #include "importer/symbols/function_totals.h"
@@ -139,6 +140,8 @@ static int pass_1(struct import *import, struct error *err)
         code = kept_facts_tell(import->kept, &sink, &import->ids, err);
     if (code == 0 && import->options->lean)
         facts_be_lean(import->facts);
+    if (code == 0 && import->options->is_aggregate)
+        facts_keep_left(import->facts);
     if (code == 0)
         code = facts_finish(import->facts, err);
     if (code == 0 && import->kept)
@@ -251,6 +254,8 @@ static int write_log_meta(sqlite3 *db, const struct import *import,
         code = database_insert(insert, err, "tu", LEFT_OUT_META, (uint64_t)1);
     if (code == 0)
         code = database_insert(insert, err, "tu", "slim", (uint64_t)import->options->slim);
+    if (code == 0 && import->options->is_aggregate)
+        code = database_insert(insert, err, "tu", "aggregate", (uint64_t)1);
     if (code == 0 && import->options->is_early)
         code = database_insert(insert, err, "tu", "early", (uint64_t)1);
     if (code == 0 && import->options->until_ns && log_set_has_later(import->logs))
@@ -457,9 +462,15 @@ int import_run(const struct import_options *options, struct progress *progress,
     struct import import = {.options = options, .progress = progress};
 
     memset(ret_result, 0, sizeof *ret_result);
+    if (ring_import_is_due(options))
+        return ring_import_run(options, progress, ret_result, err);
     int code = open_logs(&import, err);
     if (code)
         return code;
+    if (ring_import_is_due(options)) { /* the first state was taken meanwhile */
+        log_set_close(import.logs);
+        return ring_import_run(options, progress, ret_result, err);
+    }
     code = import_write(&import, ret_result, err);
     log_set_close(import.logs);
     return code;

@@ -28,6 +28,7 @@ enum option_key {
     KEY_RESYMBOLIZE,
     KEY_FOLLOW,
     KEY_KEEP,
+    KEY_KEEP_STATE,
     KEY_DEBUG_DIR,
     KEY_SYSROOT,
     KEY_SLIM,
@@ -53,6 +54,7 @@ static const struct argp_option argp_options[] = {
      "Ctrl-C",
      0},
     {"keep", KEY_KEEP, 0, OPTION_HIDDEN, 0, 0}, /* of mtrace-record, by keeper.h */
+    {"keep-state", KEY_KEEP_STATE, 0, OPTION_HIDDEN, 0, 0},
     {"resymbolize", KEY_RESYMBOLIZE, 0, 0,
      "Look up functions and lines anew in an existing database", 0},
     {"debug-dir", KEY_DEBUG_DIR, "DIR", 0, "Look for separate debug files there, too; repeatable",
@@ -71,6 +73,7 @@ struct arguments {
     bool resymbolize;
     bool follow;
     bool keep;
+    bool keep_state;
     struct import_options import;
 };
 
@@ -118,6 +121,7 @@ static const struct option_place places[] = {
     {KEY_NO_SYMBOLS, OPTION_PLACE_FLAG, PLACE(import.no_symbols), NULL, 0},
     {KEY_FOLLOW, OPTION_PLACE_FLAG, PLACE(follow), NULL, 0},
     {KEY_KEEP, OPTION_PLACE_FLAG, PLACE(keep), NULL, 0},
+    {KEY_KEEP_STATE, OPTION_PLACE_FLAG, PLACE(keep_state), NULL, 0},
     {KEY_RESYMBOLIZE, OPTION_PLACE_FLAG, PLACE(resymbolize), NULL, 0},
     {KEY_SYSROOT, OPTION_PLACE_TEXT, PLACE(import.symbols.symbolizer.sysroot), NULL, 0},
 };
@@ -348,7 +352,7 @@ static int keep(struct arguments *arguments, struct progress *progress, struct e
     int code = name_files(arguments, &made, err);
 
     if (code == 0)
-        code = keeper_run(&arguments->import, progress, err);
+        code = keeper_run(&arguments->import, arguments->keep_state, progress, err);
     free(made);
     return code;
 }
@@ -357,7 +361,7 @@ static int run(struct arguments *arguments, struct progress *progress, struct er
 {
     if (arguments->resymbolize)
         return resymbolize(arguments, progress, err);
-    return arguments->keep ? keep(arguments, progress, err) : import(arguments, progress, err);
+    return arguments->keep || arguments->keep_state ? keep(arguments, progress, err) : import(arguments, progress, err);
 }
 
 int main(int argc, char **argv)

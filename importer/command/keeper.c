@@ -2,6 +2,7 @@
 #include "importer/command/keeper.h"
 
 #include "importer/command/standing_import.h"
+#include "importer/command/state_keeper.h"
 #include "support/cut_request.h"
 #include "support/monotonic.h"
 
@@ -17,6 +18,8 @@
 
 #define LEAST_REST_NS UINT64_C(1000000000)
 #define MOST_REST_NS  UINT64_C(30000000000)
+/* Between looks how much there is of a bounded log. */
+#define STATE_REST_NS UINT64_C(50000000)
 
 enum {
     LEAST_MAPPED_BYTES = 1 << 17
@@ -26,6 +29,8 @@ struct keeper {
     const struct import_options *options;
     struct progress *progress;
     struct standing_import *standing;
+    struct state_keeper state;
+    bool has_state;
     uint64_t rest_ns; /* while the log stands still */
     uint64_t earliest_ns,
         due_ns; /* of the next look: by what the last one cost; by that and rest_ns */
@@ -72,6 +77,20 @@ static void look(struct keeper *keeper)
     keeper->due_ns = later(keeper->earliest_ns, now_ns + keeper->rest_ns);
 }
 
+/* Of a bounded log. What failed is tried again when there is as much more. */
+static int take_in(struct keeper *keeper, struct error *err)
+{
+    int code = 0;
+
+    if (state_keeper_is_due(&keeper->state)) {
+        code = advance(keeper, monotonic_now_ns(), err);
+        if (code == 0)
+            code = state_keeper_save(&keeper->state, keeper->standing, err);
+    }
+    keeper->due_ns = monotonic_now_ns() + STATE_REST_NS;
+    return code;
+}
+
 /* ---- requests ---- */
 
 static struct import_options options_of(const struct keeper *keeper,
@@ -105,6 +124,8 @@ static int make(struct keeper *keeper, const struct cut_request *request, struct
 /* Who asked may ask again. */
 static void look_soon(struct keeper *keeper)
 {
+    if (keeper->has_state)
+        return;
     uint64_t soon_ns = later(keeper->earliest_ns, monotonic_now_ns() + LEAST_REST_NS);
 
     keeper->rest_ns = LEAST_REST_NS;
@@ -162,11 +183,13 @@ static bool wait_for_request(const struct keeper *keeper)
     return now_ns < keeper->due_ns && await_request(keeper, keeper->due_ns - now_ns);
 }
 
-int keeper_run(const struct import_options *options, struct progress *progress, struct error *err)
+int keeper_run(const struct import_options *options, bool has_state, struct progress *progress,
+               struct error *err)
 {
     /* What a child gets is new pages: it would copy those that lie on our heap, to empty them. */
     (void)mallopt(M_MMAP_THRESHOLD, LEAST_MAPPED_BYTES);
     struct keeper keeper = {.options = options,
+                            .has_state = has_state,
                             .progress = progress,
                             .rest_ns = LEAST_REST_NS,
                             .due_ns = monotonic_now_ns() + LEAST_REST_NS};
@@ -175,9 +198,15 @@ int keeper_run(const struct import_options *options, struct progress *progress, 
 
     if (code == 0)
         standing_import_leave_rows_out(keeper.standing);
+    if (code == 0 && has_state)
+        standing_import_be_sole(keeper.standing);
+    if (code == 0 && has_state)
+        code = state_keeper_begin(&keeper.state, options->logs[0], keeper.standing, err);
     while (code == 0 && is_asked_for && !is_interrupted(&keeper)) {
         if (wait_for_request(&keeper))
             is_asked_for = take(&keeper);
+        else if (has_state)
+            code = take_in(&keeper, err);
         else if (!is_interrupted(&keeper))
             look(&keeper);
     }

@@ -82,6 +82,11 @@ bool standing_import_is_growing(const struct standing_import *standing)
     return standing->import.logs && log_set_still_grows(standing->import.logs);
 }
 
+const struct log_set *standing_import_logs(const struct standing_import *standing)
+{
+    return standing->import.logs;
+}
+
 unsigned standing_import_n_beginnings(const struct standing_import *standing)
 {
     return standing->n_beginnings;

@@ -34,6 +34,7 @@
 #include "support/error.h"
 #include "support/progress.h"
 
+struct log_set;
 struct standing_import;
 
 /* logs, target and `only` of the options hold for all databases; they must live as long. Close with
@@ -79,6 +80,9 @@ int standing_import_load(struct standing_import *standing, const struct state_so
 /* Was all taken in that the segment holds, and will it not grow? What is kept does not need it any more then. */
 bool standing_import_is_done(const struct standing_import *standing, uint64_t run_id,
                              uint64_t sequence);
+
+/* As of the last advance, with all that was listed then; NULL before. */
+const struct log_set *standing_import_logs(const struct standing_import *standing);
 
 /* How often all was read from the beginning, the first time included. */
 unsigned standing_import_n_beginnings(const struct standing_import *standing);

@@ -169,6 +169,11 @@ void facts_leave_rows_out(struct facts *facts)
         pool_blocks_leave_rows_out(facts->pools);
 }
 
+void facts_keep_left(struct facts *facts)
+{
+    facts->left.is_wanted = true;
+}
+
 /* Is it the process that it was, only longer? */
 static bool process_continue(struct facts *facts, uint32_t id)
 {
@@ -238,6 +243,7 @@ void facts_free(struct facts *facts)
     fates_free(facts->fates);
     heap_ranges_free(facts->heaps);
     moment_blocks_free(facts->blocks);
+    left_blocks_done(&facts->left);
     totals_free(facts->totals);
     group_totals_free(facts->groups);
     pool_blocks_free(facts->pools);

@@ -54,6 +54,9 @@ void facts_keep_memory(struct facts *facts);
 /* Then, too: nothing is put aside on the disk for rows, and none can be asked for. */
 void facts_leave_rows_out(struct facts *facts);
 
+/* Before facts_finish: rows of what is live then can be asked for though all others are left out. */
+void facts_keep_left(struct facts *facts);
+
 /* After facts_finish: what events called threads, nodes and pools are numbers, and these are their ids in the definitions. ids must
  * live until the last row. */
 int facts_renumber(struct facts *facts, const struct facts_ids *ids, struct error *err);
@@ -93,6 +96,9 @@ int facts_next_row(struct facts *facts, struct allocation *ret_allocation,
                    const struct pairing_chain **ret_chain, struct error *err);
 
 int facts_end_rows(struct facts *facts, struct error *err);
+
+/* After facts_skip_rows and facts_keep_left: the next block that is live at the end, in order of id; false behind the last. */
+bool facts_next_left(struct facts *facts, struct allocation *ret_allocation);
 
 /* When its last event so far was; 0: none. */
 uint64_t facts_event_ns(const struct facts *facts, uint32_t process);

@@ -197,6 +197,8 @@ static int on_left(void *context, uint32_t process, const struct live_block *blo
 
     if (code == 0 && facts->blocks)
         code = moment_blocks_left(facts->blocks, process, block, err);
+    if (code == 0 && facts->left.is_wanted)
+        code = left_blocks_add(&facts->left, block, group, ended_by, err);
     if (code == 0 && ended_by == PAIRING_LEAKED)
         code = on_leaked(facts, process, block, group, err);
     if (code == 0 && ended_by == PAIRING_EXEC && facts->fates)

@@ -13,6 +13,7 @@
 #include "importer/facts/group_totals.h"
 #include "importer/facts/heap_pages.h"
 #include "importer/facts/heap_ranges.h"
+#include "importer/facts/left_blocks.h"
 #include "importer/facts/moment_blocks.h"
 #include "importer/facts/object_walks.h"
 #include "importer/facts/phases.h"
@@ -70,6 +71,7 @@ struct facts {
     bool is_lean;
     bool keeps_memory;            /* of facts_keep_memory */
     struct moment_blocks *blocks; /* NULL: rows say which were live at the moments */
+    struct left_blocks left; /* facts_keep_left */
     struct facts_room room;
     uint32_t n_processes;       /* begun */
     struct facts_ids ids;       /* facts_renumber; all zero: numbers are ids */

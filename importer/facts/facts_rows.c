@@ -142,6 +142,27 @@ int facts_next_row(struct facts *facts, struct allocation *ret_allocation,
     return more;
 }
 
+bool facts_next_left(struct facts *facts, struct allocation *ret_allocation)
+{
+    const struct pairing_chain *no_chain = NULL;
+    uint64_t occupied;
+    uint32_t process;
+
+    if (!left_blocks_next(&facts->left, ret_allocation))
+        return false;
+    if (facts->ids.threads)
+        renumber_row(facts, ret_allocation, &no_chain);
+    process = facts->definitions->threads[ret_allocation->thread].process;
+    occupied = ret_allocation->size_bytes;
+    if (ret_allocation->slack_bytes != LIVE_BLOCK_SLACK_UNKNOWN)
+        occupied += ret_allocation->slack_bytes;
+    if (!facts->definitions->processes[process].sample_bytes
+        && heap_ranges_is_heap_block(ret_allocation->call, occupied))
+        ret_allocation->heap =
+            heap_ranges_find(facts->heaps, process, ret_allocation->address);
+    return true;
+}
+
 /* As place does with a row. */
 static int place_kept(struct facts *facts, const struct moment_block *block, struct error *err)
 {

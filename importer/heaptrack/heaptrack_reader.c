@@ -443,12 +443,11 @@ static struct log_input *make_input(const char *path, struct text_arena *arena)
         return NULL;
     clock_map_init(&input->clock, true);
     log_names_init(&input->names, arena);
-    input->files[0] = calloc(1, sizeof(*input->files[0]));
-    if (!input->files[0]) {
+    struct log_file_reader *file = calloc(1, sizeof(*file));
+    if (!file || log_input_add_file(input, file) != 0) {
         log_input_close(input);
         return NULL;
     }
-    input->n_files = 1;
     input->files[0]->path = text_arena_copy(arena, path, strlen(path));
     input->files[0]->fd = -1;
     input->files[0]->header.form = LOG_FORM_PACKED; /* nobody maps it */

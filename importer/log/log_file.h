@@ -38,8 +38,8 @@ struct log_segment_ref {
     uint32_t first_node; /* NODES */
     uint32_t thread;     /* EVENTS */
     uint32_t n_events;   /* packed only, as the frame says */
+    uint16_t file;       /* of the log; set by its owner */
     uint8_t kind;        /* enum log_segment_kind */
-    uint8_t file;        /* of the log: 0 or 1; set by its owner */
     bool is_packed;
     bool is_complete; /* nothing will be added to it */
 };

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "importer/log/log_input.h"
 
+#include "support/growing.h"
+#include "support/log_ring.h"
 #include "support/running.h"
 
 #include <stdio.h>
@@ -31,24 +33,35 @@ static char *partner_path(const char *path)
     return asprintf(&partner, "%s%s", path, LOG_INPUT_POOL_SUFFIX) < 0 ? NULL : partner;
 }
 
-static void add_file(struct log_input *input, struct log_file_reader *file)
+int log_input_add_file(struct log_input *input, struct log_file_reader *file)
 {
-    input->files[input->n_files++] = file;
+    struct log_file_reader **files = growing_reserve(input->files, &input->files_capacity,
+                                                     input->n_files + 1, sizeof(*input->files));
+
+    if (!files) {
+        log_file_close(file);
+        return ERROR_NOMEM;
+    }
+    input->files = files;
+    files[input->n_files++] = file;
+    return 0;
 }
 
 /* The packed file comes first. A pool left by another run is not ours. */
-static void add_partner(struct log_input *input, struct log_file_reader *partner)
+static int add_partner(struct log_input *input, struct log_file_reader *partner)
 {
     if (partner->header.run_id != input->files[0]->header.run_id
         || partner->header.form == input->files[0]->header.form) {
         log_file_close(partner);
-        return;
+        return 0;
     }
-    add_file(input, partner);
+    if (log_input_add_file(input, partner) != 0)
+        return ERROR_NOMEM;
     if (input->files[0]->header.form == LOG_FORM_RAW) {
         input->files[1] = input->files[0];
         input->files[0] = partner;
     }
+    return 0;
 }
 
 /* One of the two files is enough: a packed file that was cut inside its header, or never begun, is
@@ -67,9 +80,12 @@ static int open_files(struct log_input *input, const char *path, struct log_dama
     if (log_file_open(other, arena, &partner, NULL) != 0)
         partner = NULL;
     if (r == 0) {
-        add_file(input, named);
-        if (partner)
-            add_partner(input, partner);
+        r = log_input_add_file(input, named);
+        if (r == 0 && partner)
+            r = add_partner(input, partner);
+        else
+            log_file_close(partner);
+        r = r == 0 ? 0 : out_of_memory(err);
     } else if (partner && (r == ERROR_FORMAT || r == ERROR_IO)) {
         /* The pool's file of a log that was packed to its end is gone; nothing is lost with it. */
         const char *copy =
@@ -77,8 +93,7 @@ static int open_files(struct log_input *input, const char *path, struct log_dama
         if (copy)
             log_damage_add(damage, LOG_DAMAGE_HEADER, copy, 0, 0,
                            "file cannot be used; read the other file of the log");
-        add_file(input, partner);
-        r = 0;
+        r = log_input_add_file(input, partner) == 0 ? 0 : out_of_memory(err);
     } else {
         log_file_close(partner);
     }
@@ -122,25 +137,100 @@ static void end_text(char *text, size_t n_bytes)
     text[n_bytes - 1] = '\0';
 }
 
-static int scan_files(struct log_input *input, struct log_scan *scan, struct error *err)
+static int scan_file(struct log_input *input, size_t index, struct log_scan *scan,
+                     struct error *err)
+{
+    size_t first = scan->list.n;
+    int r = input->n_files > 1 ? log_file_refresh(input->files[index], err) : 0;
+
+    if (r == 0)
+        r = log_scan_file(scan, input->files[index], err);
+    for (size_t k = first; k < scan->list.n; k++)
+        scan->list.refs[k].file = (uint16_t)index;
+    return r;
+}
+
+/* One that is removed meanwhile is in the state that is read afterwards (RI-1); one whose header is not written yet is empty. */
+static int open_generation(struct log_input *input, uint32_t number, struct text_arena *arena,
+                           bool *ret_is_ours)
+{
+    char *name = log_ring_name(input->files[0]->path, number);
+    struct log_file_reader *file;
+    int r = name ? log_file_open(name, arena, &file, NULL) : ERROR_NOMEM;
+
+    free(name);
+    *ret_is_ours = false;
+    if (r != 0)
+        return r == ERROR_NOMEM ? r : 0;
+    if (file->header.run_id != input->header.run_id || file->header.form != LOG_FORM_PACKED) {
+        log_file_close(file);
+        return 0;
+    }
+    *ret_is_ours = true;
+    return log_input_add_file(input, file);
+}
+
+/* Behind all other files: their place is made before the pool afterwards. */
+static int add_generations(struct log_input *input, struct log_scan *scan, struct text_arena *arena,
+                           struct error *err)
+{
+    struct log_ring ring;
+    int r = log_ring_find(input->files[0]->path, &ring);
+
+    if (r != 0)
+        return out_of_memory(err);
+    for (size_t i = 0; r == 0 && i < ring.n; i++) {
+        bool is_ours;
+        r = open_generation(input, ring.numbers[i], arena, &is_ours) == 0 ? 0 : out_of_memory(err);
+        input->last_generation = ring.numbers[i];
+        if (r == 0 && is_ours && input->n_files > UINT16_MAX)
+            r = error_set(err, ERROR_FORMAT, "'%s' has more than %d parts", input->files[0]->path,
+                          UINT16_MAX);
+        if (r == 0 && is_ours)
+            r = scan_file(input, input->n_files - 1, scan, err);
+    }
+    log_ring_done(&ring);
+    return r;
+}
+
+/* The pool was files[1]. What is packed comes before what is not (LS-2). */
+static void put_pool_last(struct log_input *input, struct log_scan *scan)
+{
+    struct log_file_reader *pool = input->files[1];
+    size_t last = input->n_files - 1;
+
+    memmove(&input->files[1], &input->files[2], (last - 1) * sizeof(*input->files));
+    input->files[last] = pool;
+    for (size_t i = 0; i < scan->list.n; i++) {
+        struct log_segment_ref *ref = &scan->list.refs[i];
+        ref->file = (uint16_t)(ref->file == 0 ? 0 : ref->file == 1 ? last : ref->file - 1u);
+    }
+}
+
+static int scan_files(struct log_input *input, struct log_scan *scan, struct text_arena *arena,
+                      struct error *err)
 {
     const struct log_file *header = &input->files[0]->header;
+    bool has_pool = input->n_files > 1;
+    int r = 0;
 
     clock_map_init(&input->clock, header->clock == LOG_CLOCK_MONOTONIC);
-    /* The pool first: what its recorder packs meanwhile is in the other file when that is read. */
-    for (size_t i = input->n_files; i-- > 0;) {
-        size_t first = scan->list.n;
-        int r = input->n_files > 1 ? log_file_refresh(input->files[i], err) : 0;
-        if (r == 0)
-            r = log_scan_file(scan, input->files[i], err);
-        if (r != 0)
-            return r;
-        for (size_t k = first; k < scan->list.n; k++)
-            scan->list.refs[k].file = (uint8_t)i;
-    }
+    scan->is_ring = log_input_is_ring(input);
+    input->header.run_id = header->run_id;
+    /* The pool first: what its recorder packs meanwhile is in another file when that is read. */
+    if (has_pool)
+        r = scan_file(input, 1, scan, err);
+    if (r == 0 && scan->is_ring)
+        r = add_generations(input, scan, arena, err);
+    if (r == 0)
+        r = scan_file(input, 0, scan, err);
+    if (r != 0)
+        return r;
+    if (has_pool && scan->is_ring)
+        put_pool_last(input, scan);
     memcpy(&input->header, header, sizeof(*header));
-    if (input->n_files > 1)
-        merge_header(&input->header, &input->files[1]->header);
+    if (has_pool)
+        merge_header(&input->header, &input->files[input->n_files - 1]->header);
     end_text(input->header.collector_version, sizeof(input->header.collector_version));
     end_text(input->header.unseen_allocator, sizeof(input->header.unseen_allocator));
     end_text(input->header.unseen_why, sizeof(input->header.unseen_why));
@@ -304,7 +394,7 @@ static int fill(struct log_input *input, const char *path, struct text_arena *ar
     scan.is_growing = input->is_growing;
     uint64_t n_damaged = n_losses(damage);
     if (r == 0)
-        r = scan_files(input, &scan, err);
+        r = scan_files(input, &scan, arena, err);
     if (r == 0)
         r = read_definitions(input, &scan, err);
     for (size_t i = 0; r == 0 && i < input->n_files; i++)
@@ -340,6 +430,7 @@ void log_input_close(struct log_input *input)
         return;
     for (size_t i = 0; i < input->n_files; i++)
         log_file_close(input->files[i]);
+    free(input->files);
     clock_map_done(&input->clock);
     log_names_done(&input->names);
     log_segment_list_done(&input->segments);
@@ -357,6 +448,39 @@ static const struct log_segment_ref *find_grown(const struct log_input *input,
     return NULL;
 }
 
+static int scan_grown(struct log_input *input, size_t index, struct error *err)
+{
+    size_t first = input->grown.n;
+    int r = log_scan_grown(input->files[index], &input->grown, err);
+
+    for (size_t k = first; k < input->grown.n; k++)
+        input->grown.refs[k].file = (uint16_t)index;
+    return r;
+}
+
+/* Into the last one that was there, and those begun since then, which go behind the pool. */
+static int scan_grown_ring(struct log_input *input, struct error *err)
+{
+    struct log_ring ring;
+    int r = 0;
+
+    if (log_ring_find(input->files[0]->path, &ring) != 0)
+        return out_of_memory(err);
+    for (size_t i = 0; r == 0 && i < ring.n; i++) {
+        bool is_ours = true;
+        if (ring.numbers[i] > input->last_generation) {
+            r = open_generation(input, ring.numbers[i], input->names.arena, &is_ours);
+            input->last_generation = ring.numbers[i];
+        }
+        r = r == 0 ? 0 : out_of_memory(err);
+    }
+    log_ring_done(&ring);
+    for (size_t i = 1; r == 0 && i < input->n_files; i++)
+        if (input->files[i]->header.form == LOG_FORM_PACKED)
+            r = scan_grown(input, i, err);
+    return r;
+}
+
 /* Reads a segment of the pool that was recycled since it was listed: as much of it as was listed,
  * because what others wrote since then is not in the list, either. ERROR_FORMAT: not found. */
 static int read_grown(struct log_input *input, const struct log_segment_ref *raw, struct pack *pack,
@@ -365,12 +489,13 @@ static int read_grown(struct log_input *input, const struct log_segment_ref *raw
     const struct log_segment_ref *ref = find_grown(input, raw);
 
     if (!ref) {
-        int r = log_scan_grown(input->files[0], &input->grown, err);
+        int r = log_input_is_ring(input) ? scan_grown_ring(input, err)
+                                         : scan_grown(input, 0, err);
         if (r != 0)
             return r;
         ref = find_grown(input, raw);
     }
-    return ref ? log_file_read(input->files[0], ref, pack, payload, err) : ERROR_FORMAT;
+    return ref ? log_file_read(input->files[ref->file], ref, pack, payload, err) : ERROR_FORMAT;
 }
 
 int log_input_read(struct log_input *input, size_t index, struct pack *pack, void *payload,

@@ -3,7 +3,8 @@
  * log_input: one log with everything that was found out about it: its file or files, where its
  * segments are, its clock, and what it defines.
  *
- * Model:   a log is a raw file, a packed file, or a packed file and its live pool. `segments` holds
+ * Model:   a log is a raw file, a packed file, or a packed file and its live pool. Events of a packed file that is bounded are in
+ *          generations beside it (support/log_ring.h), of which those are gone whose events a state has. `segments` holds
  *          the EVENTS and SIDE segments of all of them in order of (sequence, file); what follows
  *          with the same sequence is the spare of the one before (LF-2).
  * Invariants
@@ -26,13 +27,10 @@
 
 #define LOG_INPUT_POOL_SUFFIX ".live"
 
-enum {
-    LOG_INPUT_FILES = 2
-};
-
 struct log_input {
-    struct log_file_reader *files[LOG_INPUT_FILES];
-    size_t n_files;
+    struct log_file_reader **files; /* the packed one, generations of a bounded log, the pool */
+    size_t n_files, files_capacity;
+    uint32_t last_generation; /* that was opened; 0: none */
     bool is_growing;        /* its process or its recorder had not finished it when it was opened */
     bool has_lost_events;   /* some of it could not be read */
     struct log_file header; /* the latest of each field that its files know */
@@ -48,6 +46,23 @@ struct log_input {
 int log_input_open(const char *path, struct text_arena *arena, struct pack *pack,
                    struct log_damage_report *damage, struct log_input **ret, struct error *err);
 void log_input_close(struct log_input *input);
+
+/* Owned by the input from then on. ERROR_NOMEM or 0. */
+int log_input_add_file(struct log_input *input, struct log_file_reader *file);
+
+/* Some of its events may be in a state alone (support/log_ring.h). */
+static inline bool log_input_is_ring(const struct log_input *input)
+{
+    return (input->files[0]->header.flags & LOG_FLAG_RING) != 0;
+}
+
+/* files[1] … files[n-1] are generations of a bounded log; 1 without any. */
+static inline size_t log_input_n_generations(const struct log_input *input)
+{
+    size_t n = input->n_files;
+
+    return n > 1 && input->files[n - 1]->header.form == LOG_FORM_RAW ? n - 1 : n;
+}
 
 /* It has a live pool, which no other machine sends: the pids in it are those of this machine. */
 bool log_input_is_from_here(const struct log_input *input);

@@ -25,6 +25,7 @@ struct log_scan {
     struct log_damage_report *damage;
     struct pack *pack;
     bool is_growing;     /* somebody writes to the file */
+    bool is_ring;        /* what was packed of it may be gone: log_ring.h */
     bool has_time_shift; /* there is a packed segment of events */
     unsigned time_shift; /* that it was packed with */
 };

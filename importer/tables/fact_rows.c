@@ -4,6 +4,8 @@
 #include "importer/tables/row_writer.h"
 #include "support/batch_queue.h"
 
+#include <stdlib.h>
+
 enum {
     N_BATCHES = 4
 };
@@ -44,6 +46,30 @@ static int write_batches(struct batch_queue *queue, struct row_writer *writer, u
     return code ? code : more;
 }
 
+/* Of blocks that are live at the end, where those are all that is known of single ones. */
+static int write_left(sqlite3 *db, struct facts *facts, struct error *err)
+{
+    struct row_writer *writer = NULL;
+    struct row_batch *batch = malloc(sizeof *batch);
+    bool has_more = true;
+    int code = batch ? row_writer_new(db, facts->definitions, heap_ranges_count(facts->heaps),
+                                      &writer, err)
+                     : error_set(err, ERROR_NOMEM, "out of memory");
+
+    while (code == 0 && has_more) {
+        struct allocation allocation;
+        batch->n_rows = batch->n_links = batch->n_chains = batch->n_charged = 0;
+        while (batch->n_rows < ROW_BATCH_ROWS && (has_more = facts_next_left(facts, &allocation)))
+            row_batch_add(batch, &allocation, NULL);
+        code = row_writer_write(writer, batch, err);
+    }
+    if (code == 0)
+        code = row_writer_finish(writer, err);
+    row_writer_free(writer);
+    free(batch);
+    return code;
+}
+
 int fact_rows_write(sqlite3 *db, struct facts *facts, bool slim, struct progress *progress,
                     struct error *err)
 {
@@ -52,6 +78,8 @@ int fact_rows_write(sqlite3 *db, struct facts *facts, bool slim, struct progress
     bool were_skipped = false;
     int code = slim ? facts_skip_rows(facts, &were_skipped, err) : 0;
 
+    if (code == 0 && were_skipped && facts->left.is_wanted)
+        return write_left(db, facts, err);
     if (code || were_skipped)
         return code;
     code = facts_begin_rows(facts, err);

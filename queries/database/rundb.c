@@ -124,6 +124,7 @@ static int look_at_extent(struct rundb *database, struct error *err)
                            "SELECT max(value) FILTER (WHERE key = '" LEFT_OUT_META "'),"
                            " max(value) FILTER (WHERE key = 'slim'),"
                            " max(value) FILTER (WHERE key = 'early'),"
+                           " max(value) FILTER (WHERE key = 'aggregate'),"
                            " (SELECT max(sample_bytes) FROM processes) FROM meta",
                            &stmt, err);
 
@@ -133,7 +134,8 @@ static int look_at_extent(struct rundb *database, struct error *err)
     database->is_lean = sqlite3_column_int64(stmt, 0) != 0;
     database->is_slim = sqlite3_column_int64(stmt, 1) != 0;
     database->is_early = database->is_slim && sqlite3_column_int64(stmt, 2) != 0;
-    database->sample_bytes = sqlite3_column_int64(stmt, 3);
+    database->is_aggregate = database->is_slim && sqlite3_column_int64(stmt, 3) != 0;
+    database->sample_bytes = sqlite3_column_int64(stmt, 4);
     sqlite3_finalize(stmt);
     guard_statements(database, false);
     return rc < 0 ? rc : 0;

@@ -317,18 +317,40 @@ static const struct {
     {"phases", "they are in no phase"},
 };
 
+static bool is_made_of_rows(const struct query_options *options)
+{
+    return options->command->filters == COMMAND_FILTERS_ROWS
+           || filter_scope_of(&options->filter) == FILTER_SCOPE_ROW
+           || (options->command->remake && options->filter.n_values > 0);
+}
+
 /* NULL: it has them all. */
 static const char *without_culled_text(const struct query_options *options)
 {
-    if (options->command->filters == COMMAND_FILTERS_ROWS
-        || filter_scope_of(&options->filter) == FILTER_SCOPE_ROW
-        || (options->command->remake && options->filter.n_values > 0))
+    if (is_made_of_rows(options))
         return "they are in totals, and not in this answer, which is made of rows";
     for (size_t i = 0; i < sizeof(without_culled) / sizeof(without_culled[0]); i++) {
         if (strcmp(without_culled[i].command, options->command->name) == 0)
             return without_culled[i].text;
     }
     return NULL;
+}
+
+/* All that ended of a bounded log. */
+static int note_ended(const struct query *query, struct error *err)
+{
+    char text[UNITS_TEXT_BYTES];
+    int64_t n_ended = 0;
+    int rc = rundb_get_int64(
+        &query->database, "SELECT sum(freed_blocks) FROM main.backtrace_totals",
+        &n_ended, err);
+
+    if (rc == 0 && n_ended > 0)
+        query_remark(query,
+                     "%s that ended are in totals, and not in this answer, which is made of rows: the log (--aggregate) has"
+                     " single blocks that are live at the end alone",
+                     units_format_counted(n_ended, "block", text));
+    return rc;
 }
 
 int notes_after(const struct query *query, struct error *err)
@@ -338,10 +360,12 @@ int notes_after(const struct query *query, struct error *err)
     char text[UNITS_TEXT_BYTES];
     char sql[128];
     int64_t n_culled = 0;
-    int rc;
+    int rc = 0;
 
-    if (!options->database_path || query->is_culled_noted || !what)
-        return 0;
+    if (options->database_path && query->database.is_aggregate && is_made_of_rows(options))
+        rc = note_ended(query, err);
+    if (rc != 0 || !options->database_path || query->is_culled_noted || !what)
+        return rc;
     sqlite3_snprintf(
         sizeof(sql), sql,
         "SELECT sum(culled_blocks) FROM main.backtrace_totals WHERE %lld IN (0, process_id)",

@@ -69,7 +69,7 @@ static bool is_answered(const struct query *query, const char *name, const char 
 
     if (!command || (query->database.sample_bytes && command->why_unsampled))
         return false;
-    return !query->database.is_slim
+    return !query->database.is_slim || query->database.is_aggregate
            || !(command->needs_rows || (filter && filter->scope == FILTER_SCOPE_ROW));
 }
 

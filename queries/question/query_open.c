@@ -85,6 +85,8 @@ int query_need_rows(const struct query *query, struct error *err)
             "this question is about when the recording has ended; until then "
             "'mtrace-import LOG OTHER.db' makes a database with those so far",
             query->options->database_path);
+    if (query->database.is_aggregate)
+        return 0; /* of those that there are (notes_after) */
     if (query->database.is_slim)
         return error_set(err, ERROR_LEFT_OUT,
                          "'%s' was imported with --slim or --follow, without the blocks that this "

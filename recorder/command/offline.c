@@ -239,6 +239,16 @@ static void get_file(const struct source *source, struct log_file *ret_file)
         frame_index_get_file(&source->frames, ret_file);
 }
 
+/* Of the packed file, as the program does not know of it. */
+static uint32_t ring_flag(const struct source *source)
+{
+    struct log_file file = {.flags = 0};
+
+    if (source->has_frames)
+        frame_index_get_file(&source->frames, &file);
+    return file.flags & LOG_FLAG_RING;
+}
+
 static int write_all(struct source *source, struct packing *packing, struct error *err)
 {
     struct log_file file;
@@ -310,6 +320,7 @@ static int pack_into(struct source *source, const struct options *options, const
     if (code == 0)
         code = packed_log_create(temporary, true, &packed, err);
     if (code == 0) {
+        packed.added_flags = ring_flag(source); /* its generations stay where they are */
         code = write_all(source, packing, err);
         if (code == 0)
             code = replace(source, temporary, target, options->force || !options->has_output, err);
@@ -322,6 +333,17 @@ static int pack_into(struct source *source, const struct options *options, const
     packed_log_close(&packed);
     pack_free(pack);
     return code;
+}
+
+/* Of a bounded log the rest of the pool goes into the file, beside which its generations lie. */
+static int check_ring(const struct source *source, const struct options *options, struct error *err)
+{
+    if (!ring_flag(source) || (!options->has_output && !options->cull_ms))
+        return 0;
+    return error_set(err, ERROR_USAGE,
+                     "'%s' was recorded with --aggregate: it is packed in its place, and as it is, "
+                     "without %s",
+                     options->input, options->has_output ? "--output" : "--cull-temporary");
 }
 
 /* A block that is left out counts as one, a sample as many. */
@@ -355,6 +377,8 @@ int offline_pack(const struct options *options, struct error *err)
         code = open_parts(&source, err);
     if (code == 0)
         code = check_culling(&source, options, err);
+    if (code == 0)
+        code = check_ring(&source, options, err);
     if (code == 0) {
         target = options->has_output ? options->output : source.path;
         if (options->has_output)

@@ -46,6 +46,7 @@ struct options {
     bool follows_children;
     bool waits_for_children;
     bool is_compressed;
+    bool is_aggregate;
     bool has_report;
     bool has_receiver;                     /* --to */
     bool gives_back;                       /* --no-local */

@@ -33,6 +33,7 @@ enum key {
     KEY_NO_COMPRESS,
     KEY_MAX_LIVE,
     KEY_PACK,
+    KEY_AGGREGATE,
 };
 
 const char *argp_program_version = "mtrace-record " MTRACE_VERSION;
@@ -60,6 +61,10 @@ static const struct argp_option option_table[] = {
     {"cull-temporary", KEY_CULL, "MS", 0,
      "Leave out blocks that a thread frees within MS milliseconds; what was allocated, freed and "
      "leaked stays exact, a peak is a lower bound, what was temporary an estimate",
+     0},
+    {"aggregate", KEY_AGGREGATE, NULL, 0,
+     "Keep what events amount to, and blocks that are live, but not each block that once was: the log does not "
+     "grow with the time that the program runs",
      0},
     {"no-compress", KEY_NO_COMPRESS, NULL, 0, "Store events as they are", 0},
     {"max-live", KEY_MAX_LIVE, "SIZE", 0,
@@ -89,6 +94,23 @@ static const struct argp_child parts[] = {{&collector_options, 0, NULL, 0},
                                           {&task_options, 0, NULL, 0},
                                           {NULL, 0, NULL, 0}};
 
+/* What has a log of its own, or counts what is left out in another way. */
+static void check_aggregate(const struct argp_state *state)
+{
+    const struct options *options = state->input;
+    const char *other = options->follows_children ? "--follow-children"
+                        : options->has_receiver   ? "--to"
+                        : options->attached       ? "--attach"
+                        : options->sample_bytes   ? "--sample-bytes"
+                        : options->cull_ms        ? "--cull-temporary"
+                        : options->input          ? "--pack"
+                        : options->sent           ? "--send"
+                                                  : NULL;
+
+    if (options->is_aggregate && other)
+        argp_error(state, "--aggregate does not go with %s", other);
+}
+
 static error_t parse_arguments(int key, struct argp_state *state)
 {
     struct options *options = state->input;
@@ -111,6 +133,7 @@ static error_t parse_arguments(int key, struct argp_state *state)
             argp_error(
                 state,
                 "--cull-temporary counts all blocks, and --sample-bytes (or MTRACE_SAMPLE_BYTES) records few");
+        check_aggregate(state);
         sending_options_check(state);
         collector_options_add_settings(state);
         return 0;
@@ -151,6 +174,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         return 0;
     case KEY_REPORT_SIGNAL:
         options->report_signal = parse_signal(state, arg);
+        return 0;
+    case KEY_AGGREGATE:
+        options->is_aggregate = true;
         return 0;
     case KEY_NO_COMPRESS:
         options->is_compressed = false;

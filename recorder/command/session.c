@@ -194,6 +194,7 @@ static void get_settings(const struct session *session, struct recording_setting
         .max_live_bytes = session->options->max_live_bytes,
         .max_packed_bytes = session->options->max_local_bytes / 2,
         .programs = &session->programs,
+        .is_aggregate = session->options->is_aggregate,
         .family = session->family,
     };
 }

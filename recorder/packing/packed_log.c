@@ -101,6 +101,8 @@ int packed_log_write_header(struct packed_log *log, const struct log_file *file,
 
     memcpy(page, file, sizeof(*file));
     memcpy(page + offsetof(struct log_file, form), &form, sizeof(form));
+    uint32_t flags = file->flags | log->added_flags;
+    memcpy(page + offsetof(struct log_file, flags), &flags, sizeof(flags));
     memcpy(page, LOG_MAGIC, sizeof(file->magic));
     return write_at(log, page, sizeof(page), 0, err);
 }

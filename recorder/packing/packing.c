@@ -100,6 +100,14 @@ static bool may_cull(const struct packing *packing, const struct log_segment *se
     return n_dropped == 0 && packing->ticks_per_ns > 0;
 }
 
+/* Of events. */
+static int append_frame(struct packing *packing, size_t n_bytes, struct error *err)
+{
+    return packing->ring ? generations_append(packing->ring, &packing->live->seen, packing->frame,
+                                              n_bytes, err)
+                         : packed_log_append(packing->packed, packing->frame, n_bytes, err);
+}
+
 /* Packs a segment of the backlog; nothing when it is no more what it was. */
 static int append_events(struct packing *packing, const struct packing_item *item,
                          struct error *err)
@@ -121,7 +129,7 @@ static int append_events(struct packing *packing, const struct packing_item *ite
     n = pack_segment(packing->pack, &packing->settings, &segment, payload, 0, n_bytes,
                      packing->frame);
     fault_point("encoded");
-    code = packed_log_append(packing->packed, packing->frame, n, err);
+    code = append_frame(packing, n, err);
     fault_point("appended");
     if (code)
         return code;
@@ -320,6 +328,7 @@ int packing_append_trailer(struct packing *packing, const struct log_file *file,
     memcpy(&copy, file, sizeof(copy));
     copy.form = LOG_FORM_PACKED;
     copy.flags |= live_log_is_cut(packing->live) ? LOG_FLAG_CUT : 0u;
+    copy.flags |= packing->packed->added_flags;
     n = pack_bytes(packing->pack, &packing->settings, LOG_FRAME_TRAILER, copy.run_id, &copy,
                    sizeof(copy), packing->frame);
     fault_point("trailer");

@@ -26,6 +26,7 @@
 
 #include "recorder/live/definition_parts.h"
 #include "recorder/live/live_log.h"
+#include "recorder/packing/generations.h"
 #include "recorder/packing/packed_log.h"
 #include "support/error.h"
 #include "support/pack.h"
@@ -51,6 +52,7 @@ struct packing_item {
 struct packing {
     struct live_log *live;
     struct packed_log *packed;
+    struct generations *ring; /* events go there, and not to `packed`; NULL: there is none */
     struct pack *pack;
     struct cull *cull;         /* NULL: nothing is culled */
     struct last_frees *others; /* with cull; not NULL */

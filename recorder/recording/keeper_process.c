@@ -15,14 +15,15 @@ enum {
 };
 
 /* The target says only where temporary files lie. */
-static void become_keeper(int end, const char *import, const char *log_path, bool is_of_family)
+static void become_keeper(const struct keeper_process *keeper, int end, const char *import,
+                          const char *log_path, bool is_of_family)
 {
     char target[PATH_MAX];
 
     (void)snprintf(target, sizeof target, "%s/mtrace-keeper.db", report_folder_base());
     (void)prctl(PR_SET_PDEATHSIG, SIGTERM);
     if (dup2(end, STDIN_FILENO) >= 0)
-        execl(import, import, "--keep", "--force", "--threads=1", log_path, target,
+        execl(import, import, keeper->is_aggregate ? "--keep-state" : "--keep", "--force", "--threads=1", log_path, target,
               is_of_family ? NULL : "--only", (char *)NULL);
     _exit(EXIT_NOT_RUN);
 }
@@ -47,7 +48,7 @@ void keeper_process_start(struct keeper_process *keeper, const char *import, con
         return;
     pid = helper_start(&keeper->helper);
     if (pid == 0)
-        become_keeper(ends[1], import, log_path, is_of_family);
+        become_keeper(keeper, ends[1], import, log_path, is_of_family);
     keeper->end = ends[0];
     keeper->is_connected = true;
     close(ends[1]);

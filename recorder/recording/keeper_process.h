@@ -20,6 +20,7 @@ struct keeper_process {
     struct helper helper;
     int end; /* of the socket, while it is connected */
     bool is_connected;
+    bool is_aggregate; /* of a bounded log, whose state it writes */
 };
 
 /* Unless it runs. is_of_family: it keeps up with the logs of later images and of children, too. */

@@ -7,6 +7,7 @@
 #include "recorder/packing/cull.h"
 #include "recorder/platform/fault_point.h"
 #include "support/file_lock.h"
+#include "support/log_ring.h"
 #include "support/running.h"
 
 #include <errno.h>
@@ -28,6 +29,8 @@
 static const uint64_t samples_every_ns = 1000000000;
 /* While there is a keeper, which takes in no event that a sample may come before (log_set_mark). */
 static const uint64_t samples_every_ns_for_keeper = 100000000;
+/* Between looks whether the keeper of a bounded log is there. */
+static const uint64_t keeper_every_ns = 100000000;
 
 static uint64_t random_run_id(void)
 {
@@ -65,6 +68,7 @@ void recording_free(struct recording *recording)
         return;
     reporter_done(&recording->reporter);
     packing_free(recording->packing);
+    generations_done(&recording->ring);
     pack_free(recording->pack);
     live_log_close(&recording->live);
     packed_log_close(&recording->packed);
@@ -80,6 +84,11 @@ static int prepare_packing(struct recording *recording, const struct recording_s
         return error_set(err, ERROR_NOMEM, "not enough memory");
     recording->packing->family = settings->family;
     recording->programs = settings->programs;
+    if (recording->is_aggregate) {
+        generations_init(&recording->ring, recording->packed.path);
+        recording->packing->ring = &recording->ring;
+        recording->reporter.keeper.is_aggregate = true;
+    }
     if (settings->cull_ns && !packing_start_culling(recording->packing, settings->cull_ns))
         return error_set(err, ERROR_NOMEM, "not enough memory");
     return 0;
@@ -117,6 +126,7 @@ static int make_files(struct recording *recording, const char *path, bool force,
                          : error_set(err, ERROR_NOMEM, "not enough memory");
 
     if (code == 0) {
+        recording->packed.added_flags = recording->is_aggregate ? LOG_FLAG_RING : 0;
         if (force)
             unlink(live_path);
         code = live_log_create(live_path, random_run_id(), pool_segments(), &recording->live, err);
@@ -144,6 +154,7 @@ static int replace_files(struct recording *recording, const char *path, const ch
         code = make_files(recording, temporary, true, err);
     if (code == 0) {
         later_logs_remove(path);
+        log_ring_remove(path);
         code = live_log_rename(&recording->live, live_path, err);
     }
     if (code == 0)
@@ -163,6 +174,8 @@ static int create_files(struct recording *recording, const char *path, bool forc
     } else if (code == 0) {
         code = check_left_over(path, live_path, err);
         code = code ? code : make_files(recording, path, false, err);
+        if (code == 0)
+            log_ring_remove(path); /* of a log that is gone */
     }
     if (code)
         recording_discard(recording);
@@ -184,6 +197,7 @@ int recording_create(const char *path, pid_t pid, const struct recording_setting
 
     if (!recording)
         return error_set(err, ERROR_NOMEM, "not enough memory");
+    recording->is_aggregate = settings->is_aggregate;
     code = create_files(recording, path, settings->force, err);
     if (code == 0) {
         code = prepare_packing(recording, settings, err);
@@ -279,6 +293,17 @@ static void take_samples(struct recording *recording, uint64_t now_ns)
     recording->samples_due_ns = samples_take(&recording->samples, now_ns);
 }
 
+/* Of a bounded log there is always one, from when it has something to take in; one that was killed is followed by another, which
+ * goes on from the state that it left. */
+static void keep_up(struct recording *recording, uint64_t now_ns)
+{
+    if (!recording->is_aggregate || recording->ring.number == 0 || now_ns < recording->keeper_due_ns)
+        return;
+    recording->keeper_due_ns = now_ns + keeper_every_ns;
+    keeper_process_start(&recording->reporter.keeper, recording->programs->import,
+                         recording->packed.path, false);
+}
+
 int recording_step(struct recording *recording, uint64_t now_ns, uint32_t *ret_n_packed,
                    struct error *err)
 {
@@ -306,6 +331,7 @@ int recording_step(struct recording *recording, uint64_t now_ns, uint32_t *ret_n
         recording->samples_flush_ns = now_ns + flush_every_ns(recording);
         code = write_samples(recording, err);
     }
+    keep_up(recording, now_ns);
     orders_step(&recording->orders, &recording->live, recording->pid);
     reporter_step(&recording->reporter, &recording->live, recording->packed.path,
                   recording->programs);
@@ -431,4 +457,6 @@ void recording_discard(struct recording *recording)
         live_log_remove(&recording->live);
     if (recording->packed.path)
         packed_log_remove(&recording->packed);
+    if (recording->is_aggregate && recording->packed.path)
+        log_ring_remove(recording->packed.path);
 }

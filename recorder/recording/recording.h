@@ -32,6 +32,7 @@ struct recording_settings {
     uint64_t cull_ns;                         /* blocks freed within are dropped; 0: none */
     uint64_t sample_ms;                       /* 0: no samples */
     struct family *family;                    /* hears of all logs; NULL: nobody does */
+    bool is_aggregate;                        /* a bounded log: generations.h */
     uint64_t max_packed_bytes;                /* on the disk while the process runs; 0: any */
     uint64_t max_live_bytes;                  /* what lies behind in a live log is not looked at */
     const struct reporter_programs *programs; /* questions are answered by them */
@@ -64,12 +65,15 @@ struct recording {
     struct packed_log packed;
     struct pack *pack;
     struct packing *packing;
+    struct generations ring; /* all zero: none */
     uint64_t samples_due_ns;   /* next to be taken */
     uint64_t samples_flush_ns; /* next to be written */
     struct reporter reporter;
     struct orders orders;
     const struct reporter_programs *programs;
     pid_t pid;
+    bool is_aggregate;
+    uint64_t keeper_due_ns; /* then: when it is looked after */
     bool
         is_adopted; /* the process made the log: as its fork's, or as that of an image after exec */
     struct samples samples; /* last, as a short program leaves its pages untouched */

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT */
+#include "importer/command/ring_import.h"
+
+#include "importer/command/standing_import.h"
+#include "importer/log/state_file.h"
+
+enum {
+    MOST_TRIES = 16 /* each is of a state that was taken while the one before was read */
+};
+
+bool ring_import_is_due(const struct import_options *options)
+{
+    bool is_due = false;
+
+    for (size_t i = 0; i < options->n_logs && !is_due; i++) {
+        struct state_reader *reader;
+        is_due = state_reader_open(options->logs[i], &reader, NULL) != 0 || reader;
+        state_reader_close(reader);
+    }
+    return is_due;
+}
+
+static int check_options(const struct import_options *options, struct error *err)
+{
+    if (options->n_logs != 1)
+        return error_set(err, ERROR_USAGE,
+                         "a log of --aggregate is imported alone; name only '%s'",
+                         options->logs[0]);
+    if (options->until_ns || options->until_marker)
+        return error_set(err, ERROR_USAGE,
+                         "'%s' was recorded with --aggregate: what came before its end is in totals "
+                         "alone, so --until does not go with it",
+                         options->logs[0]);
+    return 0;
+}
+
+/* *ret NULL: the state was replaced meanwhile. */
+static int open_whole(const struct import_options *options, struct progress *progress,
+                      struct standing_import **ret, struct error *err)
+{
+    const char *path = options->logs[0];
+    struct state_reader *reader = NULL;
+    int code = state_reader_open(path, &reader, err);
+
+    if (code == 0)
+        code = standing_import_open(options, progress, ret, err);
+    if (code == 0)
+        standing_import_leave_rows_out(*ret);
+    if (code == 0 && reader) {
+        struct state_source source = state_reader_source(reader);
+        code = standing_import_load(*ret, &source, err);
+    }
+    if (code == 0)
+        code = standing_import_advance(*ret, UINT64_MAX, err);
+    bool is_current = state_reader_is_current(reader, path);
+    state_reader_close(reader);
+    if (*ret && (code || !is_current)) {
+        standing_import_close(*ret);
+        *ret = NULL;
+    }
+    return is_current ? code : 0;
+}
+
+int ring_import_run(const struct import_options *options, struct progress *progress,
+                    struct import_result *ret_result, struct error *err)
+{
+    struct import_options slim = *options;
+    struct standing_import *standing = NULL;
+    int code = check_options(options, err);
+
+    slim.slim = true;
+    slim.is_aggregate = true;
+    for (int i = 0; code == 0 && !standing && i < MOST_TRIES; i++)
+        code = open_whole(&slim, progress, &standing, err);
+    if (code == 0 && !standing)
+        code = error_set(err, ERROR_IO, "'%s' changes too fast to be read; try again",
+                         options->logs[0]);
+    if (code == 0)
+        code = standing_import_write(standing, &slim, true, ret_result, err);
+    standing_import_close(standing);
+    return code;
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ring_import: the database of a bounded log: of its state, and of the events that came after it (support/log_ring.h).
+ *
+ * Model:   what the state has is taken as what was read before (standing_import.h), the rest is read. Somebody may keep up with the log
+ *          meanwhile: who finds another state when he has opened the rest begins again with that one.
+ * Invariants
+ *   RX-1 Totals are those of all events of the recording, as if none had been removed; rows are those of no block.
+ * Threads: one. Failure: as import.h.
+ */
+#ifndef MTRACE_IMPORTER_RING_IMPORT_H
+#define MTRACE_IMPORTER_RING_IMPORT_H
+
+#include "importer/command/import_options.h"
+#include "support/error.h"
+#include "support/progress.h"
+
+/* Has any of the logs a state, so that some of its events are gone? */
+bool ring_import_is_due(const struct import_options *options);
+
+int ring_import_run(const struct import_options *options, struct progress *progress,
+                    struct import_result *ret_result, struct error *err);
+
+#endif

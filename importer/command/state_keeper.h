@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * state_keeper: takes the events of a bounded log in, puts what they amount to on the disk, and removes them (support/log_ring.h).
+ *
+ * Model:   a state is written when the generations of the log have grown by log_ring_bytes, or by as much as the last state has,
+ *          whichever is more: so no more is written for states than was for events. Then those generations go of which nothing
+ *          lies behind the mark of the state.
+ * Invariants
+ *   SK-1 A generation is removed only after a state that has all of it is on the disk under its name: so each event is in a generation,
+ *        in the pool, or in the state, at every instant, whoever is killed.
+ *   SK-2 The last generation that was seen is never removed: its recorder may be writing to it.
+ *   SK-3 The log has, beside what is defined and the state, 2 x the bytes of the Model, and what comes while a look lasts.
+ * Threads: one. Failure: nothing is removed; the next look tries again.
+ */
+#ifndef MTRACE_IMPORTER_STATE_KEEPER_H
+#define MTRACE_IMPORTER_STATE_KEEPER_H
+
+#include "importer/command/standing_import.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct state_keeper {
+    const char *log_path;
+    uint64_t state_bytes; /* of the last state */
+    uint64_t left_bytes;  /* that were in generations after the last look */
+};
+
+/* Before the first advance: from the state that the log has, if it has one. */
+int state_keeper_begin(struct state_keeper *keeper, const char *log_path,
+                       struct standing_import *standing, struct error *err);
+
+/* Is there so much that a look is due? */
+bool state_keeper_is_due(const struct state_keeper *keeper);
+
+/* After an advance: writes the state, and removes what it has. */
+int state_keeper_save(struct state_keeper *keeper, struct standing_import *standing,
+                      struct error *err);
+
+#endif

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: MIT */
+#include "importer/log/state_file.h"
+
+#include "support/log_ring.h"
+#include "support/output_file.h"
+#include "support/pack.h"
+#include "support/whole_io.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static int out_of_memory(struct error *err)
+{
+    return error_set(err, ERROR_NOMEM, "out of memory");
+}
+
+/* ---- writing ---- */
+
+struct state_writer {
+    struct output_file file;
+    char *name;
+    struct pack *pack;
+    uint64_t run_id, offset;
+    uint8_t frame[STATE_CHUNK_BYTES + PACK_FRAME_OVERHEAD];
+};
+
+static int append(struct state_writer *writer, const void *bytes, size_t n_bytes, struct error *err)
+{
+    int failure = whole_io_write(writer->file.fd, bytes, n_bytes, writer->offset, NULL);
+
+    writer->offset += n_bytes;
+    return failure ? error_set_errno(err, failure, "cannot write '%s'", writer->name) : 0;
+}
+
+static int write_header(struct state_writer *writer, const struct log_file *header,
+                        struct error *err)
+{
+    _Alignas(struct log_file) uint8_t page[LOG_FILE_HEADER_BYTES] = {0};
+    struct log_file *file = (struct log_file *)page;
+
+    memcpy(file, header, sizeof(*file));
+    memcpy(file->magic, LOG_MAGIC, sizeof(file->magic));
+    file->form = LOG_FORM_PACKED;
+    file->flags |= LOG_FLAG_RING;
+    return append(writer, page, sizeof(page), err);
+}
+
+int state_writer_open(const char *log_path, const struct log_file *header,
+                      struct state_writer **ret, struct error *err)
+{
+    struct state_writer *writer = calloc(1, sizeof(*writer));
+    int code;
+
+    if (!writer)
+        return out_of_memory(err);
+    writer->file.fd = -1;
+    writer->run_id = header->run_id;
+    writer->pack = pack_new();
+    writer->name = log_ring_state_name(log_path);
+    code = writer->pack && writer->name
+               ? output_file_open(&writer->file, writer->name, true, 0600, err)
+               : out_of_memory(err);
+    if (code == 0)
+        code = write_header(writer, header, err);
+    if (code) {
+        state_writer_close(writer);
+        return code;
+    }
+    *ret = writer;
+    return 0;
+}
+
+static int put(void *context, const void *chunk, size_t n_bytes, struct error *err)
+{
+    struct state_writer *writer = context;
+    const struct pack_settings settings = {.zstd_level = 0};
+    size_t n = pack_bytes(writer->pack, &settings, LOG_FRAME_STATE, writer->run_id, chunk,
+                          (uint32_t)n_bytes, writer->frame);
+
+    return append(writer, writer->frame, n, err);
+}
+
+struct state_sink state_writer_sink(struct state_writer *writer)
+{
+    return (struct state_sink){.put = put, .context = writer};
+}
+
+int state_writer_commit(struct state_writer *writer, struct error *err)
+{
+    return output_file_commit(&writer->file, err);
+}
+
+uint64_t state_writer_bytes(const struct state_writer *writer)
+{
+    return writer->offset;
+}
+
+void state_writer_close(struct state_writer *writer)
+{
+    if (!writer)
+        return;
+    output_file_close(&writer->file);
+    pack_free(writer->pack);
+    free(writer->name);
+    free(writer);
+}
+
+/* ---- reading ---- */
+
+struct state_reader {
+    int fd;
+    char *name;
+    struct pack *pack;
+    struct stat status;
+    uint64_t run_id, offset;
+    uint64_t payload[PACK_PAYLOAD_MAX_BYTES / sizeof(uint64_t)];
+    uint64_t chunk[PACK_PAYLOAD_MAX_BYTES / sizeof(uint64_t)];
+};
+
+static bool read_header(int fd, struct log_file *ret)
+{
+    size_t n;
+
+    return whole_io_read(fd, ret, sizeof(*ret), 0, &n) == 0 && n == sizeof(*ret)
+           && memcmp(ret->magic, LOG_MAGIC, sizeof(ret->magic)) == 0;
+}
+
+/* Of the log that it lies beside (SF-2)? */
+static bool is_of(const struct state_reader *reader, const char *log_path)
+{
+    int fd = open(log_path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    struct log_file file;
+    bool is_same = fd >= 0 && read_header(fd, &file) && file.run_id == reader->run_id;
+
+    if (fd >= 0)
+        close(fd);
+    return is_same;
+}
+
+static int open_state(struct state_reader *reader, const char *log_path, bool *ret_is_there,
+                      struct error *err)
+{
+    struct log_file header;
+
+    *ret_is_there = false;
+    reader->fd = open(reader->name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (reader->fd < 0)
+        return errno == ENOENT ? 0 : error_set_errno(err, errno, "cannot open '%s'", reader->name);
+    if (fstat(reader->fd, &reader->status) != 0)
+        return error_set_errno(err, errno, "cannot read '%s'", reader->name);
+    if (!S_ISREG(reader->status.st_mode) || !read_header(reader->fd, &header))
+        return error_set(err, ERROR_FORMAT, "'%s' is not the state of a log", reader->name);
+    reader->run_id = header.run_id;
+    *ret_is_there = is_of(reader, log_path);
+    return 0;
+}
+
+int state_reader_open(const char *log_path, struct state_reader **ret, struct error *err)
+{
+    struct state_reader *reader = calloc(1, sizeof(*reader));
+    bool is_there = false;
+    int code;
+
+    *ret = NULL;
+    if (!reader)
+        return out_of_memory(err);
+    reader->fd = -1;
+    reader->offset = LOG_FILE_HEADER_BYTES;
+    reader->pack = pack_new();
+    reader->name = log_ring_state_name(log_path);
+    code = reader->pack && reader->name ? open_state(reader, log_path, &is_there, err)
+                                        : out_of_memory(err);
+    if (code == 0 && is_there)
+        *ret = reader;
+    else
+        state_reader_close(reader);
+    return code;
+}
+
+/* The next frame, and its payload if it is of the state. */
+static int next_frame(struct state_reader *reader, struct log_frame *ret_frame, bool *ret_is_there,
+                      struct error *err)
+{
+    size_t n = 0;
+    int failure = whole_io_read(reader->fd, ret_frame, sizeof(*ret_frame), reader->offset, &n);
+    int code = 0;
+
+    *ret_is_there = n == sizeof(*ret_frame);
+    if (failure)
+        return error_set_errno(err, failure, "cannot read '%s'", reader->name);
+    if (!*ret_is_there)
+        return 0;
+    code = pack_check_header(ret_frame, (int64_t)reader->offset, err);
+    if (code == 0 && ret_frame->kind == LOG_FRAME_STATE) {
+        failure = whole_io_read(reader->fd, reader->payload, ret_frame->payload_bytes,
+                                reader->offset + sizeof(*ret_frame), &n);
+        *ret_is_there = n == ret_frame->payload_bytes;
+        if (failure)
+            code = error_set_errno(err, failure, "cannot read '%s'", reader->name);
+        else if (*ret_is_there)
+            code = pack_unpack(reader->pack, ret_frame, reader->payload, (int64_t)reader->offset,
+                               reader->chunk, err);
+    }
+    reader->offset += code ? 0 : pack_frame_bytes(ret_frame);
+    return code;
+}
+
+static int next(void *context, const void **ret_chunk, size_t *ret_bytes, struct error *err)
+{
+    struct state_reader *reader = context;
+    struct log_frame frame;
+    bool is_there;
+    int code;
+
+    do
+        code = next_frame(reader, &frame, &is_there, err);
+    while (code == 0 && is_there && frame.kind != LOG_FRAME_STATE);
+    *ret_chunk = reader->chunk;
+    *ret_bytes = code == 0 && is_there ? frame.raw_bytes : 0;
+    return code;
+}
+
+struct state_source state_reader_source(struct state_reader *reader)
+{
+    return (struct state_source){.next = next, .context = reader};
+}
+
+uint64_t state_reader_bytes(const struct state_reader *reader)
+{
+    return (uint64_t)reader->status.st_size;
+}
+
+void state_reader_close(struct state_reader *reader)
+{
+    if (!reader)
+        return;
+    if (reader->fd >= 0)
+        close(reader->fd);
+    pack_free(reader->pack);
+    free(reader->name);
+    free(reader);
+}
+
+bool state_reader_is_current(const struct state_reader *reader, const char *log_path)
+{
+    struct state_reader *now;
+    bool is_same;
+
+    if (state_reader_open(log_path, &now, NULL) != 0)
+        return false;
+    is_same = reader && now ? reader->status.st_ino == now->status.st_ino
+                                  && reader->status.st_dev == now->status.st_dev
+                            : !reader && !now;
+    state_reader_close(now);
+    return is_same;
+}

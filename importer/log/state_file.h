@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * state_file: the state of a bounded log on the disk (support/log_ring.h): written whole or not at all, and found again.
+ *
+ * Model:   a log's header, then each chunk of the state (state_io.h) as a frame. Frames of another kind are passed over, so that a
+ *          state is also found in a log that has it among its own frames.
+ * Invariants
+ *   SF-1 LOG.state is replaced by one rename, of a file that is on the disk by then: at any instant it is one whole state.
+ *   SF-2 A state of another recording is none.
+ * Threads: one.
+ * Failure: ERROR_IO; a frame that is damaged ends the state, which state_io refuses then.
+ */
+#ifndef MTRACE_IMPORTER_STATE_FILE_H
+#define MTRACE_IMPORTER_STATE_FILE_H
+
+#include "common/log_format.h"
+#include "importer/log/state_io.h"
+#include "support/error.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* ---- writing ---- */
+
+struct state_writer;
+
+/* header: of the log. Close with state_writer_close, which removes what was not committed, and takes NULL. */
+int state_writer_open(const char *log_path, const struct log_file *header,
+                      struct state_writer **ret, struct error *err);
+struct state_sink state_writer_sink(struct state_writer *writer);
+int state_writer_commit(struct state_writer *writer, struct error *err);
+uint64_t state_writer_bytes(const struct state_writer *writer);
+void state_writer_close(struct state_writer *writer);
+
+/* ---- reading ---- */
+
+struct state_reader;
+
+/* *ret NULL: the log has no state, be it that all its events are still there, or that it is not bounded. */
+int state_reader_open(const char *log_path, struct state_reader **ret, struct error *err);
+struct state_source state_reader_source(struct state_reader *reader);
+uint64_t state_reader_bytes(const struct state_reader *reader);
+void state_reader_close(struct state_reader *reader);
+
+/* Is the log's state the one that this reader has (NULL: is there none)? Looked for again by name. */
+bool state_reader_is_current(const struct state_reader *reader, const char *log_path);
+
+#endif

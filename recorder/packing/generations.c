@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+#include "recorder/packing/generations.h"
+
+#include "recorder/platform/fault_point.h"
+#include "support/log_ring.h"
+
+#include <stdlib.h>
+
+void generations_init(struct generations *generations, const char *log_path)
+{
+    *generations = (struct generations){
+        .log_path = log_path,
+        .current.fd = -1,
+        .most_bytes = (int64_t)(log_ring_bytes() / LOG_RING_GENERATIONS)};
+}
+
+void generations_done(struct generations *generations)
+{
+    if (generations->log_path)
+        packed_log_close(&generations->current);
+    generations->log_path = NULL;
+}
+
+static int begin_next(struct generations *generations, const struct log_file *file,
+                      struct error *err)
+{
+    char *name = log_ring_name(generations->log_path, generations->number + 1);
+    struct packed_log next = {.fd = -1};
+    int code = name ? packed_log_create(name, true, &next, err)
+                    : error_set(err, ERROR_NOMEM, "not enough memory");
+
+    free(name);
+    if (code == 0)
+        code = packed_log_write_header(&next, file, err);
+    if (code) {
+        packed_log_close(&next);
+        return code;
+    }
+    packed_log_close(&generations->current);
+    generations->current = next;
+    generations->number++;
+    fault_point("generation");
+    return 0;
+}
+
+int generations_append(struct generations *generations, const struct log_file *file,
+                       const void *frame, size_t n_bytes, struct error *err)
+{
+    int code = 0;
+
+    if (generations->number == 0 || generations->current.end_offset >= generations->most_bytes)
+        code = begin_next(generations, file, err);
+    return code ? code : packed_log_append(&generations->current, frame, n_bytes, err);
+}

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT */
+#include "support/log_ring.h"
+
+#include "support/error.h"
+#include "support/growing.h"
+
+#include <dirent.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define STATE_SUFFIX ".state"
+#define GENERATION   ".g" /* and a number */
+
+enum {
+    MOST_DIGITS = 9
+};
+
+char *log_ring_name(const char *log_path, uint32_t number)
+{
+    char *name;
+
+    return asprintf(&name, "%s" GENERATION "%u", log_path, (unsigned)number) < 0 ? NULL : name;
+}
+
+char *log_ring_state_name(const char *log_path)
+{
+    char *name;
+
+    return asprintf(&name, "%s" STATE_SUFFIX, log_path) < 0 ? NULL : name;
+}
+
+uint64_t log_ring_bytes(void)
+{
+#if defined(MTRACE_SMALL_RINGS)
+    const char *told = getenv("MTRACE_RING_BYTES");
+
+    if (told && strtoull(told, NULL, 10))
+        return strtoull(told, NULL, 10);
+#endif
+    return LOG_RING_BYTES;
+}
+
+/* Of the file `name` in the folder of the log called `base`; 0: it is none of its generations. */
+static uint32_t number_of(const char *name, const char *base)
+{
+    size_t n_base = strlen(base);
+    const char *digits = name + n_base + strlen(GENERATION);
+
+    if (strncmp(name, base, n_base) != 0
+        || strncmp(name + n_base, GENERATION, strlen(GENERATION)) != 0)
+        return 0;
+    size_t n_digits = strlen(digits);
+    if (n_digits == 0 || n_digits > MOST_DIGITS || strspn(digits, "0123456789") != n_digits
+        || *digits == '0')
+        return 0;
+    return (uint32_t)strtoul(digits, NULL, 10);
+}
+
+static int add(struct log_ring *ring, uint32_t number)
+{
+    uint32_t *numbers =
+        growing_reserve(ring->numbers, &ring->capacity, ring->n + 1, sizeof *numbers);
+
+    if (!numbers)
+        return ERROR_NOMEM;
+    ring->numbers = numbers;
+    numbers[ring->n++] = number;
+    return 0;
+}
+
+static int compare(const void *left, const void *right)
+{
+    uint32_t a = *(const uint32_t *)left;
+    uint32_t b = *(const uint32_t *)right;
+
+    return (a > b) - (a < b);
+}
+
+int log_ring_find(const char *log_path, struct log_ring *ret)
+{
+    const char *slash = strrchr(log_path, '/');
+    const char *base = slash ? slash + 1 : log_path;
+    char *folder_path = slash ? strndup(log_path, (size_t)(base - log_path)) : strdup(".");
+    DIR *folder = folder_path ? opendir(folder_path) : NULL;
+    const struct dirent *entry;
+    int code = folder_path ? 0 : ERROR_NOMEM;
+
+    *ret = (struct log_ring){0};
+    while (code == 0 && folder && (entry = readdir(folder))) {
+        uint32_t number = number_of(entry->d_name, base);
+        if (number)
+            code = add(ret, number);
+    }
+    if (folder)
+        closedir(folder);
+    free(folder_path);
+    if (ret->n > 1)
+        qsort(ret->numbers, ret->n, sizeof *ret->numbers, compare);
+    if (code)
+        log_ring_done(ret);
+    return code;
+}
+
+void log_ring_done(struct log_ring *ring)
+{
+    free(ring->numbers);
+    *ring = (struct log_ring){0};
+}
+
+static void remove_name(char *name)
+{
+    if (name)
+        unlink(name);
+    free(name);
+}
+
+void log_ring_remove(const char *log_path)
+{
+    struct log_ring ring;
+
+    if (log_ring_find(log_path, &ring) == 0)
+        for (size_t i = 0; i < ring.n; i++)
+            remove_name(log_ring_name(log_path, ring.numbers[i]));
+    log_ring_done(&ring);
+    remove_name(log_ring_state_name(log_path));
+}

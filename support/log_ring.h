@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * log_ring: the files of a bounded log (mtrace-record --aggregate): who they are called, and which are there.
+ *
+ * Model:   beside LOG, which has the definitions and the end, lie LOG.g1, LOG.g2, …, generations of packed events, and LOG.state:
+ *          what all events up to a mark amount to. A generation is removed when nothing of it lies behind the mark.
+ * Invariants
+ *   RI-1 What LOG.state says was taken in, is in it for good before a generation is removed: whoever looks for generations
+ *        first, and reads the state then, has every event in one of the two.
+ * Threads: none.
+ * Failure: NULL, or ERROR_NOMEM, without memory.
+ */
+#ifndef MTRACE_LOG_RING_H
+#define MTRACE_LOG_RING_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* A state is taken when generations have grown by so much (MTRACE_RING_BYTES in builds for tests). */
+#define LOG_RING_BYTES ((uint64_t)16 << 20)
+
+enum {
+    LOG_RING_GENERATIONS = 8 /* that so much is made of */
+};
+
+uint64_t log_ring_bytes(void);
+
+/* The caller frees them. */
+char *log_ring_name(const char *log_path, uint32_t number);
+char *log_ring_state_name(const char *log_path);
+
+struct log_ring {
+    uint32_t *numbers; /* rising */
+    size_t n, capacity;
+};
+
+/* Which are there; a folder that cannot be read has none. */
+int log_ring_find(const char *log_path, struct log_ring *ret);
+void log_ring_done(struct log_ring *ring);
+
+/* All of them, and the state. */
+void log_ring_remove(const char *log_path);
+
+#endif
