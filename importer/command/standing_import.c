@@ -317,6 +317,7 @@ static int go_on(struct standing_import *standing, bool *ret_is_other, struct er
     struct import *import = &standing->import;
     int code = take_definitions(standing, ret_is_other, err);
 
+    standing->stream.is_sole = standing->is_sole;
     if (code == 0 && !*ret_is_other)
         *ret_is_other = !are_clocks_kept(standing);
     if (code == 0 && !*ret_is_other)

@@ -259,7 +259,8 @@ static void go_on(struct segment_sources *all, struct segment_source *source,
                   const struct segment_position *position)
 {
     if (position->n_words > (size_t)(source->payload_end - source->loaded->payload)) {
-        all->state->is_late = true; /* it was longer then */
+        all->state->is_late = !all->state->is_sole; /* it was longer then */
+        source->reader.at = source->payload_end;
         return;
     }
     source->reader.at = source->loaded->payload + position->n_words;
@@ -279,14 +280,26 @@ static void skip_told_items(struct segment_sources *all, struct segment_source *
         if (log_set_time(all->set, source->input, &source->cursor, source->items[n].ticks)
             > all->state->mark)
             break;
-    all->state->is_late |= n != (position ? position->n_items : 0);
+    size_t n_told = position ? position->n_items : 0;
+    if (all->state->is_sole && n > n_told)
+        n = n_told;
+    else
+        all->state->is_late |= n != n_told;
     source->next_item = n;
+}
+
+/* SX-4 */
+static void be_at_mark(const struct segment_sources *all, struct segment_source *source)
+{
+    if (all->state && all->state->is_sole && all->state->has_begun
+        && source->time < all->state->mark)
+        source->time = all->state->mark;
 }
 
 /* The first event that comes now must not be one that should have come before. */
 static void check_late(struct segment_sources *all, struct segment_source *source)
 {
-    if (all->state && all->state->has_begun
+    if (all->state && all->state->has_begun && !all->state->is_sole
         && log_set_time(all->set, source->input, &source->cursor, source->ticks)
                <= all->state->mark)
         all->state->is_late = true;
@@ -337,10 +350,12 @@ int segment_source_open(struct segment_sources *all, struct segment_source *sour
         r = open_side(all, source, ref->raw_bytes, err);
         if (all->state && all->state->has_begun)
             skip_told_items(all, source, position);
+        be_at_mark(all, source);
         *ret_has_event = source->items && segment_source_advance(all, source);
     } else {
         if (position)
             go_on(all, source, position);
+        be_at_mark(all, source);
         *ret_has_event = segment_source_advance(all, source);
         if (*ret_has_event && position && position->is_half)
             segment_source_advance(all, source);

@@ -10,6 +10,8 @@
  *   SX-1 All events up to the mark were handed out, none behind it.
  *   SX-2 What a stream hands out up to the mark, and then one that goes on, is what one stream hands out
  *        that is opened when all is there; or the second one says is_late. Then all is to be read anew.
+ *   SX-4 With is_sole, where nothing can be read anew, an event that comes late is handed out at the mark, and counted as one whose time
+ *        went backward.
  *   SX-3 Memory: about 100 bytes per segment.
  * Threads: that of the stream while one is open.
  */
@@ -44,6 +46,7 @@ struct stream_state {
     bool is_late;    /* an event that is new lies before the mark */
     bool has_damage; /* what cannot be read of it now may be readable later: nothing can be kept */
     bool has_begun;
+    bool is_sole; /* SX-4; whoever goes on says so again */
     bool
         is_cut; /* the end that the options of the set want was come to: the marker, if they name one */
 };

@@ -96,18 +96,16 @@ def check(database, args, counts):
     dropped = database.value("SELECT sum(events_dropped) FROM processes")
     if dropped:
         raise Failure(f"{dropped} events were dropped, so nothing can be said; use fewer threads or a larger limit")
-    if database.value("SELECT count(*) FROM packed_allocation_rows"):
-        raise Failure("there are rows of blocks, so no state was read")
-    # sizes tell the workload's own blocks: a class of sizes has them alone
-    allocated, freed = database.value(SUM.format("blocks")), database.value(SUM.format("blocks - leaked_blocks"))
+    if database.value("SELECT count(*) FROM packed_allocation_rows WHERE lifetime_ns IS NOT NULL"):
+        raise Failure("there are rows of blocks that ended, so no state was read")
+    allocated, freed = database.rows(
+        "SELECT sum(allocated_blocks), sum(freed_blocks) FROM backtrace_totals JOIN backtraces USING (backtrace_id) "
+        "JOIN sites USING (call_site_id) WHERE function = 'cycle'")[0]
     for what, index, recorded in (("allocations", 0, allocated), ("frees", 1, freed)):
         told = sum(count[index] for count in counts[:args.threads])
         if not told <= recorded <= told + args.threads:
             raise Failure(f"the program completed {told} {what}, the database has {recorded}")
     return sum(a + f for a, f, _ in counts)
-
-
-SUM = ("SELECT coalesce(sum({0}), 0) FROM sites WHERE function IN ('cycle')")
 
 
 def one_round(tools, args, place, randomness):
