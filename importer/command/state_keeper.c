@@ -54,16 +54,21 @@ bool state_keeper_is_due(const struct state_keeper *keeper)
     return ring_bytes(keeper->log_path) >= keeper->left_bytes + n_bytes;
 }
 
+/* What nothing was found in may have been read too early. */
 static bool is_file_done(const struct standing_import *standing, const struct log_input *input,
                          size_t file)
 {
+    bool has_segments = false;
+
     for (size_t i = 0; i < input->segments.n; i++) {
         const struct log_segment_ref *ref = &input->segments.refs[i];
-        if (ref->file == file
-            && !standing_import_is_done(standing, input->header.run_id, ref->sequence))
+        if (ref->file != file)
+            continue;
+        if (!standing_import_is_done(standing, input->header.run_id, ref->sequence))
             return false;
+        has_segments = true;
     }
-    return true;
+    return has_segments;
 }
 
 static void remove_done(const struct standing_import *standing)
@@ -72,8 +77,7 @@ static void remove_done(const struct standing_import *standing)
 
     for (size_t i = 0; logs && i < logs->n_inputs; i++) {
         const struct log_input *input = logs->inputs[i];
-        size_t n = log_input_n_generations(input);
-        for (size_t k = 1; k < n; k++) /* but the last: SK-2 */
+        for (size_t k = 1; k < input->n_generations; k++) /* but the last: SK-2 */
             if (is_file_done(standing, input, k))
                 unlink(input->files[k]->path);
     }

@@ -188,6 +188,7 @@ static int add_generations(struct log_input *input, struct log_scan *scan, struc
                           UINT16_MAX);
         if (r == 0 && is_ours)
             r = scan_file(input, input->n_files - 1, scan, err);
+        input->n_generations += r == 0 && is_ours;
     }
     log_ring_done(&ring);
     return r;

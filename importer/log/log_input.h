@@ -30,6 +30,7 @@
 struct log_input {
     struct log_file_reader **files; /* the packed one, generations of a bounded log, the pool */
     size_t n_files, files_capacity;
+    size_t n_generations;     /* listed: files[1] … files[n_generations]; what was begun since then comes behind the pool */
     uint32_t last_generation; /* that was opened; 0: none */
     bool is_growing;        /* its process or its recorder had not finished it when it was opened */
     bool has_lost_events;   /* some of it could not be read */
@@ -54,14 +55,6 @@ int log_input_add_file(struct log_input *input, struct log_file_reader *file);
 static inline bool log_input_is_ring(const struct log_input *input)
 {
     return (input->files[0]->header.flags & LOG_FLAG_RING) != 0;
-}
-
-/* files[1] … files[n-1] are generations of a bounded log; 1 without any. */
-static inline size_t log_input_n_generations(const struct log_input *input)
-{
-    size_t n = input->n_files;
-
-    return n > 1 && input->files[n - 1]->header.form == LOG_FORM_RAW ? n - 1 : n;
 }
 
 /* It has a live pool, which no other machine sends: the pids in it are those of this machine. */
