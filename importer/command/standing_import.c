@@ -304,11 +304,18 @@ static bool are_clocks_kept(const struct standing_import *standing)
 }
 
 /* Nothing can begin anew where segments may be gone. */
-static int fail_sole(struct error *err)
+static int fail_sole(const struct standing_import *standing, struct error *err)
 {
     return error_set(err, ERROR_FORMAT,
-                     "the recording is not the continuation of its state any more: a part of it is "
-                     "missing, or was added late");
+                     "the recording is not the continuation of its state any more: %s",
+                     standing->why ? standing->why : "a part of it is missing, or was added late");
+}
+
+/* The first reason counts. */
+static void note_other(struct standing_import *standing, bool is_other, const char *why)
+{
+    if (is_other && !standing->why)
+        standing->why = why;
 }
 
 /* *ret_is_other: what is kept is not the beginning of the log any more. */
@@ -318,8 +325,10 @@ static int go_on(struct standing_import *standing, bool *ret_is_other, struct er
     int code = take_definitions(standing, ret_is_other, err);
 
     standing->stream.is_sole = standing->is_sole;
+    note_other(standing, *ret_is_other, "what it defines is not what it was");
     if (code == 0 && !*ret_is_other)
         *ret_is_other = !are_clocks_kept(standing);
+    note_other(standing, *ret_is_other, "a reading of the clocks came late");
     if (code == 0 && !*ret_is_other)
         *ret_is_other =
             !facts_continue(import->facts, log_set_definitions(import->logs), &import->ids);
@@ -329,8 +338,10 @@ static int go_on(struct standing_import *standing, bool *ret_is_other, struct er
             code == 0
             && !facts_continue(import->facts, log_set_definitions(import->logs), &import->ids);
     }
+    note_other(standing, *ret_is_other, "its processes are not what they were, or there is no room for more");
     if (code == 0 && !*ret_is_other)
         code = find_late_sample(import, ret_is_other, err);
+    note_other(standing, *ret_is_other, "a sample of its memory came late");
     if (code == 0 && !*ret_is_other && standing->is_sole
         && log_set_forget_gone(import->logs, import->stream) != 0)
         code = error_set(err, ERROR_NOMEM, "out of memory");
@@ -353,6 +364,8 @@ static int read_to_mark(struct standing_import *standing, uint64_t until_ns, boo
     for (size_t i = 0; standing->is_sole && i < import->logs->n_inputs; i++)
         import->samples[i].is_by_time = true;
     *ret_is_other = standing->stream.is_late || standing->stream.has_damage;
+    note_other(standing, standing->stream.is_late, "events came late");
+    note_other(standing, standing->stream.has_damage, "a part cannot be read");
     standing->is_unfit |= standing->stream.has_damage;
     if (!*ret_is_other)
         log_set_skip_done(import->logs, import->stream);
@@ -370,7 +383,7 @@ static int try_advance(struct standing_import *standing, uint64_t until_ns, bool
     if (code || !is_fit(standing))
         return code;
     if (standing->is_sole && !standing->import.facts && standing->n_beginnings)
-        return fail_sole(err);
+        return fail_sole(standing, err);
     code = standing->import.facts ? go_on(standing, ret_is_other, err) : begin(standing, err);
     return code || *ret_is_other ? code : read_to_mark(standing, until_ns, ret_is_other, err);
 }
@@ -384,7 +397,7 @@ int standing_import_advance(struct standing_import *standing, uint64_t until_ns,
         is_other = false;
         code = try_advance(standing, until_ns, &is_other, err);
         if (code == 0 && standing->is_sole && (is_other || !is_fit(standing)))
-            code = fail_sole(err);
+            code = fail_sole(standing, err);
         if (code || is_other || !is_fit(standing))
             standing_import_forget(standing);
     } while (code == 0 && is_other);
@@ -441,7 +454,7 @@ static struct child_report cut_here(struct standing_import *standing,
             return report;
     }
     if (standing->is_sole) {
-        report.code = fail_sole(&report.err);
+        report.code = fail_sole(standing, &report.err);
         return report;
     }
     again.force = true;
@@ -573,7 +586,7 @@ int standing_import_write(struct standing_import *standing, const struct import_
     struct child_report report = write_once(standing, options, is_last);
 
     if (report.is_other && standing->is_sole)
-        return fail_sole(err);
+        return fail_sole(standing, err);
     if (report.is_other) { /* an event behind the mark lies before it */
         standing_import_forget(standing);
         int code = standing_import_advance(standing, UINT64_MAX, err);
@@ -667,7 +680,7 @@ static int open_cut(struct standing_import *standing, const struct import_option
     if (code == 0 && standing->import.facts && is_fit(standing))
         code = cut_logs(standing, options, &is_other, err);
     if (code == 0 && standing->is_sole && (is_other || !is_fit(standing)))
-        code = fail_sole(err);
+        code = fail_sole(standing, err);
     if (code || is_other || !is_fit(standing))
         standing_import_forget(standing);
     return code;

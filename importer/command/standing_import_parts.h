@@ -27,6 +27,7 @@ struct standing_import {
     size_t n_clocks, clocks_capacity;
     struct log_set_past *pasts; /* by process - 1; only if is_sole */
     size_t n_pasts, pasts_capacity;
+    const char *why;  /* it is not the beginning of the log any more; NULL: it is */
     bool is_sole;     /* segments that were taken in may be gone: nothing can begin anew */
     bool has_no_rows; /* none can be written of what is kept */
     bool is_unfit;    /* nothing can be kept of this recording */
