@@ -143,7 +143,8 @@ enum {
                               not packed by then is missing */
     LOG_FLAG_ATTACHED = 1 << 8, /* the program ran already: it has blocks from before */
     LOG_FLAG_RING =
-        1 << 9, /* by the recorder: events of the packed file are in others beside it, of which only the last are kept */
+        1
+        << 9, /* by the recorder: events of the packed file are in others beside it, of which only the last are kept */
 };
 
 /*

@@ -3,7 +3,6 @@
 
 #include "common/attr.h"
 #include "importer/command/import_parts.h"
-#include "importer/command/ring_import.h"
 #include "importer/events/event_queue.h"
 #include "importer/symbols/call_sites.h"
 #include "importer/symbols/function_totals.h"
@@ -462,15 +461,9 @@ int import_run(const struct import_options *options, struct progress *progress,
     struct import import = {.options = options, .progress = progress};
 
     memset(ret_result, 0, sizeof *ret_result);
-    if (ring_import_is_due(options))
-        return ring_import_run(options, progress, ret_result, err);
     int code = open_logs(&import, err);
     if (code)
         return code;
-    if (ring_import_is_due(options)) { /* the first state was taken meanwhile */
-        log_set_close(import.logs);
-        return ring_import_run(options, progress, ret_result, err);
-    }
     code = import_write(&import, ret_result, err);
     log_set_close(import.logs);
     return code;

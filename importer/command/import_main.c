@@ -3,6 +3,7 @@
 #include "importer/command/follow.h"
 #include "importer/command/import.h"
 #include "importer/command/keeper.h"
+#include "importer/command/ring_import.h"
 #include "support/growing.h"
 #include "support/option_place.h"
 #include "support/output_file.h"
@@ -337,7 +338,7 @@ static int import(struct arguments *arguments, struct progress *progress, struct
     if (code == 0 && arguments->follow)
         code = follow_run(&arguments->import, progress, &interrupted, &result, err);
     else if (code == 0)
-        code = import_run(&arguments->import, progress, &result, err);
+        code = ring_import_run(&arguments->import, progress, &result, err);
     may_end_at_once = false;
     (void)alarm(0);
     if (code == 0)

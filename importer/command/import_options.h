@@ -22,12 +22,12 @@ struct import_options {
     uint64_t until_ns;
     uint64_t
         marker_ticks; /* of the first log; 0: not known. standing_import_cut need not look for the marker then */
-    bool slim;       /* no rows of allocations */
-    bool is_early;   /* of a log that grows: what is left out comes with its end */
+    bool slim;         /* no rows of allocations */
+    bool is_early;     /* of a log that grows: what is left out comes with its end */
     bool is_aggregate; /* with slim: of a bounded log, which has no more */
-    bool lean;       /* with slim: nor what is in the tables of left_out.h */
-    bool index;      /* a sorted list of allocations by stack */
-    bool no_symbols; /* no functions and lines */
+    bool lean;         /* with slim: nor what is in the tables of left_out.h */
+    bool index;        /* a sorted list of allocations by stack */
+    bool no_symbols;   /* no functions and lines */
     struct symbols_options symbols;
 };
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "importer/command/ring_import.h"
 
+#include "importer/command/import.h"
 #include "importer/command/standing_import.h"
 #include "importer/log/state_file.h"
 
@@ -8,29 +9,29 @@ enum {
     MOST_TRIES = 16 /* each is of a state that was taken while the one before was read */
 };
 
-bool ring_import_is_due(const struct import_options *options)
+static bool is_due(const struct import_options *options)
 {
-    bool is_due = false;
+    bool has_state = false;
 
-    for (size_t i = 0; i < options->n_logs && !is_due; i++) {
+    for (size_t i = 0; i < options->n_logs && !has_state; i++) {
         struct state_reader *reader;
-        is_due = state_reader_open(options->logs[i], &reader, NULL) != 0 || reader;
+        has_state = state_reader_open(options->logs[i], &reader, NULL) != 0 || reader;
         state_reader_close(reader);
     }
-    return is_due;
+    return has_state;
 }
 
 static int check_options(const struct import_options *options, struct error *err)
 {
     if (options->n_logs != 1)
-        return error_set(err, ERROR_USAGE,
-                         "a log of --aggregate is imported alone; name only '%s'",
+        return error_set(err, ERROR_USAGE, "a log of --aggregate is imported alone; name only '%s'",
                          options->logs[0]);
     if (options->until_ns || options->until_marker)
-        return error_set(err, ERROR_USAGE,
-                         "'%s' was recorded with --aggregate: what came before its end is in totals "
-                         "alone, so --until does not go with it",
-                         options->logs[0]);
+        return error_set(
+            err, ERROR_USAGE,
+            "'%s' was recorded with --aggregate: what came before its end is in totals "
+            "alone, so --until does not go with it",
+            options->logs[0]);
     return 0;
 }
 
@@ -61,8 +62,8 @@ static int open_whole(const struct import_options *options, struct progress *pro
     return is_current ? code : 0;
 }
 
-int ring_import_run(const struct import_options *options, struct progress *progress,
-                    struct import_result *ret_result, struct error *err)
+static int import_state(const struct import_options *options, struct progress *progress,
+                        struct import_result *ret_result, struct error *err)
 {
     struct import_options slim = *options;
     struct standing_import *standing = NULL;
@@ -79,4 +80,19 @@ int ring_import_run(const struct import_options *options, struct progress *progr
         code = standing_import_write(standing, &slim, true, ret_result, err);
     standing_import_close(standing);
     return code;
+}
+
+int ring_import_run(const struct import_options *options, struct progress *progress,
+                    struct import_result *ret_result, struct error *err)
+{
+    struct import_options again = *options;
+    int code;
+
+    if (is_due(options))
+        return import_state(options, progress, ret_result, err);
+    code = import_run(options, progress, ret_result, err);
+    if (!is_due(options))
+        return code;
+    again.force |= code == 0;
+    return import_state(&again, progress, ret_result, err); /* the first one was taken meanwhile */
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ring_import: the database of a bounded log: of its state, and of the events that came after it (support/log_ring.h).
+ * ring_import: the database of a log, be it a bounded one: of its state, and of the events that came after it (support/log_ring.h).
  *
  * Model:   what the state has is taken as what was read before (standing_import.h), the rest is read. Somebody may keep up with the log
  *          meanwhile: who finds another state when he has opened the rest begins again with that one.
@@ -15,9 +15,7 @@
 #include "support/error.h"
 #include "support/progress.h"
 
-/* Has any of the logs a state, so that some of its events are gone? */
-bool ring_import_is_due(const struct import_options *options);
-
+/* Of logs without a state: import_run. */
 int ring_import_run(const struct import_options *options, struct progress *progress,
                     struct import_result *ret_result, struct error *err);
 

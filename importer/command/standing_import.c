@@ -229,15 +229,22 @@ static int begin(struct standing_import *standing, struct error *err)
 }
 
 /* A sample that was written after events that it was taken before. */
-static int find_late_sample(const struct import *import, bool *ret_is_late, struct error *err)
+static int find_late_sample(struct standing_import *standing, bool *ret_is_late, struct error *err)
 {
+    struct import *import = &standing->import;
     struct sample_stream *samples;
     int code = sample_stream_open(import->logs, import->samples, &samples, err);
 
     for (uint32_t id = 1; code == 0 && id <= import->logs->n_inputs; id++) {
         uint64_t event_ns = facts_event_ns(import->facts, id);
-        if (event_ns && sample_stream_time(samples, id) <= event_ns)
-            *ret_is_late = true;
+        if (!event_ns || sample_stream_time(samples, id) > event_ns)
+            continue;
+        *ret_is_late |= !standing->is_sole;
+        if (standing->is_sole) /* those are left out */
+            import->samples[id - 1] =
+                (struct sample_place){.last_ns = import->logs->origin_ns + event_ns,
+                                      .n_at = UINT64_MAX,
+                                      .is_by_time = true};
     }
     if (code == 0)
         sample_stream_close(samples);
@@ -338,9 +345,10 @@ static int go_on(struct standing_import *standing, bool *ret_is_other, struct er
             code == 0
             && !facts_continue(import->facts, log_set_definitions(import->logs), &import->ids);
     }
-    note_other(standing, *ret_is_other, "its processes are not what they were, or there is no room for more");
+    note_other(standing, *ret_is_other,
+               "its processes are not what they were, or there is no room for more");
     if (code == 0 && !*ret_is_other)
-        code = find_late_sample(import, ret_is_other, err);
+        code = find_late_sample(standing, ret_is_other, err);
     note_other(standing, *ret_is_other, "a sample of its memory came late");
     if (code == 0 && !*ret_is_other && standing->is_sole
         && log_set_forget_gone(import->logs, import->stream) != 0)

@@ -71,7 +71,7 @@ struct facts {
     bool is_lean;
     bool keeps_memory;            /* of facts_keep_memory */
     struct moment_blocks *blocks; /* NULL: rows say which were live at the moments */
-    struct left_blocks left; /* facts_keep_left */
+    struct left_blocks left;      /* facts_keep_left */
     struct facts_room room;
     uint32_t n_processes;       /* begun */
     struct facts_ids ids;       /* facts_renumber; all zero: numbers are ids */

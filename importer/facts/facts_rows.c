@@ -158,8 +158,7 @@ bool facts_next_left(struct facts *facts, struct allocation *ret_allocation)
         occupied += ret_allocation->slack_bytes;
     if (!facts->definitions->processes[process].sample_bytes
         && heap_ranges_is_heap_block(ret_allocation->call, occupied))
-        ret_allocation->heap =
-            heap_ranges_find(facts->heaps, process, ret_allocation->address);
+        ret_allocation->heap = heap_ranges_find(facts->heaps, process, ret_allocation->address);
     return true;
 }
 

@@ -490,8 +490,7 @@ static int read_grown(struct log_input *input, const struct log_segment_ref *raw
     const struct log_segment_ref *ref = find_grown(input, raw);
 
     if (!ref) {
-        int r = log_input_is_ring(input) ? scan_grown_ring(input, err)
-                                         : scan_grown(input, 0, err);
+        int r = log_input_is_ring(input) ? scan_grown_ring(input, err) : scan_grown(input, 0, err);
         if (r != 0)
             return r;
         ref = find_grown(input, raw);

@@ -30,7 +30,8 @@
 struct log_input {
     struct log_file_reader **files; /* the packed one, generations of a bounded log, the pool */
     size_t n_files, files_capacity;
-    size_t n_generations;     /* listed: files[1] … files[n_generations]; what was begun since then comes behind the pool */
+    size_t
+        n_generations; /* listed: files[1] … files[n_generations]; what was begun since then comes behind the pool */
     uint32_t last_generation; /* that was opened; 0: none */
     bool is_growing;        /* its process or its recorder had not finished it when it was opened */
     bool has_lost_events;   /* some of it could not be read */

@@ -92,8 +92,7 @@ static int scan_raw_segment(struct log_scan *scan, struct log_file_reader *file,
                        "segment header makes no sense");
         return 0;
     }
-    if (scan->is_ring
-        && (segment->state == LOG_STATE_FREE || segment->state == LOG_STATE_PACKED)
+    if (scan->is_ring && (segment->state == LOG_STATE_FREE || segment->state == LOG_STATE_PACKED)
         && (segment->kind == LOG_SEGMENT_EVENTS || segment->kind == LOG_SEGMENT_SIDE))
         return 0; /* no spare: it may have been taken in, and removed, long ago */
     ref.raw_bytes = written_bytes(segment);

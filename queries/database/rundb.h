@@ -44,10 +44,11 @@ struct rundb {
     struct sqlite3 *handle;
     const char *path;
     struct database_guard guard;
-    bool is_lean;         /* left_out.h */
-    bool is_slim;         /* it has no rows of allocations */
-    bool is_aggregate;    /* slim, but for those that are live at the end: a bounded log (--aggregate) */
-    bool is_early;        /* not yet, as the log still grows */
+    bool is_lean; /* left_out.h */
+    bool is_slim; /* it has no rows of allocations */
+    bool
+        is_aggregate; /* slim, but for those that are live at the end: a bounded log (--aggregate) */
+    bool is_early;    /* not yet, as the log still grows */
     int64_t sample_bytes; /* of the processes whose blocks are samples, the most; 0: none */
     const char *left_out; /* a table that was asked for, and is not in a lean import; or NULL */
     unsigned made;        /* enum rundb_made: not those of the file */

@@ -341,15 +341,15 @@ static int note_ended(const struct query *query, struct error *err)
 {
     char text[UNITS_TEXT_BYTES];
     int64_t n_ended = 0;
-    int rc = rundb_get_int64(
-        &query->database, "SELECT sum(freed_blocks) FROM main.backtrace_totals",
-        &n_ended, err);
+    int rc = rundb_get_int64(&query->database,
+                             "SELECT sum(freed_blocks) FROM main.backtrace_totals", &n_ended, err);
 
     if (rc == 0 && n_ended > 0)
-        query_remark(query,
-                     "%s that ended are in totals, and not in this answer, which is made of rows: the log (--aggregate) has"
-                     " single blocks that are live at the end alone",
-                     units_format_counted(n_ended, "block", text));
+        query_remark(
+            query,
+            "%s that ended are in totals, and not in this answer, which is made of rows: the log (--aggregate) has"
+            " single blocks that are live at the end alone",
+            units_format_counted(n_ended, "block", text));
     return rc;
 }
 

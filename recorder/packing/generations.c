@@ -8,10 +8,10 @@
 
 void generations_init(struct generations *generations, const char *log_path)
 {
-    *generations = (struct generations){
-        .log_path = log_path,
-        .current.fd = -1,
-        .most_bytes = (int64_t)(log_ring_bytes() / LOG_RING_GENERATIONS)};
+    *generations =
+        (struct generations){.log_path = log_path,
+                             .current.fd = -1,
+                             .most_bytes = (int64_t)(log_ring_bytes() / LOG_RING_GENERATIONS)};
 }
 
 void generations_done(struct generations *generations)

@@ -24,11 +24,11 @@ struct packed_log {
     char *path; /* owned */
     int64_t end_offset;
     int fd;
-    bool is_failing;    /* the last write failed */
-    bool is_locked;     /* or cannot be */
-    bool is_full;       /* the last frame would have gone beyond max_bytes */
+    bool is_failing;      /* the last write failed */
+    bool is_locked;       /* or cannot be */
+    bool is_full;         /* the last frame would have gone beyond max_bytes */
     uint32_t added_flags; /* LOG_FLAG_*, of its header */
-    uint64_t max_bytes; /* that it may take on the disk; 0: any */
+    uint64_t max_bytes;   /* that it may take on the disk; 0: any */
 };
 
 /* May `path` be made, or with force replaced? ERROR_EXISTS: no. */

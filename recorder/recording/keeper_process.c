@@ -23,8 +23,8 @@ static void become_keeper(const struct keeper_process *keeper, int end, const ch
     (void)snprintf(target, sizeof target, "%s/mtrace-keeper.db", report_folder_base());
     (void)prctl(PR_SET_PDEATHSIG, SIGTERM);
     if (dup2(end, STDIN_FILENO) >= 0)
-        execl(import, import, keeper->is_aggregate ? "--keep-state" : "--keep", "--force", "--threads=1", log_path, target,
-              is_of_family ? NULL : "--only", (char *)NULL);
+        execl(import, import, keeper->is_aggregate ? "--keep-state" : "--keep", "--force",
+              "--threads=1", log_path, target, is_of_family ? NULL : "--only", (char *)NULL);
     _exit(EXIT_NOT_RUN);
 }
 

@@ -254,8 +254,9 @@ bool recording_is_asked(const struct recording *recording)
 
 static uint64_t flush_every_ns(const struct recording *recording)
 {
-    return keeper_process_end(&recording->reporter.keeper) < 0 ? samples_every_ns
-                                                               : samples_every_ns_for_keeper;
+    return keeper_process_end(&recording->reporter.keeper) < 0 && !recording->is_aggregate
+               ? samples_every_ns
+               : samples_every_ns_for_keeper;
 }
 
 static int write_samples(struct recording *recording, struct error *err)
@@ -297,7 +298,8 @@ static void take_samples(struct recording *recording, uint64_t now_ns)
  * goes on from the state that it left. */
 static void keep_up(struct recording *recording, uint64_t now_ns)
 {
-    if (!recording->is_aggregate || recording->ring.number == 0 || now_ns < recording->keeper_due_ns)
+    if (!recording->is_aggregate || recording->ring.number == 0
+        || now_ns < recording->keeper_due_ns)
         return;
     recording->keeper_due_ns = now_ns + keeper_every_ns;
     keeper_process_start(&recording->reporter.keeper, recording->programs->import,

@@ -65,7 +65,7 @@ struct recording {
     struct packed_log packed;
     struct pack *pack;
     struct packing *packing;
-    struct generations ring; /* all zero: none */
+    struct generations ring;   /* all zero: none */
     uint64_t samples_due_ns;   /* next to be taken */
     uint64_t samples_flush_ns; /* next to be written */
     struct reporter reporter;
