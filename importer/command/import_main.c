@@ -362,7 +362,8 @@ static int run(struct arguments *arguments, struct progress *progress, struct er
 {
     if (arguments->resymbolize)
         return resymbolize(arguments, progress, err);
-    return arguments->keep || arguments->keep_state ? keep(arguments, progress, err) : import(arguments, progress, err);
+    return arguments->keep || arguments->keep_state ? keep(arguments, progress, err)
+                                                    : import(arguments, progress, err);
 }
 
 int main(int argc, char **argv)
