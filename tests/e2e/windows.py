@@ -489,7 +489,7 @@ def short(tools, place):
     if inside != all_of_them or inside < 60:
         raise Failure(f"{inside} of {all_of_them} regular snapshots are in the window")
     for options in ((), ("--window", "1"), ("--size-min", "10000")):
-        rows = ask(tools, place, "growth", *options)
+        rows = ask(tools, place / "run.db", "growth", *options)
         if not rows or rows[0]["pattern"] != "steady" or not rows[0]["bytes_per_s"]:
             raise Failure(f"growth of {options} is {rows}")
 
