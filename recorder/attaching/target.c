@@ -91,6 +91,12 @@ static bool is_libc(const char *path)
     return strcmp(name, "libc.so.6") == 0 || strncmp(name, "libc-2.", 7) == 0;
 }
 
+/* Its ld.so is its libc, and by its own name that. */
+static bool is_musl(const char *name)
+{
+    return strncmp(name, "ld-musl", 7) == 0 || strcmp(name, "libc.so") == 0;
+}
+
 struct seen {
     struct target *target;
     char loader[PATH_MAX], libc[PATH_MAX];
@@ -104,7 +110,7 @@ static bool see_mapping(const struct process_mapping *mapping, void *context)
 
     if (*mapping->path != '/')
         return true;
-    seen->has_musl = seen->has_musl || strncmp(base_name(mapping->path), "ld-musl", 7) == 0;
+    seen->has_musl = seen->has_musl || is_musl(base_name(mapping->path));
     if (mapping->start == target->loader_base)
         (void)snprintf(seen->loader, sizeof(seen->loader), "%s", mapping->path);
     if (*seen->loader && strcmp(seen->loader, mapping->path) == 0)
