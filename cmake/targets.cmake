@@ -26,3 +26,17 @@ if(MTRACE_COVERAGE)
   target_compile_options(mtrace_options INTERFACE --coverage)
   target_link_options(mtrace_options INTERFACE --coverage)
 endif()
+
+# Libraries whose small functions an event passes through in dozens: whoever links them with mtrace_whole_program has them
+# compiled as one, which takes a tenth off the time of an import. Their objects are ordinary ones, too, for tests.
+add_library(mtrace_whole_program INTERFACE)
+function(mtrace_whole_program_parts)
+  if(NOT CMAKE_C_COMPILER_ID STREQUAL "GNU" OR MTRACE_SANITIZE OR MTRACE_COVERAGE OR MTRACE_FUZZ)
+    return()
+  endif()
+  set(optimized "$<CONFIG:Release,RelWithDebInfo>")
+  foreach(library IN LISTS ARGN)
+    target_compile_options(${library} PRIVATE "$<${optimized}:-O3;-flto=auto;-ffat-lto-objects>")
+  endforeach()
+  target_link_options(mtrace_whole_program INTERFACE "$<${optimized}:-O3;-flto=auto>")
+endfunction()

@@ -16,18 +16,16 @@ enum {
     LIFETIME_CLASS_FIRST_NS = 100 /* class 0 ends here */
 };
 
+extern const uint64_t lifetime_class_ends[LIFETIME_CLASSES]; /* the last one is none */
+extern const uint8_t lifetime_class_of_power[64];            /* the class of 2^i */
+
+/* It is asked for each block that ends: a loop over all classes took a tenth of what an event takes. */
 static inline unsigned lifetime_class_of(uint64_t lifetime_ns)
 {
-    static const uint64_t steps[] = {1, 2, 5};
-    uint64_t decade = LIFETIME_CLASS_FIRST_NS;
-    unsigned index = 0;
+    unsigned index = lifetime_class_of_power[63 - __builtin_clzll(lifetime_ns | 1)];
 
-    while (index < LIFETIME_CLASSES - 1) {
-        if (lifetime_ns < decade * steps[index % 3])
-            return index;
-        if (++index % 3 == 0)
-            decade *= 10;
-    }
+    while (index < LIFETIME_CLASSES - 1 && lifetime_ns >= lifetime_class_ends[index])
+        index++;
     return index;
 }
 

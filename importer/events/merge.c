@@ -29,6 +29,7 @@ struct event_stream {
     uint64_t next_due;  /* first time of the next place, UINT64_MAX if there is none */
     uint64_t last_time; /* handed out */
     uint64_t mark;      /* UINT64_MAX: no end but that of the log */
+    uint64_t bound; /* the root is next as long as its key is less: nothing else is due; 0: look */
     uint64_t opened_bytes;
     struct log_damage_report ignored; /* takes the damage of a second reading */
     bool is_cut;                      /* what follows is later than the options of the set want */
@@ -229,13 +230,35 @@ static MTRACE_COLD void emit_loss(struct event_stream *stream, struct event *ret
                           .node = DEFINITIONS_NO_BACKTRACE};
 }
 
+static uint64_t lesser(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Before this no other source, no segment that is not open, and not the mark comes. A thread that runs alone makes hundreds of
+ * events between two looks. */
+static uint64_t find_bound(const struct event_stream *stream)
+{
+    uint64_t bound = UINT64_MAX;
+
+    for (size_t i = 1; i < stream->n_heap && i <= 2; i++)
+        bound = lesser(bound, stream->heap[i].key);
+    if (stream->next_due <= UINT64_MAX >> 1)
+        bound = lesser(bound, stream->next_due << 1);
+    if (stream->mark < UINT64_MAX >> 1)
+        bound = lesser(bound, (stream->mark + 1) << 1);
+    return bound;
+}
+
 /* The root of the heap moved on or ended. */
 static int settle_root(struct event_stream *stream, struct error *err)
 {
     struct segment_source *source = stream->heap[0].source;
 
-    if (segment_source_advance(&stream->sources, source)) {
+    if (mtrace_likely(segment_source_advance(&stream->sources, source))) {
         stream->heap[0].key = key_of(source);
+        if (mtrace_likely(stream->heap[0].key < stream->bound))
+            return 0;
     } else {
         int r = save_source(stream, source, true, err);
         if (r != 0)
@@ -243,6 +266,7 @@ static int settle_root(struct event_stream *stream, struct error *err)
         close_source(stream, source);
         stream->heap[0] = stream->heap[--stream->n_heap];
     }
+    stream->bound = 0;
     if (stream->n_heap > 1)
         sift_down(stream, 0);
     return 0;
@@ -311,30 +335,53 @@ static bool is_at_mark(const struct event_stream *stream)
            && (stream->n_heap == 0 || stream->heap[0].key >> 1 > stream->mark);
 }
 
-static int next(struct event_stream *stream, struct event *ret_event, struct error *err)
+enum found {
+    FOUND_NOTHING,
+    FOUND_ROOT,
+    FOUND_LOSS
+};
+
+/* What comes next; a negative code on failure. */
+static int find_next(struct event_stream *stream, struct error *err)
 {
-    if (stream->heaptrack)
-        return heaptrack_events_next(stream->heaptrack, ret_event, err);
-    while (!stream->sources.lost && is_next_due(stream)) {
+    struct segment_sources *sources = &stream->sources;
+
+    stream->bound = 0;
+    while (!sources->lost && is_next_due(stream)) {
         int r = open_next(stream, err);
         if (r != 0)
             return r;
     }
-    if (stream->sources.state
-        && (stream->sources.state->is_late || (stream->sources.lost && stream->mark != UINT64_MAX)))
+    if (sources->state
+        && (sources->state->is_late || (sources->lost && stream->mark != UINT64_MAX)))
         return fail_resumed(stream, err);
-    if (is_at_mark(stream))
-        return stop(stream, err);
-    if (mtrace_unlikely(stream->sources.lost != NULL)) {
-        emit_loss(stream, ret_event);
-        return 1;
+    if (is_at_mark(stream)) {
+        int r = stop(stream, err);
+        return r ? r : FOUND_NOTHING;
     }
+    if (sources->lost)
+        return FOUND_LOSS;
     if (stream->n_heap == 0) {
         finish(stream);
-        return 0;
+        return FOUND_NOTHING;
     }
     while (stream->heap[0].source->is_at_first)
         keep_own_order(stream);
+    stream->bound = find_bound(stream);
+    return FOUND_ROOT;
+}
+
+static int next(struct event_stream *stream, struct event *ret_event, struct error *err)
+{
+    if (mtrace_unlikely(stream->bound == 0 || stream->sources.lost)) {
+        if (stream->heaptrack)
+            return heaptrack_events_next(stream->heaptrack, ret_event, err);
+        int found = find_next(stream, err);
+        if (found == FOUND_LOSS)
+            emit_loss(stream, ret_event);
+        if (found != FOUND_ROOT)
+            return found == FOUND_LOSS ? 1 : found;
+    }
     emit(stream, stream->heap[0].source, ret_event);
     int r = settle_root(stream, err);
     return r ? r : 1;

@@ -15,21 +15,20 @@ static uint64_t occupied_bytes(const struct live_block *block)
     return block->size + (slack == LIVE_BLOCK_SLACK_UNKNOWN ? 0 : slack);
 }
 
-/* What it has of the memory that no heap accounts for (HR-2). */
-static uint64_t own_pages(const struct facts *facts, const struct live_block *block)
+/* What it has of the memory that no heap accounts for (HR-2), and of the heaps. */
+struct shares {
+    uint64_t own_bytes, heap_bytes;
+};
+
+static struct shares shares_of(const struct facts *facts, const struct live_block *block)
 {
     uint64_t occupied = occupied_bytes(block);
 
-    return facts->definitions->has_no_addresses || heap_ranges_is_heap_block(block->call, occupied)
-               ? 0
-               : occupied;
-}
-
-/* What it has of the heaps. */
-static uint64_t heap_bytes(const struct facts *facts, const struct live_block *block)
-{
-    return facts->definitions->has_no_addresses ? 0
-                                                : occupied_bytes(block) - own_pages(facts, block);
+    if (facts->definitions->has_no_addresses)
+        return (struct shares){0};
+    return heap_ranges_is_heap_block(block->call, occupied)
+               ? (struct shares){.heap_bytes = occupied}
+               : (struct shares){.own_bytes = occupied};
 }
 
 /* It shows how far its heap reaches, and which blocks lie where. */
@@ -72,14 +71,15 @@ static int on_born(void *context, uint32_t process, const struct live_block *blo
                    const struct pairing_link *link, struct error *err)
 {
     struct facts *facts = context;
+    struct process_facts *own = &facts->processes[process];
+    const struct shares shares = shares_of(facts, block);
     const struct sample_weight weight = totals_weight(facts->totals, process, block);
     int code = totals_born(facts->totals, process, block, link, err);
 
-    facts->processes[process].own_block_bytes += own_pages(facts, block) * weight.blocks;
-    facts->processes[process].heap_block_bytes += heap_bytes(facts, block) * weight.blocks;
-    facts->processes[process].allocated_bytes += weight.bytes;
-
-    timeline_count_birth(&facts->processes[process].timeline, &weight);
+    own->own_block_bytes += shares.own_bytes * weight.blocks;
+    own->heap_block_bytes += shares.heap_bytes * weight.blocks;
+    own->allocated_bytes += weight.bytes;
+    timeline_count_birth(&own->timeline, &weight);
     if (code == 0 && weight.blocks > 1)
         code = check_sum(facts, block, &weight, err);
     if (code == 0 && !facts->definitions->has_no_addresses)
@@ -119,12 +119,14 @@ static int on_ended(void *context, uint32_t process, const struct live_block *bl
                     const struct pairing_end *end, struct error *err)
 {
     struct facts *facts = context;
+    struct process_facts *own = &facts->processes[process];
+    const struct shares shares = shares_of(facts, block);
     const struct sample_weight weight = totals_weight(facts->totals, process, block);
     int code = totals_ended(facts->totals, process, block, end, err);
 
-    facts->processes[process].own_block_bytes -= own_pages(facts, block) * weight.blocks;
-    facts->processes[process].heap_block_bytes -= heap_bytes(facts, block) * weight.blocks;
-    timeline_count_end(&facts->processes[process].timeline, &weight);
+    own->own_block_bytes -= shares.own_bytes * weight.blocks;
+    own->heap_block_bytes -= shares.heap_bytes * weight.blocks;
+    timeline_count_end(&own->timeline, &weight);
     if (code == 0 && facts->groups)
         code = group_totals_ended(facts->groups, process, block, end, err);
     if (code == 0 && facts->pools)

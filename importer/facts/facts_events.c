@@ -4,10 +4,11 @@
 #include "importer/facts/facts.h"
 #include "importer/facts/facts_parts.h"
 
-/* How many events ahead a slot of the live table, and then a block, are fetched. */
+/* How many events ahead a slot of the live table, then a block, and then the totals of its stack are fetched. */
 enum {
-    EXPECT_BLOCK = 4,
-    EXPECT_SLOT = 10,
+    EXPECT_STACK = 4,
+    EXPECT_BLOCK = 8,
+    EXPECT_SLOT = 16,
 };
 
 /* A stack that was not taken is no stack of a free. */
@@ -212,16 +213,28 @@ static MTRACE_COLD int rare_event(struct facts *facts, const struct event *event
     }
 }
 
+static bool begins_block(const struct event *event)
+{
+    return event->kind == EVENT_ALLOC || event->kind == EVENT_REALLOC_END;
+}
+
+static bool ends_block(const struct event *event)
+{
+    return event->kind == EVENT_FREE || event->kind == EVENT_REALLOC_BEGIN;
+}
+
 void facts_expect(struct facts *facts, const struct event *events, size_t n_events)
 {
     if (n_events > EXPECT_SLOT)
         pairing_expect_slot(facts->pairing, &events[EXPECT_SLOT]);
-    if (n_events > EXPECT_BLOCK) {
-        const struct event *event = &events[EXPECT_BLOCK];
-        if (event->kind == EVENT_ALLOC || event->kind == EVENT_REALLOC_END)
+    if (n_events > EXPECT_BLOCK && ends_block(&events[EXPECT_BLOCK]))
+        pairing_expect_block(facts->pairing, &events[EXPECT_BLOCK]);
+    if (n_events > EXPECT_STACK) {
+        const struct event *event = &events[EXPECT_STACK];
+        if (begins_block(event))
             totals_expect(facts->totals, event->process, event->node);
-        else
-            pairing_expect_block(facts->pairing, event);
+        else if (ends_block(event))
+            totals_expect(facts->totals, event->process, pairing_guess_node(facts->pairing, event));
     }
 }
 

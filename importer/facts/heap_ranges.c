@@ -15,10 +15,6 @@
 #define UNIT_BYTES      (UINT64_C(1) << 20)
 #define MAIN_GAP_BYTES  (UINT64_C(64) << 20)
 #define OTHER_GAP_BYTES (UINT64_C(2) << 20)
-#define MAX_BLOCK_BYTES \
-    (UINT64_C(4) << 30) /* no heap gives more in one piece; a damaged log may say so */
-#define OWN_MAPPING_BYTES \
-    (UINT64_C(32) << 20) /* of an allocator that does not say: larger ones have their own */
 
 /* Where a block may lie, by what its chunk says. */
 enum unit_class {
@@ -93,15 +89,6 @@ void heap_ranges_free(struct heap_ranges *ranges)
     free(ranges->extents);
     free(ranges->heaps);
     free(ranges);
-}
-
-bool heap_ranges_is_heap_block(uint8_t call, uint64_t usable_bytes)
-{
-    if (usable_bytes >= MAX_BLOCK_BYTES)
-        return false;
-    if (call & LOG_CHUNK_KNOWN)
-        return !(call & LOG_CHUNK_MMAPPED);
-    return usable_bytes < OWN_MAPPING_BYTES;
 }
 
 static enum unit_class class_of(uint8_t call)

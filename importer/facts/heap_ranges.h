@@ -28,6 +28,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* No heap gives more in one piece; a damaged log may say so. */
+#define HEAP_RANGES_MAX_BLOCK_BYTES (UINT64_C(4) << 30)
+/* Of an allocator that does not say: larger ones have a mapping of their own. */
+#define HEAP_RANGES_OWN_MAPPING_BYTES (UINT64_C(32) << 20)
+
 /* Blocks that may lie in a heap and have no row. */
 enum heap_unseen {
     HEAP_ALL_SEEN,
@@ -56,7 +61,14 @@ int heap_ranges_new(uint32_t n_processes, const uint32_t *page_bytes, const uint
 void heap_ranges_free(struct heap_ranges *ranges);
 
 /* Whether the block lies in a heap at all (HR-2). `call` holds LOG_CHUNK_*. */
-bool heap_ranges_is_heap_block(uint8_t call, uint64_t usable_bytes);
+static inline bool heap_ranges_is_heap_block(uint8_t call, uint64_t usable_bytes)
+{
+    if (usable_bytes >= HEAP_RANGES_MAX_BLOCK_BYTES)
+        return false;
+    if (call & LOG_CHUNK_KNOWN)
+        return !(call & LOG_CHUNK_MMAPPED);
+    return usable_bytes < HEAP_RANGES_OWN_MAPPING_BYTES;
+}
 
 /* A block that was born in this process. */
 struct heap_birth {

@@ -24,20 +24,6 @@ void timeline_done(struct timeline *timeline)
     timeline->kept = NULL;
 }
 
-static void hold(const struct timeline *timeline, struct timeline_bucket *bucket,
-                 uint64_t live_bytes, uint64_t live_blocks)
-{
-    bucket->live_bytes = live_bytes;
-    bucket->live_blocks = live_blocks;
-    bucket->live_variance = timeline->live_variance;
-    if (live_bytes > bucket->peak_bytes) {
-        bucket->peak_bytes = live_bytes;
-        bucket->peak_variance = timeline->live_variance;
-    }
-    if (live_bytes < bucket->low_bytes)
-        bucket->low_bytes = live_bytes;
-}
-
 static void join(struct timeline_bucket *into, const struct timeline_bucket *later)
 {
     into->live_bytes = later->live_bytes;
@@ -116,8 +102,27 @@ static int keep(struct timeline *timeline, size_t number, struct timeline_bucket
     return 0;
 }
 
-int timeline_advance(struct timeline *timeline, uint64_t now_ns, uint64_t live_bytes,
-                     uint64_t live_blocks, struct error *err)
+/* The bucket of now_ns, which may be a new one. */
+static int open_bucket(struct timeline *timeline, uint64_t now_ns, uint64_t live_bytes,
+                       uint64_t live_blocks, struct error *err)
+{
+    struct timeline_bucket *bucket;
+    size_t now = bucket_of(timeline, now_ns);
+
+    if (now < timeline->n_buckets)
+        return 0;
+    int code = keep(timeline, now, &bucket, err);
+    if (code)
+        return code;
+    bucket->low_bytes = UINT64_MAX;
+    if (timeline->start_ns + ((uint64_t)now << timeline->shift) < now_ns)
+        timeline_hold(timeline, bucket, live_bytes,
+                      live_blocks); /* else the instant itself decides */
+    return 0;
+}
+
+int timeline_advance_slow(struct timeline *timeline, uint64_t now_ns, uint64_t live_bytes,
+                          uint64_t live_blocks, struct error *err)
 {
     struct timeline_bucket *bucket;
     int code = 0;
@@ -128,17 +133,11 @@ int timeline_advance(struct timeline *timeline, uint64_t now_ns, uint64_t live_b
         return code;
     while (bucket_of(timeline, now_ns) >= TIMELINE_MAX_BUCKETS)
         double_width(timeline);
-    hold(timeline, &timeline->kept[timeline->n_kept - 1], live_bytes, live_blocks);
-    size_t now = bucket_of(timeline, now_ns);
-    if (now < timeline->n_buckets)
-        return 0;
-    code = keep(timeline, now, &bucket, err);
-    if (code)
-        return code;
-    bucket->low_bytes = UINT64_MAX;
-    if (timeline->start_ns + ((uint64_t)now << timeline->shift) < now_ns)
-        hold(timeline, bucket, live_bytes, live_blocks); /* else the instant itself decides */
-    return 0;
+    timeline_hold(timeline, &timeline->kept[timeline->n_kept - 1], live_bytes, live_blocks);
+    code = open_bucket(timeline, now_ns, live_bytes, live_blocks, err);
+    timeline->open_until_ns =
+        timeline->start_ns + ((uint64_t)timeline->n_buckets << timeline->shift);
+    return code;
 }
 
 void timeline_count_birth(struct timeline *timeline, const struct sample_weight *weight)
@@ -209,7 +208,7 @@ int timeline_finish(struct timeline *timeline, uint64_t end_ns, uint64_t live_by
     int code = timeline_advance(timeline, end_ns, live_bytes, live_blocks, err);
 
     if (code == 0)
-        hold(timeline, &timeline->kept[timeline->n_kept - 1], live_bytes, live_blocks);
+        timeline_hold(timeline, &timeline->kept[timeline->n_kept - 1], live_bytes, live_blocks);
     return code;
 }
 

@@ -54,6 +54,7 @@ struct timeline {
     double live_variance; /* now; a sum of what came and went, which may be a little off */
     unsigned shift;
     size_t n_buckets;            /* begun ones; the last may be open */
+    uint64_t open_until_ns;      /* before this nothing but the last bucket changes; 0: look */
     struct timeline_found found; /* by timeline_count_leak */
 };
 
@@ -62,8 +63,31 @@ void timeline_done(struct timeline *timeline);
 
 /* live_* held from the last instant told until now_ns, which lies after it: to be called when time
  * goes on, before anything of now_ns is counted. */
-int timeline_advance(struct timeline *timeline, uint64_t now_ns, uint64_t live_bytes,
-                     uint64_t live_blocks, struct error *err);
+int timeline_advance_slow(struct timeline *timeline, uint64_t now_ns, uint64_t live_bytes,
+                          uint64_t live_blocks, struct error *err);
+
+static inline void timeline_hold(const struct timeline *timeline, struct timeline_bucket *bucket,
+                                 uint64_t live_bytes, uint64_t live_blocks)
+{
+    bucket->live_bytes = live_bytes;
+    bucket->live_blocks = live_blocks;
+    bucket->live_variance = timeline->live_variance;
+    if (live_bytes > bucket->peak_bytes) {
+        bucket->peak_bytes = live_bytes;
+        bucket->peak_variance = timeline->live_variance;
+    }
+    if (live_bytes < bucket->low_bytes)
+        bucket->low_bytes = live_bytes;
+}
+
+static inline int timeline_advance(struct timeline *timeline, uint64_t now_ns, uint64_t live_bytes,
+                                   uint64_t live_blocks, struct error *err)
+{
+    if (now_ns >= timeline->open_until_ns)
+        return timeline_advance_slow(timeline, now_ns, live_bytes, live_blocks, err);
+    timeline_hold(timeline, &timeline->kept[timeline->n_kept - 1], live_bytes, live_blocks);
+    return 0;
+}
 
 /* Count at the instant of the last timeline_advance. */
 void timeline_count_birth(struct timeline *timeline, const struct sample_weight *weight);

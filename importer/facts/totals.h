@@ -58,15 +58,17 @@ struct stack_totals {
     uint64_t slack_bytes;
     double lifetime_sum_ns; /* 10^9 blocks of 10 s are more than 63 bits hold */
     uint64_t temporary_bytes, temporary_blocks;
+    uint64_t chains_started;
+    struct stack_variances *variances; /* NULL: all blocks were recorded */
+    struct tally_run freed_at;         /* of free_sites */
+    uint32_t node;
+    /* so far each birth or end needs, from here on a few do */
+    uint64_t chains_leaked;
     uint64_t realloc_count, realloc_copied_bytes;
-    uint64_t chains_started, chains_leaked;
     uint64_t leaked_blocks, leaked_bytes;
     uint64_t leaked_first_ns, leaked_last_ns; /* TOTALS_NEVER: nothing leaked */
     uint64_t culled_bytes, culled_blocks;
     uint64_t snapshot_bytes, snapshot_blocks; /* as the last snapshot said; snapshots.c */
-    struct stack_variances *variances;        /* NULL: all blocks were recorded */
-    struct tally_run freed_at;                /* of free_sites */
-    uint32_t node;
 };
 
 /* What is left of one stack, while that is counted: close together, as stacks come in no order. */

@@ -16,6 +16,7 @@ enum {
     MIN_SLOTS = 64,
     MAX_BLOCKS = 1 << 29, /* so that a number leaves a slot one bit */
     LINE_BYTES = 64,
+    SLOTS_PER_LINE = LINE_BYTES / sizeof(uint32_t),
 };
 
 static uint64_t hash_of(uint64_t address)
@@ -106,8 +107,20 @@ const struct live_block *live_table_guess(const struct live_table *table, uint64
 {
     if (table->n_slots == 0)
         return NULL;
-    uint32_t slot = table->slots[home_of(table, hash_of(address))];
-    return slot_is_used(table, slot) ? block_at(table, number_in(table, slot)) : NULL;
+    uint64_t hash = hash_of(address);
+    uint32_t tag = tag_of(table, hash);
+    size_t mask = table->n_slots - 1;
+    size_t i = home_of(table, hash);
+
+    do { /* in the one line that was fetched */
+        uint32_t slot = table->slots[i];
+        if (slot == SLOT_EMPTY)
+            return NULL;
+        if (tag_of(table, slot) == tag && slot_is_used(table, slot))
+            return block_at(table, number_in(table, slot));
+        i = (i + 1) & mask;
+    } while (i % SLOTS_PER_LINE != 0);
+    return NULL;
 }
 
 /* The first slot on the address's way that may be filled. */
@@ -210,8 +223,7 @@ int live_table_add(struct live_table *table, uint64_t address, struct live_block
     if (code)
         return code;
     struct live_block *block = block_at(table, number);
-    memset(block, 0, sizeof *block);
-    block->address = address & ((UINT64_C(1) << 48) - 1);
+    *block = (struct live_block){.address = address & ((UINT64_C(1) << 48) - 1)};
     enter(table, number, block->address);
     table->n_blocks++;
     *ret_block = block;

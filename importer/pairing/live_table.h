@@ -105,7 +105,7 @@ struct live_block *live_table_find(struct live_table *table, uint64_t address);
 /* Fetches the first slot on the way to the address. */
 void live_table_expect(const struct live_table *table, uint64_t address);
 
-/* The block that the first slot on the way leads to, unread; most often the one of the address. */
+/* A block that a slot on the way leads to, unread; nearly always the one of the address, if that is live. */
 const struct live_block *live_table_guess(const struct live_table *table, uint64_t address);
 
 /* A block for an address that is not in the table; all but the address is zero. */

@@ -325,7 +325,8 @@ static MTRACE_COLD int end_at_birth(struct pairing *pairing, const struct event 
     return end_block(pairing, event->process, block, &end, err);
 }
 
-static void fill_block(struct pairing *pairing, const struct event *event, struct live_block *block)
+static void fill_block(struct pairing *pairing, const struct event *event, uint32_t chain,
+                       struct live_block *block)
 {
     uint64_t slack = LIVE_BLOCK_SLACK_UNKNOWN;
 
@@ -334,15 +335,24 @@ static void fill_block(struct pairing *pairing, const struct event *event, struc
         if (slack >= LIVE_BLOCK_SLACK_UNKNOWN)
             slack = LIVE_BLOCK_SLACK_UNKNOWN - 1;
     }
-    block->allocation_id = ++pairing->counts.allocations & ((UINT64_C(1) << 40) - 1);
-    block->alignment_log2 = event->alignment_log2;
-    block->call = (uint8_t)(event->call | event->chunk_flags);
-    block->alloc_ns = event->time_ns & ((UINT64_C(1) << 56) - 1);
-    block->size = event->size & ((UINT64_C(1) << 48) - 1);
-    block->node = event->node;
-    block->thread = event->thread;
-    live_block_set_slack(block, slack);
-    live_block_set_births(block, ++pairing->births[event->thread]);
+    /* All fields at once: what is stored bit by bit is waited for when it is loaded as a whole. */
+    uint64_t births = ++pairing->births[event->thread];
+    *block = (struct live_block){
+        .address = block->address,
+        .slack_low = slack & 0xffff,
+        .allocation_id = ++pairing->counts.allocations & ((UINT64_C(1) << 40) - 1),
+        .alignment_log2 = event->alignment_log2,
+        .call = (uint8_t)(event->call | event->chunk_flags),
+        .births_high = births >> 32 & 0xff,
+        .alloc_ns = event->time_ns & ((UINT64_C(1) << 56) - 1),
+        .slack_high = slack >> 32 & 0xff,
+        .size = event->size & ((UINT64_C(1) << 48) - 1),
+        .slack_middle = slack >> 16 & 0xffff,
+        .node = event->node,
+        .thread = event->thread,
+        .births_low = (uint32_t)births,
+        .chain = chain,
+    };
 }
 
 static int give_birth(struct pairing *pairing, const struct event *event, uint32_t chain,
@@ -358,8 +368,7 @@ static int give_birth(struct pairing *pairing, const struct event *event, uint32
         code = live_table_add(live, event->address, &block, err);
     if (code)
         return code;
-    fill_block(pairing, event, block);
-    block->chain = chain;
+    fill_block(pairing, event, chain, block);
     code = live_table_set_group(live, block, event->group, err);
     if (code)
         return code;
@@ -557,6 +566,14 @@ void pairing_expect_block(const struct pairing *pairing, const struct event *eve
 
     if (block)
         __builtin_prefetch(block, 1);
+}
+
+uint32_t pairing_guess_node(const struct pairing *pairing, const struct event *event)
+{
+    const struct live_block *block =
+        live_table_guess(&pairing->processes[event->process].live, event->address);
+
+    return block && block->address == event->address ? block->node : 0;
 }
 
 static int tell_left(struct pairing *pairing, uint32_t process, const struct live_block *block,
