@@ -8,6 +8,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 enum {
     SLOT_EMPTY = 0,
@@ -16,8 +17,15 @@ enum {
     MIN_SLOTS = 64,
     MAX_BLOCKS = 1 << 29, /* so that a number leaves a slot one bit */
     LINE_BYTES = 64,
+    PIECE_BYTES = LIVE_TABLE_PIECE_BLOCKS * sizeof(struct live_block),
+    FEW_PIECES = 1 << 12, /* have memory of their own; those behind share slabs */
+    HUGE_PAGE_BYTES = 1 << 21,
+    SLAB_PIECES = 2048,
+    SLAB_BYTES = SLAB_PIECES * PIECE_BYTES,
     SLOTS_PER_LINE = LINE_BYTES / sizeof(uint32_t),
 };
+
+_Static_assert(SLAB_BYTES % HUGE_PAGE_BYTES == 0, "a slab is whole huge pages");
 
 static uint64_t hash_of(uint64_t address)
 {
@@ -60,8 +68,10 @@ void live_table_init(struct live_table *table)
 
 void live_table_done(struct live_table *table)
 {
-    for (size_t i = 0; i < table->n_pieces; i++)
+    for (size_t i = 0; i < table->n_pieces && i < FEW_PIECES; i++)
         free(table->pieces[i]);
+    for (size_t i = FEW_PIECES; i < table->n_pieces; i += SLAB_PIECES)
+        munmap(table->pieces[i], SLAB_BYTES);
     free(table->pieces);
     free(table->slots);
     free(table->groups);
@@ -175,6 +185,33 @@ static int grow_slots(struct live_table *table, struct error *err)
     return 0;
 }
 
+/* Zeroed, in huge pages where there are any: with small ones each block of many costs a walk through the tables of pages, and a
+ * fork copies those tables. */
+static void *new_slab(void)
+{
+    char *start = mmap(NULL, SLAB_BYTES + HUGE_PAGE_BYTES, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+    if (start == MAP_FAILED)
+        return NULL;
+    size_t before = -(uintptr_t)start % HUGE_PAGE_BYTES;
+    if (before)
+        munmap(start, before);
+    munmap(start + before + SLAB_BYTES, HUGE_PAGE_BYTES - before);
+    (void)madvise(start + before, SLAB_BYTES, MADV_HUGEPAGE);
+    return start + before;
+}
+
+/* The piece of this index; NULL without memory. */
+static struct live_block *new_piece(const struct live_table *table, size_t index)
+{
+    if (index < FEW_PIECES)
+        return calloc(1, PIECE_BYTES);
+    if ((index - FEW_PIECES) % SLAB_PIECES == 0)
+        return new_slab();
+    return table->pieces[index - 1] + LIVE_TABLE_PIECE_BLOCKS;
+}
+
 static int add_piece(struct live_table *table, struct error *err)
 {
     struct live_block **pieces =
@@ -183,7 +220,7 @@ static int add_piece(struct live_table *table, struct error *err)
     if (!pieces)
         return error_set(err, ERROR_NOMEM, "out of memory for live blocks");
     table->pieces = pieces;
-    struct live_block *piece = calloc(LIVE_TABLE_PIECE_BLOCKS, sizeof *piece);
+    struct live_block *piece = new_piece(table, table->n_pieces);
     if (!piece)
         return error_set(err, ERROR_NOMEM, "out of memory for live blocks");
     table->pieces[table->n_pieces++] = piece;

@@ -9,7 +9,7 @@
  * Invariants
  *   LT-1 An address is in the table at most once.
  *   LT-2 48 bytes per block and at most 16 for its slots (24 while they grow), counted at the
- *        largest number of blocks that were live at once, and 4 KiB to begin with.
+ *        largest number of blocks that were live at once, and 4 KiB to begin with, 2 MiB from 2^18 blocks on.
  *        Where blocks have groups: 4 bytes more for each place up to the last such block's.
  *   LT-3 A block keeps its place until it is removed; its place is then reused.
  * Threads: none; one user at a time.

@@ -104,13 +104,36 @@ static void memory_per_block(void **state)
     live_table_done(&table);
 }
 
+/* So many that they lie in slabs, of which the last one is not full. */
+static void many_blocks(void **state)
+{
+    enum {
+        N_BLOCKS = 700000
+    };
+    struct live_table table;
+    struct live_block *block;
+
+    (void)state;
+    live_table_init(&table);
+    for (unsigned i = 1; i <= N_BLOCKS; i++) {
+        assert_int_equal(live_table_add(&table, address_of(i), &block, NULL), 0);
+        assert_int_equal(block->size, 0);
+        block->size = i;
+    }
+    for (unsigned i = 1; i <= N_BLOCKS; i += 2)
+        live_table_remove(&table, live_table_find(&table, address_of(i)));
+    for (unsigned i = 2; i <= N_BLOCKS; i += 2)
+        assert_int_equal(live_table_find(&table, address_of(i))->size, i);
+    live_table_check(&table);
+    live_table_done(&table);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(wide_fields),
-        cmocka_unit_test(random_blocks),
-        cmocka_unit_test(one_address),
-        cmocka_unit_test(memory_per_block),
+        cmocka_unit_test(wide_fields), cmocka_unit_test(random_blocks),
+        cmocka_unit_test(one_address), cmocka_unit_test(memory_per_block),
+        cmocka_unit_test(many_blocks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
