@@ -86,20 +86,21 @@ static size_t bucket_of(const struct timeline *timeline, uint64_t time_ns)
     return time_ns < timeline->start_ns ? 0 : (time_ns - timeline->start_ns) >> timeline->shift;
 }
 
-static int keep(struct timeline *timeline, size_t number, struct timeline_bucket **ret,
-                struct error *err)
+/* NULL: no memory. */
+static struct timeline_bucket *keep(struct timeline *timeline, size_t number, struct error *err)
 {
     struct timeline_bucket *kept =
         growing_reserve(timeline->kept, &timeline->max_kept, timeline->n_kept + 1, sizeof *kept);
 
-    if (!kept)
-        return error_set(err, ERROR_NOMEM, "out of memory for a timeline");
+    if (!kept) {
+        error_set(err, ERROR_NOMEM, "out of memory for a timeline");
+        return NULL;
+    }
     timeline->kept = kept;
     timeline->found = (struct timeline_found){0};
     timeline->n_buckets = number + 1;
-    *ret = &kept[timeline->n_kept++];
-    **ret = (struct timeline_bucket){.number = number};
-    return 0;
+    kept[timeline->n_kept] = (struct timeline_bucket){.number = number};
+    return &kept[timeline->n_kept++];
 }
 
 /* The bucket of now_ns, which may be a new one. */
@@ -111,9 +112,9 @@ static int open_bucket(struct timeline *timeline, uint64_t now_ns, uint64_t live
 
     if (now < timeline->n_buckets)
         return 0;
-    int code = keep(timeline, now, &bucket, err);
-    if (code)
-        return code;
+    bucket = keep(timeline, now, err);
+    if (!bucket)
+        return ERROR_NOMEM;
     bucket->low_bytes = UINT64_MAX;
     if (timeline->start_ns + ((uint64_t)now << timeline->shift) < now_ns)
         timeline_hold(timeline, bucket, live_bytes,
@@ -124,13 +125,11 @@ static int open_bucket(struct timeline *timeline, uint64_t now_ns, uint64_t live
 int timeline_advance_slow(struct timeline *timeline, uint64_t now_ns, uint64_t live_bytes,
                           uint64_t live_blocks, struct error *err)
 {
-    struct timeline_bucket *bucket;
-    int code = 0;
+    int code;
 
-    if (timeline->n_kept == 0) /* nothing was live at its beginning: low, peak and live are 0 */
-        code = keep(timeline, 0, &bucket, err);
-    if (code)
-        return code;
+    if (timeline->n_kept == 0 /* nothing was live at its beginning: low, peak and live are 0 */
+        && !keep(timeline, 0, err))
+        return ERROR_NOMEM;
     while (bucket_of(timeline, now_ns) >= TIMELINE_MAX_BUCKETS)
         double_width(timeline);
     timeline_hold(timeline, &timeline->kept[timeline->n_kept - 1], live_bytes, live_blocks);
