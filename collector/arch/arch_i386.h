@@ -54,6 +54,11 @@ static inline __attribute__((always_inline)) void arch_capture_values(uintptr_t 
                      : "memory");
 }
 
+/* Programs of the other width of words, which the same kernels run (life/executed.h); EM_NONE: there are none we record. */
+#define ARCH_TRIPLET       "i386-linux-gnu"
+#define ARCH_OTHER_TRIPLET "x86_64-linux-gnu"
+#define ARCH_OTHER_MACHINE EM_X86_64
+
 #define ARCH_VDSO_CLOCK "__vdso_clock_gettime64"
 
 #define ARCH_HAS_SIGNAL_CFI 0 /* the kernel's own code, or libc's, which has none */

@@ -54,6 +54,11 @@ static inline __attribute__((always_inline)) void arch_capture_values(uintptr_t 
                      : "rcx", "memory");
 }
 
+/* Programs of the other width of words, which the same kernels run (life/executed.h); EM_NONE: there are none we record. */
+#define ARCH_TRIPLET       "x86_64-linux-gnu"
+#define ARCH_OTHER_TRIPLET "i386-linux-gnu"
+#define ARCH_OTHER_MACHINE EM_386
+
 #define ARCH_VDSO_CLOCK "__vdso_clock_gettime"
 
 #define ARCH_HAS_SIGNAL_CFI 1 /* where a handler returns to, which is in libc */

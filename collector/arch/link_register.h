@@ -6,6 +6,7 @@
 #ifndef MTRACE_COLLECTOR_LINK_REGISTER_H
 #define MTRACE_COLLECTOR_LINK_REGISTER_H
 
+#include <elf.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -16,6 +17,11 @@ enum {
 
 #define ARCH_HAS_FIXED_RA 0 /* a function saves its return address where it likes */
 #define ARCH_CFA()        ((uintptr_t)__builtin_dwarf_cfa())
+
+/* Programs of the other width of words, which the same kernels run (life/executed.h); EM_NONE: there are none we record. */
+#define ARCH_TRIPLET       ""
+#define ARCH_OTHER_TRIPLET ""
+#define ARCH_OTHER_MACHINE EM_NONE
 
 #define ARCH_STABLE_SOURCE "" /* no clock is made of the counter but the one named after it */
 

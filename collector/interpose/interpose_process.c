@@ -12,6 +12,7 @@
 #include "collector/life/describe.h"
 #include "collector/life/end.h"
 #include "collector/life/environment.h"
+#include "collector/life/executed.h"
 #include "collector/life/lifecycle.h"
 #include "collector/log/message.h"
 #include "collector/log/segment.h"
@@ -26,6 +27,7 @@
 #include "common/attr.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pty.h>
 #include <signal.h>
 #include <spawn.h>
@@ -181,7 +183,8 @@ static int spawn(spawn_function *real, pid_t *ret_pid, const char *path,
     int error;
 
     if (is_following())
-        passed = environment_for_exec(environment);
+        passed =
+            environment_for_exec(environment, executed_library(path, real == g_real.posix_spawnp));
     error = real(&pid, path, actions, attributes, arguments, passed);
     if (error != 0)
         return error;
@@ -221,7 +224,7 @@ MTRACE_EXPORT int posix_spawnp(pid_t *ret_pid, const char *file,
  */
 
 /* What every exec does before (the environment to pass) and after it failed. */
-static char *const *exec_begins(char *const *environment)
+static char *const *exec_begins(char *const *environment, const char *library)
 {
     bool is_own = (state_is_recording() || state_is_waiting()) && state_is_own_process();
 
@@ -234,7 +237,7 @@ static char *const *exec_begins(char *const *environment)
         return environment;
     if (!is_own)
         describe_child((uint32_t)sys_getpid(), LOG_CHILD_BEGINS);
-    return environment_for_exec(environment);
+    return environment_for_exec(environment, library);
 }
 
 static int exec_failed(int result)
@@ -263,7 +266,7 @@ static int exec_path(const char *path, char *const arguments[], char *const envi
         errno = ENOSYS;
         return -1;
     }
-    passed = exec_begins(environment);
+    passed = exec_begins(environment, executed_library(path, false));
     result = g_real.execve(path, arguments, passed);
     if (is_too_long(result, passed, environment))
         result = g_real.execve(path, arguments, environment);
@@ -279,7 +282,7 @@ static int exec_file(const char *file, char *const arguments[], char *const envi
         errno = ENOSYS;
         return -1;
     }
-    passed = exec_begins(environment);
+    passed = exec_begins(environment, executed_library(file, true));
     result = g_real.execvpe(file, arguments, passed);
     if (is_too_long(result, passed, environment))
         result = g_real.execvpe(file, arguments, environment);
@@ -315,7 +318,7 @@ MTRACE_EXPORT int fexecve(int fd, char *const arguments[], char *const environme
         errno = ENOSYS;
         return -1;
     }
-    passed = exec_begins(environment);
+    passed = exec_begins(environment, executed_library_of(fd));
     result = g_real.fexecve(fd, arguments, passed);
     if (is_too_long(result, passed, environment))
         result = g_real.fexecve(fd, arguments, environment);
@@ -332,7 +335,8 @@ MTRACE_EXPORT int execveat(int directory, const char *path, char *const argument
         errno = ENOSYS;
         return -1;
     }
-    passed = exec_begins(environment);
+    passed = exec_begins(environment, flags & AT_EMPTY_PATH ? executed_library_of(directory)
+                                                            : executed_library(path, false));
     result = g_real.execveat(directory, path, arguments, passed, flags);
     if (is_too_long(result, passed, environment))
         result = g_real.execveat(directory, path, arguments, environment, flags);

@@ -328,6 +328,26 @@ static void add_joined(struct exec_list *list, const char *name, const char *fir
     list->out.size_bytes++; /* the NUL stays */
 }
 
+/* LD_PRELOAD with that library of ours, or none, and with what others have in it. */
+static void add_preload(struct exec_list *list, const char *library, const char *preload)
+{
+    struct fmt *out = &list->out;
+    char *text = out->text + out->size_bytes;
+    bool is_any_left;
+
+    fmt_string(out, g_preload_name);
+    if (library) {
+        fmt_string(out, library);
+        fmt_char(out, ':');
+    }
+    is_any_left = environment_without_us(preload, out);
+    if (library && !is_any_left)
+        out->text[--out->size_bytes] = '\0';
+    out->size_bytes++; /* the NUL stays */
+    if (library || is_any_left)
+        list->array[list->n++] = text;
+}
+
 /* Is ASAN_OPTIONS to have our option, and not yet spoken of it? */
 static bool lacks_option(const char *options)
 {
@@ -341,8 +361,9 @@ static bool lacks_option(const char *options)
 }
 
 /* What was asked for, with what is ours joined to it. */
-static void add_wanted(struct exec_list *list, char *const *wanted)
+static void add_wanted(struct exec_list *list, char *const *wanted, const char *library)
 {
+    const bool is_own = library == real_own_path();
     bool has_preload = false;
     bool has_options = false;
 
@@ -351,15 +372,15 @@ static void add_wanted(struct exec_list *list, char *const *wanted)
         const char *options = fmt_after_prefix(*at, g_asan_name);
         has_preload = has_preload || preload;
         has_options = has_options || options;
-        if (preload && !has_us(preload))
-            add_joined(list, g_preload_name, real_own_path(), preload);
+        if (preload && !(is_own && has_us(preload)))
+            add_preload(list, library, preload);
         else if (options && lacks_option(options))
             add_joined(list, g_asan_name, options, g_asan_option);
         else if (!fmt_after_prefix(*at, "MTRACE_PARENT="))
             list->array[list->n++] = *at;
     }
-    if (!has_preload)
-        add_joined(list, g_preload_name, real_own_path(), NULL);
+    if (!has_preload && library)
+        add_joined(list, g_preload_name, library, NULL);
     if (!has_options && lacks_option(""))
         add_joined(list, g_asan_name, NULL, g_asan_option);
 }
@@ -374,13 +395,13 @@ static void add_settings(struct exec_list *list, char *const *wanted, char *cons
             list->array[list->n++] = *at;
 }
 
-char *const *environment_for_exec(char *const *wanted)
+char *const *environment_for_exec(char *const *wanted, const char *library)
 {
     static char *const none[] = {NULL};
     char *const *own = environ ? environ : none;
     char *const *variables = wanted ? wanted : none;
     size_t n_slots = 6;
-    size_t text_bytes = fmt_length(real_own_path()) + CONFIG_PATH_BYTES + 256;
+    size_t text_bytes = fmt_length(library ? library : "") + CONFIG_PATH_BYTES + 256;
     struct exec_list list = {0};
 
     for (char *const *at = variables; *at; at++, n_slots++)
@@ -392,7 +413,7 @@ char *const *environment_for_exec(char *const *wanted)
     if (!list.array || state_config()->is_attached) /* our library begins nothing by itself */
         return wanted;
     list.out = (struct fmt){(char *)(list.array + n_slots), text_bytes, 0, false};
-    add_wanted(&list, variables);
+    add_wanted(&list, variables, library);
     add_settings(&list, variables, own);
     if (state_is_recording()) {
         list.array[list.n++] = list.out.text + list.out.size_bytes;

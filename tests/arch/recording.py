@@ -7,6 +7,7 @@ the same program natively (totals), with its source (names), with libunwind's st
 import argparse
 import os
 import re
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -91,6 +92,28 @@ def recorder(options, folder):
     expect_equal("stacks", stacks(raw, "complete"), stacks(packed, "complete"))
 
 
+def widths(options, folder):
+    """mtrace-record of this machine takes the collector of the program, and what it executes is recorded, whatever its width."""
+    for libraries, build in ("lib/mtrace", options.native), ("lib/i386-linux-gnu/mtrace", options.collector.parents[2]):
+        (folder / libraries).mkdir(parents=True)
+        shutil.copy(build / "lib/mtrace/libmtrace.so", folder / libraries)
+    (folder / "bin").mkdir()
+    shutil.copy(options.native / "bin/mtrace-record", folder / "bin")
+    there, here = options.workloads / "goes_on", folder / "goes_on"
+    run(["cc", "-g", "-O1", options.source / "goes_on.c", "-o", here], os.environ, folder)
+    log = folder / "widths.dat"
+    done = subprocess.run([folder / "bin/mtrace-record", "-o", log, there, here, there, here], cwd=folder, capture_output=True, text=True,
+                          env={"PATH": os.environ["PATH"]})
+    if done.returncode or "ERROR" in done.stderr:
+        sys.exit(f"status {done.returncode}\n{done.stderr}")
+    found = rows(imported(options, log, folder), "SELECT count(*), count(DISTINCT process_id) FROM allocations WHERE size_bytes = 1777")
+    expect_equal("blocks and images", [(4, 4)], found)
+    (folder / "lib/i386-linux-gnu/mtrace/libmtrace.so").unlink()
+    done = subprocess.run([folder / "bin/mtrace-record", "-o", folder / "none.dat", there], cwd=folder, capture_output=True, text=True)
+    if "lib/i386-linux-gnu/mtrace/libmtrace.so" not in done.stderr:
+        sys.exit(f"nothing says which collector is missing:\n{done.stderr}")
+
+
 def names(options, folder):
     database = recorded(options, "same_everywhere", folder)
     lines = (options.source / "same_everywhere.c").read_text().splitlines()
@@ -172,7 +195,7 @@ def pages(options, folder):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("case", choices=["totals", "names", "stacks", "oracle", "signed", "without_cfi", "recorder", "pages"])
+    parser.add_argument("case", choices=["totals", "names", "stacks", "oracle", "signed", "without_cfi", "recorder", "pages", "widths"])
     parser.add_argument("--arch")
     for name in "collector", "recorder", "workloads", "native", "source":
         parser.add_argument(f"--{name}", type=Path)
