@@ -268,6 +268,9 @@ static int write_log_meta(sqlite3 *db, const struct import *import,
                                    + (import->stream ? import->stream->n_gone : 0));
     if (code == 0)
         code = database_insert(insert, err, "tu", "log.lost_bytes", result->damage.lost_bytes);
+    if (code == 0 && import->kept && kept_facts_n_left_out(import->kept))
+        code = database_insert(insert, err, "tu", "aggregate.left_out_rows",
+                               kept_facts_n_left_out(import->kept));
     if (code == 0 && result->damage_text[0])
         code = database_insert(insert, err, "tt", "log.damage", result->damage_text);
     for (int kind = 0; code == 0 && kind < LOG_DAMAGE_KINDS; kind++) {

@@ -20,6 +20,7 @@ enum {
     MIN_NODES = 1 << 16,
     MIN_POOLS = 64,
     MOST_WARY_STEPS = 4,
+    SOLE_MOST_ROWS = 1 << 16, /* of each kind of event that has a row of its own */
 };
 
 #define WARY_STEP_NS UINT64_C(1000000000)
@@ -205,6 +206,8 @@ int standing_import_make_facts(struct standing_import *standing, const struct fa
 
     if (code)
         return code;
+    if (standing->is_sole)
+        kept_facts_bound(import->kept, SOLE_MOST_ROWS);
     at_least(&room.n_processes, least->n_processes);
     at_least(&room.n_threads, least->n_threads);
     at_least(&room.n_nodes, least->n_nodes);

@@ -12,6 +12,7 @@ enum kept_kind {
     KEPT_MAPPING,
     KEPT_MOVE,
     KEPT_MEMORY,
+    KEPT_KINDS
 };
 
 struct kept {
@@ -32,6 +33,9 @@ struct kept_facts {
     struct facts_ids ids;
     struct snapshot_stack *stacks;
     size_t stacks_capacity;
+    char *target;
+    uint64_t most; /* of each kind; 0: all are kept */
+    uint64_t n[KEPT_KINDS], n_left_out[KEPT_KINDS];
 };
 
 int kept_facts_new(const char *target, struct kept_facts **ret, struct error *err)
@@ -40,7 +44,9 @@ int kept_facts_new(const char *target, struct kept_facts **ret, struct error *er
 
     if (!kept)
         return error_set(err, ERROR_NOMEM, "out of memory");
-    int code = spill_file_open(&kept->file, target, err);
+    kept->target = strdup(target);
+    int code = kept->target ? spill_file_open(&kept->file, target, err)
+                            : error_set(err, ERROR_NOMEM, "out of memory");
     if (code) {
         kept_facts_free(kept);
         return code;
@@ -55,7 +61,22 @@ void kept_facts_free(struct kept_facts *kept)
         return;
     spill_file_done(&kept->file);
     free(kept->stacks);
+    free(kept->target);
     free(kept);
+}
+
+void kept_facts_bound(struct kept_facts *kept, uint64_t most)
+{
+    kept->most = most;
+}
+
+uint64_t kept_facts_n_left_out(const struct kept_facts *kept)
+{
+    uint64_t n = 0;
+
+    for (int kind = 0; kind < KEPT_KINDS; kind++)
+        n += kept->n_left_out[kind];
+    return n;
 }
 
 static int tell(struct kept_facts *kept, struct kept *item, struct error *err)
@@ -80,10 +101,102 @@ static int tell(struct kept_facts *kept, struct kept *item, struct error *err)
     }
 }
 
+static int read_item(struct kept_facts *kept, uint64_t index, struct kept *ret, struct error *err)
+{
+    size_t n_read;
+    int code = spill_file_read(&kept->file, index * sizeof *ret, ret, sizeof *ret, &n_read, err);
+
+    return code || n_read == sizeof *ret
+               ? code
+               : error_set(err, ERROR_IO,
+                           "a temporary file is shorter than what was written to it");
+}
+
+/* Everything again. */
+struct thinning {
+    struct spill_file into;
+    struct kept *waiting; /* by process: a sample of memory, if it is one */
+    size_t capacity;
+};
+
+/* Of two samples of a process, one behind the other, that with more in memory stays. */
+static int join_samples(struct kept_facts *kept, struct thinning *thinning, const struct kept *item,
+                        struct error *err)
+{
+    uint32_t process = item->memory.process;
+    struct kept *waiting = growing_reserve(thinning->waiting, &thinning->capacity,
+                                           (size_t)process + 1, sizeof *waiting);
+
+    if (!waiting)
+        return error_set(err, ERROR_NOMEM, "out of memory for samples");
+    thinning->waiting = waiting;
+    if (waiting[process].kind != KEPT_MEMORY) {
+        waiting[process] = *item;
+        return 0;
+    }
+    waiting[process].kind = KEPT_KINDS;
+    kept->n[KEPT_MEMORY]--;
+    kept->n_left_out[KEPT_MEMORY]++;
+    if (item->memory.rss_bytes > waiting[process].memory.rss_bytes)
+        return spill_file_append(&thinning->into, item, sizeof *item, err);
+    struct kept joined = waiting[process];
+    joined.kind = KEPT_MEMORY;
+    return spill_file_append(&thinning->into, &joined, sizeof joined, err);
+}
+
+static int copy_thinned(struct kept_facts *kept, struct thinning *thinning, struct error *err)
+{
+    uint64_t n = kept->file.size_bytes / sizeof(struct kept);
+    struct kept item;
+    int code = spill_file_flush(&kept->file, err);
+
+    for (uint64_t i = 0; code == 0 && i < n; i++) {
+        code = read_item(kept, i, &item, err);
+        if (code == 0)
+            code = item.kind == KEPT_MEMORY
+                       ? join_samples(kept, thinning, &item, err)
+                       : spill_file_append(&thinning->into, &item, sizeof item, err);
+    }
+    for (size_t i = 0; code == 0 && i < thinning->capacity; i++)
+        if (thinning->waiting[i].kind == KEPT_MEMORY)
+            code = spill_file_append(&thinning->into, &thinning->waiting[i],
+                                     sizeof *thinning->waiting, err);
+    return code;
+}
+
+/* With about half as many samples of memory: what is long ago was joined oftenest. */
+static int thin_samples(struct kept_facts *kept, struct error *err)
+{
+    struct thinning thinning = {0};
+    int code = spill_file_open(&thinning.into, kept->target, err);
+
+    if (code == 0)
+        code = copy_thinned(kept, &thinning, err);
+    free(thinning.waiting);
+    if (code) {
+        spill_file_done(&thinning.into);
+        return code;
+    }
+    spill_file_done(&kept->file);
+    kept->file = thinning.into;
+    return 0;
+}
+
 static int take(struct kept_facts *kept, struct kept *item, struct error *err)
 {
-    return kept->is_told ? tell(kept, item, err)
-                         : spill_file_append(&kept->file, item, sizeof *item, err);
+    int code = 0;
+
+    if (kept->is_told)
+        return tell(kept, item, err);
+    if (kept->most && kept->n[item->kind] >= kept->most) {
+        if (item->kind != KEPT_MEMORY) {
+            kept->n_left_out[item->kind]++;
+            return 0;
+        }
+        code = thin_samples(kept, err);
+    }
+    kept->n[item->kind]++;
+    return code ? code : spill_file_append(&kept->file, item, sizeof *item, err);
 }
 
 static int on_event(void *context, const struct event *event, struct error *err)
@@ -156,17 +269,13 @@ int kept_facts_tell(struct kept_facts *kept, const struct facts_sink *sink,
                     const struct facts_ids *ids, struct error *err)
 {
     struct kept item;
-    size_t n_read;
     int code = spill_file_flush(&kept->file, err);
 
     kept->is_told = true;
     kept->sink = *sink;
     kept->ids = *ids;
-    for (uint64_t at = 0; code == 0 && at < kept->file.size_bytes; at += sizeof item) {
-        code = spill_file_read(&kept->file, at, &item, sizeof item, &n_read, err);
-        if (code == 0 && n_read < sizeof item)
-            code =
-                error_set(err, ERROR_IO, "a temporary file is shorter than what was written to it");
+    for (uint64_t i = 0; code == 0 && i < kept->file.size_bytes / sizeof item; i++) {
+        code = read_item(kept, i, &item, err);
         if (code == 0)
             code = tell(kept, &item, err);
     }
@@ -213,35 +322,38 @@ static void visit_item(struct kept *item, const struct facts_room *room, struct 
 static void save(struct kept_facts *kept, const struct facts_room *room, struct state_io *io)
 {
     struct kept item;
-    size_t n_read;
     size_t n = kept->file.size_bytes / sizeof item;
     int code = spill_file_flush(&kept->file, NULL);
 
     state_count(io, &n, STATE_MOST);
     for (size_t i = 0; i < n && code == 0 && state_io_code(io) == 0; i++) {
-        code = spill_file_read(&kept->file, i * sizeof item, &item, sizeof item, &n_read, NULL);
-        if (code == 0 && n_read == sizeof item)
+        code = read_item(kept, i, &item, NULL);
+        if (code == 0)
             visit_item(&item, room, io);
-        else
-            code = ERROR_IO;
     }
     if (code)
         state_refuse(io, ERROR_IO, "a temporary file cannot be read");
 }
 
-void kept_facts_visit(struct kept_facts *kept, const struct facts_room *room, struct state_io *io)
+static void load(struct kept_facts *kept, const struct facts_room *room, struct state_io *io)
 {
     size_t n = 0;
 
-    if (!state_io_is_loading(io)) {
-        save(kept, room, io);
-        return;
-    }
     state_count(io, &n, STATE_MOST);
     for (size_t i = 0; i < n && state_io_code(io) == 0; i++) {
         struct kept item = {0};
         visit_item(&item, room, io);
-        if (state_io_code(io) == 0 && spill_file_append(&kept->file, &item, sizeof item, NULL) != 0)
+        if (state_io_code(io) == 0 && take(kept, &item, NULL) != 0)
             state_refuse(io, ERROR_IO, "a temporary file cannot be written");
     }
+}
+
+void kept_facts_visit(struct kept_facts *kept, const struct facts_room *room, struct state_io *io)
+{
+    if (state_io_is_loading(io))
+        load(kept, room, io);
+    else
+        save(kept, room, io);
+    for (int kind = 0; kind < KEPT_KINDS; kind++)
+        state_u64(io, &kept->n_left_out[kind]);
 }

@@ -6,6 +6,8 @@
  *          all of it, and hands on at once whatever comes then: with the ids that stand for the numbers in it.
  * Invariants
  *   KF-1 Snapshots, which are told at the end, come only after kept_facts_tell.
+ *   KF-2 Where it is bounded: of samples of memory the higher one of two stays whenever they are too many, so that the highest of all
+ *        does; of mappings, moves and other events those that come first stay. What is left out is counted.
  * Threads: none.
  * Failure: memory, the temporary file, or what the other sink returned.
  */
@@ -23,6 +25,10 @@ int kept_facts_new(const char *target, struct kept_facts **ret, struct error *er
 
 /* NULL is fine. */
 void kept_facts_free(struct kept_facts *kept);
+
+/* Before the first: of each kind no more than `most` are kept (KF-2). */
+void kept_facts_bound(struct kept_facts *kept, uint64_t most);
+uint64_t kept_facts_n_left_out(const struct kept_facts *kept);
 
 struct facts_sink kept_facts_sink(struct kept_facts *kept);
 

@@ -814,6 +814,33 @@ static void saved_done(struct saved *saved)
     free(saved);
 }
 
+/* A wrong byte anywhere, or an end that is missing, is refused. */
+static void refuse_damaged(struct saved *saved, const struct import_options *options,
+                           struct progress *progress)
+{
+    const struct state_source source = {.next = next_chunk, .context = saved};
+    size_t n_chunks = saved->n;
+
+    for (size_t i = 0; i <= n_chunks; i++) {
+        struct standing_import *loaded;
+        struct error err = {0};
+        char *byte = i < n_chunks ? &saved->chunks[i][i * 31 % saved->n_bytes[i]] : NULL;
+        if (byte)
+            *byte ^= 1;
+        saved->n = n_chunks - (byte == NULL);
+        saved->at = 0;
+        assert_int_equal(standing_import_open(options, progress, &loaded, NULL), 0);
+        standing_import_leave_rows_out(loaded);
+        assert_int_not_equal(standing_import_load(loaded, &source, &err), 0);
+        assert_non_null(strstr(err.text, "state of the recording"));
+        standing_import_close(loaded);
+        if (byte)
+            *byte ^= 1;
+    }
+    saved->n = n_chunks;
+    saved->at = 0;
+}
+
 /* What is saved and loaded goes on in its place. */
 static struct standing_import *reload(struct standing_import *standing,
                                       const struct import_options *options,
@@ -828,6 +855,7 @@ static struct standing_import *reload(struct standing_import *standing,
     assert_non_null(saved);
     if (standing_import_save(standing, &sink, &err) != 0)
         fail_msg("save: %s", err.text);
+    refuse_damaged(saved, options, progress);
     assert_int_equal(standing_import_open(options, progress, &loaded, NULL), 0);
     standing_import_leave_rows_out(loaded);
     if (standing_import_load(loaded, &source, &err) != 0)
