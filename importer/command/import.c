@@ -115,6 +115,8 @@ int import_read(struct import *import, uint64_t mark, struct error *err)
     for (uint32_t id = 1; code == 0 && id <= n_processes; id++) {
         if (mark == UINT64_MAX)
             code = read_samples(import, samples, id, UINT64_MAX, err);
+        else if (import->stream && import->stream->is_sole) /* their frames may go */
+            code = read_samples(import, samples, id, mark >> CLOCK_MAP_FRACTION_BITS, err);
         if (import->samples)
             import->samples[id - 1] = sample_stream_place(samples, id);
     }

@@ -83,6 +83,11 @@ bool standing_import_is_growing(const struct standing_import *standing)
     return standing->import.logs && log_set_still_grows(standing->import.logs);
 }
 
+uint64_t standing_import_sample_ns(const struct standing_import *standing, size_t input)
+{
+    return standing->import.samples[input].last_ns;
+}
+
 const struct log_set *standing_import_logs(const struct standing_import *standing)
 {
     return standing->import.logs;

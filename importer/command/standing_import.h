@@ -81,6 +81,9 @@ int standing_import_load(struct standing_import *standing, const struct state_so
 bool standing_import_is_done(const struct standing_import *standing, uint64_t run_id,
                              uint64_t sequence);
 
+/* Up to when samples of the memory were taken in, of the log of this place; CLOCK_MONOTONIC. */
+uint64_t standing_import_sample_ns(const struct standing_import *standing, size_t input);
+
 /* As of the last advance, with all that was listed then; NULL before. */
 const struct log_set *standing_import_logs(const struct standing_import *standing);
 

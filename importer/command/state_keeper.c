@@ -68,7 +68,26 @@ static bool is_file_done(const struct standing_import *standing, const struct lo
             return false;
         has_segments = true;
     }
+    for (size_t i = 0; i < input->n_samples; i++)
+        has_segments |= input->samples[i].file == file;
     return has_segments;
+}
+
+/* The last frame of samples in the file says when the last of them was taken; one that cannot be read stays. */
+static bool are_samples_done(const struct standing_import *standing, const struct log_set *logs,
+                             size_t input_index, size_t file)
+{
+    static struct log_sample samples[PACK_PAYLOAD_MAX_BYTES / sizeof(struct log_sample) + 1];
+    const struct log_input *input = logs->inputs[input_index];
+    size_t n = 0;
+
+    for (size_t i = input->n_samples; i-- > 0;) {
+        if (input->samples[i].file != file)
+            continue;
+        return log_input_read_samples(input, i, logs->pack, samples, &n, NULL) == 0 && n
+               && samples[n - 1].monotonic_ns <= standing_import_sample_ns(standing, input_index);
+    }
+    return true;
 }
 
 static void remove_done(const struct standing_import *standing)
@@ -78,7 +97,7 @@ static void remove_done(const struct standing_import *standing)
     for (size_t i = 0; logs && i < logs->n_inputs; i++) {
         const struct log_input *input = logs->inputs[i];
         for (size_t k = 1; k < input->n_generations; k++) /* but the last: SK-2 */
-            if (is_file_done(standing, input, k))
+            if (is_file_done(standing, input, k) && are_samples_done(standing, logs, i, k))
                 unlink(input->files[k]->path);
     }
 }

@@ -424,11 +424,10 @@ static int find_last_sample(const struct log_set *set, const struct log_input *i
 {
     static _Thread_local struct log_sample
         samples[PACK_PAYLOAD_MAX_BYTES / sizeof(struct log_sample) + 1];
-    struct log_file_reader *file = input->files[0];
     size_t n = 0;
 
-    for (size_t i = file->n_samples; i-- > 0 && n == 0;)
-        if (log_file_read_samples(file, file->samples[i], set->pack, samples, &n, NULL) != 0)
+    for (size_t i = input->n_samples; i-- > 0 && n == 0;)
+        if (log_input_read_samples(input, i, set->pack, samples, &n, NULL) != 0)
             n = 0;
     *ret_ns = n ? samples[n - 1].monotonic_ns : 0;
     return n > 0;

@@ -19,11 +19,6 @@ struct sample_stream {
     struct sample_cursor *cursors; /* by process - 1 */
 };
 
-static struct log_file_reader *file_of(const struct sample_stream *stream, uint32_t process)
-{
-    return stream->set->inputs[process - 1]->files[0]; /* samples are never in a pool */
-}
-
 static int keep(struct sample_cursor *cursor, const struct log_sample *samples, size_t n,
                 struct error *err)
 {
@@ -52,15 +47,14 @@ static int next_frame(struct sample_stream *stream, uint32_t process, struct err
     static _Thread_local struct log_sample
         samples[PACK_PAYLOAD_MAX_BYTES / sizeof(struct log_sample) + 1];
     struct sample_cursor *cursor = &stream->cursors[process - 1];
-    struct log_file_reader *file = file_of(stream, process);
+    const struct log_input *input = stream->set->inputs[process - 1];
 
     free(cursor->samples);
     cursor->samples = NULL;
     cursor->n_samples = cursor->at = 0;
-    while (!cursor->samples && cursor->next_frame < file->n_samples) {
+    while (!cursor->samples && cursor->next_frame < input->n_samples) {
         size_t n = 0;
-        int r = log_file_read_samples(file, file->samples[cursor->next_frame++], stream->pack,
-                                      samples, &n, err);
+        int r = log_input_read_samples(input, cursor->next_frame++, stream->pack, samples, &n, err);
         if (r == ERROR_FORMAT)
             continue;
         if (r == 0)

@@ -208,6 +208,31 @@ static void put_pool_last(struct log_input *input, struct log_scan *scan)
     }
 }
 
+static int list_samples(struct log_input *input)
+{
+    for (size_t i = 0; i < input->n_files; i++) {
+        const struct log_file_reader *file = input->files[i];
+        struct log_samples_ref *samples =
+            growing_reserve(input->samples, &input->samples_capacity,
+                            input->n_samples + file->n_samples + 1, sizeof(*samples));
+        if (!samples)
+            return ERROR_NOMEM;
+        input->samples = samples;
+        for (size_t k = 0; k < file->n_samples; k++)
+            samples[input->n_samples++] =
+                (struct log_samples_ref){.offset = file->samples[k], .file = (uint32_t)i};
+    }
+    return 0;
+}
+
+int log_input_read_samples(const struct log_input *input, size_t index, struct pack *pack,
+                           struct log_sample *samples, size_t *ret_n, struct error *err)
+{
+    const struct log_samples_ref *ref = &input->samples[index];
+
+    return log_file_read_samples(input->files[ref->file], ref->offset, pack, samples, ret_n, err);
+}
+
 static int scan_files(struct log_input *input, struct log_scan *scan, struct text_arena *arena,
                       struct error *err)
 {
@@ -229,6 +254,8 @@ static int scan_files(struct log_input *input, struct log_scan *scan, struct tex
         return r;
     if (has_pool && scan->is_ring)
         put_pool_last(input, scan);
+    if (list_samples(input) != 0)
+        return out_of_memory(err);
     memcpy(&input->header, header, sizeof(*header));
     if (has_pool)
         merge_header(&input->header, &input->files[input->n_files - 1]->header);
@@ -432,6 +459,7 @@ void log_input_close(struct log_input *input)
     for (size_t i = 0; i < input->n_files; i++)
         log_file_close(input->files[i]);
     free(input->files);
+    free(input->samples);
     clock_map_done(&input->clock);
     log_names_done(&input->names);
     log_segment_list_done(&input->segments);

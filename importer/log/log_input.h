@@ -27,6 +27,12 @@
 
 #define LOG_INPUT_POOL_SUFFIX ".live"
 
+/* A frame of samples. */
+struct log_samples_ref {
+    uint64_t offset;
+    uint32_t file;
+};
+
 struct log_input {
     struct log_file_reader **files; /* the packed one, generations of a bounded log, the pool */
     size_t n_files, files_capacity;
@@ -40,6 +46,8 @@ struct log_input {
     bool has_time_shift; /* it is packed, or being packed, and how was seen */
     unsigned time_shift; /* then; else 0 */
     struct log_names names;
+    struct log_samples_ref *samples; /* in order of time */
+    size_t n_samples, samples_capacity;
     struct log_segment_list segments;
     struct log_segment_list grown; /* packed since then; only what LI-2 needed was looked for */
 };
@@ -72,6 +80,10 @@ static inline const char *log_input_path(const struct log_input *input)
 
 /* Is it named as one that its recorder removes when all of it is packed? */
 bool log_input_is_pool(const char *path);
+
+/* Reads the frame samples[index]: n of them into `samples`, room for PACK_PAYLOAD_MAX_BYTES. */
+int log_input_read_samples(const struct log_input *input, size_t index, struct pack *pack,
+                           struct log_sample *samples, size_t *ret_n, struct error *err);
 
 /* Reads the payload of segments.refs[index], or of its spare when it is damaged; *ret_index says
  * which. ERROR_FORMAT when neither can be read. */

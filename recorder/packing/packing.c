@@ -100,7 +100,7 @@ static bool may_cull(const struct packing *packing, const struct log_segment *se
     return n_dropped == 0 && packing->ticks_per_ns > 0;
 }
 
-/* Of events. */
+/* Of events and samples. */
 static int append_frame(struct packing *packing, size_t n_bytes, struct error *err)
 {
     return packing->ring ? generations_append(packing->ring, &packing->live->seen, packing->frame,
@@ -297,7 +297,7 @@ int packing_append_samples(struct packing *packing, const struct log_sample *sam
         pack_bytes(packing->pack, &packing->settings, LOG_FRAME_SAMPLES, packing->live->seen.run_id,
                    samples, n * (uint32_t)sizeof(*samples), packing->frame);
 
-    return packed_log_append(packing->packed, packing->frame, n_frame, err);
+    return append_frame(packing, n_frame, err);
 }
 
 /* ---- at the end ------------------------------------------------------------------------------ */

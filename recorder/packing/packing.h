@@ -52,7 +52,8 @@ struct packing_item {
 struct packing {
     struct live_log *live;
     struct packed_log *packed;
-    struct generations *ring; /* events go there, and not to `packed`; NULL: there is none */
+    struct generations
+        *ring; /* events and samples go there, and not to `packed`; NULL: there is none */
     struct pack *pack;
     struct cull *cull;         /* NULL: nothing is culled */
     struct last_frees *others; /* with cull; not NULL */
