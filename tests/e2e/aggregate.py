@@ -60,12 +60,12 @@ def start(tools, args, place):
 
 
 def wait_for_state(place, process):
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 200
     while not (place / "run.dat.state").exists():
         if process.poll() is not None:
             raise Failure(f"the recorder ended: {process.stderr.read().decode(errors='replace')}")
         if time.monotonic() > deadline:
-            raise Failure("no state was taken within a minute")
+            raise Failure("no state was taken within 200 s")
         time.sleep(0.005)
 
 
