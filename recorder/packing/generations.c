@@ -33,6 +33,8 @@ static int begin_next(struct generations *generations, const struct log_file *fi
     if (code == 0)
         code = packed_log_write_header(&next, file, err);
     if (code) {
+        if (next.path)
+            packed_log_remove(&next); /* without a header it is nobody's */
         packed_log_close(&next);
         return code;
     }

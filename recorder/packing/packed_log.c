@@ -140,11 +140,20 @@ int packed_log_append(struct packed_log *log, const void *frame, size_t n_bytes,
     return code;
 }
 
+/* A part of a frame. A file that has no header yet stays empty: one of zeros would be nobody's log. */
+static void cut(const struct packed_log *log)
+{
+    struct stat status;
+
+    if (fstat(log->fd, &status) == 0 && status.st_size > log->end_offset)
+        (void)!ftruncate(log->fd, log->end_offset);
+}
+
 void packed_log_close(struct packed_log *log)
 {
     if (log->fd >= 0) {
         if (log->is_failing)
-            (void)!ftruncate(log->fd, log->end_offset);
+            cut(log);
         close(log->fd);
     }
     free(log->path);

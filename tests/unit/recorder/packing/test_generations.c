@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT */
+/* A generation that cannot be begun, as the disk is full, leaves nothing that would be in the way once it has room again. */
+#include "recorder/packing/generations.h"
+#include "support/log_ring.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+/* clang-format off: cmocka.h wants the others before it */
+#include <cmocka.h>
+
+/* clang-format on */
+
+static char folder[] = "/tmp/mtrace-test-generations-XXXXXX";
+static char path[48], first[64], second[64];
+static bool is_full;
+
+ssize_t __real_pwrite(int fd, const void *bytes, size_t n, off_t offset);
+ssize_t __wrap_pwrite(int fd, const void *bytes, size_t n, off_t offset);
+
+ssize_t __wrap_pwrite(int fd, const void *bytes, size_t n, off_t offset)
+{
+    errno = ENOSPC;
+    return is_full ? -1 : __real_pwrite(fd, bytes, n, offset);
+}
+
+static int make_folder(void **state)
+{
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    (void)snprintf(path, sizeof(path), "%s/run.dat", folder);
+    (void)snprintf(first, sizeof(first), "%s.g1", path);
+    (void)snprintf(second, sizeof(second), "%s.g2", path);
+    return 0;
+}
+
+static int remove_folder(void **state)
+{
+    (void)state;
+    log_ring_remove(path);
+    unlink(path);
+    return rmdir(folder);
+}
+
+static bool is_there(const char *name)
+{
+    struct stat status;
+
+    return stat(name, &status) == 0;
+}
+
+static void it_is_begun_once_there_is_room(void **state)
+{
+    const struct log_file file = {.run_id = 1};
+    const char frame[4096] = {1};
+    struct generations generations;
+    struct error err;
+
+    (void)state;
+    generations_init(&generations, path);
+    generations.most_bytes = LOG_FILE_HEADER_BYTES + sizeof(frame);
+    assert_int_equal(generations_append(&generations, &file, frame, sizeof(frame), &err), 0);
+    is_full = true;
+    for (int i = 0; i < 2; i++) {
+        assert_int_not_equal(generations_append(&generations, &file, frame, sizeof(frame), &err),
+                             0);
+        assert_non_null(strstr(err.text, strerror(ENOSPC)));
+        assert_true(is_there(first));
+        assert_false(is_there(second));
+    }
+    is_full = false;
+    assert_int_equal(generations_append(&generations, &file, frame, sizeof(frame), &err), 0);
+    assert_true(is_there(second));
+    generations_done(&generations);
+}
+
+static void a_log_without_a_header_is_not_made_to_look_like_another_file(void **state)
+{
+    const struct log_file file = {.run_id = 1};
+    struct packed_log log;
+    struct error err;
+
+    (void)state;
+    assert_int_equal(packed_log_create(path, true, &log, &err), 0);
+    is_full = true;
+    assert_int_not_equal(packed_log_write_header(&log, &file, &err), 0);
+    is_full = false;
+    packed_log_close(&log);
+    assert_int_equal(packed_log_check_target(path, true, &err), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(it_is_begun_once_there_is_room),
+        cmocka_unit_test(a_log_without_a_header_is_not_made_to_look_like_another_file),
+    };
+
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}
