@@ -14,6 +14,10 @@ enum {
     EXIT_NOT_RUN = 127
 };
 
+/* Between looks whether it is there; and the longest between two that ended at once. */
+static const uint64_t least_pause_ns = 100000000;
+static const uint64_t most_pause_ns = 60000000000;
+
 /* The target says only where temporary files lie. */
 static void become_keeper(const struct keeper_process *keeper, int end, const char *import,
                           const char *log_path, bool is_of_family)
@@ -54,6 +58,25 @@ void keeper_process_start(struct keeper_process *keeper, const char *import, con
     close(ends[1]);
     if (pid < 0)
         hang_up(keeper);
+}
+
+void keeper_process_keep_up(struct keeper_process *keeper, uint64_t now_ns, const char *import,
+                            const char *log_path)
+{
+    bool has_lasted;
+
+    if (now_ns < keeper->due_ns)
+        return;
+    keeper->due_ns = now_ns + least_pause_ns;
+    if (!helper_has_ended(&keeper->helper, NULL))
+        return;
+    has_lasted = now_ns - keeper->begun_ns > 2 * keeper->pause_ns;
+    keeper->pause_ns = has_lasted ? least_pause_ns : 2 * keeper->pause_ns;
+    if (keeper->pause_ns > most_pause_ns)
+        keeper->pause_ns = most_pause_ns;
+    keeper->begun_ns = now_ns;
+    keeper->due_ns = now_ns + keeper->pause_ns;
+    keeper_process_start(keeper, import, log_path, false);
 }
 
 int keeper_process_end(const struct keeper_process *keeper)

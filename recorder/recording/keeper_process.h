@@ -2,8 +2,9 @@
 /*
  * keeper_process: the importer that keeps up with a log for reports (importer/command/keeper.h), from our side.
  *
- * Model:   started with the first question about a log, ended with the log: nobody can ask any more, and it is told so
- *          (helper.h). It is asked through `end` by the processes that answer (cut_request.h), never by us: we wait for nobody.
+ * Model:   started with the first question about a log, or kept up beside a bounded one; ended with the log: nobody can ask any more, and it is
+ *          told so (helper.h). One that ends each time it is started is started less and less often, as it may have the same to complain of
+ *          each time. It is asked through `end` by the processes that answer (cut_request.h), never by us: we wait for nobody.
  * Threads: one.
  * Failure: where there is none, reports are imported from the beginning of the log, each.
  */
@@ -13,6 +14,7 @@
 #include "recorder/recording/helper.h"
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 /* All zero: none was started. */
@@ -20,12 +22,17 @@ struct keeper_process {
     struct helper helper;
     int end; /* of the socket, while it is connected */
     bool is_connected;
-    bool is_aggregate; /* of a bounded log, whose state it writes */
+    bool is_aggregate;                   /* of a bounded log, whose state it writes */
+    uint64_t begun_ns, due_ns, pause_ns; /* of keeper_process_keep_up */
 };
 
 /* Unless it runs. is_of_family: it keeps up with the logs of later images and of children, too. */
 void keeper_process_start(struct keeper_process *keeper, const char *import, const char *log_path,
                           bool is_of_family);
+
+/* As keeper_process_start, where there is always to be one: called again and again. */
+void keeper_process_keep_up(struct keeper_process *keeper, uint64_t now_ns, const char *import,
+                            const char *log_path);
 
 /* The end to ask at, or -1. */
 int keeper_process_end(const struct keeper_process *keeper);

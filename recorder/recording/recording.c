@@ -29,8 +29,6 @@
 static const uint64_t samples_every_ns = 1000000000;
 /* While there is a keeper, which takes in no event that a sample may come before (log_set_mark). */
 static const uint64_t samples_every_ns_for_keeper = 100000000;
-/* Between looks whether the keeper of a bounded log is there. */
-static const uint64_t keeper_every_ns = 100000000;
 
 static uint64_t random_run_id(void)
 {
@@ -298,12 +296,9 @@ static void take_samples(struct recording *recording, uint64_t now_ns)
  * goes on from the state that it left. */
 static void keep_up(struct recording *recording, uint64_t now_ns)
 {
-    if (!recording->is_aggregate || recording->ring.number == 0
-        || now_ns < recording->keeper_due_ns)
-        return;
-    recording->keeper_due_ns = now_ns + keeper_every_ns;
-    keeper_process_start(&recording->reporter.keeper, recording->programs->import,
-                         recording->packed.path, false);
+    if (recording->is_aggregate && recording->ring.number > 0)
+        keeper_process_keep_up(&recording->reporter.keeper, now_ns, recording->programs->import,
+                               recording->packed.path);
 }
 
 int recording_step(struct recording *recording, uint64_t now_ns, uint32_t *ret_n_packed,

@@ -73,7 +73,6 @@ struct recording {
     const struct reporter_programs *programs;
     pid_t pid;
     bool is_aggregate;
-    uint64_t keeper_due_ns; /* then: when it is looked after */
     bool
         is_adopted; /* the process made the log: as its fork's, or as that of an image after exec */
     struct samples samples; /* last, as a short program leaves its pages untouched */

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+/* The keeper of a bounded log is followed by another at once, but one that ends whenever it is started is not started, nor heard, ten times a second. */
+#include "recorder/recording/keeper_process.h"
+
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/wait.h>
+#include <unistd.h>
+/* clang-format off: cmocka.h wants the others before it */
+#include <cmocka.h>
+
+/* clang-format on */
+
+static const uint64_t step_ns = 20000000;
+static const uint64_t second_ns = 1000000000;
+
+/* Leaves it to be seen by who looks after it. */
+static void wait_for_end(const struct keeper_process *keeper)
+{
+    siginfo_t info;
+
+    if (keeper->helper.pid > 0)
+        assert_int_equal(waitid(P_PID, (id_t)keeper->helper.pid, &info, WEXITED | WNOWAIT), 0);
+}
+
+/* How many are begun from one time to another, where each ends at once. */
+static int count_starts(struct keeper_process *keeper, uint64_t from_ns, uint64_t until_ns)
+{
+    int n = 0;
+
+    for (uint64_t now_ns = from_ns; now_ns < until_ns; now_ns += step_ns) {
+        uint64_t before_ns = keeper->begun_ns;
+        wait_for_end(keeper);
+        keeper_process_keep_up(keeper, now_ns, "/bin/false", "run.dat");
+        n += keeper->begun_ns != before_ns;
+    }
+    return n;
+}
+
+static void one_that_fails_is_tried_less_and_less_often(void **state)
+{
+    struct keeper_process keeper = {.is_aggregate = true};
+
+    (void)state;
+    assert_in_range(count_starts(&keeper, second_ns, 3 * second_ns), 4, 6);
+    assert_in_range(count_starts(&keeper, 3 * second_ns, 61 * second_ns), 3, 6);
+    assert_in_range(count_starts(&keeper, 121 * second_ns, 421 * second_ns), 4, 7);
+    keeper_process_done(&keeper);
+}
+
+static void one_that_lasted_is_followed_at_once(void **state)
+{
+    struct keeper_process keeper = {.is_aggregate = true};
+    uint64_t now_ns = 61 * second_ns;
+    pid_t first;
+
+    (void)state;
+    (void)count_starts(&keeper, second_ns, now_ns);
+    wait_for_end(&keeper);
+    now_ns += 60 * second_ns;
+    keeper_process_keep_up(&keeper, now_ns, "/proc/self/exe", "run.dat"); /* until it is killed */
+    first = keeper.helper.pid;
+    assert_true(first > 0);
+    now_ns += 600 * second_ns;
+    keeper_process_keep_up(&keeper, now_ns, "/proc/self/exe", "run.dat");
+    assert_int_equal(keeper.helper.pid, first);
+    assert_int_equal(kill(first, SIGKILL), 0);
+    wait_for_end(&keeper);
+    keeper_process_keep_up(&keeper, now_ns + second_ns / 10, "/bin/false", "run.dat");
+    assert_int_equal(keeper.begun_ns, now_ns + second_ns / 10);
+    keeper_process_done(&keeper);
+}
+
+int main(int argc, char **argv)
+{
+    (void)argv;
+    if (argc > 1) /* as a keeper that lasts */
+        for (;;)
+            (void)pause();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_that_fails_is_tried_less_and_less_often),
+        cmocka_unit_test(one_that_lasted_is_followed_at_once),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
