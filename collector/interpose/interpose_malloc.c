@@ -29,6 +29,15 @@ static inline void drawn(const void *block, size_t size, enum log_call call, siz
         record_failure(NULL, size, call, errno, origin);
 }
 
+/* The same of one that was counted before it was made. */
+static inline void decided(const void *block, size_t size, enum log_call call, bool is_drawn,
+                           const struct unwind_origin *origin)
+{
+    if (mtrace_unlikely(!block) && !is_drawn)
+        sampler_uncount(size);
+    drawn(block, size, call, 0, origin);
+}
+
 static inline void *recorded(void *block, size_t size, enum log_call call, size_t alignment,
                              const struct unwind_origin *origin)
 {
@@ -58,7 +67,7 @@ MTRACE_INLINE void *malloc_decided(size_t size, bool is_drawn)
 
     if (mtrace_unlikely(!block) || is_drawn) {
         const struct unwind_origin origin = RECORD_ORIGIN();
-        drawn(block, size, LOG_CALL_MALLOC, 0, &origin);
+        decided(block, size, LOG_CALL_MALLOC, is_drawn, &origin);
     }
     return block;
 }
@@ -93,7 +102,7 @@ MTRACE_JUMPED_TO void *malloc_failed(size_t size)
 {
     const struct unwind_origin origin = RECORD_ORIGIN();
 
-    drawn(NULL, size, LOG_CALL_MALLOC, 0, &origin);
+    decided(NULL, size, LOG_CALL_MALLOC, false, &origin);
     return NULL;
 }
 
@@ -153,7 +162,7 @@ MTRACE_INLINE void *calloc_decided(size_t n, size_t size, size_t size_bytes, boo
 
     if (mtrace_unlikely(!block) || is_drawn) {
         const struct unwind_origin origin = RECORD_ORIGIN();
-        drawn(block, size_bytes, LOG_CALL_CALLOC, 0, &origin);
+        decided(block, size_bytes, LOG_CALL_CALLOC, is_drawn, &origin);
     }
     return block;
 }
@@ -199,7 +208,7 @@ MTRACE_JUMPED_TO void *calloc_failed(size_t n, size_t size)
 {
     const struct unwind_origin origin = RECORD_ORIGIN();
 
-    drawn(NULL, bytes_of(n, size), LOG_CALL_CALLOC, 0, &origin);
+    decided(NULL, bytes_of(n, size), LOG_CALL_CALLOC, false, &origin);
     return NULL;
 }
 

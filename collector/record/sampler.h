@@ -67,7 +67,7 @@ static inline int64_t sampler_counted(size_t size_bytes)
 /* A block of this size is made: may it be a sample? */
 static inline bool sampler_counts(size_t size_bytes)
 {
-    int64_t left = g_sampler.left - (int64_t)size_bytes - (size_bytes == 0);
+    int64_t left = (int64_t)((uint64_t)g_sampler.left - size_bytes - (size_bytes == 0));
 
     g_sampler.left = left;
     return mtrace_unlikely(
@@ -79,6 +79,12 @@ static inline bool sampler_counts(size_t size_bytes)
 static inline bool sampler_takes(size_t size_bytes)
 {
     return sampler_counts(size_bytes) && sampler_draw(sampler_counted(size_bytes));
+}
+
+/* It was counted, was no sample, and is not made: a size that is a negative number would keep the thread from samples for as long as it is large. */
+static inline void sampler_uncount(size_t size_bytes)
+{
+    g_sampler.left = (int64_t)((uint64_t)g_sampler.left + size_bytes + (size_bytes == 0));
 }
 
 /* Bytes up to the next one drawn, that one included, by the next number of a generator. */
