@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define STATE_SUFFIX ".state"
@@ -108,6 +109,33 @@ void log_ring_done(struct log_ring *ring)
 {
     free(ring->numbers);
     *ring = (struct log_ring){0};
+}
+
+static uint64_t bytes_of(char *name)
+{
+    struct stat status;
+    uint64_t n_bytes = name && stat(name, &status) == 0 ? (uint64_t)status.st_size : 0;
+
+    free(name);
+    return n_bytes;
+}
+
+uint64_t log_ring_generation_bytes(const char *log_path)
+{
+    struct log_ring ring;
+    uint64_t n_bytes = 0;
+
+    if (log_ring_find(log_path, &ring) != 0)
+        return 0;
+    for (size_t i = 0; i < ring.n; i++)
+        n_bytes += bytes_of(log_ring_name(log_path, ring.numbers[i]));
+    log_ring_done(&ring);
+    return n_bytes;
+}
+
+uint64_t log_ring_state_bytes(const char *log_path)
+{
+    return bytes_of(log_ring_state_name(log_path));
 }
 
 static void remove_name(char *name)

@@ -38,6 +38,10 @@ struct log_ring {
 int log_ring_find(const char *log_path, struct log_ring *ret);
 void log_ring_done(struct log_ring *ring);
 
+/* What all of them, and the state, take; what is not there, or without memory, nothing. */
+uint64_t log_ring_generation_bytes(const char *log_path);
+uint64_t log_ring_state_bytes(const char *log_path);
+
 /* All of them, and the state. */
 void log_ring_remove(const char *log_path);
 

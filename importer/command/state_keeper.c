@@ -5,28 +5,7 @@
 #include "importer/log/state_file.h"
 #include "support/log_ring.h"
 
-#include <stdlib.h>
-#include <sys/stat.h>
 #include <unistd.h>
-
-/* All generations together; without memory, none. */
-static uint64_t ring_bytes(const char *log_path)
-{
-    struct log_ring ring;
-    struct stat status;
-    uint64_t n_bytes = 0;
-
-    if (log_ring_find(log_path, &ring) != 0)
-        return 0;
-    for (size_t i = 0; i < ring.n; i++) {
-        char *name = log_ring_name(log_path, ring.numbers[i]);
-        if (name && stat(name, &status) == 0)
-            n_bytes += (uint64_t)status.st_size;
-        free(name);
-    }
-    log_ring_done(&ring);
-    return n_bytes;
-}
 
 int state_keeper_begin(struct state_keeper *keeper, const char *log_path,
                        struct standing_import *standing, struct error *err)
@@ -51,7 +30,7 @@ bool state_keeper_is_due(const struct state_keeper *keeper)
     if (n_bytes < keeper->state_bytes)
         n_bytes = keeper->state_bytes;
 
-    return ring_bytes(keeper->log_path) >= keeper->left_bytes + n_bytes;
+    return log_ring_generation_bytes(keeper->log_path) >= keeper->left_bytes + n_bytes;
 }
 
 /* What nothing was found in may have been read too early. */
@@ -123,6 +102,6 @@ int state_keeper_save(struct state_keeper *keeper, struct standing_import *stand
         }
         state_writer_close(writer);
     }
-    keeper->left_bytes = ring_bytes(keeper->log_path);
+    keeper->left_bytes = log_ring_generation_bytes(keeper->log_path);
     return code;
 }

@@ -390,13 +390,24 @@ void recording_count_drops(const struct log_file *file, struct recording_totals 
     }
 }
 
+/* Of a bounded log also what lies beside it. */
+static uint64_t file_bytes(const struct recording *recording)
+{
+    const struct packed_log *log = &recording->packed;
+    uint64_t n_bytes = (uint64_t)log->end_offset;
+
+    if (recording->is_aggregate)
+        n_bytes += log_ring_generation_bytes(log->path) + log_ring_state_bytes(log->path);
+    return n_bytes;
+}
+
 static void take_totals(struct recording *recording, const struct log_file *file,
                         struct recording_totals *ret_totals)
 {
     *ret_totals = (struct recording_totals){
         .n_events = recording->packing->n_events,
         .n_culled = cull_count(recording->packing->cull),
-        .file_bytes = (uint64_t)recording->packed.end_offset,
+        .file_bytes = file_bytes(recording),
         .flags = file->flags | (live_log_is_cut(&recording->live) ? LOG_FLAG_CUT : 0u),
         .n_threads = atomic_load_explicit(&file->n_threads, memory_order_relaxed),
         .n_started = atomic_load_explicit(&file->n_children, memory_order_relaxed),
