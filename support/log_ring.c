@@ -3,9 +3,11 @@
 
 #include "support/error.h"
 #include "support/growing.h"
+#include "support/log_header.h"
+#include "support/regular_file.h"
+#include "support/whole_io.h"
 
 #include <dirent.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -138,9 +140,25 @@ uint64_t log_ring_state_bytes(const char *log_path)
     return bytes_of(log_ring_state_name(log_path));
 }
 
+bool log_ring_is_part(const char *path)
+{
+    struct log_file header;
+    struct stat status;
+    size_t n = 0;
+    int fd;
+
+    regular_file_open_foreign(path, &fd, &status);
+    if (fd < 0)
+        return false;
+    bool is_read = whole_io_read(fd, &header, sizeof(header), 0, &n) == 0;
+    close(fd);
+    return is_read && n == sizeof(header) && log_header_is_packed(&header)
+           && (header.flags & LOG_FLAG_RING);
+}
+
 static void remove_name(char *name)
 {
-    if (name)
+    if (name && log_ring_is_part(name))
         unlink(name);
     free(name);
 }

@@ -7,12 +7,14 @@
  * Invariants
  *   RI-1 What LOG.state says was taken in, is in it for good before a generation is removed: whoever looks for generations
  *        first, and reads the state then, has every event in one of the two.
+ *   RI-2 Each of them begins with a log's header that has LOG_FLAG_RING. Files of such a name that do not are neither removed nor replaced.
  * Threads: none.
  * Failure: NULL, or ERROR_NOMEM, without memory.
  */
 #ifndef MTRACE_LOG_RING_H
 #define MTRACE_LOG_RING_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -42,7 +44,10 @@ void log_ring_done(struct log_ring *ring);
 uint64_t log_ring_generation_bytes(const char *log_path);
 uint64_t log_ring_state_bytes(const char *log_path);
 
-/* All of them, and the state. */
+/* Does the file's header say that it is of a bounded log? What else has such a name is somebody's own. */
+bool log_ring_is_part(const char *path);
+
+/* All of them, and the state; nothing that is no part of a bounded log. */
 void log_ring_remove(const char *log_path);
 
 #endif

@@ -5,6 +5,7 @@
 #include "support/log_ring.h"
 
 #include <stdlib.h>
+#include <sys/stat.h>
 
 void generations_init(struct generations *generations, const char *log_path)
 {
@@ -21,6 +22,36 @@ void generations_done(struct generations *generations)
     generations->log_path = NULL;
 }
 
+/* What was begun and has no header yet is nobody's loss. */
+static int check_name(char *name, struct error *err)
+{
+    struct stat status;
+    int code = 0;
+
+    if (!name)
+        return error_set(err, ERROR_NOMEM, "not enough memory");
+    if (lstat(name, &status) == 0 && !(S_ISREG(status.st_mode) && status.st_size == 0)
+        && !log_ring_is_part(name))
+        code = error_set(
+            err, ERROR_EXISTS,
+            "'%s' exists and is no part of a bounded log; choose another name or remove it", name);
+    free(name);
+    return code;
+}
+
+int generations_check(const char *log_path, struct error *err)
+{
+    struct log_ring ring = {0};
+    int code = check_name(log_ring_state_name(log_path), err);
+
+    if (code == 0 && log_ring_find(log_path, &ring) != 0)
+        return error_set(err, ERROR_NOMEM, "not enough memory");
+    for (size_t i = 0; code == 0 && i < ring.n; i++)
+        code = check_name(log_ring_name(log_path, ring.numbers[i]), err);
+    log_ring_done(&ring);
+    return code;
+}
+
 static int begin_next(struct generations *generations, const struct log_file *file,
                       struct error *err)
 {
@@ -30,6 +61,7 @@ static int begin_next(struct generations *generations, const struct log_file *fi
                     : error_set(err, ERROR_NOMEM, "not enough memory");
 
     free(name);
+    next.added_flags = LOG_FLAG_RING;
     if (code == 0)
         code = packed_log_write_header(&next, file, err);
     if (code) {

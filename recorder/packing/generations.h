@@ -26,6 +26,9 @@ struct generations {
     uint32_t number; /* of it; 0: none was begun */
 };
 
+/* Before the log is made: has somebody something else where its generations and its state will be? ERROR_EXISTS. */
+int generations_check(const char *log_path, struct error *err);
+
 void generations_init(struct generations *generations, const char *log_path);
 
 /* Closes; the files stay. All zero is fine. */

@@ -167,6 +167,8 @@ static int create_files(struct recording *recording, const char *path, bool forc
     char *live_path = log_name_live(path);
     int code = live_path ? 0 : error_set(err, ERROR_NOMEM, "not enough memory");
 
+    if (code == 0 && recording->is_aggregate)
+        code = generations_check(path, err);
     if (code == 0 && force) {
         code = replace_files(recording, path, live_path, err);
     } else if (code == 0) {

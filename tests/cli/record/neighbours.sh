@@ -1,0 +1,18 @@
+# What lies beside a log and is called like the parts of a bounded one, but is none, is somebody's own: neither removed nor
+# replaced. Parts of an earlier recording go.
+. "$CASES/../lib.sh"
+for name in run.dat.state run.dat.g1 run.dat.g12; do
+    echo "my notes" >$name
+done
+mtrace-record -q -o run.dat -- sh -c 'exit 0'
+mtrace-record -q -f -o run.dat -- sh -c 'exit 0'
+ls
+complain mtrace-record -q -f --aggregate -o run.dat -- sh -c 'echo not reached'
+rm run.dat.state
+complain mtrace-record -q -f --aggregate -o run.dat -- sh -c 'echo not reached'
+cat run.dat.g1
+rm run.dat.*
+mtrace-record -q -f --aggregate -o run.dat -- sh -c 'exit 0'
+ls
+mtrace-record -q -f -o run.dat -- sh -c 'exit 0'
+ls
