@@ -53,7 +53,12 @@ static int open_whole(const struct import_options *options, struct progress *pro
     }
     if (code == 0)
         code = standing_import_advance(*ret, UINT64_MAX, err);
-    bool is_current = state_reader_is_current(reader, path);
+    bool is_current = true;
+    if (*ret) { /* else nothing was read that could be of another state */
+        struct error ignored;
+        int again = state_reader_is_current(reader, path, &is_current, code ? &ignored : err);
+        code = code ? code : again;
+    }
     state_reader_close(reader);
     if (*ret && (code || !is_current)) {
         standing_import_close(*ret);

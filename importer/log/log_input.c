@@ -22,14 +22,20 @@ bool log_input_is_pool(const char *path)
     return n > n_suffix && strcmp(path + n - n_suffix, LOG_INPUT_POOL_SUFFIX) == 0;
 }
 
+char *log_input_packed_path(const char *path)
+{
+    size_t n_suffix = log_input_is_pool(path) ? strlen(LOG_INPUT_POOL_SUFFIX) : 0;
+
+    return strndup(path, strlen(path) - n_suffix);
+}
+
 /* The name of the other file of a log; the caller frees it. */
 static char *partner_path(const char *path)
 {
-    size_t n = strlen(path);
     char *partner;
 
     if (log_input_is_pool(path))
-        return strndup(path, n - strlen(LOG_INPUT_POOL_SUFFIX));
+        return log_input_packed_path(path);
     return asprintf(&partner, "%s%s", path, LOG_INPUT_POOL_SUFFIX) < 0 ? NULL : partner;
 }
 

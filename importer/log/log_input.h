@@ -81,6 +81,9 @@ static inline const char *log_input_path(const struct log_input *input)
 /* Is it named as one that its recorder removes when all of it is packed? */
 bool log_input_is_pool(const char *path);
 
+/* The name of the packed file of a log that is named by either of its files; the caller frees it, NULL without memory. */
+char *log_input_packed_path(const char *path);
+
 /* Reads the frame samples[index]: n of them into `samples`, room for PACK_PAYLOAD_MAX_BYTES. */
 int log_input_read_samples(const struct log_input *input, size_t index, struct pack *pack,
                            struct log_sample *samples, size_t *ret_n, struct error *err);

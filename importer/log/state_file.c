@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "importer/log/state_file.h"
 
+#include "importer/log/log_input.h"
 #include "support/log_ring.h"
 #include "support/output_file.h"
 #include "support/pack.h"
@@ -129,24 +130,29 @@ static bool read_header(int fd, struct log_file *ret)
            && memcmp(ret->magic, LOG_MAGIC, sizeof(ret->magic)) == 0;
 }
 
-/* Of the log that it lies beside (SF-2)? */
-static bool is_of(const struct state_reader *reader, const char *log_path)
+/* What lies beside a log that is not bounded is none of ours, whatever its name is. */
+static bool is_bounded(const char *log_path, uint64_t *ret_run_id)
 {
     int fd = open(log_path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     struct log_file file;
-    bool is_same = fd >= 0 && read_header(fd, &file) && file.run_id == reader->run_id;
+    bool is_it = fd >= 0 && read_header(fd, &file) && (file.flags & LOG_FLAG_RING);
 
     if (fd >= 0)
         close(fd);
-    return is_same;
+    *ret_run_id = is_it ? file.run_id : 0;
+    return is_it;
 }
 
+/* SF-2 */
 static int open_state(struct state_reader *reader, const char *log_path, bool *ret_is_there,
                       struct error *err)
 {
     struct log_file header;
+    uint64_t run_id;
 
     *ret_is_there = false;
+    if (!is_bounded(log_path, &run_id))
+        return 0;
     reader->fd = open(reader->name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (reader->fd < 0)
         return errno == ENOENT ? 0 : error_set_errno(err, errno, "cannot open '%s'", reader->name);
@@ -155,25 +161,30 @@ static int open_state(struct state_reader *reader, const char *log_path, bool *r
     if (!S_ISREG(reader->status.st_mode) || !read_header(reader->fd, &header))
         return error_set(err, ERROR_FORMAT, "'%s' is not the state of a log", reader->name);
     reader->run_id = header.run_id;
-    *ret_is_there = is_of(reader, log_path);
+    *ret_is_there = header.run_id == run_id;
     return 0;
 }
 
-int state_reader_open(const char *log_path, struct state_reader **ret, struct error *err)
+int state_reader_open(const char *path, struct state_reader **ret, struct error *err)
 {
     struct state_reader *reader = calloc(1, sizeof(*reader));
+    char *packed_path = log_input_packed_path(path);
     bool is_there = false;
     int code;
 
     *ret = NULL;
-    if (!reader)
+    if (!reader || !packed_path) {
+        free(reader);
+        free(packed_path);
         return out_of_memory(err);
+    }
     reader->fd = -1;
     reader->offset = LOG_FILE_HEADER_BYTES;
     reader->pack = pack_new();
-    reader->name = log_ring_state_name(log_path);
-    code = reader->pack && reader->name ? open_state(reader, log_path, &is_there, err)
+    reader->name = log_ring_state_name(packed_path);
+    code = reader->pack && reader->name ? open_state(reader, packed_path, &is_there, err)
                                         : out_of_memory(err);
+    free(packed_path);
     if (code == 0 && is_there)
         *ret = reader;
     else
@@ -245,16 +256,18 @@ void state_reader_close(struct state_reader *reader)
     free(reader);
 }
 
-bool state_reader_is_current(const struct state_reader *reader, const char *log_path)
+int state_reader_is_current(const struct state_reader *reader, const char *path, bool *ret,
+                            struct error *err)
 {
     struct state_reader *now;
-    bool is_same;
+    int code = state_reader_open(path, &now, err);
 
-    if (state_reader_open(log_path, &now, NULL) != 0)
-        return false;
-    is_same = reader && now ? reader->status.st_ino == now->status.st_ino
-                                  && reader->status.st_dev == now->status.st_dev
-                            : !reader && !now;
+    *ret = code != 0;
+    if (code)
+        return code;
+    *ret = reader && now ? reader->status.st_ino == now->status.st_ino
+                               && reader->status.st_dev == now->status.st_dev
+                         : !reader && !now;
     state_reader_close(now);
-    return is_same;
+    return 0;
 }

@@ -6,7 +6,7 @@
  *          state is also found in a log that has it among its own frames.
  * Invariants
  *   SF-1 LOG.state is replaced by one rename, of a file that is on the disk by then: at any instant it is one whole state.
- *   SF-2 A state of another recording is none.
+ *   SF-2 A state of another recording is none, and so is what lies beside a log that is not bounded.
  * Threads: one.
  * Failure: ERROR_IO; a frame that is damaged ends the state, which state_io refuses then.
  */
@@ -36,13 +36,14 @@ void state_writer_close(struct state_writer *writer);
 
 struct state_reader;
 
-/* *ret NULL: the log has no state, be it that all its events are still there, or that it is not bounded. */
-int state_reader_open(const char *log_path, struct state_reader **ret, struct error *err);
+/* path: of the log, or of its pool. *ret NULL: the log has no state, be it that all its events are still there, or that it is not bounded. */
+int state_reader_open(const char *path, struct state_reader **ret, struct error *err);
 struct state_source state_reader_source(struct state_reader *reader);
 uint64_t state_reader_bytes(const struct state_reader *reader);
 void state_reader_close(struct state_reader *reader);
 
-/* Is the log's state the one that this reader has (NULL: is there none)? Looked for again by name. */
-bool state_reader_is_current(const struct state_reader *reader, const char *log_path);
+/* Is the log's state the one that this reader has (NULL: is there none)? Looked for again by name. true, too, if that fails. */
+int state_reader_is_current(const struct state_reader *reader, const char *path, bool *ret,
+                            struct error *err);
 
 #endif

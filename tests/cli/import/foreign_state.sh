@@ -1,0 +1,10 @@
+# A file beside a log that is called like a state matters only to a log that is bounded; there it is told what is wrong with it.
+. "$CASES/../lib.sh"
+make_log
+echo "my notes" >run.dat.state
+mtrace-import --no-symbols run.dat run.db >/dev/null 2>&1 && ls run.db
+rm run.dat.state
+mtrace-record -q -f --aggregate -o run.dat -- sh -c 'exit 0'
+echo "my notes" >run.dat.state
+complain mtrace-import -f --no-symbols run.dat run.db
+complain mtrace-import -f --no-symbols run.dat.live run.db
