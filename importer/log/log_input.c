@@ -5,10 +5,15 @@
 #include "support/log_ring.h"
 #include "support/running.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+enum {
+    MOST_OPEN_GENERATIONS = 16
+};
 
 static int out_of_memory(struct error *err)
 {
@@ -158,22 +163,36 @@ static int scan_file(struct log_input *input, size_t index, struct log_scan *sca
 
 /* One that is removed meanwhile is in the state that is read afterwards (RI-1); one whose header is not written yet is empty. */
 static int open_generation(struct log_input *input, uint32_t number, struct text_arena *arena,
-                           bool *ret_is_ours)
+                           bool *ret_is_ours, struct error *err)
 {
     char *name = log_ring_name(input->files[0]->path, number);
     struct log_file_reader *file;
-    int r = name ? log_file_open(name, arena, &file, NULL) : ERROR_NOMEM;
+    struct error failure = {.code = 0};
+    int r = name ? log_file_open(name, arena, &file, &failure) : out_of_memory(&failure);
 
     free(name);
     *ret_is_ours = false;
-    if (r != 0)
-        return r == ERROR_NOMEM ? r : 0;
+    if (r == ERROR_FORMAT || failure.os_errno == ENOENT)
+        return 0;
+    if (r != 0) {
+        if (err)
+            *err = failure;
+        return r;
+    }
     if (file->header.run_id != input->header.run_id || file->header.form != LOG_FORM_PACKED) {
         log_file_close(file);
         return 0;
     }
     *ret_is_ours = true;
-    return log_input_add_file(input, file);
+    input->last_generation = number; /* of one without a header there may be more later */
+    return log_input_add_file(input, file) == 0 ? 0 : out_of_memory(err);
+}
+
+/* Where nobody keeps up with a log it has thousands of generations, and a process has fewer descriptors. */
+static void rest_generation(const struct log_input *input, size_t index)
+{
+    if (index > MOST_OPEN_GENERATIONS)
+        log_file_rest(input->files[index]);
 }
 
 /* Behind all other files: their place is made before the pool afterwards. */
@@ -187,13 +206,14 @@ static int add_generations(struct log_input *input, struct log_scan *scan, struc
         return out_of_memory(err);
     for (size_t i = 0; r == 0 && i < ring.n; i++) {
         bool is_ours;
-        r = open_generation(input, ring.numbers[i], arena, &is_ours) == 0 ? 0 : out_of_memory(err);
-        input->last_generation = ring.numbers[i];
+        r = open_generation(input, ring.numbers[i], arena, &is_ours, err);
         if (r == 0 && is_ours && input->n_files > UINT16_MAX)
             r = error_set(err, ERROR_FORMAT, "'%s' has more than %d parts", input->files[0]->path,
                           UINT16_MAX);
         if (r == 0 && is_ours)
             r = scan_file(input, input->n_files - 1, scan, err);
+        if (r == 0 && is_ours)
+            rest_generation(input, input->n_files - 1);
         input->n_generations += r == 0 && is_ours;
     }
     log_ring_done(&ring);
@@ -502,12 +522,11 @@ static int scan_grown_ring(struct log_input *input, struct error *err)
     if (log_ring_find(input->files[0]->path, &ring) != 0)
         return out_of_memory(err);
     for (size_t i = 0; r == 0 && i < ring.n; i++) {
-        bool is_ours = true;
-        if (ring.numbers[i] > input->last_generation) {
-            r = open_generation(input, ring.numbers[i], input->names.arena, &is_ours);
-            input->last_generation = ring.numbers[i];
-        }
-        r = r == 0 ? 0 : out_of_memory(err);
+        bool is_ours = false;
+        if (ring.numbers[i] > input->last_generation)
+            r = open_generation(input, ring.numbers[i], input->names.arena, &is_ours, err);
+        if (r == 0 && is_ours)
+            rest_generation(input, input->n_files - 1);
     }
     log_ring_done(&ring);
     for (size_t i = 1; r == 0 && i < input->n_files; i++)

@@ -1,0 +1,21 @@
+# A bounded log that nobody kept up with has more generations than a process may have open files: all of them are read.
+. "$CASES/../lib.sh"
+cat >program.c <<'END'
+#include <stdlib.h>
+
+int main(void)
+{
+    for (int i = 0; i < 400000; i++)
+        free(malloc(16 + i % 100));
+    return 0;
+}
+END
+gcc -O0 -fno-builtin -w -o program program.c
+MTRACE_RING_BYTES=32768 mtrace-record -q --aggregate -o run.dat -- ./program
+[ -e run.dat.state ] && { echo "skipped: the program took so long that a state was taken"; exit 77; }
+[ "$(ls run.dat.g* | wc -l)" -gt 48 ] || { echo "skipped: rings of this build are large"; exit 77; }
+(
+    ulimit -n 48
+    mtrace-import --no-symbols run.dat run.db >/dev/null 2>&1 && ls run.db
+    mtrace-query --format csv run.db sql "SELECT sum(allocated_blocks) >= 400000 AS has_all FROM backtrace_totals"
+)
