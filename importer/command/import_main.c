@@ -336,6 +336,8 @@ static int import(struct arguments *arguments, struct progress *progress, struct
 
     may_end_at_once = !arguments->follow; /* one that follows has a round to do yet */
     if (code == 0 && arguments->follow)
+        code = ring_import_check_follow(&arguments->import, err);
+    if (code == 0 && arguments->follow)
         code = follow_run(&arguments->import, progress, &interrupted, &result, err);
     else if (code == 0)
         code = ring_import_run(&arguments->import, progress, &result, err);

@@ -87,6 +87,22 @@ static int import_state(const struct import_options *options, struct progress *p
     return code;
 }
 
+int ring_import_check_follow(const struct import_options *options, struct error *err)
+{
+    bool is_bounded = false;
+    int code = 0;
+
+    for (size_t i = 0; code == 0 && !is_bounded && i < options->n_logs; i++) {
+        code = state_file_is_bounded(options->logs[i], &is_bounded, err);
+        if (code == 0 && is_bounded)
+            code = error_set(err, ERROR_USAGE,
+                             "'%s' was recorded with --aggregate: its events go while it grows, so "
+                             "--follow does not go with it; import it again and again",
+                             options->logs[i]);
+    }
+    return code;
+}
+
 int ring_import_run(const struct import_options *options, struct progress *progress,
                     struct import_result *ret_result, struct error *err)
 {

@@ -19,4 +19,7 @@
 int ring_import_run(const struct import_options *options, struct progress *progress,
                     struct import_result *ret_result, struct error *err);
 
+/* ERROR_USAGE of a bounded log: who follows one reads events that are removed meanwhile. */
+int ring_import_check_follow(const struct import_options *options, struct error *err);
+
 #endif

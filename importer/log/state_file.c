@@ -143,6 +143,18 @@ static bool is_bounded(const char *log_path, uint64_t *ret_run_id)
     return is_it;
 }
 
+int state_file_is_bounded(const char *path, bool *ret, struct error *err)
+{
+    char *packed_path = log_input_packed_path(path);
+    uint64_t run_id;
+
+    if (!packed_path)
+        return out_of_memory(err);
+    *ret = is_bounded(packed_path, &run_id);
+    free(packed_path);
+    return 0;
+}
+
 /* SF-2 */
 static int open_state(struct state_reader *reader, const char *log_path, bool *ret_is_there,
                       struct error *err)

@@ -36,6 +36,9 @@ void state_writer_close(struct state_writer *writer);
 
 struct state_reader;
 
+/* Does the log's header say so? path: of the log, or of its pool. */
+int state_file_is_bounded(const char *path, bool *ret, struct error *err);
+
 /* path: of the log, or of its pool. *ret NULL: the log has no state, be it that all its events are still there, or that it is not bounded. */
 int state_reader_open(const char *path, struct state_reader **ret, struct error *err);
 struct state_source state_reader_source(struct state_reader *reader);

@@ -1,4 +1,4 @@
-# A bounded log that nobody kept up with has more generations than a process may have open files: all of them are read.
+# A bounded log that nobody kept up with has more generations than a process may have open files: all of them are read. None can be followed.
 . "$CASES/../lib.sh"
 cat >program.c <<'END'
 #include <stdlib.h>
@@ -19,3 +19,4 @@ MTRACE_RING_BYTES=32768 mtrace-record -q --aggregate -o run.dat -- ./program
     mtrace-import --no-symbols run.dat run.db >/dev/null 2>&1 && ls run.db
     mtrace-query --format csv run.db sql "SELECT sum(allocated_blocks) >= 400000 AS has_all FROM backtrace_totals"
 )
+complain mtrace-import --follow --no-symbols run.dat followed.db
