@@ -7,7 +7,9 @@
 #include "support/error.h"
 #include "support/log_header.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <signal.h>
@@ -59,6 +61,15 @@ static int count_processes(const struct rundb *database, const struct log_file *
     return rundb_get_int64(database, sql, ret_n, err);
 }
 
+/* The pool of a log that is written has no time that can be relied on. */
+static int count_running(const struct rundb *database, int64_t *ret_n, struct error *err)
+{
+    return rundb_get_int64(database,
+                           "SELECT count(*) FROM processes WHERE end_kind = 'running' "
+                           "AND NOT EXISTS (SELECT 1 FROM meta WHERE key LIKE 'import.until%')",
+                           ret_n, err);
+}
+
 /* A log that was moved here keeps its time and may be older than the database of another run. */
 static int holds(const char *database_path, const char *log_path, bool *ret_holds,
                  struct error *err)
@@ -66,6 +77,7 @@ static int holds(const char *database_path, const char *log_path, bool *ret_hold
     struct rundb database;
     struct log_file header;
     int64_t n = 0;
+    int64_t n_running = 0;
     int rc;
 
     *ret_holds = true;
@@ -77,9 +89,36 @@ static int holds(const char *database_path, const char *log_path, bool *ret_hold
     if (rc != 0)
         return rc == ERROR_VERSION ? 0 : rc;
     rc = count_processes(&database, &header, &n, err);
+    if (rc == 0)
+        rc = count_running(&database, &n_running, err);
     rundb_close(&database);
-    *ret_holds = n > 0;
+    *ret_holds = n > 0 && n_running == 0;
     return rc;
+}
+
+/* Of the log, and of those beside it that are imported with it: of later images, of children, and the parts of a bounded log. All
+ * are named LOG.something; what else is named so costs an import at most. */
+static bool is_newer_than_all(const struct stat *database, const char *log_path)
+{
+    const char *slash = strrchr(log_path, '/');
+    const char *base = slash ? slash + 1 : log_path;
+    size_t n_base = strlen(base);
+    char folder_path[PATH_MAX];
+    const struct dirent *entry;
+    bool is_newest = true;
+    DIR *folder;
+
+    (void)snprintf(folder_path, sizeof(folder_path), "%.*s", (int)(base - log_path), log_path);
+    folder = opendir(slash ? folder_path : ".");
+    while (folder && is_newest && (entry = readdir(folder))) {
+        struct stat file;
+        if (strncmp(entry->d_name, base, n_base) == 0 && entry->d_name[n_base] == '.'
+            && fstatat(dirfd(folder), entry->d_name, &file, 0) == 0)
+            is_newest = is_newer(database, &file);
+    }
+    if (folder)
+        (void)closedir(folder);
+    return is_newest;
 }
 
 static int fail_foreign(const char *database_path, const char *log_path, struct error *err)
@@ -107,7 +146,8 @@ static int check_database(const char *database_path, const char *log_path, bool 
     case DATABASE_FILE_OURS:
         break;
     }
-    if (stat(database_path, &database) != 0 || !is_newer(&database, &log))
+    if (stat(database_path, &database) != 0 || !is_newer(&database, &log)
+        || !is_newer_than_all(&database, log_path))
         return 0;
     return holds(database_path, log_path, ret_is_current, err);
 }

@@ -3,7 +3,7 @@
  * import_first: a recording given in place of a database is imported to the database beside it.
  *
  * Model: run.dat -> run.db by the mtrace-import beside this program, or the one in PATH. A database
- *        that is at least as new as the recording and holds it is taken as it is.
+ *        that is at least as new as the recording with all its files, and holds it to its end, is taken as it is.
  * Invariants: IF-1 nothing but a database of ours is ever replaced.
  * Failure: ERROR_EXISTS when another file has the database's name; ERROR_EXEC when mtrace-import
  * cannot be run or fails; it has said why.

@@ -1,0 +1,18 @@
+# A log whose program goes on is imported anew at each question, and when it ended, though that is in the file of a later image.
+. "$CASES/../lib.sh"
+mkfifo first second
+mtrace-record -q -o run.dat -- sh -c 'exec sh -c "read line <first; exec sh -c \"read line <second; exit 5\""' &
+recorder=$!
+exec 3>first # both wait for who reads
+mtrace-query summary run.dat >summary.txt 2>&1
+grep -o 'still running' summary.txt | sort -u
+echo "imported again: $(mtrace-query summary run.dat 2>&1 | grep -c '^importing')"
+echo >&3
+exec 3>second
+mtrace-query summary run.dat >summary.txt 2>&1
+echo >&3
+wait "$recorder" || echo "status $?"
+mtrace-query summary run.dat >summary.txt 2>&1
+echo "imported at the end: $(grep -c '^importing' summary.txt)"
+grep -o 'exited with status 5' summary.txt | sort -u
+echo "imported again: $(mtrace-query summary run.dat 2>&1 | grep -c '^importing')"
