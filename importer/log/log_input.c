@@ -220,6 +220,39 @@ static int add_generations(struct log_input *input, struct log_scan *scan, struc
     return r;
 }
 
+static int fail_missing(const char *log_path, char *missing, struct error *err)
+{
+    int r = missing ? error_set(
+                err, ERROR_FORMAT,
+                "'%s' is missing: '%s' was recorded with --aggregate, and its events are in "
+                "'%s.gN' and '%s.state' beside it; all of these must be in one folder",
+                missing, log_path, log_path, log_path)
+                    : out_of_memory(err);
+
+    free(missing);
+    return r;
+}
+
+/* Generations are removed when a state has them, and the last one never: what else is not there was left behind when the log was moved. */
+static int check_generations(const struct log_input *input, bool has_pool, struct error *err)
+{
+    const struct log_file_reader *log = input->files[0];
+    char *state = log_ring_state_name(log->path);
+    struct log_ring ring = {0};
+    int r = state && log_ring_find(log->path, &ring) == 0 ? 0 : out_of_memory(err);
+    bool has_state = r == 0 && access(state, F_OK) == 0; /* behind the list: RI-1 */
+
+    if (r == 0 && ring.n == 0 && !has_pool && log->header.next_sequence > 1)
+        r = fail_missing(log->path, log_ring_name(log->path, 1), err);
+    else if (r == 0 && ring.n > 0 && !has_state && ring.numbers[ring.n - 1] != ring.n)
+        for (size_t i = 0; r == 0 && i < ring.n; i++)
+            if (ring.numbers[i] != i + 1)
+                r = fail_missing(log->path, log_ring_name(log->path, (uint32_t)i + 1), err);
+    log_ring_done(&ring);
+    free(state);
+    return r;
+}
+
 /* The pool was files[1]. What is packed comes before what is not (LS-2). */
 static void put_pool_last(struct log_input *input, struct log_scan *scan)
 {
@@ -276,6 +309,8 @@ static int scan_files(struct log_input *input, struct log_scan *scan, struct tex
         r = add_generations(input, scan, arena, err);
     if (r == 0)
         r = scan_file(input, 0, scan, err);
+    if (r == 0 && scan->is_ring)
+        r = check_generations(input, has_pool, err);
     if (r != 0)
         return r;
     if (has_pool && scan->is_ring)

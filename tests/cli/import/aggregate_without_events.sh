@@ -1,0 +1,12 @@
+# A log of --aggregate that was moved without the files of its events is refused, and says which it needs; with them it is imported.
+. "$CASES/../lib.sh"
+mtrace-record -q --aggregate -o run.dat -- sh -c 'exit 0'
+mkdir moved
+cp run.dat moved
+complain mtrace-import moved/run.dat moved/run.db
+cp run.dat.g1 moved/run.dat.g2
+complain mtrace-import moved/run.dat moved/run.db
+ls moved
+mv moved/run.dat.g2 moved/run.dat.g1
+mtrace-import moved/run.dat moved/run.db 2>/dev/null
+mtrace-query sql 'SELECT sum(allocated_blocks) > 0 AS has_blocks FROM backtrace_totals' moved/run.db
