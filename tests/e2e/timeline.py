@@ -29,7 +29,8 @@ def asked(tools, database, *options):
 
 
 def rows_of(text):
-    return [{name: int(value) for name, value in row.items()} for row in csv.DictReader(io.StringIO(text))]
+    """Margins are empty where every block was recorded."""
+    return [{name: int(value) if value else None for name, value in row.items()} for row in csv.DictReader(io.StringIO(text))]
 
 
 def sweep(rows, start):
