@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 #include "recorder/attaching/once_code.h"
 
+#include "support/regular_file.h"
+
 #include <elf.h>
-#include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum {
     MOST_SEGMENTS = 32,
+    MOST_FUNCTIONS = 65536, /* there are some hundred */
     /* DW_EH_PE_pcrel | sdata4, udata4, datarel | sdata4: as every linker makes the table, sorted for a search. */
     FRAMES_ENCODING = 0x1b,
     COUNT_ENCODING = 0x03,
@@ -94,7 +97,7 @@ static uint64_t find_size(const struct loader *loader, uint64_t function)
 
     if (!table || !read_at(loader, table, &head, sizeof(head)) || head.version != 1
         || head.frames_encoding != FRAMES_ENCODING || head.count_encoding != COUNT_ENCODING
-        || head.table_encoding != TABLE_ENCODING)
+        || head.table_encoding != TABLE_ENCODING || head.n > MOST_FUNCTIONS)
         return 0;
     for (uint32_t i = 0; i < head.n && !is_found; i++)
         is_found = read_at(loader, table + sizeof(head) + i * sizeof(entry), &entry, sizeof(entry))
@@ -108,9 +111,11 @@ static uint64_t find_size(const struct loader *loader, uint64_t function)
 
 bool once_code_find(const char *path, struct once_code *ret_code)
 {
-    struct loader loader = {.fd = open(path, O_RDONLY | O_CLOEXEC)};
+    struct loader loader;
+    struct stat status;
     bool is_found;
 
+    regular_file_open_foreign(path, &loader.fd, &status);
     if (loader.fd < 0)
         return false;
     ret_code->address = read_headers(&loader) ? find_called(&loader) : 0;
