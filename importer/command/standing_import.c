@@ -345,13 +345,13 @@ static int go_on(struct standing_import *standing, bool *ret_is_other, struct er
         *ret_is_other = !are_clocks_kept(standing);
     note_other(standing, *ret_is_other, "a reading of the clocks came late");
     if (code == 0 && !*ret_is_other)
-        *ret_is_other =
-            !facts_continue(import->facts, log_set_definitions(import->logs), &import->ids);
+        *ret_is_other = !facts_continue(import->facts, log_set_definitions(import->logs),
+                                        &import->ids, standing->is_sole);
     if (code == 0 && *ret_is_other && standing->is_sole) {
         code = standing_import_make_room(standing, err);
-        *ret_is_other =
-            code == 0
-            && !facts_continue(import->facts, log_set_definitions(import->logs), &import->ids);
+        *ret_is_other = code == 0
+                        && !facts_continue(import->facts, log_set_definitions(import->logs),
+                                           &import->ids, standing->is_sole);
     }
     note_other(standing, *ret_is_other,
                "its processes are not what they were, or there is no room for more");
@@ -678,8 +678,8 @@ static int cut_logs(struct standing_import *standing, const struct import_option
     if (standing->cut_ns)
         code = log_set_cut(import->logs, standing->cut_ns, options->until_marker, err);
     if (code == 0 && is_continued)
-        *ret_is_other =
-            !facts_continue(import->facts, log_set_definitions(import->logs), &import->ids);
+        *ret_is_other = !facts_continue(import->facts, log_set_definitions(import->logs),
+                                        &import->ids, standing->is_sole);
     else if (code == 0)
         code = go_on(standing, ret_is_other, err);
     return code;

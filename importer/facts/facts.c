@@ -174,8 +174,22 @@ void facts_keep_left(struct facts *facts)
     facts->left.is_wanted = true;
 }
 
+/* Of what came before, nobody can say it any more: it is not taken back, either. */
+static void take_losses(struct facts *facts, uint32_t id, struct pairing_process *traits)
+{
+    struct pairing_process *own = &facts->processes[id].traits;
+    struct pairing_process *paired = pairing_process_get(facts->pairing, id);
+
+    own->has_lost_events |= traits->has_lost_events;
+    own->has_untracked_blocks |= traits->has_untracked_blocks;
+    paired->has_lost_events |= own->has_lost_events;
+    paired->has_untracked_blocks |= own->has_untracked_blocks;
+    traits->has_lost_events = own->has_lost_events;
+    traits->has_untracked_blocks = own->has_untracked_blocks;
+}
+
 /* Is it the process that it was, only longer? */
-static bool process_continue(struct facts *facts, uint32_t id)
+static bool process_continue(struct facts *facts, uint32_t id, bool is_sole)
 {
     const struct definitions_process *process = &facts->definitions->processes[id];
     struct process_facts *own = &facts->processes[id];
@@ -191,6 +205,8 @@ static bool process_continue(struct facts *facts, uint32_t id)
         traits.ended_in_exec;
     if (facts->pools)
         pool_blocks_set_exec(facts->pools, id, traits.ended_in_exec);
+    if (is_sole)
+        take_losses(facts, id, &traits);
     return process->start_ns == own->timeline.start_ns && is_untraced(process) == own->is_untraced
            && traits.is_forked == own->traits.is_forked
            && traits.has_lost_events == own->traits.has_lost_events
@@ -198,7 +214,7 @@ static bool process_continue(struct facts *facts, uint32_t id)
 }
 
 bool facts_continue(struct facts *facts, const struct definitions *definitions,
-                    const struct facts_ids *ids)
+                    const struct facts_ids *ids, bool is_sole)
 {
     bool is_same = definitions->n_processes <= facts->room.n_processes
                    && definitions->n_processes >= facts->n_processes
@@ -213,7 +229,7 @@ bool facts_continue(struct facts *facts, const struct definitions *definitions,
     if (facts->groups)
         facts->groups->definitions = definitions;
     for (uint32_t id = 1; is_same && id <= facts->n_processes; id++)
-        is_same = process_continue(facts, id);
+        is_same = process_continue(facts, id, is_sole);
     while (is_same && facts->n_processes < definitions->n_processes) {
         uint32_t id = ++facts->n_processes;
         is_same =

@@ -37,9 +37,10 @@ int facts_new(const struct definitions *definitions, const struct facts_room *ro
 
 /* The recording has grown, so that other definitions stand for it, in which what events name has these ids, which are looked at
  * during the call only. false: what was made so far would not be what it is if
- * these had been there from the start on, or there is no room; the facts are worth nothing then. */
+ * these had been there from the start on, or there is no room; the facts are worth nothing then. is_sole: nothing can be read anew, so that
+ * what was lost or not tracked counts from now on. */
 bool facts_continue(struct facts *facts, const struct definitions *definitions,
-                    const struct facts_ids *ids);
+                    const struct facts_ids *ids, bool is_sole);
 
 /* Before the first event: keep which blocks are live at the moments that pages are counted for, so that no row need be
  * asked for. */

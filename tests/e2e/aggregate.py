@@ -1,15 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""aggregate.py [--rounds N] [--threads N] [--kill none|program|recorder|keeper|both|all] [--seed N]
+"""aggregate.py [--rounds N] [--threads N] [--kill none|program|recorder|keeper|both|all|room] [--seed N]
 
 A bounded log (mtrace-record --aggregate) of a program that allocates and frees as fast as it can, while whoever is asked for is killed
 with SIGKILL at random instants. The program counts its completed calls in shared memory, as for survive.py: the totals of the import must have every one of
 them, and at most one more of each kind in each thread. Rings are small, so that states are taken all the time; a round counts only when one was.
+room: after a state there is no more room for what the program does, while the recorder is stopped: what is recorded and what was dropped are all of it;
+and of a log whose last part is torn all the rest is imported, with a word about it.
 """
 
 import argparse
 import os
 import random
+import resource
 import signal
 import subprocess
 import sys
@@ -76,6 +79,16 @@ def kill_one(pid):
         pass
 
 
+def take_room(place, process, pid):
+    """The live log cannot grow any more, and nobody gives back what is full."""
+    limit = (place / "run.dat.live").stat().st_size
+    resource.prlimit(pid, resource.RLIMIT_FSIZE, (limit, limit))
+    os.kill(process.pid, signal.SIGSTOP)
+    time.sleep(1)
+    os.kill(process.pid, signal.SIGCONT)
+    time.sleep(0.3)
+
+
 def kill(args, process, pid, randomness):
     if args.kill in ("keeper", "all"):
         for _ in range(randomness.randrange(1, 4)):
@@ -108,11 +121,37 @@ def check(database, args, counts):
     return sum(a + f for a, f, _ in counts)
 
 
+def count_events(tools, place):
+    database = harness.import_log(tools, place / "run.dat", place / "run.db")
+    dropped = database.value("SELECT sum(events_dropped) FROM processes")
+    recorded = database.value("SELECT sum(allocated_blocks) + sum(freed_blocks) FROM backtrace_totals")
+    return recorded, dropped
+
+
+def check_without_room(tools, args, place, counts):
+    told = sum(a + f for a, f, _ in counts[:args.threads])
+    recorded, dropped = count_events(tools, place)
+    others = 200  # what libc allocates, and calls that had not returned
+    if not dropped:
+        raise Failure("there was room")
+    if not told <= recorded + dropped <= told + others:
+        raise Failure(f"the program completed {told} calls; {recorded} are recorded, {dropped} dropped")
+    last = max(place.glob("run.dat.g*"), key=lambda path: int(path.suffix[2:]))
+    os.truncate(last, last.stat().st_size - 10)
+    place.joinpath("run.db").unlink()
+    torn, _ = count_events(tools, place)
+    if not 0 < torn < recorded:
+        raise Failure(f"{torn} of {recorded} calls are in a log whose last part is torn")
+    return recorded
+
+
 def one_round(tools, args, place, randomness):
     process, pid = start(tools, args, place)
     try:
         wait_for_state(place, process)
         time.sleep(randomness.uniform(0, LATEST_S - LEAST_S))
+        if args.kill == "room":
+            take_room(Path(place), process, pid)
         stderr = kill(args, process, pid, randomness)
     finally:
         kill_one(process.pid)
@@ -120,6 +159,8 @@ def one_round(tools, args, place, randomness):
     if stderr:
         raise Failure(f"mtrace-record said: {stderr}")
     counts = survive.published(place / "counts")
+    if args.kill == "room":
+        return check_without_room(tools, args, place, counts)
     return check(harness.import_log(tools, place / "run.dat", place / "run.db"), args, counts)
 
 
@@ -127,7 +168,7 @@ def main():
     parser = argparse.ArgumentParser(description="kills those who make a bounded log, and counts what survived")
     parser.add_argument("--rounds", type=int, default=100)
     parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--kill", choices=("program", "recorder", "keeper", "both", "all"), default="program")
+    parser.add_argument("--kill", choices=("program", "recorder", "keeper", "both", "all", "room"), default="program")
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(10**6))
     args = parser.parse_args()
     tools, randomness = harness.Tools.from_environment(), random.Random(args.seed)
