@@ -20,6 +20,8 @@
 #define MOST_REST_NS  UINT64_C(30000000000)
 /* Between looks how much there is of a bounded log. */
 #define STATE_REST_NS UINT64_C(50000000)
+/* Or as many times what a look takes of the processor, which grows with the files of the folder. */
+#define STATE_LOOK_REST 50
 
 enum {
     LEAST_MAPPED_BYTES = 1 << 17
@@ -80,14 +82,17 @@ static void look(struct keeper *keeper)
 /* Of a bounded log. What failed is tried again when there is as much more. */
 static int take_in(struct keeper *keeper, struct error *err)
 {
+    uint64_t began_ns = own_cpu_ns();
+    bool is_due = state_keeper_is_due(&keeper->state);
+    uint64_t look_ns = own_cpu_ns() - began_ns;
     int code = 0;
 
-    if (state_keeper_is_due(&keeper->state)) {
+    if (is_due) {
         code = advance(keeper, monotonic_now_ns(), err);
         if (code == 0)
             code = state_keeper_save(&keeper->state, keeper->standing, err);
     }
-    keeper->due_ns = monotonic_now_ns() + STATE_REST_NS;
+    keeper->due_ns = monotonic_now_ns() + later(STATE_REST_NS, look_ns * STATE_LOOK_REST);
     return code;
 }
 
