@@ -28,7 +28,8 @@ if(MTRACE_COVERAGE)
 endif()
 
 # Libraries whose small functions an event passes through in dozens: whoever links them with mtrace_whole_program has them
-# compiled as one, which takes a tenth off the time of an import. Their objects are ordinary ones, too, for tests.
+# compiled as one, which takes a tenth off the time of an import. Their objects are ordinary ones, too, for tests, which say so
+# (-fno-lto): gcc's linker plugin takes the other form wherever it finds it.
 add_library(mtrace_whole_program INTERFACE)
 function(mtrace_whole_program_parts)
   if(NOT CMAKE_C_COMPILER_ID STREQUAL "GNU" OR MTRACE_SANITIZE OR MTRACE_COVERAGE OR MTRACE_FUZZ)
@@ -38,5 +39,6 @@ function(mtrace_whole_program_parts)
   foreach(library IN LISTS ARGN)
     target_compile_options(${library} PRIVATE "$<${optimized}:-O3;-flto=auto;-ffat-lto-objects>")
   endforeach()
+  target_link_options(mtrace_options INTERFACE -fno-lto)
   target_link_options(mtrace_whole_program INTERFACE "$<${optimized}:-O3;-flto=auto>")
 endfunction()
