@@ -135,6 +135,45 @@ uint64_t log_ring_generation_bytes(const char *log_path)
     return n_bytes;
 }
 
+/* What of the name comes behind the log's, be it the first or one of the same run: LOG.PID.N. NULL: it is none's. */
+static const char *behind_log(const char *name, const char *first)
+{
+    size_t n_first = strlen(first);
+    const char *at = name + n_first;
+
+    if (strncmp(name, first, n_first) != 0)
+        return NULL;
+    for (int i = 0; i < 2; i++) {
+        size_t n = *at == '.' ? strspn(at + 1, "0123456789") : 0;
+        if (n == 0)
+            return i == 0 ? at : NULL;
+        at += n + 1;
+    }
+    return at;
+}
+
+uint64_t log_ring_run_bytes(const char *log_path)
+{
+    const char *slash = strrchr(log_path, '/');
+    const char *first = slash ? slash + 1 : log_path;
+    char *folder_path = slash ? strndup(log_path, (size_t)(first - log_path)) : strdup("./");
+    DIR *folder = folder_path ? opendir(folder_path) : NULL;
+    const struct dirent *entry;
+    uint64_t n_bytes = 0;
+
+    while (folder && (entry = readdir(folder))) {
+        const char *behind = behind_log(entry->d_name, first);
+        char *name = NULL;
+        if (behind && number_of(behind, "")
+            && asprintf(&name, "%s%s", folder_path, entry->d_name) >= 0)
+            n_bytes += bytes_of(name);
+    }
+    if (folder)
+        closedir(folder);
+    free(folder_path);
+    return n_bytes;
+}
+
 uint64_t log_ring_state_bytes(const char *log_path)
 {
     return bytes_of(log_ring_state_name(log_path));

@@ -2,8 +2,9 @@
 /*
  * log_ring: the files of a bounded log (mtrace-record --aggregate): who they are called, and which are there.
  *
- * Model:   beside LOG, which has the definitions and the end, lie LOG.g1, LOG.g2, …, generations of packed events, and LOG.state:
- *          what all events up to a mark amount to. A generation is removed when nothing of it lies behind the mark.
+ * Model:   beside LOG, which has the definitions and the end, lie LOG.g1, LOG.g2, …, generations of packed events. So it is with the log of each
+ *          later image and child, LOG.PID.N. Beside the first lies LOG.state: what all events of all of them up to a mark amount to. A
+ *          generation is removed when nothing of it lies behind the mark.
  * Invariants
  *   RI-1 What LOG.state says was taken in, is in it for good before a generation is removed: whoever looks for generations
  *        first, and reads the state then, has every event in one of the two.
@@ -42,6 +43,8 @@ void log_ring_done(struct log_ring *ring);
 
 /* What all of them, and the state, take; what is not there, or without memory, nothing. */
 uint64_t log_ring_generation_bytes(const char *log_path);
+uint64_t log_ring_run_bytes(
+    const char *log_path); /* generations of all logs of the run that this is the first of */
 uint64_t log_ring_state_bytes(const char *log_path);
 
 /* Does the file's header say that it is of a bounded log? What else has such a name is somebody's own. */

@@ -3,7 +3,12 @@
 
 #include "importer/command/import.h"
 #include "importer/command/standing_import.h"
+#include "importer/log/log_family.h"
+#include "importer/log/log_input.h"
 #include "importer/log/state_file.h"
+
+#include <stdlib.h>
+#include <string.h>
 
 enum {
     MOST_TRIES = 16 /* each is of a state that was taken while the one before was read */
@@ -21,6 +26,15 @@ static bool is_due(const struct import_options *options)
     return has_state;
 }
 
+static bool has_later_logs(const char *path)
+{
+    struct log_family family;
+    bool has_any = log_family_find(path, &family) != 0 || family.n > 0;
+
+    log_family_done(&family);
+    return has_any;
+}
+
 static int check_options(const struct import_options *options, struct error *err)
 {
     if (options->n_logs != 1)
@@ -32,7 +46,40 @@ static int check_options(const struct import_options *options, struct error *err
             "'%s' was recorded with --aggregate: what came before its end is in totals "
             "alone, so --until does not go with it",
             options->logs[0]);
+    if (options->only && has_later_logs(options->logs[0]))
+        return error_set(err, ERROR_USAGE,
+                         "'%s' was recorded with --aggregate: its totals are those of all its "
+                         "processes, so --only does not go with it",
+                         options->logs[0]);
     return 0;
+}
+
+/* Of a run that has a state, later logs have nothing but what came after it. */
+static int check_first(const struct import_options *options, struct error *err)
+{
+    int code = 0;
+
+    for (size_t i = 0; code == 0 && i < options->n_logs; i++) {
+        const char *path = options->logs[i];
+        size_t n_first = log_family_first_bytes(path);
+        char *first = strndup(path, n_first);
+        bool is_bounded = false;
+        struct state_reader *reader = NULL;
+        if (!first)
+            return error_set(err, ERROR_NOMEM, "out of memory");
+        code = state_file_is_bounded(path, &is_bounded, err);
+        if (code == 0 && is_bounded && strcmp(first, path) != 0
+            && strcmp(path + n_first, LOG_INPUT_POOL_SUFFIX) != 0
+            && (state_reader_open(first, &reader, NULL) != 0 || reader))
+            code =
+                error_set(err, ERROR_USAGE,
+                          "'%s' was recorded with --aggregate: its totals are with those of '%s'; "
+                          "import that",
+                          path, first);
+        state_reader_close(reader);
+        free(first);
+    }
+    return code;
 }
 
 /* *ret NULL: the state was replaced meanwhile. */
@@ -107,8 +154,10 @@ int ring_import_run(const struct import_options *options, struct progress *progr
                     struct import_result *ret_result, struct error *err)
 {
     struct import_options again = *options;
-    int code;
+    int code = check_first(options, err);
 
+    if (code)
+        return code;
     if (is_due(options))
         return import_state(options, progress, ret_result, err);
     code = import_run(options, progress, ret_result, err);

@@ -24,6 +24,8 @@ enum {
 };
 
 #define WARY_STEP_NS UINT64_C(1000000000)
+/* Where events are removed that were taken in, a process that writes nothing may not hold up all others. */
+#define SOLE_PATIENCE_NS UINT64_C(2000000000)
 
 int standing_import_open(const struct import_options *options, struct progress *progress,
                          struct standing_import **ret, struct error *err)
@@ -160,7 +162,7 @@ static int take_definitions(struct standing_import *standing, bool *ret_is_other
 /* Where threads are held up for longer than was thought, which made us begin anew, they will be again. */
 static uint64_t wary_mark(const struct standing_import *standing)
 {
-    uint64_t mark = log_set_mark(standing->import.logs);
+    uint64_t mark = log_set_mark(standing->import.logs, standing->is_sole ? SOLE_PATIENCE_NS : 0);
     uint64_t n_anew = standing->n_beginnings > 1 ? standing->n_beginnings - 1 : 0;
     uint64_t more = (n_anew < MOST_WARY_STEPS ? n_anew : MOST_WARY_STEPS) * WARY_STEP_NS
                     << CLOCK_MAP_FRACTION_BITS;
@@ -268,6 +270,12 @@ static void digest_pasts(struct standing_import *standing)
                 clock_past_digest(&standing->pasts[i].clock, standing->clocks[i].final_ticks);
 }
 
+/* LI-4: of a log whose first segment is still to be packed all readings are there, and may change by a rounding. */
+static bool is_rounded(const struct log_input *input)
+{
+    return input->has_time_shift || input->n_files == 1;
+}
+
 int standing_import_take_pasts(struct standing_import *standing, struct error *err)
 {
     const struct log_set *logs = standing->import.logs;
@@ -282,7 +290,8 @@ int standing_import_take_pasts(struct standing_import *standing, struct error *e
         pasts[i].run_id = logs->inputs[i]->header.run_id;
         pasts[i].has_time_shift = logs->inputs[i]->has_time_shift;
         pasts[i].time_shift = logs->inputs[i]->time_shift;
-        if (clock_past_take(&pasts[i].clock, &logs->inputs[i]->clock) != 0)
+        if (is_rounded(logs->inputs[i])
+            && clock_past_take(&pasts[i].clock, &logs->inputs[i]->clock) != 0)
             return error_set(err, ERROR_NOMEM, "out of memory");
     }
     digest_pasts(standing);
@@ -301,7 +310,8 @@ static int keep_clocks(struct standing_import *standing, struct error *err)
     standing->n_clocks = logs->n_inputs;
     for (size_t i = 0; i < logs->n_inputs; i++) {
         const struct clock_map *clock = &logs->inputs[i]->clock;
-        uint64_t final_ticks = later(clock->final_ticks, standing->final_ticks);
+        uint64_t final_ticks =
+            is_rounded(logs->inputs[i]) ? later(clock->final_ticks, standing->final_ticks) : 0;
         clocks[i] = (struct kept_clock){final_ticks, clock_map_digest(clock, final_ticks)};
     }
     return standing->is_sole ? standing_import_take_pasts(standing, err) : 0;

@@ -30,7 +30,7 @@ bool state_keeper_is_due(const struct state_keeper *keeper)
     if (n_bytes < keeper->state_bytes)
         n_bytes = keeper->state_bytes;
 
-    return log_ring_generation_bytes(keeper->log_path) >= keeper->left_bytes + n_bytes;
+    return log_ring_run_bytes(keeper->log_path) >= keeper->left_bytes + n_bytes;
 }
 
 /* What nothing was found in may have been read too early. */
@@ -102,6 +102,6 @@ int state_keeper_save(struct state_keeper *keeper, struct standing_import *stand
         }
         state_writer_close(writer);
     }
-    keeper->left_bytes = log_ring_generation_bytes(keeper->log_path);
+    keeper->left_bytes = log_ring_run_bytes(keeper->log_path);
     return code;
 }

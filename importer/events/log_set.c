@@ -232,6 +232,24 @@ static int compare_inputs(const void *left, const void *right)
     return (a->run_id > b->run_id) - (a->run_id < b->run_id);
 }
 
+/* What was read before has numbers by its place: a log that is found late comes behind it, though it began earlier. */
+static void put_known_first(struct log_set *set, const struct log_set_options *options)
+{
+    size_t n_known = 0;
+
+    for (size_t k = 0; options && k < options->n_pasts; k++) {
+        size_t i = n_known;
+        while (i < set->n_inputs && set->inputs[i]->header.run_id != options->pasts[k].run_id)
+            i++;
+        if (i == set->n_inputs)
+            continue;
+        struct log_input *known = set->inputs[i];
+        memmove(&set->inputs[n_known + 1], &set->inputs[n_known],
+                (i - n_known) * sizeof(struct log_input *));
+        set->inputs[n_known++] = known;
+    }
+}
+
 static int put_past(struct log_input *input, const struct log_set_past *past)
 {
     if (!input->has_time_shift && past->has_time_shift) {
@@ -453,12 +471,18 @@ static uint64_t mark_of(const struct log_set *set, const struct log_input *input
     return min_time(mark, sample_ns > origin ? sample_ns - origin : 0);
 }
 
-uint64_t log_set_mark(const struct log_set *set)
+uint64_t log_set_mark(const struct log_set *set, uint64_t patience_ns)
 {
+    uint64_t origin_ns = set->origin_ns + patience_ns;
+    uint64_t least = 0;
     uint64_t mark = UINT64_MAX;
 
-    for (size_t i = 0; i < set->n_inputs; i++)
-        mark = min_time(mark, mark_of(set, set->inputs[i], set->inputs[i]->clock.final_ticks));
+    if (patience_ns && set->opened_ns > origin_ns)
+        least = (set->opened_ns - origin_ns) << CLOCK_MAP_FRACTION_BITS;
+    for (size_t i = 0; i < set->n_inputs; i++) {
+        uint64_t own = mark_of(set, set->inputs[i], set->inputs[i]->clock.final_ticks);
+        mark = min_time(mark, own > least ? own : least);
+    }
     return mark;
 }
 
@@ -549,6 +573,7 @@ static int fill(struct log_set *set, const char *const *paths, size_t n_paths,
     if (set->n_inputs == 0)
         return error_set(err, ERROR_USAGE, "no log was named");
     qsort(set->inputs, set->n_inputs, sizeof(struct log_input *), compare_inputs);
+    put_known_first(set, options);
     set->origin_ns = set->inputs[0]->header.start_monotonic_ns;
     for (size_t i = 0; i < set->n_inputs; i++)
         set->is_growing |= set->inputs[i]->is_growing;

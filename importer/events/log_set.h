@@ -34,10 +34,12 @@ struct log_set_past {
     struct clock_past clock;
     bool has_time_shift; /* as log_input.h; where no segment is left that says it */
     uint32_t time_shift;
+    uint32_t first_generation; /* all before it are gone, and in the state; 0: none is */
 };
 
 struct log_set_options {
-    const struct log_set_past *pasts; /* NULL: none; read when it is opened */
+    const struct log_set_past
+        *pasts; /* NULL: none; read when it is opened. Their logs come first, in their order */
     size_t n_pasts;
     bool only;         /* only the logs named, not those of their children */
     uint64_t until_ns; /* of log_set_cut; 0: not cut */
@@ -76,8 +78,9 @@ void log_set_skip_done(struct log_set *set, const struct stream_state *state);
 int log_set_forget_gone(const struct log_set *set, struct stream_state *state);
 
 /* Up to when, in fixed point as clock_map.h has it, all events are in the log and their times are for good, as far as one
- * can tell: somebody may be held up between looking at the clock and writing. UINT64_MAX: nobody writes any more. */
-uint64_t log_set_mark(const struct log_set *set);
+ * can tell: somebody may be held up between looking at the clock and writing. UINT64_MAX: nobody writes any more. patience_ns: so long before the set
+ * was opened no log holds up the others, which one does that has nothing to write; 0: any may. */
+uint64_t log_set_mark(const struct log_set *set, uint64_t patience_ns);
 
 /* The same of the set's only process, where all that was stamped before `ticks` is known to be in the log already. The ticks that it is made of
  * are told, too. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "importer/log/log_input.h"
 
+#include "importer/log/log_family.h"
 #include "support/growing.h"
 #include "support/log_ring.h"
 #include "support/running.h"
@@ -233,14 +234,33 @@ static int fail_missing(const char *log_path, char *missing, struct error *err)
     return r;
 }
 
+static bool is_there(char *name)
+{
+    bool is_it = name && access(name, F_OK) == 0;
+
+    free(name);
+    return is_it;
+}
+
+/* That of a later image or child is the first log's. */
+static bool has_state_beside(const struct log_file_reader *log)
+{
+    if (is_there(log_ring_state_name(log->path)))
+        return true;
+    char *first = strndup(log->path, log_family_first_bytes(log->path));
+    bool is_it = first && is_there(log_ring_state_name(first));
+
+    free(first);
+    return is_it;
+}
+
 /* Generations are removed when a state has them, and the last one never: what else is not there was left behind when the log was moved. */
 static int check_generations(const struct log_input *input, bool has_pool, struct error *err)
 {
     const struct log_file_reader *log = input->files[0];
-    char *state = log_ring_state_name(log->path);
     struct log_ring ring = {0};
-    int r = state && log_ring_find(log->path, &ring) == 0 ? 0 : out_of_memory(err);
-    bool has_state = r == 0 && access(state, F_OK) == 0; /* behind the list: RI-1 */
+    int r = log_ring_find(log->path, &ring) == 0 ? 0 : out_of_memory(err);
+    bool has_state = r == 0 && has_state_beside(log); /* behind the list: RI-1 */
 
     if (r == 0 && ring.n == 0 && !has_pool && log->header.next_sequence > 1)
         r = fail_missing(log->path, log_ring_name(log->path, 1), err);
@@ -249,7 +269,6 @@ static int check_generations(const struct log_input *input, bool has_pool, struc
             if (ring.numbers[i] != i + 1)
                 r = fail_missing(log->path, log_ring_name(log->path, (uint32_t)i + 1), err);
     log_ring_done(&ring);
-    free(state);
     return r;
 }
 

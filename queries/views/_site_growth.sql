@@ -25,7 +25,8 @@ WITH
   -- Where rows were left out nobody knows what lives at both ends: then it is the most that it can be.
   squares AS MATERIALIZED (
     SELECT process_id, coalesce(call_site_id, -1) AS site, bytes_square FROM _growth_squares),
-  have AS MATERIALIZED (SELECT EXISTS (SELECT 1 FROM allocation_rows) AS rows),
+  have AS MATERIALIZED (
+    SELECT EXISTS (SELECT 1 FROM allocation_rows) AND NOT EXISTS (SELECT 1 FROM meta WHERE key = 'slim' AND value + 0 = 1) AS rows),
   -- SQLite makes an index for what is equal, not for what is so by IS.
   shapes AS MATERIALIZED (
     SELECT *, coalesce(call_site_id, -1) AS site, (

@@ -22,6 +22,11 @@ static char *name_of(const char *log_path, unsigned n, const char *suffix)
     return asprintf(&name, "%s.report.%u.txt%s", log_path, n, suffix) < 0 ? NULL : name;
 }
 
+static struct keeper_process *keeper_of(struct own_reports *reports)
+{
+    return reports->run_keeper ? reports->run_keeper : &reports->own_keeper;
+}
+
 static void begin(struct own_reports *reports, uint64_t at_ns, struct recording *recording,
                   const char *log_path)
 {
@@ -38,7 +43,7 @@ static void begin(struct own_reports *reports, uint64_t at_ns, struct recording 
     if (name && job.fd < 0)
         code = errno;
     if (code == 0)
-        code = reporter_start(&job, &reports->keeper, &reports->work);
+        code = reporter_start(&job, keeper_of(reports), &reports->work);
     if (code)
         closing_warn("report %u: %s", reports->n,
                      code == ENOSYS ? "mtrace-import and mtrace-query are not beside mtrace-record"
@@ -78,7 +83,7 @@ static void look_for_end(struct own_reports *reports, const char *log_path)
 
     if (!helper_has_ended(&reports->work.helper, &status)) {
         helper_watch(&reports->work.helper);
-        helper_watch(&reports->keeper.helper);
+        helper_watch(&keeper_of(reports)->helper);
         return;
     }
     reporter_end(&reports->work);
@@ -150,5 +155,5 @@ void own_reports_done(struct own_reports *reports, const char *log_path)
         stop(reports, log_path);
     reports->n_left_out += reports->is_asked;
     reports->is_asked = false;
-    keeper_process_done(&reports->keeper);
+    keeper_process_done(&reports->own_keeper);
 }

@@ -21,11 +21,13 @@
 #include <sys/types.h>
 
 struct own_reports {
-    uint64_t every_ns;            /* 0: only when asked */
-    uint64_t due_ns;              /* 0: not begun yet */
-    bool is_asked;                /* by the signal */
-    struct reporter_work work;    /* the one being made */
-    struct keeper_process keeper; /* of the log and those that belong to it */
+    uint64_t every_ns;         /* 0: only when asked */
+    uint64_t due_ns;           /* 0: not begun yet */
+    bool is_asked;             /* by the signal */
+    struct reporter_work work; /* the one being made */
+    struct keeper_process own_keeper;
+    struct keeper_process
+        *run_keeper; /* of a bounded run, in place of it; NULL: it is not bounded */
     int fd;
     unsigned n; /* begun */
     uint64_t n_left_out;

@@ -98,14 +98,13 @@ static const struct argp_child parts[] = {{&collector_options, 0, NULL, 0},
 static void check_aggregate(const struct argp_state *state)
 {
     const struct options *options = state->input;
-    const char *other = options->follows_children ? "--follow-children"
-                        : options->has_receiver   ? "--to"
-                        : options->attached       ? "--attach"
-                        : options->sample_bytes   ? "--sample-bytes"
-                        : options->cull_ms        ? "--cull-temporary"
-                        : options->input          ? "--pack"
-                        : options->sent           ? "--send"
-                                                  : NULL;
+    const char *other = options->has_receiver   ? "--to"
+                        : options->attached     ? "--attach"
+                        : options->sample_bytes ? "--sample-bytes"
+                        : options->cull_ms      ? "--cull-temporary"
+                        : options->input        ? "--pack"
+                        : options->sent         ? "--send"
+                                                : NULL;
 
     if (options->is_aggregate && other)
         argp_error(state, "--aggregate does not go with %s", other);

@@ -69,7 +69,8 @@ struct session {
     bool is_complaining; /* packing failed and was said to */
     bool has_said_full;  /* as of --max-local */
     struct sender_process sender;
-    char *sender_program; /* owned; NULL: nothing is sent, or it is not there */
+    struct keeper_process keeper; /* of a bounded run */
+    char *sender_program;         /* owned; NULL: nothing is sent, or it is not there */
 };
 
 /* ---- signals --------------------------------------------------------------------------------- */
@@ -184,7 +185,7 @@ static bool sleep_until_signal(struct session *session, uint64_t ns)
 
 /* ---- starting -------------------------------------------------------------------------------- */
 
-static void get_settings(const struct session *session, struct recording_settings *ret_settings)
+static void get_settings(struct session *session, struct recording_settings *ret_settings)
 {
     *ret_settings = (struct recording_settings){
         .force = session->options->force,
@@ -194,7 +195,7 @@ static void get_settings(const struct session *session, struct recording_setting
         .max_live_bytes = session->options->max_live_bytes,
         .max_packed_bytes = session->options->max_local_bytes / 2,
         .programs = &session->programs,
-        .is_aggregate = session->options->is_aggregate,
+        .run_keeper = session->options->is_aggregate ? &session->keeper : NULL,
         .family = session->family,
     };
 }
@@ -256,7 +257,9 @@ static int make_files(struct session *session, struct error *err)
     session->family = family_new();
     if (!session->family)
         return error_set(err, ERROR_NOMEM, "not enough memory");
+    session->keeper.bounded_path = session->path;
     get_settings(session, &settings);
+    session->reports.run_keeper = settings.run_keeper;
     code =
         recording_create(session->path, session->program.pid, &settings, &session->recording, err);
     if (code == 0) {
@@ -530,7 +533,12 @@ static void run(struct session *session)
         is_left = session->site.must_leave && leave(session);
 }
 
-/* Whether anybody of our children but the sender runs; where the kernel does not tell, it is thought that nobody does. */
+static bool is_helper(const struct session *session, pid_t pid)
+{
+    return pid == session->sender.helper.pid || pid == session->keeper.helper.pid;
+}
+
+/* Whether anybody of our children but our helpers runs; where the kernel does not tell, it is thought that nobody does. */
 static bool has_other_children(const struct session *session)
 {
     FILE *file = fopen("/proc/thread-self/children", "re");
@@ -540,7 +548,7 @@ static bool has_other_children(const struct session *session)
     if (!file)
         return false;
     while (!has_others && fscanf(file, "%d", &pid) == 1)
-        has_others = pid != session->sender.helper.pid;
+        has_others = !is_helper(session, pid);
     fclose(file);
     return has_others;
 }
@@ -555,8 +563,10 @@ static bool has_orphans(struct session *session)
     while ((pid = wait_for(-1, 0, &end)) > 0) {
         children_note_end(session->children, pid, &end);
         sender_process_note_end(&session->sender, pid);
+        keeper_process_note_end(&session->keeper, pid);
     }
-    return pid == 0 && (session->sender.helper.pid <= 0 || has_other_children(session));
+    bool has_helper = session->sender.helper.pid > 0 || session->keeper.helper.pid > 0;
+    return pid == 0 && (!has_helper || has_other_children(session));
 }
 
 /* A process that outlives the one that started it may be about to make its log. */
@@ -657,6 +667,8 @@ static void finish(struct session *session)
     session->has_ended = session->site.has_ended = true;
     own_reports_done(&session->reports, session->path);
     closing.n_reports_left_out = session->reports.n_left_out;
+    if (!session->options->waits_for_children)
+        keeper_process_done(&session->keeper);
     if (!session->has_totals)
         finish_recording(session, session->attachment.pid ? NULL : &session->end);
     closing.totals = session->totals;
@@ -666,6 +678,7 @@ static void finish(struct session *session)
         settle_children(session); /* who waits for them is heard meanwhile */
         children_get_totals(session->children, &closing.children, &closing.n_children);
     }
+    keeper_process_done(&session->keeper);
     answer_last(session);
     if (code) {
         closing_warn("%s; the rest is in '%s.live': make room and run 'mtrace-record --pack %s'",

@@ -4,6 +4,7 @@
 #include "common/log_format.h"
 #include "support/growing.h"
 #include "support/log_header.h"
+#include "support/log_ring.h"
 #include "support/running.h"
 
 #include <dirent.h>
@@ -154,6 +155,16 @@ static void done(struct later_logs *list, char *folder_path, DIR *folder)
     free(folder_path);
 }
 
+static void remove_ring(const char *folder_path, const char *name)
+{
+    char *path;
+
+    if (asprintf(&path, "%s%s", folder_path, name) < 0)
+        return;
+    log_ring_remove(path);
+    free(path);
+}
+
 void later_logs_remove(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -164,8 +175,10 @@ void later_logs_remove(const char *path)
     if (find_run(path, &list, &folder_path, &folder))
         remove_reports(folder, slash ? slash + 1 : path);
     for (size_t i = 0; i < list.n; i++)
-        if (list.logs[i].rank && list.logs[i].name)
+        if (list.logs[i].rank && list.logs[i].name) {
             unlinkat(dirfd(folder), list.logs[i].name, 0);
+            remove_ring(folder_path, list.logs[i].name);
+        }
     done(&list, folder_path, folder);
 }
 

@@ -84,5 +84,7 @@ int generations_append(struct generations *generations, const struct log_file *f
 
     if (generations->number == 0 || generations->current.end_offset >= generations->most_bytes)
         code = begin_next(generations, file, err);
-    return code ? code : packed_log_append(&generations->current, frame, n_bytes, err);
+    code = code ? code : packed_log_append(&generations->current, frame, n_bytes, err);
+    generations->n_bytes += code ? 0 : n_bytes;
+    return code;
 }

@@ -23,7 +23,8 @@ struct generations {
     const char *log_path; /* the caller's */
     struct packed_log current;
     int64_t most_bytes;
-    uint32_t number; /* of it; 0: none was begun */
+    uint32_t number;  /* of it; 0: none was begun */
+    uint64_t n_bytes; /* that were written since somebody set it to 0 */
 };
 
 /* Before the log is made: has somebody something else where its generations and its state will be? ERROR_EXISTS. */

@@ -2,8 +2,8 @@
 /*
  * keeper_process: the importer that keeps up with a log for reports (importer/command/keeper.h), from our side.
  *
- * Model:   started with the first question about a log, or kept up beside a bounded one; ended with the log: nobody can ask any more, and it is
- *          told so (helper.h). One that ends each time it is started is started less and less often, as it may have the same to complain of
+ * Model:   started with the first question about a log, or kept up beside the logs of a bounded run, of which there is one state; ended with the
+ *          log or the run: nobody can ask any more, and it is told so (helper.h). One that ends each time it is started is started less and less often, as it may have the same to complain of
  *          each time. It is asked through `end` by the processes that answer (cut_request.h), never by us: we wait for nobody.
  * Threads: one.
  * Failure: where there is none, reports are imported from the beginning of the log, each.
@@ -22,17 +22,18 @@ struct keeper_process {
     struct helper helper;
     int end; /* of the socket, while it is connected */
     bool is_connected;
-    bool is_aggregate;                   /* of a bounded log, whose state it writes */
+    const char *
+        bounded_path; /* the first log of a bounded run, whose state it writes; NULL: it is of no such run */
+    uint64_t ring_bytes;                 /* that were written to generations of the run */
     uint64_t begun_ns, due_ns, pause_ns; /* of keeper_process_keep_up */
 };
 
-/* Unless it runs. is_of_family: it keeps up with the logs of later images and of children, too. */
+/* Unless it runs. is_of_family: it keeps up with the logs of later images and of children, too; that of a bounded run always does. */
 void keeper_process_start(struct keeper_process *keeper, const char *import, const char *log_path,
                           bool is_of_family);
 
-/* As keeper_process_start, where there is always to be one: called again and again. */
-void keeper_process_keep_up(struct keeper_process *keeper, uint64_t now_ns, const char *import,
-                            const char *log_path);
+/* As keeper_process_start, of a bounded run, where there is always to be one from when it has something to take in: called again and again. */
+void keeper_process_keep_up(struct keeper_process *keeper, uint64_t now_ns, const char *import);
 
 /* The end to ask at, or -1. */
 int keeper_process_end(const struct keeper_process *keeper);

@@ -52,6 +52,7 @@ static struct recording *new_recording(void)
     recording->live.fd = -1;
     recording->packed.fd = -1;
     recording->reporter.answer_fd = -1;
+    recording->reporter.keeper = &recording->reporter.own_keeper;
     recording->pack = pack_new();
     if (!recording->pack) {
         free(recording);
@@ -85,7 +86,7 @@ static int prepare_packing(struct recording *recording, const struct recording_s
     if (recording->is_aggregate) {
         generations_init(&recording->ring, recording->packed.path);
         recording->packing->ring = &recording->ring;
-        recording->reporter.keeper.is_aggregate = true;
+        recording->reporter.keeper = settings->run_keeper;
     }
     if (settings->cull_ns && !packing_start_culling(recording->packing, settings->cull_ns))
         return error_set(err, ERROR_NOMEM, "not enough memory");
@@ -197,7 +198,7 @@ int recording_create(const char *path, pid_t pid, const struct recording_setting
 
     if (!recording)
         return error_set(err, ERROR_NOMEM, "not enough memory");
-    recording->is_aggregate = settings->is_aggregate;
+    recording->is_aggregate = settings->run_keeper != NULL;
     code = create_files(recording, path, settings->force, err);
     if (code == 0) {
         code = prepare_packing(recording, settings, err);
@@ -226,10 +227,17 @@ int recording_adopt(const char *live_path, const char *path,
 
     if (!recording)
         return error_set(err, ERROR_NOMEM, "not enough memory");
+    recording->is_aggregate = settings->run_keeper != NULL;
     code = live_log_open(live_path, true, &recording->live, err);
     live_log_limit(&recording->live, settings->max_live_bytes);
+    if (code == 0 && recording->is_aggregate)
+        code = generations_check(path, err);
     if (code == 0)
         code = packed_log_create(path, settings->force, &recording->packed, err);
+    if (code == 0 && recording->is_aggregate) {
+        recording->packed.added_flags = LOG_FLAG_RING;
+        log_ring_remove(path); /* of a log that is gone */
+    }
     if (code == 0)
         code = prepare_packing(recording, settings, err);
     if (code) {
@@ -254,7 +262,7 @@ bool recording_is_asked(const struct recording *recording)
 
 static uint64_t flush_every_ns(const struct recording *recording)
 {
-    return keeper_process_end(&recording->reporter.keeper) < 0 && !recording->is_aggregate
+    return keeper_process_end(recording->reporter.keeper) < 0 && !recording->is_aggregate
                ? samples_every_ns
                : samples_every_ns_for_keeper;
 }
@@ -294,13 +302,16 @@ static void take_samples(struct recording *recording, uint64_t now_ns)
     recording->samples_due_ns = samples_take(&recording->samples, now_ns);
 }
 
-/* Of a bounded log there is always one, from when it has something to take in; one that was killed is followed by another, which
- * goes on from the state that it left. */
+/* Of a bounded run there is always one; one that was killed is followed by another, which goes on from the state that it left. */
 static void keep_up(struct recording *recording, uint64_t now_ns)
 {
-    if (recording->is_aggregate && recording->ring.number > 0)
-        keeper_process_keep_up(&recording->reporter.keeper, now_ns, recording->programs->import,
-                               recording->packed.path);
+    struct keeper_process *keeper = recording->reporter.keeper;
+
+    if (!recording->is_aggregate)
+        return;
+    keeper->ring_bytes += recording->ring.n_bytes;
+    recording->ring.n_bytes = 0;
+    keeper_process_keep_up(keeper, now_ns, recording->programs->import);
 }
 
 int recording_step(struct recording *recording, uint64_t now_ns, uint32_t *ret_n_packed,

@@ -27,14 +27,15 @@
 #include <sys/types.h>
 
 struct recording_settings {
-    bool force;                               /* replace an existing target */
-    int zstd_level;                           /* 0: no compression */
-    uint64_t cull_ns;                         /* blocks freed within are dropped; 0: none */
-    uint64_t sample_ms;                       /* 0: no samples */
-    struct family *family;                    /* hears of all logs; NULL: nobody does */
-    bool is_aggregate;                        /* a bounded log: generations.h */
-    uint64_t max_packed_bytes;                /* on the disk while the process runs; 0: any */
-    uint64_t max_live_bytes;                  /* what lies behind in a live log is not looked at */
+    bool force;            /* replace an existing target */
+    int zstd_level;        /* 0: no compression */
+    uint64_t cull_ns;      /* blocks freed within are dropped; 0: none */
+    uint64_t sample_ms;    /* 0: no samples */
+    struct family *family; /* hears of all logs; NULL: nobody does */
+    struct keeper_process
+        *run_keeper;           /* of a bounded run (generations.h); NULL: it is not bounded */
+    uint64_t max_packed_bytes; /* on the disk while the process runs; 0: any */
+    uint64_t max_live_bytes;   /* what lies behind in a live log is not looked at */
     const struct reporter_programs *programs; /* questions are answered by them */
 };
 
@@ -72,7 +73,7 @@ struct recording {
     struct orders orders;
     const struct reporter_programs *programs;
     pid_t pid;
-    bool is_aggregate;
+    bool is_aggregate; /* it is of a bounded run: reporter.keeper is the run's */
     bool
         is_adopted; /* the process made the log: as its fork's, or as that of an image after exec */
     struct samples samples; /* last, as a short program leaves its pages untouched */

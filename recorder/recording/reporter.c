@@ -421,7 +421,7 @@ static void begin(struct reporter *reporter, struct log_question *question, uint
     reporter->given_bytes = 0;
     reporter->answer_fd = job.fd = memfd_create("mtrace answer", MFD_CLOEXEC);
     reporter->has_ended = false;
-    code = job.fd < 0 ? errno : reporter_start(&job, &reporter->keeper, &reporter->work);
+    code = job.fd < 0 ? errno : reporter_start(&job, reporter->keeper, &reporter->work);
     if (code)
         finish(reporter, question, code);
 }
@@ -433,7 +433,7 @@ static void look_for_end(struct reporter *reporter, struct log_question *questio
 
     if (!reporter->has_ended && !helper_has_ended(&reporter->work.helper, &status)) {
         helper_watch(&reporter->work.helper);
-        helper_watch(&reporter->keeper.helper);
+        helper_watch(&reporter->keeper->helper);
         return;
     }
     reporter_end(&reporter->work);
@@ -469,7 +469,7 @@ void reporter_step(struct reporter *reporter, const struct live_log *live, const
 
 void reporter_note_end(struct reporter *reporter, pid_t pid, int wait_status)
 {
-    keeper_process_note_end(&reporter->keeper, pid);
+    keeper_process_note_end(reporter->keeper, pid);
     if (reporter->work.helper.pid != pid || pid <= 0)
         return;
     reporter->has_ended = true;
@@ -479,7 +479,7 @@ void reporter_note_end(struct reporter *reporter, pid_t pid, int wait_status)
 bool reporter_try_done(struct reporter *reporter)
 {
     bool is_answerer_gone = reporter->has_ended || helper_end(&reporter->work.helper);
-    bool is_keeper_gone = keeper_process_try_done(&reporter->keeper);
+    bool is_keeper_gone = keeper_process_try_done(&reporter->own_keeper);
 
     if (!is_answerer_gone || !is_keeper_gone)
         return false;

@@ -67,12 +67,14 @@ void reporter_stop(struct reporter_work *work);
 /* The question of a program, on its way. All zero but for answer_fd = -1 is none. */
 struct reporter {
     struct reporter_work work;
-    struct keeper_process keeper; /* of the log: of all who ask about it */
-    uint32_t number;              /* of the question that it answers, or that was answered last */
-    int answer_fd;                /* until the program has read it */
-    bool has_ended;               /* the process that answers, as reporter_note_end was told */
-    int wait_status;              /* then */
-    off_t given_bytes;            /* of it, in parts */
+    struct keeper_process own_keeper;
+    struct keeper_process *
+        keeper; /* of the log, and of all who ask about it: own_keeper; or of the run, which ends it */
+    uint32_t number;   /* of the question that it answers, or that was answered last */
+    int answer_fd;     /* until the program has read it */
+    bool has_ended;    /* the process that answers, as reporter_note_end was told */
+    int wait_status;   /* then */
+    off_t given_bytes; /* of it, in parts */
 };
 
 /* Is there a question that the next step begins to answer? */

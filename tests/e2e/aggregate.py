@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""aggregate.py [--rounds N] [--threads N] [--kill none|program|recorder|keeper|both|all|room] [--seed N]
+"""aggregate.py [--rounds N] [--threads N] [--kill program|recorder|keeper|both|all|room] [--images one|exec|child] [--seed N]
 
 A bounded log (mtrace-record --aggregate) of a program that allocates and frees as fast as it can, while whoever is asked for is killed
 with SIGKILL at random instants. The program counts its completed calls in shared memory, as for survive.py: the totals of the import must have every one of
@@ -9,9 +9,7 @@ room: after a state there is no more room for what the program does, while the r
 and of a log whose last part is torn all the rest is imported, with a word about it.
 """
 
-import argparse
 import os
-import random
 import resource
 import signal
 import subprocess
@@ -26,6 +24,8 @@ import survive  # noqa: E402
 from harness import Failure  # noqa: E402
 
 RING_BYTES = 256 << 10
+# What the program is for mtrace-record: itself, an image behind an exec of the one that is started, or a child of one that waits for it.
+PROGRAMS = {"one": ([], []), "exec": ([], ["env"]), "child": (["--follow-children"], ["sh", "-c", 'exec 2>/dev/null; "$@"; :', "sh"])}
 LEAST_S, LATEST_S = 0.9, 1.6  # what is certain lies a quarter of a second behind
 
 
@@ -48,28 +48,19 @@ def keepers(recorder):
 
 def start(tools, args, place):
     counts = place / "counts"
-    argv = [tools.record, "--aggregate", "-q", "-o", place / "run.dat", "--", tools.workloads / "survive", counts, args.threads]
+    options, words = PROGRAMS[args.images]
+    program = [*words, tools.workloads / "survive", counts, args.threads]
+    argv = [tools.record, "--aggregate", "-q", *options, "-o", place / "run.dat", "--", *program]
     process = subprocess.Popen([str(a) for a in argv], cwd=place, env=harness.environment({"MTRACE_RING_BYTES": str(RING_BYTES)}),
                                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True)
-    deadline = time.monotonic() + 100
-    while survive.published(counts)[args.threads - 1][0] == 0:
-        if process.poll() is not None:
-            raise Failure(f"the workload did not start: {process.stderr.read().decode(errors='replace')}")
-        if time.monotonic() > deadline:
-            os.killpg(process.pid, signal.SIGKILL)
-            raise Failure("the workload did not start within 100 s")
-        time.sleep(0.001)
+    survive.wait_for(process, "the workload's first calls", lambda: survive.published(counts)[args.threads - 1][0] != 0)
     return process, survive.published(counts)[0][2]
 
 
-def wait_for_state(place, process):
-    deadline = time.monotonic() + 200
-    while not (place / "run.dat.state").exists():
-        if process.poll() is not None:
-            raise Failure(f"the recorder ended: {process.stderr.read().decode(errors='replace')}")
-        if time.monotonic() > deadline:
-            raise Failure("no state was taken within 200 s")
-        time.sleep(0.005)
+def has_gone(place, pid):
+    """Is a generation of the process' last image gone, for which there must be a state?"""
+    logs = sorted(place.glob(f"run.dat.{pid}.*.g[0-9]*")) or sorted(place.glob("run.dat.g[0-9]*"))
+    return bool(logs) and not any(path.suffix == ".g1" for path in logs) and (place / "run.dat.state").exists()
 
 
 def kill_one(pid):
@@ -149,7 +140,7 @@ def check_without_room(tools, args, place, counts):
 def one_round(tools, args, place, randomness):
     process, pid = start(tools, args, place)
     try:
-        wait_for_state(place, process)
+        survive.wait_for(process, "a state of what the program does", lambda: has_gone(place, pid))
         time.sleep(randomness.uniform(0, LATEST_S - LEAST_S))
         if args.kill == "room":
             take_room(Path(place), process, pid)
@@ -166,21 +157,8 @@ def one_round(tools, args, place, randomness):
 
 
 def main():
-    parser = argparse.ArgumentParser(description="kills those who make a bounded log, and counts what survived")
-    parser.add_argument("--rounds", type=int, default=100)
-    parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--kill", choices=("program", "recorder", "keeper", "both", "all", "room"), default="program")
-    parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(10**6))
-    args = parser.parse_args()
-    tools, randomness = harness.Tools.from_environment(), random.Random(args.seed)
-    total = 0
-    for number in range(args.rounds):
-        with harness.scratch() as place:
-            try:
-                total += one_round(tools, args, Path(place), randomness)
-            except Failure as how:
-                raise Failure(f"round {number} (--seed {args.seed}): {how}") from None
-    print(f"{args.rounds} rounds, {args.threads} threads, {args.kill} killed: {total} completed calls, none lost")
+    survive.run_rounds("kills those who make a bounded log, and counts what survived", ("program", "recorder", "keeper", "both", "all", "room"), one_round,
+                       {"--images": tuple(PROGRAMS)})
 
 
 if __name__ == "__main__":

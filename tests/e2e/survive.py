@@ -45,15 +45,22 @@ def start(tools, args, place, extra=None):
     argv, env = harness.record_argv(tools, args.mode, place / "run.dat", program)
     process = subprocess.Popen([str(a) for a in argv], cwd=place, env=harness.environment({**env, **(extra or {})}), stdin=subprocess.DEVNULL,
                                stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True)
-    deadline = time.monotonic() + 100
-    while published(counts)[args.threads - 1][0] == 0:
-        if process.poll() is not None and not extra:
-            raise Failure(f"the workload did not start: {process.stderr.read().decode(errors='replace')}")
-        if time.monotonic() > deadline:
-            os.killpg(process.pid, signal.SIGKILL)
-            raise Failure("the workload did not start within 100 s")
-        time.sleep(0.001)
+    wait_for(process, "the workload's first calls", lambda: published(counts)[args.threads - 1][0] != 0, is_ending=bool(extra))
     return process, published(counts)[0][2]
+
+
+def wait_for(process, what, is_true, is_ending=False):
+    """harness.wait_until, while the recorder runs, if it is not one that is to end meanwhile."""
+    def is_so():
+        if process.poll() is not None and not is_ending:
+            raise Failure(f"the recorder ended before {what}: {process.stderr.read().decode(errors='replace')}")
+        return is_true()
+    try:
+        harness.wait_until(what, is_so, patience=200)
+    except Failure:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+        raise
 
 
 def wait_until_gone(pid):
@@ -94,13 +101,15 @@ def one_round(tools, args, place, randomness):
     return check(harness.import_log(tools, place / "run.dat", place / "run.db", "--no-symbols"), args, counts)
 
 
-def main():
-    parser = argparse.ArgumentParser(description="kills a recorded program and counts what survived")
+def run_rounds(description, victims, one_round, choices=None):
+    """Rounds in scratch folders of their own, as the command line says; `choices`: of other options, the first one is meant where nothing is said."""
+    parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--rounds", type=int, default=300)
     parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--mode", choices=("record", "preload"), default="record")
-    parser.add_argument("--kill", choices=("program", "recorder", "both"), default="program")
+    parser.add_argument("--kill", choices=victims, default=victims[0])
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(10**6))
+    for option, values in (choices or {}).items():
+        parser.add_argument(option, choices=values, default=values[0])
     args = parser.parse_args()
     tools, randomness = harness.Tools.from_environment(), random.Random(args.seed)
     total = 0
@@ -111,6 +120,11 @@ def main():
             except Failure as how:
                 raise Failure(f"round {number} (--seed {args.seed}): {how}") from None
     print(f"{args.rounds} rounds, {args.threads} threads, {args.kill} killed: {total} completed calls, none lost")
+
+
+def main():
+    run_rounds("kills a recorded program and counts what survived", ("program", "recorder", "both"), one_round,
+               {"--mode": ("record", "preload")})
 
 
 if __name__ == "__main__":

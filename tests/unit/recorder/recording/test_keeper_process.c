@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The keeper of a bounded log is followed by another at once, but one that ends whenever it is started is not started, nor heard, ten times a second. */
 #include "recorder/recording/keeper_process.h"
+#include "support/log_ring.h"
 
 #include <setjmp.h>
 #include <signal.h>
@@ -34,7 +35,7 @@ static int count_starts(struct keeper_process *keeper, uint64_t from_ns, uint64_
     for (uint64_t now_ns = from_ns; now_ns < until_ns; now_ns += step_ns) {
         uint64_t before_ns = keeper->begun_ns;
         wait_for_end(keeper);
-        keeper_process_keep_up(keeper, now_ns, "/bin/false", "run.dat");
+        keeper_process_keep_up(keeper, now_ns, "/bin/false");
         n += keeper->begun_ns != before_ns;
     }
     return n;
@@ -42,7 +43,7 @@ static int count_starts(struct keeper_process *keeper, uint64_t from_ns, uint64_
 
 static void one_that_fails_is_tried_less_and_less_often(void **state)
 {
-    struct keeper_process keeper = {.is_aggregate = true};
+    struct keeper_process keeper = {.bounded_path = "run.dat", .ring_bytes = LOG_RING_BYTES};
 
     (void)state;
     assert_in_range(count_starts(&keeper, second_ns, 3 * second_ns), 4, 6);
@@ -53,7 +54,7 @@ static void one_that_fails_is_tried_less_and_less_often(void **state)
 
 static void one_that_lasted_is_followed_at_once(void **state)
 {
-    struct keeper_process keeper = {.is_aggregate = true};
+    struct keeper_process keeper = {.bounded_path = "run.dat", .ring_bytes = LOG_RING_BYTES};
     uint64_t now_ns = 61 * second_ns;
     pid_t first;
 
@@ -61,15 +62,15 @@ static void one_that_lasted_is_followed_at_once(void **state)
     (void)count_starts(&keeper, second_ns, now_ns);
     wait_for_end(&keeper);
     now_ns += 60 * second_ns;
-    keeper_process_keep_up(&keeper, now_ns, "/proc/self/exe", "run.dat"); /* until it is killed */
+    keeper_process_keep_up(&keeper, now_ns, "/proc/self/exe"); /* until it is killed */
     first = keeper.helper.pid;
     assert_true(first > 0);
     now_ns += 600 * second_ns;
-    keeper_process_keep_up(&keeper, now_ns, "/proc/self/exe", "run.dat");
+    keeper_process_keep_up(&keeper, now_ns, "/proc/self/exe");
     assert_int_equal(keeper.helper.pid, first);
     assert_int_equal(kill(first, SIGKILL), 0);
     wait_for_end(&keeper);
-    keeper_process_keep_up(&keeper, now_ns + second_ns / 10, "/bin/false", "run.dat");
+    keeper_process_keep_up(&keeper, now_ns + second_ns / 10, "/bin/false");
     assert_int_equal(keeper.begun_ns, now_ns + second_ns / 10);
     keeper_process_done(&keeper);
 }

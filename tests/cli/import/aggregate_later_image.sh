@@ -1,0 +1,24 @@
+# All images of a --aggregate run have one state, beside the first log: by that they are imported, together. A later one alone is refused, and so is the first one alone.
+. "$CASES/../lib.sh"
+cat >program.c <<'END'
+#include <stdlib.h>
+#include <unistd.h>
+
+int main(void)
+{
+    for (int round = 0; round < 400 && access("run.dat.state", F_OK) != 0; round++) {
+        for (int i = 0; i < 20000; i++)
+            free(malloc(16 + i % 100));
+        usleep(50000);
+    }
+    return 0;
+}
+END
+gcc -O0 -fno-builtin -w -o program program.c
+MTRACE_RING_BYTES=32768 mtrace-record -q --aggregate -o run.dat -- env ./program
+[ -e run.dat.state ] || { echo "skipped: no state was taken"; exit 77; }
+{ mtrace-import --no-symbols run.dat.*.0 later.db 2>&1 || true; } | sed 's/run[.]dat[.][0-9]*[.]0/LATER/g'
+complain mtrace-import --only --no-symbols run.dat run.db
+mtrace-import --no-symbols run.dat run.db 2>/dev/null
+mtrace-query --format csv run.db sql "SELECT count(*) AS images, max(executable LIKE '%/program') AS has_program FROM processes"
+mtrace-query --format csv run.db sql "SELECT sum(allocated_blocks) >= 20000 AS has_all, sum(allocated_blocks) - sum(freed_blocks) < 1000 AS has_few FROM backtrace_totals"
