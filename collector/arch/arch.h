@@ -15,6 +15,8 @@
 #    include "collector/arch/arch_i386.h"
 #elif defined(__aarch64__)
 #    include "collector/arch/arch_aarch64.h"
+#elif defined(__arm__)
+#    include "collector/arch/arch_arm.h"
 #elif defined(__riscv) && __riscv_xlen == 64
 #    include "collector/arch/arch_riscv64.h"
 #else
@@ -23,6 +25,15 @@
 
 #ifndef ARCH_MOST_PAGE_BYTES
 #    define ARCH_MOST_PAGE_BYTES 65536 /* the largest that a kernel may have */
+#endif
+
+#ifndef ARCH_HAS_EXIDX
+#    define ARCH_HAS_EXIDX 0 /* .ARM.exidx says how stacks are unwound, not CFI */
+
+enum {
+    ARCH_FAR_RA_BITS = 0, /* the return address is right behind the saved frame pointer */
+    ARCH_ENTRY_BYTES = 0, /* below its first stack pointer, as it calls libc */
+};
 #endif
 
 enum {
@@ -34,7 +45,14 @@ enum {
 #define ARCH_BIT(number) ((uint64_t)1 << (number))
 
 /* Where the wrapper that this is written in was called; it has a frame pointer. */
-#define ARCH_RETURN_ADDRESS() ((uintptr_t)__builtin_return_address(0))
+#ifndef ARCH_RETURN_ADDRESS
+#    define ARCH_RETURN_ADDRESS() ((uintptr_t)__builtin_return_address(0))
+#endif
+
+/* The frame pointer as it was when this wrapper was called; ARCH_RECORD has it. */
+#ifndef ARCH_CALLER_FP
+#    define ARCH_CALLER_FP() (*(const uintptr_t *)(ARCH_RECORD()))
+#endif
 
 struct arch_registers {
     uintptr_t value[ARCH_N_REGISTERS];

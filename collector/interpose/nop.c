@@ -144,6 +144,33 @@ __asm__(".text\n"
                                       "    b 1b\n"                                  \
                                       ".size " #name ", .-" #name "\n");
 
+#elif defined(__arm__)
+
+/* All argument registers survive. */
+__asm__(".text\n"
+        ".syntax unified\n"
+        ".arm\n"
+        ".type nop_first_call, %function\n"
+        "nop_first_call:\n"
+        "    push {r0-r3, r12, lr}\n"
+        "    bl nop_resolve\n"
+        "    pop {r0-r3, r12, pc}\n");
+
+#    define NOP_JUMP_AT(name, index)                                                               \
+        __asm__(".globl " #name "\n"                                                               \
+                ".type " #name ", %function\n" #name ":\n"                                         \
+                "1:  ldr r12, 3f\n"                                                                \
+                "2:  add r12, pc, r12\n"                                                           \
+                "    ldr r12, [r12, #4*(" NOP_EXPAND(index) ")]\n"                                 \
+                                                            "    cmp r12, #0\n"                    \
+                                                            "    bxne r12\n"                       \
+                                                            "    push {r12, lr}\n"                 \
+                                                            "    bl nop_first_call\n"              \
+                                                            "    pop {r12, lr}\n"                  \
+                                                            "    b 1b\n"                           \
+                                                            "3:  .word g_nop_targets - (2b + 8)\n" \
+                                                            ".size " #name ", .-" #name "\n");
+
 #elif defined(__riscv) && __riscv_xlen == 64
 
 /* All argument registers survive. */

@@ -273,6 +273,9 @@ bool modules_find(uintptr_t address, struct module *ret_module)
     ret_module->end = identity.end;
     ret_module->load_address = object.dlfo_link_map->l_addr;
     ret_module->eh_frame_hdr = object.dlfo_eh_frame;
+#if DLFO_STRUCT_HAS_EH_COUNT
+    ret_module->n_entries = (uint32_t)object.dlfo_eh_count;
+#endif
     ret_module->id = module_table_find(&identity);
     if (ret_module->id == 0)
         ret_module->id = add(&identity);

@@ -28,7 +28,8 @@ struct module {
     uint32_t id;              /* 0: no module has this address */
     uintptr_t start, end;     /* mapped range */
     uintptr_t load_address;   /* link_map.l_addr */
-    const void *eh_frame_hdr; /* PT_GNU_EH_FRAME in memory, NULL if none */
+    const void *eh_frame_hdr; /* PT_GNU_EH_FRAME in memory, NULL if none; on ARM PT_ARM_EXIDX */
+    uint32_t n_entries;       /* of the latter */
 };
 
 /* The module of a code address now, into *ret_module; false (and id 0) for JIT code and the like.

@@ -9,7 +9,7 @@
 enum {
     VERSION_HIDDEN = 0x8000,
     VERSION_LOCAL = 0,
-#if defined(__i386__)
+#if defined(__i386__) || defined(__arm__)
     TAG_RELOCATIONS = DT_REL,
     TAG_RELOCATION_BYTES = DT_RELSZ,
 #else

@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 /* Some processors keep what is added to a symbol beside the place, others in it. */
-#if defined(__i386__)
+#if defined(__i386__) || defined(__arm__)
 typedef ElfW(Rel) elf_lookup_relocation;
 #else
 typedef ElfW(Rela) elf_lookup_relocation;
@@ -37,7 +37,7 @@ static inline size_t elf_lookup_symbol(const elf_lookup_relocation *relocation)
 /* What is added to the symbol; 0 where it is in the place itself. */
 static inline int64_t elf_lookup_addend(const elf_lookup_relocation *relocation)
 {
-#if defined(__i386__)
+#if defined(__i386__) || defined(__arm__)
     (void)relocation;
     return 0;
 #else

@@ -133,8 +133,13 @@ static long map(void *start, size_t size_bytes, int protection, int flags, int f
 
 long sys_pwrite(int fd, const void *buffer, size_t size_bytes, uint64_t offset)
 {
+#    if defined(__arm__) /* a number of 64 bits begins with an even argument */
+    return call(SYS_pwrite64, fd, word(buffer), (long)size_bytes, 0, (long)offset,
+                (long)(offset >> 32));
+#    else
     return call(SYS_pwrite64, fd, word(buffer), (long)size_bytes, (long)offset,
                 (long)(offset >> 32), 0);
+#    endif
 }
 
 long sys_fallocate(int fd, uint64_t offset, uint64_t size_bytes)

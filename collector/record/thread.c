@@ -214,7 +214,7 @@ static bool is_return_gone(const struct thread *thread, uintptr_t frame, uint16_
     if (sys_is_forbidden())
         return false;
     result = sys_copy_own(&now, at, sizeof(now));
-    return result == -EFAULT || (result == sizeof(now) && (uint16_t)now != pc);
+    return result == -EFAULT || (result == sizeof(now) && (uint16_t)arch_code_address(now) != pc);
 }
 
 /* TH-4: whoever closed the gate will not open it. */

@@ -72,16 +72,15 @@ enum {
 
 /* Where the program called the wrapper that this is written in (built with frame pointers). */
 #if ARCH_HAS_FIXED_RA
-#    define RECORD_ORIGIN()                                 \
-        {                                                   \
-            .pc = ARCH_RETURN_ADDRESS(), .cfa = ARCH_CFA(), \
-            .fp = *(const uintptr_t *)(ARCH_RECORD()),      \
+#    define RECORD_ORIGIN()                                                         \
+        {                                                                           \
+            .pc = ARCH_RETURN_ADDRESS(), .cfa = ARCH_CFA(), .fp = ARCH_CALLER_FP(), \
         }
 #else
-#    define RECORD_ORIGIN()                                                     \
-        {                                                                       \
-            .pc = ARCH_RETURN_ADDRESS(), .cfa = ARCH_CFA(),                     \
-            .fp = *(const uintptr_t *)(ARCH_RECORD()), .record = ARCH_RECORD(), \
+#    define RECORD_ORIGIN()                                                         \
+        {                                                                           \
+            .pc = ARCH_RETURN_ADDRESS(), .cfa = ARCH_CFA(), .fp = ARCH_CALLER_FP(), \
+            .record = ARCH_RECORD(),                                                \
         }
 #endif
 

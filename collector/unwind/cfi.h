@@ -29,6 +29,7 @@ enum {
 /* Where the unwind information of one module is. */
 struct cfi_section {
     uintptr_t hdr;       /* address of .eh_frame_hdr */
+    size_t n_entries;    /* of .ARM.exidx, where hdr is the address of that (exidx.h) */
     uintptr_t low, high; /* readable bytes around it */
     /* Copies bytes that may be unmapped meanwhile; false when they are gone. NULL: load them. */
     bool (*copy)(void *ret_bytes, uintptr_t address, size_t n_bytes);

@@ -39,6 +39,7 @@ struct cfi_row {
     uintptr_t start;        /* first address of the function, or of its part */
     uint32_t return_column; /* < ARCH_N_REGISTERS */
     bool is_signal_frame;   /* its caller was interrupted, not calling */
+    bool is_guess;          /* true where the function calls, and this is another place of it */
 };
 
 #endif

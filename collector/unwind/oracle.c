@@ -23,6 +23,12 @@ static const bool IS_SAID_OF_CALLER =
 static const bool IS_SAID_OF_CALLER = false; /* of the signal frame itself */
 #endif
 
+#if defined(__arm__)
+static const uintptr_t THUMB = 1; /* a bit of the address of Thumb code */
+#else
+static const uintptr_t THUMB = 0;
+#endif
+
 static size_t walk(uintptr_t *pcs, bool *exact, size_t max)
 {
     unw_context_t context;
@@ -44,7 +50,7 @@ static size_t walk(uintptr_t *pcs, bool *exact, size_t max)
             break;
         last_pc = pc;
         last_sp = sp;
-        pcs[n_frames] = (uintptr_t)pc;
+        pcs[n_frames] = (uintptr_t)pc & ~THUMB;
         was_said = is_said;
         is_said = unw_is_signal_frame(&cursor) > 0;
         exact[n_frames++] = IS_SAID_OF_CALLER ? is_said : was_said;
@@ -67,5 +73,7 @@ MTRACE_EXPORT size_t mtrace_oracle_walk_fast(uintptr_t *pcs, size_t max)
     int n_frames = unw_backtrace((void **)(void *)pcs, (int)max);
 
     pthread_setcancelstate(cancel_state, &cancel_state);
+    for (int i = 0; i < n_frames; i++)
+        pcs[i] &= ~THUMB;
     return n_frames > 0 ? (size_t)n_frames : 0;
 }

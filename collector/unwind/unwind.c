@@ -447,7 +447,7 @@ static inline bool find_pc(const struct unwind_walk *walk, const struct unwind_r
 static inline bool find_fp(const struct unwind_walk *walk, const struct unwind_rule *rule,
                            uintptr_t cfa, uintptr_t *fp)
 {
-    uintptr_t address = unwind_at(cfa, rule->fp_offset);
+    uintptr_t address = unwind_at(cfa, unwind_rule_fp(rule));
 
     if (rule->fp_kind == UNWIND_FP_KEPT)
         return true;

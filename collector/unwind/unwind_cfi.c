@@ -3,6 +3,7 @@
 
 #include "collector/log/modules.h"
 #include "collector/platform/sys.h"
+#include "collector/unwind/exidx.h"
 #include "collector/unwind/unwind_cache.h"
 
 #include <link.h>
@@ -93,6 +94,7 @@ static bool find_section(const struct module *module, uint32_t epoch, bool is_tr
     atomic_signal_fence(memory_order_seq_cst);
     section->ret_is_gone = &scratch->is_gone;
     section->hdr = (uintptr_t)module->eh_frame_hdr;
+    section->n_entries = module->n_entries;
     scratch->section_epoch = epoch;
     if (find_plain_bounds(module, is_trusted, &section->low, &section->high)) {
         atomic_signal_fence(memory_order_seq_cst);
@@ -106,6 +108,15 @@ static bool find_section(const struct module *module, uint32_t epoch, bool is_tr
     return true;
 }
 
+static enum cfi_result find_row(uintptr_t address, struct unwind_cfi_scratch *scratch)
+{
+#if ARCH_HAS_EXIDX
+    return exidx_find_row(&scratch->section, address, &scratch->row);
+#else
+    return cfi_find_row(&scratch->section, address, &scratch->cfi, &scratch->row);
+#endif
+}
+
 /*
  * A return address that no call can have left, because it is the first byte of a function and the
  * byte before is nobody's: the bottom of a stack made by hand, as makecontext does. Its row says
@@ -115,8 +126,7 @@ static bool find_bottom(uintptr_t address, struct unwind_cfi_scratch *scratch)
 {
     struct cfi_row *row = &scratch->row;
 
-    if (cfi_find_row(&scratch->section, address + 1, &scratch->cfi, row) != CFI_FOUND
-        || row->start != address + 1)
+    if (find_row(address + 1, scratch) != CFI_FOUND || row->start != address + 1)
         return false;
     row->registers[row->return_column].kind = CFI_UNDEFINED;
     return true;
@@ -179,8 +189,8 @@ enum cfi_result unwind_cfi_find_row(uintptr_t address, uint32_t epoch, bool is_t
     *ret_module = module.id;
     if (!find_section(&module, epoch, is_trusted, scratch))
         return find_by_code(address, is_trusted, scratch) ? CFI_FOUND : CFI_NO_ENTRY;
-    result = cfi_find_row(&scratch->section, address, &scratch->cfi, &scratch->row);
-    if ((result != CFI_FOUND || scratch->row.is_signal_frame)
+    result = find_row(address, scratch);
+    if ((result != CFI_FOUND || scratch->row.is_signal_frame || ARCH_HAS_EXIDX)
         && find_by_code(address, is_trusted, scratch))
         return CFI_FOUND;
     if (result == CFI_NO_ENTRY && find_bottom(address, scratch))

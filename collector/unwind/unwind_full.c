@@ -173,6 +173,10 @@ static enum unwind_step step(struct unwind_state *state, struct unwind_frame *fr
         return step_guess(state, frame);
     rule = unwind_rule_of_row(&state->scratch.row, module);
     set_link(frame, &rule);
+    if (ARCH_HAS_EXIDX && state->scratch.row.is_guess) {
+        frame->flags |= FRAME_GUESSED;
+        unwind_step_distrust(state);
+    }
     *ret_is_signal_frame = state->scratch.row.is_signal_frame;
     return step_row(state, frame);
 }
@@ -195,7 +199,7 @@ static struct unwind_frame frame_of_registers(const struct unwind_state *state, 
 /* Through our own frames, to the registers of the wrapper's caller. */
 static bool skip_own_frames(struct unwind_state *state)
 {
-    bool is_exact = true; /* the first pc is where the registers were captured */
+    bool is_exact = !ARCH_HAS_EXIDX; /* the first pc is where the registers were captured */
     bool is_signal_frame;
 
     for (unsigned n = 0; n < MAX_OWN_FRAMES; n++) {

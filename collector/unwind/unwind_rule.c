@@ -82,6 +82,24 @@ static bool parse_fp(const struct cfi_rule *fp, struct unwind_rule *rule)
     return rule->fp_offset == offset;
 }
 
+/* How far behind the frame pointer's word it is goes into the low bits of that word's place. */
+static bool parse_ra_behind_fp(int64_t offset, struct unwind_rule *rule)
+{
+    const int64_t far_bytes = offset - rule->fp_offset - ARCH_RA_BEHIND_FP;
+    const int32_t word_bytes = (int32_t)sizeof(uintptr_t);
+    int32_t packed;
+
+    if (ARCH_FAR_RA_BITS == 0)
+        return far_bytes == 0;
+    if (far_bytes < 0 || far_bytes > UNWIND_FAR_RA_MASK * word_bytes
+        || (far_bytes | rule->fp_offset) % word_bytes != 0)
+        return false;
+    packed =
+        rule->fp_offset / word_bytes * (1 << ARCH_FAR_RA_BITS) + (int32_t)far_bytes / word_bytes;
+    rule->fp_offset = (int16_t)packed;
+    return rule->fp_offset == packed;
+}
+
 /* The word of the return address; behind that of the frame pointer where the function saves both. */
 static bool parse_ra(const struct cfi_rule *ra, struct unwind_rule *rule)
 {
@@ -92,7 +110,7 @@ static bool parse_ra(const struct cfi_rule *ra, struct unwind_rule *rule)
     if (rule->fp_kind == UNWIND_FP_AT_FP)
         return false;
     if (rule->fp_kind == UNWIND_FP_AT_CFA)
-        return ra->offset == rule->fp_offset + ARCH_RA_BEHIND_FP;
+        return parse_ra_behind_fp(ra->offset, rule);
     rule->fp_offset = (int16_t)ra->offset;
     return rule->fp_offset == ra->offset;
 }
@@ -148,7 +166,7 @@ struct unwind_rule unwind_rule_of_row(const struct cfi_row *row, uint32_t module
     else
         is_compact = row->registers[ARCH_SP].kind == CFI_UNSPECIFIED && parse_cfa(&row->cfa, &rule)
                      && parse_fp(&row->registers[ARCH_FP], &rule) && parse_ra(pc, &rule);
-    if (!is_compact)
+    if (!is_compact || (ARCH_HAS_EXIDX && row->is_guess))
         rule = (struct unwind_rule){.module = module, .kind = UNWIND_RULE_FULL};
     return rule;
 }

@@ -39,12 +39,27 @@ struct unwind_rule {
     uint8_t fp_kind;   /* enum unwind_fp_kind */
 };
 
+enum {
+    UNWIND_FAR_RA_MASK = (1 << ARCH_FAR_RA_BITS) - 1, /* of fp_offset of UNWIND_FP_AT_CFA: words */
+};
+
+/* Where the frame pointer is saved, of a function that does. */
+static inline int32_t unwind_rule_fp(const struct unwind_rule *rule)
+{
+    if (ARCH_FAR_RA_BITS != 0 && rule->fp_kind == UNWIND_FP_AT_CFA)
+        return (rule->fp_offset >> ARCH_FAR_RA_BITS) * (int32_t)sizeof(uintptr_t);
+    return rule->fp_offset;
+}
+
 /* Where the return address is, as seen from the CFA: behind the frame pointer's word if there is one. */
 static inline int32_t unwind_rule_ra(const struct unwind_rule *rule)
 {
     if (ARCH_HAS_FIXED_RA)
         return ARCH_RA_AT_CFA;
-    return rule->fp_kind == UNWIND_FP_KEPT ? rule->fp_offset : rule->fp_offset + ARCH_RA_BEHIND_FP;
+    if (rule->fp_kind == UNWIND_FP_KEPT)
+        return rule->fp_offset;
+    return unwind_rule_fp(rule) + ARCH_RA_BEHIND_FP
+           + (rule->fp_offset & UNWIND_FAR_RA_MASK) * (int32_t)sizeof(uintptr_t);
 }
 
 /* The rule that a row amounts to. */

@@ -71,7 +71,14 @@ MTRACE_COLD struct unwind_rule unwind_step_rule_slow(struct unwind_state *state,
 /* The frame outside of which there is certainly nothing: ld.so's entry code has no CFI. */
 static bool is_program_entry(const struct unwind_frame *frame)
 {
-    return frame->sp == (uintptr_t)__libc_stack_end;
+    return (uintptr_t)__libc_stack_end - frame->sp <= (uintptr_t)ARCH_ENTRY_BYTES;
+}
+
+void unwind_step_distrust(struct unwind_state *state)
+{
+    state->walk.is_trusted = false;
+    if (!state->walk.is_own_stack)
+        state->walk.high = state->walk.low; /* US-3 */
 }
 
 MTRACE_COLD enum unwind_step unwind_step_guess(struct unwind_state *state,
@@ -87,9 +94,7 @@ MTRACE_COLD enum unwind_step unwind_step_guess(struct unwind_state *state,
         return STEP_END;
     }
     frame->flags |= FRAME_GUESSED;
-    state->walk.is_trusted = false;
-    if (!state->walk.is_own_stack)
-        state->walk.high = state->walk.low; /* US-3 */
+    unwind_step_distrust(state);
     if (frame->fp == 0)
         return STEP_END;
     if (record % sizeof(uintptr_t) != 0 || record < frame->sp

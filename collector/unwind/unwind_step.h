@@ -33,6 +33,9 @@ bool unwind_prove_slow(struct unwind_state *state, uintptr_t address);
 /* The rule for a frame that is not in the cache. */
 struct unwind_rule unwind_step_rule_slow(struct unwind_state *state, uintptr_t address);
 
+/* What is found from here on follows from a guess. */
+void unwind_step_distrust(struct unwind_state *state);
+
 /* A step through code without CFI, by the frame pointer when it is plausible. */
 enum unwind_step unwind_step_guess(struct unwind_state *state, struct unwind_frame *frame,
                                    struct unwind_frame *ret_caller);
@@ -62,6 +65,7 @@ static inline uintptr_t unwind_lookup_address(const struct unwind_frame *frame)
 /* Sets what verifying the step again needs, from the rule and the CFA it gave. */
 static inline void unwind_set_link(struct unwind_frame *frame, const struct unwind_rule *rule)
 {
+    int32_t fp_place = unwind_rule_fp(rule);
     bool uses_fp = rule->kind != UNWIND_RULE_SP || rule->fp_kind == UNWIND_FP_AT_FP;
 
     frame->flags = (uint16_t)((frame->flags & FRAME_GIVEN) | (uses_fp ? FRAME_READS_FP : 0));
@@ -72,8 +76,8 @@ static inline void unwind_set_link(struct unwind_frame *frame, const struct unwi
     else if (rule->fp_kind == UNWIND_FP_KEPT)
         frame->link = LINK_FP_KEPT;
     else
-        frame->link = rule->fp_offset > LINK_FULL && rule->fp_offset != LINK_FP_KEPT
-                          ? rule->fp_offset
+        frame->link = fp_place > LINK_FULL && fp_place <= INT16_MAX && fp_place != LINK_FP_KEPT
+                          ? (int16_t)fp_place
                           : (int16_t)LINK_STEP;
 }
 
@@ -95,7 +99,8 @@ static inline enum unwind_step unwind_step_ordinary(struct unwind_state *state,
         return STEP_TRUNCATED;
     if (rule->fp_kind != UNWIND_FP_KEPT
         && !unwind_load(
-            state, unwind_at(rule->fp_kind == UNWIND_FP_AT_CFA ? cfa : fp, rule->fp_offset), &fp))
+            state, unwind_at(rule->fp_kind == UNWIND_FP_AT_CFA ? cfa : fp, unwind_rule_fp(rule)),
+            &fp))
         return STEP_TRUNCATED;
     ret_caller->pc = arch_code_address(ret_caller->pc);
     ret_caller->sp = cfa;

@@ -13,7 +13,7 @@ FLAGS = ["-std=c17", "-D_GNU_SOURCE", "-DMTRACE_CHECK_LEVEL=2", "-DMTRACE_VERSIO
          "-Werror", "-Wno-unused-function", "-fsyntax-only", "-x", "c", "-"]
 
 
-COMPILERS = {"i386": "i686"}  # where a compiler calls the processor otherwise
+COMPILERS = {"i386": "i686-linux-gnu", "arm": "arm-linux-gnueabihf"}  # where a compiler calls the processor otherwise
 
 
 def check(root, compiler, path):
@@ -28,7 +28,7 @@ def main():
     paths = {}
     for path in tree.sources(root, {".h"}):
         found = re.search(r"/arch_(\w+)\.h$", str(path))
-        own = compiler if not found or found[1] == machine else shutil.which(f"{COMPILERS.get(found[1], found[1])}-linux-gnu-gcc")
+        own = compiler if not found or found[1] == machine else shutil.which(f"{COMPILERS.get(found[1], f'{found[1]}-linux-gnu')}-gcc")
         if own:
             paths[path] = own
         else:

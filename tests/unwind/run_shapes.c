@@ -142,7 +142,7 @@ static void cut_expected(void)
 __attribute__((noinline)) static void probe(void)
 {
     struct unwind_origin origin = {
-        .pc = ARCH_RETURN_ADDRESS(), .cfa = ARCH_CFA(), .fp = *(const uintptr_t *)ARCH_RECORD()};
+        .pc = ARCH_RETURN_ADDRESS(), .cfa = ARCH_CFA(), .fp = ARCH_CALLER_FP()};
     uint32_t node = unwind_capture(&g_memory, &origin);
 
     read_node(node, &g_found);

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * arch_arm: everything the collector knows about ARMv7, 32 bits, EABI with hardware floating point. Register numbers
+ * are DWARF's, which are the processor's.
+ *
+ * Model:   how stacks are unwound is said by the index and tables of the exception handling ABI (unwind/exidx.h), not
+ *          by CFI. They describe a function where it calls, not its first and last instructions.
+ *          The collector is compiled as ARM code that never touches r7 (cmake/architecture.cmake): r7 is the frame
+ *          pointer of the program's Thumb code, and any function of ours still has the program's.
+ *          Bit 0 of an address that is called or returned to says Thumb; everywhere else the collector has addresses of
+ *          instructions without it (arch_code_address). So the byte before a return address is odd, and what was
+ *          interrupted even.
+ */
+#ifndef MTRACE_COLLECTOR_ARCH_ARM_H
+#define MTRACE_COLLECTOR_ARCH_ARM_H
+
+#include "collector/arch/unwritten_code.h"
+
+#include <elf.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <ucontext.h>
+
+enum {
+    /* A word that holds the address of a function: of the calls to it, of those who ask for it, and in data. */
+    ARCH_RELOCATION_CALL = R_ARM_JUMP_SLOT,
+    ARCH_RELOCATION_DATA = R_ARM_GLOB_DAT,
+    ARCH_RELOCATION_WORD = R_ARM_ABS32,
+};
+
+/* ---- stacks ------------------------------------------------------------------------------------
+ */
+
+enum {
+    ARCH_FP =
+        7, /* of Thumb code, which Debian's is; of ARM code it is r11, one of the others here */
+    ARCH_SP = 13,
+    ARCH_RA = 15, /* the program counter */
+    ARCH_N_REGISTERS = 16,
+    ARCH_RED_ZONE_BYTES = 0,
+    ARCH_RA_AT_CFA = -4,   /* of most functions */
+    ARCH_RA_BEHIND_FP = 4, /* at least: other registers are between them */
+    ARCH_FAR_RA_BITS = 3,  /* how many words it is behind */
+    ARCH_RECORD_AT_FP =
+        0, /* where the frame pointer leads, if a compiler has made a chain of them (clang) */
+    ARCH_CODE_SHIFT = 1, /* low bits of an instruction's address that are always 0 */
+    ARCH_CFI_OP_SIGNS_RA = -1,
+    /* the kernel's sigcontext has lr between sp and pc */
+    ARCH_SIGNAL_PC_BEHIND_SP = 8,
+    ARCH_ENTRY_BYTES = 16, /* what the program's entry has pushed when it calls */
+};
+
+#define ARCH_HAS_FIXED_RA      0 /* a function saves its return address where it likes */
+#define ARCH_RECORD_ENDS_FRAME 0 /* behind the two words may be more of the same frame */
+#define ARCH_HAS_EXIDX         1
+
+/* The register that a call leaves its return address in, so that no caller still has its own there. */
+#define ARCH_LINK_REGISTERS ARCH_BIT(14)
+/* Registers that a callee gives back unchanged unless it says where they are: r4-r11. Also the return address, of a
+ * function that has made no call. */
+#define ARCH_CALLEE_SAVED ((uint64_t)0xff << 4 | ARCH_LINK_REGISTERS)
+
+/* The callee-saved registers, stack pointer and pc of the function this is inlined in, by number. */
+static inline __attribute__((always_inline)) void arch_capture_values(uintptr_t *values)
+{
+    register uintptr_t *value __asm__("r1") = values;
+
+    __asm__ volatile("add r2, %0, #16\n\t"
+                     "stmia r2, {r4-r11}\n\t"
+                     "adr r3, .\n\t"
+                     "str sp, [%0, #52]\n\t"
+                     "str r3, [%0, #60]"
+                     :
+                     : "r"(value)
+                     : "r2", "r3", "memory");
+}
+
+/* What is in a word that a return address was saved to. */
+static inline uintptr_t arch_code_address(uintptr_t word)
+{
+    return word & ~(uintptr_t)1;
+}
+
+#define ARCH_RETURN_ADDRESS() arch_code_address((uintptr_t)__builtin_return_address(0))
+
+/* The two words of the frame that this is written in, which has a frame pointer, r11: that and the return address. */
+#define ARCH_RECORD() ((uintptr_t)__builtin_frame_address(0) - 4)
+#define ARCH_CFA()    ((uintptr_t)__builtin_dwarf_cfa())
+
+/* The frame pointer as it was when the function that this is written in was called: nobody has touched it since. */
+static inline __attribute__((always_inline)) uintptr_t arch_caller_fp(void)
+{
+    uintptr_t fp;
+
+    __asm__ volatile("mov %0, r7" : "=r"(fp));
+    return fp;
+}
+
+#define ARCH_CALLER_FP() arch_caller_fp()
+
+/* Programs of the other width of words, which the same kernels run (life/executed.h); EM_NONE: there are none we record. */
+#define ARCH_TRIPLET       "arm-linux-gnueabihf"
+#define ARCH_OTHER_TRIPLET "aarch64-linux-gnu"
+#define ARCH_OTHER_MACHINE EM_AARCH64
+
+#define ARCH_VDSO_CLOCK "__vdso_clock_gettime64"
+
+#define ARCH_HAS_SIGNAL_CFI 0 /* libc's code for it says what was true before Linux 2.6.18 */
+
+/*
+ * Where the kernel has put the registers of what it interrupted, above the stack pointer of what a handler returns to;
+ * -1: that is other code than: mov r7, #SYS_sigreturn or #SYS_rt_sigreturn; svc #0, as ARM or Thumb code. Both have a
+ * ucontext_t, the latter behind a siginfo_t.
+ */
+static inline int arch_signal_context(const uint8_t code[8])
+{
+    static const uint8_t arm[2][8] = {{0x77, 0x70, 0xa0, 0xe3, 0x00, 0x00, 0x00, 0xef},
+                                      {0xad, 0x70, 0xa0, 0xe3, 0x00, 0x00, 0x00, 0xef}};
+    static const uint8_t thumb[2][6] = {{0x4f, 0xf0, 0x77, 0x07, 0x00, 0xdf},
+                                        {0x4f, 0xf0, 0xad, 0x07, 0x00, 0xdf}};
+    static const uint8_t short_thumb[2][4] = {{0x77, 0x27, 0x00, 0xdf}, {0xad, 0x27, 0x00, 0xdf}};
+    static const uint8_t kernel[2][4] = {{0x77, 0x70, 0xa0, 0xe3}, {0xad, 0x70, 0xa0, 0xe3}};
+
+    for (int has_info = 0; has_info < 2; has_info++)
+        if (__builtin_memcmp(code, arm[has_info], sizeof(arm[0])) == 0
+            || __builtin_memcmp(code, thumb[has_info], sizeof(thumb[0])) == 0
+            || __builtin_memcmp(code, short_thumb[has_info], sizeof(short_thumb[0])) == 0
+            || (__builtin_memcmp(code, kernel[has_info], sizeof(kernel[0])) == 0
+                && code[7] == 0xef)) /* svc #number, of the OABI, as well */
+            return (has_info ? 128 : 0) + (int)offsetof(ucontext_t, uc_mcontext);
+    return -1;
+}
+
+/* Where in there a register is. */
+static inline int arch_signal_offset(unsigned number)
+{
+    return (int)offsetof(mcontext_t, arm_r0) + 4 * (int)number;
+}
+
+/*
+ * What the first function of a stack returns to, which no table says to be the end: of makecontext, movs r0, r4; bne;
+ * of a thread, mov r7, #SYS_exit; svc #0.
+ */
+static inline bool arch_is_stack_bottom(const uint8_t code[8])
+{
+    static const uint8_t context[4] = {0x04, 0x00, 0xb0, 0xe1};
+    static const uint8_t thread[8] = {0x01, 0x70, 0xa0, 0xe3, 0x00, 0x00, 0x00, 0xef};
+    static const uint8_t thumb_thread[6] = {0x4f, 0xf0, 0x01, 0x07, 0x00, 0xdf};
+
+    return (__builtin_memcmp(code, context, sizeof(context)) == 0 && code[7] == 0x1a)
+           || __builtin_memcmp(code, thread, sizeof(thread)) == 0
+           || __builtin_memcmp(code, thumb_thread, sizeof(thumb_thread)) == 0;
+}
+
+/* ---- the counter -------------------------------------------------------------------------------
+ * There is none that every processor has and every kernel lets programs read.
+ */
+
+#define ARCH_COUNTER_SOURCES "arch_sys_counter\n"
+#define ARCH_STABLE_SOURCE   ""
+
+static inline bool arch_has_counter(void)
+{
+    return false;
+}
+
+static inline bool arch_is_counter_invariant(void)
+{
+    return false;
+}
+
+static inline uint64_t arch_counter(void)
+{
+    return 0;
+}
+
+static inline uint64_t arch_counter_after(void)
+{
+    return 0;
+}
+
+/* ---- system calls and bytes --------------------------------------------------------------------
+ */
+
+enum {
+    ARCH_SYSTEM_CALL_FORK = 2,
+};
+
+/* A function of its own: the number is in r7, and a handler may come meanwhile. */
+long arch_system_call(long number, long a, long b, long c, long d, long e, long f)
+    __attribute__((visibility("hidden")));
+
+/* Loops that the compiler cannot take for the functions that are made of them. */
+static inline void arch_copy(void *to, const void *from, size_t size_bytes)
+{
+    uint8_t *out = to;
+    const uint8_t *in = from;
+    uint32_t word;
+
+    if ((((uintptr_t)to | (uintptr_t)from) & (sizeof(word) - 1)) == 0)
+        for (; size_bytes >= sizeof(word); size_bytes -= sizeof(word))
+            __asm__ volatile("ldr %0, [%1], #4\n\t"
+                             "str %0, [%2], #4"
+                             : "=&r"(word), "+r"(in), "+r"(out)
+                             :
+                             : "memory");
+    for (; size_bytes > 0; size_bytes--)
+        __asm__ volatile("ldrb %0, [%1], #1\n\t"
+                         "strb %0, [%2], #1"
+                         : "=&r"(word), "+r"(in), "+r"(out)
+                         :
+                         : "memory");
+}
+
+static inline void arch_fill(void *to, int value, size_t size_bytes)
+{
+    uint8_t *out = to;
+    const uint32_t word = (uint8_t)value * UINT32_C(0x01010101);
+
+    for (; size_bytes > 0 && (uintptr_t)out % sizeof(word) != 0; size_bytes--)
+        __asm__ volatile("strb %1, [%0], #1" : "+r"(out) : "r"(word) : "memory");
+    for (; size_bytes >= sizeof(word); size_bytes -= sizeof(word))
+        __asm__ volatile("str %1, [%0], #4" : "+r"(out) : "r"(word) : "memory");
+    for (; size_bytes > 0; size_bytes--)
+        __asm__ volatile("strb %1, [%0], #1" : "+r"(out) : "r"(word) : "memory");
+}
+
+#endif
