@@ -8,6 +8,8 @@ elseif(MTRACE_ARCH MATCHES "^i[3-6]86$")
   set(MTRACE_ARCH i386)
 elseif(MTRACE_ARCH MATCHES "^arm")
   set(MTRACE_ARCH arm)
+elseif(MTRACE_ARCH STREQUAL "mips64" AND CMAKE_C_BYTE_ORDER STREQUAL "LITTLE_ENDIAN") # so uname says
+  set(MTRACE_ARCH mips64el)
 endif()
 if(NOT EXISTS ${PROJECT_SOURCE_DIR}/collector/arch/arch_${MTRACE_ARCH}.c)
   message(FATAL_ERROR "no collector for ${CMAKE_SYSTEM_PROCESSOR} yet: docs/porting.md says what one is made of")

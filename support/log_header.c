@@ -9,9 +9,11 @@ static const struct arch_name {
     uint8_t word_bytes;
     const char *name;
 } arch_names[] = {
-    {LOG_ARCH_X86_64, 8, "x86_64"},   {LOG_ARCH_X86_64, 4, "x32"},  {LOG_ARCH_I386, 4, "i386"},
-    {LOG_ARCH_AARCH64, 8, "aarch64"}, {LOG_ARCH_ARM, 4, "arm"},     {LOG_ARCH_RISCV, 8, "riscv64"},
-    {LOG_ARCH_RISCV, 4, "riscv32"},   {LOG_ARCH_MIPS, 8, "mips64"}, {LOG_ARCH_MIPS, 4, "mips"},
+    {LOG_ARCH_X86_64, 8, "x86_64"}, {LOG_ARCH_X86_64, 4, "x32"},
+    {LOG_ARCH_I386, 4, "i386"},     {LOG_ARCH_AARCH64, 8, "aarch64"},
+    {LOG_ARCH_ARM, 4, "arm"},       {LOG_ARCH_RISCV, 8, "riscv64"},
+    {LOG_ARCH_RISCV, 4, "riscv32"}, {LOG_ARCH_MIPS, 8, "mips64el"},
+    {LOG_ARCH_MIPS, 4, "mipsel"},
 };
 
 const char *log_header_arch_text(unsigned arch, unsigned word_bytes,

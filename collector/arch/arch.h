@@ -19,8 +19,19 @@
 #    include "collector/arch/arch_arm.h"
 #elif defined(__riscv) && __riscv_xlen == 64
 #    include "collector/arch/arch_riscv64.h"
+#elif defined(__mips64) && defined(__MIPSEL__)
+#    include "collector/arch/arch_mips64el.h"
 #else
 #    error "this architecture has no header in collector/arch"
+#endif
+
+#ifndef ARCH_HAS_RECORDS
+#    define ARCH_HAS_RECORDS \
+        1 /* a frame pointer leads to where the caller's is, and the return address */
+#endif
+
+#ifndef ARCH_HAS_FILE_STATUS
+#    define ARCH_HAS_FILE_STATUS 0
 #endif
 
 #ifndef ARCH_MOST_PAGE_BYTES

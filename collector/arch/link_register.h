@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * link_register: what processors have in common whose calls leave the return address in a register,
- * and whose counter is part of the architecture. Of the two words of a frame the second is the return address.
+ * link_register: what processors have in common whose calls leave the return address in a register.
+ * Of the two words of a frame the second is the return address.
  */
 #ifndef MTRACE_COLLECTOR_LINK_REGISTER_H
 #define MTRACE_COLLECTOR_LINK_REGISTER_H
@@ -32,9 +32,14 @@ static inline bool arch_is_stack_bottom(const uint8_t code[8])
     return false;
 }
 
+/* Part of the architecture, but for some. */
+#ifndef ARCH_HAS_COUNTER
+#    define ARCH_HAS_COUNTER true
+#endif
+
 static inline bool arch_has_counter(void)
 {
-    return true;
+    return ARCH_HAS_COUNTER;
 }
 
 /* It never stands still or changes its rate: the architecture says so. */

@@ -209,7 +209,7 @@ static bool lead_all(bool to_us)
 
 /* A handler that does not return would leave ld.so locked. */
 struct look {
-    uint64_t mask;
+    struct sys_signals mask;
     bool is_blocked;
 };
 

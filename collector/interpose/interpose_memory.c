@@ -20,7 +20,6 @@
 
 #include <errno.h>
 #include <malloc.h>
-#include <stdarg.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -196,19 +195,20 @@ MTRACE_EXPORT int munmap(void *start, size_t length)
     return result;
 }
 
-MTRACE_EXPORT void *mremap(void *old, size_t old_length, size_t new_length, int flags, ...)
+/* Where a variadic function puts its registers arch.h does not know: the last argument is passed as in one. */
+MTRACE_EXPORT void *mremap_wanted(void *old, size_t old_length, size_t new_length, int flags,
+                                  void *wanted) __asm__("mremap");
+
+/* The last one is meant with MREMAP_FIXED only, and passed on in any case. */
+MTRACE_EXPORT void *mremap_wanted(void *old, size_t old_length, size_t new_length, int flags,
+                                  void *wanted)
 {
     const struct unwind_origin origin = RECORD_ORIGIN();
     uint64_t words[5] = {0, 0, (uintptr_t)old, old_length, new_length};
     struct residency_cut cut;
     struct residency_cut target_cut = NOTHING_CUT;
-    va_list arguments;
-    void *wanted;
     void *mapped;
 
-    va_start(arguments, flags);
-    wanted = va_arg(arguments, void *); /* meant with MREMAP_FIXED only, passed on in any case */
-    va_end(arguments);
     if (!lifecycle_is_ready() || !g_real.mremap) {
         errno = ENOMEM;
         return MAP_FAILED;

@@ -110,7 +110,7 @@ static bool is_finished(const struct link_map *map)
 /* A handler that does not return would leave ld.so locked. False: it is locked by another thread. */
 static bool look(const char *name, struct later *later, uint32_t epoch, uintptr_t *ret_call)
 {
-    uint64_t mask;
+    struct sys_signals mask;
     bool is_blocked = sys_block_signals(&mask) >= 0;
     bool is_mine = loader_lock_try_nested();
 

@@ -78,7 +78,7 @@ static void obey(struct log_control *control, uint32_t number)
 void control_obey(void)
 {
     struct log_control *control;
-    uint64_t mask;
+    struct sys_signals mask;
     uint32_t n_given;
     uint32_t n_claimed;
     bool is_blocked;

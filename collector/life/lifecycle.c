@@ -75,7 +75,7 @@ static bool begin_unblocked(const struct output_parent *parent, bool is_tracing)
 /* A handler that forks in the middle would leave the child a log that is half made. */
 static bool begin_recording(const struct output_parent *parent, bool is_tracing)
 {
-    uint64_t mask;
+    struct sys_signals mask;
     bool is_blocked = sys_block_signals(&mask) >= 0;
     bool has_begun = begin_unblocked(parent, is_tracing);
 
@@ -350,7 +350,7 @@ static void lead_back(void)
 
 bool lifecycle_detach(void)
 {
-    uint64_t mask;
+    struct sys_signals mask;
     bool is_blocked;
 
     if (!state_is_recording())

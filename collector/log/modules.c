@@ -251,7 +251,7 @@ static uint32_t add_unblocked(const struct module_identity *identity)
 /* A handler that leaves by siglongjmp would leave a slot, or the borrowed buffer, to nobody. */
 static uint32_t add(const struct module_identity *identity)
 {
-    uint64_t mask;
+    struct sys_signals mask;
     bool is_blocked = sys_block_signals(&mask) >= 0;
     uint32_t id = add_unblocked(identity);
 

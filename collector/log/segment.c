@@ -320,7 +320,7 @@ static bool grow_unblocked(void)
 /* A handler that forks in the middle would leave a mapping that no table knows. */
 static bool grow(void)
 {
-    uint64_t mask;
+    struct sys_signals mask;
     bool has_grown;
     bool is_blocked = sys_block_signals(&mask) >= 0;
 

@@ -201,7 +201,7 @@ static void grow_unblocked(struct table *old)
 
 static MTRACE_COLD void grow_slow(struct table *old)
 {
-    uint64_t mask;
+    struct sys_signals mask;
     bool is_blocked = sys_block_signals(&mask) >= 0;
 
     grow_unblocked(old);

@@ -9,7 +9,7 @@
 enum {
     VERSION_HIDDEN = 0x8000,
     VERSION_LOCAL = 0,
-#if defined(__i386__) || defined(__arm__)
+#if defined(__i386__) || defined(__arm__) || defined(__mips__)
     TAG_RELOCATIONS = DT_REL,
     TAG_RELOCATION_BYTES = DT_RELSZ,
 #else
@@ -51,6 +51,9 @@ struct elf_lookup elf_lookup_open(const struct link_map *map)
             break;
         case DT_HASH:
             object.sysv_hash = pointer;
+            break;
+        case DT_MIPS_SYMTABNO: /* no other processor has a tag of this number */
+            object.n_symbols = dynamic->d_un.d_val;
             break;
         case TAG_RELOCATIONS:
             object.relocations = pointer;
@@ -131,13 +134,22 @@ static const ElfW(Sym) * find_by_sysv_hash(const struct elf_lookup *object, cons
     return NULL;
 }
 
+/* MIPS can have a hash table of its own kind alone. */
+static const ElfW(Sym) * find_without_hash(const struct elf_lookup *object, const char *name)
+{
+    for (uint32_t index = 1; index < object->n_symbols; index++)
+        if (is_definition(object, index, name))
+            return &object->symbols[index];
+    return NULL;
+}
+
 const ElfW(Sym) * elf_lookup_find(const struct elf_lookup *object, const char *name)
 {
     if (!object->symbols || !object->strings)
         return NULL;
     if (object->gnu_hash)
         return find_by_gnu_hash(object, name);
-    return object->sysv_hash ? find_by_sysv_hash(object, name) : NULL;
+    return object->sysv_hash ? find_by_sysv_hash(object, name) : find_without_hash(object, name);
 }
 
 void *elf_lookup_resolve(const struct elf_lookup *object, const ElfW(Sym) * symbol)

@@ -16,11 +16,26 @@
 #include <stdint.h>
 
 /* Some processors keep what is added to a symbol beside the place, others in it. */
-#if defined(__i386__) || defined(__arm__)
+#if defined(__i386__) || defined(__arm__) || defined(__mips__)
 typedef ElfW(Rel) elf_lookup_relocation;
 #else
 typedef ElfW(Rela) elf_lookup_relocation;
 #endif
+
+#if defined(__mips64)
+
+/* The symbol is the low half; above it are one byte for another symbol and up to three types, the first one highest. */
+static inline unsigned elf_lookup_type(const elf_lookup_relocation *relocation)
+{
+    return (unsigned)(relocation->r_info >> 56);
+}
+
+static inline size_t elf_lookup_symbol(const elf_lookup_relocation *relocation)
+{
+    return (uint32_t)relocation->r_info;
+}
+
+#else
 
 static inline unsigned elf_lookup_type(const elf_lookup_relocation *relocation)
 {
@@ -34,10 +49,12 @@ static inline size_t elf_lookup_symbol(const elf_lookup_relocation *relocation)
                                    : (size_t)((uint64_t)relocation->r_info >> 32);
 }
 
+#endif
+
 /* What is added to the symbol; 0 where it is in the place itself. */
 static inline int64_t elf_lookup_addend(const elf_lookup_relocation *relocation)
 {
-#if defined(__i386__) || defined(__arm__)
+#if defined(__i386__) || defined(__arm__) || defined(__mips__)
     (void)relocation;
     return 0;
 #else
@@ -54,6 +71,7 @@ struct elf_lookup {
     const uint32_t *sysv_hash;                                  /* NULL: none */
     const elf_lookup_relocation *relocations, *plt_relocations; /* NULL: none */
     size_t n_relocations, n_plt_relocations;
+    size_t n_symbols; /* where the dynamic section says so (MIPS), else 0 */
 };
 
 /* The kernel's own object. */

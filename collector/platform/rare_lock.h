@@ -13,6 +13,7 @@
 #ifndef MTRACE_COLLECTOR_RARE_LOCK_H
 #define MTRACE_COLLECTOR_RARE_LOCK_H
 
+#include "collector/platform/sys.h"
 #include "common/attr.h"
 
 #include <stdatomic.h>
@@ -26,7 +27,8 @@ struct rare_lock {
 };
 
 struct rare_hold {
-    uint64_t holder, mask;
+    uint64_t holder;
+    struct sys_signals mask;
     const struct rare_lock *before; /* that the thread held then, or NULL */
     bool is_blocked;
 };

@@ -90,6 +90,10 @@ int sys_write_all(int fd, const void *buffer, size_t size_bytes)
  * Where a number of 64 bits is two arguments, the low word first, the calls that have one go by other names, and so do
  * those that answer with one. All of these are as old as the kernels that we run on but for clock_gettime64.
  */
+#if !ARCH_HAS_FILE_STATUS
+#    define arch_file_status stat64 /* libc's is the kernel's */
+#endif
+
 #if __SIZEOF_LONG__ == 8
 static long map(void *start, size_t size_bytes, int protection, int flags, int fd, uint64_t offset)
 {
@@ -106,7 +110,7 @@ long sys_fallocate(int fd, uint64_t offset, uint64_t size_bytes)
     return call(SYS_fallocate, fd, 0, (long)offset, (long)size_bytes, 0, 0);
 }
 
-static long describe_file(int fd, struct stat64 *ret_status)
+static long describe_file(int fd, struct arch_file_status *ret_status)
 {
     return call(SYS_fstat, fd, word(ret_status), 0, 0, 0, 0);
 }
@@ -148,7 +152,7 @@ long sys_fallocate(int fd, uint64_t offset, uint64_t size_bytes)
                 (long)(size_bytes >> 32));
 }
 
-static long describe_file(int fd, struct stat64 *ret_status)
+static long describe_file(int fd, struct arch_file_status *ret_status)
 {
     return call(SYS_fstat64, fd, word(ret_status), 0, 0, 0, 0);
 }
@@ -173,7 +177,7 @@ static long read_clock(int clock, struct sys_time *ret_time)
 
 long sys_file_id(int fd, struct sys_file_id *ret_id)
 {
-    struct stat64 status = {0};
+    struct arch_file_status status = {0};
     long result = describe_file(fd, &status);
 
     if (result < 0)
@@ -344,9 +348,22 @@ long sys_random(void *buffer, size_t size_bytes)
 }
 
 /* The kernel reads the new mask before it looks at the (invalid) `how`: EFAULT or EINVAL. */
+static bool is_mask_readable(uintptr_t address)
+{
+    return call(SYS_rt_sigprocmask, ~0L, (long)address, 0, sizeof(struct sys_signals), 0, 0)
+           == -EINVAL;
+}
+
+/* A mask of more than 8 bytes may end on another page: whole ones are asked for, at multiples of their size. */
 bool sys_is_readable(uintptr_t address)
 {
-    return call(SYS_rt_sigprocmask, ~0L, (long)address, 0, sizeof(uint64_t), 0, 0) == -EINVAL;
+    const uintptr_t low_bits = sizeof(struct sys_signals) - 1;
+
+    if (sizeof(struct sys_signals) == sizeof(uint64_t))
+        return is_mask_readable(address);
+    return is_mask_readable(address & ~low_bits)
+           && (((address ^ (address + 7)) & ~low_bits) == 0
+               || is_mask_readable((address + 7) & ~low_bits));
 }
 
 /* Zero is added to it, atomically and by the kernel, which answers instead of a fault. Nobody sleeps on either word. */
@@ -384,14 +401,16 @@ bool sys_has_signal_stack_in(uintptr_t low, uintptr_t high)
            && (uintptr_t)now.ss_sp + now.ss_size > low;
 }
 
-long sys_block_signals(uint64_t *ret_mask)
+long sys_block_signals(struct sys_signals *ret_mask)
 {
-    uint64_t all = ~0ull;
+    struct sys_signals all;
 
+    for (size_t i = 0; i < sizeof(all.words) / sizeof(all.words[0]); i++)
+        all.words[i] = UINT64_MAX;
     return call(SYS_rt_sigprocmask, SIG_BLOCK, word(&all), word(ret_mask), sizeof(all), 0, 0);
 }
 
-long sys_unblock_signals(uint64_t mask)
+long sys_unblock_signals(struct sys_signals mask)
 {
     return call(SYS_rt_sigprocmask, SIG_SETMASK, word(&mask), 0, sizeof(mask), 0, 0);
 }

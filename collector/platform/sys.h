@@ -12,6 +12,7 @@
 #ifndef MTRACE_COLLECTOR_SYS_H
 #define MTRACE_COLLECTOR_SYS_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -25,6 +26,11 @@ struct sys_file_id {
 /* As the kernel tells time whatever the program's words are. */
 struct sys_time {
     int64_t seconds, ns;
+};
+
+/* A set of signals, as the kernel has them: 64, and on MIPS 128. */
+struct sys_signals {
+    uint64_t words[_NSIG / 64];
 };
 
 void sys_forbid(void);
@@ -96,7 +102,7 @@ bool sys_is_on_signal_stack(void);
 /* The alternate signal stack of the thread, or a part of it, lies there; also true when the kernel cannot be asked. */
 bool sys_has_signal_stack_in(uintptr_t low, uintptr_t high);
 /* Blocks all signals of the thread; sys_unblock_signals with what it returned undoes it. */
-long sys_block_signals(uint64_t *ret_mask);
-long sys_unblock_signals(uint64_t mask);
+long sys_block_signals(struct sys_signals *ret_mask);
+long sys_unblock_signals(struct sys_signals mask);
 
 #endif

@@ -105,7 +105,7 @@ static uint32_t put_borrowing(struct name_table *table, const char *name,
 static uint32_t put(struct name_table *table, const char *name, const struct mtrace_tag *tags,
                     size_t n_tags, bool is_interned)
 {
-    uint64_t mask;
+    struct sys_signals mask;
     bool is_blocked = sys_block_signals(&mask) >= 0;
     uint32_t id = put_borrowing(table, name, tags, n_tags, is_interned);
 

@@ -315,7 +315,7 @@ static enum log_inside redirect(struct inside_plan *plan)
 void inside_redirect(const char *plan, size_t n_bytes)
 {
     struct inside_plan reader = {plan, plan + n_bytes, false};
-    uint64_t mask;
+    struct sys_signals mask;
 
     if (!plan || sys_block_signals(&mask) < 0)
         return;

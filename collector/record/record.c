@@ -67,7 +67,7 @@ static bool is_side_open(void)
 /* An event on its way to the side segment. */
 struct aside {
     struct side_place place;
-    uint64_t mask;
+    struct sys_signals mask;
     bool is_blocked;
 };
 

@@ -148,7 +148,7 @@ static void grow_unblocked(struct unwind_cache *old)
 
 static void grow(struct unwind_cache *old)
 {
-    uint64_t mask;
+    struct sys_signals mask;
     bool is_blocked = sys_block_signals(&mask) >= 0;
 
     grow_unblocked(old);

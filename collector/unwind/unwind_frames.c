@@ -43,7 +43,7 @@ static bool grow_unblocked(const struct frame_array *array, size_t n_used, size_
 /* A handler that leaves by siglongjmp would leave an array that is not as long as it says. */
 static bool grow(struct frame_array array, size_t n_used, size_t n_wanted)
 {
-    uint64_t mask;
+    struct sys_signals mask;
     bool is_blocked = sys_block_signals(&mask) >= 0;
     bool has_grown = grow_unblocked(&array, n_used, n_wanted);
 

@@ -23,7 +23,7 @@ static bool has_room(const struct unwind_memory *memory, uintptr_t here)
  */
 void unwind_stack_run(struct unwind_state *state, void (*function)(void *state))
 {
-    uint64_t mask;
+    struct sys_signals mask;
 
     if (state->is_on_private_stack || has_room(state->memory, (uintptr_t)__builtin_frame_address(0))
         || sys_block_signals(&mask) < 0) {

@@ -93,6 +93,8 @@ MTRACE_COLD enum unwind_step unwind_step_guess(struct unwind_state *state,
         frame->flags |= FRAME_OUTERMOST;
         return STEP_END;
     }
+    if (!ARCH_HAS_RECORDS)
+        return STEP_TRUNCATED;
     frame->flags |= FRAME_GUESSED;
     unwind_step_distrust(state);
     if (frame->fp == 0)

@@ -37,7 +37,7 @@ CREATE TABLE processes (        -- one recorded program image: fork makes a chil
   process_id        INTEGER PRIMARY KEY, -- 1, 2, … in order of start
   parent_process_id INTEGER,            -- NULL for the first
   pid               INTEGER NOT NULL,   -- as the kernel numbered it; an exec keeps it
-  architecture      TEXT,               -- of the program: 'x86_64', 'aarch64', 'riscv64', 'mips64'; of 4-byte words 'i386', 'arm', 'riscv32', 'mips', 'x32'; else 'machine ' and ELF's number; NULL: not known
+  architecture      TEXT,               -- of the program: 'x86_64', 'aarch64', 'riscv64', 'mips64el'; of 4-byte words 'i386', 'arm', 'riscv32', 'mipsel', 'x32'; else 'machine ' and ELF's number; NULL: not known
   executable        TEXT,               -- path, by the name it was called with; NULL: not known
   command_line      TEXT,               -- JSON array of arguments
   start_unix_ns     INTEGER,            -- wall clock at start_ns

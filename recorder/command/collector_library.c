@@ -17,7 +17,7 @@ static const struct triplet {
 } triplets[] = {
     {{LOG_ARCH_X86_64, 8}, "x86_64-linux-gnu"}, {{LOG_ARCH_I386, 4}, "i386-linux-gnu"},
     {{LOG_ARCH_ARM, 4}, "arm-linux-gnueabihf"}, {{LOG_ARCH_AARCH64, 8}, "aarch64-linux-gnu"},
-    {{LOG_ARCH_RISCV, 8}, "riscv64-linux-gnu"},
+    {{LOG_ARCH_RISCV, 8}, "riscv64-linux-gnu"}, {{LOG_ARCH_MIPS, 8}, "mips64el-linux-gnuabi64"},
 };
 
 static const char *triplet_of(const struct collector_library_kind *kind)

@@ -26,7 +26,7 @@ MACHINES = [
     ("riscv64", "riscv64", 243, 8, ["riscv64-linux-gnu-gcc"], "riscv64-linux-gnu-", 0),
     ("arm", "arm", 40, 4, ["arm-linux-gnueabihf-gcc", "-marm"], "arm-linux-gnueabihf-", 0),
     ("thumb", "arm", 40, 4, ["arm-linux-gnueabihf-gcc", "-mthumb"], "arm-linux-gnueabihf-", 1),
-    ("mips64el", "mips64", 8, 8, ["mips64el-linux-gnuabi64-gcc"], "mips64el-linux-gnuabi64-", 0),
+    ("mips64el", "mips64el", 8, 8, ["mips64el-linux-gnuabi64-gcc"], "mips64el-linux-gnuabi64-", 0),
     ("i386", "i386", 3, 4, ["gcc", "-m32"], "", 0),
     ("x86_64", "x86_64", 62, 8, ["gcc"], "", 0),
 ]

@@ -1,0 +1,12 @@
+# Debian's cross compiler for MIPS of 64 bits, and libraries that scripts/setup has unpacked.
+set(CMAKE_SYSTEM_NAME Linux)
+set(CMAKE_SYSTEM_PROCESSOR mips64el)
+set(MTRACE_TRIPLET mips64el-linux-gnuabi64)
+get_filename_component(MTRACE_EMULATED_ROOT ${CMAKE_CURRENT_LIST_DIR}/../../build/unpacked/mips64el ABSOLUTE)
+include(${CMAKE_CURRENT_LIST_DIR}/debian.cmake)
+set(ENV{PKG_CONFIG_LIBDIR} ${MTRACE_EMULATED_ROOT}/usr/lib/${MTRACE_TRIPLET}/pkgconfig)
+set(ENV{PKG_CONFIG_SYSROOT_DIR} ${MTRACE_EMULATED_ROOT})
+set(libraries ${MTRACE_EMULATED_ROOT}/usr/lib/${MTRACE_TRIPLET})
+foreach(kind EXE MODULE SHARED)
+  set(CMAKE_${kind}_LINKER_FLAGS_INIT "-L${libraries} -Wl,-rpath-link,${MTRACE_EMULATED_ROOT}/lib/${MTRACE_TRIPLET}:${libraries}")
+endforeach()

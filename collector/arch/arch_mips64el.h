@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * arch_mips64el: everything the collector knows about MIPS of 64 bits (n64), little-endian. Register numbers are DWARF's.
+ *
+ * Where a function saves its registers follows from which it saves: its frame pointer leads to the other end of its frame, so
+ * that there is nothing to be found by it without CFI, and such a stack is said to be cut.
+ */
+#ifndef MTRACE_COLLECTOR_ARCH_MIPS64EL_H
+#define MTRACE_COLLECTOR_ARCH_MIPS64EL_H
+
+#define ARCH_HAS_COUNTER false /* see below */
+
+#include "collector/arch/link_register.h"
+#include "collector/arch/unwritten_code.h"
+
+#include <elf.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <ucontext.h>
+
+enum {
+    /* A word that holds the address of a function, in data. Those of calls are in the GOT, and no relocation is about them. */
+    ARCH_RELOCATION_CALL = R_MIPS_JUMP_SLOT,
+    ARCH_RELOCATION_DATA = R_MIPS_REL32,
+    ARCH_RELOCATION_WORD = R_MIPS_REL32,
+};
+
+/* ---- stacks ------------------------------------------------------------------------------------
+ */
+
+enum {
+    ARCH_SP = 29,
+    ARCH_FP = 30,
+    ARCH_RA = 32, /* the program counter, which DWARF gives no rule of its own */
+    ARCH_N_REGISTERS = 33,
+    ARCH_RA_AT_CFA =
+        -8, /* of a function with a frame pointer, but for the arguments of a variadic one */
+    ARCH_RECORD_AT_FP = 0,     /* nowhere: see ARCH_HAS_RECORDS */
+    ARCH_CODE_SHIFT = 2,       /* low bits of an instruction's address that are always 0 */
+    ARCH_CFI_OP_SIGNS_RA = -1, /* there is no such instruction of CFI */
+    /* the kernel's sigcontext has 32 registers, as many of the FPU's, and 8 that make products before its pc */
+    ARCH_SIGNAL_PC_BEHIND_SP = 8 * (32 - 29 + 32 + 8),
+};
+
+#define ARCH_HAS_RECORDS       0 /* a frame pointer leads to none */
+#define ARCH_RECORD_ENDS_FRAME 1
+
+/* The register that a call leaves its return address in, so that no caller still has its own there. */
+#define ARCH_LINK_REGISTERS ARCH_BIT(31)
+/* Registers that a callee gives back unchanged unless its CFI says where they are: s0-s7, gp and fp. Also the
+ * return address, of a function that has made no call. */
+#define ARCH_CALLEE_SAVED ((uint64_t)0xff << 16 | ARCH_BIT(28) | ARCH_BIT(30) | ARCH_LINK_REGISTERS)
+
+/* The callee-saved registers, stack pointer and pc of the function this is inlined in, by number. */
+static inline __attribute__((always_inline)) void arch_capture_values(uintptr_t *values)
+{
+    register uintptr_t *value __asm__("$8") = values;
+
+    __asm__ volatile(".set push\n\t"
+                     ".set noreorder\n\t"
+                     ".set noat\n\t"
+                     "sd $16, 128(%0)\n\t"
+                     "sd $17, 136(%0)\n\t"
+                     "sd $18, 144(%0)\n\t"
+                     "sd $19, 152(%0)\n\t"
+                     "sd $20, 160(%0)\n\t"
+                     "sd $21, 168(%0)\n\t"
+                     "sd $22, 176(%0)\n\t"
+                     "sd $23, 184(%0)\n\t"
+                     "sd $28, 224(%0)\n\t"
+                     "sd $29, 232(%0)\n\t"
+                     "sd $30, 240(%0)\n\t"
+                     "bal 1f\n\t"
+                     "nop\n"
+                     "1:\n\t"
+                     "sd $31, 256(%0)\n\t"
+                     ".set pop"
+                     :
+                     : "r"(value)
+                     : "$31", "memory");
+}
+
+/* What is in a word that a return address was saved to. */
+static inline uintptr_t arch_code_address(uintptr_t word)
+{
+    return word;
+}
+
+/*
+ * The two words of the frame that this is written in, which is no variadic function's: of the registers that are saved the
+ * return address is highest, and the frame pointer behind it, which there is because it is asked for.
+ */
+#define ARCH_RECORD()                                                       \
+    __extension__({                                                         \
+        uintptr_t end_of_frame = ARCH_CFA();                                \
+        __asm__("" : "+r"(end_of_frame) : "r"(__builtin_frame_address(0))); \
+        end_of_frame - 16;                                                  \
+    })
+
+#define ARCH_HAS_SIGNAL_CFI 0 /* the kernel's own code, whose CFI names no register */
+
+/* Where the kernel has put the registers of what it interrupted, above the stack pointer of what a handler
+ * returns to; -1: that is other code than: li v0, SYS_rt_sigreturn; syscall. */
+static inline int arch_signal_context(const uint8_t code[8])
+{
+    static const uint8_t wanted[8] = {0x5b, 0x14, 0x02, 0x24, 0x0c, 0x00, 0x00, 0x00};
+
+    if (__builtin_memcmp(code, wanted, sizeof(wanted)) != 0)
+        return -1;
+    /* behind room for arguments, what was the code once, and the siginfo_t */
+    return 16 + 8 + 128 + (int)offsetof(ucontext_t, uc_mcontext);
+}
+
+/* Where in there a register is; -1: nowhere. */
+static inline int arch_signal_offset(unsigned number)
+{
+    if (number == 0) /* always 0 */
+        return -1;
+    if (number == ARCH_RA)
+        return (int)offsetof(mcontext_t, pc);
+    return (int)offsetof(mcontext_t, gregs) + 8 * (int)number;
+}
+
+/* ---- the counter -------------------------------------------------------------------------------
+ * There is one, of 32 bits and for each core: it begins anew every few seconds, and is none of ours. The vdso makes
+ * a clock of it.
+ */
+
+#define ARCH_COUNTER_SOURCES "" /* the kernel's name for it */
+#define ARCH_VDSO_CLOCK      "__vdso_clock_gettime"
+
+static inline uint64_t arch_counter(void)
+{
+    return 0;
+}
+
+static inline uint64_t arch_counter_after(void)
+{
+    return 0;
+}
+
+/* ---- system calls and bytes --------------------------------------------------------------------
+ */
+
+enum {
+    ARCH_SYSTEM_CALL_FORK = 5056,
+};
+
+/* What the kernel says of a file, which is not libc's struct stat64. */
+#define ARCH_HAS_FILE_STATUS 1
+
+struct arch_file_status {
+    uint32_t st_dev, unused[3];
+    uint64_t st_ino;
+    uint32_t st_mode, st_nlink, st_uid, st_gid, st_rdev, unused_too[3];
+    int64_t st_size;
+    uint32_t times[6], st_blksize, unused_last;
+    uint64_t st_blocks;
+};
+
+/* An error is said beside its number, which is positive then. */
+static inline long arch_system_call(long number, long a, long b, long c, long d, long e, long f)
+{
+    register long v0 __asm__("$2") = number;
+    register long a0 __asm__("$4") = a;
+    register long a1 __asm__("$5") = b;
+    register long a2 __asm__("$6") = c;
+    register long a3 __asm__("$7") = d;
+    register long a4 __asm__("$8") = e;
+    register long a5 __asm__("$9") = f;
+
+    __asm__ volatile("syscall"
+                     : "+r"(v0), "+r"(a3)
+                     : "r"(a0), "r"(a1), "r"(a2), "r"(a4), "r"(a5)
+                     : "$1", "$3", "$10", "$11", "$12", "$13", "$14", "$15", "$24", "$25", "hi",
+                       "lo", "memory");
+    return a3 != 0 && v0 > 0 ? -v0 : v0;
+}
+
+/* Loops that the compiler cannot take for the functions that are made of them. */
+static inline void arch_copy(void *to, const void *from, size_t size_bytes)
+{
+    uint8_t *out = to;
+    const uint8_t *in = from;
+
+    for (size_t i = 0; i < size_bytes; i++) {
+        out[i] = in[i];
+        __asm__ volatile("" : : : "memory");
+    }
+}
+
+static inline void arch_fill(void *to, int value, size_t size_bytes)
+{
+    uint8_t *out = to;
+
+    for (size_t i = 0; i < size_bytes; i++) {
+        out[i] = (uint8_t)value;
+        __asm__ volatile("" : : : "memory");
+    }
+}
+
+#endif
