@@ -51,17 +51,30 @@ static const char *ask(sqlite3 *db, const char *sql)
     return text;
 }
 
-static void by_hand(void **state)
+/* The code, and the totals of its stacks. */
+static int open_database(void **state)
 {
     struct database *database;
     char target[64];
 
-    (void)state;
     snprintf(target, sizeof target, "test_function_totals_%ld.db", (long)getpid());
     assert_int_equal(database_create(target, true, 0, NULL, &database, NULL), 0);
-    sqlite3 *db = database_sqlite(database);
-    assert_int_equal(database_execute(db, code, NULL), 0);
-    assert_int_equal(database_execute(db, totals, NULL), 0);
+    assert_int_equal(database_execute(database_sqlite(database), code, NULL), 0);
+    assert_int_equal(database_execute(database_sqlite(database), totals, NULL), 0);
+    *state = database;
+    return 0;
+}
+
+static int close_database(void **state)
+{
+    database_close(*state);
+    return 0;
+}
+
+static void by_hand(void **state)
+{
+    sqlite3 *db = database_sqlite(*state);
+
     for (int again = 0; again < 2; again++) { /* FT-1 */
         assert_int_equal(function_totals_write(db, NULL), 0);
         assert_string_equal(
@@ -77,21 +90,13 @@ static void by_hand(void **state)
                 " ',' || total_temporary_blocks, ' ') FROM function_totals ORDER BY function_id"),
             "1:10,100,40,20,10 2:3,30,10,5,3 3:7,70,20,10,7");
     }
-    database_close(database);
 }
 
 /* FT-3: main has all stacks, and those below its second call once. */
 static void margins(void **state)
 {
-    struct database *database;
-    char target[64];
+    sqlite3 *db = database_sqlite(*state);
 
-    (void)state;
-    snprintf(target, sizeof target, "test_function_totals_%ld.db", (long)getpid());
-    assert_int_equal(database_create(target, true, 0, NULL, &database, NULL), 0);
-    sqlite3 *db = database_sqlite(database);
-    assert_int_equal(database_execute(db, code, NULL), 0);
-    assert_int_equal(database_execute(db, totals, NULL), 0);
     assert_int_equal(database_execute(db, samples, NULL), 0);
     assert_int_equal(function_totals_write(db, NULL), 0);
     assert_string_equal(
@@ -106,14 +111,13 @@ static void margins(void **state)
                                 " ' ' || count(total_peak_bytes_margin) FROM function_totals"
                                 " WHERE process_id = 1"),
                         "3 0 0");
-    database_close(database);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(by_hand),
-        cmocka_unit_test(margins),
+        cmocka_unit_test_setup_teardown(by_hand, open_database, close_database),
+        cmocka_unit_test_setup_teardown(margins, open_database, close_database),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
