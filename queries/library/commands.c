@@ -3,8 +3,10 @@
 
 #include "queries/export/cmd_export.h"
 #include "queries/filter/charge_rows.h"
+#include "queries/filter/claim_rows.h"
 #include "queries/filter/class_rows.h"
 #include "queries/filter/phase_rows.h"
+#include "queries/filter/pool_rows.h"
 #include "queries/filter/thread_rows.h"
 #include "queries/heap/heap_tables.h"
 #include "queries/question/report.h"
@@ -270,8 +272,9 @@ const struct command commands[] = {
      .columns = "process_id, allocated_bytes, allocated_blocks, live_bytes, live_blocks, "
                 "peak_bytes, held_bytes, spare_bytes, pool_id, name",
      .help = "what the program's own allocators gave out (mtrace.h)",
-     .why_unfiltered =
-         "it is about blocks of pools, which are no rows of allocations: the view pool_blocks has them for SQL",
+     .filters = COMMAND_FILTERS_ALL,
+     .stand_in = pool_rows_stand_in,
+     .remake = pool_rows_fill,
      .needs_database = true,
      .run = report_run},
     {.name = "objects",
@@ -297,7 +300,8 @@ const struct command commands[] = {
      .view = "claimed_twice",
      .columns = "process_id, declared_bytes, address, path, first_path",
      .help = "blocks that two objects say they own",
-     .why_unfiltered = OBJECTS_ARE_SUMS,
+     .filters = COMMAND_FILTERS_ALL,
+     .remake = claim_rows_fill,
      .needs_database = true,
      .run = report_run},
     {.name = "spare-capacity",

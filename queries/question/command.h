@@ -10,8 +10,10 @@
 #define MTRACE_QUERIES_COMMAND_H
 
 #include <stdbool.h>
+#include <stdio.h>
 
 struct error;
+struct filter;
 struct filter_sql;
 struct query;
 struct rundb;
@@ -42,6 +44,10 @@ struct command {
     int (*install)(struct query *query, struct error *err);
     /* Where rows are no totals by stack: with any filter it makes the tables behind them anew, of rows of allocations. */
     int (*remake)(struct rundb *database, const struct filter_sql *filter, struct error *err);
+    /* Where `remake` is about other rows than those of malloc: puts these in front of them, or refuses what is asked of them; NULL: it is not.
+     * show_sql: or NULL. */
+    int (*stand_in)(struct rundb *database, const struct filter *filter, FILE *show_sql,
+                    struct error *err);
     int (*run)(struct query *query, struct error *err);
     bool needs_database;
     bool needs_rows; /* of allocations, whatever is asked: a slim import has none */

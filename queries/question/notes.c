@@ -229,22 +229,28 @@ static int note_recorder(const struct query *query, struct error *err)
     return rc;
 }
 
+/* A figure of the rows of a table that are of the process that is asked for, or of any: "sum(bytes)", "heaps". */
+static int get_of_process(const struct query *query, const char *figure, const char *table,
+                          int64_t *ret_n, struct error *err)
+{
+    char sql[160];
+
+    sqlite3_snprintf(sizeof(sql), sql, "SELECT %s FROM %s WHERE %lld IN (0, process_id)", figure,
+                     table, (long long)query->options->process_id);
+    return rundb_get_int64(&query->database, sql, ret_n, err);
+}
+
 /* ---- heaps with blocks that have no row ---- */
 
 static int note_unseen_heaps(const struct query *query, struct error *err)
 {
-    char sql[160];
     char heaps[UNITS_TEXT_BYTES];
     int64_t n = 0;
     int rc;
 
     if (!query->options->command->has_instant)
         return 0;
-    sqlite3_snprintf(
-        sizeof(sql), sql,
-        "SELECT count(*) FROM heaps WHERE unseen_blocks IS NOT NULL AND %lld IN (0, process_id)",
-        (long long)query->options->process_id);
-    rc = rundb_get_int64(&query->database, sql, &n, err);
+    rc = get_of_process(query, "count(unseen_blocks)", "heaps", &n, err);
     if (rc == 0 && n > 0)
         query_remark(
             query,
@@ -327,6 +333,8 @@ static bool is_made_of_rows(const struct query_options *options)
 /* NULL: it has them all. */
 static const char *without_culled_text(const struct query_options *options)
 {
+    if (options->command->stand_in) /* of other rows: none of those is ever culled */
+        return NULL;
     if (is_made_of_rows(options))
         return "they are in totals, and not in this answer, which is made of rows";
     for (size_t i = 0; i < sizeof(without_culled) / sizeof(without_culled[0]); i++) {
@@ -341,8 +349,9 @@ static int note_ended(const struct query *query, struct error *err)
 {
     char text[UNITS_TEXT_BYTES];
     int64_t n_ended = 0;
-    int rc = rundb_get_int64(&query->database,
-                             "SELECT sum(freed_blocks) FROM main.backtrace_totals", &n_ended, err);
+    int rc = get_of_process(
+        query, "sum(freed_blocks)",
+        query->options->command->stand_in ? "main.pools" : "main.backtrace_totals", &n_ended, err);
 
     if (rc == 0 && n_ended > 0)
         query_remark(
@@ -358,7 +367,6 @@ int notes_after(const struct query *query, struct error *err)
     const struct query_options *options = query->options;
     const char *what = without_culled_text(options);
     char text[UNITS_TEXT_BYTES];
-    char sql[128];
     int64_t n_culled = 0;
     int rc = 0;
 
@@ -366,11 +374,7 @@ int notes_after(const struct query *query, struct error *err)
         rc = note_ended(query, err);
     if (rc != 0 || !options->database_path || query->is_culled_noted || !what)
         return rc;
-    sqlite3_snprintf(
-        sizeof(sql), sql,
-        "SELECT sum(culled_blocks) FROM main.backtrace_totals WHERE %lld IN (0, process_id)",
-        (long long)options->process_id);
-    rc = rundb_get_int64(&query->database, sql, &n_culled, err);
+    rc = get_of_process(query, "sum(culled_blocks)", "main.backtrace_totals", &n_culled, err);
     if (rc == 0 && n_culled > 0)
         query_remark(query, "%s were culled: %s", units_format_counted(n_culled, "block", text),
                      what);

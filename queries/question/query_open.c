@@ -32,16 +32,22 @@ int query_install_filters(struct query *query, struct error *err)
 static int remake(struct query *query, struct error *err)
 {
     const struct query_options *options = query->options;
+    const struct command *command = options->command;
+    FILE *show_sql = options->is_sql_shown ? query->out : NULL;
     struct filter_sql sql;
-    int rc;
+    int rc = 0;
 
     if (options->filter.n_values == 0)
         return 0;
+    if (command->stand_in)
+        rc = command->stand_in(&query->database, &options->filter, show_sql, err);
+    if (rc != 0)
+        return rc;
     rc = filter_sql_init(&sql, &query->database, &options->filter, options->process_id, 0, err);
-    if (rc == 0 && options->is_sql_shown)
-        rc = filter_sql_show(&sql, row_scan_sql(&sql, 0), "the table below is", query->out, err);
+    if (rc == 0 && show_sql)
+        rc = filter_sql_show(&sql, row_scan_sql(&sql, 0), "the table below is", show_sql, err);
     else if (rc == 0)
-        rc = options->command->remake(&query->database, &sql, err);
+        rc = command->remake(&query->database, &sql, err);
     filter_sql_done(&sql);
     return rc;
 }

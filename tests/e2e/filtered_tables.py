@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""filtered_tables.py PART: by-group, by-tag, phases, threads, flows and the histograms, made anew of the rows that pass a filter.
+"""filtered_tables.py PART: by-group, by-tag, phases, threads, flows, the histograms, by-pool and claimed-twice, made anew of the rows that pass a
+filter.
 
 all      a filter that lets all pass gives exactly what no filter gives
 some     every figure under a filter is what stock SQLite and a sweep in Python find in `allocations` and `group_moves`
 page     the tables, figures and flame graphs of `report` are those of the commands under the same filter
+pools    the same of by-pool, whose rows are `pool_blocks`, and what pools know nothing of is refused
+claims   claimed-twice has the claims of blocks that pass
 said     culled blocks are spoken of, a slim import is refused, and --show-sql selects the rows that count
 """
 
@@ -234,6 +237,9 @@ def recordings(tools, folder, names):
         "nested": (["pools", "nested"], ()),
         "exec_again": (["exec_again"], ()),
         "crossed": (["cross_thread_free"], ()),
+        "threads of pools": (["pools", "threads"], ()),
+        "ends of pools": (["pools", "ends"], ()),
+        "claimed": (["objects", "twice"], ()),
     }
     for name in names or programs:
         (program, *arguments), options = programs[name]
@@ -289,6 +295,84 @@ def some_pass(tools, folder):
             both = [row for row in table(tools, command, database, "--size-min", "9000") if row["process_id"] == str(processes[-1])]
             require(table(tools, command, database, *options) == both, f"{name}: {command} {options}")
         require(sum(n > 100 for n in n_passed) >= 7 and len(set(n_passed)) >= 7, f"{name}: filters let {n_passed} rows pass")
+
+
+# Options, and the same of `pool_blocks AS a`.
+IN_PHASE = "EXISTS (SELECT 1 FROM phases AS p WHERE p.name = 'odd' AND p.process_id = a.process_id AND a.alloc_ns BETWEEN p.start_ns AND p.end_ns)"
+POOL_FILTERS = {
+    ("--size-min", "0"): "1",
+    ("--size-min", "100"): "size_bytes >= 100",
+    ("--lifetime", "only_leaked"): "is_leaked",
+    ("--lifetime-max", "1ms", "--lifetime", "only_temporary"): "lifetime_ns <= 1000000",
+    ("--thread", "{thread}"): "thread_id = {thread}",
+    ("--window", "1", "--group", "root"): "group_id = 1",
+    ("--group", "request"): "group_id IN (SELECT group_id FROM allocation_groups WHERE name = 'request')",
+    ("--phase", "odd"): IN_PHASE,
+    ("--from", "{middle}ns"): "alloc_ns >= {middle}",
+    ("--to", "{middle}ns", "--size-max", "100"): "alloc_ns <= {middle} AND size_bytes <= 100",
+    ("--at", "{middle}ns"): "alloc_ns <= {middle} AND ifnull(free_ns > {middle}, 1)",
+    ("--backtrace", "{stack}"): "backtrace_id = {stack}",
+}
+NO_POOL_FILTERS = (("--kind", "malloc"), ("--mmaped", "yes"), ("--arena", "main"), ("--chain-length-min", "2"), ("--intervening-max", "1"),
+                   ("--group-allocations-min", "2"), ("--lifetime", "only_chain_leaked"))
+TAKEN = ("taken_blocks", "taken_bytes", "held_bytes", "spare_bytes")
+
+
+def expected_pools(db, rows):
+    answer = {}
+    for (pool,) in db.execute("SELECT pool_id FROM pools").fetchall():
+        own = [row for row in rows if row["pool_id"] == pool]
+        live = [row for row in own if end_of(row) == NEVER]
+        peak, at = highest([(row["alloc_ns"], row["size_bytes"]) for row in own] + [(end_of(row), -row["size_bytes"]) for row in own if end_of(row) != NEVER])
+        answer[str(pool)] = {"allocated_blocks": len(own), "live_blocks": len(live), "allocated_bytes": sum(row["size_bytes"] for row in own),
+                             "live_bytes": sum(row["size_bytes"] for row in live), "peak_bytes": peak, "peak_ns": at}
+    return answer
+
+
+def pools(tools, folder):
+    n_passed = collections.Counter()
+    for name, database in recordings(tools, folder, ("charges", "family", "nested", "threads of pools", "ends of pools")):
+        db = sqlite3.connect(database)
+        db.row_factory = sqlite3.Row
+        known = dict(db.execute("SELECT thread_id AS thread, backtrace_id AS stack, (SELECT avg(alloc_ns) FROM pool_blocks) AS middle FROM pool_blocks"
+                                " GROUP BY 1, 2 ORDER BY count(*) DESC LIMIT 1").fetchone())
+        known["middle"] = int(known["middle"])
+        plain = [{key: value for key, value in row.items() if key not in TAKEN} for row in table(tools, "by-pool", database)]
+        for options, sql in POOL_FILTERS.items():
+            if name not in ("charges", "family") and ("--group" in options or "--phase" in options):
+                continue
+            options = [option.format(**known) for option in options]
+            rows = db.execute(f"SELECT * FROM pool_blocks AS a WHERE {sql.format(**known)}").fetchall()
+            n_passed[sql] += len(rows)
+            found = table(tools, "by-pool", database, *options)
+            require(all(row[taken] is None for row in found for taken in TAKEN), f"{name}: {options} tells what of malloc is of blocks that pass")
+            found = {row["pool_id"]: {key: value for key, value in row.items() if key not in TAKEN} for row in found}
+            for pool, figures in expected_pools(db, rows).items():
+                for figure, value in figures.items():
+                    require(found[pool][figure] == (None if value is None else str(value)),
+                            f"{name}: {options}, pool {pool}: {figure} is {found[pool][figure]}, rows say {value}")
+            require(sql != "1" or list(found.values()) == plain, f"{name}: {options} is not by-pool")
+        for options in NO_POOL_FILTERS:
+            words = ask(tools, "by-pool", database, *options, status=2).stderr
+            require("is asked of blocks of pools, of which" in words, f"{options}: {words}")
+        shown = ask(tools, "by-pool", database, "--size-min", "100", "--show-sql").stdout
+        views, select = shown.split("-- What the table below is made of:\n")
+        db.executescript(views)
+        require(len(db.execute(select.split(";")[0]).fetchall()) == db.execute("SELECT count(*) FROM pool_blocks WHERE size_bytes >= 100").fetchone()[0],
+                f"{name}: {select} selects other rows")
+    require(all(n_passed.values()), f"some let nothing pass: {n_passed}")
+
+
+def claims(tools, folder):
+    for _, database in recordings(tools, folder, ("claimed",)):
+        plain = table(tools, "claimed-twice", database)
+        require(len(plain) == 1 and plain[0]["allocation_id"], f"{plain}")
+        size, thread = sqlite3.connect(database).execute("SELECT size_bytes, thread_id FROM allocations WHERE allocation_id = ?",
+                                                         (plain[0]["allocation_id"],)).fetchone()
+        for options in (("--size-min", str(size)), ("--thread", str(thread), "--size-max", str(size)), ("--lifetime", "only_leaked"), ("--backtrace-depth-min", "0")):
+            require(table(tools, "claimed-twice", database, *options) == plain, f"{options} lets the claim not pass")
+        for options in (("--size-min", str(size + 1)), ("--size-max", str(size - 1)), ("--lifetime", "only_temporary"), ("--backtrace-depth-max", "0")):
+            require(table(tools, "claimed-twice", database, *options) == [], f"{options} lets the claim pass")
 
 
 # Parts of the page, and what says the same.
@@ -363,7 +447,7 @@ def what_is_said(tools, folder):
 def test():
     tools = harness.Tools.from_environment()
     with harness.scratch() as folder:
-        {"all": let_all_pass, "some": some_pass, "page": pages, "said": what_is_said}[sys.argv[1]](tools, Path(folder))
+        {"all": let_all_pass, "some": some_pass, "page": pages, "pools": pools, "claims": claims, "said": what_is_said}[sys.argv[1]](tools, Path(folder))
 
 
 if __name__ == "__main__":

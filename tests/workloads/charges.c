@@ -110,9 +110,16 @@ static void use_pool(void)
 {
     char *arena = own_malloc(100);
     uint32_t pool = mtrace_pool_create("arena");
+    struct mtrace_scope phase = mtrace_phase_begin("odd");
+    struct mtrace_scope scope = mtrace_enter(groups[1]);
 
-    for (unsigned i = 0; i < 50; i++)
+    for (unsigned i = 0; i < 50; i++) {
         mtrace_pool_alloc(pool, arena + (size_t)i * 1024, 777);
+        if (i == 20)
+            mtrace_exit(scope);
+        if (i == 30)
+            mtrace_phase_end(phase);
+    }
     for (unsigned i = 0; i < 25; i++)
         mtrace_pool_free(pool, arena + (size_t)i * 1024);
 }

@@ -1,4 +1,4 @@
 . "$CASES/../fixture.sh"
 make_fixture rows.db "$source/tests/sql/code.sql" "$CASES/../fixtures/rows.sql"
 ids() { mtrace-query allocations rows.db --format csv "$@" | cut -d, -f1 | tail -n +2 | tr "\n" " "; echo "$*"; }
-mtrace-query by-pool rows.db --size-min 4
+mtrace-query spare-capacity rows.db --size-min 4
