@@ -37,9 +37,11 @@ bool modules_find(uintptr_t address, struct module *ret_module)
     while (g_maps[index] != NULL && g_maps[index] != object.dlfo_link_map)
         index++;
     g_maps[index] = object.dlfo_link_map;
-    *ret_module = (struct module){g_n_former + index + 1, (uintptr_t)object.dlfo_map_start,
-                                  (uintptr_t)object.dlfo_map_end, object.dlfo_link_map->l_addr,
-                                  object.dlfo_eh_frame};
+    *ret_module = (struct module){.id = g_n_former + index + 1,
+                                  .start = (uintptr_t)object.dlfo_map_start,
+                                  .end = (uintptr_t)object.dlfo_map_end,
+                                  .load_address = object.dlfo_link_map->l_addr,
+                                  .eh_frame_hdr = object.dlfo_eh_frame};
     return true;
 }
 
