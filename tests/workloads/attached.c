@@ -10,22 +10,18 @@
  * filtered                 a thread may not open files, and the first one reads
  * unload                   loads and unloads the libraries, while others allocate
  */
+#include "tests/workloads/forbid.h"
 #include "tests/workloads/workload.h"
 
 #include <dlfcn.h>
 #include <errno.h>
 #include <link.h>
-#include <linux/audit.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stddef.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
@@ -168,16 +164,7 @@ static void read_alarmed(void)
 
 static void *allocate_filtered(void *unused)
 {
-    struct sock_filter program[] = {
-        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_openat, 0, 1),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-    };
-    struct sock_fprog filter = {sizeof(program) / sizeof(program[0]), program};
-
-    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0
-        || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) != 0)
+    if (!forbid(SYS_openat))
         skip("this kernel has no seccomp filters");
     return allocate(unused);
 }

@@ -3,34 +3,17 @@
  * Behind a seccomp filter that forbids nothing but one call, a child of vfork becomes another program. It has our memory
  * until then, and nobody may ask whose process it is: the end of the child's image is not ours.
  */
+#include "tests/workloads/forbid.h"
 #include "tests/workloads/workload.h"
 
-#include <linux/audit.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <signal.h>
-#include <stddef.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
 enum {
     N_CHILDREN = 5
 };
-
-static int lock_down(void)
-{
-    struct sock_filter program[] = {
-        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_getppid, 0, 1),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-    };
-    struct sock_fprog filter = {sizeof(program) / sizeof(program[0]), program};
-    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0
-           && prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0;
-}
 
 static int run(const char *path)
 {
@@ -46,7 +29,7 @@ static int run(const char *path)
 int main(int argc, char **argv)
 {
     own_malloc(1);
-    if (!lock_down())
+    if (!forbid(SYS_getppid))
         skip("this kernel has no seccomp filters");
     for (int i = 0; i < N_CHILDREN; i++) {
         own_malloc(2);
