@@ -7,7 +7,7 @@
  * from main, too (lifecycle.c). vfork cannot be wrapped, as it returns twice into its caller's
  * frame; its child is recognised when it execs, because its pid is not the log's.
  */
-#include "collector/attached/references.h"
+#include "collector/interpose/forking.h"
 #include "collector/life/control.h"
 #include "collector/life/describe.h"
 #include "collector/life/end.h"
@@ -21,7 +21,6 @@
 #include "collector/platform/sys.h"
 #include "collector/record/heap_extent.h"
 #include "collector/record/record.h"
-#include "collector/record/sampler.h"
 #include "collector/record/state.h"
 #include "collector/record/thread.h"
 #include "common/attr.h"
@@ -73,25 +72,9 @@ static void tell_of_stranded(void)
                 NULL, 0);
 }
 
-static bool fork_begins(void)
-{
-    sampler_fork_begins();
-    return state_is_recording() && thread_fork_begins();
-}
-
-/* What another thread held is nobody's in the child, which may ask ld.so before its first event. */
-static void fork_ended(bool is_child, bool is_nested)
-{
-    if (is_child && !state_is_own_process())
-        references_forget();
-    sampler_fork_ended(is_child);
-    if (is_nested)
-        thread_fork_ended(is_child);
-}
-
 static pid_t forked(pid_t pid, bool is_nested, const struct unwind_origin *origin)
 {
-    fork_ended(pid == 0, is_nested);
+    forking_ended(pid == 0, is_nested);
     if (is_nested && pid > 0)
         tell_of_stranded();
     if (pid > 0)
@@ -108,7 +91,7 @@ MTRACE_EXPORT pid_t fork(void)
         errno = ENOSYS;
         return -1;
     }
-    is_nested = fork_begins();
+    is_nested = forking_begins();
     return forked(g_real.fork(), is_nested, &origin);
 }
 
@@ -123,7 +106,7 @@ MTRACE_EXPORT pid_t _Fork(void)
         errno = ENOSYS;
         return -1;
     }
-    is_nested = fork_begins();
+    is_nested = forking_begins();
     return forked(g_real._Fork(), is_nested, &origin);
 }
 
@@ -138,7 +121,7 @@ MTRACE_EXPORT int forkpty(int *ret_master, char *ret_name, const struct termios 
         errno = ENOSYS;
         return -1;
     }
-    is_nested = fork_begins();
+    is_nested = forking_begins();
     return forked(g_real.forkpty(ret_master, ret_name, terminal, size), is_nested, &origin);
 }
 
@@ -160,9 +143,9 @@ MTRACE_EXPORT int daemon(int keeps_directory, int keeps_descriptors)
     end_write(LOG_END_IMMEDIATE, 0);
     if (state_is_recording())
         count_child(1);
-    is_nested = fork_begins();
+    is_nested = forking_begins();
     result = g_real.daemon(keeps_directory, keeps_descriptors);
-    fork_ended(!state_is_own_process(), is_nested);
+    forking_ended(!state_is_own_process(), is_nested);
     if (sys_getpid() == pid && state_is_recording()) /* it failed, before it forked */
         count_child(-1);
     end_take_back();

@@ -3,6 +3,7 @@
  * interpose_thread: births and names of threads, and what a thread may forbid itself (TSC, system
  * calls, its root directory).
  */
+#include "collector/interpose/forking.h"
 #include "collector/life/lifecycle.h"
 #include "collector/log/segment.h"
 #include "collector/platform/clock.h"
@@ -241,6 +242,7 @@ MTRACE_EXPORT long syscall(long number, ...)
     long a[6];
     va_list arguments;
     struct ban ban;
+    bool is_forking;
     bool is_nested;
     long result;
 
@@ -254,10 +256,11 @@ MTRACE_EXPORT long syscall(long number, ...)
     }
     ban = ban_by_syscall(number, a);
     ban_begins(&ban);
-    is_nested = is_fork(number, a) && state_is_recording() && thread_fork_begins();
+    is_forking = is_fork(number, a);
+    is_nested = is_forking && forking_begins();
     result = g_real.syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]);
-    if (is_nested)
-        thread_fork_ended(result == 0);
+    if (is_forking)
+        forking_ended(result == 0, is_nested);
     ban_ended(&ban, result);
     return result;
 }

@@ -107,6 +107,7 @@ static MTRACE_COLD bool begin_in_child(void)
     memory_forget();
     trackers_forget();
     references_forget();
+    modules_forget_unloads();
     if (!state_config()->follows_children) {
         state_turn_off();
         return false;

@@ -27,6 +27,7 @@ enum {
 _Atomic uint32_t g_modules_epoch = 1; /* 0 is no epoch */
 static _Atomic uint32_t
     g_n_unloads; /* that have begun and not ended; stays, where a destructor does not return */
+static _Thread_local uint32_t g_n_own_unloads __attribute__((tls_model("initial-exec")));
 static _Atomic bool g_has_overflown;
 static _Atomic uint64_t
     g_untold[UNTOLD_BITS / 64]; /* by hash of what a module is: counted before */
@@ -49,6 +50,7 @@ void modules_bump_epoch(void)
 
 void modules_begin_unload(void)
 {
+    g_n_own_unloads++;
     atomic_fetch_add(&g_n_unloads, 1);
     modules_bump_epoch();
 }
@@ -57,6 +59,12 @@ void modules_end_unload(void)
 {
     modules_bump_epoch();
     atomic_fetch_sub(&g_n_unloads, 1);
+    g_n_own_unloads--;
+}
+
+void modules_forget_unloads(void)
+{
+    atomic_store(&g_n_unloads, g_n_own_unloads);
 }
 
 bool modules_are_unloading(void)

@@ -52,6 +52,9 @@ void modules_bump_epoch(void);
 void modules_begin_unload(void);
 void modules_end_unload(void);
 
+/* In a fork child: those of threads that are not there never end. */
+void modules_forget_unloads(void);
+
 /* Asked after the epoch was read: false: what is loaded stays so until the epoch is another one. */
 bool modules_are_unloading(void);
 
