@@ -148,29 +148,6 @@ bool running_has_waited(pid_t pid)
            || minor + major > 0;
 }
 
-bool running_find_user(pid_t pid, uid_t *ret_uid, bool *ret_is_stopped)
-{
-    char path[32];
-    char line[256];
-    char state = '?';
-    unsigned uid = 0;
-    bool has_uid = false;
-    FILE *file;
-
-    (void)snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
-    file = fopen(path, "re");
-    while (file && !has_uid && fgets(line, sizeof(line), file)) {
-        (void)sscanf(line, "State: %c", &state); /* comes before it */
-        has_uid = sscanf(line, "Uid: %*u %u", &uid) == 1;
-    }
-    if (file)
-        fclose(file);
-    *ret_uid = uid;
-    if (ret_is_stopped)
-        *ret_is_stopped = state == 'T';
-    return has_uid;
-}
-
 /* exit_code is the last field. The kernel shows 0 to those who may not know, so 0 says nothing. */
 bool running_find_status(pid_t pid, int *ret_wait_status)
 {

@@ -30,9 +30,6 @@ bool running_maps(pid_t pid, const struct stat *file, bool *ret_is_known);
  * too. True when it is not known. */
 bool running_has_waited(pid_t pid);
 
-/* Who it runs as now (the effective user), and whether a signal stopped it (or NULL). False: it is not there. */
-bool running_find_user(pid_t pid, uid_t *ret_uid, bool *ret_is_stopped);
-
 /* How a process ended that its parent has not waited for yet, as wait says; false: not known. */
 bool running_find_status(pid_t pid, int *ret_wait_status);
 

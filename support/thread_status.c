@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "recorder/attaching/thread_status.h"
+#include "support/thread_status.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -14,6 +14,7 @@ bool thread_status_read(pid_t pid, pid_t tid, struct thread_status *ret_status)
 {
     char path[64];
     char line[512];
+    bool has_uid = false;
     FILE *file;
 
     *ret_status = (struct thread_status){.state = '?'};
@@ -24,14 +25,14 @@ bool thread_status_read(pid_t pid, pid_t tid, struct thread_status *ret_status)
     while (fgets(line, sizeof(line), file)) {
         (void)sscanf(line, "State: %c", &ret_status->state);
         (void)sscanf(line, "TracerPid: %d", &ret_status->tracer);
-        (void)sscanf(line, "Uid: %*u %u", &ret_status->uid);
+        has_uid = sscanf(line, "Uid: %*u %u", &ret_status->uid) == 1 || has_uid;
         (void)sscanf(line, "Seccomp: %u", &ret_status->seccomp);
         (void)sscanf(line, "Seccomp_filters: %u", &ret_status->n_filters);
         if (strncmp(line, "x86_Thread_features:", 20) == 0)
             ret_status->has_shadow_stack = strstr(line, "shstk") != NULL;
     }
     fclose(file);
-    return true;
+    return has_uid;
 }
 
 bool thread_status_is_filtered(const struct thread_status *status)

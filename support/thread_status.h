@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * thread_status: what /proc/PID/task/TID/status says of a thread.
+ * thread_status: what /proc/PID/task/TID/status says of a thread. That of a process is that of its first thread.
  *
  * Threads: any. Failure: false: the thread is gone, or may not be asked about.
  */
-#ifndef MTRACE_RECORDER_THREAD_STATUS_H
-#define MTRACE_RECORDER_THREAD_STATUS_H
+#ifndef MTRACE_SUPPORT_THREAD_STATUS_H
+#define MTRACE_SUPPORT_THREAD_STATUS_H
 
 #include <stdbool.h>
 #include <sys/types.h>
 
 struct thread_status {
-    char state;
+    char state; /* 'T': a signal stopped it */
     int tracer; /* 0: nobody */
-    uid_t uid;  /* as which it runs */
+    uid_t uid;  /* the effective one, now */
     unsigned seccomp, n_filters;
     bool has_shadow_stack;
 };

@@ -7,9 +7,11 @@
 #    include "recorder/attaching/leading.h"
 #    include "recorder/attaching/safe_place.h"
 #    include "recorder/attaching/target.h"
-#    include "recorder/attaching/thread_status.h"
 #    include "recorder/attaching/tracee.h"
+#    include "recorder/platform/fault_point.h"
 #    include "support/monotonic.h"
+#    include "support/running.h"
+#    include "support/thread_status.h"
 
 #    include <dirent.h>
 #    include <errno.h>
@@ -97,32 +99,56 @@ static int try_threads(struct tracee *tracee, struct safe_place *place,
     return n ? code : error_set(err, ERROR_NOT_FOUND, "there is no process %d", (int)call->pid);
 }
 
-/* Whose threads have all ended is not waited for yet. */
-static bool has_ended(pid_t pid)
+static bool is_thread_outside(struct tracee *tracee)
 {
-    struct thread_status status;
+    struct error err;
+    bool is_outside;
 
-    return !thread_status_read(pid, pid, &status) || status.state == 'Z' || status.state == 'X';
+    if (!tracee_stop(tracee, &err))
+        return false;
+    is_outside = tracee_get_regs(tracee, &tracee->regs) && leading_is_outside(tracee);
+    tracee_let_go(tracee);
+    return is_outside;
+}
+
+/* AT-5; a thread that began meanwhile was never led. */
+static void mend(struct tracee *tracee)
+{
+    pid_t *tids;
+    size_t n;
+    bool is_outside = true;
+
+    if (!leading_has_remains(tracee))
+        return;
+    n = list_threads(tracee->target->pid, &tids);
+    for (size_t i = 0; i < n && is_outside; i++) {
+        tracee->tid = tids[i];
+        is_outside = is_thread_outside(tracee);
+    }
+    if (n && is_outside)
+        leading_clear_remains(tracee);
+    free(tids);
 }
 
 static int search(struct tracee *tracee, const struct attaching_call *call,
                   struct attaching_answer *ret_answer, struct error *err)
 {
     uint64_t until_ns = monotonic_now_ns() + call->patience_ns;
-    struct safe_place *place = safe_place_new(tracee->target, call->library);
+    struct safe_place *place;
     const char *why = "a call that does not end";
     int code;
 
+    fault_point("looked");
+    place = safe_place_new(tracee->target, call->library);
     if (!place)
         return error_set(err, ERROR_IO, "process %d cannot be looked at", (int)call->pid);
+    mend(tracee);
     do {
         code = try_threads(tracee, place, call, &why, ret_answer, err);
         if (code == 1)
             tracee_nap(500000);
-    } while (code == 1 && !has_ended(call->pid) && monotonic_now_ns() < until_ns);
+    } while (code == 1 && running_is(call->pid) && monotonic_now_ns() < until_ns);
     safe_place_free(place);
-    if (code == 1 && has_ended(call->pid))
-        return error_set(err, ERROR_NOT_FOUND, "process %d has ended", (int)call->pid);
     ret_answer->is_busy = code == 1;
     return code == 1
                ? error_set(err, ERROR_IO,
@@ -266,7 +292,12 @@ int attaching_run(const struct attaching_call *call, struct attaching_answer *re
     struct job job = {.call = call, .answer = ret_answer, .err = err};
 
     *ret_answer = (struct attaching_answer){.result = 0};
-    return do_in_thread(&job) ? job.code : error_set(err, ERROR_NOMEM, "cannot start a thread");
+    if (!do_in_thread(&job))
+        return error_set(err, ERROR_NOMEM, "cannot start a thread");
+    if (job.code == 0 || running_is(call->pid))
+        return job.code;
+    ret_answer->is_busy = false; /* whatever it was that could not be done */
+    return error_set(err, ERROR_NOT_FOUND, "process %d has ended", (int)call->pid);
 }
 
 #else

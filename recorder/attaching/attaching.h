@@ -10,6 +10,7 @@
  *   AT-2 Whatever happens to us, the thread comes back to where it was (EC-1).
  *   AT-3 When an answer is given nothing is traced any more, not even a thread that could not be stopped: one of ours, which ends, traces them.
  *   AT-4 One mtrace-record at a time is at a process. Where the code of ld.so is neither ld.so's nor ours nothing is put there.
+ *   AT-5 What a killed mtrace-record left of its code in ld.so the next one takes away, unless a thread is in it, or may be.
  * Threads: the one that calls; signals that may interrupt it are blocked. Failure: one line; the process is as it was.
  */
 #ifndef MTRACE_RECORDER_ATTACHING_H

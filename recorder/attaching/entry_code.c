@@ -8,6 +8,7 @@
 static_assert(sizeof(struct entry_code_parameters) <= 0x8000, "parameters end below 0x8000");
 static_assert(offsetof(struct entry_code_parameters, argument) == 56, "offsets in the code");
 static_assert(offsetof(struct entry_code_parameters, pause) == 96, "offsets in the code");
+static_assert(ENTRY_CODE_MAPPED_BYTES == 0x60000, "bytes in the code");
 
 /*
  * What is mapped (r12): parameters, at 0x8000 the vector state, at 0x18000 the stack, up to 0x60000. rbx: the saved registers.

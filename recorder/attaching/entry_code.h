@@ -20,6 +20,7 @@ enum {
     ENTRY_CODE_RED_ZONE_BYTES = 128,
     ENTRY_CODE_FRAME_BYTES = ENTRY_CODE_RED_ZONE_BYTES + 8,
     ENTRY_CODE_TEXT_BYTES = 16384,
+    ENTRY_CODE_MAPPED_BYTES = 0x60000,
 };
 
 /* rdi of the word; rsi: the address of the parameters. */

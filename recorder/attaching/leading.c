@@ -4,6 +4,7 @@
 #if defined(__x86_64__)
 
 #    include "recorder/attaching/entry_code.h"
+#    include "recorder/platform/fault_point.h"
 #    include "support/monotonic.h"
 #    include "support/printable.h"
 
@@ -71,6 +72,61 @@ static void take_code(struct tracee *tracee)
     tracee->saved_n = 0;
 }
 
+/* Each byte is one of ours, or ld.so's: who put it there, or took it away, may have been killed half way through. */
+static bool is_mixed(const uint8_t *found, const uint8_t *once, size_t n)
+{
+    bool is_mixed = true;
+
+    for (size_t i = 0; i < n && is_mixed; i++)
+        is_mixed = found[i] == once[i] || found[i] == entry_code_begin[i];
+    return is_mixed;
+}
+
+bool leading_has_remains(const struct tracee *tracee)
+{
+    const struct target *target = tracee->target;
+    uint8_t found[ONCE_CODE_BYTES];
+    size_t n = code_bytes();
+
+    return n <= sizeof(found)
+           && pread(tracee->memory, found, n, (off_t)target->once_code) == (ssize_t)n
+           && memcmp(found, target->once.bytes, n) != 0 && is_mixed(found, target->once.bytes, n);
+}
+
+static bool is_code(const struct target *target, uint64_t address)
+{
+    return address >= target->once_code && address <= target->once_code + code_bytes();
+}
+
+/* A call of the code returns to it by the word at the top of the stack that it mapped, and the parameters are at the beginning of that memory. */
+static bool is_top(const struct tracee *tracee, uint64_t at)
+{
+    uint64_t word;
+
+    return pread(tracee->memory, &word, sizeof(word), (off_t)at) == (ssize_t)sizeof(word)
+           && is_code(tracee->target, word)
+           && pread(tracee->memory, &word, sizeof(word),
+                    (off_t)(at + sizeof(word) - ENTRY_CODE_MAPPED_BYTES))
+                  == (ssize_t)sizeof(word)
+           && word == 1;
+}
+
+bool leading_is_outside(const struct tracee *tracee)
+{
+    const uint64_t page = 4096;
+    uint64_t top = (tracee->regs.rsp | (page - 1)) + 1;
+    bool is_inside = is_code(tracee->target, tracee->regs.rip);
+
+    for (uint64_t i = 0; i < ENTRY_CODE_MAPPED_BYTES / page && !is_inside; i++)
+        is_inside = is_top(tracee, top + i * page - sizeof(uint64_t));
+    return !is_inside;
+}
+
+void leading_clear_remains(const struct tracee *tracee)
+{
+    (void)write_memory(tracee, tracee->target->once_code, tracee->target->once.bytes, code_bytes());
+}
+
 /* The last step is one: before it nothing has changed for the thread, after it it comes back by itself. */
 static bool begin(struct tracee *tracee)
 {
@@ -132,12 +188,6 @@ static bool is_after(const struct user_regs_struct *regs, long number)
     return (long long)regs->orig_rax == number && (long long)regs->rax != -ENOSYS;
 }
 
-static bool is_in_code(const struct tracee *tracee, const struct user_regs_struct *regs)
-{
-    return regs->rip >= tracee->target->once_code
-           && regs->rip <= tracee->target->once_code + code_bytes();
-}
-
 static void hear(struct tracee *tracee, const struct attaching_call *call)
 {
     struct user_regs_struct regs;
@@ -149,7 +199,7 @@ static void hear(struct tracee *tracee, const struct attaching_call *call)
         && !is_after(&regs, SYS_getpid)) {
         if (give_parameters(tracee, call, regs.rsi))
             tracee->parameters = regs.rsi;
-    } else if (tracee->has_told && is_in_code(tracee, &regs)
+    } else if (tracee->has_told && is_code(tracee->target, regs.rip)
                && is_after(&regs, SYS_rt_sigprocmask)) {
         tracee->is_done = true;
     }
@@ -226,7 +276,7 @@ static bool end_wait(struct tracee *tracee, uint64_t until_ns)
 
     if (!interrupt(tracee, until_ns) || !tracee_get_regs(tracee, &regs))
         return false;
-    tracee->is_back = !is_in_code(tracee, &regs);
+    tracee->is_back = !is_code(tracee->target, regs.rip);
     tracee->is_done = tracee->is_back;
     return tracee->is_back || write_memory(tracee, at, &yes, sizeof(yes));
 }
@@ -238,6 +288,7 @@ static bool run_call(struct tracee *tracee, uint64_t until_ns)
 
     if (ptrace(PTRACE_CONT, tracee->tid, 0, 0) != 0)
         return false;
+    fault_point("loading");
     while (!has_said(tracee)) {
         if (monotonic_now_ns() > until_ns)
             return false;
@@ -252,8 +303,13 @@ static bool run_call(struct tracee *tracee, uint64_t until_ns)
 
 static bool run(struct tracee *tracee, const struct attaching_call *call, uint64_t until_ns)
 {
-    return run_until(tracee, call, until_ns, false) && run_call(tracee, until_ns)
-           && run_until(tracee, call, until_ns, true);
+    if (!run_until(tracee, call, until_ns, false))
+        return false;
+    fault_point("asked");
+    if (!run_call(tracee, until_ns))
+        return false;
+    fault_point("heard");
+    return run_until(tracee, call, until_ns, true);
 }
 
 /*
@@ -298,8 +354,11 @@ int leading_call(struct tracee *tracee, const struct attaching_call *call,
         return error_set(err, ERROR_IO, "process %d does not let its memory be written",
                          (int)call->pid);
     }
-    if (run(tracee, call, until_ns) && put_back(tracee, until_ns + TRACEE_STOP_NS))
+    fault_point("led");
+    if (run(tracee, call, until_ns) && put_back(tracee, until_ns + TRACEE_STOP_NS)) {
+        fault_point("back");
         take_code(tracee);
+    }
     if (tracee->is_given_up)
         return 1;
     ret_answer->pause_ns = monotonic_now_ns() - tracee->since_ns;

@@ -13,6 +13,8 @@
 #include "recorder/attaching/tracee.h"
 #include "support/error.h"
 
+#include <stdbool.h>
+
 #if defined(__x86_64__)
 
 /* For how long the call may take. */
@@ -21,6 +23,15 @@
 /* Of a thread at a safe place, which is let go. 1: a signal came before, and nothing was done. */
 int leading_call(struct tracee *tracee, const struct attaching_call *call,
                  struct attaching_answer *ret_answer, struct error *err);
+
+/* Has ld.so our code, or a part of it, though nobody else is at the process? */
+bool leading_has_remains(const struct tracee *tracee);
+
+/* Of a stopped thread whose registers are in tracee->regs: it is not on its way through our code. */
+bool leading_is_outside(const struct tracee *tracee);
+
+/* Once no thread is. */
+void leading_clear_remains(const struct tracee *tracee);
 
 #endif
 

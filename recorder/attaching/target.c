@@ -3,7 +3,7 @@
 
 #include "recorder/allocator/elf_file.h"
 #include "recorder/attaching/process_maps.h"
-#include "recorder/attaching/thread_status.h"
+#include "support/thread_status.h"
 
 #include <elf.h>
 #include <errno.h>

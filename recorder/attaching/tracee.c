@@ -4,8 +4,8 @@
 #if defined(__x86_64__)
 
 #    include "recorder/attaching/entry_code.h"
-#    include "recorder/attaching/thread_status.h"
 #    include "support/monotonic.h"
+#    include "support/thread_status.h"
 
 #    include <elf.h>
 #    include <errno.h>

@@ -2,7 +2,7 @@
 #include "recorder/command/control_client.h"
 
 #include "support/printable.h"
-#include "support/running.h"
+#include "support/thread_status.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -58,11 +58,11 @@ static bool is_new(pid_t *seen, size_t *n, pid_t pid)
 /* Anybody may listen where a recorder would, and root may ask for everybody's processes: who has the process is heard about it, or who asks. */
 static bool is_trusted(struct search *search, uid_t uid)
 {
-    uid_t target_uid = 0;
+    const pid_t pid = search->request->pid;
+    struct thread_status target;
 
     if (uid == geteuid()
-        || (geteuid() == 0 && running_find_user(search->request->pid, &target_uid, NULL)
-            && uid == target_uid))
+        || (geteuid() == 0 && thread_status_read(pid, pid, &target) && uid == target.uid))
         return true;
     search->n_of_others++;
     return false;
@@ -71,14 +71,13 @@ static bool is_trusted(struct search *search, uid_t uid)
 /* Before it is connected to: who never looks at its socket would hold us up. */
 static bool may_answer(struct search *search, pid_t recorder)
 {
-    bool is_stopped;
-    uid_t uid;
+    struct thread_status status;
 
-    if (!running_find_user(recorder, &uid, &is_stopped) || !is_trusted(search, uid))
+    if (!thread_status_read(recorder, recorder, &status) || !is_trusted(search, status.uid))
         return false;
-    if (is_stopped)
+    if (status.state == 'T')
         search->silent = recorder;
-    return !is_stopped;
+    return status.state != 'T';
 }
 
 /* -1: it is not there, or not who it says (CM-1). */

@@ -14,6 +14,7 @@
 #include "recorder/sending/sender_process.h"
 #include "support/monotonic.h"
 #include "support/running.h"
+#include "support/thread_status.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -319,11 +320,11 @@ static int begin_attached(struct session *session, struct error *err)
 /* To whom the process runs as, which opens it: root attaches to others, too. */
 static void give_pool(const struct session *session)
 {
-    uid_t uid;
-    bool is_stopped;
+    const pid_t pid = session->program.pid;
+    struct thread_status status;
 
-    if (running_find_user(session->program.pid, &uid, &is_stopped) && uid != geteuid())
-        (void)!fchown(session->recording->live.fd, uid, (gid_t)-1);
+    if (thread_status_read(pid, pid, &status) && status.uid != geteuid())
+        (void)!fchown(session->recording->live.fd, status.uid, (gid_t)-1);
 }
 
 static int attach(struct session *session, struct error *err)

@@ -5,7 +5,8 @@
 totals    what is allocated while attached is recorded, and nothing else; frees of blocks from before are counted; twice
 threads   rounds on a python3 with threads, each with a log; afterwards nothing leads to us
 killed    the recorder is killed: --detach leads the process back; attaching again works
-middle    the recorder is killed at any instant of attaching: the process goes on, and can be attached to
+middle    recorders are killed at random instants of attaching, and at each step: the process goes on, can be attached to, and then has no code of theirs
+ended     of a program that ends while it is looked at this is said
 waits     waits of a thread that was attached by, or only looked at, end neither early nor by EINTR
 awkward   what ld.so protects was made writable; the first thread is in vfork; modules are unloaded meanwhile; the program has an allocator of its own
 redis     rounds on a redis-server under redis-benchmark: all requests are answered
@@ -24,6 +25,7 @@ crowd     a program of 150 threads is attached to
 
 import ctypes
 import os
+import random
 import shutil
 import signal
 import sqlite3
@@ -239,7 +241,7 @@ def changed_code(pid):
             memory.seek(start)
             found = memory.read(end - start)
             expected = Path(fields[5]).read_bytes()[int(fields[2], 16):][:end - start]
-            return [start + i for i, byte in enumerate(expected) if found[i] != byte]
+            return [] if found == expected else [start + i for i, byte in enumerate(expected) if found[i] != byte]
     raise Failure("the process has no ld.so")
 
 
@@ -331,22 +333,89 @@ def test_killed(folder):
         raise Failure(f"recorded by size: {rows}")
 
 
+def begin_attaching(pid, folder, **more):
+    recorder = subprocess.Popen([TOOLS.record, "--attach", str(pid), "-f", "-o", str(folder / "run.dat")], stderr=subprocess.PIPE, text=True, **more)
+    STARTED.append(recorder)
+    return recorder
+
+
+def has_points():
+    return b"MTRACE_RECORD_FAULT" in Path(TOOLS.record).read_bytes()
+
+
+def fault(name, number=signal.SIGKILL):
+    return dict(os.environ, MTRACE_RECORD_FAULT=f"{name}:1:{number:d}")
+
+
+def end_attaching(recorder, pid, folder, what):
+    """Its killer comes next. Answers whether it was attached."""
+    recorder.kill()
+    recorder.wait()
+    done = subprocess.run([TOOLS.record, "--detach", str(pid)], capture_output=True, text=True, timeout=60)
+    if done.returncode != 0 and "is not attached to" not in done.stderr:
+        raise Failure(f"{what}: --detach: {done.stderr}")
+    if not Path(f"/proc/{pid}/maps").read_text():
+        raise Failure(f"{what}: the program has ended")
+    return done.returncode == 0
+
+
+def kill_at_points(pid, folder):
+    """How many left code."""
+    n_code = 0
+    if not has_points():
+        raise harness.Skip("a build without points where the recorder stops")
+    for point in ("led", "asked", "loading", "heard", "back"):
+        recorder = begin_attaching(pid, folder, env=fault(point))
+        recorder.wait(60)
+        n_code += bool(changed_code(pid))
+        end_attaching(recorder, pid, folder, point)
+    return n_code
+
+
 def test_middle(folder):
-    process = start(sys.executable, "-c", THREADS)
-    n_left = 0
-    for i in range(20):
-        recorder = subprocess.Popen([TOOLS.record, "--attach", str(process.pid), "-q", "-f", "-o", str(folder / "run.dat")], stderr=subprocess.DEVNULL)
-        time.sleep(0.003 * (i + 1))
-        recorder.kill()
-        recorder.wait()
-        done = subprocess.run([TOOLS.record, "--detach", str(process.pid)], capture_output=True, text=True, timeout=60)
-        n_left += done.returncode == 0
-        if process.poll() is not None:
-            raise Failure(f"the program ended with {process.returncode} in round {i}")
-    recorder = attach(process.pid, folder / "last.dat")
-    detach(process.pid, recorder)
-    is_as_before(process, may_keep_code=True)
-    print(f"{n_left} of 20 recorders were killed after they had attached")
+    rounds = int(os.environ.get("MTRACE_TEST_ROUNDS", "10"))
+    program = Workload(folder, "attached", "registers")
+    for process in (program.process, start(sys.executable, "-c", THREADS)):
+        pid = process.pid
+        began = time.monotonic()
+        recorder = attach(pid, folder / "first.dat")
+        took = time.monotonic() - began
+        detach(pid, recorder)
+        n_attached = 0
+        for i in range(rounds):
+            recorder = begin_attaching(pid, folder)
+            time.sleep(random.uniform(0, took))
+            n_attached += end_attaching(recorder, pid, folder, f"round {i}")
+        n_code = kill_at_points(pid, folder)
+        time.sleep(1.5)  # for as long as a thread waits in the code
+        recorder = attach(pid, folder / "last.dat")
+        detach(pid, recorder)
+        is_as_before(process)
+        print(f"of {rounds} recorders {n_attached} were killed after they had attached; {n_code} of 5 left code in ld.so")
+        if n_code < 3:
+            raise Failure("nobody left code in ld.so: nothing was to be mended")
+    program.check("killed recorders")
+
+
+def test_ended(folder):
+    if not has_points():
+        raise harness.Skip("a build without points where the recorder stops")
+    for _ in range(3):
+        process = start("sleep", "1000")
+        recorder = begin_attaching(process.pid, folder, env=fault("looked", signal.SIGSTOP))
+        deadline = time.monotonic() + 20
+        while Path(f"/proc/{recorder.pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "T":
+            if time.monotonic() > deadline:
+                raise Failure("the recorder did not stop itself")
+            time.sleep(0.01)
+        process.kill()
+        process.wait()
+        recorder.send_signal(signal.SIGCONT)
+        said = recorder.communicate(timeout=60)[1]
+        if f"process {process.pid} has ended" not in said or said.count("\n") != 1 or recorder.returncode == 0:
+            raise Failure(f"of a program that ended meanwhile it says: {said}")
+        if list(folder.iterdir()):
+            raise Failure(f"files are left: {list(folder.iterdir())}")
 
 
 class Workload:

@@ -88,34 +88,6 @@ static void a_process_that_ended(void **state)
     assert_false(running_writes(pid, &header));
 }
 
-/* As another user, where we may become one; and once more when it was stopped. */
-static void who_it_runs_as(void **state)
-{
-    const uid_t other = geteuid() == 0 ? 65534 : geteuid();
-    bool is_stopped = true;
-    siginfo_t info;
-    uid_t uid = 1;
-    pid_t pid;
-
-    (void)state;
-    assert_true(running_find_user(getpid(), &uid, &is_stopped));
-    assert_int_equal(uid, geteuid());
-    assert_false(is_stopped);
-    pid = fork();
-    if (pid == 0) {
-        (void)!seteuid(other);
-        (void)raise(SIGSTOP);
-        _exit(0);
-    }
-    assert_int_equal(waitid(P_PID, (id_t)pid, &info, WSTOPPED), 0);
-    assert_true(running_find_user(pid, &uid, &is_stopped));
-    assert_int_equal(uid, other);
-    assert_true(is_stopped);
-    assert_int_equal(kill(pid, SIGKILL), 0);
-    assert_int_equal(waitpid(pid, NULL, 0), pid);
-    assert_false(running_find_user(pid, &uid, NULL));
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -124,7 +96,6 @@ int main(void)
         cmocka_unit_test(a_later_process_has_the_pid),
         cmocka_unit_test(the_machine_was_started_anew),
         cmocka_unit_test(a_process_that_ended),
-        cmocka_unit_test(who_it_runs_as),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
