@@ -2,8 +2,10 @@
 /*
  * workers REQUESTS: four workers take requests from a queue under one lock, and remember some of the answers
  * under another: blocks are made by one thread and freed by the next, and who holds a lock makes all wait.
+ * 0: until SIGTERM; the requests that were made, and those that were answered rightly, are said, and the status is 1 if they differ.
  */
 #include <condition_variable>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <deque>
@@ -31,6 +33,14 @@ bool is_over;
 
 std::mutex answers_lock;
 std::map<long, std::string> answers;
+long n_answered;
+
+volatile std::sig_atomic_t is_ended;
+
+void end(int)
+{
+    is_ended = 1;
+}
 
 std::unique_ptr<request> take()
 {
@@ -48,7 +58,8 @@ void put(long number)
 {
     std::unique_lock<std::mutex> hold(queue_lock);
     has_room.wait(hold, [] { return waiting.size() < most_waiting; });
-    waiting.push_back(std::unique_ptr<request>(new request{number, "request number " + std::to_string(number)}));
+    waiting.push_back(
+        std::unique_ptr<request>(new request{number, "request number " + std::to_string(number)}));
     has_requests.notify_one();
 }
 
@@ -64,26 +75,39 @@ std::string answer(const request &asked)
     return whole;
 }
 
+/* Of as many bytes as its parts have. */
+bool is_right(const request &asked, const std::string &given)
+{
+    const std::string begin = "request number " + std::to_string(asked.number) + " part 0";
+
+    return given.size() == 6 * begin.size() && given.compare(0, begin.size(), begin) == 0;
+}
+
 void work()
 {
     while (std::unique_ptr<request> asked = take()) {
         std::string given = answer(*asked);
+        const bool right = is_right(*asked, given);
         std::lock_guard<std::mutex> hold(answers_lock);
+        n_answered += right;
         answers[asked->number % 5000] = std::move(given);
     }
 }
 
-}
+}  // namespace
 
 int main(int argc, char **argv)
 {
     const long n_requests = argc > 1 ? std::atol(argv[1]) : 100000;
     std::vector<std::thread> workers;
+    long n_made = 0;
 
     for (int i = 0; i < n_workers; i++)
         workers.emplace_back(work);
-    for (long i = 0; i < n_requests; i++)
-        put(i);
+    if (n_requests == 0)
+        std::signal(SIGTERM, end);
+    for (; n_requests == 0 ? !is_ended : n_made < n_requests; n_made++)
+        put(n_made);
     {
         std::lock_guard<std::mutex> hold(queue_lock);
         is_over = true;
@@ -91,5 +115,9 @@ int main(int argc, char **argv)
     has_requests.notify_all();
     for (std::thread &worker : workers)
         worker.join();
-    std::printf("%zu\n", answers.size());
+    if (n_requests)
+        std::printf("%zu\n", answers.size());
+    else
+        std::printf("%ld requests, %ld answered\n", n_made, n_answered);
+    return n_made == n_answered ? 0 : 1;
 }
