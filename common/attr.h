@@ -10,6 +10,7 @@
  * computes the address first. */
 #define MTRACE_HIDDEN    __attribute__((visibility("hidden")))
 #define MTRACE_COLD      __attribute__((cold, noinline))
+#define MTRACE_HOT       __attribute__((hot, noinline))
 #define MTRACE_NOINLINE  __attribute__((noinline))
 #define MTRACE_INLINE    static inline __attribute__((always_inline))
 #define MTRACE_NODISCARD __attribute__((warn_unused_result))

@@ -65,8 +65,9 @@ static int read_samples(struct import *import, struct sample_stream *samples, ui
     return sample_stream_read(samples, process, until_ns, on_sample, &sink, err);
 }
 
-static int take_batch(struct import *import, struct sample_stream *samples,
-                      const struct event_batch *batch, struct error *err)
+/* In a function that is called once the compiler would make its loop small, not fast. */
+static MTRACE_HOT int take_batch(struct import *import, struct sample_stream *samples,
+                                 const struct event_batch *batch, struct error *err)
 {
     int code = 0;
 

@@ -16,17 +16,13 @@ static int fill(void *context, void *to, struct error *err)
 {
     struct event_queue *queue = context;
     struct event_batch *batch = to;
-    int more = 1;
 
     if (queue->code) {
         *err = queue->error;
         return queue->code;
     }
-    for (batch->n_events = 0; batch->n_events < EVENT_QUEUE_EVENTS; batch->n_events++) {
-        more = event_stream_next(queue->stream, &batch->events[batch->n_events], &queue->error);
-        if (more <= 0)
-            break;
-    }
+    int more = event_stream_take(queue->stream, batch->events, EVENT_QUEUE_EVENTS, &batch->n_events,
+                                 &queue->error);
     if (more < 0)
         queue->code = more;
     if (batch->n_events > 0)

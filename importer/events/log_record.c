@@ -3,40 +3,17 @@
 
 #include "common/attr.h"
 #include "common/log_format.h"
+#include "importer/events/event_words.h"
 #include "importer/model/definitions.h"
-
-#define ADDRESS_MASK ((1ull << LOG_ADDRESS_BITS) - 1)
-#define SIZE_MASK    ((1ull << LOG_SIZE_BITS) - 1)
 
 enum {
     CULLED_WORDS = 5, /* those that are decoded */
-    SLACK_MASK = (1 << LOG_SLACK_BITS) - 1,
 };
-
-static unsigned kind_of(const uint64_t *words)
-{
-    return words[0] & 255;
-}
-
-static uint32_t node_of(const uint64_t *words)
-{
-    return (uint32_t)(words[0] >> 32);
-}
-
-static uint64_t address_of(const uint64_t *words)
-{
-    return words[1] & ADDRESS_MASK;
-}
-
-static uint64_t time_of(const uint64_t *words)
-{
-    return ((words[0] >> 8) & 0xffffff) | (words[1] >> LOG_ADDRESS_BITS) << 24;
-}
 
 /* Length of the record at `words` with `n_left` words behind it, 0 if it does not fit. */
 static size_t length_of(const uint64_t *words, size_t n_left)
 {
-    size_t n = log_event_words(kind_of(words));
+    size_t n = log_event_words(event_words_kind(words));
 
     if (n == 0) {
         n = n_left > 2 ? words[2] & 0xffff : 0;
@@ -48,7 +25,7 @@ static size_t length_of(const uint64_t *words, size_t n_left)
 
 static bool is_event(const uint64_t *words, size_t n_words)
 {
-    switch (kind_of(words)) {
+    switch (event_words_kind(words)) {
     case LOG_ALLOC:
     case LOG_FREE:
     case LOG_REALLOC:
@@ -87,35 +64,35 @@ static bool is_event(const uint64_t *words, size_t n_words)
 
 static bool is_page(uint64_t address)
 {
-    return address % EVENT_LEAST_PAGE_BYTES == 0 && address <= ADDRESS_MASK;
+    return address % EVENT_LEAST_PAGE_BYTES == 0 && address <= EVENT_WORDS_ADDRESS_MASK;
 }
 
 /* RC-3, for kinds whose fields can hold it. */
 static bool is_possible(const uint64_t *words)
 {
-    switch (kind_of(words)) {
+    switch (event_words_kind(words)) {
     case LOG_ALLOC:
     case LOG_POOL_ALLOC:
     case LOG_POOL_RESIZE:
-        return address_of(words) != 0;
+        return event_words_address(words) != 0;
     case LOG_ALLOC_WIDE:
-        return address_of(words) != 0 && words[3] <= EVENT_MAX_BYTES
+        return event_words_address(words) != 0 && words[3] <= EVENT_MAX_BYTES
                && ((words[2] >> 8) & 0xff) <= EVENT_MAX_ALIGNMENT_LOG2;
     case LOG_REALLOC_WIDE:
         return words[4] <= EVENT_MAX_BYTES;
     case LOG_BRK:
     case LOG_HEAP_EXTENT: /* where it ends */
-        return words[2] <= ADDRESS_MASK;
+        return words[2] <= EVENT_WORDS_ADDRESS_MASK;
     case LOG_RESIDENT:
         if ((words[3] & ~LOG_RESIDENT_CONTINUES) > words[2] && !(words[3] & LOG_RESIDENT_UNKNOWN))
             return false;
-        return is_page(address_of(words)) && words[2] <= EVENT_MAX_BYTES;
+        return is_page(event_words_address(words)) && words[2] <= EVENT_MAX_BYTES;
     case LOG_MUNMAP:
     case LOG_MMAP:
-        return is_page(address_of(words)) && words[2] <= EVENT_MAX_BYTES;
+        return is_page(event_words_address(words)) && words[2] <= EVENT_MAX_BYTES;
     case LOG_MREMAP:
-        return is_page(address_of(words)) && is_page(words[2]) && words[3] <= EVENT_MAX_BYTES
-               && words[4] <= EVENT_MAX_BYTES;
+        return is_page(event_words_address(words)) && is_page(words[2])
+               && words[3] <= EVENT_MAX_BYTES && words[4] <= EVENT_MAX_BYTES;
     case LOG_CULLED:
         return words[3] <= EVENT_MAX_SUM;
     case LOG_OBJECT_NODE:
@@ -127,16 +104,16 @@ static bool is_possible(const uint64_t *words)
 
 static void take_bookkeeping(struct log_record_reader *reader, const uint64_t *words)
 {
-    switch (kind_of(words)) {
+    switch (event_words_kind(words)) {
     case LOG_THREAD:
-        reader->thread = node_of(words);
+        reader->thread = event_words_node(words);
         reader->group = LOG_GROUP_ROOT;
         return;
     case LOG_TIME_BASE:
         reader->base_ticks = words[1];
         return;
     case LOG_GROUP:
-        reader->group = node_of(words);
+        reader->group = event_words_node(words);
         return;
     default:
         reader->n_unknown++;
@@ -157,7 +134,7 @@ enum log_record_found log_record_next(struct log_record_reader *reader, struct l
                 continue;
             }
             *ret = (struct log_record){.words = words,
-                                       .ticks = reader->base_ticks + time_of(words),
+                                       .ticks = reader->base_ticks + event_words_time(words),
                                        .thread = reader->thread,
                                        .group = reader->group};
             return LOG_RECORD_FOUND;
@@ -169,32 +146,33 @@ enum log_record_found log_record_next(struct log_record_reader *reader, struct l
 
 uint32_t log_record_side_group(const uint64_t *words)
 {
-    return log_group_code((uint32_t)time_of(words));
+    return log_group_code((uint32_t)event_words_time(words));
 }
 
 static uint64_t old_address_of(const uint64_t *words)
 {
-    return words[3] & ADDRESS_MASK;
+    return words[3] & EVENT_WORDS_ADDRESS_MASK;
 }
 
 bool log_record_is_pair(const struct log_record *record)
 {
-    unsigned kind = kind_of(record->words);
+    unsigned kind = event_words_kind(record->words);
 
-    return (kind == LOG_REALLOC || kind == LOG_REALLOC_WIDE) && address_of(record->words) != 0
-           && old_address_of(record->words) != 0;
+    return (kind == LOG_REALLOC || kind == LOG_REALLOC_WIDE)
+           && event_words_address(record->words) != 0 && old_address_of(record->words) != 0;
 }
 
 uint64_t log_record_begin_ticks(const struct log_record *record)
 {
-    uint64_t duration = kind_of(record->words) == LOG_REALLOC ? record->words[3] >> LOG_ADDRESS_BITS
-                                                              : record->words[2] >> 8;
+    uint64_t duration = event_words_kind(record->words) == LOG_REALLOC
+                            ? record->words[3] >> LOG_ADDRESS_BITS
+                            : record->words[2] >> 8;
     return duration < record->ticks ? record->ticks - duration : 0;
 }
 
 bool log_record_ends_block(const struct log_record *record, enum log_record_half half)
 {
-    switch (kind_of(record->words)) {
+    switch (event_words_kind(record->words)) {
     case LOG_FREE:
     case LOG_MUNMAP:
     case LOG_POOL_FREE:
@@ -202,7 +180,7 @@ bool log_record_ends_block(const struct log_record *record, enum log_record_half
         return true;
     case LOG_REALLOC:
     case LOG_REALLOC_WIDE:
-        return half == LOG_RECORD_BEGIN || address_of(record->words) == 0;
+        return half == LOG_RECORD_BEGIN || event_words_address(record->words) == 0;
     default:
         return false;
     }
@@ -234,8 +212,8 @@ static void set_call(struct event *event, uint64_t call_flags)
 
 static void decode_narrow(const uint64_t *words, struct event *ret)
 {
-    ret->size = words[2] & SIZE_MASK;
-    ret->usable = ret->size + ((words[2] >> LOG_SIZE_BITS) & SLACK_MASK);
+    ret->size = words[2] & EVENT_WORDS_SIZE_MASK;
+    ret->usable = ret->size + event_words_slack(words);
     set_call(ret, words[2] >> (LOG_SIZE_BITS + LOG_SLACK_BITS));
 }
 
@@ -252,7 +230,7 @@ static void decode_realloc(const uint64_t *words, enum log_record_half half, str
 {
     uint64_t old_address = old_address_of(words);
 
-    if (kind_of(words) == LOG_REALLOC) {
+    if (event_words_kind(words) == LOG_REALLOC) {
         decode_narrow(words, ret);
     } else {
         ret->size = words[4];
@@ -282,10 +260,10 @@ uint64_t log_record_claimed_bytes(const struct log_record *record)
 {
     const uint64_t *words = record->words;
 
-    switch (kind_of(words)) {
+    switch (event_words_kind(words)) {
     case LOG_ALLOC:
     case LOG_REALLOC:
-        return (words[2] & SIZE_MASK) + ((words[2] >> LOG_SIZE_BITS) & SLACK_MASK);
+        return event_words_size(words) + event_words_slack(words);
     case LOG_ALLOC_WIDE:
         return larger(words[3], usable_of(words[4], words[3]));
     case LOG_REALLOC_WIDE:
@@ -295,7 +273,7 @@ uint64_t log_record_claimed_bytes(const struct log_record *record)
     case LOG_POOL_ALLOC:
     case LOG_POOL_RESIZE:
     case LOG_OBJECT_CLAIM:
-        return words[2] & SIZE_MASK;
+        return words[2] & EVENT_WORDS_SIZE_MASK;
     case LOG_OBJECT_NODE:
         return words[4];
     default:
@@ -318,7 +296,7 @@ static void decode_mmap(const uint64_t *words, const struct log_names *names, st
 
 static void decode_memory(const uint64_t *words, struct event *ret)
 {
-    switch (kind_of(words)) {
+    switch (event_words_kind(words)) {
     case LOG_MUNMAP:
         ret->kind = EVENT_MUNMAP;
         ret->size = words[2];
@@ -341,7 +319,8 @@ static void decode_memory(const uint64_t *words, struct event *ret)
     case LOG_RESIDENT:
         ret->kind = EVENT_RESIDENT;
         ret->size = words[2];
-        ret->value = words[3] & LOG_RESIDENT_UNKNOWN ? -1 : (int64_t)(words[3] & ADDRESS_MASK);
+        ret->value =
+            words[3] & LOG_RESIDENT_UNKNOWN ? -1 : (int64_t)(words[3] & EVENT_WORDS_ADDRESS_MASK);
         ret->call = (words[3] & LOG_RESIDENT_CONTINUES) != 0;
         break;
     default: /* LOG_MALLOPT */
@@ -377,7 +356,7 @@ static const char *phase_name(const struct log_names *names, uint32_t label)
 /* What happened to the process rather than to memory. */
 static void decode_process(const uint64_t *words, const struct log_names *names, struct event *ret)
 {
-    switch (kind_of(words)) {
+    switch (event_words_kind(words)) {
     case LOG_FORK:
         ret->kind = EVENT_FORK;
         ret->value = (int64_t)words[2];
@@ -394,7 +373,7 @@ static void decode_process(const uint64_t *words, const struct log_names *names,
         break;
     case LOG_TRACING:
         ret->kind = EVENT_TRACING;
-        ret->value = node_of(words);
+        ret->value = event_words_node(words);
         ret->node = DEFINITIONS_NO_BACKTRACE;
         break;
     case LOG_EXEC_FAILED:
@@ -412,7 +391,7 @@ static void decode_pool(const uint64_t *words, const struct log_names *names, st
 {
     uint32_t pool = 0;
 
-    switch (kind_of(words)) {
+    switch (event_words_kind(words)) {
     case LOG_POOL_FREE:
         ret->kind = EVENT_POOL_FREE;
         pool = (uint32_t)words[2];
@@ -420,11 +399,12 @@ static void decode_pool(const uint64_t *words, const struct log_names *names, st
     case LOG_POOL_END:
         ret->kind = EVENT_POOL_END;
         ret->address = 0;
-        pool = (uint32_t)address_of(words);
+        pool = (uint32_t)event_words_address(words);
         break;
     default:
-        ret->kind = kind_of(words) == LOG_POOL_ALLOC ? EVENT_POOL_ALLOC : EVENT_POOL_RESIZE;
-        ret->size = words[2] & SIZE_MASK;
+        ret->kind =
+            event_words_kind(words) == LOG_POOL_ALLOC ? EVENT_POOL_ALLOC : EVENT_POOL_RESIZE;
+        ret->size = words[2] & EVENT_WORDS_SIZE_MASK;
         pool = (uint32_t)(words[2] >> LOG_SIZE_BITS);
         if (ret->kind == EVENT_POOL_RESIZE)
             ret->old_address = old_address_of(words);
@@ -443,7 +423,7 @@ static void decode_object(const uint64_t *words, const struct log_names *names, 
 {
     uint32_t label = (uint32_t)words[2];
 
-    switch (kind_of(words)) {
+    switch (event_words_kind(words)) {
     case LOG_OBJECT_WALK:
         ret->kind = EVENT_OBJECT_WALK;
         ret->value = (int64_t)(words[2] >> 32);
@@ -460,7 +440,7 @@ static void decode_object(const uint64_t *words, const struct log_names *names, 
         break;
     case LOG_OBJECT_CLAIM:
         ret->kind = EVENT_OBJECT_CLAIM;
-        ret->size = words[2] & SIZE_MASK;
+        ret->size = words[2] & EVENT_WORDS_SIZE_MASK;
         ret->value = (int64_t)(words[2] >> LOG_SIZE_BITS);
         ret->old_address = (uint32_t)words[3];
         ret->call = (uint8_t)(words[3] >> 32);
@@ -478,11 +458,11 @@ void log_record_decode(const struct log_record *record, enum log_record_half hal
 {
     const uint64_t *words = record->words;
 
-    *ret =
-        (struct event){.process = names->process, .thread = thread, .address = address_of(words)};
-    if (kind_of(words) != LOG_TRACING && kind_of(words) != LOG_MOVE)
-        ret->node = backtrace_of(names, node_of(words), n_lost);
-    switch (kind_of(words)) {
+    *ret = (struct event){
+        .process = names->process, .thread = thread, .address = event_words_address(words)};
+    if (event_words_kind(words) != LOG_TRACING && event_words_kind(words) != LOG_MOVE)
+        ret->node = backtrace_of(names, event_words_node(words), n_lost);
+    switch (event_words_kind(words)) {
     case LOG_ALLOC:
         ret->kind = EVENT_ALLOC;
         decode_narrow(words, ret);
@@ -493,7 +473,7 @@ void log_record_decode(const struct log_record *record, enum log_record_half hal
     case LOG_MOVE:
         ret->kind = EVENT_MOVE;
         ret->node = DEFINITIONS_NO_BACKTRACE;
-        ret->group = log_names_group(names, node_of(words));
+        ret->group = log_names_group(names, event_words_node(words));
         break;
     case LOG_REALLOC:
     case LOG_REALLOC_WIDE:

@@ -2,6 +2,7 @@
 #include "importer/events/merge.h"
 
 #include "common/attr.h"
+#include "importer/events/plain_run.h"
 #include "importer/events/segment_source.h"
 #include "support/growing.h"
 
@@ -250,12 +251,12 @@ static uint64_t find_bound(const struct event_stream *stream)
     return bound;
 }
 
-/* The root of the heap moved on or ended. */
-static int settle_root(struct event_stream *stream, struct error *err)
+/* The root of the heap stands at another event, or it ended. */
+static int settle_root(struct event_stream *stream, bool is_at_event, struct error *err)
 {
     struct segment_source *source = stream->heap[0].source;
 
-    if (mtrace_likely(segment_source_advance(&stream->sources, source))) {
+    if (mtrace_likely(is_at_event)) {
         stream->heap[0].key = key_of(source);
         if (mtrace_likely(stream->heap[0].key < stream->bound))
             return 0;
@@ -382,9 +383,42 @@ static int next(struct event_stream *stream, struct event *ret_event, struct err
         if (found != FOUND_ROOT)
             return found == FOUND_LOSS ? 1 : found;
     }
-    emit(stream, stream->heap[0].source, ret_event);
-    int r = settle_root(stream, err);
+    struct segment_source *source = stream->heap[0].source;
+    emit(stream, source, ret_event);
+    int r = settle_root(stream, segment_source_advance(&stream->sources, source), err);
     return r ? r : 1;
+}
+
+/* Before this key no event lies behind the end that the options of the set want. */
+static uint64_t bound_of_end(const struct event_stream *stream)
+{
+    uint64_t until_ns = stream->sources.set->until_ns;
+
+    return until_ns == 0 || until_ns >= UINT64_MAX >> (CLOCK_MAP_FRACTION_BITS + 1)
+               ? UINT64_MAX
+               : (until_ns + 1) << (CLOCK_MAP_FRACTION_BITS + 1);
+}
+
+/* As many as are plain, and nothing else comes between. */
+static int take_plain(struct event_stream *stream, struct event *events, size_t most, size_t *ret_n,
+                      struct error *err)
+{
+    struct plain_run run = {.bound = lesser(stream->bound, bound_of_end(stream)),
+                            .last_time = stream->last_time,
+                            .most = most};
+
+    *ret_n = 0;
+    if (stream->bound == 0 || stream->is_cut || stream->sources.lost
+        || stream->heap[0].key >= run.bound)
+        return 0;
+    struct segment_source *source = stream->heap[0].source;
+    plain_run_take(&stream->sources, source, &run, events);
+    stream->last_time = run.last_time;
+    *ret_n = run.n;
+    if (run.n == 0)
+        return 0;
+    return settle_root(stream, run.is_at_next || segment_source_advance(&stream->sources, source),
+                       err);
 }
 
 /* Is this one the end that was asked for? */
@@ -416,6 +450,26 @@ int event_stream_next(struct event_stream *stream, struct event *ret_event, stru
     if (is_too_late || is_at_end)
         cut(stream, is_at_end || !stream->sources.set->until_marker);
     return is_too_late ? 0 : r;
+}
+
+int event_stream_take(struct event_stream *stream, struct event *events, size_t most, size_t *ret_n,
+                      struct error *err)
+{
+    int more = 1;
+
+    *ret_n = 0;
+    while (more > 0 && *ret_n < most) {
+        size_t n;
+        int r = take_plain(stream, events + *ret_n, most - *ret_n, &n, err);
+        *ret_n += n;
+        if (r != 0)
+            return r;
+        if (*ret_n == most)
+            break;
+        more = event_stream_next(stream, &events[*ret_n], err);
+        *ret_n += more > 0;
+    }
+    return more;
 }
 
 int event_stream_open(struct log_set *set, struct event_stream **ret, struct error *err)

@@ -29,10 +29,13 @@ static int advance(struct facts *facts, const struct event *event, struct error 
     if (event->time_ns > process->last_ns)
         process->last_ns = event->time_ns;
     phases_advance(&process->phases, totals->live_bytes);
-    if (facts->blocks && totals->peak_ns != TOTALS_NEVER)
+    if (facts->blocks && totals->peak_epoch != process->told_epoch) {
         moment_blocks_peak(facts->blocks, event->process, totals->peak_ns,
                            facts_n_allocations(facts));
-    if (code == 0)
+        process->told_epoch = totals->peak_epoch;
+    }
+    if (mtrace_unlikely(code == 0
+                        && event->time_ns > snapshots_next_ns(facts->snapshots, event->process)))
         code =
             snapshots_advance(facts->snapshots, facts->totals, event->process, event->time_ns, err);
     return code;

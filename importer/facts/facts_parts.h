@@ -31,12 +31,13 @@ struct process_facts {
     struct windows windows;
     uint64_t allocated_bytes; /* culled ones left out, as in all that phases count */
     uint64_t n_events;
-    uint64_t last_ns;  /* of its last event, or what the log's header knows */
-    uint64_t event_ns; /* of its last event */
-    bool has_exec;     /* another image took its place */
-    bool has_ended;    /* an event said so */
-    bool is_untraced;  /* at times, its definition says */
-    bool was_untraced; /* for a while: it may have blocks from then */
+    uint64_t last_ns;    /* of its last event, or what the log's header knows */
+    uint64_t event_ns;   /* of its last event */
+    uint64_t told_epoch; /* of the peak that moment_blocks knows; 0: none, or ask */
+    bool has_exec;       /* another image took its place */
+    bool has_ended;      /* an event said so */
+    bool is_untraced;    /* at times, its definition says */
+    bool was_untraced;   /* for a while: it may have blocks from then */
     uint64_t peak_snapshot_id, end_snapshot_id;
     uint64_t own_block_bytes;      /* of live blocks that lie in no heap */
     uint64_t heap_block_bytes;     /* of all others */

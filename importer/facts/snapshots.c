@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "importer/facts/snapshots.h"
 
-#include "common/attr.h"
 #include "importer/pairing/spill_file.h"
 #include "support/growing.h"
 
@@ -242,6 +241,11 @@ static int widen(struct snapshots *snapshots, const struct process_totals *proce
     return code;
 }
 
+uint64_t snapshots_next_ns(const struct snapshots *snapshots, uint32_t process)
+{
+    return snapshots->plans[process].next_ns;
+}
+
 int snapshots_advance(struct snapshots *snapshots, const struct totals *totals, uint32_t process_id,
                       uint64_t now_ns, struct error *err)
 {
@@ -249,7 +253,7 @@ int snapshots_advance(struct snapshots *snapshots, const struct totals *totals, 
     struct plan *plan = &snapshots->plans[process_id];
     int code = 0;
 
-    if (mtrace_likely(now_ns <= plan->next_ns))
+    if (now_ns <= plan->next_ns)
         return 0;
     while (code == 0 && n_passed(plan, now_ns) >= SNAPSHOTS_MAX)
         code = widen(snapshots, process, plan, err);

@@ -63,6 +63,9 @@ void snapshots_free(struct snapshots *snapshots);
 /* The process begins to be recorded; what was planned or taken before is forgotten. */
 void snapshots_plan(struct snapshots *snapshots, uint32_t process, uint64_t start_ns);
 
+/* The process's next one lies there: until time is behind it, snapshots_advance does nothing. */
+uint64_t snapshots_next_ns(const struct snapshots *snapshots, uint32_t process);
+
 /* Time of the process goes on to now_ns: takes the snapshots that lie before it. To be called
  * after totals_advance and before anything of now_ns is counted. */
 int snapshots_advance(struct snapshots *snapshots, const struct totals *totals, uint32_t process,

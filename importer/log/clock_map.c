@@ -8,15 +8,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-__extension__ typedef unsigned __int128 wide_uint;
-
 enum {
-    RATE_BITS = 32,
     MIN_RATE_NS = 20000, /* closer pairs say too little about the rate */
 };
 
 #define MAX_NS    (1ull << 58) /* nine years; keeps the fixed point inside 64 bits */
 #define MAX_FIXED (MAX_NS << CLOCK_MAP_FRACTION_BITS)
+
+/* Of a line, which does not saturate: a tick takes 16 ns at most, all of it a fourth of MAX_NS. */
+#define MAX_LINE_RATE  (UINT64_C(16) << CLOCK_MAP_RATE_BITS)
+#define MAX_LINE_TICKS (MAX_NS / 64)
 
 void clock_map_init(struct clock_map *map, bool is_identity)
 {
@@ -63,11 +64,11 @@ void clock_map_round(struct clock_map *map, unsigned shift)
 
 static uint64_t rate_between(const struct clock_pair *a, const struct clock_pair *b)
 {
-    wide_uint rate;
+    clock_map_wide rate;
 
     if (b->ticks <= a->ticks || b->ns <= a->ns)
         return 0;
-    rate = ((wide_uint)(b->ns - a->ns) << RATE_BITS) / (b->ticks - a->ticks);
+    rate = ((clock_map_wide)(b->ns - a->ns) << CLOCK_MAP_RATE_BITS) / (b->ticks - a->ticks);
     return rate > UINT64_MAX ? 0 : (uint64_t)rate;
 }
 
@@ -93,7 +94,7 @@ uint64_t clock_map_rate(const struct clock_map *map)
 
 static uint64_t scale(uint64_t ticks, uint64_t rate, unsigned fraction_bits)
 {
-    wide_uint ns = ((wide_uint)ticks * rate) >> (RATE_BITS - fraction_bits);
+    clock_map_wide ns = ((clock_map_wide)ticks * rate) >> (CLOCK_MAP_RATE_BITS - fraction_bits);
     return ns > MAX_FIXED ? MAX_FIXED : (uint64_t)ns;
 }
 
@@ -350,6 +351,34 @@ uint64_t clock_map_fixed_ns(const struct clock_map *map, struct clock_cursor *cu
     fixed = (knot->ns << CLOCK_MAP_FRACTION_BITS)
             + scale(ticks - knot->ticks, knot->rate, CLOCK_MAP_FRACTION_BITS);
     return fixed > MAX_FIXED ? MAX_FIXED : fixed;
+}
+
+/* The first ticks that are too many for the line from the knot on. */
+static uint64_t find_limit(const struct clock_map *map, size_t knot)
+{
+    const struct clock_knot *at = &map->knots[knot];
+    uint64_t next = knot + 1 < map->n_knots ? map->knots[knot + 1].ticks : UINT64_MAX;
+    uint64_t most =
+        at->ticks + MAX_LINE_TICKS < at->ticks ? UINT64_MAX : at->ticks + MAX_LINE_TICKS;
+
+    return next < most ? next : most;
+}
+
+struct clock_line clock_map_line(const struct clock_map *map, struct clock_cursor *cursor,
+                                 uint64_t ticks)
+{
+    const struct clock_knot *knot;
+
+    (void)clock_map_fixed_ns(map, cursor, ticks);
+    if (map->is_identity || !is_inside(map, cursor->knot, ticks))
+        return (struct clock_line){0};
+    knot = &map->knots[cursor->knot];
+    if (knot->ns > MAX_NS / 2 || knot->rate > MAX_LINE_RATE)
+        return (struct clock_line){0};
+    return (struct clock_line){.from_ticks = knot->ticks,
+                               .n_ticks = find_limit(map, cursor->knot) - knot->ticks,
+                               .fixed_ns = knot->ns << CLOCK_MAP_FRACTION_BITS,
+                               .rate = knot->rate};
 }
 
 uint64_t clock_map_ns(const struct clock_map *map, uint64_t ticks)

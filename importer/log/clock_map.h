@@ -28,6 +28,7 @@
 
 enum {
     CLOCK_MAP_FRACTION_BITS = 4, /* of a nanosecond, so that the order of ticks survives */
+    CLOCK_MAP_RATE_BITS = 32,
     CLOCK_MAP_MANY_PAIRS = 8,
 };
 
@@ -95,6 +96,25 @@ uint64_t clock_map_digest(const struct clock_map *map, uint64_t until_ticks);
 /* ns of CLOCK_MONOTONIC, shifted left by CLOCK_MAP_FRACTION_BITS; saturates. */
 uint64_t clock_map_fixed_ns(const struct clock_map *map, struct clock_cursor *cursor,
                             uint64_t ticks);
+
+/* The stretch of the map that holds at `ticks`: from there until behind the last of `n_ticks`, the fixed-point ns are fixed_ns and what the rate adds,
+ * without a look whether they saturate, as they do not. n_ticks 0: it must be asked for each. */
+struct clock_line {
+    uint64_t from_ticks, n_ticks, fixed_ns, rate;
+};
+
+struct clock_line clock_map_line(const struct clock_map *map, struct clock_cursor *cursor,
+                                 uint64_t ticks);
+
+__extension__ typedef unsigned __int128 clock_map_wide;
+
+/* Of ticks of the line: as clock_map_fixed_ns. */
+static inline uint64_t clock_line_fixed_ns(const struct clock_line *line, uint64_t ticks)
+{
+    return line->fixed_ns
+           + (uint64_t)(((clock_map_wide)(ticks - line->from_ticks) * line->rate)
+                        >> (CLOCK_MAP_RATE_BITS - CLOCK_MAP_FRACTION_BITS));
+}
 
 /* The same in whole ns without a cursor. */
 uint64_t clock_map_ns(const struct clock_map *map, uint64_t ticks);

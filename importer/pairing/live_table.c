@@ -15,6 +15,8 @@ enum {
     SLOT_REMOVED = 1,
     SLOT_FIRST = 2,
     MIN_SLOTS = 64,
+    MOST_TENTHS =
+        6, /* of the slots are used or were: a look for what is not there takes 3.5 of them then, 6.5 with 7 */
     MAX_BLOCKS = 1 << 29, /* so that a number leaves a slot one bit */
     LINE_BYTES = 64,
     PIECE_BYTES = LIVE_TABLE_PIECE_BLOCKS * sizeof(struct live_block),
@@ -38,8 +40,8 @@ static struct live_block *block_at(const struct live_table *table, uint32_t numb
     return &table->pieces[number / LIVE_TABLE_PIECE_BLOCKS][number % LIVE_TABLE_PIECE_BLOCKS];
 }
 
-/* The bits of a slot that the number leaves free. The home slot comes from the upper half of the
- * hash, the tag from the lower one. */
+/* The bits of a slot that the number leaves free. The home slot comes from the upper end of the
+ * hash, the tag from the lower half: that end is where a product has mixed most, addresses in a row do not crowd there. */
 static uint32_t tag_of(const struct live_table *table, uint64_t hash)
 {
     return (uint32_t)(hash & 0xffffffffu) >> table->number_bits << table->number_bits;
@@ -47,7 +49,7 @@ static uint32_t tag_of(const struct live_table *table, uint64_t hash)
 
 static size_t home_of(const struct live_table *table, uint64_t hash)
 {
-    return (size_t)(hash >> 32) & (table->n_slots - 1);
+    return (size_t)(hash >> table->home_shift);
 }
 
 static uint32_t number_in(const struct live_table *table, uint32_t slot)
@@ -58,6 +60,11 @@ static uint32_t number_in(const struct live_table *table, uint32_t slot)
 static bool slot_is_used(const struct live_table *table, uint32_t slot)
 {
     return (slot & ((UINT32_C(1) << table->number_bits) - 1)) >= SLOT_FIRST;
+}
+
+static struct live_table_recent *recent_of(const struct live_table *table, uint64_t address)
+{
+    return &table->recent[(address >> 4 ^ address >> 12) % LIVE_TABLE_RECENT];
 }
 
 void live_table_init(struct live_table *table)
@@ -74,14 +81,31 @@ void live_table_done(struct live_table *table)
         munmap(table->pieces[i], SLAB_BYTES);
     free(table->pieces);
     free(table->slots);
+    free(table->recent);
     free(table->groups);
     live_table_init(table);
+}
+
+/* LT-4 */
+static bool is_recent(const struct live_table *table, const struct live_table_recent *recent,
+                      uint64_t address)
+{
+    if (!recent->block || recent->block->address != address)
+        return false;
+    uint32_t slot = table->slots[recent->slot];
+    return slot_is_used(table, slot) && block_at(table, number_in(table, slot)) == recent->block;
 }
 
 struct live_block *live_table_find(struct live_table *table, uint64_t address)
 {
     if (table->n_blocks == 0)
         return NULL;
+    const struct live_table_recent *recent = recent_of(table, address);
+    if (address && is_recent(table, recent, address)) {
+        table->sought = address;
+        table->sought_slot = recent->slot;
+        return recent->block;
+    }
     uint64_t hash = hash_of(address);
     uint32_t tag = tag_of(table, hash);
     size_t mask = table->n_slots - 1;
@@ -113,10 +137,13 @@ void live_table_expect(const struct live_table *table, uint64_t address)
         __builtin_prefetch(&table->slots[home_of(table, hash_of(address))], 1);
 }
 
-const struct live_block *live_table_guess(const struct live_table *table, uint64_t address)
+const struct live_block *live_table_guess(struct live_table *table, uint64_t address)
 {
-    if (table->n_slots == 0)
+    if (table->n_slots == 0 || address == 0)
         return NULL;
+    struct live_table_recent *recent = recent_of(table, address);
+    if (recent->block && recent->block->address == address)
+        return recent->block;
     uint64_t hash = hash_of(address);
     uint32_t tag = tag_of(table, hash);
     size_t mask = table->n_slots - 1;
@@ -126,8 +153,10 @@ const struct live_block *live_table_guess(const struct live_table *table, uint64
         uint32_t slot = table->slots[i];
         if (slot == SLOT_EMPTY)
             return NULL;
-        if (tag_of(table, slot) == tag && slot_is_used(table, slot))
-            return block_at(table, number_in(table, slot));
+        if (tag_of(table, slot) == tag && slot_is_used(table, slot)) {
+            *recent = (struct live_table_recent){block_at(table, number_in(table, slot)), i};
+            return recent->block;
+        }
         i = (i + 1) & mask;
     } while (i % SLOTS_PER_LINE != 0);
     return NULL;
@@ -169,6 +198,10 @@ static int grow_slots(struct live_table *table, struct error *err)
 {
     size_t n_slots = table->n_slots ? table->n_slots : MIN_SLOTS;
 
+    if (!table->recent)
+        table->recent = malloc(LIVE_TABLE_RECENT * sizeof *table->recent);
+    if (!table->recent)
+        return error_set(err, ERROR_NOMEM, "out of memory for live blocks");
     while ((table->n_blocks + 1) * 2 > n_slots)
         n_slots *= 2;
     uint32_t *slots = calloc(n_slots, sizeof *slots);
@@ -177,9 +210,11 @@ static int grow_slots(struct live_table *table, struct error *err)
     free(table->slots);
     table->slots = slots;
     table->n_slots = n_slots;
+    table->home_shift = 64 - (unsigned)__builtin_ctzll(n_slots);
     table->n_removed = 0;
     table->sought = 0;
-    while ((n_slots / 10 * 7 + SLOT_FIRST + 1) >> table->number_bits)
+    memset(table->recent, 0, LIVE_TABLE_RECENT * sizeof *table->recent);
+    while ((n_slots / 10 * MOST_TENTHS + SLOT_FIRST + 1) >> table->number_bits)
         table->number_bits++;
     reenter_all(table);
     return 0;
@@ -250,7 +285,7 @@ static int take_number(struct live_table *table, uint32_t *ret_number, struct er
 int live_table_add(struct live_table *table, uint64_t address, struct live_block **ret_block,
                    struct error *err)
 {
-    if ((table->n_blocks + table->n_removed + 1) * 10 > table->n_slots * 7) {
+    if ((table->n_blocks + table->n_removed + 1) * 10 > table->n_slots * MOST_TENTHS) {
         int code = grow_slots(table, err);
         if (code)
             return code;
@@ -262,6 +297,7 @@ int live_table_add(struct live_table *table, uint64_t address, struct live_block
     struct live_block *block = block_at(table, number);
     *block = (struct live_block){.address = address & ((UINT64_C(1) << 48) - 1)};
     enter(table, number, block->address);
+    *recent_of(table, address) = (struct live_table_recent){block, table->sought_slot};
     table->n_blocks++;
     *ret_block = block;
     return 0;

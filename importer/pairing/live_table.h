@@ -5,13 +5,14 @@
  * Model:   blocks lie in pieces that never move; an open-addressing index of 4-byte slots leads
  *          from an address to its block. A slot holds the block's number and, in the bits that
  *          number leaves free, some bits of the address's hash, so that few probes touch a block in
- *          vain.
+ *          vain. What was born or guessed last is found without that, by a few bits of its address: most blocks live shortly.
  * Invariants
  *   LT-1 An address is in the table at most once.
  *   LT-2 48 bytes per block and at most 16 for its slots (24 while they grow), counted at the
  *        largest number of blocks that were live at once, and 4 KiB to begin with, 2 MiB from 2^18 blocks on.
  *        Where blocks have groups: 4 bytes more for each place up to the last such block's.
  *   LT-3 A block keeps its place until it is removed; its place is then reused.
+ *   LT-4 What `recent` says is a guess: the block there has the address, and its slot leads to it, or it is not used.
  * Threads: none; one user at a time.
  * Failure: only live_table_add can fail: memory, or more than 2^29 blocks.
  */
@@ -76,7 +77,13 @@ static inline void live_block_set_births(struct live_block *block, uint64_t birt
 }
 
 enum {
-    LIVE_TABLE_PIECE_BLOCKS = 64
+    LIVE_TABLE_PIECE_BLOCKS = 64,
+    LIVE_TABLE_RECENT = 256
+};
+
+struct live_table_recent {
+    struct live_block *block;
+    size_t slot;
 };
 
 struct live_table {
@@ -91,6 +98,8 @@ struct live_table {
     uint32_t *groups;    /* by number, of blocks of no or another group than the root; 0: root */
     size_t max_groups;
     unsigned number_bits;
+    unsigned home_shift;              /* of a hash: what is left of it is a slot */
+    struct live_table_recent *recent; /* LIVE_TABLE_RECENT; with the slots */
     uint64_t
         sought; /* address found, or not, by the last live_table_find; 0: things changed since */
     size_t sought_slot; /* where it is, or where it may be entered */
@@ -105,8 +114,8 @@ struct live_block *live_table_find(struct live_table *table, uint64_t address);
 /* Fetches the first slot on the way to the address. */
 void live_table_expect(const struct live_table *table, uint64_t address);
 
-/* A block that a slot on the way leads to, unread; nearly always the one of the address, if that is live. */
-const struct live_block *live_table_guess(const struct live_table *table, uint64_t address);
+/* A block that a slot on the way leads to, unread; nearly always the one of the address, if that is live. It is found again soon. */
+const struct live_block *live_table_guess(struct live_table *table, uint64_t address);
 
 /* A block for an address that is not in the table; all but the address is zero. */
 int live_table_add(struct live_table *table, uint64_t address, struct live_block **ret_block,

@@ -559,7 +559,7 @@ void pairing_expect_slot(const struct pairing *pairing, const struct event *even
     live_table_expect(&pairing->processes[event->process].live, event->address);
 }
 
-void pairing_expect_block(const struct pairing *pairing, const struct event *event)
+void pairing_expect_block(struct pairing *pairing, const struct event *event)
 {
     const struct live_block *block =
         live_table_guess(&pairing->processes[event->process].live, event->address);
@@ -568,7 +568,7 @@ void pairing_expect_block(const struct pairing *pairing, const struct event *eve
         __builtin_prefetch(block, 1);
 }
 
-uint32_t pairing_guess_node(const struct pairing *pairing, const struct event *event)
+uint32_t pairing_guess_node(struct pairing *pairing, const struct event *event)
 {
     const struct live_block *block =
         live_table_guess(&pairing->processes[event->process].live, event->address);

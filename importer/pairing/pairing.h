@@ -165,10 +165,10 @@ const struct live_block *pairing_next_live(const struct pairing *pairing, uint32
 /* Hints that the event will come: its slot of the live table is fetched, then, when that is there,
  * the block it most likely ends. */
 void pairing_expect_slot(const struct pairing *pairing, const struct event *event);
-void pairing_expect_block(const struct pairing *pairing, const struct event *event);
+void pairing_expect_block(struct pairing *pairing, const struct event *event);
 
 /* The stack of the block that the event most likely ends, once that was fetched; 0: not known. */
-uint32_t pairing_guess_node(const struct pairing *pairing, const struct event *event);
+uint32_t pairing_guess_node(struct pairing *pairing, const struct event *event);
 
 /* Tells the sink what is left and forgets it; afterwards only counts can be asked for. */
 int pairing_finish(struct pairing *pairing, struct error *err);

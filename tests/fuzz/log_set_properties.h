@@ -57,17 +57,21 @@ static inline void check_definitions(const struct definitions *definitions)
 }
 
 /* Events keep theirs; the sum tells two readings apart. */
-static inline uint64_t read_events(struct log_set *set)
+static inline uint64_t read_events(struct log_set *set, bool is_taken)
 {
     const struct definitions *definitions = log_set_definitions(set);
     struct event_stream *stream;
     struct event event;
     uint64_t time_ns = 0;
     uint64_t sum = 0;
+    size_t n = 1;
     int r;
 
     require(event_stream_open(set, &stream, NULL) == 0);
-    while ((r = event_stream_next(stream, &event, NULL)) == 1) {
+    while ((r = is_taken ? event_stream_take(stream, &event, 1, &n, NULL)
+                         : event_stream_next(stream, &event, NULL))
+               == 1
+           && n == 1) {
         require(event.time_ns >= time_ns);
         require(event.process >= 1 && event.process <= definitions->n_processes);
         require(event.thread >= 1 && event.thread <= definitions->n_threads);
@@ -107,8 +111,8 @@ static inline void check_log(int fd, sample_fn *on_sample)
     if (log_set_open(paths, 1, &options, &set, &err) == 0) {
         uint64_t sum;
         check_definitions(log_set_definitions(set));
-        sum = read_events(set);
-        require(read_events(set) == sum);
+        sum = read_events(set, false);
+        require(read_events(set, true) == sum);
         read_samples(set, on_sample);
         log_set_close(set);
     } else {

@@ -61,6 +61,10 @@ const char *log_reading_refusal(const char *path, int expected_code)
     return err.text;
 }
 
+enum {
+    TAKEN_AT_ONCE = 7
+};
+
 /* EV-2: how many halves are open; the pairs of a run are few enough to look through. */
 static void check_pair(const struct log_reading *reading, uint64_t *open, size_t *n_open)
 {
@@ -76,6 +80,48 @@ static void check_pair(const struct log_reading *reading, uint64_t *open, size_t
         assert_true(i < *n_open);
         open[i] = open[--*n_open];
     }
+}
+
+static void check_same(const struct event *a, const struct event *b)
+{
+    assert_int_equal(a->time_ns, b->time_ns);
+    assert_int_equal(a->address, b->address);
+    assert_int_equal(a->size, b->size);
+    assert_int_equal(a->old_address, b->old_address);
+    assert_int_equal(a->usable, b->usable);
+    assert_int_equal(a->pair, b->pair);
+    assert_int_equal(a->process, b->process);
+    assert_int_equal(a->thread, b->thread);
+    assert_int_equal(a->node, b->node);
+    assert_int_equal(a->group, b->group);
+    assert_int_equal(a->kind, b->kind);
+    assert_int_equal(a->call, b->call);
+    assert_int_equal(a->chunk_flags, b->chunk_flags);
+    assert_int_equal(a->alignment_log2, b->alignment_log2);
+}
+
+/* PN-1: many at once are what they are one by one. */
+static void check_taken(struct log_set *set, const struct log_reading *reading)
+{
+    struct event events[TAKEN_AT_ONCE];
+    struct event_stream *stream;
+    uint64_t n_seen = 0;
+    size_t n;
+    int more = event_stream_open(set, &stream, NULL) == 0;
+
+    assert_true(more);
+    while (more > 0) {
+        more = event_stream_take(stream, events, TAKEN_AT_ONCE, &n, NULL);
+        for (size_t i = 0; i < n; i++) {
+            if (events[i].kind == EVENT_LOST)
+                continue;
+            assert_true(n_seen < reading->n_events);
+            check_same(&events[i], &reading->events[n_seen++]);
+        }
+    }
+    assert_int_equal(more, 0);
+    assert_int_equal(n_seen, reading->n_events);
+    event_stream_close(stream);
 }
 
 struct log_reading log_reading_events(struct log_set *set)
@@ -112,6 +158,7 @@ struct log_reading log_reading_events(struct log_set *set)
     assert_int_equal(n_open, 0);
     assert_true(event_stream_progress(stream) == 1.0);
     event_stream_close(stream);
+    check_taken(set, &reading);
     return reading;
 }
 

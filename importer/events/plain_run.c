@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: MIT */
+#include "importer/events/plain_run.h"
+
+#include "common/attr.h"
+#include "importer/events/event_words.h"
+#include "importer/model/definitions.h"
+
+enum {
+    FREE_WORDS = 2,
+    ALLOC_WORDS = 3,
+};
+
+/* What is the same for all events of a run. */
+struct ground {
+    struct clock_line line;
+    const struct log_names *names;
+    const uint64_t *end; /* of what can be read without a look at the length */
+    uint64_t origin;     /* in fixed point */
+    uint64_t tick_mask;
+    uint64_t base_ticks;
+    uint32_t process, thread, group;
+};
+
+static bool is_plain(const uint64_t *words)
+{
+    unsigned kind = event_words_kind(words);
+
+    return (kind == LOG_FREE || kind == LOG_ALLOC) && event_words_address(words) != 0;
+}
+
+/* 0: to be looked at by others. */
+static uint32_t stack_of(const struct ground *ground, const uint64_t *words)
+{
+    uint32_t node = event_words_node(words);
+    uint32_t id = log_names_backtrace(ground->names, node);
+
+    return id || node > LOG_NODE_GUESSED ? id : DEFINITIONS_NO_BACKTRACE;
+}
+
+static bool find_ground(const struct segment_sources *all, struct segment_source *source,
+                        struct ground *ret)
+{
+    const struct log_record *record = &source->record;
+
+    if (source->items || source->half != LOG_RECORD_WHOLE || record->thread != source->thread_index
+        || record->group != source->group_index || record->thread != source->reader.thread
+        || record->group != source->reader.group)
+        return false;
+    *ret = (struct ground){
+        .line = clock_map_line(&source->input->clock, &source->cursor, source->ticks),
+        .names = &source->input->names,
+        .end = source->reader.end,
+        .origin = all->set->origin_ns << CLOCK_MAP_FRACTION_BITS,
+        .tick_mask = UINT64_MAX << source->input->time_shift,
+        .base_ticks = source->reader.base_ticks,
+        .process = source->input->names.process,
+        .thread = source->thread,
+        .group = source->group,
+    };
+    return true;
+}
+
+/* All fields that a birth or an end has; the others belong to other kinds. */
+static void fill_event(const struct ground *ground, const uint64_t *words, uint32_t stack,
+                       uint64_t time, struct event *event)
+{
+    event->time_ns = time >> CLOCK_MAP_FRACTION_BITS;
+    event->address = event_words_address(words);
+    event->size = 0;
+    event->old_address = 0;
+    event->usable = 0;
+    event->pair = 0;
+    event->process = ground->process;
+    event->thread = ground->thread;
+    event->node = stack;
+    event->group = ground->group;
+    event->kind = EVENT_FREE;
+    event->call = event->chunk_flags = event->alignment_log2 = 0;
+    if (event_words_kind(words) == LOG_FREE)
+        return;
+    uint64_t flags = event_words_call_flags(words);
+    event->kind = EVENT_ALLOC;
+    event->size = event_words_size(words);
+    event->usable = event->size + event_words_slack(words);
+    event->call = flags & LOG_CALL_MASK;
+    event->chunk_flags = (uint8_t)(flags & 0xff & ~(uint64_t)LOG_CALL_MASK);
+}
+
+/* To the record behind, if it is plain. Nothing has changed if not. */
+static bool go_on(struct segment_sources *all, struct segment_source *source,
+                  const struct ground *ground)
+{
+    const uint64_t *words = source->reader.at;
+
+    if (mtrace_unlikely(ground->end - words < ALLOC_WORDS || !is_plain(words)))
+        return false;
+    bool is_free = event_words_kind(words) == LOG_FREE;
+    uint64_t ticks = ground->base_ticks + event_words_time(words);
+    uint64_t rounded = ticks & ground->tick_mask;
+    uint64_t bytes = is_free ? 0 : event_words_size(words) + event_words_slack(words);
+    if (mtrace_unlikely(rounded - ground->line.from_ticks >= ground->line.n_ticks
+                        || bytes > EVENT_MAX_SUM - all->claimed_bytes))
+        return false;
+    uint64_t fixed = clock_line_fixed_ns(&ground->line, rounded);
+    uint64_t time = fixed > ground->origin ? fixed - ground->origin : 0;
+    all->claimed_bytes += bytes;
+    source->claimed_bytes = bytes;
+    source->reader.at = words + (is_free ? FREE_WORDS : ALLOC_WORDS);
+    source->record.words = words;
+    source->record.ticks = ticks;
+    source->ticks = rounded;
+    source->is_backward = time < source->time;
+    if (!source->is_backward)
+        source->time = time;
+    return true;
+}
+
+void plain_run_take(struct segment_sources *all, struct segment_source *source,
+                    struct plain_run *run, struct event *events)
+{
+    struct ground ground;
+    uint32_t stack;
+    uint64_t key;
+
+    run->n = 0;
+    run->is_at_next = true;
+    if (!find_ground(all, source, &ground))
+        return;
+    do {
+        const uint64_t *words = source->record.words;
+        stack = is_plain(words) ? stack_of(&ground, words) : 0;
+        if (mtrace_unlikely(stack == 0))
+            return;
+        all->n_backward += source->is_backward || source->time < run->last_time;
+        if (source->time >= run->last_time)
+            run->last_time = source->time;
+        fill_event(&ground, words, stack, run->last_time, &events[run->n++]);
+        source->told_time = source->time;
+        source->n_told++;
+        run->is_at_next = go_on(all, source, &ground);
+        key = source->time << 1 | (event_words_kind(source->record.words) != LOG_FREE);
+    } while (run->is_at_next && key < run->bound && run->n < run->most);
+}
