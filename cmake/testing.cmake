@@ -1,6 +1,7 @@
 # How tests are registered. Names are kind.part.case, labels are the kind, exit status 77 means
 # "skipped" and a test that skips prints why.
 
+# MTRACE_TEST_ENVIRONMENT: what all tests of a folder have.
 # mtrace_test(name LABEL kind [TIMEOUT s on an idle machine] [LABELS more…] COMMAND command…)
 function(mtrace_test name)
   cmake_parse_arguments(arg "" "LABEL;TIMEOUT" "LABELS;COMMAND;ENVIRONMENT" ${ARGN})
@@ -12,7 +13,7 @@ function(mtrace_test name)
   add_test(NAME ${name} COMMAND ${arg_COMMAND})
   set_tests_properties(${name} PROPERTIES
     LABELS "${arg_LABEL};${arg_LABELS}" SKIP_RETURN_CODE 77 TIMEOUT ${arg_TIMEOUT}
-    ENVIRONMENT "${arg_ENVIRONMENT}")
+    ENVIRONMENT "${arg_ENVIRONMENT};${MTRACE_TEST_ENVIRONMENT}")
 endfunction()
 
 # mtrace_unit_test([room/]stem LINK targets… [SOURCES more.c…]): room/test_<stem>.c with cmocka, as unit.<folder>.<stem>;

@@ -30,7 +30,10 @@ __attribute__((noinline)) static int read_nowhere(const int *place)
 #if defined(FAULTS_LATER)
     __asm__ volatile("nop");
 #endif
-    return *place;
+    __asm__ volatile(""
+                     :
+                     : "r"(*place)); /* the line of the access, wherever that of `return` begins */
+    return 0;
 }
 
 __attribute__((noinline)) static int call_leaf(void)
