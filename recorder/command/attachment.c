@@ -3,9 +3,9 @@
 
 #include "common/attach_answer.h"
 #include "recorder/attaching/attaching.h"
-#include "recorder/attaching/process_maps.h"
 #include "recorder/command/closing.h"
 #include "recorder/command/collector_library.h"
+#include "recorder/platform/process_maps.h"
 
 #include <errno.h>
 #include <limits.h>

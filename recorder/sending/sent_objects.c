@@ -2,6 +2,7 @@
 #include "recorder/sending/sent_objects.h"
 
 #include "recorder/live/definition_parts.h"
+#include "recorder/sending/mapped_objects.h"
 #include "support/growing.h"
 #include "support/pack.h"
 #include "support/regular_file.h"
@@ -61,24 +62,32 @@ static void add(struct sent_objects *list, const struct build_id *id, uint32_t k
     objects[list->n++] = (struct sent_object){.id = *id, .kind = kind, .path = path};
 }
 
+/* Both files that one build id may have; path is copied. */
+static void add_both(struct sent_objects *list, const struct build_id *id, const char *path,
+                     size_t n_path)
+{
+    char *debug = NULL;
+    char first[3];
+    char rest[2 * BUILD_ID_BYTES];
+
+    if (is_known(list, id))
+        return;
+    build_id_format(id, first, rest);
+    add(list, id, WIRE_OBJECT_FILE, strndup(path, n_path));
+    if (asprintf(&debug, "%s/%s/%s.debug", debug_folder, first, rest) >= 0)
+        add(list, id, WIRE_OBJECT_DEBUG, debug);
+}
+
 static void take_module(struct sent_objects *list, const struct log_def *def)
 {
     const uint8_t *text = (const uint8_t *)(def + 1);
     struct build_id id = {.n = def->extra};
-    char *debug = NULL;
-    char first[3];
-    char rest[2 * BUILD_ID_BYTES];
 
     if (def->kind != LOG_DEF_MODULE || id.n < BUILD_ID_LEAST_BYTES || id.n > BUILD_ID_BYTES
         || id.n >= def->text_bytes || text[id.n] != '/')
         return;
     memcpy(id.bytes, text, id.n);
-    if (is_known(list, &id))
-        return;
-    build_id_format(&id, first, rest);
-    add(list, &id, WIRE_OBJECT_FILE, strndup((const char *)text + id.n, def->text_bytes - id.n));
-    if (asprintf(&debug, "%s/%s/%s.debug", debug_folder, first, rest) >= 0)
-        add(list, &id, WIRE_OBJECT_DEBUG, debug);
+    add_both(list, &id, (const char *)text + id.n, def->text_bytes - id.n);
 }
 
 static void take_definitions(void *context, const void *payload, size_t n_bytes)
@@ -90,9 +99,28 @@ static void take_definitions(void *context, const void *payload, size_t n_bytes)
         take_module(context, def);
 }
 
-void sent_objects_learn(struct sent_objects *list, const struct log_tail *tail, uint64_t *at)
+static void take_mapped(void *context, const struct build_id *id, const char *path)
 {
-    list->has_missed = list->has_missed || *at < tail->given_back;
+    add_both(context, id, path, strlen(path));
+}
+
+/* Its definitions are not here any more; what the program has loaded now is as good, but for what it has let go. */
+static void learn_mapped(struct sent_objects *list, const struct log_tail *tail,
+                         const char *log_path)
+{
+    _Alignas(struct log_file) uint8_t page[LOG_FILE_HEADER_BYTES];
+
+    list->has_missed = true;
+    if (log_tail_read_header(tail, page))
+        mapped_objects_visit(log_path, (pid_t)((const struct log_file *)page)->pid, take_mapped,
+                             list);
+}
+
+void sent_objects_learn(struct sent_objects *list, const struct log_tail *tail,
+                        const char *log_path, uint64_t *at)
+{
+    if (*at < tail->given_back)
+        learn_mapped(list, tail, log_path);
     log_tail_read_definitions(tail, at, take_definitions, list);
 }
 

@@ -5,8 +5,8 @@
  * Model:   definitions of modules are read from the frames of a log, as they come; each build id is offered once on a connection, as a file of its own
  *          and, where there is one in /usr/lib/debug/.build-id, as a debug file.
  * Invariants
- *   SJ-1 A file is opened only if it is a regular one, and sent only if it has the build id by which the log names it. What the log of
- *        a hostile program names otherwise stays here, untouched.
+ *   SJ-1 A file is opened only if it is a regular one, and sent only if it has the build id by which the log names it, or is the very one that its
+ *        process has mapped (MJ-1). What the log of a hostile program names otherwise stays here, untouched.
  *   SJ-2 No more than SENT_OBJECTS_MOST are known; others are counted.
  *   SJ-3 One is settled when the receiver has said the last word on it; what it has, it is not offered again.
  * Threads: one.
@@ -45,8 +45,9 @@ struct sent_object {
 struct sent_objects {
     struct sent_object *objects; /* owned; the receiver knows them by their place */
     size_t n, capacity;
-    size_t n_beyond;     /* SJ-2 */
-    bool has_missed;     /* definitions that were given back before they were read here */
+    size_t n_beyond; /* SJ-2 */
+    bool
+        has_missed; /* definitions that were given back before they were read here: known is only what was mapped */
     size_t next;         /* to be offered */
     bool is_one_offered; /* that before `next`, and not all of it is sent */
     int fd;              /* of that; -1: there is none */
@@ -58,8 +59,9 @@ struct sent_objects {
 void sent_objects_init(struct sent_objects *list);
 void sent_objects_done(struct sent_objects *list);
 
-/* Adds what the log names from *at on; moves that. */
-void sent_objects_learn(struct sent_objects *list, const struct log_tail *tail, uint64_t *at);
+/* Adds what the log of this path names from *at on; moves that. Of what was given back: what its process has mapped. */
+void sent_objects_learn(struct sent_objects *list, const struct log_tail *tail,
+                        const char *log_path, uint64_t *at);
 
 /* Opens the next one, to be offered by its number; false: there is none, or one is under way. */
 bool sent_objects_next(struct sent_objects *list, struct wire_object *ret_offer,

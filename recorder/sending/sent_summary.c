@@ -84,11 +84,12 @@ static void sum_up_objects(const struct sender *sender)
     if (objects->n_beyond)
         say_lacking(sender, objects->n_beyond, "more than it keeps track of", NULL);
     if (objects->has_missed)
-        (void)fprintf(stderr,
-                      "mtrace-record: what '%s' named before it was given back here is not known "
-                      "any more: executables and debug files that '%s' did not get then are "
-                      "missing there (mtrace-import --debug-dir)\n",
-                      sender->settings->log, sender->settings->to);
+        (void)fprintf(
+            stderr,
+            "mtrace-record: what '%s' named before it was given back here is known only "
+            "as far as its process has it mapped: executables and debug files that it let go of, and that '%s' "
+            "did not get then, are missing there (mtrace-import --debug-dir)\n",
+            sender->settings->log, sender->settings->to);
 }
 
 void sent_summary_print(const struct sender *sender)

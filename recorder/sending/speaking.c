@@ -152,7 +152,7 @@ static void learn_objects(struct sender *sender)
     for (size_t i = 0; i < sender->logs.n; i++) {
         struct sent_log *log = sender->logs.logs[i];
         if (log->tail.fd >= 0)
-            sent_objects_learn(&sender->objects, &log->tail, &log->objects_at);
+            sent_objects_learn(&sender->objects, &log->tail, log->path, &log->objects_at);
     }
 }
 

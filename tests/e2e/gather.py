@@ -789,6 +789,24 @@ def fetch(place, _rounds):
         raise Failure(f"a link is followed: {refused}")
 
 
+def fetch_given_back(place, _rounds):
+    """Who begins to ask for objects when the log that named them is half gone here gets what the process has mapped."""
+    key, log, interpreter = make_key(place / "key"), place / "run.dat", place / "interpreter"
+    shutil.copy(os.path.realpath(PYTHON), interpreter)
+    whole = interpreter.read_bytes()
+    with Receiver(place / "in", key) as receiver:
+        recording = Recording(log, receiver.to(), key, ("--no-local", "--no-compress"), (interpreter, "-c", BUSY))
+        wait_until("space is given back", lambda: log.exists() and log.stat().st_size > 10000000 and on_disk(log) < log.stat().st_size / 2)
+        receiver.end()
+        os.kill(recording.sender(), signal.SIGKILL)
+        receiver.extra = (*receiver.extra, "--fetch-objects")
+        receiver.start()
+        wait_until("the interpreter comes", lambda: any(path.read_bytes() == whole for path in objects_in(place / "in")))
+        said = recording.end()
+        if "is known only as far as its process has it mapped" not in said:
+            raise Failure(f"it says {said}")
+
+
 def fetch_cut(place, _rounds):
     """A connection that is lost when the log is over, but not what it names: another one brings the rest, or it is said what is missing."""
     key, interpreter = make_key(place / "key"), Path(os.path.realpath(PYTHON))
@@ -909,7 +927,7 @@ def other_user(place, _rounds):
 
 
 CASES = {case.__name__: case for case in (equal, follow, changed, sender_killed, receiver_killed, cut, recorder_killed, family, certificates,
-                                         strangers, limits, discover, broadcast, no_local, no_local_kept, no_holes, max_local, fetch, fetch_cut, fetch_lacking, named, slow_peer, full_disk, other_user)}
+                                         strangers, limits, discover, broadcast, no_local, no_local_kept, no_holes, max_local, fetch, fetch_given_back, fetch_cut, fetch_lacking, named, slow_peer, full_disk, other_user)}
 
 
 def main():

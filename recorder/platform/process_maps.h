@@ -13,7 +13,9 @@
 
 struct process_mapping {
     uint64_t start, end;
-    uint64_t offset;  /* in the file */
+    uint64_t offset; /* in the file */
+    uint64_t device,
+        inode; /* of the file, as stat has them (but on file systems with devices of their own for each of their volumes) */
     const char *path; /* "": of no file; valid until the next one */
 };
 

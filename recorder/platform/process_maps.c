@@ -1,22 +1,26 @@
 /* SPDX-License-Identifier: MIT */
-#include "recorder/attaching/process_maps.h"
+#include "recorder/platform/process_maps.h"
 
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/sysmacros.h>
 
 /* False: it is no line of a mapping. */
 static bool parse(char *line, struct process_mapping *ret_mapping)
 {
+    unsigned major, minor;
     int at = 0;
 
     line[strcspn(line, "\n")] = '\0';
-    if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %*s %" SCNx64 " %*s %*s%n", &ret_mapping->start,
-               &ret_mapping->end, &ret_mapping->offset, &at)
-            != 3
+    if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %*s %" SCNx64 " %x:%x %" SCNu64 "%n",
+               &ret_mapping->start, &ret_mapping->end, &ret_mapping->offset, &major, &minor,
+               &ret_mapping->inode, &at)
+            != 6
         || at == 0)
         return false;
+    ret_mapping->device = makedev(major, minor);
     ret_mapping->path = line + at + strspn(line + at, " ");
     return true;
 }
