@@ -79,20 +79,25 @@ static void look(struct keeper *keeper)
     keeper->due_ns = later(keeper->earliest_ns, now_ns + keeper->rest_ns);
 }
 
-/* Of a bounded log. What failed is tried again when there is as much more. */
+/* Of a bounded log. Where there was no room it is tried again; whatever else fails ends us, and another one begins with the last state. */
 static int take_in(struct keeper *keeper, struct error *err)
 {
     uint64_t began_ns = own_cpu_ns();
     bool is_due = state_keeper_is_due(&keeper->state);
     uint64_t look_ns = own_cpu_ns() - began_ns;
+    uint64_t rest_ns = later(STATE_REST_NS, look_ns * STATE_LOOK_REST);
     int code = 0;
 
     if (is_due) {
         code = advance(keeper, monotonic_now_ns(), err);
         if (code == 0)
             code = state_keeper_save(&keeper->state, keeper->standing, err);
+        if (code && err->os_errno == ENOSPC) { /* what is reserved would be gone with us */
+            rest_ns = later(LEAST_REST_NS, (own_cpu_ns() - began_ns) * STATE_LOOK_REST);
+            code = 0;
+        }
     }
-    keeper->due_ns = monotonic_now_ns() + later(STATE_REST_NS, look_ns * STATE_LOOK_REST);
+    keeper->due_ns = monotonic_now_ns() + rest_ns;
     return code;
 }
 
@@ -215,6 +220,7 @@ int keeper_run(const struct import_options *options, bool has_state, struct prog
         else if (!is_interrupted(&keeper))
             look(&keeper);
     }
+    state_keeper_done(&keeper.state);
     standing_import_close(keeper.standing);
     return is_interrupted(&keeper) ? 0 : code; /* who ends us knows why */
 }

@@ -10,6 +10,8 @@
  *        in the pool, or in the state, at every instant, whoever is killed.
  *   SK-2 The last generation that was seen is never removed: its recorder may be writing to it.
  *   SK-3 The log has, beside what is defined and the state, 2 x the bytes of the Model, and what comes while a look lasts.
+ *   SK-4 The next state has its room on the disk since the last one was written, so that generations can go when the disk is full: half as much
+ *        again as that one. Where there is little room left, states are taken sooner.
  * Threads: one. Failure: nothing is removed; the next look tries again.
  */
 #ifndef MTRACE_IMPORTER_STATE_KEEPER_H
@@ -22,19 +24,25 @@
 
 struct state_keeper {
     const char *log_path;
-    uint64_t state_bytes; /* of the last state */
-    uint64_t left_bytes;  /* that were in generations after the last look */
+    uint64_t state_bytes;      /* of the last state */
+    uint64_t left_bytes;       /* that were in generations after the last look */
+    struct state_writer *next; /* SK-4; NULL: it is still to be opened */
+    uint64_t hurry_ns;         /* when the next state is due because there is little room */
+    uint64_t hurry_pause_ns;   /* between two of those */
 };
 
 /* Before the first advance: from the state that the log has, if it has one. */
 int state_keeper_begin(struct state_keeper *keeper, const char *log_path,
                        struct standing_import *standing, struct error *err);
 
-/* Is there so much that a look is due? */
-bool state_keeper_is_due(const struct state_keeper *keeper);
+/* Is there so much, or so little room, that a look is due? */
+bool state_keeper_is_due(struct state_keeper *keeper);
 
-/* After an advance: writes the state, and removes what it has. */
+/* After an advance: writes the state, and removes what it has. May be tried again. */
 int state_keeper_save(struct state_keeper *keeper, struct standing_import *standing,
                       struct error *err);
+
+/* All zero is fine. */
+void state_keeper_done(struct state_keeper *keeper);
 
 #endif

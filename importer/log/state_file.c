@@ -50,8 +50,21 @@ static int write_header(struct state_writer *writer, const struct log_file *head
     return append(writer, page, sizeof(page), err);
 }
 
-int state_writer_open(const char *log_path, const struct log_file *header,
-                      struct state_writer **ret, struct error *err)
+int state_writer_begin(struct state_writer *writer, const struct log_file *header,
+                       struct error *err)
+{
+    writer->run_id = header->run_id;
+    writer->offset = 0;
+    return write_header(writer, header, err);
+}
+
+/* No posix_fallocate, which writes where the file system cannot. */
+bool state_writer_reserve(struct state_writer *writer, uint64_t n_bytes)
+{
+    return fallocate(writer->file.fd, 0, 0, (off_t)n_bytes) == 0;
+}
+
+int state_writer_open(const char *log_path, struct state_writer **ret, struct error *err)
 {
     struct state_writer *writer = calloc(1, sizeof(*writer));
     int code;
@@ -59,14 +72,11 @@ int state_writer_open(const char *log_path, const struct log_file *header,
     if (!writer)
         return out_of_memory(err);
     writer->file.fd = -1;
-    writer->run_id = header->run_id;
     writer->pack = pack_new();
     writer->name = log_ring_state_name(log_path);
     code = writer->pack && writer->name
                ? output_file_open(&writer->file, writer->name, true, 0600, err)
                : out_of_memory(err);
-    if (code == 0)
-        code = write_header(writer, header, err);
     if (code) {
         state_writer_close(writer);
         return code;
@@ -92,6 +102,8 @@ struct state_sink state_writer_sink(struct state_writer *writer)
 
 int state_writer_commit(struct state_writer *writer, struct error *err)
 {
+    if (ftruncate(writer->file.fd, (off_t)writer->offset) != 0) /* what was reserved */
+        return error_set_errno(err, errno, "cannot write '%s'", writer->name);
     return output_file_commit(&writer->file, err);
 }
 

@@ -24,9 +24,15 @@
 
 struct state_writer;
 
-/* header: of the log. Close with state_writer_close, which removes what was not committed, and takes NULL. */
-int state_writer_open(const char *log_path, const struct log_file *header,
-                      struct state_writer **ret, struct error *err);
+/* Close with state_writer_close, which removes what was not committed, and takes NULL. */
+int state_writer_open(const char *log_path, struct state_writer **ret, struct error *err);
+
+/* Takes so much of the disk now, so that a state fits when that is full. False: it has no room for it, or cannot say so; that is no failure. */
+bool state_writer_reserve(struct state_writer *writer, uint64_t n_bytes);
+
+/* header: of the log. Before the first chunk; again after a failure. */
+int state_writer_begin(struct state_writer *writer, const struct log_file *header,
+                       struct error *err);
 struct state_sink state_writer_sink(struct state_writer *writer);
 int state_writer_commit(struct state_writer *writer, struct error *err);
 uint64_t state_writer_bytes(const struct state_writer *writer);

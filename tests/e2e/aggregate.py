@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""aggregate.py [--rounds N] [--threads N] [--kill program|recorder|keeper|both|all|room] [--images one|exec|child] [--seed N]
+"""aggregate.py [--rounds N] [--threads N] [--kill program|recorder|keeper|both|all|room|disk] [--images one|exec|child] [--seed N]
 
 A bounded log (mtrace-record --aggregate) of a program that allocates and frees as fast as it can, while whoever is asked for is killed
 with SIGKILL at random instants. The program counts its completed calls in shared memory, as for survive.py: the totals of the import must have every one of
 them, and at most one more of each kind in each thread. Rings are small, so that states are taken all the time; a round counts only when one was.
 room: after a state there is no more room for what the program does, while the recorder is stopped: what is recorded and what was dropped are all of it;
 and of a log whose last part is torn all the rest is imported, with a word about it.
+disk: the log lies on a small file system that becomes full after a state: others follow, and generations go.
 """
 
 import os
@@ -19,6 +20,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "lib"))
 
+import exhaust  # noqa: E402
 import harness  # noqa: E402
 import survive  # noqa: E402
 from harness import Failure  # noqa: E402
@@ -46,11 +48,11 @@ def keepers(recorder):
     return found
 
 
-def start(tools, args, place):
+def start(tools, args, place, folder):
     counts = place / "counts"
     options, words = PROGRAMS[args.images]
     program = [*words, tools.workloads / "survive", counts, args.threads]
-    argv = [tools.record, "--aggregate", "-q", *options, "-o", place / "run.dat", "--", *program]
+    argv = [tools.record, "--aggregate", "-q", *options, "-o", folder / "run.dat", "--", *program]
     process = subprocess.Popen([str(a) for a in argv], cwd=place, env=harness.environment({"MTRACE_RING_BYTES": str(RING_BYTES)}),
                                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True)
     survive.wait_for(process, "the workload's first calls", lambda: survive.published(counts)[args.threads - 1][0] != 0)
@@ -61,6 +63,21 @@ def has_gone(place, pid):
     """Is a generation of the process' last image gone, for which there must be a state?"""
     logs = sorted(place.glob(f"run.dat.{pid}.*.g[0-9]*")) or sorted(place.glob("run.dat.g[0-9]*"))
     return bool(logs) and not any(path.suffix == ".g1" for path in logs) and (place / "run.dat.state").exists()
+
+
+def fill(folder, process):
+    """The disk is full, and stays so but for what generations give back: states are taken nevertheless."""
+    def identity():
+        return (folder / "run.dat.state").stat().st_ino
+    with open(folder / "filler", "wb", buffering=0) as filler:
+        try:
+            while True:
+                filler.write(bytes(65536))
+        except OSError:
+            pass
+    for which in ("first", "second", "third"):
+        before = identity()
+        survive.wait_for(process, f"the {which} state on a full disk", lambda: identity() != before)
 
 
 def kill_one(pid):
@@ -112,52 +129,60 @@ def check(database, args, counts):
     return sum(a + f for a, f, _ in counts)
 
 
-def count_events(tools, place):
-    database = harness.import_log(tools, place / "run.dat", place / "run.db")
+def count_events(tools, place, folder):
+    database = harness.import_log(tools, folder / "run.dat", place / "run.db")
     dropped = database.value("SELECT sum(events_dropped) FROM processes")
     recorded = database.value("SELECT sum(allocated_blocks) + sum(freed_blocks) FROM backtrace_totals")
     return recorded, dropped
 
 
-def check_without_room(tools, args, place, counts):
+def check_without_room(tools, args, place, counts, folder):
     told = sum(a + f for a, f, _ in counts[:args.threads])
-    recorded, dropped = count_events(tools, place)
+    (folder / "filler").unlink(missing_ok=True)
+    recorded, dropped = count_events(tools, place, folder)
     others = 200  # what libc allocates, and calls that had not returned
     unknown = 16  # in one of some ten rounds two of 20 million calls were neither: which, is not known yet
-    if not dropped:
+    if not dropped and args.kill == "room":
         raise Failure("there was room")
     if not told - unknown <= recorded + dropped <= told + others:
         raise Failure(f"the program completed {told} calls; {recorded} are recorded, {dropped} dropped")
-    last = max(place.glob("run.dat.g*"), key=lambda path: int(path.suffix[2:]))
+    if args.kill == "disk":
+        return recorded
+    last = max(folder.glob("run.dat.g*"), key=lambda path: int(path.suffix[2:]))
     os.truncate(last, last.stat().st_size - 10)
     place.joinpath("run.db").unlink()
-    torn, _ = count_events(tools, place)
+    torn, _ = count_events(tools, place, folder)
     if not 0 < torn < recorded:
         raise Failure(f"{torn} of {recorded} calls are in a log whose last part is torn")
     return recorded
 
 
 def one_round(tools, args, place, randomness):
-    process, pid = start(tools, args, place)
+    folder = exhaust.mounted(place) if args.kill == "disk" else place
+    process, pid = start(tools, args, place, folder)
     try:
-        survive.wait_for(process, "a state of what the program does", lambda: has_gone(place, pid))
+        survive.wait_for(process, "a state of what the program does", lambda: has_gone(folder, pid))
         time.sleep(randomness.uniform(0, LATEST_S - LEAST_S))
         if args.kill == "room":
-            take_room(Path(place), process, pid)
+            take_room(place, process, pid)
+        if args.kill == "disk":
+            fill(folder, process)
         stderr = kill(args, process, pid, randomness)
+        if stderr and args.kill != "disk":
+            raise Failure(f"mtrace-record said: {stderr}")
+        counts = survive.published(place / "counts")
+        if args.kill in ("room", "disk"):
+            return check_without_room(tools, args, place, counts, folder)
+        return check(harness.import_log(tools, place / "run.dat", place / "run.db"), args, counts)
     finally:
         kill_one(process.pid)
         kill_one(pid)
-    if stderr:
-        raise Failure(f"mtrace-record said: {stderr}")
-    counts = survive.published(place / "counts")
-    if args.kill == "room":
-        return check_without_room(tools, args, place, counts)
-    return check(harness.import_log(tools, place / "run.dat", place / "run.db"), args, counts)
+        if args.kill == "disk":
+            subprocess.run(["umount", "--lazy", folder], check=False)
 
 
 def main():
-    survive.run_rounds("kills those who make a bounded log, and counts what survived", ("program", "recorder", "keeper", "both", "all", "room"), one_round,
+    survive.run_rounds("kills those who make a bounded log, and counts what survived", ("program", "recorder", "keeper", "both", "all", "room", "disk"), one_round,
                        {"--images": tuple(PROGRAMS)})
 
 
