@@ -210,6 +210,9 @@ struct log_file {
     uint64_t
         sample_bytes; /* blocks are samples, drawn by bytes: how many there are to one drawn, on
                                         average; 0: every block is recorded */
+    /* by the recorder: files of events that were begun beside a bounded log (LOG_FLAG_RING) */
+    _Atomic uint32_t n_generations;
+    uint32_t unused;
 };
 
 /* Says for which machine this is compiled. */
@@ -674,7 +677,7 @@ LOG_AT(log_file, dropped, 176);
 LOG_AT(log_file, max_rss_bytes, 264);
 LOG_AT(log_file, unseen_allocator, 280);
 LOG_AT(log_file, sample_bytes, 480);
-_Static_assert(sizeof(struct log_file) == 488, "header");
+_Static_assert(sizeof(struct log_file) == 496, "header");
 _Static_assert(sizeof(struct log_file) <= LOG_QUESTION_OFFSET, "header page");
 LOG_AT(log_question, marker_ticks, 40);
 LOG_AT(log_question, text, 116);

@@ -221,13 +221,6 @@ static int write_names(struct import *import, sqlite3 *db, struct error *err)
 
 /* ---- what was wrong with the logs ---- */
 
-static const char *const damage_names[LOG_DAMAGE_KINDS] = {
-    [LOG_DAMAGE_TRUNCATED] = "truncated", [LOG_DAMAGE_CHECKSUM] = "checksum",
-    [LOG_DAMAGE_HEADER] = "header",       [LOG_DAMAGE_RECORD] = "record",
-    [LOG_DAMAGE_UNKNOWN] = "unknown",     [LOG_DAMAGE_NODE] = "node",
-    [LOG_DAMAGE_TIME] = "time",           [LOG_DAMAGE_MISSING_CHILD] = "missing_child",
-};
-
 static void describe_damage(const struct log_damage_report *report, char *text, size_t text_bytes)
 {
     size_t length = 0;
@@ -279,7 +272,7 @@ static int write_log_meta(sqlite3 *db, const struct import *import,
     for (int kind = 0; code == 0 && kind < LOG_DAMAGE_KINDS; kind++) {
         if (result->damage.count[kind] == 0)
             continue;
-        snprintf(key, sizeof key, "log.damage.%s", damage_names[kind]);
+        snprintf(key, sizeof key, "log.damage.%s", log_damage_name((enum log_damage_kind)kind));
         code = database_insert(insert, err, "tu", key, result->damage.count[kind]);
     }
     sqlite3_finalize(insert);

@@ -90,6 +90,29 @@ uint64_t standing_import_sample_ns(const struct standing_import *standing, size_
     return standing->import.samples[input].last_ns;
 }
 
+uint32_t standing_import_first_generation(const struct standing_import *standing, size_t input)
+{
+    return input < standing->n_pasts ? standing->pasts[input].first_generation : 0;
+}
+
+void standing_import_note_gone(struct standing_import *standing, size_t input_index, uint32_t first)
+{
+    const struct log_input *input = standing->import.logs->inputs[input_index];
+    struct log_set_past *past = &standing->pasts[input_index];
+
+    if (input_index >= standing->n_pasts || first <= past->first_generation)
+        return;
+    past->n_losses += log_input_n_missing(input, past->first_generation, first);
+    for (size_t i = 1; i <= input->n_generations; i++) {
+        const struct log_file_reader *file = input->files[i];
+        if (file->generation < past->first_generation || file->generation >= first)
+            continue;
+        past->n_losses += file->n_losses;
+        past->lost_bytes += file->lost_bytes;
+    }
+    past->first_generation = first;
+}
+
 const struct log_set *standing_import_logs(const struct standing_import *standing)
 {
     return standing->import.logs;

@@ -81,6 +81,11 @@ int standing_import_load(struct standing_import *standing, const struct state_so
 bool standing_import_is_done(const struct standing_import *standing, uint64_t run_id,
                              uint64_t sequence);
 
+/* Where segments are removed: of the log of this place all generations before `first` are done, and will be. What was lost of them is noted. The first
+ * one that is left, as of the last time. */
+void standing_import_note_gone(struct standing_import *standing, size_t input, uint32_t first);
+uint32_t standing_import_first_generation(const struct standing_import *standing, size_t input);
+
 /* Up to when samples of the memory were taken in, of the log of this place; CLOCK_MONOTONIC. */
 uint64_t standing_import_sample_ns(const struct standing_import *standing, size_t input);
 

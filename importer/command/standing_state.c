@@ -10,7 +10,7 @@
 #include <string.h>
 
 enum {
-    VERSION = 1
+    VERSION = 2
 };
 
 bool standing_import_is_done(const struct standing_import *standing, uint64_t run_id,
@@ -61,6 +61,9 @@ static void visit_pasts(struct standing_import *standing, struct state_io *io)
         state_bool(io, &pasts[i].has_time_shift);
         state_u32(io, &pasts[i].time_shift);
         state_check(io, pasts[i].time_shift <= COLUMNS_MAX_TIME_SHIFT, "the clock");
+        state_u32(io, &pasts[i].first_generation);
+        state_u64(io, &pasts[i].n_losses);
+        state_u64(io, &pasts[i].lost_bytes);
         clock_past_visit(&pasts[i].clock, io);
     }
 }

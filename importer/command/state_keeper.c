@@ -80,23 +80,16 @@ bool state_keeper_is_due(struct state_keeper *keeper)
     return n_bytes >= keeper->left_bytes + n_due || must_hurry(keeper, n_bytes);
 }
 
-/* What nothing was found in may have been read too early. */
 static bool is_file_done(const struct standing_import *standing, const struct log_input *input,
                          size_t file)
 {
-    bool has_segments = false;
-
     for (size_t i = 0; i < input->segments.n; i++) {
         const struct log_segment_ref *ref = &input->segments.refs[i];
-        if (ref->file != file)
-            continue;
-        if (!standing_import_is_done(standing, input->header.run_id, ref->sequence))
+        if (ref->file == file
+            && !standing_import_is_done(standing, input->header.run_id, ref->sequence))
             return false;
-        has_segments = true;
     }
-    for (size_t i = 0; i < input->n_samples; i++)
-        has_segments |= input->samples[i].file == file;
-    return has_segments;
+    return true;
 }
 
 /* The last frame of samples in the file says when the last of them was taken; one that cannot be read stays. */
@@ -116,15 +109,31 @@ static bool are_samples_done(const struct standing_import *standing, const struc
     return true;
 }
 
+/* In their order, so that one number says which are to be there. Of a log that grows the last one stays (SK-2), and was perhaps read too early. */
+static void note_done(struct standing_import *standing)
+{
+    const struct log_set *logs = standing_import_logs(standing);
+
+    for (size_t i = 0; i < logs->n_inputs; i++) {
+        const struct log_input *input = logs->inputs[i];
+        size_t n = input->n_generations;
+        for (size_t k = 1; k + input->is_growing <= n; k++) {
+            if (!is_file_done(standing, input, k) || !are_samples_done(standing, logs, i, k))
+                break;
+            standing_import_note_gone(standing, i, input->files[k]->generation + 1);
+        }
+    }
+}
+
 static void remove_done(const struct standing_import *standing)
 {
     const struct log_set *logs = standing_import_logs(standing);
 
-    for (size_t i = 0; logs && i < logs->n_inputs; i++) {
+    for (size_t i = 0; i < logs->n_inputs; i++) {
         const struct log_input *input = logs->inputs[i];
-        for (size_t k = 1; k < input->n_generations; k++) /* but the last: SK-2 */
-            if (is_file_done(standing, input, k) && are_samples_done(standing, logs, i, k))
-                unlink(input->files[k]->path);
+        uint32_t first = standing_import_first_generation(standing, i);
+        for (size_t k = 1; k <= input->n_generations && input->files[k]->generation < first; k++)
+            unlink(input->files[k]->path);
     }
 }
 
@@ -165,6 +174,7 @@ int state_keeper_save(struct state_keeper *keeper, struct standing_import *stand
     int code = 0;
 
     if (logs && logs->n_inputs && standing_import_n_kept(standing)) {
+        note_done(standing);
         code = write_state(keeper, standing, &logs->inputs[0]->header, err);
         if (code)
             return code;

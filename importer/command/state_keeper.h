@@ -8,7 +8,8 @@
  * Invariants
  *   SK-1 A generation is removed only after a state that has all of it is on the disk under its name: so each event is in a generation,
  *        in the pool, or in the state, at every instant, whoever is killed.
- *   SK-2 The last generation that was seen is never removed: its recorder may be writing to it.
+ *   SK-2 Generations are removed in their order, which the state says; the last one that was seen only if its log has an end: its recorder may
+ *        be writing to it.
  *   SK-3 The log has, beside what is defined and the state, 2 x the bytes of the Model, and what comes while a look lasts.
  *   SK-4 The next state has its room on the disk since the last one was written, so that generations can go when the disk is full: half as much
  *        again as that one. Where there is little room left, states are taken sooner.

@@ -262,11 +262,20 @@ static int put_past(struct log_input *input, const struct log_set_past *past)
 
 static int put_pasts(struct log_set *set, const struct log_set_options *options, struct error *err)
 {
-    for (size_t i = 0; i < set->n_inputs; i++)
+    static const struct log_set_past none = {0};
+
+    for (size_t i = 0; i < set->n_inputs; i++) {
+        struct log_input *input = set->inputs[i];
+        const struct log_set_past *past = &none;
         for (size_t k = 0; options && k < options->n_pasts; k++)
-            if (set->inputs[i]->header.run_id == options->pasts[k].run_id
-                && put_past(set->inputs[i], &options->pasts[k]) != 0)
-                return out_of_memory(err);
+            if (input->header.run_id == options->pasts[k].run_id)
+                past = &options->pasts[k];
+        if (put_past(input, past) != 0)
+            return out_of_memory(err);
+        if (log_input_is_ring(input))
+            log_input_check_generations(input, past->first_generation, past->n_losses,
+                                        past->lost_bytes, &set->damage);
+    }
     return 0;
 }
 

@@ -35,6 +35,8 @@ struct log_set_past {
     bool has_time_shift; /* as log_input.h; where no segment is left that says it */
     uint32_t time_shift;
     uint32_t first_generation; /* all before it are gone, and in the state; 0: none is */
+    uint64_t n_losses,
+        lost_bytes; /* of those: places where events were missing or could not be read, and bytes of them */
 };
 
 struct log_set_options {

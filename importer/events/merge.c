@@ -138,19 +138,36 @@ static int open_source(struct event_stream *stream, struct loaded_segment *loade
     return r;
 }
 
+/* Where nothing is read anew, what is lost at one mark is not there at the next one either. */
+static bool is_for_good(const struct event_stream *stream)
+{
+    return stream->mark != UINT64_MAX && stream->sources.state && stream->sources.state->is_sole;
+}
+
 /* A segment of a log that is still written may have moved on since it was listed: nothing of that
  * is lost, it belongs to a later state of the log than the one that is imported. */
-static void report_unreadable(struct event_stream *stream, const struct loaded_segment *loaded)
+static int report_unreadable(struct event_stream *stream, const struct loaded_segment *loaded,
+                             struct error *err)
 {
     const struct log_input *input =
         stream->sources.set->inputs[stream->sources.set->order[loaded->place].input];
     const struct log_segment_ref *ref = &input->segments.refs[loaded->ref];
 
     if (input->is_growing && !ref->is_packed)
-        return;
+        return 0;
+    stream->sources.lost = input;
+    if (is_for_good(stream)) {
+        struct segment_position *position =
+            stream_state_get(stream->sources.state, input->header.run_id, ref->sequence);
+        if (!position)
+            return error_set(err, ERROR_NOMEM, "out of memory");
+        position->is_done = true;
+        stream->sources.lost_bytes += ref->file_bytes;
+        return 0;
+    }
     log_damage_add(stream->sources.damage, LOG_DAMAGE_CHECKSUM, input->files[ref->file]->path,
                    ref->offset, ref->file_bytes, "segment of events cannot be read");
-    stream->sources.lost = input;
+    return 0;
 }
 
 static int open_next(struct event_stream *stream, struct error *err)
@@ -170,8 +187,7 @@ static int open_next(struct event_stream *stream, struct error *err)
         return open_source(stream, loaded, err);
     r = loaded->result;
     if (r == ERROR_FORMAT) {
-        report_unreadable(stream, loaded);
-        r = 0;
+        r = report_unreadable(stream, loaded, err);
     } else if (err) {
         *err = loaded->err;
     }
@@ -292,8 +308,12 @@ static void finish(struct event_stream *stream)
     add_count(stream, LOG_DAMAGE_RECORD, stream->sources.n_impossible,
               "records of what cannot have happened");
     add_count(stream, LOG_DAMAGE_UNKNOWN, stream->sources.n_unknown, "records of an unknown kind");
+    if (stream->sources.n_lost_parts)
+        stream->sources.damage->lost_bytes += stream->sources.lost_bytes;
+    add_count(stream, LOG_DAMAGE_MISSING_PART, stream->sources.n_lost_parts,
+              "events could not be read, in parts of the log that are gone by now");
     stream->sources.n_lost_nodes = stream->sources.n_backward = stream->sources.n_unknown = 0;
-    stream->sources.n_impossible = 0;
+    stream->sources.n_impossible = stream->sources.n_lost_parts = stream->sources.lost_bytes = 0;
     stream->sources.set->is_damage_complete = true;
     stream->sources.damage = &stream->ignored;
 }
@@ -313,6 +333,8 @@ static int stop(struct event_stream *stream, struct error *err)
     state->claimed_bytes = stream->sources.claimed_bytes;
     state->n_lost_nodes = stream->sources.n_lost_nodes;
     state->n_backward = stream->sources.n_backward;
+    state->n_lost_parts = stream->sources.n_lost_parts;
+    state->lost_bytes = stream->sources.lost_bytes;
     state->n_unknown = stream->sources.n_unknown;
     for (size_t i = 0; i < stream->n_heap; i++)
         if (stream->heap[i].source->n_told)
@@ -352,6 +374,10 @@ static int find_next(struct event_stream *stream, struct error *err)
         int r = open_next(stream, err);
         if (r != 0)
             return r;
+    }
+    if (sources->lost && is_for_good(stream)) {
+        sources->n_lost_parts++;
+        return FOUND_LOSS;
     }
     if (sources->state
         && (sources->state->is_late || (sources->lost && stream->mark != UINT64_MAX)))
@@ -493,6 +519,8 @@ int event_stream_resume(struct log_set *set, struct stream_state *state, uint64_
         stream->sources.claimed_bytes = state->claimed_bytes;
         stream->sources.n_lost_nodes = state->n_lost_nodes;
         stream->sources.n_backward = state->n_backward;
+        stream->sources.n_lost_parts = state->n_lost_parts;
+        stream->sources.lost_bytes = state->lost_bytes;
         stream->sources.n_unknown = state->n_unknown;
     }
     stream->next_due = set->n_order > 0 ? set->order[0].first_time : UINT64_MAX;

@@ -28,9 +28,10 @@ struct segment_sources {
     struct read_ahead *ahead;
     struct log_damage_report *damage;
     uint64_t n_lost_nodes, n_backward, n_unknown, n_impossible;
-    uint64_t claimed_bytes;       /* of all events so far: EV-6 */
-    const struct log_input *lost; /* of which a part could not be read just now, or NULL */
-    struct stream_state *state;   /* NULL: all is read at once */
+    uint64_t n_lost_parts, lost_bytes; /* as stream_state.h */
+    uint64_t claimed_bytes;            /* of all events so far: EV-6 */
+    const struct log_input *lost;      /* of which a part could not be read just now, or NULL */
+    struct stream_state *state;        /* NULL: all is read at once */
 };
 
 struct segment_source {

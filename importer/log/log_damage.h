@@ -21,6 +21,7 @@ enum log_damage_kind {
     LOG_DAMAGE_NODE,          /* a stack node, module or parent that the log does not define */
     LOG_DAMAGE_TIME,          /* time ran backwards; the event was moved to the last time seen */
     LOG_DAMAGE_MISSING_CHILD, /* a child's log is not there or cannot be read */
+    LOG_DAMAGE_MISSING_PART, /* a generation of a bounded log, or what was lost of those that are gone by now */
     LOG_DAMAGE_KINDS,
 };
 

@@ -48,10 +48,12 @@ struct log_file_reader {
     const char *path;
     int fd; /* -1: opened for each read, because the set has very many files */
     uint64_t size_bytes;
-    uint64_t scanned_bytes; /* of a packed file: where the frames end that were listed */
-    struct log_file header; /* of a packed file with a trailer: the trailer */
-    bool has_trailer;       /* it is finished */
-    uint64_t *samples;      /* offsets of LOG_FRAME_SAMPLES frames */
+    uint64_t scanned_bytes;        /* of a packed file: where the frames end that were listed */
+    struct log_file header;        /* of a packed file with a trailer: the trailer */
+    bool has_trailer;              /* it is finished */
+    uint32_t generation;           /* its number; 0: it is none */
+    uint64_t n_losses, lost_bytes; /* of a generation: what its frames could not be read for */
+    uint64_t *samples;             /* offsets of LOG_FRAME_SAMPLES frames */
     size_t n_samples, samples_capacity;
 };
 

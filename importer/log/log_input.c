@@ -128,6 +128,7 @@ static void merge_header(struct log_file *header, const struct log_file *other)
     }
     for (int i = 0; i < LOG_DROP_REASONS; i++)
         header->dropped[i] = later(header->dropped[i], other->dropped[i]);
+    header->n_generations = (uint32_t)later(header->n_generations, other->n_generations);
     if (header->end_kind == LOG_END_UNKNOWN) {
         header->end_kind = other->end_kind;
         header->end_value = other->end_value;
@@ -185,6 +186,7 @@ static int open_generation(struct log_input *input, uint32_t number, struct text
         return 0;
     }
     *ret_is_ours = true;
+    file->generation = number;
     input->last_generation = number; /* of one without a header there may be more later */
     return log_input_add_file(input, file) == 0 ? 0 : out_of_memory(err);
 }
@@ -194,6 +196,27 @@ static void rest_generation(const struct log_input *input, size_t index)
 {
     if (index > MOST_OPEN_GENERATIONS)
         log_file_rest(input->files[index]);
+}
+
+/* Places where an event may have been. */
+static uint64_t n_losses(const struct log_damage_report *damage)
+{
+    return damage->count[LOG_DAMAGE_TRUNCATED] + damage->count[LOG_DAMAGE_CHECKSUM]
+           + damage->count[LOG_DAMAGE_HEADER];
+}
+
+static int scan_generation(struct log_input *input, size_t index, struct log_scan *scan,
+                           struct error *err)
+{
+    uint64_t n_before = n_losses(scan->damage);
+    uint64_t bytes_before = scan->damage->lost_bytes;
+    int r = scan_file(input, index, scan, err);
+
+    input->files[index]->n_losses = n_losses(scan->damage) - n_before;
+    input->files[index]->lost_bytes = scan->damage->lost_bytes - bytes_before;
+    if (r == 0)
+        rest_generation(input, index);
+    return r;
 }
 
 /* Behind all other files: their place is made before the pool afterwards. */
@@ -212,9 +235,7 @@ static int add_generations(struct log_input *input, struct log_scan *scan, struc
             r = error_set(err, ERROR_FORMAT, "'%s' has more than %d parts", input->files[0]->path,
                           UINT16_MAX);
         if (r == 0 && is_ours)
-            r = scan_file(input, input->n_files - 1, scan, err);
-        if (r == 0 && is_ours)
-            rest_generation(input, input->n_files - 1);
+            r = scan_generation(input, input->n_files - 1, scan, err);
         input->n_generations += r == 0 && is_ours;
     }
     log_ring_done(&ring);
@@ -254,22 +275,86 @@ static bool has_state_beside(const struct log_file_reader *log)
     return is_it;
 }
 
-/* Generations are removed when a state has them, and the last one never: what else is not there was left behind when the log was moved. */
-static int check_generations(const struct log_input *input, bool has_pool, struct error *err)
+/* Generations are removed when a state has them. Where there is none, and not the first one either, they were left behind when the log was moved. */
+static int check_moved(const struct log_input *input, bool has_pool, struct error *err)
 {
     const struct log_file_reader *log = input->files[0];
-    struct log_ring ring = {0};
-    int r = log_ring_find(log->path, &ring) == 0 ? 0 : out_of_memory(err);
-    bool has_state = r == 0 && has_state_beside(log); /* behind the list: RI-1 */
+    bool has_first = input->n_generations > 0 && input->files[1]->generation == 1;
 
-    if (r == 0 && ring.n == 0 && !has_pool && log->header.next_sequence > 1)
-        r = fail_missing(log->path, log_ring_name(log->path, 1), err);
-    else if (r == 0 && ring.n > 0 && !has_state && ring.numbers[ring.n - 1] != ring.n)
-        for (size_t i = 0; r == 0 && i < ring.n; i++)
-            if (ring.numbers[i] != i + 1)
-                r = fail_missing(log->path, log_ring_name(log->path, (uint32_t)i + 1), err);
-    log_ring_done(&ring);
-    return r;
+    if (has_first || has_pool || log->header.n_generations == 0 || has_state_beside(log))
+        return 0;
+    return fail_missing(log->path, log_ring_name(log->path, 1), err);
+}
+
+static uint32_t last_generation(const struct log_input *input)
+{
+    uint32_t last = input->header.n_generations;
+
+    if (input->n_generations && input->files[input->n_generations]->generation > last)
+        last = input->files[input->n_generations]->generation;
+    return last;
+}
+
+uint64_t log_input_n_missing(const struct log_input *input, uint32_t first, uint32_t end)
+{
+    uint32_t next = first ? first : 1;
+    uint64_t n = 0;
+
+    for (size_t i = 1; i <= input->n_generations && next < end; i++) {
+        uint32_t number = input->files[i]->generation;
+        if (number < next)
+            continue;
+        n += (number < end ? number : end) - next;
+        next = number + 1;
+    }
+    return n + (next < end ? end - next : 0);
+}
+
+static uint32_t first_missing(const struct log_input *input, uint32_t first)
+{
+    uint32_t next = first ? first : 1;
+
+    for (size_t i = 1; i <= input->n_generations; i++) {
+        if (input->files[i]->generation > next)
+            break;
+        if (input->files[i]->generation == next)
+            next++;
+    }
+    return next;
+}
+
+static void add_losses(struct log_input *input, uint64_t n, uint64_t n_bytes, const char *path,
+                       const char *what, struct log_damage_report *damage)
+{
+    if (n == 0)
+        return;
+    if (!path)
+        path = log_input_path(input);
+    log_damage_add(damage, LOG_DAMAGE_MISSING_PART, path, 0, n_bytes, what);
+    damage->count[LOG_DAMAGE_MISSING_PART] += n - 1;
+    input->has_lost_events = true;
+}
+
+void log_input_check_generations(struct log_input *input, uint32_t first, uint64_t n_losses_before,
+                                 uint64_t lost_bytes, struct log_damage_report *damage)
+{
+    uint64_t n = log_input_n_missing(input, first, last_generation(input) + 1);
+    char *name = n ? log_ring_name(log_input_path(input), first_missing(input, first)) : NULL;
+    const char *path = name ? text_arena_copy(input->names.arena, name, strlen(name)) : NULL;
+    bool is_there = name && access(name, F_OK) == 0;
+
+    add_losses(
+        input, n_losses_before, lost_bytes, NULL,
+        "events were missing, or could not be read, in parts of the log that are gone by now",
+        damage);
+    add_losses(
+        input, n, 0, path,
+        is_there ? "this part of a log of --aggregate has no header of it: its events are lost"
+        : n == 1
+            ? "this part of a log of --aggregate is missing, and its events with it"
+            : "this part of a log of --aggregate is missing, and its events with it, and others are",
+        damage);
+    free(name);
 }
 
 /* The pool was files[1]. What is packed comes before what is not (LS-2). */
@@ -329,7 +414,7 @@ static int scan_files(struct log_input *input, struct log_scan *scan, struct tex
     if (r == 0)
         r = scan_file(input, 0, scan, err);
     if (r == 0 && scan->is_ring)
-        r = check_generations(input, has_pool, err);
+        r = check_moved(input, has_pool, err);
     if (r != 0)
         return r;
     if (has_pool && scan->is_ring)
@@ -468,13 +553,6 @@ static bool is_being_written(const struct log_input *input)
 bool log_input_still_grows(const struct log_input *input)
 {
     return input->is_growing && is_being_written(input);
-}
-
-/* Places where an event may have been. */
-static uint64_t n_losses(const struct log_damage_report *damage)
-{
-    return damage->count[LOG_DAMAGE_TRUNCATED] + damage->count[LOG_DAMAGE_CHECKSUM]
-           + damage->count[LOG_DAMAGE_HEADER];
 }
 
 /* Frames are whole, but the last one is missing, and with it the live log: that of another machine, or removed. */

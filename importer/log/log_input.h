@@ -57,6 +57,14 @@ int log_input_open(const char *path, struct text_arena *arena, struct pack *pack
                    struct log_damage_report *damage, struct log_input **ret, struct error *err);
 void log_input_close(struct log_input *input);
 
+/* Of a bounded log, with what is known of it: all before generation `first` are gone (0: none is), and n_losses places of those, with lost_bytes, were
+ * missing or could not be read. Says so, and which that were to be there are missing. */
+void log_input_check_generations(struct log_input *input, uint32_t first, uint64_t n_losses,
+                                 uint64_t lost_bytes, struct log_damage_report *damage);
+
+/* Generations from `first` up to, and without, `end` that were begun, and are not there. */
+uint64_t log_input_n_missing(const struct log_input *input, uint32_t first, uint32_t end);
+
 /* Owned by the input from then on. ERROR_NOMEM or 0. */
 int log_input_add_file(struct log_input *input, struct log_file_reader *file);
 

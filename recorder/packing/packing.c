@@ -103,9 +103,15 @@ static bool may_cull(const struct packing *packing, const struct log_segment *se
 /* Of events and samples. */
 static int append_frame(struct packing *packing, size_t n_bytes, struct error *err)
 {
-    return packing->ring ? generations_append(packing->ring, &packing->live->seen, packing->frame,
-                                              n_bytes, err)
-                         : packed_log_append(packing->packed, packing->frame, n_bytes, err);
+    if (!packing->ring)
+        return packed_log_append(packing->packed, packing->frame, n_bytes, err);
+    int code =
+        generations_append(packing->ring, &packing->live->seen, packing->frame, n_bytes, err);
+
+    /* Whoever reads the log misses those that somebody removed. */
+    atomic_store_explicit(&packing->live->file->n_generations, packing->ring->number,
+                          memory_order_release);
+    return code;
 }
 
 /* Packs a segment of the backlog; nothing when it is no more what it was. */
@@ -427,5 +433,7 @@ int packing_finish(struct packing *packing, struct log_file *file, struct error 
         fault_point("packed");
     }
     note_unseen(packing, file);
+    if (packing->ring)
+        atomic_store_explicit(&file->n_generations, packing->ring->number, memory_order_relaxed);
     return code ? code : packing_append_trailer(packing, file, err);
 }

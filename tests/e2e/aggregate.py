@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""aggregate.py [--rounds N] [--threads N] [--kill program|recorder|keeper|both|all|room|disk] [--images one|exec|child] [--seed N]
+"""aggregate.py [--rounds N] [--threads N] [--kill program|recorder|keeper|both|all|room|disk|damage] [--images one|exec|child] [--seed N]
 
 A bounded log (mtrace-record --aggregate) of a program that allocates and frees as fast as it can, while whoever is asked for is killed
 with SIGKILL at random instants. The program counts its completed calls in shared memory, as for survive.py: the totals of the import must have every one of
@@ -8,6 +8,7 @@ them, and at most one more of each kind in each thread. Rings are small, so that
 room: after a state there is no more room for what the program does, while the recorder is stopped: what is recorded and what was dropped are all of it;
 and of a log whose last part is torn all the rest is imported, with a word about it.
 disk: the log lies on a small file system that becomes full after a state: others follow, and generations go.
+damage: parts of the log are removed and overwritten meanwhile.
 """
 
 import os
@@ -67,17 +68,53 @@ def has_gone(place, pid):
 
 def fill(folder, process):
     """The disk is full, and stays so but for what generations give back: states are taken nevertheless."""
-    def identity():
-        return (folder / "run.dat.state").stat().st_ino
     with open(folder / "filler", "wb", buffering=0) as filler:
         try:
             while True:
                 filler.write(bytes(65536))
         except OSError:
             pass
-    for which in ("first", "second", "third"):
+    wait_for_states(folder, process, 3, "on a full disk")
+
+
+def wait_for_states(folder, process, n, when):
+    def identity():
+        return (folder / "run.dat.state").stat().st_ino
+    for number in range(1, n + 1):
         before = identity()
-        survive.wait_for(process, f"the {which} state on a full disk", lambda: identity() != before)
+        survive.wait_for(process, f"state {number} {when}", lambda: identity() != before)
+
+
+def numbers_of(folder):
+    return sorted(int(path.suffix[2:]) for path in folder.glob("run.dat.g[0-9]*"))
+
+
+def damage(folder, process):
+    """One part is removed, one has other bytes where a frame was; whoever takes them in goes on, and what is lost of them is said for good."""
+    everybody = [process.pid, *keepers(process.pid)]
+    survive.wait_for(process, "three parts", lambda: len(numbers_of(folder)) > 3)
+    for pid in everybody:
+        os.kill(pid, signal.SIGSTOP)
+    numbers = numbers_of(folder)
+    if len(numbers) < 3:
+        raise Failure(f"there are {len(numbers)} parts by now")
+    (folder / f"run.dat.g{numbers[-3]}").unlink()
+    with open(folder / f"run.dat.g{numbers[-2]}", "r+b") as part:
+        part.seek(4096 + 400)
+        part.write(bytes(range(200)))
+    for pid in everybody:
+        os.kill(pid, signal.SIGCONT)
+    survive.wait_for(process, "the damaged parts were taken in", lambda: numbers[-2] < numbers_of(folder)[0])
+    wait_for_states(folder, process, 2, "after the damage")
+
+
+def check_damaged(tools, place, folder):
+    recorded, _ = count_events(tools, place, folder)
+    database = harness.Database(place / "run.db")
+    found = dict(database.rows("SELECT key, value FROM meta WHERE key GLOB 'log.damage*' OR key = 'log.lost_bytes'"))
+    if int(found.get("log.damage.missing_part", 0)) < 2:
+        raise Failure(f"a part that is missing, and one that is damaged, and this is what is said: {found}")
+    return recorded
 
 
 def kill_one(pid):
@@ -167,11 +204,15 @@ def one_round(tools, args, place, randomness):
             take_room(place, process, pid)
         if args.kill == "disk":
             fill(folder, process)
+        if args.kill == "damage":
+            damage(folder, process)
         stderr = kill(args, process, pid, randomness)
         if stderr and args.kill != "disk":
             raise Failure(f"mtrace-record said: {stderr}")
+        if args.kill == "damage":
+            return check_damaged(tools, place, folder)
         counts = survive.published(place / "counts")
-        if args.kill in ("room", "disk"):
+        if args.kill in ("room", "disk", "damage"):
             return check_without_room(tools, args, place, counts, folder)
         return check(harness.import_log(tools, place / "run.dat", place / "run.db"), args, counts)
     finally:
@@ -182,7 +223,7 @@ def one_round(tools, args, place, randomness):
 
 
 def main():
-    survive.run_rounds("kills those who make a bounded log, and counts what survived", ("program", "recorder", "keeper", "both", "all", "room", "disk"), one_round,
+    survive.run_rounds("kills those who make a bounded log, and counts what survived", ("program", "recorder", "keeper", "both", "all", "room", "disk", "damage"), one_round,
                        {"--images": tuple(PROGRAMS)})
 
 
