@@ -108,7 +108,7 @@ void heaptrack_free(void *address);
 static uint32_t heaptrack_pool(void)
 {
     static _Atomic uint32_t found;
-    uint32_t pool = atomic_load_explicit(&found, memory_order_relaxed);
+    uint32_t pool = atomic_load_explicit(&found, memory_order_acquire); /* its name is there */
     uint32_t none = 0;
 
     if (mtrace_likely(pool != 0))

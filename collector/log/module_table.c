@@ -146,6 +146,7 @@ static void fill(struct module_slot *slot, const struct module_identity *identit
     uintptr_t words[N_WORDS];
 
     memcpy(words, identity, sizeof(words));
+    atomic_thread_fence(memory_order_release); /* who sees a word sees the slot busy: is_still */
     for (unsigned i = 0; i < N_WORDS; i++)
         atomic_store_explicit(&slot->words[i], words[i], memory_order_relaxed);
     atomic_store_explicit(&slot->file, file, memory_order_relaxed);

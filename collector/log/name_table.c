@@ -183,7 +183,7 @@ uint32_t name_table_intern(struct name_table *table, const char *text, size_t te
     return id;
 }
 
-/* Two threads may both define it: they say the same. */
+/* Two threads may both define it: they say the same. Release, acquire: whoever sees an event that names it sees the definition. */
 bool name_table_define(struct name_table *table, uint32_t id, uint64_t generation)
 {
     const char *text = find_text(table, id);
@@ -192,10 +192,10 @@ bool name_table_define(struct name_table *table, uint32_t id, uint64_t generatio
     if (!text)
         return false;
     entry = entry_at(table, id);
-    if (mtrace_likely(atomic_load_explicit(&entry->generation, memory_order_relaxed) == generation))
+    if (mtrace_likely(atomic_load_explicit(&entry->generation, memory_order_acquire) == generation))
         return true;
     if (!definition_text(table->kind, id, text, entry->text_bytes))
         return false;
-    atomic_store_explicit(&entry->generation, generation, memory_order_relaxed);
+    atomic_store_explicit(&entry->generation, generation, memory_order_release);
     return true;
 }

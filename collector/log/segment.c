@@ -354,9 +354,8 @@ static void begin_filling(struct log_segment *segment, enum log_segment_kind kin
 
     atomic_store_explicit(&segment->state, LOG_STATE_FREE, memory_order_relaxed);
     atomic_store_explicit(&segment->committed_bytes, 0, memory_order_relaxed);
-    /* A late writer of the SIDE filling that was here before must find no room (side.c). */
-    atomic_store_explicit(&segment->reserved_bytes, has_reservations(kind) ? 0 : NO_ROOM_BYTES,
-                          memory_order_relaxed);
+    /* A late writer of the SIDE filling that was here before must find no room (side.c), nor this one's before it is zeroed. */
+    atomic_store_explicit(&segment->reserved_bytes, NO_ROOM_BYTES, memory_order_relaxed);
     if (kind != LOG_SEGMENT_EVENTS && segment->sequence != 0)
         memset(segment_payload(segment), 0, LOG_SEGMENT_PAYLOAD_BYTES);
     segment->kind = kind;
@@ -367,6 +366,9 @@ static void begin_filling(struct log_segment *segment, enum log_segment_kind kin
     segment->first_node = first_node;
     segment->run_id = g_log->run_id;
     segment->sequence = atomic_fetch_add_explicit(&g_log->next_sequence, 1, memory_order_relaxed);
+    /* Release: who finds room sees whose kind it is, and writes behind the zeros. */
+    if (has_reservations(kind))
+        atomic_store_explicit(&segment->reserved_bytes, 0, memory_order_release);
     /* Release: a reader that sees FILLING sees the fields above. */
     atomic_store_explicit(&segment->state, LOG_STATE_FILLING, memory_order_release);
     if (now.monotonic_ns) {
@@ -463,14 +465,14 @@ static struct log_segment *replace(struct segment_shared *shared, struct log_seg
 }
 
 /* The first attempt in vain says so (the recorder looks), the next ones leave it: else they would add
- * up and come around to where there is room. */
-static void *reserve(struct log_segment *segment, uint32_t size_bytes)
+ * up and come around to where there is room. Who comes late may find the filling of another kind. */
+static void *reserve(struct log_segment *segment, enum log_segment_kind kind, uint32_t size_bytes)
 {
-    uint32_t at = atomic_load_explicit(&segment->reserved_bytes, memory_order_relaxed);
+    uint32_t at = atomic_load_explicit(&segment->reserved_bytes, memory_order_acquire);
 
-    if (at > LOG_SEGMENT_PAYLOAD_BYTES)
+    if (at > LOG_SEGMENT_PAYLOAD_BYTES || __atomic_load_n(&segment->kind, __ATOMIC_RELAXED) != kind)
         return NULL;
-    at = atomic_fetch_add_explicit(&segment->reserved_bytes, size_bytes, memory_order_relaxed);
+    at = atomic_fetch_add_explicit(&segment->reserved_bytes, size_bytes, memory_order_acquire);
     return at + size_bytes <= LOG_SEGMENT_PAYLOAD_BYTES ? segment_payload(segment) + at : NULL;
 }
 
@@ -480,7 +482,7 @@ void *segment_reserve(struct segment_shared *shared, uint32_t size_bytes,
     struct log_segment *segment = atomic_load_explicit(&shared->current, memory_order_acquire);
 
     for (unsigned attempt = 0; attempt < 8; attempt++) {
-        void *room = segment ? reserve(segment, size_bytes) : NULL;
+        void *room = segment ? reserve(segment, shared->kind, size_bytes) : NULL;
         *ret_segment = segment;
         if (room)
             return room;

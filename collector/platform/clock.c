@@ -169,6 +169,7 @@ void clock_forbid_all(void)
     g_source_before = g_clock_source;
     g_vdso_before = g_vdso_gettime;
     g_vdso_gettime = NULL;
+    atomic_thread_fence(memory_order_release); /* nobody counts on from 0 */
     g_clock_source = CLOCK_SOURCE_LOGICAL;
 }
 

@@ -54,6 +54,8 @@ static void remove_region(const void *start)
 void memory_inherit(void)
 {
     atomic_store_explicit(&g_is_inherited, true, memory_order_seq_cst);
+    /* Before the regions are looked at, as memory_map adds one before it looks here: one of the two sees the other. */
+    atomic_thread_fence(memory_order_seq_cst);
     for (unsigned i = 0; i < N_REGIONS; i++) {
         uintptr_t start = atomic_load_explicit(&g_regions[i].start, memory_order_acquire);
         if (start > BEING_WRITTEN)
@@ -75,6 +77,7 @@ void *memory_map(size_t size_bytes)
     if (!atomic_load_explicit(&g_is_inherited, memory_order_seq_cst)
         && add_region(start, size_bytes)) {
         sys_advise(start, size_bytes, MADV_DONTFORK);
+        atomic_thread_fence(memory_order_seq_cst);
         if (atomic_load_explicit(&g_is_inherited, memory_order_seq_cst))
             sys_advise(start, size_bytes, MADV_DOFORK);
     }

@@ -206,7 +206,7 @@ bool real_init(void (*adapt)(struct real *found))
     /* malloc, the first member, is stored last: it says to other callers that all is there. */
     memcpy((char *)&g_real + sizeof(found.malloc), (char *)&found + sizeof(found.malloc),
            sizeof(found) - sizeof(found.malloc));
-    atomic_signal_fence(memory_order_release);
+    atomic_thread_fence(memory_order_release);
     g_real.malloc = found.malloc;
     return found.malloc != NULL;
 }

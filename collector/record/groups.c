@@ -148,13 +148,14 @@ uint32_t groups_check(uint32_t group)
     return mtrace_likely(group < name_table_count(&g_groups)) ? group : bad_handle();
 }
 
+/* As name_table_define. */
 static void define_untracked(uint64_t generation)
 {
     static const char name[] = "untracked";
 
-    if (atomic_load_explicit(&g_untracked_generation, memory_order_relaxed) != generation
+    if (atomic_load_explicit(&g_untracked_generation, memory_order_acquire) != generation
         && definition_text(LOG_DEF_GROUP, MTRACE_GROUP_UNTRACKED, name, sizeof(name) - 1))
-        atomic_store_explicit(&g_untracked_generation, generation, memory_order_relaxed);
+        atomic_store_explicit(&g_untracked_generation, generation, memory_order_release);
 }
 
 void groups_define(uint32_t group)

@@ -110,6 +110,8 @@ static void count_lost(void)
 
 static void fill(struct known_place *place, const struct known_block *known)
 {
+    /* who sees a field sees that the place is not the old block's any more: known_blocks_find */
+    atomic_thread_fence(memory_order_release);
     STORE(place->size_bytes, known->size_bytes);
     STORE(place->slack_bytes, slack_of(known));
     STORE(place->group, known->group);

@@ -185,7 +185,7 @@ MTRACE_INLINE bool write_alloc(const void *block, size_t size_bytes, enum log_ca
 /* The events of this call are the program's, and they are recorded. */
 static bool is_watched(void)
 {
-    return state_has_way(STATE_WATCHED) && state_is_recording() && !g_thread.is_muted;
+    return state_is_watched() && state_is_recording() && !g_thread.is_muted;
 }
 
 static struct known_block known_of(const void *block, size_t size_bytes, uint32_t node,
@@ -536,7 +536,7 @@ static MTRACE_COLD void resized_otherwise(const void *block, size_t size_bytes, 
     else if (state_has_way(STATE_SAMPLED)
              && !is_resize_of_samples(block, size_bytes, resize, origin))
         return;
-    else if (state_has_way(STATE_WATCHED))
+    else if (state_is_watched())
         tell_resized(block, size_bytes, call, resize, origin, usable);
     else
         write_realloc(block, resize->old, size_bytes, call, resize->began_ticks, origin, usable);

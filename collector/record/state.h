@@ -65,6 +65,15 @@ static inline bool state_has_way(unsigned ways)
     return (state_ways() & ways) != 0;
 }
 
+/* Acquire: what was made before state_watch is there, though the word was read without. */
+static inline bool state_is_watched(void)
+{
+    if (!state_has_way(STATE_WATCHED))
+        return false;
+    atomic_thread_fence(memory_order_acquire);
+    return true;
+}
+
 /* The next event of any thread obeys. */
 void state_nudge(void);
 

@@ -88,6 +88,22 @@ static void events_leave_no_room_for_late_side_writers(void **state)
     assert_true(segment->reserved_bytes >= LOG_SEGMENT_PAYLOAD_BYTES);
 }
 
+/* It found the segment while that was the current one of its kind. */
+static void definitions_leave_no_room_for_late_side_writers(void **state)
+{
+    struct segment_shared shared = {.kind = LOG_SEGMENT_SIDE};
+    struct log_segment *late;
+    struct log_segment *found;
+
+    (void)state;
+    log_fixture_open(&g_log, 1, 0);
+    late = segment_take(LOG_SEGMENT_DEFS);
+    atomic_store(&shared.current, late);
+    assert_ptr_not_equal(segment_reserve(&shared, sizeof(struct log_side_record), &found),
+                         segment_payload(late));
+    assert_int_equal(late->reserved_bytes, 0);
+}
+
 /* One that cannot be replaced stays the current one; attempts in vain must not come around. */
 static void a_full_segment_has_no_room_again(void **state)
 {
@@ -318,6 +334,7 @@ int main(void)
         cmocka_unit_test_teardown(filling_is_fresh, close_log),
         cmocka_unit_test_teardown(a_long_call_is_the_base_of_its_segment, close_log),
         cmocka_unit_test_teardown(events_leave_no_room_for_late_side_writers, close_log),
+        cmocka_unit_test_teardown(definitions_leave_no_room_for_late_side_writers, close_log),
         cmocka_unit_test_teardown(a_full_segment_has_no_room_again, close_log),
         cmocka_unit_test_teardown(sealed_segments_reach_the_recorder, close_log),
         cmocka_unit_test_teardown(grows_by_chunks_of_reserved_space, close_log),

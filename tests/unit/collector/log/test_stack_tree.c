@@ -75,14 +75,15 @@ static void every_part_of_the_key_counts(void **state)
 
 static void nodes_are_in_the_log(void **state)
 {
-    uint32_t id = stack_tree_child(LOG_NODE_GUESSED, 0x7f0012345678, 9, true);
+    const uintptr_t address = (uintptr_t)0x7f0012345678;
+    uint32_t id = stack_tree_child(LOG_NODE_GUESSED, address, 9, true);
     const struct log_node *node = node_in_log(id);
 
     (void)state;
     assert_non_null(node);
     assert_int_equal(node->parent, LOG_NODE_GUESSED);
     assert_int_equal(node->module, 9);
-    assert_true(node->address == (LOG_NODE_EXACT | 0x7f0012345678));
+    assert_true(node->address == (LOG_NODE_EXACT | address));
 }
 
 static void many_nodes_keep_their_ids(void **state)

@@ -28,7 +28,7 @@ static struct link_map *find_object(const char *part)
 static uint32_t count_symbols(const struct elf_lookup *object)
 {
     const uint32_t *table = object->gnu_hash;
-    const uint32_t *buckets = table + 4 + table[2] * 2;
+    const uint32_t *buckets = table + 4 + table[2] * (sizeof(uintptr_t) / sizeof(*table));
     const uint32_t *chain = buckets + table[0];
     uint32_t last = 0;
 

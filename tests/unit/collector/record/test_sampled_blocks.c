@@ -18,7 +18,7 @@ enum {
 
 static const void *block(uintptr_t number)
 {
-    return (const void *)(0x555555000000u + number * 48);
+    return (const void *)((uintptr_t)0x555555000000u + number * 48);
 }
 
 static void what_was_added_is_taken_once(void **state)
