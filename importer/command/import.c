@@ -69,13 +69,19 @@ static int read_samples(struct import *import, struct sample_stream *samples, ui
 static MTRACE_HOT int take_batch(struct import *import, struct sample_stream *samples,
                                  const struct event_batch *batch, struct error *err)
 {
+    uint32_t process = 0;
+    uint64_t due_ns = 0; /* of its next sample */
     int code = 0;
 
     for (size_t i = 0; code == 0 && i < batch->n_events; i++) {
         const struct event *event = &batch->events[i];
         facts_expect(import->facts, batch->events + i, batch->n_events - i);
-        if (mtrace_unlikely(sample_stream_time(samples, event->process) <= event->time_ns))
-            code = read_samples(import, samples, event->process, event->time_ns, err);
+        if (mtrace_unlikely(event->process != process || due_ns <= event->time_ns)) {
+            process = event->process;
+            if (sample_stream_time(samples, process) <= event->time_ns)
+                code = read_samples(import, samples, process, event->time_ns, err);
+            due_ns = sample_stream_time(samples, process);
+        }
         if (code == 0)
             code = facts_event(import->facts, event, err);
     }

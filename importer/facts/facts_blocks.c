@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Facts: what becomes of each block, as pairing tells it, counted by all parts. */
+#include "common/attr.h"
 #include "importer/facts/facts_parts.h"
 
 #include <string.h>
@@ -8,42 +9,36 @@ enum {
     LIFE_PARTS = 64
 };
 
-static uint64_t occupied_bytes(const struct live_block *block)
-{
-    uint64_t slack = live_block_slack(block);
-
-    return block->size + (slack == LIVE_BLOCK_SLACK_UNKNOWN ? 0 : slack);
-}
-
-/* What it has of the memory that no heap accounts for (HR-2), and of the heaps. */
-struct shares {
-    uint64_t own_bytes, heap_bytes;
+/* What the functions below count of a block, read once. */
+struct counted {
+    struct totals_block block;
+    uint64_t occupied;  /* bytes */
+    bool has_address;   /* of memory, and not only a size */
+    bool is_heap_block; /* no mapping of its own (HR-2) */
 };
 
-static struct shares shares_of(const struct facts *facts, const struct live_block *block)
+static inline void count(const struct facts *facts, uint32_t process,
+                         const struct live_block *block, struct counted *ret)
 {
-    uint64_t occupied = occupied_bytes(block);
-
-    if (facts->definitions->has_no_addresses)
-        return (struct shares){0};
-    return heap_ranges_is_heap_block(block->call, occupied)
-               ? (struct shares){.heap_bytes = occupied}
-               : (struct shares){.own_bytes = occupied};
+    totals_block_read(facts->totals, process, block, &ret->block);
+    ret->has_address = !facts->definitions->has_no_addresses;
+    ret->occupied = ret->block.size + ret->block.slack;
+    ret->is_heap_block = heap_ranges_is_heap_block(block->call, ret->occupied);
 }
 
 /* It shows how far its heap reaches, and which blocks lie where. */
-static int born_in_heap(struct facts *facts, uint32_t process, const struct live_block *block,
-                        struct error *err)
+static inline int born_in_heap(struct facts *facts, uint32_t process,
+                               const struct live_block *block, const struct counted *counted,
+                               struct error *err)
 {
-    const struct heap_birth birth = {.time_ns = block->alloc_ns,
+    const struct heap_birth birth = {.time_ns = counted->block.born_ns,
                                      .address = block->address,
-                                     .usable_bytes = occupied_bytes(block),
+                                     .usable_bytes = counted->occupied,
                                      .process = process,
                                      .call = block->call};
     int code = heap_ranges_born(facts->heaps, &birth, err);
 
-    if (code || !(block->call & LOG_CHUNK_KNOWN)
-        || !heap_ranges_is_heap_block(block->call, birth.usable_bytes))
+    if (code || !(block->call & LOG_CHUNK_KNOWN))
         return code;
     return memory_samples_born(
         facts->memory_samples, process,
@@ -54,41 +49,49 @@ static int born_in_heap(struct facts *facts, uint32_t process, const struct live
 }
 
 /* As EV-6 has it of what is recorded, so here of what that stands for. */
-static int check_sum(struct facts *facts, const struct live_block *block,
-                     const struct sample_weight *weight, struct error *err)
+static MTRACE_COLD int check_sum(struct facts *facts, const struct counted *counted,
+                                 struct error *err)
 {
     uint64_t most = EVENT_MAX_SUM - facts->estimated_bytes;
-    uint64_t occupied = occupied_bytes(block) | 1;
+    uint64_t occupied = counted->occupied | 1;
 
-    if (occupied > most / weight->blocks)
+    if (occupied > most / counted->block.weight.blocks)
         return error_set(err, ERROR_FORMAT,
                          "the log is damaged: its samples stand for more memory than there can be");
-    facts->estimated_bytes += occupied * weight->blocks;
+    facts->estimated_bytes += occupied * counted->block.weight.blocks;
     return 0;
 }
 
-static int on_born(void *context, uint32_t process, const struct live_block *block, uint32_t group,
-                   const struct pairing_link *link, struct error *err)
+static inline int count_birth(struct facts *facts, uint32_t process, const struct live_block *block,
+                              uint32_t group, const struct pairing_link *link, struct error *err)
 {
-    struct facts *facts = context;
     struct process_facts *own = &facts->processes[process];
-    const struct shares shares = shares_of(facts, block);
-    const struct sample_weight weight = totals_weight(facts->totals, process, block);
-    int code = totals_born(facts->totals, process, block, link, err);
+    struct counted counted;
+    const struct sample_weight *weight = &counted.block.weight;
 
-    own->own_block_bytes += shares.own_bytes * weight.blocks;
-    own->heap_block_bytes += shares.heap_bytes * weight.blocks;
-    own->allocated_bytes += weight.bytes;
-    timeline_count_birth(&own->timeline, &weight);
-    if (code == 0 && weight.blocks > 1)
-        code = check_sum(facts, block, &weight, err);
-    if (code == 0 && !facts->definitions->has_no_addresses)
-        code = born_in_heap(facts, process, block, err);
+    count(facts, process, block, &counted);
+    int code = totals_born(facts->totals, process, &counted.block, link, err);
+
+    if (counted.has_address)
+        *(counted.is_heap_block ? &own->heap_block_bytes : &own->own_block_bytes) +=
+            counted.occupied * weight->blocks;
+    own->allocated_bytes += weight->bytes;
+    timeline_count_birth(&own->timeline, weight);
+    if (code == 0 && mtrace_unlikely(weight->blocks > 1))
+        code = check_sum(facts, &counted, err);
+    if (code == 0 && counted.has_address && mtrace_likely(counted.is_heap_block))
+        code = born_in_heap(facts, process, block, &counted, err);
     if (code == 0 && facts->groups)
         code = group_totals_born(facts->groups, process, block, group, err);
     if (code == 0 && facts->pools)
         code = pool_blocks_outer_born(facts->pools, process, block, link, err);
     return code || !facts->fates ? code : fates_born(facts->fates, block, group, link, err);
+}
+
+static int on_born(void *context, uint32_t process, const struct live_block *block, uint32_t group,
+                   const struct pairing_link *link, struct error *err)
+{
+    return count_birth(context, process, block, group, link, err);
 }
 
 /* A row says only whose the block was at last. */
@@ -115,18 +118,20 @@ static int on_moved(void *context, uint32_t process, const struct live_block *bl
     return code ? code : write_move(facts, block, move, err);
 }
 
-static int on_ended(void *context, uint32_t process, const struct live_block *block,
-                    const struct pairing_end *end, struct error *err)
+static inline int count_end(struct facts *facts, uint32_t process, const struct live_block *block,
+                            const struct pairing_end *end, struct error *err)
 {
-    struct facts *facts = context;
     struct process_facts *own = &facts->processes[process];
-    const struct shares shares = shares_of(facts, block);
-    const struct sample_weight weight = totals_weight(facts->totals, process, block);
-    int code = totals_ended(facts->totals, process, block, end, err);
+    struct counted counted;
+    const struct sample_weight *weight = &counted.block.weight;
 
-    own->own_block_bytes -= shares.own_bytes * weight.blocks;
-    own->heap_block_bytes -= shares.heap_bytes * weight.blocks;
-    timeline_count_end(&own->timeline, &weight);
+    count(facts, process, block, &counted);
+    int code = totals_ended(facts->totals, process, &counted.block, end, err);
+
+    if (counted.has_address)
+        *(counted.is_heap_block ? &own->heap_block_bytes : &own->own_block_bytes) -=
+            counted.occupied * weight->blocks;
+    timeline_count_end(&own->timeline, weight);
     if (code == 0 && facts->groups)
         code = group_totals_ended(facts->groups, process, block, end, err);
     if (code == 0 && facts->pools)
@@ -136,11 +141,41 @@ static int on_ended(void *context, uint32_t process, const struct live_block *bl
     return code || !facts->fates ? code : fates_ended(facts->fates, block, end, err);
 }
 
+static int on_ended(void *context, uint32_t process, const struct live_block *block,
+                    const struct pairing_end *end, struct error *err)
+{
+    return count_end(context, process, block, end, err);
+}
+
+bool facts_blocks_plain(struct facts *facts, const struct event *event, int *ret_code,
+                        struct error *err)
+{
+    const struct live_block *block;
+    struct pairing_end end;
+
+    if (event->kind == EVENT_ALLOC) {
+        block = pairing_plain_birth(facts->pairing, event);
+        if (block)
+            *ret_code = count_birth(facts, event->process, block, 0, NULL, err);
+    } else {
+        block = pairing_plain_end(facts->pairing, event, &end);
+        if (block) {
+            end.node = facts_known_node(end.node);
+            *ret_code = count_end(facts, event->process, block, &end, err);
+            pairing_plain_remove(facts->pairing, event);
+        }
+    }
+    return block != NULL;
+}
+
 static int on_explained(void *context, uint32_t process, const struct live_block *block,
                         const struct pairing_end *end, struct error *err)
 {
     struct facts *facts = context;
-    int code = totals_explained(facts->totals, process, block, end, err);
+    struct totals_block counted;
+
+    totals_block_read(facts->totals, process, block, &counted);
+    int code = totals_explained(facts->totals, process, &counted, end, err);
 
     if (code == 0 && facts->groups)
         code = group_totals_explained(facts->groups, process, block, end, err);

@@ -11,12 +11,6 @@ enum {
     EXPECT_SLOT = 16,
 };
 
-/* A stack that was not taken is no stack of a free. */
-static uint32_t known_node(uint32_t node)
-{
-    return node == DEFINITIONS_NO_BACKTRACE ? 0 : node;
-}
-
 /* A new instant begins: what was live until now counts for the timeline and for snapshots. */
 static int advance(struct facts *facts, const struct event *event, struct error *err)
 {
@@ -96,7 +90,7 @@ static MTRACE_COLD int culled_event(struct facts *facts, const struct event *eve
     struct culled_blocks culled = {.process = event->process,
                                    .thread = event->thread,
                                    .node = event->node,
-                                   .free_node = known_node(event->free_node),
+                                   .free_node = facts_known_node(event->free_node),
                                    .n_blocks = event->n_culled,
                                    .bytes = event->size,
                                    .time_ns = event->time_ns,
@@ -253,6 +247,10 @@ int facts_event(struct facts *facts, const struct event *event, struct error *er
         if (code)
             return code;
     }
+    int code;
+    if (mtrace_likely((event->kind == EVENT_ALLOC || event->kind == EVENT_FREE)
+                      && facts_blocks_plain(facts, event, &code, err)))
+        return code;
     switch (event->kind) {
     case EVENT_ALLOC:
     case EVENT_REALLOC_END:

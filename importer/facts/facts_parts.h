@@ -89,6 +89,16 @@ struct pairing_sink facts_blocks_sink(struct facts *facts);
 
 struct window_figures facts_window_figures(const struct facts *facts, uint32_t process);
 
+/* A stack that was not taken is no stack of a free. */
+static inline uint32_t facts_known_node(uint32_t node)
+{
+    return node == DEFINITIONS_NO_BACKTRACE ? 0 : node;
+}
+
+/* An ALLOC or FREE as nearly all are (pairing_plain_birth), which need not be told by pairing. False: it is for pairing_event. */
+bool facts_blocks_plain(struct facts *facts, const struct event *event, int *ret_code,
+                        struct error *err);
+
 /* Of now; where a phase begins and ends. */
 struct phase_figures facts_phase_figures(const struct facts *facts, uint32_t process);
 

@@ -270,13 +270,6 @@ void totals_expect(const struct totals *totals, uint32_t process, uint32_t node)
     }
 }
 
-static uint64_t known_slack(const struct live_block *block)
-{
-    uint64_t slack = live_block_slack(block);
-
-    return slack == LIVE_BLOCK_SLACK_UNKNOWN ? 0 : slack;
-}
-
 static MTRACE_COLD int reserve_size(struct process_totals *process, unsigned class,
                                     struct error *err)
 {
@@ -302,9 +295,9 @@ static int get_size_class(struct process_totals *process, uint64_t size_bytes,
 }
 
 static int count_birth(struct process_totals *process, struct thread_totals *thread,
-                       const struct live_block *block, const struct sample_weight *weight,
-                       struct error *err)
+                       const struct totals_block *block, struct error *err)
 {
+    const struct sample_weight *weight = &block->weight;
     struct size_class_totals *class;
     int code = get_size_class(process, block->size, &class, err);
 
@@ -313,13 +306,13 @@ static int count_birth(struct process_totals *process, struct thread_totals *thr
     process->n_births += weight->blocks;
     process->live_bytes += weight->bytes;
     process->live_blocks += weight->blocks;
-    thread_settle(thread, block->alloc_ns);
+    thread_settle(thread, block->born_ns);
     thread->live_bytes += weight->bytes;
     thread->allocated_bytes += weight->bytes;
     thread->allocated_blocks += weight->blocks;
     class->allocated_blocks += weight->blocks;
     class->allocated_bytes += weight->bytes;
-    class->slack_bytes += known_slack(block) * weight->blocks;
+    class->slack_bytes += block->slack * weight->blocks;
     return 0;
 }
 
@@ -350,27 +343,27 @@ static MTRACE_COLD void vary_end(struct process_totals *process, struct stack_to
     subtract_variance(&stack->variances->live, weight);
 }
 
-int totals_born(struct totals *totals, uint32_t process_id, const struct live_block *block,
+int totals_born(struct totals *totals, uint32_t process_id, const struct totals_block *block,
                 const struct pairing_link *link, struct error *err)
 {
     struct process_totals *process = &totals->processes[process_id];
-    const struct sample_weight weight = totals_weight(totals, process_id, block);
+    const struct sample_weight *weight = &block->weight;
     struct stack_totals *stack;
     int code = stack_get(totals, process, block->node, &stack, err);
 
     if (code)
         return code;
-    totals_settle(process, stack, block->alloc_ns);
-    stack->live_bytes += weight.bytes;
-    stack->live_blocks += weight.blocks;
-    stack->allocated_bytes += weight.bytes;
-    stack->allocated_blocks += weight.blocks;
-    stack->slack_bytes += known_slack(block) * weight.blocks;
+    totals_settle(process, stack, block->born_ns);
+    stack->live_bytes += weight->bytes;
+    stack->live_blocks += weight->blocks;
+    stack->allocated_bytes += weight->bytes;
+    stack->allocated_blocks += weight->blocks;
+    stack->slack_bytes += block->slack * weight->blocks;
     if (mtrace_unlikely(stack->variances != NULL))
-        vary_birth(process, stack, &weight);
+        vary_birth(process, stack, weight);
     if (stack->first_ns == TOTALS_NEVER)
-        stack->first_ns = block->alloc_ns;
-    stack->last_ns = block->alloc_ns;
+        stack->first_ns = block->born_ns;
+    stack->last_ns = block->born_ns;
     if (block->size < stack->min_size)
         stack->min_size = block->size;
     if (block->size > stack->max_size)
@@ -381,61 +374,61 @@ int totals_born(struct totals *totals, uint32_t process_id, const struct live_bl
     } else {
         stack->chains_started++;
     }
-    return count_birth(process, &totals->threads[block->thread], block, &weight, err);
+    return count_birth(process, &totals->threads[block->thread], block, err);
 }
 
 static int tally_end(struct totals *totals, uint32_t process, struct stack_totals *stack,
-                     const struct live_block *block, const struct pairing_end *end,
+                     const struct totals_block *block, const struct pairing_end *end,
                      struct error *err)
 {
-    const struct sample_weight weight = totals_weight(totals, process, block);
+    const struct sample_weight *weight = &block->weight;
     int code = 0;
 
     if (end->thread) {
         struct thread_totals *ender = &totals->threads[end->thread];
-        ender->freed_blocks += weight.blocks;
-        ender->freed_bytes += weight.bytes;
+        ender->freed_blocks += weight->blocks;
+        ender->freed_bytes += weight->bytes;
         code = tally_count(&totals->flows, &totals->threads[block->thread].freed_by, process,
-                           block->thread, end->thread, &weight, err);
+                           block->thread, end->thread, weight, err);
     }
     if (code == 0 && end->node && end->ended_by == PAIRING_FREED)
         code = tally_count(&totals->free_sites, &stack->freed_at, process, block->node, end->node,
-                           &weight, err);
+                           weight, err);
     return code;
 }
 
-int totals_ended(struct totals *totals, uint32_t process_id, const struct live_block *block,
+int totals_ended(struct totals *totals, uint32_t process_id, const struct totals_block *block,
                  const struct pairing_end *end, struct error *err)
 {
     struct process_totals *process = &totals->processes[process_id];
     struct thread_totals *thread = &totals->threads[block->thread];
     struct stack_totals *stack = stack_find(process, block->node);
-    uint64_t lifetime = end->time_ns - block->alloc_ns;
+    uint64_t lifetime = end->time_ns - block->born_ns;
     struct lifetime_class_totals *class = &process->lifetimes[lifetime_class_of(lifetime)];
-    const struct sample_weight weight = totals_weight(totals, process_id, block);
+    const struct sample_weight *weight = &block->weight;
 
     totals_settle(process, stack, end->time_ns);
-    stack->live_bytes -= weight.bytes;
-    stack->live_blocks -= weight.blocks;
-    stack->lifetime_sum_ns += (double)lifetime * (double)weight.blocks;
+    stack->live_bytes -= weight->bytes;
+    stack->live_blocks -= weight->blocks;
+    stack->lifetime_sum_ns += (double)lifetime * (double)weight->blocks;
     if (mtrace_unlikely(stack->variances != NULL)) {
-        vary_end(process, stack, &weight);
+        vary_end(process, stack, weight);
     } else if (end->intervening <= 1) {
         stack->temporary_blocks++;
         stack->temporary_bytes += block->size;
         process->sizes[size_class_of(block->size)].temporary_blocks++;
     }
-    process->n_ends += weight.blocks;
-    process->live_bytes -= weight.bytes;
-    process->live_blocks -= weight.blocks;
+    process->n_ends += weight->blocks;
+    process->live_bytes -= weight->bytes;
+    process->live_blocks -= weight->blocks;
     thread_settle(thread, end->time_ns);
-    thread->live_bytes -= weight.bytes;
-    class->blocks += weight.blocks;
-    class->bytes += weight.bytes;
+    thread->live_bytes -= weight->bytes;
+    class->blocks += weight->blocks;
+    class->bytes += weight->bytes;
     return tally_end(totals, process_id, stack, block, end, err);
 }
 
-int totals_explained(struct totals *totals, uint32_t process, const struct live_block *block,
+int totals_explained(struct totals *totals, uint32_t process, const struct totals_block *block,
                      const struct pairing_end *end, struct error *err)
 {
     return tally_end(totals, process, stack_find(&totals->processes[process], block->node), block,

@@ -152,13 +152,41 @@ static inline struct sample_weight totals_weight(const struct totals *totals, ui
     return sample_weight_of(totals->processes[process].sample_bytes, block->size, block->alloc_ns);
 }
 
-int totals_born(struct totals *totals, uint32_t process, const struct live_block *block,
+/* A block as it is counted, out of the bits of the live table. */
+struct totals_block {
+    uint64_t born_ns;
+    uint64_t size;
+    uint64_t slack; /* 0: none, or not known */
+    struct sample_weight weight;
+    uint32_t node, thread;
+};
+
+/* Field by field: what is copied as a whole right after it was stored in parts is waited for. */
+static inline void totals_block_read(const struct totals *totals, uint32_t process,
+                                     const struct live_block *block, struct totals_block *ret)
+{
+    uint64_t sample_bytes = totals->processes[process].sample_bytes;
+    uint64_t slack = live_block_slack(block);
+
+    ret->born_ns = block->alloc_ns;
+    ret->size = block->size;
+    ret->slack = slack == LIVE_BLOCK_SLACK_UNKNOWN ? 0 : slack;
+    ret->node = block->node;
+    ret->thread = block->thread;
+    ret->weight.blocks = 1;
+    ret->weight.bytes = block->size;
+    ret->weight.blocks_variance = ret->weight.bytes_variance = 0;
+    if (mtrace_unlikely(sample_bytes != 0))
+        ret->weight = sample_weight_estimate(sample_bytes, block->size, block->alloc_ns);
+}
+
+int totals_born(struct totals *totals, uint32_t process, const struct totals_block *block,
                 const struct pairing_link *link, struct error *err);
-int totals_ended(struct totals *totals, uint32_t process, const struct live_block *block,
+int totals_ended(struct totals *totals, uint32_t process, const struct totals_block *block,
                  const struct pairing_end *end, struct error *err);
 
 /* The block was counted as ended already; now it is known by whom. */
-int totals_explained(struct totals *totals, uint32_t process, const struct live_block *block,
+int totals_explained(struct totals *totals, uint32_t process, const struct totals_block *block,
                      const struct pairing_end *end, struct error *err);
 /* After totals_finish; the stacks know of it after totals_flush. */
 int totals_left(struct totals *totals, uint32_t process, const struct live_block *block,

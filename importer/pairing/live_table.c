@@ -96,16 +96,10 @@ static bool is_recent(const struct live_table *table, const struct live_table_re
     return slot_is_used(table, slot) && block_at(table, number_in(table, slot)) == recent->block;
 }
 
-struct live_block *live_table_find(struct live_table *table, uint64_t address)
+struct live_block *live_table_seek(struct live_table *table, uint64_t address)
 {
     if (table->n_blocks == 0)
         return NULL;
-    const struct live_table_recent *recent = recent_of(table, address);
-    if (address && is_recent(table, recent, address)) {
-        table->sought = address;
-        table->sought_slot = recent->slot;
-        return recent->block;
-    }
     uint64_t hash = hash_of(address);
     uint32_t tag = tag_of(table, hash);
     size_t mask = table->n_slots - 1;
@@ -129,6 +123,18 @@ struct live_block *live_table_find(struct live_table *table, uint64_t address)
             return block;
         }
     }
+}
+
+struct live_block *live_table_find(struct live_table *table, uint64_t address)
+{
+    if (table->n_blocks == 0 || address == 0)
+        return NULL;
+    const struct live_table_recent *recent = recent_of(table, address);
+    if (!is_recent(table, recent, address))
+        return live_table_seek(table, address);
+    table->sought = address;
+    table->sought_slot = recent->slot;
+    return recent->block;
 }
 
 void live_table_expect(const struct live_table *table, uint64_t address)

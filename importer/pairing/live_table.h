@@ -111,6 +111,9 @@ void live_table_done(struct live_table *table);
 /* NULL when the address is not live. Adding it or removing its block next is cheap. */
 struct live_block *live_table_find(struct live_table *table, uint64_t address);
 
+/* The same, fastest if it is not live. */
+struct live_block *live_table_seek(struct live_table *table, uint64_t address);
+
 /* Fetches the first slot on the way to the address. */
 void live_table_expect(const struct live_table *table, uint64_t address);
 

@@ -232,8 +232,8 @@ static int end_block(struct pairing *pairing, uint32_t process, struct live_bloc
     return code;
 }
 
-static int free_block(struct pairing *pairing, const struct event *event, struct live_block *block,
-                      struct error *err)
+static struct pairing_end end_of_free(const struct pairing *pairing, const struct event *event,
+                                      const struct live_block *block)
 {
     struct pairing_end end = {
         .time_ns = event->time_ns,
@@ -241,12 +241,21 @@ static int free_block(struct pairing *pairing, const struct event *event, struct
         .thread = event->thread,
         .node = event->node,
         .group = event->group,
-        .block_group = live_table_group(&pairing->processes[event->process].live, block),
         .ended_by = PAIRING_FREED,
     };
+
     if (event->thread == block->thread)
         end.intervening =
             (pairing->births[event->thread] - live_block_births(block)) & ((UINT64_C(1) << 40) - 1);
+    return end;
+}
+
+static int free_block(struct pairing *pairing, const struct event *event, struct live_block *block,
+                      struct error *err)
+{
+    struct pairing_end end = end_of_free(pairing, event, block);
+
+    end.block_group = live_table_group(&pairing->processes[event->process].live, block);
     return end_block(pairing, event->process, block, &end, err);
 }
 
@@ -359,7 +368,7 @@ static int give_birth(struct pairing *pairing, const struct event *event, uint32
                       const struct pairing_link *link, struct error *err)
 {
     struct live_table *live = &pairing->processes[event->process].live;
-    struct live_block *block = live_table_find(live, event->address);
+    struct live_block *block = live_table_seek(live, event->address);
     int code = 0;
 
     if (mtrace_unlikely(block != NULL))
@@ -541,6 +550,40 @@ int pairing_event(struct pairing *pairing, const struct event *event, struct err
     default:
         return 0;
     }
+}
+
+const struct live_block *pairing_plain_birth(struct pairing *pairing, const struct event *event)
+{
+    struct live_table *live = &pairing->processes[event->process].live;
+    struct live_block *block;
+
+    if (mtrace_unlikely(event->group || live->groups || pairing->ends.n > 0
+                        || live_table_seek(live, event->address)
+                        || live_table_add(live, event->address, &block, NULL) != 0))
+        return NULL;
+    fill_block(pairing, event, 0, block);
+    return block;
+}
+
+const struct live_block *pairing_plain_end(struct pairing *pairing, const struct event *event,
+                                           struct pairing_end *ret_end)
+{
+    struct live_table *live = &pairing->processes[event->process].live;
+
+    if (mtrace_unlikely(event->group || live->groups || pairing->unseen.n > 0))
+        return NULL;
+    const struct live_block *block = live_table_find(live, event->address);
+    if (mtrace_unlikely(!block || block->chain))
+        return NULL;
+    *ret_end = end_of_free(pairing, event, block);
+    return block;
+}
+
+void pairing_plain_remove(struct pairing *pairing, const struct event *event)
+{
+    struct live_table *live = &pairing->processes[event->process].live;
+
+    live_table_remove(live, live_table_find(live, event->address));
 }
 
 const struct live_block *pairing_find(struct pairing *pairing, uint32_t process, uint64_t address)

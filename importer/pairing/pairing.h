@@ -155,6 +155,14 @@ struct pairing_process *pairing_process_get(struct pairing *pairing, uint32_t pr
 /* Takes ALLOC, FREE, REALLOC_*, MOVE, CULLED and LOST; other kinds mean nothing to it. */
 int pairing_event(struct pairing *pairing, const struct event *event, struct error *err);
 
+/* The cases that nearly all events are, for whoever does without the sink: a birth where nothing is live, the end of a block of no chain by free; of
+ * no group, while nothing waits for its partner. NULL: nothing was done, it is for pairing_event. Else what the sink would be told, and behind an
+ * end the same event is to be given to pairing_plain_remove. */
+const struct live_block *pairing_plain_birth(struct pairing *pairing, const struct event *event);
+const struct live_block *pairing_plain_end(struct pairing *pairing, const struct event *event,
+                                           struct pairing_end *ret_end);
+void pairing_plain_remove(struct pairing *pairing, const struct event *event);
+
 /* The block that is live at the address now, or NULL; valid until the next event. */
 const struct live_block *pairing_find(struct pairing *pairing, uint32_t process, uint64_t address);
 
