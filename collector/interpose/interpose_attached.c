@@ -35,7 +35,6 @@ pid_t _Fork(void);
 #        name, (void *)(uintptr_t)name, offsetof(struct real, name) \
     }
 
-/* Calls of exec that libc makes of another are ours only by the one. */
 static const struct reference g_names[] = {
     REFERENCE(malloc),
     REFERENCE(free),
@@ -75,6 +74,11 @@ static const struct reference g_names[] = {
     REFERENCE(_Fork),
     REFERENCE(forkpty),
     REFERENCE(daemon),
+    REFERENCE(execv),
+    REFERENCE(execvp),
+    REFERENCE(execl),
+    REFERENCE(execle),
+    REFERENCE(execlp),
     REFERENCE(execve),
     REFERENCE(execvpe),
     REFERENCE(fexecve),

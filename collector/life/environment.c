@@ -13,6 +13,10 @@
 #include <string.h>
 #include <unistd.h>
 
+enum {
+    SETTINGS_BYTES = 16384
+};
+
 static const char *const g_private[] = {"MTRACE_RECORDER=", "MTRACE_PARENT="};
 
 static char *g_kept_settings; /* MTRACE_RECORDER=…, for an exec; NULL: none, or it is in environ */
@@ -146,6 +150,16 @@ static void keep_settings(char *const *variables, struct fmt *out)
             fmt_string(out, *variables);
             out->size_bytes++; /* the NUL stays */
         }
+}
+
+bool environment_keep(const char *settings)
+{
+    static char kept[SETTINGS_BYTES];
+    struct fmt out = FMT_BUFFER(kept);
+
+    fmt_string(&out, settings);
+    g_kept_settings = out.is_cut ? NULL : kept;
+    return !out.is_cut;
 }
 
 static size_t restore_into(char **array, char *const *variables, struct fmt *out)
@@ -410,7 +424,7 @@ char *const *environment_for_exec(char *const *wanted, const char *library)
     for (char *const *at = own; *at; at++)
         n_slots++;
     list.array = exec_scratch(n_slots * sizeof(*list.array) + text_bytes);
-    if (!list.array || state_config()->is_attached) /* our library begins nothing by itself */
+    if (!list.array)
         return wanted;
     list.out = (struct fmt){(char *)(list.array + n_slots), text_bytes, 0, false};
     add_wanted(&list, variables, library);

@@ -24,6 +24,9 @@
 /* Once, from the constructor. `initial`: the kernel's array. */
 void environment_restore(char **initial);
 
+/* In a program that ran already, for its execs: what mtrace-record asks for, "MTRACE_RECORDER=…". False: it is too long, and they are not recorded. */
+bool environment_keep(const char *settings);
+
 /*
  * With following children: MTRACE_PARENT in `environ`, so that also programs which libc starts
  * itself (system, popen) know whose children they are; and its new value in a fork child.

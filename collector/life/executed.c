@@ -8,6 +8,7 @@
 #include "collector/platform/memory.h"
 #include "collector/platform/real.h"
 #include "collector/platform/sys.h"
+#include "collector/record/state.h"
 
 #include <elf.h>
 #include <fcntl.h>
@@ -20,7 +21,10 @@ enum {
     MOST_INTERPRETERS = 4 /* as many as the kernel follows */
 };
 
-static char g_other[CONFIG_PATH_BYTES]; /* whoever writes it writes the same */
+static const char g_preloaded_name[] = "/libmtrace.so";
+
+static char g_preloaded[CONFIG_PATH_BYTES],
+    g_other[CONFIG_PATH_BYTES]; /* whoever writes them writes the same */
 
 /* How long the folder is that a path lies in; 0: there is none. */
 static size_t folder_length(const char *path, size_t length)
@@ -30,12 +34,25 @@ static size_t folder_length(const char *path, size_t length)
     return length > 0 ? length - 1 : 0;
 }
 
+/* What was loaded into a program that ran already begins nothing by itself: the one beside it does. */
+static const char *preloaded_library(void)
+{
+    const char *own = real_own_path();
+    struct fmt out = FMT_BUFFER(g_preloaded);
+
+    if (!state_config()->is_attached)
+        return own;
+    fmt_bytes(&out, own, folder_length(own, fmt_length(own)));
+    fmt_string(&out, g_preloaded_name);
+    return g_preloaded;
+}
+
 /* FOLDER/mtrace/NAME is FOLDER/TRIPLET/mtrace/NAME for the other width, and the other way round. */
 static const char *other_library(void)
 {
     static const char own_folder[] = "/" ARCH_TRIPLET;
     struct fmt out = FMT_BUFFER(g_other);
-    const char *own = real_own_path();
+    const char *own = preloaded_library();
     size_t own_length = sizeof(own_folder) - 1;
     size_t mtrace = folder_length(own, fmt_length(own));
     size_t folder = folder_length(own, mtrace);
@@ -104,9 +121,9 @@ static const char *library_for(char start[START_BYTES], long n)
         n = read_start(interpreter, next);
         memcpy(start, next, sizeof(next));
         if (n < 0)
-            return real_own_path();
+            return preloaded_library();
     }
-    return is_other_width(start, n) ? other_library() : real_own_path();
+    return is_other_width(start, n) ? other_library() : preloaded_library();
 }
 
 static const char *value_of_path(void)
@@ -149,14 +166,14 @@ const char *executed_library(const char *path, bool is_searched)
     long n;
 
     if (ARCH_OTHER_MACHINE == EM_NONE || !path)
-        return real_own_path();
+        return preloaded_library();
     if (!is_searched || has_slash(path)) {
         n = read_start(path, start);
         return library_for(start, n);
     }
     room = memory_borrow();
     if (!room)
-        return real_own_path();
+        return preloaded_library();
     n = read_found(path, room, start);
     memory_return(room);
     return library_for(start, n);

@@ -328,6 +328,7 @@ bool lifecycle_attach(const char *settings)
     config_read(environment, config);
     forget_last(config->is_left);
     config->is_attached = true;
+    (void)environment_keep(settings);
     message_init(config);
     if (config->is_disabled_by_default)
         state_await_first_window();

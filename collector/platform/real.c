@@ -77,11 +77,18 @@ static const struct wanted g_wanted[] = {
     WANT(posix_spawnp),
     WANT(quick_exit),
     WANT(abort),
-#undef WANT
     {"_exit", offsetof(struct real, exit_immediately)},
+    /* from here on in a program that ran already */
+    WANT(execv),
+    WANT(execvp),
+    WANT(execl),
+    WANT(execle),
+    WANT(execlp),
+#undef WANT
 };
 
 enum {
+    N_WANTED_LATE = 5,
     N_WANTED = sizeof(g_wanted) / sizeof(g_wanted[0])
 };
 
@@ -194,7 +201,7 @@ bool real_init(void (*adapt)(struct real *found))
     g_is_malloc_ours = g_is_late ? allocator != _r_debug.r_map : is_first_definition(own, "malloc");
     g_is_glibc_malloc = allocator && is_libc(allocator);
     g_is_new_foreign = allocator && !g_is_glibc_malloc && has_own_operators(own, allocator);
-    for (size_t i = 0; i < N_WANTED; i++) {
+    for (size_t i = 0; i < N_WANTED - (g_is_late ? 0 : N_WANTED_LATE); i++) {
         void *function = find_behind(own, g_wanted[i].name);
         memcpy((char *)&found + g_wanted[i].offset, &function, sizeof(function));
     }

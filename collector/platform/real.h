@@ -86,6 +86,13 @@ struct real {
     void (*exit_immediately)(int); /* _exit */
     void (*quick_exit)(int);
     void (*abort)(void);
+
+    /* Only where they stand, in a program that ran already (real_behind): ours call another one. */
+    int (*execv)(const char *, char *const[]);
+    int (*execvp)(const char *, char *const[]);
+    int (*execl)(const char *, const char *, ...);
+    int (*execle)(const char *, const char *, ...);
+    int (*execlp)(const char *, const char *, ...);
 };
 
 extern MTRACE_HIDDEN struct real g_real;

@@ -164,7 +164,9 @@ static void say_what_is_partial(const struct closing *closing)
         closing_warn(
             "nothing was recorded of '%s': %s", closing->program,
             closing->starts_by_itself
-                ? "it ended before what --start-after or --start-at-rss waits for"
+                ? closing->totals.end_kind == LOG_END_DETACHED
+                      ? "it was left before what --start-after or --start-at-rss waits for"
+                      : "it ended before what --start-after or --start-at-rss waits for"
                 : "recording was not switched on while it allocated; 'mtrace-record --ctl PID "
                   "start' does it");
         return;

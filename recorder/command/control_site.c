@@ -223,6 +223,13 @@ struct control_target control_site_target(struct control_site *site)
     return (struct control_target){.context = site, .begin = begin, .is_done = is_done};
 }
 
+void control_site_stop(struct control_site *site)
+{
+    const struct order order = {.order = LOG_ORDER_STOP, .reason = LOG_SWITCH_CONTROL};
+
+    (void)go_round(site, (struct round){.order = &order, .must_agree = true});
+}
+
 void control_site_step(struct control_site *site, struct own_windows *windows, uint64_t now_ns)
 {
     struct order order = {.name = ""};

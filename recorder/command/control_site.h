@@ -37,6 +37,9 @@ struct control_site {
 /* What control_server_step needs; lives as long as the site. */
 struct control_target control_site_target(struct control_site *site);
 
+/* Ends the windows of all, without waiting until that is obeyed. */
+void control_site_stop(struct control_site *site);
+
 /* Begins and ends windows that are due. */
 void control_site_step(struct control_site *site, struct own_windows *windows, uint64_t now_ns);
 

@@ -507,12 +507,25 @@ static uint64_t step(struct session *session)
     return n_packed >= PACKING_STEP_MAX ? 0 : sleep_until_due(session, now_ns);
 }
 
-/* True: the process is as it was. Else it is recorded on. */
+/* What it executes was given the collector at its start, and keeps it. */
+static void leave_executed(struct session *session)
+{
+    control_site_stop(&session->site);
+    closing_say(session->options->quiet,
+                "process %d executes another program by now, in which recording is switched off",
+                (int)session->program.pid);
+}
+
+/* True: the process is as it was, or has become another one. Else it is recorded on. */
 static bool leave(struct session *session)
 {
     static struct error err;
     bool is_busy;
 
+    if (session->has_totals || recording_is_replaced(session->recording)) {
+        leave_executed(session);
+        return true;
+    }
     if (attachment_leave(&session->attachment, &is_busy, &err) == 0)
         return true;
     session->site.leave_error = err.text;
@@ -592,6 +605,8 @@ static void settle_children(struct session *session)
 {
     if (!session->attachment.pid)
         children_note_end(session->children, session->program.pid, &session->end);
+    else if (attachment_has_ended(&session->attachment))
+        children_note_end(session->children, session->program.pid, NULL);
 
     /* Before the look at their logs: of one that ends meanwhile the log is seen. */
     bool has_others = session->options->waits_for_children && has_orphans(session);

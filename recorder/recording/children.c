@@ -41,7 +41,8 @@ struct children {
     uint32_t n_logs;
     pid_t program_pid;
     struct recording_end program_end;
-    bool is_program_over; /* program_end is known */
+    bool is_program_over;
+    bool has_program_end; /* it is known */
     bool is_following;
     uint32_t n_images; /* of the program, whose logs were packed: no need to look for those */
     int inotify_fd;    /* -1: none */
@@ -234,7 +235,7 @@ static bool look_whether_over(const struct children *children, struct child *chi
         return true;
     if (pid == children->program_pid) {
         child->end = children->program_end;
-        child->has_end = children->is_program_over;
+        child->has_end = children->has_program_end;
         return children->is_program_over;
     }
     if (running_is(pid))
@@ -313,7 +314,9 @@ uint64_t children_samples_due_ns(const struct children *children)
 void children_note_end(struct children *children, pid_t pid, const struct recording_end *end)
 {
     if (pid == children->program_pid && !children->is_program_over) {
-        children->program_end = *end;
+        children->has_program_end = end != NULL;
+        if (end)
+            children->program_end = *end;
         children->is_program_over = true;
         return;
     }

@@ -42,7 +42,7 @@ uint32_t children_step(struct children *children, uint64_t now_ns);
 /* When the next sample of the memory of one of them is due, CLOCK_MONOTONIC; UINT64_MAX: never. */
 uint64_t children_samples_due_ns(const struct children *children);
 
-/* How a process ended that was our child. Logs of the program's pid wait for that. */
+/* How a process ended that was our child. Logs of the program's pid wait for that; NULL: it was not our child, and nobody knows. */
 void children_note_end(struct children *children, pid_t pid, const struct recording_end *end);
 
 /* After the program ended: finds what inotify did not tell and finishes what can be without waiting. Returns

@@ -15,6 +15,8 @@ slow      the recorder loses the processor between its steps
 users     root attaches to a process of another user; two mtrace-record at once; another user is refused
 loading   a program that loads and unloads libraries all the time, also half of them in vain, goes on, and what is left leads back
 options   each attach has its own, whatever the one before had
+exec      what the process executes is recorded, too, until it ends, or is left
+together  windows, reports and the other options of recordings go with it, or are refused
 answers   a second attach is told so
 later     calls of a library that is loaded while attached are recorded, and lead back
 hooked    pages of the program that it made writable are so afterwards, and --detach answers
@@ -40,7 +42,7 @@ import harness  # noqa: E402
 from harness import Failure  # noqa: E402
 
 SERVER = r"""
-import ctypes, sys
+import ctypes, os, sys
 # its references, not the pointers of ctypes, lead to the library
 strdup = ctypes.CDLL(None).strdup
 strdup.restype = ctypes.c_void_p
@@ -55,6 +57,11 @@ for line in sys.stdin:
             break
         elif verb == "keep":
             keep(int(size))
+        elif verb == "exec":
+            print(line, end="", flush=True)
+            os.execv(sys.executable, [sys.executable, "-c", *sys.orig_argv[2:]])
+        elif verb == "show":
+            line = f"{os.environ.get(size)}\n"
         elif verb == "alloc":
             kept.append(strdup(b"x" * (int(size) - 1)))
         else:
@@ -646,6 +653,148 @@ def test_options(folder):
             raise Failure(f"{options}: sample_bytes {sample_bytes}, {with_end} blocks with the stack of their end")
         if "--start-disabled" in options and (n or frees):
             raise Failure(f"{options}: {n} blocks, {frees} frees outside of windows")
+
+
+def images(log):
+    """Of each: how it ended, and how many blocks of 7770 bytes it had."""
+    return ask(log, "SELECT end_kind, (SELECT count(*) FROM allocations AS a WHERE a.process_id = p.process_id AND size_bytes = 7770)"
+                    " FROM processes AS p ORDER BY start_ns")
+
+
+def test_exec(folder):
+    for part in ("ends", "left"):
+        process = start(sys.executable, "-c", SERVER)
+        log = folder / f"{part}.dat"
+        recorder = attach(process.pid, log)
+        for n in (30, 20, 10):
+            say(process, f"alloc 7770 {n}")
+            if n > 10:
+                say(process, "exec 0 1")
+        process.stdin.write("show LD_PRELOAD 1\nshow MTRACE_RECORDER 1\n")
+        process.stdin.flush()
+        shown = [process.stdout.readline() for _ in range(2)]
+        if shown != ["None\n", "None\n"]:
+            raise Failure(f"the program sees {shown}")
+        if part == "left":
+            time.sleep(0.3)
+            recorder.send_signal(signal.SIGINT)
+        else:
+            process.stdin.close()
+            process.wait(30)
+        said = recorder.communicate(timeout=60)[1]
+        if recorder.returncode != 0 or "not recorded" in said or "recorded only" in said or ("in which recording is switched off" in said) != (part == "left"):
+            raise Failure(f"{part}: mtrace-record ended with {recorder.returncode}: {said}")
+        if part == "left":
+            say(process, "alloc 7770 40")
+            say(process, "exec 0 1")
+            say(process, "alloc 7770 50")
+            process.stdin.close()
+            if process.wait(30) != 0:
+                raise Failure(f"the program ended with {process.returncode}")
+        found = images(log)
+        if [n for _, n in found][:3] != [30, 20, 10] or [kind for kind, _ in found][:2] != ["exec", "exec"] or sum(n for _, n in found) != 60:
+            raise Failure(f"{part}: recorded of each image: {found}; said: {said}")
+
+
+def ctl(process, *words):
+    """The program obeys at its next event."""
+    client = subprocess.Popen([TOOLS.record, "--ctl", str(process.pid), *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    STARTED.append(client)
+    while client.poll() is None:
+        say(process, "pass 9000 1")
+        time.sleep(0.01)
+    said, complaint = client.communicate()
+    if client.returncode != 0:
+        raise Failure(f"--ctl {words}: {complaint}")
+    return said.strip()
+
+
+def switch(process, verb):
+    while ctl(process, verb).startswith("asked; "):
+        pass
+
+
+def sizes(log):
+    return dict(ask(log, "SELECT size_bytes, count(*) FROM allocations WHERE size_bytes BETWEEN 7701 AND 7709 GROUP BY 1"))
+
+
+def windowed(process, folder):
+    """Windows by hand."""
+    recorder = attach(process.pid, folder / "ctl.dat", "--start-after", "1h")
+    say(process, "alloc 7701 3")
+    switch(process, "start")
+    say(process, "alloc 7702 5")
+    switch(process, "stop")
+    say(process, "alloc 7703 7")
+    if ctl(process, "snapshot", "here") != "here":
+        raise Failure("no snapshot")
+    switch(process, "start")
+    say(process, "alloc 7704 9")
+    if "leaked" not in Path(ctl(process, "report")).read_text():
+        raise Failure("no report")
+    detach(process.pid, recorder)
+    found = sizes(folder / "ctl.dat"), ask(folder / "ctl.dat", "SELECT started_by, ended_by FROM windows ORDER BY window_id")
+    if found[0] != {7702: 5, 7704: 9} or [by for by, _ in found[1]] != ["control", "control"] or found[1][0][1] != "control":
+        raise Failure(f"windows by --ctl: {found}")
+
+
+def timed(process, folder):
+    """A window that the recorder begins and ends, before the program has done with it; where it is slow the program goes on for longer."""
+    log = folder / "timed.dat"
+    for seconds in (2, 6, 18):
+        recorder = attach(process.pid, log, "--start-after", "500ms", "--stop-after", "500ms")
+        n = 0
+        deadline = time.monotonic() + seconds
+        while time.monotonic() < deadline:
+            say(process, "alloc 7705 10")
+            n += 10
+            time.sleep(0.05)
+        detach(process.pid, recorder)
+        found = sizes(log).get(7705, 0), ask(log, "SELECT started_by, ended_by FROM windows")
+        if found[1] == [("time", "time")] and 0 < found[0] < n:
+            return
+    raise Failure(f"windows by time: {found} of {n}")
+
+
+def reported(process, folder):
+    log = folder / "reported.dat"
+    recorder = attach(process.pid, log, "--report-every", "300ms", "--report-signal", "USR1")
+    reports = [Path(f"{log}.report.{n}.txt") for n in (1, 2, 3)]
+    deadline = time.monotonic() + 60
+    while not reports[-1].exists():
+        say(process, "alloc 7707 10")
+        recorder.send_signal(signal.SIGUSR1)
+        if time.monotonic() > deadline:
+            raise Failure(f"reports: {[report.exists() for report in reports]}")
+        time.sleep(0.1)
+    detach(process.pid, recorder)
+    if "leaked" not in reports[-1].read_text():
+        raise Failure(f"a report: {reports[-1].read_text()}")
+
+
+def test_together(folder):
+    """With the options of other recordings."""
+    process = start(sys.executable, "-c", SERVER)
+    for part in (windowed, timed, reported):
+        part(process, folder)
+        is_as_before(process)
+    log = folder / "other.dat"
+    recorder = attach(process.pid, log, "--cull-temporary", "1000", "--max-live", "64MiB", "--no-compress", "--sample-memory", "10", "--no-mmaps", "--max-depth", "4")
+    say(process, "alloc 7708 11")
+    say(process, "pass 7709 200")
+    detach(process.pid, recorder)
+    is_as_before(process)
+    found = sizes(log)
+    if found.get(7708) != 11 or found.get(7709, 0) > 20 or not ask(log, "SELECT count(*) FROM memory_samples")[0][0]:
+        raise Failure(f"with other options there are {found}")
+    for options, why in ((("--aggregate",), "--aggregate does not go with --attach"), (("--patch",), "is for a program that is started"),
+                         (("--wait",), "--wait needs --follow-children"), (("true",), "--attach runs no program")):
+        done = subprocess.run([TOOLS.record, "--attach", str(process.pid), "-o", str(folder / "no.dat"), *options], capture_output=True, text=True, timeout=60)
+        if done.returncode != 2 or why not in done.stderr.splitlines()[0] or (folder / "no.dat").exists():
+            raise Failure(f"{options}: {done.returncode}, {done.stderr}")
+    process.stdin.close()
+    if process.wait(30) != 0:
+        raise Failure(f"the program ended with {process.returncode}")
 
 
 def test_answers(folder):
