@@ -30,9 +30,8 @@ __attribute__((noinline)) static int read_nowhere(const int *place)
 #if defined(FAULTS_LATER)
     __asm__ volatile("nop");
 #endif
-    __asm__ volatile(""
-                     :
-                     : "r"(*place)); /* the line of the access, wherever that of `return` begins */
+    /* The line of the access, wherever that of `return` begins; and not in a delay slot, of which the jump is said to fault. */
+    __asm__ volatile("nop" : : "r"(*place));
     return 0;
 }
 
