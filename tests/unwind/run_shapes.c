@@ -12,13 +12,17 @@
 #include "tests/unwind/plain_modules.h"
 #include "tests/unwind/probe.h"
 
-#define UNW_LOCAL_ONLY
 #include <dlfcn.h>
-#include <libunwind.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#if defined(__mips__)
+#    include <unwind.h>
+#else
+#    define UNW_LOCAL_ONLY
+#    include <libunwind.h>
+#endif
 
 enum {
     MAX_FRAMES = 1 << 16,
@@ -28,7 +32,7 @@ enum {
 #if defined(__x86_64__)
 static const bool IS_SAID_OF_CALLER =
     true; /* libunwind says it of the frame outside a signal frame */
-#else
+#elif !defined(__mips__)
 static const bool IS_SAID_OF_CALLER = false;
 #endif
 
@@ -48,18 +52,52 @@ static unsigned long g_checked;
 static unsigned long g_different;
 static unsigned long g_incomplete;
 
+#if defined(__mips__)
+
+static const struct unwind_origin *g_origin; /* of the walk that is made */
+static bool g_is_inside;
+
+static _Unwind_Reason_Code add_frame(struct _Unwind_Context *context, void *stack)
+{
+    struct stack *found = stack;
+    int is_exact = 0;
+    uintptr_t pc = _Unwind_GetIPInfo(context, &is_exact);
+
+    if (pc & 2) { /* as in oracle_libgcc.c */
+        pc &= ~(uintptr_t)3;
+        is_exact = 1;
+    }
+    g_is_inside |= pc == g_origin->pc;
+    if (g_is_inside && found->n_frames < MAX_FRAMES) {
+        found->pcs[found->n_frames] = pc;
+        found->exact[found->n_frames++] = is_exact != 0;
+    }
+    return pc != 0 ? _URC_NO_REASON : _URC_END_OF_STACK;
+}
+
+/* libunwind is of no use there (oracle_libgcc.c). */
+static void walk_with_libunwind(const struct unwind_origin *origin, struct stack *ret_stack)
+{
+    g_origin = origin;
+    g_is_inside = false;
+    ret_stack->n_frames = 0;
+    _Unwind_Backtrace(add_frame, ret_stack);
+}
+
+#else
+
 /* What makecontext lets a function return to has no CFI on i386, and libunwind guesses on by a frame pointer of another stack. */
 static bool is_stack_bottom(uintptr_t pc)
 {
-#if defined(__i386__)
+#    if defined(__i386__)
     Dl_info info = {0};
 
     return dladdr((void *)(pc - 1), &info) != 0 && info.dli_sname != NULL
            && strcmp(info.dli_sname, "makecontext") == 0;
-#else
+#    else
     (void)pc;
     return false;
-#endif
+#    endif
 }
 
 static void walk_with_libunwind(const struct unwind_origin *origin, struct stack *ret_stack)
@@ -95,6 +133,8 @@ static void walk_with_libunwind(const struct unwind_origin *origin, struct stack
         is_exact |= IS_SAID_OF_CALLER && unw_is_signal_frame(&cursor) > 0;
     } while (is_step && !(is_inside && is_stack_bottom(last_pc)));
 }
+
+#endif
 
 static void read_node(uint32_t node, struct stack *ret_stack)
 {
@@ -213,7 +253,9 @@ static void run(const char *path)
     modules_bump_epoch();
     dlclose(library);
     modules_bump_epoch();
+#if !defined(__mips__)
     unw_flush_cache(unw_local_addr_space, 0, 0);
+#endif
 }
 
 int main(int argc, char **argv)
