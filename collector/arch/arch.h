@@ -7,6 +7,10 @@
 #ifndef MTRACE_COLLECTOR_ARCH_H
 #define MTRACE_COLLECTOR_ARCH_H
 
+#include "collector/arch/code_frame.h"
+
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #if defined(__x86_64__)
@@ -30,6 +34,11 @@
         1 /* a frame pointer leads to where the caller's is, and the return address */
 #endif
 
+/* Whether code without CFI tells by its instructions where its frame is (MIPS, whose compilers write no CFI for C). */
+#ifndef ARCH_HAS_CODE_FRAMES
+#    define ARCH_HAS_CODE_FRAMES 0
+#endif
+
 #ifndef ARCH_HAS_FILE_STATUS
 #    define ARCH_HAS_FILE_STATUS 0
 #endif
@@ -43,6 +52,11 @@
 
 enum {
     ARCH_FAR_RA_BITS = 0, /* the return address is right behind the saved frame pointer */
+};
+#endif
+
+#if !ARCH_HAS_EXIDX && !ARCH_HAS_CODE_FRAMES
+enum {
     ARCH_ENTRY_BYTES = 0, /* below its first stack pointer, as it calls libc */
 };
 #endif
@@ -52,6 +66,25 @@ enum {
     ARCH_FRAME_BYTES = 2 * sizeof(uintptr_t),
     ARCH_PAGE_BYTES = 4096, /* the smallest there is; larger ones are several of them */
 };
+
+#if !ARCH_HAS_CODE_FRAMES
+#    define ARCH_RETURN_COLUMN ARCH_RA
+
+static inline enum arch_code_answer arch_read_frame(const uint32_t *code, size_t n,
+                                                    struct arch_code_frame *ret_frame)
+{
+    (void)code;
+    (void)n;
+    *ret_frame = (struct arch_code_frame){0};
+    return ARCH_CODE_NONE;
+}
+
+static inline bool arch_is_call(uint32_t instruction)
+{
+    (void)instruction;
+    return false;
+}
+#endif
 
 #define ARCH_BIT(number) ((uint64_t)1 << (number))
 

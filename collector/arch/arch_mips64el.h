@@ -2,14 +2,16 @@
 /*
  * arch_mips64el: everything the collector knows about MIPS of 64 bits (n64), little-endian. Register numbers are DWARF's.
  *
- * Where a function saves its registers follows from which it saves: its frame pointer leads to the other end of its frame, so
- * that there is nothing to be found by it without CFI, and such a stack is said to be cut.
+ * A frame pointer leads to the lower end of its frame, where the caller's is not. Compilers write no CFI for C unless they are
+ * asked to, so that a frame is found by the instructions that made it (arch_read_frame).
  */
 #ifndef MTRACE_COLLECTOR_ARCH_MIPS64EL_H
 #define MTRACE_COLLECTOR_ARCH_MIPS64EL_H
 
-#define ARCH_HAS_COUNTER false /* see below */
+#define ARCH_HAS_COUNTER      false /* see below */
+#define ARCH_HAS_STACK_BOTTOM 1
 
+#include "collector/arch/code_frame.h"
 #include "collector/arch/link_register.h"
 #include "collector/arch/unwritten_code.h"
 
@@ -37,6 +39,7 @@ enum {
     ARCH_RA_AT_CFA =
         -8, /* of a function with a frame pointer, but for the arguments of a variadic one */
     ARCH_RECORD_AT_FP = 0,     /* nowhere: see ARCH_HAS_RECORDS */
+    ARCH_ENTRY_BYTES = 32,     /* the program's entry aligns the stack before it calls */
     ARCH_CODE_SHIFT = 2,       /* low bits of an instruction's address that are always 0 */
     ARCH_CFI_OP_SIGNS_RA = -1, /* there is no such instruction of CFI */
     /* the kernel's sigcontext has 32 registers, as many of the FPU's, and 8 that make products before its pc */
@@ -44,6 +47,8 @@ enum {
 };
 
 #define ARCH_HAS_RECORDS       0 /* a frame pointer leads to none */
+#define ARCH_HAS_CODE_FRAMES   1
+#define ARCH_RETURN_COLUMN     31 /* of its rows */
 #define ARCH_RECORD_ENDS_FRAME 1
 
 /* The register that a call leaves its return address in, so that no caller still has its own there. */
@@ -51,6 +56,20 @@ enum {
 /* Registers that a callee gives back unchanged unless its CFI says where they are: s0-s7, gp and fp. Also the
  * return address, of a function that has made no call. */
 #define ARCH_CALLEE_SAVED ((uint64_t)0xff << 16 | ARCH_BIT(28) | ARCH_BIT(30) | ARCH_LINK_REGISTERS)
+
+/* What the last instructions that make a frame say of it, of n before a return address. */
+enum arch_code_answer arch_read_frame(const uint32_t *code, size_t n,
+                                      struct arch_code_frame *ret_frame)
+    __attribute__((visibility("hidden")));
+
+/* jalr that leaves its address in ra, jal, and those that branch and link. What it returns to is behind its delay slot. */
+static inline bool arch_is_call(uint32_t instruction)
+{
+    const uint32_t op = instruction >> 26;
+
+    return (instruction & 0xfc00f83f) == 0x0000f809 || op == 3
+           || (op == 1 && (instruction >> 16 & 0x1c) == 0x10);
+}
 
 /* The callee-saved registers, stack pointer and pc of the function this is inlined in, by number. */
 static inline __attribute__((always_inline)) void arch_capture_values(uintptr_t *values)
@@ -120,6 +139,14 @@ static inline int arch_signal_offset(unsigned number)
     if (number == ARCH_RA)
         return (int)offsetof(mcontext_t, pc);
     return (int)offsetof(mcontext_t, gregs) + 8 * (int)number;
+}
+
+/* What makecontext lets a function return to, and no CFI says so: move gp, s1; beqz s0, to where the thread ends. */
+static inline bool arch_is_stack_bottom(const uint8_t code[8])
+{
+    static const uint8_t wanted[8] = {0x25, 0xe0, 0x20, 0x02, 0x06, 0x00, 0x00, 0x12};
+
+    return __builtin_memcmp(code, wanted, sizeof(wanted)) == 0;
 }
 
 /* ---- the counter -------------------------------------------------------------------------------

@@ -25,12 +25,14 @@ enum {
 
 #define ARCH_STABLE_SOURCE "" /* no clock is made of the counter but the one named after it */
 
+#ifndef ARCH_HAS_STACK_BOTTOM
 /* What makecontext lets a function return to, and no CFI says so: libc has CFI there. */
 static inline bool arch_is_stack_bottom(const uint8_t code[8])
 {
     (void)code;
     return false;
 }
+#endif
 
 /* Part of the architecture, but for some. */
 #ifndef ARCH_HAS_COUNTER

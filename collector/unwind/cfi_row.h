@@ -40,6 +40,7 @@ struct cfi_row {
     uint32_t return_column; /* < ARCH_N_REGISTERS */
     bool is_signal_frame;   /* its caller was interrupted, not calling */
     bool is_guess;          /* true where the function calls, and this is another place of it */
+    bool is_from_code;      /* no CFI says so: instructions do (unwind_code.h) */
 };
 
 #endif

@@ -16,11 +16,6 @@ enum {
 
 /* ---- where a module's CFI is ---- */
 
-static bool copy_program_bytes(void *ret_bytes, uintptr_t address, size_t n_bytes)
-{
-    return sys_copy_own(ret_bytes, address, n_bytes) == (long)n_bytes;
-}
-
 struct programs {
     const ElfW(Phdr) * headers;
     size_t n;
@@ -87,7 +82,7 @@ static bool find_section(const struct module *module, uint32_t epoch, bool is_tr
 
     if (module->eh_frame_hdr == NULL)
         return false;
-    section->copy = is_trusted ? NULL : copy_program_bytes;
+    section->copy = is_trusted ? NULL : unwind_code_copy;
     if (scratch->section_module == module->id && scratch->section_epoch == epoch)
         return true;
     scratch->section_module = 0;
@@ -104,7 +99,7 @@ static bool find_section(const struct module *module, uint32_t epoch, bool is_tr
     /* readable or not is left to the copying, also next time */
     section->low = module->start;
     section->high = module->end;
-    section->copy = copy_program_bytes;
+    section->copy = unwind_code_copy;
     return true;
 }
 
@@ -164,7 +159,7 @@ static bool find_by_code(uintptr_t address, bool is_trusted, struct unwind_cfi_s
         return false;
     if (is_trusted)
         __builtin_memcpy(code, (const void *)(address + 1), sizeof(code));
-    else if (sys_copy_own(code, address + 1, sizeof(code)) != sizeof(code))
+    else if (!unwind_code_copy(code, address + 1, sizeof(code)))
         return false;
     context = arch_signal_context(code);
     if (context >= 0)
@@ -188,12 +183,17 @@ enum cfi_result unwind_cfi_find_row(uintptr_t address, uint32_t epoch, bool is_t
         return find_by_code(address, is_trusted, scratch) ? CFI_FOUND : CFI_NO_ENTRY;
     *ret_module = module.id;
     if (!find_section(&module, epoch, is_trusted, scratch))
-        return find_by_code(address, is_trusted, scratch) ? CFI_FOUND : CFI_NO_ENTRY;
+        return find_by_code(address, is_trusted, scratch)
+                       || unwind_code_find_row(address, module.start, &scratch->code, &scratch->row)
+                   ? CFI_FOUND
+                   : CFI_NO_ENTRY;
     result = find_row(address, scratch);
     if ((result != CFI_FOUND || scratch->row.is_signal_frame || ARCH_HAS_EXIDX)
         && find_by_code(address, is_trusted, scratch))
         return CFI_FOUND;
-    if (result == CFI_NO_ENTRY && find_bottom(address, scratch))
+    if (result == CFI_NO_ENTRY
+        && (find_bottom(address, scratch)
+            || unwind_code_find_row(address, module.start, &scratch->code, &scratch->row)))
         return CFI_FOUND;
     return result;
 }

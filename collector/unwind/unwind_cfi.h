@@ -9,6 +9,7 @@
 #define MTRACE_COLLECTOR_UNWIND_CFI_H
 
 #include "collector/unwind/cfi.h"
+#include "collector/unwind/unwind_code.h"
 #include "collector/unwind/unwind_rule.h"
 
 #include <stdbool.h>
@@ -17,6 +18,7 @@
 /* Working memory for making rules and rows; too large for the program's stack. */
 struct unwind_cfi_scratch {
     struct cfi_scratch cfi;
+    struct unwind_code_scratch code;
     struct cfi_row row;
     uint32_t section_module; /* whose section it is, 0: none yet */
     uint32_t section_epoch;

@@ -31,6 +31,12 @@ static void describe(const struct unwind_frame *top, size_t n_ours, const uintpt
     message(CONFIG_LEVEL_WARN, "a stack differs from libunwind's ", text, 0);
 }
 
+/* Where code tells what CFI does not, other unwinders end there, and up to there they find the same. */
+static bool is_comparable(uint32_t root)
+{
+    return root == LOG_NODE_COMPLETE || (ARCH_HAS_CODE_FRAMES && root == LOG_NODE_GUESSED);
+}
+
 void unwind_check(const struct unwind_memory *memory, const uintptr_t *pcs, const bool *is_exact,
                   size_t n_frames)
 {
@@ -40,8 +46,10 @@ void unwind_check(const struct unwind_memory *memory, const uintptr_t *pcs, cons
     const struct unwind_frame *top = frames + n_ours - 1;
     size_t index = 0;
 
-    if (log == NULL || n_ours == 0 || unwind_last_root(memory) != LOG_NODE_COMPLETE)
+    if (log == NULL || n_ours == 0 || !is_comparable(unwind_last_root(memory)))
         return;
+    if (unwind_last_root(memory) != LOG_NODE_COMPLETE && n_ours > n_frames)
+        n_ours = n_frames;
     atomic_fetch_add_explicit(&log->unwind_checked, 1, memory_order_relaxed);
     while (index < n_ours && index < n_frames && (top - index)->pc == pcs[index]
            && ((top - index)->flags & FRAME_EXACT) == (is_exact[index] ? FRAME_EXACT : 0))

@@ -143,12 +143,27 @@ static enum unwind_step step_guess(struct unwind_state *state, struct unwind_fra
 /* What a later capture may rely on: the words of this step, or that only this walk can tell. */
 static void set_link(struct unwind_frame *frame, const struct unwind_rule *rule)
 {
+    const struct unwind_rule said = unwind_rule_of_code(rule);
+
     if (rule->kind <= UNWIND_RULE_DEREF) {
         unwind_set_link(frame, rule);
+    } else if (rule->kind == UNWIND_RULE_CODE) {
+        unwind_set_link(frame, &said);
     } else {
         frame->flags &= FRAME_GIVEN;
         frame->link = rule->kind == UNWIND_RULE_FULL ? LINK_FULL : LINK_STEP;
     }
+}
+
+/* The same as unwind_step_code, with all registers. */
+static enum unwind_step step_code(struct unwind_state *state, struct unwind_frame *frame)
+{
+    enum unwind_step result;
+
+    if (!unwind_step_begin_code(state, frame))
+        return STEP_END;
+    result = step_row(state, frame);
+    return unwind_step_end_code(state, frame, result, state->registers.value[ARCH_RA]);
 }
 
 static bool begins_at_sp(const struct cfi_row *row)
@@ -178,6 +193,8 @@ static enum unwind_step step(struct unwind_state *state, struct unwind_frame *fr
         unwind_step_distrust(state);
     }
     *ret_is_signal_frame = state->scratch.row.is_signal_frame;
+    if (state->scratch.row.is_from_code)
+        return step_code(state, frame);
     return step_row(state, frame);
 }
 

@@ -166,6 +166,12 @@ struct unwind_rule unwind_rule_of_row(const struct cfi_row *row, uint32_t module
     else
         is_compact = row->registers[ARCH_SP].kind == CFI_UNSPECIFIED && parse_cfa(&row->cfa, &rule)
                      && parse_fp(&row->registers[ARCH_FP], &rule) && parse_ra(pc, &rule);
+    if (is_compact && row->is_from_code) {
+        if (rule.kind == UNWIND_RULE_FP)
+            rule.fp_kind = UNWIND_FP_AT_FP;
+        rule.kind = UNWIND_RULE_CODE;
+        return rule;
+    }
     if (!is_compact || (ARCH_HAS_EXIDX && row->is_guess))
         rule = (struct unwind_rule){.module = module, .kind = UNWIND_RULE_FULL};
     return rule;

@@ -22,6 +22,7 @@ enum unwind_rule_kind {
     UNWIND_RULE_END,    /* outermost frame: the return address is undefined */
     UNWIND_RULE_GUESS,  /* no CFI */
     UNWIND_RULE_FULL,   /* needs other registers or expressions */
+    UNWIND_RULE_CODE, /* as SP; as FP with UNWIND_FP_AT_FP, where FP is saved at the CFA. From code without CFI */
 };
 
 enum unwind_fp_kind {
@@ -60,6 +61,17 @@ static inline int32_t unwind_rule_ra(const struct unwind_rule *rule)
         return rule->fp_offset;
     return unwind_rule_fp(rule) + ARCH_RA_BEHIND_FP
            + (rule->fp_offset & UNWIND_FAR_RA_MASK) * (int32_t)sizeof(uintptr_t);
+}
+
+/* Of UNWIND_RULE_CODE: what it would be if CFI said so. */
+static inline struct unwind_rule unwind_rule_of_code(const struct unwind_rule *rule)
+{
+    struct unwind_rule said = *rule;
+
+    said.kind = rule->fp_kind == UNWIND_FP_AT_FP ? UNWIND_RULE_FP : UNWIND_RULE_SP;
+    if (rule->fp_kind == UNWIND_FP_AT_FP)
+        said.fp_kind = UNWIND_FP_AT_CFA;
+    return said;
 }
 
 /* The rule that a row amounts to. */

@@ -3,6 +3,7 @@
 
 #include "collector/arch/arch.h"
 #include "collector/platform/sys.h"
+#include "collector/unwind/unwind_code.h"
 #include "collector/unwind/unwind_stack.h"
 
 enum {
@@ -81,6 +82,19 @@ void unwind_step_distrust(struct unwind_state *state)
         state->walk.high = state->walk.low; /* US-3 */
 }
 
+/* Whatever is found further out is found on a guess. */
+static void distrust(struct unwind_state *state, struct unwind_frame *frame)
+{
+    frame->flags |= FRAME_GUESSED;
+    unwind_step_distrust(state);
+}
+
+static enum unwind_step end_at_entry(struct unwind_frame *frame)
+{
+    frame->flags |= FRAME_OUTERMOST;
+    return STEP_END;
+}
+
 MTRACE_COLD enum unwind_step unwind_step_guess(struct unwind_state *state,
                                                struct unwind_frame *frame,
                                                struct unwind_frame *ret_caller)
@@ -89,14 +103,11 @@ MTRACE_COLD enum unwind_step unwind_step_guess(struct unwind_state *state,
 
     frame->flags = (uint16_t)((frame->flags & FRAME_GIVEN) | FRAME_READS_FP);
     frame->link = LINK_STEP;
-    if (is_program_entry(frame)) {
-        frame->flags |= FRAME_OUTERMOST;
-        return STEP_END;
-    }
+    if (is_program_entry(frame))
+        return end_at_entry(frame);
     if (!ARCH_HAS_RECORDS)
         return STEP_TRUNCATED;
-    frame->flags |= FRAME_GUESSED;
-    unwind_step_distrust(state);
+    distrust(state, frame);
     if (frame->fp == 0)
         return STEP_END;
     if (record % sizeof(uintptr_t) != 0 || record < frame->sp
@@ -113,6 +124,49 @@ MTRACE_COLD enum unwind_step unwind_step_guess(struct unwind_state *state,
     ret_caller->sp = record + 2 * sizeof(uintptr_t);
     ret_caller->flags = ARCH_RECORD_ENDS_FRAME ? 0 : FRAME_LOW_SP;
     return STEP_CALLER;
+}
+
+/* A return address, as far as can be told. One that was looked at before has a rule. */
+static bool is_behind_call(const struct unwind_state *state, uintptr_t pc)
+{
+    struct unwind_rule rule;
+
+    return unwind_cache_find(pc - 1, state->epoch, &rule) || unwind_code_is_behind_call(pc);
+}
+
+bool unwind_step_begin_code(struct unwind_state *state, struct unwind_frame *frame)
+{
+    if (is_program_entry(frame)) {
+        frame->flags &= FRAME_GIVEN;
+        frame->link = LINK_STEP;
+        end_at_entry(frame);
+        return false;
+    }
+    distrust(state, frame);
+    return true;
+}
+
+enum unwind_step unwind_step_end_code(const struct unwind_state *state, struct unwind_frame *frame,
+                                      enum unwind_step step, uintptr_t pc)
+{
+    frame->flags |= FRAME_GUESSED;
+    if (!state->walk.is_own_stack)
+        frame->link = LINK_STEP;
+    return step == STEP_CALLER && !is_behind_call(state, pc) ? STEP_TRUNCATED : step;
+}
+
+MTRACE_COLD enum unwind_step unwind_step_code(struct unwind_state *state,
+                                              struct unwind_frame *frame,
+                                              const struct unwind_rule *rule,
+                                              struct unwind_frame *ret_caller)
+{
+    const struct unwind_rule said = unwind_rule_of_code(rule);
+    enum unwind_step step;
+
+    if (!unwind_step_begin_code(state, frame))
+        return STEP_END;
+    step = unwind_step_ordinary(state, frame, &said, ret_caller);
+    return unwind_step_end_code(state, frame, step, ret_caller->pc);
 }
 
 MTRACE_COLD enum unwind_step unwind_step_signal(struct unwind_state *state,

@@ -40,6 +40,15 @@ void unwind_step_distrust(struct unwind_state *state);
 enum unwind_step unwind_step_guess(struct unwind_state *state, struct unwind_frame *frame,
                                    struct unwind_frame *ret_caller);
 
+/* A step through code without CFI, by a rule that its instructions gave. */
+enum unwind_step unwind_step_code(struct unwind_state *state, struct unwind_frame *frame,
+                                  const struct unwind_rule *rule, struct unwind_frame *ret_caller);
+
+/* What goes before such a step, and behind it. False: nobody has called the frame. */
+bool unwind_step_begin_code(struct unwind_state *state, struct unwind_frame *frame);
+enum unwind_step unwind_step_end_code(const struct unwind_state *state, struct unwind_frame *frame,
+                                      enum unwind_step step, uintptr_t pc);
+
 /* A step across a signal frame. */
 enum unwind_step unwind_step_signal(struct unwind_state *state, struct unwind_frame *frame,
                                     const struct unwind_rule *rule,
@@ -127,6 +136,8 @@ static inline enum unwind_step unwind_step_compact(struct unwind_state *state,
         return unwind_step_ordinary(state, frame, &rule, ret_caller);
     if (rule.kind == UNWIND_RULE_SIGNAL)
         return unwind_step_signal(state, frame, &rule, ret_caller);
+    if (ARCH_HAS_CODE_FRAMES && rule.kind == UNWIND_RULE_CODE)
+        return unwind_step_code(state, frame, &rule, ret_caller);
     if (rule.kind == UNWIND_RULE_GUESS)
         return unwind_step_guess(state, frame, ret_caller);
     frame->flags &= FRAME_GIVEN;

@@ -148,14 +148,30 @@ static void read_node(uint32_t node, struct stack *ret_stack)
     ret_stack->is_complete = node == LOG_NODE_COMPLETE;
 }
 
-static bool is_same(const struct stack *a, const struct stack *b)
+static bool is_inside_same(const struct stack *a, const struct stack *b, size_t n_frames)
 {
-    if (a->n_frames != b->n_frames)
-        return false;
-    for (size_t i = 0; i < a->n_frames; i++)
+    for (size_t i = 0; i < n_frames; i++)
         if (a->pcs[i] != b->pcs[i] || a->exact[i] != b->exact[i])
             return false;
     return true;
+}
+
+static bool is_same(const struct stack *a, const struct stack *b)
+{
+    return a->n_frames == b->n_frames && is_inside_same(a, b, a->n_frames);
+}
+
+/* libgcc's unwinder ends in code without CFI, of libc on MIPS, where ours goes on by what the code says. */
+static bool is_further(const struct stack *found, const struct stack *expected)
+{
+#if defined(__mips__)
+    return !found->is_complete && expected->n_frames > 0 && found->n_frames > expected->n_frames
+           && is_inside_same(found, expected, expected->n_frames);
+#else
+    (void)found;
+    (void)expected;
+    return false;
+#endif
 }
 
 static void show(const char *title, const struct stack *stack)
@@ -187,10 +203,13 @@ __attribute__((noinline)) static void probe(void)
 
     read_node(node, &g_found);
     g_checked++;
+    if (!g_is_alone)
+        walk_with_libunwind(&origin, &g_expected);
+    if (!g_is_alone && is_further(&g_found, &g_expected))
+        return;
     g_incomplete += !g_found.is_complete;
     if (g_is_alone)
         return;
-    walk_with_libunwind(&origin, &g_expected);
     cut_expected();
     if (is_same(&g_found, &g_expected) && g_found.is_complete == g_expected.is_complete)
         return;
