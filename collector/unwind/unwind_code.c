@@ -27,9 +27,9 @@ bool unwind_code_copy(void *ret_bytes, uintptr_t address, size_t n_bytes)
 {
     const long result = sys_copy_own(ret_bytes, address, n_bytes);
 
-    if (result != -ENOSYS && result != -EPERM)
+    if (result != -ENOSYS)
         return result == (long)n_bytes;
-    if (sys_is_forbidden() || n_bytes == 0 || !is_all_readable(address, n_bytes))
+    if (n_bytes == 0 || !is_all_readable(address, n_bytes))
         return false;
     __builtin_memcpy(ret_bytes, (const void *)address, n_bytes);
     return true;

@@ -21,7 +21,7 @@ struct unwind_code_scratch {
     uint32_t window[UNWIND_CODE_WINDOW];
 };
 
-/* Copies bytes of the program that may not be there; where the kernel copies nothing it is asked for each page. */
+/* Copies bytes of the program that may not be there. A kernel that copies nothing is asked for each page. */
 bool unwind_code_copy(void *ret_bytes, uintptr_t address, size_t n_bytes);
 
 /* The row of a return address minus one, of a function that begins not before `low`. */
