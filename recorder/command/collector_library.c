@@ -10,7 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What collector/arch can be compiled for, with Debian's names of processors and ABIs. */
+/* What collector/arch can be compiled for, with Debian's names of processors and ABIs. Up to the first hyphen it is the name of
+ * the package, too (cmake/install.cmake). */
 static const struct triplet {
     struct collector_library_kind kind;
     const char *name;
@@ -102,8 +103,8 @@ const char *collector_library_explain(const struct collector_library_kind *kind,
     if (triplet)
         (void)snprintf(text, text_bytes,
                        "it is a program for %s, whose collector is not installed "
-                       "(lib/%s/mtrace/libmtrace.so)",
-                       architecture, triplet);
+                       "(package mtrace-collector-%.*s: lib/%s/mtrace/libmtrace.so)",
+                       architecture, (int)strcspn(triplet, "-"), triplet, triplet);
     else
         (void)snprintf(text, text_bytes,
                        "it is a program for %s, for which mtrace has no collector",

@@ -111,7 +111,7 @@ def widths(options, folder):
     expect_equal("blocks and images", [(4, 4)], found)
     (folder / "lib/i386-linux-gnu/mtrace/libmtrace.so").unlink()
     done = subprocess.run([folder / "bin/mtrace-record", "-o", folder / "none.dat", there], cwd=folder, capture_output=True, text=True)
-    if "lib/i386-linux-gnu/mtrace/libmtrace.so" not in done.stderr:
+    if "mtrace-collector-i386: lib/i386-linux-gnu/mtrace/libmtrace.so" not in done.stderr:
         sys.exit(f"nothing says which collector is missing:\n{done.stderr}")
 
 
