@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: MIT */
+/* Which library is given to what is executed: by the width of its words, through scripts, and by PATH. */
+#include "collector/arch/arch.h"
+#include "collector/life/executed.h"
+#include "collector/platform/real.h"
+
+#include <elf.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+/* clang-format off: cmocka.h wants the others before it */
+#include <cmocka.h>
+
+/* clang-format on */
+
+enum {
+    PATH_BYTES = 512
+};
+
+static char g_folder[] = "/tmp/mtrace-executed-XXXXXX";
+static char g_own[PATH_BYTES];
+
+const char *__wrap_real_own_path(void);
+
+const char *__wrap_real_own_path(void)
+{
+    return g_own;
+}
+
+static const char *in_folder(char path[PATH_BYTES], const char *name)
+{
+    assert_true(snprintf(path, PATH_BYTES, "%s/%s", g_folder, name) < PATH_BYTES);
+    return path;
+}
+
+static void make(const char *name, const void *content, size_t size_bytes)
+{
+    char path[PATH_BYTES];
+    FILE *file;
+
+    in_folder(path, name);
+    for (char *slash = path + sizeof(g_folder); (slash = strchr(slash, '/')); slash++) {
+        *slash = '\0';
+        mkdir(path, 0700);
+        *slash = '/';
+    }
+    file = fopen(path, "w");
+    assert_non_null(file);
+    assert_int_equal(fwrite(content, 1, size_bytes, file), size_bytes);
+    assert_int_equal(fclose(file), 0);
+}
+
+/* No more of a program of the other width than tells it from one of ours. */
+static void make_program(const char *name, bool is_other)
+{
+    const bool is_narrow = (sizeof(uintptr_t) == 4) != is_other;
+    Elf64_Ehdr header = {.e_machine = ARCH_OTHER_MACHINE};
+
+    memcpy(header.e_ident, ELFMAG, SELFMAG);
+    header.e_ident[EI_CLASS] = is_narrow ? ELFCLASS32 : ELFCLASS64;
+    make(name, &header, sizeof(header));
+}
+
+static void expect(const char *name, bool is_searched, const char *library)
+{
+    char path[PATH_BYTES];
+    char wanted[PATH_BYTES];
+    const char *found = executed_library(is_searched ? name : in_folder(path, name), is_searched);
+
+    if (!library) {
+        assert_null(found);
+        return;
+    }
+    assert_non_null(found);
+    assert_string_equal(found, in_folder(wanted, library));
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    assert_non_null(mkdtemp(g_folder));
+    in_folder(g_own, "lib/mtrace/libmtrace.so");
+    make("lib/mtrace/libmtrace.so", "", 0);
+    make_program("here", false);
+    make_program("there", true);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    char command[PATH_BYTES];
+
+    (void)state;
+    assert_true(snprintf(command, sizeof(command), "rm -r '%s'", g_folder) < PATH_BYTES);
+    return system(command);
+}
+
+static void what_cannot_be_read_is_one_of_ours(void **state)
+{
+    (void)state;
+    expect("here", false, "lib/mtrace/libmtrace.so");
+    expect("missing", false, "lib/mtrace/libmtrace.so");
+    assert_string_equal(executed_library(NULL, false), g_own);
+    make("short", ELFMAG, SELFMAG);
+    expect("short", false, "lib/mtrace/libmtrace.so");
+}
+
+/* None, as long as it is not installed; and both ways from where either one lies. */
+static void the_other_width_has_its_own(void **state)
+{
+    (void)state;
+    if (ARCH_OTHER_MACHINE == EM_NONE)
+        skip();
+    expect("there", false, NULL);
+    make("lib/" ARCH_OTHER_TRIPLET "/mtrace/libmtrace.so", "", 0);
+    expect("there", false, "lib/" ARCH_OTHER_TRIPLET "/mtrace/libmtrace.so");
+    in_folder(g_own, "lib/" ARCH_TRIPLET "/mtrace/libmtrace.so");
+    expect("there", false, "lib/mtrace/libmtrace.so");
+    in_folder(g_own, "lib/mtrace/libmtrace.so");
+}
+
+static void a_script_is_what_runs_it(void **state)
+{
+    char line[PATH_BYTES];
+    char path[PATH_BYTES];
+
+    (void)state;
+    if (ARCH_OTHER_MACHINE == EM_NONE)
+        skip();
+    assert_true(snprintf(line, sizeof(line), "#! %s -x\n", in_folder(path, "there")) < PATH_BYTES);
+    make("script", line, strlen(line));
+    assert_true(snprintf(line, sizeof(line), "#!%s\n", in_folder(path, "script")) < PATH_BYTES);
+    make("outer", line, strlen(line));
+    expect("outer", false, "lib/" ARCH_OTHER_TRIPLET "/mtrace/libmtrace.so");
+    make("empty", "#!\n", 3);
+    expect("empty", false, "lib/mtrace/libmtrace.so");
+}
+
+static void a_name_is_looked_for(void **state)
+{
+    char folders[2 * PATH_BYTES];
+
+    (void)state;
+    if (ARCH_OTHER_MACHINE == EM_NONE)
+        skip();
+    make_program("first/both", false);
+    make_program("second/both", true);
+    make_program("second/lone", true);
+    assert_true(snprintf(folders, sizeof(folders), "%s/none:%s/first:%s/second", g_folder, g_folder,
+                         g_folder)
+                < (int)sizeof(folders));
+    assert_int_equal(setenv("PATH", folders, 1), 0);
+    expect("both", true, "lib/mtrace/libmtrace.so");
+    expect("lone", true, "lib/" ARCH_OTHER_TRIPLET "/mtrace/libmtrace.so");
+    assert_int_equal(setenv("PATH", "/usr/bin:/bin", 1), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_cannot_be_read_is_one_of_ours),
+        cmocka_unit_test(the_other_width_has_its_own),
+        cmocka_unit_test(a_script_is_what_runs_it),
+        cmocka_unit_test(a_name_is_looked_for),
+    };
+
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
