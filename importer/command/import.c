@@ -244,6 +244,23 @@ static void describe_damage(const struct log_damage_report *report, char *text, 
     }
 }
 
+/* What a bounded log has no room for. */
+static int write_left_out(sqlite3_stmt *insert, const struct import *import, struct error *err)
+{
+    uint64_t n = facts_n_left_out_extents(import->facts);
+    int code = n ? database_insert(insert, err, "tu", "aggregate.left_out.extents", n) : 0;
+
+    for (unsigned kind = 0; import->kept && code == 0 && kind < KEPT_FACTS_KINDS; kind++) {
+        const char *name;
+        char key[64];
+        n = kept_facts_n_left_out(import->kept, kind, &name);
+        snprintf(key, sizeof key, "aggregate.left_out.%s", name);
+        if (n)
+            code = database_insert(insert, err, "tu", key, n);
+    }
+    return code;
+}
+
 static int write_log_meta(sqlite3 *db, const struct import *import,
                           const struct import_result *result, struct error *err)
 {
@@ -270,9 +287,8 @@ static int write_log_meta(sqlite3 *db, const struct import *import,
                                    + (import->stream ? import->stream->n_gone : 0));
     if (code == 0)
         code = database_insert(insert, err, "tu", "log.lost_bytes", result->damage.lost_bytes);
-    if (code == 0 && import->kept && kept_facts_n_left_out(import->kept))
-        code = database_insert(insert, err, "tu", "aggregate.left_out_rows",
-                               kept_facts_n_left_out(import->kept));
+    if (code == 0)
+        code = write_left_out(insert, import, err);
     if (code == 0 && result->damage_text[0])
         code = database_insert(insert, err, "tt", "log.damage", result->damage_text);
     for (int kind = 0; code == 0 && kind < LOG_DAMAGE_KINDS; kind++) {

@@ -21,6 +21,7 @@ enum {
     MIN_POOLS = 64,
     MOST_WARY_STEPS = 4,
     SOLE_MOST_ROWS = 1 << 16, /* of each kind of event that has a row of its own */
+    SOLE_MOST_EXTENTS = 1 << 14,
 };
 
 #define WARY_STEP_NS UINT64_C(1000000000)
@@ -248,6 +249,8 @@ int standing_import_make_facts(struct standing_import *standing, const struct fa
         code = facts_keep_moments(import->facts, err);
     if (code == 0 && standing->has_no_rows)
         facts_leave_rows_out(import->facts);
+    if (code == 0 && standing->is_sole)
+        facts_bound(import->facts, SOLE_MOST_EXTENTS);
     return code;
 }
 

@@ -169,6 +169,16 @@ void facts_leave_rows_out(struct facts *facts)
         pool_blocks_leave_rows_out(facts->pools);
 }
 
+void facts_bound(struct facts *facts, size_t most_extents)
+{
+    heap_ranges_bound(facts->heaps, most_extents);
+}
+
+uint64_t facts_n_left_out_extents(const struct facts *facts)
+{
+    return heap_ranges_n_left_out(facts->heaps);
+}
+
 void facts_keep_left(struct facts *facts)
 {
     facts->left.is_wanted = true;

@@ -8,6 +8,7 @@
 #include "support/keyed.h"
 #include "support/lower_bound.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -52,6 +53,8 @@ struct heap_ranges {
     struct unit *last;  /* the unit of the block before */
     struct extent *extents;
     size_t n_extents, max_extents;
+    size_t most_extents; /* 0: any number */
+    uint64_t n_left_out;
     struct heap_range *heaps; /* by id - 1: by process, then address */
     size_t n_heaps, max_heaps;
     size_t found; /* index of the heap found last */
@@ -140,6 +143,52 @@ int heap_ranges_born(struct heap_ranges *ranges, const struct heap_birth *birth,
     return 0;
 }
 
+void heap_ranges_bound(struct heap_ranges *ranges, size_t most_extents)
+{
+    ranges->most_extents = most_extents;
+}
+
+uint64_t heap_ranges_n_left_out(const struct heap_ranges *ranges)
+{
+    return ranges->n_left_out;
+}
+
+/* The place of an extent of a heap, while another one of that is looked for. */
+struct waiting {
+    uint64_t process, start; /* the key */
+    size_t place;
+    bool is_there;
+};
+
+/* HR-5. About half of them are left; where each is of another heap, all are. */
+static int thin_extents(struct heap_ranges *ranges, struct error *err)
+{
+    struct keyed heaps = {0};
+    size_t n = 0;
+
+    for (size_t i = 0; i < ranges->n_extents; i++) {
+        const struct extent *extent = &ranges->extents[i];
+        struct waiting key = {.process = extent->process, .start = extent->start};
+        struct waiting *waiting =
+            keyed_get(&heaps, &key, offsetof(struct waiting, place), sizeof key);
+        if (!waiting) {
+            keyed_done(&heaps);
+            return error_set(err, ERROR_NOMEM, "out of memory for extents of heaps");
+        }
+        waiting->is_there = !waiting->is_there;
+        if (waiting->is_there)
+            waiting->place = n;
+        else if (extent->end > ranges->extents[waiting->place].end)
+            ranges->extents[waiting->place] = *extent;
+        if (waiting->is_there)
+            ranges->extents[n++] = *extent;
+    }
+    ranges->n_left_out += ranges->n_extents - n;
+    ranges->n_extents = n;
+    keyed_done(&heaps);
+    return 0;
+}
+
 int heap_ranges_extent(struct heap_ranges *ranges, uint32_t process, uint64_t time_ns,
                        uint64_t start, uint64_t end, enum log_heap_kind kind, struct error *err)
 {
@@ -153,6 +202,13 @@ int heap_ranges_extent(struct heap_ranges *ranges, uint32_t process, uint64_t ti
     }
     if (start >= end)
         return 0;
+    if (ranges->most_extents && ranges->n_extents >= ranges->most_extents
+        && thin_extents(ranges, err) != 0)
+        return ERROR_NOMEM;
+    if (ranges->most_extents && ranges->n_extents >= ranges->most_extents) {
+        ranges->n_left_out++;
+        return 0;
+    }
     struct extent *extents = growing_reserve(ranges->extents, &ranges->max_extents,
                                              ranges->n_extents + 1, sizeof *extents);
     if (!extents)
@@ -459,4 +515,5 @@ void heap_ranges_visit(struct heap_ranges *ranges, struct state_io *io)
                         && ranges->extents[i].start < ranges->extents[i].end
                         && ranges->extents[i].end <= UINT64_MAX - UNIT_BYTES,
                     "an extent of a heap");
+    state_u64(io, &ranges->n_left_out);
 }

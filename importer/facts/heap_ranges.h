@@ -14,6 +14,8 @@
  *        differs from the one before, however far blocks and extents reach.
  *   HR-4 What is free in a heap is known only when every block in it has been seen (`unseen`): a fork
  *        child inherits blocks of its parent, and a program has blocks while it is not traced.
+ *   HR-5 Where they are bounded, of two extents of one heap, one behind the other, the higher one stays whenever there are too many, so that the
+ *        highest of each does; what is left out is counted.
  * Threads: none.
  * Failure: memory.
  */
@@ -85,6 +87,10 @@ int heap_ranges_born(struct heap_ranges *ranges, const struct heap_birth *birth,
 /* A heap was seen to reach from start to end. */
 int heap_ranges_extent(struct heap_ranges *ranges, uint32_t process, uint64_t time_ns,
                        uint64_t start, uint64_t end, enum log_heap_kind kind, struct error *err);
+
+/* HR-5: before the first of them. */
+void heap_ranges_bound(struct heap_ranges *ranges, size_t most_extents);
+uint64_t heap_ranges_n_left_out(const struct heap_ranges *ranges);
 
 /* Makes the heaps; nothing may be added afterwards. */
 int heap_ranges_finish(struct heap_ranges *ranges, struct error *err);

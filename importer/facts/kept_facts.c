@@ -70,13 +70,15 @@ void kept_facts_bound(struct kept_facts *kept, uint64_t most)
     kept->most = most;
 }
 
-uint64_t kept_facts_n_left_out(const struct kept_facts *kept)
+uint64_t kept_facts_n_left_out(const struct kept_facts *kept, unsigned kind, const char **ret_name)
 {
-    uint64_t n = 0;
-
-    for (int kind = 0; kind < KEPT_KINDS; kind++)
-        n += kept->n_left_out[kind];
-    return n;
+    static const char *const names[KEPT_FACTS_KINDS] = {[KEPT_EVENT] = "events",
+                                                        [KEPT_MAPPING] = "mappings",
+                                                        [KEPT_MOVE] = "moves",
+                                                        [KEPT_MEMORY] = "samples"};
+    _Static_assert((int)KEPT_KINDS == (int)KEPT_FACTS_KINDS, "each has a name");
+    *ret_name = names[kind];
+    return kept->n_left_out[kind];
 }
 
 static int tell(struct kept_facts *kept, struct kept *item, struct error *err)

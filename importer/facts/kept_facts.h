@@ -28,7 +28,13 @@ void kept_facts_free(struct kept_facts *kept);
 
 /* Before the first: of each kind no more than `most` are kept (KF-2). */
 void kept_facts_bound(struct kept_facts *kept, uint64_t most);
-uint64_t kept_facts_n_left_out(const struct kept_facts *kept);
+
+/* Of each kind that there is, with its name: "events", "mappings", … */
+enum {
+    KEPT_FACTS_KINDS = 4
+};
+
+uint64_t kept_facts_n_left_out(const struct kept_facts *kept, unsigned kind, const char **ret_name);
 
 struct facts_sink kept_facts_sink(struct kept_facts *kept);
 

@@ -120,6 +120,19 @@ static void format_partial(struct sqlite3_stmt *row, char *text, size_t size)
         units_format_counted(sqlite3_column_int64(row, 0), "process", processes));
 }
 
+static const char bounded_sql[] =
+    "SELECT group_concat(value || ' ' || substr(key, 20), ', ') FROM"
+    " (SELECT * FROM meta WHERE key GLOB 'aggregate.left_out.*' ORDER BY key)";
+
+static void format_bounded(struct sqlite3_stmt *row, char *text, size_t size)
+{
+    (void)snprintf(
+        text, size,
+        "the log (--aggregate) had no room for all rows of some kinds, of which the first, or the highest, "
+        "are here; left out: %s",
+        rundb_text(row, 0));
+}
+
 static const char until_sql[] =
     "SELECT CAST(value AS TEXT), key = 'import.until_marker' FROM meta"
     " WHERE key IN ('import.until_marker', 'import.until_ns') ORDER BY key LIMIT 1";
@@ -281,9 +294,10 @@ int notes_of_what_is_missing(const struct query *query,
     static const struct {
         const char *sql;
         void (*format)(struct sqlite3_stmt *row, char *text, size_t size);
-    } missing[] = {{damage_sql, format_damage}, {unseen_sql, format_unseen},
-                   {untold_sql, format_untold}, {partial_sql, format_partial},
-                   {until_sql, format_until},   {sampled_sql, format_sampled}};
+    } missing[] = {{damage_sql, format_damage},  {unseen_sql, format_unseen},
+                   {untold_sql, format_untold},  {partial_sql, format_partial},
+                   {until_sql, format_until},    {sampled_sql, format_sampled},
+                   {bounded_sql, format_bounded}};
 
     char text[NOTE_BYTES];
     int rc = 0;

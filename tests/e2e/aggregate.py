@@ -105,7 +105,6 @@ def damage(folder, process):
     for pid in everybody:
         os.kill(pid, signal.SIGCONT)
     survive.wait_for(process, "the damaged parts were taken in", lambda: numbers[-2] < numbers_of(folder)[0])
-    wait_for_states(folder, process, 2, "after the damage")
 
 
 def check_damaged(tools, place, folder):

@@ -156,6 +156,35 @@ static void extents(void **state)
     heap_ranges_free(ranges);
 }
 
+/* HR-5: two heaps that grow and shrink all the time: few extents are kept, the highest of each among them. */
+static void bounded(void **state)
+{
+    enum {
+        MOST = 64,
+        MANY = 10000,
+        HIGHEST = 7777
+    };
+    struct heap_ranges *ranges = new_ranges();
+
+    (void)state;
+    heap_ranges_bound(ranges, MOST);
+    born(ranges, 1, MAIN, MAIN_HEAP + 0x290, 100);
+    for (uint64_t i = 1; i <= MANY; i++) {
+        uint64_t n_pages = i == HIGHEST ? 1000 : 10 + i % 7;
+        assert_int_equal(heap_ranges_extent(ranges, 1 + i % 2, i * 1000, MAIN_HEAP,
+                                            MAIN_HEAP + n_pages * 4096, LOG_HEAP_BRK, NULL),
+                         0);
+        assert_true(heap_ranges_count_extents(ranges) <= MOST);
+    }
+    assert_int_equal(heap_ranges_count_extents(ranges) + heap_ranges_n_left_out(ranges), MANY);
+    uint64_t highest = 0;
+    for (size_t i = 0; i < heap_ranges_count_extents(ranges); i++)
+        if (heap_ranges_get_extent(ranges, i).end > highest)
+            highest = heap_ranges_get_extent(ranges, i).end;
+    assert_int_equal(highest, MAIN_HEAP + 1000 * 4096);
+    heap_ranges_free(ranges);
+}
+
 /* HR-4: a heap in which the parent had a block before the fork may have inherited ones; one that
  * the parent made later, or that lies elsewhere, is the child's alone. */
 static void unseen_blocks(void **state)
@@ -197,8 +226,9 @@ static void implausible(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(glibc),   cmocka_unit_test(narrow),        cmocka_unit_test(foreign),
-        cmocka_unit_test(extents), cmocka_unit_test(unseen_blocks), cmocka_unit_test(implausible),
+        cmocka_unit_test(glibc),       cmocka_unit_test(narrow),  cmocka_unit_test(foreign),
+        cmocka_unit_test(extents),     cmocka_unit_test(bounded), cmocka_unit_test(unseen_blocks),
+        cmocka_unit_test(implausible),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,7 @@
+# What a log of --aggregate had no room for is said beside each answer, by kind.
+. "$CASES/../lib.sh"
+mtrace-record -q --aggregate -o run.dat -- sh -c 'exit 0'
+mtrace-import --no-symbols run.dat run.db 2>/dev/null
+sqlite3 run.db "INSERT INTO meta VALUES ('aggregate.left_out.mappings', 12), ('aggregate.left_out.extents', 3456)"
+mtrace-query --format csv run.db processes >/dev/null
+mtrace-query run.db summary 2>&1 | grep "left out"
