@@ -225,8 +225,10 @@ static void warn(const struct import_result *result)
                 " bytes of the log could not be read; everything else was imported\n",
                 result->damage.lost_bytes);
     if (result->is_growing)
-        fprintf(stderr, "mtrace-import: the log is still being written; the database shows it as "
-                        "it was now; --follow keeps up with it\n");
+        fprintf(stderr,
+                "mtrace-import: the log is still being written; the database shows it as "
+                "it was now, and is read anew when it is asked next; 'mtrace-import --follow' or "
+                "'mtrace-serve --follow' keeps up with it\n");
     if (result->n_dropped)
         fprintf(stderr,
                 "mtrace-import: warning: %" PRIu64
