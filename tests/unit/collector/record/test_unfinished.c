@@ -89,7 +89,7 @@ static int begin(void **state)
 struct worker {
     pthread_t thread;
     void (*act)(void);
-    struct log_segment *segment;
+    struct log_segment *_Atomic segment;
     _Atomic bool is_over, may_end;
 };
 
