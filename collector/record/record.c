@@ -59,7 +59,7 @@ static bool write_draft(struct thread *thread, const struct draft *draft, uint64
 static bool is_side_open(void)
 {
     if (mtrace_unlikely(state_is_recording()))
-        return !g_thread.is_muted;
+        return !thread_is_muted(&g_thread);
     thread_count_stranded();
     return false;
 }
@@ -185,7 +185,7 @@ MTRACE_INLINE bool write_alloc(const void *block, size_t size_bytes, enum log_ca
 /* The events of this call are the program's, and they are recorded. */
 static bool is_watched(void)
 {
-    return state_is_watched() && state_is_recording() && !g_thread.is_muted;
+    return state_is_watched() && state_is_recording() && !thread_is_muted(&g_thread);
 }
 
 static struct known_block known_of(const void *block, size_t size_bytes, uint32_t node,

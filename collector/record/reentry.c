@@ -3,44 +3,63 @@
 
 static struct real g_behind; /* written by reentry_guard */
 
-static void mute(struct thread *thread)
+static inline void mute(struct thread *thread)
 {
     thread->outer_gate = thread->gate;
-    thread->gate = THREAD_GATE_CLOSED;
     atomic_signal_fence(memory_order_seq_cst);
-    thread->is_muted = true;
+    thread->gate = THREAD_GATE_CLOSED;
+}
+
+static inline void unmute(struct thread *thread)
+{
+    uint64_t gate = thread->outer_gate;
+
+    thread->outer_gate = 0;
+    atomic_signal_fence(memory_order_seq_cst);
+    thread->gate = gate;
 }
 
 /* A guard whose frame is gone was left by longjmp (RY-2). */
-bool reentry_enter(void)
+MTRACE_COLD static bool is_left(struct thread *thread, uintptr_t frame)
+{
+    if (frame < thread->outer_frame)
+        return false;
+    unmute(thread);
+    return true;
+}
+
+/* Two of these are in the way of each block of a guarded allocator. */
+MTRACE_INLINE bool enter(uintptr_t frame)
 {
     struct thread *thread = &g_thread;
-    uintptr_t frame = (uintptr_t)__builtin_frame_address(0);
 
-    if (mtrace_unlikely(thread->outer_gate != 0 && frame >= thread->outer_frame))
-        reentry_leave(true);
-    if (thread->is_muted)
+    if (mtrace_unlikely(thread->outer_gate != 0) && !is_left(thread, frame))
         return false;
     thread->outer_frame = frame;
+    atomic_signal_fence(memory_order_seq_cst); /* nor are the two packed into a vector first */
     mute(thread);
     return true;
 }
 
+MTRACE_INLINE void leave(bool has_entered)
+{
+    if (mtrace_likely(has_entered))
+        unmute(&g_thread);
+}
+
+bool reentry_enter(void)
+{
+    return enter((uintptr_t)__builtin_frame_address(0));
+}
+
 void reentry_leave(bool has_entered)
 {
-    struct thread *thread = &g_thread;
-
-    if (!has_entered)
-        return;
-    thread->is_muted = false;
-    atomic_signal_fence(memory_order_seq_cst);
-    thread->gate = thread->outer_gate;
-    thread->outer_gate = 0;
+    leave(has_entered);
 }
 
 bool reentry_is_inside_slow(void)
 {
-    bool has_entered = reentry_enter();
+    bool has_entered = !g_thread.is_muted && reentry_enter();
 
     reentry_leave(has_entered);
     return !has_entered;
@@ -50,7 +69,7 @@ bool reentry_pause(void)
 {
     bool is_inside = g_thread.outer_gate != 0;
 
-    reentry_leave(is_inside);
+    leave(is_inside);
     return is_inside;
 }
 
@@ -60,21 +79,21 @@ void reentry_resume(bool was_inside)
         mute(&g_thread);
 }
 
-#define GUARD(result_type, name, parameters, arguments) \
-    static result_type guard_##name parameters          \
-    {                                                   \
-        bool has_entered = reentry_enter();             \
-        result_type result = g_behind.name arguments;   \
-        reentry_leave(has_entered);                     \
-        return result;                                  \
+#define GUARD(result_type, name, parameters, arguments)                  \
+    static result_type guard_##name parameters                           \
+    {                                                                    \
+        bool has_entered = enter((uintptr_t)__builtin_frame_address(0)); \
+        result_type result = g_behind.name arguments;                    \
+        leave(has_entered);                                              \
+        return result;                                                   \
     }
 
-#define GUARD_VOID(name, parameters, arguments) \
-    static void guard_##name parameters         \
-    {                                           \
-        bool has_entered = reentry_enter();     \
-        g_behind.name arguments;                \
-        reentry_leave(has_entered);             \
+#define GUARD_VOID(name, parameters, arguments)                          \
+    static void guard_##name parameters                                  \
+    {                                                                    \
+        bool has_entered = enter((uintptr_t)__builtin_frame_address(0)); \
+        g_behind.name arguments;                                         \
+        leave(has_entered);                                              \
     }
 
 GUARD(void *, malloc, (size_t size), (size))

@@ -7,7 +7,7 @@
  *          Programs with glibc's allocator, which never calls itself by name, have no guards.
  *          What a guarded allocator maps is recorded as always: reentry_pause.
  * Invariants
- *   RY-1 Outside of a guard outer_gate is 0; inside, the gate is closed and is_muted set.
+ *   RY-1 Outside of a guard outer_gate is 0; inside, the gate is closed and outer_gate is not 0.
  *   RY-2 A guard that a signal handler left by longjmp ends with the next guarded call further out
  *        on the stack.
  * Threads: each its own. Signals: a handler that allocates inside a guarded call (which such
@@ -35,7 +35,7 @@ MTRACE_COLD bool reentry_is_inside_slow(void);
 
 static inline bool reentry_is_inside(void)
 {
-    return mtrace_unlikely(g_thread.is_muted) && reentry_is_inside_slow();
+    return mtrace_unlikely(thread_is_muted(&g_thread)) && reentry_is_inside_slow();
 }
 
 /* Around what a guarded allocator does that is to be recorded; false: not inside a guard. */

@@ -307,8 +307,9 @@ MTRACE_COLD struct thread *thread_enter_slow(const struct unwind_origin *origin)
     }
     generation = atomic_load_explicit(g_state_generation, memory_order_relaxed);
     was_inside = !is_open(thread->gate) && thread->gate != THREAD_GATE_CLOSED;
-    if (was_inside ? !is_abandoned(thread, thread->gate, origin)
-                   : thread->is_muted || (thread->is_dead && thread->generation == generation))
+    if (was_inside
+            ? !is_abandoned(thread, thread->gate, origin)
+            : thread_is_muted(thread) || (thread->is_dead && thread->generation == generation))
         return NULL;
     if (!close_gate(thread, origin, generation))
         return thread_enter_slow(origin);

@@ -84,13 +84,21 @@ enum {
         }
 #endif
 
+enum {
+    THREAD_LINE_BYTES = 64
+};
+
+/* The first line of the cache is what each event touches, and all that a guarded call does which is no event (reentry.h): of a
+ * program that does much between two calls, other lines would not be there. */
 struct thread {
-    uint64_t gate;
+    _Alignas(THREAD_LINE_BYTES) uint64_t gate;
     uint64_t *cursor; /* next free word of the segment */
     uint64_t *limit;  /* last word at which a record of any kind still fits */
     struct log_segment *segment;
     uint64_t base_ticks;    /* times in the segment are relative to this now */
     uint64_t last_ticks;    /* of the last record: LF-6 */
+    uint64_t outer_gate;    /* what the gate was outside of the guarded call; reentry.h */
+    uintptr_t outer_frame;  /* of the guard */
     uint32_t group;         /* that events are charged to from now on: TH-6 */
     uint32_t written_group; /* the last one that the segment names */
     struct unwind_memory unwind;
@@ -99,20 +107,24 @@ struct thread {
     bool is_dead;
     bool is_forking;  /* its handler, which interrupted a recording, is about to fork, or did */
     bool is_execing;  /* thread_will_exec; the gate is closed */
-    bool is_muted;    /* nested calls are our own oracle's or the allocator's: not recorded */
+    bool is_muted;    /* nested calls are our own oracle's: not recorded */
     uint8_t n_rounds; /* key destructor rounds seen */
     uintptr_t *walk;  /* scratch of the oracle's walks, of walk_bytes */
     size_t walk_bytes;
     void *exec_scratch; /* environment for an exec, of exec_scratch_bytes */
     size_t exec_scratch_bytes;
     void *scope_pieces[THREAD_SCOPE_PIECES]; /* of scopes.c, each twice as long as the one before */
-    uint64_t outer_gate;   /* what the gate was outside of the guarded call; reentry.h */
-    uintptr_t outer_frame; /* of the guard */
-    void (*left)(void);    /* ends what the thread will not come back to, when it ends; or NULL */
+    void (*left)(void); /* ends what the thread will not come back to, when it ends; or NULL */
 };
 
 extern MTRACE_HIDDEN _Thread_local struct thread g_thread
     __attribute__((tls_model("initial-exec")));
+
+/* Nested calls are our own oracle's, or the allocator's. */
+static inline bool thread_is_muted(const struct thread *thread)
+{
+    return thread->outer_gate != 0 || thread->is_muted;
+}
 
 MTRACE_NODISCARD struct thread *thread_enter_slow(const struct unwind_origin *origin);
 
