@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "recorder/command/control_client.h"
 
+#include "recorder/platform/process_maps.h"
 #include "support/printable.h"
 #include "support/thread_status.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -68,6 +70,58 @@ static bool is_trusted(struct search *search, uid_t uid)
     return false;
 }
 
+struct log_sought {
+    pid_t recorder;
+    uint64_t device, inode;
+    bool is_found;
+};
+
+static bool is_log(const char *path)
+{
+    const char *end = strstr(path, ".live");
+
+    return *path == '/' && end && (end[5] == '\0' || end[5] == ' ');
+}
+
+static bool compare_log(const struct process_mapping *mapping, void *context)
+{
+    struct log_sought *sought = context;
+
+    sought->is_found = mapping->device == sought->device && mapping->inode == sought->inode;
+    return !sought->is_found;
+}
+
+static bool look_for_log(const struct process_mapping *mapping, void *context)
+{
+    struct log_sought *sought = context;
+
+    if (!is_log(mapping->path)
+        || (mapping->device == sought->device && mapping->inode == sought->inode))
+        return true;
+    sought->device = mapping->device;
+    sought->inode = mapping->inode;
+    if (!process_maps_visit(sought->recorder, compare_log, sought))
+        sought->is_found = true;
+    return !sought->is_found;
+}
+
+/* Who records a process has mapped a log of it; where that cannot be seen it may be so. */
+static bool may_record(pid_t recorder, pid_t pid)
+{
+    struct log_sought sought = {.recorder = recorder};
+
+    return !process_maps_visit(pid, look_for_log, &sought) || sought.is_found;
+}
+
+/* One that records others need not be waited for by who would leave a process whose own is gone. */
+static void note_silent(struct search *search, pid_t recorder)
+{
+    const struct control_request *request = search->request;
+
+    if (request->verb != CONTROL_DETACH || may_record(recorder, request->pid))
+        search->silent = recorder;
+}
+
 /* Before it is connected to: who never looks at its socket would hold us up. */
 static bool may_answer(struct search *search, pid_t recorder)
 {
@@ -76,7 +130,7 @@ static bool may_answer(struct search *search, pid_t recorder)
     if (!thread_status_read(recorder, recorder, &status) || !is_trusted(search, status.uid))
         return false;
     if (status.state == 'T')
-        search->silent = recorder;
+        note_silent(search, recorder);
     return status.state != 'T';
 }
 
@@ -126,7 +180,7 @@ static int ask(struct search *search, pid_t recorder, struct error *err)
     if (n_read == 0 || (n_read < 0 && (os_errno == ECONNRESET || os_errno == EPIPE)))
         return 1; /* it has ended meanwhile */
     if (n_read < 0 && os_errno == EAGAIN) {
-        search->silent = recorder; /* another one may have it */
+        note_silent(search, recorder); /* another one may have it */
         return 1;
     }
     if (n_read < 0)

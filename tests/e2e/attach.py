@@ -322,11 +322,14 @@ def test_threads(folder):
 def test_killed(folder):
     process = start(sys.executable, "-c", SERVER)
     recorder = attach(process.pid, folder / "run.dat")
+    other = attach(start(sys.executable, "-c", SERVER).pid, folder / "other.dat")
+    other.send_signal(signal.SIGSTOP)  # it has nothing to say about the first one
     say(process, "alloc 7770 30")
     recorder.kill()
     recorder.wait()
     say(process, "alloc 7790 30")
     detach(process.pid)
+    other.send_signal(signal.SIGCONT)
     is_as_before(process)
     subprocess.run([TOOLS.record, "--pack", str(folder / "run.dat.live")], capture_output=True)
     again = attach(process.pid, folder / "again.dat")
