@@ -367,6 +367,10 @@ enum log_event_kind {
                   a segment and after LOG_THREAD */
     LOG_MOVE = LOG_EVENT_KIND(1, 6),     /* the block is charged to the group in the node field */
     LOG_POOL_END = LOG_EVENT_KIND(1, 7), /* address field: the pool; all that is in it ends */
+    LOG_CULLED_BIRTHS = LOG_EVENT_KIND(
+        1,
+        8), /* recorder only: node field: blocks of the thread that were born, and are in a LOG_CULLED; address
+                  field: bytes of such that were live at a time, at most */
     /* three words */
     LOG_ALLOC = LOG_EVENT_KIND(
         2, 0), /* word 2: size 40 | slack 16 | LOG_CALL flags 8; stamped after the call */
@@ -388,6 +392,10 @@ enum log_event_kind {
     LOG_OBJECT_WARNING =
         LOG_EVENT_KIND(2, 10), /* word 2: LOG_DEF_MARKER id | number of the walk << 32
                                                    */
+    LOG_CULLED_LIVES = LOG_EVENT_KIND(
+        2,
+        11), /* recorder only: of the blocks of LOG_CULLED so many had lifetimes of one class: node field: class
+                   (support/lifetime_class.h); address field: n; word 2: bytes of them */
     /* four words */
     LOG_REALLOC = LOG_EVENT_KIND(3, 0), /* address: new; word 2 as ALLOC; word 3: old address 48 |
                                            ticks since the call began 16 */
@@ -422,13 +430,17 @@ enum log_event_kind {
     /* class 6: eight words, none yet; class 7: length in words in bits 0-15 of word 2 */
     LOG_CULLED = LOG_EVENT_KIND(
         7,
-        0), /* recorder only: node = stack; address: log_group_code of the group of birth and end;
-                  word 2: words 16 | n 47 | LOG_CULLED_TEMPORARY; word 3: bytes; word 4: free node
-                  32 | thread 32. Their sizes are of one class (support/size_class.h) */
+        0), /* recorder only: blocks of one size that were born and freed by the thread: node = stack; address:
+                  log_group_code of the group of birth and end 32 | how many of them were temporary 16; word 2: words
+                  16 | n 16 | free node 32; word 3: size 40 | slack 16; word 4: ns from the first birth to this time
+                  32 | from the last 32; word 5: ns that they lived in all. Of one block: word 4: ns from its birth
+                  32 | that it lived 32, and no more */
 };
 
-#define LOG_CULLED_TEMPORARY \
-    (1ull << 63) /* each was freed before its thread made more than one other block */
+enum {
+    LOG_CULLED_ONE_WORDS = 5,
+    LOG_CULLED_WORDS = 6,
+};
 
 /* Above the bytes of a LOG_RESIDENT. */
 #define LOG_RESIDENT_CONTINUES (1ull << 63) /* a run of the thread's look */

@@ -5,10 +5,7 @@
 #include "common/log_format.h"
 #include "importer/events/event_words.h"
 #include "importer/model/definitions.h"
-
-enum {
-    CULLED_WORDS = 5, /* those that are decoded */
-};
+#include "support/lifetime_class.h"
 
 /* Length of the record at `words` with `n_left` words behind it, 0 if it does not fit. */
 static size_t length_of(const uint64_t *words, size_t n_left)
@@ -21,6 +18,22 @@ static size_t length_of(const uint64_t *words, size_t n_left)
             return 0;
     }
     return n <= n_left ? n : 0;
+}
+
+static uint64_t n_culled(const uint64_t *words)
+{
+    return words[2] >> 16 & 0xffff;
+}
+
+/* Of all of them. */
+static uint64_t culled_lifetime(const uint64_t *words)
+{
+    return n_culled(words) == 1 ? words[4] >> 32 : words[5];
+}
+
+static uint64_t culled_slack(const uint64_t *words)
+{
+    return words[3] >> LOG_SIZE_BITS & ((1u << LOG_SLACK_BITS) - 1);
 }
 
 static bool is_event(const uint64_t *words, size_t n_words)
@@ -55,8 +68,12 @@ static bool is_event(const uint64_t *words, size_t n_words)
     case LOG_OBJECT_CLAIM:
     case LOG_OBJECT_WARNING:
         return true;
+    case LOG_CULLED_BIRTHS:
+    case LOG_CULLED_LIVES:
+        return true;
     case LOG_CULLED:
-        return n_words >= CULLED_WORDS;
+        return n_words >= LOG_CULLED_WORDS
+               || (n_words == LOG_CULLED_ONE_WORDS && n_culled(words) == 1);
     default:
         return false;
     }
@@ -94,7 +111,12 @@ static bool is_possible(const uint64_t *words)
         return is_page(event_words_address(words)) && is_page(words[2])
                && words[3] <= EVENT_MAX_BYTES && words[4] <= EVENT_MAX_BYTES;
     case LOG_CULLED:
-        return words[3] <= EVENT_MAX_SUM;
+        return n_culled(words) && words[1] << 16 >> 48 <= n_culled(words)
+               && culled_lifetime(words) >> 32 < n_culled(words);
+    case LOG_CULLED_LIVES:
+        return event_words_node(words) < LIFETIME_CLASSES && words[2] <= EVENT_MAX_SUM;
+    case LOG_CULLED_BIRTHS:
+        return event_words_address(words) <= EVENT_MAX_BYTES;
     case LOG_OBJECT_NODE:
         return words[4] <= EVENT_MAX_SUM;
     default:
@@ -269,7 +291,11 @@ uint64_t log_record_claimed_bytes(const struct log_record *record)
     case LOG_REALLOC_WIDE:
         return larger(words[4], usable_of(words[5], words[4]));
     case LOG_CULLED:
-        return words[3] + ((words[2] & ~LOG_CULLED_TEMPORARY) >> 16);
+        return n_culled(words) * ((words[3] & EVENT_WORDS_SIZE_MASK) + culled_slack(words) + 1);
+    case LOG_CULLED_LIVES:
+        return larger(event_words_address(words), words[2]);
+    case LOG_CULLED_BIRTHS:
+        return event_words_node(words);
     case LOG_POOL_ALLOC:
     case LOG_POOL_RESIZE:
     case LOG_OBJECT_CLAIM:
@@ -337,12 +363,38 @@ static void decode_culled(const uint64_t *words, const struct log_names *names, 
 {
     ret->kind = EVENT_CULLED;
     ret->group = log_names_group(names, log_group_code((uint32_t)ret->address));
+    ret->result = (int32_t)(ret->address >> 32);
     ret->address = 0;
-    ret->n_culled = (words[2] & ~LOG_CULLED_TEMPORARY) >> 16;
-    ret->are_temporary = (words[2] & LOG_CULLED_TEMPORARY) != 0;
-    ret->size = words[3];
-    ret->free_node = backtrace_of(names, (uint32_t)words[4], n_lost);
-    ret->thread = log_names_thread(names, (uint32_t)(words[4] >> 32));
+    ret->n_culled = n_culled(words);
+    ret->size = ret->n_culled * (words[3] & EVENT_WORDS_SIZE_MASK);
+    ret->slack_bytes = ret->n_culled * culled_slack(words);
+    ret->lifetime_ns = culled_lifetime(words);
+    ret->pair = ret->n_culled == 1 ? (uint32_t)words[4] | words[4] << 32 : words[4];
+    ret->free_node = backtrace_of(names, (uint32_t)(words[2] >> 32), n_lost);
+}
+
+/* Of LOG_CULLED_LIVES and LOG_CULLED_BIRTHS, whose numbers stand where others have a stack. */
+static void decode_culled_more(const uint64_t *words, struct event *ret)
+{
+    ret->node = DEFINITIONS_NO_BACKTRACE;
+    if (event_words_kind(words) == LOG_CULLED_LIVES) {
+        ret->kind = EVENT_CULLED_LIVES;
+        ret->value = event_words_node(words);
+        ret->n_culled = ret->address;
+        ret->size = words[2];
+    } else {
+        ret->kind = EVENT_CULLED_BIRTHS;
+        ret->n_culled = event_words_node(words);
+        ret->size = ret->address;
+    }
+    ret->address = 0;
+}
+
+/* Is what other records have a stack for something else? */
+static bool has_no_stack(unsigned kind)
+{
+    return kind == LOG_TRACING || kind == LOG_MOVE || kind == LOG_CULLED_LIVES
+           || kind == LOG_CULLED_BIRTHS;
 }
 
 /* NULL: it ends. */
@@ -460,7 +512,7 @@ void log_record_decode(const struct log_record *record, enum log_record_half hal
 
     *ret = (struct event){
         .process = names->process, .thread = thread, .address = event_words_address(words)};
-    if (event_words_kind(words) != LOG_TRACING && event_words_kind(words) != LOG_MOVE)
+    if (!has_no_stack(event_words_kind(words)))
         ret->node = backtrace_of(names, event_words_node(words), n_lost);
     switch (event_words_kind(words)) {
     case LOG_ALLOC:
@@ -502,6 +554,10 @@ void log_record_decode(const struct log_record *record, enum log_record_half hal
         break;
     case LOG_CULLED:
         decode_culled(words, names, n_lost, ret);
+        break;
+    case LOG_CULLED_LIVES:
+    case LOG_CULLED_BIRTHS:
+        decode_culled_more(words, ret);
         break;
     case LOG_POOL_ALLOC:
     case LOG_POOL_FREE:

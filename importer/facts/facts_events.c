@@ -84,23 +84,29 @@ static int phase_event(struct facts *facts, const struct event *event, struct er
     return code;
 }
 
-static MTRACE_COLD int culled_event(struct facts *facts, const struct event *event,
-                                    struct error *err)
+/* In one bucket of the timeline, where they were born and ended: cull.h has it so. */
+static void count_culled(struct facts *facts, const struct event *event)
 {
-    struct culled_blocks culled = {.process = event->process,
-                                   .thread = event->thread,
-                                   .node = event->node,
-                                   .free_node = facts_known_node(event->free_node),
-                                   .n_blocks = event->n_culled,
-                                   .bytes = event->size,
-                                   .time_ns = event->time_ns,
-                                   .are_temporary = event->are_temporary};
+    struct process_facts *process = &facts->processes[event->process];
+    const struct sample_weight weight = {.blocks = event->n_culled, .bytes = event->size};
+
+    timeline_count_birth(&process->timeline, &weight);
+    timeline_count_end(&process->timeline, &weight);
+    process->allocated_bytes += event->size;
+}
+
+static int culled_event(struct facts *facts, const struct event *event, struct error *err)
+{
     int code = pairing_event(facts->pairing, event, err);
 
-    if (code == 0 && facts->groups)
-        code = group_totals_culled(facts->groups, event->process, event->group, event->n_culled,
-                                   event->size, err);
-    return code ? code : totals_culled(facts->totals, &culled, err);
+    if (code == 0 && event->kind == EVENT_CULLED) {
+        count_culled(facts, event);
+        if (facts->groups)
+            code = group_totals_culled(facts->groups, event->process, event->group, event->n_culled,
+                                       event->size, err);
+    }
+    return code ? code
+                : totals_culled(facts->totals, event, facts_known_node(event->free_node), err);
 }
 
 static int pool_event(struct facts *facts, const struct event *event, struct error *err)
@@ -200,8 +206,6 @@ static MTRACE_COLD int rare_event(struct facts *facts, const struct event *event
     case EVENT_OBJECT_WARNING:
         return object_walks_event(&facts->walks, event, facts->pairing, facts->pools,
                                   &facts->totals->processes[event->process], err);
-    case EVENT_CULLED:
-        return culled_event(facts, event, err);
     case EVENT_END: /* one that is taken back says so by another one */
         end_event(facts, event);
         return facts->sink.event(facts->sink.context, event, err);
@@ -235,13 +239,28 @@ void facts_expect(struct facts *facts, const struct event *events, size_t n_even
     }
 }
 
+/* A realloc arrives as two events, but is one in the log; a loss is none of it. */
+static uint64_t n_recorded_as(const struct event *event)
+{
+    switch (event->kind) {
+    case EVENT_REALLOC_END:
+    case EVENT_LOST:
+    case EVENT_CULLED_LIVES:
+    case EVENT_CULLED_BIRTHS:
+        return 0;
+    case EVENT_CULLED:
+        return 2 * event->n_culled;
+    default:
+        return 1;
+    }
+}
+
 int facts_event(struct facts *facts, const struct event *event, struct error *err)
 {
-    /* A realloc arrives as two events, but is one in the log; a loss is none of it. */
-    if (event->kind != EVENT_REALLOC_END && event->kind != EVENT_LOST) {
-        facts->n_events++;
-        facts->processes[event->process].n_events++;
-    }
+    uint64_t n_recorded = n_recorded_as(event);
+
+    facts->n_events += n_recorded;
+    facts->processes[event->process].n_events += n_recorded;
     if (totals_advance(facts->totals, event->process, event->time_ns)) {
         int code = advance(facts, event, err);
         if (code)
@@ -263,6 +282,10 @@ int facts_event(struct facts *facts, const struct event *event, struct error *er
             return pairing_event(facts->pairing, &bare, err);
         }
         return pairing_event(facts->pairing, event, err);
+    case EVENT_CULLED:
+    case EVENT_CULLED_LIVES:
+    case EVENT_CULLED_BIRTHS:
+        return culled_event(facts, event, err);
     default:
         return rare_event(facts, event, err);
     }

@@ -259,6 +259,11 @@ int totals_flush(struct totals *totals, struct error *err)
 
 /* ---- births and ends ---- */
 
+static uint64_t least(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
 void totals_expect(const struct totals *totals, uint32_t process, uint32_t node)
 {
     const struct stack_totals *stack = stack_find(&totals->processes[process], node);
@@ -477,57 +482,107 @@ int totals_left(struct totals *totals, uint32_t process_id, const struct live_bl
     return 0;
 }
 
-/* SZ-1: the mean tells the class of all. */
-static int count_culled_sizes(struct process_totals *process, const struct culled_blocks *culled,
-                              struct error *err)
+static int count_culled(struct process_totals *process, const struct event *event,
+                        struct error *err)
 {
     struct size_class_totals *class;
-    int code;
+    int code = get_size_class(process, event->size / event->n_culled, &class, err);
 
-    if (culled->n_blocks == 0) /* a damaged log */
-        return 0;
-    code = get_size_class(process, culled->bytes / culled->n_blocks, &class, err);
     if (code)
         return code;
-    class->allocated_blocks += culled->n_blocks;
-    class->allocated_bytes += culled->bytes;
-    if (culled->are_temporary)
-        class->temporary_blocks += culled->n_blocks;
+    process->n_births += event->n_culled;
+    process->n_ends += event->n_culled;
+    class->allocated_blocks += event->n_culled;
+    class->allocated_bytes += event->size;
+    class->slack_bytes += event->slack_bytes;
+    class->temporary_blocks += (uint64_t)event->result;
     return 0;
 }
 
-int totals_culled(struct totals *totals, const struct culled_blocks *culled, struct error *err)
+static void count_culled_stack(struct stack_totals *stack, const struct event *event)
 {
-    struct process_totals *process = &totals->processes[culled->process];
-    struct thread_totals *thread = &totals->threads[culled->thread];
-    struct stack_totals *stack;
-    int code = stack_get(totals, process, culled->node, &stack, err);
+    uint64_t size = event->size / event->n_culled;
+    uint64_t first_ns = event->time_ns - least(event->time_ns, (uint32_t)event->pair);
+    uint64_t last_ns = event->time_ns - least(event->time_ns, event->pair >> 32);
 
-    if (code)
-        return code;
-    code = count_culled_sizes(process, culled, err);
-    if (code)
-        return code;
-    stack->culled_blocks += culled->n_blocks;
-    stack->culled_bytes += culled->bytes;
-    if (culled->are_temporary) {
-        stack->temporary_blocks += culled->n_blocks;
-        stack->temporary_bytes += culled->bytes;
+    stack->culled_blocks += event->n_culled;
+    stack->culled_bytes += event->size;
+    stack->chains_started += event->n_culled;
+    stack->slack_bytes += event->slack_bytes;
+    stack->lifetime_sum_ns += (double)event->lifetime_ns;
+    stack->temporary_blocks += (uint64_t)event->result;
+    stack->temporary_bytes += (uint64_t)event->result * size;
+    stack->first_ns = least(stack->first_ns, first_ns);
+    if (stack->last_ns < last_ns)
+        stack->last_ns = last_ns;
+    if (stack->own_peak_bytes < size) { /* one of them was live then */
+        stack->own_peak_bytes = size;
+        stack->own_peak_ns = first_ns;
     }
-    if (stack->first_ns == TOTALS_NEVER)
-        stack->first_ns = culled->time_ns;
-    if (stack->last_ns < culled->time_ns)
-        stack->last_ns = culled->time_ns;
-    thread->allocated_blocks += culled->n_blocks;
-    thread->allocated_bytes += culled->bytes;
-    thread->freed_blocks += culled->n_blocks;
-    thread->freed_bytes += culled->bytes;
-    code = tally_add(&totals->flows, culled->process, culled->thread, culled->thread,
-                     culled->n_blocks, culled->bytes, err);
-    if (code || culled->free_node == 0)
+    stack->min_size = least(stack->min_size, size);
+    if (stack->max_size < size)
+        stack->max_size = size;
+}
+
+static int culled(struct totals *totals, const struct event *event, uint32_t free_node,
+                  struct error *err)
+{
+    const struct sample_weight weight = {.blocks = event->n_culled, .bytes = event->size};
+    struct process_totals *process = &totals->processes[event->process];
+    struct thread_totals *thread = &totals->threads[event->thread];
+    struct stack_totals *stack;
+    int code = stack_get(totals, process, event->node, &stack, err);
+
+    if (code == 0)
+        code = count_culled(process, event, err);
+    if (code)
         return code;
-    return tally_add(&totals->free_sites, culled->process, culled->node, culled->free_node,
-                     culled->n_blocks, culled->bytes, err);
+    count_culled_stack(stack, event);
+    thread->allocated_blocks += event->n_culled;
+    thread->allocated_bytes += event->size;
+    thread->freed_blocks += event->n_culled;
+    thread->freed_bytes += event->size;
+    code = tally_count(&totals->flows, &thread->freed_by, event->process, event->thread,
+                       event->thread, &weight, err);
+    return code || free_node == 0
+               ? code
+               : tally_count(&totals->free_sites, &stack->freed_at, event->process, event->node,
+                             free_node, &weight, err);
+}
+
+static int culled_lives(struct totals *totals, const struct event *event, struct error *err)
+{
+    struct process_totals *process = &totals->processes[event->process];
+    int code = process->lifetimes ? 0 : process_begin(totals, process, err);
+
+    if (code == 0) {
+        process->lifetimes[event->value].blocks += event->n_culled;
+        process->lifetimes[event->value].bytes += event->size;
+    }
+    return code;
+}
+
+int totals_culled(struct totals *totals, const struct event *event, uint32_t free_node,
+                  struct error *err)
+{
+    struct thread_totals *thread = &totals->threads[event->thread];
+
+    if (event->kind == EVENT_CULLED)
+        return culled(totals, event, free_node, err);
+    if (event->kind == EVENT_CULLED_LIVES)
+        return culled_lives(totals, event, err);
+    if (event->size > thread->culled_live_bytes)
+        thread->culled_live_bytes = event->size;
+    return 0;
+}
+
+uint64_t totals_culled_live_bytes(const struct totals *totals)
+{
+    uint64_t bytes = 0;
+
+    for (uint32_t id = 1; id <= totals->n_threads; id++)
+        bytes += totals->threads[id].culled_live_bytes;
+    return bytes;
 }
 
 /* ---- the state as bytes ---- */

@@ -15,7 +15,7 @@
  *   TO-2 peak_ns is the first instant at which live_bytes was highest.
  *   TO-3 After totals_finish the peaks of the stacks of a process add up to those of the process.
  *   TO-4 Memory: 256 bytes per process and stack that allocates, 4 per stack of its neighbourhood,
- *        32 per pair of tallies, 80 per thread.
+ *        32 per pair of tallies, 88 per thread.
  *   TO-5 Where blocks are samples, all sums but those of reallocs and chains are of what they stand for (sample_weight.h), and no block
  *        is known to be temporary.
  * Threads: none.
@@ -84,7 +84,8 @@ struct thread_totals {
     uint64_t leaked_bytes, leaked_blocks;
     uint64_t live_bytes, peak_bytes; /* of what this thread allocated */
     uint64_t changed_ns;
-    struct tally_run freed_by; /* of flows */
+    uint64_t culled_live_bytes; /* at a time, at most */
+    struct tally_run freed_by;  /* of flows */
 };
 
 enum {
@@ -192,19 +193,12 @@ int totals_explained(struct totals *totals, uint32_t process, const struct total
 int totals_left(struct totals *totals, uint32_t process, const struct live_block *block,
                 enum pairing_ended_by ended_by, uint32_t chain_node, struct error *err);
 
-/* Blocks of one size class that were born and freed unseen, at time_ns or before. */
-struct culled_blocks {
-    uint32_t process;
-    uint32_t thread;
-    uint32_t node;
-    uint32_t free_node; /* 0 not known */
-    uint64_t n_blocks;
-    uint64_t bytes; /* of all of them */
-    uint64_t time_ns;
-    bool are_temporary;
-};
+/* EVENT_CULLED, EVENT_CULLED_LIVES and EVENT_CULLED_BIRTHS. free_node 0: not known. */
+int totals_culled(struct totals *totals, const struct event *event, uint32_t free_node,
+                  struct error *err);
 
-int totals_culled(struct totals *totals, const struct culled_blocks *culled, struct error *err);
+/* Of the blocks that were culled up to so many bytes were live at a time: what peaks of stacks, and of programs with threads, may be too low by. */
+uint64_t totals_culled_live_bytes(const struct totals *totals);
 
 /* Ends the last instant and settles all peaks (TO-3). Before totals_left. */
 void totals_finish(struct totals *totals);

@@ -50,15 +50,18 @@ enum event_kind {
     EVENT_HEAP_EXTENT, /* address..old_address (end), value = enum log_heap_kind */
     EVENT_RESIDENT, /* of size bytes from address on `value` are in memory, -1: not known; call 0: the
                        thread begins to look at them, 1: a run of what it looks at */
-    EVENT_CULLED,   /* n_culled blocks of size bytes in all, of one size class, allocated and freed
-                     unseen; free_node */
-    EVENT_END,      /* value = enum log_end, result = status or signal */
-    EVENT_MOVE,     /* the block at address is charged to `group` from now on */
-    EVENT_PHASE,    /* value = number of the phase, text = its name, NULL: it ends */
-    EVENT_POOL_ALLOC,  /* value = number of the pool */
-    EVENT_POOL_FREE,   /* value */
-    EVENT_POOL_RESIZE, /* address = new block, old_address = old block, value */
-    EVENT_POOL_END,    /* value; address is 0 */
+    EVENT_CULLED, /* n_culled blocks of one size, size bytes in all, allocated and freed by the thread in the
+                       group, unseen, up to now; free_node, result = of them temporary, slack_bytes, lifetime_ns of
+                       all, pair = first birth, ns ago 32 | last one 32 */
+    EVENT_CULLED_LIVES,  /* of those n_culled, of size bytes, had lifetimes of the class `value` */
+    EVENT_CULLED_BIRTHS, /* n_culled blocks of the thread were born, which are in EVENT_CULLED; of those up to size bytes were live at a time */
+    EVENT_END,           /* value = enum log_end, result = status or signal */
+    EVENT_MOVE,          /* the block at address is charged to `group` from now on */
+    EVENT_PHASE,         /* value = number of the phase, text = its name, NULL: it ends */
+    EVENT_POOL_ALLOC,    /* value = number of the pool */
+    EVENT_POOL_FREE,     /* value */
+    EVENT_POOL_RESIZE,   /* address = new block, old_address = old block, value */
+    EVENT_POOL_END,      /* value; address is 0 */
     EVENT_OBJECT_WALK, /* value = number of the walk, text = its name, NULL: it ends, with `address` warnings */
     EVENT_OBJECT_NODE, /* address = node, old_address = parent, value, text = name, size = own bytes, n_culled = objects, call = enum log_object_kind */
     EVENT_OBJECT_CLAIM, /* address, size = declared, old_address = node, value, call = kind: 0 root, 1 unique, 2 shared */
@@ -75,11 +78,16 @@ struct event {
     uint64_t time_ns; /* since the start of the earliest recorded process */
     uint64_t address;
     uint64_t size; /* requested bytes; length of mappings */
-    uint64_t old_address;
 
     union {
-        uint64_t usable; /* ALLOC, REALLOC_END: usable bytes, >= size; 0 = unknown */
-        int64_t value;   /* the others */
+        uint64_t old_address;
+        uint64_t lifetime_ns; /* CULLED */
+    };
+
+    union {
+        uint64_t usable;      /* ALLOC, REALLOC_END: usable bytes, >= size; 0 = unknown */
+        uint64_t slack_bytes; /* CULLED */
+        int64_t value;        /* the others */
     };
 
     union {
@@ -90,7 +98,7 @@ struct event {
 
     union {
         uint64_t old_size;   /* MREMAP */
-        uint64_t n_culled;   /* CULLED */
+        uint64_t n_culled;   /* CULLED* */
         int64_t parameter;   /* MALLOPT */
         int64_t file_offset; /* MMAP */
     };
@@ -105,7 +113,7 @@ struct event {
     };
 
     union {
-        int32_t result; /* MALLOPT, END */
+        int32_t result; /* MALLOPT, END, CULLED */
         int32_t flags;  /* MMAP */
     };
 
@@ -113,10 +121,7 @@ struct event {
     int32_t fd;     /* MMAP */
     uint8_t kind;   /* enum event_kind */
 
-    union {
-        uint8_t call;          /* enum log_call without flags; MALLOPT: 0 mallopt, 1 malloc_trim */
-        uint8_t are_temporary; /* CULLED */
-    };
+    uint8_t call; /* enum log_call without flags; MALLOPT: 0 mallopt, 1 malloc_trim */
 
     uint8_t chunk_flags;    /* LOG_CHUNK_* */
     uint8_t alignment_log2; /* 0: malloc's own */

@@ -541,7 +541,7 @@ int pairing_event(struct pairing *pairing, const struct event *event, struct err
         return on_realloc_end(pairing, event, err);
     case EVENT_MOVE:
         return on_move(pairing, event, err);
-    case EVENT_CULLED:
+    case EVENT_CULLED_BIRTHS:
         pairing->births[event->thread] += event->n_culled;
         return 0;
     case EVENT_LOST:

@@ -152,7 +152,7 @@ void pairing_keep_memory(struct pairing *pairing);
 /* May be changed until pairing_finish, which reads ended_in_exec. Valid as long as the pairing. */
 struct pairing_process *pairing_process_get(struct pairing *pairing, uint32_t process);
 
-/* Takes ALLOC, FREE, REALLOC_*, MOVE, CULLED and LOST; other kinds mean nothing to it. */
+/* Takes ALLOC, FREE, REALLOC_*, MOVE, CULLED_BIRTHS and LOST; other kinds mean nothing to it. */
 int pairing_event(struct pairing *pairing, const struct event *event, struct error *err);
 
 /* The cases that nearly all events are, for whoever does without the sink: a birth where nothing is live, the end of a block of no chain by free; of

@@ -204,7 +204,7 @@ CREATE TABLE windows (          -- times in which allocations were recorded: one
   end_ns INTEGER,                       -- when it ended; NULL: with the process
   started_by TEXT,                      -- 'start' (of the process), 'signal', 'control' (mtrace-record --ctl), 'time' (--start-after), 'size' (--start-at-rss), 'program' (mtrace_tracking); NULL: not known
   ended_by TEXT,                        -- the same, 'time' (--stop-after), 'end' (of the process)
-  allocated_blocks INTEGER NOT NULL,    -- born in it, culled ones left out
+  allocated_blocks INTEGER NOT NULL,    -- born in it
   allocated_bytes INTEGER NOT NULL,     -- requested by those
   leaked_blocks INTEGER NOT NULL,       -- born in it and never ended
   leaked_bytes INTEGER NOT NULL,        -- requested by those

@@ -83,7 +83,7 @@ CREATE TABLE phases (           -- made by mtrace_phase_begin; figures are of th
   name TEXT NOT NULL,                   -- as the program chose
   start_ns INTEGER NOT NULL,            -- when it began
   end_ns INTEGER,                       -- when it ended; NULL: with the process
-  allocated_blocks INTEGER NOT NULL,    -- born in it, culled ones left out
+  allocated_blocks INTEGER NOT NULL,    -- born in it
   allocated_bytes INTEGER NOT NULL,     -- requested by those
   freed_blocks INTEGER NOT NULL,        -- ended in it, whenever they were born
   freed_bytes INTEGER NOT NULL,         -- requested by those

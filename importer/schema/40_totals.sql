@@ -20,13 +20,13 @@ CREATE TABLE backtrace_totals (
   leaked_first_ns INTEGER, leaked_last_ns INTEGER, -- birth of the first and last leaked block
   temporary_blocks INTEGER NOT NULL, temporary_bytes INTEGER NOT NULL, -- intervening_allocations <= 1
   peak_blocks INTEGER NOT NULL, peak_bytes INTEGER NOT NULL, -- live at the process's peak
-  own_peak_bytes INTEGER NOT NULL,      -- highest sum of its own live bytes
+  own_peak_bytes INTEGER NOT NULL,      -- highest sum of its own live bytes; where blocks were culled it may have been higher by meta culled.most_live_bytes
   own_peak_ns INTEGER NOT NULL,         -- the first time that was reached
   first_ns INTEGER NOT NULL, last_ns INTEGER NOT NULL, -- birth of the first and last block
   min_size_bytes INTEGER NOT NULL,      -- smallest request
   max_size_bytes INTEGER NOT NULL,      -- largest request
-  slack_bytes INTEGER NOT NULL,         -- summed over all blocks, culled ones left out
-  lifetime_sum_ns REAL NOT NULL,        -- of freed blocks, culled ones left out; exact up to 2^53
+  slack_bytes INTEGER NOT NULL,         -- summed over all blocks
+  lifetime_sum_ns REAL NOT NULL,        -- of freed blocks; exact up to 2^53
   chains_started INTEGER NOT NULL, chains_leaked INTEGER NOT NULL, -- chains, single blocks included, whose first member was born here
   realloc_count INTEGER NOT NULL, realloc_copied_bytes INTEGER NOT NULL, -- blocks born here by realloc of another; min(old, new) of those that moved
   culled_blocks INTEGER NOT NULL, culled_bytes INTEGER NOT NULL, -- logged only as counts; included in allocated and freed
@@ -76,7 +76,7 @@ CREATE TABLE timeline (
   start_ns INTEGER NOT NULL,            -- included
   end_ns INTEGER NOT NULL,              -- where the next begins; of the last, the end of the process
   live_bytes INTEGER NOT NULL, live_blocks INTEGER NOT NULL, -- at end_ns
-  peak_bytes INTEGER NOT NULL, low_bytes INTEGER NOT NULL, -- inside the bucket
+  peak_bytes INTEGER NOT NULL, low_bytes INTEGER NOT NULL, -- inside the bucket; of culled blocks: meta culled.most_live_bytes
   allocated_blocks INTEGER NOT NULL,    -- born inside the bucket
   allocated_bytes INTEGER NOT NULL,     -- requested by those
   freed_blocks INTEGER NOT NULL,        -- ended inside the bucket
@@ -109,10 +109,10 @@ CREATE TABLE size_classes (     -- from_bytes and to_bytes are both inside the c
   leaked_blocks INTEGER NOT NULL,       -- of them never ended
   leaked_bytes INTEGER NOT NULL,        -- requested by those
   temporary_blocks INTEGER NOT NULL,    -- of them temporary
-  slack_bytes INTEGER NOT NULL,         -- usable minus requested, of all born, culled ones left out
+  slack_bytes INTEGER NOT NULL,         -- usable minus requested, of all born
   PRIMARY KEY (process_id, from_bytes)
 ) STRICT, WITHOUT ROWID;
-CREATE TABLE lifetime_classes ( -- freed blocks by lifetime, culled ones left out; to_ns is outside the class
+CREATE TABLE lifetime_classes ( -- freed blocks by lifetime; to_ns is outside the class
   process_id INTEGER NOT NULL,          -- whose
   from_ns INTEGER NOT NULL,             -- shortest lifetime of the class
   to_ns INTEGER NOT NULL,               -- the first that is longer

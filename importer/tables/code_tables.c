@@ -440,6 +440,7 @@ static int write_meta(sqlite3 *db, struct facts *facts, struct error *err)
     if (facts->definitions->n_processes)
         write_recording(facts, &meta);
     write_anomalies(facts, &meta);
+    meta_number_if_any(&meta, "culled.most_live_bytes", totals_culled_live_bytes(facts->totals));
     write_misuse(facts, &meta);
     write_dropped(facts, &meta);
     write_unseen(facts->definitions, &meta);

@@ -327,14 +327,13 @@ int notes_before(const struct query *query, struct error *err)
     return rc == 0 ? note_recorder(query, err) : rc;
 }
 
-/* What of an answer that is not made of rows leaves culled blocks out. */
+/* What of an answer that is not made of rows may not have all of culled blocks. */
 static const struct {
     const char *command;
     const char *text;
 } without_culled[] = {
-    {"lifetime-histogram", "they ended soon, and are in no class of lifetimes"},
-    {"timeline", "the curves are without them, a peak may have been higher"},
-    {"phases", "they are in no phase"},
+    {"timeline",
+     "inside a bucket the curve may have been higher by what of them was live at a time (meta: culled.most_live_bytes)"},
 };
 
 static bool is_made_of_rows(const struct query_options *options)

@@ -17,7 +17,7 @@ CREATE VIEW _site_totals(
   peak_bytes,        -- their requested bytes
   own_peak_bytes,    -- sum of the stacks' own peaks, which need not coincide
   slack_bytes,       -- usable minus requested
-  lifetime_sum_ns,   -- of freed blocks, culled ones left out
+  lifetime_sum_ns,   -- of freed blocks
   realloc_count,     -- blocks born by realloc of another
   realloc_copied_bytes, -- bytes of these that were moved
   culled_blocks,     -- logged only as counts

@@ -5,7 +5,7 @@ CREATE VIEW hot(
   allocated_blocks,  -- blocks born here
   allocated_bytes,   -- their requested bytes
   turnover,          -- allocated_bytes by own peak: how often the memory was used anew; NULL: only empty blocks
-  mean_lifetime_ns,  -- of blocks that were freed and not culled; NULL: none
+  mean_lifetime_ns,  -- of blocks that were freed; NULL: none
   function,          -- function of the call site; NULL: unknown
   source,            -- its source file; NULL: no debug information
   line,              -- line in source
@@ -16,7 +16,7 @@ CREATE VIEW hot(
 ) AS
 -- The peaks of a site's stacks need not coincide: their sum is at least the site's own peak.
 SELECT t.process_id, t.allocated_blocks, t.allocated_bytes, 1.0 * t.allocated_bytes / nullif(t.own_peak_bytes, 0),
-  CAST(t.lifetime_sum_ns / nullif(t.freed_blocks - t.culled_blocks, 0) AS INTEGER), s.function, s.source, s.line, s.module, t.call_site_id,
+  CAST(t.lifetime_sum_ns / nullif(t.freed_blocks, 0) AS INTEGER), s.function, s.source, s.line, s.module, t.call_site_id,
   t.allocated_blocks_margin, t.allocated_bytes_margin
 FROM site_totals AS t
 LEFT JOIN _sites AS s ON s.call_site_id = t.call_site_id

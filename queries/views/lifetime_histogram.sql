@@ -1,7 +1,6 @@
 -- SPDX-License-Identifier: MIT
 -- lifetime_histogram: one row per class of lifetimes, and one for the blocks that never ended.
 --
--- Culled blocks, of which only counts were logged, are in no class.
 CREATE VIEW lifetime_histogram(
   process_id,        -- joins processes
   from_ns,           -- shortest lifetime of the class; NULL: never ended

@@ -9,7 +9,7 @@ CREATE VIEW size_histogram(
   leaked_blocks,     -- of these, leaked
   leaked_bytes,      -- their requested bytes
   temporary_blocks,  -- of these, temporary; NULL: recorded with --sample-bytes, where it is not known
-  slack_bytes        -- usable minus requested bytes, of those not culled
+  slack_bytes        -- usable minus requested bytes
 ) AS
 SELECT process_id, from_bytes, to_bytes, allocated_blocks, allocated_bytes, leaked_blocks, leaked_bytes,
   iif((SELECT p.sample_bytes FROM processes AS p WHERE p.process_id = size_classes.process_id) IS NULL, temporary_blocks, NULL), slack_bytes

@@ -141,8 +141,8 @@ static int append_culled(struct packing *packing, const struct log_frame *frame,
                          const void *payload, struct error *err)
 {
     uint32_t n_bytes = frame->raw_bytes;
-    const void *culled = cull_temporary(packing->cull, &frame->segment, payload, packing->others,
-                                        packing->ticks_per_ns, &n_bytes);
+    const void *culled =
+        cull_temporary(packing->cull, &frame->segment, payload, packing->others, 0, &n_bytes);
     size_t n = pack_segment(packing->pack, &packing->settings, &frame->segment, culled, 0, n_bytes,
                             packing->frame);
 
@@ -199,6 +199,7 @@ static int cull_all_frames(struct source *source, struct packing *packing,
     }
     if (is_culling && source->has_live)
         is_culling = last_frees_read(packing->others, &source->live);
+    cull_set_clock(packing->cull, file, packing->settings.time_shift);
     code = copy_frames(source, packing, is_culling ? culling : NULL, err);
     packing->knows_frees = is_culling && cull_frames_learn_all(culling);
     cull_frames_done(culling);

@@ -1,50 +1,90 @@
 /* SPDX-License-Identifier: MIT */
 #include "recorder/packing/cull.h"
 
+#include "common/attr.h"
+#include "recorder/packing/cull_clock.h"
+#include "recorder/packing/cull_totals.h"
 #include "recorder/packing/last_frees.h"
-#include "support/size_class.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-    WORDS = LOG_SEGMENT_PAYLOAD_BYTES / 8,
-    SLOTS = 8192,
-    CULLED_WORDS = 5,
-    PAIR_WORDS = 5, /* an allocation and a free */
+    WORDS = CULL_TOTALS_WORDS,
+    SLOTS_LOG2 = 12, /* a segment has room for two thirds as many allocations */
+    SLOTS = 1 << SLOTS_LOG2,
+    PAIRS = CULL_TOTALS_MOST,
+    UNITS_LOG2 = 10,
+    UNITS = 1 << UNITS_LOG2,
+    UNIT_SHIFT = 20, /* heap_ranges.h */
+    BIRTHS_WORDS = 2,
+    MOST_BIRTHS = 60000, /* that were taken out before, in a damaged log */
 };
+
+static const int64_t longest_stretch_ns = INT64_C(1) << 31; /* 32 bits have its times */
 
 /* A block of this segment that is still allocated. */
 struct live_block {
-    uint64_t address;
+    uint64_t key; /* address | epoch of the segment << 48; another epoch: none */
     uint64_t ticks;
-    uint32_t thread;
+    uint64_t size;
     uint32_t group;
-    uint32_t births; /* of the segment so far, it included */
-    uint16_t word;   /* of its allocation, + 1; 0: no block of ours */
+    uint16_t word;   /* of its birth */
+    uint16_t births; /* of the segment so far, it included; 0: it has ended */
+    bool stays;
 };
 
-struct total {
-    uint64_t n_blocks;
-    uint64_t size_bytes;
-    uint32_t node, free_node, thread, group;
-    uint32_t kind; /* kind_of */
+/* An allocation and the free of it. */
+struct pair {
+    uint64_t born_ticks, ended_ticks;
+    uint32_t group;
+    uint16_t birth, end; /* words */
+    uint16_t n_between;  /* blocks that the thread made */
+    bool is_culled;
+};
+
+/* Blocks of a MiB of addresses that were told: the lowest and the end of the highest. */
+struct unit {
+    uint64_t key; /* number | class << 32; 0: none */
+    uint64_t lowest, end;
+};
+
+/* The sum of what is known to be live, CU-5. */
+struct course {
+    uint64_t ticks; /* of the event before, rounded */
+    int64_t sum, highest;
+    uint16_t word, highest_word; /* behind which event */
+    bool is_higher;
 };
 
 struct cull {
     uint64_t max_ns;
     uint64_t n_culled;
-    const struct last_frees *others; /* of the call, NULL: one thread */
-    uint64_t max_ticks;              /* of the call */
-    uint64_t margin_ticks;
-    uint64_t words[WORDS];
-    bool is_culled[WORDS]; /* of the event that begins at this word */
-    struct live_block live[SLOTS];
-    uint16_t total_slots[SLOTS]; /* index + 1 into totals */
-    struct total totals[WORDS / PAIR_WORDS + 1];
-    uint32_t n_totals;
+    struct cull_clock clock;
+    unsigned time_shift;
+    /* of the call */
+    const struct last_frees *others; /* NULL: one thread */
+    uint64_t max_ticks, margin_ticks, from_ticks;
+    uint32_t thread, group;
+    uint32_t epoch;
     uint32_t births; /* blocks that were made in the segment so far; a thread's follow each other */
+    uint32_t n_pairs, n_peaks, n_last_ends;
+    /* of the stretch */
+    bool is_open;
+    uint32_t first_pair, first_word;
+    uint64_t until_ticks; /* before which it ends */
+    uint64_t next_ticks;  /* not before then another one begins */
+    struct course course;
+    uint16_t peaks[WORDS / 2 + 2]; /* words behind which what lives stays; rising */
+    struct pair pairs[PAIRS];
+    uint16_t pair_at[WORDS];   /* of the event at this word, its birth or end: index + 1 */
+    uint16_t births_at[WORDS]; /* that were told before the allocation at this word */
+    uint16_t last_ends[WORDS]; /* of stretches from which something was taken: rising */
+    struct live_block live[SLOTS];
+    struct unit units[UNITS];
+    struct cull_totals totals;
+    uint64_t words[WORDS];
 };
 
 struct cull *cull_new(uint64_t max_ns)
@@ -66,6 +106,23 @@ uint64_t cull_count(const struct cull *cull)
     return cull ? cull->n_culled : 0;
 }
 
+void cull_set_clock(struct cull *cull, const struct log_file *file, unsigned time_shift)
+{
+    cull_clock_begin(&cull->clock, file);
+    cull->time_shift = time_shift;
+}
+
+uint64_t cull_ticks(const struct cull *cull, uint64_t monotonic_ns)
+{
+    const struct cull_clock *clock = &cull->clock;
+
+    if (clock->ticks_per_ns == 0)
+        return 0;
+    return clock->ticks
+           + (uint64_t)(int64_t)((double)(int64_t)(monotonic_ns - clock->start_ns - clock->ns)
+                                 * clock->ticks_per_ns);
+}
+
 static uint64_t address_of(uint64_t word)
 {
     return word & ((1ull << LOG_ADDRESS_BITS) - 1);
@@ -76,87 +133,220 @@ static uint64_t time_of(const uint64_t *words)
     return (words[0] >> 8 & 0xffffff) | words[1] >> LOG_ADDRESS_BITS << 24;
 }
 
+static uint64_t rounded(const struct cull *cull, uint64_t ticks)
+{
+    return ticks >> cull->time_shift << cull->time_shift;
+}
+
+/* Its slot, or the one where it would be. */
 static struct live_block *find_block(struct cull *cull, uint64_t address)
 {
-    uint32_t slot = (uint32_t)((address >> 4) * 0x9e3779b97f4a7c15u >> 51);
+    const uint64_t key = address | (uint64_t)cull->epoch << LOG_ADDRESS_BITS;
+    uint32_t slot = (uint32_t)((address >> 4) * 0x9e3779b97f4a7c15u >> (64 - SLOTS_LOG2));
 
-    while (cull->live[slot].address && cull->live[slot].address != address)
+    while (cull->live[slot].key != key && cull->live[slot].key >> LOG_ADDRESS_BITS == cull->epoch)
         slot = (slot + 1) & (SLOTS - 1);
     return &cull->live[slot];
 }
 
-/* Who does what at a place of the segment. */
-struct actor {
-    uint32_t thread, group;
-};
-
-/* What blocks of one total have in common beside who made and freed them. */
-static uint32_t kind_of(uint64_t size_bytes, bool is_temporary)
+static bool is_known(const struct cull *cull, const struct live_block *block)
 {
-    return size_class_of(size_bytes) << 1 | is_temporary;
+    return block->key >> LOG_ADDRESS_BITS == cull->epoch && block->births;
 }
 
-static struct total *find_total(struct cull *cull, uint32_t node, uint32_t free_node,
-                                struct actor actor, uint32_t kind)
-{
-    uint64_t key = ((uint64_t)node << 32 | free_node) ^ (uint64_t)actor.thread << 20
-                   ^ (uint64_t)actor.group << 40 ^ (uint64_t)kind << 12;
-    uint32_t slot = (uint32_t)(key * 0x9e3779b97f4a7c15u >> 51);
+/* ---- stretches ------------------------------------------------------------------------------- */
 
-    for (; cull->total_slots[slot]; slot = (slot + 1) & (SLOTS - 1)) {
-        struct total *total = &cull->totals[cull->total_slots[slot] - 1];
-        if (total->node == node && total->free_node == free_node && total->thread == actor.thread
-            && total->group == actor.group && total->kind == kind)
-            return total;
+/* What is live behind the last event of an instant. */
+static void end_instant(struct course *course)
+{
+    if (course->sum > course->highest) {
+        course->highest = course->sum;
+        course->highest_word = course->word;
+        course->is_higher = true;
     }
-    cull->totals[cull->n_totals] = (struct total){.node = node,
-                                                  .free_node = free_node,
-                                                  .thread = actor.thread,
-                                                  .group = actor.group,
-                                                  .kind = kind};
-    cull->total_slots[slot] = (uint16_t)(cull->n_totals + 1);
-    return &cull->totals[cull->n_totals++];
 }
+
+/* A block ends of which nothing is known here. */
+static void see_unknown_end(struct cull *cull)
+{
+    struct course *course = &cull->course;
+
+    if (course->is_higher && cull->is_open)
+        cull->peaks[cull->n_peaks++] = course->highest_word;
+    course->is_higher = false;
+}
+
+/* CU-5 */
+static bool lives_at_peak(const struct cull *cull, const struct pair *pair)
+{
+    uint32_t i = cull->n_peaks;
+
+    while (i > 0 && cull->peaks[i - 1] >= pair->end)
+        i--;
+    return i > 0 && cull->peaks[i - 1] >= pair->birth;
+}
+
+static void end_stretch(struct cull *cull)
+{
+    uint32_t last_end = 0;
+
+    if (!cull->is_open)
+        return;
+    end_instant(&cull->course);
+    see_unknown_end(cull);
+    cull->is_open = false;
+    for (uint32_t i = cull->first_pair; i < cull->n_pairs; i++) {
+        struct pair *pair = &cull->pairs[i];
+        pair->is_culled = pair->is_culled && !lives_at_peak(cull, pair);
+        if (pair->is_culled)
+            last_end = pair->end;
+    }
+    if (last_end)
+        cull->last_ends[cull->n_last_ends++] = (uint16_t)last_end;
+    cull->n_peaks = 0;
+}
+
+static uint64_t later(const struct cull *cull, uint64_t ticks, int64_t ns)
+{
+    return ticks + (uint64_t)((double)(ns < 0 ? 0 : ns) * cull->clock.ticks_per_ns);
+}
+
+/* Until when nothing comes in between that a report tells apart, as far as is known for sure. */
+static void begin_stretch(struct cull *cull, uint64_t ticks, uint32_t word)
+{
+    int64_t now_ns = cull_clock_ns(&cull->clock, ticks);
+    int64_t margin = cull_clock_margin_ns(&cull->clock, ticks);
+    int64_t left_ns;
+
+    if (now_ns < margin)
+        return;
+    left_ns = cull_clock_bucket_end(now_ns - margin) - now_ns;
+    if (left_ns > longest_stretch_ns)
+        left_ns = longest_stretch_ns;
+    cull->next_ticks = later(cull, ticks, left_ns + margin);
+    cull->until_ticks = later(cull, ticks, left_ns - margin);
+    cull->is_open = cull->until_ticks > ticks;
+    cull->first_pair = cull->n_pairs;
+    cull->first_word = word;
+    cull->course.highest = cull->course.sum;
+    cull->course.is_higher = false;
+}
+
+/* Before each event of a block, at this word: which stretch is it of? */
+static void go_on(struct cull *cull, uint64_t ticks, uint32_t word)
+{
+    if (rounded(cull, ticks) != cull->course.ticks) {
+        end_instant(&cull->course);
+        cull->course.ticks = rounded(cull, ticks);
+    }
+    if (cull->is_open && ticks >= cull->until_ticks)
+        end_stretch(cull);
+    if (!cull->is_open && ticks >= cull->next_ticks && ticks >= cull->from_ticks)
+        begin_stretch(cull, ticks, word);
+}
+
+/* ---- finding pairs --------------------------------------------------------------------------- */
 
 /* CU-3 */
 static bool is_one_block(const struct cull *cull, const struct live_block *block)
 {
     return !cull->others
-           || last_frees_by_others(cull->others, block->address, block->thread) + cull->margin_ticks
+           || last_frees_by_others(cull->others, address_of(block->key), cull->thread)
+                      + cull->margin_ticks
                   < block->ticks;
 }
 
-/* Marks the pair when the free ends a block that lived short. */
-static void see_free(struct cull *cull, const uint64_t *words, uint32_t i, struct actor actor,
-                     uint64_t ticks)
+/* May the block, which ends now, be taken out? */
+static bool is_temporary(const struct cull *cull, const struct live_block *block, uint64_t ticks)
+{
+    uint64_t lived = rounded(cull, ticks) - rounded(cull, block->ticks);
+
+    return cull->is_open && !block->stays && block->word >= cull->first_word
+           && block->group == cull->group && lived <= cull->max_ticks && is_one_block(cull, block);
+}
+
+static void see_free(struct cull *cull, const uint64_t *words, uint32_t i, uint64_t ticks)
 {
     struct live_block *block = find_block(cull, address_of(words[i + 1]));
 
-    if (block->word && block->thread == actor.thread && block->group == actor.group
-        && ticks - block->ticks <= cull->max_ticks && is_one_block(cull, block)) {
-        uint32_t first = block->word - 1u;
-        uint64_t size = words[first + 2] & ((1ull << LOG_SIZE_BITS) - 1);
-        struct total *total =
-            find_total(cull, (uint32_t)(words[first] >> 32), (uint32_t)(words[i] >> 32), actor,
-                       kind_of(size, cull->births - block->births <= 1));
-        total->n_blocks++;
-        total->size_bytes += size;
-        cull->is_culled[first] = cull->is_culled[i] = true;
+    if (!is_known(cull, block)) {
+        see_unknown_end(cull);
+        return;
     }
-    block->word = 0;
+    cull->course.sum -= (int64_t)block->size;
+    cull->pairs[cull->n_pairs] =
+        (struct pair){.born_ticks = block->ticks,
+                      .ended_ticks = ticks,
+                      .group = block->group,
+                      .birth = block->word,
+                      .end = (uint16_t)i,
+                      .n_between = (uint16_t)(cull->births - block->births),
+                      .is_culled = is_temporary(cull, block, ticks)};
+    cull->pair_at[block->word] = cull->pair_at[i] = (uint16_t)++cull->n_pairs;
+    block->births = 0;
 }
 
-static void see_allocation(struct cull *cull, const uint64_t *words, uint32_t i, struct actor actor,
-                           uint64_t ticks)
+/* CU-6: was one told that is as low, and one that is as high? */
+static bool is_within_unit(struct cull *cull, uint64_t address, uint64_t word)
+{
+    uint64_t number = address >> UNIT_SHIFT;
+    uint64_t key = (number << 3 | word >> (LOG_SIZE_BITS + LOG_SLACK_BITS + 5)) + 1;
+    struct unit *unit = &cull->units[key * 0x9e3779b97f4a7c15u >> (64 - UNITS_LOG2)];
+    uint64_t end = address + (word & ((1ull << LOG_SIZE_BITS) - 1))
+                   + (word >> LOG_SIZE_BITS & ((1u << LOG_SLACK_BITS) - 1));
+    bool is_within = unit->key == key && unit->lowest <= address && unit->end >= end;
+
+    if (is_within)
+        return true;
+    if (unit->key != key)
+        *unit = (struct unit){.key = key, .lowest = address, .end = end};
+    if (address < unit->lowest)
+        unit->lowest = address;
+    if (end > unit->end)
+        unit->end = end;
+    return false;
+}
+
+static void add_block(struct cull *cull, uint64_t address, const struct live_block *block)
+{
+    struct live_block *slot = find_block(cull, address);
+
+    cull->course.sum += (int64_t)block->size;
+    *slot = *block;
+    slot->key = address | (uint64_t)cull->epoch << LOG_ADDRESS_BITS;
+    slot->group = cull->group;
+    slot->births = (uint16_t)++cull->births;
+}
+
+static uint64_t narrow_size(uint64_t word)
+{
+    return word & ((1ull << LOG_SIZE_BITS) - 1);
+}
+
+static void see_allocation(struct cull *cull, const uint64_t *words, uint32_t i, uint64_t ticks)
 {
     uint64_t address = address_of(words[i + 1]);
 
-    *find_block(cull, address) = (struct live_block){.address = address,
-                                                     .ticks = ticks,
-                                                     .thread = actor.thread,
-                                                     .group = actor.group,
-                                                     .births = ++cull->births,
-                                                     .word = (uint16_t)(i + 1)};
+    add_block(cull, address,
+              &(struct live_block){.ticks = ticks,
+                                   .size = narrow_size(words[i + 2]),
+                                   .stays = !is_within_unit(cull, address, words[i + 2]),
+                                   .word = (uint16_t)i});
+}
+
+static void see_realloc(struct cull *cull, const uint64_t *words, uint32_t i, uint64_t size)
+{
+    struct live_block *old = find_block(cull, address_of(words[i + 3]));
+
+    if (is_known(cull, old)) {
+        cull->course.sum -= (int64_t)old->size;
+        old->births = 0;
+    } else if (address_of(words[i + 3])) {
+        see_unknown_end(cull);
+    }
+    if (address_of(words[i + 1]))
+        add_block(cull, address_of(words[i + 1]),
+                  &(struct live_block){.size = size, .stays = true, .word = (uint16_t)i});
 }
 
 /* Words of the event at i; 0 when the rest is no sound log. */
@@ -166,7 +356,57 @@ static uint32_t length_at(const uint64_t *words, uint32_t i, uint32_t n_words)
 
     if (n == 0 && n_words - i > 2)
         n = words[i + 2] & 0xffff;
-    return n <= n_words - i ? n : 0;
+    return n <= n_words - i && n != 1 ? n : 0;
+}
+
+static void see_block_event(struct cull *cull, const uint64_t *words, uint32_t i, uint64_t ticks)
+{
+    go_on(cull, ticks, i);
+    switch (words[i] & 255) {
+    case LOG_ALLOC:
+        see_allocation(cull, words, i, ticks);
+        break;
+    case LOG_FREE:
+        see_free(cull, words, i, ticks);
+        break;
+    case LOG_ALLOC_WIDE:
+        add_block(cull, address_of(words[i + 1]),
+                  &(struct live_block){.size = words[i + 3], .stays = true, .word = (uint16_t)i});
+        break;
+    case LOG_REALLOC:
+        see_realloc(cull, words, i, narrow_size(words[i + 2]));
+        break;
+    default: /* LOG_REALLOC_WIDE */
+        see_realloc(cull, words, i, words[i + 4]);
+    }
+    cull->course.word = (uint16_t)i;
+}
+
+/* An event that is of no block: whoever looks at what is live looks here. */
+static void see_other(struct cull *cull, const uint64_t *words, uint32_t i)
+{
+    end_stretch(cull);
+    cull->next_ticks = 0;
+    switch (words[i] & 255) {
+    case LOG_THREAD:
+        cull->thread = (uint32_t)(words[i] >> 32);
+        cull->group = LOG_GROUP_ROOT;
+        break;
+    case LOG_MOVE: /* it has more than one owner */
+        find_block(cull, address_of(words[i + 1]))->stays = true;
+        break;
+    case LOG_CULLED_BIRTHS:
+        cull->births += (uint32_t)(words[i] >> 32);
+        break;
+    default:
+        break;
+    }
+}
+
+static bool is_of_block(unsigned kind)
+{
+    return kind == LOG_ALLOC || kind == LOG_FREE || kind == LOG_ALLOC_WIDE || kind == LOG_REALLOC
+           || kind == LOG_REALLOC_WIDE;
 }
 
 /* Finds the pairs; false when the segment is not sound. */
@@ -174,116 +414,212 @@ static bool mark(struct cull *cull, const struct log_segment *segment, const uin
                  uint32_t n_words)
 {
     uint64_t base = segment->base_ticks;
-    struct actor actor = {.thread = segment->thread, .group = LOG_GROUP_ROOT};
     uint32_t n;
 
     for (uint32_t i = 0; i < n_words; i += n) {
+        unsigned kind = words[i] & 255;
         n = length_at(words, i, n_words);
-        if (n == 0)
+        if (n == 0 || cull->births > MOST_BIRTHS)
             return false;
-        switch (words[i] & 255) {
-        case LOG_ALLOC:
-            see_allocation(cull, words, i, actor, base + time_of(words + i));
-            break;
-        case LOG_FREE:
-            see_free(cull, words, i, actor, base + time_of(words + i));
-            break;
-        case LOG_REALLOC:
-        case LOG_REALLOC_WIDE:
-            find_block(cull, address_of(words[i + 3]))->word = 0;
-            find_block(cull, address_of(words[i + 1]))->word = 0;
-            cull->births++;
-            break;
-        case LOG_ALLOC_WIDE:
-            cull->births++;
-            /* fall through */
-        case LOG_MOVE: /* it has more than one owner */
-            find_block(cull, address_of(words[i + 1]))->word = 0;
-            break;
-        case LOG_TIME_BASE:
+        if (mtrace_likely(is_of_block(kind)))
+            see_block_event(cull, words, i, base + time_of(words + i));
+        else if (kind == LOG_TIME_BASE)
             base = words[i + 1];
-            break;
-        case LOG_THREAD:
-            actor = (struct actor){(uint32_t)(words[i] >> 32), LOG_GROUP_ROOT};
-            break;
-        case LOG_GROUP:
-            actor.group = (uint32_t)(words[i] >> 32);
-            break;
-        default:
-            break;
-        }
+        else if (kind == LOG_GROUP)
+            cull->group = (uint32_t)(words[i] >> 32);
+        else
+            see_other(cull, words, i);
     }
+    end_stretch(cull);
+    return cull->births <= MOST_BIRTHS;
+}
+
+/* ---- what stays ------------------------------------------------------------------------------ */
+
+/* The words that are made of the given ones. */
+struct output {
+    uint64_t *at;
+    uint64_t *end;
+    uint64_t time[2];                     /* of the event before, as in its first two words */
+    uint32_t births;                      /* so far, all of them */
+    uint32_t n_untold;                    /* of those taken out: no record says so yet */
+    uint64_t live_bytes, most_live_bytes; /* of the blocks that are taken out */
+    uint32_t next_end;                    /* of last_ends */
+};
+
+static uint32_t least(uint32_t a, uint32_t b)
+{
+    return a < b ? a : b;
+}
+
+static bool tell_births(struct output *output)
+{
+    uint64_t bytes = output->most_live_bytes;
+
+    if (output->n_untold == 0)
+        return true;
+    if (output->end - output->at < BIRTHS_WORDS)
+        return false;
+    output->at[0] = LOG_CULLED_BIRTHS | output->time[0] | (uint64_t)output->n_untold << 32;
+    output->at[1] = output->time[1] | (bytes >> LOG_ADDRESS_BITS ? address_of(UINT64_MAX) : bytes);
+    output->at += BIRTHS_WORDS;
+    output->n_untold = 0;
     return true;
 }
 
-static uint32_t put_totals(struct cull *cull, const uint64_t *last_time, uint32_t n_kept)
+/* CU-4: of a birth that stays it matters how many were before it when few come until its end, of a free whether there were none, one or
+ * more since the birth, or since the segment began. */
+static bool is_due(const struct cull *cull, const struct output *output, uint32_t i, unsigned kind)
 {
-    for (uint32_t i = 0; i < cull->n_totals; i++) {
-        const struct total *total = &cull->totals[i];
-        uint64_t *out = cull->words + n_kept;
-        out[0] = LOG_CULLED | last_time[0] | (uint64_t)total->node << 32;
-        out[1] = last_time[1] | log_group_code(total->group);
-        out[2] =
-            CULLED_WORDS | total->n_blocks << 16 | (total->kind & 1 ? LOG_CULLED_TEMPORARY : 0);
-        out[3] = total->size_bytes;
-        out[4] = total->free_node | (uint64_t)total->thread << 32;
-        n_kept += CULLED_WORDS;
-        cull->n_culled += total->n_blocks;
+    const struct pair *pair = cull->pair_at[i] ? &cull->pairs[cull->pair_at[i] - 1] : NULL;
+    uint32_t told = output->births - output->n_untold;
+    uint32_t n_between = pair ? pair->n_between : 0;
+
+    if (kind == LOG_FREE)
+        return least(told - (pair ? cull->births_at[pair->birth] : 0), 2)
+               < least(pair ? n_between : output->births, 2);
+    return pair && pair->birth == i ? n_between < 2 : cull->births - output->births <= 2;
+}
+
+static void count_culled(struct cull *cull, struct output *output, const uint64_t *words,
+                         uint32_t i, const struct pair *pair)
+{
+    uint64_t word = words[pair->birth + 2];
+
+    if (pair->birth == i) {
+        output->births++;
+        output->n_untold++;
+        output->live_bytes += narrow_size(word);
+        if (output->live_bytes > output->most_live_bytes)
+            output->most_live_bytes = output->live_bytes;
+        return;
     }
-    return n_kept;
+    output->live_bytes -= narrow_size(word);
+    cull->n_culled++;
+    cull_totals_add(
+        &cull->totals,
+        &(struct cull_block){.node = (uint32_t)(words[pair->birth] >> 32),
+                             .free_node = (uint32_t)(words[i] >> 32),
+                             .group = pair->group,
+                             .size = word & ((1ull << (LOG_SIZE_BITS + LOG_SLACK_BITS)) - 1),
+                             .born_ticks = rounded(cull, pair->born_ticks),
+                             .ended_ticks = rounded(cull, pair->ended_ticks),
+                             .is_temporary = pair->n_between <= 1});
 }
 
-static uint32_t find_last_culled(const struct cull *cull, uint32_t n_words)
+/* Behind the last event of a stretch that was taken out. */
+static bool put_totals(struct cull *cull, struct output *output, const struct pair *last)
 {
-    while (n_words > 0 && !cull->is_culled[n_words - 1])
-        n_words--;
-    return n_words - 1;
+    output->at = cull_totals_put(&cull->totals, output->time, rounded(cull, last->ended_ticks),
+                                 output->at, output->end);
+    cull_totals_clear(&cull->totals);
+    if (!output->at || !tell_births(output))
+        return false;
+    output->most_live_bytes = 0;
+    output->next_end++;
+    return true;
 }
 
-/* Copies what stays, with the totals in the place of the last event that does not: CU-4. */
+static bool keep(struct cull *cull, struct output *output, const uint64_t *words, uint32_t i,
+                 uint32_t n)
+{
+    unsigned kind = words[i] & 255;
+
+    if (is_of_block(kind)) {
+        if (output->n_untold && is_due(cull, output, i, kind) && !tell_births(output))
+            return false;
+        if (kind != LOG_FREE && address_of(words[i + 1])) {
+            output->births++;
+            cull->births_at[i] = (uint16_t)(output->births - output->n_untold);
+        }
+    } else if (kind == LOG_CULLED_BIRTHS) {
+        output->births += (uint32_t)(words[i] >> 32);
+    }
+    if (output->end - output->at < n)
+        return false;
+    memcpy(output->at, words + i, n * sizeof(*words));
+    output->at += n;
+    return true;
+}
+
+static void take_time(struct output *output, const uint64_t *words)
+{
+    if ((words[0] & 255) == LOG_TIME_BASE) {
+        output->time[0] = output->time[1] = 0;
+    } else if (!log_event_is_bookkeeping(words[0] & 255)) {
+        output->time[0] = words[0] & 0xffffff00u;
+        output->time[1] = words[1] >> LOG_ADDRESS_BITS << LOG_ADDRESS_BITS;
+    }
+}
+
+/* Copies what stays; 0: CU-2 would not hold. */
 static uint32_t rewrite(struct cull *cull, const uint64_t *words, uint32_t n_words)
 {
-    const uint32_t last_culled = find_last_culled(cull, n_words);
-    uint64_t last_time[2] = {0, 0};
-    uint32_t n_kept = 0;
+    struct output output = {.at = cull->words, .end = cull->words + WORDS};
+    uint64_t n_before = cull->n_culled;
+    bool has_room = true;
     uint32_t n;
 
-    for (uint32_t i = 0; i < n_words; i += n) {
+    for (uint32_t i = 0; has_room && i < n_words; i += n) {
+        const struct pair *pair = cull->pair_at[i] && is_of_block(words[i] & 255)
+                                      ? &cull->pairs[cull->pair_at[i] - 1]
+                                      : NULL;
         n = length_at(words, i, n_words);
-        if ((words[i] & 255) == LOG_TIME_BASE) {
-            last_time[0] = last_time[1] = 0;
-        } else if (n > 1) {
-            last_time[0] = words[i] & 0xffffff00u;
-            last_time[1] = words[i + 1] >> LOG_ADDRESS_BITS << LOG_ADDRESS_BITS;
+        if (!pair || !pair->is_culled) {
+            has_room = keep(cull, &output, words, i, n);
+            take_time(&output, words + i);
+            continue;
         }
-        if (!cull->is_culled[i]) {
-            memcpy(cull->words + n_kept, words + i, n * sizeof(*words));
-            n_kept += n;
-        } else if (i == last_culled) {
-            n_kept = put_totals(cull, last_time, n_kept);
-        }
+        take_time(&output, words + i);
+        count_culled(cull, &output, words, i, pair);
+        if (output.next_end < cull->n_last_ends && cull->last_ends[output.next_end] == i)
+            has_room = put_totals(cull, &output, pair);
     }
-    return n_kept;
+    if (has_room)
+        return (uint32_t)(output.at - cull->words);
+    cull->n_culled = n_before;
+    return 0;
+}
+
+static void begin_segment(struct cull *cull, const struct log_segment *segment,
+                          const struct last_frees *others, uint64_t from_ticks, uint32_t n_words)
+{
+    double max_ticks = (double)cull->max_ns * cull->clock.ticks_per_ns;
+
+    if (++cull->epoch >> (64 - LOG_ADDRESS_BITS)) {
+        memset(cull->live, 0, sizeof(cull->live));
+        cull->epoch = 1;
+    }
+    memset(cull->pair_at, 0, n_words * sizeof(*cull->pair_at));
+    cull_totals_clear(&cull->totals);
+    cull->totals.ns_per_tick = 1 / cull->clock.ticks_per_ns;
+    cull->thread = segment->thread;
+    cull->group = LOG_GROUP_ROOT;
+    cull->others = others;
+    cull->max_ticks = (uint64_t)(max_ticks > 9e18 ? 9e18 : max_ticks);
+    cull->margin_ticks = (uint64_t)(CULL_MARGIN_NS * cull->clock.ticks_per_ns);
+    cull->from_ticks = from_ticks;
+    cull->births = cull->n_pairs = cull->n_peaks = cull->n_last_ends = 0;
+    cull->is_open = false;
+    cull->next_ticks = 0;
+    cull->course = (struct course){0};
 }
 
 const void *cull_temporary(struct cull *cull, const struct log_segment *segment,
                            const void *payload, const struct last_frees *others,
-                           double ticks_per_ns, uint32_t *n_bytes)
+                           uint64_t from_ticks, uint32_t *n_bytes)
 {
     const uint64_t *words = payload;
     uint32_t n_words = *n_bytes / 8;
-    double max_ticks = (double)cull->max_ns * ticks_per_ns;
+    uint32_t n_kept = 0;
 
-    memset(cull->is_culled, 0, sizeof(cull->is_culled));
-    memset(cull->live, 0, sizeof(cull->live));
-    memset(cull->total_slots, 0, sizeof(cull->total_slots));
-    cull->n_totals = 0;
-    cull->births = 0;
-    cull->max_ticks = (uint64_t)(max_ticks > 9e18 ? 9e18 : max_ticks);
-    cull->margin_ticks = (uint64_t)(CULL_MARGIN_NS * ticks_per_ns);
-    cull->others = others;
-    if (!mark(cull, segment, words, n_words) || cull->n_totals == 0)
+    if (!cull_clock_read(&cull->clock, segment))
         return payload;
-    *n_bytes = rewrite(cull, words, n_words) * 8;
+    begin_segment(cull, segment, others, from_ticks, n_words);
+    if (mark(cull, segment, words, n_words) && cull->n_last_ends)
+        n_kept = rewrite(cull, words, n_words);
+    if (n_kept == 0)
+        return payload;
+    *n_bytes = n_kept * 8;
     return cull->words;
 }

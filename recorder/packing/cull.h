@@ -2,24 +2,27 @@
 /*
  * cull: leaves short-lived blocks out of a log, without losing their totals.
  *
- * Model:   within one EVENTS segment, a block allocated and freed by the same thread within max_ns
- *          is taken out. Blocks that were ever reallocated stay, so a chain is never torn, and so do
- *          those that were freed in another group, or moved. For each
- *          (stack, stack of the free, thread, group, size class, temporary or not) one LOG_CULLED record says
- *          how many blocks and bytes there were.
+ * Model:   within one stretch of an EVENTS segment, a block allocated and freed by the same thread within max_ns is taken out. A
+ *          stretch ends where a bucket of the timeline does (cull_clock.h), and at each record that is of no block. Blocks that were ever
+ *          reallocated stay, so a chain is never torn, and so do those that were freed in another group, or moved. What the others amount
+ *          to stands in records behind the last of them (cull_totals.h).
  * Invariants
- *   CU-1 For every stack, events kept plus LOG_CULLED totals equal the events that were.
- *   CU-2 The result is not longer than what was given.
+ *   CU-1 For every stack, thread, group, class and bucket of time, events kept plus totals equal the events that were.
+ *   CU-2 The result is not longer than a segment can be.
  *   CU-3 The pair is one block. It is not when another thread freed it, the address was given out
  *        anew and the first thread freed that block: allocation 1, free by another, allocation 2
  *        by another, free of 2. So a pair stays when any other thread freed the address since the
  *        allocation. Without such a free nobody else can have had the address between the two, and
  *        what other threads did with it before and after still alternates.
- *   CU-4 The totals stand where the last event was taken out: a block that is born behind it, mostly the
- *        one that the segment's end parts from its free, has them all before its birth, as it was. A block that
- *        stays and was born among the others has them all behind its birth: what its thread allocated
- *        in its life is counted too high by those that were there before, or, when it ends before
- *        the totals, too low by those between.
+ *   CU-4 Which blocks are temporary can be told of all: before each event where it matters to somebody how many blocks the thread made, a
+ *        LOG_CULLED_BIRTHS says how many were taken out. It matters between none, one and more.
+ *   CU-5 The highest sum of live bytes of what the thread allocated, and its instant, are those of the events that stay: of each stretch
+ *        a block stays that lives at an instant when the sum may be higher than at any before. What live blocks of earlier
+ *        segments take is not known here, but they only get fewer: it is enough to look at those instants at
+ *        which what is known of is higher than at all before, one for each time between two ends of such blocks. Of a program with one thread that is its peak; of others, and of one stack,
+ *        it may be higher by at most what LOG_CULLED_BIRTHS says was live at a time.
+ *   CU-6 A block stays that is the lowest or highest so far of a MiB: from these heaps are made.
+ *   CU-7 Whatever was stamped before `from_ticks` stays as it is, word for word.
  * Threads: one per struct cull.
  */
 #ifndef MTRACE_RECORDER_CULL_H
@@ -28,6 +31,8 @@
 #include "common/log_format.h"
 
 #include <stdint.h>
+
+#define CULL_ANY_AGE UINT64_MAX /* max_ns */
 
 enum {
     CULL_MARGIN_NS = 1000 /* clocks of two processors may differ by this */
@@ -40,6 +45,10 @@ struct last_frees;
 struct cull *cull_new(uint64_t max_ns);
 void cull_free(struct cull *cull);
 
+/* Before the first segment, and as long as the header's readings are too near each other again: until then all stays. time_shift: times
+ * will be rounded so (pack.h). */
+void cull_set_clock(struct cull *cull, const struct log_file *file, unsigned time_shift);
+
 /*
  * The payload of an EVENTS segment without its temporary blocks: either `payload` itself, or memory
  * of `cull` that lives until the next call. *n_bytes is its length before and after. `others` knows
@@ -47,7 +56,10 @@ void cull_free(struct cull *cull);
  */
 const void *cull_temporary(struct cull *cull, const struct log_segment *segment,
                            const void *payload, const struct last_frees *others,
-                           double ticks_per_ns, uint32_t *n_bytes);
+                           uint64_t from_ticks, uint32_t *n_bytes);
+
+/* Ticks of the instant, by the segments so far; 0: not known. */
+uint64_t cull_ticks(const struct cull *cull, uint64_t monotonic_ns);
 
 /* Blocks left out so far; takes NULL. */
 uint64_t cull_count(const struct cull *cull);

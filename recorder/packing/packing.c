@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 enum {
     QUANTUM_NS = 16,      /* times of packed events are at most this coarse */
@@ -51,7 +52,7 @@ bool packing_start_culling(struct packing *packing, uint64_t max_ns)
 {
     packing->cull = cull_new(max_ns);
     packing->others = last_frees_new();
-    packing->knows_frees = true;
+    packing->knows_frees = packing->is_alone = true;
     return packing->cull && packing->others;
 }
 
@@ -81,11 +82,29 @@ void packing_set_clock(struct packing *packing, const struct log_file *file)
     packing->ticks_per_ns = tick_rate(file);
 }
 
-/* After taking segments, before any of them is packed (LR-2). */
+/* Whose events are in no segment of a thread. */
+static bool has_side_records(const struct live_log *live)
+{
+    for (uint32_t i = live_log_next_used(live, 0); i < live->n_mapped;
+         i = live_log_next_used(live, i + 1))
+        if (live_log_segment(live, i)->kind == LOG_SEGMENT_SIDE)
+            return true;
+    return false;
+}
+
+/* After taking segments, before any of them is packed (LR-2). As long as there is one thread no other one can have freed what is in
+ * them: it gets its number before its first event. */
 static void learn_frees(struct packing *packing)
 {
-    if (packing->cull && packing->knows_frees)
-        packing->knows_frees = last_frees_read(packing->others, packing->live);
+    const struct live_log *live = packing->live;
+
+    if (!packing->cull || !packing->knows_frees)
+        return;
+    packing->is_alone = packing->is_alone
+                        && atomic_load_explicit(&live->seen.n_threads, memory_order_relaxed) <= 1
+                        && !has_side_records(live);
+    if (!packing->is_alone)
+        packing->knows_frees = last_frees_read(packing->others, live);
 }
 
 /* CU-3: a free that was dropped is not known either. */
@@ -97,7 +116,34 @@ static bool may_cull(const struct packing *packing, const struct log_segment *se
         return false;
     for (int i = 0; i < LOG_DROP_REASONS; i++)
         n_dropped |= atomic_load_explicit(&packing->live->seen.dropped[i], memory_order_relaxed);
-    return n_dropped == 0 && packing->ticks_per_ns > 0;
+    return n_dropped == 0;
+}
+
+/* PG-5; UINT64_MAX: nothing is. */
+static uint64_t cull_from(const struct packing *packing)
+{
+    struct timespec now;
+    uint64_t ticks;
+
+    if (!packing->ring)
+        return 0;
+    if (clock_gettime(CLOCK_MONOTONIC, &now) != 0)
+        return UINT64_MAX;
+    ticks = cull_ticks(packing->cull, (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec
+                                          - PACKING_UNTOLD_NS);
+    return ticks ? ticks : UINT64_MAX;
+}
+
+/* Of a thread whose events are packed without the others'. */
+static const void *cull_segment(struct packing *packing, const struct log_segment *segment,
+                                const void *payload, uint32_t *n_bytes)
+{
+    const struct log_file *file = &packing->live->seen;
+    bool is_compressed = packing->settings.zstd_level > 0;
+
+    cull_set_clock(packing->cull, file, is_compressed ? packing->settings.time_shift : 0);
+    return cull_temporary(packing->cull, segment, payload,
+                          packing->is_alone ? NULL : packing->others, cull_from(packing), n_bytes);
 }
 
 /* Of events and samples. */
@@ -130,8 +176,7 @@ static int append_events(struct packing *packing, const struct packing_item *ite
         return 0;
     packing->has_blocks = packing->has_blocks || pack_has_blocks(&segment, payload, n_bytes);
     if (may_cull(packing, &segment))
-        payload = cull_temporary(packing->cull, &segment, payload, packing->others,
-                                 packing->ticks_per_ns, &n_bytes);
+        payload = cull_segment(packing, &segment, payload, &n_bytes);
     n = pack_segment(packing->pack, &packing->settings, &segment, payload, 0, n_bytes,
                      packing->frame);
     fault_point("encoded");

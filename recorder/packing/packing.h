@@ -19,6 +19,8 @@
  *        cut anywhere has the stacks of the events it kept (LF-3).
  *   PG-4 The program may write anything anywhere in the live log, also while we look: a payload is
  *        copied before it is packed, and what we remember is not in the live log.
+ *   PG-5 Of a bounded log somebody takes segments in while they are filled, up to KEEPER_MARGIN_NS before now (importer/command/keeper.h), and
+ *        goes on in what they became: nothing is culled that was stamped earlier than PACKING_UNTOLD_NS before now, which is less.
  * Threads: one.
  */
 #ifndef MTRACE_RECORDER_PACKING_H
@@ -41,6 +43,7 @@ struct last_frees;
 enum {
     PACKING_STEP_MAX = 64, /* segments of one step: some milliseconds */
     PACKING_UNSEEN_BYTES = 512,
+    PACKING_UNTOLD_NS = 400000000, /* PG-5 */
 };
 
 /* A segment that waits to be packed. */
@@ -65,6 +68,7 @@ struct packing {
     uint64_t n_events;
     double ticks_per_ns;               /* 0: not known yet */
     bool has_header;                   /* written since the program attached */
+    bool is_alone;                     /* with cull: the program had one thread so far */
     bool knows_frees;                  /* others: what CU-3 asks for is known */
     struct family *family;             /* learns from definitions; NULL: nobody does */
     char *executable;                  /* by its own definition; owned, NULL: not known */

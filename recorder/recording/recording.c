@@ -87,8 +87,10 @@ static int prepare_packing(struct recording *recording, const struct recording_s
         generations_init(&recording->ring, recording->packed.path);
         recording->packing->ring = &recording->ring;
         recording->reporter.keeper = settings->run_keeper;
+        recording->packing->settings.zstd_level = 0; /* it does not stay */
     }
-    if (settings->cull_ns && !packing_start_culling(recording->packing, settings->cull_ns))
+    uint64_t cull_ns = recording->is_aggregate ? CULL_ANY_AGE : settings->cull_ns;
+    if (cull_ns && !packing_start_culling(recording->packing, cull_ns))
         return error_set(err, ERROR_NOMEM, "not enough memory");
     return 0;
 }

@@ -181,6 +181,15 @@ static inline void check_totals(const struct facts_seen *seen, uint32_t id)
     require(sum.leaked_blocks <= rows->leaked && sum.leaked_bytes <= rows->leaked_bytes);
 }
 
+static inline uint64_t n_culled(const struct process_totals *process)
+{
+    uint64_t n = 0;
+
+    for (uint32_t i = 0; i < process->n_stacks; i++)
+        n += totals_stack(process, i)->culled_blocks;
+    return n;
+}
+
 /* TL-1, TL-3 */
 static inline void check_timeline(const struct facts_seen *seen, uint32_t id)
 {
@@ -189,6 +198,7 @@ static inline void check_timeline(const struct facts_seen *seen, uint32_t id)
     uint64_t allocated = 0;
     uint64_t freed = 0;
     uint64_t leaked = 0;
+    uint64_t culled = n_culled(&seen->facts->totals->processes[id]);
     size_t cursor = 0;
 
     for (size_t i = 0; i < timeline->n_buckets; i++) {
@@ -200,7 +210,7 @@ static inline void check_timeline(const struct facts_seen *seen, uint32_t id)
         leaked += bucket.leaked_blocks;
     }
     require(timeline->n_buckets <= TIMELINE_MAX_BUCKETS);
-    require(allocated == rows->blocks && freed == rows->ended);
+    require(allocated == rows->blocks + culled && freed == rows->ended + culled);
     require(leaked <= rows->leaked);
 }
 

@@ -250,12 +250,31 @@ static void test_process(void **state)
     assert_int_equal(event.kind, EVENT_END);
     assert_int_equal(event.value, LOG_END_UNKNOWN);
 
-    event = DECODE(WORD_0(LOG_CULLED), 0, 5 | 300ull << 16, 12345, NODE | 8ull << 32);
+    event = DECODE(WORD_0(LOG_CULLED), 7ull << 32, 6 | 300ull << 16 | (uint64_t)NODE << 32,
+                   100 | 12ull << LOG_SIZE_BITS, 90 | 20ull << 32, 12345);
     assert_int_equal(event.kind, EVENT_CULLED);
     assert_int_equal(event.n_culled, 300);
-    assert_int_equal(event.size, 12345);
+    assert_int_equal(event.size, 30000);
+    assert_int_equal(event.slack_bytes, 3600);
+    assert_int_equal(event.lifetime_ns, 12345);
+    assert_int_equal(event.pair, 90 | 20ull << 32);
+    assert_int_equal(event.result, 7);
     assert_int_equal(event.free_node, BACKTRACE);
-    assert_int_equal(event.thread, 77); /* thread 8 is not defined */
+
+    event = DECODE(WORD_0(LOG_CULLED), 0, 5 | 1ull << 16, 100, 90 | 20ull << 32);
+    assert_int_equal(event.lifetime_ns, 20);
+    assert_int_equal(event.pair, 90 | 90ull << 32);
+
+    event = DECODE(LOG_CULLED_LIVES | 5 << 8 | 7ull << 32, 300, 4000);
+    assert_int_equal(event.kind, EVENT_CULLED_LIVES);
+    assert_int_equal(event.value, 7);
+    assert_int_equal(event.n_culled, 300);
+    assert_int_equal(event.size, 4000);
+
+    event = DECODE(LOG_CULLED_BIRTHS | 5 << 8 | 300ull << 32, 4000);
+    assert_int_equal(event.kind, EVENT_CULLED_BIRTHS);
+    assert_int_equal(event.n_culled, 300);
+    assert_int_equal(event.size, 4000);
 }
 
 /* A group holds until the next one, or until another thread writes. */
@@ -430,8 +449,12 @@ static void test_what_cannot_have_happened(void **state)
         {{LOG_RESIDENT, 0x1000, 0x4000, LOG_RESIDENT_UNKNOWN}, true},
         {{LOG_RESIDENT, 0x1008, 0x4000, 0}, false},
         {{LOG_MUNMAP, 1, 1}, false},
-        {{LOG_CULLED, 0, 5 | 1 << 16, EVENT_MAX_SUM}, true},
-        {{LOG_CULLED, 0, 5 | 1 << 16, EVENT_MAX_SUM + 1}, false},
+        {{LOG_CULLED, 0, 5 | 1 << 16, UINT64_MAX, UINT64_MAX}, true},
+        {{LOG_CULLED, 2ull << 32, 5 | 1 << 16, 16, 0}, false}, /* more temporary ones than all */
+        {{LOG_CULLED, 0, 6, 16, 0, 0}, false},
+        {{LOG_CULLED, 0, 6 | 2 << 16, 16, 0, UINT64_MAX}, false},
+        {{LOG_CULLED_LIVES | 40ull << 32, 1, 1}, false},
+        {{LOG_CULLED_LIVES | 39ull << 32, 1, EVENT_MAX_SUM + 1}, false},
         {{LOG_FAILURE, 0, 0, UINT64_MAX}, true}, /* asked for, not given */
     };
 

@@ -467,7 +467,8 @@ static void culled_between(void **state)
     (void)state;
     start(&story, whole);
     born(&story, 10, 1, X);
-    give(&story, (struct event){.kind = EVENT_CULLED, .time_ns = 20, .thread = 1, .n_culled = 5});
+    give(&story,
+         (struct event){.kind = EVENT_CULLED_BIRTHS, .time_ns = 20, .thread = 1, .n_culled = 5});
     freed(&story, 30, 1, X);
     finish(&story, "born1 freed1@30by1+5 ", COUNTS());
 }

@@ -6,6 +6,7 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 /* clang-format off: cmocka.h wants the others before it */
@@ -20,6 +21,10 @@ enum {
     N_CLASSES = 64,
 };
 
+/* The segment begins in the middle of a bucket of the timeline, a quarter of a second before its end. */
+static const uint64_t bucket_ns = UINT64_C(1) << 30;
+static const uint64_t base_ns = (UINT64_C(930) << 30) + (UINT64_C(3) << 28);
+
 /* Blocks and bytes by stack. */
 struct sums {
     uint64_t last_kind; /* of the last event */
@@ -28,6 +33,7 @@ struct sums {
     uint64_t by_group[NODES];
     uint64_t by_class[N_CLASSES]; /* allocated blocks */
     uint64_t n_temporary;         /* of those culled */
+    uint64_t n_lives, n_births;   /* of LOG_CULLED_LIVES and LOG_CULLED_BIRTHS */
 };
 
 struct fixture {
@@ -35,6 +41,7 @@ struct fixture {
     uint64_t words[MAX_WORDS];
     uint32_t n_words;
     uint64_t time;
+    uint64_t from_ticks;       /* CU-7 */
     struct last_frees *others; /* NULL: one thread */
     struct sums after;         /* of the last cull */
 };
@@ -56,7 +63,23 @@ static void allocate(struct fixture *fixture, uint32_t node, uint64_t address, u
 
 static uint64_t n_culled(uint64_t word)
 {
-    return (word & ~LOG_CULLED_TEMPORARY) >> 16;
+    return word >> 16 & 0xffff;
+}
+
+static void sum_culled(const uint64_t *words, struct sums *sums)
+{
+    uint32_t node = (uint32_t)(words[0] >> 32) % NODES;
+    uint64_t n = n_culled(words[2]);
+    uint64_t size = words[3] & ((1ull << LOG_SIZE_BITS) - 1);
+
+    assert_true(n > 0);
+    sums->allocated[node] += n;
+    sums->freed[(words[2] >> 32) % NODES] += n;
+    sums->bytes[node] += n * size;
+    sums->by_class[size_class_of(size) % N_CLASSES] += n;
+    sums->n_temporary += words[1] >> 32 & 0xffff;
+    sums->n_culled += n;
+    sums->by_group[log_group_code((uint32_t)words[1]) % NODES] += n;
 }
 
 static void sum(const uint64_t *words, uint32_t n_words, struct sums *ret_sums)
@@ -80,16 +103,13 @@ static void sum(const uint64_t *words, uint32_t n_words, struct sums *ret_sums)
             break;
         case LOG_CULLED:
             n = words[i + 2] & 0xffff;
-            ret_sums->allocated[node] += n_culled(words[i + 2]);
-            ret_sums->freed[(uint32_t)words[i + 4] % NODES] += n_culled(words[i + 2]);
-            ret_sums->bytes[node] += words[i + 3];
-            ret_sums->by_class[size_class_of(words[i + 3] / n_culled(words[i + 2])) % N_CLASSES] +=
-                n_culled(words[i + 2]);
-            if (words[i + 2] & LOG_CULLED_TEMPORARY)
-                ret_sums->n_temporary += n_culled(words[i + 2]);
-            ret_sums->n_culled += n_culled(words[i + 2]);
-            ret_sums->by_group[log_group_code((uint32_t)words[i + 1]) % NODES] +=
-                n_culled(words[i + 2]);
+            sum_culled(words + i, ret_sums);
+            break;
+        case LOG_CULLED_LIVES:
+            ret_sums->n_lives += words[i + 1] & ((1ull << LOG_ADDRESS_BITS) - 1);
+            break;
+        case LOG_CULLED_BIRTHS:
+            ret_sums->n_births += words[i] >> 32;
             break;
         default:
             break;
@@ -102,13 +122,21 @@ static void sum(const uint64_t *words, uint32_t n_words, struct sums *ret_sums)
 static uint64_t cull(struct fixture *fixture, double ticks_per_ns)
 {
     struct cull *cull = cull_new(MAX_NS);
+    const struct log_file file = {.start_ticks = 1000,
+                                  .start_monotonic_ns = 1000,
+                                  .last_ticks = 1000 + (uint64_t)(1e9 * ticks_per_ns),
+                                  .last_monotonic_ns = 1000 + 1000000000};
     uint32_t n_bytes = fixture->n_words * 8;
+
+    fixture->segment.base_ticks = 1000 + (uint64_t)((double)base_ns * ticks_per_ns);
+    fixture->segment.base_monotonic_ns = 1000 + base_ns;
+    cull_set_clock(cull, &file, 0);
     const uint64_t *culled = cull_temporary(cull, &fixture->segment, fixture->words,
-                                            fixture->others, ticks_per_ns, &n_bytes);
+                                            fixture->others, fixture->from_ticks, &n_bytes);
     struct sums before;
     struct sums after;
 
-    assert_true(n_bytes <= fixture->n_words * 8);
+    assert_true(n_bytes <= LOG_SEGMENT_PAYLOAD_BYTES);
     sum(fixture->words, fixture->n_words, &before);
     sum(culled, n_bytes / 8, &after);
     assert_memory_equal(before.allocated, after.allocated, sizeof(before.allocated));
@@ -116,6 +144,8 @@ static uint64_t cull(struct fixture *fixture, double ticks_per_ns)
     assert_memory_equal(before.bytes, after.bytes, sizeof(before.bytes));
     assert_memory_equal(before.by_class, after.by_class, sizeof(before.by_class));
     assert_int_equal(cull_count(cull), after.n_culled);
+    assert_int_equal(after.n_lives, after.n_culled);
+    assert_int_equal(after.n_births, after.n_culled);
     fixture->after = after;
     cull_free(cull);
     return after.n_culled;
@@ -123,8 +153,18 @@ static uint64_t cull(struct fixture *fixture, double ticks_per_ns)
 
 static int set_up(void **state)
 {
-    *state = calloc(1, sizeof(struct fixture));
-    return *state ? 0 : -1;
+    struct fixture *fixture = calloc(1, sizeof(*fixture));
+
+    *state = fixture;
+    if (!fixture)
+        return -1;
+    /* as if it had been there long: the heap is larger than all that follows, and there was more in it */
+    allocate(fixture, 8, 0x10, 1);
+    allocate(fixture, 8, 0xf0000, 0xff00);
+    fixture->time += 100;
+    add(fixture, LOG_FREE, 8, 0xf0000);
+    fixture->time += 100;
+    return 0;
 }
 
 static int tear_down(void **state)
@@ -251,7 +291,8 @@ static void sums_hold_for_many_stacks(void **state)
     struct fixture *fixture = *state;
     uint64_t random = 7;
 
-    while (fixture->n_words + 8 < MAX_WORDS) {
+    /* CU-2: where no two are alike, totals take more than events */
+    while (fixture->n_words + 800 < MAX_WORDS) {
         random = random * 6364136223846793005u + 1442695040888963407u;
         fixture->time += random >> 58;
         if (random >> 40 & 1)
@@ -266,7 +307,7 @@ static void sums_hold_for_many_stacks(void **state)
 /* The free of another thread, in a segment of its own. */
 static void free_elsewhere(struct fixture *fixture, uint64_t address, uint64_t ticks)
 {
-    struct log_segment segment = {.thread = 2, .base_ticks = ticks};
+    struct log_segment segment = {.thread = 2, .base_ticks = 1000 + base_ns + ticks};
     const uint64_t words[] = {LOG_FREE, address};
     uint64_t last_ticks;
 
@@ -308,8 +349,130 @@ static void frees_of_the_thread_itself_do_not_matter(void **state)
     }
     assert_true(last_frees_read_payload(fixture->others, &fixture->segment, fixture->words,
                                         fixture->n_words * 8, &last_ticks));
-    assert_int_equal(last_ticks, fixture->time - 10);
+    assert_int_equal(last_ticks, fixture->segment.base_ticks + fixture->time - 10);
     assert_int_equal(cull(fixture, 1), 50);
+}
+
+/* CU-5 */
+static void what_lives_at_the_peak_stays(void **state)
+{
+    struct fixture *fixture = *state;
+
+    for (uint64_t i = 0; i < 10; i++) {
+        allocate(fixture, 9, 0x1000, 16);
+        fixture->time += 10;
+        allocate(fixture, 10, 0x2000, i == 5 ? 0x10000 : 16);
+        fixture->time += 10;
+        add(fixture, LOG_FREE, 10, 0x2000);
+        fixture->time += 10;
+        add(fixture, LOG_FREE, 10, 0x1000);
+        fixture->time += 10;
+    }
+    assert_int_equal(cull(fixture, 1), 18);
+}
+
+/* Behind the end of a block of which the segment knows nothing less may be live than before. */
+static void later_peaks_stay_where_they_are_higher(void **state)
+{
+    struct fixture *fixture = *state;
+    static const uint64_t sizes[] = {0x10000, 0x10001, 0x10000, 0x10002, 16, 0x10002};
+
+    for (uint64_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
+        allocate(fixture, 9, 0x1000, sizes[i]);
+        fixture->time += 10;
+        add(fixture, LOG_FREE, 10, 0x1000);
+        fixture->time += 10;
+        add(fixture, LOG_FREE, 10, 0x9000 + i * 16);
+        fixture->time += 10;
+    }
+    assert_int_equal(cull(fixture, 1), 3);
+}
+
+/* CU-1: what was born in one bucket of the timeline and ended in the next. */
+static void buckets_are_apart(void **state)
+{
+    struct fixture *fixture = *state;
+
+    for (int i = 0; i < 10; i++) {
+        allocate(fixture, 9, 0x1000, 16);
+        fixture->time += i == 5 ? bucket_ns / 2 : 10;
+        add(fixture, LOG_FREE, 10, 0x1000);
+    }
+    assert_int_equal(cull(fixture, 1), 9);
+}
+
+/* CU-7 */
+static void what_was_told_stays(void **state)
+{
+    struct fixture *fixture = *state;
+
+    for (int i = 0; i < 10; i++) {
+        fixture->time = 1000 + (unsigned)i * 100;
+        allocate(fixture, 9, 0x1000, 16);
+        fixture->time += 10;
+        add(fixture, LOG_FREE, 10, 0x1000);
+    }
+    fixture->from_ticks = 1000 + base_ns + 1505;
+    assert_int_equal(cull(fixture, 1), 4);
+    fixture->from_ticks = UINT64_MAX;
+    assert_int_equal(cull(fixture, 1), 0);
+}
+
+/* Births before the end of the first block at `address`, as the importer counts them. */
+static uint64_t births_until_end(const uint64_t *words, uint32_t n_words, uint64_t address)
+{
+    uint64_t births = 0;
+    uint32_t n;
+
+    for (uint32_t i = 0; i < n_words; i += n) {
+        n = log_event_words(words[i] & 255);
+        n = n ? n : words[i + 2] & 0xffff;
+        bool is_it = (words[i + 1] & ((1ull << LOG_ADDRESS_BITS) - 1)) == address;
+        if ((words[i] & 255) == LOG_ALLOC)
+            births = is_it ? 0 : births + 1;
+        else if ((words[i] & 255) == LOG_CULLED_BIRTHS)
+            births += words[i] >> 32;
+        else if ((words[i] & 255) == LOG_FREE && is_it)
+            return births;
+    }
+    return UINT64_MAX;
+}
+
+/* CU-4: of a block that stays, and has none, one or more between its birth and its end. */
+static void temporaries_can_be_told(void **state)
+{
+    for (uint64_t n_between = 0; n_between < 4; n_between++) {
+        struct fixture *fixture = *state;
+        struct log_file file = {.last_ticks = 1000000000, .last_monotonic_ns = 1000000000};
+        struct cull *cull = cull_new(CULL_ANY_AGE);
+        uint32_t n_bytes;
+
+        for (int i = 0; i < 5; i++) {
+            allocate(fixture, 9, 0x1000, 16);
+            add(fixture, LOG_FREE, 10, 0x1000);
+        }
+        add(fixture, LOG_GROUP, 5, 0);
+        allocate(fixture, 9, 0x2000 + n_between * 64, 16);
+        add(fixture, LOG_GROUP, LOG_GROUP_ROOT, 0);
+        for (uint64_t i = 0; i < n_between; i++) {
+            allocate(fixture, 9, 0x1000, 16);
+            add(fixture, LOG_FREE, 10, 0x1000);
+        }
+        add(fixture, LOG_FREE, 9, 0x2000 + n_between * 64);
+        for (int i = 0; i < 5; i++) {
+            allocate(fixture, 9, 0x1000, 16);
+            add(fixture, LOG_FREE, 10, 0x1000);
+        }
+        fixture->segment.base_ticks = fixture->segment.base_monotonic_ns = base_ns;
+        cull_set_clock(cull, &file, 0);
+        n_bytes = fixture->n_words * 8;
+        const uint64_t *words =
+            cull_temporary(cull, &fixture->segment, fixture->words, NULL, 0, &n_bytes);
+        uint64_t told = births_until_end(words, n_bytes / 8, 0x2000 + n_between * 64);
+        assert_true(n_between < 2 ? told == n_between : told >= 2);
+        assert_true(cull_count(cull) >= 10);
+        cull_free(cull);
+    }
 }
 
 int main(void)
@@ -325,6 +488,11 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_block_that_changed_hands_stays, set_up, tear_down),
         cmocka_unit_test_setup_teardown(frees_of_the_thread_itself_do_not_matter, set_up,
                                         tear_down),
+        cmocka_unit_test_setup_teardown(what_lives_at_the_peak_stays, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(later_peaks_stay_where_they_are_higher, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(buckets_are_apart, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_was_told_stays, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(temporaries_can_be_told, set_up, tear_down),
         cmocka_unit_test_setup_teardown(sums_hold_for_many_stacks, set_up, tear_down),
     };
 
