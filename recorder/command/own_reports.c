@@ -113,6 +113,40 @@ static bool is_time(struct own_reports *reports, uint64_t now_ns)
     return true;
 }
 
+/* Of three tenths of the time between two, where they are close. */
+static uint64_t lag_ns(const struct own_reports *reports)
+{
+    uint64_t most_ns = reports->every_ns / 10 * 3;
+
+    return most_ns < OWN_REPORTS_LAG_NS ? most_ns : OWN_REPORTS_LAG_NS;
+}
+
+/* One that fell due while the one before had not begun is left out. */
+static void note_due(struct own_reports *reports, uint64_t now_ns)
+{
+    if (!is_time(reports, now_ns))
+        return;
+    if (reports->instant_ns)
+        reports->n_left_out++;
+    else
+        reports->instant_ns = now_ns;
+}
+
+/* The instant of what is to be begun now; 0: nothing is. Who asks gets the next one that is begun, as of no earlier. */
+static uint64_t take_instant(struct own_reports *reports, uint64_t now_ns)
+{
+    uint64_t instant_ns = 0;
+
+    if (reports->is_asked) {
+        instant_ns = now_ns;
+        reports->is_asked = false;
+    } else if (reports->instant_ns && now_ns >= reports->instant_ns + lag_ns(reports)) {
+        instant_ns = reports->instant_ns;
+        reports->instant_ns = 0;
+    }
+    return instant_ns;
+}
+
 void own_reports_ask(struct own_reports *reports)
 {
     reports->n_left_out += reports->is_asked;
@@ -129,14 +163,13 @@ void own_reports_step(struct own_reports *reports, uint64_t now_ns, struct recor
         look_for_end(reports, log_path);
     if (!live->has_begun || live->seen.start_monotonic_ns >= now_ns)
         return;
-    bool is_due = is_time(reports, now_ns);
+    note_due(reports, now_ns);
+    if (reports->work.helper.pid > 0)
+        return;
+    uint64_t instant_ns = take_instant(reports, now_ns);
 
-    if (reports->work.helper.pid > 0) {
-        reports->n_left_out += is_due;
-    } else if (is_due || reports->is_asked) {
-        reports->is_asked = false;
-        begin(reports, now_ns - live->seen.start_monotonic_ns, recording, log_path);
-    }
+    if (instant_ns)
+        begin(reports, instant_ns - live->seen.start_monotonic_ns, recording, log_path);
 }
 
 static void stop(struct own_reports *reports, const char *log_path)
@@ -153,7 +186,8 @@ void own_reports_done(struct own_reports *reports, const char *log_path)
         look_for_end(reports, log_path);
     if (reports->work.helper.pid > 0)
         stop(reports, log_path);
-    reports->n_left_out += reports->is_asked;
+    reports->n_left_out += (uint64_t)reports->is_asked + (reports->instant_ns != 0);
     reports->is_asked = false;
+    reports->instant_ns = 0;
     keeper_process_done(&reports->own_keeper);
 }

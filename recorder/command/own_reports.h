@@ -6,7 +6,8 @@
  * Model:   FILE.report.N.txt, N = 1, 2, …: threads, stacks and groups as of one instant, made by reporter.h, of all processes that
  *          an import of the log finds: what the program executed, and children that are recorded. One at a
  *          time: one that falls due while another is being made is left out and counted. A signal then is remembered, but
- *          not a second one.
+ *          not a second one. What is due by time is asked for a little later (OWN_REPORTS_LAG_NS), as of when it was due: by then the keeper is told
+ *          for certain what was before, and takes it in once; else it and the process that writes the database would both read it.
  * Invariants
  *   OR-1 A file of that name is whole, or says why there is no report; it is written under another one.
  * Threads: one.
@@ -20,9 +21,12 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#define OWN_REPORTS_LAG_NS UINT64_C(300000000)
+
 struct own_reports {
     uint64_t every_ns;         /* 0: only when asked */
     uint64_t due_ns;           /* 0: not begun yet */
+    uint64_t instant_ns;       /* of one that is due, and is begun when the lag is over; 0: none */
     bool is_asked;             /* by the signal */
     struct reporter_work work; /* the one being made */
     struct keeper_process own_keeper;

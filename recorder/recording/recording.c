@@ -264,7 +264,8 @@ bool recording_is_asked(const struct recording *recording)
 
 static uint64_t flush_every_ns(const struct recording *recording)
 {
-    return keeper_process_end(recording->reporter.keeper) < 0 && !recording->is_aggregate
+    return keeper_process_end(recording->reporter.keeper) < 0 && !recording->has_own_keeper
+                   && !recording->is_aggregate
                ? samples_every_ns
                : samples_every_ns_for_keeper;
 }

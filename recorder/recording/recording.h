@@ -73,7 +73,8 @@ struct recording {
     struct orders orders;
     const struct reporter_programs *programs;
     pid_t pid;
-    bool is_aggregate; /* it is of a bounded run: reporter.keeper is the run's */
+    bool has_own_keeper; /* one that is not asked by the program keeps up with the log */
+    bool is_aggregate;   /* it is of a bounded run: reporter.keeper is the run's */
     bool
         is_adopted; /* the process made the log: as its fork's, or as that of an image after exec */
     struct samples samples; /* last, as a short program leaves its pages untouched */
