@@ -67,6 +67,19 @@ enum {
     ARCH_PAGE_BYTES = 4096, /* the smallest there is; larger ones are several of them */
 };
 
+#ifndef ARCH_HAS_OWN_NUMBERS
+/* What the log says of flags of mmap and of errors: the numbers that most processors have. */
+static inline unsigned arch_map_flags(int flags)
+{
+    return (unsigned)flags;
+}
+
+static inline unsigned arch_errno(int error)
+{
+    return (unsigned)error;
+}
+#endif
+
 #if !ARCH_HAS_CODE_FRAMES
 #    define ARCH_RETURN_COLUMN ARCH_RA
 

@@ -205,6 +205,41 @@ static inline long arch_system_call(long number, long a, long b, long c, long d,
     return a3 != 0 && v0 > 0 ? -v0 : v0;
 }
 
+#define ARCH_HAS_OWN_NUMBERS 1
+
+/* Those of other processors, which the log has. */
+static inline unsigned arch_map_flags(int flags)
+{
+    static const struct {
+        unsigned own, usual;
+    } pairs[] = {{0x400, 0x4000},    {0x800, 0x20},     {0x1000, 0x100},   {0x2000, 0x800},
+                 {0x4000, 0x1000},   {0x8000, 0x2000},  {0x10000, 0x8000}, {0x20000, 0x10000},
+                 {0x40000, 0x20000}, {0x80000, 0x40000}};
+
+    const unsigned same = 0xfff0001f; /* of those below, and the size of huge pages */
+    unsigned usual = (unsigned)flags & same;
+
+    for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++)
+        if ((unsigned)flags & pairs[i].own)
+            usual |= pairs[i].usual;
+    return usual;
+}
+
+/* Of the errors that allocating ends with: those up to ERANGE are the same. */
+static inline unsigned arch_errno(int error)
+{
+    switch (error) {
+    case 79: /* EOVERFLOW */
+        return 75;
+    case 89: /* ENOSYS */
+        return 38;
+    case 122: /* EOPNOTSUPP */
+        return 95;
+    default:
+        return (unsigned)error;
+    }
+}
+
 /* Loops that the compiler cannot take for the functions that are made of them. */
 static inline void arch_copy(void *to, const void *from, size_t size_bytes)
 {

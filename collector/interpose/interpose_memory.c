@@ -7,6 +7,7 @@
  * ($ORIGIN, DT_RUNPATH) and namespace, and from here that would be ours. New modules are noticed
  * when a stack first leads into them (modules.h); dlclose needs no caller and is where they end.
  */
+#include "collector/arch/arch.h"
 #include "collector/life/lifecycle.h"
 #include "collector/log/modules.h"
 #include "collector/platform/real.h"
@@ -112,7 +113,7 @@ static void record_mmap(const void *start, size_t length, int protection, int fl
     note_code((uintptr_t)start, length, protection);
     if (!is_gathering())
         return;
-    words[3] = ((uint64_t)(unsigned)protection & 0xffff) | (uint64_t)(unsigned)flags << 16;
+    words[3] = ((uint64_t)(unsigned)protection & 0xffff) | (uint64_t)arch_map_flags(flags) << 16;
     words[4] = (uint64_t)(unsigned)fd | (is_file ? (uint64_t)mapped_path_id(fd) << 32 : 0);
     words[5] = (uint64_t)offset;
     record_mapping(LOG_MMAP, (uintptr_t)start, words, 6, origin);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "collector/record/record.h"
 
+#include "collector/arch/arch.h"
 #include "collector/log/orders.h"
 #include "collector/log/segment.h"
 #include "collector/platform/clock.h"
@@ -571,7 +572,7 @@ void record_resized_known(const void *block, size_t size_bytes, size_t usable_by
 void record_failure(const void *old, size_t size_bytes, enum log_call call, int error,
                     const struct unwind_origin *origin)
 {
-    uint64_t words[4] = {0, 0, (uint64_t)call | (uint64_t)(uint32_t)error << 8, size_bytes};
+    uint64_t words[4] = {0, 0, (uint64_t)call | (uint64_t)arch_errno(error) << 8, size_bytes};
 
     if (state_is_recording() && state_is_tracing())
         record_event(LOG_FAILURE, (uintptr_t)old, words, 4, origin);

@@ -27,13 +27,13 @@ PROGRAMS = {
     "python3": Program(
         "python3.11-minimal libpython3.11-minimal libpython3.11-stdlib libexpat1 zlib1g", "python3.11-dbg", "usr/bin/python3.11",
         f"-S -B {HERE / 'tree.py'}", None,
-        {41}),  # a struct link_map of ld.so, and one character of its name
+        {41, 439}),  # a struct link_map of ld.so, and one character of its name
 }
 
 
 def unpack(folder, names, architecture, *only):
     """Debian's packages cannot be installed for two processors where they have programs. What is there is not fetched again."""
-    root = folder / architecture
+    root = folder / architecture.ljust(len("mips64el"), "_")  # names of files are as long for each, but for the triplet
     wanted = [f"{name}:{architecture}" for name in names]
     mark = root / ".unpacked" / "+".join(names)
     if mark.exists():

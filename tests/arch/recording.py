@@ -83,6 +83,17 @@ def totals(options, folder):
     expect_equal("machine", options.arch, machine[0])
 
 
+def numbers(options, folder):
+    """Flags of mmap and errors are told by one number each, whatever the processor calls them by."""
+    here = recorded_natively(options, options.source / "numbers.c", folder)
+    there = recorded(options, "numbers", folder)
+    for what, sql in {
+            "flags": "SELECT prot, flags FROM mmaps WHERE length = 0x770000 ORDER BY mmap_id",
+            "errors": "SELECT size_bytes, errno FROM allocation_failures",
+    }.items():
+        expect_equal(what, rows(here, sql), rows(there, sql))
+
+
 def recorder(options, folder):
     """mtrace-record of the processor packs the log. A program of it is started by the kernel as a script of qemu-user's."""
     script, log = folder / "script", folder / "recorder.dat"
@@ -210,7 +221,7 @@ def pages(options, folder):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("case", choices=["totals", "names", "stacks", "oracle", "signed", "without_cfi", "recorder", "pages", "widths"])
+    parser.add_argument("case", choices=["totals", "numbers", "names", "stacks", "oracle", "signed", "without_cfi", "recorder", "pages", "widths"])
     parser.add_argument("--arch")
     for name in "collector", "recorder", "workloads", "native", "source":
         parser.add_argument(f"--{name}", type=Path)
