@@ -3,7 +3,8 @@
 """real_programs PROGRAM --emulator=QEMU --collector=LIBRARY --native=BUILD --packages=FOLDER --debian=NAME --triplet=TRIPLET: Debian's
 sqlite3 or python3 of another processor does under qemu-user what Debian's native one of the same version does. Every allocation of the
 one is one of the other; where a size differs it is known why. Each stack is compared with libunwind's of that processor, and names and
-lines with binutils'."""
+lines with binutils'. Where Debian has none for the processor (--debian is left out) sqlite3 is built for both from its source package, by the
+same compiler with the same options."""
 
 import argparse
 import os
@@ -12,10 +13,12 @@ import sys
 import tempfile
 from collections import Counter, namedtuple
 from pathlib import Path
+from urllib.parse import unquote
 
-from recording import SKIPPED, imported, rows
+from recording import SKIPPED, emulator, environment, imported, rows
 
 HERE = Path(__file__).parent / "real"
+ROOT = Path(__file__).parents[2]
 NATIVE = "amd64", "x86_64-linux-gnu"
 CHARACTER_BYTES = 4  # TRIPLET is longer than x86_64-linux-gnu, and so are names of files: some are made of wchar_t
 
@@ -31,10 +34,16 @@ PROGRAMS = {
 }
 
 
-def unpack(folder, names, architecture, *only):
+def versions_in(root):
+    """NAME_VERSION_ARCHITECTURE.deb, of what was unpacked there."""
+    lines = (line.split("_") for mark in (root / ".unpacked").iterdir() for line in mark.read_text(encoding="utf-8").splitlines())
+    return {name: unquote(version) for name, version, _ in lines}
+
+
+def unpack(folder, names, architecture, *only, versions=None):
     """Debian's packages cannot be installed for two processors where they have programs. What is there is not fetched again."""
     root = folder / architecture.ljust(len("mips64el"), "_")  # names of files are as long for each, but for the triplet
-    wanted = [f"{name}:{architecture}" for name in names]
+    wanted = [f"{name}:{architecture}" + (f"={versions[name]}" if versions else "") for name in names]
     mark = root / ".unpacked" / "+".join(names)
     if mark.exists():
         return root
@@ -51,32 +60,64 @@ def unpack(folder, names, architecture, *only):
     return root
 
 
+def run_in(folder, *argv):
+    done = subprocess.run(list(map(str, argv)), cwd=folder, capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(f"{argv[0]}: status {done.returncode}\n{done.stderr[-2000:]}")
+
+
+def fetch_amalgamation(folder):
+    if not (folder / "source").exists():
+        done = subprocess.run([ROOT / "scripts/debian-source", "sqlite3", folder / "source"], capture_output=True, text=True)
+        if done.returncode:
+            print(f"cannot fetch the source of sqlite3: {done.stderr.strip()}")
+            sys.exit(SKIPPED)
+    made = folder / "amalgamation"
+    made.mkdir(exist_ok=True)
+    if not (made / "shell.c").exists():
+        run_in(made, "../source/configure", "--disable-readline")
+        run_in(made, "make", "sqlite3.c", "shell.c")
+    return made
+
+
+def build(folder, triplet):
+    """sqlite3 with all in one file; what is there is not built again."""
+    program = folder / triplet / PROGRAMS["sqlite3"].path
+    if not program.exists():
+        program.parent.mkdir(parents=True, exist_ok=True)
+        unfinished = program.with_suffix(".new")
+        # Tables of CFI are not gcc's custom on RISC-V before 13.
+        run_in(fetch_amalgamation(folder), f"{triplet}-gcc", "-O1", "-g", "-fasynchronous-unwind-tables", "shell.c", "sqlite3.c", "-lm", "-o", unfinished)
+        unfinished.rename(program)
+    return folder / triplet
+
+
 def recorded(options, root, triplet, log, **more):
     is_native = triplet == NATIVE[1]
-    build = options.native if is_native else options.collector.parents[2]
+    is_emulated = options.emulator and not is_native
+    libraries = options.native / "lib/mtrace" if is_native else options.collector.parent
     program = PROGRAMS[options.program]
-    settings = {"LD_LIBRARY_PATH": f"{root}/lib/{triplet}:{root}/usr/lib/{triplet}", "LD_PRELOAD": build / "lib/mtrace/libmtrace.so",
+    settings = {"LD_LIBRARY_PATH": f"{root}/lib/{triplet}:{root}/usr/lib/{triplet}", "LD_PRELOAD": libraries / "libmtrace.so",
                 "MTRACE_OUTPUT": log, "PYTHONHASHSEED": 0, "PYTHONPYCACHEPREFIX": "/nonexistent", **more}
     settings = {key: str(value) for key, value in settings.items()}
     argv = [root / program.path, *program.argv.split()]
-    if not is_native:
+    if is_emulated:
         argv = [options.emulator, *(word for key, value in settings.items() for word in ("-E", f"{key}={value}")), *argv]
-    emulated = {key: os.environ[key] for key in ("QEMU_LD_PREFIX",) if key in os.environ}
     with open(HERE / program.input if program.input else os.devnull, encoding="utf-8") as given:
-        done = subprocess.run(list(map(str, argv)), env=settings if is_native else emulated, stdin=given, capture_output=True, text=True)
+        done = subprocess.run(list(map(str, argv)), env=environment() if is_emulated else settings, stdin=given, capture_output=True, text=True)
     if done.returncode or not done.stdout:
         sys.exit(f"{root.name}: status {done.returncode}\n{done.stderr}")
     return done.stdout, log
 
 
-def compare_sizes(program, triplet, here, there):
+def compare_sizes(program, triplet, here, there, least):
     """Both in ascending order, those without a twin."""
     longer = CHARACTER_BYTES * (len(triplet) - len(NATIVE[1]))
     sql = "SELECT kind, size_bytes, free_ns IS NULL FROM allocations"
     here, there = Counter(rows(here, sql)), Counter(rows(there, sql))
     lone_here, lone_there = sorted((here - there).elements()), sorted((there - here).elements())
     print(f"{sum(there.values())} allocations there, {sum(here.values())} natively; without a twin: {lone_there} there, {lone_here} natively")
-    if sum(there.values()) != sum(here.values()) or sum(here.values()) < 10000:
+    if sum(there.values()) != sum(here.values()) or sum(here.values()) < least:
         sys.exit("not the same number")
     for (*what_here, size_here, held_here), (*what_there, size_there, held_there) in zip(lone_here, lone_there):
         larger = size_there - size_here
@@ -92,6 +133,14 @@ def as_binutils_say(ours, theirs):
     return ours == theirs
 
 
+def file_of_symbols(path, folder):
+    if not folder:
+        return path
+    note = subprocess.run(["readelf", "-n", path], check=True, capture_output=True, text=True).stdout
+    build_id = note.split("Build ID:")[1].split()[0]
+    return folder / ".build-id" / build_id[:2] / f"{build_id[2:]}.debug"
+
+
 def compare_names(options, database, root, symbols):
     """The frames with most allocations, of the program itself; innermost of what was inlined first."""
     program = PROGRAMS[options.program]
@@ -99,9 +148,7 @@ def compare_names(options, database, root, symbols):
         (SELECT * FROM stack_frames WHERE frame_id IN (SELECT frame_id FROM stack_frames s JOIN allocations USING (backtrace_id)
            WHERE module = '{root / program.path}' AND source IS NOT NULL GROUP BY 1 ORDER BY count(*) DESC LIMIT 200)
          GROUP BY object_offset, inline_level ORDER BY object_offset, inline_level) f GROUP BY 1""")
-    note = subprocess.run(["readelf", "-n", root / program.path], check=True, capture_output=True, text=True).stdout
-    build_id = note.split("Build ID:")[1].split()[0]
-    argv = [f"{options.triplet}-addr2line", "-fia", "-e", symbols / ".build-id" / build_id[:2] / f"{build_id[2:]}.debug"]
+    argv = [f"{options.tools}-addr2line", "-fia", "-e", file_of_symbols(root / program.path, symbols)]
     # Asked for the call, not for what it returns to.
     said = subprocess.run([*argv, *(hex(offset - 1) for offset, _ in found)], check=True, capture_output=True, text=True).stdout
     wrong = 0
@@ -117,43 +164,50 @@ def compare_names(options, database, root, symbols):
         sys.exit(1)
 
 
-def check_stacks(options, root, folder):
+def check_stacks(options, root, folder, least):
     _, log = recorded(options, root, options.triplet, folder / "checked.dat", MTRACE_UNWINDER="check")
     meta = dict(rows(imported(options, log, folder), "SELECT key, value FROM meta"))
     print(f"{meta['unwinder.checked']} stacks compared with libunwind's, {meta['unwinder.mismatches']} differ")
-    if int(meta["unwinder.checked"]) < 10000 or int(meta["unwinder.mismatches"]) != 0:
+    if int(meta["unwinder.checked"]) < least or int(meta["unwinder.mismatches"]) != 0:
         sys.exit("\n".join(value for key, value in meta.items() if key.startswith("message")))
 
 
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("program", choices=PROGRAMS)
-    for name in "debian", "triplet":
+    for name in "debian", "triplet", "tools":
         parser.add_argument(f"--{name}")
-    for name in "emulator", "collector", "native", "packages":
+    for name in "collector", "native", "packages":
         parser.add_argument(f"--{name}", type=Path)
+    parser.add_argument("--emulator", type=emulator)
     options = parser.parse_args()
-    if not options.emulator.is_file():
+    if options.emulator and not options.emulator.is_file():
         print("no qemu-user: nothing was tested")
         sys.exit(SKIPPED)
     program, packages = PROGRAMS[options.program], options.packages / options.program
-    native_root = unpack(packages, program.packages.split(), NATIVE[0])
-    root = unpack(packages, program.packages.split(), options.debian)
+    names, symbols, more = program.packages.split(), None, []
+    packages.mkdir(parents=True, exist_ok=True)
+    if not options.debian:
+        native_root, root = build(packages, NATIVE[1]), build(packages, options.triplet)
+        least = 3000
+    else:
+        least = 10000
+        root = unpack(packages, names, options.debian)
+        native_root = unpack(packages, names, NATIVE[0], versions=versions_in(root))
+    if options.debian and program.symbols:
+        symbols = unpack(packages / "symbols", [program.symbols], options.debian, "./usr/lib/debug") / "usr/lib/debug"
+        more = ["--debug-dir", symbols]
     with tempfile.TemporaryDirectory() as folder:
         folder = Path(folder)
         said_here, log_here = recorded(options, native_root, NATIVE[1], folder / "here.dat")
         said_there, log_there = recorded(options, root, options.triplet, folder / "there.dat")
         if said_here != said_there:
             sys.exit(f"the programs do not say the same:\n{said_there}\n{said_here}")
-        here = imported(options, log_here, folder)
-        if program.symbols:
-            symbols = unpack(packages / "symbols", [program.symbols], options.debian, "./usr/lib/debug") / "usr/lib/debug"
-            there = imported(options, log_there, folder, "--debug-dir", symbols)
+        here, there = imported(options, log_here, folder), imported(options, log_there, folder, *more)
+        if symbols or not options.debian:
             compare_names(options, there, root, symbols)
-        else:
-            there = imported(options, log_there, folder)
-        compare_sizes(program, options.triplet, here, there)
-        check_stacks(options, root, folder)
+        compare_sizes(program, options.triplet, here, there, least)
+        check_stacks(options, root, folder, least)
 
 
 if __name__ == "__main__":
