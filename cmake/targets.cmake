@@ -29,7 +29,7 @@ endif()
 
 # Libraries whose small functions an event passes through in dozens: whoever links them with mtrace_whole_program has them
 # compiled as one, which takes a tenth off the time of an import. Two counts that lie side by side are not added as one vector:
-# to load what was stored in halves a moment ago the processor waits for the stores, which took a sixth. Their objects are ordinary ones, too, for tests, which say so
+# to load what was stored in halves a moment ago the processor waits for the stores. Their objects are ordinary ones, too, for tests, which say so
 # (-fno-lto): gcc's linker plugin takes the other form wherever it finds it. Who has the property WHOLE_PROGRAM must not say so:
 # gcc takes it for the last word wherever it stands.
 add_library(mtrace_whole_program INTERFACE)
