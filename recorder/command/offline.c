@@ -295,6 +295,12 @@ static void sum_up(const struct options *options, const struct packing *packing,
     struct log_file file;
 
     get_file(source, &file);
+    if (ring_flag(source)) {
+        closing_say(options->quiet,
+                    "'%s' has its end; its events are in '%s.gN' and '%s.state' beside it", target,
+                    target, target);
+        return;
+    }
 
     closing.totals.n_events = packing->n_events;
     closing.totals.file_bytes = (uint64_t)packing->packed->end_offset;

@@ -1,0 +1,6 @@
+# --pack of a log of --aggregate gives it its end, and does not say that it has no events: those are beside it.
+. "$CASES/../lib.sh"
+mtrace-record -q --aggregate -o run.dat -- sh -c 'exit 0'
+mtrace-record --pack run.dat
+mtrace-import --no-symbols run.dat run.db 2>/dev/null
+mtrace-query --format csv run.db sql 'SELECT sum(allocated_blocks) > 0 AS has_blocks FROM backtrace_totals'
