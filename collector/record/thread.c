@@ -210,7 +210,7 @@ static bool is_return_gone(const struct thread *thread, uintptr_t frame, uint16_
     long result;
 
     if (thread_is_on_own_stack(thread, frame))
-        return (uint16_t) * (const uintptr_t *)at != pc;
+        return (uint16_t)arch_code_address(*(const uintptr_t *)at) != pc;
     if (sys_is_forbidden())
         return false;
     result = sys_copy_own(&now, at, sizeof(now));

@@ -311,6 +311,8 @@ enum cfi_result exidx_find_row(const struct cfi_section *section, uintptr_t addr
         if (!run(&machine, &opcodes) || opcodes.is_bad)
             return CFI_MALFORMED;
     finish(&machine);
-    ret_row->is_guess = address % 2 == 0 && !is_system_call(section, address);
+    /* what never moves its stack pointer is the same everywhere */
+    ret_row->is_guess = address % 2 == 0 && (machine.offset != 0 || machine.base != SP)
+                        && !is_system_call(section, address);
     return CFI_FOUND;
 }

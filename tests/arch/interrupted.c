@@ -25,7 +25,7 @@ static void allocate_and_leave(int number)
 
 /* Faults at its first access: a leaf without a frame. libunwind looks on i386 at the byte before what was interrupted, and
  * finds no function there if that is the first instruction of one. */
-__attribute__((noinline)) static int read_nowhere(const int *place)
+__attribute__((noinline)) static int read_nowhere(const volatile int *place)
 {
 #if defined(FAULTS_LATER)
     __asm__ volatile("nop");
