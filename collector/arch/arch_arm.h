@@ -84,6 +84,20 @@ static inline uintptr_t arch_code_address(uintptr_t word)
 
 #define ARCH_RETURN_ADDRESS() arch_code_address((uintptr_t)__builtin_return_address(0))
 
+/* The instruction before a return address, of ARM or Thumb code as the word says that it was found in, is a call. */
+static inline bool arch_is_behind_call(const uint8_t before[4], uintptr_t word)
+{
+    const uint32_t first = (uint32_t)before[0] | (uint32_t)before[1] << 8;
+    const uint32_t second = (uint32_t)before[2] | (uint32_t)before[3] << 8;
+    const uint32_t whole = first | second << 16;
+
+    if (word & 1) /* bl, blx #; blx register */
+        return ((first & 0xf800) == 0xf000 && (second & 0xc000) == 0xc000)
+               || (second & 0xff87) == 0x4780;
+    return (whole & 0x0f000000) == 0x0b000000 || (whole & 0xfe000000) == 0xfa000000
+           || (whole & 0x0ffffff0) == 0x012fff30;
+}
+
 /* The two words of the frame that this is written in, which has a frame pointer, r11: that and the return address. */
 #define ARCH_RECORD() ((uintptr_t)__builtin_frame_address(0) - 4)
 #define ARCH_CFA()    ((uintptr_t)__builtin_dwarf_cfa())

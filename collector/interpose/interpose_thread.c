@@ -13,6 +13,7 @@
 #include "collector/record/starts.h"
 #include "collector/record/state.h"
 #include "collector/record/thread.h"
+#include "collector/unwind/unwind_cfi.h"
 #include "common/attr.h"
 
 #include <errno.h>
@@ -64,6 +65,8 @@ static void *begin_posix(void *cookie)
 {
     struct start start = begin_thread(cookie);
 
+    if (ARCH_HAS_EXIDX)
+        unwind_cfi_set_bottom(0, ARCH_RETURN_ADDRESS());
     return start.routine.posix(start.argument);
 }
 
@@ -71,6 +74,8 @@ static int begin_c11(void *cookie)
 {
     struct start start = begin_thread(cookie);
 
+    if (ARCH_HAS_EXIDX)
+        unwind_cfi_set_bottom(1, ARCH_RETURN_ADDRESS());
     return start.routine.c11(start.argument);
 }
 

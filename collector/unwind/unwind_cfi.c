@@ -149,6 +149,21 @@ static void describe_bottom(struct cfi_row *row)
     row->registers[ARCH_RA].kind = CFI_UNDEFINED;
 }
 
+static _Atomic uintptr_t g_bottoms[2]; /* the same for all threads */
+
+void unwind_cfi_set_bottom(unsigned which, uintptr_t pc)
+{
+    atomic_store_explicit(&g_bottoms[which], pc, memory_order_relaxed);
+}
+
+static bool is_thread_bottom(uintptr_t pc)
+{
+    for (unsigned i = 0; i < 2; i++)
+        if (atomic_load_explicit(&g_bottoms[i], memory_order_relaxed) == pc)
+            return true;
+    return false;
+}
+
 /* Behind the address is code that is known by its instructions alone: what a signal handler returns to, or a bottom. */
 static bool find_by_code(uintptr_t address, bool is_trusted, struct unwind_cfi_scratch *scratch)
 {
@@ -164,7 +179,7 @@ static bool find_by_code(uintptr_t address, bool is_trusted, struct unwind_cfi_s
     context = arch_signal_context(code);
     if (context >= 0)
         describe_signal_frame(context, &scratch->row);
-    else if (arch_is_stack_bottom(code))
+    else if (arch_is_stack_bottom(code) || (ARCH_HAS_EXIDX && is_thread_bottom(address + 1)))
         describe_bottom(&scratch->row);
     else
         return false;

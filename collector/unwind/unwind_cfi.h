@@ -35,6 +35,9 @@ struct unwind_cfi_scratch {
 enum cfi_result unwind_cfi_find_row(uintptr_t address, uint32_t epoch, bool is_trusted,
                                     struct unwind_cfi_scratch *scratch, uint32_t *ret_module);
 
+/* Where a thread's first function returns to, which some C libraries have no table for: 0 for pthread_create's, 1 for thrd_create's. */
+void unwind_cfi_set_bottom(unsigned which, uintptr_t pc);
+
 /* Makes the rule of an address that is not in the cache, and caches it unless its CFI was gone. */
 struct unwind_rule unwind_cfi_make_rule_slow(uintptr_t address, uint32_t epoch, bool is_trusted,
                                              struct unwind_cfi_scratch *scratch);

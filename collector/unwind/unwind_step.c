@@ -2,6 +2,7 @@
 #include "collector/unwind/unwind_step.h"
 
 #include "collector/arch/arch.h"
+#include "collector/log/modules.h"
 #include "collector/platform/sys.h"
 #include "collector/unwind/unwind_code.h"
 #include "collector/unwind/unwind_stack.h"
@@ -95,6 +96,25 @@ static enum unwind_step end_at_entry(struct unwind_frame *frame)
     return STEP_END;
 }
 
+/* Where frame pointers lead to frames by some compilers only, a word is an address to return to if a call is before it. */
+static bool is_plausible(uintptr_t word)
+{
+#if ARCH_HAS_EXIDX
+    const uintptr_t pc = arch_code_address(word);
+    struct module module;
+    uint8_t before[4];
+
+    if (!modules_find(pc - 1, &module) || pc - module.start < sizeof(before)
+        || !sys_is_readable((pc - sizeof(before)) & ~(uintptr_t)7))
+        return false;
+    __builtin_memcpy(before, (const void *)(pc - sizeof(before)), sizeof(before));
+    return arch_is_behind_call(before, word);
+#else
+    (void)word;
+    return true;
+#endif
+}
+
 MTRACE_COLD enum unwind_step unwind_step_guess(struct unwind_state *state,
                                                struct unwind_frame *frame,
                                                struct unwind_frame *ret_caller)
@@ -112,7 +132,8 @@ MTRACE_COLD enum unwind_step unwind_step_guess(struct unwind_state *state,
         return STEP_END;
     if (record % sizeof(uintptr_t) != 0 || record < frame->sp
         || !unwind_load(state, record, &ret_caller->fp)
-        || !unwind_load(state, record + sizeof(uintptr_t), &ret_caller->pc))
+        || !unwind_load(state, record + sizeof(uintptr_t), &ret_caller->pc)
+        || !is_plausible(ret_caller->pc))
         return STEP_TRUNCATED;
     ret_caller->pc = arch_code_address(ret_caller->pc);
     if (ret_caller->pc < LOWEST_CODE)

@@ -42,6 +42,9 @@ bool modules_find(uintptr_t address, struct module *ret_module)
                                   .end = (uintptr_t)object.dlfo_map_end,
                                   .load_address = object.dlfo_link_map->l_addr,
                                   .eh_frame_hdr = object.dlfo_eh_frame};
+#if DLFO_STRUCT_HAS_EH_COUNT
+    ret_module->n_entries = (uint32_t)object.dlfo_eh_count;
+#endif
     return true;
 }
 

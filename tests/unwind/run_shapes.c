@@ -118,6 +118,7 @@ static void walk_with_libunwind(const struct unwind_origin *origin, struct stack
         unw_word_t sp;
         unw_get_reg(&cursor, UNW_REG_IP, &pc);
         unw_get_reg(&cursor, UNW_REG_SP, &sp);
+        pc = arch_code_address(pc);
         if (pc == origin->pc && sp == origin->cfa)
             is_inside = true;
         if (pc == 0 || (pc == last_pc && sp == last_sp)) /* a step that leads nowhere */
