@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 """bounded.py [--rings N]: a log of --aggregate, and the memory of those who make it, do not grow with what the program does.
 
-A program with the profile of a server (requests of many shapes, load that comes and goes, a cache where the oldest goes) runs until N rings full of
-events were written. It waits while generations take more than WAIT_RINGS, so that it is as fast as the keeper is, and a keeper that does nothing makes it
+A program with the profile of a server (requests of many shapes, load that comes and goes, a cache where the oldest goes) runs until it was noted N times
+that a ring or more was full. It waits while generations take more than WAIT_RINGS, so that it is as fast as the keeper is, and a keeper that does nothing makes it
 wait for ever. Each time a ring is full it notes what the files take, and the resident bytes of recorder and keeper. Generations, definitions and the
 recorder's memory may not be higher in the second half than they were in the second quarter, but for a tenth and SLACK_BYTES; the whole log has at most four
 rings, 64 bytes per live block and 1 KiB per stack, and the keeper's memory 64 MiB more. Sizes alone are compared, no times.
@@ -62,7 +62,7 @@ def request(depth, shape):
 
 
 def serve(place, n_rings):
-    recorder, cache, noted = os.getppid(), {}, 0
+    recorder, cache, rings, noted = os.getppid(), {}, 0, 0
     with open(Path(place) / "figures", "w", encoding="ascii") as figures:
         for number in range(10**9):
             load = 20 if number // 200 % 2 else 100  # by day and by night
@@ -74,8 +74,8 @@ def serve(place, n_rings):
             while generations > WAIT_RINGS * RING_BYTES:
                 time.sleep(0.05)
                 generations, state, definitions, highest = sizes(place)
-            if highest // PARTS_OF_RING > noted:
-                noted = highest // PARTS_OF_RING
+            if highest // PARTS_OF_RING > rings:
+                rings, noted = highest // PARTS_OF_RING, noted + 1
                 print(generations, state, definitions, resident(recorder), resident(keeper_of(recorder)), file=figures, flush=True)
             if noted >= n_rings:
                 return
