@@ -23,8 +23,26 @@ enum {
 
 static const char g_preloaded_name[] = "/libmtrace.so";
 
-static char g_preloaded[CONFIG_PATH_BYTES],
-    g_other[CONFIG_PATH_BYTES]; /* whoever writes them writes the same */
+static char g_preloaded[CONFIG_PATH_BYTES], g_other[CONFIG_PATH_BYTES];
+
+/* Of those two: whoever writes one writes the same, and nothing else in between, as another thread may be reading it. */
+struct path {
+    char *text;
+    size_t n;
+};
+
+static void put(struct path *path, const char *bytes, size_t size_bytes)
+{
+    for (size_t i = 0; i < size_bytes && path->n < CONFIG_PATH_BYTES - 1; i++)
+        path->text[path->n++] = bytes[i];
+}
+
+static const char *put_last(struct path *path, const char *text)
+{
+    put(path, text, fmt_length(text));
+    path->text[path->n] = '\0';
+    return path->text;
+}
 
 /* How long the folder is that a path lies in; 0: there is none. */
 static size_t folder_length(const char *path, size_t length)
@@ -38,20 +56,20 @@ static size_t folder_length(const char *path, size_t length)
 static const char *preloaded_library(void)
 {
     const char *own = real_own_path();
-    struct fmt out = FMT_BUFFER(g_preloaded);
+    struct path path = {g_preloaded, 0};
 
     if (!state_config()->is_attached)
         return own;
-    fmt_bytes(&out, own, folder_length(own, fmt_length(own)));
-    fmt_string(&out, g_preloaded_name);
-    return g_preloaded;
+    put(&path, own, folder_length(own, fmt_length(own)));
+    return put_last(&path, g_preloaded_name);
 }
 
 /* FOLDER/mtrace/NAME is FOLDER/TRIPLET/mtrace/NAME for the other width, and the other way round. */
 static const char *other_library(void)
 {
     static const char own_folder[] = "/" ARCH_TRIPLET;
-    struct fmt out = FMT_BUFFER(g_other);
+    static const char other_folder[] = "/" ARCH_OTHER_TRIPLET;
+    struct path path = {g_other, 0};
     const char *own = preloaded_library();
     size_t own_length = sizeof(own_folder) - 1;
     size_t mtrace = folder_length(own, fmt_length(own));
@@ -59,13 +77,12 @@ static const char *other_library(void)
     int fd;
 
     if (folder >= own_length && bytes_equal(own + folder - own_length, own_folder, own_length)) {
-        fmt_bytes(&out, own, folder - own_length);
+        put(&path, own, folder - own_length);
     } else {
-        fmt_bytes(&out, own, folder);
-        fmt_string(&out, "/" ARCH_OTHER_TRIPLET);
+        put(&path, own, folder);
+        put(&path, other_folder, sizeof(other_folder) - 1);
     }
-    fmt_string(&out, own + folder);
-    fd = (int)sys_open(g_other, O_PATH, 0);
+    fd = (int)sys_open(put_last(&path, own + folder), O_PATH, 0);
     if (fd < 0)
         return NULL;
     sys_close(fd);

@@ -5,8 +5,11 @@
 #include "collector/platform/real.h"
 
 #include <elf.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -161,6 +164,44 @@ static void a_name_is_looked_for(void **state)
     assert_int_equal(setenv("PATH", "/usr/bin:/bin", 1), 0);
 }
 
+static _Atomic bool g_has_ended;
+
+/* What is wrong with a library's path, as who was given it reads it meanwhile. */
+static void *read_on(void *path)
+{
+    const volatile char *text = path;
+    const size_t n = strlen(g_own) + sizeof("/" ARCH_OTHER_TRIPLET) - 1;
+    uintptr_t n_cut = 0;
+
+    do
+        for (size_t i = 0; i < n; i++)
+            n_cut += text[i] == '\0';
+    while (!g_has_ended);
+    return (void *)n_cut;
+}
+
+/* Threads execute at the same time, and all have their library's path in one place. */
+static void a_path_is_whole_while_it_is_found_again(void **state)
+{
+    char path[PATH_BYTES];
+    pthread_t reader;
+    void *n_cut;
+
+    (void)state;
+    if (ARCH_OTHER_MACHINE == EM_NONE)
+        skip();
+    make("lib/" ARCH_OTHER_TRIPLET "/mtrace/libmtrace.so", "", 0);
+    in_folder(path, "there");
+    assert_int_equal(
+        pthread_create(&reader, NULL, read_on, (void *)(uintptr_t)executed_library(path, false)),
+        0);
+    for (unsigned i = 0; i < 20000; i++)
+        (void)executed_library(path, false);
+    g_has_ended = true;
+    assert_int_equal(pthread_join(reader, &n_cut), 0);
+    assert_int_equal((uintptr_t)n_cut, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -168,6 +209,7 @@ int main(void)
         cmocka_unit_test(the_other_width_has_its_own),
         cmocka_unit_test(a_script_is_what_runs_it),
         cmocka_unit_test(a_name_is_looked_for),
+        cmocka_unit_test(a_path_is_whole_while_it_is_found_again),
     };
 
     return cmocka_run_group_tests(tests, set_up, tear_down);
