@@ -30,7 +30,7 @@ struct opcodes {
 struct machine {
     struct cfi_row *row;
     uint32_t base;
-    int32_t offset;
+    int64_t offset; /* a table of 1020 bytes may add 2^30 some two hundred times */
     bool has_popped;
     bool is_done;
 };
@@ -184,7 +184,7 @@ static bool run_b(struct machine *machine, struct opcodes *opcodes, unsigned op)
         pop(machine, 0, mask);
         return mask != 0 && mask <= 0xf;
     case 0xb2:
-        machine->offset += 0x204 + (int32_t)(next_uleb(opcodes) << 2);
+        machine->offset += 0x204 + (int64_t)(next_uleb(opcodes) << 2);
         return true;
     case 0xb3: /* VFP registers as fstmfdx saves them */
         machine->offset += (int32_t)(next(opcodes) & 0xf) * 8 + 12;

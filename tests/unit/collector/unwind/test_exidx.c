@@ -105,6 +105,21 @@ static void a_large_frame(void **unused)
     assert_int_equal(row.cfa.offset, 0x204 + (0x201 << 2));
 }
 
+/* vsp += 0x204 + (0xfffffff << 2), three times: more than 31 bits have, which no stack has either */
+static void nothing_overflows(void **unused)
+{
+    struct cfi_row row;
+
+    (void)unused;
+    put(16, 0x8104b2ff);
+    put(20, 0xffff7fb2);
+    put(24, 0xffffff7f);
+    put(28, 0xb2ffffff);
+    put(32, 0x7fb0b0b0);
+    assert_int_equal(row_at(distance(4, 16), 5, &row), CFI_FOUND);
+    assert_true(row.cfa.offset == 3 * (0x204 + ((int64_t)0xfffffff << 2)));
+}
+
 static void what_cannot_be_unwound(void **unused)
 {
     struct cfi_row row;
@@ -139,9 +154,10 @@ static void between_calls_it_is_a_guess(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pops_are_below_the_cfa),    cmocka_unit_test(a_frame_pointer_is_a_base),
-        cmocka_unit_test(a_routine_is_stepped_over), cmocka_unit_test(a_large_frame),
-        cmocka_unit_test(what_cannot_be_unwound),    cmocka_unit_test(between_calls_it_is_a_guess)};
+        cmocka_unit_test(pops_are_below_the_cfa),     cmocka_unit_test(a_frame_pointer_is_a_base),
+        cmocka_unit_test(a_routine_is_stepped_over),  cmocka_unit_test(a_large_frame),
+        cmocka_unit_test(nothing_overflows),          cmocka_unit_test(what_cannot_be_unwound),
+        cmocka_unit_test(between_calls_it_is_a_guess)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
