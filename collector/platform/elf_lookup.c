@@ -52,9 +52,11 @@ struct elf_lookup elf_lookup_open(const struct link_map *map)
         case DT_HASH:
             object.sysv_hash = pointer;
             break;
-        case DT_MIPS_SYMTABNO: /* no other processor has a tag of this number */
+#if defined(__mips__)
+        case DT_MIPS_SYMTABNO: /* a number that AArch64 has for something else */
             object.n_symbols = dynamic->d_un.d_val;
             break;
+#endif
         case TAG_RELOCATIONS:
             object.relocations = pointer;
             break;

@@ -128,10 +128,25 @@ static void early_blocks_are_apart_and_keep_their_contents(void **state)
     assert_null(real_early_allocate(0, 1 << 20));
 }
 
+/* To AArch64 the tag of that number is DT_AARCH64_AUTH_RELRSZ: bytes, and more than there are symbols. */
+static void only_mips_says_how_many_symbols_there_are(void **state)
+{
+    ElfW(Dyn) dynamic[] = {{.d_tag = DT_MIPS_SYMTABNO, .d_un.d_val = 40}, {.d_tag = DT_NULL}};
+    const struct link_map map = {.l_ld = dynamic};
+
+    (void)state;
+#if defined(__mips__)
+    assert_int_equal(elf_lookup_open(&map).n_symbols, 40);
+#else
+    assert_int_equal(elf_lookup_open(&map).n_symbols, 0);
+#endif
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(libc_functions_are_those_of_dlsym),
+        cmocka_unit_test(only_mips_says_how_many_symbols_there_are),
         cmocka_unit_test(hidden_versions_are_skipped),
         cmocka_unit_test(the_vdso_is_found),
         cmocka_unit_test(real_functions_are_the_next_definitions),
