@@ -33,29 +33,52 @@ static struct log_question *question_of(struct log_file *log)
 
 /* Naps, and how long the recorder has been still meanwhile. */
 struct patience {
-    unsigned naps, still_looks;
+    unsigned naps_until_look, still_looks;
     uint32_t beat;
 };
 
-/* False: there is no recorder any more. */
-static bool nap(struct patience *patience, const struct log_file *log,
-                const struct log_question *question)
+/* Before each nap. False: there is no recorder any more. */
+static bool has_recorder(struct patience *patience, const struct log_file *log,
+                         const struct log_question *question)
 {
     uint32_t pid = atomic_load_explicit(&log->recorder_pid, memory_order_relaxed);
     uint32_t beat;
 
     if (sys_is_forbidden())
         return false;
-    if (patience->naps++ % NAPS_PER_LOOK == 0) {
-        beat = atomic_load_explicit(&question->beat, memory_order_relaxed);
-        patience->still_looks = beat == patience->beat ? patience->still_looks + 1 : 0;
-        patience->beat = beat;
-        if (patience->still_looks > MOST_STILL_LOOKS
-            || (patience->still_looks > MOST_STILL_LOOKS_OF_NOBODY
-                && sys_process_exists((long)pid) != 0))
-            return false;
-    }
+    if (patience->naps_until_look-- > 0)
+        return true;
+    patience->naps_until_look = NAPS_PER_LOOK - 1;
+    beat = atomic_load_explicit(&question->beat, memory_order_relaxed);
+    patience->still_looks = beat == patience->beat ? patience->still_looks + 1 : 0;
+    patience->beat = beat;
+    return patience->still_looks <= MOST_STILL_LOOKS_OF_NOBODY
+           || (patience->still_looks <= MOST_STILL_LOOKS && sys_process_exists((long)pid) == 0);
+}
+
+static bool nap(struct patience *patience, const struct log_file *log,
+                const struct log_question *question)
+{
+    if (!has_recorder(patience, log, question))
+        return false;
     sys_nap(NAP_NS);
+    return true;
+}
+
+/* As nap, but until the recorder has changed `counter`, as long as many naps at most. A signal of the program's ends a wait
+ * early, as does a kernel that cannot wait: naps count instead, so that neither ends our patience nor makes it endless. */
+static bool sleep_on(const _Atomic uint32_t *counter, uint32_t seen, struct patience *patience,
+                     const struct log_file *log, const struct log_question *question)
+{
+    long code;
+
+    if (!has_recorder(patience, log, question))
+        return false;
+    code = sys_wait_shared(counter, seen, (uint64_t)NAPS_PER_LOOK * NAP_NS);
+    if (code == -ETIMEDOUT)
+        patience->naps_until_look = 0;
+    else if (code != 0 && code != -EAGAIN)
+        sys_nap(NAP_NS);
     return true;
 }
 
@@ -183,11 +206,12 @@ static int wait_for(const struct log_file *log, const struct log_question *quest
                     const _Atomic uint32_t *counter, uint32_t number)
 {
     struct patience patience = {.beat = 0};
+    uint32_t seen;
 
-    while (atomic_load_explicit(counter, memory_order_acquire) != number) {
+    while ((seen = atomic_load_explicit(counter, memory_order_acquire)) != number) {
         if (atomic_load_explicit(&question->n_asked, memory_order_relaxed) != g_asking.number)
             return ECANCELED;
-        if (!nap(&patience, log, question))
+        if (!sleep_on(counter, seen, &patience, log, question))
             return ENOTCONN;
     }
     return 0;

@@ -342,6 +342,14 @@ void sys_nap(uint64_t ns)
     call(SYS_ppoll, 0, 0, word(&time), 0, sizeof(uint64_t), 0);
 }
 
+/* Keyed by the file and the offset, so it does not matter where others have mapped it, nor in which pid namespace they are. */
+long sys_wait_shared(const _Atomic uint32_t *shared, uint32_t seen, uint64_t ns)
+{
+    struct timespec time = {(time_t)(ns / 1000000000u), (long)(ns % 1000000000u)};
+
+    return call(SYS_futex, word(shared), FUTEX_WAIT, (long)seen, word(&time), 0, 0);
+}
+
 long sys_random(void *buffer, size_t size_bytes)
 {
     return call(SYS_getrandom, word(buffer), (long)size_bytes, 1 /* GRND_NONBLOCK */, 0, 0, 0);

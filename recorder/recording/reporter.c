@@ -11,12 +11,14 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <linux/futex.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -26,7 +28,7 @@ enum {
     EXIT_TOO_LONG = 124,
     MOST_ANSWER_SECONDS = 30, /* of a processor: others wait meanwhile */
     EXIT_NOT_RUN = 127,
-    PART_PAUSE_NS = 2000000, /* longer than the program naps */
+    PART_PAUSE_NS = 2000000, /* the program wants the next part soon */
     MOST_PARTS_PER_STEP = 16,
 };
 
@@ -358,12 +360,19 @@ static struct log_question *question_of(const struct live_log *live)
     return (struct log_question *)(void *)((unsigned char *)live->file + LOG_QUESTION_OFFSET);
 }
 
+/* Who waits for `counter` looks now and then, too: nothing depends on that it is woken. */
+static void set_and_wake(_Atomic uint32_t *counter, uint32_t number)
+{
+    atomic_store_explicit(counter, number, memory_order_release);
+    (void)syscall(SYS_futex, counter, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
 static void finish(struct reporter *reporter, struct log_question *question, int status)
 {
     (void)snprintf(question->answer_path, sizeof(question->answer_path), "/proc/%d/fd/%d",
                    (int)getpid(), reporter->answer_fd);
     atomic_store_explicit(&question->status, status, memory_order_relaxed);
-    atomic_store_explicit(&question->n_answered, reporter->number, memory_order_release);
+    set_and_wake(&question->n_answered, reporter->number);
 }
 
 static bool give_part(struct reporter *reporter, struct log_question *question)
@@ -376,7 +385,7 @@ static bool give_part(struct reporter *reporter, struct log_question *question)
     n = pread(reporter->answer_fd, question->text, LOG_QUESTION_BYTES, reporter->given_bytes);
     question->part_bytes = n > 0 ? (uint32_t)n : 0;
     reporter->given_bytes += question->part_bytes;
-    atomic_store_explicit(&question->n_parts_given, n_wanted, memory_order_release);
+    set_and_wake(&question->n_parts_given, n_wanted);
     return true;
 }
 

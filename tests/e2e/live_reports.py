@@ -7,6 +7,7 @@ more     answers that need more than totals, that a rule finds fault with, or th
 sealed   questions that would have files opened, or the environment read, that belong to the recorder and not to the program
 bad      questions that cannot be answered: senseless ones, without a recorder, in a fork child, from many threads, of a recorder that is gone
 turns    threads that ask all the time take turns
+quiet    who waits for an answer sleeps until it is there
 endless  a question that would never be answered is ended; the folder for temporary files is missing
 every    mtrace-record writes reports by itself, by time and by signal
 family   those reports are of the image that runs, of children that are recorded, and gone with the run that --force replaces; signals while one is made
@@ -142,6 +143,15 @@ def turns(tools, place):
     expect("questions in the database", len(order), 20)
     if n_again > 6:
         raise Failure(f"{n_again} times the same thread again: {order}")
+
+
+def quiet(tools, place):
+    """Ten looks a second at whether there is a recorder, and a few sleeps of a question: a thread that looked each millisecond would sleep many times as often."""
+    figures = said(run([tools.record, "-q", "-o", place / "run.dat", "--", tools.workloads / "asking", "quietly"], place))
+    print(figures)
+    expect("the answers", figures["quietly"], "0")
+    if int(figures["sleeps"]) > 25 + int(figures["ms"]) / 50:
+        raise Failure(f"five questions, and too many sleeps meanwhile: {figures}")
 
 
 def endless(tools, place):
@@ -453,7 +463,7 @@ def deaf(tools, place):
     report_once(tools, place, "closed", lambda: os.closerange(0, 3), check_descriptors)
 
 
-PARTS = {"server": server, "more": more, "sealed": sealed, "bad": bad, "turns": turns, "endless": endless, "every": every, "family": family, "ended": ended, "deaf": deaf,
+PARTS = {"server": server, "more": more, "sealed": sealed, "bad": bad, "turns": turns, "quiet": quiet, "endless": endless, "every": every, "family": family, "ended": ended, "deaf": deaf,
          "full": full}
 
 

@@ -12,7 +12,9 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
+#include <time.h>
 
 enum {
     N_THREADS = 6,
@@ -361,6 +363,34 @@ static void more_than_totals(void)
     say("blank", ask_into("blank.txt", " "));
 }
 
+enum {
+    N_QUIET = 5,
+};
+
+static long milliseconds(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* How often the thread that asks goes to sleep meanwhile, once its recorder is there. */
+static void quietly(void)
+{
+    struct rusage before, after;
+    int null = open("/dev/null", O_WRONLY);
+    int code = mtrace_report("threads --no-symbols", null);
+    long ms = milliseconds();
+
+    getrusage(RUSAGE_THREAD, &before);
+    for (int i = 0; i < N_QUIET && code == 0; i++)
+        code = mtrace_report("threads --no-symbols", null);
+    getrusage(RUSAGE_THREAD, &after);
+    printf("ms %ld\nsleeps %ld\n", milliseconds() - ms, after.ru_nvcsw - before.ru_nvcsw);
+    say("quietly", code);
+}
+
 /* Holds a block until it is told to end; its figures are for reports that others ask for. */
 static void wait_for_end(void)
 {
@@ -380,6 +410,7 @@ int main(int argc, char **argv)
         {"unprivileged", unprivileged}, {"in_child", in_child},       {"left_alone", left_alone},
         {"in_turn", in_turn},           {"without_end", without_end}, {"wait", wait_for_end},
         {"outlives", outlives},         {"left_behind", left_behind}, {"more", more_than_totals},
+        {"quietly", quietly},
     };
 
     for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
