@@ -76,11 +76,15 @@ struct log_sought {
     bool is_found;
 };
 
+/* Folders, and what the user called it, may have that in their names, too. */
 static bool is_log(const char *path)
 {
-    const char *end = strstr(path, ".live");
+    static const char live[] = ".live";
+    const char *end = NULL;
 
-    return *path == '/' && end && (end[5] == '\0' || end[5] == ' ');
+    for (const char *at = path; (at = strstr(at, live)); at += sizeof(live) - 1)
+        end = at + sizeof(live) - 1;
+    return *path == '/' && end && (*end == '\0' || *end == ' '); /* " (deleted)" */
 }
 
 static bool compare_log(const struct process_mapping *mapping, void *context)

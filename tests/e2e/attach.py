@@ -5,6 +5,7 @@
 totals    what is allocated while attached is recorded, and nothing else; frees of blocks from before are counted; twice
 threads   rounds on a python3 with threads, each with a log; afterwards nothing leads to us
 killed    the recorder is killed: --detach leads the process back; attaching again works
+silent    who records it does not answer: --detach does not go behind its back
 middle    recorders are killed at random instants of attaching, and at each step: the process goes on, can be attached to, and then has no code of theirs
 ended     of a program that ends while it is looked at this is said
 waits     waits of a thread that was attached by, or only looked at, end neither early nor by EINTR
@@ -341,6 +342,21 @@ def test_killed(folder):
     rows = dict(ask(folder / "again.dat", "SELECT size_bytes, count(*) FROM allocations WHERE size_bytes BETWEEN 7000 AND 7790 GROUP BY size_bytes"))
     if rows != {7780: 10}:
         raise Failure(f"recorded by size: {rows}")
+
+
+def test_silent(folder):
+    """Who records a process and does not answer is not gone, whatever its log is called."""
+    place = folder / "every.live.log"
+    place.mkdir()
+    process = start(sys.executable, "-c", SERVER)
+    recorder = attach(process.pid, place / "run.dat")
+    recorder.send_signal(signal.SIGSTOP)
+    done = subprocess.run([TOOLS.record, "--detach", str(process.pid)], capture_output=True, text=True, timeout=60)
+    if done.returncode == 0 or f"mtrace-record {recorder.pid} does not answer" not in done.stderr:
+        raise Failure(f"--detach: {done.returncode}, {done.stderr}")
+    recorder.send_signal(signal.SIGCONT)
+    detach(process.pid, recorder)
+    is_as_before(process)
 
 
 def begin_attaching(pid, folder, **more):
