@@ -73,12 +73,15 @@ set(CPACK_DEBIAN_PACKAGE_SUGGESTS "sqlite3, libc6-dbg")
 if(MTRACE_PACKAGE STREQUAL "collector")
   set(CPACK_COMPONENTS_ALL collector)
   set(CPACK_DEB_COMPONENT_INSTALL ON)
-  set(CPACK_DEBIAN_COLLECTOR_PACKAGE_NAME mtrace-collector-${CMAKE_SYSTEM_PROCESSOR})
-  # dpkg-shlibdeps knows this machine's libraries; the oracle, which needs another, is a check of developers.
+  # As mtrace-record calls it where it is missing (recorder/command/collector_library.c).
+  string(REGEX REPLACE "-.*" "" processor "${CMAKE_LIBRARY_ARCHITECTURE}")
+  set(CPACK_DEBIAN_COLLECTOR_PACKAGE_NAME mtrace-collector-${processor})
+  # Of all architectures, as Debian's own libraries for cross compilers are: it is installed where mtrace is, which is on another
+  # processor, whose apt need not know this one. Nor is libc asked for: programs of this processor have theirs, wherever that is.
+  set(CPACK_DEBIAN_PACKAGE_ARCHITECTURE all)
+  set(CPACK_DEBIAN_COLLECTOR_DESCRIPTION
+      "The collector for ${CMAKE_LIBRARY_ARCHITECTURE}, which mtrace-record of another processor preloads into programs of that one.")
   set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS OFF)
-  set(CPACK_DEBIAN_PACKAGE_DEPENDS libc6)
   set(CPACK_DEBIAN_PACKAGE_SUGGESTS mtrace)
-  execute_process(COMMAND dpkg-architecture -f -t ${CMAKE_LIBRARY_ARCHITECTURE} -q DEB_HOST_ARCH
-                  OUTPUT_VARIABLE CPACK_DEBIAN_PACKAGE_ARCHITECTURE OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
 endif()
 include(CPack)

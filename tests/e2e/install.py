@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""install.py prefix|package|collector CMAKE CPACK BUILD: what is installed works alone, from wherever it lies.
+"""install.py prefix|package|collector|TRIPLET CMAKE CPACK BUILD: what is installed works alone, from wherever it lies.
 
 prefix installs the build below a scratch directory; package makes the Debian package and unpacks it there. Then a
-program is recorded, imported and queried with nothing but the installed files in reach. collector makes the package of the
-collector alone, which lies beside that of another processor.
+program is recorded, imported and queried with nothing but the installed files in reach. collector builds the collector alone and makes
+its package, which lies beside that of another processor; TRIPLET makes it of a build for that one.
 """
 
 import shutil
@@ -85,8 +85,24 @@ def install(how, cmake, cpack, build, place):
         raise Failure(f"the package depends on {depends}")
 
 
+def check_collector(cpack, build, place, triplet):
+    """Nothing but libraries, in the folder of their processor, where mtrace-record looks for those of others; and nothing that keeps
+    them from being installed on a machine of another."""
+    call(cpack, "-G", "DEB", "-B", place / "package", "--config", Path(build) / "CPackConfig.cmake", cwd=build)
+    package, = (place / "package").glob("*.deb")
+    call("dpkg-deb", "-x", package, place / "root")
+    found = sorted(str(path.relative_to(place / "root")) for path in (place / "root").rglob("*") if path.is_file())
+    names = ["libmtrace-attach.so", "libmtrace-new.so", "libmtrace-oracle.so", "libmtrace.so"]
+    if not (Path(build) / "lib/mtrace/libmtrace-oracle.so").exists():  # no libunwind of that processor
+        names.remove("libmtrace-oracle.so")
+    if found != [f"usr/lib/{triplet}/mtrace/{name}" for name in names]:
+        raise Failure(f"the package has {found}")
+    said = [call("dpkg-deb", "-f", package, field).strip() for field in ("Package", "Architecture", "Depends")]
+    if said != ["mtrace-collector-" + triplet.split("-")[0], "all", ""]:
+        raise Failure(f"the package says {said}")
+
+
 def collector(cmake, cpack):
-    """Nothing but libraries, in the folder of their processor, where mtrace-record looks for those of others."""
     if shutil.which("dpkg-architecture") is None:
         raise Skip("dpkg-architecture is not installed")
     source = Path(__file__).resolve().parents[2]
@@ -95,23 +111,23 @@ def collector(cmake, cpack):
         call(cmake, "-S", source, "-B", place / "build", "-DMTRACE_PACKAGE=collector", "-DCMAKE_BUILD_TYPE=Release", "-G", "Ninja")
         for library in ("mtrace", "mtrace_new", "mtrace_attach", "mtrace_oracle"):
             call(cmake, "--build", place / "build", "--target", library)
-        call(cpack, "-G", "DEB", "-B", place / "package", "--config", place / "build/CPackConfig.cmake", cwd=place / "build")
-        package, = (place / "package").glob("*.deb")
-        call("dpkg", "-x", package, place / "root")
-        triplet = call("dpkg-architecture", "-q", "DEB_HOST_MULTIARCH").strip()
-        found = sorted(str(path.relative_to(place / "root")) for path in (place / "root").rglob("*") if path.is_file())
-        wanted = sorted(f"usr/lib/{triplet}/mtrace/{name}" for name in ("libmtrace.so", "libmtrace-attach.so", "libmtrace-new.so", "libmtrace-oracle.so"))
-        if found != wanted:
-            raise Failure(f"the package has {found}")
-        said = call("dpkg", "-f", package, "Package", "Architecture")
-        if "mtrace-collector-" not in said or call("dpkg-architecture", "-q", "DEB_HOST_ARCH").strip() not in said:
-            raise Failure(f"the package says {said}")
+        check_collector(cpack, place / "build", place, call("dpkg-architecture", "-q", "DEB_HOST_MULTIARCH").strip())
+
+
+def collector_built(cpack, build, triplet):
+    if shutil.which("dpkg-deb") is None:
+        raise Skip("dpkg-deb is not installed")
+    with harness.scratch() as scratch:
+        check_collector(cpack, build, Path(scratch), triplet)
 
 
 def main():
     how, cmake, cpack, build = sys.argv[1:]
     if how == "collector":
         collector(cmake, cpack)
+        return
+    if how not in ("prefix", "package"):
+        collector_built(cpack, build, how)
         return
     with harness.scratch() as scratch:
         place = Path(scratch)
