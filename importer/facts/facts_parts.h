@@ -29,7 +29,7 @@ struct process_facts {
     struct mappings mappings;
     struct phases phases;
     struct windows windows;
-    uint64_t allocated_bytes; /* culled ones left out, as in all that phases count */
+    uint64_t allocated_bytes;
     uint64_t n_events;
     uint64_t last_ns;    /* of its last event, or what the log's header knows */
     uint64_t event_ns;   /* of its last event */

@@ -5,6 +5,7 @@
 #include "recorder/packing/cull_clock.h"
 #include "recorder/packing/cull_totals.h"
 #include "recorder/packing/last_frees.h"
+#include "support/lower_bound.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -54,6 +55,7 @@ struct unit {
 struct course {
     uint64_t ticks; /* of the event before, rounded */
     int64_t sum, highest;
+    int64_t settled; /* the sum behind the instant before: within one it counts for nothing */
     uint16_t word, highest_word; /* behind which event */
     bool is_higher;
 };
@@ -156,18 +158,7 @@ static bool is_known(const struct cull *cull, const struct live_block *block)
 
 /* ---- stretches ------------------------------------------------------------------------------- */
 
-/* What is live behind the last event of an instant. */
-static void end_instant(struct course *course)
-{
-    if (course->sum > course->highest) {
-        course->highest = course->sum;
-        course->highest_word = course->word;
-        course->is_higher = true;
-    }
-}
-
-/* A block ends of which nothing is known here. */
-static void see_unknown_end(struct cull *cull)
+static void tell_peak(struct cull *cull)
 {
     struct course *course = &cull->course;
 
@@ -176,14 +167,27 @@ static void see_unknown_end(struct cull *cull)
     course->is_higher = false;
 }
 
+/* What is live behind the last event of an instant. Where there are others, blocks may have ended by the next one. */
+static void end_instant(struct cull *cull)
+{
+    struct course *course = &cull->course;
+
+    if (course->sum > course->highest) {
+        course->highest = course->sum;
+        course->highest_word = course->word;
+        course->is_higher = true;
+        if (cull->others)
+            tell_peak(cull);
+    }
+}
+
 /* CU-5 */
 static bool lives_at_peak(const struct cull *cull, const struct pair *pair)
 {
-    uint32_t i = cull->n_peaks;
+    size_t i;
 
-    while (i > 0 && cull->peaks[i - 1] >= pair->end)
-        i--;
-    return i > 0 && cull->peaks[i - 1] >= pair->birth;
+    LOWER_BOUND(i, cull->n_peaks, cull->peaks[i] < pair->birth);
+    return i < cull->n_peaks && cull->peaks[i] < pair->end;
 }
 
 static void end_stretch(struct cull *cull)
@@ -192,8 +196,8 @@ static void end_stretch(struct cull *cull)
 
     if (!cull->is_open)
         return;
-    end_instant(&cull->course);
-    see_unknown_end(cull);
+    end_instant(cull);
+    tell_peak(cull);
     cull->is_open = false;
     for (uint32_t i = cull->first_pair; i < cull->n_pairs; i++) {
         struct pair *pair = &cull->pairs[i];
@@ -228,7 +232,7 @@ static void begin_stretch(struct cull *cull, uint64_t ticks, uint32_t word)
     cull->is_open = cull->until_ticks > ticks;
     cull->first_pair = cull->n_pairs;
     cull->first_word = word;
-    cull->course.highest = cull->course.sum;
+    cull->course.highest = cull->course.settled;
     cull->course.is_higher = false;
 }
 
@@ -236,7 +240,8 @@ static void begin_stretch(struct cull *cull, uint64_t ticks, uint32_t word)
 static void go_on(struct cull *cull, uint64_t ticks, uint32_t word)
 {
     if (rounded(cull, ticks) != cull->course.ticks) {
-        end_instant(&cull->course);
+        end_instant(cull);
+        cull->course.settled = cull->course.sum;
         cull->course.ticks = rounded(cull, ticks);
     }
     if (cull->is_open && ticks >= cull->until_ticks)
@@ -262,7 +267,17 @@ static bool is_temporary(const struct cull *cull, const struct live_block *block
     uint64_t lived = rounded(cull, ticks) - rounded(cull, block->ticks);
 
     return cull->is_open && !block->stays && block->word >= cull->first_word
-           && block->group == cull->group && lived <= cull->max_ticks && is_one_block(cull, block);
+           && block->group == cull->group && lived <= cull->max_ticks;
+}
+
+/* A block of which the segment has the birth ends; false: another thread ended it before, and now ends what is not known here. */
+static bool subtract(struct cull *cull, const struct live_block *block)
+{
+    bool is_ours = is_one_block(cull, block);
+
+    if (is_ours)
+        cull->course.sum -= (int64_t)block->size;
+    return is_ours;
 }
 
 static void see_free(struct cull *cull, const uint64_t *words, uint32_t i, uint64_t ticks)
@@ -270,10 +285,10 @@ static void see_free(struct cull *cull, const uint64_t *words, uint32_t i, uint6
     struct live_block *block = find_block(cull, address_of(words[i + 1]));
 
     if (!is_known(cull, block)) {
-        see_unknown_end(cull);
+        tell_peak(cull);
         return;
     }
-    cull->course.sum -= (int64_t)block->size;
+    bool is_ours = subtract(cull, block);
     cull->pairs[cull->n_pairs] =
         (struct pair){.born_ticks = block->ticks,
                       .ended_ticks = ticks,
@@ -281,7 +296,7 @@ static void see_free(struct cull *cull, const uint64_t *words, uint32_t i, uint6
                       .birth = block->word,
                       .end = (uint16_t)i,
                       .n_between = (uint16_t)(cull->births - block->births),
-                      .is_culled = is_temporary(cull, block, ticks)};
+                      .is_culled = is_ours && is_temporary(cull, block, ticks)};
     cull->pair_at[block->word] = cull->pair_at[i] = (uint16_t)++cull->n_pairs;
     block->births = 0;
 }
@@ -334,19 +349,21 @@ static void see_allocation(struct cull *cull, const uint64_t *words, uint32_t i,
                                    .word = (uint16_t)i});
 }
 
-static void see_realloc(struct cull *cull, const uint64_t *words, uint32_t i, uint64_t size)
+static void see_realloc(struct cull *cull, const uint64_t *words, uint32_t i, uint64_t ticks,
+                        uint64_t size)
 {
     struct live_block *old = find_block(cull, address_of(words[i + 3]));
 
     if (is_known(cull, old)) {
-        cull->course.sum -= (int64_t)old->size;
+        (void)subtract(cull, old);
         old->births = 0;
     } else if (address_of(words[i + 3])) {
-        see_unknown_end(cull);
+        tell_peak(cull);
     }
     if (address_of(words[i + 1]))
-        add_block(cull, address_of(words[i + 1]),
-                  &(struct live_block){.size = size, .stays = true, .word = (uint16_t)i});
+        add_block(
+            cull, address_of(words[i + 1]),
+            &(struct live_block){.ticks = ticks, .size = size, .stays = true, .word = (uint16_t)i});
 }
 
 /* Words of the event at i; 0 when the rest is no sound log. */
@@ -371,13 +388,14 @@ static void see_block_event(struct cull *cull, const uint64_t *words, uint32_t i
         break;
     case LOG_ALLOC_WIDE:
         add_block(cull, address_of(words[i + 1]),
-                  &(struct live_block){.size = words[i + 3], .stays = true, .word = (uint16_t)i});
+                  &(struct live_block){
+                      .ticks = ticks, .size = words[i + 3], .stays = true, .word = (uint16_t)i});
         break;
     case LOG_REALLOC:
-        see_realloc(cull, words, i, narrow_size(words[i + 2]));
+        see_realloc(cull, words, i, ticks, narrow_size(words[i + 2]));
         break;
     default: /* LOG_REALLOC_WIDE */
-        see_realloc(cull, words, i, words[i + 4]);
+        see_realloc(cull, words, i, ticks, words[i + 4]);
     }
     cull->course.word = (uint16_t)i;
 }

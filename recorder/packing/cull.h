@@ -18,9 +18,9 @@
  *        LOG_CULLED_BIRTHS says how many were taken out. It matters between none, one and more.
  *   CU-5 The highest sum of live bytes of what the thread allocated, and its instant, are those of the events that stay: of each stretch
  *        a block stays that lives at an instant when the sum may be higher than at any before. What live blocks of earlier
- *        segments take is not known here, but they only get fewer: it is enough to look at those instants at
- *        which what is known of is higher than at all before, one for each time between two ends of such blocks. Of a program with one thread that is its peak; of others, and of one stack,
- *        it may be higher by at most what LOG_CULLED_BIRTHS says was live at a time.
+ *        segments take is not known here, nor when other threads free, but by both it only gets less: it is enough to look at those instants at
+ *        which what is known of is higher than at all before; with one thread, one for each time between two ends of such blocks. Of a program
+ *        with one thread that is its peak; of others, and of one stack, it may be higher by at most what LOG_CULLED_BIRTHS says was live at a time.
  *   CU-6 A block stays that is the lowest or highest so far of a MiB: from these heaps are made.
  *   CU-7 Whatever was stamped before `from_ticks` stays as it is, word for word.
  * Threads: one per struct cull.

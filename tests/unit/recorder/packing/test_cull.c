@@ -388,6 +388,69 @@ static void later_peaks_stay_where_they_are_higher(void **state)
     assert_int_equal(cull(fixture, 1), 3);
 }
 
+/* A stretch that begins within an instant: what ends before that does was never highest. */
+static void what_lives_within_an_instant_is_no_peak(void **state)
+{
+    struct fixture *fixture = *state;
+
+    allocate(fixture, 9, 0x1000, 0x20000);
+    add(fixture, LOG_MOVE, 0, 0x3000);
+    add(fixture, LOG_FREE, 10, 0x1000);
+    fixture->time += 10;
+    allocate(fixture, 9, 0x2000, 0x10001);
+    fixture->time += 10;
+    add(fixture, LOG_FREE, 10, 0x2000);
+    fixture->time += 10;
+    allocate(fixture, 9, 0x4000, 0x10001);
+    fixture->time += 10;
+    add(fixture, LOG_FREE, 10, 0x4000);
+    assert_int_equal(cull(fixture, 1), 1);
+}
+
+/* Another thread may have freed what was there at a higher sum that comes later. */
+static void every_peak_stays_where_others_free(void **state)
+{
+    struct fixture *fixture = *state;
+
+    fixture->segment.thread = 1;
+    allocate(fixture, 9, 0x1000, 0x10000);
+    fixture->time += 10;
+    allocate(fixture, 9, 0x3000, 0x100);
+    fixture->time += 10;
+    add(fixture, LOG_FREE, 10, 0x3000);
+    fixture->time += 10;
+    free_elsewhere(fixture, 0x1000, fixture->time);
+    for (uint64_t size = 0x200; size >= 0x100; size -= 0x100) {
+        fixture->time += 10;
+        allocate(fixture, 9, 0x4000, size);
+        fixture->time += 10;
+        add(fixture, LOG_FREE, 10, 0x4000);
+    }
+    assert_int_equal(cull(fixture, 1), 1);
+}
+
+/* A block that another thread freed ended then, not when we free what that thread has at its place since. */
+static void what_others_freed_does_not_end_again(void **state)
+{
+    struct fixture *fixture = *state;
+
+    fixture->segment.thread = 1;
+    allocate(fixture, 9, 0x1000, 0x10000);
+    fixture->time += 10;
+    free_elsewhere(fixture, 0x1000, fixture->time);
+    for (uint64_t size = 0x8000; size <= 0x11000;
+         size += 0x9000) { /* the first is less than 0x10000 */
+        allocate(fixture, 9, 0x3000, size);
+        fixture->time += 10;
+        add(fixture, LOG_FREE, 10, 0x3000);
+        fixture->time += 10;
+        if (size == 0x8000)
+            add(fixture, LOG_FREE, 10, 0x1000);
+        fixture->time += 10;
+    }
+    assert_int_equal(cull(fixture, 1), 0);
+}
+
 /* CU-1: what was born in one bucket of the timeline and ended in the next. */
 static void buckets_are_apart(void **state)
 {
@@ -490,6 +553,9 @@ int main(void)
                                         tear_down),
         cmocka_unit_test_setup_teardown(what_lives_at_the_peak_stays, set_up, tear_down),
         cmocka_unit_test_setup_teardown(later_peaks_stay_where_they_are_higher, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_lives_within_an_instant_is_no_peak, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(every_peak_stays_where_others_free, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_others_freed_does_not_end_again, set_up, tear_down),
         cmocka_unit_test_setup_teardown(buckets_are_apart, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_was_told_stays, set_up, tear_down),
         cmocka_unit_test_setup_teardown(temporaries_can_be_told, set_up, tear_down),
