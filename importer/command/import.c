@@ -317,7 +317,7 @@ static void take_result(struct import *import, struct import_result *result)
     const struct definitions *definitions = log_set_definitions(import->logs);
 
     result->n_events = facts_n_events(import->facts);
-    result->n_allocations = facts_n_allocations(import->facts);
+    result->n_allocations = facts_n_allocations(import->facts) + facts_n_culled(import->facts);
     result->n_anomalies = facts_n_anomalies(import->facts);
     result->n_processes = (uint32_t)definitions->n_processes;
     for (size_t id = 1; id <= definitions->n_processes; id++) {

@@ -32,7 +32,8 @@ struct import_options {
 };
 
 struct import_result {
-    uint64_t n_events, n_allocations, n_dropped, n_anomalies;
+    uint64_t n_events, n_dropped, n_anomalies;
+    uint64_t n_allocations; /* those without a row, too */
     uint64_t log_bytes, database_bytes;
     uint32_t n_processes;
     uint32_t n_partial; /* of them recorded late, or not all the time */

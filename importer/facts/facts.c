@@ -381,6 +381,11 @@ uint64_t facts_n_allocations(const struct facts *facts)
     return pairing_counts_get(facts->pairing)->allocations;
 }
 
+uint64_t facts_n_culled(const struct facts *facts)
+{
+    return totals_n_culled(facts->totals);
+}
+
 uint64_t facts_n_events(const struct facts *facts)
 {
     return facts->n_events;

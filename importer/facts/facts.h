@@ -111,7 +111,8 @@ uint64_t facts_event_ns(const struct facts *facts, uint32_t process);
 /* By the end that the import was asked for. */
 bool facts_has_ended(const struct facts *facts, uint32_t process);
 
-uint64_t facts_n_allocations(const struct facts *facts);
+uint64_t facts_n_allocations(const struct facts *facts); /* culled ones not */
+uint64_t facts_n_culled(const struct facts *facts);
 uint64_t facts_n_events(const struct facts *facts);
 
 /* Things the log got wrong, repaired ones included: for the closing line. */

@@ -585,6 +585,16 @@ uint64_t totals_culled_live_bytes(const struct totals *totals)
     return bytes;
 }
 
+uint64_t totals_n_culled(const struct totals *totals)
+{
+    uint64_t n = 0;
+
+    for (uint32_t id = 1; id <= totals->n_processes; id++)
+        for (uint32_t i = 0; i < totals->processes[id].n_stacks; i++)
+            n += totals_stack(&totals->processes[id], i)->culled_blocks;
+    return n;
+}
+
 /* ---- the state as bytes ---- */
 
 static void check_run(const struct tally_run *run, uint32_t n_processes, uint32_t most,

@@ -199,6 +199,7 @@ int totals_culled(struct totals *totals, const struct event *event, uint32_t fre
 
 /* Of the blocks that were culled up to so many bytes were live at a time: what peaks of stacks, and of programs with threads, may be too low by. */
 uint64_t totals_culled_live_bytes(const struct totals *totals);
+uint64_t totals_n_culled(const struct totals *totals); /* blocks */
 
 /* Ends the last instant and settles all peaks (TO-3). Before totals_left. */
 void totals_finish(struct totals *totals);

@@ -209,11 +209,13 @@ static void print_totals(FILE *out, const struct figures *f)
                   estimated_bytes(&t, f, "suppressed_bytes"));
     print_temporary(out, f);
     if (number(f, "culled_blocks") > 0)
-        (void)fprintf(
-            out,
-            "culled      %s, all of them freed soon: counted above, without rows, lifetimes"
-            " and slack; the peak may have been higher\n",
-            counted(&t, number(f, "culled_blocks"), "block"));
+        (void)fprintf(out,
+                      "culled      %s, all of them freed soon: in all totals, without rows%s\n",
+                      counted(&t, number(f, "culled_blocks"), "block"),
+                      number(f, "threads") > 1
+                          ? "; the peak may have been higher by what of them was live at a time"
+                            " (meta: culled.most_live_bytes)"
+                          : "");
     (void)fprintf(out, "peak        %s in %s at %s\n", estimated_bytes(&t, f, "peak_bytes"),
                   estimated_blocks(&t, f, "peak_blocks"),
                   units_format_duration(number(f, "peak_ns"), peak));

@@ -20,7 +20,7 @@ struct closing {
     uint32_t n_children;         /* logs */
     uint64_t n_reports_left_out; /* of own_reports.h */
     const struct family *family;
-    bool is_culling; /* --cull-temporary was given */
+    bool is_culling; /* --cull-temporary or --aggregate was given */
     bool follows_children;
     bool starts_by_itself; /* --start-after, --start-at-rss */
     bool is_quiet;

@@ -59,8 +59,8 @@ static const struct argp_option option_table[] = {
 
     {NULL, 0, NULL, 0, "Size of the log:", 5},
     {"cull-temporary", KEY_CULL, "MS", 0,
-     "Leave out blocks that a thread frees within MS milliseconds; what was allocated, freed and "
-     "leaked stays exact, a peak is a lower bound, what was temporary an estimate",
+     "Leave out blocks that a thread frees within MS milliseconds; totals stay exact, a peak "
+     "of several threads is a lower bound",
      0},
     {"aggregate", KEY_AGGREGATE, NULL, 0,
      "Keep what events amount to, and blocks that are live, but not each block that once was: the log does not "

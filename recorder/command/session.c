@@ -673,7 +673,8 @@ static void finish(struct session *session)
 {
     struct closing closing = {.name = session->name,
                               .program = session->program.path,
-                              .is_culling = session->options->cull_ms > 0,
+                              .is_culling =
+                                  session->options->cull_ms > 0 || session->options->is_aggregate,
                               .follows_children = session->options->follows_children,
                               .family = session->family,
                               .starts_by_itself = session->options->windows.start_after_ns

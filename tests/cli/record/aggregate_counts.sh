@@ -1,0 +1,22 @@
+# What mtrace-record, mtrace-import and summary say of a bounded log is what the same program makes of a plain one; the peak of one thread is not said to be unsure.
+. "$CASES/../lib.sh"
+cat >program.c <<'END'
+#include <stdlib.h>
+
+int main(void)
+{
+    for (int i = 0; i < 50000; i++)
+        free(malloc(16 + i % 100));
+    return 0;
+}
+END
+gcc -O0 -fno-builtin -w -o program program.c
+mtrace-record -o plain.dat -- ./program 2>plain.txt
+mtrace-record -o run.dat --aggregate -- ./program 2>run.txt
+for name in plain run; do
+    mtrace-import --no-symbols $name.dat $name.db 2>$name.import
+    sed 's/.*, \([0-9,]* allocations from [0-9,]* events\),.*/\1/' $name.import >$name.counts
+done
+cmp plain.counts run.counts && echo "as many allocations and events"
+culled=$(sed -n 's/.* events, \([0-9,]*\) blocks culled, .*/\1/p' run.txt)
+mtrace-query summary run.db | sed -n "s/^culled      $culled blocks/as many culled as was said/p"
