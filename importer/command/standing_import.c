@@ -369,6 +369,27 @@ static void note_other(struct standing_import *standing, bool is_other, const ch
         standing->why = why;
 }
 
+static bool can_continue(const struct standing_import *standing)
+{
+    const struct import *import = &standing->import;
+
+    return facts_continue(import->facts, log_set_definitions(import->logs), &import->ids,
+                          standing->is_sole);
+}
+
+/* From here on the facts know the definitions of now, be it that they need more room for them: those of before are gone. */
+static int continue_facts(struct standing_import *standing, bool *ret_is_other, struct error *err)
+{
+    int code = 0;
+
+    *ret_is_other = !can_continue(standing);
+    if (*ret_is_other && standing->is_sole) {
+        code = standing_import_make_room(standing, err);
+        *ret_is_other = code == 0 && !can_continue(standing);
+    }
+    return code;
+}
+
 /* *ret_is_other: what is kept is not the beginning of the log any more. */
 static int go_on(struct standing_import *standing, bool *ret_is_other, struct error *err)
 {
@@ -381,14 +402,7 @@ static int go_on(struct standing_import *standing, bool *ret_is_other, struct er
         *ret_is_other = !are_clocks_kept(standing);
     note_other(standing, *ret_is_other, "a reading of the clocks came late");
     if (code == 0 && !*ret_is_other)
-        *ret_is_other = !facts_continue(import->facts, log_set_definitions(import->logs),
-                                        &import->ids, standing->is_sole);
-    if (code == 0 && *ret_is_other && standing->is_sole) {
-        code = standing_import_make_room(standing, err);
-        *ret_is_other = code == 0
-                        && !facts_continue(import->facts, log_set_definitions(import->logs),
-                                           &import->ids, standing->is_sole);
-    }
+        code = continue_facts(standing, ret_is_other, err);
     note_other(standing, *ret_is_other,
                "its processes are not what they were, or there is no room for more");
     if (code == 0 && !*ret_is_other)

@@ -87,11 +87,15 @@ static void visit_rest(struct standing_import *standing, struct state_io *io)
 {
     struct import *import = &standing->import;
     const struct definitions *definitions = log_set_definitions(import->logs);
+    const struct facts_room *room = facts_room(import->facts);
     const struct numbering_most most = {.n_logs = import->logs->n_inputs,
                                         .n_threads = definitions->n_threads,
                                         .n_backtraces = definitions->n_backtraces,
                                         .n_pools = definitions->n_pools,
-                                        .n_groups = definitions->n_groups};
+                                        .n_groups = definitions->n_groups,
+                                        .room = {.n_threads = room->n_threads,
+                                                 .n_backtraces = room->n_nodes,
+                                                 .n_pools = room->n_pools}};
 
     visit_places(standing, io);
     state_part(io, STATE_STREAM, VERSION);
@@ -100,7 +104,7 @@ static void visit_rest(struct standing_import *standing, struct state_io *io)
     numbering_visit(&standing->numbering, &most, io);
     facts_visit(import->facts, io);
     state_part(io, STATE_KEPT, VERSION);
-    kept_facts_visit(import->kept, facts_room(import->facts), io);
+    kept_facts_visit(import->kept, room, io);
 }
 
 /* ---- saving ---- */

@@ -20,13 +20,6 @@ enum {
     TEXT_MOST = 1 << 20,
 };
 
-struct state_chunk {
-    uint32_t magic;
-    uint16_t part, version;
-    uint32_t raw_bytes, stored_bytes; /* stored_bytes follow */
-    uint64_t checksum; /* XXH64 (seed 0) over this struct with this field 0, and what follows */
-};
-
 struct saved_text {
     uint64_t address; /* the key: where it lies */
 };

@@ -53,6 +53,14 @@ enum state_part {
     STATE_PARTS
 };
 
+/* What a chunk begins with. */
+struct state_chunk {
+    uint32_t magic;
+    uint16_t part, version;
+    uint32_t raw_bytes, stored_bytes; /* stored_bytes follow */
+    uint64_t checksum; /* XXH64 (seed 0) over this struct with this field 0, and what follows */
+};
+
 /* Takes a chunk of a state, in order. */
 struct state_sink {
     int (*put)(void *context, const void *chunk, size_t n_bytes, struct error *err);

@@ -501,19 +501,21 @@ static void visit_tags(struct numbering *numbering, struct state_io *io)
     }
 }
 
-static void make_ids(struct numbering *numbering, struct state_io *io)
+/* As many as somebody may name: of a number that was given to nothing it is 0. */
+static void make_ids(struct numbering *numbering, const struct numbering_room *room,
+                     struct state_io *io)
 {
     uint32_t **const ids[] = {&numbering->thread_ids, &numbering->backtrace_ids,
                               &numbering->pool_ids};
     size_t *const capacities[] = {&numbering->threads_capacity, &numbering->backtraces_capacity,
                                   &numbering->pools_capacity};
-    const uint32_t numbers[] = {numbering->n_threads, numbering->n_backtraces, numbering->n_pools};
+    const uint32_t numbers[] = {room->n_threads, room->n_backtraces, room->n_pools};
 
     for (int i = 0; i < 3 && state_io_code(io) == 0; i++) {
-        uint32_t *made =
-            growing_reserve(*ids[i], capacities[i], (size_t)numbers[i] + 2, sizeof *made);
+        size_t n = (size_t)numbers[i] + 2;
+        uint32_t *made = growing_reserve(*ids[i], capacities[i], n, sizeof *made);
         if (made)
-            *ids[i] = made;
+            *ids[i] = memset(made, 0, n * sizeof *made);
         else
             state_no_memory(io);
     }
@@ -533,6 +535,9 @@ void numbering_visit(struct numbering *numbering, const struct numbering_most *m
                 numbering->n_threads <= most->n_threads
                     && numbering->n_backtraces <= most->n_backtraces
                     && numbering->n_pools <= most->n_pools && numbering->n_groups <= most->n_groups
+                    && numbering->n_threads <= most->room.n_threads
+                    && numbering->n_backtraces <= most->room.n_backtraces
+                    && numbering->n_pools <= most->room.n_pools
                     && numbering->lost_group <= numbering->n_groups,
                 "more than the log defines");
     state_count(io, &n_logs, most->n_logs);
@@ -551,5 +556,5 @@ void numbering_visit(struct numbering *numbering, const struct numbering_most *m
     }
     visit_tags(numbering, io);
     if (state_io_is_loading(io))
-        make_ids(numbering, io);
+        make_ids(numbering, &most->room, io);
 }

@@ -51,9 +51,14 @@ void numbering_done(struct numbering *numbering);
 int numbering_take(struct numbering *numbering, struct log_input *const *inputs, size_t n_inputs,
                    struct definitions *definitions, bool *ret_is_other);
 
-/* What the log has: there are no more numbers. */
+struct numbering_room {
+    uint32_t n_threads, n_backtraces, n_pools;
+};
+
+/* What the log has: there are no more numbers. room: for how many there are arrays of ids. */
 struct numbering_most {
     size_t n_logs, n_threads, n_backtraces, n_pools, n_groups;
+    struct numbering_room room;
 };
 
 /* Into the bytes or from them, into one that is all zero (state_io.h). The reader's arena is that of the texts. */
