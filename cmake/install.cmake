@@ -79,6 +79,7 @@ if(MTRACE_PACKAGE STREQUAL "collector")
   # Of all architectures, as Debian's own libraries for cross compilers are: it is installed where mtrace is, which is on another
   # processor, whose apt need not know this one. Nor is libc asked for: programs of this processor have theirs, wherever that is.
   set(CPACK_DEBIAN_PACKAGE_ARCHITECTURE all)
+  set(CPACK_DEBIAN_PACKAGE_DEPENDS "")
   set(CPACK_DEBIAN_COLLECTOR_DESCRIPTION
       "The collector for ${CMAKE_LIBRARY_ARCHITECTURE}, which mtrace-record of another processor preloads into programs of that one.")
   set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS OFF)
