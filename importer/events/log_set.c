@@ -482,17 +482,17 @@ static uint64_t mark_of(const struct log_set *set, const struct log_input *input
 
 uint64_t log_set_mark(const struct log_set *set, uint64_t patience_ns)
 {
-    uint64_t origin_ns = set->origin_ns + patience_ns;
-    uint64_t least = 0;
+    const uint64_t patience = patience_ns << CLOCK_MAP_FRACTION_BITS;
+    uint64_t furthest = 0;
     uint64_t mark = UINT64_MAX;
 
-    if (patience_ns && set->opened_ns > origin_ns)
-        least = (set->opened_ns - origin_ns) << CLOCK_MAP_FRACTION_BITS;
     for (size_t i = 0; i < set->n_inputs; i++) {
         uint64_t own = mark_of(set, set->inputs[i], set->inputs[i]->clock.final_ticks);
-        mark = min_time(mark, own > least ? own : least);
+        mark = min_time(mark, own);
+        if (own != UINT64_MAX && own > furthest)
+            furthest = own;
     }
-    return mark;
+    return patience && mark < furthest && furthest - mark > patience ? furthest - patience : mark;
 }
 
 uint64_t log_set_mark_before(const struct log_set *set, uint64_t ticks, uint64_t *ret_ticks)

@@ -80,8 +80,8 @@ void log_set_skip_done(struct log_set *set, const struct stream_state *state);
 int log_set_forget_gone(const struct log_set *set, struct stream_state *state);
 
 /* Up to when, in fixed point as clock_map.h has it, all events are in the log and their times are for good, as far as one
- * can tell: somebody may be held up between looking at the clock and writing. UINT64_MAX: nobody writes any more. patience_ns: so long before the set
- * was opened no log holds up the others, which one does that has nothing to write; 0: any may. */
+ * can tell: somebody may be held up between looking at the clock and writing. UINT64_MAX: nobody writes any more. patience_ns: no log is waited for
+ * that is so far behind the furthest one, as one is that has nothing to write; 0: any may hold up the others. */
 uint64_t log_set_mark(const struct log_set *set, uint64_t patience_ns);
 
 /* The same of the set's only process, where all that was stamped before `ticks` is known to be in the log already. The ticks that it is made of
