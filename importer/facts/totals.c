@@ -468,6 +468,8 @@ int totals_left(struct totals *totals, uint32_t process_id, const struct live_bl
 
     if (ended_by != PAIRING_LEAKED)
         return 0;
+    if (mtrace_unlikely(!stack_find(process, chain_node)))
+        return error_set(err, ERROR_FORMAT, "the state of the recording is damaged (a chain)");
     int code = mtrace_unlikely(!process->left) ? begin_left(process, err) : 0;
     if (code)
         return code;

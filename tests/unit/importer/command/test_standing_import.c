@@ -980,6 +980,42 @@ static void saved_and_loaded(void **state)
                   1);
 }
 
+/* Of a log that has lost what was taken in before, nothing is made up. */
+static void another_log_after_a_state(void **state)
+{
+    static struct script script;
+    const struct traits traits = {.is_saved = true};
+    struct place place;
+    struct progress progress;
+    struct standing_import *standing;
+    struct error err = {0};
+
+    (void)state;
+    make_place(&place);
+    make_script(&script, 51, &traits);
+    const char *const logs[] = {place.live};
+    struct import_options options = {.logs = logs,
+                                     .n_logs = 1,
+                                     .target = place.kept_db,
+                                     .force = true,
+                                     .no_symbols = true,
+                                     .slim = true};
+    progress_init(&progress, NULL, NULL);
+    assert_int_equal(standing_import_open(&options, &progress, &standing, NULL), 0);
+    standing_import_leave_rows_out(standing);
+    standing_import_be_sole(standing);
+    write_log(&script, n_steps_of_run, place.live, false);
+    assert_int_equal(standing_import_advance(standing, UINT64_MAX, &err), 0);
+    assert_true(standing_import_n_kept(standing) > 0);
+    standing = reload(standing, &options, &progress);
+    assert_int_equal(unlink(place.live), 0);
+    write_log(&script, n_steps_of_run / 8, place.live, false);
+    assert_int_equal(standing_import_advance(standing, UINT64_MAX, &err), ERROR_FORMAT);
+    assert_non_null(strstr(err.text, "what it defines is not what it was"));
+    standing_import_close(standing);
+    remove_place(&place);
+}
+
 /* The first group, when nothing can be read anew: until then all was the root's. */
 static void groups_late_after_a_state(void **state)
 {
@@ -1115,6 +1151,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(looks_whether_it_grows),
         cmocka_unit_test(groups_late_after_a_state),
         cmocka_unit_test(saved_and_loaded),
+        cmocka_unit_test(another_log_after_a_state),
         cmocka_unit_test(loaded_without_segments),
     };
     if (argc > 1 && strcmp(argv[1], "long") == 0) {
