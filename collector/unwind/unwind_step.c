@@ -105,9 +105,8 @@ static bool is_plausible(uintptr_t word)
     uint8_t before[4];
 
     if (!modules_find(pc - 1, &module) || pc - module.start < sizeof(before)
-        || !sys_is_readable((pc - sizeof(before)) & ~(uintptr_t)7))
+        || !unwind_code_copy(before, pc - sizeof(before), sizeof(before)))
         return false;
-    __builtin_memcpy(before, (const void *)(pc - sizeof(before)), sizeof(before));
     return arch_is_behind_call(before, word);
 #else
     (void)word;
