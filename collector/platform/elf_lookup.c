@@ -5,6 +5,12 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#if defined(__arm__) || defined(__aarch64__)
+#    include <sys/auxv.h>
+#endif
+#if defined(__aarch64__)
+#    include <sys/ifunc.h>
+#endif
 
 enum {
     VERSION_HIDDEN = 0x8000,
@@ -154,12 +160,27 @@ const ElfW(Sym) * elf_lookup_find(const struct elf_lookup *object, const char *n
     return object->sysv_hash ? find_by_sysv_hash(object, name) : find_without_hash(object, name);
 }
 
+/* An IFUNC resolver of these two is told what the processor can do, as glibc's ld.so tells it (elf_ifunc_invoke). */
+static void *ask_resolver(uintptr_t resolver)
+{
+#if defined(__aarch64__)
+    const __ifunc_arg_t more = {sizeof(more), getauxval(AT_HWCAP), getauxval(AT_HWCAP2)};
+
+    return ((void *(*)(uint64_t, const __ifunc_arg_t *))resolver)(more._hwcap | _IFUNC_ARG_HWCAP,
+                                                                  &more);
+#elif defined(__arm__)
+    return ((void *(*)(unsigned long))resolver)(getauxval(AT_HWCAP));
+#else
+    return ((void *(*)(void))resolver)();
+#endif
+}
+
 void *elf_lookup_resolve(const struct elf_lookup *object, const ElfW(Sym) * symbol)
 {
     uintptr_t address =
         symbol->st_shndx == SHN_ABS ? symbol->st_value : object->load_address + symbol->st_value;
 
     if (ELF64_ST_TYPE(symbol->st_info) == STT_GNU_IFUNC)
-        return ((void *(*)(void))address)();
+        return ask_resolver(address);
     return (void *)address;
 }
